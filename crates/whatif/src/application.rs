@@ -1,14 +1,14 @@
 //! What the applications wrote, and when.
 //!
-//! A capture shows when data was sent, not when it was written. The sender's application is taken to write as late as
-//! the data and the limits allow: data that the sender sent as soon as its windows had room for it was there
-//! before, as part of the write before; data that it sent later, although it could have sent it, was written when it
-//! was sent (Siekkinen et al., CoNEXT 2005, §3, tell the two apart in the same way). So the sender itself decides: a first rerun,
-//! with the profile of the sender, meets the ACKs of the capture and finds out when it could have sent.
+//! A capture shows when data was sent, not when it was written. The application is taken to write as late as
+//! the data and the windows allow. Data that the sender sent as soon as its windows had room for it was there
+//! before, as part of the write before. Data that it sent later, although it could have sent it, was written
+//! when it was sent. (Siekkinen et al., CoNEXT 2005, §3, tell the two apart in the same way.) A first rerun, with
+//! the profile of the sender, meets the ACKs of the capture and finds out when the sender could have sent.
 //!
-//! The sender's window may also have been smaller than the profile's. Data that was sent right after an ACK, while other data
-//! was in flight, was probably clocked by that ACK: in a rerun it waits for the same acknowledgment. So the
-//! sender's own timing is kept where the profile's congestion control is not the sender's.
+//! The sender's window may also have been smaller than the profile's. Data that was sent right after an ACK,
+//! while other data was in flight, was probably released by that ACK: in a rerun it waits for the same
+//! acknowledgment. So the sender's own timing is kept where the profile's congestion control is not its own.
 //!
 //! A write waits for the data of the peer that the application had received by then, and for time; so does
 //! each write of the peer. In a rerun in which a response is complete earlier, the next request is
@@ -20,6 +20,7 @@ use recoup_sim::Application;
 use recoup_tcp::Endpoint;
 use recoup_tcp::flow::{Action, Host, Script, ScriptProgress, When, Write};
 use recoup_units::{Instant, Offset, Span};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Data that the sender sends this soon after it can was waiting for it.
@@ -65,6 +66,7 @@ impl NewData {
     /// The data below `end`, and a FIN.
     pub fn all(record: &Record, end: Offset) -> Vec<Self> {
         let (mut nxt, mut all) = (Offset::DATA, Vec::new());
+        let mut fin_sent = false;
         let mut peer = Reassembly::default();
         let mut received_at = record.opened();
         let mut acks = AckClocks::default();
@@ -79,7 +81,8 @@ impl NewData {
             }
             let received = peer.next.since(Offset::DATA);
             let span = Span::new(payload.start.max(nxt), payload.end.min(end));
-            let has_fin = packet.has_fin() && !all.iter().any(|data: &Self| data.has_fin);
+            let has_fin = packet.has_fin() && !fin_sent;
+            fin_sent |= has_fin;
             if span.is_empty() && !has_fin {
                 continue;
             }
@@ -187,15 +190,15 @@ impl PeerData {
 struct Reassembly {
     /// All data before it has arrived.
     next: Offset,
-    /// Data beyond, in the order of the stream.
-    beyond: Vec<Span>,
+    /// Data beyond: its ends by its starts.
+    beyond: BTreeMap<Offset, Offset>,
 }
 
 impl Default for Reassembly {
     fn default() -> Self {
         Self {
             next: Offset::DATA,
-            beyond: Vec::new(),
+            beyond: BTreeMap::new(),
         }
     }
 }
@@ -207,11 +210,14 @@ impl Reassembly {
         if data.is_empty() || data.end <= self.next {
             return 0;
         }
-        let at = self.beyond.partition_point(|span| span.start < data.start);
-        self.beyond.insert(at, data);
-        while let Some(first) = self.beyond.first().filter(|first| first.start <= self.next) {
-            self.next = self.next.max(first.end);
-            self.beyond.remove(0);
+        let end = self.beyond.entry(data.start).or_default();
+        *end = data.end.max(*end);
+        while let Some(first) = self
+            .beyond
+            .first_entry()
+            .filter(|first| *first.key() <= self.next)
+        {
+            self.next = self.next.max(first.remove());
         }
         self.next.since(before)
     }
@@ -257,8 +263,8 @@ pub(crate) enum RerunApplication {
     Capture(CapturedSender),
 }
 
-/// The sender's application, which writes the data of each packet of the capture when the sender can send it, but not
-/// before it did so in the capture. It finds out which data had waited.
+/// The sender's application, which writes the data of each packet of the capture when the sender can send it, but
+/// not before it did so in the capture. It finds out which data had waited.
 #[derive(Clone, Debug)]
 pub(crate) struct CapturedSender {
     data: Vec<NewData>,

@@ -4,9 +4,12 @@
 //! the same data of the same copy number. What the capture does not hold is drawn from the loss process.
 //! The way back takes a constant time, half of the smallest round trip.
 //!
-//! The receiver of a rerun acknowledges every arrival at once. This network passes on the ACKs that the receiver of the
-//! capture sent for the same arrivals, when it sent them, and holds the others until a later one replaces them
-//! or the receiver's timer expires.
+//! The receiver of a rerun acknowledges every arrival at once. This network passes on the ACKs that the
+//! receiver of the capture sent for the same arrivals, when it sent them, and holds the others until a later one
+//! replaces them or the receiver's timer expires.
+//!
+//! A rerun that sends far more packets than the capture holds goes nowhere: the rest of them are lost, so that
+//! its sender gives up.
 
 mod acks;
 mod copies;
@@ -131,6 +134,9 @@ impl RecordedNetwork {
 
     /// A packet of the sender leaves.
     fn send(&mut self, now: Instant, packet: Packet) {
+        if self.entered > self.recorded.most_packets() {
+            return self.put(now, true, packet, None);
+        }
         let segment = &packet.segment;
         if segment.flags.contains(Flags::SYN) {
             self.isn = Some(segment.seq);

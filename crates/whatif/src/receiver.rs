@@ -1,7 +1,7 @@
 //! The receiver: when it acknowledges, and which window it announces.
 //!
-//! In a rerun the receiver acknowledges the arrivals of the capture as it did there. Of other arrivals it acknowledges
-//! every second full segment or waits, or every one, as it mostly did (RFC 5681 §4.2).
+//! In a rerun the receiver acknowledges the arrivals of the capture as it did there. Of other arrivals it
+//! acknowledges every second full segment, or every one, as it mostly did (RFC 5681 §4.2).
 
 use crate::record::Record;
 use crate::recorded::Recorded;
@@ -167,7 +167,8 @@ impl Windows {
         Self { windows }
     }
 
-    /// The window that an ACK of `ack` announces at once.
+    /// The window that an ACK of `ack` announces at once. An ACK that the capture does not hold announces what
+    /// the receiver had announced by the ACK before, updates included, so that no update is missing.
     pub fn at(&self, ack: Offset) -> Option<Offset> {
         let next = self.windows.partition_point(|window| window.ack <= ack);
         let known = &self.windows[..next];

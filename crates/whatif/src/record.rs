@@ -326,6 +326,8 @@ impl Seen {
 impl Agreed {
     fn new(sender: Host, ours: &Options, theirs: &Options, ip_version: IpVersion) -> Self {
         const LEAST_MSS: u16 = 536; // RFC 9293 §3.7.1
+        // Linux sends no smaller ones (TCP_MIN_SND_MSS, less options).
+        const LEAST_SEGMENT: u16 = 8;
         let timestamps = ours.timestamps.is_some() && theirs.timestamps.is_some();
         let mss = theirs.mss.unwrap_or(LEAST_MSS);
         let mss = mss.min(ours.mss.unwrap_or(mss).max(LEAST_MSS));
@@ -334,7 +336,7 @@ impl Agreed {
             false => 0,
         };
         Self {
-            segment_size: mss.saturating_sub(options).max(1),
+            segment_size: mss.saturating_sub(options).max(LEAST_SEGMENT),
             sack: ours.sack_permitted && theirs.sack_permitted,
             peer_takes_sack: theirs.sack_permitted
                 || (sender == Host::Client && !ours.sack_permitted),

@@ -7,7 +7,7 @@ use crate::loss::LossCounts;
 use crate::network::Queueing;
 use crate::receiver::{AckDelays, AckHabit, Windows};
 use crate::record::{Agreed, ConnectionPackets, FirstFlight, Record};
-use crate::transmission::{Fate, Transmission, Transmissions, transmissions};
+use crate::transmission::{Fate, MOST_TRANSMISSIONS, Transmission, Transmissions, transmissions};
 use crate::unsuitable::Unsuitable;
 use recoup_tcp::flow::{Host, Script};
 use recoup_trace::finding::Retransmission;
@@ -56,7 +56,8 @@ impl Piece {
     }
 }
 
-/// Reads what the packets of a connection show. `rows`: the retransmissions that the analysis of the capture found on it.
+/// Reads what the packets of a connection show. `rows`: the retransmissions that the analysis of the capture
+/// found on it.
 ///
 /// # Errors
 /// When the capture does not show what a rerun needs.
@@ -81,6 +82,9 @@ impl Recorded {
             all: transmissions,
             longest_wait,
         } = transmissions(record, rows);
+        if transmissions.len() > MOST_TRANSMISSIONS {
+            return Err(Unsuitable::TooLong);
+        }
         let pieces = pieces(&transmissions);
         let missing = pieces
             .windows(2)
@@ -142,6 +146,11 @@ impl Recorded {
         let behind = self.queueing.as_ref().map(|queueing| &queueing.delays);
         let echo = behind.unwrap_or(&self.delays).echo(departure);
         echo.max(at + self.delays.least())
+    }
+
+    /// Packets after which a rerun goes nowhere: those of a sender that probes a window which stays closed.
+    pub(crate) fn most_packets(&self) -> u64 {
+        64 * self.transmissions.len() as u64 + 10_000
     }
 
     /// How long a packet without data takes to the receiver.

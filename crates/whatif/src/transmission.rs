@@ -5,8 +5,8 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`deliveries`] | which transmission each ACK shows to have arrived |
-//! | [`arrivals`] | when each arrived: delayed ACKs and held packets |
+//! | `deliveries` | which transmission each ACK shows to have arrived |
+//! | `arrivals` | when each arrived: delayed ACKs and held packets |
 
 mod arrivals;
 mod deliveries;
@@ -15,7 +15,7 @@ use recoup_units::{Instant, Span};
 use std::time::Duration;
 
 pub(crate) use arrivals::MOST_ACK_DELAY;
-pub(crate) use deliveries::{Transmissions, transmissions};
+pub(crate) use deliveries::{MOST_TRANSMISSIONS, Transmissions, transmissions};
 
 /// A transmission of a part of the sender's stream, at most one segment long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

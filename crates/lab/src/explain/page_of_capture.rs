@@ -54,21 +54,28 @@ pub fn page_of<S: PacketSource, T: PacketSource>(
     };
     let go_on = |source: &S| (reading.go_on)(source.taken());
     let mut analyzed = analysis::run(capture, first, &settings, collector, go_on)?;
-    let (drawn, interrupted, advice) = draw_and_rerun(&analyzed, again, reading)?;
-    analyzed.findings.advice = advice;
-    let drawn = drawn.into_iter().map(Drawn::from).collect();
+    let second = draw_and_rerun(&analyzed, again, reading)?;
+    analyzed.findings.advice = second.advice;
+    let drawn = second.drawn.into_iter().map(Drawn::from).collect();
     let mut page = explanation_page(&analyzed, drawn, request.order);
-    page.notes.extend(interrupted);
+    page.notes.extend(second.note);
     Ok(page)
 }
 
-/// Draws the connections that come first, and reruns those that the advice rests on, from one reading. Also
-/// returns a note if the user interrupts it.
+/// What comes of the second reading.
+struct SecondReading {
+    drawn: Vec<Source>,
+    /// That the user interrupted it.
+    note: Option<String>,
+    advice: Option<Advice>,
+}
+
+/// Draws the connections that come first, and reruns those that the advice rests on, from one reading.
 fn draw_and_rerun<T: PacketSource>(
     analyzed: &Analyzed<Facts>,
     again: impl FnOnce(Counts) -> Result<T, ReadError>,
     reading: &Reading<'_>,
-) -> Result<(Vec<Source>, Option<String>, Option<Advice>), ReadError> {
+) -> Result<SecondReading, ReadError> {
     let rows = rows(analyzed);
     let draw = |also: Option<Also<'_>>| {
         let (most, all) = (MOST_PACKETS, Directions::All);
@@ -79,7 +86,11 @@ fn draw_and_rerun<T: PacketSource>(
     };
     let Some(candidates) = analyzed.findings.candidates() else {
         let (drawn, note) = draw(None)?;
-        return Ok((drawn, note, None));
+        return Ok(SecondReading {
+            drawn,
+            note,
+            advice: None,
+        });
     };
     // An interrupt ends the reading, and what was read is rerun.
     let (answer, (drawn, note)) = rerun_along(
@@ -89,7 +100,11 @@ fn draw_and_rerun<T: PacketSource>(
         (&AtomicU64::new(0), &|_| true),
         |also| draw(Some(also)),
     )?;
-    Ok((drawn, note, Advice::new(&answer)))
+    Ok(SecondReading {
+        drawn,
+        note,
+        advice: Advice::new(&answer),
+    })
 }
 
 /// The same of a stream, which is read once: a limited number of its packets is kept.

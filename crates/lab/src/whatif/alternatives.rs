@@ -10,7 +10,7 @@ use recoup_recovery::{Mechanisms, Profile};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Alternative {
     /// All mechanisms of a profile.
-    Profile(Profile),
+    Profile(Box<Profile>),
     /// Mechanisms on top of those that each sender has.
     Added {
         /// As on the command line: `+tlpr+rtor`.
@@ -28,7 +28,7 @@ impl Alternative {
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if !text.starts_with('+') {
-            let profile = parse_profile(text).map(Self::Profile);
+            let profile = parse_profile(text).map(|profile| Self::Profile(Box::new(profile)));
             return profile.map_err(|error| mechanism_like(text).unwrap_or(error));
         }
         // The profile only serves to read the mechanisms.

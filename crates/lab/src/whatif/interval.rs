@@ -65,10 +65,12 @@ pub(super) fn half_width(connections: &[Uncertainty], model: f64) -> Option<f64>
     Some(student(freedom) * variance.sqrt() / n)
 }
 
-/// The 97.5 % quantile of Student's distribution (Abramowitz and Stegun, 26.7.5): within 1 % from 3
-/// degrees of freedom on.
+/// The 97.5 % quantile of Student's distribution (Abramowitz and Stegun, 26.7.5): within 1 %. The series
+/// needs 3 degrees of freedom; fewer are rounded down.
 fn student(freedom: f64) -> f64 {
-    let freedom = freedom.max(3.0);
+    if freedom < 3.0 {
+        return if freedom < 2.0 { 12.706 } else { 4.303 };
+    }
     let [z3, z5, z7] = [Z.powi(3), Z.powi(5), Z.powi(7)];
     Z + (z3 + Z) / (4.0 * freedom)
         + (5.0 * z5 + 16.0 * z3 + 3.0 * Z) / (96.0 * freedom.powi(2))
@@ -81,7 +83,14 @@ mod tests {
 
     #[test]
     fn students_quantiles_are_those_of_tables() {
-        for (freedom, quantile) in [(3.0, 3.182), (9.0, 2.262), (30.0, 2.042), (1e9, 1.960)] {
+        for (freedom, quantile) in [
+            (1.0, 12.706),
+            (2.0, 4.303),
+            (3.0, 3.182),
+            (9.0, 2.262),
+            (30.0, 2.042),
+            (1e9, 1.960),
+        ] {
             let found = student(freedom);
             assert!((found / quantile - 1.0).abs() < 0.01, "{freedom}: {found}");
         }

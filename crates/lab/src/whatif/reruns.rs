@@ -12,7 +12,7 @@ use super::pools::Pools;
 use super::reasons::Reasons;
 use crate::run::in_parallel_with;
 use recoup_recovery::{Mechanisms, Profile};
-use recoup_whatif::loss::{LossCounts, LossProcess};
+use recoup_whatif::loss::LossProcess;
 use recoup_whatif::{ConnectionPackets, Mismatch, Outcome, Recorded, Reproduced, Rerunner, record};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -100,15 +100,13 @@ pub(super) struct Done {
 /// A connection that was run once under every mechanism.
 struct Begun {
     rerun: Rerun,
-    losses: LossCounts,
     /// What its draws need; `None` if nothing was drawn.
     undecided: Option<(Arc<Recorded>, Reproduced)>,
 }
 
 /// Why a connection has no answer.
 enum Without {
-    /// The losses were still seen.
-    Apart(&'static str, String, LossCounts),
+    Apart(Mismatch),
     Interrupted,
 }
 
@@ -130,20 +128,16 @@ impl Plan<'_> {
         };
         let Ok(begun) = in_parallel_with(recorded.len(), self.threads, Rerunner::new, first);
         let mut undecided = Vec::new();
-        for ((candidate, _), one) in recorded.iter().zip(begun) {
+        for ((candidate, recorded), one) in recorded.iter().zip(begun) {
             let peer = self.candidates[*candidate].peer_address();
+            // The losses of a connection that is reported apart were still seen.
+            done.pools.add(peer, recorded.losses());
             match one {
-                Ok(begun) => {
-                    done.pools.add(peer, &begun.losses);
-                    match begun.undecided {
-                        Some(need) => undecided.push((begun.rerun, need)),
-                        None => done.reruns.push(begun.rerun),
-                    }
-                }
-                Err(Without::Apart(name, about, losses)) => {
-                    done.pools.add(peer, &losses);
-                    done.apart.add(name, about);
-                }
+                Ok(begun) => match begun.undecided {
+                    Some(need) => undecided.push((begun.rerun, need)),
+                    None => done.reruns.push(begun.rerun),
+                },
+                Err(Without::Apart(why)) => done.apart.add(why.name(), apart_about(why)),
                 Err(Without::Interrupted) => done.interrupted += 1,
             }
         }
@@ -225,15 +219,11 @@ impl Plan<'_> {
         let order = self.bases.order(candidate);
         let profiles = order.iter().map(|i| self.bases.known()[*i].clone());
         let profiles: Vec<Profile> = profiles.collect();
-        let apart = |why: Mismatch| {
-            Without::Apart(
-                why.name(),
-                apart_about(why).into(),
-                recorded.losses().clone(),
-            )
-        };
-        let reproduced = rerunner.reproduce(recorded, &profiles).map_err(apart)?;
-        let base_fct = reproduced.base.fct.ok_or(apart(Mismatch::Incomplete))?;
+        let reproduced = rerunner
+            .reproduce(recorded, &profiles)
+            .map_err(Without::Apart)?;
+        let base_fct = reproduced.base.fct;
+        let base_fct = base_fct.ok_or(Without::Apart(Mismatch::Incomplete))?;
         let mut rerun = Rerun {
             candidate: number,
             base: order[reproduced.profile],
@@ -259,10 +249,8 @@ impl Plan<'_> {
             is_drawn |= prediction.is_none_or(|one| one.packets_drawn > 0.0);
             rerun.predictions.push(prediction);
         }
-        let losses = recorded.losses().clone();
         Ok(Begun {
             rerun,
-            losses,
             undecided: (is_drawn && self.draws > 0).then(|| (Arc::clone(recorded), reproduced)),
         })
     }

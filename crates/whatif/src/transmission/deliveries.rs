@@ -15,13 +15,15 @@ use recoup_units::{Instant, Offset, Span};
 use std::collections::HashMap;
 use std::time::Duration;
 
+/// Transmissions of a connection up to which it is rerun.
+pub(crate) const MOST_TRANSMISSIONS: usize = 1 << 21;
+
 /// A part of the stream that is sent as one segment.
 #[derive(Clone, Debug)]
 struct Piece {
     span: Span,
     /// Its transmissions, by index.
     copies: Vec<usize>,
-    is_delivered: bool,
 }
 
 /// The transmissions of a connection.
@@ -94,6 +96,10 @@ struct Deliveries<'a> {
     /// What the sender heard of each.
     heard: Vec<Option<Heard>>,
     pieces: Vec<Piece>,
+    /// For each piece, one at or behind it before which all are delivered.
+    open: Vec<usize>,
+    /// The end of the highest piece delivered.
+    delivered: Offset,
     nxt: Offset,
     una: Offset,
     rtt: Duration,
@@ -116,6 +122,8 @@ impl<'a> Deliveries<'a> {
             frames: Vec::new(),
             heard: Vec::new(),
             pieces: Vec::new(),
+            open: Vec::new(),
+            delivered: Offset::SYN,
             nxt: Offset::SYN,
             una: Offset::SYN,
             rtt,
@@ -144,7 +152,7 @@ impl<'a> Deliveries<'a> {
 
     fn on_sent(&mut self, packet: &Seen) {
         let is_probe = packet.span.end <= self.una && packet.span.len() <= 1;
-        if packet.span.is_empty() || is_probe {
+        if packet.span.is_empty() || is_probe || self.all.len() > MOST_TRANSMISSIONS {
             return;
         }
         let size = u64::from(self.record.agreed.segment_size);
@@ -170,10 +178,10 @@ impl<'a> Deliveries<'a> {
         let index = self.all.len();
         let mut copy = 1;
         if span.start >= self.nxt {
+            self.open.push(self.pieces.len());
             self.pieces.push(Piece {
                 span,
                 copies: vec![index],
-                is_delivered: false,
             });
             self.nxt = span.end;
         } else {
@@ -207,7 +215,7 @@ impl<'a> Deliveries<'a> {
         };
         let blocks = packet.sack.as_slice();
         let (duplicate, beyond) = split_duplicate(ack, blocks);
-        let was_in_order = self.sacked_beyond().is_none();
+        let was_in_order = self.delivered <= self.una;
         let mut newly = Vec::new();
         let below = Span::new(self.una, ack.max(self.una));
         for span in std::iter::once(below).chain(beyond.iter().copied()) {
@@ -245,25 +253,23 @@ impl<'a> Deliveries<'a> {
         self.una = self.una.max(ack);
     }
 
-    /// Some delivered piece beyond the cumulative ACK.
-    fn sacked_beyond(&self) -> Option<&Piece> {
-        let first = self.first_piece(self.una);
-        self.pieces[first..].iter().find(|piece| piece.is_delivered)
-    }
-
     fn first_piece(&self, from: Offset) -> usize {
         self.pieces.partition_point(|piece| piece.span.end <= from)
     }
 
     /// An ACK heard `at` covers `span`: adds the transmissions that it shows to have arrived.
     fn deliver(&mut self, span: Span, at: Instant, newly: &mut Vec<usize>) {
-        let first = self.first_piece(span.start);
-        for i in first..self.pieces.len() {
-            let piece = &self.pieces[i];
+        let mut next = self.first_piece(span.start);
+        loop {
+            let i = self.next_open(next);
+            let Some(piece) = self.pieces.get(i) else {
+                break;
+            };
             if piece.span.start >= span.end {
                 break;
             }
-            if piece.is_delivered || !span.covers(piece.span) {
+            next = i + 1;
+            if !span.covers(piece.span) {
                 continue;
             }
             let arrived = self.which_arrived(&piece.copies, at);
@@ -272,13 +278,27 @@ impl<'a> Deliveries<'a> {
                     self.all[copy].fate = Fate::Lost;
                 }
             }
-            self.pieces[i].is_delivered = true;
+            self.open[i] = i + 1;
+            self.delivered = self.delivered.max(piece.span.end);
             // Without SACK, a duplicate ACK may have shown it before.
             if self.heard[arrived].is_none() {
                 self.all[arrived].fate = self.arrived(arrived, at);
                 newly.push(arrived);
             }
         }
+    }
+
+    /// The first piece from `from` on that is not delivered, or the number of pieces. Links over delivered
+    /// pieces are shortened on the way (Tarjan and van Leeuwen, 1984), so that no piece is passed often.
+    fn next_open(&mut self, from: usize) -> usize {
+        let mut at = from;
+        while let Some(&link) = self.open.get(at).filter(|link| **link != at) {
+            if let Some(&further) = self.open.get(link) {
+                self.open[at] = further;
+            }
+            at = link;
+        }
+        at
     }
 
     fn arrived(&self, index: usize, at: Instant) -> Fate {
@@ -328,11 +348,10 @@ impl<'a> Deliveries<'a> {
         }
         let hole = self.pieces.get(self.first_piece(self.una))?;
         let from = hole.copies.first()? + 1;
-        let index = (from.max(self.next_duplicate)..self.all.len()).find(|i| {
-            self.heard[*i].is_none()
-                && !self.is_replaced(*i)
-                && self.all[*i].span.start > self.una
-                && self.all[*i].sent + self.rtt.mul_f64(0.9) <= packet.at
+        let mut due = (from.max(self.next_duplicate)..self.all.len())
+            .take_while(|i| self.all[*i].sent + self.rtt.mul_f64(0.9) <= packet.at);
+        let index = due.find(|i| {
+            self.heard[*i].is_none() && !self.is_replaced(*i) && self.all[*i].span.start > self.una
         })?;
         self.next_duplicate = index + 1;
         Some(index)
