@@ -24,7 +24,7 @@ enum Command {
         name: String,
     },
     /// Print a scenario like the network, traffic and hosts of a capture
-    From(from::Args),
+    From(Box<from::Args>),
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {

@@ -4,16 +4,17 @@
 //! Cross traffic is not modelled: what a packet took longer than the model says is its
 //! [residual](Passage::residual), which a rerun keeps.
 //!
-//! **Rate** ([`rate`]): packets sent together arrive spaced by their transmission times at the bottleneck
+//! **Rate** (`rate`): packets sent together arrive spaced by their transmission times at the bottleneck
 //! (packet trains: Jain and Routhier, 1986; Keshav, "A Control-Theoretic Approach to Flow Control", SIGCOMM
 //! 1991, §2.3). The modes of their dispersion (Dovrolis, Ramanathan and Moore, "What Do Packet Dispersion
 //! Techniques Measure?", INFOCOM 2001) are only candidates: the rate is the one with which the model explains the
 //! delays of all packets best, those that waited behind packets of earlier trains too.
 //!
-//! **Queue** ([`queue`]): the limit that separates losses from arrivals by the modelled backlog that each packet met.
+//! **Queue** (`queue`): the limit that separates losses from arrivals by the modelled backlog that each packet met.
 //!
 //! **Not seen**: a rate at which no packets queued; a limit that was never exceeded; a queue before which the
-//! sender's own device had formed another one.
+//! sender's own device had formed another one. Without SACK, the ACKs do not show which segments of a flight were
+//! lost; then the limit may be too large or missing.
 
 mod fifo;
 mod queue;

@@ -31,7 +31,7 @@
 //!   none, so that their probability is somewhat too small.
 //! - A loss counts by the fate alone: losses of a full queue must be left out by the caller, who knows them.
 //!
-//! The formulas are in [`counts`] and [`estimate`].
+//! The formulas are in `counts` and `estimate`.
 
 mod counts;
 mod estimate;

@@ -5,8 +5,8 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`deliveries`] | which transmission each ACK shows to have arrived |
-//! | [`arrivals`] | when each arrived: delayed ACKs and held packets |
+//! | `deliveries` | which transmission each ACK shows to have arrived |
+//! | `arrivals` | when each arrived: delayed ACKs and held packets |
 
 mod arrivals;
 mod deliveries;

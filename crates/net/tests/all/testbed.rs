@@ -19,7 +19,7 @@ use recoup_path::{HopSpec, LossSpec, Probability, Queue};
 use recoup_recovery::{Event, Mechanisms, Send, Trigger};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
 use recoup_tcp::Config;
-use recoup_tcp::flow::{FlowRecord, Host, TimedWrite, Workload};
+use recoup_tcp::flow::{FlowRecord, Host, Script, TimedWrite, When, Workload, Write};
 use recoup_units::{BitRate, Direction, FlowId};
 
 const ONE_WAY: Duration = Duration::from_millis(20);
@@ -194,6 +194,47 @@ fn counts_of_senders_and_path_agree() {
             retransmitted += sent_again(&flow);
         }
         assert!(retransmitted > 0, "{name}");
+    });
+}
+
+#[test]
+fn kept_connections_and_waiting_for_acknowledgments_work() {
+    let write = |received, acknowledged, after, bytes| Write {
+        when: When {
+            received,
+            acknowledged,
+            after: ms(after),
+        },
+        bytes,
+    };
+    with_every_pair(|(client, server, name)| {
+        let workload = Workload {
+            client: Script::of(&[write(0, 0, 0, 300), write(5000, 0, 50, 310)]),
+            server: Script::of(&[
+                write(300, 0, 0, 5000),
+                write(610, 5000, 0, 700),
+                // The ACK of the second response comes a round trip later.
+                write(610, 5700, 20, 10),
+            ]),
+        };
+        let setup = Setup {
+            workload,
+            ..segments(client, server, 0)
+        };
+        let Some(stage) = Stage::open(setup) else {
+            return;
+        };
+        for flow in 0..2 {
+            let flow = stage.play(&path(&[], &[]), flow);
+            let fct = flow.fct.unwrap_or_else(|| panic!("{name}: {flow:?}"));
+            // The handshake, both exchanges, and the round trip of the ACK.
+            assert!(fct >= 8 * ONE_WAY + ms(70), "{name}: {flow:?}");
+            assert_eq!(
+                flow.segments_sent,
+                1 + 4 + 1 + 1 + 1 + sent_again(&flow),
+                "{name}: {flow:?}"
+            );
+        }
     });
 }
 

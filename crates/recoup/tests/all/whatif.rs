@@ -150,16 +150,18 @@ fn predictions_come_true_in_the_kernel() {
 fn all_kernel_predictions() {
     let _turn = turn();
     let compare = |network| move || compare(&Kernel, network, KERNEL.pairs, 200);
-    let cells = thread::scope(|scope| {
-        let running = KERNEL
-            .networks
-            .iter()
-            .map(|network| scope.spawn(compare(network)));
-        let running: Vec<_> = running.collect();
-        let cells = running
-            .into_iter()
-            .flat_map(|cells| cells.join().expect("cells"));
-        cells.collect::<Vec<_>>()
-    });
+    let mut cells = Vec::new();
+    // More networks at once would delay the kernel's timers.
+    for networks in KERNEL.networks.chunks(2) {
+        thread::scope(|scope| {
+            let running = networks.iter().map(|network| scope.spawn(compare(network)));
+            let running: Vec<_> = running.collect();
+            cells.extend(
+                running
+                    .into_iter()
+                    .flat_map(|cells| cells.join().expect("cells")),
+            );
+        });
+    }
     print(&cells);
 }

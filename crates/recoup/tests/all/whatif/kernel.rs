@@ -6,7 +6,7 @@ use recoup_net::testbed::{self, Options, Setup, Switch, Switches, Testbed};
 use recoup_net::{Namespace, NetError, PacketCapture, Tun};
 use recoup_tcp::AckPolicy;
 use recoup_units::{Direction, FlowId};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::Path;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub struct Kernel;
 
 impl Stage for Kernel {
     fn run(&self, network: &Network, flows: u64, server: &str, capture: Option<&Path>) -> Run {
-        let capture = capture.map(|path| {
+        let packets = capture.map(|path| {
             let [server, client] = [path.to_path_buf(), path.with_extension("client")]
                 .map(|path| BufWriter::new(File::create(path).expect("a file")));
             PacketCapture::start(server, client).expect("a capture")
@@ -32,15 +32,16 @@ impl Stage for Kernel {
             flow.path
                 .use_byte_offsets(Direction::Down, flow.settings.mss);
             let testbed = Testbed::open(setup(&flow, server)).expect("a testbed");
-            let tap = capture.as_ref().map(PacketCapture::tap);
+            let tap = packets.as_ref().map(PacketCapture::tap);
             let outcome = testbed
                 .run(&flow.path, SEED, FlowId(number), tap)
                 .expect("a flow");
             Cost::from(&outcome.record)
         };
         let run = (0..flows).map(run).collect();
-        if let Some(capture) = capture {
-            capture.finish().expect("a capture");
+        if let (Some(packets), Some(path)) = (packets, capture) {
+            packets.finish().expect("a capture");
+            fs::remove_file(path.with_extension("client")).expect("a capture");
         }
         run
     }
@@ -79,9 +80,7 @@ fn setup(flow: &Flow, server: &str) -> Setup {
 fn switches(profile: &str) -> Switches {
     let mut switches = Switches::default();
     for (mechanism, switch) in [("+notlp", Switch::Tlp), ("+nosack", Switch::Sack)] {
-        if profile.ends_with(mechanism) {
-            switches.set(switch, Some(false));
-        }
+        switches.set(switch, Some(!profile.ends_with(mechanism)));
     }
     switches
 }

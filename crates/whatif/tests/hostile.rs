@@ -1,0 +1,170 @@
+//! Whatever a capture holds, reruns end without a panic, and give the same twice.
+
+use proptest::prelude::*;
+use proptest::test_runner::{TestCaseError, TestRunner};
+use recoup_recovery::{Mechanisms, Profile};
+use recoup_tcp::flow::Host;
+use recoup_trace::read::CapturedPacket;
+use recoup_trace::read::Packet;
+use recoup_units::{Direction, Instant};
+use recoup_whatif::bottleneck::Bottleneck;
+use recoup_whatif::loss::LossProcess;
+use recoup_whatif::{AckDelays, ConnectionPackets, Rerunner, record};
+use recoup_wire::{Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// A packet of a connection: offsets from the initial sequence numbers, and what may be wrong with it.
+#[derive(Clone, Debug)]
+struct Made {
+    after_us: u32,
+    up: bool,
+    seq: u32,
+    len: u16,
+    ack: u32,
+    window: u16,
+    flags: u8,
+    sack: Vec<(u32, u16)>,
+}
+
+fn offset() -> impl Strategy<Value = u32> {
+    prop_oneof![
+        8 => (0_u32..40).prop_map(|segments| 1 + segments * 1448),
+        2 => 0_u32..60_000,
+        1 => any::<u32>(),
+    ]
+}
+
+fn made() -> impl Strategy<Value = Made> {
+    let length = prop_oneof![3 => Just(1448_u16), 3 => Just(0), 1 => any::<u16>()];
+    let flags = prop_oneof![20 => Just(Flags::ACK.bits()), 2 => any::<u8>()];
+    let sack = prop::collection::vec((offset(), any::<u16>()), 0..4);
+    (
+        0_u32..400_000,
+        any::<bool>(),
+        offset(),
+        length,
+        offset(),
+        any::<u16>(),
+        flags,
+        sack,
+    )
+        .prop_map(|(after_us, up, seq, len, ack, window, flags, sack)| Made {
+            after_us,
+            up,
+            seq,
+            len,
+            ack,
+            window,
+            flags,
+            sack,
+        })
+}
+
+/// A connection with a handshake, and these packets after it.
+fn connection(packets: &[Made], mss: u16, scale: u8) -> ConnectionPackets {
+    let isns = [SeqNumber(7), SeqNumber(u32::MAX - 20_000)];
+    let options = Options {
+        mss: Some(mss),
+        window_scale: Some(scale),
+        sack_permitted: true,
+        timestamps: Some(Timestamps { value: 1, echo: 0 }),
+        ..Options::NONE
+    };
+    let syn = |own: usize| Segment {
+        seq: isns[own],
+        ack: isns[1 - own] + 1,
+        window: 64_000,
+        flags: match own {
+            0 => Flags::SYN,
+            _ => Flags::SYN | Flags::ACK,
+        },
+        options,
+        ..Segment::default()
+    };
+    let mut all = ConnectionPackets::new();
+    let mut at = Instant::from_millis(1_000);
+    let mut push = |at: Instant, own: usize, segment: Segment| {
+        let mut packet = CapturedPacket::from(&Packet::default());
+        (packet.at, packet.segment) = (at, segment);
+        let direction = [Direction::Up, Direction::Down][own];
+        all.push(&packet, direction);
+    };
+    push(at, 0, syn(0));
+    push(at, 1, syn(1));
+    for made in packets {
+        at = at.plus_nanos(u64::from(made.after_us) * 1_000);
+        let own = usize::from(!made.up);
+        let mut sack = SackBlocks::NONE;
+        for (start, len) in &made.sack {
+            let start = isns[1 - own] + *start;
+            sack.push([start, start + u32::from(*len)]);
+        }
+        let segment = Segment {
+            seq: isns[own] + made.seq,
+            ack: isns[1 - own] + made.ack,
+            payload_len: made.len.into(),
+            window: made.window,
+            flags: Flags::from_bits(made.flags),
+            options: Options {
+                sack,
+                timestamps: Some(Timestamps::default()),
+                ..Options::NONE
+            },
+        };
+        push(at, own, segment);
+    }
+    all
+}
+
+/// Reruns a connection under two mechanisms, and returns whether its own rerun reproduces it.
+fn rerun(packets: &ConnectionPackets, sender: Host) -> Result<bool, TestCaseError> {
+    let Ok(mut recorded) = record(packets, sender, &[]) else {
+        return Ok(false);
+    };
+    recorded.set_ack_delays(&AckDelays::of(&recorded));
+    if let Some(bottleneck) = Bottleneck::infer(&[recorded.transmissions()]) {
+        recorded.set_bottleneck(&bottleneck);
+    }
+    let recorded = Arc::new(recorded);
+    let profiles = ["linux-6", "reno"]
+        .iter()
+        .filter_map(|name| name.parse().ok());
+    let profiles: Vec<Profile> = profiles.collect();
+    let mut rerunner = Rerunner::new();
+    let Ok(reproduced) = rerunner.reproduce(&recorded, &profiles) else {
+        return Ok(false);
+    };
+    let losses = LossProcess::of(recorded.losses());
+    for mechanisms in [Mechanisms::LINUX_6, Mechanisms::RENO] {
+        let mut run = || rerunner.run(&recorded, &reproduced, &mechanisms, &losses, 1);
+        prop_assert_eq!(run(), run());
+    }
+    Ok(true)
+}
+
+#[test]
+fn reruns_of_anything_end_and_repeat() {
+    let connections = (
+        prop::collection::vec(made(), 0..120),
+        prop_oneof![Just(1460_u16), any::<u16>()],
+        0_u8..=15,
+        prop_oneof![Just(Host::Client), Just(Host::Server)],
+    );
+    let config = ProptestConfig {
+        cases: 400,
+        ..ProptestConfig::default()
+    };
+    let reproduced = Cell::new(0);
+    let result = TestRunner::new(config).run(&connections, |(packets, mss, scale, sender)| {
+        let packets = connection(&packets, mss, scale);
+        let is_reproduced = rerun(&packets, sender)?;
+        reproduced.set(reproduced.get() + u32::from(is_reproduced));
+        Ok(())
+    });
+    result.unwrap();
+    assert!(
+        reproduced.get() > 0,
+        "no connection was rerun under a mechanism"
+    );
+}
