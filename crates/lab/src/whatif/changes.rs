@@ -4,7 +4,7 @@ use super::interval::{Uncertainty, half_width};
 use super::reruns::{Prediction, Rerun};
 
 /// A connection counts as better or worse if its completion time changes by more than this share.
-pub const NOTICEABLE: f64 = 0.01;
+const NOTICEABLE: f64 = 0.01;
 
 /// The quantiles that an answer has.
 pub(super) const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
@@ -24,7 +24,7 @@ pub struct Changes {
     pub sum_change_ms: f64,
     /// The 5th, 25th, 50th, 75th and 95th percentile of the change.
     pub quantiles_ms: Option<[f64; 5]>,
-    /// Connections that end sooner by more than [`NOTICEABLE`] of their completion time.
+    /// Connections that end sooner by more than 1 % of their completion time.
     pub better: u64,
     /// Connections that end later by more than that.
     pub worse: u64,
