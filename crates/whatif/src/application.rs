@@ -355,7 +355,7 @@ impl CapturedSender {
                 });
             }
             // A segment that is not full ends a write: the sender had no more (RFC 9293 §3.8.6.2.1).
-            let ends_full = |last: &Write| last.bytes % self.segment_size == 0;
+            let ends_full = |last: &Write| last.bytes.is_multiple_of(self.segment_size);
             match writes.last_mut() {
                 _ if bytes == 0 => {}
                 Some(last) if !is_late && ends_full(last) => last.bytes += bytes,

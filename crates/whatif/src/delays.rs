@@ -75,6 +75,9 @@ mod tests {
         Instant::from_millis(ms)
     }
 
+    /// When transmissions were sent and acknowledged, in ms.
+    type Points<'a> = &'a [(u64, u64)];
+
     /// Transmissions that were sent and acknowledged at these times (ms).
     fn delays(points: &[(u64, u64)]) -> Delays {
         let sent = |&(sent, echo): &(u64, u64)| Transmission {
@@ -99,7 +102,7 @@ mod tests {
     fn a_packet_keeps_its_place_between_its_neighbours() {
         let spike = [(0, 40), (100, 700), (400, 701), (800, 840)];
         // (points, sent, echo) in ms
-        let cases: [(&[(u64, u64)], u64, u64); 9] = [
+        let cases: [(Points, u64, u64); 9] = [
             (&[], 5, 85),
             (&[(0, 40), (100, 140)], 50, 90),
             (&[(0, 40), (100, 160)], 50, 90),

@@ -20,6 +20,8 @@ pub struct Answer {
     pub rerun: u64,
     /// Those of them that lost a packet.
     pub lossy: u64,
+    /// Those of the rerun connections whose new data keeps the sender's own timing.
+    pub paced_as_captured: u64,
     /// Connections that could be rerun, but are not in the sample.
     pub left_out: u64,
     /// Connections that were not reached before an interrupt.
@@ -137,6 +139,7 @@ impl Answer {
             connections: found.connections,
             rerun: reruns.len() as u64,
             lossy: reruns.iter().filter(|one| one.is_lossy).count() as u64,
+            paced_as_captured: reruns.iter().filter(|one| one.is_paced_as_captured).count() as u64,
             left_out: found.left_out(),
             interrupted: done.interrupted,
             apart: done.apart,

@@ -46,6 +46,7 @@ fn capture(analyzed: &Analyzed<Answer>, with_connections: bool) -> io::Result<Va
         "connection_count": answer.connections,
         "rerun": answer.rerun,
         "lossy": answer.lossy,
+        "paced_as_captured": answer.paced_as_captured,
         "left_out": answer.left_out,
         "interrupted": answer.interrupted,
         "apart": reasons(&answer.apart),

@@ -13,7 +13,9 @@ use super::reasons::Reasons;
 use crate::run::in_parallel_with;
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_whatif::loss::LossProcess;
-use recoup_whatif::{ConnectionPackets, Mismatch, Outcome, Recorded, Reproduced, Rerunner, record};
+use recoup_whatif::{
+    ConnectionPackets, Mismatch, Outcome, Pacing, Recorded, Reproduced, Rerunner, record,
+};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,6 +54,9 @@ pub(super) struct Rerun {
     pub base: usize,
     /// Whether the network lost one of its packets.
     pub is_lossy: bool,
+    /// Whether the ACKs of the capture set the pace of its new data, because the congestion control of its
+    /// base does not.
+    pub is_paced_as_captured: bool,
     /// From its first packet in the capture to the ACK of the last data.
     pub recorded_ms: f64,
     /// How much later the base run ends.
@@ -228,6 +233,7 @@ impl Plan<'_> {
             candidate: number,
             base: order[reproduced.profile],
             is_lossy: recorded.has_loss(),
+            is_paced_as_captured: reproduced.pacing == Pacing::AsCaptured,
             recorded_ms: millis(recorded.duration()),
             error_ms: millis(reproduced.base.duration) - millis(recorded.duration()),
             base_fct_ms: millis(base_fct),
@@ -361,6 +367,7 @@ pub(super) mod tests {
             candidate: 0,
             base: 0,
             is_lossy: true,
+            is_paced_as_captured: false,
             recorded_ms: base_fct_ms,
             error_ms: 0.0,
             base_fct_ms,

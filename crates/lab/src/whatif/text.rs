@@ -257,6 +257,12 @@ fn rests_on(answer: &Answer) -> String {
     let error =
         duration(Duration::try_from_secs_f64(answer.model_error_ms / 1e3).unwrap_or_default());
     let mut text = format!("The base runs end within {error} of the capture (root mean square).");
+    if answer.paced_as_captured > 0 {
+        text += &format!(
+            " New data of {} keeps the sender's own timing: its congestion control is not the profile's.",
+            count(answer.paced_as_captured, "connection")
+        );
+    }
     let drawn = answer.results.iter().map(|r| r.all.drawn_connections).max();
     if drawn.is_some_and(|drawn| drawn > 0) {
         text += &format!(

@@ -237,7 +237,7 @@ impl<'a> Deliveries<'a> {
             self.heard[index] = Some(Heard {
                 at: packet.at,
                 is_trigger,
-                is_lost: (by_duplicate && !is_trigger) || (!in_order && !is_trigger),
+                is_lost: !is_trigger && (by_duplicate || !in_order),
                 in_order,
             });
         }
@@ -333,10 +333,10 @@ impl<'a> Deliveries<'a> {
     /// The transmission whose arrival the receiver reports as a duplicate.
     fn duplicate_arrival(&self, duplicate: Span, at: Instant) -> Option<usize> {
         let piece = self.pieces.get(self.first_piece(duplicate.start))?;
-        let unheard = piece.copies.iter().copied().filter(|copy| {
+        let mut unheard = piece.copies.iter().copied().filter(|copy| {
             self.heard[*copy].is_none() && self.all[*copy].sent + self.rtt.mul_f64(0.9) <= at
         });
-        unheard.last()
+        unheard.next_back()
     }
 
     /// The transmission that a duplicate ACK without SACK stands for.
