@@ -140,9 +140,12 @@ fn predictions_come_true_in_the_kernel() {
         .find(|network| network.name == "three of the tail");
     let cells = compare(&Kernel, network.expect("a network"), KERNEL.pairs, 12);
     let summary = print(&cells);
-    assert!(summary.with_change >= 3, "{summary}");
-    assert_eq!(summary.better, summary.with_change, "{summary}");
-    assert!(summary.signs[0].share() >= 0.9, "{summary}");
+    for cell in &cells {
+        assert!(cell.change_ms * cell.truth.mean > 0.0, "{cell}");
+    }
+    let [without_draws, _] = summary.signs;
+    assert!(without_draws.all >= 10, "{summary}");
+    assert!(without_draws.share() >= 0.8, "{summary}");
 }
 
 #[test]
