@@ -11,6 +11,9 @@ use std::net::IpAddr;
 /// Retransmissions explained, by the name of the profile.
 type Explained = BTreeMap<String, u64>;
 
+/// Explained retransmissions that may be chance.
+const FEW: u64 = 3;
+
 /// The profiles known, and those that the hosts of a capture behave like.
 #[derive(Debug)]
 pub(super) struct Bases {
@@ -41,14 +44,15 @@ impl Bases {
             Some(profile) => vec![profile.clone()],
             None => known(),
         };
+        let by_count = |explained| by_count(explained, &known);
         Self {
-            known,
-            is_given: given.is_some(),
             hosts: on_host
                 .into_iter()
                 .map(|(host, explained)| (host, by_count(explained)))
                 .collect(),
             capture: by_count(in_capture),
+            is_given: given.is_some(),
+            known,
         }
     }
 
@@ -58,14 +62,18 @@ impl Bases {
     }
 
     /// The profiles that the sender of a connection may have run, the most likely first: those that its
-    /// own retransmissions show, those of its host's other connections, those of the capture, all.
+    /// own retransmissions show, those of its host's other connections, those of the capture, all. Where its
+    /// own are [`FEW`], those of its host come first: one or two may fit several profiles by chance.
     pub fn order(&self, candidate: &Candidate) -> Vec<usize> {
         if self.is_given {
             return vec![0];
         }
-        let own = candidate.identified.iter().map(|(name, _)| name);
+        let own = || candidate.identified.iter().map(|(name, _)| name);
         let host = self.hosts.get(&candidate.sender_address());
-        let names = own.chain(host.into_iter().flatten()).chain(&self.capture);
+        let explained = candidate.identified.iter().map(|(_, explained)| *explained);
+        let early = host.filter(|_| explained.max().is_none_or(|explained| explained < FEW));
+        let names = early.into_iter().flatten().chain(own());
+        let names = names.chain(host.into_iter().flatten()).chain(&self.capture);
         let found = names.filter_map(|name| self.number(name));
         let mut order = Vec::with_capacity(self.known.len());
         for number in found.chain(0..self.known.len()) {
@@ -81,10 +89,11 @@ impl Bases {
     }
 }
 
-/// The names, those that explain most first.
-fn by_count(explained: Explained) -> Vec<String> {
+/// The names, those that explain most first; among equals the most widespread first.
+fn by_count(explained: Explained, known: &[Profile]) -> Vec<String> {
     let mut names: Vec<(String, u64)> = explained.into_iter().collect();
-    names.sort_by_key(|(_, count)| Reverse(*count));
+    let rank = |name: &str| known.iter().position(|profile| profile.name() == name);
+    names.sort_by_key(|(name, count)| (Reverse(*count), rank(name)));
     names.into_iter().map(|(name, _)| name).collect()
 }
 
@@ -115,7 +124,7 @@ mod tests {
             names.collect::<Vec<_>>()
         };
         let mut own = candidate("192.0.2.1:80");
-        own.identified = identified(&[("linux-2.4", 1)]);
+        own.identified = identified(&[("linux-2.4", FEW)]);
         let mut same_host = candidate("192.0.2.1:80");
         same_host.identified = identified(&[("linux-3.17", 5), ("linux-3.17+tlp", 9)]);
         let mut other = candidate("192.0.2.9:80");
@@ -140,6 +149,12 @@ mod tests {
         );
         assert_eq!(order.len(), bases.known().len());
         assert!(order.contains(&"rfc6675".into()));
+        // One retransmission says less than those of the host.
+        let mut hardly = candidate("192.0.2.1:80");
+        hardly.identified = identified(&[("windows-xp", FEW - 1)]);
+        let order = names(&hardly);
+        assert_eq!(order[..2], ["linux-3.17+tlp", "linux-3.17"]);
+        assert_eq!(order[3], "windows-xp");
         // Nothing is known of this host.
         assert_eq!(names(&candidate("192.0.2.77:80"))[0], "solaris-10");
     }

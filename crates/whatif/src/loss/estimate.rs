@@ -124,9 +124,13 @@ fn coarse_to_fine(counts: &LossCounts, level: f64) -> Factors {
         let after_loss = refined(any_copy, &Cell::sum(&counts.after_loss[copy]), level);
         factors.after_arrival[copy] = refined(after_loss, &counts.after_arrival[copy], level);
     }
-    let burst = refined(1.0, &Cell::sum(&counts.after_loss[0]), level);
+    // A burst ends with time: beforehand, each decade keeps half of the memory (of the logarithm of its factor)
+    // of the decade before. Copies of all numbers tell how much it really keeps.
+    let mut before = refined(1.0, &Cell::sum(&counts.after_loss[0]), level);
     for gap in 0..GAPS {
-        let original = refined(burst, &counts.after_loss[0][gap], level);
+        let coarse = if gap == 0 { before } else { before.sqrt() };
+        let original = refined(coarse, &counts.after_loss[0][gap], level);
+        before = original;
         factors.after_loss[0][gap] = original;
         for copy in 1..COPIES {
             let coarse = original * factors.after_arrival[copy];

@@ -251,6 +251,33 @@ impl<'a> Deliveries<'a> {
             self.all[index].fate = self.arrived(index, packet.at);
         }
         self.una = self.una.max(ack);
+        self.retract();
+    }
+
+    /// Without SACK, a duplicate ACK may have stood for another segment: the first one that a cumulative ACK
+    /// does not cover had not arrived.
+    fn retract(&mut self) {
+        if self.record.agreed.sack {
+            return;
+        }
+        let Some(first) = self.pieces.get(self.first_piece(self.una)) else {
+            return;
+        };
+        let copies = first.copies.iter().copied();
+        let heard = copies.filter(|copy| self.all[*copy].span.start == self.una);
+        let Some((wrong, heard)) = heard.rev().find_map(|copy| Some((copy, self.heard[copy]?)))
+        else {
+            return;
+        };
+        self.heard[wrong] = None;
+        self.all[wrong].fate = Fate::Unknown;
+        let mut others = (wrong + 1..self.all.len())
+            .take_while(|i| self.all[*i].sent + self.rtt.mul_f64(0.9) <= heard.at);
+        let right = others.find(|i| self.heard[*i].is_none() && !self.is_replaced(*i));
+        if let Some(right) = right {
+            self.heard[right] = Some(heard);
+            self.all[right].fate = self.arrived(right, heard.at);
+        }
     }
 
     fn first_piece(&self, from: Offset) -> usize {
