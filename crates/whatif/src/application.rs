@@ -303,7 +303,10 @@ impl CapturedSender {
             return None;
         }
         let len = data.span.len().min(u64::from(sender.mss()));
-        let has_room = sender.room().0 > 0 && sender.peer_window().edge() >= sender.nxt() + len;
+        // What is to be retransmitted takes the room first.
+        let has_room = sender.room().0 > 0
+            && sender.peer_window().edge() >= sender.nxt() + len
+            && !sender.wants_to_retransmit(now);
         match has_room {
             true => _ = self.able_since.get_or_insert(now),
             false => self.able_since = None,
