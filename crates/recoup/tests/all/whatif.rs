@@ -8,6 +8,7 @@
 //! ```
 //!
 //! With `RECOUP_KEEP_CAPTURES=DIR` the captures stay in that folder, each with the true times of its flows.
+//! `RECOUP_SEED=N` chooses other random losses.
 
 mod comparison;
 mod kernel;
@@ -30,6 +31,12 @@ use truth::{Reruns, Stage, Truth};
 
 /// The environment variable that names a folder in which the captures and their truth are kept.
 const KEEP: &str = "RECOUP_KEEP_CAPTURES";
+
+/// The seed of everything random.
+fn seed() -> u64 {
+    let given = std::env::var("RECOUP_SEED").ok();
+    given.map_or(1, |seed| seed.parse().expect("RECOUP_SEED: a whole number"))
+}
 
 /// A folder for captures.
 enum Folder {

@@ -1,6 +1,7 @@
 //! Flows between two sockets of the running kernel, over the emulator.
 
 use super::networks::{Flow, Network};
+use super::seed;
 use super::truth::{Cost, Run, Stage};
 use recoup_net::testbed::{self, Options, Setup, Switch, Switches, Testbed};
 use recoup_net::{Namespace, NetError, PacketCapture, Tun};
@@ -10,9 +11,6 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::Path;
 use std::time::Duration;
-
-/// The seed of everything random.
-const SEED: u64 = 1;
 
 /// IPv4 header, TCP header and timestamps, in bytes.
 const HEADERS: u16 = 52;
@@ -34,7 +32,7 @@ impl Stage for Kernel {
             let testbed = Testbed::open(setup(&flow, server)).expect("a testbed");
             let tap = packets.as_ref().map(PacketCapture::tap);
             let outcome = testbed
-                .run(&flow.path, SEED, FlowId(number), tap)
+                .run(&flow.path, seed(), FlowId(number), tap)
                 .expect("a flow");
             Cost::from(&outcome.record)
         };

@@ -1,15 +1,13 @@
 //! Flows in the simulator.
 
 use super::networks::Network;
+use super::seed;
 use super::truth::{Cost, Run, Stage};
 use recoup_lab::capture::{Capture, CapturePaths};
 use recoup_recovery::Profile;
 use recoup_sim::{NoObserver, Simulation};
 use std::fs;
 use std::path::Path;
-
-/// The seed of everything random.
-const SEED: u64 = 1;
 
 /// The client's mechanisms.
 const CLIENT: &str = "linux-6";
@@ -34,8 +32,8 @@ impl Stage for Simulator {
             spec.server = flow.settings.flow(&server).server;
             let mut simulation = Simulation::new(&flow.path).expect("a path");
             let record = match &mut capture {
-                Some(capture) => simulation.run(&spec, SEED, flow.id, capture),
-                None => simulation.run(&spec, SEED, flow.id, &mut NoObserver),
+                Some(capture) => simulation.run(&spec, seed(), flow.id, capture),
+                None => simulation.run(&spec, seed(), flow.id, &mut NoObserver),
             };
             Cost::from(&record)
         };
