@@ -41,7 +41,7 @@ pub struct Page {
     pub summary: String,
     /// The sentences, from top to bottom.
     pub sections: Vec<Section>,
-    /// What would help. `None`: the page has no such part.
+    /// What would help, after the first section. `None`: the page has no such part.
     pub advice: Option<Section>,
     /// Where time went: by cause, by state.
     pub breakdowns: Vec<Breakdown>,

@@ -43,7 +43,9 @@ fn printable_lines(text: &str) -> String {
 // Writing to a string cannot fail, so results are ignored.
 pub(super) fn sections(html: &mut String, page: &Page) {
     let shown: HashSet<&str> = page.connections.iter().map(|c| c.id.as_str()).collect();
-    for part in page.sections.iter().chain(&page.advice) {
+    // What would help follows what is wrong.
+    let (first, others) = page.sections.split_at(page.sections.len().min(1));
+    for part in first.iter().chain(&page.advice).chain(others) {
         section(html, part, &shown);
     }
 }
