@@ -25,6 +25,7 @@ pub use facts::{CapturedAt, CauseFacts, EpisodeTime, Facts, lost_by, main_direct
 pub use one::connection_text;
 pub use order::{DRAWN, Ranked, SortBy, Worst};
 pub use page_of_capture::{PageRequest, page_of, page_of_stream};
+pub(crate) use report::cause_title;
 pub use report::{CauseLine, Comparison, ConnectionLine, Report};
 pub use text::{explanation_text, most_lines};
 

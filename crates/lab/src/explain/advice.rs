@@ -121,7 +121,10 @@ fn basis(answer: &Answer) -> String {
 /// What a mechanism is, how much it helps, and what it costs.
 fn text(mechanism: &str, changes: &Changes) -> String {
     let share = |n| percent(n as f64, changes.connections as f64);
-    let mut costs = vec![format!("{} sooner", share(changes.better))];
+    let mut costs = vec![format!(
+        "{} of connections end sooner",
+        share(changes.better)
+    )];
     if changes.worse > 0 {
         costs.push(format!("{} later", share(changes.worse)));
     }
@@ -187,8 +190,8 @@ mod tests {
         assert_eq!(
             text("+rtor", &changes),
             "RTO restart: connections would have ended 50 ms sooner on average \
-             (95 % interval: 40 ms to 60 ms), which is 5.0 % of 1.00 s; 40 % sooner, 1.0 % later, \
-             1.2 % more bytes."
+             (95 % interval: 40 ms to 60 ms), which is 5.0 % of 1.00 s; 40 % of connections end sooner, \
+             1.0 % later, 1.2 % more bytes."
         );
     }
 }

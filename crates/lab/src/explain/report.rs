@@ -10,7 +10,8 @@ use super::order::Ranked;
 use super::words::{bytes, capitalized, count, duration, list, percent_of};
 use crate::analysis::Analyzed;
 pub use causes::CauseLine;
-pub(super) use causes::{cause_title, costly, episode, most_costly, occurrences};
+pub(crate) use causes::cause_title;
+pub(super) use causes::{costly, episode, most_costly, occurrences};
 pub use compared::Comparison;
 pub(super) use limits::state_title;
 

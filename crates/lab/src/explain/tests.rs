@@ -172,7 +172,7 @@ fn causes_are_ranked_by_the_time_they_cost() {
     );
     assert_eq!(
         report.causes[0].text,
-        "Twice, 1.00 s each: the handshake's retransmission timeout. Nothing repairs a lost SYN-ACK sooner."
+        "Twice, 1.00 s each: the handshake's retransmission timeout. Only a copy sent in advance would repair a lost SYN-ACK sooner."
     );
     assert_eq!(
         report.causes[2].text,

@@ -4,6 +4,7 @@ use super::answer::{Answer, MechanismResult};
 use super::changes::Changes;
 use super::reasons::Reasons;
 use crate::analysis::Analyzed;
+use crate::explain::cause_title;
 use crate::explain::words::{capitalized, count, duration, grouped, list, millis, percent};
 use comfy_table::{Cell, CellAlignment};
 use recoup_table::plain_table;
@@ -218,7 +219,7 @@ fn cause_table(answer: &Answer) -> Option<String> {
         Some((cause, most))
     });
     let rows = causes.map(|(cause, connections)| {
-        let name = format!("{} ({connections})", cause.name().replace('_', " "));
+        let name = format!("{} ({connections})", cause_title(cause));
         let changes = answer
             .results
             .iter()

@@ -166,11 +166,11 @@ fn at_rtt(of: &CauseFacts) -> String {
     })
 }
 
-/// What is known to help, or that nothing does.
+/// What is known to help.
 fn remedy(cause: Cause) -> &'static str {
     match cause {
-        Cause::LostSyn => " Nothing repairs a lost SYN sooner.",
-        Cause::LostSynAck => " Nothing repairs a lost SYN-ACK sooner.",
+        Cause::LostSyn => " Only a copy sent in advance would repair a lost SYN sooner.",
+        Cause::LostSynAck => " Only a copy sent in advance would repair a lost SYN-ACK sooner.",
         _ => "",
     }
 }
