@@ -97,8 +97,8 @@ struct Passing {
 /// What becomes of a packet of a rerun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RerunFate {
-    /// It arrives: its echo, and the same arrival in the capture.
-    Arrives(Instant, Option<Arrival>),
+    /// It arrives: its echo, the same arrival in the capture, and whether the network duplicates it.
+    Arrives(Instant, Option<Arrival>, bool),
     /// The network loses it.
     Lost,
     /// The queue of the bottleneck has no room for it.
@@ -171,7 +171,7 @@ impl RecordedNetwork {
             RerunFate::Overflow => None,
             _ => Some((fate == RerunFate::Lost, at)),
         };
-        let RerunFate::Arrives(echo, arrival) = fate else {
+        let RerunFate::Arrives(echo, arrival, is_duplicated) = fate else {
             return self.put(now, true, packet, None);
         };
         if span.end > Offset::DATA {
@@ -180,13 +180,13 @@ impl RecordedNetwork {
         let arrives = recorded
             .by_simulation(echo)
             .minus_nanos(nanos(recorded.back));
+        let at = arrives.max(now);
         let recorded = arrival;
-        self.put(
-            arrives.max(now),
-            false,
-            packet,
-            Some(Matched { span, recorded }),
-        );
+        self.put(at, false, packet, Some(Matched { span, recorded }));
+        if is_duplicated {
+            let recorded = None;
+            self.put(at, false, packet, Some(Matched { span, recorded }));
+        }
     }
 
     /// What the capture shows of the transmission with this index.
@@ -210,7 +210,7 @@ impl RecordedNetwork {
         };
         let Fate::Arrived(arrival) = transmission.fate else {
             let echo = recorded.echo(packet.at, departure);
-            return RerunFate::Arrives(self.keep_order(echo, false), None);
+            return RerunFate::Arrives(self.keep_order(echo, false), None, false);
         };
         // A packet without an ACK of its own arrived when the model says, if there is one.
         let is_known = queueing.is_none() || arrival.ack.is_some();
@@ -222,7 +222,7 @@ impl RecordedNetwork {
             false => recorded.echo(packet.at, departure) + arrival.held,
         };
         let echo = self.keep_order(echo, !arrival.held.is_zero());
-        RerunFate::Arrives(echo, Some(arrival))
+        RerunFate::Arrives(echo, Some(arrival), arrival.duplicates > 0)
     }
 
     fn drawn_fate(
@@ -246,7 +246,8 @@ impl RecordedNetwork {
             return RerunFate::Overflow;
         };
         let echo = recorded.echo(packet.at, departure) + fate.held;
-        RerunFate::Arrives(self.keep_order(echo, !fate.held.is_zero()), None)
+        let echo = self.keep_order(echo, !fate.held.is_zero());
+        RerunFate::Arrives(echo, None, fate.duplicated)
     }
 
     /// When a packet leaves the bottleneck, or at once if none is known. `None`: its queue is full.

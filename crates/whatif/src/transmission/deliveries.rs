@@ -225,7 +225,11 @@ impl<'a> Deliveries<'a> {
         let in_order = was_in_order && beyond.is_empty();
         // Linux's receiver may repeat a block that the ACK covers (`tcp_fin`): a duplicate is reported only of
         // what was sent again.
-        let duplicate = duplicate.and_then(|block| self.duplicate_arrival(block, packet.at));
+        let reported = duplicate;
+        let duplicate = reported.and_then(|block| self.duplicate_arrival(block, packet.at));
+        if let (Some(block), None, true, true) = (reported, duplicate, is_pure, newly.is_empty()) {
+            self.count_duplicate(block);
+        }
         let by_duplicate = duplicate.is_some();
         let trigger = match duplicate {
             Some(copy) => Some(copy),
@@ -364,6 +368,23 @@ impl<'a> Deliveries<'a> {
             self.heard[*copy].is_none() && self.all[*copy].sent + self.rtt.mul_f64(0.9) <= at
         });
         unheard.next_back()
+    }
+
+    /// The receiver reports more arrivals of a segment than it was sent: the network duplicated it.
+    fn count_duplicate(&mut self, block: Span) {
+        let Some(piece) = self.pieces.get(self.first_piece(block.start)) else {
+            return;
+        };
+        let heard = piece
+            .copies
+            .iter()
+            .rev()
+            .find(|copy| self.heard[**copy].is_some());
+        if let Some(&copy) = heard.filter(|_| piece.span.covers(block))
+            && let Fate::Arrived(arrival) = &mut self.all[copy].fate
+        {
+            arrival.duplicates = arrival.duplicates.saturating_add(1);
+        }
     }
 
     /// The transmission that a duplicate ACK without SACK stands for.
