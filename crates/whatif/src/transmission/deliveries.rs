@@ -225,14 +225,15 @@ impl<'a> Deliveries<'a> {
         let in_order = was_in_order && beyond.is_empty();
         // Linux's receiver may repeat a block that the ACK covers (`tcp_fin`): a duplicate is reported only of
         // what was sent again.
-        let reported = duplicate;
-        let duplicate = reported.and_then(|block| self.duplicate_arrival(block, packet.at));
-        if let (Some(block), None, true, true) = (reported, duplicate, is_pure, newly.is_empty()) {
-            self.count_duplicate(block);
-        }
+        let reported = duplicate.filter(|_| is_pure);
+        let duplicate = reported.and_then(|block| self.duplicate_arrival(block, packet.at, &newly));
         let by_duplicate = duplicate.is_some();
+        let by_network =
+            !by_duplicate && reported.is_some_and(|block| self.count_duplicate(block, &newly));
         let trigger = match duplicate {
             Some(copy) => Some(copy),
+            // The other arrivals had waited for the receiver's timer.
+            None if by_network => None,
             None if newly.is_empty() => self.next_of_duplicate_acks(packet, ack),
             None => newly.iter().copied().max(),
         };
@@ -362,29 +363,36 @@ impl<'a> Deliveries<'a> {
     }
 
     /// The transmission whose arrival the receiver reports as a duplicate.
-    fn duplicate_arrival(&self, duplicate: Span, at: Instant) -> Option<usize> {
+    /// `newly`: the ACK shows their first arrival.
+    fn duplicate_arrival(&self, duplicate: Span, at: Instant, newly: &[usize]) -> Option<usize> {
         let piece = self.pieces.get(self.first_piece(duplicate.start))?;
         let mut unheard = piece.copies.iter().copied().filter(|copy| {
-            self.heard[*copy].is_none() && self.all[*copy].sent + self.rtt.mul_f64(0.9) <= at
+            self.heard[*copy].is_none()
+                && !newly.contains(copy)
+                && self.all[*copy].sent + self.rtt.mul_f64(0.9) <= at
         });
         unheard.next_back()
     }
 
-    /// The receiver reports more arrivals of a segment than it was sent: the network duplicated it.
-    fn count_duplicate(&mut self, block: Span) {
+    /// The receiver reports one more arrival of a segment than it was sent: the network duplicated it. Returns
+    /// whether it did.
+    fn count_duplicate(&mut self, block: Span, newly: &[usize]) -> bool {
         let Some(piece) = self.pieces.get(self.first_piece(block.start)) else {
-            return;
+            return false;
         };
-        let heard = piece
-            .copies
-            .iter()
-            .rev()
-            .find(|copy| self.heard[**copy].is_some());
-        if let Some(&copy) = heard.filter(|_| piece.span.covers(block))
+        // An ACK that shows other arrivals was sent because of those.
+        let arrived = |copy: &&usize| match newly.is_empty() {
+            true => self.heard[**copy].is_some(),
+            false => newly.contains(copy),
+        };
+        let arrived = piece.copies.iter().rev().find(arrived);
+        if let Some(&copy) = arrived.filter(|_| piece.span.covers(block))
             && let Fate::Arrived(arrival) = &mut self.all[copy].fate
         {
             arrival.duplicates = arrival.duplicates.saturating_add(1);
+            return true;
         }
+        false
     }
 
     /// The transmission that a duplicate ACK without SACK stands for.

@@ -1,4 +1,5 @@
-//! Predictions over a drop-tail queue, against the same flows simulated under the other mechanism.
+//! What captures of simulated flows show of a network: predictions over a drop-tail queue, against the same flows
+//! simulated under the other mechanism, and duplicates.
 
 use recoup_path::{HopSpec, PathSpec};
 use recoup_recovery::Profile;
@@ -19,6 +20,8 @@ const FLOWS: u64 = 90;
 #[derive(Default)]
 struct Capture {
     packets: ConnectionPackets,
+    /// How many more data packets of the server arrived than it sent.
+    duplicates: i64,
 }
 
 impl Observer for Capture {
@@ -29,6 +32,13 @@ impl Observer for Capture {
             Direction::Down => Point::Sent,
             Direction::Up => Point::Arrived,
         };
+        if direction == Direction::Down && packet.segment.payload_len > 0 {
+            self.duplicates += match point {
+                Point::Sent => -1,
+                Point::Arrived => 1,
+                Point::Dropped(_) => 0,
+            };
+        }
         if point == at_server {
             let captured = captured(self.packets.len() as u64 + 1, now, packet);
             self.packets.push(&captured, direction);
@@ -59,10 +69,27 @@ fn captured(frame: u64, at: Instant, packet: &Packet) -> CapturedPacket {
     }
 }
 
-/// A flow over 5 Mbit/s and a queue of 12 packets, under a profile: its flow completion time and its capture.
-fn simulate(profile: &Profile, flow: u64) -> (Duration, ConnectionPackets) {
-    // Spread over 20 to 200 ms and 10 to 100 segments.
-    let way = Duration::from_micros(10_000 + 9_700 * (flow * 7 % 10) + 83 * flow);
+/// The way of a flow's packets in one direction: 10 to 100 ms.
+fn way(flow: u64) -> HopSpec {
+    HopSpec::Delay(Duration::from_micros(
+        10_000 + 9_700 * (flow * 7 % 10) + 83 * flow,
+    ))
+}
+
+/// 5 Mbit/s and a queue of 12 packets.
+fn small_queue(flow: u64) -> PathSpec {
+    let rate = HopSpec::Rate {
+        rate: BitRate::from_bits_per_second(5_000_000).unwrap(),
+        queue: "12".parse().unwrap(),
+    };
+    PathSpec {
+        up: vec![way(flow)],
+        down: vec![rate, way(flow)],
+    }
+}
+
+/// A flow of 10 to 100 segments over a path, under a profile: its flow completion time and its capture.
+fn simulate(path: &PathSpec, profile: &Profile, flow: u64) -> (Duration, Capture) {
     let segments = 10 + flow * 37 % 91;
     let acks = match flow % 3 {
         0 => AckPolicy::Quick,
@@ -70,16 +97,6 @@ fn simulate(profile: &Profile, flow: u64) -> (Duration, ConnectionPackets) {
         _ => AckPolicy::Linux {
             quick: AckPolicy::LINUX_QUICK,
         },
-    };
-    let path = PathSpec {
-        up: vec![HopSpec::Delay(way)],
-        down: vec![
-            HopSpec::Rate {
-                rate: BitRate::from_bits_per_second(5_000_000).unwrap(),
-                queue: "12".parse().unwrap(),
-            },
-            HopSpec::Delay(way),
-        ],
     };
     let spec = FlowSpec {
         client: Config {
@@ -91,9 +108,9 @@ fn simulate(profile: &Profile, flow: u64) -> (Duration, ConnectionPackets) {
         workload: Workload::exchange(0, segments * 1448).closing(true),
     };
     let mut capture = Capture::default();
-    let mut simulation = Simulation::new(&path).unwrap();
+    let mut simulation = Simulation::new(path).unwrap();
     let record = simulation.run(&spec, 1, FlowId(flow), &mut capture);
-    (record.fct.expect("a complete flow"), capture.packets)
+    (record.fct.expect("a complete flow"), capture)
 }
 
 /// Mean changes of the flow completion time in ms.
@@ -113,9 +130,10 @@ fn compare(base: &str, other: &str, with_bottleneck: bool) -> Comparison {
     let mut truth = Vec::new();
     let mut all: Vec<Recorded> = Vec::new();
     for flow in 0..FLOWS {
-        let (base_fct, packets) = simulate(&base, flow);
-        truth.push((base_fct, simulate(&other, flow).0));
-        all.push(record(&packets, Host::Server, &[]).expect("a suitable capture"));
+        let path = small_queue(flow);
+        let (base_fct, capture) = simulate(&path, &base, flow);
+        truth.push((base_fct, simulate(&path, &other, flow).0));
+        all.push(record(&capture.packets, Host::Server, &[]).expect("a suitable capture"));
     }
     if with_bottleneck {
         let transmissions: Vec<_> = all.iter().map(Recorded::transmissions).collect();
@@ -179,4 +197,47 @@ fn a_rerun_meets_the_queue_that_it_fills_itself() {
             "{base} {other}: {with:?} {without:?}"
         );
     }
+}
+
+#[test]
+fn duplicates_of_the_network_are_inferred_and_repeated() {
+    let profile: Profile = "linux-6".parse().unwrap();
+    let (mut made, mut inferred) = (0, 0);
+    for flow in 0..FLOWS {
+        let duplicate = HopSpec::Duplicate {
+            probability: "0.05".parse().unwrap(),
+        };
+        let rate = HopSpec::Rate {
+            rate: BitRate::from_bits_per_second(50_000_000).unwrap(),
+            queue: "none".parse().unwrap(),
+        };
+        let path = PathSpec {
+            up: vec![way(flow)],
+            down: vec![rate, duplicate, way(flow)],
+        };
+        let (fct, capture) = simulate(&path, &profile, flow);
+        let recorded = record(&capture.packets, Host::Server, &[]).expect("a suitable capture");
+        let arrivals = recorded
+            .transmissions()
+            .iter()
+            .filter_map(|sent| sent.arrival());
+        inferred += arrivals
+            .map(|arrival| i64::from(arrival.duplicates))
+            .sum::<i64>();
+        made += capture.duplicates;
+        let reproduced = Rerunner::new()
+            .reproduce(&Arc::new(recorded), std::slice::from_ref(&profile))
+            .unwrap_or_else(|apart| panic!("flow {flow}: {apart}"));
+        let rerun = reproduced.base.fct.expect("a complete rerun");
+        let apart = rerun.abs_diff(fct);
+        assert!(
+            apart < Duration::from_millis(2),
+            "flow {flow}: {rerun:?}, not {fct:?}"
+        );
+    }
+    assert!(made > 100, "{made}");
+    assert!(
+        inferred <= made && inferred * 20 >= made * 19,
+        "{inferred} of {made}"
+    );
 }
