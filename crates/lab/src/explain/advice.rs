@@ -85,7 +85,7 @@ impl Advice {
         let tried: Vec<&str> = tried.collect();
         let nothing = match ranked.is_empty() {
             true => format!(
-                "None of {} would have made them end sooner on average.",
+                "None of {} would certainly have made them end sooner on average.",
                 tried.join(", ")
             ),
             false => String::new(),

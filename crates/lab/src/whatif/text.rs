@@ -79,13 +79,16 @@ pub(crate) fn finding(answer: &Answer) -> String {
         }
         None if answer.results.is_empty() => "No mechanism was tried.".into(),
         None => {
-            let named = answer
-                .results
-                .iter()
-                .filter_map(|r| Some(format!("{} {}", r.mechanism, signed(r.all.mean_change_ms?))));
+            let named = answer.results.iter().filter_map(|result| {
+                let mean = signed(result.all.mean_change_ms?);
+                let interval = result.all.interval_ms.map_or(String::new(), |(low, high)| {
+                    format!(" (95 % interval: {} to {})", signed(low), signed(high))
+                });
+                Some(format!("{} {mean}{interval}", result.mechanism))
+            });
             let named: Vec<String> = named.collect();
             format!(
-                "None of the mechanisms tried makes connections end sooner, on average: {}.",
+                "No mechanism tried certainly makes connections end sooner on average: {}.",
                 list(&named)
             )
         }
