@@ -55,7 +55,7 @@ impl Candidate {
     }
 }
 
-/// Which of the connections that may be rerun are.
+/// Chooses which connections are rerun, of those that may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// The most connections. Of more, a random sample is rerun, the same in each run.

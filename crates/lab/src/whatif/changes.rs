@@ -47,7 +47,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Of these connections. `model`: the mean square of the base runs' errors, in ms².
+    /// Sums up these connections. `model`: the mean square of the errors of the base runs, in ms².
     pub(super) fn of(connections: &[(&Rerun, &Prediction)], model: f64) -> Self {
         let n = connections.len();
         if n == 0 {
