@@ -82,12 +82,6 @@ impl LossCounts {
         self.sample_holds();
     }
 
-    /// Adds the ACKs that a connection's receiver must have sent: when, and whether each reached the sender.
-    /// All count as originals.
-    pub fn observe_acks(&mut self, acks: impl IntoIterator<Item = (Instant, bool)>) {
-        self.observe_losses(acks.into_iter().map(|(sent, seen)| (1, sent, Some(!seen))));
-    }
-
     /// Adds the counts of other connections.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.after_arrival.iter_mut().zip(&other.after_arrival) {

@@ -327,13 +327,3 @@ fn merging_in_any_order_gives_the_same_process() {
     );
     assert_eq!(one.holds(), other.holds());
 }
-
-#[test]
-fn acks_are_lost_by_the_same_process() {
-    let mut all = LossCounts::default();
-    let mut random = SplitMix(5);
-    for _ in 0..50 {
-        all.observe_acks((0..40).map(|n| (Instant::from_millis(n), random.next_unit() >= 0.08)));
-    }
-    near(LossProcess::of(&all).loss(context(1, false, 1)), 0.08, 0.02);
-}
