@@ -20,8 +20,6 @@ const MOST_OPEN: usize = 1 << 21;
 
 /// Gathers packets, and has `rerun` take each batch.
 pub(super) struct Gathering<F> {
-    /// The places of the connections sought among the candidates.
-    chosen: Vec<usize>,
     open: HashMap<usize, ConnectionPackets>,
     /// Packets of open connections.
     held: usize,
@@ -34,10 +32,10 @@ pub(super) struct Gathering<F> {
     rerun: F,
 }
 
-/// The connections to read again.
-pub(super) fn sought<'a>(candidates: &'a [Candidate], chosen: &[usize]) -> Vec<Sought<'a>> {
-    let chosen = chosen.iter().map(|place| &candidates[*place]);
-    chosen
+/// The connections to read again, in the order of the candidates.
+pub(super) fn sought(candidates: &[Candidate]) -> Vec<Sought<'_>> {
+    candidates
+        .iter()
         .map(|candidate| Sought {
             endpoints: candidate.endpoints,
             frames: candidate.frames.clone(),
@@ -47,11 +45,9 @@ pub(super) fn sought<'a>(candidates: &'a [Candidate], chosen: &[usize]) -> Vec<S
 }
 
 impl<F: FnMut(Vec<Task>)> Gathering<F> {
-    /// `chosen`: the places of the connections among the candidates, in the order in which they are
-    /// sought.
-    pub fn new(chosen: Vec<usize>, rerun: F) -> Self {
+    /// Gathers the packets of the connections [`sought`].
+    pub fn new(rerun: F) -> Self {
         Self {
-            chosen,
             open: HashMap::new(),
             held: 0,
             batch: Vec::new(),
@@ -116,7 +112,7 @@ impl<F: FnMut(Vec<Task>)> TakesPackets for Gathering<F> {
         self.held -= packets.len();
         self.batched += packets.len();
         self.batch.push(Task {
-            candidate: self.chosen[connection],
+            candidate: connection,
             packets,
         });
         if self.batched >= BATCH {
@@ -134,7 +130,7 @@ mod tests {
     fn whole_connections_are_passed_on_and_memory_is_bounded() {
         let packet = CapturedPacket::from(&Packet::default());
         let mut passed = Vec::new();
-        let mut gathering = Gathering::new(vec![7, 8, 9], |batch: Vec<Task>| {
+        let mut gathering = Gathering::new(|batch: Vec<Task>| {
             let tasks = batch
                 .iter()
                 .map(|task| (task.candidate, task.packets.len()));
@@ -149,6 +145,6 @@ mod tests {
         gathering.last(1);
         assert_eq!(gathering.held, 4);
         assert_eq!(gathering.finish(), (1, 1));
-        assert_eq!(passed, [(8, 5)]);
+        assert_eq!(passed, [(1, 5)]);
     }
 }

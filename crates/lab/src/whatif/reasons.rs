@@ -9,7 +9,7 @@ pub struct Reasons(BTreeMap<&'static str, (String, u64)>);
 /// A reason, and how many connections it applies to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReasonCount {
-    /// The name for programs, such as `captured_at_receiver`.
+    /// Its name in JSON, such as `captured_at_receiver`.
     pub name: &'static str,
     /// The reason in words.
     pub about: String,

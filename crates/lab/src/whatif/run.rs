@@ -138,10 +138,9 @@ pub(crate) fn rerun_along<R, E>(
         go_on,
     };
     let mut done = Done::default();
-    let all: Vec<usize> = (0..plan.candidates.len()).collect();
-    let sought = sought(plan.candidates, &all);
+    let sought = sought(plan.candidates);
     let rerun = |tasks: Vec<Task>| plan.batch(tasks, count, &mut done);
-    let mut gathering = Gathering::new(all, rerun);
+    let mut gathering = Gathering::new(rerun);
     let result = read(Also {
         sought,
         takes: &mut gathering,

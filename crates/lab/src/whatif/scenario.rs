@@ -170,9 +170,8 @@ fn read_facts<T: PacketSource>(
         }
     };
     let read = |source: T, go_on: &mut dyn FnMut(&T) -> bool| {
-        let all: Vec<usize> = (0..candidates.len()).collect();
-        let sought = sought(candidates, &all);
-        let mut gathering = Gathering::new(all, batch);
+        let sought = sought(candidates);
+        let mut gathering = Gathering::new(batch);
         read_connections(source, &sought, &mut gathering, go_on);
         gathering.finish()
     };

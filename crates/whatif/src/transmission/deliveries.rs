@@ -223,8 +223,8 @@ impl<'a> Deliveries<'a> {
         }
         let is_pure = packet.span.is_empty();
         let in_order = was_in_order && beyond.is_empty();
-        // Linux's receiver may repeat a block that the ACK covers (`tcp_fin`): a duplicate is reported only of
-        // what was sent again.
+        // Linux's receiver may repeat a block that the ACK covers (`tcp_fin`). So a block reports a duplicate only
+        // if a retransmission or the network can have made one.
         let reported = duplicate.filter(|_| is_pure);
         let duplicate = reported.and_then(|block| self.duplicate_arrival(block, packet.at, &newly));
         let by_duplicate = duplicate.is_some();
