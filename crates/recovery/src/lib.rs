@@ -28,6 +28,7 @@ pub mod detect;
 pub mod event;
 pub mod frto;
 mod pacing;
+pub mod parameters;
 mod peer_window;
 pub mod profile;
 pub mod rate;

@@ -13,7 +13,7 @@ pub use mechanism::Mechanism;
 use crate::congestion::Algorithm;
 use crate::detect::{DUPTHRESH, EarlyRetransmit, LossRule, MAX_DUPTHRESH, RackVersion, Rules};
 use crate::rate::{Bound, RateControl};
-use crate::rtt::{FULL_SRTT, RtoRules, Sampling, Smoothing};
+use crate::rtt::{RtoRules, Sampling, Smoothing};
 use crate::slp::SlpRules;
 use crate::tlp::ProbeRules;
 use crate::undo::UndoRules;
@@ -130,7 +130,10 @@ const LINUX_DETECTION: Rules = Rules {
 const LINUX_RTO: RtoRules = RtoRules {
     smoothing: Smoothing::Linux,
     sampling: Sampling::Segment,
-    srtt_quarters: FULL_SRTT,
+    srtt_factor: RtoRules::SRTT_FACTOR,
+    rttvar_factor: RtoRules::RTTVAR_FACTOR,
+    srtt_weight: RtoRules::SRTT_WEIGHT,
+    rttvar_weight: RtoRules::RTTVAR_WEIGHT,
     granularity: Duration::ZERO,
     initial: Duration::from_secs(1),
     min_variance: Duration::from_millis(200),
@@ -207,7 +210,10 @@ impl Mechanisms {
         rto: RtoRules {
             smoothing: Smoothing::Standard,
             sampling: Sampling::Segment,
-            srtt_quarters: FULL_SRTT,
+            srtt_factor: RtoRules::SRTT_FACTOR,
+            rttvar_factor: RtoRules::RTTVAR_FACTOR,
+            srtt_weight: RtoRules::SRTT_WEIGHT,
+            rttvar_weight: RtoRules::RTTVAR_WEIGHT,
             granularity: Duration::ZERO,
             initial: Duration::from_secs(1),
             min_variance: Duration::from_millis(1),

@@ -104,7 +104,7 @@ impl RetransmissionTimer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rtt::{FULL_SRTT, RtoRules, Sampling, Smoothing};
+    use crate::rtt::{RtoRules, Sampling, Smoothing};
     use recoup_units::Offset;
 
     fn ms(n: u64) -> Duration {
@@ -120,7 +120,10 @@ mod tests {
         let rules = RtoRules {
             smoothing: Smoothing::Linux,
             sampling: Sampling::Segment,
-            srtt_quarters: FULL_SRTT,
+            srtt_factor: RtoRules::SRTT_FACTOR,
+            rttvar_factor: RtoRules::RTTVAR_FACTOR,
+            srtt_weight: RtoRules::SRTT_WEIGHT,
+            rttvar_weight: RtoRules::RTTVAR_WEIGHT,
             granularity: Duration::ZERO,
             initial: ms(1000),
             min_variance: ms(200),

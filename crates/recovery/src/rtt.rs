@@ -6,9 +6,12 @@
 //!                  mdev += (|e| − mdev)/4,  or /32 when the RTT fell by more than mdev
 //! RTTVAR (×4):     rises to 4·mdev at once; once a round trip falls by a quarter of its distance
 //!                  to the largest 4·mdev of that round trip, itself never under the floor
-//! RTO = m·SRTT + 4·RTTVAR, rounded up to the clock's granularity, at most the maximum
+//! RTO = m·SRTT + k·RTTVAR, rounded up to the clock's granularity, at most the maximum
 //! ```
-//! m is 1 (1.25 on Solaris). The clock is exact unless the rules set a granularity.
+//! m is 1 (1.25 on Solaris) and k is 4. The weights of a sample, 1/8 in SRTT and 1/4 in RTTVAR, are the
+//! study's b and a. Rules with other weights use them in place of every 1/8 and 1/4 above, and a/8 in place
+//! of 1/32. Linux has the floor in RTTVAR, before k; RFC 6298 has it on k·RTTVAR. The clock is exact unless
+//! the rules set a granularity.
 //!
 //! Every ACK that allows a measurement gives a sample, or one segment per flight does: the first new data
 //! sent while no segment is timed. Its timing ends when it is acknowledged or anything is retransmitted
@@ -29,6 +32,7 @@
 //!   timers round as well.
 
 use recoup_units::{Instant, Offset};
+use std::fmt;
 use std::time::Duration;
 
 /// The RTO at the start of data transmission if the SYN was retransmitted and gave no sample
@@ -65,8 +69,49 @@ pub(crate) fn nanos(d: Duration) -> u64 {
     u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The weight 1 of SRTT in the RTO, in quarters.
-pub const FULL_SRTT: u8 = 4;
+/// A weight or a factor of the estimator, in millionths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Factor(pub u32);
+
+impl Factor {
+    /// The largest factor.
+    pub const MAX: Self = Self::whole(1000);
+    /// The factor 1.
+    pub const ONE: Self = Self::whole(1);
+
+    /// A whole number, at most 4,294.
+    pub const fn whole(number: u32) -> Self {
+        Self(number * MILLION)
+    }
+
+    /// 1/`divisor`, rounded down.
+    pub const fn one_over(divisor: u32) -> Self {
+        Self(MILLION / divisor)
+    }
+
+    /// This many times `value`, rounded down to two steps; saturating.
+    #[inline]
+    fn times(self, value: u64) -> u64 {
+        let (million, factor) = (u64::from(MILLION), u64::from(self.0));
+        let whole = (value / million).saturating_mul(factor);
+        whole.saturating_add(value % million * factor / million)
+    }
+
+    /// As a number.
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.0) / f64::from(MILLION)
+    }
+}
+
+/// What [`Factor`] counts in.
+const MILLION: u32 = 1_000_000;
+
+impl fmt::Display for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.as_f64())
+    }
+}
 
 /// The parameters of the RTT estimator and the RTO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,20 +121,45 @@ pub struct RtoRules {
     pub smoothing: Smoothing,
     /// Which ACKs give a sample.
     pub sampling: Sampling,
-    /// The weight of SRTT, m, in quarters: [`FULL_SRTT`] for RFC 6298, 5 for 1.25·SRTT.
-    pub srtt_quarters: u8,
+    /// m, the factor of SRTT in the RTO: 1 in RFC 6298.
+    pub srtt_factor: Factor,
+    /// k, the factor of RTTVAR in the RTO: 4 in RFC 6298.
+    pub rttvar_factor: Factor,
+    /// b, the weight of a sample in SRTT, at most 1: 1/8 in RFC 6298.
+    pub srtt_weight: Factor,
+    /// a, the weight of a sample in RTTVAR, at most 1: 1/4 in RFC 6298.
+    pub rttvar_weight: Factor,
     /// The sender's clock tick: an RTO computed from samples is rounded up to a multiple of it. Zero means an
     /// exact clock.
     pub granularity: Duration,
     /// The RTO before the first sample (RFC 6298 §2.1); not rounded.
     pub initial: Duration,
-    /// The floor of 4·RTTVAR, the term that the RTO adds to SRTT (RFC 6298's clock granularity G; Linux's
-    /// 200 ms).
+    /// The floor of the term that the RTO adds to SRTT: of k·RTTVAR (RFC 6298's clock granularity G), or on
+    /// Linux of 4·RTTVAR (its 200 ms).
     pub min_variance: Duration,
     /// The floor of the RTO itself (RFC 6298 §2.4).
     pub min: Duration,
     /// The ceiling of the RTO, back-off included (RFC 6298 §2.5).
     pub max: Duration,
+}
+
+impl RtoRules {
+    /// m of RFC 6298.
+    pub const SRTT_FACTOR: Factor = Factor::ONE;
+    /// k of RFC 6298.
+    pub const RTTVAR_FACTOR: Factor = Factor::whole(4);
+    /// b of RFC 6298.
+    pub const SRTT_WEIGHT: Factor = Factor::one_over(8);
+    /// a of RFC 6298.
+    pub const RTTVAR_WEIGHT: Factor = Factor::one_over(4);
+
+    fn has_usual_weights(&self) -> bool {
+        (self.srtt_weight, self.rttvar_weight) == (Self::SRTT_WEIGHT, Self::RTTVAR_WEIGHT)
+    }
+
+    fn has_usual_factors(&self) -> bool {
+        (self.srtt_factor, self.rttvar_factor) == (Self::SRTT_FACTOR, Self::RTTVAR_FACTOR)
+    }
 }
 
 /// SRTT, RTTVAR and the RTO before back-off.
@@ -117,6 +187,8 @@ pub struct RttEstimator {
     most_rto: u64,
     /// Whether the RTO is RFC 6298's formula on an exact clock.
     plain: bool,
+    /// Whether samples have the weights of RFC 6298.
+    usual_weights: bool,
     /// With one sample per flight: the start of the timed segment, and when it was sent.
     timed: Option<(Offset, Instant)>,
 }
@@ -136,7 +208,8 @@ impl RttEstimator {
             min_variance: nanos(rules.min_variance),
             least_rto: nanos(rules.min),
             most_rto: nanos(rules.max),
-            plain: rules.srtt_quarters == FULL_SRTT && rules.granularity.is_zero(),
+            plain: rules.has_usual_factors() && rules.granularity.is_zero(),
+            usual_weights: rules.has_usual_weights(),
             timed: None,
         };
         new.keep_rto();
@@ -205,6 +278,10 @@ impl RttEstimator {
             self.round_end = nxt;
             return;
         }
+        if !self.usual_weights {
+            self.take_weighted(m, floor, una, nxt);
+            return;
+        }
         if self.rules.smoothing == Smoothing::Standard {
             self.smooth(m, floor);
             return;
@@ -224,14 +301,44 @@ impl RttEstimator {
             self.srtt8 += error;
             self.mdev4 = self.mdev4 - mdev + error;
         }
-        if self.mdev4 > self.mdev4_max {
-            self.mdev4_max = self.mdev4;
-            self.rttvar4 = self.rttvar4.max(self.mdev4_max);
-        }
+        self.follow_deviation();
         if una > self.round_end {
             if self.mdev4_max < self.rttvar4 {
                 self.rttvar4 -= (self.rttvar4 - self.mdev4_max) >> 2;
             }
+            self.round_end = nxt;
+            self.mdev4_max = floor;
+        }
+    }
+
+    /// RTTVAR rises to mdev at once, as on Linux.
+    fn follow_deviation(&mut self) {
+        if self.mdev4 > self.mdev4_max {
+            self.mdev4_max = self.mdev4;
+            self.rttvar4 = self.rttvar4.max(self.mdev4_max);
+        }
+    }
+
+    /// The same with the weights of the rules.
+    #[inline(never)] // most senders never come here
+    fn take_weighted(&mut self, m: u64, floor: u64, una: Offset, nxt: Offset) {
+        let (a, b) = (self.rules.rttvar_weight, self.rules.srtt_weight);
+        let error = m.abs_diff(self.srtt8 >> 3);
+        let is_linux = self.rules.smoothing == Smoothing::Linux;
+        let falls = m < self.srtt8 >> 3;
+        self.srtt8 = self.srtt8 - b.times(self.srtt8) + b.times(m << 3);
+        let deviation = error << 2;
+        self.mdev4 = match is_linux && falls && deviation > self.mdev4 {
+            true => self.mdev4 + (a.times(deviation - self.mdev4) >> 3),
+            false => self.mdev4 - a.times(self.mdev4) + a.times(deviation),
+        };
+        if !is_linux {
+            self.rttvar4 = self.mdev4.max(floor);
+            return;
+        }
+        self.follow_deviation();
+        if una > self.round_end {
+            self.rttvar4 -= a.times(self.rttvar4.saturating_sub(self.mdev4_max));
             self.round_end = nxt;
             self.mdev4_max = floor;
         }
@@ -293,24 +400,42 @@ impl RttEstimator {
         backed_off.min(self.most_rto)
     }
 
+    /// The RTO without back-off, in nanoseconds, if m, k and the minimum of the RTO were these.
+    pub fn rto_nanos_with(&self, srtt_factor: Factor, rttvar_factor: Factor, min: u64) -> u64 {
+        match self.srtt8 {
+            0 => self.rto,
+            srtt8 => self.general_rto(srtt8 >> 3, srtt_factor, rttvar_factor, min),
+        }
+    }
+
     fn keep_rto(&mut self) {
+        let rules = &self.rules;
         self.rto = match self.srtt8 {
-            0 => nanos(self.rules.initial).min(self.most_rto),
+            0 => nanos(rules.initial).min(self.most_rto),
             srtt8 if self.plain => ((srtt8 >> 3) + self.rttvar4)
                 .max(self.least_rto)
                 .min(self.most_rto),
-            srtt8 => self.coarse_rto(srtt8 >> 3),
+            srtt8 => {
+                let (m, k) = (rules.srtt_factor, rules.rttvar_factor);
+                self.general_rto(srtt8 >> 3, m, k, self.least_rto)
+            }
         };
     }
 
-    /// The RTO with a weighted SRTT (in ns) or a coarse clock, rounded up to whole ticks.
+    /// The RTO with any factors and any clock, in whole ticks.
     #[inline(never)] // most senders never come here
-    fn coarse_rto(&self, srtt: u64) -> u64 {
-        let rules = &self.rules;
-        // Samples are bounded: no weight makes this overflow.
-        let weighted = srtt * u64::from(rules.srtt_quarters) / u64::from(FULL_SRTT);
-        let exact = weighted.saturating_add(self.rttvar4).max(self.least_rto);
-        let rounded = match nanos(rules.granularity) {
+    fn general_rto(&self, srtt: u64, m: Factor, k: Factor, min: u64) -> u64 {
+        // k/4, because RTTVAR is kept four times as large. Samples are bounded: no factor makes this overflow.
+        let scaled = |rttvar4: u64| match k == RtoRules::RTTVAR_FACTOR {
+            true => rttvar4,
+            false => k.times(rttvar4) >> 2,
+        };
+        let term = match self.rules.smoothing {
+            Smoothing::Linux => scaled(self.rttvar4),
+            Smoothing::Standard => scaled(self.mdev4).max(self.min_variance),
+        };
+        let exact = m.times(srtt).saturating_add(term).max(min);
+        let rounded = match nanos(self.rules.granularity) {
             0 => exact,
             tick => exact.div_ceil(tick).saturating_mul(tick),
         };
@@ -330,7 +455,10 @@ mod tests {
     const LINUX: RtoRules = RtoRules {
         smoothing: Smoothing::Linux,
         sampling: Sampling::Segment,
-        srtt_quarters: FULL_SRTT,
+        srtt_factor: RtoRules::SRTT_FACTOR,
+        rttvar_factor: RtoRules::RTTVAR_FACTOR,
+        srtt_weight: RtoRules::SRTT_WEIGHT,
+        rttvar_weight: RtoRules::RTTVAR_WEIGHT,
         granularity: Duration::ZERO,
         initial: Duration::from_secs(1),
         min_variance: Duration::from_millis(200),
@@ -523,16 +651,16 @@ mod tests {
             (4, 100, 350, 60_000, 400_000),
             (4, 100, 0, 250, 250_000),
         ];
-        for (srtt_quarters, tick, least, most, rto) in cases {
+        for (quarters, tick, least, most, rto) in cases {
             let mut e = RttEstimator::new(RtoRules {
-                srtt_quarters,
+                srtt_factor: Factor(quarters * 250_000),
                 granularity: ms(tick),
                 min: ms(least),
                 max: ms(most),
                 ..standard
             });
             e.on_sample(ms(90), Offset(1), Offset(1));
-            let case = format!("{srtt_quarters} quarters, ticks of {tick} ms");
+            let case = format!("{quarters} quarters, ticks of {tick} ms");
             assert_eq!(e.rto().as_micros(), rto, "{case}");
         }
     }
@@ -548,7 +676,8 @@ mod tests {
         e.on_sample(Duration::MAX, Offset(1), Offset(1));
         assert!(e.rto() <= LINUX.max);
         let mut e = RttEstimator::new(RtoRules {
-            srtt_quarters: u8::MAX,
+            srtt_factor: Factor(u32::MAX),
+            rttvar_factor: Factor(u32::MAX),
             granularity: Duration::MAX,
             ..LINUX
         });

@@ -3,7 +3,7 @@
 use super::{AckProcessing, LimitedTransmit, Mechanisms, RecoveryFill, ReductionBase};
 use crate::congestion::Algorithm;
 use crate::detect::{EarlyRetransmit, LossRule, RackVersion};
-use crate::rtt::{FULL_SRTT, Sampling, Smoothing};
+use crate::rtt::{Factor, RtoRules, Sampling, Smoothing};
 use crate::slp::{Kind, LossRate};
 use crate::tlp::{ProbeVersion, WORST_DELAYED_ACK};
 use recoup_units::{Ppm, Segments};
@@ -239,19 +239,30 @@ impl Mechanisms {
 
     fn rto_setting(&self) -> Setting {
         let rto = self.rto;
-        let srtt = match rto.srtt_quarters {
-            FULL_SRTT => "SRTT".into(),
-            quarters => format!("{}·SRTT", f64::from(quarters) / f64::from(FULL_SRTT)),
+        let times = |factor: Factor, of: &str| match factor {
+            Factor::ONE => of.to_owned(),
+            factor => format!("{factor}·{of}"),
+        };
+        let srtt = times(rto.srtt_factor, "SRTT");
+        let term = times(rto.rttvar_factor, "RTTVAR");
+        let term = match rto.smoothing {
+            _ if rto.min_variance.is_zero() => term,
+            // Linux has the floor in RTTVAR, before k.
+            Smoothing::Linux if rto.rttvar_factor != RtoRules::RTTVAR_FACTOR => {
+                let quarter = rto.rttvar_factor.as_f64() / 4.0;
+                format!("{quarter}·max(4·RTTVAR, {})", ms(rto.min_variance))
+            }
+            _ => format!("max({term}, {})", ms(rto.min_variance)),
         };
         let ticks = match rto.granularity {
             Duration::ZERO => String::new(),
             tick => format!(", rounded up to {}", ms(tick)),
         };
         let least = match rto.smoothing {
-            Smoothing::Linux => String::new(),
-            Smoothing::Standard => format!("at least {} and ", ms(rto.min)),
+            Smoothing::Linux if rto.min.is_zero() => String::new(),
+            _ => format!("at least {} and ", ms(rto.min)),
         };
-        let (variance, most) = (ms(rto.min_variance), ms(rto.max));
+        let most = ms(rto.max);
         let source = match (rto.smoothing, rto.granularity.is_zero()) {
             (Smoothing::Linux, true) => "RFC 6298 §2; Linux tcp_rtt_estimator",
             (Smoothing::Linux, false) => "2007 paper, Table I; Linux tcp_rtt_estimator",
@@ -260,7 +271,7 @@ impl Mechanisms {
         };
         setting(
             "RTO",
-            format!("{srtt} + max(4·RTTVAR, {variance}), {least}at most {most}{ticks}"),
+            format!("{srtt} + {term}, {least}at most {most}{ticks}"),
             source,
         )
     }

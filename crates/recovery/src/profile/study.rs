@@ -19,7 +19,8 @@
 //!
 //! Deviations: where the table and the systems differ, the table applies.
 //!
-//! - 4·RTTVAR counts for at least a tick (RFC 2988 §2.3), so that no RTO is a plain SRTT.
+//! - On Solaris and FreeBSD 4·RTTVAR counts for at least a tick (RFC 2988 §2.3), so that no RTO is a plain
+//!   SRTT. The paper's formula for Windows has no such term.
 //! - Solaris starts from SRTT = 1.5 s and RTTVAR = 375 ms, which give 3.375 s, and smooths samples into
 //!   them. Here the first sample replaces them. Solaris also keeps 4·RTTVAR at 400 ms or more
 //!   (`TCP_SD_MIN`).
@@ -38,7 +39,7 @@
 use super::{LimitedTransmit, Mechanisms, RecoveryFill, ReductionBase};
 use crate::congestion::Algorithm;
 use crate::detect::{LossRule, Rules};
-use crate::rtt::{FULL_SRTT, RtoRules, Sampling};
+use crate::rtt::{Factor, RtoRules, Sampling};
 use recoup_units::Segments;
 use std::time::Duration;
 
@@ -72,7 +73,7 @@ impl Mechanisms {
             sampling: Sampling::Flight,
             granularity: WINDOWS_TICK,
             initial: Duration::from_secs(3), // TcpInitialRtt
-            min_variance: WINDOWS_TICK,
+            min_variance: Duration::ZERO,
             min: Duration::from_millis(200),
             max: Duration::from_secs(240), // RFC 1122 §4.2.3.1: two MSL
             ..Self::RFC_6675.rto
@@ -87,7 +88,7 @@ impl Mechanisms {
         recovery_fill: RecoveryFill::Nothing,   // tcp_sack_rxmit: three SACKs above, then new data
         rto: RtoRules {
             sampling: Sampling::Segment, // tcp_set_rto, on every ACK of new data
-            srtt_quarters: FULL_SRTT + 1,
+            srtt_factor: Factor(1_250_000),
             granularity: TICK,
             initial: Duration::from_millis(3375),
             min_variance: TICK,
@@ -195,10 +196,10 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_round_trip_leaves_a_tick_beside_srtt() {
-        let steady = [500; 60];
-        // 4·RTTVAR is worn away; 200 ms of it stay on Linux, m adds 125 ms on Solaris.
-        for (profile, rto) in [("windows-xp", 600), ("solaris-10", 640)] {
+    fn a_steady_round_trip_wears_the_deviation_away() {
+        let steady = [450; 60];
+        // A tick of it stays on Solaris, where m adds 112.5 ms. On Windows only SRTT stays.
+        for (profile, rto) in [("windows-xp", 500), ("solaris-10", 580)] {
             assert_eq!(timeouts(profile, &steady).last(), Some(&rto), "{profile}");
         }
     }

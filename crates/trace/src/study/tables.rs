@@ -5,7 +5,7 @@ use super::distribution::Cdf;
 use super::saving::{Detector, Split};
 use super::{ConnectionVolume, Sender, SenderTotals, Study};
 use crate::finding::{Tally, Verdict};
-use recoup_recovery::rtt::{FULL_SRTT, Sampling};
+use recoup_recovery::rtt::Sampling;
 use recoup_recovery::{Profile, Trigger};
 use serde::Serialize;
 use std::time::Duration;
@@ -291,11 +291,10 @@ impl Parameters {
             granularity_ms: ms(rto.granularity),
             initial_rto_ms: ms(rto.initial),
             min_rto_ms: ms(rto.min.max(rto.min_variance)),
-            // All estimators of the engine have RFC 6298's weights.
-            a: 0.25,
-            b: 0.125,
-            m: f64::from(rto.srtt_quarters) / f64::from(FULL_SRTT),
-            k: 4.0,
+            a: rto.rttvar_weight.as_f64(),
+            b: rto.srtt_weight.as_f64(),
+            m: rto.srtt_factor.as_f64(),
+            k: rto.rttvar_factor.as_f64(),
             dupthresh: mechanisms.detection.dupthresh.0.into(),
             sampling: match rto.sampling {
                 Sampling::Segment => "segment",
