@@ -20,6 +20,8 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `sender` | names senders by their profile, and counts what is explained |
+//! | `detections` | finds the detections of loss among retransmissions |
+//! | `duration` | computes what a detection costs in flight size |
 //! | `saving` | computes what ideal loss detection would have saved |
 //! | `distribution` | keeps distributions in bounded memory |
 //! | [`recorded`] | saves and loads histograms |
@@ -32,54 +34,36 @@
 //!
 //! # The best case (§IV-D, §V-A3)
 //! Ideal loss detection retransmits nothing that arrived, and waits for no timeout longer than the
-//! connection's largest RTT. Equations (1) and (2) give what an avoided spurious detection saves,
-//! for a flight of 2x segments before it. They are not fully legible in print. The paper's text
-//! says: it takes T RTTs to reach a flight of 2x again, in which G segments are goodput. Without
-//! the detection the flight would have grown from 2x by one segment per RTT, to a mean of 2x + T/2
-//! over that time. Therefore
+//! connection's largest RTT. Equations (1) and (2) give what an avoided spurious detection saves
+//! ([`Model`]).
 //!
-//! ```text
-//! saved = T − G/(2x + T/2) = T − 2G/(4x + T)
-//! (1) fast retransmit: T = x + 1             G = 3x²/2            F(x) = x + 1 − 3x²/(5x + 1)
-//! (2) timeout:         T = x + log₂x − 1     G = 3x²/2 + x − 2
-//!                                 R(x) = x + log₂x − 1 − (3x² + 2x − 4)/(5x + log₂x − 1)
-//! ```
-//! Growing from x to 2x in x RTTs, at a mean of 3x/2, sends 3x²/2 segments. The RTT of the fast
-//! retransmit sends nothing new. Slow start from 2, after the retransmission, to x sends
-//! 2 + 4 + … + x/2 = x − 2 segments in log₂x − 1 RTTs. The legible parts agree: "x + 1 − 3x²" over "5x", "1"
-//! in (1); "x + log x − 1 −" and "5x", "x − 1" in (2). Equation (3), which begins at x instead of
-//! 2x, has "2x + log x − 1" below the line.
-//!
-//! The RTT is the moving average at the time. A detection is the first retransmission of a
-//! recovery, which lasts to the ACK of everything sent before it. A timeout within a fast recovery
-//! is a detection of its own. When the timer expires again in a recovery that it began, its wait
-//! counts again, but the flight does not.
+//! The RTT is the moving average at the time. When the timer expires again in a recovery that it began, its
+//! wait counts again, but the flight does not ([`detections()`]).
 //!
 //! # Deviations
 //! - For Table IV and Figures 2 and 3 the study kept only lossy connections. Here all
 //!   retransmissions count, and [`FalsePositives`] gives those on connections without loss.
 //! - A sender is one end of a connection: both ends may have retransmitted, and may differ.
 //! - Bytes are payload, including retransmissions.
-//! - Below x = 2, slow start adds nothing to R(x), instead of a negative number. Where the formula
-//!   is negative (2 segments in flight), R(x) is 0: an avoided spurious timeout makes nothing
-//!   slower. F(x) is 0 without a flight.
 //! - The equations assume data without end. No detection saves more than was left of the
 //!   connection, and in total no more than 100 % of its duration.
 //! - The wait of a needed timeout counts from the latest copy before it, because only that wait
 //!   would have been shorter. A wait shorter than the largest RTT saves nothing.
-//! - Equation (3), for losses found by FR/R instead of a timeout, needs other parameters and has no
-//!   place in §V-A.
 
 mod claims;
+mod detections;
 mod distribution;
+mod duration;
 pub mod recorded;
 mod saving;
 mod sender;
 mod tables;
 
 pub use claims::Claim;
+pub use detections::{Detector, LossDetection, detections};
 pub use distribution::{Cdf, Distribution};
-pub use saving::{Split, spurious_fast_retransmit, spurious_timeout};
+pub use duration::Model;
+pub use saving::{Split, best_case};
 pub use sender::{Explained, Sender};
 pub use tables::{
     Capture, Classification, Connections, Detection, FalsePositives, Parameters, Portion,
@@ -88,7 +72,7 @@ pub use tables::{
 
 use crate::finding::{Connection, Direction, Retransmission, Tally, Verdict};
 use recoup_units::Instant;
-use saving::{Detector, Saving};
+use saving::Saving;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -29,6 +29,7 @@ mod delays;
 pub mod loss;
 mod mismatch;
 mod network;
+pub mod parameters;
 mod receiver;
 mod record;
 mod recorded;

@@ -1,7 +1,7 @@
 //! The statements of §V-A, computed for the senders of a capture.
 
+use super::detections::Detector;
 use super::distribution::Distribution;
-use super::saving::Detector;
 use super::tables::{Classification, percent};
 use serde::Serialize;
 

@@ -1,8 +1,9 @@
 //! The study's tables and distributions, ready to be printed.
 
 use super::claims::{self, Claim};
+use super::detections::Detector;
 use super::distribution::Cdf;
-use super::saving::{Detector, Split};
+use super::saving::Split;
 use super::{ConnectionVolume, Sender, SenderTotals, Study};
 use crate::finding::{Tally, Verdict};
 use recoup_recovery::rtt::Sampling;

@@ -124,17 +124,20 @@ fn equations_1_and_2_give_the_saving() {
         (16, 9.0 - 192.0 / 41.0, 10.0 - 204.0 / 42.0),
         (20, 11.0 - 300.0 / 51.0, 12.321_928 - 316.0 / 52.321_928),
     ] {
-        let found = (spurious_fast_retransmit(flight), spurious_timeout(flight));
+        let found = (
+            Model::Forms.fast_retransmit(flight),
+            Model::Forms.timeout(flight),
+        );
         assert!((found.0 - fast).abs() < 1e-5, "{flight}: {found:?}");
         assert!((found.1 - timeout).abs() < 1e-5, "{flight}: {found:?}");
     }
     // From five segments on, a timeout costs more than a fast retransmit, and each costs more the
     // more segments are outstanding.
     for flight in 5..5000 {
-        assert!(spurious_timeout(flight) < spurious_timeout(flight + 1));
-        assert!(spurious_fast_retransmit(flight) < spurious_fast_retransmit(flight + 1));
+        assert!(Model::Forms.timeout(flight) < Model::Forms.timeout(flight + 1));
+        assert!(Model::Forms.fast_retransmit(flight) < Model::Forms.fast_retransmit(flight + 1));
     }
-    assert!(spurious_timeout(u32::MAX).is_finite());
+    assert!(Model::Forms.timeout(u32::MAX).is_finite());
 }
 
 #[test]

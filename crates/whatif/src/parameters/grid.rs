@@ -1,0 +1,242 @@
+//! The values tried of each parameter, and their combinations.
+
+use recoup_recovery::parameters::{MinimumOf, Parameters};
+use recoup_recovery::rtt::Factor;
+use recoup_units::Segments;
+use std::time::Duration;
+
+/// The values tried of each parameter. An empty list leaves the parameter as each sender has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grid {
+    /// k, the factor of RTTVAR in the RTO.
+    pub rttvar_factors: Vec<Factor>,
+    /// The minimum RTO.
+    pub min_rtos: Vec<Duration>,
+    /// a, the weight of a sample in RTTVAR.
+    pub rttvar_weights: Vec<Factor>,
+    /// b, the weight of a sample in SRTT.
+    pub srtt_weights: Vec<Factor>,
+    /// m, the factor of SRTT in the RTO.
+    pub srtt_factors: Vec<Factor>,
+    /// D, the duplicate ACKs that mean a loss.
+    pub dupthreshs: Vec<Segments>,
+    /// What the minimum RTO is a minimum of.
+    pub minimum_of: MinimumOf,
+}
+
+/// A parameter of loss detection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Parameter {
+    /// k.
+    RttvarFactor,
+    /// The minimum RTO.
+    MinRto,
+    /// a.
+    RttvarWeight,
+    /// b.
+    SrttWeight,
+    /// m.
+    SrttFactor,
+    /// D.
+    Dupthresh,
+}
+
+impl Parameter {
+    /// All parameters, in the order of reports.
+    pub const ALL: [Self; 6] = [
+        Self::RttvarFactor,
+        Self::MinRto,
+        Self::RttvarWeight,
+        Self::SrttWeight,
+        Self::SrttFactor,
+        Self::Dupthresh,
+    ];
+
+    /// The study's name of it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RttvarFactor => "k",
+            Self::MinRto => "minRTO",
+            Self::RttvarWeight => "a",
+            Self::SrttWeight => "b",
+            Self::SrttFactor => "m",
+            Self::Dupthresh => "D",
+        }
+    }
+
+    /// Whether these parameters replace it.
+    pub const fn is_in(self, parameters: &Parameters) -> bool {
+        match self {
+            Self::RttvarFactor => parameters.rttvar_factor.is_some(),
+            Self::MinRto => parameters.min_rto.is_some(),
+            Self::RttvarWeight => parameters.rttvar_weight.is_some(),
+            Self::SrttWeight => parameters.srtt_weight.is_some(),
+            Self::SrttFactor => parameters.srtt_factor.is_some(),
+            Self::Dupthresh => parameters.dupthresh.is_some(),
+        }
+    }
+}
+
+/// The instances of a sender that are tried: each with other parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instances {
+    all: Vec<Parameters>,
+    singles: usize,
+}
+
+impl Grid {
+    /// The study's grid (§V-B): 720 combinations of k, minRTO, a and b. m and D stay as they are.
+    pub fn study() -> Self {
+        let powers = || (0..=5).map(|n| Factor::one_over(1 << n)).collect();
+        Self {
+            rttvar_factors: [2, 4, 6, 8].map(Factor::whole).into(),
+            min_rtos: [100, 200, 400, 800, 1000]
+                .map(Duration::from_millis)
+                .into(),
+            rttvar_weights: powers(),
+            srtt_weights: powers(),
+            ..Self::default()
+        }
+    }
+
+    /// How many combinations it has.
+    pub fn combinations(&self) -> usize {
+        let lens = [
+            self.rttvar_factors.len(),
+            self.min_rtos.len(),
+            self.rttvar_weights.len(),
+            self.srtt_weights.len(),
+            self.srtt_factors.len(),
+            self.dupthreshs.len(),
+        ];
+        let lens = lens.into_iter().map(|len| len.max(1));
+        lens.fold(1, usize::saturating_mul)
+    }
+
+    /// Each value by itself, with the sender's other parameters, and then all combinations. If there is only
+    /// one list, its values are the combinations.
+    pub fn instances(&self) -> Instances {
+        let lists: Vec<Vec<Parameters>> = Parameter::ALL.map(|one| self.values_of(one)).into();
+        let lists: Vec<_> = lists.into_iter().filter(|list| !list.is_empty()).collect();
+        let mut all: Vec<Parameters> = lists.concat();
+        let singles = all.len();
+        if lists.len() > 1 {
+            let mut combined = vec![self.none()];
+            for list in &lists {
+                let with = |so_far: &Parameters| {
+                    let so_far = *so_far;
+                    list.iter().map(move |one| joined(so_far, *one))
+                };
+                combined = combined.iter().flat_map(with).collect();
+            }
+            all.extend(combined);
+        }
+        Instances { all, singles }
+    }
+
+    fn none(&self) -> Parameters {
+        Parameters {
+            minimum_of: self.minimum_of,
+            ..Parameters::default()
+        }
+    }
+
+    fn values_of(&self, parameter: Parameter) -> Vec<Parameters> {
+        let none = self.none();
+        let factors = |values: &[Factor], with: fn(Parameters, Factor) -> Parameters| {
+            values.iter().map(|value| with(none, *value)).collect()
+        };
+        match parameter {
+            Parameter::RttvarFactor => factors(&self.rttvar_factors, |none, value| Parameters {
+                rttvar_factor: Some(value),
+                ..none
+            }),
+            Parameter::RttvarWeight => factors(&self.rttvar_weights, |none, value| Parameters {
+                rttvar_weight: Some(value),
+                ..none
+            }),
+            Parameter::SrttWeight => factors(&self.srtt_weights, |none, value| Parameters {
+                srtt_weight: Some(value),
+                ..none
+            }),
+            Parameter::SrttFactor => factors(&self.srtt_factors, |none, value| Parameters {
+                srtt_factor: Some(value),
+                ..none
+            }),
+            Parameter::MinRto => {
+                let with = |value: &Duration| Parameters {
+                    min_rto: Some(*value),
+                    ..none
+                };
+                self.min_rtos.iter().map(with).collect()
+            }
+            Parameter::Dupthresh => {
+                let with = |value: &Segments| Parameters {
+                    dupthresh: Some(*value),
+                    ..none
+                };
+                self.dupthreshs.iter().map(with).collect()
+            }
+        }
+    }
+}
+
+/// The parameters of both; where both have one, the second one's.
+fn joined(first: Parameters, second: Parameters) -> Parameters {
+    Parameters {
+        rttvar_factor: second.rttvar_factor.or(first.rttvar_factor),
+        rttvar_weight: second.rttvar_weight.or(first.rttvar_weight),
+        srtt_weight: second.srtt_weight.or(first.srtt_weight),
+        srtt_factor: second.srtt_factor.or(first.srtt_factor),
+        min_rto: second.min_rto.or(first.min_rto),
+        minimum_of: second.minimum_of,
+        dupthresh: second.dupthresh.or(first.dupthresh),
+    }
+}
+
+impl Instances {
+    /// All instances: first the [`singles`](Self::singles), then the combinations.
+    pub fn all(&self) -> &[Parameters] {
+        &self.all
+    }
+
+    /// Those that replace one parameter.
+    pub fn singles(&self) -> &[Parameters] {
+        &self.all[..self.singles]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_study_has_720_combinations_of_21_values() {
+        let grid = Grid::study();
+        let instances = grid.instances();
+        assert_eq!(grid.combinations(), 720);
+        assert_eq!(instances.singles().len(), 4 + 5 + 6 + 6);
+        assert_eq!(instances.all().len(), 21 + 720);
+        let mut distinct = instances.all().to_vec();
+        distinct.sort_by_key(|one| format!("{one:?}"));
+        distinct.dedup();
+        assert_eq!(distinct.len(), 741);
+        for one in instances.singles() {
+            assert_eq!(Parameter::ALL.iter().filter(|p| p.is_in(one)).count(), 1);
+        }
+        for one in &instances.all()[21..] {
+            assert_eq!(Parameter::ALL.iter().filter(|p| p.is_in(one)).count(), 4);
+        }
+    }
+
+    #[test]
+    fn values_of_one_parameter_are_tried_once() {
+        let grid = Grid {
+            dupthreshs: (1..=6).map(Segments).collect(),
+            ..Grid::default()
+        };
+        assert_eq!(grid.combinations(), 6);
+        assert_eq!(grid.instances().all().len(), 6);
+        assert!(Grid::default().instances().all().is_empty());
+    }
+}
