@@ -115,6 +115,8 @@ pub(crate) struct Seen {
     /// The right edge of the window it announces.
     pub edge: Option<Offset>,
     pub sack: SackSpans,
+    /// The value and the echo of its timestamps option.
+    pub timestamps: Option<[u32; 2]>,
 }
 
 /// SACK blocks as offsets.
@@ -392,6 +394,7 @@ impl Reader {
             ack,
             edge: ack.map(|ack| ack + (u64::from(segment.window) << shift.min(14))),
             sack,
+            timestamps: (segment.options.timestamps).map(|times| [times.value, times.echo]),
         })
     }
 }

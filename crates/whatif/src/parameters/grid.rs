@@ -90,9 +90,7 @@ impl Grid {
         let powers = || (0..=5).map(|n| Factor::one_over(1 << n)).collect();
         Self {
             rttvar_factors: [2, 4, 6, 8].map(Factor::whole).into(),
-            min_rtos: [100, 200, 400, 800, 1000]
-                .map(Duration::from_millis)
-                .into(),
+            min_rtos: [100, 200, 400, 800, 1000].map(Duration::from_millis).into(),
             rttvar_weights: powers(),
             srtt_weights: powers(),
             ..Self::default()

@@ -1,0 +1,487 @@
+//! The detections of one sender under every instance, in one pass over its packets.
+
+use super::change::{Change, ChangeKind, DetectionChange};
+use super::duplicates::Duplicates;
+use super::follower::Follower;
+use super::grid::Instances;
+use super::timers::{TimerRun, Timers};
+use super::{LeftOut, StudiedSender, Subject};
+use crate::record::{Record, Seen};
+use recoup_recovery::{State, Timer, Trigger};
+use recoup_trace::finding::{Retransmission, Verdict};
+use recoup_trace::study::{Detector, LossDetection, Model, detections};
+use recoup_units::{Instant, Offset};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// How long before its computed deadline a timer may fire: the sender's clock ticks, and it measures RTTs
+/// elsewhere in the host.
+const EARLY: Duration = Duration::from_millis(3);
+
+/// How long after its deadline a timer may fire, besides an eighth of its length and a tick: Linux's timer
+/// wheel rounds by as much.
+const LATE: Duration = Duration::from_millis(20);
+
+/// Studies one sender.
+pub(super) fn study_sender(
+    subject: &Subject<'_>,
+    record: &Record,
+    instances: &Instances,
+) -> Result<StudiedSender, LeftOut> {
+    let mut study = Study::new(subject, record, instances);
+    for (number, packet) in record.packets.iter().enumerate() {
+        study.follower.write_ahead(packet.at);
+        match packet.is_sent {
+            true => study.on_sent(number, packet)?,
+            false => study.on_heard(packet)?,
+        }
+    }
+    Ok(study.finish())
+}
+
+struct Study<'a> {
+    record: &'a Record,
+    follower: Follower<'a>,
+    timers: Timers,
+    /// Why each retransmission was sent, by frame.
+    triggers: HashMap<u64, Option<Trigger>>,
+    detections: HashMap<u64, LossDetection<'a>>,
+    /// The current run of the retransmission timer.
+    run: Option<Run>,
+    duplicates: Duplicates,
+    /// Something at `snd_una` was retransmitted since it last advanced.
+    is_detected: bool,
+    ended: Instant,
+    samples: (u32, Duration),
+    lists_events: bool,
+    found: StudiedSender,
+}
+
+#[derive(Clone, Copy)]
+struct Run {
+    timer: TimerRun,
+    /// A detection in this run has been studied.
+    is_studied: bool,
+}
+
+/// What the instances have in common at one detection.
+struct Detected<'a> {
+    one: &'a Retransmission,
+    frame: u64,
+    /// When it was detected.
+    at: Instant,
+    run: TimerRun,
+    costs: Costs,
+}
+
+/// What a detection costs in flight size, in ns, by each model.
+#[derive(Clone, Copy, Default)]
+struct Costs {
+    fast: [i64; 2],
+    timeout: [i64; 2],
+    fast_instead_of_timeout: [i64; 2],
+}
+
+impl<'a> Study<'a> {
+    fn new(subject: &Subject<'a>, record: &'a Record, instances: &Instances) -> Self {
+        let rows = subject.retransmissions;
+        let mut mechanisms = *subject.profile.mechanisms();
+        mechanisms.sack &= record.agreed.sack;
+        let timers = Timers::new(instances, &mechanisms);
+        Self {
+            record,
+            follower: Follower::new(record, &mechanisms),
+            triggers: (rows.iter().map(|one| (one.frame, one.triggers.first()))).collect(),
+            detections: (detections(rows).map(|one| (one.retransmission.frame, one))).collect(),
+            run: None,
+            duplicates: Duplicates::default(),
+            is_detected: false,
+            ended: record.packets.last().map_or(Instant::ZERO, |last| last.at),
+            samples: (0, Duration::ZERO),
+            lists_events: subject.lists_events,
+            found: StudiedSender {
+                changes: vec![Change::default(); timers.len()],
+                ..StudiedSender::default()
+            },
+            timers,
+        }
+    }
+
+    fn finish(mut self) -> StudiedSender {
+        let (count, sum) = self.samples;
+        self.found.mean_rtt = sum.checked_div(count).unwrap_or_default();
+        self.found
+    }
+
+    fn on_sent(&mut self, number: usize, packet: &Seen) -> Result<(), LeftOut> {
+        let trigger = self.triggers.get(&packet.frame).copied();
+        if let Some(detection) = self.detections.get(&packet.frame).copied() {
+            self.study_detection(number, packet, &detection)?;
+        }
+        if trigger.is_some() {
+            self.is_detected = true;
+        }
+        self.follower.on_sent(packet, trigger.flatten());
+        self.follow_timer();
+        Ok(())
+    }
+
+    fn on_heard(&mut self, packet: &Seen) -> Result<(), LeftOut> {
+        let una = self.follower.sender().una();
+        let advances = packet.ack.is_some_and(|ack| ack > una);
+        if advances {
+            if una >= Offset::DATA {
+                self.study_progress(packet)?;
+            }
+            self.duplicates.clear();
+            self.is_detected = false;
+        } else if self.duplicates.is_duplicate(packet, una) {
+            self.duplicates.add(packet.at);
+        }
+        self.duplicates.note_window(packet);
+        let before = self.deadline();
+        let heard = self.follower.on_heard(packet);
+        if heard.distrusts_initial {
+            self.timers.distrust_initial();
+        }
+        if let Some(sample) = heard.sample {
+            self.samples.0 += 1;
+            self.samples.1 += sample.rtt;
+            self.timers.on_sample(sample, self.deadline() != before);
+        }
+        self.follow_timer();
+        Ok(())
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.follower.sender().deadline(Timer::Rto)
+    }
+
+    /// Notices that the retransmission timer was set.
+    fn follow_timer(&mut self) {
+        let deadline = self.deadline();
+        if self.run.map(|run| run.timer.deadline) == deadline {
+            return;
+        }
+        self.timers.on_set();
+        let sender = self.follower.sender();
+        let rto = sender.rto();
+        self.run = deadline.map(|deadline| Run {
+            timer: TimerRun {
+                from: Instant::from_nanos(deadline.nanos_since(Instant::ZERO + rto)),
+                deadline,
+                backoff: sender.backoff(),
+            },
+            is_studied: false,
+        });
+    }
+
+    /// An ACK of new data arrived. The timer of an instance may have expired before it.
+    fn study_progress(&mut self, packet: &Seen) -> Result<(), LeftOut> {
+        let sender = self.follower.sender();
+        let Some(run) = self.run.filter(|run| !run.is_studied) else {
+            return Ok(());
+        };
+        // The timeout waits for the probe.
+        let probe = sender.deadline(Timer::Probe).unwrap_or_default();
+        let late = packet.at.since(run.timer.deadline.max(probe));
+        if late > self.patience(&run.timer) {
+            return Err(LeftOut::TimeoutMissing);
+        }
+        let flight = sender.board().outstanding().0;
+        let rtt = sender.rtt().srtt().unwrap_or_default();
+        let dupthresh = sender.reordering();
+        // The host let this much pass after the deadline, and would do so again.
+        let before = Instant::from_nanos(packet.at.nanos_since(Instant::ZERO + late));
+        if probe < before && self.timers.some_expire_before(before, &run.timer) {
+            let costs = self.costs(flight, rtt, packet.at);
+            for instance in 0..self.timers.len() {
+                let expires = self.timers.deadline(instance, &run.timer).max(probe);
+                if expires < before {
+                    let cost = costs.timeout;
+                    self.add(
+                        instance,
+                        packet.frame,
+                        ChangeKind::SpuriousTimeoutMade,
+                        negative(cost),
+                    );
+                }
+            }
+        }
+        let duplicates = self.duplicates.count();
+        if duplicates > 0 && !self.is_detected {
+            let costs = self.costs(flight, rtt, packet.at);
+            for instance in 0..self.timers.len() {
+                let own = self.timers.dupthresh(instance);
+                if own.is_some_and(|own| own < dupthresh && duplicates >= own.0 as usize) {
+                    let cost = costs.fast;
+                    self.add(
+                        instance,
+                        packet.frame,
+                        ChangeKind::SpuriousFastMade,
+                        negative(cost),
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How long after its deadline the timer may fire.
+    fn patience(&self, run: &TimerRun) -> Duration {
+        let length = run.deadline.since(run.from);
+        LATE + length / 8 + self.follower.rules().granularity
+    }
+
+    fn study_detection(
+        &mut self,
+        number: usize,
+        packet: &Seen,
+        detection: &LossDetection<'a>,
+    ) -> Result<(), LeftOut> {
+        let one = detection.retransmission;
+        let is_timeout = detection.detector == Detector::Timeout;
+        let expired = one.triggers.first() == Some(Trigger::Rto);
+        let Some(run) = self.run.filter(|_| expired || !is_timeout) else {
+            self.found.unmeasured += 1;
+            return Ok(());
+        };
+        if one.verdict == Verdict::Unknowable {
+            self.found.unmeasured += 1;
+            return Ok(());
+        }
+        if let Some(run) = &mut self.run {
+            run.is_studied = true;
+        }
+        let rtt = one.rtt.filter(|rtt| !rtt.is_zero());
+        let rtt = rtt
+            .or(self.follower.sender().rtt().srtt())
+            .unwrap_or_default();
+        let detected = Detected {
+            one,
+            frame: packet.frame,
+            at: packet.at,
+            run: run.timer,
+            costs: self.costs(one.flight, rtt, packet.at),
+        };
+        if !is_timeout {
+            self.found.fast_retransmits += 1;
+            self.study_fast_retransmit(number, &detected);
+            return Ok(());
+        }
+        let is_early = packet.at + EARLY.max(run.timer.deadline.since(run.timer.from) / 32)
+            < run.timer.deadline;
+        let late = packet.at.since(run.timer.deadline);
+        if is_early || late > self.patience(&run.timer) {
+            return Err(LeftOut::TimeoutNotReproduced);
+        }
+        self.found.timeouts += 1;
+        match one.verdict {
+            Verdict::Spurious => self.study_spurious_timeout(number, &detected, detection.again),
+            _ => self.study_needed_timeout(number, &detected, detection.again),
+        }
+        Ok(())
+    }
+
+    /// The loss would have been detected by the timer of the instance, or by duplicate ACKs before that.
+    fn study_needed_timeout(&mut self, number: usize, detected: &Detected<'_>, again: bool) {
+        let sender = self.follower.sender();
+        let una = sender.una();
+        // In a recovery, a retransmission was lost: duplicate ACKs do not show it.
+        let recovers = matches!(sender.state(), State::Recovery | State::Loss);
+        let arrivals = match again || recovers {
+            true => Vec::new(),
+            false => self.duplicates.all(self.record, number, una),
+        };
+        let own = sender.reordering();
+        for instance in 0..self.timers.len() {
+            let expires = self.timers.deadline(instance, &detected.run);
+            let replaced = self.timers.dupthresh(instance);
+            let dupthresh = replaced.unwrap_or(own).0 as usize;
+            let reached = dupthresh
+                .checked_sub(1)
+                .and_then(|n| arrivals.get(n).copied());
+            // With its own D, the sender had not detected the loss by then.
+            let reached = reached.filter(|at| replaced.is_some() || *at > detected.at);
+            if let Some(reached) = reached.filter(|at| *at < expires) {
+                let earlier = difference(detected.at, reached);
+                let saved = (detected.costs.fast_instead_of_timeout)
+                    .map(|cost| cost.saturating_add(earlier));
+                self.add(
+                    instance,
+                    detected.frame,
+                    ChangeKind::TimeoutBecomesFast,
+                    saved,
+                );
+            } else {
+                self.move_timeout(instance, detected, expires);
+            }
+        }
+    }
+
+    fn move_timeout(&mut self, instance: usize, detected: &Detected<'_>, expires: Instant) {
+        let earlier = difference(detected.run.deadline, expires);
+        if earlier != 0 {
+            let kind = ChangeKind::TimeoutMoves;
+            self.add(instance, detected.frame, kind, [earlier; 2]);
+        }
+    }
+
+    /// The timeout would not have happened where the ACK comes before the timer of the instance expires.
+    fn study_spurious_timeout(&mut self, number: usize, detected: &Detected<'_>, again: bool) {
+        let una = self.follower.sender().una();
+        let answer = self.answer(number, una);
+        for instance in 0..self.timers.len() {
+            let expires = self.timers.deadline(instance, &detected.run);
+            match answer {
+                Some(Answer::ToOriginal(at)) if expires > at => {
+                    if !again {
+                        let kind = ChangeKind::SpuriousTimeoutAvoided;
+                        self.add(instance, detected.frame, kind, detected.costs.timeout);
+                    }
+                }
+                Some(Answer::ToOriginal(_)) => {}
+                // The ACK of the original was lost: the sender waits for the timeout.
+                Some(Answer::ToRetransmission) | None => {
+                    self.move_timeout(instance, detected, expires);
+                }
+            }
+        }
+    }
+
+    /// The first ACK of new data after a retransmission.
+    fn answer(&self, number: usize, una: Offset) -> Option<Answer> {
+        let packets = &self.record.packets;
+        let retransmission = packets.get(number)?;
+        let later = packets.get(number + 1..)?.iter();
+        let mut heard = later.filter(|packet| !packet.is_sent);
+        let ack = heard.find(|packet| packet.ack.is_some_and(|ack| ack > una))?;
+        let echoes = ack.timestamps.zip(retransmission.timestamps);
+        let is_original = match echoes {
+            Some(([_, echo], [value, _])) => echo.wrapping_sub(value).cast_signed() < 0,
+            None => {
+                let least = self.follower.sender().rtt().min().unwrap_or_default();
+                ack.at.since(retransmission.at) < least
+            }
+        };
+        Some(match is_original {
+            true => Answer::ToOriginal(ack.at),
+            false => Answer::ToRetransmission,
+        })
+    }
+
+    /// The loss would have been detected by another duplicate ACK, or by the timer of the instance before that.
+    fn study_fast_retransmit(&mut self, number: usize, detected: &Detected<'_>) {
+        let una = self.follower.sender().una();
+        let own = self.follower.sender().reordering();
+        let arrivals = self.duplicates.all(self.record, number, una);
+        for instance in 0..self.timers.len() {
+            let expires = self.timers.deadline(instance, &detected.run);
+            let other = self
+                .timers
+                .dupthresh(instance)
+                .filter(|other| *other != own);
+            let reached = match other {
+                None => Some(detected.at),
+                Some(other) => (other.0 as usize)
+                    .checked_sub(1)
+                    .and_then(|n| arrivals.get(n).copied()),
+            };
+            let reached = reached.filter(|at| *at <= expires);
+            match detected.one.verdict {
+                Verdict::Spurious => {
+                    self.change_spurious_fast(instance, detected, reached, expires)
+                }
+                _ => self.change_needed_fast(instance, detected, reached, expires),
+            }
+        }
+    }
+
+    fn change_needed_fast(
+        &mut self,
+        instance: usize,
+        detected: &Detected<'_>,
+        reached: Option<Instant>,
+        expires: Instant,
+    ) {
+        let Some(reached) = reached else {
+            let earlier = difference(detected.at, expires);
+            let saved =
+                (detected.costs.fast_instead_of_timeout).map(|cost| earlier.saturating_sub(cost));
+            return self.add(
+                instance,
+                detected.frame,
+                ChangeKind::FastBecomesTimeout,
+                saved,
+            );
+        };
+        let earlier = difference(detected.at, reached);
+        if earlier != 0 {
+            self.add(
+                instance,
+                detected.frame,
+                ChangeKind::FastMoves,
+                [earlier; 2],
+            );
+        }
+    }
+
+    /// Without its fast retransmit, the sender waits for an ACK, and perhaps its timer expires before that.
+    fn change_spurious_fast(
+        &mut self,
+        instance: usize,
+        detected: &Detected<'_>,
+        reached: Option<Instant>,
+        expires: Instant,
+    ) {
+        if reached.is_some() {
+            return;
+        }
+        let (frame, costs) = (detected.frame, detected.costs);
+        self.add(instance, frame, ChangeKind::SpuriousFastAvoided, costs.fast);
+        if expires < detected.at {
+            let kind = ChangeKind::SpuriousTimeoutMade;
+            self.add(instance, frame, kind, negative(costs.timeout));
+        }
+    }
+
+    /// What detections cost with `flight` segments outstanding; no more than what is left of the connection.
+    fn costs(&self, flight: u32, rtt: Duration, at: Instant) -> Costs {
+        let left = self.ended.since(at).as_nanos() as f64;
+        let cost = |rtts: f64| (rtts * rtt.as_nanos() as f64).min(left).round() as i64;
+        let of =
+            |cost_of: fn(Model, u32) -> f64| Model::ALL.map(|model| cost(cost_of(model, flight)));
+        Costs {
+            fast: of(Model::fast_retransmit),
+            timeout: of(Model::timeout),
+            fast_instead_of_timeout: of(Model::fast_instead_of_timeout),
+        }
+    }
+
+    fn add(&mut self, instance: usize, frame: u64, kind: ChangeKind, saved: [i64; 2]) {
+        let change = DetectionChange { frame, kind, saved };
+        self.found.changes[instance].add(&change);
+        if self.lists_events {
+            self.found.events.push((instance as u32, change));
+        }
+    }
+}
+
+/// The first ACK of new data after a spurious timeout.
+#[derive(Clone, Copy)]
+enum Answer {
+    /// It answers the original, and would have come without the timeout.
+    ToOriginal(Instant),
+    /// It answers the retransmission.
+    ToRetransmission,
+}
+
+fn negative(cost: [i64; 2]) -> [i64; 2] {
+    cost.map(i64::saturating_neg)
+}
+
+/// From `earlier` to `later` in ns; negative if it is the other way round.
+fn difference(later: Instant, earlier: Instant) -> i64 {
+    let bounded = |nanos: u64| i64::try_from(nanos).unwrap_or(i64::MAX);
+    bounded(later.nanos_since(earlier)) - bounded(earlier.nanos_since(later))
+}
