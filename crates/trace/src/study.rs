@@ -15,12 +15,14 @@
 //! | Figure 1, bytes of connections       | [`Report::bytes`]                                      |
 //! | Figure 2, detection duration         | [`SenderReport::detection`], in RTTs                   |
 //! | Figure 3, best-case reduction        | [`Reduction`], in % of the connection's duration       |
+//! | §V-A2b, recovery durations           | [`FlightRecovery`], by segments lost in the flight     |
 //! | §V-A, statements about these results | [`Claim`]                                              |
 //!
 //! | module | what it does |
 //! | --- | --- |
 //! | `sender` | names senders by their profile, and counts what is explained |
 //! | `saving` | computes what ideal loss detection would have saved |
+//! | `flights` | counts the segments lost in a flight, and times the recovery |
 //! | `distribution` | keeps distributions in bounded memory |
 //! | [`recorded`] | saves and loads histograms |
 //! | [`published`] | holds the figures that the study prints of its own senders |
@@ -73,6 +75,7 @@
 
 mod claims;
 mod distribution;
+mod flights;
 pub mod published;
 pub mod recorded;
 mod saving;
@@ -81,6 +84,7 @@ mod tables;
 
 pub use claims::Claim;
 pub use distribution::{Cdf, Distribution};
+pub use flights::{FlightRecovery, MOST_LOST};
 pub use saving::{Split, spurious_fast_retransmit, spurious_timeout};
 pub use sender::{Explained, Sender};
 pub use tables::{
@@ -89,6 +93,7 @@ pub use tables::{
 };
 
 use crate::finding::{Connection, Direction, Retransmission, Tally, Verdict};
+use flights::Recoveries;
 use recoup_units::Instant;
 use saving::{Detector, Saving};
 use serde::{Deserialize, Serialize};
@@ -150,6 +155,7 @@ struct SenderTotals {
     /// In thousandths of a percent.
     reduction: Distribution,
     saving: Saving,
+    recoveries: Recoveries,
 }
 
 impl SenderTotals {
@@ -160,6 +166,7 @@ impl SenderTotals {
             detection: std::array::from_fn(|_| Distribution::in_steps_of(0.001)),
             reduction: Distribution::in_steps_of(0.001),
             saving: Saving::default(),
+            recoveries: Recoveries::default(),
         }
     }
 
@@ -177,6 +184,8 @@ impl SenderTotals {
                 self.detection[detector as usize].add(rtts);
             }
         }
+        self.recoveries
+            .add(connection.sack, retransmissions_of.clone());
         let saving = Saving::of(connection, direction, retransmissions_of);
         let duration = connection.duration().as_secs_f64();
         if duration > 0.0 {
@@ -194,6 +203,7 @@ impl SenderTotals {
         }
         self.reduction.merge(&other.reduction);
         self.saving.merge(&other.saving);
+        self.recoveries.merge(&other.recoveries);
     }
 }
 

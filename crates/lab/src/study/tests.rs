@@ -62,6 +62,7 @@ fn add(study: &mut Study, profile: &str, bytes: u64, retransmissions: &[(Trigger
         ended: Instant::from_millis(10_000),
         packets: 20,
         handshake_rtt: None,
+        sack: Some(true),
         capture_point: CapturePoint::default(),
         directions: [client, Direction::default()],
     };
