@@ -23,6 +23,7 @@
 //! | `saving` | computes what ideal loss detection would have saved |
 //! | `distribution` | keeps distributions in bounded memory |
 //! | [`recorded`] | saves and loads histograms |
+//! | [`slp`] | the analysis of the 2021 paper on selective loss prevention |
 //! | `tables`, `claims` | make the tables, and compute the study's statements for this capture |
 //!
 //! `fast` and `early` are the study's FR/R; `rto` and `slow_start` are its RTO. The study knows no
@@ -75,6 +76,7 @@ mod distribution;
 pub mod recorded;
 mod saving;
 mod sender;
+pub mod slp;
 mod tables;
 
 pub use claims::Claim;
