@@ -4,6 +4,8 @@
 //! distribution function, the share that took longer, on a logarithmic scale: what matters of detection
 //! is how long the slowest took, and a distribution function squeezes them into its last pixels.
 
+pub mod slp;
+
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_trace::study::{Cdf, Report, SenderReport, Study};
 

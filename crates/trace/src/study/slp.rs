@@ -52,7 +52,9 @@ mod wireshark;
 pub use classification::{Agreement, Classification, Classifier, Classifiers};
 pub use connection::{Followed, Follower, Known};
 pub use report::{Capture, Report};
-pub use shares::{FlagCategory, FlagPanel, KindShare, PositionPanel, PositionShare, Shares};
+pub use shares::{
+    FlagCategory, FlagPanel, KindShare, PositionPanel, PositionShare, Shares, flag_names,
+};
 pub use statements::Statement;
 pub use syn_loss::{Percentile, SynLoss, SynLosses};
 
