@@ -10,7 +10,7 @@
 //! | Table I, parameters                  | [`Parameters`], of the profiles found in the capture   |
 //! | Table II, traces                     | [`Capture`]                                            |
 //! | Table III, connections               | [`Connections`]                                        |
-//! | Table IV, retransmissions            | [`Classification`], for each [`Sender`]                |
+//! | Table IV, retransmissions            | [`Classification`] and [`Shares`], for each [`Sender`] |
 //! | footnote 6, false positives          | [`FalsePositives`]                                     |
 //! | Figure 1, bytes of connections       | [`Report::bytes`]                                      |
 //! | Figure 2, detection duration         | [`SenderReport::detection`], in RTTs                   |
@@ -24,6 +24,7 @@
 //! | `distribution` | keeps distributions in bounded memory |
 //! | [`recorded`] | saves and loads histograms |
 //! | [`slp`] | the analysis of the 2021 paper on selective loss prevention |
+//! | [`published`] | holds the figures that the study prints of its own senders |
 //! | `tables`, `claims` | make the tables, and compute the study's statements for this capture |
 //!
 //! `fast` and `early` are the study's FR/R; `rto` and `slow_start` are its RTO. The study knows no
@@ -73,6 +74,7 @@
 
 mod claims;
 mod distribution;
+pub mod published;
 pub mod recorded;
 mod saving;
 mod sender;
@@ -85,7 +87,7 @@ pub use saving::{Split, spurious_fast_retransmit, spurious_timeout};
 pub use sender::{Explained, Sender};
 pub use tables::{
     Capture, Classification, Connections, Detection, FalsePositives, Parameters, Portion,
-    Reduction, Report, SenderReport, Senders,
+    Reduction, Report, SenderReport, Senders, Shares,
 };
 
 use crate::finding::{Connection, Direction, Retransmission, Tally, Verdict};

@@ -3,9 +3,10 @@
 use super::tables::{number, right};
 use comfy_table::{Cell, ContentArrangement, Table};
 use recoup_table::plain_table;
+use recoup_trace::study::published::System;
 use recoup_trace::study::{
     Cdf, Classification, Connections, FalsePositives, Parameters, Portion, Report, SenderReport,
-    Split,
+    Shares, Split,
 };
 
 /// The width of the table of claims, in characters.
@@ -38,6 +39,10 @@ pub fn study_tables(report: &Report) -> String {
         (
             "Table IV: retransmissions by trigger and verdict (segments)",
             Some(classification(senders())),
+        ),
+        (
+            "Table IV in %: of the retransmissions by RTO and FR/R whose verdict is known",
+            Some(shares(senders())),
         ),
         (
             "Figure 1: payload per connection (bytes)",
@@ -185,6 +190,37 @@ fn classification<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table 
                 .into_iter()
                 .chain(numbers.map(number)),
         );
+    }
+    table
+}
+
+/// The senders, and below them the study's own.
+fn shares<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table {
+    let mut table = plain_table();
+    table.set_header([
+        "sender",
+        "segments\n= 100 %",
+        "RTO\nneeded",
+        "RTO\nspurious",
+        "FR/R\nneeded",
+        "FR/R\nspurious",
+    ]);
+    let mut add = |name: String, of: Shares| {
+        let percent = [
+            of.rto_needed,
+            of.rto_spurious,
+            of.fast_retransmit_needed,
+            of.fast_retransmit_spurious,
+        ];
+        let percent = percent.map(|share| number(share.map_or("-".into(), |s| format!("{s:.1}"))));
+        let cells = [Cell::new(name), number(of.retransmissions)];
+        table.add_row(cells.into_iter().chain(percent));
+    };
+    for sender in senders {
+        add(sender.sender.clone(), sender.retransmissions_percent);
+    }
+    for system in &System::ALL {
+        add(format!("the study's {}", system.name), system.shares());
     }
     table
 }

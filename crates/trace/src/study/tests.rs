@@ -445,6 +445,16 @@ fn table_4_classifies_the_retransmissions_of_each_kind_of_sender() {
         ..Classification::default()
     };
     assert_eq!(linux.retransmissions, expected);
+    // In %: the unknowable timeout, the probe and the SYN are left out.
+    let shares = Shares {
+        retransmissions: 6,
+        rto_needed: Some(100.0 / 6.0),
+        fast_retransmit_needed: Some(200.0 / 6.0),
+        rto_spurious: Some(100.0 / 6.0),
+        fast_retransmit_spurious: Some(200.0 / 6.0),
+    };
+    assert_eq!(linux.retransmissions_percent, shares);
+    assert_eq!(found.senders[2].retransmissions_percent, Shares::default());
     assert_eq!(
         (linux.senders, linux.explained, linux.explained_of),
         (3, 9, 12)
