@@ -2,9 +2,11 @@
 
 mod continued;
 mod joined;
+mod slp;
 
 pub use continued::{Run, StateFiles, continue_analysis};
 pub use joined::analyze_joined;
+pub use slp::study_all;
 
 use recoup_lab::analysis::{
     self, AnalysisError, Analyzed, CaptureEnds, Collector, ContinueError, FinishError, WithEnds,

@@ -37,6 +37,7 @@ pub use summary::{LossTimes, SlowConnection, Summary, Vantages};
 pub(crate) use summary::{add_all, nearest_to_senders};
 pub use summary_columns::summaries;
 pub use summary_tables::summary_tables;
+pub(crate) use tables::number;
 pub use tables::{
     changed_connection_table, changed_retransmission_table, connection_table, retransmission_table,
 };

@@ -11,7 +11,7 @@ use recoup_trace::finding::CapturePoint;
 use recoup_trace::read::{CapturedPacket, Counts, PacketSource, ReadError};
 use recoup_units::Direction;
 use recoup_wire::Endpoints;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::RangeInclusive;
 
 /// The number of packets between two calls of `go_on`.
@@ -94,7 +94,7 @@ pub(crate) fn read_connections<S: PacketSource>(
     takes: &mut (impl TakesPackets + ?Sized),
     mut go_on: impl FnMut(&S) -> bool,
 ) {
-    let by_ends = ByEnds::new(sought);
+    let mut by_ends = ByEnds::new(sought);
     let mut by_last_frame: Vec<usize> = (0..sought.len()).collect();
     by_last_frame.sort_by_key(|number| *sought[*number].frames.end());
     let mut ending = by_last_frame.into_iter().peekable();
@@ -117,20 +117,24 @@ pub(crate) fn read_connections<S: PacketSource>(
     ending.for_each(|number| takes.last(number));
 }
 
-/// The connections between two ends. Keys name the end that opened the connection first.
-struct ByEnds(HashMap<Endpoints, Vec<usize>>);
+/// The connections between two ends, in the order of their first frames. Keys name the end that opened the
+/// connection first.
+struct ByEnds(HashMap<Endpoints, VecDeque<usize>>);
 
 impl ByEnds {
     fn new(sought: &[Sought<'_>]) -> Self {
-        let mut by_ends: HashMap<Endpoints, Vec<usize>> = HashMap::new();
-        for (number, one) in sought.iter().enumerate() {
-            by_ends.entry(one.endpoints).or_default().push(number);
+        let mut by_first_frame: Vec<usize> = (0..sought.len()).collect();
+        by_first_frame.sort_by_key(|number| *sought[*number].frames.start());
+        let mut by_ends: HashMap<Endpoints, VecDeque<usize>> = HashMap::new();
+        for number in by_first_frame {
+            let numbers = by_ends.entry(sought[number].endpoints).or_default();
+            numbers.push_back(number);
         }
         Self(by_ends)
     }
 
     fn pass_on(
-        &self,
+        &mut self,
         packet: &CapturedPacket,
         sought: &[Sought<'_>],
         takes: &mut (impl TakesPackets + ?Sized),
@@ -140,8 +144,19 @@ impl ByEnds {
             (Direction::Down, packet.endpoints.reverse()),
         ];
         for (direction, ends) in ways {
-            for &number in self.0.get(&ends).into_iter().flatten() {
+            let Some(numbers) = self.0.get_mut(&ends) else {
+                continue;
+            };
+            // Frames only rise: what has ended has no more packets.
+            let has_ended = |number: &usize| *sought[*number].frames.end() < packet.frame;
+            while numbers.front().is_some_and(has_ended) {
+                numbers.pop_front();
+            }
+            for &number in numbers.iter() {
                 let one = &sought[number];
+                if *one.frames.start() > packet.frame {
+                    break;
+                }
                 if one.frames.contains(&packet.frame) && one.point.holds(direction as usize, packet)
                 {
                     takes.packet(number, direction, packet);

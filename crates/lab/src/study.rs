@@ -9,6 +9,8 @@
 //! distribution function, the share that took longer, on a logarithmic scale: what matters of detection
 //! is how long the slowest took, and a distribution function squeezes them into its last pixels.
 
+pub mod slp;
+
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_trace::finding::systems_like;
 use recoup_trace::study::{Cdf, SenderReport, Study};

@@ -2,6 +2,7 @@
 
 mod plot;
 pub mod progress;
+mod slp;
 mod state;
 mod views;
 
@@ -12,6 +13,7 @@ use plot::plot;
 pub use progress::CaptureBar;
 use recoup_lab::analysis::{AllConnections, AllRetransmissions, Continued, Summary};
 use recoup_lab::output_file::same_file;
+use recoup_lab::suggest::did_you_mean;
 use recoup_trace::analyze::Settings;
 use state::go_on;
 use std::path::{Path, PathBuf};
@@ -51,6 +53,11 @@ and seq, or connection and capture_point) is the row of one analysis of all capt
 replaced after the findings are printed, also after an interrupt: the next run goes on where the
 reading stopped. If anything fails, FILE stays as it was. --merge-state adds the totals of analyses
 of other connections, made with --state elsewhere. Without captures, the totals of FILE are shown.
+
+--study=slp asks which losses cause timeouts, as the 2021 paper on selective loss prevention does. It
+shows the classes of all retransmissions (by k-means on their intervals, by the triggers found here and
+by Wireshark's rule), timeouts by position, flags and kind of the lost packet, and what duplicated SYNs
+would save. CSV and Parquet have a row for each retransmission. --figures draws positions and flags.
 
 A file merged from captures at several points is analyzed point by point, and a note says so.
 
@@ -93,9 +100,18 @@ pub struct Args {
         conflicts_with = "format"
     )]
     plot: Option<u64>,
-    /// Show the tables of the 2007 loss detection study as well; JSON always has them
-    #[arg(long, conflicts_with_all = ["connections", "retransmissions", "plot"])]
-    study: bool,
+    /// Show the tables of a paper: loss-detection, those of the 2007 study after the summary, which JSON
+    /// always has; or slp, those of the 2021 paper on selective loss prevention instead of it
+    #[arg(
+        long,
+        value_name = "PAPER",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = LOSS_DETECTION,
+        value_parser = paper,
+        conflicts_with_all = ["connections", "retransmissions", "plot"]
+    )]
+    study: Option<Paper>,
     /// Format of the findings [default: by the ending of --output, .txt, .json, .csv or .parquet; else
     /// table]
     #[arg(long, value_parser = format_parser(FORMATS))]
@@ -103,10 +119,15 @@ pub struct Args {
     /// Write the findings to this file; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Draw the figures of the 2007 loss detection study as SVG files in this folder. Of several captures,
-    /// Figure 1 (bytes) has a line each; Figures 2 and 3 have a line per system, of all captures together
+    /// Draw the figures of the study (by default the 2007 one) as SVG files in this folder. Of several captures,
+    /// Figure 1 of the 2007 study (bytes) has a line each; Figures 2 and 3 have a line per system, of all
+    /// captures together. Those of --study=slp need one capture
     #[arg(long, value_name = "DIR", conflicts_with_all = ["connections", "retransmissions", "plot"])]
     figures: Option<PathBuf>,
+    /// With --study=slp: write to this file how likely the loss of each kind of packet causes a timeout in
+    /// one capture, as `--set slp.q=FILE` of `recoup run` reads it
+    #[arg(long, value_name = "FILE", requires = "study")]
+    likelihoods: Option<PathBuf>,
     /// Go on from the analysis in this file, and save it there for the next run; the first run creates
     /// the file. The captures are joined
     #[arg(long, value_name = "FILE", conflicts_with = "plot")]
@@ -114,6 +135,27 @@ pub struct Args {
     /// Add the totals in this file, which --state wrote for other connections; may be repeated
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plot", "connections", "retransmissions"])]
     merge_state: Vec<PathBuf>,
+}
+
+/// A paper whose tables are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Paper {
+    LossDetection,
+    Slp,
+}
+
+const LOSS_DETECTION: &str = "loss-detection";
+const SLP: &str = "slp";
+
+fn paper(text: &str) -> Result<Paper, String> {
+    match text {
+        LOSS_DETECTION => Ok(Paper::LossDetection),
+        SLP => Ok(Paper::Slp),
+        _ => Err(format!(
+            "expected {LOSS_DETECTION} or {SLP}{}",
+            did_you_mean(text, [LOSS_DETECTION, SLP])
+        )),
+    }
 }
 
 impl Args {
@@ -147,6 +189,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     check_paths(args)?;
     if let Some(number) = args.plot {
         plot(args, number, &settings)
+    } else if args.study == Some(Paper::Slp) {
+        slp::study(args, &settings)
     } else if args.retransmissions {
         show_view::<AllRetransmissions>(args, &settings)
     } else if args.connections {
@@ -183,10 +227,21 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
         let line = "-: standard input cannot be joined with files: expected files only";
         return Err(Failure::Wrong(line.into()));
     }
+    let of_slp = args.study == Some(Paper::Slp);
+    for (option, is_given) in [
+        ("--figures", args.figures.is_some() && of_slp),
+        ("--likelihoods", args.likelihoods.is_some()),
+    ] {
+        if is_given && several && !args.is_joined() {
+            let line = format!("{option}: expected one capture, or --join");
+            return Err(Failure::Wrong(line));
+        }
+    }
+    check_study(args)?;
     check_overwriting(args)?;
     let to_stdout = args.output == Path::new("-");
     let format = args.format()?;
-    if args.study && matches!(format, Format::Csv | Format::Parquet) {
+    if args.study == Some(Paper::LossDetection) && matches!(format, Format::Csv | Format::Parquet) {
         let line = "--study: expected --format table or json: CSV and Parquet have no study tables";
         return Err(Failure::Wrong(line.into()));
     }
@@ -196,10 +251,42 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
     Ok(recoup_api::analyze::check(&args.captures)?)
 }
 
+/// Checks what goes with `--study`.
+fn check_study(args: &Args) -> Result<(), Failure> {
+    let is_word = |path: &&PathBuf| {
+        [LOSS_DETECTION, SLP]
+            .iter()
+            .any(|word| path.as_os_str() == *word)
+    };
+    if args.study.is_some()
+        && let Some(word) = args
+            .captures
+            .iter()
+            .find(|path| is_word(path) && !path.exists())
+    {
+        let word = word.display();
+        let line = format!("--study {word}: expected an equals sign: --study={word}");
+        return Err(Failure::Wrong(line));
+    }
+    let is_slp = args.study == Some(Paper::Slp);
+    let line = match is_slp {
+        true if args.has_state() => {
+            "--study=slp: expected no --state and no --merge-state: it reads each capture twice"
+        }
+        true if args.summary => {
+            "--study=slp: expected no --summary: it shows the tables of the paper alone"
+        }
+        false if args.likelihoods.is_some() => "--likelihoods: expected --study=slp",
+        _ => return Ok(()),
+    };
+    Err(Failure::Wrong(line.into()))
+}
+
 /// Checks that nothing that is read is overwritten, except the state.
 fn check_overwriting(args: &Args) -> Result<(), Failure> {
     let output = Some(&args.output).filter(|output| output.as_path() != Path::new("-"));
-    for written in [output, args.state.as_ref()].into_iter().flatten() {
+    let written = [output, args.state.as_ref(), args.likelihoods.as_ref()];
+    for written in written.into_iter().flatten() {
         let captures = args.captures.iter().map(|capture| match capture.to_str() {
             Some("-") => (Path::new("/dev/stdin"), "standard input".to_owned()),
             _ => (capture.as_path(), capture.display().to_string()),

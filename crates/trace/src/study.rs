@@ -27,6 +27,7 @@
 //! | `flights` | counts the segments lost in a flight, and times the recovery |
 //! | `distribution` | keeps distributions in bounded memory |
 //! | [`recorded`] | saves and loads histograms |
+//! | [`slp`] | the analysis of the 2021 paper on selective loss prevention |
 //! | [`published`] | holds the figures that the study prints of its own senders |
 //! | `tables`, `claims` | make the tables, and compute the study's statements for this capture |
 //!
@@ -62,6 +63,7 @@ pub mod published;
 pub mod recorded;
 mod saving;
 mod sender;
+pub mod slp;
 mod tables;
 
 pub use claims::Claim;

@@ -240,7 +240,7 @@ pub(super) fn right(table: &mut Table, columns: &[usize]) {
 }
 
 /// A number, aligned to the right.
-pub(super) fn number(value: impl ToString) -> Cell {
+pub(crate) fn number(value: impl ToString) -> Cell {
     Cell::new(value).set_alignment(CellAlignment::Right)
 }
 

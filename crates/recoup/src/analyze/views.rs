@@ -218,7 +218,7 @@ pub fn print<V: Printable>(
                 let gap = if i == 0 { "" } else { "\n" };
                 let (name, table) = (display_name(&analyzed.capture), V::table(analyzed));
                 write!(out, "{gap}{name}\n\n{table}")?;
-                if args.study {
+                if args.study.is_some() {
                     out.write_all(V::study(analyzed).as_bytes())?;
                 }
             }
@@ -245,6 +245,11 @@ fn write_figures(dir: &Path, captures: &[Analyzed<Summary>]) -> Result<(), Failu
         let (captures, blank) = (names.join(", "), blank.join(", "));
         console::note(format_args!("{captures}: nothing to draw in {blank}"));
     }
+    publish(files)
+}
+
+/// Gives written files their names.
+pub fn publish(files: Vec<OutputFile>) -> Result<(), Failure> {
     for file in files {
         let path = file.target().display().to_string();
         file.publish()?;
@@ -254,7 +259,7 @@ fn write_figures(dir: &Path, captures: &[Analyzed<Summary>]) -> Result<(), Failu
 }
 
 /// Writes a file, which gets its name when it is published.
-fn begin(path: &Path, text: &str) -> Result<OutputFile, Failure> {
+pub fn begin(path: &Path, text: &str) -> Result<OutputFile, Failure> {
     let mut file = OutputFile::create(path)?;
     let written = file.write_all(text.as_bytes());
     written.map_err(|e| cannot_write(&path.display().to_string(), &e))?;
