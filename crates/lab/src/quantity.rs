@@ -1,7 +1,9 @@
-//! Durations and rates as people write them: `80ms`, `10Mbit`.
+//! Durations, rates and factors as people write them: `80ms`, `10Mbit`, `1/8`.
 
 use jiff::fmt::friendly::SpanParser;
+use recoup_recovery::rtt::Factor;
 use recoup_units::BitRate;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// The longest duration accepted, so that every run ends.
@@ -87,6 +89,51 @@ pub fn parse_rate(text: &str) -> Result<BitRate, String> {
     BitRate::from_bits_per_second(bits.round() as u64).ok_or_else(expected)
 }
 
+/// Parses a factor in this range: `2`, `0.5` or `1/8`. It must be exact in millionths. `Display` formats
+/// factors as decimal numbers.
+///
+/// # Errors
+/// Any other text. The error names the next lower factor if the text is not exact.
+pub fn parse_factor(text: &str, range: RangeInclusive<Factor>) -> Result<Factor, String> {
+    let text = text.trim();
+    let expected = || {
+        let (least, most) = (range.start(), range.end());
+        format!("`{text}`: expected a number from {least} to {most}, such as 0.5 or 1/8")
+    };
+    let (numerator, denominator) = ratio(text).ok_or_else(expected)?;
+    let millionths = numerator * 1_000_000;
+    let factor = u32::try_from(millionths / denominator).map(Factor);
+    let factor = factor.ok().filter(|factor| range.contains(factor));
+    let factor = factor.ok_or_else(expected)?;
+    match millionths.is_multiple_of(denominator) {
+        true => Ok(factor),
+        // Above the range by less than a millionth.
+        false if factor == *range.end() => Err(expected()),
+        false => Err(format!(
+            "`{text}` is not exact in millionths: expected a number such as {factor}"
+        )),
+    }
+}
+
+/// Numerator and denominator of `1/8`, `2` or `1.5`, each below 10^24; no denominator is 0.
+fn ratio(text: &str) -> Option<(u128, u128)> {
+    let number = |digits: &str| {
+        let is_short = (1..=24).contains(&digits.len());
+        let is_number = is_short && digits.bytes().all(|b| b.is_ascii_digit());
+        is_number.then(|| digits.parse::<u128>().ok())?
+    };
+    let (numerator, denominator) = match (text.split_once('/'), text.split_once('.')) {
+        (Some((numerator, denominator)), _) => (number(numerator)?, number(denominator)?),
+        (None, Some((whole, decimals))) => {
+            number(decimals)?;
+            let shifted = number(&format!("{whole}{decimals}"))?;
+            (shifted, 10_u128.pow(decimals.len() as u32))
+        }
+        (None, None) => (number(text)?, 1),
+    };
+    (denominator > 0).then_some((numerator, denominator))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,5 +209,76 @@ mod tests {
             assert!(parse_rate(text).is_err(), "{text}");
         }
         assert!(parse_rate("0").unwrap_err().contains("above zero"));
+    }
+
+    const ANY: RangeInclusive<Factor> = Factor(0)..=Factor::MAX;
+
+    #[test]
+    fn factors_are_exact_in_millionths() {
+        for (text, millionths, printed) in [
+            ("0", 0, "0"),
+            ("2", 2_000_000, "2"),
+            ("1.50", 1_500_000, "1.5"),
+            (" .5", 500_000, "0.5"),
+            ("1/8", 125_000, "0.125"),
+            ("5/4", 1_250_000, "1.25"),
+            ("3/3", 1_000_000, "1"),
+            ("0.000001", 1, "0.000001"),
+            ("0.1250000000", 125_000, "0.125"),
+            ("1000", 1_000_000_000, "1000"),
+            ("999.999999", 999_999_999, "999.999999"),
+        ] {
+            let factor = parse_factor(text, ANY).unwrap();
+            assert_eq!(factor.0, millionths, "{text}");
+            assert_eq!(factor.to_string(), printed);
+            assert_eq!(parse_factor(printed, ANY), Ok(factor));
+        }
+        for text in [
+            "",
+            "-1",
+            "+1",
+            "1e3",
+            "1.",
+            ".",
+            "1/0",
+            "/8",
+            "1/",
+            "1/-8",
+            "0.5/2",
+            "1/8/2",
+            "1.2.3",
+            "1000.000001",
+            "1001",
+            "2000/1",
+            "4x",
+            "NaN",
+            "inf",
+            "٣",
+            "1 / 8",
+            "99999999999999999999999999",
+        ] {
+            let error = parse_factor(text, ANY).unwrap_err();
+            let expected =
+                format!("`{text}`: expected a number from 0 to 1000, such as 0.5 or 1/8");
+            assert_eq!(error, expected);
+        }
+        let weight = |text| parse_factor(text, Factor(1)..=Factor::ONE);
+        assert_eq!(weight("1"), Ok(Factor::ONE));
+        for text in ["0", "1/2000000", "1.000001", "2"] {
+            assert!(weight(text).unwrap_err().contains(" from 0.000001 to 1,"));
+        }
+        for (text, near) in [("1/3", "0.333333"), ("0.1234567", "0.123456")] {
+            let expected =
+                format!("`{text}` is not exact in millionths: expected a number such as {near}");
+            assert_eq!(parse_factor(text, ANY), Err(expected));
+        }
+    }
+
+    #[test]
+    fn every_factor_reads_what_it_writes() {
+        for millionths in (0..=Factor::MAX.0).step_by(99_991) {
+            let factor = Factor(millionths);
+            assert_eq!(parse_factor(&factor.to_string(), ANY), Ok(factor));
+        }
     }
 }
