@@ -8,14 +8,20 @@
 //! | `queue`                     | in directions with neither `rate` nor `link`                |
 //! | `+reno`, `+cubic`           | with another `cc`                                           |
 //! | `slp.…`                     | if no profile has `+slp`                                    |
+//! | `rto.min`                   | in profiles whose RTO is never that short                   |
+//! | `rto.min_of`                | without `rto.min`, or if no profile has Linux's estimator   |
 //! | a mechanism                 | if a later one of the same setting replaces it entirely     |
 //! | a mechanism that needs SACK | in a profile without SACK                                   |
 
+use crate::quantity::format_duration;
 use crate::scenario::Scenario;
 use crate::settings::{self, Settings};
 use recoup_path::Queue;
 use recoup_recovery::Profile;
+use recoup_recovery::parameters::MinimumOf;
 use recoup_recovery::profile::Mechanism;
+use recoup_recovery::rtt::{RtoRules, Smoothing};
+use std::time::Duration;
 
 /// Names and values of the settings that have an effect, in the order of listings.
 pub fn effective_settings(settings: &Settings) -> Vec<(&'static str, String)> {
@@ -58,9 +64,11 @@ fn effective(settings: &Settings) -> Settings {
 pub fn notes_on_no_effect(scenario: &Scenario) -> Vec<String> {
     let mut notes = of_settings(&scenario.settings);
     notes.extend(of_slp(scenario));
+    notes.extend(of_minimum_of(scenario));
     for (i, profile) in scenario.profiles.iter().enumerate() {
         if !scenario.profiles[..i].contains(profile) {
             notes.extend(of_profile(profile, &scenario.settings));
+            notes.extend(of_minimum(profile, &scenario.settings));
         }
     }
     notes
@@ -108,6 +116,50 @@ fn of_slp(scenario: &Scenario) -> Vec<String> {
             changed.then(|| format!("{key}={value} has no effect: no profile has +slp"))
         })
         .collect()
+}
+
+fn of_minimum_of(scenario: &Scenario) -> Option<String> {
+    let parameters = scenario.settings.parameters;
+    if parameters.minimum_of == MinimumOf::Rto {
+        return None;
+    }
+    let is_linux = |profile: &Profile| profile.mechanisms().rto.smoothing == Smoothing::Linux;
+    let why = match parameters.min_rto {
+        None => "rto.min is not set",
+        Some(_) if scenario.profiles.iter().any(is_linux) => return None,
+        Some(_) => "no profile has Linux's RTT estimator",
+    };
+    Some(format!("rto.min_of=rttvar has no effect: {why}"))
+}
+
+/// The minimum RTO, where the RTO is never that short, neither with the profile's minimum nor with this one.
+fn of_minimum(profile: &Profile, settings: &Settings) -> Option<String> {
+    let min = settings.parameters.min_rto?;
+    let mut mechanisms = *profile.mechanisms();
+    let before = mechanisms.rto.min;
+    settings.parameters.apply(&mut mechanisms);
+    let rto = mechanisms.rto;
+    let least = least_above_srtt(&rto);
+    let is_replaced = rto.min == min && before.max(min) <= least;
+    let other = match rto.smoothing {
+        Smoothing::Linux => "; rto.min_of=rttvar replaces this minimum",
+        Smoothing::Standard => "",
+    };
+    is_replaced.then(|| {
+        let [min, least] = [min, least].map(format_duration);
+        format!("profile {profile}: rto.min={min} has no effect: its RTO is m·SRTT and at least {least}{other}")
+    })
+}
+
+/// The least that an RTO adds to m·SRTT.
+fn least_above_srtt(rto: &RtoRules) -> Duration {
+    match rto.smoothing {
+        Smoothing::Linux => {
+            let usual = RtoRules::RTTVAR_FACTOR.as_f64();
+            rto.min_variance.mul_f64(rto.rttvar_factor.as_f64() / usual)
+        }
+        Smoothing::Standard => rto.min_variance,
+    }
 }
 
 fn of_profile(profile: &Profile, settings: &Settings) -> Vec<String> {
@@ -202,6 +254,29 @@ mod tests {
                 "slp.q=tail:1 has no effect: no profile has +slp",
             ),
             ("linux-6+slp", &[("slp.q", "tail:1")], ""),
+            ("linux-6", &[("rto.min", "201ms"), ("rto.k", "2")], ""),
+            (
+                "linux-6",
+                &[("rto.min", "100ms"), ("rto.min_of", "rttvar")],
+                "",
+            ),
+            ("linux-6", &[("rto.min", "150ms"), ("rto.k", "2")], ""),
+            (
+                "linux-6",
+                &[("rto.min", "100ms"), ("rto.k", "2")],
+                "profile linux-6: rto.min=100ms has no effect: its RTO is m·SRTT and at least 100ms; rto.min_of=rttvar replaces this minimum",
+            ),
+            ("rfc6675", &[("rto.min", "1ms")], ""),
+            (
+                "rfc6675",
+                &[("rto.min", "1ms"), ("rto.min_of", "rttvar")],
+                "rto.min_of=rttvar has no effect: no profile has Linux's RTT estimator",
+            ),
+            (
+                "linux-6",
+                &[("rto.min_of", "rttvar")],
+                "rto.min_of=rttvar has no effect: rto.min is not set",
+            ),
         ] {
             let found = notes_on_no_effect(&scenario(profile, settings)).join("\n");
             assert_eq!(found, note, "{profile} {settings:?}");

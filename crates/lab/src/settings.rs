@@ -11,6 +11,7 @@ mod faults;
 mod hosts;
 mod kernel;
 mod path;
+pub(crate) mod rto;
 mod slp;
 mod traffic;
 mod value;
@@ -25,6 +26,7 @@ use recoup_path::PathSpec;
 use recoup_path::{DataSegments, DropRules, HopSpec, LinkTrace, Probability, Queue};
 use recoup_recovery::Profile;
 use recoup_recovery::congestion::Algorithm;
+use recoup_recovery::parameters::Parameters;
 use recoup_recovery::slp::SlpRules;
 use recoup_sim::{FlowSpec, TimerModel};
 use recoup_tcp::flow::{Host, TimedWrite, Workload};
@@ -90,6 +92,8 @@ pub struct Settings {
     pub cc: Option<Algorithm>,
     /// The initial congestion window; `None` for the profile's.
     pub initial_window: Option<Segments>,
+    /// Parameters of the RTO, and dupthresh, in place of the profile's.
+    pub parameters: Parameters,
     /// Each side closes as soon as it has written everything.
     pub close: bool,
     /// How long data may stay unacknowledged; `None` for the profile's.
@@ -161,6 +165,7 @@ impl Default for Settings {
             timers: TimerModel::Exact,
             cc: None,
             initial_window: None,
+            parameters: Parameters::default(),
             close: false,
             user_timeout: None,
             receive_buffer: 64 << 20,
@@ -301,6 +306,7 @@ impl Settings {
         mechanisms.congestion = self.cc.unwrap_or(mechanisms.congestion);
         mechanisms.initial_window = self.initial_window.unwrap_or(mechanisms.initial_window);
         mechanisms.user_timeout = self.user_timeout.unwrap_or(mechanisms.user_timeout);
+        self.parameters.apply(&mut mechanisms);
         mechanisms.slp = mechanisms.slp.map(|_| self.slp);
         let host = tcp::Config {
             acks: self.ack,

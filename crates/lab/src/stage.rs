@@ -260,6 +260,9 @@ pub fn notes(scenario: &Scenario, simulated: bool, all_ends: &[Ends]) -> Vec<Str
                 "{stage}: Linux sends its FIN in a segment after the data, Recoup in the last data segment; the separate FIN reveals the loss of the last data"
             ));
         }
+        notes.extend(settings::rto::changed(settings).map(|(key, value)| {
+            format!("{stage}: {key}={value} has no effect on the kernel, which has its own RTO and dupthresh")
+        }));
         if changed("psh") {
             notes.push(format!(
                 "{stage}: psh has no effect on the kernel, which sets PSH by its own rules"
@@ -342,6 +345,14 @@ mod tests {
                 3,
                 "kernel: ",
             ),
+            (
+                &[("rto.k", "2"), ("dupthresh", "4"), rate],
+                false,
+                &[net, kernel],
+                2,
+                "kernel, which has its own RTO",
+            ),
+            (&[("rto.k", "2"), rate], true, &[net], 0, ""),
         ] {
             let found = notes(&scenario(settings), simulated, all_ends);
             assert_eq!(found.len(), count, "{found:?}");

@@ -60,7 +60,7 @@ impl Parameters {
         if let Some(dupthresh) = self.dupthresh {
             let rules = &mut mechanisms.detection;
             // A threshold that follows reordering still does.
-            rules.max_dupthresh = match rules.max_dupthresh == rules.dupthresh {
+            rules.max_dupthresh = match rules.max_dupthresh <= rules.dupthresh {
                 true => dupthresh,
                 false => rules.max_dupthresh.max(dupthresh),
             };

@@ -2,17 +2,21 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
-use recoup_recovery::{Mechanisms, Profile};
+use recoup_recovery::rtt::Factor;
+use recoup_recovery::{Mechanisms, Profile, Trigger};
 use recoup_tcp::flow::Host;
+use recoup_trace::finding::{Evidence, Retransmission, Vantage, Verdict};
 use recoup_trace::read::CapturedPacket;
 use recoup_trace::read::Packet;
-use recoup_units::{Direction, Instant};
+use recoup_units::{Direction, Instant, Segments};
 use recoup_whatif::bottleneck::Bottleneck;
 use recoup_whatif::loss::LossProcess;
+use recoup_whatif::parameters::{Change, ChangeKind, Grid, Subject, study};
 use recoup_whatif::{AckDelays, ConnectionPackets, Rerunner, record};
 use recoup_wire::{Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
 use std::cell::Cell;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A packet of a connection: offsets from the initial sequence numbers, and what may be wrong with it.
 #[derive(Clone, Debug)]
@@ -84,9 +88,11 @@ fn connection(packets: &[Made], mss: u16, scale: u8) -> ConnectionPackets {
     };
     let mut all = ConnectionPackets::new();
     let mut at = Instant::from_millis(1_000);
+    let mut frame = 0;
     let mut push = |at: Instant, own: usize, segment: Segment| {
         let mut packet = CapturedPacket::from(&Packet::default());
-        (packet.at, packet.segment) = (at, segment);
+        frame += 1;
+        (packet.at, packet.frame, packet.segment) = (at, frame, segment);
         let direction = [Direction::Up, Direction::Down][own];
         all.push(&packet, direction);
     };
@@ -167,4 +173,95 @@ fn reruns_of_anything_end_and_repeat() {
         reproduced.get() > 0,
         "no connection was rerun under a mechanism"
     );
+}
+
+/// What an analysis may say of the packet in this frame.
+fn retransmission(frame: u64, random: u32) -> Retransmission {
+    let of = |shift: u32, choices: usize| (random >> shift) as usize % choices;
+    let time = |shift: u32| {
+        let millis = Duration::from_millis(u64::from(random >> shift) % 2000);
+        (of(shift, 3) > 0).then_some(millis)
+    };
+    Retransmission {
+        frame,
+        at: Instant::from_millis(1_000 + frame * 40),
+        connection: 0,
+        endpoints: CapturedPacket::from(&Packet::default()).endpoints,
+        seq: SeqNumber(random % 9),
+        len: 1448,
+        syn: false,
+        fin: false,
+        triggers: Trigger::ALL[of(0, Trigger::ALL.len())].into(),
+        verdict: Verdict::ALL[of(4, 3)],
+        evidence: Evidence::Dsack,
+        copy: 1,
+        detection: time(5),
+        recovery: time(7),
+        rtt: time(9),
+        flight: random >> 12,
+        vantage: Vantage::Sender,
+        provisional: false,
+        capture_point: 0,
+        cost: None,
+    }
+}
+
+#[test]
+fn studies_of_anything_end_and_repeat() {
+    let connections = (
+        prop::collection::vec((made(), any::<u32>()), 0..120),
+        prop_oneof![Just(Host::Client), Just(Host::Server)],
+        prop_oneof![
+            Just("linux-6"),
+            Just("linux-2.4"),
+            Just("windows-xp"),
+            Just("freebsd-5")
+        ],
+    );
+    let instances = Grid {
+        dupthreshs: vec![Segments::ONE, Segments(5)],
+        srtt_factors: vec![Factor(0), Factor::MAX],
+        rttvar_factors: vec![Factor(0), Factor::whole(2), Factor::MAX],
+        min_rtos: vec![Duration::ZERO, Duration::from_secs(9)],
+        ..Grid::default()
+    }
+    .instances();
+    let studied = Cell::new(0);
+    let result = TestRunner::new(ProptestConfig::with_cases(400)).run(
+        &connections,
+        |(made, sender, profile)| {
+            let (made, random): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+            let packets = connection(&made, 1460, 7);
+            let rows: Vec<_> = (3..)
+                .zip(random)
+                .filter(|(_, random)| random % 3 == 0)
+                .collect();
+            let rows: Vec<_> = rows
+                .into_iter()
+                .map(|(frame, r)| retransmission(frame, r))
+                .collect();
+            let profile: Profile = profile.parse().unwrap();
+            let subject = Subject {
+                packets: &packets,
+                sender,
+                profile: &profile,
+                retransmissions: &rows,
+                lists_events: true,
+            };
+            let found = study(&subject, &instances);
+            prop_assert_eq!(&found, &study(&subject, &instances));
+            if let Ok(found) = found {
+                let listed: u32 = found.events.iter().map(|_| 1).sum();
+                let counted = ChangeKind::ALL.map(|kind| {
+                    let of = |change: &Change| change.events(kind);
+                    found.changes.iter().map(of).sum::<u32>()
+                });
+                prop_assert_eq!(listed, counted.iter().sum::<u32>());
+                studied.set(studied.get() + listed);
+            }
+            Ok(())
+        },
+    );
+    result.unwrap();
+    assert!(studied.get() > 0, "no detection changed");
 }

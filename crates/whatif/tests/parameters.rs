@@ -3,14 +3,18 @@
 mod capture;
 
 use capture::{Captured, capture, path};
+use recoup_path::{HopSpec, LinkTrace};
 use recoup_recovery::parameters::Parameters;
 use recoup_recovery::rtt::Factor;
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_tcp::flow::Host;
+use recoup_trace::finding::Verdict;
 use recoup_trace::study::Model;
+use recoup_units::{BitRate, Segments};
 use recoup_whatif::parameters::{
     ChangeKind, Grid, Instances, LeftOut, StudiedSender, Subject, study,
 };
+use std::time::Duration;
 
 fn profile(name: &str) -> Profile {
     name.parse().unwrap()
@@ -76,4 +80,164 @@ fn a_lost_tail_is_detected_by_the_rto_of_the_instance() {
             assert_eq!(moved, u32::from(factor != 4), "{name}, k = {factor}");
         }
     }
+}
+
+/// The studied senders of many flows with random losses both ways, and how many were left out.
+fn population(name: &str, instances: &Instances) -> (Vec<(Captured, StudiedSender)>, Vec<LeftOut>) {
+    let profile = profile(name);
+    let (mut studied_all, mut left_out) = (Vec::new(), Vec::new());
+    for flow in 0..300 {
+        let segments = 20 + flow * 37 % 91;
+        let drops = "down:bernoulli:0.03,up:bernoulli:0.02";
+        let path = path(10 + flow * 13 % 140, drops, segments);
+        let captured = capture(&path, &profile, profile.mechanisms(), segments, flow);
+        match studied(&captured, &profile, instances) {
+            Ok(found) => studied_all.push((captured, found)),
+            Err(why) => left_out.push(why),
+        }
+    }
+    (studied_all, left_out)
+}
+
+#[test]
+fn the_parameters_that_a_sender_has_change_nothing() {
+    for name in [
+        "linux-2.4",
+        "windows-xp",
+        "solaris-10",
+        "freebsd-5",
+        "linux-3.17",
+        "linux-6",
+    ] {
+        let rules = profile(name).mechanisms().rto;
+        let own = Grid {
+            rttvar_factors: vec![rules.rttvar_factor],
+            rttvar_weights: vec![rules.rttvar_weight],
+            srtt_weights: vec![rules.srtt_weight],
+            srtt_factors: vec![rules.srtt_factor],
+            min_rtos: vec![rules.min],
+            dupthreshs: vec![profile(name).mechanisms().detection.dupthresh],
+            ..Grid::default()
+        };
+        let (all, left_out) = population(name, &own.instances());
+        assert!(left_out.is_empty(), "{name}: {left_out:?}");
+        let sum =
+            |of: fn(&StudiedSender) -> u32| all.iter().map(|(_, found)| of(found)).sum::<u32>();
+        let detections = sum(|found| found.timeouts + found.fast_retransmits);
+        assert!(sum(|found| found.unmeasured) * 20 < detections, "{name}");
+        assert!(
+            detections > 300 && sum(|found| found.timeouts) > 5,
+            "{name}"
+        );
+        for (_, found) in &all {
+            assert_eq!(found.events, [], "{name}");
+        }
+    }
+}
+
+/// What an instance changes in a flow: how often in each way, and the sum in ms.
+fn changes(found: &StudiedSender, instance: usize) -> (Vec<(ChangeKind, u32)>, i64) {
+    let change = &found.changes[instance];
+    let kinds = ChangeKind::ALL.map(|kind| (kind, change.events(kind)));
+    let kinds = kinds.into_iter().filter(|(_, events)| *events > 0);
+    (kinds.collect(), change.saved(Model::Counted) / 1_000_000)
+}
+
+/// A link that delivers a packet per ms, but nothing from 380 to 800 ms of each 2 s.
+fn pausing_link() -> HopSpec {
+    let opportunities = (1..380).chain(800..=2000);
+    let text: String = opportunities.map(|ms| format!("{ms}\n")).collect();
+    HopSpec::Link {
+        trace: LinkTrace::parse(&text).unwrap(),
+        queue: "1000".parse().unwrap(),
+    }
+}
+
+#[test]
+fn a_pause_makes_short_timers_expire_and_long_ones_wait() {
+    let min_rtos = [100, 200, 1000].map(Duration::from_millis);
+    let grid = Grid {
+        min_rtos: min_rtos.into(),
+        ..Grid::default()
+    };
+    let run = |name: &str| {
+        let mut path = path(20, "none", 400);
+        path.down.insert(0, pausing_link());
+        let profile = profile(name);
+        let captured = capture(&path, &profile, profile.mechanisms(), 400, 0);
+        let found = studied(&captured, &profile, &grid.instances()).unwrap();
+        (captured, found)
+    };
+    // Linux: 200 ms in RTTVAR. Its timer expires once, or twice, in the pause.
+    let (captured, found) = run("linux-2.4");
+    assert!(
+        captured
+            .rows
+            .iter()
+            .any(|row| row.verdict == Verdict::Spurious)
+    );
+    assert_eq!(changes(&found, 0), (vec![], 0));
+    let (kinds, saved) = changes(&found, 2);
+    assert_eq!(kinds, [(ChangeKind::SpuriousTimeoutAvoided, 1)]);
+    assert!(saved > 0, "{saved} ms");
+    // FreeBSD waits for at least 1200 ms: longer than the pause.
+    let (captured, found) = run("freebsd-5");
+    assert_eq!(captured.rows, []);
+    for instance in [0, 1] {
+        let (kinds, saved) = changes(&found, instance);
+        assert_eq!(kinds, [(ChangeKind::SpuriousTimeoutMade, 1)], "{instance}");
+        assert!(saved < 0, "{saved} ms");
+    }
+    assert_eq!(changes(&found, 2), (vec![], 0));
+}
+
+#[test]
+fn reordering_makes_fast_retransmits_for_small_d_and_none_for_large() {
+    let grid = Grid {
+        dupthreshs: [1, 2, 3, 50].map(Segments).into(),
+        ..Grid::default()
+    };
+    let profile = profile("solaris-10");
+    let mut path = path(30, "none", 200);
+    path.down.push(HopSpec::Rate {
+        rate: BitRate::from_bits_per_second(10_000_000).unwrap(),
+        queue: "1000".parse().unwrap(),
+    });
+    let by_segments = |segments: u64, flow| {
+        let mut path = path.clone();
+        path.down.push(HopSpec::Reorder {
+            probability: "0.02".parse().unwrap(),
+            extra: Duration::from_micros(segments * 1200 + 600),
+        });
+        let captured = capture(&path, &profile, profile.mechanisms(), 200, flow);
+        let found = studied(&captured, &profile, &grid.instances()).unwrap();
+        (captured, found)
+    };
+    // Two segments overtake it: two duplicate ACKs.
+    let (captured, found) = by_segments(2, 1);
+    assert_eq!(captured.rows, []);
+    for instance in [0, 1] {
+        let (kinds, saved) = changes(&found, instance);
+        assert!(
+            matches!(kinds[..], [(ChangeKind::SpuriousFastMade, 1..)]),
+            "{kinds:?}"
+        );
+        assert!(saved < 0);
+    }
+    assert_eq!(changes(&found, 2), (vec![], 0));
+    assert_eq!(changes(&found, 3), (vec![], 0));
+    // Ten overtake it.
+    let (captured, found) = by_segments(10, 1);
+    let spurious = captured
+        .rows
+        .iter()
+        .filter(|row| row.verdict == Verdict::Spurious);
+    assert!(spurious.count() > 0);
+    let (kinds, saved) = changes(&found, 3);
+    assert!(
+        matches!(kinds[..], [(ChangeKind::SpuriousFastAvoided, 1..)]),
+        "{kinds:?}"
+    );
+    assert!(saved > 0);
+    assert_eq!(changes(&found, 2), (vec![], 0));
 }

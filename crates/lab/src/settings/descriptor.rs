@@ -1,7 +1,7 @@
 //! The list of settings. Each setting has its key, help, parser and formatter in one place, in the file
 //! of its topic.
 
-use super::{Settings, faults, hosts, kernel, path, slp, traffic};
+use super::{Settings, faults, hosts, kernel, path, rto, slp, traffic};
 use std::path::Path;
 
 /// One setting: its key, what it means, and how its text is read and written.
@@ -19,11 +19,12 @@ pub struct Setting {
 
 /// Every setting, in the order of listings.
 pub fn all() -> impl Iterator<Item = &'static Setting> {
-    let topics: [&'static [Setting]; 6] = [
+    let topics: [&'static [Setting]; 7] = [
         path::SETTINGS,
         traffic::SETTINGS,
         faults::SETTINGS,
         hosts::SETTINGS,
+        rto::SETTINGS,
         slp::SETTINGS,
         kernel::SETTINGS,
     ];

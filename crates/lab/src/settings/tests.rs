@@ -46,6 +46,15 @@ fn values_are_normalised() {
         ("timers", "granularity:10ms", "granularity:10ms"),
         ("cc", "reno", "reno"),
         ("initial_window", "20", "20"),
+        ("rto.k", "2.50", "2.5"),
+        ("rto.m", "5/4", "1.25"),
+        ("rto.a", "1/4", "0.25"),
+        ("rto.b", "1/8", "0.125"),
+        ("rto.b", "profile", "profile"),
+        ("rto.min", "0.2s", "200ms"),
+        ("rto.min", "0", "0ms"),
+        ("rto.min_of", "rttvar", "rttvar"),
+        ("dupthresh", "1", "1"),
         ("writes", "20kB@0, 10000@0.5s", "20kB@0ms,10kB@500ms"),
         ("writes", "1MB@1s,1500B@1s", "1MB@1s,1500B@1s"),
         ("writes", "1TB@0,2GB@1s,2000MB@1s", "1TB@0ms,2GB@1s,2GB@1s"),
@@ -104,6 +113,46 @@ fn what_cannot_be_is_refused_in_one_line() {
             "initial_window",
             "0",
             "initial_window: `0`: expected a whole number from 1",
+        ),
+        (
+            "rto.k",
+            "-1",
+            "rto.k: `-1`: expected a number from 0 to 1000, such as 0.5 or 1/8, or profile",
+        ),
+        ("rto.m", "1000.1", "expected a number from 0 to 1000,"),
+        (
+            "rto.a",
+            "0",
+            "rto.a: `0`: expected a number from 0.000001 to 1,",
+        ),
+        ("rto.b", "1.1", "expected a number from 0.000001 to 1,"),
+        (
+            "rto.b",
+            "1/3",
+            "rto.b: `1/3` is not exact in millionths: expected a number such as 0.333333, or profile",
+        ),
+        ("rto.k", "profil", "or profile, did you mean `profile`?"),
+        ("rto.min", "200", "rto.min: `200` is not a duration"),
+        (
+            "rto.min",
+            "61s",
+            "rto.min: `61s`: expected at most 60s, such as 200ms, or profile",
+        ),
+        ("rto.min_of", "rtovar", "did you mean `rttvar`?"),
+        (
+            "rto.mni",
+            "1s",
+            "unknown setting `rto.mni`, did you mean `rto.min`?",
+        ),
+        (
+            "dupthresh",
+            "0",
+            "dupthresh: `0`: expected a whole number from 1 to",
+        ),
+        (
+            "dupthresh",
+            "2.5",
+            "dupthresh: `2.5`: expected a whole number",
         ),
         (
             "writes",
@@ -346,4 +395,36 @@ fn a_request_is_data_of_its_own() {
         (flow.workload.client.total(), flow.workload.server.total()),
         (3000, 14_480)
     );
+}
+
+#[test]
+fn parameters_replace_those_of_every_profile() {
+    let mut settings = Settings::default();
+    for (key, value) in [
+        ("rto.k", "2"),
+        ("rto.m", "1.5"),
+        ("rto.a", "1/2"),
+        ("rto.b", "1"),
+        ("rto.min", "300ms"),
+        ("dupthresh", "5"),
+    ] {
+        settings.set(key, value, Path::new(".")).unwrap();
+    }
+    for (name, ..) in recoup_recovery::profile::BASES {
+        let profile: Profile = name.parse().unwrap();
+        let spec = settings.flow(&profile);
+        for host in [spec.client, spec.server] {
+            let rto = host.mechanisms.rto;
+            let factors = [
+                rto.rttvar_factor,
+                rto.srtt_factor,
+                rto.rttvar_weight,
+                rto.srtt_weight,
+            ];
+            let expected = [2_000_000, 1_500_000, 500_000, 1_000_000];
+            assert_eq!(factors.map(|factor| factor.0), expected, "{name}");
+            assert_eq!(rto.min, Duration::from_millis(300), "{name}");
+            assert_eq!(host.mechanisms.detection.dupthresh, Segments(5), "{name}");
+        }
+    }
 }

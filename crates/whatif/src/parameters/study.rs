@@ -94,7 +94,7 @@ impl<'a> Study<'a> {
             triggers: (rows.iter().map(|one| (one.frame, one.triggers.first()))).collect(),
             detections: (detections(rows).map(|one| (one.retransmission.frame, one))).collect(),
             run: None,
-            duplicates: Duplicates::default(),
+            duplicates: Duplicates::new(&mechanisms, record),
             is_detected: false,
             ended: record.packets.last().map_or(Instant::ZERO, |last| last.at),
             samples: (0, Duration::ZERO),
@@ -133,12 +133,9 @@ impl<'a> Study<'a> {
             if una >= Offset::DATA {
                 self.study_progress(packet)?;
             }
-            self.duplicates.clear();
             self.is_detected = false;
-        } else if self.duplicates.is_duplicate(packet, una) {
-            self.duplicates.add(packet.at);
         }
-        self.duplicates.note_window(packet);
+        self.duplicates.take(packet, una);
         let before = self.deadline();
         let heard = self.follower.on_heard(packet);
         if heard.distrusts_initial {
@@ -191,6 +188,7 @@ impl<'a> Study<'a> {
         let flight = sender.board().outstanding().0;
         let rtt = sender.rtt().srtt().unwrap_or_default();
         let dupthresh = sender.reordering();
+        let recovers = matches!(sender.state(), State::Recovery | State::Loss);
         // The host let this much pass after the deadline, and would do so again.
         let before = Instant::from_nanos(packet.at.nanos_since(Instant::ZERO + late));
         if probe < before && self.timers.some_expire_before(before, &run.timer) {
@@ -208,12 +206,12 @@ impl<'a> Study<'a> {
                 }
             }
         }
-        let duplicates = self.duplicates.count();
-        if duplicates > 0 && !self.is_detected {
+        if !self.duplicates.is_empty() && !self.is_detected && !recovers {
             let costs = self.costs(flight, rtt, packet.at);
             for instance in 0..self.timers.len() {
-                let own = self.timers.dupthresh(instance);
-                if own.is_some_and(|own| own < dupthresh && duplicates >= own.0 as usize) {
+                let other = self.timers.dupthresh(instance);
+                let other = other.filter(|other| *other < dupthresh);
+                if other.is_some_and(|other| self.duplicates.reaches(other).is_some()) {
                     let cost = costs.fast;
                     self.add(
                         instance,
@@ -287,22 +285,20 @@ impl<'a> Study<'a> {
     fn study_needed_timeout(&mut self, number: usize, detected: &Detected<'_>, again: bool) {
         let sender = self.follower.sender();
         let una = sender.una();
+        let own = sender.reordering();
         // In a recovery, a retransmission was lost: duplicate ACKs do not show it.
         let recovers = matches!(sender.state(), State::Recovery | State::Loss);
-        let arrivals = match again || recovers {
-            true => Vec::new(),
-            false => self.duplicates.all(self.record, number, una),
+        // A sender that let its own number of duplicate ACKs pass acts on no other number either (RFC 6582 §3.2
+        // step 2: those of an earlier recovery).
+        let ignores = self.duplicates.reaches(own).is_some();
+        let arrivals = match again || recovers || ignores {
+            true => Duplicates::default(),
+            false => self.duplicates.with_later(self.record, number, una),
         };
-        let own = sender.reordering();
         for instance in 0..self.timers.len() {
             let expires = self.timers.deadline(instance, &detected.run);
-            let replaced = self.timers.dupthresh(instance);
-            let dupthresh = replaced.unwrap_or(own).0 as usize;
-            let reached = dupthresh
-                .checked_sub(1)
-                .and_then(|n| arrivals.get(n).copied());
-            // With its own D, the sender had not detected the loss by then.
-            let reached = reached.filter(|at| replaced.is_some() || *at > detected.at);
+            let dupthresh = self.timers.dupthresh(instance).unwrap_or(own);
+            let reached = arrivals.reaches(dupthresh);
             if let Some(reached) = reached.filter(|at| *at < expires) {
                 let earlier = difference(detected.at, reached);
                 let saved = (detected.costs.fast_instead_of_timeout)
@@ -349,13 +345,17 @@ impl<'a> Study<'a> {
         }
     }
 
-    /// The first ACK of new data after a retransmission.
-    fn answer(&self, number: usize, una: Offset) -> Option<Answer> {
-        let packets = &self.record.packets;
-        let retransmission = packets.get(number)?;
-        let later = packets.get(number + 1..)?.iter();
+    /// The first ACK of new data after packet `number`.
+    fn progress(&self, number: usize, una: Offset) -> Option<&'a Seen> {
+        let later = self.record.packets.get(number + 1..)?.iter();
         let mut heard = later.filter(|packet| !packet.is_sent);
-        let ack = heard.find(|packet| packet.ack.is_some_and(|ack| ack > una))?;
+        heard.find(|packet| packet.ack.is_some_and(|ack| ack > una))
+    }
+
+    /// Which transmission the first ACK of new data after a retransmission answers.
+    fn answer(&self, number: usize, una: Offset) -> Option<Answer> {
+        let retransmission = self.record.packets.get(number)?;
+        let ack = self.progress(number, una)?;
         let echoes = ack.timestamps.zip(retransmission.timestamps);
         let is_original = match echoes {
             Some(([_, echo], [value, _])) => echo.wrapping_sub(value).cast_signed() < 0,
@@ -374,7 +374,8 @@ impl<'a> Study<'a> {
     fn study_fast_retransmit(&mut self, number: usize, detected: &Detected<'_>) {
         let una = self.follower.sender().una();
         let own = self.follower.sender().reordering();
-        let arrivals = self.duplicates.all(self.record, number, una);
+        let arrivals = self.duplicates.with_later(self.record, number, una);
+        let progress = self.progress(number, una).map(|ack| ack.at);
         for instance in 0..self.timers.len() {
             let expires = self.timers.deadline(instance, &detected.run);
             let other = self
@@ -383,14 +384,12 @@ impl<'a> Study<'a> {
                 .filter(|other| *other != own);
             let reached = match other {
                 None => Some(detected.at),
-                Some(other) => (other.0 as usize)
-                    .checked_sub(1)
-                    .and_then(|n| arrivals.get(n).copied()),
+                Some(other) => arrivals.reaches(other),
             };
             let reached = reached.filter(|at| *at <= expires);
             match detected.one.verdict {
                 Verdict::Spurious => {
-                    self.change_spurious_fast(instance, detected, reached, expires)
+                    self.change_spurious_fast(instance, detected, reached, expires, progress);
                 }
                 _ => self.change_needed_fast(instance, detected, reached, expires),
             }
@@ -433,13 +432,14 @@ impl<'a> Study<'a> {
         detected: &Detected<'_>,
         reached: Option<Instant>,
         expires: Instant,
+        progress: Option<Instant>,
     ) {
         if reached.is_some() {
             return;
         }
         let (frame, costs) = (detected.frame, detected.costs);
         self.add(instance, frame, ChangeKind::SpuriousFastAvoided, costs.fast);
-        if expires < detected.at {
+        if progress.is_none_or(|at| expires < at) {
             let kind = ChangeKind::SpuriousTimeoutMade;
             self.add(instance, frame, kind, negative(costs.timeout));
         }

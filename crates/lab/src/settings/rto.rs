@@ -1,0 +1,145 @@
+//! Parameters of the retransmission timeout (RTO), and dupthresh, in place of the profile's: see
+//! [`recoup_recovery::parameters`].
+//!
+//! A setting holds for every profile of the scenario, and for both hosts.
+
+use super::value::{PROFILE, format_word, or_profile, parse_number, parse_word, put};
+use super::{Setting, Settings};
+use crate::quantity::{format_duration, parse_duration, parse_factor};
+use crate::suggest::did_you_mean;
+use recoup_recovery::parameters::MinimumOf;
+use recoup_recovery::rtt::Factor;
+use recoup_units::Segments;
+use std::time::Duration;
+
+pub(super) const SETTINGS: &[Setting] = &[
+    Setting {
+        key: "rto.k",
+        help: "k, the factor of RTTVAR in the RTO, from 0 to 1000: profile, 2, 1.5",
+        set: |s, text, _| put(&mut s.parameters.rttvar_factor, parse_multiple(text)),
+        get: |s| or_profile(s.parameters.rttvar_factor, |k| k.to_string()),
+    },
+    Setting {
+        key: "rto.m",
+        help: "m, the factor of SRTT in the RTO, from 0 to 1000: profile, 1, 1.25",
+        set: |s, text, _| put(&mut s.parameters.srtt_factor, parse_multiple(text)),
+        get: |s| or_profile(s.parameters.srtt_factor, |m| m.to_string()),
+    },
+    Setting {
+        key: "rto.a",
+        help: "a, the weight of an RTT sample in RTTVAR, above 0, at most 1: profile, 1/4, 0.25",
+        set: |s, text, _| put(&mut s.parameters.rttvar_weight, parse_weight(text)),
+        get: |s| or_profile(s.parameters.rttvar_weight, |a| a.to_string()),
+    },
+    Setting {
+        key: "rto.b",
+        help: "b, the weight of an RTT sample in SRTT, above 0, at most 1: profile, 1/8, 0.125",
+        set: |s, text, _| put(&mut s.parameters.srtt_weight, parse_weight(text)),
+        get: |s| or_profile(s.parameters.srtt_weight, |b| b.to_string()),
+    },
+    Setting {
+        key: "rto.min",
+        help: "minimum RTO, at most 60s: profile, 200ms",
+        set: |s, text, _| put(&mut s.parameters.min_rto, parse_minimum(text)),
+        get: |s| or_profile(s.parameters.min_rto, format_duration),
+    },
+    Setting {
+        key: "rto.min_of",
+        help: "what rto.min is a minimum of: rto, rttvar (the term 4·RTTVAR with Linux's estimator, as in its kernel; otherwise the RTO)",
+        set: |s, text, _| put(&mut s.parameters.minimum_of, parse_word(text, &MINIMA)),
+        get: |s| format_word(s.parameters.minimum_of, &MINIMA),
+    },
+    Setting {
+        key: "dupthresh",
+        help: "duplicate ACKs, or segments SACKed above, that mean a loss; reordering still raises it where the profile has that: profile, 3",
+        set: |s, text, _| put(&mut s.parameters.dupthresh, parse_dupthresh(text)),
+        get: |s| or_profile(s.parameters.dupthresh, |segments| segments.to_string()),
+    },
+];
+
+const MINIMA: [(&str, MinimumOf); 2] = [("rto", MinimumOf::Rto), ("rttvar", MinimumOf::Rttvar)];
+
+/// The largest minimum RTO: RFC 6298 §2.5 allows no smaller maximum, and no profile has one.
+const LARGEST_MINIMUM: Duration = Duration::from_secs(60);
+
+/// Keys and values of the settings that differ from the defaults.
+pub(crate) fn changed(settings: &Settings) -> impl Iterator<Item = (&'static str, String)> {
+    let usual = Settings::default();
+    SETTINGS.iter().filter_map(move |setting| {
+        let value = (setting.get)(settings);
+        (value != (setting.get)(&usual)).then_some((setting.key, value))
+    })
+}
+
+/// `profile`, or what `read` reads.
+fn profile_or<T>(
+    text: &str,
+    read: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    if text == PROFILE {
+        return Ok(None);
+    }
+    let near = did_you_mean(text, [PROFILE]);
+    let value = read(text).map_err(|why| format!("{why}, or {PROFILE}{near}"))?;
+    Ok(Some(value))
+}
+
+fn parse_multiple(text: &str) -> Result<Option<Factor>, String> {
+    profile_or(text, |text| parse_factor(text, Factor(0)..=Factor::MAX))
+}
+
+fn parse_weight(text: &str) -> Result<Option<Factor>, String> {
+    profile_or(text, |text| parse_factor(text, Factor(1)..=Factor::ONE))
+}
+
+fn parse_minimum(text: &str) -> Result<Option<Duration>, String> {
+    profile_or(text, |text| match parse_duration(text)? {
+        min if min > LARGEST_MINIMUM => {
+            let most = format_duration(LARGEST_MINIMUM);
+            Err(format!("`{text}`: expected at most {most}, such as 200ms"))
+        }
+        min => Ok(min),
+    })
+}
+
+fn parse_dupthresh(text: &str) -> Result<Option<Segments>, String> {
+    profile_or(text, |text| {
+        let segments = parse_number(text, 1, 1_000_000)?;
+        Ok(Segments(segments as u32))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::run::run;
+    use crate::scenario::Scenario;
+    use std::path::Path;
+
+    /// The flow completion time (ms) of ten segments of which the last is lost, at an RTT of 80 ms.
+    fn fct(settings: &[(&str, &str)]) -> f64 {
+        let mut scenario = Scenario::load("tail-loss").unwrap();
+        scenario.profiles = vec!["linux-3.17".parse().unwrap()];
+        for (key, value) in [&[("ack", "quick")], settings].concat() {
+            scenario.settings.set(key, value, Path::new(".")).unwrap();
+        }
+        let results = run(&scenario, 1, |_| ()).unwrap();
+        results[0].cost.fct.summary().unwrap().mean
+    }
+
+    #[test]
+    fn the_retransmission_of_a_lost_tail_waits_for_the_new_rto() {
+        // The ACK of the other nine comes at 200 ms and restarts the timer; a retransmission takes 40 ms. The
+        // RTO is 80 ms + 200 ms·k/4, because RTTVAR is at its floor.
+        for (settings, rto) in [
+            (&[][..], 280.0),
+            (&[("rto.k", "2")], 180.0),
+            (&[("rto.k", "6")], 380.0),
+            (&[("rto.m", "1.5")], 320.0),
+            (&[("rto.min", "400ms")], 400.0),
+            (&[("rto.min", "100ms")], 280.0),
+            (&[("rto.min", "400ms"), ("rto.min_of", "rttvar")], 480.0),
+        ] {
+            assert_eq!(fct(settings), 240.0 + rto, "{settings:?}");
+        }
+    }
+}
