@@ -103,7 +103,8 @@ pub struct Args {
     /// Write the findings to this file; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Draw the figures of the 2007 loss detection study for one capture, as SVG files in this folder
+    /// Draw the figures of the 2007 loss detection study as SVG files in this folder. Of several captures,
+    /// Figure 1 (bytes) has a line each; Figures 2 and 3 have a line per system, of all captures together
     #[arg(long, value_name = "DIR", conflicts_with_all = ["connections", "retransmissions", "plot"])]
     figures: Option<PathBuf>,
     /// Go on from the analysis in this file, and save it there for the next run; the first run creates
@@ -180,10 +181,6 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
     let several = args.captures.len() > 1;
     if args.is_joined() && several && args.captures.iter().any(|path| is_stdin(&path)) {
         let line = "-: standard input cannot be joined with files: expected files only";
-        return Err(Failure::Wrong(line.into()));
-    }
-    if args.figures.is_some() && several && !args.is_joined() {
-        let line = "--figures: expected one capture, or --join";
         return Err(Failure::Wrong(line.into()));
     }
     check_overwriting(args)?;

@@ -10,7 +10,7 @@
 //! weights how RTTVAR falls.
 
 use crate::profile::Mechanisms;
-use crate::rtt::{Factor, Smoothing};
+use crate::rtt::{Factor, RtoRules, Smoothing};
 use recoup_units::Segments;
 use std::time::Duration;
 
@@ -46,7 +46,20 @@ pub enum MinimumOf {
 impl Parameters {
     /// Replaces the parameters of a profile.
     pub fn apply(&self, mechanisms: &mut Mechanisms) {
-        let rto = &mut mechanisms.rto;
+        self.apply_to_rto(&mut mechanisms.rto);
+        if let Some(dupthresh) = self.dupthresh {
+            let rules = &mut mechanisms.detection;
+            // A threshold that follows reordering still does.
+            rules.max_dupthresh = match rules.max_dupthresh <= rules.dupthresh {
+                true => dupthresh,
+                false => rules.max_dupthresh.max(dupthresh),
+            };
+            rules.dupthresh = dupthresh;
+        }
+    }
+
+    /// Replaces the parameters of an RTO.
+    pub fn apply_to_rto(&self, rto: &mut RtoRules) {
         rto.rttvar_factor = self.rttvar_factor.unwrap_or(rto.rttvar_factor);
         rto.rttvar_weight = self.rttvar_weight.unwrap_or(rto.rttvar_weight);
         rto.srtt_weight = self.srtt_weight.unwrap_or(rto.srtt_weight);
@@ -56,15 +69,6 @@ impl Parameters {
                 (MinimumOf::Rttvar, Smoothing::Linux) => rto.min_variance = min,
                 _ => rto.min = min,
             }
-        }
-        if let Some(dupthresh) = self.dupthresh {
-            let rules = &mut mechanisms.detection;
-            // A threshold that follows reordering still does.
-            rules.max_dupthresh = match rules.max_dupthresh <= rules.dupthresh {
-                true => dupthresh,
-                false => rules.max_dupthresh.max(dupthresh),
-            };
-            rules.dupthresh = dupthresh;
         }
     }
 }

@@ -95,17 +95,28 @@ impl Factor {
         Self(MILLION / divisor)
     }
 
-    /// This many times `value`, rounded down to two steps; saturating.
+    /// In binary, for fast multiplication.
     #[inline]
-    fn times(self, value: u64) -> u64 {
-        let (million, factor) = (u64::from(MILLION), u64::from(self.0));
-        let whole = (value / million).saturating_mul(factor);
-        whole.saturating_add(value % million * factor / million)
+    const fn binary(self) -> BinaryFactor {
+        BinaryFactor(((self.0 as u64) << 32) / MILLION as u64)
     }
 
     /// As a number.
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / f64::from(MILLION)
+    }
+}
+
+/// A factor in 2⁻³², rounded down. The study's weights, powers of ½, are exact.
+#[derive(Clone, Copy)]
+struct BinaryFactor(u64);
+
+impl BinaryFactor {
+    /// This many times `value`, rounded down; saturating.
+    #[inline]
+    fn times(self, value: u64) -> u64 {
+        let product = u128::from(value) * u128::from(self.0);
+        u64::try_from(product >> 32).unwrap_or(u64::MAX)
     }
 }
 
@@ -327,7 +338,8 @@ impl RttEstimator {
     /// The same with the weights of the rules.
     #[inline(never)] // most senders never come here
     fn take_weighted(&mut self, m: u64, floor: u64, una: Offset, nxt: Offset) {
-        let (a, b) = (self.rules.rttvar_weight, self.rules.srtt_weight);
+        let a = self.rules.rttvar_weight.binary();
+        let b = self.rules.srtt_weight.binary();
         let error = m.abs_diff(self.srtt8 >> 3);
         let is_linux = self.rules.smoothing == Smoothing::Linux;
         let falls = m < self.srtt8 >> 3;
@@ -436,13 +448,13 @@ impl RttEstimator {
         // k/4, because RTTVAR is kept four times as large. Samples are bounded: no factor makes this overflow.
         let scaled = |rttvar4: u64| match k == RtoRules::RTTVAR_FACTOR {
             true => rttvar4,
-            false => k.times(rttvar4) >> 2,
+            false => k.binary().times(rttvar4) >> 2,
         };
         let term = match self.rules.smoothing {
             Smoothing::Linux => scaled(self.rttvar4),
             Smoothing::Standard => scaled(self.mdev4).max(self.min_variance),
         };
-        let exact = m.times(srtt).saturating_add(term).max(min);
+        let exact = m.binary().times(srtt).saturating_add(term).max(min);
         let rounded = match nanos(self.rules.granularity) {
             0 => exact,
             tick => exact.div_ceil(tick).saturating_mul(tick),

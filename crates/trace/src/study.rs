@@ -10,11 +10,12 @@
 //! | Table I, parameters                  | [`Parameters`], of the profiles found in the capture   |
 //! | Table II, traces                     | [`Capture`]                                            |
 //! | Table III, connections               | [`Connections`]                                        |
-//! | Table IV, retransmissions            | [`Classification`], for each [`Sender`]                |
+//! | Table IV, retransmissions            | [`Classification`] and [`Shares`], for each [`Sender`] |
 //! | footnote 6, false positives          | [`FalsePositives`]                                     |
 //! | Figure 1, bytes of connections       | [`Report::bytes`]                                      |
 //! | Figure 2, detection duration         | [`SenderReport::detection`], in RTTs                   |
 //! | Figure 3, best-case reduction        | [`Reduction`], in % of the connection's duration       |
+//! | §V-A2b, recovery durations           | [`FlightRecovery`], by segments lost in the flight     |
 //! | §V-A, statements about these results | [`Claim`]                                              |
 //!
 //! | module | what it does |
@@ -23,8 +24,10 @@
 //! | `detections` | finds the detections of loss among retransmissions |
 //! | `duration` | computes what a detection costs in flight size |
 //! | `saving` | computes what ideal loss detection would have saved |
+//! | `flights` | counts the segments lost in a flight, and times the recovery |
 //! | `distribution` | keeps distributions in bounded memory |
 //! | [`recorded`] | saves and loads histograms |
+//! | [`published`] | holds the figures that the study prints of its own senders |
 //! | `tables`, `claims` | make the tables, and compute the study's statements for this capture |
 //!
 //! `fast` and `early` are the study's FR/R; `rto` and `slow_start` are its RTO. The study knows no
@@ -54,6 +57,8 @@ mod claims;
 mod detections;
 mod distribution;
 mod duration;
+mod flights;
+pub mod published;
 pub mod recorded;
 mod saving;
 mod sender;
@@ -63,14 +68,16 @@ pub use claims::Claim;
 pub use detections::{Detector, LossDetection, detections};
 pub use distribution::{Cdf, Distribution};
 pub use duration::Model;
+pub use flights::{FlightRecovery, MOST_LOST};
 pub use saving::{Split, best_case};
 pub use sender::{Explained, Sender};
 pub use tables::{
     Capture, Classification, Connections, Detection, FalsePositives, Parameters, Portion,
-    Reduction, Report, SenderReport, Senders,
+    Reduction, Report, SenderReport, Senders, Shares,
 };
 
 use crate::finding::{Connection, Direction, Retransmission, Tally, Verdict};
+use flights::Recoveries;
 use recoup_units::Instant;
 use saving::Saving;
 use serde::{Deserialize, Serialize};
@@ -132,6 +139,7 @@ struct SenderTotals {
     /// In thousandths of a percent.
     reduction: Distribution,
     saving: Saving,
+    recoveries: Recoveries,
 }
 
 impl SenderTotals {
@@ -142,6 +150,7 @@ impl SenderTotals {
             detection: std::array::from_fn(|_| Distribution::in_steps_of(0.001)),
             reduction: Distribution::in_steps_of(0.001),
             saving: Saving::default(),
+            recoveries: Recoveries::default(),
         }
     }
 
@@ -159,6 +168,8 @@ impl SenderTotals {
                 self.detection[detector as usize].add(rtts);
             }
         }
+        self.recoveries
+            .add(connection.sack, retransmissions_of.clone());
         let saving = Saving::of(connection, direction, retransmissions_of);
         let duration = connection.duration().as_secs_f64();
         if duration > 0.0 {
@@ -176,6 +187,7 @@ impl SenderTotals {
         }
         self.reduction.merge(&other.reduction);
         self.saving.merge(&other.saving);
+        self.recoveries.merge(&other.recoveries);
     }
 }
 

@@ -3,13 +3,14 @@
 use super::tables::{number, right};
 use comfy_table::{Cell, ContentArrangement, Table};
 use recoup_table::plain_table;
+use recoup_trace::study::published::System;
 use recoup_trace::study::{
-    Cdf, Classification, Connections, FalsePositives, Parameters, Portion, Report, SenderReport,
-    Split,
+    Cdf, Claim, Classification, Connections, FalsePositives, FlightRecovery, MOST_LOST, Parameters,
+    Portion, Report, SenderReport, Shares, Split,
 };
 
 /// The width of the table of claims, in characters.
-const WIDTH: u16 = 100;
+const WIDTH: u16 = 118;
 
 /// All tables, after a blank line; one sentence if the capture has no retransmissions.
 pub fn study_tables(report: &Report) -> String {
@@ -40,25 +41,34 @@ pub fn study_tables(report: &Report) -> String {
             Some(classification(senders())),
         ),
         (
+            "Table IV in %: of the retransmissions by RTO and FR/R whose verdict is known",
+            Some(shares(senders())),
+        ),
+        (
             "Figure 1: payload per connection (bytes)",
             quantiles(&report.bytes),
         ),
         ("Figure 2: detection time (RTTs)", detection(senders())),
         (
+            "Recoveries by segments lost in the flight (recoveries; RTTs)",
+            recoveries(senders()),
+        ),
+        (
             "Figure 3: reduction of the connection duration by ideal loss detection (% per sender)",
             reduction(senders()),
         ),
         (
-            "Statements of the study, compared with this capture. Only RTO and FR/R count as retransmissions.\n\
-             Shares of spurious retransmissions leave out unknowable ones.",
-            claims(&report.all),
+            "Statements of the study beside the same quantities of this capture. Only RTO and FR/R count as\n\
+             retransmissions. Shares of spurious retransmissions leave out unknowable ones. The study's figure\n\
+             is that of the sender's system, or else the range of its four systems.",
+            claims(report),
         ),
     ] {
         if let Some(table) = table {
             text += &format!("\n{heading}\n\n{table}\n");
         }
     }
-    text + &false_positives(&report.false_positives)
+    text + &notes(&report.all.claims) + &false_positives(&report.false_positives)
 }
 
 fn parameters(profiles: &[Parameters]) -> Option<Table> {
@@ -189,6 +199,37 @@ fn classification<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table 
     table
 }
 
+/// The senders, and below them the study's own.
+fn shares<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table {
+    let mut table = plain_table();
+    table.set_header([
+        "sender",
+        "segments\n= 100 %",
+        "RTO\nneeded",
+        "RTO\nspurious",
+        "FR/R\nneeded",
+        "FR/R\nspurious",
+    ]);
+    let mut add = |name: String, of: Shares| {
+        let percent = [
+            of.rto_needed,
+            of.rto_spurious,
+            of.fast_retransmit_needed,
+            of.fast_retransmit_spurious,
+        ];
+        let percent = percent.map(|share| number(share.map_or("-".into(), |s| format!("{s:.1}"))));
+        let cells = [Cell::new(name), number(of.retransmissions)];
+        table.add_row(cells.into_iter().chain(percent));
+    };
+    for sender in senders {
+        add(sender.sender.clone(), sender.retransmissions_percent);
+    }
+    for system in &System::ALL {
+        add(format!("the study's {}", system.name), system.shares());
+    }
+    table
+}
+
 fn quantiles(of: &Cdf) -> Option<Table> {
     let mut table = plain_table();
     table.set_header(["connections", "min", "p10", "p50", "p90", "p99", "max"]);
@@ -245,21 +286,94 @@ fn percentiles(of: &Cdf) -> [Cell; 3] {
     [of.p50, of.p90, of.p99].map(|value| number(decimal(value)))
 }
 
-fn claims(all: &SenderReport) -> Option<Table> {
+/// How long recoveries take: all with SACK and all without, then all that FR/R began and all that RTO began.
+fn recoveries<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Option<Table> {
+    let mut table = plain_table();
+    table.set_header([
+        "sender",
+        "lost",
+        "with\nSACK",
+        "\np50",
+        "\nmean",
+        "without\nSACK",
+        "\np50",
+        "\nmean",
+        "after\nFR/R",
+        "\np50",
+        "after\nRTO",
+        "\np50",
+    ]);
+    for sender in senders {
+        for lost in 1..=MOST_LOST {
+            let of = |detected_by: &str, sack: Option<bool>| {
+                let matches = |line: &&FlightRecovery| {
+                    line.lost == lost && line.detected_by == detected_by && sack == line.sack
+                };
+                sender.recoveries.iter().find(matches)
+            };
+            let cells = |line: Option<&FlightRecovery>, mean: bool| {
+                let count = line.map_or("0".into(), |line| line.recoveries.to_string());
+                let times = [line.and_then(|l| l.p50), line.and_then(|l| l.mean)];
+                let times = times.map(decimal).into_iter().take(1 + usize::from(mean));
+                [count]
+                    .into_iter()
+                    .chain(times)
+                    .map(number)
+                    .collect::<Vec<_>>()
+            };
+            if of("any", None).is_none() {
+                continue;
+            }
+            let more = if lost == MOST_LOST { " or more" } else { "" };
+            let name = [Cell::new(&sender.sender), number(format!("{lost}{more}"))];
+            let columns = [
+                cells(of("any", Some(true)), true),
+                cells(of("any", Some(false)), true),
+                cells(of("fast_retransmit", None), false),
+                cells(of("rto", None), false),
+            ];
+            table.add_row(name.into_iter().chain(columns.into_iter().flatten()));
+        }
+    }
+    (!table.is_empty()).then_some(table)
+}
+
+/// The statements for each profile, and for all senders if there are others.
+fn claims(report: &Report) -> Option<Table> {
+    let is_profile = |sender: &&SenderReport| {
+        let names = report.parameters.iter().map(|p| &p.profile);
+        names.into_iter().any(|name| *name == sender.sender)
+    };
+    let profiles = report.senders.iter().filter(is_profile);
+    let all = (report.senders.len() > 1 || report.parameters.is_empty()).then_some(&report.all);
+    let senders: Vec<&SenderReport> = profiles.chain(all).collect();
     let mut table = plain_table();
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(WIDTH);
-    table.set_header(["§", "quantity", "unit", "study", "this capture"]);
-    for claim in &all.claims {
-        table.add_row([
-            Cell::new(claim.section),
-            Cell::new(claim.what),
-            Cell::new(claim.unit),
-            Cell::new(claim.study),
-            number(decimal(claim.here)),
-        ]);
+    table.set_header(["§", "quantity", "unit", "sender", "study", "here"]);
+    for i in 0..report.all.claims.len() {
+        for (n, sender) in senders.iter().enumerate() {
+            let claim = &sender.claims[i];
+            let once = |text| if n == 0 { text } else { "" };
+            table.add_row([
+                Cell::new(once(claim.section)),
+                Cell::new(once(claim.what)),
+                Cell::new(once(claim.unit)),
+                Cell::new(&sender.sender),
+                Cell::new(claim.study.unwrap_or("-")),
+                number(decimal(claim.here)),
+            ]);
+        }
     }
     Some(table)
+}
+
+/// The remarks on the study's figures, each once.
+fn notes(claims: &[Claim]) -> String {
+    let mut notes: Vec<&str> = claims.iter().filter_map(|claim| claim.note).collect();
+    notes.dedup();
+    let lines: String = notes.iter().map(|note| format!("- {note}\n")).collect();
+    format!("\n{lines}")
 }
 
 /// Footnote 6, as a sentence.

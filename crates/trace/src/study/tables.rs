@@ -3,6 +3,8 @@
 use super::claims::{self, Claim};
 use super::detections::Detector;
 use super::distribution::Cdf;
+use super::flights::FlightRecovery;
+use super::published::System;
 use super::saving::Split;
 use super::{ConnectionVolume, Sender, SenderTotals, Study};
 use crate::finding::{Tally, Verdict};
@@ -151,6 +153,22 @@ pub struct Classification {
     pub unknown: Split,
 }
 
+/// A row of Table IV in %, as the study prints it: of the retransmissions by RTO and FR/R. Unknowable
+/// retransmissions are left out, so the four shares add up to 100 %. `None` without retransmissions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Shares {
+    /// Retransmissions by RTO and FR/R whose verdict is known: 100 %.
+    pub retransmissions: u64,
+    /// Needed retransmissions by RTO.
+    pub rto_needed: Option<f64>,
+    /// Needed retransmissions by FR/R.
+    pub fast_retransmit_needed: Option<f64>,
+    /// Spurious retransmissions by RTO.
+    pub rto_spurious: Option<f64>,
+    /// Spurious retransmissions by FR/R.
+    pub fast_retransmit_spurious: Option<f64>,
+}
+
 /// Figure 2: the time from the original to the retransmission, in RTTs (moving average, weight ¼).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Detection {
@@ -188,8 +206,14 @@ pub struct SenderReport {
     pub explained_of: u64,
     /// Table IV.
     pub retransmissions: Classification,
+    /// Table IV in %.
+    pub retransmissions_percent: Shares,
     /// Figure 2.
     pub detection: Detection,
+    /// §V-A2b: recoveries by the number of segments lost in the flight.
+    pub recoveries: Vec<FlightRecovery>,
+    /// Flights whose recovery was left out because the capture does not show enough of it.
+    pub recoveries_unmeasured: u64,
     /// Figure 3.
     pub reduction: Reduction,
     /// The statements of §V-A for these senders.
@@ -314,16 +338,25 @@ impl SenderTotals {
             [Detector::FastRetransmit, Detector::Timeout].map(|d| self.detection[d as usize].cdf());
         let retransmissions = Classification::of(&self.retransmissions);
         SenderReport {
-            sender,
             senders: self.explained.senders,
             explained: self.explained.explained,
             explained_of: self.explained.of,
-            claims: claims::of(&retransmissions, &self.detection, &self.reduction),
+            claims: claims::of(
+                System::of_profile(&sender),
+                &retransmissions,
+                &self.detection,
+                &self.recoveries,
+                &self.reduction,
+            ),
+            sender,
+            retransmissions_percent: retransmissions.shares(),
             retransmissions,
             detection: Detection {
                 fast_retransmit,
                 rto,
             },
+            recoveries: self.recoveries.table(),
+            recoveries_unmeasured: self.recoveries.unmeasured,
             reduction: Reduction {
                 percent: self.reduction.cdf(),
                 seconds: self.saving.time.as_secs_f64(),
@@ -351,6 +384,20 @@ impl Classification {
             });
         }
         row
+    }
+
+    /// RTO and FR/R in % of their sum.
+    pub(super) fn shares(&self) -> Shares {
+        let (rto, fast) = (&self.rto, &self.fast_retransmit);
+        let judged = [rto, fast].map(|split| split.needed + split.spurious);
+        let all = judged.iter().sum();
+        Shares {
+            retransmissions: all,
+            rto_needed: percent(rto.needed, all),
+            fast_retransmit_needed: percent(fast.needed, all),
+            rto_spurious: percent(rto.spurious, all),
+            fast_retransmit_spurious: percent(fast.spurious, all),
+        }
     }
 
     fn place(&mut self, trigger: Option<Trigger>) -> &mut Split {

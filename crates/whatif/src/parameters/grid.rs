@@ -82,6 +82,10 @@ impl Parameter {
 pub struct Instances {
     all: Vec<Parameters>,
     singles: usize,
+    /// The parameters that an estimator's state depends on, once each.
+    estimators: Vec<Parameters>,
+    /// The place of each instance's estimator among these.
+    estimator_of: Vec<usize>,
 }
 
 impl Grid {
@@ -129,7 +133,7 @@ impl Grid {
             }
             all.extend(combined);
         }
-        Instances { all, singles }
+        Instances::new(all, singles)
     }
 
     fn none(&self) -> Parameters {
@@ -193,6 +197,33 @@ fn joined(first: Parameters, second: Parameters) -> Parameters {
 }
 
 impl Instances {
+    fn new(all: Vec<Parameters>, singles: usize) -> Self {
+        let mut estimators: Vec<Parameters> = Vec::new();
+        let mut place_of = |instance: &Parameters| {
+            let state = state_of(instance);
+            let known = estimators.iter().position(|known| *known == state);
+            known.unwrap_or_else(|| {
+                estimators.push(state);
+                estimators.len() - 1
+            })
+        };
+        let estimator_of = all.iter().map(&mut place_of).collect();
+        Self {
+            all,
+            singles,
+            estimators,
+            estimator_of,
+        }
+    }
+
+    pub(super) fn estimators(&self) -> &[Parameters] {
+        &self.estimators
+    }
+
+    pub(super) fn estimator_of(&self, instance: usize) -> usize {
+        self.estimator_of[instance]
+    }
+
     /// All instances: first the [`singles`](Self::singles), then the combinations.
     pub fn all(&self) -> &[Parameters] {
         &self.all
@@ -201,6 +232,18 @@ impl Instances {
     /// Those that replace one parameter.
     pub fn singles(&self) -> &[Parameters] {
         &self.all[..self.singles]
+    }
+}
+
+/// What the state of an estimator depends on. m, k and a minimum of the RTO matter only where the RTO is read.
+fn state_of(instance: &Parameters) -> Parameters {
+    let in_state = instance.minimum_of == MinimumOf::Rttvar;
+    Parameters {
+        rttvar_weight: instance.rttvar_weight,
+        srtt_weight: instance.srtt_weight,
+        min_rto: instance.min_rto.filter(|_| in_state),
+        minimum_of: instance.minimum_of,
+        ..Parameters::default()
     }
 }
 
@@ -215,6 +258,8 @@ mod tests {
         assert_eq!(grid.combinations(), 720);
         assert_eq!(instances.singles().len(), 4 + 5 + 6 + 6);
         assert_eq!(instances.all().len(), 21 + 720);
+        // a and b as they are, one of them replaced, or both.
+        assert_eq!(instances.estimators().len(), 1 + 6 + 6 + 36);
         let mut distinct = instances.all().to_vec();
         distinct.sort_by_key(|one| format!("{one:?}"));
         distinct.dedup();

@@ -11,7 +11,6 @@ use recoup_recovery::{State, Timer, Trigger};
 use recoup_trace::finding::{Retransmission, Verdict};
 use recoup_trace::study::{Detector, LossDetection, Model, detections};
 use recoup_units::{Instant, Offset};
-use std::collections::HashMap;
 use std::time::Duration;
 
 /// How long before its computed deadline a timer may fire: the sender's clock ticks, and it measures RTTs
@@ -42,10 +41,9 @@ pub(super) fn study_sender(
 struct Study<'a> {
     record: &'a Record,
     follower: Follower<'a>,
-    timers: Timers,
-    /// Why each retransmission was sent, by frame.
-    triggers: HashMap<u64, Option<Trigger>>,
-    detections: HashMap<u64, LossDetection<'a>>,
+    timers: Timers<'a>,
+    retransmissions: ByFrame<Option<Trigger>>,
+    detections: ByFrame<LossDetection<'a>>,
     /// The current run of the retransmission timer.
     run: Option<Run>,
     duplicates: Duplicates,
@@ -55,6 +53,25 @@ struct Study<'a> {
     samples: (u32, Duration),
     lists_events: bool,
     found: StudiedSender,
+}
+
+/// Values by the frame that they belong to.
+struct ByFrame<T>(Vec<(u64, T)>);
+
+impl<T: Copy> ByFrame<T> {
+    fn get(&self, frame: u64) -> Option<T> {
+        let place = self.0.binary_search_by_key(&frame, |(frame, _)| *frame);
+        place.ok().map(|place| self.0[place].1)
+    }
+}
+
+impl<T> FromIterator<(u64, T)> for ByFrame<T> {
+    fn from_iter<I: IntoIterator<Item = (u64, T)>>(values: I) -> Self {
+        let mut all: Vec<_> = values.into_iter().collect();
+        all.sort_by_key(|(frame, _)| *frame);
+        all.dedup_by_key(|(frame, _)| *frame);
+        Self(all)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -83,7 +100,7 @@ struct Costs {
 }
 
 impl<'a> Study<'a> {
-    fn new(subject: &Subject<'a>, record: &'a Record, instances: &Instances) -> Self {
+    fn new(subject: &Subject<'a>, record: &'a Record, instances: &'a Instances) -> Self {
         let rows = subject.retransmissions;
         let mut mechanisms = *subject.profile.mechanisms();
         mechanisms.sack &= record.agreed.sack;
@@ -91,8 +108,13 @@ impl<'a> Study<'a> {
         Self {
             record,
             follower: Follower::new(record, &mechanisms),
-            triggers: (rows.iter().map(|one| (one.frame, one.triggers.first()))).collect(),
-            detections: (detections(rows).map(|one| (one.retransmission.frame, one))).collect(),
+            retransmissions: rows
+                .iter()
+                .map(|one| (one.frame, one.triggers.first()))
+                .collect(),
+            detections: detections(rows)
+                .map(|one| (one.retransmission.frame, one))
+                .collect(),
             run: None,
             duplicates: Duplicates::new(&mechanisms, record),
             is_detected: false,
@@ -114,8 +136,8 @@ impl<'a> Study<'a> {
     }
 
     fn on_sent(&mut self, number: usize, packet: &Seen) -> Result<(), LeftOut> {
-        let trigger = self.triggers.get(&packet.frame).copied();
-        if let Some(detection) = self.detections.get(&packet.frame).copied() {
+        let trigger = self.retransmissions.get(packet.frame);
+        if let Some(detection) = self.detections.get(packet.frame) {
             self.study_detection(number, packet, &detection)?;
         }
         if trigger.is_some() {
@@ -191,7 +213,7 @@ impl<'a> Study<'a> {
         let recovers = matches!(sender.state(), State::Recovery | State::Loss);
         // The host let this much pass after the deadline, and would do so again.
         let before = Instant::from_nanos(packet.at.nanos_since(Instant::ZERO + late));
-        if probe < before && self.timers.some_expire_before(before, &run.timer) {
+        if probe < before && self.timers.some_may_expire_before(before, &run.timer) {
             let costs = self.costs(flight, rtt, packet.at);
             for instance in 0..self.timers.len() {
                 let expires = self.timers.deadline(instance, &run.timer).max(probe);

@@ -1,41 +1,40 @@
 //! The retransmission timers of all instances, which take the RTT samples of one sender.
 //!
-//! Instances whose estimators have the same state share one: m, k and the minimum RTO matter only where the
-//! RTO is read.
+//! Instances whose estimators have the same state share one.
 
 use super::follower::Sample;
 use super::grid::Instances;
 use recoup_recovery::Mechanisms;
+use recoup_recovery::parameters::Parameters;
 use recoup_recovery::rtt::{Factor, RtoRules, RttEstimator};
 use recoup_units::{Instant, Segments};
 use std::time::Duration;
 
 /// The timers of all instances.
-pub(super) struct Timers {
+pub(super) struct Timers<'a> {
+    instances: &'a Instances,
+    own: RtoRules,
     estimators: Vec<RttEstimator>,
+    /// Which of them each of [`Instances::estimators`] is.
+    places: Vec<usize>,
     /// The estimators when the timer was last set, if they took samples since then.
     when_set: Option<Vec<RttEstimator>>,
-    instances: Vec<InstanceTimer>,
-    /// The instance with the shortest RTO of each estimator.
-    shortest: Vec<InstanceTimer>,
-    /// No RTO is shorter.
-    least: u64,
+    /// The smallest m, k and minimum RTO of all instances.
+    smallest: Reading,
     /// No RTO is longer, back-off included.
     most: u64,
 }
 
-/// How an instance reads its RTO.
+/// How an RTO is read from an estimator.
 #[derive(Clone, Copy)]
-struct InstanceTimer {
-    estimator: usize,
+struct Reading {
     srtt_factor: Factor,
     rttvar_factor: Factor,
     /// In ns.
     min: u64,
-    dupthresh: Option<Segments>,
 }
 
-/// The time for which the timer runs, from when it was set.
+/// A run of the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimerRun {
     /// From when the RTO counts.
@@ -46,72 +45,62 @@ pub(super) struct TimerRun {
     pub backoff: u32,
 }
 
-impl InstanceTimer {
-    fn rto(&self, estimators: &[RttEstimator]) -> u64 {
-        let estimator = &estimators[self.estimator];
-        estimator.rto_nanos_with(self.srtt_factor, self.rttvar_factor, self.min)
+impl Reading {
+    fn new(own: &RtoRules, parameters: &Parameters) -> Self {
+        let mut rules = *own;
+        parameters.apply_to_rto(&mut rules);
+        Self {
+            srtt_factor: rules.srtt_factor,
+            rttvar_factor: rules.rttvar_factor,
+            min: nanos(rules.min),
+        }
+    }
+
+    fn expiry(&self, estimator: &RttEstimator, run: &TimerRun, most: u64) -> Instant {
+        let rto = estimator.rto_nanos_with(self.srtt_factor, self.rttvar_factor, self.min);
+        let backed_off = rto.saturating_mul(1 << run.backoff.min(20));
+        run.from.plus_nanos(backed_off.min(most))
+    }
+
+    fn smallest(self, other: Self) -> Self {
+        Self {
+            srtt_factor: self.srtt_factor.min(other.srtt_factor),
+            rttvar_factor: self.rttvar_factor.min(other.rttvar_factor),
+            min: self.min.min(other.min),
+        }
     }
 }
 
-impl Timers {
-    pub fn new(instances: &Instances, own: &Mechanisms) -> Self {
+impl<'a> Timers<'a> {
+    pub fn new(instances: &'a Instances, own: &Mechanisms) -> Self {
+        let own = own.rto;
+        // What a sender has already is no other estimator.
         let mut kinds: Vec<RtoRules> = Vec::new();
-        let mut all = Vec::with_capacity(instances.all().len());
-        for parameters in instances.all() {
-            let mut mechanisms = *own;
-            parameters.apply(&mut mechanisms);
-            let rules = mechanisms.rto;
-            // What is read with the RTO is no state of the estimator.
-            let kind = RtoRules {
-                srtt_factor: RtoRules::SRTT_FACTOR,
-                rttvar_factor: RtoRules::RTTVAR_FACTOR,
-                min: Duration::ZERO,
-                ..rules
-            };
-            let known = kinds.iter().position(|known| *known == kind);
-            let estimator = known.unwrap_or_else(|| {
-                kinds.push(kind);
+        let place_of = |parameters: &Parameters| {
+            let mut rules = own;
+            parameters.apply_to_rto(&mut rules);
+            let known = kinds.iter().position(|known| *known == rules);
+            known.unwrap_or_else(|| {
+                kinds.push(rules);
                 kinds.len() - 1
-            });
-            all.push(InstanceTimer {
-                estimator,
-                srtt_factor: rules.srtt_factor,
-                rttvar_factor: rules.rttvar_factor,
-                min: nanos(rules.min),
-                dupthresh: parameters.dupthresh,
-            });
-        }
-        let shortest = (0..kinds.len()).map(|estimator| {
-            let own = || all.iter().filter(move |one| one.estimator == estimator);
-            InstanceTimer {
-                estimator,
-                srtt_factor: own()
-                    .map(|one| one.srtt_factor)
-                    .min()
-                    .unwrap_or(Factor::ONE),
-                rttvar_factor: own()
-                    .map(|one| one.rttvar_factor)
-                    .min()
-                    .unwrap_or(Factor::ONE),
-                min: own().map(|one| one.min).min().unwrap_or(0),
-                dupthresh: None,
-            }
-        });
+            })
+        };
+        let places = instances.estimators().iter().map(place_of).collect();
+        let readings = instances.all().iter().map(|one| Reading::new(&own, one));
+        let unchanged = Reading::new(&own, &Parameters::default());
         Self {
-            estimators: kinds
-                .iter()
-                .map(|rules| RttEstimator::new(*rules))
-                .collect(),
+            instances,
+            own,
+            estimators: kinds.into_iter().map(RttEstimator::new).collect(),
+            places,
             when_set: None,
-            shortest: shortest.collect(),
-            least: all.iter().map(|one| one.min).min().unwrap_or(0),
-            most: nanos(own.rto.max),
-            instances: all,
+            smallest: readings.reduce(Reading::smallest).unwrap_or(unchanged),
+            most: nanos(own.max),
         }
     }
 
     pub fn len(&self) -> usize {
-        self.instances.len()
+        self.instances.all().len()
     }
 
     /// A sample arrived. `sets`: the ACK that gave it set the timer.
@@ -142,28 +131,20 @@ impl Timers {
 
     /// When the timer of an instance expires that was set as this one was.
     pub fn deadline(&self, instance: usize, run: &TimerRun) -> Instant {
-        self.expiry(&self.instances[instance], run)
-    }
-
-    fn expiry(&self, timer: &InstanceTimer, run: &TimerRun) -> Instant {
-        let rto = timer.rto(self.of_run());
-        let backed_off = rto.saturating_mul(1 << run.backoff.min(20));
-        run.from.plus_nanos(backed_off.min(self.most))
+        let reading = Reading::new(&self.own, &self.instances.all()[instance]);
+        let place = self.places[self.instances.estimator_of(instance)];
+        reading.expiry(&self.of_run()[place], run, self.most)
     }
 
     /// Whether the timer of some instance may expire before `at`.
-    pub fn some_expire_before(&self, at: Instant, run: &TimerRun) -> bool {
-        let elapsed = at.nanos_since(run.from);
-        elapsed > self.least
-            && self
-                .shortest
-                .iter()
-                .any(|timer| self.expiry(timer, run) < at)
+    pub fn some_may_expire_before(&self, at: Instant, run: &TimerRun) -> bool {
+        let may = |one: &RttEstimator| self.smallest.expiry(one, run, self.most) < at;
+        at.nanos_since(run.from) > self.smallest.min && self.of_run().iter().any(may)
     }
 
     /// D of an instance, if it replaces the sender's.
     pub fn dupthresh(&self, instance: usize) -> Option<Segments> {
-        self.instances[instance].dupthresh
+        self.instances.all()[instance].dupthresh
     }
 }
 

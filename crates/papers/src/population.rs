@@ -1,0 +1,114 @@
+//! Populations: many flows of one sender over random networks, captured at the server and analyzed.
+//!
+//! The studies of real traffic describe populations of connections. A simulated population stands in for
+//! theirs: each flow has its own path, receiver and traffic, drawn at random. Two senders with the same
+//! population meet the same flows, because every draw is a function of (seed, flow, purpose).
+//!
+//! | drawn per flow  | distribution                                                                  |
+//! |-----------------|-------------------------------------------------------------------------------|
+//! | path            | RTT, rate, queue and loss rate lognormal; loss independent or in bursts; some paths reorder packets or pause ([`Networks`]) |
+//! | traffic         | requests and responses on one connection: number geometric, sizes and think times lognormal ([`Traffic`]) |
+//! | receiver        | SACK, timestamps and delayed ACKs in a share of the flows each ([`Receivers`]) |
+//!
+//! The captures have what a capture of the server's traffic has: headers and times in whole microseconds.
+//! A flow begins every 100 ms, and each client has its own address. So connections overlap, as they do in
+//! captures of busy servers.
+//!
+//! The analysis is told the sender's profile. Without it, the analysis would identify the sender, and its
+//! errors would blur the differences between senders.
+//!
+//! Deviations from real populations: flows share no queue; clients of all flows have the sender's
+//! profile, which matters for their requests alone.
+
+mod capture;
+mod draw;
+mod flow;
+
+pub use draw::LogNormal;
+pub use flow::{Flow, Networks, Receivers, Traffic};
+
+use recoup_lab::run::{cores, in_parallel};
+use recoup_lab::settings::SettingsError;
+use recoup_recovery::Profile;
+use recoup_trace::analyze::{Findings, Settings, follow};
+use recoup_trace::read::CapturedPacket;
+use std::ops::Range;
+
+/// Flows captured and analyzed together.
+const FLOWS_PER_CAPTURE: u64 = 64;
+
+/// A population of flows. Its fields describe how the flows differ; the sender is not one of them.
+#[derive(Clone, Debug)]
+pub struct Population {
+    /// The number of flows.
+    pub flows: u64,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// The paths.
+    pub networks: Networks,
+    /// What the applications write.
+    pub traffic: Traffic,
+    /// The clients, which receive the data.
+    pub receivers: Receivers,
+}
+
+impl Population {
+    /// Flows of `seed` over wide area networks of the early 2000s, with web traffic.
+    pub const fn web(flows: u64, seed: u64) -> Self {
+        Self {
+            flows,
+            seed,
+            networks: Networks::WIDE_AREA,
+            traffic: Traffic::WEB,
+            receivers: Receivers::MIXED,
+        }
+    }
+
+    /// Flow number `number`, from 0.
+    pub fn flow(&self, number: u64) -> Flow {
+        Flow::draw(self, number)
+    }
+
+    /// Simulates these flows with servers of profile `sender`. Returns the packets that a capture at the
+    /// servers holds, in the order of time, with frames from 1.
+    ///
+    /// # Errors
+    /// If a path cannot be built. The paths of [`web`](Self::web) can.
+    pub fn capture(
+        &self,
+        sender: &Profile,
+        flows: Range<u64>,
+    ) -> Result<Vec<CapturedPacket>, SettingsError> {
+        capture::capture(self, sender, flows)
+    }
+
+    /// Captures all flows with servers of profile `sender` and analyzes the captures on all cores. Each of
+    /// the findings covers a part of the flows; their order does not depend on the number of cores.
+    ///
+    /// # Errors
+    /// As [`capture`](Self::capture).
+    pub fn analyze<F: Findings>(
+        &self,
+        sender: &Profile,
+        findings: impl Fn() -> F + Sync,
+    ) -> Result<Vec<F>, SettingsError> {
+        let settings = Settings {
+            profile: Some(sender.clone()),
+            threads: 0,
+            ..Settings::default()
+        };
+        // A platform on which the count does not fit could not hold the findings either.
+        let captures =
+            usize::try_from(self.flows.div_ceil(FLOWS_PER_CAPTURE)).unwrap_or(usize::MAX);
+        let parts = in_parallel(captures, cores(), |i| {
+            let first = i as u64 * FLOWS_PER_CAPTURE;
+            let flows = first..(first + FLOWS_PER_CAPTURE).min(self.flows);
+            let packets = self.capture(sender, flows)?;
+            Ok(follow(packets.into_iter(), &settings, &findings))
+        })?;
+        Ok(parts.into_iter().flatten().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! A capture at the servers of some flows.
+
+use super::Population;
+use recoup_lab::run::simulation;
+use recoup_lab::settings::SettingsError;
+use recoup_recovery::{Event, Profile};
+use recoup_sim::{Observer, Packet, Point};
+use recoup_tcp::flow::Host;
+use recoup_trace::read::CapturedPacket;
+use recoup_units::{Direction, FlowId, Instant};
+use recoup_wire::Endpoints;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::Range;
+use std::time::Duration;
+
+const SERVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+
+/// The time from the beginning of a flow to that of the next.
+const NEXT_FLOW: Duration = Duration::from_millis(100);
+
+/// When the first flow of a population begins: 2000-01-01 00:00:00 UTC, as in `recoup run --pcap`.
+const EPOCH: Duration = Duration::from_secs(946_684_800);
+
+/// Simulates these flows, and returns the packets that pass their servers.
+pub(super) fn capture(
+    population: &Population,
+    sender: &Profile,
+    flows: Range<u64>,
+) -> Result<Vec<CapturedPacket>, SettingsError> {
+    let mut capture = ServerCapture::default();
+    for number in flows {
+        let flow = population.flow(number);
+        let mut simulation = simulation(&flow.path)?;
+        let spec = flow.spec(sender);
+        simulation.run(&spec, population.seed, FlowId(number), &mut capture);
+    }
+    let mut packets = capture.packets;
+    packets.sort_by_key(|packet| packet.at);
+    for (frame, packet) in (1..).zip(&mut packets) {
+        packet.frame = frame;
+    }
+    Ok(packets)
+}
+
+/// The packets that pass the servers, flow after flow.
+#[derive(Debug, Default)]
+struct ServerCapture {
+    packets: Vec<CapturedPacket>,
+}
+
+impl Observer for ServerCapture {
+    const WANTS_EVENTS: bool = false;
+
+    fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
+        let at_server = match direction {
+            Direction::Up => Point::Arrived,
+            Direction::Down => Point::Sent,
+        };
+        if point == at_server {
+            self.packets.push(captured(now, direction, packet));
+        }
+    }
+
+    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
+}
+
+fn captured(now: Instant, direction: Direction, packet: &Packet) -> CapturedPacket {
+    let begun = NEXT_FLOW.as_nanos() as u64 * packet.flow.0;
+    // Captures have microseconds.
+    let at = Instant::from_nanos((now.as_nanos() + begun) / 1000 * 1000);
+    CapturedPacket {
+        frame: 0,
+        at: at + EPOCH,
+        endpoints: endpoints(packet.flow, direction),
+        segment: packet.segment,
+        // Truncation is intended: identifications repeat after 2^16 packets (RFC 6864 §4.1).
+        ip_id: Some(packet.ordinal as u16),
+        hop_limit: 64,
+        options_complete: true,
+        overlong: false,
+        outgoing: Some(direction == Direction::Down),
+        interface: 0,
+        link: 0,
+        path_mtu: None,
+    }
+}
+
+/// Each client has its own address in 10.0.0.0/8; addresses repeat after 2^24 flows.
+fn endpoints(flow: FlowId, direction: Direction) -> Endpoints {
+    let client = Ipv4Addr::from(10 << 24 | flow.0 as u32 & 0xff_ffff);
+    let up = Endpoints {
+        src: SocketAddr::from((client, 40_000)),
+        dst: SocketAddr::from((SERVER, 80)),
+    };
+    match direction {
+        Direction::Up => up,
+        Direction::Down => up.reverse(),
+    }
+}

@@ -1,0 +1,339 @@
+//! How the flows of a population differ, and one flow of it.
+
+use super::Population;
+use super::draw::{Draws, LogNormal, Purpose};
+use recoup_path::{
+    GilbertElliott, HopSpec, LinkTrace, LossKind, LossSpec, PathSpec, Probability, Queue,
+};
+use recoup_recovery::Profile;
+use recoup_sim::{FlowSpec, TimerModel};
+use recoup_tcp::flow::{Script, When, Workload, Write};
+use recoup_tcp::{AckPolicy, Config};
+use recoup_units::BitRate;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// The length of a full packet in bytes.
+const PACKET: f64 = 1500.0;
+
+/// The bytes of a request.
+const REQUEST: u64 = 300;
+
+/// How long the pauses of a path are drawn for, in ms; then they repeat.
+const PAUSES_REPEAT: f64 = 60_000.0;
+
+/// How paths differ. Shares and probabilities range from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Networks {
+    /// The round-trip propagation delay, in ms.
+    pub rtt: LogNormal,
+    /// The rate of the bottleneck towards the client, in Mbit/s.
+    pub rate: LogNormal,
+    /// How long the bottleneck takes to send a full queue, in ms. The queue holds at least 8 packets.
+    pub queue: LogNormal,
+    /// The share of the packets that the path loses on the way to the client.
+    pub loss: LogNormal,
+    /// The share of ACKs that the path loses, divided by `loss`.
+    pub ack_loss: f64,
+    /// The share of the paths that lose packets in bursts (Gilbert's channel).
+    pub bursty: f64,
+    /// The mean length of a burst, in packets; at least 1.
+    pub burst: f64,
+    /// The share of the paths that reorder packets.
+    pub reordering: f64,
+    /// The share of the packets that such a path delays, so that later ones overtake them.
+    pub reordered: f64,
+    /// How long it delays them, in ms.
+    pub reordering_delay: LogNormal,
+    /// The share of the paths that pause: nothing is lost, but nothing arrives either.
+    pub pausing: f64,
+    /// The mean time between two pauses of such a path, in ms.
+    pub pause_interval: f64,
+    /// The length of a pause, in ms.
+    pub pause: LogNormal,
+    /// The largest rate of a path that pauses, in Mbit/s.
+    pub pausing_rate: f64,
+}
+
+impl Networks {
+    /// Wide area paths of the early 2000s. The numbers are our choice: no study gives the distributions of
+    /// its paths.
+    pub const WIDE_AREA: Self = Self {
+        rtt: LogNormal {
+            median: 80.0,
+            sigma: 0.8,
+            least: 5.0,
+            most: 1000.0,
+        },
+        rate: LogNormal {
+            median: 2.0,
+            sigma: 1.2,
+            least: 0.128,
+            most: 50.0,
+        },
+        queue: LogNormal {
+            median: 150.0,
+            sigma: 0.7,
+            least: 20.0,
+            most: 1000.0,
+        },
+        loss: LogNormal {
+            median: 0.01,
+            sigma: 1.0,
+            least: 0.0005,
+            most: 0.15,
+        },
+        ack_loss: 0.5,
+        bursty: 0.6,
+        burst: 2.5,
+        reordering: 0.15,
+        reordered: 0.01,
+        reordering_delay: LogNormal {
+            median: 15.0,
+            sigma: 0.8,
+            least: 1.0,
+            most: 200.0,
+        },
+        pausing: 0.3,
+        pause_interval: 8000.0,
+        pause: LogNormal {
+            median: 400.0,
+            sigma: 0.9,
+            least: 20.0,
+            most: 10_000.0,
+        },
+        pausing_rate: 5.0,
+    };
+}
+
+/// What the applications write: requests of 300 bytes and responses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Traffic {
+    /// The mean number of requests on a connection (geometrically distributed); at least 1.
+    pub exchanges: f64,
+    /// The bytes of a response.
+    pub response: LogNormal,
+    /// The time from a response to the next request, in ms.
+    pub think_time: LogNormal,
+}
+
+impl Traffic {
+    /// Web pages on persistent connections. The numbers are our choice.
+    pub const WEB: Self = Self {
+        exchanges: 2.0,
+        response: LogNormal {
+            median: 12_000.0,
+            sigma: 1.5,
+            least: 200.0,
+            most: 2_000_000.0,
+        },
+        think_time: LogNormal {
+            median: 500.0,
+            sigma: 1.2,
+            least: 10.0,
+            most: 20_000.0,
+        },
+    };
+}
+
+/// How receivers differ: shares from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Receivers {
+    /// The share that offers SACK, and then reports duplicates (DSACK).
+    pub sack: f64,
+    /// The share that offers timestamps.
+    pub timestamps: f64,
+    /// The share that delays ACKs by up to 200 ms; the others acknowledge every segment.
+    pub delayed_acks: f64,
+    /// The size of the receive buffer in bytes, which limits the flight.
+    pub buffer: u64,
+}
+
+impl Receivers {
+    /// A mix of hosts of the early 2000s. The numbers are our choice.
+    pub const MIXED: Self = Self {
+        sack: 0.7,
+        timestamps: 0.5,
+        delayed_acks: 0.8,
+        buffer: 64 << 10,
+    };
+}
+
+/// One flow of a population.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Its path.
+    pub path: PathSpec,
+    /// What its applications write.
+    pub workload: Workload,
+    /// Whether the client offers SACK.
+    pub sack: bool,
+    /// Whether the client offers timestamps.
+    pub timestamps: bool,
+    /// When the client acknowledges.
+    pub acks: AckPolicy,
+    /// The client's receive buffer in bytes.
+    pub receive_buffer: u64,
+}
+
+impl Flow {
+    pub(super) fn draw(population: &Population, number: u64) -> Self {
+        let draws = Draws::new(population.seed, number);
+        let receivers = &population.receivers;
+        Self {
+            path: path(&population.networks, &draws),
+            workload: workload(&population.traffic, &draws),
+            sack: draws.happens(receivers.sack, Purpose::Sack),
+            timestamps: draws.happens(receivers.timestamps, Purpose::Timestamps),
+            acks: match draws.happens(receivers.delayed_acks, Purpose::DelayedAcks) {
+                true => AckPolicy::Delayed(Duration::from_millis(200)),
+                false => AckPolicy::Quick,
+            },
+            receive_buffer: receivers.buffer,
+        }
+    }
+
+    /// The flow with servers of this profile.
+    pub fn spec(&self, sender: &Profile) -> FlowSpec {
+        let server = Config::new(*sender.mechanisms());
+        FlowSpec {
+            client: Config {
+                acks: self.acks,
+                sack: self.sack,
+                dsack: self.sack,
+                timestamps: self.timestamps,
+                receive_buffer: self.receive_buffer,
+                ..server
+            },
+            server,
+            timers: TimerModel::Exact,
+            workload: self.workload.clone(),
+        }
+    }
+}
+
+fn path(networks: &Networks, draws: &Draws) -> PathSpec {
+    let rtt = draws.lognormal(&networks.rtt, Purpose::Rtt, 0);
+    let loss = draws.lognormal(&networks.loss, Purpose::Loss, 0);
+    let propagation = || HopSpec::Delay(millis(rtt / 2.0));
+    let bursts = draws.happens(networks.bursty, Purpose::Bursts);
+    let burst = bursts.then_some(networks.burst);
+    let mut down = vec![
+        losses(loss, burst),
+        bottleneck(networks, draws),
+        propagation(),
+    ];
+    if draws.happens(networks.reordering, Purpose::Reordering) {
+        let extra = draws.lognormal(&networks.reordering_delay, Purpose::ReorderingDelay, 0);
+        down.push(HopSpec::Reorder {
+            probability: probability(networks.reordered),
+            extra: millis(extra),
+        });
+    }
+    PathSpec {
+        up: vec![losses(loss * networks.ack_loss, None), propagation()],
+        down,
+    }
+}
+
+/// A hop that loses this share of the packets: independently, or in bursts of this mean length.
+fn losses(share: f64, burst: Option<f64>) -> HopSpec {
+    let kind = match burst {
+        None => LossKind::Bernoulli(probability(share)),
+        // The share of time in the bad state is to_bad / (to_bad + to_good).
+        Some(burst) => LossKind::GilbertElliott(GilbertElliott::new(
+            probability(share / (1.0 - share) / burst),
+            probability(1.0 / burst),
+        )),
+    };
+    HopSpec::Loss(LossSpec {
+        kind,
+        transmission: None,
+    })
+}
+
+/// The bottleneck towards the client: a rate, or a link that pauses.
+fn bottleneck(networks: &Networks, draws: &Draws) -> HopSpec {
+    let rate = draws.lognormal(&networks.rate, Purpose::Rate, 0);
+    let full = draws.lognormal(&networks.queue, Purpose::Queue, 0);
+    let pauses = draws.happens(networks.pausing, Purpose::Pauses);
+    let rate = match pauses {
+        true => rate.min(networks.pausing_rate),
+        false => rate,
+    };
+    // One Mbit/s sends 125 bytes per ms.
+    let packets = (full * rate * 125.0 / PACKET).max(8.0);
+    let queue = Queue::Packets(packets as u32);
+    let trace = pauses.then(|| link(networks, rate, draws)).flatten();
+    match (trace, BitRate::from_bits_per_second((rate * 1e6) as u64)) {
+        (Some(trace), _) => HopSpec::Link { trace, queue },
+        (None, Some(rate)) => HopSpec::Rate { rate, queue },
+        // A rate of 0.
+        (None, None) => HopSpec::Delay(Duration::ZERO),
+    }
+}
+
+/// When a link of `rate` Mbit/s that pauses delivers packets.
+fn link(networks: &Networks, rate: f64, draws: &Draws) -> Option<LinkTrace> {
+    let interval = PACKET / (rate * 125.0);
+    let mut text = String::new();
+    let mut now = 0.0;
+    for n in 0.. {
+        let pause = now + draws.exponential(networks.pause_interval, Purpose::PauseBegin, n);
+        while now < pause.min(PAUSES_REPEAT) {
+            // Writing to memory cannot fail.
+            let _ = writeln!(text, "{}", now as u64);
+            now += interval;
+        }
+        if pause >= PAUSES_REPEAT {
+            break;
+        }
+        now += draws.lognormal(&networks.pause, Purpose::PauseLength, n);
+    }
+    let _ = writeln!(text, "{}", now as u64);
+    LinkTrace::parse(&text).ok()
+}
+
+/// Each request waits for the response before it and for the client's think time.
+fn workload(traffic: &Traffic, draws: &Draws) -> Workload {
+    let (mut requests, mut responses) = (Vec::new(), Vec::new());
+    let (mut asked, mut answered) = (0, 0);
+    for n in 0.. {
+        let think = draws.lognormal(&traffic.think_time, Purpose::ThinkTime, n);
+        let think = if n == 0 { 0.0 } else { think };
+        requests.push(Write {
+            when: When {
+                received: answered,
+                after: millis(think),
+                ..When::default()
+            },
+            bytes: REQUEST,
+        });
+        asked += REQUEST;
+        let bytes = draws.lognormal(&traffic.response, Purpose::ResponseSize, n) as u64;
+        responses.push(Write {
+            when: When {
+                received: asked,
+                ..When::default()
+            },
+            bytes,
+        });
+        answered += bytes;
+        if draws.uniform(Purpose::Exchanges, n) < 1.0 / traffic.exchanges {
+            break;
+        }
+    }
+    Workload {
+        client: Script::of(&requests),
+        server: Script::of(&responses),
+    }
+    .closing(true)
+}
+
+fn millis(ms: f64) -> Duration {
+    Duration::from_nanos((ms * 1e6) as u64)
+}
+
+fn probability(p: f64) -> Probability {
+    Probability::new(p.clamp(0.0, 1.0)).unwrap_or_default()
+}
