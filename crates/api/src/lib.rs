@@ -8,6 +8,7 @@ pub mod analyze;
 pub mod explain;
 pub mod infer;
 pub mod paper;
+pub mod parameters;
 pub mod plot;
 pub mod run;
 #[cfg(target_os = "linux")]

@@ -3,13 +3,13 @@
 
 use crate::analyze::{AnalyzeError, Captures, Progress};
 use crate::plot::open_joined;
-use recoup_lab::analysis::Analyzed;
+use recoup_lab::analysis::{AnalysisError, Analyzed};
 use recoup_lab::whatif::{Answer, Request, Watch, what_if, what_if_stream};
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::{Joined, JoinedFiles, PacketSource, Reader};
+use recoup_trace::read::{Counts, Joined, JoinedFiles, PacketSource, ReadError, Reader};
 use std::path::{Path, PathBuf};
 
-/// What is rerun.
+/// The captures that are read.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
     /// Captures, each by itself; `-` is standard input.
@@ -32,6 +32,65 @@ pub fn what_if_all(
     settings: &Settings,
     progress: &dyn RerunProgress,
 ) -> Captures<Answer> {
+    read_all(input, progress, &mut Reruns { request, settings })
+}
+
+struct Reruns<'a> {
+    request: &'a Request,
+    settings: &'a Settings,
+}
+
+impl ReadTwice for Reruns<'_> {
+    type Found = Answer;
+
+    fn capture<S: PacketSource, T: PacketSource>(
+        &mut self,
+        name: &str,
+        first: S,
+        again: impl FnOnce(Counts) -> Result<T, ReadError>,
+        watch: Watch<'_>,
+    ) -> Result<Analyzed<Answer>, AnalysisError> {
+        what_if(name, first, again, self.request, self.settings, watch)
+    }
+
+    fn stream<S: PacketSource>(
+        &mut self,
+        name: &str,
+        source: S,
+        watch: Watch<'_>,
+    ) -> Result<Analyzed<Answer>, AnalysisError> {
+        what_if_stream(name, source, self.request, self.settings, watch)
+    }
+}
+
+/// What is found in captures that are read twice.
+pub(crate) trait ReadTwice {
+    type Found;
+
+    /// Reads `first`, and then what `again` opens.
+    fn capture<S: PacketSource, T: PacketSource>(
+        &mut self,
+        name: &str,
+        first: S,
+        again: impl FnOnce(Counts) -> Result<T, ReadError>,
+        watch: Watch<'_>,
+    ) -> Result<Analyzed<Self::Found>, AnalysisError>;
+
+    /// Reads a stream, which can be read once: a limited number of its packets is kept.
+    fn stream<S: PacketSource>(
+        &mut self,
+        name: &str,
+        source: S,
+        watch: Watch<'_>,
+    ) -> Result<Analyzed<Self::Found>, AnalysisError>;
+}
+
+/// Reads captures. A capture that cannot be read does not keep the others from being read.
+pub(crate) fn read_all<F: ReadTwice>(
+    input: Input<'_>,
+    progress: &dyn RerunProgress,
+    find: &mut F,
+) -> Captures<F::Found> {
     let mut all = Captures {
         analyzed: Vec::new(),
         failures: Vec::new(),
@@ -45,13 +104,13 @@ pub fn what_if_all(
             let failures = joined.failures().into_iter();
             all.failures.extend(failures.map(AnalyzeError::from));
             if joined.files_to_read() > 0 {
-                all.add(of_joined(joined, captures, request, settings, progress));
+                all.add(of_joined(joined, captures, progress, find));
             }
         }
         Input::Each(captures) => {
             for path in captures {
                 all.begun += 1;
-                all.add(of_one(path, request, settings, progress));
+                all.add(of_one(path, progress, find));
                 if progress.is_stopped() {
                     break;
                 }
@@ -70,37 +129,32 @@ impl<V> Captures<V> {
     }
 }
 
-fn of_joined(
+fn of_joined<F: ReadTwice>(
     joined: Joined,
     captures: &[PathBuf],
-    request: &Request,
-    settings: &Settings,
     progress: &dyn RerunProgress,
-) -> Result<Analyzed<Answer>, AnalyzeError> {
+    find: &mut F,
+) -> Result<Analyzed<F::Found>, AnalyzeError> {
     let name = joined.name().to_owned();
     watched(&name, joined.size(), progress, |watch| {
         let again = |_| open_joined(captures);
-        Ok(what_if(&name, joined, again, request, settings, watch)?)
+        Ok(find.capture(&name, joined, again, watch)?)
     })
 }
 
-/// A file is read twice. Of a stream, which is read once, a limited number of packets is kept.
-fn of_one(
+/// A file is read twice.
+fn of_one<F: ReadTwice>(
     path: &Path,
-    request: &Request,
-    settings: &Settings,
     progress: &dyn RerunProgress,
-) -> Result<Analyzed<Answer>, AnalyzeError> {
+    find: &mut F,
+) -> Result<Analyzed<F::Found>, AnalyzeError> {
     let name = path.display().to_string();
     let reader = Reader::open(path)?;
     let is_file = path.metadata().is_ok_and(|about| about.is_file());
     watched(&name, reader.size(), progress, |watch| {
         Ok(match is_file {
-            true => {
-                let again = |_| Reader::open(path);
-                what_if(&name, reader, again, request, settings, watch)?
-            }
-            false => what_if_stream(&name, reader, request, settings, watch)?,
+            true => find.capture(&name, reader, |_| Reader::open(path), watch)?,
+            false => find.stream(&name, reader, watch)?,
         })
     })
 }

@@ -87,23 +87,58 @@ impl Output {
         self,
         write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
     ) -> Result<(), Failure> {
+        let mut begun = self.begin();
+        let written = write(&mut begun);
+        begun.finish(written)
+    }
+
+    /// Begins to write.
+    pub fn begin(self) -> Begun {
         match self {
-            Self::StandardOutput => {
-                let mut out = BufWriter::new(io::stdout());
-                match write(&mut out).and_then(|()| out.flush()) {
-                    Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::Wrong(format!(
-                        "cannot write to standard output: {e}"
-                    ))),
-                    _ => Ok(()),
-                }
-            }
-            Self::File(file) => {
-                let name = file.target().display().to_string();
-                let mut out = BufWriter::new(file);
-                let written = write(&mut out).and_then(|()| Ok(out.into_inner()?));
+            Self::StandardOutput => Begun::StandardOutput(BufWriter::new(io::stdout())),
+            Self::File(file) => Begun::File(BufWriter::new(file)),
+        }
+    }
+}
+
+/// Output under way. A file gets its name when it is finished.
+pub enum Begun {
+    StandardOutput(BufWriter<io::Stdout>),
+    File(BufWriter<OutputFile>),
+}
+
+impl Begun {
+    /// Completes the output, unless `written` is an error.
+    pub fn finish(self, written: io::Result<()>) -> Result<(), Failure> {
+        match self {
+            Self::StandardOutput(mut out) => match written.and_then(|()| out.flush()) {
+                Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::Wrong(format!(
+                    "cannot write to standard output: {e}"
+                ))),
+                _ => Ok(()),
+            },
+            Self::File(out) => {
+                let name = out.get_ref().target().display().to_string();
+                let written = written.and_then(|()| Ok(out.into_inner()?));
                 let file = written.map_err(|e| cannot_write(&name, &e))?;
                 Ok(file.publish()?)
             }
+        }
+    }
+}
+
+impl Write for Begun {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::StandardOutput(out) => out.write(bytes),
+            Self::File(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::StandardOutput(out) => out.flush(),
+            Self::File(out) => out.flush(),
         }
     }
 }

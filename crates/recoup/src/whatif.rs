@@ -7,7 +7,7 @@ use crate::{Failure, console, interrupt};
 use progress::RerunBar;
 use recoup_api::analyze::Captures;
 use recoup_api::whatif::{Input, what_if_all};
-use recoup_lab::analysis::Analyzed;
+use recoup_lab::analysis::{Analyzed, View};
 use recoup_lab::whatif::{
     Alternative, Answer, MechanismResult, PredictionRow, Request, answer_text, predictions,
     results, write_answers,
@@ -15,8 +15,10 @@ use recoup_lab::whatif::{
 use recoup_table::Part;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use study::StudyArgs;
 
 pub mod progress;
+mod study;
 
 const HELP: &str = "\
 Examples:
@@ -24,6 +26,8 @@ Examples:
   recoup whatif server.pcap --try linux-6+tlpr --try rfc6675
   recoup whatif server.pcap --try +slp --try +tlpr+rtor   # on top of what each sender has
   recoup whatif server.pcap --connections -o changes.csv  # a row for each connection
+  recoup whatif server.pcap --study                       # would another RTO have helped?
+  recoup whatif server.pcap --study --k 1,2,3 --a profile --b profile --dupthresh 1,2,3,4
   tcpdump -r all.pcap -w - port 443 | recoup whatif -
 
 Every connection captured at (or near) its sender is run again in the simulator, over the network that
@@ -31,6 +35,10 @@ the capture shows, once with its own loss recovery and once with each of the oth
 to reproduce the capture: the same retransmissions, and the duration within 5 %. Other connections are
 reported apart. Fates of packets that the capture does not hold are drawn --draws times from the loss
 process of the connection and its path. docs/whatif.md says what is inferred and what is drawn.
+
+With --study, nothing is run again. Each sender with a needed loss is followed through its packets, once
+with each set of parameters: which losses would have been detected earlier or later, and which spurious
+retransmissions would have been avoided or made? RTTs, losses and windows are taken to be as captured.
 
 Exit status: 0 answered; 2 wrong use, or a capture in which nothing can be read (the other captures are
 run again all the same).";
@@ -74,6 +82,8 @@ pub struct Args {
     /// Write the answer to this file; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
+    #[command(flatten)]
+    study: StudyArgs,
 }
 
 impl Args {
@@ -107,6 +117,9 @@ impl Args {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
+    if args.study.study {
+        return study::run(args);
+    }
     let format = args.format()?;
     let request = args.request()?;
     let settings = args.analysis.settings()?;
@@ -119,7 +132,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let bar = RerunBar::new(args.captures.len() > 1 && !args.join);
     let all = what_if_all(args.input(), &request, &settings, &bar);
     let interrupted = interrupt::stop_deferring();
-    report(args, &all);
+    print_notes(args, &all, |answer| &answer.notes);
     if !all.analyzed.is_empty() {
         output.write(|out| print(args, format, &all.analyzed, out))?;
     }
@@ -149,13 +162,13 @@ fn check_inputs(args: &Args) -> Result<(), Failure> {
 }
 
 /// Prints what could not be read, and the notes on the captures.
-fn report(args: &Args, all: &Captures<Answer>) {
+fn print_notes<V: View>(args: &Args, all: &Captures<V>, notes: fn(&V) -> &[String]) {
     for failure in &all.failures {
         console::error(&failure.to_string());
     }
     for analyzed in &all.analyzed {
         let capture = display_name(&analyzed.capture);
-        for note in analyzed.notes().iter().chain(&analyzed.findings.notes) {
+        for note in analyzed.notes().iter().chain(notes(&analyzed.findings)) {
             console::note(format_args!("{capture}: {note}"));
         }
     }
@@ -220,9 +233,9 @@ const COLUMNS: [&str; 10] = [
 
 /// The rows of each capture. Several captures keep the column that names them, even where one alone could
 /// be read.
-fn parts<'a, R>(
+fn parts<'a, R, V>(
     args: &Args,
-    answers: &'a [Analyzed<Answer>],
+    answers: &'a [Analyzed<V>],
     rows: impl Iterator<Item = &'a [R]>,
 ) -> Vec<Part<'a, R>> {
     let named = answers.iter().zip(rows).map(|(answer, rows)| Part {

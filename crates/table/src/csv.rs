@@ -14,27 +14,49 @@ impl<R: 'static> Columns<R> {
     /// # Errors
     /// When `out` does not take it; a closed pipe keeps its kind.
     pub fn write_csv(&self, parts: &[Part<'_, R>], out: impl Write) -> io::Result<()> {
-        let leaves = self.leaves();
+        let several = parts.len() > 1;
         let mut out = csv::Writer::from_writer(out);
-        let source = (parts.len() > 1).then_some(SOURCE);
-        let header = leaves.iter().map(|leaf| &*leaf.name).chain(source);
-        out.write_record(header).map_err(io_error)?;
-        let (mut record, mut cell) = (ByteRecord::new(), Vec::new());
-        for Part { name, rows } in parts {
-            for row in *rows {
-                record.clear();
-                for leaf in &leaves {
-                    cell.clear();
-                    leaf.column.cell.write(row, &mut cell)?;
-                    record.push_field(&cell);
-                }
-                if source.is_some() {
-                    record.push_field(name.as_bytes());
-                }
-                out.write_byte_record(&record).map_err(io_error)?;
-            }
+        self.begin_csv(several, &mut out)?;
+        for part in parts {
+            self.append_csv(part, several, &mut out)?;
         }
         out.flush()
+    }
+
+    /// Writes the header.
+    pub(crate) fn begin_csv<W: Write>(
+        &self,
+        several: bool,
+        out: &mut csv::Writer<W>,
+    ) -> io::Result<()> {
+        let leaves = self.leaves();
+        let source = several.then_some(SOURCE);
+        let header = leaves.iter().map(|leaf| &*leaf.name).chain(source);
+        out.write_record(header).map_err(io_error)
+    }
+
+    /// Writes the rows of a part.
+    pub(crate) fn append_csv<W: Write>(
+        &self,
+        part: &Part<'_, R>,
+        several: bool,
+        out: &mut csv::Writer<W>,
+    ) -> io::Result<()> {
+        let leaves = self.leaves();
+        let (mut record, mut cell) = (ByteRecord::new(), Vec::new());
+        for row in part.rows {
+            record.clear();
+            for leaf in &leaves {
+                cell.clear();
+                leaf.column.cell.write(row, &mut cell)?;
+                record.push_field(&cell);
+            }
+            if several {
+                record.push_field(part.name.as_bytes());
+            }
+            out.write_byte_record(&record).map_err(io_error)?;
+        }
+        Ok(())
     }
 
     /// Appends the cells of a row as in CSV, separated by a byte that no text contains. The bytes of two

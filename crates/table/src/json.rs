@@ -1,5 +1,6 @@
 //! Rows as JSON objects, and documents that carry their schema's name and version.
 
+use crate::Part;
 use crate::columns::{Cell, Column, Columns, EpochSeconds, Group, Node};
 use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
@@ -94,6 +95,25 @@ impl<R: 'static> Columns<R> {
         }
     }
 
+    /// Writes the rows of a part, an object to a line.
+    pub(crate) fn append_json_lines(
+        &self,
+        part: &Part<'_, R>,
+        several: bool,
+        mut out: impl Write,
+    ) -> io::Result<()> {
+        for row in part.rows {
+            let row = JsonRow {
+                nodes: &self.0,
+                row,
+            };
+            let capture = several.then_some(part.name);
+            serde_json::to_writer(&mut out, &JsonLine { row, capture })?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
     /// A row as a JSON object.
     pub fn row_to_json<'a>(&'a self, row: &'a R) -> impl Serialize + 'a {
         JsonRow {
@@ -101,6 +121,15 @@ impl<R: 'static> Columns<R> {
             row,
         }
     }
+}
+
+#[derive(Serialize)]
+#[serde(bound = "")]
+struct JsonLine<'a, R> {
+    #[serde(flatten)]
+    row: JsonRow<'a, R>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capture: Option<&'a str>,
 }
 
 struct JsonRows<'a, R> {

@@ -4,7 +4,8 @@
 //! rows ──► Columns<Row> (name, unit, description, cell) ─┬─► to_text, compare: for reading
 //!                                                        ├─► to_json, in a document with its Schema
 //!                                                        ├─► write_csv
-//!                                                        └─► write_parquet
+//!                                                        ├─► write_parquet
+//!                                                        └─► RowFile: rows that are written as they come
 //! ```
 
 mod columns;
@@ -12,11 +13,13 @@ mod csv;
 mod format;
 mod json;
 mod parquet;
+mod row_file;
 mod text;
 
 pub use columns::{Columns, Field};
 pub use format::Format;
 pub use json::{Layout, Schema};
+pub use row_file::{RowFile, RowFormat};
 pub use text::{Comparison, Keep, Line, Share, millis, plain_table, utc};
 
 /// Rows that come from one source, such as one capture.

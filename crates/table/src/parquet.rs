@@ -17,7 +17,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 /// Rows in a group: a column's cells of so many are in memory at once.
-const GROUP: usize = 1 << 16;
+pub(crate) const GROUP: usize = 1 << 16;
 
 impl<R: 'static> Columns<R> {
     /// Writes a Parquet file; with several parts the last column names the part.
@@ -26,33 +26,53 @@ impl<R: 'static> Columns<R> {
     /// When `out` does not take it.
     pub fn write_parquet(&self, parts: &[Part<'_, R>], out: impl Write + Send) -> io::Result<()> {
         let several = parts.len() > 1;
-        self.write_groups(parts, several, out).map_err(io_error)
+        let mut file = self.begin_parquet(several, out)?;
+        for part in parts {
+            self.append_parquet(part, several, &mut file)?;
+        }
+        file.close().map_err(io_error)?;
+        Ok(())
     }
 
-    fn write_groups(
+    /// A file without rows.
+    pub(crate) fn begin_parquet<W: Write + Send>(
         &self,
-        parts: &[Part<'_, R>],
         several: bool,
-        out: impl Write + Send,
-    ) -> Result<(), ParquetError> {
+        out: W,
+    ) -> io::Result<SerializedFileWriter<W>> {
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
         let properties = Arc::new(properties.build());
-        let leaves = self.leaves();
-        let mut file = SerializedFileWriter::new(out, schema(&leaves, several)?, properties)?;
-        for Part { name, rows } in parts {
-            for rows in rows.chunks(GROUP) {
-                let mut group = file.next_row_group()?;
-                for leaf in &leaves {
-                    leaf.column.cell.write_column(rows, &mut group)?;
-                }
-                if several {
-                    let name = ByteArray::from(*name);
-                    write::<ByteArrayType>(rows.iter().map(|_| Some(name.clone())), &mut group)?;
-                }
-                group.close()?;
-            }
+        let schema = schema(&self.leaves(), several).map_err(io_error)?;
+        SerializedFileWriter::new(out, schema, properties).map_err(io_error)
+    }
+
+    /// Writes the rows of a part as row groups.
+    pub(crate) fn append_parquet<W: Write + Send>(
+        &self,
+        part: &Part<'_, R>,
+        several: bool,
+        file: &mut SerializedFileWriter<W>,
+    ) -> io::Result<()> {
+        let mut groups = part.rows.chunks(GROUP);
+        let name = several.then(|| ByteArray::from(part.name));
+        let written = groups.try_for_each(|rows| self.write_group(rows, name.as_ref(), file));
+        written.map_err(io_error)
+    }
+
+    fn write_group<W: Write + Send>(
+        &self,
+        rows: &[R],
+        part: Option<&ByteArray>,
+        file: &mut SerializedFileWriter<W>,
+    ) -> Result<(), ParquetError> {
+        let mut group = file.next_row_group()?;
+        for leaf in &self.leaves() {
+            leaf.column.cell.write_column(rows, &mut group)?;
         }
-        file.close()?;
+        if let Some(name) = part {
+            write::<ByteArrayType>(rows.iter().map(|_| Some(name.clone())), &mut group)?;
+        }
+        group.close()?;
         Ok(())
     }
 }
@@ -144,7 +164,7 @@ fn write<T: DataType>(
 }
 
 /// What the system said, where it was the system.
-fn io_error(error: ParquetError) -> io::Error {
+pub(crate) fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {
             Ok(error) => *error,

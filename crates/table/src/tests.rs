@@ -285,3 +285,66 @@ fn a_column_of_a_missing_part_can_have_a_value_of_its_own() {
     let row = csv.lines().nth(1).expect("a row");
     assert!(row.starts_with(",7,,"), "{row}");
 }
+
+const SCHEMA: Schema = Schema {
+    name: "recoup.test",
+    version: 7,
+};
+
+/// Both rows, written one after the other.
+fn appended<W: std::io::Write + Send>(format: RowFormat, several: bool, out: W) -> W {
+    let mut file = RowFile::new(columns(), SCHEMA, format, several, out).unwrap();
+    for (row, name) in rows().into_iter().zip(["a.pcap", "b.pcap"]) {
+        file.write(name, vec![row]).unwrap();
+    }
+    file.finish().unwrap()
+}
+
+#[test]
+fn rows_written_as_they_come_are_those_of_the_whole_table() {
+    let rows = rows();
+    let parts = [("a.pcap", &rows[..1]), ("b.pcap", &rows[1..])];
+    let parts = parts.map(|(name, rows)| Part { name, rows });
+    let mut whole = Vec::new();
+    columns().write_csv(&parts, &mut whole).unwrap();
+    assert_eq!(appended(RowFormat::Csv, true, Vec::new()), whole);
+    let one = columns().to_csv(&rows);
+    assert_eq!(
+        appended(RowFormat::Csv, false, Vec::new()),
+        one.into_bytes()
+    );
+
+    let lines = String::from_utf8(appended(RowFormat::JsonLines, true, Vec::new())).unwrap();
+    let lines: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines[0], json!({"schema": "recoup.test", "version": 7}));
+    assert_eq!(lines[1]["fct_ms"], json!({"min": 80.5, "max": 402.0}));
+    assert_eq!(
+        (&lines[2]["profile"], &lines[2]["capture"]),
+        (&json!("linux-6"), &json!("b.pcap"))
+    );
+
+    let mut file = appended(RowFormat::Parquet, true, tempfile::tempfile().unwrap());
+    file.rewind().unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let last = |row: ::parquet::record::Row| row.into_columns().pop().unwrap();
+    let captures = reader.get_row_iter(None).unwrap();
+    let captures: Vec<_> = captures.map(|row| last(row.unwrap())).collect();
+    let capture = |name: &str| ("capture".to_owned(), ParquetField::Str(name.into()));
+    assert_eq!(captures, [capture("a.pcap"), capture("b.pcap")]);
+}
+
+#[test]
+fn a_files_ending_names_the_form_of_its_rows() {
+    for (name, format) in [
+        ("events.jsonl", Some(RowFormat::JsonLines)),
+        ("dir.csv/events.CSV", Some(RowFormat::Csv)),
+        ("a.parquet", Some(RowFormat::Parquet)),
+        ("events.json", None),
+        ("events", None),
+    ] {
+        assert_eq!(RowFormat::of_file(Path::new(name)), format, "{name}");
+    }
+}

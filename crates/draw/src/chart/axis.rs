@@ -1,10 +1,13 @@
-//! Axes with ticks at round numbers, linear from 0 or logarithmic.
+//! Axes with ticks at round numbers: linear from 0, logarithmic, or both.
 
-/// An axis of either kind.
+use super::symmetric_axis::SymmetricAxis;
+
+/// An axis of any kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Axis {
     Linear(LinearAxis),
     Log(LogAxis),
+    Symmetric(SymmetricAxis),
 }
 
 impl Axis {
@@ -13,14 +16,16 @@ impl Axis {
         match self {
             Self::Linear(axis) => axis.part(value),
             Self::Log(axis) => axis.part(value),
+            Self::Symmetric(axis) => axis.part(value),
         }
     }
 
-    /// Value and text of each number on the axis. A logarithmic axis has those that `fit` accepts.
+    /// Value and text of each number on the axis. An axis that is not linear has those that `fit` accepts.
     pub fn ticks(self, fit: impl Fn(&[(f64, String)]) -> bool) -> Vec<(f64, String)> {
         match self {
             Self::Linear(axis) => axis.ticks().collect(),
             Self::Log(axis) => axis.ticks(fit),
+            Self::Symmetric(axis) => axis.ticks(fit),
         }
     }
 }

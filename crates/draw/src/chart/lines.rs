@@ -4,24 +4,19 @@
 //! too.
 
 use super::axis::{Axis, LinearAxis, LogAxis};
-use super::layout::{ChartLayout, Content, LEFT, PanelFrame, RIGHT, SWATCH, WIDTH, style};
+use super::horizontal_axis::HorizontalAxis;
+use super::layout::{ChartLayout, Content, PanelFrame, SWATCH};
 use super::{ChartPainter, to_svg};
-use crate::canvas::{Align, Canvas, Colour, Point, Style};
-use crate::canvas::{FOREGROUND, GRID};
-use crate::text::width;
+use crate::canvas::{Canvas, Colour, Point};
 
 /// The height from a panel's x axis to the largest number on its y axis.
-const PLOT_HEIGHT: i32 = 260;
-const THICKNESS: f64 = 2.0;
+pub(super) const PLOT_HEIGHT: i32 = 260;
+pub(super) const THICKNESS: f64 = 2.0;
 /// The width of a sample in the legend: one period of the longest dash pattern.
-const SAMPLE: i32 = 36;
-/// The least gap between two numbers below the axis.
-const MIN_TICK_GAP: i32 = 12;
-
-const X_TICK: Style = style(12, false, Align::Centre, false);
+pub(super) const SAMPLE: i32 = 36;
 
 /// The dash pattern of each series: lengths of dashes and gaps in turn, in pixels.
-const DASHES: [&[f64]; 8] = [
+pub(super) const DASHES: [&[f64]; 8] = [
     &[],
     &[10.0, 4.0],
     &[3.0, 3.0],
@@ -173,31 +168,6 @@ impl LineChart {
     }
 }
 
-/// The x axis.
-#[derive(Clone, Copy, Debug)]
-struct HorizontalAxis(Axis);
-
-impl HorizontalAxis {
-    fn pixel(self, x: f64) -> f64 {
-        f64::from(LEFT) + self.0.part(x) * f64::from(RIGHT - LEFT)
-    }
-
-    fn ticks(self) -> Vec<(f64, String)> {
-        self.0.ticks(|ticks| self.have_room(ticks))
-    }
-
-    /// Whether neighbouring numbers keep their distance.
-    fn have_room(self, ticks: &[(f64, String)]) -> bool {
-        let half = |text: &str| width(text, X_TICK.size).div_euclid(2);
-        ticks.windows(2).all(|pair| {
-            let [(a, left), (b, right)] = pair else {
-                return true;
-            };
-            self.pixel(*b) - self.pixel(*a) >= f64::from(half(left) + half(right) + MIN_TICK_GAP)
-        })
-    }
-}
-
 struct LinePainter<'a> {
     chart: &'a LineChart,
     x_axis: HorizontalAxis,
@@ -210,7 +180,7 @@ impl ChartPainter for LinePainter<'_> {
     }
 
     fn draw_panel(&self, canvas: &Canvas<'_>, i: usize, frame: &PanelFrame, axis: &Axis) {
-        self.draw_numbers(canvas, frame);
+        self.x_axis.draw_numbers(canvas, frame);
         let lines = self.chart.panels[i].lines.iter().enumerate();
         for (series, points) in lines.take(self.chart.series.len()) {
             for part in points.split(|point| !self.chart.shows(*point)) {
@@ -227,21 +197,6 @@ impl ChartPainter for LinePainter<'_> {
 }
 
 impl LinePainter<'_> {
-    /// Draws the numbers below a panel, and a grid line at each.
-    fn draw_numbers(&self, canvas: &Canvas<'_>, frame: &PanelFrame) {
-        for (value, text) in self.x_axis.ticks() {
-            let x = self.x_axis.pixel(value);
-            let (top, foot) = (f64::from(frame.top), f64::from(frame.bottom));
-            if x > f64::from(frame.left) {
-                canvas.fill((x, top), (x + 1.0, foot), GRID);
-            }
-            canvas.fill((x, foot), (x + 1.0, foot + 5.0), FOREGROUND);
-            let inside = f64::from(WIDTH - 2 - width(&text, X_TICK.size) / 2);
-            let place = (x.min(inside), foot + 12.0);
-            canvas.text(&text, place, X_TICK, FOREGROUND);
-        }
-    }
-
     /// Draws a line in the colour and dash pattern of its series, or a dot for a single point.
     fn draw_line(&self, canvas: &Canvas<'_>, series: usize, corners: &[Point]) {
         let colour = Colour::of_line(series, self.chart.series.len());
@@ -268,7 +223,7 @@ fn steps(points: impl Iterator<Item = Point>) -> Vec<Point> {
 
 /// The dashes of a line. `pattern` holds the lengths of dashes and gaps in turn and repeats along the
 /// line. Without a pattern the whole line is one dash.
-fn dashes(corners: &[Point], pattern: &[f64]) -> Vec<Vec<Point>> {
+pub(super) fn dashes(corners: &[Point], pattern: &[f64]) -> Vec<Vec<Point>> {
     let mut corners = corners.to_vec();
     corners.dedup();
     let Some((first, _)) = pattern.first().zip(corners.first()) else {

@@ -19,6 +19,9 @@ use std::ops::RangeInclusive;
 /// trip at most.
 const NEAR: u32 = 20;
 
+/// The most connections, or senders, that are read again.
+pub(crate) const MOST: usize = 200_000;
+
 /// A connection that may be rerun.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
@@ -70,7 +73,7 @@ impl Default for Sample {
     /// All of them, up to 200,000.
     fn default() -> Self {
         Self {
-            most: 200_000,
+            most: MOST,
             only_troubled: false,
             most_packets: u64::MAX,
         }
@@ -158,27 +161,41 @@ impl Candidates {
 
 /// A bijection of 64-bit numbers that scatters neighbours (SplitMix64: Steele, Lea and Flood, "Fast
 /// splittable pseudorandom number generators", 2014).
-pub(super) const fn mixed(number: u64) -> u64 {
+pub(crate) const fn mixed(number: u64) -> u64 {
     let x = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
 }
 
-/// Whether a connection may be rerun; if not, the reason's name and its words.
-fn suits(connection: &Connection, main: &Direction) -> Result<(), (&'static str, &'static str)> {
+/// Whether a connection may be rerun.
+fn suits(connection: &Connection, main: &Direction) -> Result<(), Reason> {
+    is_whole(connection)?;
+    if main.bytes == 0 {
+        return Err(("no_data", "no data was sent"));
+    }
+    is_at_sender(main)
+}
+
+/// A reason's name and its words.
+pub(crate) type Reason = (&'static str, &'static str);
+
+/// Whether the capture holds both directions of a connection, and its handshake.
+pub(crate) fn is_whole(connection: &Connection) -> Result<(), Reason> {
     if connection.directions.iter().any(|way| way.absent) {
         return Err(("one_way", "captured in one direction only"));
     }
     if connection.opening == Opening::MidConnection {
         return Err(("no_handshake", "the capture begins within the connection"));
     }
-    if main.bytes == 0 {
-        return Err(("no_data", "no data was sent"));
-    }
-    match main.vantage {
+    Ok(())
+}
+
+/// Whether a direction was captured at its sender, or near it.
+pub(crate) fn is_at_sender(direction: &Direction) -> Result<(), Reason> {
+    match direction.vantage {
         Vantage::Sender => Ok(()),
-        _ if is_near(main) => Ok(()),
+        _ if is_near(direction) => Ok(()),
         Vantage::Receiver => Err((
             "captured_at_receiver",
             "captured at the receiver of its data",

@@ -71,7 +71,7 @@ fn reasons(reasons: &Reasons) -> Vec<Value> {
         json!({
             "reason": reason.name,
             "text": reason.about,
-            "connections": reason.connections,
+            "connections": reason.count,
         })
     });
     counts.collect()

@@ -1,10 +1,9 @@
 //! Gathers the packets of each connection, and passes batches of whole connections on.
 //!
-//! Memory is bounded: a batch is rerun once it holds [`BATCH`] packets, and where more than
+//! Memory is bounded: a batch is passed on once it holds [`BATCH`] packets, and where more than
 //! [`MOST_OPEN`] packets of open connections are held, the connection with most of them is given up.
 
 use super::candidates::Candidate;
-use super::reruns::Task;
 use crate::reread::{Sought, TakesPackets};
 use recoup_trace::read::CapturedPacket;
 use recoup_units::Direction;
@@ -18,8 +17,21 @@ const BATCH: usize = 1 << 18;
 /// Packets of connections that are still open, about 100 bytes each.
 const MOST_OPEN: usize = 1 << 21;
 
-/// Gathers packets, and has `rerun` take each batch.
-pub(super) struct Gathering<F> {
+/// A connection whose packets were read.
+pub(crate) struct Task {
+    /// Its place among the candidates.
+    pub candidate: usize,
+    pub packets: ConnectionPackets,
+}
+
+/// A connection that is given up to bound memory: the reason's name and its words.
+pub(crate) const TOO_LARGE: (&str, &str) = (
+    "too_large",
+    "its packets, and those of other open connections, take up too much memory",
+);
+
+/// Gathers packets, and has `take_batch` take each batch.
+pub(crate) struct Gathering<F> {
     open: HashMap<usize, ConnectionPackets>,
     /// Packets of open connections.
     held: usize,
@@ -29,7 +41,7 @@ pub(super) struct Gathering<F> {
     /// Connections given up, to bound memory.
     given_up: Vec<usize>,
     most_open: usize,
-    rerun: F,
+    take_batch: F,
 }
 
 /// The connections to read again, in the order of the candidates.
@@ -45,8 +57,8 @@ pub(super) fn sought(candidates: &[Candidate]) -> Vec<Sought<'_>> {
 }
 
 impl<F: FnMut(Vec<Task>)> Gathering<F> {
-    /// Gathers the packets of the connections [`sought`].
-    pub fn new(rerun: F) -> Self {
+    /// Gathers the packets of connections.
+    pub fn new(take_batch: F) -> Self {
         Self {
             open: HashMap::new(),
             held: 0,
@@ -54,11 +66,11 @@ impl<F: FnMut(Vec<Task>)> Gathering<F> {
             batched: 0,
             given_up: Vec::new(),
             most_open: MOST_OPEN,
-            rerun,
+            take_batch,
         }
     }
 
-    /// Has the last batch rerun. Returns how many connections were given up, to bound memory, and how
+    /// Passes on the last batch. Returns how many connections were given up, to bound memory, and how
     /// many were not read to their end.
     pub fn finish(mut self) -> (u64, u64) {
         self.pass_on();
@@ -69,7 +81,7 @@ impl<F: FnMut(Vec<Task>)> Gathering<F> {
         self.batched = 0;
         let batch = take(&mut self.batch);
         if !batch.is_empty() {
-            (self.rerun)(batch);
+            (self.take_batch)(batch);
         }
     }
 

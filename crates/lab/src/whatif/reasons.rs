@@ -1,24 +1,25 @@
-//! Why connections are not in an answer, and how many.
+//! Why connections, or their senders, are not in an answer, and how many.
 
+use crate::explain::words::grouped;
 use std::collections::BTreeMap;
 
-/// Connections counted by a reason.
+/// Connections or senders counted by a reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reasons(BTreeMap<&'static str, (String, u64)>);
 
-/// A reason, and how many connections it applies to.
+/// A reason, and how many it applies to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReasonCount {
     /// Its name in JSON, such as `captured_at_receiver`.
     pub name: &'static str,
     /// The reason in words.
     pub about: String,
-    /// Connections.
-    pub connections: u64,
+    /// Connections or senders.
+    pub count: u64,
 }
 
 impl Reasons {
-    /// Counts a connection. `about` says the reason in words, without a full stop.
+    /// Counts one. `about` says the reason in words, without a full stop.
     pub fn add(&mut self, name: &'static str, about: impl Into<String>) {
         let (_, count) = self.0.entry(name).or_insert_with(|| (about.into(), 0));
         *count += 1;
@@ -31,9 +32,17 @@ impl Reasons {
         }
     }
 
-    /// All connections.
+    /// All that were counted.
     pub fn total(&self) -> u64 {
         self.0.values().map(|(_, count)| count).sum()
+    }
+
+    /// The reasons in words with their counts, the most frequent first.
+    pub(crate) fn in_words(&self) -> String {
+        let all = self.by_count();
+        let all = all.iter();
+        let all = all.map(|r| format!("{} ({})", r.about, grouped(r.count)));
+        all.collect::<Vec<_>>().join("; ")
     }
 
     /// The reasons, the most frequent first.
@@ -41,10 +50,10 @@ impl Reasons {
         let counts = self.0.iter().map(|(name, (about, count))| ReasonCount {
             name,
             about: about.clone(),
-            connections: *count,
+            count: *count,
         });
         let mut counts: Vec<_> = counts.collect();
-        counts.sort_by_key(|reason| std::cmp::Reverse(reason.connections));
+        counts.sort_by_key(|reason| std::cmp::Reverse(reason.count));
         counts
     }
 }
@@ -65,7 +74,7 @@ mod tests {
         all.merge(more);
         assert_eq!(all.total(), 5);
         let counts = all.by_count();
-        let counts: Vec<_> = counts.iter().map(|r| (r.name, r.connections)).collect();
+        let counts: Vec<_> = counts.iter().map(|r| (r.name, r.count)).collect();
         assert_eq!(counts, [("no_data", 3), ("one_way", 2)]);
     }
 }

@@ -7,15 +7,14 @@
 use super::alternatives::Alternative;
 use super::bases::Bases;
 use super::candidates::{Candidate, mixed};
+use super::gather::Task;
 use super::paths;
 use super::pools::Pools;
 use super::reasons::Reasons;
 use crate::run::in_parallel_with;
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_whatif::loss::LossProcess;
-use recoup_whatif::{
-    ConnectionPackets, Mismatch, Outcome, Pacing, Recorded, Reproduced, Rerunner, record,
-};
+use recoup_whatif::{Mismatch, Outcome, Pacing, Recorded, Reproduced, Rerunner, record};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,13 +36,6 @@ pub(super) struct Plan<'a> {
 /// The mechanisms to try.
 #[derive(Clone, Copy)]
 pub(super) struct Tried<'a>(pub &'a [Alternative]);
-
-/// A connection whose packets were read.
-pub(super) struct Task {
-    /// Its place among the candidates.
-    pub candidate: usize,
-    pub packets: ConnectionPackets,
-}
 
 /// A connection that was rerun.
 #[derive(Clone, Debug)]

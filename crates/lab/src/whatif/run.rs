@@ -4,8 +4,8 @@ use super::alternatives::Alternative;
 use super::answer::Answer;
 use super::bases::Bases;
 use super::candidates::{Candidate, Candidates};
-use super::gather::{Gathering, sought};
-use super::reruns::{Done, Plan, Task, Tried};
+use super::gather::{Gathering, TOO_LARGE, Task, sought};
+use super::reruns::{Done, Plan, Tried};
 use crate::analysis::{self, AnalysisError, Analyzed};
 use crate::reread::{Also, kept_note, read_again, read_connections, read_once};
 use recoup_trace::analyze::Settings;
@@ -155,10 +155,7 @@ impl Done {
     /// being read, of `all`.
     fn count_unread(&mut self, given_up: u64, unread: u64, all: u64) {
         for _ in 0..given_up {
-            self.refused.add(
-                "too_large",
-                "its packets, and those of other open connections, take up too much memory",
-            );
+            self.refused.add(TOO_LARGE.0, TOO_LARGE.1);
         }
         self.interrupted += unread;
         let reached =

@@ -14,9 +14,9 @@ pub use text::{InferredScenario, InferredSetting};
 
 use super::bases::Bases;
 use super::candidates::{Candidates, Sample};
+use super::gather::Task;
 use super::gather::{Gathering, sought};
 use super::reasons::Reasons;
-use super::reruns::Task;
 use super::run::Watch;
 use crate::analysis::{self, AnalysisError, Analyzed};
 use crate::reread::{kept_note, read_again, read_connections, read_once};
@@ -205,7 +205,7 @@ fn sources(
     if !others.is_empty() {
         let each = others
             .iter()
-            .map(|reason| format!("{} ({})", reason.connections, reason.about));
+            .map(|reason| format!("{} ({})", reason.count, reason.about));
         sentences.push(format!(
             "Not used: {}.",
             each.collect::<Vec<_>>().join("; ")
@@ -223,7 +223,7 @@ fn why_nothing(connections: u64, refused: &Reasons) -> String {
         None => "no connection was read".into(),
         Some(most) => format!(
             "of {connections} connections, {} cannot be used because: {}",
-            most.connections, most.about
+            most.count, most.about
         ),
     }
 }

@@ -2,7 +2,6 @@
 
 use super::answer::{Answer, MechanismResult};
 use super::changes::Changes;
-use super::reasons::Reasons;
 use crate::analysis::Analyzed;
 use crate::explain::cause_title;
 use crate::explain::words::{capitalized, count, duration, grouped, list, millis, percent};
@@ -292,13 +291,6 @@ fn rests_on(answer: &Answer) -> String {
 /// The connections that the answer leaves out, by reason.
 fn not_rerun(answer: &Answer) -> Vec<String> {
     let mut parts = Vec::new();
-    let named = |reasons: &Reasons| {
-        let named = reasons.by_count();
-        let named = named
-            .iter()
-            .map(|r| format!("{} ({})", r.about, grouped(r.connections)));
-        named.collect::<Vec<_>>().join("; ")
-    };
     for (reasons, what) in [
         (
             &answer.apart,
@@ -308,7 +300,7 @@ fn not_rerun(answer: &Answer) -> Vec<String> {
     ] {
         if reasons.total() > 0 {
             let connections = count(reasons.total(), "connection");
-            parts.push(format!("{connections} {what}: {}.", named(reasons)));
+            parts.push(format!("{connections} {what}: {}.", reasons.in_words()));
         }
     }
     if answer.interrupted > 0 {

@@ -1,3 +1,4 @@
+use super::super::layout::{LEFT, RIGHT, WIDTH};
 use super::super::tests::{Element, parse, texts};
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use super::super::bases::Bases;
 use super::super::candidates::Candidate;
-use super::super::reruns::Task;
+use super::super::gather::Task;
 use super::traffic::{Writer, exchanges};
 use crate::settings::Exchange;
 use recoup_recovery::Profile;

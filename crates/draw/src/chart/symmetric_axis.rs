@@ -1,0 +1,122 @@
+//! An axis for values of both signs: linear from −1 to 1, logarithmic beyond.
+//!
+//! ```text
+//! place(v) = v                        |v| ≤ 1
+//!            ±(1 + log₁₀ |v|)         beyond
+//! ```
+
+/// The largest power of ten on an axis. Beyond it, arithmetic would overflow.
+const MOST: f64 = 290.0;
+
+/// An axis that is linear from −1 to 1 and logarithmic beyond. It holds 0 and at least one of −1 and 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct SymmetricAxis {
+    /// The place of its lower end, a whole number.
+    low: i32,
+    high: i32,
+}
+
+/// The place of a value: 0, ±1, ±10, ±100, … are one apart.
+fn place(value: f64) -> f64 {
+    match value.abs() {
+        small if small <= 1.0 => value,
+        large => value.signum() * (1.0 + large.log10().min(MOST)),
+    }
+}
+
+/// The value at a place that is a whole number, and its text.
+fn round(place: i32) -> (f64, String) {
+    let power = place.abs() - 1;
+    let digits = match power {
+        0..=5 => format!("{}", 10_u32.pow(power.unsigned_abs())),
+        _ => format!("1e{power}"),
+    };
+    match place {
+        0 => (0.0, "0".into()),
+        1.. => (digits.parse().unwrap_or_default(), digits),
+        _ => (
+            -digits.parse::<f64>().unwrap_or_default(),
+            format!("−{digits}"),
+        ),
+    }
+}
+
+impl SymmetricAxis {
+    /// The axis that shows these finite values, from one round number to another.
+    pub fn covering(values: impl Iterator<Item = f64>) -> Self {
+        let (low, high) = values.fold((0.0, 0.0), |(low, high): (f64, f64), value| {
+            (value.min(low), value.max(high))
+        });
+        let (low, high) = (place(low).floor() as i32, place(high).ceil() as i32);
+        match (low, high) {
+            (0, 0) => Self { low: -1, high: 1 },
+            _ => Self { low, high },
+        }
+    }
+
+    /// The position of `value`, from 0 at the lower end to 1 at the upper end; values off the axis are at the
+    /// nearer end.
+    pub fn part(self, value: f64) -> f64 {
+        let (low, high) = (f64::from(self.low), f64::from(self.high));
+        ((place(value) - low) / (high - low)).clamp(0.0, 1.0)
+    }
+
+    /// Value and text of 0, ±1, ±10, … or of every second, third, … of them. The first choice that `fit`
+    /// accepts is taken.
+    pub fn ticks(self, fit: impl Fn(&[(f64, String)]) -> bool) -> Vec<(f64, String)> {
+        let mut ticks = Vec::new();
+        for every in 1..=(self.high - self.low).max(1) {
+            let places = (self.low..=self.high).filter(|place| place % every == 0);
+            ticks = places.map(round).collect();
+            if fit(&ticks) {
+                break;
+            }
+        }
+        ticks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(values: &[f64], most: usize) -> Vec<String> {
+        let axis = SymmetricAxis::covering(values.iter().copied());
+        let ticks = axis.ticks(|ticks| ticks.len() <= most);
+        ticks.into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn the_axis_has_0_and_round_numbers_of_both_signs() {
+        for (values, most, expected) in [
+            (&[][..], 9, &["−1", "0", "1"][..]),
+            (&[0.2], 9, &["0", "1"]),
+            (&[-0.2, 35.0], 9, &["−1", "0", "1", "10", "100"]),
+            (&[-35.0, 0.5], 9, &["−100", "−10", "−1", "0", "1"]),
+            (&[1e4], 4, &["0", "10", "1000"]),
+            (&[-2.0, 1e9], 4, &["0", "100", "100000", "1e8"]),
+        ] {
+            assert_eq!(numbers(values, most), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn the_axis_is_linear_in_the_middle_and_logarithmic_beyond() {
+        // From −10 to 100: five steps.
+        let axis = SymmetricAxis::covering([-3.0, 50.0].into_iter());
+        for (value, steps) in [
+            (-1e9, 0.0),
+            (-10.0, 0.0),
+            (-1.0, 1.0),
+            (-0.5, 1.5),
+            (0.0, 2.0),
+            (0.25, 2.25),
+            (1.0, 3.0),
+            (10.0, 4.0),
+            (100.0, 5.0),
+            (f64::MAX, 5.0),
+        ] {
+            assert!((axis.part(value) - steps / 5.0).abs() < 1e-12, "{value}");
+        }
+    }
+}
