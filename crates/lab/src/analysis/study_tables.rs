@@ -12,63 +12,112 @@ use recoup_trace::study::{
 /// The width of the table of claims, in characters.
 const WIDTH: u16 = 118;
 
+/// A table of the study for a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StudyTable {
+    /// Table I: the parameters of the profiles found.
+    Parameters,
+    /// Table II: the capture.
+    Capture,
+    /// Table III: connections by loss.
+    Connections,
+    /// Table III: lossy senders by profile.
+    Profiles,
+    /// Table IV: retransmissions by trigger and verdict.
+    Classification,
+    /// Table IV in %, beside the study's own.
+    Shares,
+    /// Figure 1: payload per connection.
+    Bytes,
+    /// Figure 2: detection times.
+    Detection,
+    /// §V-A2b: recoveries by segments lost in the flight.
+    Recoveries,
+    /// Figure 3: best-case reduction.
+    Reduction,
+    /// §V-A: statements.
+    Claims,
+}
+
+impl StudyTable {
+    /// All tables in the order of the study.
+    pub const ALL: [Self; 11] = [
+        Self::Parameters,
+        Self::Capture,
+        Self::Connections,
+        Self::Profiles,
+        Self::Classification,
+        Self::Shares,
+        Self::Bytes,
+        Self::Detection,
+        Self::Recoveries,
+        Self::Reduction,
+        Self::Claims,
+    ];
+
+    const fn heading(self) -> &'static str {
+        match self {
+            Self::Parameters => "Table I: parameters of the profiles found (times in ms)",
+            Self::Capture => "Table II: the capture",
+            Self::Connections => {
+                "Table III: connections by loss (% of all connections, bytes and packets)"
+            }
+            Self::Profiles => {
+                "Table III: lossy senders of explained connections, by profile (% of these senders)"
+            }
+            Self::Classification => "Table IV: retransmissions by trigger and verdict (segments)",
+            Self::Shares => {
+                "Table IV in %: of the retransmissions by RTO and FR/R whose verdict is known"
+            }
+            Self::Bytes => "Figure 1: payload per connection (bytes)",
+            Self::Detection => "Figure 2: detection time (RTTs)",
+            Self::Recoveries => "Recoveries by segments lost in the flight (recoveries; RTTs)",
+            Self::Reduction => {
+                "Figure 3: reduction of the connection duration by ideal loss detection (% per sender)"
+            }
+            Self::Claims => {
+                "Statements of the study beside the same quantities of this capture. Only RTO and FR/R count as\n\
+                 retransmissions. Shares of spurious retransmissions leave out unknowable ones. The study's figure\n\
+                 is that of the sender's system, or else the range of its four systems."
+            }
+        }
+    }
+
+    /// The table below its heading, after a blank line; empty if it has no rows.
+    pub fn of(self, report: &Report) -> String {
+        let senders = || report.senders.iter().chain([&report.all]);
+        let table = match self {
+            Self::Parameters => parameters(&report.parameters),
+            Self::Capture => capture(&report.capture),
+            Self::Connections => connections(&report.connections),
+            Self::Profiles => profiles(&report.connections),
+            Self::Classification => Some(classification(senders())),
+            Self::Shares => Some(shares(senders())),
+            Self::Bytes => quantiles(&report.bytes),
+            Self::Detection => detection(senders()),
+            Self::Recoveries => recoveries(senders()),
+            Self::Reduction => reduction(senders()),
+            Self::Claims => claims(report),
+        };
+        let notes = match self {
+            Self::Claims => notes(&report.all.claims),
+            _ => String::new(),
+        };
+        table.map_or(String::new(), |table| {
+            format!("\n{}\n\n{table}\n{notes}", self.heading())
+        })
+    }
+}
+
 /// All tables, after a blank line; one sentence if the capture has no retransmissions.
 pub fn study_tables(report: &Report) -> String {
     if report.all.senders == 0 {
         let line = "\nThe 2007 study of loss detection: no tables, because the capture contains no retransmissions\n";
         return line.into();
     }
-    let senders = || report.senders.iter().chain([&report.all]);
-    let mut text = String::from(
-        "\nThe 2007 study of loss detection, for this capture\nFR/R: triggers fast and early; RTO: triggers rto and slow_start\n",
-    );
-    for (heading, table) in [
-        (
-            "Table I: parameters of the profiles found (times in ms)",
-            parameters(&report.parameters),
-        ),
-        ("Table II: the capture", capture(&report.capture)),
-        (
-            "Table III: connections by loss (% of all connections, bytes and packets)",
-            connections(&report.connections),
-        ),
-        (
-            "Table III: lossy senders of explained connections, by profile (% of these senders)",
-            profiles(&report.connections),
-        ),
-        (
-            "Table IV: retransmissions by trigger and verdict (segments)",
-            Some(classification(senders())),
-        ),
-        (
-            "Table IV in %: of the retransmissions by RTO and FR/R whose verdict is known",
-            Some(shares(senders())),
-        ),
-        (
-            "Figure 1: payload per connection (bytes)",
-            quantiles(&report.bytes),
-        ),
-        ("Figure 2: detection time (RTTs)", detection(senders())),
-        (
-            "Recoveries by segments lost in the flight (recoveries; RTTs)",
-            recoveries(senders()),
-        ),
-        (
-            "Figure 3: reduction of the connection duration by ideal loss detection (% per sender)",
-            reduction(senders()),
-        ),
-        (
-            "Statements of the study beside the same quantities of this capture. Only RTO and FR/R count as\n\
-             retransmissions. Shares of spurious retransmissions leave out unknowable ones. The study's figure\n\
-             is that of the sender's system, or else the range of its four systems.",
-            claims(report),
-        ),
-    ] {
-        if let Some(table) = table {
-            text += &format!("\n{heading}\n\n{table}\n");
-        }
-    }
-    text + &notes(&report.all.claims) + &false_positives(&report.false_positives)
+    let head = "\nThe 2007 study of loss detection, for this capture\nFR/R: triggers fast and early; RTO: triggers rto and slow_start\n";
+    let tables = StudyTable::ALL.map(|table| table.of(report));
+    head.to_string() + &tables.concat() + &false_positives(&report.false_positives)
 }
 
 fn parameters(profiles: &[Parameters]) -> Option<Table> {
