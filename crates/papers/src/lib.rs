@@ -8,7 +8,7 @@ pub mod slp;
 pub mod tail_loss;
 
 use claims::Claim;
-use recoup_draw::chart::{BarChart, LineChart};
+use recoup_draw::chart::{BarChart, LineChart, PointChart};
 use recoup_draw::sequence::{Diagram, Panel};
 use recoup_table::{Columns, Schema};
 use serde::Serialize;
@@ -47,6 +47,8 @@ pub enum Picture {
     Bars(BarChart),
     /// A line chart.
     Lines(LineChart),
+    /// A chart of points.
+    Points(PointChart),
     /// A time–sequence diagram.
     Sequence(Diagram),
 }
@@ -57,6 +59,7 @@ impl Picture {
         match self {
             Self::Bars(chart) => chart.to_svg(),
             Self::Lines(chart) => chart.to_svg(),
+            Self::Points(chart) => chart.to_svg(),
             Self::Sequence(diagram) => diagram.to_svg(),
         }
     }

@@ -28,6 +28,7 @@
 
 mod claims;
 mod columns;
+pub mod impact;
 
 use crate::population::Population;
 use crate::{Figure, Picture, Sheet, to_value};

@@ -24,9 +24,11 @@
 mod capture;
 mod draw;
 mod flow;
+mod source;
 
 pub use draw::LogNormal;
 pub use flow::{Flow, Networks, Receivers, Traffic};
+pub use source::InMemory;
 
 use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::settings::SettingsError;

@@ -44,16 +44,24 @@ fn figure(study: &ParameterStudy, profile: &ProfileTotals, parameter: Parameter)
     let totals = &profile.totals;
     let changes =
         values.filter(|(number, _)| totals.instances[*number].events.iter().any(|n| *n > 0));
-    let panels = changes.map(|(number, instance)| PointPanel {
-        title: instance_text(instance),
-        points: totals.bins[number].all().map(point).collect(),
-    });
+    let panels = changes.map(|(number, one)| panel(instance_text(one), &totals.bins[number]));
     let panels: Vec<PointPanel> = panels.collect();
     let is_blank = panels.iter().all(|panel| panel.points.is_empty());
     let outside = totals.bins.first().map_or(0, Bins::outside);
-    let chart = PointChart {
-        title: format!("Reduction of the connection duration: {}", profile.profile),
-        x_label: x_label(outside, totals.senders),
+    let chart = chart(
+        format!("Reduction of the connection duration: {}", profile.profile),
+        x_label(outside, totals.senders),
+        panels,
+    );
+    let picture = (!is_blank).then(|| chart.to_svg());
+    Some((format!("{}-{}", name(parameter), profile.profile), picture))
+}
+
+/// A chart of such panels.
+pub fn chart(title: String, x_label: String, panels: Vec<PointPanel>) -> PointChart {
+    PointChart {
+        title,
+        x_label,
         y_label: "reduction (RTTs; negative: longer)".into(),
         legend: [
             "mean, with a bar to the 95th percentile".into(),
@@ -61,9 +69,15 @@ fn figure(study: &ParameterStudy, profile: &ProfileTotals, parameter: Parameter)
             "best case".into(),
         ],
         panels,
-    };
-    let picture = (!is_blank).then(|| chart.to_svg());
-    Some((format!("{}-{}", name(parameter), profile.profile), picture))
+    }
+}
+
+/// The panel of an instance.
+pub fn panel(title: String, bins: &Bins) -> PointPanel {
+    PointPanel {
+        title,
+        points: bins.all().map(point).collect(),
+    }
 }
 
 fn x_label(outside: u64, senders: u64) -> String {

@@ -22,6 +22,8 @@ pub struct Grid {
     pub dupthreshs: Vec<Segments>,
     /// What the minimum RTO is a minimum of.
     pub minimum_of: MinimumOf,
+    /// Each value is tried by itself alone, and in no combination.
+    pub alone: bool,
 }
 
 /// A parameter of loss detection.
@@ -101,7 +103,7 @@ impl Grid {
         }
     }
 
-    /// How many combinations it has.
+    /// How many combinations it has, those of one list included.
     pub fn combinations(&self) -> usize {
         let lens = [
             self.rttvar_factors.len(),
@@ -122,7 +124,7 @@ impl Grid {
         let lists: Vec<_> = lists.into_iter().filter(|list| !list.is_empty()).collect();
         let mut all: Vec<Parameters> = lists.concat();
         let singles = all.len();
-        if lists.len() > 1 {
+        if lists.len() > 1 && !self.alone {
             let mut combined = vec![self.none()];
             for list in &lists {
                 let with = |so_far: &Parameters| {
@@ -281,5 +283,11 @@ mod tests {
         assert_eq!(grid.combinations(), 6);
         assert_eq!(grid.instances().all().len(), 6);
         assert!(Grid::default().instances().all().is_empty());
+        let alone = Grid {
+            alone: true,
+            ..Grid::study()
+        };
+        assert_eq!(alone.instances().all(), alone.instances().singles());
+        assert_eq!(alone.instances().all().len(), 21);
     }
 }
