@@ -84,6 +84,16 @@ pub fn path(owd_ms: u64, drops: &str, segments: u64) -> PathSpec {
     }
 }
 
+/// A flow of so many segments, sent by `mechanisms` to a client of `profile`.
+pub fn flow_spec(profile: &Profile, mechanisms: &Mechanisms, segments: u64) -> FlowSpec {
+    FlowSpec {
+        client: Config::new(*profile.mechanisms()),
+        server: Config::new(*mechanisms),
+        timers: TimerModel::Exact,
+        workload: Workload::exchange(0, segments * 1448).closing(true),
+    }
+}
+
 /// A flow of so many segments over a path, sent by `mechanisms` and analyzed as `profile`.
 pub fn capture(
     path: &PathSpec,
@@ -92,12 +102,7 @@ pub fn capture(
     segments: u64,
     flow: u64,
 ) -> Captured {
-    let spec = FlowSpec {
-        client: Config::new(*profile.mechanisms()),
-        server: Config::new(*mechanisms),
-        timers: TimerModel::Exact,
-        workload: Workload::exchange(0, segments * 1448).closing(true),
-    };
+    let spec = flow_spec(profile, mechanisms, segments);
     let mut at_server = AtServer::default();
     let mut simulation = Simulation::new(path).unwrap();
     let record = simulation.run(&spec, 1, FlowId(flow), &mut at_server);
