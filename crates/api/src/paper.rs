@@ -4,7 +4,8 @@
 use recoup_lab::scenario::{Scenario, ScenarioError};
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stage::{self, Ends, Stage, StageError};
-use recoup_papers::{Sheet, loss_detection, prr, slp, tail_loss};
+use recoup_papers::loss_detection::{self, impact};
+use recoup_papers::{Sheet, prr, slp, tail_loss};
 use thiserror::Error;
 
 /// A figure of a paper, or another study of its claims.
@@ -42,6 +43,12 @@ pub enum Figure {
     LossDetectionFig2,
     /// The study of loss detection, figure 3: best-case reduction.
     LossDetectionFig3,
+    /// Loss detection, figure 4: other k.
+    LossDetectionFig4,
+    /// Loss detection, figure 5a: another minimum RTO.
+    LossDetectionFig5a,
+    /// Loss detection, figure 5b: other a and b.
+    LossDetectionFig5b,
 }
 
 impl Figure {
@@ -53,7 +60,10 @@ impl Figure {
             Self::LossDetectionTables
             | Self::LossDetectionFig1
             | Self::LossDetectionFig2
-            | Self::LossDetectionFig3 => loss_detection::NAME,
+            | Self::LossDetectionFig3
+            | Self::LossDetectionFig4
+            | Self::LossDetectionFig5a
+            | Self::LossDetectionFig5b => loss_detection::NAME,
             _ => slp::NAME,
         }
     }
@@ -98,6 +108,9 @@ impl Figure {
             Self::LossDetectionFig1 => loss_detection::sheet(loss_detection::Id::Fig1, base.seed),
             Self::LossDetectionFig2 => loss_detection::sheet(loss_detection::Id::Fig2, base.seed),
             Self::LossDetectionFig3 => loss_detection::sheet(loss_detection::Id::Fig3, base.seed),
+            Self::LossDetectionFig4 => impact::sheet(impact::Id::Fig4, base.seed),
+            Self::LossDetectionFig5a => impact::sheet(impact::Id::Fig5a, base.seed),
+            Self::LossDetectionFig5b => impact::sheet(impact::Id::Fig5b, base.seed),
         }
     }
 

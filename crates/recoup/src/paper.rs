@@ -158,6 +158,12 @@ enum LossDetectionFigure {
     Fig2,
     /// How much ideal loss detection would shorten connections
     Fig3,
+    /// What other k (and m) would save
+    Fig4,
+    /// What another minimum RTO would save
+    Fig5a,
+    /// What other a and b would save
+    Fig5b,
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
@@ -248,6 +254,9 @@ impl Named for LossDetectionFigure {
             Self::Fig1 => Figure::LossDetectionFig1,
             Self::Fig2 => Figure::LossDetectionFig2,
             Self::Fig3 => Figure::LossDetectionFig3,
+            Self::Fig4 => Figure::LossDetectionFig4,
+            Self::Fig5a => Figure::LossDetectionFig5a,
+            Self::Fig5b => Figure::LossDetectionFig5b,
         }
     }
 }
