@@ -84,9 +84,9 @@ impl PointChart {
         let (low, high) = xs.fold((f64::MAX, 0.0), |(low, high): (f64, f64), x| {
             (x.min(low), x.max(high))
         });
-        let x_axis = match low <= high {
-            true => LogAxis::between(low, high),
-            false => LogAxis::between(1.0, 1.0),
+        let (low, high) = match low <= high {
+            true => decades(low, high),
+            false => (0.1, 10.0),
         };
         let values = points().flat_map(|point| [point.y, point.top]);
         let layout = ChartLayout::of(Content {
@@ -103,7 +103,7 @@ impl PointChart {
         });
         let painter = PointPainter {
             chart: self,
-            x_axis: HorizontalAxis(Axis::Log(x_axis)),
+            x_axis: HorizontalAxis(Axis::Log(LogAxis::between(low, high))),
             ends: (low, high),
         };
         to_svg(&layout, &painter)
@@ -119,7 +119,7 @@ impl PointPanel {
 struct PointPainter<'a> {
     chart: &'a PointChart,
     x_axis: HorizontalAxis,
-    /// The smallest and the largest x drawn.
+    /// The ends of the x axis.
     ends: (f64, f64),
 }
 
@@ -149,12 +149,9 @@ impl ChartPainter for PointPainter<'_> {
 }
 
 impl PointPainter<'_> {
-    /// Draws y = x from the smallest to the largest x, as far as the y axis goes.
+    /// Draws y = x from one end of the x axis to the other, as far as the y axis goes.
     fn draw_diagonal(&self, canvas: &Canvas<'_>, frame: &PanelFrame, axis: &Axis) {
         let (low, high) = self.ends;
-        if low >= high {
-            return;
-        }
         let step = |i: u32| low * (high / low).powf(f64::from(i) / f64::from(DIAGONAL_STEPS));
         let on_axis = (0..=DIAGONAL_STEPS)
             .map(step)
@@ -162,6 +159,14 @@ impl PointPainter<'_> {
         let corners = on_axis.map(|x| (self.x_axis.pixel(x), frame.exact_y(axis.part(x))));
         draw_dashed(canvas, &corners.collect::<Vec<_>>());
     }
+}
+
+/// The powers of ten around two positive numbers.
+fn decades(low: f64, high: f64) -> (f64, f64) {
+    let (first, last) = (low.log10().floor(), high.log10().ceil());
+    // Beyond these bounds, the axis ends.
+    let [first, last] = [first, last.max(first + 1.0)].map(|power| power.clamp(-290.0, 290.0));
+    (10f64.powf(first), 10f64.powf(last))
 }
 
 fn point_colour() -> Colour {

@@ -8,7 +8,7 @@
 /// The largest power of ten on an axis. Beyond it, arithmetic would overflow.
 const MOST: f64 = 290.0;
 
-/// An axis that is linear from −1 to 1 and logarithmic beyond. It holds 0 and at least one of −1 and 1.
+/// An axis that is linear from −1 to 1 and logarithmic beyond. It goes at least from −1 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SymmetricAxis {
     /// The place of its lower end, a whole number.
@@ -42,15 +42,14 @@ fn round(place: i32) -> (f64, String) {
 }
 
 impl SymmetricAxis {
-    /// The axis that shows these finite values, from one round number to another.
+    /// The axis that shows these finite values, and at least −1 to 1, from one round number to another.
     pub fn covering(values: impl Iterator<Item = f64>) -> Self {
-        let (low, high) = values.fold((0.0, 0.0), |(low, high): (f64, f64), value| {
+        let (low, high) = values.fold((-1.0, 1.0), |(low, high): (f64, f64), value| {
             (value.min(low), value.max(high))
         });
-        let (low, high) = (place(low).floor() as i32, place(high).ceil() as i32);
-        match (low, high) {
-            (0, 0) => Self { low: -1, high: 1 },
-            _ => Self { low, high },
+        Self {
+            low: place(low).floor() as i32,
+            high: place(high).ceil() as i32,
         }
     }
 
@@ -90,7 +89,7 @@ mod tests {
     fn the_axis_has_0_and_round_numbers_of_both_signs() {
         for (values, most, expected) in [
             (&[][..], 9, &["−1", "0", "1"][..]),
-            (&[0.2], 9, &["0", "1"]),
+            (&[0.2], 9, &["−1", "0", "1"]),
             (&[-0.2, 35.0], 9, &["−1", "0", "1", "10", "100"]),
             (&[-35.0, 0.5], 9, &["−100", "−10", "−1", "0", "1"]),
             (&[1e4], 4, &["0", "10", "1000"]),

@@ -66,7 +66,7 @@ pub fn chart(title: String, x_label: String, panels: Vec<PointPanel>) -> PointCh
         legend: [
             "mean, with a bar to the 95th percentile".into(),
             format!("the same of fewer than {FEW} senders"),
-            "best case".into(),
+            "y = x: the best case".into(),
         ],
         panels,
     }
@@ -83,7 +83,7 @@ pub fn panel(title: String, bins: &Bins) -> PointPanel {
 fn x_label(outside: u64, senders: u64) -> String {
     let left_out = match outside {
         0 => String::new(),
-        n => format!(" ({n} of {senders} senders lie outside 0.1 to 10000)"),
+        n => format!("; not drawn: {n} of {senders} senders, outside 0.1 to 10000"),
     };
     format!("best case: what ideal loss detection saves (RTTs){left_out}")
 }

@@ -174,13 +174,10 @@ fn identified(profile: &Identification) -> Result<Profile, Reason> {
     }
 }
 
-/// Whether two senders detect losses at the same times: the same estimator, timers and duplicate ACKs.
+/// Whether two senders have the same estimator and RTO, and the same rule for duplicate ACKs. Where they differ
+/// in tail loss probes or RTO restart, the capture decides: a timer that it does not show is not reproduced.
 fn detect_alike(one: &Mechanisms, other: &Mechanisms) -> bool {
-    one.rto == other.rto
-        && one.detection == other.detection
-        && one.early_retransmit == other.early_retransmit
-        && one.rto_restart == other.rto_restart
-        && one.probe == other.probe
+    one.rto == other.rto && one.detection == other.detection
 }
 
 impl Findings for Senders {
