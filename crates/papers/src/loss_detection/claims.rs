@@ -53,13 +53,14 @@ fn shown(values: &Values, unit: &str) -> String {
     each.join(", ")
 }
 
-/// The least and the largest.
+/// The least and the largest; NaN if one of them is NaN.
 fn range(values: &[f64]) -> (f64, f64) {
+    if values.iter().any(|value| value.is_nan()) {
+        return (f64::NAN, f64::NAN);
+    }
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    (
-        least,
-        values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-    )
+    let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (least, largest)
 }
 
 /// A claim that is known not to hold, with the reason.
