@@ -111,6 +111,8 @@ impl Id {
 pub struct Populations {
     /// Of all systems together; its senders are in the order of their profiles' names.
     report: Report,
+    /// Of the systems that use SACK together.
+    with_sack: SenderReport,
     /// The payload of each system's connections, by name.
     bytes: Vec<(String, Cdf)>,
     /// Needed timeouts with too few segments outstanding for FR/R, in % of all needed timeouts, in the order of
@@ -128,7 +130,7 @@ impl Populations {
     }
 
     fn of(population: Population) -> Result<Self, SettingsError> {
-        let mut all = Study::default();
+        let [mut all, mut with_sack] = [Study::default(), Study::default()];
         let mut bytes: Vec<(String, Cdf)> = Vec::new();
         let mut few_outstanding = [f64::NAN; System::ALL.len()];
         for (system, few) in System::ALL.iter().zip(&mut few_outstanding) {
@@ -138,11 +140,15 @@ impl Populations {
             let name = systems_like(system.profile).unwrap_or(system.name);
             bytes.push((name.into(), study.report().bytes));
             all.merge(&study);
+            if servers.profile.mechanisms().sack {
+                with_sack.merge(&study);
+            }
         }
         // A system has the same colour in all figures.
         bytes.sort_by(|(one, _), (other, _)| one.cmp(other));
         Ok(Self {
             report: all.report(),
+            with_sack: with_sack.report().all,
             bytes,
             few_outstanding,
         })
