@@ -112,11 +112,13 @@ impl Id {
 pub struct Populations {
     /// Of all systems together; its senders are in the order of their profiles' names.
     report: Report,
+    /// Of the systems that use SACK together.
+    with_sack: SenderReport,
     /// The payload of each system's connections, by name.
     bytes: Vec<(String, Cdf)>,
     /// Needed timeouts with too few segments outstanding for FR/R, in % of all needed timeouts, in the order of
     /// [`System::ALL`]; NaN without timeouts.
-    few_outstanding: [f64; 4],
+    few_outstanding: [f64; System::ALL.len()],
 }
 
 impl Populations {
@@ -129,20 +131,27 @@ impl Populations {
     }
 
     fn of(population: Population) -> Result<Self, SettingsError> {
-        let (mut all, mut bytes) = (Study::default(), Vec::new());
-        let mut few_outstanding = Vec::new();
-        for system in &System::ALL {
+        let [mut all, mut with_sack] = [Study::default(), Study::default()];
+        let mut bytes: Vec<(String, Cdf)> = Vec::new();
+        let mut few_outstanding = [f64::NAN; System::ALL.len()];
+        for (system, few) in System::ALL.iter().zip(&mut few_outstanding) {
             let servers = servers(&population, system)?;
             let study = servers.summary.study;
-            few_outstanding.push(100.0 * servers.few_outstanding as f64 / servers.timeouts as f64);
+            *few = 100.0 * servers.few_outstanding as f64 / servers.timeouts as f64;
             let name = systems_like(system.profile).unwrap_or(system.name);
             bytes.push((name.into(), study.report().bytes));
             all.merge(&study);
+            if servers.profile.mechanisms().sack {
+                with_sack.merge(&study);
+            }
         }
+        // A system has the same colour in all figures.
+        bytes.sort_by(|(one, _), (other, _)| one.cmp(other));
         Ok(Self {
             report: all.report(),
+            with_sack: with_sack.report().all,
             bytes,
-            few_outstanding: std::array::from_fn(|i| few_outstanding[i]),
+            few_outstanding,
         })
     }
 

@@ -151,8 +151,8 @@ pub struct Receivers {
 impl Receivers {
     /// A mix of hosts of the early 2000s. The numbers are our choice.
     pub const MIXED: Self = Self {
-        sack: 0.7,
-        timestamps: 0.5,
+        sack: 0.5,
+        timestamps: 0.7,
         delayed_acks: 0.8,
         buffer: 32 << 10,
     };

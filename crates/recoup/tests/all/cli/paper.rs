@@ -61,19 +61,6 @@ fn the_study_of_loss_detection_has_a_figure_and_claims() {
             .iter()
             .all(|claim| claim["verdict"] == claim["known"])
     );
-    // Another seed is another population; its claims may fail.
-    let args = [
-        "paper",
-        "loss-detection",
-        "fig2",
-        "--seed",
-        "9",
-        "--format",
-        "json",
-    ];
-    let other = recoup(&args);
-    assert!(matches!(other.status, Some(0 | 1)), "{}", other.stderr);
-    assert_ne!(other.stdout, json);
 }
 
 #[test]
