@@ -124,7 +124,7 @@ pub struct Args {
     figures: Option<PathBuf>,
     /// With --study=slp: write to this file how likely the loss of each kind of packet causes a timeout in
     /// one capture, as `--set slp.q=FILE` of `recoup run` reads it
-    #[arg(long, value_name = "FILE", requires = "study")]
+    #[arg(long, value_name = "FILE", conflicts_with = "plot")]
     likelihoods: Option<PathBuf>,
     /// Go on from the analysis in this file, and save it there for the next run; the first run creates
     /// the file. The captures are joined
@@ -250,21 +250,7 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
 
 /// Checks what goes with `--study`.
 fn check_study(args: &Args) -> Result<(), Failure> {
-    let is_word = |path: &&PathBuf| {
-        [LOSS_DETECTION, SLP]
-            .iter()
-            .any(|word| path.as_os_str() == *word)
-    };
-    if args.study.is_some()
-        && let Some(word) = args
-            .captures
-            .iter()
-            .find(|path| is_word(path) && !path.exists())
-    {
-        let word = word.display();
-        let line = format!("--study {word}: expected an equals sign: --study={word}");
-        return Err(Failure::Wrong(line));
-    }
+    check_equals_sign(args)?;
     let is_slp = args.study == Some(Paper::Slp);
     let line = match is_slp {
         true if args.has_state() => {
@@ -273,10 +259,30 @@ fn check_study(args: &Args) -> Result<(), Failure> {
         true if args.summary => {
             "--study=slp: expected no --summary: it shows the tables of the paper alone"
         }
+        true if args.likelihoods.as_ref() == Some(&args.output) => {
+            "--likelihoods: expected another file than --output"
+        }
         false if args.likelihoods.is_some() => "--likelihoods: expected --study=slp",
         _ => return Ok(()),
     };
     Err(Failure::Wrong(line.into()))
+}
+
+/// Notices the paper after a space, where it counts as a capture.
+fn check_equals_sign(args: &Args) -> Result<(), Failure> {
+    let is_paper = |path: &&PathBuf| {
+        let mut papers = [LOSS_DETECTION, SLP].iter();
+        papers.any(|paper| path.as_os_str() == *paper) && !path.exists()
+    };
+    let found = args.captures.iter().find(is_paper);
+    match found.filter(|_| args.study.is_some()) {
+        Some(paper) => {
+            let paper = paper.display();
+            let line = format!("--study {paper}: expected an equals sign: --study={paper}");
+            Err(Failure::Wrong(line))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Checks that nothing that is read is overwritten, except the state.
