@@ -24,6 +24,7 @@ mod capture;
 mod draw;
 mod flow;
 
+pub use capture::EndCaptures;
 pub use draw::LogNormal;
 pub use flow::{Flow, Networks, Receivers, Traffic};
 
@@ -35,7 +36,7 @@ use recoup_trace::read::CapturedPacket;
 use std::ops::Range;
 
 /// Flows captured and analyzed together.
-const FLOWS_PER_CAPTURE: u64 = 64;
+pub(crate) const FLOWS_PER_CAPTURE: u64 = 64;
 
 /// A population of flows. Its fields describe how the flows differ; the sender is not one of them.
 #[derive(Clone, Debug)]
@@ -79,7 +80,19 @@ impl Population {
         sender: &Profile,
         flows: Range<u64>,
     ) -> Result<Vec<CapturedPacket>, SettingsError> {
-        capture::capture(self, sender, flows)
+        Ok(self.capture_both_ends(sender, flows)?.at_servers)
+    }
+
+    /// As [`capture`](Self::capture), with a capture at the clients beside it.
+    ///
+    /// # Errors
+    /// As [`capture`](Self::capture).
+    pub fn capture_both_ends(
+        &self,
+        sender: &Profile,
+        flows: Range<u64>,
+    ) -> Result<EndCaptures, SettingsError> {
+        capture::capture_both_ends(self, sender, flows)
     }
 
     /// Captures all flows with servers of profile `sender` and analyzes the captures on all cores. Each of
