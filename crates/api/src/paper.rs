@@ -4,7 +4,7 @@
 use recoup_lab::scenario::{Scenario, ScenarioError};
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stage::{self, Ends, Stage, StageError};
-use recoup_papers::{Sheet, prr, slp, tail_loss};
+use recoup_papers::{Sheet, loss_detection, prr, slp, tail_loss};
 use thiserror::Error;
 
 /// A figure of a paper, or another study of its claims.
@@ -40,6 +40,14 @@ pub enum Figure {
     SlpTails,
     /// SLP: latency saved against bytes added.
     SlpCombined,
+    /// The study of loss detection: its tables and recoveries.
+    LossDetectionTables,
+    /// The study of loss detection, figure 1: bytes per connection.
+    LossDetectionFig1,
+    /// The study of loss detection, figure 2: detection durations.
+    LossDetectionFig2,
+    /// The study of loss detection, figure 3: best-case reduction.
+    LossDetectionFig3,
 }
 
 impl Figure {
@@ -48,6 +56,10 @@ impl Figure {
         match self {
             Self::TailLossFig1 | Self::TailLossFig2 => tail_loss::NAME,
             Self::PrrFig2 | Self::PrrFig3 | Self::PrrFig4 | Self::PrrProperties => prr::NAME,
+            Self::LossDetectionTables
+            | Self::LossDetectionFig1
+            | Self::LossDetectionFig2
+            | Self::LossDetectionFig3 => loss_detection::NAME,
             _ => slp::NAME,
         }
     }
@@ -89,6 +101,12 @@ impl Figure {
             Self::SlpSizes => slp::fetch::sizes::sheet(base),
             Self::SlpTails => slp::tails::sheet(base.seed),
             Self::SlpCombined => slp::combined::sheet(base),
+            Self::LossDetectionTables => {
+                loss_detection::sheet(loss_detection::Id::Tables, base.seed)
+            }
+            Self::LossDetectionFig1 => loss_detection::sheet(loss_detection::Id::Fig1, base.seed),
+            Self::LossDetectionFig2 => loss_detection::sheet(loss_detection::Id::Fig2, base.seed),
+            Self::LossDetectionFig3 => loss_detection::sheet(loss_detection::Id::Fig3, base.seed),
         }
     }
 

@@ -32,7 +32,7 @@ pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};
 pub use one_connection::{ConnectionRow, ListedConnection, OneConnection};
 pub(crate) use rows::ms;
 pub use rows::{changed_retransmissions_in, connections, retransmissions, retransmissions_in};
-pub use study_tables::study_tables;
+pub use study_tables::{StudyTable, study_tables};
 pub use summary::{LossTimes, SlowConnection, Summary, Vantages};
 pub(crate) use summary::{add_all, nearest_to_senders};
 pub use summary_columns::summaries;

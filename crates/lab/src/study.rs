@@ -1,4 +1,9 @@
-//! Figures 1 to 3 of the 2007 loss detection study, for a capture (`recoup_trace::study`).
+//! Figures 1 to 3 of the 2007 loss detection study, for captures (`recoup_trace::study`).
+//!
+//! | figure | lines of one capture         | lines of several captures, as in the study |
+//! |--------|------------------------------|--------------------------------------------|
+//! | 1      | one, of all connections      | one per capture                            |
+//! | 2, 3   | one per kind of sender       | one per kind of sender, of all captures    |
 //!
 //! Figures 1 and 3 are distribution functions, as in the study. Figure 2 shows the other side of its
 //! distribution function, the share that took longer, on a logarithmic scale: what matters of detection
@@ -7,7 +12,9 @@
 pub mod slp;
 
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_trace::study::{Cdf, Report, SenderReport, Study};
+use recoup_trace::finding::systems_like;
+use recoup_trace::study::{Cdf, SenderReport, Study};
+use std::path::Path;
 
 /// The least reduction drawn in Figure 3, in %. Smaller ones are drawn here, because a logarithmic
 /// scale has no 0.
@@ -16,13 +23,23 @@ const LEAST_REDUCTION: f64 = 0.01;
 /// A figure: its file name without an extension, and the picture as SVG (`None`: nothing to draw).
 pub type Figure = (&'static str, Option<String>);
 
-/// The three figures. Each kind of sender of Table IV that has values has a line.
-pub fn figures(study: &Study) -> [Figure; 3] {
-    let report = study.report();
+/// The three figures of these captures, each with its name.
+pub fn figures(captures: &[(&str, &Study)]) -> [Figure; 3] {
+    let names = short_names(captures.iter().map(|(name, _)| *name));
+    let mut all = Study::default();
+    let mut bytes = Vec::new();
+    for (name, (_, study)) in names.into_iter().zip(captures) {
+        bytes.push((name, study.report().bytes));
+        all.merge(study);
+    }
+    if let [(name, _)] = &mut bytes[..] {
+        *name = "all connections".into();
+    }
+    let senders = all.report().senders;
     [
-        ("fig1-bytes", picture(&bytes(&report))),
-        ("fig2-detection", picture(&detection(&report))),
-        ("fig3-reduction", picture(&reduction(&report))),
+        ("fig1-bytes", picture(&bytes_chart(&bytes))),
+        ("fig2-detection", picture(&detection_chart(&senders))),
+        ("fig3-reduction", picture(&reduction_chart(&senders))),
     ]
 }
 
@@ -31,31 +48,51 @@ fn picture(chart: &LineChart) -> Option<String> {
     lines.any(|line| !line.is_empty()).then(|| chart.to_svg())
 }
 
-fn bytes(report: &Report) -> LineChart {
-    let without = report.bytes.points.first();
-    let without = without.filter(|(bytes, _)| *bytes == 0.0);
-    let left_out = without.map_or(String::new(), |(_, share)| {
-        format!(" ({:.1} % carried none)", 100.0 * share)
+/// The names of files without their folders, or with them where two files have the same name.
+fn short_names<'a>(paths: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+    let short = |path: &'a str| {
+        let name = Path::new(path).file_name().and_then(|name| name.to_str());
+        name.unwrap_or(path)
+    };
+    let is_unique = |name: &str| paths.clone().filter(|path| short(path) == name).count() < 2;
+    let names = paths.clone().map(|path| match path {
+        "-" => "standard input".into(),
+        path if is_unique(short(path)) => short(path).into(),
+        path => path.to_string(),
     });
+    names.collect()
+}
+
+/// Figure 1: the payload of connections, with a line for each of these named distributions.
+pub fn bytes_chart(traces: &[(String, Cdf)]) -> LineChart {
+    let named = |(name, bytes): &(String, Cdf)| {
+        let without = bytes.points.first();
+        let without = without.filter(|(bytes, _)| *bytes == 0.0);
+        without.map_or(name.clone(), |(_, share)| {
+            format!("{name} ({:.1} % carried no payload)", 100.0 * share)
+        })
+    };
+    let series: Vec<String> = traces.iter().map(named).collect();
     LineChart {
-        title: "Bytes transmitted in each connection".into(),
-        x_label: format!("payload, both ways (bytes){left_out}"),
+        title: titled("Bytes transmitted in each connection", &series),
+        x_label: "payload, both ways (bytes)".into(),
         y_label: "share of the connections".into(),
-        series: vec!["all connections".into()],
+        series,
         panels: vec![LinePanel {
             title: String::new(),
-            lines: vec![steps(&report.bytes)],
+            lines: traces.iter().map(|(_, bytes)| steps(bytes)).collect(),
         }],
         ..distribution()
     }
 }
 
-fn detection(report: &Report) -> LineChart {
+/// Figure 2: how long detections took, with a line for each kind of sender that detected a loss.
+pub fn detection_chart(senders: &[SenderReport]) -> LineChart {
     let of = |sender: &SenderReport| {
         let detection = &sender.detection;
         [&detection.fast_retransmit, &detection.rto].map(tail)
     };
-    let (series, [fast, rto]) = lines(report, of);
+    let (series, [fast, rto]) = lines(senders, of);
     LineChart {
         title: titled("Detection duration", &series),
         x_label: "from the original to its retransmission (RTTs)".into(),
@@ -76,7 +113,9 @@ fn detection(report: &Report) -> LineChart {
     }
 }
 
-fn reduction(report: &Report) -> LineChart {
+/// Figure 3: how much ideal loss detection would shorten connections, with a line for each kind of sender
+/// that retransmitted.
+pub fn reduction_chart(senders: &[SenderReport]) -> LineChart {
     let of = |sender: &SenderReport| {
         let mut line = steps(&sender.reduction.percent);
         line.iter_mut()
@@ -85,11 +124,11 @@ fn reduction(report: &Report) -> LineChart {
         line.extend(line.last().map(|(_, share)| (100.0, *share)));
         [line]
     };
-    let (series, [all]) = lines(report, of);
+    let (series, [all]) = lines(senders, of);
     LineChart {
         title: titled("Best-case reduction in connection duration", &series),
         x_label: format!(
-            "reduction (% of the duration; less than {LEAST_REDUCTION} is drawn there)"
+            "reduction per sender (% of its connection's duration; less than {LEAST_REDUCTION} is drawn there)"
         ),
         y_label: "share of the senders".into(),
         series,
@@ -141,21 +180,31 @@ fn tail(cdf: &Cdf) -> Vec<(f64, f64)> {
     line
 }
 
+/// The systems whose senders have this profile, or what else is known of a kind of sender.
+fn display_name(kind: &str) -> String {
+    let name = match kind {
+        "several" => "several profiles",
+        "none" => "no profile",
+        kind => systems_like(kind).unwrap_or(kind),
+    };
+    name.into()
+}
+
 type Line = Vec<(f64, f64)>;
 
 /// The kinds of senders that have values: their names, and their lines for each panel.
 fn lines<const PANELS: usize>(
-    report: &Report,
+    senders: &[SenderReport],
     of: impl Fn(&SenderReport) -> [Line; PANELS],
 ) -> (Vec<String>, [Vec<Line>; PANELS]) {
     let mut names = Vec::new();
     let mut panels: [Vec<Line>; PANELS] = std::array::from_fn(|_| Vec::new());
-    for sender in &report.senders {
+    for sender in senders {
         let own = of(sender);
         if own.iter().all(Vec::is_empty) {
             continue;
         }
-        names.push(sender.sender.clone());
+        names.push(display_name(&sender.sender));
         for (panel, line) in panels.iter_mut().zip(own) {
             panel.push(line);
         }

@@ -14,8 +14,9 @@
 //! A flow begins every 100 ms, and each client has its own address. So connections overlap, as they do in
 //! captures of busy servers.
 //!
-//! The analysis is told the sender's profile. Without it, the analysis would identify the sender, and its
-//! errors would blur the differences between senders.
+//! The analysis knows the sender's profile, and which receivers report duplicates. Without the first it would
+//! identify the sender, and its errors would blur the differences between senders. The second it would learn
+//! from the other connections of a receiver; here each receiver has one.
 //!
 //! Deviations from real populations: flows share no queue; clients of all flows have the sender's
 //! profile, which matters for their requests alone.
@@ -32,8 +33,10 @@ use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Profile;
 use recoup_trace::analyze::{Findings, Settings, follow};
+use recoup_trace::hosts::{DuplicateReports, HostFacts, Hosts};
 use recoup_trace::read::CapturedPacket;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Flows captured and analyzed together.
 pub(crate) const FLOWS_PER_CAPTURE: u64 = 64;
@@ -95,8 +98,10 @@ impl Population {
         capture::capture_both_ends(self, sender, flows)
     }
 
-    /// Captures all flows with servers of profile `sender` and analyzes the captures on all cores. Each of
-    /// the findings covers a part of the flows; their order does not depend on the number of cores.
+    /// Captures the flows with servers of profile `sender`, 64 in a capture, and analyzes the captures on all
+    /// cores. Each of the findings covers a part of the flows of one capture. Their order does not depend on
+    /// the number of cores. Frames and connections are numbered anew in each capture, so order
+    /// collectors (`Collector::order`) before they are merged.
     ///
     /// # Errors
     /// As [`capture`](Self::capture).
@@ -105,21 +110,40 @@ impl Population {
         sender: &Profile,
         findings: impl Fn() -> F + Sync,
     ) -> Result<Vec<F>, SettingsError> {
-        let settings = Settings {
-            profile: Some(sender.clone()),
-            threads: 0,
-            ..Settings::default()
-        };
         // A platform on which the count does not fit could not hold the findings either.
         let captures =
             usize::try_from(self.flows.div_ceil(FLOWS_PER_CAPTURE)).unwrap_or(usize::MAX);
         let parts = in_parallel(captures, cores(), |i| {
             let first = i as u64 * FLOWS_PER_CAPTURE;
             let flows = first..(first + FLOWS_PER_CAPTURE).min(self.flows);
-            let packets = self.capture(sender, flows)?;
+            let packets = self.capture(sender, flows.clone())?;
+            let settings = Settings {
+                profile: Some(sender.clone()),
+                threads: 0,
+                hosts: Arc::new(self.receivers(sender, flows)),
+                ..Settings::default()
+            };
             Ok(follow(packets.into_iter(), &settings, &findings))
         })?;
         Ok(parts.into_iter().flatten().collect())
+    }
+
+    /// The receivers of these flows that report duplicates: those that use SACK.
+    fn receivers(&self, sender: &Profile, flows: Range<u64>) -> Hosts {
+        let mut hosts = Hosts::default();
+        let reports = HostFacts {
+            duplicates: DuplicateReports {
+                seen: 1,
+                missing: 0,
+            },
+            ..HostFacts::default()
+        };
+        for number in flows {
+            if sender.mechanisms().sack && flow::offers_sack(self, number) {
+                hosts.add(capture::client(number).into(), &reports);
+            }
+        }
+        hosts
     }
 }
 

@@ -76,26 +76,27 @@ impl LinkTrace {
     /// Reads a trace: one non-decreasing timestamp in whole milliseconds a line, the last one not
     /// zero.
     pub fn parse(text: &str) -> Result<Self, LinkTraceError> {
-        let mut millis: Vec<u64> = Vec::new();
-        for (index, text) in text.lines().enumerate() {
-            let line = index + 1;
-            let found = text
-                .trim()
-                .parse()
-                .map_err(|_| LinkTraceError::NotANumber {
-                    line,
-                    text: text.to_owned(),
-                })?;
-            match millis.last() {
-                Some(&previous) if found < previous => {
-                    return Err(LinkTraceError::Decreasing {
-                        line,
-                        previous,
-                        found,
-                    });
-                }
-                _ => millis.push(found),
-            }
+        let number = |(index, text): (usize, &str)| {
+            let number = text.trim().parse();
+            number.map_err(|_| LinkTraceError::NotANumber {
+                line: index + 1,
+                text: text.to_owned(),
+            })
+        };
+        let millis: Result<Vec<u64>, _> = text.lines().enumerate().map(number).collect();
+        Self::from_millis(millis?)
+    }
+
+    /// The trace with these timestamps in milliseconds: non-decreasing, the last one not zero. An error's
+    /// line is the timestamp's position, from 1.
+    pub fn from_millis(millis: Vec<u64>) -> Result<Self, LinkTraceError> {
+        let decrease = millis.windows(2).position(|pair| pair[1] < pair[0]);
+        if let Some(first) = decrease {
+            return Err(LinkTraceError::Decreasing {
+                line: first + 2,
+                previous: millis[first],
+                found: millis[first + 1],
+            });
         }
         match millis.last() {
             None => Err(LinkTraceError::Empty),

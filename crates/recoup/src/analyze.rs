@@ -119,7 +119,9 @@ pub struct Args {
     /// Write the findings to this file; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Draw the figures of the study (by default the 2007 one) for one capture, as SVG files in this folder
+    /// Draw the figures of the 2007 loss detection study as SVG files in this folder. Of several captures,
+    /// Figure 1 (bytes) has a line each; Figures 2 and 3 have a line per system, of all captures together.
+    /// With --study=slp: those of the 2021 paper, for one capture
     #[arg(long, value_name = "DIR", conflicts_with_all = ["connections", "retransmissions", "plot"])]
     figures: Option<PathBuf>,
     /// With --study=slp: write to this file how likely the loss of each kind of packet causes a timeout in
@@ -225,15 +227,6 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
         let line = "-: standard input cannot be joined with files: expected files only";
         return Err(Failure::Wrong(line.into()));
     }
-    for (option, is_given) in [
-        ("--figures", args.figures.is_some()),
-        ("--likelihoods", args.likelihoods.is_some()),
-    ] {
-        if is_given && several && !args.is_joined() {
-            let line = format!("{option}: expected one capture, or --join");
-            return Err(Failure::Wrong(line));
-        }
-    }
     check_study(args)?;
     check_overwriting(args)?;
     let to_stdout = args.output == Path::new("-");
@@ -252,7 +245,14 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
 fn check_study(args: &Args) -> Result<(), Failure> {
     check_equals_sign(args)?;
     let is_slp = args.study == Some(Paper::Slp);
+    let several = args.captures.len() > 1 && !args.is_joined();
     let line = match is_slp {
+        true if several && args.figures.is_some() => {
+            "--study=slp --figures: expected one capture, or --join"
+        }
+        true if several && args.likelihoods.is_some() => {
+            "--likelihoods: expected one capture, or --join"
+        }
         true if args.has_state() => {
             "--study=slp: expected no --state and no --merge-state: it reads each capture twice"
         }

@@ -37,6 +37,9 @@ enum Paper {
     Prr(Prr),
     /// "Selective Loss Prevention" (2021), sections II and III
     Slp(Slp),
+    /// Rewaskar et al. 2007, "A Performance Study of Loss Detection/Recovery in Real-world TCP
+    /// Implementations", section V-A, for simulated populations
+    LossDetection(LossDetection),
 }
 
 #[derive(clap::Args)]
@@ -77,6 +80,19 @@ struct Slp {
     #[arg(value_enum)]
     figures: Vec<SlpFigure>,
     /// Seed of everything random [default: the scenario's]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+struct LossDetection {
+    /// Figures to regenerate [default: all]
+    #[arg(value_enum)]
+    figures: Vec<LossDetectionFigure>,
+    /// Seed of everything random; with another than the scenario's, claims may fail [default: the scenario's]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     #[command(flatten)]
@@ -138,6 +154,18 @@ enum SlpFigure {
     Combined,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LossDetectionFigure {
+    /// Tables I, III and IV, and how long recoveries take by the number of segments lost
+    Tables,
+    /// Bytes per connection
+    Fig1,
+    /// How long FR/R and timeouts took to detect losses
+    Fig2,
+    /// How much ideal loss detection would shorten connections
+    Fig3,
+}
+
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.paper {
         Paper::TailLoss(args) => regenerate(
@@ -161,6 +189,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Stages::Sim,
             &args.output,
         ),
+        Paper::LossDetection(args) => regenerate(
+            &named_or_all(&args.figures),
+            &[],
+            args.seed,
+            Stages::Sim,
+            &args.output,
+        ),
     }
 }
 
@@ -169,7 +204,7 @@ impl Args {
     pub fn on(&self) -> Stages {
         match &self.paper {
             Paper::TailLoss(args) => args.on,
-            Paper::Prr(_) | Paper::Slp(_) => Stages::Sim,
+            Paper::Prr(_) | Paper::Slp(_) | Paper::LossDetection(_) => Stages::Sim,
         }
     }
 }
@@ -211,6 +246,17 @@ impl Named for SlpFigure {
             Self::Sizes => Figure::SlpSizes,
             Self::Tails => Figure::SlpTails,
             Self::Combined => Figure::SlpCombined,
+        }
+    }
+}
+
+impl Named for LossDetectionFigure {
+    fn figure(&self) -> Figure {
+        match self {
+            Self::Tables => Figure::LossDetectionTables,
+            Self::Fig1 => Figure::LossDetectionFig1,
+            Self::Fig2 => Figure::LossDetectionFig2,
+            Self::Fig3 => Figure::LossDetectionFig3,
         }
     }
 }

@@ -527,6 +527,9 @@ pub struct Connection {
     pub packets: u64,
     /// From the SYN to the ACK that completes the handshake, if each of its packets was sent once.
     pub handshake_rtt: Option<Duration>,
+    /// Whether SACK is in use: both SYNs permit it, or an ACK carries SACK blocks. `None` if the capture
+    /// shows neither that nor a SYN that does not permit it.
+    pub sack: Option<bool>,
     /// The capture point that the findings apply to. A merged file has a connection for each.
     pub capture_point: CapturePoint,
     /// What `src` sent, and what `dst` sent.

@@ -15,12 +15,14 @@
 //! | Figure 1, bytes of connections       | [`Report::bytes`]                                      |
 //! | Figure 2, detection duration         | [`SenderReport::detection`], in RTTs                   |
 //! | Figure 3, best-case reduction        | [`Reduction`], in % of the connection's duration       |
+//! | §V-A2b, recovery durations           | [`FlightRecovery`], by segments lost in the flight     |
 //! | §V-A, statements about these results | [`Claim`]                                              |
 //!
 //! | module | what it does |
 //! | --- | --- |
 //! | `sender` | names senders by their profile, and counts what is explained |
 //! | `saving` | computes what ideal loss detection would have saved |
+//! | `flights` | counts the segments lost in a flight, and times the recovery |
 //! | `distribution` | keeps distributions in bounded memory |
 //! | [`recorded`] | saves and loads histograms |
 //! | [`slp`] | the analysis of the 2021 paper on selective loss prevention |
@@ -74,6 +76,7 @@
 
 mod claims;
 mod distribution;
+mod flights;
 pub mod published;
 pub mod recorded;
 mod saving;
@@ -83,6 +86,7 @@ mod tables;
 
 pub use claims::Claim;
 pub use distribution::{Cdf, Distribution};
+pub use flights::{FlightRecovery, MOST_LOST};
 pub use saving::{Split, spurious_fast_retransmit, spurious_timeout};
 pub use sender::{Explained, Sender};
 pub use tables::{
@@ -91,6 +95,7 @@ pub use tables::{
 };
 
 use crate::finding::{Connection, Direction, Retransmission, Tally, Verdict};
+use flights::Recoveries;
 use recoup_units::Instant;
 use saving::{Detector, Saving};
 use serde::{Deserialize, Serialize};
@@ -152,6 +157,7 @@ struct SenderTotals {
     /// In thousandths of a percent.
     reduction: Distribution,
     saving: Saving,
+    recoveries: Recoveries,
 }
 
 impl SenderTotals {
@@ -162,6 +168,7 @@ impl SenderTotals {
             detection: std::array::from_fn(|_| Distribution::in_steps_of(0.001)),
             reduction: Distribution::in_steps_of(0.001),
             saving: Saving::default(),
+            recoveries: Recoveries::default(),
         }
     }
 
@@ -179,6 +186,8 @@ impl SenderTotals {
                 self.detection[detector as usize].add(rtts);
             }
         }
+        self.recoveries
+            .add(connection.sack, retransmissions_of.clone());
         let saving = Saving::of(connection, direction, retransmissions_of);
         let duration = connection.duration().as_secs_f64();
         if duration > 0.0 {
@@ -196,6 +205,7 @@ impl SenderTotals {
         }
         self.reduction.merge(&other.reduction);
         self.saving.merge(&other.saving);
+        self.recoveries.merge(&other.recoveries);
     }
 }
 

@@ -263,6 +263,7 @@ mod tests {
             ended: Instant::ZERO,
             packets: 9,
             handshake_rtt: None,
+            sack: Some(true),
             capture_point: CapturePoint::default(),
             directions: [there, back],
         }

@@ -5,12 +5,109 @@ use comfy_table::{Cell, ContentArrangement, Table};
 use recoup_table::plain_table;
 use recoup_trace::study::published::System;
 use recoup_trace::study::{
-    Cdf, Classification, Connections, FalsePositives, Parameters, Portion, Report, SenderReport,
-    Shares, Split,
+    Cdf, Claim, Classification, Connections, FalsePositives, FlightRecovery, MOST_LOST, Parameters,
+    Portion, Report, SenderReport, Shares, Split,
 };
 
 /// The width of the table of claims, in characters.
-const WIDTH: u16 = 100;
+const WIDTH: u16 = 118;
+
+/// A table of the study for a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StudyTable {
+    /// Table I: the parameters of the profiles found.
+    Parameters,
+    /// Table II: the capture.
+    Capture,
+    /// Table III: connections by loss.
+    Connections,
+    /// Table III: lossy senders by profile.
+    Profiles,
+    /// Table IV: retransmissions by trigger and verdict.
+    Classification,
+    /// Table IV in %, beside the study's own.
+    Shares,
+    /// Figure 1: payload per connection.
+    Bytes,
+    /// Figure 2: detection times.
+    Detection,
+    /// §V-A2b: recoveries by segments lost in the flight.
+    Recoveries,
+    /// Figure 3: best-case reduction.
+    Reduction,
+    /// §V-A: statements.
+    Claims,
+}
+
+impl StudyTable {
+    /// All tables in the order of the study.
+    pub const ALL: [Self; 11] = [
+        Self::Parameters,
+        Self::Capture,
+        Self::Connections,
+        Self::Profiles,
+        Self::Classification,
+        Self::Shares,
+        Self::Bytes,
+        Self::Detection,
+        Self::Recoveries,
+        Self::Reduction,
+        Self::Claims,
+    ];
+
+    const fn heading(self) -> &'static str {
+        match self {
+            Self::Parameters => "Table I: parameters of the profiles found (times in ms)",
+            Self::Capture => "Table II: the capture",
+            Self::Connections => {
+                "Table III: connections by loss (% of all connections, bytes and packets)"
+            }
+            Self::Profiles => {
+                "Table III: lossy senders of explained connections, by profile (% of these senders)"
+            }
+            Self::Classification => "Table IV: retransmissions by trigger and verdict (segments)",
+            Self::Shares => {
+                "Table IV in %: of the retransmissions by RTO and FR/R whose verdict is known"
+            }
+            Self::Bytes => "Figure 1: payload per connection (bytes)",
+            Self::Detection => "Figure 2: detection time (RTTs)",
+            Self::Recoveries => "Recoveries by segments lost in the flight (recoveries; RTTs)",
+            Self::Reduction => {
+                "Figure 3: reduction of the connection duration by ideal loss detection (% per sender)"
+            }
+            Self::Claims => {
+                "Statements of the study beside the same quantities of this capture. Only RTO and FR/R count as\n\
+                 retransmissions. Shares of spurious retransmissions leave out unknowable ones. The study's figure\n\
+                 is that of the sender's system, or else the range of its four systems."
+            }
+        }
+    }
+
+    /// The table below its heading, after a blank line; empty if it has no rows.
+    pub fn of(self, report: &Report) -> String {
+        let senders = || report.senders.iter().chain([&report.all]);
+        let table = match self {
+            Self::Parameters => parameters(&report.parameters),
+            Self::Capture => capture(&report.capture),
+            Self::Connections => connections(&report.connections),
+            Self::Profiles => profiles(&report.connections),
+            Self::Classification => Some(classification(senders())),
+            Self::Shares => Some(shares(senders())),
+            Self::Bytes => quantiles(&report.bytes),
+            Self::Detection => detection(senders()),
+            Self::Recoveries => recoveries(senders()),
+            Self::Reduction => reduction(senders()),
+            Self::Claims => claims(report),
+        };
+        let notes = match self {
+            Self::Claims => notes(&report.all.claims),
+            _ => String::new(),
+        };
+        table.map_or(String::new(), |table| {
+            format!("\n{}\n\n{table}\n{notes}", self.heading())
+        })
+    }
+}
 
 /// All tables, after a blank line; one sentence if the capture has no retransmissions.
 pub fn study_tables(report: &Report) -> String {
@@ -18,52 +115,9 @@ pub fn study_tables(report: &Report) -> String {
         let line = "\nThe 2007 study of loss detection: no tables, because the capture contains no retransmissions\n";
         return line.into();
     }
-    let senders = || report.senders.iter().chain([&report.all]);
-    let mut text = String::from(
-        "\nThe 2007 study of loss detection, for this capture\nFR/R: triggers fast and early; RTO: triggers rto and slow_start\n",
-    );
-    for (heading, table) in [
-        (
-            "Table I: parameters of the profiles found (times in ms)",
-            parameters(&report.parameters),
-        ),
-        ("Table II: the capture", capture(&report.capture)),
-        (
-            "Table III: connections by loss (% of all connections, bytes and packets)",
-            connections(&report.connections),
-        ),
-        (
-            "Table III: lossy senders of explained connections, by profile (% of these senders)",
-            profiles(&report.connections),
-        ),
-        (
-            "Table IV: retransmissions by trigger and verdict (segments)",
-            Some(classification(senders())),
-        ),
-        (
-            "Table IV in %: of the retransmissions by RTO and FR/R whose verdict is known",
-            Some(shares(senders())),
-        ),
-        (
-            "Figure 1: payload per connection (bytes)",
-            quantiles(&report.bytes),
-        ),
-        ("Figure 2: detection time (RTTs)", detection(senders())),
-        (
-            "Figure 3: reduction of the connection duration by ideal loss detection (% per sender)",
-            reduction(senders()),
-        ),
-        (
-            "Statements of the study, compared with this capture. Only RTO and FR/R count as retransmissions.\n\
-             Shares of spurious retransmissions leave out unknowable ones.",
-            claims(&report.all),
-        ),
-    ] {
-        if let Some(table) = table {
-            text += &format!("\n{heading}\n\n{table}\n");
-        }
-    }
-    text + &false_positives(&report.false_positives)
+    let head = "\nThe 2007 study of loss detection, for this capture\nFR/R: triggers fast and early; RTO: triggers rto and slow_start\n";
+    let tables = StudyTable::ALL.map(|table| table.of(report));
+    head.to_string() + &tables.concat() + &false_positives(&report.false_positives)
 }
 
 fn parameters(profiles: &[Parameters]) -> Option<Table> {
@@ -281,21 +335,94 @@ fn percentiles(of: &Cdf) -> [Cell; 3] {
     [of.p50, of.p90, of.p99].map(|value| number(decimal(value)))
 }
 
-fn claims(all: &SenderReport) -> Option<Table> {
+/// How long recoveries take: all with SACK and all without, then all that FR/R began and all that RTO began.
+fn recoveries<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Option<Table> {
+    let mut table = plain_table();
+    table.set_header([
+        "sender",
+        "lost",
+        "with\nSACK",
+        "\np50",
+        "\nmean",
+        "without\nSACK",
+        "\np50",
+        "\nmean",
+        "after\nFR/R",
+        "\np50",
+        "after\nRTO",
+        "\np50",
+    ]);
+    for sender in senders {
+        for lost in 1..=MOST_LOST {
+            let of = |detected_by: &str, sack: Option<bool>| {
+                let matches = |line: &&FlightRecovery| {
+                    line.lost == lost && line.detected_by == detected_by && sack == line.sack
+                };
+                sender.recoveries.iter().find(matches)
+            };
+            let cells = |line: Option<&FlightRecovery>, mean: bool| {
+                let count = line.map_or("0".into(), |line| line.recoveries.to_string());
+                let times = [line.and_then(|l| l.p50), line.and_then(|l| l.mean)];
+                let times = times.map(decimal).into_iter().take(1 + usize::from(mean));
+                [count]
+                    .into_iter()
+                    .chain(times)
+                    .map(number)
+                    .collect::<Vec<_>>()
+            };
+            if of("any", None).is_none() {
+                continue;
+            }
+            let more = if lost == MOST_LOST { " or more" } else { "" };
+            let name = [Cell::new(&sender.sender), number(format!("{lost}{more}"))];
+            let columns = [
+                cells(of("any", Some(true)), true),
+                cells(of("any", Some(false)), true),
+                cells(of("fast_retransmit", None), false),
+                cells(of("rto", None), false),
+            ];
+            table.add_row(name.into_iter().chain(columns.into_iter().flatten()));
+        }
+    }
+    (!table.is_empty()).then_some(table)
+}
+
+/// The statements for each profile, and for all senders if there are others.
+fn claims(report: &Report) -> Option<Table> {
+    let is_profile = |sender: &&SenderReport| {
+        let names = report.parameters.iter().map(|p| &p.profile);
+        names.into_iter().any(|name| *name == sender.sender)
+    };
+    let profiles = report.senders.iter().filter(is_profile);
+    let all = (report.senders.len() > 1 || report.parameters.is_empty()).then_some(&report.all);
+    let senders: Vec<&SenderReport> = profiles.chain(all).collect();
     let mut table = plain_table();
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(WIDTH);
-    table.set_header(["§", "quantity", "unit", "study", "this capture"]);
-    for claim in &all.claims {
-        table.add_row([
-            Cell::new(claim.section),
-            Cell::new(claim.what),
-            Cell::new(claim.unit),
-            Cell::new(claim.study),
-            number(decimal(claim.here)),
-        ]);
+    table.set_header(["§", "quantity", "unit", "sender", "study", "here"]);
+    for i in 0..report.all.claims.len() {
+        for (n, sender) in senders.iter().enumerate() {
+            let claim = &sender.claims[i];
+            let once = |text| if n == 0 { text } else { "" };
+            table.add_row([
+                Cell::new(once(claim.section)),
+                Cell::new(once(claim.what)),
+                Cell::new(once(claim.unit)),
+                Cell::new(&sender.sender),
+                Cell::new(claim.study.unwrap_or("-")),
+                number(decimal(claim.here)),
+            ]);
+        }
     }
     Some(table)
+}
+
+/// The remarks on the study's figures, each once.
+fn notes(claims: &[Claim]) -> String {
+    let mut notes: Vec<&str> = claims.iter().filter_map(|claim| claim.note).collect();
+    notes.dedup();
+    let lines: String = notes.iter().map(|note| format!("- {note}\n")).collect();
+    format!("\n{lines}")
 }
 
 /// Footnote 6, as a sentence.

@@ -121,6 +121,7 @@ fn connection(id: u64, recovering: Duration, retransmissions: &[Retransmission])
         ended: Instant::from_nanos(BEGIN) + ms(2000),
         packets: 150,
         handshake_rtt: Some(ms(25)),
+        sack: Some(true),
         capture_point: CapturePoint::default(),
         directions: [there, Direction::default()],
     }

@@ -58,6 +58,7 @@ fn connection(id: u64) -> Connection {
         ended: begun + ms(1000),
         packets: 90,
         handshake_rtt: Some(ms(60)),
+        sack: Some(true),
         capture_point: CapturePoint::default(),
         directions: [client, server],
     }

@@ -62,6 +62,7 @@ fn add(study: &mut Study, profile: &str, bytes: u64, retransmissions: &[(Trigger
         ended: Instant::from_millis(10_000),
         packets: 20,
         handshake_rtt: None,
+        sack: Some(true),
         capture_point: CapturePoint::default(),
         directions: [client, Direction::default()],
     };
@@ -85,13 +86,9 @@ fn study() -> Study {
 #[test]
 fn lines_are_distribution_functions() {
     let report = study().report();
-    let found = bytes(&report);
+    let found = bytes_chart(&[("all".into(), report.bytes.clone())]);
     // A connection without bytes is not on the logarithmic scale.
-    assert!(
-        found.x_label.ends_with("(25.0 % carried none)"),
-        "{}",
-        found.x_label
-    );
+    assert_eq!(found.series, ["all (25.0 % carried no payload)"]);
     let shown = [
         (0.0, 0.0),
         (0.0, 0.25),
@@ -101,8 +98,8 @@ fn lines_are_distribution_functions() {
     ];
     assert_eq!(found.panels[0].lines, [shown]);
 
-    let found = detection(&report);
-    assert_eq!(found.series, ["linux-6", "windows-xp"]);
+    let found = detection_chart(&report.senders);
+    assert_eq!(found.series, ["Linux since 4.18", "Windows 2000, XP"]);
     let [fast, rto] = &found.panels[..] else {
         panic!("{} panels", found.panels.len());
     };
@@ -115,7 +112,7 @@ fn lines_are_distribution_functions() {
     assert_eq!(rto.lines, [[(3.0, 1.0)], [(11.0, 1.0)]]);
 
     // Timeouts of 300 and 1100 ms where 100 ms would have been enough, in 10 s.
-    let found = reduction(&report);
+    let found = reduction_chart(&report.senders);
     let linux = [(0.01, 0.0), (0.01, 0.5), (2.0, 1.0), (100.0, 1.0)];
     let windows = [(10.0, 0.0), (10.0, 1.0), (100.0, 1.0)];
     assert_eq!(found.panels[0].lines, [&linux[..], &windows[..]]);
@@ -126,10 +123,10 @@ fn a_single_kind_of_sender_is_named_and_empty_figures_are_not_drawn() {
     let mut one = Study::default();
     add(&mut one, "linux-6", 10, &[(Trigger::Fast, 1)]);
     assert_eq!(
-        detection(&one.report()).title,
-        "Detection duration: linux-6"
+        detection_chart(&one.report().senders).title,
+        "Detection duration: Linux since 4.18"
     );
-    for (name, svg) in figures(&one) {
+    for (name, svg) in figures(&[("a.pcap", &one)]) {
         let svg = svg.expect(name);
         assert!(
             svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"),
@@ -139,7 +136,34 @@ fn a_single_kind_of_sender_is_named_and_empty_figures_are_not_drawn() {
     // Connections without losses have the figure of bytes only.
     let mut lossless = Study::default();
     add(&mut lossless, "linux-6", 10, &[]);
-    let is_drawn = |study: &Study| figures(study).map(|(_, svg)| svg.is_some());
+    let is_drawn = |study: &Study| figures(&[("a.pcap", study)]).map(|(_, svg)| svg.is_some());
     assert_eq!(is_drawn(&lossless), [true, false, false]);
     assert_eq!(is_drawn(&Study::default()), [false; 3]);
+}
+
+#[test]
+fn several_captures_are_lines_of_figure_1_and_one_population_of_the_others() {
+    let (first, mut second) = (study(), Study::default());
+    add(&mut second, "solaris-10", 700, &[(Trigger::Rto, 5)]);
+    let captures = [("day/a.pcap", &first), ("day/b.pcap", &second)];
+    let [bytes, detection, reduction] = figures(&captures).map(|(_, svg)| svg.unwrap());
+    for name in ["a.pcap (25.0 % carried no payload)", "b.pcap"] {
+        assert!(bytes.contains(name), "{bytes}");
+    }
+    for system in ["Linux since 4.18", "Windows 2000, XP", "Solaris 10"] {
+        assert!(
+            detection.contains(system) && reduction.contains(system),
+            "{system}"
+        );
+    }
+    assert!(reduction.contains("share of the senders"), "{reduction}");
+}
+
+#[test]
+fn captures_of_one_name_are_told_apart_by_their_folders() {
+    let names = ["-", "x/a.pcap", "y/a.pcap", "x/b.pcap"].into_iter();
+    assert_eq!(
+        short_names(names),
+        ["standard input", "x/a.pcap", "y/a.pcap", "b.pcap"]
+    );
 }

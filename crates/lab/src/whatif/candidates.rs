@@ -304,6 +304,7 @@ pub(super) mod tests {
             ended: Instant::from_millis(900),
             packets: 10,
             handshake_rtt: None,
+            sack: Some(true),
             capture_point: CapturePoint::default(),
             directions: [
                 Direction {

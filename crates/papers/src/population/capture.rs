@@ -92,11 +92,14 @@ fn captured(now: Instant, direction: Direction, host: Host, packet: &Packet) -> 
     }
 }
 
-/// Each client has its own address in 10.0.0.0/8; addresses repeat after 2^24 flows.
+/// The address of a flow's client: its own in 10.0.0.0/8. Addresses repeat after 2^24 flows.
+pub(super) fn client(flow: u64) -> Ipv4Addr {
+    Ipv4Addr::from(10 << 24 | flow as u32 & 0xff_ffff)
+}
+
 fn endpoints(flow: FlowId, direction: Direction) -> Endpoints {
-    let client = Ipv4Addr::from(10 << 24 | flow.0 as u32 & 0xff_ffff);
     let up = Endpoints {
-        src: SocketAddr::from((client, 40_000)),
+        src: SocketAddr::from((client(flow.0), 40_000)),
         dst: SocketAddr::from((SERVER, 80)),
     };
     match direction {

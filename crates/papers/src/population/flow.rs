@@ -10,7 +10,6 @@ use recoup_sim::{FlowSpec, TimerModel};
 use recoup_tcp::flow::{Script, When, Workload, Write};
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::BitRate;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 /// The length of a full packet in bytes.
@@ -60,13 +59,13 @@ impl Networks {
     /// its paths.
     pub const WIDE_AREA: Self = Self {
         rtt: LogNormal {
-            median: 80.0,
+            median: 60.0,
             sigma: 0.8,
             least: 5.0,
             most: 1000.0,
         },
         rate: LogNormal {
-            median: 2.0,
+            median: 4.0,
             sigma: 1.2,
             least: 0.128,
             most: 50.0,
@@ -84,12 +83,12 @@ impl Networks {
             most: 0.15,
         },
         ack_loss: 0.5,
-        bursty: 0.6,
-        burst: 2.5,
+        bursty: 0.5,
+        burst: 1.7,
         reordering: 0.15,
         reordered: 0.01,
         reordering_delay: LogNormal {
-            median: 15.0,
+            median: 8.0,
             sigma: 0.8,
             least: 1.0,
             most: 200.0,
@@ -122,10 +121,10 @@ impl Traffic {
     pub const WEB: Self = Self {
         exchanges: 2.0,
         response: LogNormal {
-            median: 12_000.0,
-            sigma: 1.5,
+            median: 8_000.0,
+            sigma: 1.4,
             least: 200.0,
-            most: 2_000_000.0,
+            most: 1_000_000.0,
         },
         think_time: LogNormal {
             median: 500.0,
@@ -139,7 +138,7 @@ impl Traffic {
 /// How receivers differ: shares from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Receivers {
-    /// The share that offers SACK, and then reports duplicates (DSACK).
+    /// The share that offers SACK, and then reports duplicates (DSACK). SACK is used if the sender permits it.
     pub sack: f64,
     /// The share that offers timestamps.
     pub timestamps: f64,
@@ -155,7 +154,7 @@ impl Receivers {
         sack: 0.7,
         timestamps: 0.5,
         delayed_acks: 0.8,
-        buffer: 64 << 10,
+        buffer: 32 << 10,
     };
 }
 
@@ -183,7 +182,7 @@ impl Flow {
         Self {
             path: path(&population.networks, &draws),
             workload: workload(&population.traffic, &draws),
-            sack: draws.happens(receivers.sack, Purpose::Sack),
+            sack: offers_sack(population, number),
             timestamps: draws.happens(receivers.timestamps, Purpose::Timestamps),
             acks: match draws.happens(receivers.delayed_acks, Purpose::DelayedAcks) {
                 true => AckPolicy::Delayed(Duration::from_millis(200)),
@@ -195,7 +194,11 @@ impl Flow {
 
     /// The flow with servers of this profile.
     pub fn spec(&self, sender: &Profile) -> FlowSpec {
-        let server = Config::new(*sender.mechanisms());
+        let mechanisms = *sender.mechanisms();
+        let server = Config {
+            sack: mechanisms.sack,
+            ..Config::new(mechanisms)
+        };
         FlowSpec {
             client: Config {
                 acks: self.acks,
@@ -210,6 +213,11 @@ impl Flow {
             workload: self.workload.clone(),
         }
     }
+}
+
+/// Whether the client of a flow offers SACK.
+pub(super) fn offers_sack(population: &Population, number: u64) -> bool {
+    Draws::new(population.seed, number).happens(population.receivers.sack, Purpose::Sack)
 }
 
 fn path(networks: &Networks, draws: &Draws) -> PathSpec {
@@ -276,13 +284,12 @@ fn bottleneck(networks: &Networks, draws: &Draws) -> HopSpec {
 /// When a link of `rate` Mbit/s that pauses delivers packets.
 fn link(networks: &Networks, rate: f64, draws: &Draws) -> Option<LinkTrace> {
     let interval = PACKET / (rate * 125.0);
-    let mut text = String::new();
+    let mut opportunities = Vec::new();
     let mut now = 0.0;
     for n in 0.. {
         let pause = now + draws.exponential(networks.pause_interval, Purpose::PauseBegin, n);
         while now < pause.min(PAUSES_REPEAT) {
-            // Writing to memory cannot fail.
-            let _ = writeln!(text, "{}", now as u64);
+            opportunities.push(now as u64);
             now += interval;
         }
         if pause >= PAUSES_REPEAT {
@@ -290,8 +297,8 @@ fn link(networks: &Networks, rate: f64, draws: &Draws) -> Option<LinkTrace> {
         }
         now += draws.lognormal(&networks.pause, Purpose::PauseLength, n);
     }
-    let _ = writeln!(text, "{}", now as u64);
-    LinkTrace::parse(&text).ok()
+    opportunities.push(now as u64);
+    LinkTrace::from_millis(opportunities).ok()
 }
 
 /// Each request waits for the response before it and for the client's think time.

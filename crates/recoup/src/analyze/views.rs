@@ -227,21 +227,23 @@ pub fn print<V: Printable>(
     }
 }
 
-/// Writes the figures of a capture, each whole before the first has its name.
+/// Writes the figures of all captures together, each whole before the first has its name.
 fn write_figures(dir: &Path, captures: &[Analyzed<Summary>]) -> Result<(), Failure> {
-    let mut files = Vec::new();
-    for analyzed in captures {
-        let mut blank = Vec::new();
-        for (name, picture) in figures(&analyzed.findings.study) {
-            match picture {
-                Some(picture) => files.push(begin(&dir.join(format!("{name}.svg")), &picture)?),
-                None => blank.push(name),
-            }
+    let (mut files, mut blank) = (Vec::new(), Vec::new());
+    let studies = captures.iter();
+    let studies: Vec<_> = studies
+        .map(|analyzed| (analyzed.capture.as_str(), &analyzed.findings.study))
+        .collect();
+    for (name, picture) in figures(&studies) {
+        match picture {
+            Some(picture) => files.push(begin(&dir.join(format!("{name}.svg")), &picture)?),
+            None => blank.push(name),
         }
-        if !blank.is_empty() {
-            let (capture, blank) = (display_name(&analyzed.capture), blank.join(", "));
-            console::note(format_args!("{capture}: nothing to draw in {blank}"));
-        }
+    }
+    if !blank.is_empty() {
+        let names: Vec<&str> = studies.iter().map(|(name, _)| display_name(name)).collect();
+        let (captures, blank) = (names.join(", "), blank.join(", "));
+        console::note(format_args!("{captures}: nothing to draw in {blank}"));
     }
     publish(files)
 }

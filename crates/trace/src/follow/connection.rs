@@ -546,6 +546,7 @@ impl ConnectionState {
             ended: self.begun.plus_nanos(self.last.nanos_since(self.first)),
             packets: self.packets + take(&mut self.pending_syns).len() as u64,
             handshake_rtt: self.handshake.rtt(),
+            sack: self.shared.sack_in_use(),
             capture_point: CapturePoint::default(),
             directions: Default::default(),
         };

@@ -61,6 +61,15 @@ impl Shared {
         }
     }
 
+    /// Whether SACK is in use; `None` if the capture does not show it.
+    pub fn sack_in_use(&self) -> Option<bool> {
+        match (self.sack, self.sack_refused) {
+            (true, _) => Some(true),
+            (false, true) => Some(false),
+            (false, false) => None,
+        }
+    }
+
     /// Reads what a packet needs, to have it in the cache by then. The value has no meaning.
     #[inline]
     pub fn prefetch(&self) -> u64 {

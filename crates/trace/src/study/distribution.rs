@@ -107,6 +107,12 @@ impl Distribution {
         Some(self.value(histogram.value_at_quantile(q)))
     }
 
+    /// The mean, within a thousandth; `None` without values.
+    pub fn mean(&self) -> Option<f64> {
+        let values = self.values().map(|(value, n)| value * n as f64);
+        (self.count() > 0).then(|| values.sum::<f64>() / self.count() as f64)
+    }
+
     /// The share of values (0 to 1) below `limit`; `None` without values.
     pub fn share_below(&self, limit: f64) -> Option<f64> {
         self.share(|value| value < limit)
@@ -190,6 +196,7 @@ mod tests {
         );
         assert_eq!(cdf.points, [(0.0, 0.2), (0.5, 0.4), (1.0, 0.8), (4.0, 1.0)]);
         assert_eq!(some.share_below(1.0), Some(0.4));
+        assert_eq!(some.mean(), Some(1.3));
         assert_eq!(some.share_above(1.0), Some(0.2));
     }
 
@@ -199,6 +206,7 @@ mod tests {
         for none in [of([]), of([f64::NAN, -1.0, f64::NEG_INFINITY])] {
             assert_eq!(none.cdf(), Cdf::default());
             assert_eq!((none.share_below(1.0), none.quantile(0.5)), (None, None));
+            assert_eq!(none.mean(), None);
         }
     }
 

@@ -2,6 +2,8 @@
 
 use super::claims::{self, Claim};
 use super::distribution::Cdf;
+use super::flights::FlightRecovery;
+use super::published::System;
 use super::saving::{Detector, Split};
 use super::{ConnectionVolume, Sender, SenderTotals, Study};
 use crate::finding::{Tally, Verdict};
@@ -207,6 +209,10 @@ pub struct SenderReport {
     pub retransmissions_percent: Shares,
     /// Figure 2.
     pub detection: Detection,
+    /// §V-A2b: recoveries by the number of segments lost in the flight.
+    pub recoveries: Vec<FlightRecovery>,
+    /// Flights whose recovery was left out because the capture does not show enough of it.
+    pub recoveries_unmeasured: u64,
     /// Figure 3.
     pub reduction: Reduction,
     /// The statements of §V-A for these senders.
@@ -331,17 +337,25 @@ impl SenderTotals {
             [Detector::FastRetransmit, Detector::Timeout].map(|d| self.detection[d as usize].cdf());
         let retransmissions = Classification::of(&self.retransmissions);
         SenderReport {
-            sender,
             senders: self.explained.senders,
             explained: self.explained.explained,
             explained_of: self.explained.of,
-            claims: claims::of(&retransmissions, &self.detection, &self.reduction),
+            claims: claims::of(
+                System::of_profile(&sender),
+                &retransmissions,
+                &self.detection,
+                &self.recoveries,
+                &self.reduction,
+            ),
+            sender,
             retransmissions_percent: retransmissions.shares(),
             retransmissions,
             detection: Detection {
                 fast_retransmit,
                 rto,
             },
+            recoveries: self.recoveries.table(),
+            recoveries_unmeasured: self.recoveries.unmeasured,
             reduction: Reduction {
                 percent: self.reduction.cdf(),
                 seconds: self.saving.time.as_secs_f64(),

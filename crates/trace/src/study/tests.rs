@@ -26,7 +26,7 @@ fn ends() -> Endpoints {
 
 /// A retransmission that `src` sent at this time (ms), 300 ms after its original and 100 ms before
 /// its ACK, at an RTT of 100 ms and with 8 segments outstanding.
-fn retransmission(at: u64, trigger: Trigger, verdict: Verdict) -> Retransmission {
+pub fn retransmission(at: u64, trigger: Trigger, verdict: Verdict) -> Retransmission {
     Retransmission {
         frame: at,
         at: Instant::from_millis(at),
@@ -92,6 +92,7 @@ fn connection(id: u64, directions: [Direction; 2]) -> Connection {
         ended: Instant::from_millis(1000 * id + 10_000),
         packets: 100,
         handshake_rtt: None,
+        sack: Some(true),
         capture_point: CapturePoint::default(),
         directions,
     }
@@ -515,19 +516,54 @@ fn the_claims_are_computed_for_each_kind_of_sender() {
         ("detections by FR/R that take more than 5 RTTs", Some(0.0)),
         ("median detection time by RTO", Some(3.0)),
         (
-            "connections with a best-case reduction of less than 1 %",
+            "senders with a best-case reduction of less than 1 %",
             Some(0.0),
         ),
         (
-            "connections with a best-case reduction of more than 10 %",
+            "senders with a best-case reduction of more than 10 %",
             Some(0.0),
         ),
     ] {
         assert_eq!(value(linux, what), expected, "{what}");
     }
+    // The study has no figure for this system, so the range of its four stands there.
+    assert_eq!(linux.claims[1].study, Some("3.5 to 31.7"));
+    assert_eq!(linux.claims[1].study_system, None);
     let unidentified = &found.senders[2];
     assert_eq!(value(unidentified, "median detection time by RTO"), None);
     assert_eq!(value(unidentified, "spurious retransmissions by RTO"), None);
+}
+
+#[test]
+fn senders_of_a_system_of_the_study_stand_beside_its_figures() {
+    let mut study = Study::default();
+    for profile in ["solaris-10", "windows-xp"] {
+        let rows = [retransmission(1000, Trigger::Rto, NEEDED)];
+        study.add(&one_sided(0, identified(profile), &rows), &rows);
+    }
+    let found = study.report();
+    let figures = |report: &SenderReport, what: &str| {
+        let claim = report.claims.iter().find(|claim| claim.what == what);
+        let claim = claim.unwrap_or_else(|| panic!("no claim: {what}"));
+        (claim.study_system, claim.study)
+    };
+    for (what, solaris, windows) in [
+        ("median detection time by RTO", Some("almost 10"), Some("4")),
+        (
+            "detections by FR/R that take more than 5 RTTs",
+            Some("7"),
+            None,
+        ),
+        (
+            "senders with a best-case reduction of more than 10 %",
+            Some("less than 15"),
+            Some("less than 15"),
+        ),
+    ] {
+        assert_eq!(figures(&found.senders[0], what), (Some("Solaris"), solaris));
+        assert_eq!(figures(&found.senders[1], what), (Some("Windows"), windows));
+        assert_eq!(figures(&found.all, what).0, None);
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub fn positions(report: &Report) -> Vec<Claim> {
     let of = |name| statement(report, name);
     vec![
         fails(
-            "the share describes the networks measured; the flows of this population are short, and their paths lose packets in bursts",
+            "the share describes the networks that the paper measured; this population's flows are short, and half of its paths lose packets in bursts",
             claim(
                 "timeout-share",
                 "I, II-B2",
@@ -26,7 +26,7 @@ pub fn positions(report: &Report) -> Vec<Claim> {
             ),
         ),
         fails(
-            "a few timers that backed off for tens of seconds pull the threshold up, and nearly all other timeouts fall below it; see log10 and SYNs apart in the table",
+            "the few longest intervals, of timers that backed off, pull the threshold up to seconds, and most other timeouts fall below it",
             claim(
                 "k-means-threshold",
                 "II-B2",

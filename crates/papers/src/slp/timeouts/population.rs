@@ -1,7 +1,7 @@
 //! The population, captured at both ends, studied, and its flows with SYN loss run again.
 
 use super::SENDER;
-use crate::population::{FLOWS_PER_CAPTURE, LogNormal, Networks, Population};
+use crate::population::{FLOWS_PER_CAPTURE, LogNormal, Networks, Population, Receivers, Traffic};
 use recoup_lab::run::{cores, in_parallel, simulation};
 use recoup_lab::settings::SettingsError;
 use recoup_lab::study::slp::study_packets;
@@ -16,7 +16,8 @@ use recoup_wire::Flags;
 use std::ops::Range;
 
 /// Paths of a backbone: no link pauses, and both directions lose packets alike. The paper measured a mean
-/// loss rate of 2 % in the CAIDA captures; with these numbers it is 2 % too. The other numbers are our choice.
+/// loss rate of 2 % in the CAIDA captures (§II-C1), and so the mean is 2 % here. The other numbers are our
+/// choice.
 const NETWORKS: Networks = Networks {
     rtt: LogNormal {
         median: 60.0,
@@ -30,6 +31,12 @@ const NETWORKS: Networks = Networks {
         least: 1.0,
         most: 1000.0,
     },
+    queue: LogNormal {
+        median: 100.0,
+        sigma: 0.7,
+        least: 20.0,
+        most: 1000.0,
+    },
     loss: LogNormal {
         median: 0.015,
         sigma: 0.8,
@@ -37,8 +44,50 @@ const NETWORKS: Networks = Networks {
         most: 0.1,
     },
     ack_loss: 1.0,
+    bursty: 0.5,
+    burst: 1.7,
+    reordering: 0.15,
+    reordered: 0.01,
+    reordering_delay: LogNormal {
+        median: 8.0,
+        sigma: 0.8,
+        least: 1.0,
+        most: 200.0,
+    },
     pausing: 0.0,
-    ..Networks::WIDE_AREA
+    pause_interval: 1.0,
+    pause: LogNormal {
+        median: 1.0,
+        sigma: 0.0,
+        least: 1.0,
+        most: 1.0,
+    },
+    pausing_rate: 1.0,
+};
+
+/// Requests and responses of the web: few connections have more than 200 packets (§II-B3).
+const TRAFFIC: Traffic = Traffic {
+    exchanges: 2.0,
+    response: LogNormal {
+        median: 12_000.0,
+        sigma: 1.5,
+        least: 200.0,
+        most: 2_000_000.0,
+    },
+    think_time: LogNormal {
+        median: 500.0,
+        sigma: 1.2,
+        least: 10.0,
+        most: 20_000.0,
+    },
+};
+
+/// Hosts of the 2010s, most of which offer SACK.
+const RECEIVERS: Receivers = Receivers {
+    sack: 0.95,
+    timestamps: 0.5,
+    delayed_acks: 0.8,
+    buffer: 1 << 20,
 };
 
 /// The population and what its captures show.
@@ -70,11 +119,14 @@ pub struct RerunFlow {
 /// Simulates, captures and studies so many flows.
 ///
 /// # Errors
-/// If a path cannot be built. The paths of [`Population::web`] can.
+/// If a path cannot be built. Those of this population can.
 pub fn study(flows: u64, seed: u64) -> Result<Studied, SettingsError> {
     let population = Population {
+        flows,
+        seed,
         networks: NETWORKS,
-        ..Population::web(flows, seed)
+        traffic: TRAFFIC,
+        receivers: RECEIVERS,
     };
     let sender: Profile = SENDER.parse().expect("a profile that exists");
     let parts = usize::try_from(flows.div_ceil(FLOWS_PER_CAPTURE)).unwrap_or(usize::MAX);

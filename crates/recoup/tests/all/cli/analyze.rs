@@ -302,10 +302,6 @@ fn an_unreadable_capture_is_refused_in_one_line() {
             "the argument '--connections' cannot be used with '--figures <DIR>'",
         ),
         (
-            &[SENDER, RECEIVER, "--figures", "figs"],
-            "--figures: expected one capture",
-        ),
-        (
             &[SENDER, "--study", "--format", "csv"],
             "--study: expected --format table or json",
         ),
@@ -429,6 +425,15 @@ fn figures_are_drawn_into_a_folder() {
     }
     let printed = dir.recoup(&["analyze", SENDER]).printed();
     assert_eq!(dir.read("summary.txt"), printed);
+    // Figure 1 has a line for each capture.
+    let outcome = dir.recoup(&["analyze", SENDER, RECEIVER, "--figures", "both"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let drawn = dir.read("both/fig1-bytes.svg");
+    for path in [SENDER, RECEIVER] {
+        let name = path.trim_start_matches("caps/");
+        assert!(drawn.contains(name), "{name}");
+    }
+    assert!(!drawn.contains("all connections"));
     // Without data no figure is drawn.
     let empty = fs::read(dir.path(SENDER)).expect("a capture")[..24].to_vec();
     dir.write("empty.pcap", empty);

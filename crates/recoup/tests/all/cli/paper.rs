@@ -50,6 +50,33 @@ fn without_a_name_all_figures_are_printed() {
 }
 
 #[test]
+fn the_study_of_loss_detection_has_a_figure_and_claims() {
+    let json = recoup(&["paper", "loss-detection", "fig2", "--format", "json"]).printed();
+    let figure = only(&json);
+    assert_eq!(figure["paper"], "loss-detection");
+    assert_eq!(figure["cells"].as_array().map(Vec::len), Some(4));
+    let claims = figure["claims"].as_array().expect("claims");
+    assert!(
+        claims
+            .iter()
+            .all(|claim| claim["verdict"] == claim["known"])
+    );
+    // Another seed is another population; its claims may fail.
+    let args = [
+        "paper",
+        "loss-detection",
+        "fig2",
+        "--seed",
+        "9",
+        "--format",
+        "json",
+    ];
+    let other = recoup(&args);
+    assert!(matches!(other.status, Some(0 | 1)), "{}", other.stderr);
+    assert_ne!(other.stdout, json);
+}
+
+#[test]
 fn wrong_arguments_are_refused() {
     for (args, expected) in [
         (

@@ -63,6 +63,7 @@ fn connection(down: &[Retransmission]) -> finding::Connection {
         ended: at(35),
         packets: 8,
         handshake_rtt: None,
+        sack: Some(true),
         capture_point: CapturePoint::default(),
         directions,
     }
