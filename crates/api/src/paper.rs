@@ -25,8 +25,14 @@ pub enum Figure {
     PrrProperties,
     /// SLP: goodput of ARQ and FEC.
     SlpFec,
+    /// SLP, figure 1: timeouts by position of the lost packet.
+    SlpFig1,
+    /// SLP, figure 3: timeouts by flags of the lost packet.
+    SlpFig3,
     /// SLP: the bandwidth above which a packet is copied.
     SlpArbitrator,
+    /// SLP, table I: completion times of flows with SYN loss.
+    SlpTable1,
     /// SLP, figure 7: completion times of fetches.
     SlpFig7,
     /// SLP: fetches by size.
@@ -97,7 +103,10 @@ impl Figure {
             Self::PrrFig4 => prr::sheet(prr::Id::Fig4, base),
             Self::PrrProperties => prr::properties::sheet(base),
             Self::SlpFec => slp::fec::sheet(base.seed),
+            Self::SlpFig1 => slp::timeouts::positions(base.seed),
+            Self::SlpFig3 => slp::timeouts::flags(base.seed),
             Self::SlpArbitrator => Ok(slp::arbitrator::sheet()),
+            Self::SlpTable1 => slp::timeouts::table(base.seed),
             Self::SlpFig7 => slp::fetch::fig7::sheet(base),
             Self::SlpSizes => slp::fetch::sizes::sheet(base),
             Self::SlpTails => slp::tails::sheet(base.seed),

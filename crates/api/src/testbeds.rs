@@ -304,7 +304,7 @@ fn setup(settings: &Settings, ends: Ends, profile: Option<&Profile>) -> Setup {
     // Without a profile both ends are the kernel's, and what a profile says of hosts is not used.
     let spec: FlowSpec = settings.flow(profile.unwrap_or(&Profile::default()));
     let stack = |stack: Stack, config: Config| match stack {
-        Stack::Recoup => testbed::Stack::Recoup(config),
+        Stack::Recoup => testbed::Stack::Recoup(config.into()),
         Stack::Kernel => testbed::Stack::Kernel(options(settings)),
     };
     // An option that one end lacks is not used by the other either.

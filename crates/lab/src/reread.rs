@@ -6,7 +6,8 @@
 mod memory;
 
 use crate::analysis::Analyzed;
-use memory::{Memory, Recalled, Remembering};
+pub(crate) use memory::Recalled;
+use memory::{Memory, Remembering};
 use recoup_trace::finding::CapturePoint;
 use recoup_trace::read::{CapturedPacket, Counts, PacketSource, ReadError};
 use recoup_units::Direction;

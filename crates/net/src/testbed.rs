@@ -56,14 +56,14 @@ pub enum Stack {
     /// The kernel's.
     Kernel(Options),
     /// Recoup's. The testbed sets the MSS and the IP version.
-    Recoup(Config),
+    Recoup(Box<Config>),
 }
 
 impl Stack {
     /// The same stack, whose sender logs its events if it is Recoup's and `log` says so.
     fn with_log(&self, log: bool) -> Self {
         match self {
-            Self::Recoup(config) => Self::Recoup(Config { log, ..*config }),
+            Self::Recoup(config) => Self::Recoup(Box::new(Config { log, ..**config })),
             Self::Kernel(options) => Self::Kernel(options.clone()),
         }
     }

@@ -26,6 +26,7 @@ mod draw;
 mod flow;
 mod source;
 
+pub use capture::EndCaptures;
 pub use draw::LogNormal;
 pub use flow::{Flow, Networks, Receivers, Traffic};
 pub use source::InMemory;
@@ -40,7 +41,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Flows captured and analyzed together.
-const FLOWS_PER_CAPTURE: u64 = 64;
+pub(crate) const FLOWS_PER_CAPTURE: u64 = 64;
 
 /// A population of flows. Its fields describe how the flows differ; the sender is not one of them.
 #[derive(Clone, Debug)]
@@ -84,7 +85,19 @@ impl Population {
         sender: &Profile,
         flows: Range<u64>,
     ) -> Result<Vec<CapturedPacket>, SettingsError> {
-        capture::capture(self, sender, flows)
+        Ok(self.capture_both_ends(sender, flows)?.at_servers)
+    }
+
+    /// As [`capture`](Self::capture), with a capture at the clients beside it.
+    ///
+    /// # Errors
+    /// As [`capture`](Self::capture).
+    pub fn capture_both_ends(
+        &self,
+        sender: &Profile,
+        flows: Range<u64>,
+    ) -> Result<EndCaptures, SettingsError> {
+        capture::capture_both_ends(self, sender, flows)
     }
 
     /// Captures the flows with servers of profile `sender`, 64 in a capture, and analyzes the captures on all

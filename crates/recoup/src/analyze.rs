@@ -119,14 +119,14 @@ pub struct Args {
     /// Write the findings to this file; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Draw the figures of the study (by default the 2007 one) as SVG files in this folder. Of several captures,
-    /// Figure 1 of the 2007 study (bytes) has a line each; Figures 2 and 3 have a line per system, of all
-    /// captures together. Those of --study=slp need one capture
+    /// Draw the figures of the 2007 loss detection study as SVG files in this folder. Of several captures,
+    /// Figure 1 (bytes) has a line each; Figures 2 and 3 have a line per system, of all captures together.
+    /// With --study=slp: those of the 2021 paper, for one capture
     #[arg(long, value_name = "DIR", conflicts_with_all = ["connections", "retransmissions", "plot"])]
     figures: Option<PathBuf>,
     /// With --study=slp: write to this file how likely the loss of each kind of packet causes a timeout in
     /// one capture, as `--set slp.q=FILE` of `recoup run` reads it
-    #[arg(long, value_name = "FILE", requires = "study")]
+    #[arg(long, value_name = "FILE", conflicts_with = "plot")]
     likelihoods: Option<PathBuf>,
     /// Go on from the analysis in this file, and save it there for the next run; the first run creates
     /// the file. The captures are joined
@@ -227,16 +227,6 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
         let line = "-: standard input cannot be joined with files: expected files only";
         return Err(Failure::Wrong(line.into()));
     }
-    let of_slp = args.study == Some(Paper::Slp);
-    for (option, is_given) in [
-        ("--figures", args.figures.is_some() && of_slp),
-        ("--likelihoods", args.likelihoods.is_some()),
-    ] {
-        if is_given && several && !args.is_joined() {
-            let line = format!("{option}: expected one capture, or --join");
-            return Err(Failure::Wrong(line));
-        }
-    }
     check_study(args)?;
     check_overwriting(args)?;
     let to_stdout = args.output == Path::new("-");
@@ -253,33 +243,46 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
 
 /// Checks what goes with `--study`.
 fn check_study(args: &Args) -> Result<(), Failure> {
-    let is_word = |path: &&PathBuf| {
-        [LOSS_DETECTION, SLP]
-            .iter()
-            .any(|word| path.as_os_str() == *word)
-    };
-    if args.study.is_some()
-        && let Some(word) = args
-            .captures
-            .iter()
-            .find(|path| is_word(path) && !path.exists())
-    {
-        let word = word.display();
-        let line = format!("--study {word}: expected an equals sign: --study={word}");
-        return Err(Failure::Wrong(line));
-    }
+    check_equals_sign(args)?;
     let is_slp = args.study == Some(Paper::Slp);
+    let several = args.captures.len() > 1 && !args.is_joined();
     let line = match is_slp {
+        true if several && args.figures.is_some() => {
+            "--study=slp --figures: expected one capture, or --join"
+        }
+        true if several && args.likelihoods.is_some() => {
+            "--likelihoods: expected one capture, or --join"
+        }
         true if args.has_state() => {
             "--study=slp: expected no --state and no --merge-state: it reads each capture twice"
         }
         true if args.summary => {
             "--study=slp: expected no --summary: it shows the tables of the paper alone"
         }
+        true if args.likelihoods.as_ref() == Some(&args.output) => {
+            "--likelihoods: expected another file than --output"
+        }
         false if args.likelihoods.is_some() => "--likelihoods: expected --study=slp",
         _ => return Ok(()),
     };
     Err(Failure::Wrong(line.into()))
+}
+
+/// Notices the paper after a space, where it counts as a capture.
+fn check_equals_sign(args: &Args) -> Result<(), Failure> {
+    let is_paper = |path: &&PathBuf| {
+        let mut papers = [LOSS_DETECTION, SLP].iter();
+        papers.any(|paper| path.as_os_str() == *paper) && !path.exists()
+    };
+    let found = args.captures.iter().find(is_paper);
+    match found.filter(|_| args.study.is_some()) {
+        Some(paper) => {
+            let paper = paper.display();
+            let line = format!("--study {paper}: expected an equals sign: --study={paper}");
+            Err(Failure::Wrong(line))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Checks that nothing that is read is overwritten, except the state.

@@ -35,7 +35,7 @@ enum Paper {
     TailLoss(TailLoss),
     /// Dukkipati et al. 2011, "Proportional Rate Reduction for TCP", sections 4.1 and 4.3
     Prr(Prr),
-    /// "Selective Loss Prevention" (2021), sections II-A, II-C and III-B
+    /// "Selective Loss Prevention" (2021), sections II and III
     Slp(Slp),
     /// Rewaskar et al. 2007, "A Performance Study of Loss Detection/Recovery in Real-world TCP
     /// Implementations", section V-A, for simulated populations
@@ -136,8 +136,14 @@ enum PrrFigure {
 enum SlpFigure {
     /// Goodput of ARQ and of FEC for all packets: computed and simulated
     Fec,
+    /// Timeouts by position of the lost packet, in a simulated population
+    Fig1,
+    /// Timeouts by flags of the lost packet, in the same population
+    Fig3,
     /// The bandwidth above which a packet is copied
     Arbitrator,
+    /// Completion times of flows with SYN loss: computed as in the paper, and run again
+    Table1,
     /// Completion times of fifty fetches of 34 kB, and how likely fifty fetches show them
     Fig7,
     /// Fetches of 0.25 kB to 8 MB
@@ -238,7 +244,10 @@ impl Named for SlpFigure {
     fn figure(&self) -> Figure {
         match self {
             Self::Fec => Figure::SlpFec,
+            Self::Fig1 => Figure::SlpFig1,
+            Self::Fig3 => Figure::SlpFig3,
             Self::Arbitrator => Figure::SlpArbitrator,
+            Self::Table1 => Figure::SlpTable1,
             Self::Fig7 => Figure::SlpFig7,
             Self::Sizes => Figure::SlpSizes,
             Self::Tails => Figure::SlpTails,
@@ -440,7 +449,7 @@ mod tests {
         let bar = FigureBar::new(&names);
         assert_eq!(
             bar.count(Figure::SlpFig7, 3, names.len()),
-            "slp fig7 (3 of 6)"
+            "slp fig7 (3 of 9)"
         );
         let names = named_or_all(&[PrrFigure::Properties]);
         let bar = FigureBar::new(&names);

@@ -97,6 +97,18 @@ pub(crate) struct Recalled {
     counts: Counts,
 }
 
+impl Recalled {
+    /// Reads these packets.
+    pub fn of(packets: &[CapturedPacket], counts: Counts) -> Self {
+        let kept: Vec<Packet> = packets.iter().map(Packet::from).collect();
+        Self {
+            kept: kept.into_iter(),
+            packet: CapturedPacket::from(&Packet::default()),
+            counts,
+        }
+    }
+}
+
 impl PacketSource for Recalled {
     fn next_or_message(&mut self) -> Option<&CapturedPacket> {
         self.packet = CapturedPacket::from(&self.kept.next()?);

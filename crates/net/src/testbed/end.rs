@@ -44,7 +44,7 @@ impl End {
         mtu: u16,
     ) -> Result<Self, NetError> {
         Ok(match stack {
-            Stack::Recoup(config) => Self::Engine(Engine::start(namespace, *config, mtu)?),
+            Stack::Recoup(config) => Self::Engine(Engine::start(namespace, **config, mtu)?),
             Stack::Kernel(options) => Self::Kernel {
                 options: options.clone(),
                 address,

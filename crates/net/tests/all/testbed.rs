@@ -55,7 +55,7 @@ fn switched(switch: Switch, on: bool) -> Stack {
 }
 
 fn recoup() -> Stack {
-    Stack::Recoup(Config::new(Mechanisms::LINUX_6))
+    Stack::Recoup(Config::new(Mechanisms::LINUX_6).into())
 }
 
 /// The client's stack, the server's stack, and the name of the pair.
@@ -509,7 +509,7 @@ impl Observer for SentBy {
 fn senders_send_the_same_over_real_packets_as_in_the_simulator() {
     let path = path(&[], &["data:9-10"]);
     for mechanisms in [Mechanisms::LINUX_3_17, Mechanisms::LINUX_6] {
-        let stack = || Stack::Recoup(Config::new(mechanisms));
+        let stack = || Stack::Recoup(Config::new(mechanisms).into());
         let setup = Setup {
             events: true,
             ..segments(stack(), stack(), 10)

@@ -1,4 +1,4 @@
-//! A capture at the servers of some flows.
+//! Captures of some flows: at their servers, and at their clients.
 
 use super::Population;
 use recoup_lab::run::simulation;
@@ -21,50 +21,57 @@ const NEXT_FLOW: Duration = Duration::from_millis(100);
 /// When the first flow of a population begins: 2000-01-01 00:00:00 UTC, as in `recoup run --pcap`.
 const EPOCH: Duration = Duration::from_secs(946_684_800);
 
-/// Simulates these flows, and returns the packets that pass their servers.
-pub(super) fn capture(
+/// Simulates these flows, and returns the packets that pass their servers, and their clients.
+pub(super) fn capture_both_ends(
     population: &Population,
     sender: &Profile,
     flows: Range<u64>,
-) -> Result<Vec<CapturedPacket>, SettingsError> {
-    let mut capture = ServerCapture::default();
+) -> Result<EndCaptures, SettingsError> {
+    let mut captures = EndCaptures::default();
     for number in flows {
         let flow = population.flow(number);
         let mut simulation = simulation(&flow.path)?;
         let spec = flow.spec(sender);
-        simulation.run(&spec, population.seed, FlowId(number), &mut capture);
+        simulation.run(&spec, population.seed, FlowId(number), &mut captures);
     }
-    let mut packets = capture.packets;
-    packets.sort_by_key(|packet| packet.at);
-    for (frame, packet) in (1..).zip(&mut packets) {
-        packet.frame = frame;
+    for packets in [&mut captures.at_servers, &mut captures.at_clients] {
+        packets.sort_by_key(|packet| packet.at);
+        for (frame, packet) in (1..).zip(packets) {
+            packet.frame = frame;
+        }
     }
-    Ok(packets)
+    Ok(captures)
 }
 
-/// The packets that pass the servers, flow after flow.
-#[derive(Debug, Default)]
-struct ServerCapture {
-    packets: Vec<CapturedPacket>,
+/// Two captures of the same flows, each in the order of time.
+#[derive(Clone, Debug, Default)]
+pub struct EndCaptures {
+    /// The packets that pass the servers.
+    pub at_servers: Vec<CapturedPacket>,
+    /// The packets that pass the clients.
+    pub at_clients: Vec<CapturedPacket>,
 }
 
-impl Observer for ServerCapture {
+impl Observer for EndCaptures {
     const WANTS_EVENTS: bool = false;
 
     fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
-        let at_server = match direction {
-            Direction::Up => Point::Arrived,
-            Direction::Down => Point::Sent,
+        let (host, packets) = match (direction, point) {
+            (Direction::Up, Point::Arrived) | (Direction::Down, Point::Sent) => {
+                (Host::Server, &mut self.at_servers)
+            }
+            (Direction::Up, Point::Sent) | (Direction::Down, Point::Arrived) => {
+                (Host::Client, &mut self.at_clients)
+            }
+            _ => return,
         };
-        if point == at_server {
-            self.packets.push(captured(now, direction, packet));
-        }
+        packets.push(captured(now, direction, host, packet));
     }
 
     fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
 }
 
-fn captured(now: Instant, direction: Direction, packet: &Packet) -> CapturedPacket {
+fn captured(now: Instant, direction: Direction, host: Host, packet: &Packet) -> CapturedPacket {
     let begun = NEXT_FLOW.as_nanos() as u64 * packet.flow.0;
     // Captures have microseconds.
     let at = Instant::from_nanos((now.as_nanos() + begun) / 1000 * 1000);
@@ -78,7 +85,7 @@ fn captured(now: Instant, direction: Direction, packet: &Packet) -> CapturedPack
         hop_limit: 64,
         options_complete: true,
         overlong: false,
-        outgoing: Some(direction == Direction::Down),
+        outgoing: Some(host.sends() == direction),
         interface: 0,
         link: 0,
         path_mtu: None,

@@ -228,7 +228,7 @@ pub struct Sample {
     pub flags: Flags,
     /// The kinds of that packet.
     pub kinds: Kinds,
-    /// The position of that packet, if the capture holds the begin and the end of its direction.
+    /// The position of that packet, if the capture holds the first and the last packet of its direction.
     pub position: Option<Position>,
     /// The same, where pure ACKs and resets count as well.
     pub position_with_acks: Option<Position>,

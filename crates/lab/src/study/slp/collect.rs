@@ -52,7 +52,7 @@ impl Findings for Found {
             known: Known {
                 connection: connection.id,
                 is_one_way,
-                counts: [0, 1].map(|direction| point.is_nearest_to_sender(direction)),
+                counted: [0, 1].map(|direction| point.is_nearest_to_sender(direction)),
                 triggers: retransmissions
                     .iter()
                     .map(|row| (row.frame, row.triggers.first()))

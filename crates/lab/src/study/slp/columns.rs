@@ -136,7 +136,7 @@ fn position_columns(
             (
                 format!("half{suffix}"),
                 "",
-                "whether the position counts from the front or from the back; empty if the capture lacks the begin or the end",
+                "whether the position counts from the front or from the back; empty if the capture lacks the first or the last packet",
             ),
             move |r| of(&r.sample).map(|place| place.half.name().into()),
         )

@@ -30,7 +30,7 @@ pub fn likelihoods_file(report: &Report, capture: &str) -> (String, Option<Strin
         // Writing to memory cannot fail.
         _ = writeln!(
             file,
-            "# {kind}: {timeouts} timeouts, {retransmissions} retransmissions, {by_k_means} of them classified by k-means"
+            "# {kind}: timeouts {timeouts}, retransmissions {retransmissions}, classified by k-means {by_k_means}"
         );
         match q.filter(|_| is_enough(&share)) {
             Some(q) => _ = writeln!(file, "{kind},{q:.6}"),

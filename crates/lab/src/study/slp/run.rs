@@ -1,9 +1,11 @@
 //! Reads a capture twice: for its connections and triggers, and for their packets.
 
 use super::collect::{Found, FoundConnection};
-use crate::analysis::{self, AnalysisError, Analyzed, Vantages, View};
-use crate::reread::{Sought, TakesPackets, kept_note, read_again, read_connections, read_once};
-use recoup_trace::analyze::Settings;
+use crate::analysis::{self, AnalysisError, Analyzed, Collector as _, Vantages, View};
+use crate::reread::{
+    Recalled, Sought, TakesPackets, kept_note, read_again, read_connections, read_once,
+};
+use recoup_trace::analyze::{Settings, follow};
 use recoup_trace::read::{CapturedPacket, Counts, PacketSource, ReadError};
 use recoup_trace::study::slp::{Capture, Follower, Report};
 use recoup_units::Direction;
@@ -56,12 +58,7 @@ pub fn study<S: PacketSource, T: PacketSource>(
 ) -> Result<Analyzed<SlpStudy>, AnalysisError> {
     let go_on = |source: &S| (watch.first)(source.taken());
     let analyzed = analysis::run(capture, first, settings, Found::default, go_on)?;
-    let sought = analyzed.findings.rows.iter().map(|row| Sought {
-        endpoints: row.endpoints,
-        frames: row.frames.clone(),
-        point: &row.point,
-    });
-    let sought: Vec<Sought<'_>> = sought.collect();
+    let sought = analyzed.findings.sought();
     let mut following = Following::new(&analyzed.findings);
     let read = |source: T, go_on: &mut dyn FnMut(&T) -> bool| {
         read_connections(source, &sought, &mut following, go_on);
@@ -85,6 +82,19 @@ pub fn study<S: PacketSource, T: PacketSource>(
     })
 }
 
+/// Studies packets in memory, in the order of their frames.
+pub fn study_packets(packets: &[CapturedPacket], settings: &Settings) -> Capture {
+    let parts = follow(packets.iter().copied(), settings, Found::default);
+    let mut found = Found::default();
+    parts.into_iter().for_each(|part| found.merge(part));
+    found.order();
+    let mut following = Following::new(&found);
+    let source = Recalled::of(packets, Counts::default());
+    read_connections(source, &found.sought(), &mut following, |_| true);
+    let (capture, _) = following.finish();
+    capture
+}
+
 /// The same of a stream, which is read once: a limited number of its packets is kept.
 ///
 /// # Errors
@@ -103,6 +113,18 @@ pub fn study_stream<S: PacketSource>(
     Ok(studied)
 }
 
+impl Found {
+    /// All connections, in order.
+    fn sought(&self) -> Vec<Sought<'_>> {
+        let sought = self.rows.iter().map(|row| Sought {
+            endpoints: row.endpoints,
+            frames: row.frames.clone(),
+            point: &row.point,
+        });
+        sought.collect()
+    }
+}
+
 fn one_way_note(capture: &Capture) -> Option<String> {
     (capture.one_way > 0 && capture.one_way == capture.connections).then(|| {
         "all connections were captured in one direction only: clients and servers share their panels, and Wireshark's rule, which needs the ACKs, classifies nothing".into()
@@ -110,18 +132,18 @@ fn one_way_note(capture: &Capture) -> Option<String> {
 }
 
 /// Follows the packets of the second reading.
-struct Following<'a> {
+pub(super) struct Following<'a> {
     rows: &'a [FoundConnection],
     open: HashMap<usize, Follower>,
     /// Transmissions that the open connections hold.
-    held: usize,
-    most_held: usize,
+    pub(super) held: usize,
+    pub(super) most_held: usize,
     has_forgotten: bool,
     capture: Capture,
 }
 
 impl<'a> Following<'a> {
-    fn new(found: &'a Found) -> Self {
+    pub(super) fn new(found: &'a Found) -> Self {
         Self {
             rows: &found.rows,
             open: HashMap::new(),
@@ -138,7 +160,7 @@ impl<'a> Following<'a> {
     }
 
     /// What all packets showed, and notes. Connections that were not read to their end have no positions.
-    fn finish(mut self) -> (Capture, Vec<String>) {
+    pub(super) fn finish(mut self) -> (Capture, Vec<String>) {
         let mut open: Vec<usize> = self.open.keys().copied().collect();
         open.sort_unstable();
         for connection in open {
@@ -154,7 +176,7 @@ impl<'a> Following<'a> {
 
     fn end(&mut self, connection: usize, is_over: bool) {
         if let Some(follower) = self.open.remove(&connection) {
-            self.held -= follower.len();
+            self.held -= follower.entries();
             let row = &self.rows[connection];
             let followed = follower.finish(&row.known, row.is_over && is_over);
             self.capture.samples.extend(followed.samples);
@@ -168,14 +190,14 @@ impl<'a> Following<'a> {
     fn forget_half(&mut self) {
         self.has_forgotten = true;
         self.open.values_mut().for_each(Follower::forget_half);
-        self.held = self.open.values().map(Follower::len).sum();
+        self.held = self.open.values().map(Follower::entries).sum();
     }
 }
 
 impl TakesPackets for Following<'_> {
     fn packet(&mut self, connection: usize, direction: Direction, packet: &CapturedPacket) {
         let row = &self.rows[connection];
-        if row.known.counts[direction as usize] {
+        if row.known.counted[direction as usize] {
             let by_flags = &mut self.capture.packets[direction as usize];
             *by_flags.entry(packet.segment.flags.bits()).or_default() += 1;
         }
@@ -183,9 +205,9 @@ impl TakesPackets for Following<'_> {
             return;
         }
         let follower = self.open.entry(connection).or_default();
-        self.held -= follower.len();
+        self.held -= follower.entries();
         follower.packet(&row.known, direction, packet);
-        self.held += follower.len();
+        self.held += follower.entries();
         if self.held > self.most_held {
             self.forget_half();
         }

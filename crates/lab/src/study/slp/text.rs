@@ -19,6 +19,9 @@ pub fn study_text(analyzed: &Analyzed<SlpStudy>) -> String {
         "The 2021 study of selective loss prevention, for this capture\n{}\n",
         counts(report)
     );
+    if report.retransmissions == 0 {
+        return text + &syn_losses(&report.syn_losses);
+    }
     let mut add = |heading: &str, table: Table| {
         if !table.is_empty() {
             text += &format!("\n{heading}\n\n{table}\n");
@@ -138,7 +141,7 @@ fn classifications_notes(report: &Report) -> Vec<String> {
     for one in &report.classifications {
         let name = one.classifier.title();
         let is_k_means = !matches!(one.classifier, Classifier::Triggers | Classifier::Wireshark);
-        if is_k_means && one.threshold_s.is_none() && report.retransmissions > 0 {
+        if is_k_means && one.threshold_s.is_none() {
             notes.push(format!(
                 "{name}: no threshold, because there are fewer than two different intervals"
             ));
@@ -193,7 +196,7 @@ fn position_heading(report: &Report, counted: &str) -> String {
     format!(
         "Timeouts by position of the lost packet (% by k-means / % by our triggers, n = retransmissions).\n\
          Positions count {counted}, from the first (front) or from the last (back), up to {LAST_POSITION};\n\
-         {} retransmissions have a position, because the capture holds the begin and the end of their direction",
+         {} retransmissions have a position, because the capture holds the first and the last packet of their direction",
         report.with_position
     )
 }

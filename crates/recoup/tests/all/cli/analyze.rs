@@ -3,6 +3,7 @@
 mod endings;
 mod join;
 mod part;
+mod slp;
 mod state;
 
 use crate::cli::{Folder, Outcome, csv_rows};

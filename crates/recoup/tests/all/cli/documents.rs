@@ -100,6 +100,24 @@ fn captured() -> Folder {
 }
 
 #[test]
+fn a_study_of_losses_has_the_fields_of_its_version() {
+    let folder = Folder::new();
+    // SYNs are lost, and connections close.
+    let args = "run fetch --profile linux-3.17 --flows 60 --seed 7 --pcap caps --set close=true \
+        --set drop=bernoulli:0.06,up:bernoulli:0.06";
+    folder
+        .recoup(&args.split_whitespace().collect::<Vec<_>>())
+        .printed();
+    let args = "analyze --study=slp caps/linux-3.17-receiver.pcap --format json";
+    let outcome = folder.recoup(&args.split_whitespace().collect::<Vec<_>>());
+    let document: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    let study = &document["captures"][0]["study"];
+    assert_ne!(study["syn_losses"]["completed"], 0);
+    assert_ne!(study["with_position"], 0);
+    check(&document, "", Fields::new());
+}
+
+#[test]
 fn an_explanation_has_the_fields_of_its_version() {
     let document = Folder::new().recoup(&["explain", "--demo", "--format", "json"]);
     check(&document.json(), "", Fields::new());

@@ -391,6 +391,21 @@ fn the_slp_papers_goodputs_are_computed_and_simulated() {
     assert_eq!(svg.matches(">packets lost (%)<").count(), 1);
 }
 
+/// Exit status 0: each claim has its expected verdict.
+#[test]
+fn the_slp_papers_population_has_the_verdicts_that_are_known() {
+    let dir = Folder::new();
+    let outcome = dir.recoup(&["paper", "slp", "fig1", "table1", "--out", "out"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stdout);
+    for id in ["head-more", "k-means-threshold", "all-shorter-rerun"] {
+        assert!(outcome.stdout.contains(id), "{id}");
+    }
+    let csv = dir.read("out/slp-fig1.csv");
+    assert!(csv.starts_with("figure,sender,half,position,retransmissions,"));
+    assert_eq!(dir.read("out/slp-table1.csv").lines().count(), 6);
+    assert!(dir.read("out/slp-fig1.svg").starts_with("<svg "));
+}
+
 #[test]
 fn the_slp_papers_simulations_have_a_seed() {
     let csv = |args: &[&str]| recoup(&[&["paper", "slp", "fec", "--format", "csv"], args].concat());

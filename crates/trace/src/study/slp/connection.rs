@@ -20,7 +20,7 @@ pub struct Known {
     pub is_one_way: bool,
     /// For what the opener sends and for what the other end sends: whether this capture point is the one
     /// whose retransmissions count. Only a merged file has several.
-    pub counts: [bool; 2],
+    pub counted: [bool; 2],
     /// The frames of its retransmissions, ascending, with the first trigger of each.
     pub triggers: Vec<(u64, Option<Trigger>)>,
 }
@@ -124,7 +124,7 @@ impl Follower {
             }
             let by_wireshark = (!known.is_one_way).then(|| Class::fast_if(is_fast));
             match side.sent.earlier(span.start) {
-                Some(earlier) if known.counts[direction as usize] => {
+                Some(earlier) if known.counted[direction as usize] => {
                     let mut sample = Sample::new(known.connection, direction, packet, &earlier);
                     sample.is_listed = listed.is_some();
                     sample.trigger = listed.flatten();
@@ -140,7 +140,7 @@ impl Follower {
     }
 
     /// How many entries it holds.
-    pub fn len(&self) -> usize {
+    pub fn entries(&self) -> usize {
         self.sides.iter().map(|side| side.sent.len()).sum()
     }
 
@@ -188,7 +188,7 @@ impl Follower {
 
     fn syn_loss(&self, known: &Known, is_over: bool) -> Option<SynLoss> {
         let (first, last, count) = self.sides[0].syns?;
-        (count > 1 && known.counts[0]).then(|| SynLoss {
+        (count > 1 && known.counted[0]).then(|| SynLoss {
             connection: known.connection,
             wait: last.since(first),
             completion: self

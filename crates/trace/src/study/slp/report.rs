@@ -21,10 +21,27 @@ pub struct Capture {
     pub syn_losses: Vec<SynLoss>,
     /// Connections whose SYN was captured.
     pub flows: u64,
-    /// Connections, and those with one direction only.
+    /// Connections.
     pub connections: u64,
     /// Connections of which the capture has one direction only.
     pub one_way: u64,
+}
+
+impl Capture {
+    /// Adds another capture. Its connections are not those of this one.
+    pub fn merge(&mut self, other: Self) {
+        self.samples.extend(other.samples);
+        for (mine, theirs) in self.packets.iter_mut().zip(other.packets) {
+            for (flags, count) in theirs {
+                *mine.entry(flags).or_default() += count;
+            }
+        }
+        self.unseen += other.unseen;
+        self.syn_losses.extend(other.syn_losses);
+        self.flows += other.flows;
+        self.connections += other.connections;
+        self.one_way += other.one_way;
+    }
 }
 
 /// The paper's analysis of a capture.

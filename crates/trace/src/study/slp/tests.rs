@@ -31,7 +31,7 @@ fn follow(lines: &[Line], is_one_way: bool, triggers: &[(u64, Trigger)]) -> Foll
     let known = Known {
         connection: 3,
         is_one_way,
-        counts: [true, true],
+        counted: [true, true],
         triggers: triggers
             .iter()
             .map(|(frame, trigger)| (*frame, Some(*trigger)))
@@ -180,7 +180,7 @@ fn one_direction_is_enough_for_positions_but_not_for_wireshark() {
 }
 
 #[test]
-fn a_direction_without_its_begin_or_end_has_no_positions() {
+fn a_direction_without_its_first_or_last_packet_has_no_positions() {
     for lines in [&LOSSY[3..], &LOSSY[..17]] {
         let followed = follow(lines, false, &[]);
         let down = followed.samples.iter();
