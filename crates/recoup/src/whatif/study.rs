@@ -61,6 +61,9 @@ pub struct StudyArgs {
         default_value = "rto"
     )]
     min_rto_of: MinRtoOf,
+    /// Try each value by itself, and no combinations: quicker
+    #[arg(long, requires = "study")]
+    alone: bool,
     /// How the cost of a smaller flight is computed, in text and figures: by the study's equations, or counted
     /// segment by segment. Other formats have both.
     #[arg(
@@ -133,6 +136,7 @@ impl StudyArgs {
                 MinRtoOf::Rto => MinimumOf::Rto,
                 MinRtoOf::Rttvar => MinimumOf::Rttvar,
             },
+            alone: self.alone,
         };
         check_size(&grid).map_err(|why| Failure::Wrong(format!("--study: {why}")))?;
         Ok(Request {
