@@ -62,7 +62,7 @@ impl Statement {
 }
 
 const CONTRADICTION: Option<&str> = Some(
-    "§V-A3 contradicts itself: 15-40 % of all connections can become more than 10 % shorter, but of each system's it is more than 40 % or less than 15 %.",
+    "§V-A3 contradicts itself: 15-40 % of all connections, but of each system's more than 40 % or less than 15 %.",
 );
 
 const FEW_FREEBSD: Option<&str> =
