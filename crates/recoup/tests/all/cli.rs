@@ -12,6 +12,7 @@ mod refusals;
 mod run;
 mod scenarios;
 mod whatif;
+mod whatif_study;
 
 use serde_json::Value;
 use std::fs;

@@ -186,6 +186,15 @@ fn reruns_have_the_fields_of_their_version() {
 }
 
 #[test]
+fn a_study_of_parameters_has_the_fields_of_its_version() {
+    let folder = captured();
+    let args =
+        "whatif caps/linux-3.17-sender.pcap --study --dupthresh 2,4 --connections --format json";
+    let args: Vec<&str> = args.split_whitespace().collect();
+    check(&folder.recoup(&args).json(), "", Fields::new());
+}
+
+#[test]
 fn drills_have_the_fields_of_their_version() {
     let folder = Folder::new();
     folder.write("wrong.pkt", SERVER.replace("listen", "lisen"));
