@@ -100,7 +100,7 @@ fn print(
                 .map(|one| sample_rows(&one.findings.capture.samples));
             let rows: Vec<Vec<SampleRow>> = rows.collect();
             let named = studied.iter().zip(&rows).map(|(one, rows)| Part {
-                name: &*one.capture,
+                name: &one.capture,
                 rows,
             });
             // The columns are those of several captures even where one alone could be read.
