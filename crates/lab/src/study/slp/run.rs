@@ -176,7 +176,7 @@ impl<'a> Following<'a> {
 
     fn end(&mut self, connection: usize, is_over: bool) {
         if let Some(follower) = self.open.remove(&connection) {
-            self.held -= follower.entries();
+            self.held -= follower.held();
             let row = &self.rows[connection];
             let followed = follower.finish(&row.known, row.is_over && is_over);
             self.capture.samples.extend(followed.samples);
@@ -190,7 +190,7 @@ impl<'a> Following<'a> {
     fn forget_half(&mut self) {
         self.has_forgotten = true;
         self.open.values_mut().for_each(Follower::forget_half);
-        self.held = self.open.values().map(Follower::entries).sum();
+        self.held = self.open.values().map(Follower::held).sum();
     }
 }
 
@@ -205,9 +205,9 @@ impl TakesPackets for Following<'_> {
             return;
         }
         let follower = self.open.entry(connection).or_default();
-        self.held -= follower.entries();
+        self.held -= follower.held();
         follower.packet(&row.known, direction, packet);
-        self.held += follower.entries();
+        self.held += follower.held();
         if self.held > self.most_held {
             self.forget_half();
         }

@@ -139,8 +139,8 @@ impl Follower {
         side.send(segment, &span, packet.at);
     }
 
-    /// How many entries it holds.
-    pub fn entries(&self) -> usize {
+    /// How many transmissions it remembers.
+    pub fn held(&self) -> usize {
         self.sides.iter().map(|side| side.sent.len()).sum()
     }
 
