@@ -81,6 +81,15 @@ pub(crate) fn claim(
     }
 }
 
+/// A claim that is known not to hold, with the reason.
+pub(crate) fn failing(note: &str, claim: Claim) -> Claim {
+    Claim {
+        known: ClaimVerdict::Fails,
+        note: Some(note.into()),
+        ..claim
+    }
+}
+
 /// The width of the table of claims in characters; longer cells wrap.
 const WIDTH: u16 = 160;
 

@@ -2,7 +2,7 @@
 //! numbers of losses.
 
 use super::{Id, Populations};
-use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::claims::{Claim, claim, failing};
 use recoup_trace::study::published::System;
 use recoup_trace::study::{FlightRecovery, MOST_LOST, SenderReport};
 use std::ops::RangeInclusive;
@@ -64,15 +64,6 @@ fn range(values: &[f64]) -> (f64, f64) {
     (least, largest)
 }
 
-/// A claim that is known not to hold, with the reason.
-fn failing(note: &str, claim: Claim) -> Claim {
-    Claim {
-        known: ClaimVerdict::Fails,
-        note: Some(note.into()),
-        ..claim
-    }
-}
-
 /// §V-A1.
 fn accuracy(populations: &Populations) -> Vec<Claim> {
     let by_rto = populations.stated("spurious retransmissions by RTO");
@@ -85,6 +76,16 @@ fn accuracy(populations: &Populations) -> Vec<Claim> {
             "Spurious timeouts are a far larger share of Windows's retransmissions (26 %) than of Linux's (less than 4 %)",
             "Windows's share is at least twice Linux's",
             (shown(&by_rto, " %"), by_rto[WINDOWS] >= 2.0 * by_rto[LINUX]),
+        ),
+        claim(
+            "timeouts-most-spurious",
+            "V-A1",
+            "Most spurious retransmissions are triggered by a timeout, not by FR/R",
+            "on each system, the share of spurious timeouts is the larger one",
+            (
+                shown(&by_rto, " % by timeout") + "; " + &shown(&by_fast, " % by FR/R"),
+                by_rto.iter().zip(&by_fast).all(|(rto, fast)| rto > fast),
+            ),
         ),
         claim(
             "spurious-fast",

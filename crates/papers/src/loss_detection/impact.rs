@@ -16,7 +16,7 @@
 //! - The paper calls changes significant, slight or negligible, and gives no bounds. Ours are in the checks.
 
 use super::NAME;
-use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::claims::{Claim, claim, failing};
 use crate::population::{InMemory, Population};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::PointPanel;
@@ -393,15 +393,6 @@ fn claims(id: Id, impact: &Impact) -> Vec<Claim> {
         Id::Fig4 => k(impact),
         Id::Fig5a => min_rto(impact),
         Id::Fig5b => weights(impact),
-    }
-}
-
-/// A claim that is known not to hold, with the reason.
-fn failing(note: &str, claim: Claim) -> Claim {
-    Claim {
-        known: ClaimVerdict::Fails,
-        note: Some(note.into()),
-        ..claim
     }
 }
 
