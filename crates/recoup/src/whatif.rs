@@ -72,7 +72,8 @@ pub struct Args {
     /// Seed of the draws
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Show the prediction of every connection; in a table, the others stay
+    /// Show the prediction of every connection, with --study of every sender and instance; in a table, the
+    /// others stay
     #[arg(long)]
     connections: bool,
     /// Format of the answer [default: by the ending of --output, .txt, .json, .csv or .parquet; else

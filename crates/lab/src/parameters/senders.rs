@@ -223,3 +223,112 @@ impl Collector for Senders {
         self.keep_sample();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recoup_trace::finding::{Closing, Explanation, Opening, Tally, Triggers, Vantage};
+    use recoup_units::Instant;
+
+    fn explained(names: &[&str]) -> Identification {
+        let named = names.iter().map(|name| Explanation {
+            profile: (*name).into(),
+            explained: 1,
+            of: 1,
+        });
+        Identification::Several(named.collect())
+    }
+
+    fn direction(trigger: Trigger, verdict: Verdict, vantage: Vantage) -> Direction {
+        let mut retransmissions = Tally::default();
+        retransmissions.add(Triggers::from(trigger), verdict);
+        Direction {
+            vantage,
+            bytes: 20_000,
+            retransmissions,
+            profile: explained(&["linux-2.4"]),
+            ..Direction::default()
+        }
+    }
+
+    fn lossy() -> Direction {
+        direction(Trigger::Rto, Verdict::Needed, Vantage::Sender)
+    }
+
+    fn connection(directions: [Direction; 2]) -> Connection {
+        Connection {
+            id: 4,
+            endpoints: Endpoints {
+                src: "198.51.100.7:40000".parse().unwrap(),
+                dst: "192.0.2.1:80".parse().unwrap(),
+            },
+            opening: Opening::Handshake,
+            closing: Closing::Closed,
+            frames: 1..=10,
+            begun: Instant::ZERO,
+            ended: Instant::from_millis(900),
+            packets: 10,
+            handshake_rtt: None,
+            sack: Some(true),
+            capture_point: CapturePoint::default(),
+            directions,
+        }
+    }
+
+    #[test]
+    fn senders_with_a_needed_loss_and_known_timers_are_studied() {
+        let several = |names: &[&str]| Direction {
+            profile: explained(names),
+            ..lossy()
+        };
+        for (down, refused) in [
+            (lossy(), None),
+            (
+                direction(Trigger::Rto, Verdict::Spurious, Vantage::Sender),
+                Some("no_needed_loss"),
+            ),
+            (
+                direction(Trigger::SynAck, Verdict::Needed, Vantage::Sender),
+                Some("no_needed_loss"),
+            ),
+            (
+                direction(Trigger::Fast, Verdict::Needed, Vantage::Receiver),
+                Some("captured_at_receiver"),
+            ),
+            (several(&[]), Some("sender_not_identified")),
+            (several(&["linux-3.17+tlp", "linux-3.17"]), None),
+            (
+                several(&["linux-2.4", "windows-xp"]),
+                Some("sender_ambiguous"),
+            ),
+        ] {
+            let mut all = Senders::default();
+            all.connection(connection([Direction::default(), down]), &[]);
+            let reasons = all.refused.by_count();
+            let found = reasons.first().map(|reason| reason.name);
+            assert_eq!((found, all.count), (refused, 1));
+            assert_eq!(all.rows.len(), usize::from(refused.is_none()));
+        }
+    }
+
+    #[test]
+    fn both_ends_may_be_studied_and_a_given_profile_is_that_of_all() {
+        let mut all = Senders::new(Some("rfc6675".parse().unwrap()));
+        all.connection(connection([lossy(), lossy()]), &[]);
+        let ends: Vec<_> = all
+            .rows
+            .iter()
+            .map(|row| (row.sender, row.profile.name()))
+            .collect();
+        assert_eq!(ends, [(Host::Client, "rfc6675"), (Host::Server, "rfc6675")]);
+        let mut one_way = connection([Direction::default(), lossy()]);
+        one_way.directions[0].absent = true;
+        let mut middle = connection([Direction::default(), lossy()]);
+        middle.opening = Opening::MidConnection;
+        for (other, reason) in [(one_way, "one_way"), (middle, "no_handshake")] {
+            let mut all = Senders::default();
+            all.connection(other, &[]);
+            assert_eq!(all.refused.by_count()[0].name, reason);
+        }
+    }
+}
