@@ -17,7 +17,8 @@
 //! - The populations are simulated. The study's systems served different users over different networks; here
 //!   all four meet the same. So differences between systems come from the systems, which the study could not
 //!   separate from their networks. A claim that the study's networks explain can fail here.
-//! - The paths, sizes and receivers are our choice ([`Population`]): the study gives no distributions. So
+//! - The paths, sizes and receivers are our choice ([`Population`]): the study gives no distributions. They were
+//!   chosen with results of earlier choices in sight. So
 //!   shares of the population (45-75 %, 60-88 %, …) stand beside the study's and are not judged. Claims are
 //!   orderings between systems, mechanisms and losses.
 //! - The captures do not show all verdicts: a receiver without SACK reports no duplicates. As in any capture,

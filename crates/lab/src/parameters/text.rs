@@ -38,7 +38,7 @@ pub fn study_text(analyzed: &Analyzed<ParameterStudy>) -> String {
     };
     let mut parts = vec![format!("{capture}: {}", scope(study)), finding(study)];
     if study.all.senders > 0 {
-        parts.push(value_table(study));
+        parts.extend(value_table(study));
         parts.extend(best_combination(study));
         parts.extend(profile_table(study));
         parts.push(rests_on(study));
@@ -75,6 +75,18 @@ fn finding(study: &ParameterStudy) -> String {
         1 => "The value tried".into(),
         n => format!("None of the {n} values tried"),
     };
+    if all.instances.iter().all(InstanceTotals::is_none) {
+        let verb = if singles == 1 {
+            "does not change"
+        } else {
+            "changes"
+        };
+        let why = match all.timeouts {
+            0 => ": the retransmission timer detected none",
+            _ => "",
+        };
+        return format!("{values} {verb} how a loss is detected{why}.{}", ideal(all));
+    }
     let Some((best, (saved, duration))) = study.best_value(all).and_then(|best| {
         let saved = all.mean_ms(all.instances[best].saved(study.model))?;
         Some((best, (saved, all.mean_duration_ms()?)))
@@ -147,8 +159,8 @@ fn table(header: &[&str], left: usize, rows: impl Iterator<Item = Vec<String>>) 
     table.to_string()
 }
 
-/// A line for each value of each parameter.
-fn value_table(study: &ParameterStudy) -> String {
+/// A line for each value that changes something, and how many do not; `None` if none does.
+fn value_table(study: &ParameterStudy) -> Option<String> {
     let header = [
         "parameter",
         "value",
@@ -165,6 +177,9 @@ fn value_table(study: &ParameterStudy) -> String {
     let mut last = None;
     let rows = singles.filter_map(|(instance, sums)| {
         let parameter = Parameter::ALL.into_iter().find(|one| one.is_in(instance))?;
+        if sums.is_none() {
+            return None;
+        }
         let name = match last.replace(parameter) {
             Some(before) if before == parameter => "",
             _ => parameter.name(),
@@ -174,7 +189,16 @@ fn value_table(study: &ParameterStudy) -> String {
         Some(row)
     });
     let rows: Vec<Vec<String>> = rows.collect();
-    table(&header, 2, rows.into_iter())
+    if rows.is_empty() {
+        return None;
+    }
+    let others = study.instances.singles().len() - rows.len();
+    let others = match others {
+        0 => String::new(),
+        1 => "\nThe other value tried changes nothing.".into(),
+        n => format!("\nThe other {n} values tried change nothing."),
+    };
+    Some(table(&header, 2, rows.into_iter()) + &others)
 }
 
 fn result_cells(all: &Totals, sums: &InstanceTotals, model: Model) -> Vec<String> {
@@ -198,6 +222,9 @@ fn best_combination(study: &ParameterStudy) -> Option<String> {
         return None;
     }
     let all = &study.all;
+    if all.instances.iter().all(InstanceTotals::is_none) {
+        return None;
+    }
     let Some(best) = study.best_combination(all) else {
         let combinations = grouped(combinations as u64);
         return Some(format!(

@@ -152,6 +152,11 @@ impl InstanceTotals {
         }
     }
 
+    /// Whether it changes no detection.
+    pub fn is_none(&self) -> bool {
+        self.events.iter().all(|events| *events == 0)
+    }
+
     /// What it saves in total, in ns.
     pub fn saved(&self, model: Model) -> i128 {
         self.saved[model as usize].iter().sum()

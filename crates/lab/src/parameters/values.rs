@@ -99,6 +99,7 @@ pub fn parse_threshold(text: &str) -> Result<Segments, String> {
 pub fn check_size(grid: &Grid) -> Result<(), String> {
     let none = Grid {
         minimum_of: grid.minimum_of,
+        alone: grid.alone,
         ..Grid::default()
     };
     if *grid == none {

@@ -3,44 +3,62 @@
 //!
 //! A setting holds for every profile of the scenario, and for both hosts.
 
-use super::value::{PROFILE, format_word, or_profile, parse_number, parse_word, put};
+use super::value::{PROFILE, format_word, or_profile, parse_word, put};
 use super::{Setting, Settings};
-use crate::quantity::{format_duration, parse_duration, parse_factor};
+use crate::parameters::{parse_minimum, parse_multiple, parse_threshold, parse_weight};
+use crate::quantity::format_duration;
 use crate::suggest::did_you_mean;
 use recoup_recovery::parameters::MinimumOf;
-use recoup_recovery::rtt::Factor;
-use recoup_units::Segments;
-use std::time::Duration;
 
 pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         key: "rto.k",
         help: "k, the factor of RTTVAR in the RTO, from 0 to 1000: profile, 2, 1.5",
-        set: |s, text, _| put(&mut s.parameters.rttvar_factor, parse_multiple(text)),
+        set: |s, text, _| {
+            put(
+                &mut s.parameters.rttvar_factor,
+                profile_or(text, parse_multiple),
+            )
+        },
         get: |s| or_profile(s.parameters.rttvar_factor, |k| k.to_string()),
     },
     Setting {
         key: "rto.m",
         help: "m, the factor of SRTT in the RTO, from 0 to 1000: profile, 1, 1.25",
-        set: |s, text, _| put(&mut s.parameters.srtt_factor, parse_multiple(text)),
+        set: |s, text, _| {
+            put(
+                &mut s.parameters.srtt_factor,
+                profile_or(text, parse_multiple),
+            )
+        },
         get: |s| or_profile(s.parameters.srtt_factor, |m| m.to_string()),
     },
     Setting {
         key: "rto.a",
         help: "a, the weight of an RTT sample in RTTVAR, above 0, at most 1: profile, 1/4, 0.25",
-        set: |s, text, _| put(&mut s.parameters.rttvar_weight, parse_weight(text)),
+        set: |s, text, _| {
+            put(
+                &mut s.parameters.rttvar_weight,
+                profile_or(text, parse_weight),
+            )
+        },
         get: |s| or_profile(s.parameters.rttvar_weight, |a| a.to_string()),
     },
     Setting {
         key: "rto.b",
         help: "b, the weight of an RTT sample in SRTT, above 0, at most 1: profile, 1/8, 0.125",
-        set: |s, text, _| put(&mut s.parameters.srtt_weight, parse_weight(text)),
+        set: |s, text, _| {
+            put(
+                &mut s.parameters.srtt_weight,
+                profile_or(text, parse_weight),
+            )
+        },
         get: |s| or_profile(s.parameters.srtt_weight, |b| b.to_string()),
     },
     Setting {
         key: "rto.min",
         help: "minimum RTO, at most 60s: profile, 200ms",
-        set: |s, text, _| put(&mut s.parameters.min_rto, parse_minimum(text)),
+        set: |s, text, _| put(&mut s.parameters.min_rto, profile_or(text, parse_minimum)),
         get: |s| or_profile(s.parameters.min_rto, format_duration),
     },
     Setting {
@@ -52,15 +70,17 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         key: "dupthresh",
         help: "duplicate ACKs, or segments SACKed above, that mean a loss; reordering still raises it where the profile has that: profile, 3",
-        set: |s, text, _| put(&mut s.parameters.dupthresh, parse_dupthresh(text)),
+        set: |s, text, _| {
+            put(
+                &mut s.parameters.dupthresh,
+                profile_or(text, parse_threshold),
+            )
+        },
         get: |s| or_profile(s.parameters.dupthresh, |segments| segments.to_string()),
     },
 ];
 
 const MINIMA: [(&str, MinimumOf); 2] = [("rto", MinimumOf::Rto), ("rttvar", MinimumOf::Rttvar)];
-
-/// The largest minimum RTO: RFC 6298 §2.5 allows no smaller maximum, and no profile has one.
-const LARGEST_MINIMUM: Duration = Duration::from_secs(60);
 
 /// Keys and values of the settings that differ from the defaults.
 pub(crate) fn changed(settings: &Settings) -> impl Iterator<Item = (&'static str, String)> {
@@ -82,31 +102,6 @@ fn profile_or<T>(
     let near = did_you_mean(text, [PROFILE]);
     let value = read(text).map_err(|why| format!("{why}, or {PROFILE}{near}"))?;
     Ok(Some(value))
-}
-
-fn parse_multiple(text: &str) -> Result<Option<Factor>, String> {
-    profile_or(text, |text| parse_factor(text, Factor(0)..=Factor::MAX))
-}
-
-fn parse_weight(text: &str) -> Result<Option<Factor>, String> {
-    profile_or(text, |text| parse_factor(text, Factor(1)..=Factor::ONE))
-}
-
-fn parse_minimum(text: &str) -> Result<Option<Duration>, String> {
-    profile_or(text, |text| match parse_duration(text)? {
-        min if min > LARGEST_MINIMUM => {
-            let most = format_duration(LARGEST_MINIMUM);
-            Err(format!("`{text}`: expected at most {most}, such as 200ms"))
-        }
-        min => Ok(min),
-    })
-}
-
-fn parse_dupthresh(text: &str) -> Result<Option<Segments>, String> {
-    profile_or(text, |text| {
-        let segments = parse_number(text, 1, 1_000_000)?;
-        Ok(Segments(segments as u32))
-    })
 }
 
 #[cfg(test)]

@@ -77,14 +77,22 @@ fn accuracy(populations: &Populations) -> Vec<Claim> {
             "Windows's share is at least twice Linux's",
             (shown(&by_rto, " %"), by_rto[WINDOWS] >= 2.0 * by_rto[LINUX]),
         ),
-        claim(
-            "timeouts-most-spurious",
-            "V-A1",
-            "Most spurious retransmissions are triggered by a timeout, not by FR/R",
-            "on each system, the share of spurious timeouts is the larger one",
-            (
-                shown(&by_rto, " % by timeout") + "; " + &shown(&by_fast, " % by FR/R"),
-                by_rto.iter().zip(&by_fast).all(|(rto, fast)| rto > fast),
+        failing(
+            "FreeBSD, whose minimum RTO is 1.2 s, rarely times out for nothing here. Its share of both depends on how \
+             often paths pause and reorder, which is our choice. The study found 31.7 % and 4.5 %.",
+            claim(
+                "timeouts-most-spurious",
+                "V-A1",
+                "Most spurious retransmissions are triggered by a timeout, not by FR/R",
+                "on each system, the share of spurious timeouts is the larger one",
+                (
+                    format!(
+                        "by timeout {}; by FR/R {}",
+                        shown(&by_rto, " %"),
+                        shown(&by_fast, " %")
+                    ),
+                    by_rto.iter().zip(&by_fast).all(|(rto, fast)| rto > fast),
+                ),
             ),
         ),
         claim(

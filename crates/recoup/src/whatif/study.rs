@@ -219,7 +219,7 @@ enum Rows {
     /// They are not asked for.
     None,
     /// To the output, as they come.
-    Written(RowSink<ChangeRow>),
+    Written(Box<RowSink<ChangeRow>>),
     /// Into a document or a table: those of each capture.
     Kept(Kept),
 }
@@ -355,7 +355,7 @@ fn rows_and_output(
         path,
         output.begin(),
     )?;
-    Ok((Rows::Written(file), None))
+    Ok((Rows::Written(Box::new(file)), None))
 }
 
 fn print(

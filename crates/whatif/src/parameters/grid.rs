@@ -103,8 +103,12 @@ impl Grid {
         }
     }
 
-    /// How many combinations it has, those of one list included.
+    /// How many combinations it has: the values of its only list, or those of all lists; none if they are tried
+    /// alone.
     pub fn combinations(&self) -> usize {
+        if self.alone {
+            return 0;
+        }
         let lens = [
             self.rttvar_factors.len(),
             self.min_rtos.len(),

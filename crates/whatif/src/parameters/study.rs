@@ -10,7 +10,7 @@ use crate::record::{Record, Seen};
 use recoup_recovery::{State, Timer, Trigger};
 use recoup_trace::finding::{Retransmission, Verdict};
 use recoup_trace::study::{Detector, LossDetection, Model, detections};
-use recoup_units::{Instant, Offset};
+use recoup_units::{Instant, Offset, Segments};
 use std::time::Duration;
 
 /// How long before its computed deadline a timer may fire: the sender's clock ticks, and it measures RTTs
@@ -47,6 +47,7 @@ struct Study<'a> {
     /// The current run of the retransmission timer.
     run: Option<Run>,
     duplicates: Duplicates,
+    initial_dupthresh: Segments,
     /// Something at `snd_una` was retransmitted since it last advanced.
     is_detected: bool,
     ended: Instant,
@@ -117,6 +118,7 @@ impl<'a> Study<'a> {
                 .collect(),
             run: None,
             duplicates: Duplicates::new(&mechanisms, record),
+            initial_dupthresh: mechanisms.detection.dupthresh,
             is_detected: false,
             ended: record.packets.last().map_or(Instant::ZERO, |last| last.at),
             samples: (0, Duration::ZERO),
@@ -231,9 +233,8 @@ impl<'a> Study<'a> {
         if !self.duplicates.is_empty() && !self.is_detected && !recovers {
             let costs = self.costs(flight, rtt, packet.at);
             for instance in 0..self.timers.len() {
-                let other = self.timers.dupthresh(instance);
-                let other = other.filter(|other| *other < dupthresh);
-                if other.is_some_and(|other| self.duplicates.reaches(other).is_some()) {
+                let other = self.dupthresh(instance);
+                if other < dupthresh && self.duplicates.reaches(other).is_some() {
                     let cost = costs.fast;
                     self.add(
                         instance,
@@ -245,6 +246,17 @@ impl<'a> Study<'a> {
             }
         }
         Ok(())
+    }
+
+    /// D of an instance at present. A sender that saw reordering has raised its own, and would have raised this
+    /// one as far.
+    fn dupthresh(&self, instance: usize) -> Segments {
+        let own = self.follower.sender().reordering();
+        match self.timers.dupthresh(instance) {
+            None => own,
+            Some(other) if own > self.initial_dupthresh => other.max(own),
+            Some(other) => other,
+        }
     }
 
     /// How long after its deadline the timer may fire.
@@ -319,8 +331,7 @@ impl<'a> Study<'a> {
         };
         for instance in 0..self.timers.len() {
             let expires = self.timers.deadline(instance, &detected.run);
-            let dupthresh = self.timers.dupthresh(instance).unwrap_or(own);
-            let reached = arrivals.reaches(dupthresh);
+            let reached = arrivals.reaches(self.dupthresh(instance));
             if let Some(reached) = reached.filter(|at| *at < expires) {
                 let earlier = difference(detected.at, reached);
                 let saved = (detected.costs.fast_instead_of_timeout)
@@ -400,13 +411,9 @@ impl<'a> Study<'a> {
         let progress = self.progress(number, una).map(|ack| ack.at);
         for instance in 0..self.timers.len() {
             let expires = self.timers.deadline(instance, &detected.run);
-            let other = self
-                .timers
-                .dupthresh(instance)
-                .filter(|other| *other != own);
-            let reached = match other {
-                None => Some(detected.at),
-                Some(other) => arrivals.reaches(other),
+            let reached = match self.dupthresh(instance) {
+                same if same == own => Some(detected.at),
+                other => arrivals.reaches(other),
             };
             let reached = reached.filter(|at| *at <= expires);
             match detected.one.verdict {
