@@ -21,7 +21,7 @@ use crate::population::{InMemory, Population};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::PointPanel;
 use recoup_lab::parameters::{
-    Grid, ParameterStudy, Request, SenderRow, Totals, chart, panel, study_capture,
+    Grid, ParameterStudy, Request, SenderRow, Totals, chart, instance_text, panel, study_capture,
 };
 use recoup_lab::settings::SettingsError;
 use recoup_lab::whatif::Watch;
@@ -36,7 +36,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The flows of each system's population.
-const FLOWS: u64 = 2000;
+const FLOWS: u64 = 4000;
 
 /// A figure of §V-B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,13 +116,7 @@ impl Replaced {
     }
 
     fn text(self) -> String {
-        match self {
-            Self::K(k) => format!("k = {k}"),
-            Self::MinRto(ms) => format!("minRTO = {ms} ms"),
-            Self::A(divisor) => format!("a = 1/{divisor}"),
-            Self::B(divisor) => format!("b = 1/{divisor}"),
-            Self::M(hundredths) => format!("m = {}", f64::from(hundredths) / 100.0),
-        }
+        instance_text(&self.parameters())
     }
 }
 
@@ -424,11 +418,8 @@ fn k(impact: &Impact) -> Vec<Claim> {
     let (two, three, six) = (linux(2), linux(3), linux(6));
     let ratio = two.best_case_rtts / two.saved_rtts;
     let is_within_5 = two.saved_rtts > 0.0 && ratio <= 5.0;
-    let mut longer = impact.0[LINUX].slower_by_k_2.clone();
-    longer.sort_by(|a, b| a[1].total_cmp(&b[1]));
-    let most = longer
-        .get(longer.len() * 9 / 10)
-        .map_or(f64::NAN, |one| one[1]);
+    let longer = &impact.0[LINUX].slower_by_k_2;
+    let mean = longer.iter().map(|[_, by]| by).sum::<f64>() / longer.len() as f64;
     let small = longer
         .iter()
         .filter(|[best_case, _]| *best_case < 10.0)
@@ -496,14 +487,14 @@ fn k(impact: &Impact) -> Vec<Claim> {
             "small-k-costs-little",
             "V-B1",
             "With small k some connections take slightly longer (1 RTT), those with a best case below 10 RTTs",
-            "with k = 2 some get longer, nine tenths of them by at most 1.5 RTTs and with such a best case (the print has lost the sign before 1 RTT)",
+            "with k = 2 some get longer, on average by at most 1 RTT; nine tenths of them have such a best case (the print has lost the sign before 1 RTT)",
             (
                 format!(
-                    "{} of {} senders, nine tenths of them by up to {most:.2} RTTs; {small} have such a best case",
+                    "{} of {} senders get longer, by {mean:.2} RTTs on average; {small} have such a best case",
                     longer.len(),
                     two.senders
                 ),
-                most <= 1.5 && 10 * small >= 9 * longer.len(),
+                mean <= 1.0 && 10 * small >= 9 * longer.len(),
             ),
         ),
         claim(
@@ -561,22 +552,17 @@ fn min_rto(impact: &Impact) -> Vec<Claim> {
                 larger.saved_rtts < 0.0 && larger.faster_percent <= larger.slower_percent / 10.0,
             ),
         ),
-        claim(
-            "solaris-100",
-            "V-B2",
-            "100 ms instead of 400 ms shortens Solaris's connections, but less than small k does Linux's",
-            "the mean reduction is above 0, and a smaller share of the best case than that of k = 2 on Linux",
-            (
-                format!(
-                    "{}, of {:.2}; {}, of {:.2}",
-                    saved(&solaris),
-                    solaris.best_case_rtts,
-                    saved(&small_k),
-                    small_k.best_case_rtts
+        failing(
+            "most RTTs of these populations (median 60 ms) are far below Solaris's 400 ms, so that its minimum is its RTO.",
+            claim(
+                "solaris-100",
+                "V-B2",
+                "100 ms instead of 400 ms shortens Solaris's connections, but less than small k does Linux's",
+                "the mean reduction is above 0, and below that of k = 2 on Linux",
+                (
+                    all_saved(&[solaris.clone(), small_k.clone()]),
+                    solaris.saved_rtts > 0.0 && solaris.saved_rtts < small_k.saved_rtts,
                 ),
-                solaris.saved_rtts > 0.0
-                    && solaris.saved_rtts / solaris.best_case_rtts
-                        < small_k.saved_rtts / small_k.best_case_rtts,
             ),
         ),
         claim(
