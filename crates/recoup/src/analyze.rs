@@ -31,11 +31,11 @@ columns file and file_frame say where each frame is. Notes say where files overl
 seems to be missing.
 
 --filter keeps connections, not packets: a connection is analyzed whole if the expression matches a
-packet of either direction. It takes host, net, port, portrange, src, dst, ip, ip6, tcp, and, or, not
-and parentheses, as pcap-filter(7) defines them. The other connections are only numbered and counted,
-which is quicker. --from and --to leave out packets: connections that are open at --from begin there,
-and those open at --to are cut off there. Frames and connections keep the numbers that they have in
-the whole capture. If nothing is left, a note says so, and the exit status is 0.
+packet of either direction. It takes host, net, port, portrange, src, dst, ip, ip6, tcp, and, or,
+not and parentheses, as pcap-filter(7) defines them. The other connections are only numbered and
+counted, which is quicker. --from and --to leave out packets: connections that are open at --from
+begin there, and those open at --to are cut off there. Frames and connections keep the numbers that
+they have in the whole capture. If nothing is left, a note says so, and the exit status is 0.
 
 --plot N draws a connection with all findings: it is short for `recoup plot CAPTURE --connection N`,
 which has more options.
@@ -48,22 +48,23 @@ the findings are printed.
 `recoup analyze --state day.state --retransmissions --format csv dumps/*.pcap`, again and again.
 Each run reads only what is new, and its connections go on across files. Each run shows what an
 analysis of everything so far shows: all totals, but only those rows that are new or have changed. A
-row is new, revised or withdrawn; the column record says which. The latest record of every key (frame
-and seq, or connection and capture_point) is the row of one analysis of all captures. FILE is
+row is new, revised or withdrawn; the column record says which. The latest record of every key
+(frame and seq, or connection and capture_point) is the row of one analysis of all captures. FILE is
 replaced after the findings are printed, also after an interrupt: the next run goes on where the
 reading stopped. If anything fails, FILE stays as it was. --merge-state adds the totals of analyses
 of other connections, made with --state elsewhere. Without captures, the totals of FILE are shown.
 
---study=slp asks which losses cause timeouts, as the 2021 paper on selective loss prevention does. It
-shows the classes of all retransmissions (by k-means on their intervals, by the triggers found here and
-by Wireshark's rule), timeouts by position, flags and kind of the lost packet, and what duplicated SYNs
-would save. CSV and Parquet have a row for each retransmission. --figures draws positions and flags.
+--study=slp shows which losses cause timeouts, as the 2021 paper on selective loss prevention does.
+It classifies each retransmission as timeout or fast retransmission in three ways: by k-means on the
+intervals, by the triggers that Recoup finds, and by Wireshark's rule. It counts timeouts by
+position, flags and kind of the lost packet, and computes what duplicated SYNs would save. CSV and
+Parquet have a row for each retransmission. --figures draws timeouts by position and by flags.
 
 A file merged from captures at several points is analyzed point by point, and a note says so.
 
 Exit status: 0 analyzed, with notes on standard error where a capture is cut off or partly
-unreadable; 2 wrong use, a capture in which nothing can be read, or a merged file whose capture points
-cannot be told apart (the other captures are analyzed and printed all the same).";
+unreadable; 2 wrong use, a capture in which nothing can be read, or a merged file whose capture
+points cannot be told apart (the other captures are analyzed and printed all the same).";
 
 /// The formats that findings can be printed in.
 const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Csv, Format::Parquet];
@@ -100,8 +101,9 @@ pub struct Args {
         conflicts_with = "format"
     )]
     plot: Option<u64>,
-    /// Show the tables of a paper: loss-detection, those of the 2007 study after the summary, which JSON
-    /// always has; or slp, those of the 2021 paper on selective loss prevention instead of it
+    /// Show the tables of a paper [default: loss-detection]. loss-detection: the summary, then the tables of
+    /// the 2007 study of loss detection (JSON has them without --study, too). slp: only the tables of the
+    /// 2021 paper on selective loss prevention
     #[arg(
         long,
         value_name = "PAPER",
@@ -119,13 +121,13 @@ pub struct Args {
     /// Write the findings to this file; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Draw the figures of the 2007 loss detection study as SVG files in this folder. Of several captures,
-    /// Figure 1 (bytes) has a line each; Figures 2 and 3 have a line per system, of all captures together.
-    /// With --study=slp: those of the 2021 paper, for one capture
+    /// Draw the figures of the 2007 study of loss detection as SVG files in this folder. Figure 1 (bytes)
+    /// has a line for each capture; Figures 2 and 3 have a line for each system, of all captures together.
+    /// With --study=slp: draw the figures of the 2021 paper, for one capture
     #[arg(long, value_name = "DIR", conflicts_with_all = ["connections", "retransmissions", "plot"])]
     figures: Option<PathBuf>,
-    /// With --study=slp: write to this file how likely the loss of each kind of packet causes a timeout in
-    /// one capture, as `--set slp.q=FILE` of `recoup run` reads it
+    /// With --study=slp: write a CSV file with the probability that the loss of a packet causes a timeout,
+    /// for each kind of packet in one capture. `recoup run --set slp.q=FILE` reads it
     #[arg(long, value_name = "FILE", conflicts_with = "plot")]
     likelihoods: Option<PathBuf>,
     /// Go on from the analysis in this file, and save it there for the next run; the first run creates

@@ -30,18 +30,20 @@ Examples:
   recoup whatif server.pcap --study --k 1,2,3 --a profile --b profile --dupthresh 1,2,3,4
   tcpdump -r all.pcap -w - port 443 | recoup whatif -
 
-Every connection captured at (or near) its sender is run again in the simulator, over the network that
-the capture shows, once with its own loss recovery and once with each of the others. Its own rerun has
-to reproduce the capture: the same retransmissions, and the duration within 5 %. Other connections are
-reported apart. Fates of packets that the capture does not hold are drawn --draws times from the loss
-process of the connection and its path. docs/whatif.md says what is inferred and what is drawn.
+Every connection captured at (or near) its sender is run again in the simulator, over the network
+that the capture shows, once with its own loss recovery and once with each of the others. Its own
+rerun has to reproduce the capture: the same retransmissions, and the duration within 5 %. Other
+connections are reported apart. Fates of packets that the capture does not hold are drawn --draws
+times from the loss process of the connection and its path. docs/whatif.md says what is inferred and
+what is drawn.
 
-With --study, nothing is run again. Each sender with a needed loss is followed through its packets, once
-with each set of parameters: which losses would have been detected earlier or later, and which spurious
-retransmissions would have been avoided or made? RTTs, losses and windows are taken to be as captured.
+With --study, no connection is run again. Recoup follows each sender that lost data through its
+packets, once with each set of parameters. It reports which losses the sender would have detected
+earlier or later, which spurious retransmissions it would have avoided or caused, and how much time
+this saves. It assumes RTTs, losses and windows as captured. RTO = max(minRTO, m·SRTT + k·RTTVAR).
 
-Exit status: 0 answered; 2 wrong use, or a capture in which nothing can be read (the other captures are
-run again all the same).";
+Exit status: 0 answered; 2 wrong use, or a capture in which nothing can be read (the other captures
+are studied or run again all the same).";
 
 /// The formats of answers.
 const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Csv, Format::Parquet];
@@ -72,8 +74,8 @@ pub struct Args {
     /// Seed of the draws
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Show the prediction of every connection, with --study of every sender and instance; in a table, the
-    /// others stay
+    /// Show the prediction of every connection and mechanism. With --study: of every sender and every set of
+    /// parameters that changes one of its detections. A text shows these rows after the usual tables
     #[arg(long)]
     connections: bool,
     /// Format of the answer [default: by the ending of --output, .txt, .json, .csv or .parquet; else

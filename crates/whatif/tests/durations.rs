@@ -14,7 +14,7 @@
 //!
 //! Two known errors:
 //!
-//! - A larger D costs Linux a fifth to a third of what is predicted. It sends new data for each SACK until it
+//! - A larger D costs Linux an eighth to a third of what is predicted. It sends new data for each SACK until it
 //!   detects the loss. So it gets duplicate ACKs that the capture lacks, where the prediction expects a timeout.
 //!   With limited transmit of two segments (`linux-2.4+lt`) the same prediction comes true.
 //! - A timeout in place of a fast retransmit takes less time than predicted, if it also repairs other losses.

@@ -218,6 +218,7 @@ pub fn changes() -> Columns<ChangeRow> {
             ("mean_rtt_ms", "ms", "mean of the sender's RTT samples"),
             |r| (!r.mean_rtt.is_zero()).then(|| time_ms(r.mean_rtt)),
         )
+        .heading("mean RTT")
         .real(
             (
                 "duration_ms",
@@ -226,6 +227,7 @@ pub fn changes() -> Columns<ChangeRow> {
             ),
             |r| Some(time_ms(r.duration)),
         )
+        .heading("duration")
         .real(
             (
                 "best_case_ms",
@@ -233,7 +235,8 @@ pub fn changes() -> Columns<ChangeRow> {
                 "what ideal loss detection would have saved",
             ),
             |r| Some(time_ms(r.best_case)),
-        );
+        )
+        .heading("best case");
     let columns = MODELS
         .into_iter()
         .fold(columns, |columns, (model, prefix, how)| {
@@ -246,6 +249,10 @@ pub fn changes() -> Columns<ChangeRow> {
                     ),
                     move |r| Some(ms(r.change.saved(model).into())),
                 )
+                .heading(match model {
+                    Model::Forms => "saved",
+                    Model::Counted => "saved, counted",
+                })
                 .real(
                     (
                         format!("{prefix}saved_rtts"),

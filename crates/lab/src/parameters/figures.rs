@@ -65,7 +65,7 @@ pub fn chart(title: String, x_label: String, panels: Vec<PointPanel>) -> PointCh
         y_label: "reduction (RTTs; negative: longer)".into(),
         legend: [
             "mean, with a bar to the 95th percentile".into(),
-            format!("the same of fewer than {FEW} senders"),
+            format!("mean of fewer than {FEW} senders"),
             "y = x: the best case".into(),
         ],
         panels,
@@ -83,7 +83,7 @@ pub fn panel(title: String, bins: &Bins) -> PointPanel {
 fn x_label(outside: u64, senders: u64) -> String {
     let left_out = match outside {
         0 => String::new(),
-        n => format!("; not drawn: {n} of {senders} senders, outside 0.1 to 10000"),
+        n => format!("; not drawn: {n} of {senders} senders, below 0.1 or above 10000 RTTs"),
     };
     format!("best case: what ideal loss detection saves (RTTs){left_out}")
 }

@@ -59,17 +59,23 @@ fn scope(study: &ParameterStudy) -> String {
     let profiles = profiles.map(|one| format!("{} ({})", one.profile, grouped(one.totals.senders)));
     let profiles: Vec<String> = profiles.collect();
     if !profiles.is_empty() {
-        text += &format!("; they run {}", list(&profiles));
+        text += &format!("\nProfiles of the senders studied: {}", list(&profiles));
     }
     text
 }
 
-/// The finding in one sentence, and what it is compared to.
+/// The finding in one sentence, and what ideal loss detection would have saved.
 fn finding(study: &ParameterStudy) -> String {
     let all = &study.all;
     if all.senders == 0 {
         return "No sender could be studied.".into();
     }
+    format!("{}\n{}", best_value_text(study), ideal(study))
+}
+
+/// What the best value saves, or why none saves anything.
+fn best_value_text(study: &ParameterStudy) -> String {
+    let all = &study.all;
     let singles = study.instances.singles().len();
     let values = match singles {
         1 => "The value tried".into(),
@@ -85,7 +91,7 @@ fn finding(study: &ParameterStudy) -> String {
             0 => ": the retransmission timer detected none",
             _ => "",
         };
-        return format!("{values} {verb} how a loss is detected{why}.{}", ideal(all));
+        return format!("{values} {verb} how a loss is detected{why}.");
     }
     let Some((best, (saved, duration))) = study.best_value(all).and_then(|best| {
         let saved = all.mean_ms(all.instances[best].saved(study.model))?;
@@ -96,21 +102,21 @@ fn finding(study: &ParameterStudy) -> String {
         } else {
             "shortens"
         };
-        return format!("{values} {verb} connections on average.{}", ideal(all));
+        return format!("{values} {verb} connections on average.");
     };
     let name = instance_text(&study.instances.all()[best]);
     let rtts = all.mean_rtts(all.instances[best].saved_rtts[study.model as usize]);
     let rtts = rtts.map_or(String::new(), |rtts| format!(" ({})", in_rtts(rtts)));
     let of_all = percent(saved, duration);
     let most = match singles {
-        1 => format!("{name} helps"),
-        n => format!("{name} helps most of the {n} values tried"),
+        1 => format!("{name} saves time"),
+        n => format!("Of the {n} values tried, {name} saves most"),
     };
     format!(
-        "{most}: connections would have ended {} sooner on average{rtts}, which is {of_all} of their {}.{}",
+        "{most}: connections would have ended {} sooner on average{rtts}.\n\
+         That is {of_all} of their mean duration, {}.",
         millis(saved),
         millis(duration),
-        ideal(all)
     )
 }
 
@@ -118,15 +124,30 @@ fn in_rtts(rtts: f64) -> String {
     format!("{} RTTs", signed(rtts, 2))
 }
 
-/// What ideal loss detection would have saved.
-fn ideal(all: &Totals) -> String {
+/// What ideal loss detection would have saved, and why an instance can save more.
+fn ideal(study: &ParameterStudy) -> String {
+    let all = &study.all;
     let ms = all.mean_best_case_ms().unwrap_or_default();
     let rtts = all.mean_rtts(all.best_case_rtts);
     let rtts = rtts.map_or(String::new(), |rtts| format!(" ({})", in_rtts(rtts)));
-    format!(
-        " Ideal loss detection would have saved {}{rtts}.",
+    let text = format!(
+        "Ideal loss detection would have saved {}{rtts}.",
         millis(ms)
-    )
+    );
+    let saved = |i: usize| all.mean_ms(all.instances[i].saved(study.model));
+    let best = [study.best_value(all), study.best_combination(all)];
+    match best
+        .into_iter()
+        .flatten()
+        .filter_map(saved)
+        .any(|saved| saved > ms)
+    {
+        true => {
+            text + " A value can save more than that,\n\
+                    because ideal loss detection waits for the longest RTT of a connection."
+        }
+        false => text,
+    }
 }
 
 /// A number with a minus sign as in print.
@@ -164,13 +185,13 @@ fn value_table(study: &ParameterStudy) -> Option<String> {
     let header = [
         "parameter",
         "value",
-        "sooner by (ms)",
-        "sooner by (RTTs)",
-        "sooner (%)",
-        "later (%)",
-        "losses detected at another time",
-        "spurious avoided",
-        "spurious made",
+        "mean time\nsaved (ms)",
+        "mean time\nsaved (RTTs)",
+        "senders\nsooner (%)",
+        "senders\nlater (%)",
+        "losses\ndetected at\nanother time",
+        "spurious\nretrans-\nmissions\navoided",
+        "spurious\nretrans-\nmissions\ncaused",
     ];
     let all = &study.all;
     let singles = study.instances.singles().iter().zip(&all.instances);
@@ -236,7 +257,7 @@ fn best_combination(study: &ParameterStudy) -> Option<String> {
     let rtts = all.mean_rtts(sums.saved_rtts[study.model as usize]);
     let rtts = rtts.map_or(String::new(), |rtts| format!(" ({})", in_rtts(rtts)));
     Some(format!(
-        "Best of {}: {}, {} sooner on average{rtts}.",
+        "Best of {}: {}.\nIt saves {} on average{rtts}.",
         count(combinations as u64, "combination"),
         instance_text(&study.instances.all()[best]),
         millis(ms),
@@ -253,9 +274,9 @@ fn profile_table(study: &ParameterStudy) -> Option<String> {
         "best value",
         "best combination",
         "senders",
-        "value: sooner by (ms)",
-        "combination: sooner by (ms)",
-        "ideal: sooner by (ms)",
+        "value saves,\nmean (ms)",
+        "combination\nsaves, mean\n(ms)",
+        "ideal saves,\nmean (ms)",
     ];
     let rows = study.profiles.iter().map(|one| {
         let totals = &one.totals;
@@ -297,14 +318,10 @@ fn rests_on(study: &ParameterStudy) -> String {
         );
     }
     text += match study.model {
-        Model::Forms => {
-            " The study's equations say what a smaller flight costs. RTTs, losses and windows are taken to be as captured."
-        }
-        Model::Counted => {
-            " What a smaller flight costs is counted segment by segment. RTTs, losses and windows are taken to be as captured."
-        }
+        Model::Forms => "\nThe cost of a smaller flight is computed by the study's equations.",
+        Model::Counted => "\nThe cost of a smaller flight is counted segment by segment.",
     };
-    text
+    text + "\nThe estimates assume RTTs, losses and windows as captured."
 }
 
 /// The senders that the study leaves out, by reason.
@@ -312,11 +329,11 @@ fn not_studied(study: &ParameterStudy) -> Vec<String> {
     let mut parts = Vec::new();
     let refused = study.refused.total();
     if refused > 0 {
-        let senders = count(refused, "sender");
-        parts.push(format!(
-            "{senders} not studied: {}.",
-            study.refused.in_words()
-        ));
+        let mut text = format!("{} not studied:", count(refused, "sender"));
+        for reason in study.refused.by_count() {
+            text += &format!("\n- {}: {}", grouped(reason.count), reason.about);
+        }
+        parts.push(text);
     }
     if study.interrupted > 0 {
         let senders = count(study.interrupted, "sender");

@@ -166,9 +166,9 @@ fn timeliness(populations: &Populations) -> Vec<Claim> {
             (shown(&few, " %"), few.iter().all(|share| *share > 50.0)),
         ),
         failing(
-            "In the simulation both systems measure the RTT in the handshake, so the initial RTO, which the study \
-             names as the cause, rules hardly any data. And most of Windows's timeouts here are spurious, \
-             and so early",
+            "The study names the initial RTO as the cause. In the simulation both systems measure the RTT in the \
+             handshake, so the initial RTO applies to hardly any data. Most of Windows's timeouts here are \
+             spurious, and those come early",
             claim(
                 "windows-tail",
                 "V-A2a",

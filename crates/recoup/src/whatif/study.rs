@@ -30,12 +30,12 @@ const MOST_ROWS: usize = 1 << 19;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Other parameters of loss detection")]
 pub struct StudyArgs {
-    /// Instead of other mechanisms, try other parameters of the retransmission timer and of loss detection on
+    /// Instead of other mechanisms, try other parameters of the RTO and another number of duplicate ACKs on
     /// each sender, as the 2007 study of loss detection does: each value by itself, and all combinations
     #[arg(long, conflicts_with_all = ["alternatives", "draws", "seed"])]
     pub study: bool,
-    /// Values of k, the factor of RTTVAR in the RTO; profile: as each sender has it [default: 2,4,6,8, and 3
-    /// with --figures]
+    /// Values of k, the factor of RTTVAR in the RTO. For this and the next five options, LIST is a list with
+    /// commas, or `profile`: each sender keeps its own value [default: 2,4,6,8, and 3 with --figures]
     #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_multiples)]
     k: Option<List<Factor>>,
     /// Values of a, the weight of a sample in RTTVAR [default: 1,1/2,1/4,1/8,1/16,1/32]
@@ -53,7 +53,8 @@ pub struct StudyArgs {
     /// Values of D, the duplicate ACKs that mean a loss [default: profile]
     #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_thresholds)]
     dupthresh: Option<List<Segments>>,
-    /// What the minimum RTO is a minimum of: the RTO, or on Linux the term of RTTVAR, as in its kernel
+    /// What --min-rto is a minimum of: the RTO, or on Linux the term k·RTTVAR, as in its kernel. With rto,
+    /// this term keeps its own minimum, usually 200ms, so that a shorter --min-rto changes nothing on Linux
     #[arg(
         long,
         value_name = "rto|rttvar",
@@ -64,8 +65,7 @@ pub struct StudyArgs {
     /// Try each value by itself, and no combinations: quicker
     #[arg(long, requires = "study")]
     alone: bool,
-    /// How the cost of a smaller flight is computed, in text and figures: by the study's equations, or counted
-    /// segment by segment. Other formats have both.
+    /// How text and figures compute what a smaller flight costs. Other formats have both results
     #[arg(
         long,
         value_name = "forms|counted",
@@ -73,11 +73,11 @@ pub struct StudyArgs {
         default_value = "forms"
     )]
     model: ModelName,
-    /// Write every change of a detection to this file (.jsonl, .csv or .parquet)
+    /// Write a row for every loss detection that changes to this file (.jsonl, .csv or .parquet)
     #[arg(long, value_name = "FILE", requires = "study")]
     events: Option<PathBuf>,
-    /// Draw what each value saves, by the best case of the sender (Figures 4 and 5 of the study), as SVG files in
-    /// this folder
+    /// Draw what each value saves, against what ideal loss detection would save (Figures 4 and 5 of the
+    /// study), as SVG files in this folder
     #[arg(long, value_name = "DIR", requires = "study")]
     figures: Option<PathBuf>,
 }
@@ -104,9 +104,9 @@ fn list_of_thresholds(text: &str) -> Result<List<Segments>, String> {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum MinRtoOf {
-    /// Of the RTO
+    /// The RTO
     Rto,
-    /// On Linux of the term of RTTVAR, otherwise of the RTO
+    /// On Linux the term k·RTTVAR, on other systems the RTO
     Rttvar,
 }
 

@@ -108,7 +108,7 @@ pub fn flag_chart(report: &Report) -> BarChart {
     let series = &Series::of(report);
     BarChart {
         title: "Timeouts by flags of the lost packet".into(),
-        x_label: "flags of the lost packet (share of the packets, n retransmissions)".into(),
+        x_label: "flags of the lost packet (share of all packets; n: retransmissions)".into(),
         y_label: "timeouts / retransmissions".into(),
         series: series.names(),
         panels: report

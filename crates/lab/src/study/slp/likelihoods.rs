@@ -43,7 +43,7 @@ pub fn likelihoods_file(report: &Report, capture: &str) -> (String, Option<Strin
     }
     let note = (!left_out.is_empty()).then(|| {
         format!(
-            "kinds with fewer than {LEAST_RETRANSMISSIONS} retransmissions have no likelihood: {}",
+            "q is 0 for kinds with fewer than {LEAST_RETRANSMISSIONS} retransmissions: {}",
             left_out.join(", ")
         )
     });

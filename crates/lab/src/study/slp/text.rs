@@ -28,7 +28,9 @@ pub fn study_text(analyzed: &Analyzed<SlpStudy>) -> String {
         }
     };
     add(
-        "Which retransmissions are timeouts (retransmissions; intervals from the previous transmission)",
+        "Retransmissions classified as timeouts, by five classifiers\n\
+         threshold: a retransmission is a timeout if it comes later than this after the previous transmission\n\
+         differs: % of the retransmissions that both classify",
         classifications(report),
     );
     add(
@@ -48,7 +50,8 @@ pub fn study_text(analyzed: &Analyzed<SlpStudy>) -> String {
     }
     add(
         &format!(
-            "Likelihood q of a timeout by kind of the lost packet (by trigger where known, else by k-means; - with fewer than {LEAST_RETRANSMISSIONS})"
+            "Likelihood q of a timeout by kind of the lost packet\n\
+             classified by trigger, or by k-means if the trigger is unknown; q needs {LEAST_RETRANSMISSIONS} retransmissions"
         ),
         kinds(&report.kinds),
     );
@@ -69,19 +72,19 @@ fn counts(report: &Report) -> String {
         report.retransmissions
     );
     for (count, what) in [
-        (report.without_trigger, "have no known trigger"),
+        (report.without_trigger, "without a known trigger"),
         (
             report.unlisted,
-            "are duplicates that the network or the capture made",
+            "duplicates that the network or the capture made",
         ),
     ] {
         if count > 0 {
-            line += &format!("\n  {count} of them {what}");
+            line += &format!("\n- {count}: {what}");
         }
     }
     if report.unseen > 0 {
         line += &format!(
-            "\n{} such packets are left out: the capture does not hold their earlier transmission",
+            "\nLeft out: {} retransmissions whose previous transmission the capture does not hold",
             report.unseen
         );
     }
@@ -92,14 +95,12 @@ fn classifications(report: &Report) -> Table {
     let mut table = plain_table();
     table.set_header([
         "classifier",
-        "threshold (s)",
+        "threshold\n(s)",
         "classified",
         "timeouts",
-        "%",
-        "unlike our triggers",
-        "%",
-        "unlike Wireshark's rule",
-        "%",
+        "timeouts\n(%)",
+        "differs from\nour triggers\n(%)",
+        "differs from\nWireshark's rule\n(%)",
     ]);
     for one in &report.classifications {
         table.add_row(classification(one));
@@ -109,19 +110,8 @@ fn classifications(report: &Report) -> Table {
 
 fn classification(one: &Classification) -> Vec<Cell> {
     let against = |agreement: &Agreement, itself: Classifier| {
-        let is_known = one.classifier != itself && agreement.compared > 0;
-        let Agreement {
-            compared,
-            different,
-            different_percent,
-        } = agreement;
-        match is_known {
-            true => [
-                number(format!("{different} of {compared}")),
-                number(decimal(*different_percent)),
-            ],
-            false => [number("-"), number("-")],
-        }
+        let is_another = one.classifier != itself;
+        number(decimal(agreement.different_percent.filter(|_| is_another)))
     };
     let mut row = vec![
         Cell::new(one.classifier.title()),
@@ -130,14 +120,20 @@ fn classification(one: &Classification) -> Vec<Cell> {
         number(one.timeouts),
         number(decimal(one.timeouts_percent)),
     ];
-    row.extend(against(&one.against_triggers, Classifier::Triggers));
-    row.extend(against(&one.against_wireshark, Classifier::Wireshark));
+    row.push(against(&one.against_triggers, Classifier::Triggers));
+    row.push(against(&one.against_wireshark, Classifier::Wireshark));
     row
 }
 
 /// What cannot be said, and where several answers are equally good.
 fn classifications_notes(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
+    if report.with_position == 0 {
+        notes.push(
+            "No table by position: it takes directions with their SYN, and their FIN or a reset, in the capture"
+                .to_owned(),
+        );
+    }
     for one in &report.classifications {
         let name = one.classifier.title();
         let is_k_means = !matches!(one.classifier, Classifier::Triggers | Classifier::Wireshark);
@@ -289,11 +285,11 @@ fn flags(panel: &FlagPanel) -> Table {
     table.set_header([
         "flags",
         "packets",
-        "% of packets",
+        "% of\npackets",
         "retransmissions",
-        "% of retransmissions",
-        "timeouts by k-means (%)",
-        "by our triggers (%)",
+        "% of\nretransmissions",
+        "timeouts by\nk-means (%)",
+        "timeouts by our\ntriggers (%)",
     ]);
     for row in panel.categories.iter().filter(|row| row.is_shown) {
         table.add_row([
@@ -311,7 +307,13 @@ fn flags(panel: &FlagPanel) -> Table {
 
 fn kinds(kinds: &[KindShare]) -> Table {
     let mut table = plain_table();
-    table.set_header(["kind", "timeouts", "retransmissions", "by k-means", "q"]);
+    table.set_header([
+        "kind",
+        "timeouts",
+        "retransmissions",
+        "classified by k-means",
+        "q",
+    ]);
     for kind in kinds {
         let is_enough = kind.retransmissions >= LEAST_RETRANSMISSIONS;
         let q = kind.q.filter(|_| is_enough);
@@ -328,27 +330,30 @@ fn kinds(kinds: &[KindShare]) -> Table {
 
 /// Table I with the paper's numbers, or a sentence that there is nothing to show.
 fn syn_losses(losses: &SynLosses) -> String {
-    let percent = losses.with_syn_loss_percent;
+    let Some(percent) = losses.with_syn_loss_percent else {
+        return "\nTable I: the capture holds no SYN\n".into();
+    };
     let mut text = format!(
-        "\nTable I: {} of {} flows whose SYN was captured sent it more than once ({} %; the paper: 2.6 %)\n",
-        losses.with_syn_loss,
-        losses.flows,
-        decimal(percent)
+        "\nTable I: {} of {} flows whose SYN was captured sent it more than once ({percent:.2} %; the paper: 2.6 %)\n",
+        losses.with_syn_loss, losses.flows,
     );
     let Some(mean) = losses.mean_wait_s else {
+        if losses.with_syn_loss > 0 {
+            text += "No table: none of these flows ended with FIN or a reset in the capture\n";
+        }
         return text;
     };
     let mut table = plain_table();
     table.set_header([
         "percentile",
-        "without SLP (s)",
-        "with SLP (s)",
-        "reduction (%)",
-        "less mean wait (s)",
-        "reduction (%)",
-        "the paper: without (s)",
-        "with (s)",
-        "reduction (%)",
+        "without\nSLP (s)",
+        "with\nSLP (s)",
+        "reduction\n(%)",
+        "less mean\nwait (s)",
+        "reduction\n(%)",
+        "the paper:\nwithout (s)",
+        "the paper:\nwith (s)",
+        "the paper:\nreduction (%)",
     ]);
     for row in &losses.percentiles {
         let seconds = |value: f64| number(format!("{value:.3}"));
@@ -365,9 +370,10 @@ fn syn_losses(losses: &SynLosses) -> String {
         ]);
     }
     text += &format!(
-        "Completion time of the {} that completed. With SLP, each flow is shorter by the time from its first SYN\n\
-         to its last; the mean is {mean:.3} s. In the paper both rows differ by 0.68 to 0.73 s at every percentile,\n\
-         as if one mean had been subtracted from all; the variant subtracts the mean.\n\n{table}\n",
+        "Completion times of the {} flows that completed. With SLP, each flow is shorter by its wait, the time\n\
+         from its first SYN to its last (mean: {mean:.3} s). In the paper, the rows with and without SLP differ by\n\
+         0.68 to 0.73 s at every percentile, as if one mean wait had been subtracted from all flows. The column\n\
+         \"less mean wait\" does that.\n\n{table}\n",
         losses.completed
     );
     text

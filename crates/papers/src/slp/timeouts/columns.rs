@@ -197,8 +197,8 @@ fn classifiers_text(report: &Report) -> String {
         "classifier",
         "threshold (s)",
         "timeouts (%)",
-        "unlike our triggers (%)",
-        "unlike Wireshark's rule (%)",
+        "differs from\nour triggers (%)",
+        "differs from\nWireshark's rule (%)",
     ]);
     for one in &report.classifications {
         table.add_row([

@@ -83,7 +83,7 @@ fn text_and_figures_show_the_study() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     for heading in [
         "The 2021 study of selective loss prevention",
-        "Which retransmissions are timeouts",
+        "Retransmissions classified as timeouts, by five classifiers",
         "The paper's figures beside those of this capture",
         "Timeouts by position of the lost packet",
         "Timeouts by flags of the lost packet, sent by servers",
@@ -92,6 +92,12 @@ fn text_and_figures_show_the_study() {
     ] {
         assert!(outcome.stdout.contains(heading), "{heading}");
     }
+    let mut lines = outcome.stdout.lines();
+    assert!(
+        lines.all(|line| line.chars().count() <= 120),
+        "{}",
+        outcome.stdout
+    );
     assert!(folder.read("figs/slp-positions.svg").starts_with("<svg "));
     assert!(folder.read("figs/slp-flags.svg").starts_with("<svg "));
     // A stream is read once and studied all the same.
@@ -182,6 +188,11 @@ fn an_empty_capture_has_no_tables() {
     let outcome = folder.recoup(&args);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert!(outcome.stdout.contains("0 retransmissions"));
+    assert!(
+        outcome
+            .stdout
+            .contains("Table I: the capture holds no SYN\n")
+    );
     assert!(outcome.stderr.contains("nothing to draw in slp-positions"));
 }
 
