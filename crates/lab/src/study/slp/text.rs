@@ -373,7 +373,8 @@ fn syn_losses(losses: &SynLosses) -> String {
         "Completion times of the {} flows that completed. With SLP, each flow is shorter by its wait, the time\n\
          from its first SYN to its last (mean: {mean:.3} s). In the paper, the rows with and without SLP differ by\n\
          0.68 to 0.73 s at every percentile, as if one mean wait had been subtracted from all flows. The column\n\
-         \"less mean wait\" does that.\n\n{table}\n",
+         \"less mean wait\" does that. No rerun stands beside this table: recoup whatif reruns the sender of most\n\
+         data, and here the client loses its SYN. `recoup paper slp table1` reruns simulated flows.\n\n{table}\n",
         losses.completed
     );
     text
