@@ -17,9 +17,9 @@ script says, to the microsecond, and no other packet may leave.
 
 The profile is --profile, or the script's own line `// profile: linux-3.17+tlp`, or linux-3.17. Two
 other lines set the MSS that the SYN announces (`// mss: 1000`) and the acknowledgments
-(`// ack: quick`, or delayed, or linux). These lines stand before the first event. The engine follows
-the sysctl lines that it has a mechanism for. --verbose lists the lines that have no effect. A script
-is refused if it needs something the engine lacks, has no event, or is longer than 16 MiB.
+(`// ack: quick`, or delayed, or linux). These lines stand before the first event. The engine
+follows the sysctl lines that it has a mechanism for. --verbose lists the lines that have no effect.
+A script is refused if it needs something the engine lacks, has no event, or is longer than 16 MiB.
 
 A script that is refused or cannot be read is an ERROR among the results; the others are run.
 

@@ -20,9 +20,9 @@ use std::process::{Command, ExitCode, ExitStatus};
 
 const HELP: &str = "\
 COMMAND runs in a network namespace of its own, as the client: its packets travel up, packets to it
-travel down. It reaches this machine at $RECOUP_OUTSIDE and $RECOUP_OUTSIDE6, where its default route
-leads. Within other emulators, $RECOUP_BASE and $RECOUP_BASE6 are the outermost machine. Needs root,
-or a system whose users may create namespaces.
+travel down. It reaches this machine at $RECOUP_OUTSIDE and $RECOUP_OUTSIDE6, where its default
+route leads. Within other emulators, $RECOUP_BASE and $RECOUP_BASE6 are the outermost machine. Needs
+root, or a system whose users may create namespaces.
 
 Exit status: COMMAND's, 128+N if signal N ended it, 127 if there is no such command, 126 if it
 cannot be run, 2 for wrong use or missing rights.";

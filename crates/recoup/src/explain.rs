@@ -21,11 +21,11 @@ Examples:
   recoup explain server.pcap --format json --top 100 # for programs
   recoup explain --demo                              # a small lossy web workload, built in
 
-The time lost to an episode of recovery is how much later its data was acknowledged than it would have
-been without the loss. docs/explain.md defines every cause and every state.
+The time lost to an episode of recovery is how much later its data was acknowledged than it would
+have been without the loss. docs/explain.md defines every cause and every state.
 
-Exit status: 0 explained; 2 wrong use, or a capture in which nothing can be read (the other captures are
-explained all the same).";
+Exit status: 0 explained; 2 wrong use, or a capture in which nothing can be read (the other captures
+are explained all the same).";
 
 /// The formats of explanations.
 const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Html];

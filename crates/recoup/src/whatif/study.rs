@@ -54,7 +54,7 @@ pub struct StudyArgs {
     #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_thresholds)]
     dupthresh: Option<List<Segments>>,
     /// What --min-rto is a minimum of: the RTO, or on Linux the term k·RTTVAR, as in its kernel. With rto,
-    /// this term keeps its own minimum, usually 200ms, so that a shorter --min-rto changes nothing on Linux
+    /// this term keeps its own minimum of 200ms, so that --min-rto up to 200ms alone changes nothing there
     #[arg(
         long,
         value_name = "rto|rttvar",

@@ -229,6 +229,21 @@ fn help_lists_every_command_and_every_option() {
     assert_eq!(version, format!("recoup {}\n", env!("CARGO_PKG_VERSION")));
 }
 
+/// Help is wrapped at 100 columns. A longer line of its source leaves a word or two on a line of their own,
+/// followed by the rest of the paragraph.
+#[test]
+fn paragraphs_of_help_are_wrapped_once() {
+    for command in ["run", "analyze", "explain", "whatif", "emulate", "drill"] {
+        let help = recoup(&[command, "--help"]).printed();
+        let lines: Vec<&str> = help.lines().collect();
+        for part in lines.windows(3) {
+            let is_cut = part[0].len() > 85 && part[1].len() < 15 && !part[2].is_empty();
+            let is_text = !part[1].starts_with(' ') && !part[1].is_empty();
+            assert!(!(is_cut && is_text), "{command}: {part:?}");
+        }
+    }
+}
+
 #[test]
 fn without_arguments_the_usage_is_printed_and_the_status_is_2() {
     for args in [&[][..], &["paper"], &["scenario"]] {
