@@ -125,7 +125,8 @@ impl Totals {
         self.mean_ms(self.duration.as_nanos() as i128)
     }
 
-    /// Of these instances, the one that saves most; of equals the first. `None` if none saves anything.
+    /// The instance that saves most, among those of these numbers; the first among equals. `None` if none saves
+    /// anything.
     pub fn best_of(&self, numbers: impl Iterator<Item = usize>, model: Model) -> Option<usize> {
         let saved = |number: usize| self.instances.get(number).map(|one| one.saved(model));
         let saving = numbers.filter_map(|number| Some((number, saved(number)?)));

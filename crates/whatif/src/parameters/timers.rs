@@ -15,7 +15,7 @@ pub(super) struct Timers<'a> {
     instances: &'a Instances,
     own: RtoRules,
     estimators: Vec<RttEstimator>,
-    /// Which of them each of [`Instances::estimators`] is.
+    /// The place of each of [`Instances::estimators`] in this list.
     places: Vec<usize>,
     /// The estimators when the timer was last set, if they took samples since then.
     when_set: Option<Vec<RttEstimator>>,

@@ -91,7 +91,7 @@ pub struct FlagPanel {
 /// An exact combination of flags.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlagCategory {
-    /// `SYN`, `PSH ACK` and the like.
+    /// for example `SYN` or `PSH ACK`.
     pub flags: String,
     /// Packets with these flags that the sender sent.
     pub packets: u64,
