@@ -41,7 +41,7 @@ pub struct ResultRow {
 /// A sender that was studied.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderRow<'a> {
-    /// Which one it is.
+    /// Its connection, ends and profile.
     pub identity: &'a SenderIdentity,
     /// What ideal loss detection would have saved.
     pub best_case: Duration,

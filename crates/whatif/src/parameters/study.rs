@@ -274,6 +274,10 @@ impl<'a> Study<'a> {
         let one = detection.retransmission;
         let is_timeout = detection.detector == Detector::Timeout;
         let expired = one.triggers.first() == Some(Trigger::Rto);
+        // Whatever can be said of it, the next ACK of new data answers no undisturbed timer.
+        if let Some(run) = &mut self.run {
+            run.is_studied = true;
+        }
         let Some(run) = self.run.filter(|_| expired || !is_timeout) else {
             self.found.unmeasured += 1;
             return Ok(());
@@ -281,9 +285,6 @@ impl<'a> Study<'a> {
         if one.verdict == Verdict::Unknowable {
             self.found.unmeasured += 1;
             return Ok(());
-        }
-        if let Some(run) = &mut self.run {
-            run.is_studied = true;
         }
         let rtt = one.rtt.filter(|rtt| !rtt.is_zero());
         let rtt = rtt

@@ -17,7 +17,7 @@ use recoup_units::Offset;
 use recoup_whatif::bottleneck::Bottleneck;
 use recoup_whatif::transmission::{Fate, Transmission};
 
-/// In this many connections, losses by position are told from chance.
+/// This many connections distinguish losses by position from chance.
 const FEW: usize = 5;
 
 /// Losses that chance explains once in a thousand: χ² with one degree of freedom.
