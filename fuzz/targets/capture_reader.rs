@@ -11,7 +11,8 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     let skipped: u64 = Reason::ALL.iter().map(|r| counts.skipped(*r).count).sum();
-    assert_eq!(counts.packets + skipped, counts.frames);
+    let messages = counts.path_mtu_messages.count;
+    assert_eq!(counts.packets + messages + skipped, counts.frames);
     assert!(packets.windows(2).all(|pair| pair[0].frame < pair[1].frame));
     assert!(
         packets

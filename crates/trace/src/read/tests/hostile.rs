@@ -312,7 +312,8 @@ proptest! {
             prop_assert!(found.windows(2).all(rising));
             prop_assert!(found.last().is_none_or(|last| last.frame <= counts.frames));
             let skipped: u64 = Reason::ALL.iter().map(|r| counts.skipped(*r).count).sum();
-            prop_assert_eq!(counts.packets + skipped, counts.frames);
+            let messages = counts.path_mtu_messages.count;
+            prop_assert_eq!(counts.packets + messages + skipped, counts.frames);
             prop_assert!(counts.notes().iter().all(|note| !note.contains('\n')));
         }
     }
