@@ -3,7 +3,7 @@
 mod line;
 
 use line::Line;
-use recoup_recovery::{Event, Send};
+use recoup_recovery::{Event, Transmission};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_table::Schema;
 use recoup_tcp::Endpoint;
@@ -283,13 +283,13 @@ fn reduced(ssthresh: Segments) -> Option<u64> {
     (ssthresh != Segments::MAX).then_some(ssthresh.0.into())
 }
 
-fn sent_fields(line: &mut Line<'_>, what: Send) {
+fn sent_fields(line: &mut Line<'_>, what: Transmission) {
     let (name, trigger) = match what {
-        Send::New(_) => ("new", None),
-        Send::NewProbe(_) => ("new_probe", None),
-        Send::Again(_, trigger) => ("again", Some(trigger.name())),
-        Send::Copy(_) => ("copy", None),
-        Send::WindowProbe => ("window_probe", None),
+        Transmission::New(_) => ("new", None),
+        Transmission::NewProbe(_) => ("new_probe", None),
+        Transmission::Again(_, trigger) => ("again", Some(trigger.name())),
+        Transmission::Copy(_) => ("copy", None),
+        Transmission::WindowProbe => ("window_probe", None),
     };
     line.name("what", Some(name));
     line.number("start", what.span().map(|span| span.start.0));

@@ -92,7 +92,7 @@ impl Observer for Again {
 
     fn on_event(&mut self, _: Instant, _: FlowId, host: Host, event: &Event) {
         if let Event::Sent {
-            what: recoup_recovery::Send::Again(span, _),
+            what: recoup_recovery::Transmission::Again(span, _),
             ..
         } = event
             && host == Host::Server

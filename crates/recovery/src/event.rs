@@ -64,7 +64,7 @@ impl Trigger {
 /// One segment that is to be sent, or was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Send {
+pub enum Transmission {
     /// Data (or SYN, or FIN) for the first time.
     New(Span),
     /// New data as a tail loss probe. It ignores the congestion window.
@@ -78,7 +78,7 @@ pub enum Send {
     WindowProbe,
 }
 
-impl Send {
+impl Transmission {
     /// The sequence space carried.
     pub fn span(self) -> Option<Span> {
         match self {
@@ -208,7 +208,7 @@ pub enum Event {
     /// A segment was sent.
     Sent {
         /// What and why.
-        what: Send,
+        what: Transmission,
         /// Segments in flight afterwards.
         pipe: Segments,
         /// The congestion window.

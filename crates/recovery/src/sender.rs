@@ -53,7 +53,7 @@ use crate::congestion::{self, Congestion};
 use crate::counters::{Counters, Recoveries, Recovery};
 use crate::delivery::DeliveryRate;
 use crate::detect::{Rack, Threshold};
-use crate::event::{Event, EventLog, LossDetector, Send, State, Timer, Trigger};
+use crate::event::{Event, EventLog, LossDetector, State, Timer, Transmission, Trigger};
 use crate::frto::Frto;
 use crate::pacing::PacingInput;
 use crate::peer_window::PeerWindow;

@@ -6,7 +6,7 @@ use crate::observe::{Observer, Point};
 use crate::timers::HostTimers;
 use crate::{Application, Chains, Network, Packet, TimerModel};
 use recoup_path::{ChainError, DropCause, Exit, Packet as _, PathSpec};
-use recoup_recovery::{Send, Trigger};
+use recoup_recovery::{Transmission, Trigger};
 use recoup_tcp::flow::{
     Action, FlowRecord, Host, ScriptProgress, SpuriousRetransmissions, Workload,
 };
@@ -379,7 +379,7 @@ impl<N: Network> Simulation<N> {
         record.bytes_sent += u64::from(packet.ip_len());
         record.segments_sent += u64::from(packet.segment.payload_len > 0);
         let (span, trigger) = match transmit {
-            Transmit::Stream(Send::Again(span, trigger)) => (span, trigger),
+            Transmit::Stream(Transmission::Again(span, trigger)) => (span, trigger),
             _ => return,
         };
         let (end, far) = match host {

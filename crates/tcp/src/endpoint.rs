@@ -20,7 +20,7 @@ use crate::ecn::EcnState;
 use crate::info::Traffic;
 use crate::push::Pusher;
 use crate::{Config, Receiver};
-use recoup_recovery::{self as recovery, Event, Send, Sender, Trigger};
+use recoup_recovery::{self as recovery, Event, Sender, Transmission, Trigger};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
 use std::time::Duration;
@@ -83,7 +83,7 @@ pub enum Timer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transmit {
     /// The sender's: its payload is the send stream's data from the span on.
-    Stream(Send),
+    Stream(Transmission),
     /// A pure ACK or a reset.
     Control,
 }

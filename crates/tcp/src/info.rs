@@ -4,7 +4,7 @@
 //! `struct tcp_info` applies. Features that this endpoint does not have (pacing, fast open) have no field.
 
 use crate::endpoint::{Endpoint, State};
-use recoup_recovery::{Send, State as RecoveryState};
+use recoup_recovery::{State as RecoveryState, Transmission};
 use recoup_units::{Instant, Segments};
 use recoup_wire::{Flags, Segment};
 use std::time::Duration;
@@ -166,7 +166,7 @@ impl Traffic {
     }
 
     /// Counts a segment sent. `what`: the sender's decision behind it, if any.
-    pub(crate) fn on_sent(&mut self, now: Instant, segment: &Segment, what: Option<Send>) {
+    pub(crate) fn on_sent(&mut self, now: Instant, segment: &Segment, what: Option<Transmission>) {
         self.segs_out = self.segs_out.wrapping_add(1);
         let payload = u64::from(segment.payload_len);
         if payload > 0 {
@@ -174,7 +174,7 @@ impl Traffic {
             self.bytes_sent += payload;
             self.last_data_sent = Some(now);
         }
-        if let Some(Send::Again(..)) = what {
+        if let Some(Transmission::Again(..)) = what {
             self.total_retrans = self.total_retrans.wrapping_add(1);
             self.bytes_retrans += payload;
         }

@@ -1,7 +1,7 @@
 //! A diagram of a simulated flow: the data of one of its hosts.
 
 use recoup_draw::sequence::{AckArrival, Control, Mark, MarkRecorder, Panel};
-use recoup_recovery::{Event, Send};
+use recoup_recovery::{Event, Transmission};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
@@ -139,15 +139,15 @@ impl Observer for Watch {
         }
         match *event {
             Event::Sent {
-                what: Send::New(span) | Send::NewProbe(span),
+                what: Transmission::New(span) | Transmission::NewProbe(span),
                 ..
             } => self.recorder.data_sent(now, span),
             Event::Sent {
-                what: Send::Again(span, trigger),
+                what: Transmission::Again(span, trigger),
                 ..
             } => self.recorder.retransmitted(now, span, Some(trigger.name())),
             Event::Sent {
-                what: Send::Copy(span),
+                what: Transmission::Copy(span),
                 ..
             } => self.recorder.extra_copy_sent(now, span),
             _ => {}

@@ -60,22 +60,22 @@ fn every_event_is_a_line_with_its_keys() {
     let timer = Timer::Probe;
     let cases = [
         (
-            sent(Send::New(span(1, 1449))),
+            sent(Transmission::New(span(1, 1449))),
             "sent",
             json!({"what": "new", "start": 1, "end": 1449, "trigger": null, "pipe": 3, "cwnd": 10}),
         ),
         (
-            sent(Send::NewProbe(span(1, 2))),
+            sent(Transmission::NewProbe(span(1, 2))),
             "sent",
             json!({"what": "new_probe", "start": 1, "end": 2, "trigger": null, "pipe": 3, "cwnd": 10}),
         ),
         (
-            sent(Send::Again(span(1, 2), Trigger::SlowStart)),
+            sent(Transmission::Again(span(1, 2), Trigger::SlowStart)),
             "sent",
             json!({"what": "again", "start": 1, "end": 2, "trigger": "slow_start", "pipe": 3, "cwnd": 10}),
         ),
         (
-            sent(Send::Copy(span(1, 2))),
+            sent(Transmission::Copy(span(1, 2))),
             "sent",
             json!({"what": "copy", "start": 1, "end": 2, "trigger": null, "pipe": 3, "cwnd": 10}),
         ),
@@ -88,7 +88,7 @@ fn every_event_is_a_line_with_its_keys() {
             json!({"start": 1, "end": 2, "by": "another_out"}),
         ),
         (
-            sent(Send::WindowProbe),
+            sent(Transmission::WindowProbe),
             "sent",
             json!({"what": "window_probe", "start": null, "end": null, "trigger": null, "pipe": 3, "cwnd": 10}),
         ),

@@ -10,7 +10,7 @@
 //! (IFF_VNET_HDR) gets a train as one packet, whose payload is not copied. For another sink the train is cut
 //! here, and its headers are written and summed once.
 
-use recoup_recovery::{Send, Trigger};
+use recoup_recovery::{Transmission, Trigger};
 use recoup_tcp::{self as tcp, Transmit};
 use recoup_units::{Instant, Span};
 use recoup_wire::{
@@ -63,9 +63,11 @@ enum Kind {
 impl Kind {
     const fn of(what: Transmit) -> Self {
         match what {
-            Transmit::Stream(Send::New(_)) => Self::New,
-            Transmit::Stream(Send::Again(_, trigger)) => Self::Again(trigger),
-            Transmit::Stream(Send::NewProbe(_) | Send::Copy(_) | Send::WindowProbe)
+            Transmit::Stream(Transmission::New(_)) => Self::New,
+            Transmit::Stream(Transmission::Again(_, trigger)) => Self::Again(trigger),
+            Transmit::Stream(
+                Transmission::NewProbe(_) | Transmission::Copy(_) | Transmission::WindowProbe,
+            )
             | Transmit::Control => Self::Other,
         }
     }

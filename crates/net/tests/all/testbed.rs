@@ -16,7 +16,7 @@ use recoup_net::testbed::{
 };
 use recoup_path::PathSpec;
 use recoup_path::{HopSpec, LossSpec, Probability, Queue};
-use recoup_recovery::{Event, Mechanisms, Send, Trigger};
+use recoup_recovery::{Event, Mechanisms, Transmission, Trigger};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
 use recoup_tcp::Config;
 use recoup_tcp::flow::{FlowRecord, Host, Script, TimedWrite, When, Workload, Write};
@@ -479,8 +479,8 @@ fn late_packets_of_a_flow_do_not_affect_the_next() {
 /// The `sent` events of a host.
 #[derive(Debug, Default, PartialEq)]
 struct SentBy {
-    client: Vec<Send>,
-    server: Vec<Send>,
+    client: Vec<Transmission>,
+    server: Vec<Transmission>,
 }
 
 impl SentBy {

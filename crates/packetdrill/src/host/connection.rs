@@ -3,7 +3,7 @@
 use super::packet::Packet;
 use crate::errno::{Errno, Outcome};
 use crate::settings::Personality;
-use recoup_recovery::Send;
+use recoup_recovery::Transmission;
 use recoup_tcp::{self as tcp, Closed, Config, Flush, Read, State, Transmit, Wake, WriteMode};
 use recoup_units::Instant;
 use recoup_wire::{Decoded, Endpoints, Segment};
@@ -190,7 +190,7 @@ fn transmit(
     let mut segment = Segment::default();
     while let Some(what) = tcp.poll_transmit(now, &mut segment) {
         let payload = tcp.payload(what.payload_span(&segment)).concat();
-        let new_data = matches!(what, Transmit::Stream(what) if Send::is_new(what));
+        let new_data = matches!(what, Transmit::Stream(what) if Transmission::is_new(what));
         let ecn_capable = tcp.endpoint().is_ecn_capable() && new_data && !payload.is_empty();
         out.push(Packet {
             at: now,

@@ -5,7 +5,7 @@ use recoup_lab::diagram::Watch;
 use recoup_lab::run::simulation;
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
-use recoup_recovery::{Event, Profile, Send, State, Trigger};
+use recoup_recovery::{Event, Profile, State, Transmission, Trigger};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_table::millis;
 use recoup_tcp::Endpoint;
@@ -324,9 +324,9 @@ impl Observer for Log {
             Event::Acked { una, .. } => self.una.push((now, una)),
             Event::Sent { what, pipe, cwnd } => {
                 let (span, trigger) = match what {
-                    Send::New(span) | Send::NewProbe(span) => (span, None),
-                    Send::Again(span, trigger) => (span, Some(trigger)),
-                    Send::Copy(_) | Send::WindowProbe => return,
+                    Transmission::New(span) | Transmission::NewProbe(span) => (span, None),
+                    Transmission::Again(span, trigger) => (span, Some(trigger)),
+                    Transmission::Copy(_) | Transmission::WindowProbe => return,
                 };
                 if span.end > Offset::DATA {
                     self.origin.get_or_insert(now);

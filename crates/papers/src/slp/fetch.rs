@@ -16,7 +16,7 @@ pub mod sizes;
 use recoup_lab::run::{cores, in_parallel, simulation};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
-use recoup_recovery::{Event, Profile, Send};
+use recoup_recovery::{Event, Profile, Transmission};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset};
@@ -90,7 +90,7 @@ impl Observer for Watch {
 
     fn on_event(&mut self, _: Instant, _: FlowId, host: Host, event: &Event) {
         if let Event::Sent {
-            what: Send::Copy(span),
+            what: Transmission::Copy(span),
             ..
         } = event
         {

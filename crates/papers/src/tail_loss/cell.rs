@@ -3,7 +3,7 @@
 use recoup_lab::run::simulation;
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
-use recoup_recovery::{Event, Profile, Send, Trigger};
+use recoup_recovery::{Event, Profile, Transmission, Trigger};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation};
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset};
@@ -223,13 +223,13 @@ impl Observer for Watch {
                 self.rto_ms = rto.as_secs_f64() * 1e3;
             }
             Event::Sent {
-                what: Send::New(span),
+                what: Transmission::New(span),
                 ..
             } => {
                 self.sent.insert(span.start, now);
             }
             Event::Sent {
-                what: Send::Again(_, trigger),
+                what: Transmission::Again(_, trigger),
                 ..
             } => {
                 let earliest = self.sent.get(&self.una).copied().unwrap_or(now);

@@ -121,10 +121,10 @@ impl Sender {
     }
 
     /// A copy whose gap is over goes if nothing else does and there is still room for it.
-    pub(super) fn next_copy(&self) -> Option<Send> {
+    pub(super) fn next_copy(&self) -> Option<Transmission> {
         let span = self.copying.copies.due()?;
         self.window_still_takes_a_copy(span)
-            .then_some(Send::Copy(span))
+            .then_some(Transmission::Copy(span))
     }
 
     pub(super) fn on_sent_copy(&mut self, now: Instant, span: Span) {

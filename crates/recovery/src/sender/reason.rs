@@ -125,14 +125,14 @@ impl Sender {
         now: Instant,
         span: Span,
         is_due: impl Fn(Instant) -> bool,
-    ) -> Send {
+    ) -> Transmission {
         let due = self.deadline(Timer::Probe).filter(|at| is_due(*at));
         match due {
             Some(deadline) if !self.has_room_for_new(now) => {
                 self.on_timer(now.max(deadline), Timer::Probe);
-                Send::NewProbe(span)
+                Transmission::NewProbe(span)
             }
-            _ => Send::New(span),
+            _ => Transmission::New(span),
         }
     }
 

@@ -101,14 +101,14 @@ mod tests {
     fn begun(mechanisms: &Mechanisms, acks: u64) -> (Sender, ResumeState<Vec<(Instant, Span)>>) {
         let mut sender = Sender::new(mechanisms, 100, Trigger::Syn, false);
         let syn = Span::new(Offset::SYN, Offset::DATA);
-        sender.on_sent(Instant::ZERO, Send::New(syn));
+        sender.on_sent(Instant::ZERO, Transmission::New(syn));
         let mut advanced_at = Instant::from_millis(50);
         sender.on_ack(advanced_at, &Ack::new(Offset::DATA, 50_000));
         sender.on_written(advanced_at, 1600);
         let sent_at = Instant::from_millis(60);
         for i in 0..16 {
             let span = Span::at(Offset::DATA + i * 100, 100);
-            sender.on_sent(sent_at, Send::New(span));
+            sender.on_sent(sent_at, Transmission::New(span));
         }
         for i in 1..=acks {
             advanced_at = Instant::from_millis(110 + i);

@@ -7,7 +7,7 @@ use crate::tlp::ProbeVersion;
 impl Sender {
     /// What the sender would send now. The answer stays the same until an ACK, a timer, a write or a
     /// transmission changes the sender.
-    pub fn next_send(&self, now: Instant) -> Option<Send> {
+    pub fn next_send(&self, now: Instant) -> Option<Transmission> {
         if self.timers.gave_up {
             return None;
         }
@@ -19,11 +19,11 @@ impl Sender {
         let may = self.board.next_lost().is_some()
             || self.timers.probe.is_due()
             || (self.episode.state == State::Recovery && self.next_fill().is_some());
-        may && matches!(self.next_send(now), Some(Send::Again(..)))
+        may && matches!(self.next_send(now), Some(Transmission::Again(..)))
     }
 
     /// What the sender sends apart from copies.
-    fn next_called_for(&self, now: Instant) -> Option<Send> {
+    fn next_called_for(&self, now: Instant) -> Option<Transmission> {
         if self.timers.persist.due {
             return Some(self.window_probe());
         }
@@ -35,7 +35,9 @@ impl Sender {
         // Whether there is something to send comes first, because mostly there is nothing.
         if self.episode.frto == Frto::NewDataFirst {
             if let Some(span) = self.next_new_at_once() {
-                return self.has_room_for_new(now).then_some(Send::New(span));
+                return self
+                    .has_room_for_new(now)
+                    .then_some(Transmission::New(span));
             }
             if self.board.nxt() > self.episode.recovery_point {
                 return None; // new data is out: the next ACK decides
@@ -46,16 +48,17 @@ impl Sender {
             .next_lost()
             .filter(|_| self.episode.release != Release::Held)
         {
-            let send = Send::Again(lost.span, self.trigger_of(lost.span));
+            let send = Transmission::Again(lost.span, self.trigger_of(lost.span));
             (self.episode.release == Release::Forced || self.has_room(now)).then_some(send)
         } else if let Some(span) = self.next_new() {
-            self.has_room_for_new(now).then_some(Send::New(span))
+            self.has_room_for_new(now)
+                .then_some(Transmission::New(span))
         } else if self.episode.state == State::Recovery
             && self.episode.release != Release::Held
             && self.has_room(now)
         {
             let span = self.next_fill()?;
-            Some(Send::Again(span, self.episode.trigger))
+            Some(Transmission::Again(span, self.episode.trigger))
         } else {
             None
         }
@@ -99,10 +102,10 @@ impl Sender {
     /// A segment was sent: the one that [`next_send`](Self::next_send) returned or, in a replay, the one
     /// that the capture shows.
     #[inline]
-    pub fn on_sent(&mut self, now: Instant, what: Send) {
+    pub fn on_sent(&mut self, now: Instant, what: Transmission) {
         match what {
-            Send::New(span) => self.on_sent_new(now, span),
-            Send::NewProbe(span) => {
+            Transmission::New(span) => self.on_sent_new(now, span),
+            Transmission::NewProbe(span) => {
                 self.on_sent_new(now, span);
                 self.totals.counters.probes += 1;
                 if let Some(rules) = &self.mechanisms.probe {
@@ -110,12 +113,12 @@ impl Sender {
                     self.timers.rto.start(now, &self.rtt);
                 }
             }
-            Send::Again(span, trigger) => {
+            Transmission::Again(span, trigger) => {
                 self.on_sent_again(now, span, trigger);
                 self.totals.counters.probes += u64::from(trigger == Trigger::Tlp);
             }
-            Send::Copy(span) => self.on_sent_copy(now, span),
-            Send::WindowProbe => {
+            Transmission::Copy(span) => self.on_sent_copy(now, span),
+            Transmission::WindowProbe => {
                 self.timers.persist.due = false;
                 self.timers.persist.unanswered = self.timers.persist.unanswered.saturating_add(1);
             }
@@ -320,22 +323,24 @@ impl Sender {
 
     /// A tail loss probe: new data if the receive window permits, else the last segment
     /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.2; RFC 8985 §7.3).
-    fn loss_probe(&self) -> Option<Send> {
-        self.next_new_at_once().map(Send::NewProbe).or_else(|| {
-            self.board
-                .last()
-                .map(|last| Send::Again(last.span, Trigger::Tlp))
-        })
+    fn loss_probe(&self) -> Option<Transmission> {
+        self.next_new_at_once()
+            .map(Transmission::NewProbe)
+            .or_else(|| {
+                self.board
+                    .last()
+                    .map(|last| Transmission::Again(last.span, Trigger::Tlp))
+            })
     }
 
     /// A zero-window probe: the new data that fits, however little (this overrides silly-window avoidance),
     /// or else an empty segment that makes the peer send an ACK.
-    fn window_probe(&self) -> Send {
+    fn window_probe(&self) -> Transmission {
         let span = self.new_span(self.peer.window.edge());
         if span.is_empty() {
-            Send::WindowProbe
+            Transmission::WindowProbe
         } else {
-            Send::New(span)
+            Transmission::New(span)
         }
     }
 

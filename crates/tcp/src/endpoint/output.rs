@@ -139,7 +139,7 @@ impl Endpoint {
     }
 
     /// Whether the segment the sender just sent has the PSH bit.
-    fn carries_push(&mut self, what: Send) -> bool {
+    fn carries_push(&mut self, what: Transmission) -> bool {
         let Some(span) = what.span().filter(|span| !span.contains(Offset::SYN)) else {
             return false;
         };
@@ -150,17 +150,17 @@ impl Endpoint {
         }
         let sender = &self.sender;
         match what {
-            Send::Again(_, trigger) => {
+            Transmission::Again(_, trigger) => {
                 let alone = matches!(trigger, Trigger::Rto | Trigger::Tlp);
                 self.pusher.on_again(payload, alone, sender)
             }
-            Send::Copy(_) => self.copy_pushed,
+            Transmission::Copy(_) => self.copy_pushed,
             _ => self.pusher.on_new(payload, written, sender),
         }
     }
 
     /// Makes `segment`, an empty one, carry `span` of the send stream, just sent as `what` says.
-    fn carry(&mut self, now: Instant, what: Send, span: Span, segment: &mut Segment) {
+    fn carry(&mut self, now: Instant, what: Transmission, span: Span, segment: &mut Segment) {
         let syn = span.contains(Offset::SYN);
         let fin = self.sender.fin().is_some_and(|fin| span.contains(fin));
         let mut flags = if self.state == State::SynSent {

@@ -28,7 +28,7 @@ use crate::hosts::Score;
 use crate::memory::allocated;
 use recoup_recovery::rtt::RttEstimator;
 use recoup_recovery::sender::ResumeState;
-use recoup_recovery::{AckSummary, Mechanisms, Send, Sender, State, Timer, Trigger};
+use recoup_recovery::{AckSummary, Mechanisms, Sender, State, Timer, Transmission, Trigger};
 use recoup_units::{Instant, Offset, Segments, Span};
 use segment_size::SegmentSizes;
 use serde::{Deserialize, Serialize};
@@ -314,7 +314,7 @@ impl Replay {
         self.send_unseen_before(at, Some(known));
         let explained = self.explain(at, known);
         let trigger = explained.triggers.first().unwrap_or(Trigger::Fast);
-        self.sender.on_sent(at, Send::Again(known, trigger));
+        self.sender.on_sent(at, Transmission::Again(known, trigger));
         if span.end > known.end {
             self.on_new(at, Span::new(known.end, span.end));
         }

@@ -4,7 +4,7 @@
 use crate::record::{Record, Seen};
 use recoup_recovery::rtt::{RtoRules, RttEstimator};
 use recoup_recovery::sender::Reason;
-use recoup_recovery::{Ack, AckSummary, Mechanisms, Send, Sender, Timer, Trigger};
+use recoup_recovery::{Ack, AckSummary, Mechanisms, Sender, Timer, Transmission, Trigger};
 use recoup_tcp::flow::Host;
 use recoup_units::{Instant, Offset, Span};
 use std::time::Duration;
@@ -128,7 +128,7 @@ impl<'a> Follower<'a> {
         let reason: Option<Reason> = self.sender.reason_for(at, span, is_prompted, is_timer);
         let trigger = trigger.or(reason.map(|reason| reason.trigger));
         let trigger = trigger.unwrap_or(Trigger::Fast);
-        self.sender.on_sent(at, Send::Again(span, trigger));
+        self.sender.on_sent(at, Transmission::Again(span, trigger));
         self.flights.on_sent_again();
     }
 

@@ -1,7 +1,7 @@
 //! Events of packets and senders on one time axis.
 
 use super::*;
-use recoup_recovery::{Send, Timer};
+use recoup_recovery::{Timer, Transmission};
 use recoup_units::{Offset, Segments, Span};
 use recoup_wire::SackBlocks;
 
@@ -95,7 +95,7 @@ fn packets_are_numbered_within_their_flow_and_direction() {
 #[test]
 fn all_times_count_from_the_flow_s_first_event() {
     let sent = Event::Sent {
-        what: Send::New(Span::new(Offset(0), Offset(1))),
+        what: Transmission::New(Span::new(Offset(0), Offset(1))),
         pipe: Segments(1),
         cwnd: Segments(10),
     };

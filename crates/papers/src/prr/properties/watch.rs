@@ -2,7 +2,7 @@
 
 use super::check::{Check, Moment, Property};
 use recoup_lab::stats::Integers;
-use recoup_recovery::{Event, Send, Sender, State};
+use recoup_recovery::{Event, Sender, State, Transmission};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::Endpoint;
 use recoup_tcp::flow::Host;
@@ -304,7 +304,7 @@ impl Observer for Watch {
         let step = &mut self.step;
         match *event {
             Event::Sent { what, .. } => {
-                step.sent += u32::from(!matches!(what, Send::WindowProbe));
+                step.sent += u32::from(!matches!(what, Transmission::WindowProbe));
             }
             Event::Acked {
                 dsack,

@@ -2,7 +2,7 @@ use super::grid::GAPS;
 use super::watch::Watch;
 use super::*;
 use recoup_path::DropCause;
-use recoup_recovery::{Event, Send};
+use recoup_recovery::{Event, Transmission};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset, Segments, Span};
@@ -89,7 +89,7 @@ fn originals_and_copies_are_distinguished() {
         Packet::new(FlowId(0), ordinal, segment)
     };
     let copy_of = |start, end| Event::Sent {
-        what: Send::Copy(Span::new(Offset(start), Offset(end))),
+        what: Transmission::Copy(Span::new(Offset(start), Offset(end))),
         pipe: Segments::ONE,
         cwnd: Segments::ONE,
     };

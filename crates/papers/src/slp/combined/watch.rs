@@ -1,6 +1,6 @@
 //! Counts packets, and lost originals with their copies.
 
-use recoup_recovery::{Event, Send};
+use recoup_recovery::{Event, Transmission};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant};
@@ -83,7 +83,7 @@ impl<const EVENTS: bool> Observer for Watch<EVENTS> {
 
     fn on_event(&mut self, _: Instant, _: FlowId, host: Host, event: &Event) {
         let Event::Sent {
-            what: Send::Copy(span),
+            what: Transmission::Copy(span),
             ..
         } = event
         else {

@@ -379,7 +379,7 @@ fn a_window_that_shrinks_holds_new_data_and_loses_none() {
                 check(&network, &profile);
                 let edge = network.sender.una() + room;
                 let new = step.sent.iter().filter_map(|s| match s {
-                    Send::New(span) | Send::NewProbe(span) => Some(span.end),
+                    Transmission::New(span) | Transmission::NewProbe(span) => Some(span.end),
                     _ => None,
                 });
                 let (nxt, una) = (network.sender.nxt(), network.sender.una());

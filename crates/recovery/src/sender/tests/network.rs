@@ -176,7 +176,7 @@ impl CopyWatch {
 }
 
 /// `span` was just sent: the host offers it for a copy, with PSH at the end of the written data.
-pub(super) fn offer(sender: &mut Sender, now: Instant, what: Send) {
+pub(super) fn offer(sender: &mut Sender, now: Instant, what: Transmission) {
     if let Some(span) = what.span().filter(|_| what.is_new()) {
         let carried = Carried {
             ip_len: span.len() as u32 + 40,
@@ -207,7 +207,7 @@ pub(super) struct Step {
     pub(super) cwnd: Segments,
     /// The sender's events, and the segments it then sent.
     pub(super) events: Vec<Event>,
-    pub(super) sent: Vec<Send>,
+    pub(super) sent: Vec<Transmission>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -373,10 +373,10 @@ impl Network {
     }
 
     /// The sender sends all segments it may send.
-    fn send(&mut self) -> Vec<Send> {
+    fn send(&mut self) -> Vec<Transmission> {
         let mut sent = Vec::new();
         while let Some(what) = self.sender.next_send(self.now) {
-            if let Send::Copy(span) = what {
+            if let Transmission::Copy(span) = what {
                 self.copies.judge(&self.sender, span).unwrap();
             }
             self.sender.on_sent(self.now, what);

@@ -13,7 +13,7 @@ fn ten(profile: &str) -> Script {
 /// What goes next: trigger, first and last byte of the data, counted from 1.
 fn goes(flow: &Script, ms: u64) -> Option<(Trigger, u64, u64)> {
     match flow.sender.next_send(Instant::from_millis(ms))? {
-        Send::Again(span, trigger) => Some((trigger, span.start.0, span.end.0 - 1)),
+        Transmission::Again(span, trigger) => Some((trigger, span.start.0, span.end.0 - 1)),
         other => panic!("{other:?}"),
     }
 }

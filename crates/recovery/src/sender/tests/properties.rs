@@ -112,7 +112,12 @@ impl Audit {
             }
             Cause::Wrote => {}
         }
-        let probe = |s: &&Send| matches!(s, Send::NewProbe(_) | Send::Again(_, Trigger::Tlp));
+        let probe = |s: &&Transmission| {
+            matches!(
+                s,
+                Transmission::NewProbe(_) | Transmission::Again(_, Trigger::Tlp)
+            )
+        };
         let probes = step.sent.iter().filter(probe).count() as u64;
         let sent = step.sent.len() as u64 - probes;
         match self.by_timer {

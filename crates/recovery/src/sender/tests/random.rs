@@ -278,7 +278,11 @@ impl Run {
                 "a timeout leaves room for one segment"
             );
             prop_assert!(
-                !loss || matches!(self.sender.next_send(self.now), Some(Send::Again(..))),
+                !loss
+                    || matches!(
+                        self.sender.next_send(self.now),
+                        Some(Transmission::Again(..))
+                    ),
                 "a timeout sends nothing"
             );
         }
@@ -310,8 +314,7 @@ impl Run {
         let sent = together.send_more(self.now, most.min(20) as u32);
         for _ in 0..sent {
             let what = single.next_send(self.now);
-            let full =
-                matches!(what, Some(Send::New(span)) if span.len() == single.peer.mss.into());
+            let full = matches!(what, Some(Transmission::New(span)) if span.len() == single.peer.mss.into());
             prop_assert!(full, "{what:?} among {sent} full segments");
             what.into_iter()
                 .for_each(|what| single.on_sent(self.now, what));
@@ -323,12 +326,12 @@ impl Run {
     }
 
     /// That `what` may be sent now.
-    fn judge(&mut self, what: Send) -> Result<(), TestCaseError> {
+    fn judge(&mut self, what: Transmission) -> Result<(), TestCaseError> {
         let sender = &self.sender;
         let room = sender.pipe() < sender.cwnd();
         prop_assert!(!sender.gave_up());
         match what {
-            Send::New(span) | Send::NewProbe(span) => {
+            Transmission::New(span) | Transmission::NewProbe(span) => {
                 prop_assert_eq!(span.start, sender.nxt());
                 prop_assert!(!span.is_empty() && span.end <= sender.limit());
                 prop_assert!(
@@ -339,9 +342,12 @@ impl Run {
                     span.end <= sender.peer.window.edge(),
                     "beyond the window as it is now"
                 );
-                prop_assert!(room || matches!(what, Send::NewProbe(_)), "pipe is at cwnd");
+                prop_assert!(
+                    room || matches!(what, Transmission::NewProbe(_)),
+                    "pipe is at cwnd"
+                );
             }
-            Send::Again(span, trigger) => {
+            Transmission::Again(span, trigger) => {
                 let found = sender.board().iter().find(|s| s.span == span);
                 prop_assert!(found.is_some(), "{} is no outstanding segment", span);
                 // A probe repeats the last segment, whatever is known of it (RFC 8985 §7.3; Linux).
@@ -366,11 +372,11 @@ impl Run {
                     "pipe is at cwnd"
                 );
             }
-            Send::Copy(span) => {
+            Transmission::Copy(span) => {
                 let judged = self.copies.judge(sender, span);
                 judged.map_err(TestCaseError::fail)?;
             }
-            Send::WindowProbe => {
+            Transmission::WindowProbe => {
                 prop_assert!(sender.board().first().is_none() && sender.nxt() < sender.limit());
             }
         }
@@ -387,7 +393,7 @@ impl Run {
         );
         prop_assert_eq!(
             sender.wants_to_retransmit(self.now),
-            matches!(sender.next_send(self.now), Some(Send::Again(..)))
+            matches!(sender.next_send(self.now), Some(Transmission::Again(..)))
         );
         prop_assert_eq!(
             sender.next_timer(),

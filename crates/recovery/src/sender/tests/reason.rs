@@ -75,8 +75,8 @@ fn new_data_is_a_probe_if_only_the_window_limits_it() {
     for due in [false, true] {
         let mut sender = flow.sender.clone();
         let expected = match due {
-            true => Send::NewProbe(span),
-            false => Send::New(span),
+            true => Transmission::NewProbe(span),
+            false => Transmission::New(span),
         };
         assert_eq!(sender.send_for_new(now, span, |_| due), expected);
     }

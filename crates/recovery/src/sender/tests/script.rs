@@ -239,7 +239,7 @@ impl Script {
     }
 
     /// What has just been sent for the first time may be worth a copy.
-    fn offers(&mut self, what: Send) {
+    fn offers(&mut self, what: Transmission) {
         if let Some(span) = what.span().filter(|_| what.is_new()) {
             let ends = |end: &Offset| span.start < *end && *end <= span.end;
             let carried = Carried {
@@ -403,14 +403,14 @@ impl Script {
         self
     }
 
-    fn describe(&self, what: Send) -> String {
+    fn describe(&self, what: Transmission) -> String {
         let name = |span: Span| self.name(span);
         match what {
-            Send::New(span) => name(span),
-            Send::NewProbe(span) => format!("probe {}", name(span)),
-            Send::Again(span, trigger) => format!("{} {}", trigger.name(), name(span)),
-            Send::Copy(span) => format!("copy {}", name(span)),
-            Send::WindowProbe => "window probe".into(),
+            Transmission::New(span) => name(span),
+            Transmission::NewProbe(span) => format!("probe {}", name(span)),
+            Transmission::Again(span, trigger) => format!("{} {}", trigger.name(), name(span)),
+            Transmission::Copy(span) => format!("copy {}", name(span)),
+            Transmission::WindowProbe => "window probe".into(),
         }
     }
 

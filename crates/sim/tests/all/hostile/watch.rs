@@ -2,7 +2,7 @@
 //! packets.
 
 use recoup_path::DropCause;
-use recoup_recovery::{Event, Send};
+use recoup_recovery::{Event, Transmission};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_tcp::{Endpoint, State};
@@ -252,7 +252,7 @@ impl Observer for Watch {
         if let Event::Sent { what, .. } = event
             && let Some(span) = what.span()
         {
-            let copy = matches!(what, Send::Copy(_));
+            let copy = matches!(what, Transmission::Copy(_));
             let sound = self.seen[index(host.sends())].take_reported(span, copy);
             self.claim(now, sound, || format!("{what:?} reported, but not seen"));
         }

@@ -7,7 +7,7 @@
 use super::super::tape::{Step, Tape};
 use super::{Explained, LATE, Replay};
 use crate::finding::Triggers;
-use recoup_recovery::{Send, State, Timer, Trigger};
+use recoup_recovery::{State, Timer, Transmission, Trigger};
 use recoup_units::{Instant, Segments, Span};
 use serde::{Deserialize, Serialize};
 
@@ -92,9 +92,9 @@ impl Replay {
     /// Sends the retransmission that the engine wants at `at`, unless it overlaps `except`.
     fn send_wanted(&mut self, at: Instant, except: Option<Span>) -> bool {
         let (span, trigger) = match self.sender.next_send(at) {
-            Some(Send::Again(span, trigger)) => (span, trigger),
+            Some(Transmission::Again(span, trigger)) => (span, trigger),
             // New data that nobody saw was not there to probe with.
-            Some(Send::NewProbe(_)) => match self.sender.board().last() {
+            Some(Transmission::NewProbe(_)) => match self.sender.board().last() {
                 Some(last) => (last.span, Trigger::Tlp),
                 None => return false,
             },
@@ -104,7 +104,7 @@ impl Replay {
             return false;
         }
         self.may_assume = self.may_assume.map(|more| more - 1);
-        self.sender.on_sent(at, Send::Again(span, trigger));
+        self.sender.on_sent(at, Transmission::Again(span, trigger));
         if self.unseen.len() == MOST_REMEMBERED {
             self.unseen.pop_front();
         }

@@ -1,7 +1,7 @@
 //! Records the truth about each simulated packet.
 
 use crate::accuracy::truth::{Carries, Reason, Sent};
-use recoup_recovery::{Event, Send};
+use recoup_recovery::{Event, Transmission};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
@@ -95,9 +95,9 @@ impl Observer for TruthRecorder {
             return;
         }
         let reason = match what {
-            Send::Again(_, trigger) => Some(Reason::Trigger(trigger)),
-            Send::Copy(_) => Some(Reason::Copy),
-            Send::New(_) | Send::NewProbe(_) | Send::WindowProbe => None,
+            Transmission::Again(_, trigger) => Some(Reason::Trigger(trigger)),
+            Transmission::Copy(_) => Some(Reason::Copy),
+            Transmission::New(_) | Transmission::NewProbe(_) | Transmission::WindowProbe => None,
         };
         let unexplained = &mut self.unexplained[host as usize];
         let matches = |i: &usize| Some(self.sent[*i].span) == what.span();
