@@ -6,8 +6,8 @@
 
 use crate::rtt::nanos;
 use crate::scoreboard::{Sent, SentSegment};
+use core::time::Duration;
 use recoup_units::{Instant, Offset, Segments, Span};
-use std::time::Duration;
 
 /// The most SACK blocks an option can hold (RFC 2018 §3).
 pub const MAX_SACK_BLOCKS: usize = 4;

@@ -8,8 +8,8 @@ mod reno;
 pub use cubic::Cubic;
 pub use hystart::{HyStart, Round};
 
+use core::time::Duration;
 use recoup_units::{Instant, Segments};
-use std::time::Duration;
 
 /// The smallest slow-start threshold (RFC 5681 §3.1 equation 4).
 pub const MIN_SSTHRESH: Segments = Segments(2);

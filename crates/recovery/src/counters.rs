@@ -2,9 +2,9 @@
 
 use crate::event::{State, Trigger};
 use crate::undo::Proof;
+use alloc::collections::VecDeque;
+use core::time::Duration;
 use recoup_units::{Instant, Segments};
-use std::collections::VecDeque;
-use std::time::Duration;
 
 /// Retransmissions by trigger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -16,9 +16,9 @@
 //! for first transmissions only, so the sample of a retransmission starts at its original.
 
 use crate::scoreboard::Sent;
+use alloc::collections::VecDeque;
+use core::time::Duration;
 use recoup_units::{BitRate, Instant, Offset, Segments};
-use std::collections::VecDeque;
-use std::time::Duration;
 
 /// The connection state when a range of the stream was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(crate) struct DeliveryRate {
 impl DeliveryRate {
     /// Starts again for a new connection and keeps the memory.
     pub fn reset(&mut self) {
-        let mut stamps = std::mem::take(&mut self.stamps);
+        let mut stamps = core::mem::take(&mut self.stamps);
         stamps.clear();
         *self = Self {
             stamps,

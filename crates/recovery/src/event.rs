@@ -4,8 +4,9 @@
 //! views of them.
 
 use crate::undo::Proof;
+use alloc::vec::Vec;
+use core::time::Duration;
 use recoup_units::{Instant, Offset, Segments, Span};
-use std::time::Duration;
 
 /// What triggered a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

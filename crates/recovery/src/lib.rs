@@ -20,6 +20,11 @@
 //!
 //! A [`Profile`] is a named choice of policies, such as `linux-6` or `linux-3.17+rtor`.
 
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
 pub mod ack;
 pub mod congestion;
 pub mod counters;

@@ -10,8 +10,8 @@
 //! No profile spaces its segments by this rate. It decides how long the bursts of a sender are that
 //! segments in the way of Linux (TSO autosizing).
 
+use core::time::Duration;
 use recoup_units::{BitRate, Segments};
-use std::time::Duration;
 
 /// What the rate is computed from.
 #[derive(Clone, Copy, Debug)]

@@ -11,8 +11,8 @@
 
 use crate::profile::Mechanisms;
 use crate::rtt::{Factor, RtoRules, Smoothing};
+use core::time::Duration;
 use recoup_units::Segments;
-use std::time::Duration;
 
 /// Parameters that replace those of a profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -17,10 +17,14 @@ use crate::rtt::{RtoRules, Sampling, Smoothing};
 use crate::slp::SlpRules;
 use crate::tlp::ProbeRules;
 use crate::undo::UndoRules;
+use alloc::format;
+use alloc::string::String;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+use core::time::Duration;
 use recoup_units::Segments;
-use std::fmt;
-use std::str::FromStr;
-use std::time::Duration;
 
 /// All settings that determine a sender's behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -422,7 +426,7 @@ impl fmt::Display for ProfileError {
     }
 }
 
-impl std::error::Error for ProfileError {}
+impl core::error::Error for ProfileError {}
 
 #[cfg(test)]
 mod tests {

@@ -18,8 +18,8 @@
 //! Deviation: for Linux 3.17, only an ACK of new data moves the RTO (RFC 6298 §5.3).
 
 use crate::rtt::RttEstimator;
+use core::time::Duration;
 use recoup_units::{Instant, Segments};
-use std::time::Duration;
 
 /// RTO restart is active below this many outstanding and unsent segments (RFC 7765 §4, rrthresh).
 pub const RESTART_THRESHOLD: Segments = Segments(4);

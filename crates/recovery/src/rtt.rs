@@ -33,9 +33,9 @@
 //! - A coarse clock rounds the RTO only. The real senders also measure the RTT with it, and their host
 //!   timers round as well.
 
+use core::fmt;
+use core::time::Duration;
 use recoup_units::{Instant, Offset};
-use std::fmt;
-use std::time::Duration;
 
 /// The RTO at the start of data transmission if the SYN was retransmitted and gave no sample
 /// (RFC 6298 §5.7).

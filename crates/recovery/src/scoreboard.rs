@@ -29,10 +29,11 @@ pub use above::Above;
 pub use order::Sent;
 
 use crate::ack::MAX_SACK_BLOCKS;
+use alloc::collections::{BinaryHeap, VecDeque};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
 use order::Links;
 use recoup_units::{Instant, Offset, Segments, Span, partition_point_near};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
 
 /// An outstanding segment.
 #[derive(Clone, Copy, Debug)]
@@ -148,14 +149,14 @@ impl Scoreboard {
 
     /// Clears the scoreboard for a new connection that starts at `start`, and keeps its memory.
     pub fn reset(&mut self, start: Offset) {
-        let mut segments = std::mem::take(&mut self.segments);
-        let mut waiting = std::mem::take(&mut self.waiting);
+        let mut segments = core::mem::take(&mut self.segments);
+        let mut waiting = core::mem::take(&mut self.waiting);
         segments.clear();
         waiting.clear();
         *self = Self {
             segments,
             waiting,
-            flying: std::mem::take(&mut self.flying),
+            flying: core::mem::take(&mut self.flying),
             ..Self::new(start)
         };
     }

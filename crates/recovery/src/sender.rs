@@ -65,9 +65,11 @@ use crate::scoreboard::Scoreboard;
 use crate::slp::Copies;
 use crate::tlp::LossProbe;
 use crate::undo::Undo;
+use alloc::format;
+use alloc::string::String;
+use core::time::Duration;
 use parts::*;
 use recoup_units::{BitRate, Instant, Offset, Segments, Span};
-use std::time::Duration;
 
 pub use reason::Reason;
 pub use resume::ResumeState;
@@ -116,9 +118,9 @@ impl Sender {
 
     /// Begins again as [`new`](Self::new), keeping memory.
     pub fn reset(&mut self, mechanisms: &Mechanisms, mss: u32, syn_trigger: Trigger, log: bool) {
-        let mut board = std::mem::take(&mut self.board);
-        let mut recoveries = std::mem::take(&mut self.totals.recoveries);
-        let mut delivery = std::mem::take(&mut self.copying.delivery);
+        let mut board = core::mem::take(&mut self.board);
+        let mut recoveries = core::mem::take(&mut self.totals.recoveries);
+        let mut delivery = core::mem::take(&mut self.copying.delivery);
         board.reset(Offset::SYN);
         recoveries.clear();
         delivery.reset();
@@ -179,8 +181,8 @@ impl Sender {
     /// Changes the state. The change is logged once everything that belongs to it is done, or before the
     /// next change.
     fn set_state(&mut self, now: Instant, to: State) {
-        let from = std::mem::replace(&mut self.episode.state, to);
-        let spent = now.since(std::mem::replace(&mut self.episode.state_since, now));
+        let from = core::mem::replace(&mut self.episode.state, to);
+        let spent = now.since(core::mem::replace(&mut self.episode.state_since, now));
         match from {
             State::Recovery => self.totals.counters.in_recovery += spent,
             State::Loss => self.totals.counters.in_loss += spent,

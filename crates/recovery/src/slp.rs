@@ -50,8 +50,8 @@ mod copies;
 
 pub(crate) use copies::Copies;
 
+use core::time::Duration;
 use recoup_units::{BitRate, Ppm};
-use std::time::Duration;
 
 /// The gap between original and copy before the first RTT sample.
 pub(crate) const FIRST_GAP: Duration = Duration::from_millis(5);

@@ -27,8 +27,8 @@
 //! - Linux 3.17 lets a second PTO expire without a probe, which postpones the RTO. Here no second PTO is
 //!   armed.
 
+use core::time::Duration;
 use recoup_units::{Instant, Offset, Segments, Span};
-use std::time::Duration;
 
 /// WCDelAckT: the longest delayed ACK that the sender assumes (draft-01 §2.1; RFC 8985 §7.2
 /// TLP.max_ack_delay).

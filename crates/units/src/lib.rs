@@ -2,6 +2,11 @@
 //!
 //! Nothing here reads a clock: the caller passes each [`Instant`].
 
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
 mod ppm;
 mod rate;
 mod search;

@@ -1,17 +1,17 @@
 //! Bit rates.
 
-use std::fmt;
-use std::time::Duration;
+use core::fmt;
+use core::time::Duration;
 
 /// A rate in bits per second, never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct BitRate(std::num::NonZeroU64);
+pub struct BitRate(core::num::NonZeroU64);
 
 impl BitRate {
     /// A rate of `bits` per second; `None` for zero.
     pub const fn from_bits_per_second(bits: u64) -> Option<Self> {
-        match std::num::NonZeroU64::new(bits) {
+        match core::num::NonZeroU64::new(bits) {
             Some(bits) => Some(Self(bits)),
             None => None,
         }

@@ -3,6 +3,8 @@
 //! Units are those of the SI and of IEC 80000-13: 1 kB is 1000 bytes, 1 KiB is 1024. `KB` is read as
 //! `kB`.
 
+use alloc::format;
+use alloc::string::String;
 /// The units that [`format_bytes`] writes, the largest of a kind first, with their bytes.
 const DECIMAL: [(&str, u64); 4] = [
     ("TB", 1_000_000_000_000),

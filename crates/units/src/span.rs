@@ -1,7 +1,7 @@
 //! Positions and lengths in a connection's sequence space.
 
-use std::fmt;
-use std::ops::{Add, AddAssign, Sub, SubAssign};
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub, SubAssign};
 
 /// A position in one direction's sequence space, unwrapped to 64 bits.
 ///

@@ -1,8 +1,8 @@
 //! Points in time.
 
-use std::fmt;
-use std::ops::{Add, AddAssign, Sub};
-use std::time::Duration;
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
+use core::time::Duration;
 
 /// A point in time, in nanoseconds since an epoch that the clock's owner chooses (the start of a
 /// simulation, the first packet of a capture).

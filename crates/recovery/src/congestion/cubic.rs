@@ -24,8 +24,8 @@
 //! - HyStart uses 6.12's constants for all profiles.
 
 use super::{HyStart, MIN_SSTHRESH};
+use core::time::Duration;
 use recoup_units::{Instant, Segments};
-use std::time::Duration;
 
 /// β in 1/1024.
 const BETA: u64 = 717;
@@ -160,7 +160,7 @@ impl Epoch {
     fn begin(start: Instant, acked: u64, cwnd: u64, w_max: u64) -> Self {
         let (k, origin) = if cwnd < w_max {
             let cube = (1u64 << 40) / SCALE * (w_max - cwnd);
-            ((cube as f64).cbrt() as u64, w_max)
+            (cube_root(cube), w_max)
         } else {
             (0, cwnd)
         };
@@ -183,6 +183,21 @@ impl Epoch {
             false => self.origin.saturating_add(delta),
         }
     }
+}
+
+/// ∛n, rounded down: one bit of the root at a time (Warren, "Hacker's Delight", §11-2).
+fn cube_root(n: u64) -> u64 {
+    let (mut rest, mut root) = (n, 0u64);
+    for shift in (0..=63).rev().step_by(3) {
+        root *= 2;
+        // (root + 1)³ − root³
+        let step = 3 * root * (root + 1) + 1;
+        if rest >> shift >= step {
+            rest -= step << shift;
+            root += 1;
+        }
+    }
+    root
 }
 
 #[cfg(test)]
@@ -215,6 +230,25 @@ mod tests {
                 cwnd.0
             })
             .collect()
+    }
+
+    #[test]
+    fn cube_roots_are_rounded_down() {
+        let powers = (0..64).map(|i| 1u64 << i);
+        // What K is computed from, for windows of any size.
+        let scaled =
+            (0..32).flat_map(|i| (1..50u64).map(move |j| ((1 << 40) / SCALE) * ((j << i) >> 5)));
+        for n in powers
+            .chain(scaled)
+            .flat_map(|n| n.saturating_sub(1)..=n.saturating_add(1))
+        {
+            let root = u128::from(cube_root(n));
+            assert!(
+                root.pow(3) <= u128::from(n) && u128::from(n) < (root + 1).pow(3),
+                "{n}"
+            );
+        }
+        assert_eq!(cube_root(u64::MAX), 2_642_245);
     }
 
     #[test]

@@ -13,8 +13,8 @@
 //! Deviation: the train may be half a millisecond longer, Linux's allowance for bursts from segmentation
 //! offload at the usual rates.
 
+use core::time::Duration;
 use recoup_units::{Instant, Offset, Segments};
-use std::time::Duration;
 
 /// HyStart does not act below this window.
 const LOW_WINDOW: Segments = Segments(16);

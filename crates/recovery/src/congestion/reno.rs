@@ -14,8 +14,8 @@ pub(super) fn ssthresh(cwnd: Segments) -> Segments {
 mod tests {
     use super::super::{Algorithm, Congestion};
     use super::*;
+    use core::time::Duration;
     use recoup_units::Instant;
-    use std::time::Duration;
 
     #[test]
     fn the_window_grows_by_one_segment_per_window() {

@@ -19,8 +19,8 @@
 //! Every hole is marked; Linux marks the first and sends the others as forward retransmissions.
 
 use crate::scoreboard::Scoreboard;
+use core::time::Duration;
 use recoup_units::Segments;
-use std::time::Duration;
 
 /// Early retransmit acts below this many outstanding segments (RFC 5827 §3).
 const OUTSTANDING_BELOW: Segments = Segments(4);

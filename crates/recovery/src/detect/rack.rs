@@ -23,8 +23,8 @@
 
 use crate::ack::AckSummary;
 use crate::scoreboard::{Scoreboard, Sent};
+use core::time::Duration;
 use recoup_units::{Instant, Offset, Segments};
-use std::time::Duration;
 
 /// How many recoveries a widened window lasts (§6.2 step 4).
 const PERSIST: u8 = 16;
@@ -92,7 +92,7 @@ impl Rack {
 
     /// Whether anything was delivered since the last call.
     pub fn take_advanced(&mut self) -> bool {
-        std::mem::take(&mut self.advanced)
+        core::mem::take(&mut self.advanced)
     }
 
     /// Lost marks were undone: the segments must be examined again.

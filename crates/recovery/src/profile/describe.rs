@@ -6,8 +6,13 @@ use crate::detect::{EarlyRetransmit, LossRule, RackVersion};
 use crate::rtt::{Factor, RtoRules, Sampling, Smoothing};
 use crate::slp::{Kind, LossRate};
 use crate::tlp::{ProbeVersion, WORST_DELAYED_ACK};
+use alloc::format;
+use alloc::string::String;
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::time::Duration;
 use recoup_units::{Ppm, Segments};
-use std::time::Duration;
 
 // Settings that mechanisms change.
 pub(super) const SACK: &str = "SACK";
@@ -240,7 +245,7 @@ impl Mechanisms {
     fn rto_setting(&self) -> Setting {
         let rto = self.rto;
         let times = |factor: Factor, of: &str| match factor {
-            Factor::ONE => of.to_owned(),
+            Factor::ONE => String::from(of),
             factor => format!("{factor}·{of}"),
         };
         let srtt = times(rto.srtt_factor, "SRTT");

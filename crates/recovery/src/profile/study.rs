@@ -40,8 +40,8 @@ use super::{LimitedTransmit, Mechanisms, RecoveryFill, ReductionBase};
 use crate::congestion::Algorithm;
 use crate::detect::{LossRule, Rules};
 use crate::rtt::{Factor, RtoRules, Sampling};
+use core::time::Duration;
 use recoup_units::Segments;
-use std::time::Duration;
 
 const TICK: Duration = Duration::from_millis(10);
 const WINDOWS_TICK: Duration = Duration::from_millis(100);

@@ -49,7 +49,7 @@ impl Scoreboard {
             }
         }
         let una = self.una.max(ack.cumulative);
-        let before = std::mem::take(&mut self.reported);
+        let before = core::mem::take(&mut self.reported);
         let blocks = &ack.blocks()[usize::from(dsack.is_some())..];
         for (&block, reported) in blocks.iter().zip(0..MAX_SACK_BLOCKS) {
             if block.end > self.nxt || (block.start <= una && block.end > una) {

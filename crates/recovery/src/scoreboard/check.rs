@@ -1,6 +1,8 @@
 //! The scoreboard's invariants, checked by recounting.
 
 use super::{Scoreboard, SentSegment};
+use alloc::format;
+use alloc::string::String;
 
 impl Scoreboard {
     /// Recounts everything and compares; the oracle of the property tests.

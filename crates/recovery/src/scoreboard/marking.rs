@@ -1,8 +1,8 @@
 //! Marks segments lost: one method per loss detector.
 
 use super::{Above, Scoreboard, order::Sent};
+use core::cmp::Reverse;
 use recoup_units::{Instant, Segments, Span};
-use std::cmp::Reverse;
 
 impl Scoreboard {
     /// Marks the first `count` segments lost, except SACKed ones and those judged before. Calls `each` with
@@ -153,7 +153,7 @@ impl Scoreboard {
         }
         let segment = &mut self.segments[i];
         segment.forgotten = false;
-        if std::mem::take(&mut segment.retransmitted) {
+        if core::mem::take(&mut segment.retransmitted) {
             self.retransmitted -= 1;
             self.lost_retransmissions += 1;
         }

@@ -5,6 +5,8 @@
 //! RACK does not walk the whole flight on every ACK.
 
 use super::{Id, Scoreboard, SentSegment};
+use alloc::format;
+use alloc::string::String;
 use recoup_units::{Instant, Offset};
 
 /// A segment's neighbours in the list, or 0 for none. In the oldest segment, `older` is meaningless.
@@ -54,7 +56,7 @@ impl Scoreboard {
     /// Appends a segment whose links the caller sets to the returned ones.
     pub(super) fn append_newest(&mut self, i: usize) -> Links {
         let id = self.id(i);
-        let older = std::mem::replace(&mut self.order.newest, id);
+        let older = core::mem::replace(&mut self.order.newest, id);
         if older == 0 {
             self.order.oldest = id;
         } else {
@@ -97,7 +99,7 @@ impl Scoreboard {
         // Every segment is visited, sorted and linked.
         self.work += 4 * self.segments.len() as u64;
         let segments = &self.segments;
-        let mut flying = std::mem::take(&mut self.flying);
+        let mut flying = core::mem::take(&mut self.flying);
         flying.extend((0..segments.len()).filter(|&i| segments[i].is_listed()));
         flying.sort_unstable_by_key(|&i| Sent::of(&segments[i]));
         self.order = Ends::default();

@@ -1,8 +1,8 @@
 //! Cuts outstanding segments into smaller ones, after the path MTU fell. Touches every segment.
 
 use super::{Above, Id, Scoreboard, SentSegment};
+use core::cmp::Reverse;
 use recoup_units::{Offset, Span};
-use std::cmp::Reverse;
 
 impl Scoreboard {
     /// Cuts the segment that contains `offset` there, unless it is SACKed. Both parts keep its state.
@@ -48,7 +48,7 @@ impl Scoreboard {
     /// Replaces each larger segment by its parts, which `change` may change, and counts everything anew.
     fn rebuild(&mut self, mss: u64, mut change: impl FnMut(&mut SentSegment)) {
         let highest_sacked = self.highest_sacked();
-        let mut parts = std::collections::VecDeque::with_capacity(self.segments.len() * 2);
+        let mut parts = alloc::collections::VecDeque::with_capacity(self.segments.len() * 2);
         for segment in self.segments.drain(..) {
             if !is_larger(&segment, mss) {
                 parts.push_back(segment);

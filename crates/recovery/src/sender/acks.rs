@@ -319,7 +319,7 @@ impl Sender {
             return false;
         }
         // Retransmitting the head does not stop a pending reordering timer (`tcp_xmit_retransmit_queue`).
-        let until = std::mem::take(&mut self.timers.reorder_pending_until);
+        let until = core::mem::take(&mut self.timers.reorder_pending_until);
         self.timers.reorder = None;
         now <= until || self.timers.probe.deadline().is_some()
     }

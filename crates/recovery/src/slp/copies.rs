@@ -1,7 +1,7 @@
 //! The one copy allowed per window, and earlier copies whose DSACK or duplicate ACK may still arrive.
 
+use core::time::Duration;
 use recoup_units::{Instant, Offset, Segments, Span};
-use std::time::Duration;
 
 /// The state of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +159,7 @@ impl Copies {
     fn answer(&mut self, is_of: impl Fn(&Unanswered) -> bool) -> bool {
         let mut copies = self.unanswered.iter_mut();
         let found = copies.find(|copy| !copy.span.is_empty() && is_of(copy));
-        found.map(std::mem::take).is_some()
+        found.map(core::mem::take).is_some()
     }
 }
 

@@ -4,10 +4,10 @@
 use super::super::*;
 use super::model::{Model, answers};
 use crate::ack::Ack;
+use core::time::Duration;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use std::time::Duration;
 
 /// What can happen to a scoreboard, with SACK or without. Places are counted in bytes from 40 below
 /// `snd_una`, so that they fall below, inside and above what is outstanding, on segment borders and

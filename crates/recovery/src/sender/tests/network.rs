@@ -8,9 +8,9 @@ use super::script::MSS;
 use crate::ack::{Ack, AckSummary};
 use crate::profile::Profile;
 use crate::slp::{Carried, Kind, Likelihoods, LossRate, SlpRules};
+use alloc::collections::{BTreeMap, BTreeSet};
+use core::cmp::Reverse;
 use recoup_units::Ppm;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
 
 const ONE_WAY: Duration = Duration::from_millis(20);
 const SPACING: Duration = Duration::from_millis(1);
@@ -153,7 +153,7 @@ impl CopyWatch {
         let bytes = nxt.since(una) + span.len();
         let segments = sender.pipe() + Segments::ONE;
         let cwnd = u64::from(sender.cwnd().0) * u64::from(sender.peer.mss);
-        let last = std::mem::replace(&mut self.last, span);
+        let last = core::mem::replace(&mut self.last, span);
         self.copies += u64::from(!handshake);
         let rules = [
             ("is not what the sender waits for", waited_for),

@@ -14,7 +14,7 @@ use crate::counters::Recovery;
 use crate::profile::Profile;
 use crate::slp::{Carried, SlpRules};
 use crate::undo::Proof;
-use std::ops::RangeInclusive;
+use core::ops::RangeInclusive;
 
 /// Payload of a full segment, in bytes.
 pub(super) const MSS: u64 = 1000;
