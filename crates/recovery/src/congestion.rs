@@ -8,6 +8,7 @@ mod reno;
 pub use cubic::Cubic;
 pub use hystart::{HyStart, Round};
 
+use core::fmt;
 use core::time::Duration;
 use recoup_units::{Instant, Segments};
 
@@ -37,7 +38,50 @@ impl Algorithm {
     }
 }
 
-/// The state of a congestion control.
+/// What a congestion control decides: how the window grows, and how far it falls. When it falls, and how
+/// the sender gets there, is decided elsewhere.
+pub trait CongestionControl: Clone + fmt::Debug {
+    /// The slow-start threshold after a loss at window `cwnd`, at least [`MIN_SSTHRESH`]. Also records the
+    /// loss.
+    fn ssthresh_after_loss(&mut self, cwnd: Segments) -> Segments;
+
+    /// The window after an ACK, outside recovery and while the window was the limit.
+    fn grow(&mut self, growth: &Growth) -> Segments;
+
+    /// The smallest window that rate halving reaches, with the slow-start threshold at `ssthresh` (Linux's
+    /// min_cwnd, which is ssthresh for an algorithm that does not define it).
+    fn halving_floor(&self, ssthresh: Segments) -> Segments {
+        ssthresh
+    }
+
+    /// A retransmission timeout.
+    fn on_timeout(&mut self) {}
+
+    /// The sender was idle for `idle`.
+    fn on_idle(&mut self, _idle: Duration) {}
+
+    /// Processes an RTT sample of slow start. Returns whether slow start should end.
+    fn on_rtt(&mut self, _round: &Round) -> bool {
+        false
+    }
+}
+
+/// An ACK by which the window may grow.
+#[derive(Clone, Copy, Debug)]
+pub struct Growth {
+    /// When it arrived.
+    pub now: Instant,
+    /// The segments by which it moves the window: those acknowledged, or delivered.
+    pub acked: Segments,
+    /// The congestion window.
+    pub cwnd: Segments,
+    /// The slow-start threshold; [`Segments::MAX`] before the first reduction.
+    pub ssthresh: Segments,
+    /// The least round-trip time so far; zero before the first sample.
+    pub min_rtt: Duration,
+}
+
+/// The state of one of Recoup's own congestion controls.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Congestion {
@@ -63,68 +107,6 @@ impl Congestion {
         Self { control, acked: 0 }
     }
 
-    /// The slow-start threshold after a loss at window `cwnd`. Also records the loss.
-    pub fn ssthresh_after_loss(&mut self, cwnd: Segments) -> Segments {
-        self.acked = 0;
-        match &mut self.control {
-            Control::Reno => reno::ssthresh(cwnd),
-            Control::Cubic(cubic) => cubic.ssthresh(cwnd),
-        }
-    }
-
-    /// The smallest window that rate halving reaches (Linux's min_cwnd: half of ssthresh for Reno, ssthresh
-    /// for an algorithm that does not define it).
-    pub fn halving_floor(&self, ssthresh: Segments) -> Segments {
-        match self.control {
-            Control::Reno => Segments(ssthresh.0 / 2),
-            Control::Cubic(_) => ssthresh,
-        }
-    }
-
-    /// A retransmission timeout: restarts the growth curve.
-    pub fn on_timeout(&mut self) {
-        self.acked = 0;
-        if let Control::Cubic(cubic) = &mut self.control {
-            cubic.on_timeout();
-        }
-    }
-
-    /// The sender was idle for `idle`.
-    pub fn on_idle(&mut self, idle: Duration) {
-        if let Control::Cubic(cubic) = &mut self.control {
-            cubic.on_idle(idle);
-        }
-    }
-
-    /// Processes an RTT sample of slow start. Returns whether slow start should end.
-    pub fn on_rtt(&mut self, round: &Round) -> bool {
-        match &mut self.control {
-            Control::Reno => false,
-            Control::Cubic(cubic) => cubic.on_rtt(round),
-        }
-    }
-
-    /// The window after an ACK of `acked` segments, outside recovery and while the window was the limit: slow
-    /// start below `ssthresh`, then the algorithm's own growth.
-    pub fn grow(
-        &mut self,
-        now: Instant,
-        acked: Segments,
-        cwnd: Segments,
-        ssthresh: Segments,
-        min_rtt: Duration,
-    ) -> Segments {
-        let (cwnd, left) = slow_start(acked, cwnd, ssthresh);
-        if left == Segments::ZERO {
-            return cwnd;
-        }
-        let count = match &mut self.control {
-            Control::Reno => cwnd,
-            Control::Cubic(cubic) => cubic.count(now, left, cwnd, min_rtt),
-        };
-        self.avoid(left, cwnd, count.max(Segments::ONE))
-    }
-
     /// Congestion avoidance: the window grows by one segment per `count` acknowledged (Linux
     /// `tcp_cong_avoid_ai`). Credit from a larger count is worth one segment.
     fn avoid(&mut self, acked: Segments, cwnd: Segments, count: Segments) -> Segments {
@@ -137,6 +119,58 @@ impl Congestion {
         grown += self.acked / count.0;
         self.acked %= count.0;
         cwnd + Segments(grown)
+    }
+}
+
+impl CongestionControl for Congestion {
+    fn ssthresh_after_loss(&mut self, cwnd: Segments) -> Segments {
+        self.acked = 0;
+        match &mut self.control {
+            Control::Reno => reno::ssthresh(cwnd),
+            Control::Cubic(cubic) => cubic.ssthresh(cwnd),
+        }
+    }
+
+    /// Slow start below `ssthresh`, then the algorithm's own growth.
+    fn grow(&mut self, growth: &Growth) -> Segments {
+        let (cwnd, left) = slow_start(growth.acked, growth.cwnd, growth.ssthresh);
+        if left == Segments::ZERO {
+            return cwnd;
+        }
+        let count = match &mut self.control {
+            Control::Reno => cwnd,
+            Control::Cubic(cubic) => cubic.count(growth.now, left, cwnd, growth.min_rtt),
+        };
+        self.avoid(left, cwnd, count.max(Segments::ONE))
+    }
+
+    /// Half of ssthresh for Reno.
+    fn halving_floor(&self, ssthresh: Segments) -> Segments {
+        match self.control {
+            Control::Reno => Segments(ssthresh.0 / 2),
+            Control::Cubic(_) => ssthresh,
+        }
+    }
+
+    /// Restarts the growth curve.
+    fn on_timeout(&mut self) {
+        self.acked = 0;
+        if let Control::Cubic(cubic) = &mut self.control {
+            cubic.on_timeout();
+        }
+    }
+
+    fn on_idle(&mut self, idle: Duration) {
+        if let Control::Cubic(cubic) = &mut self.control {
+            cubic.on_idle(idle);
+        }
+    }
+
+    fn on_rtt(&mut self, round: &Round) -> bool {
+        match &mut self.control {
+            Control::Reno => false,
+            Control::Cubic(cubic) => cubic.on_rtt(round),
+        }
     }
 }
 

@@ -49,7 +49,7 @@ mod states;
 mod timers;
 
 use crate::ack::Ack;
-use crate::congestion::{self, Congestion};
+use crate::congestion::{self, Congestion, CongestionControl};
 use crate::counters::{Counters, Recoveries, Recovery};
 use crate::delivery::DeliveryRate;
 use crate::detect::{Rack, Threshold};
@@ -74,15 +74,16 @@ use recoup_units::{BitRate, Instant, Offset, Segments, Span};
 pub use reason::Reason;
 pub use resume::ResumeState;
 
-/// One direction of a connection, as its sender sees it.
+/// One direction of a connection, as its sender sees it. `C`: its congestion control, Recoup's own unless
+/// the host brings another.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Sender {
+pub struct Sender<C = Congestion> {
     mechanisms: Mechanisms,
     peer: Peer,
     stream: Stream,
     board: Scoreboard,
-    congestion: Window,
+    congestion: Window<C>,
     losses: Losses,
     episode: Episode,
     rtt: RttEstimator,
@@ -93,27 +94,11 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender about to send its SYN. `mss` in bytes of payload; `syn_trigger`: [`Trigger::Syn`]
-    /// or [`Trigger::SynAck`]. `log`: keep events.
+    /// A sender about to send its SYN, with the congestion control of the profile. `mss` in bytes of
+    /// payload; `syn_trigger`: [`Trigger::Syn`] or [`Trigger::SynAck`]. `log`: keep events.
     pub fn new(mechanisms: &Mechanisms, mss: u32, syn_trigger: Trigger, log: bool) -> Self {
-        Self {
-            mechanisms: *mechanisms,
-            peer: Peer {
-                mss: mss.max(1),
-                sack: mechanisms.sack,
-                window: PeerWindow::default(),
-            },
-            stream: Stream::new(syn_trigger),
-            board: Scoreboard::new(Offset::SYN),
-            congestion: Window::new(mechanisms),
-            losses: Losses::new(mechanisms),
-            episode: Episode::new(),
-            rtt: RttEstimator::new(mechanisms.rto),
-            timers: Timers::default(),
-            copying: Copying::default(),
-            totals: Totals::default(),
-            logging: Logging::new(log),
-        }
+        let control = Congestion::new(mechanisms.congestion);
+        Self::with_control(control, mechanisms, mss, syn_trigger, log)
     }
 
     /// Begins again as [`new`](Self::new), keeping memory.
@@ -128,6 +113,36 @@ impl Sender {
         self.board = board;
         self.totals.recoveries = recoveries;
         self.copying.delivery = delivery;
+    }
+}
+
+impl<C: CongestionControl> Sender<C> {
+    /// The same as [`new`](Sender::new) with another congestion control; that of `mechanisms` is not used.
+    pub fn with_control(
+        control: C,
+        mechanisms: &Mechanisms,
+        mss: u32,
+        syn_trigger: Trigger,
+        log: bool,
+    ) -> Self {
+        Self {
+            mechanisms: *mechanisms,
+            peer: Peer {
+                mss: mss.max(1),
+                sack: mechanisms.sack,
+                window: PeerWindow::default(),
+            },
+            stream: Stream::new(syn_trigger),
+            board: Scoreboard::new(Offset::SYN),
+            congestion: Window::new(control, mechanisms.initial_window),
+            losses: Losses::new(mechanisms),
+            episode: Episode::new(),
+            rtt: RttEstimator::new(mechanisms.rto),
+            timers: Timers::default(),
+            copying: Copying::default(),
+            totals: Totals::default(),
+            logging: Logging::new(log),
+        }
     }
 
     /// Frees memory beyond what most connections need.

@@ -202,7 +202,7 @@ fn cube_root(n: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Algorithm, Congestion};
+    use super::super::{Algorithm, Congestion, CongestionControl, Growth};
     use super::*;
 
     #[test]
@@ -212,6 +212,16 @@ mod tests {
                 Cubic::default().ssthresh(Segments(cwnd)),
                 Segments(ssthresh)
             );
+        }
+    }
+
+    fn acked_one(now: Instant, cwnd: Segments, ssthresh: Segments) -> Growth {
+        Growth {
+            now,
+            acked: Segments(1),
+            cwnd,
+            ssthresh,
+            min_rtt: Duration::ZERO,
         }
     }
 
@@ -225,7 +235,7 @@ mod tests {
                 for ack in 0..cwnd.0 {
                     let now = Instant::from_millis(i * rtt_ms)
                         + Duration::from_millis(rtt_ms) * ack / cwnd.0;
-                    cwnd = cubic.grow(now, Segments(1), cwnd, ssthresh, Duration::ZERO);
+                    cwnd = cubic.grow(&acked_one(now, cwnd, ssthresh));
                 }
                 cwnd.0
             })
@@ -285,7 +295,7 @@ mod tests {
         let mut cwnd = ssthresh;
         let grown = (1..100u64).find(|n| {
             let now = Instant::from_millis(1000 + n * 10);
-            cwnd = cubic.grow(now, Segments(1), cwnd, ssthresh, Duration::ZERO);
+            cwnd = cubic.grow(&acked_one(now, cwnd, ssthresh));
             cwnd > ssthresh
         });
         assert!(grown.is_some_and(|n| (14..=21).contains(&n)), "{grown:?}");

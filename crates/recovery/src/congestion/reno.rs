@@ -12,7 +12,7 @@ pub(super) fn ssthresh(cwnd: Segments) -> Segments {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Algorithm, Congestion};
+    use super::super::{Algorithm, Congestion, CongestionControl, Growth};
     use super::*;
     use core::time::Duration;
     use recoup_units::Instant;
@@ -21,13 +21,13 @@ mod tests {
     fn the_window_grows_by_one_segment_per_window() {
         let mut reno = Congestion::new(Algorithm::Reno);
         let mut grow = |acked, cwnd| {
-            reno.grow(
-                Instant::ZERO,
-                Segments(acked),
+            reno.grow(&Growth {
+                now: Instant::ZERO,
+                acked: Segments(acked),
                 cwnd,
-                Segments(2),
-                Duration::ZERO,
-            )
+                ssthresh: Segments(2),
+                min_rtt: Duration::ZERO,
+            })
         };
         let mut cwnd = Segments(10);
         for ack in 1..=10 {

@@ -7,7 +7,7 @@ use crate::profile::AckProcessing;
 use crate::rtt::nanos;
 use crate::tlp::ProbeAnswer;
 
-impl Sender {
+impl<C: CongestionControl> Sender<C> {
     /// An ACK arrived. Returns what it changed. An ACK of data never sent is ignored.
     #[inline]
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> AckSummary {
@@ -283,13 +283,13 @@ impl Sender {
             AckProcessing::Linux3_13 | AckProcessing::Linux4_13 => grown,
         };
         let min_rtt = self.rtt.min().unwrap_or_default();
-        self.congestion.cwnd = self.congestion.control.grow(
+        self.congestion.cwnd = self.congestion.control.grow(&congestion::Growth {
             now,
-            grown,
-            self.congestion.cwnd,
-            self.congestion.ssthresh,
+            acked: grown,
+            cwnd: self.congestion.cwnd,
+            ssthresh: self.congestion.ssthresh,
             min_rtt,
-        );
+        });
     }
 
     /// The retransmission timer restarts when new data is acknowledged (RFC 6298 §5.2, §5.3) and

@@ -8,7 +8,7 @@ use crate::slp::{Carried, FIRST_GAP, Kind, SlpRules, Stakes};
 /// No SYN is repeated sooner by its timer (RFC 6298 §2.1).
 const FIRST_REPETITION: Duration = Duration::from_secs(1);
 
-impl Sender {
+impl<C: CongestionControl> Sender<C> {
     /// Whether anything is ever worth a copy, so that [`offer_copy`](Self::offer_copy) is to be asked.
     pub fn sends_copies(&self) -> bool {
         self.mechanisms.slp.is_some()

@@ -39,12 +39,12 @@ pub(super) struct Stream {
 /// The congestion window and what changes it.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(super) struct Window {
+pub(super) struct Window<C> {
     pub cwnd: Segments,
     pub ssthresh: Segments,
     pub usage: WindowUsage,
     pub reduction: Reduction,
-    pub control: Congestion,
+    pub control: C,
 }
 
 /// Whether the congestion window was what limited sending (Linux `tcp_cwnd_validate`).
@@ -184,14 +184,14 @@ impl Stream {
     }
 }
 
-impl Window {
-    pub fn new(mechanisms: &Mechanisms) -> Self {
+impl<C> Window<C> {
+    pub fn new(control: C, initial: Segments) -> Self {
         Self {
-            cwnd: mechanisms.initial_window,
+            cwnd: initial,
             ssthresh: Segments::MAX,
             usage: WindowUsage::default(),
             reduction: Reduction::default(),
-            control: Congestion::new(mechanisms.congestion),
+            control,
         }
     }
 }

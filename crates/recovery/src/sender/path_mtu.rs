@@ -20,7 +20,7 @@ use crate::counters::Ended;
 use crate::detect::RackVersion;
 use crate::sender::send::three_quarters;
 
-impl Sender {
+impl<C: CongestionControl> Sender<C> {
     /// The path takes segments with at most `mss` bytes of payload, fewer than before. Larger outstanding
     /// segments are lost.
     pub fn on_path_mtu(&mut self, now: Instant, mss: u32) {

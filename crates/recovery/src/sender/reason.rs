@@ -29,7 +29,7 @@ impl Reason {
     }
 }
 
-impl Sender {
+impl<C: CongestionControl> Sender<C> {
     /// Why the sender retransmits some of `span` at `now`, were it its turn and the window open. `None`:
     /// it does not.
     ///

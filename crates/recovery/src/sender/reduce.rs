@@ -8,7 +8,7 @@ use crate::profile::{AckProcessing, ReductionBase};
 use crate::rate::AckProgress;
 use crate::undo::{PriorWindow, Proof};
 
-impl Sender {
+impl<C: CongestionControl> Sender<C> {
     /// Whether the window is being reduced, so that the rate control counts what is sent.
     pub(super) fn reducing(&self) -> bool {
         matches!(self.episode.state, State::Cwr | State::Recovery)

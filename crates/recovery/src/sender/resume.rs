@@ -18,7 +18,7 @@ pub struct ResumeState<I> {
     pub outstanding: I,
 }
 
-impl Sender {
+impl<C: CongestionControl> Sender<C> {
     /// Continues in the Open state as if this sender had sent the outstanding segments itself. The
     /// congestion window is taken to be what is outstanding, but at least the initial window. Only for a
     /// sender that has just been made or reset.

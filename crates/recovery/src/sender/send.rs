@@ -4,7 +4,7 @@ use super::*;
 use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill};
 use crate::tlp::ProbeVersion;
 
-impl Sender {
+impl<C: CongestionControl> Sender<C> {
     /// What the sender would send now. The answer stays the same until an ACK, a timer, a write or a
     /// transmission changes the sender.
     pub fn next_send(&self, now: Instant) -> Option<Transmission> {

@@ -16,7 +16,7 @@ use crate::undo::Proof;
 /// The least a sender waits before it takes SACKed data for dropped by the receiver (Linux).
 const RENEGING_DELAY: Duration = Duration::from_millis(10);
 
-impl Sender {
+impl<C: CongestionControl> Sender<C> {
     /// Runs the states; `true` when the ACK begins a recovery.
     pub(super) fn run_states(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) -> bool {
         if let Some(distance) = summary.reordering

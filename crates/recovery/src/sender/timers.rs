@@ -19,7 +19,7 @@ impl Timer {
     ];
 }
 
-impl Sender {
+impl<C: CongestionControl> Sender<C> {
     /// The timer with the earliest deadline, and the deadline. The host may round it up.
     pub fn next_timer(&self) -> Option<(Instant, Timer)> {
         if self.timers.gave_up {
