@@ -45,6 +45,8 @@ pub struct SentSegment {
     pub sent_at: Instant,
     /// `snd_nxt` after it was last sent: data from here on was sent later.
     pub nxt_when_sent: Offset,
+    /// The number of its last transmission, which counts all transmissions of the connection; it wraps.
+    pub number: u32,
     /// Number of transmissions, probes included.
     pub transmissions: u16,
     /// Whether a SACK block reported it.
@@ -131,6 +133,8 @@ pub struct Scoreboard {
     impossible_blocks: u64,
     /// Total segments and retransmissions marked lost.
     marks: u64,
+    /// The number of the next transmission.
+    next_number: u32,
     /// Every segment from this index on is SACKed.
     sacked_tail: u32,
     /// See [`work`](Self::work).
@@ -261,6 +265,7 @@ impl Scoreboard {
             span,
             sent_at: now,
             nxt_when_sent: span.end,
+            number: self.next_number,
             transmissions: 1,
             sacked: false,
             copied: false,
@@ -271,6 +276,7 @@ impl Scoreboard {
             run: 0,
             links,
         });
+        self.next_number = self.next_number.wrapping_add(1);
         self.sacked_tail = self.segments.len() as u32;
     }
 
@@ -289,6 +295,7 @@ impl Scoreboard {
             segment.forgotten = false;
             segment.sent_at = now;
             segment.nxt_when_sent = nxt;
+            segment.number = self.next_number;
             segment.transmissions = segment.transmissions.saturating_add(1);
             if in_pipe && !segment.retransmitted && !segment.sacked {
                 segment.retransmitted = true;
@@ -301,6 +308,7 @@ impl Scoreboard {
                 self.link_newest(i);
             }
         }
+        self.next_number = self.next_number.wrapping_add(1);
         self.settle();
     }
 
