@@ -1,7 +1,7 @@
 //! Applies an ACK to the scoreboard.
 
 use super::{Id, Scoreboard};
-use crate::ack::{Ack, AckSummary, MAX_SACK_BLOCKS};
+use crate::ack::{Ack, AckSummary};
 use recoup_units::{Instant, Offset, Segments, Span};
 
 impl Scoreboard {
@@ -10,14 +10,19 @@ impl Scoreboard {
     ///
     /// A retransmission sent after `plausible` cannot have been acknowledged yet, so the ACK is for the
     /// original (RFC 8985 §6.2 step 2).
-    pub fn on_ack(&mut self, ack: &Ack, plausible: Instant) -> AckSummary {
+    pub fn on_ack<B: AsRef<[Span]>>(&mut self, ack: &Ack<B>, plausible: Instant) -> AckSummary {
         let mut summary = AckSummary::default();
-        self.apply(ack, plausible, &mut summary);
+        self.apply(&ack.view(), plausible, &mut summary);
         summary
     }
 
     /// The same. Adds what the ACK changed to `summary`, which is large and costs time to move.
-    pub(crate) fn apply(&mut self, ack: &Ack, plausible: Instant, summary: &mut AckSummary) {
+    pub(crate) fn apply(
+        &mut self,
+        ack: &Ack<&[Span]>,
+        plausible: Instant,
+        summary: &mut AckSummary,
+    ) {
         // Only SACKs before this ACK are evidence of reordering: within one ACK, the receiver chose the order
         // of the blocks.
         let fack_before = self.fack;
@@ -34,7 +39,7 @@ impl Scoreboard {
 
     fn apply_blocks(
         &mut self,
-        ack: &Ack,
+        ack: &Ack<&[Span]>,
         fack_before: u32,
         plausible: Instant,
         summary: &mut AckSummary,
@@ -51,7 +56,10 @@ impl Scoreboard {
         let una = self.una.max(ack.cumulative);
         let before = core::mem::take(&mut self.reported);
         let blocks = &ack.blocks()[usize::from(dsack.is_some())..];
-        for (&block, reported) in blocks.iter().zip(0..MAX_SACK_BLOCKS) {
+        for (place, &block) in blocks.iter().enumerate() {
+            if block.is_empty() {
+                continue;
+            }
             if block.end > self.nxt || (block.start <= una && block.end > una) {
                 self.impossible_blocks += 1;
                 continue;
@@ -60,7 +68,9 @@ impl Scoreboard {
             if !before.contains(&block) {
                 self.sack(block, fack_before, plausible, summary);
             }
-            self.reported[reported] = block;
+            if let Some(reported) = self.reported.get_mut(place) {
+                *reported = block;
+            }
         }
     }
 

@@ -8,9 +8,9 @@ use crate::rtt::nanos;
 use crate::tlp::ProbeAnswer;
 
 impl<C: CongestionControl> Sender<C> {
-    /// An ACK arrived. Returns what it changed. An ACK of data never sent is ignored.
+    /// An ACK arrived. Returns what it changed. An ACK of data never sent is ignored and counted.
     #[inline]
-    pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> AckSummary {
+    pub fn on_ack<B: AsRef<[Span]>>(&mut self, now: Instant, ack: &Ack<B>) -> AckSummary {
         let mut summary = AckSummary::default();
         self.take_ack(now, ack, &mut summary);
         summary
@@ -18,7 +18,16 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The same as [`on_ack`](Self::on_ack). Writes what the ACK changed to `summary`, an empty one: it is
     /// large, and this saves moving it.
-    pub fn take_ack(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) {
+    pub fn take_ack<B: AsRef<[Span]>>(
+        &mut self,
+        now: Instant,
+        ack: &Ack<B>,
+        summary: &mut AckSummary,
+    ) {
+        self.process_ack(now, &ack.view(), summary);
+    }
+
+    fn process_ack(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
         self.episode.timeout_unanswered = false;
         self.stream.last_heard_at = now;
         self.stream.stopped_clock = None;
@@ -31,7 +40,7 @@ impl<C: CongestionControl> Sender<C> {
         let ack = if self.peer.sack || !ack.has_blocks() {
             ack
         } else {
-            bare = ack.without_blocks();
+            bare = (*ack).without_blocks();
             &bare
         };
         let una = self.board.una();
@@ -62,7 +71,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         let unsure;
         let ack = if copies && summary.copied_delivered {
-            unsure = ack.without_echo();
+            unsure = (*ack).without_echo();
             &unsure
         } else {
             ack
@@ -123,7 +132,7 @@ impl<C: CongestionControl> Sender<C> {
             && matches!(self.episode.state, State::Open)
     }
 
-    fn note_progress(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) {
+    fn note_progress(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
         // A peer that answers with a shut window is alive (RFC 9293 §3.8.6.1).
         let shut = self.timers.persist.deadline.is_some() || ack.window == 0;
         if summary.una_advanced > 0 || shut {
@@ -200,7 +209,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    fn take_rtt(&mut self, now: Instant, ack: &Ack, summary: &AckSummary) {
+    fn take_rtt(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
         let sample = match self.rtt.times_flights() {
             false => summary.rtt_sample_nanos(now, ack),
             true => {
@@ -340,7 +349,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// A probe that repaired a loss by itself hid a congestion signal: reduce once
     /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §3.2; at once to ssthresh, as Linux).
-    fn judge_probe(&mut self, now: Instant, ack: &Ack, summary: &AckSummary) {
+    fn judge_probe(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
         let Some(rules) = &self.mechanisms.probe else {
             return;
         };
