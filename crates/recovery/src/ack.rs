@@ -45,6 +45,8 @@ pub struct Ack<B = SackBlocks> {
     /// The segment carries data, a SYN or a FIN, so it is no duplicate ACK whatever its number
     /// (RFC 5681 §2).
     pub carries_data: bool,
+    /// How long the receiver says that it kept this ACK back (RFC 9000 §13.2.5); zero where none says so.
+    pub delay: Duration,
     blocks: B,
 }
 
@@ -86,6 +88,7 @@ impl<B> Ack<B> {
             timestamp_rtt: self.timestamp_rtt,
             echo_sent_before: self.echo_sent_before,
             carries_data: self.carries_data,
+            delay: self.delay,
             blocks: ranges,
         }
     }
@@ -119,6 +122,7 @@ impl<B: AsRef<[Span]>> Ack<B> {
             timestamp_rtt: self.timestamp_rtt,
             echo_sent_before: self.echo_sent_before,
             carries_data: self.carries_data,
+            delay: self.delay,
             blocks: self.blocks.as_ref(),
         }
     }
@@ -190,6 +194,19 @@ pub struct AckSummary {
     /// It delivers a segment never retransmitted of which a copy was sent: which of the two arrived
     /// is not known.
     pub copied_delivered: bool,
+    /// Packets that had been given up as lost, and arrived after all (numbered packets alone).
+    pub late: Segments,
+    /// The one of them that was sent first.
+    pub earliest_late: Option<LatePacket>,
+}
+
+/// A packet that was given up as lost, and arrived after all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatePacket {
+    /// The number of its transmission ([`SentSegment::number`]).
+    pub number: u32,
+    /// When it was sent.
+    pub sent_at: Instant,
 }
 
 impl AckSummary {

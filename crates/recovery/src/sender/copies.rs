@@ -11,7 +11,7 @@ const FIRST_REPETITION: Duration = Duration::from_secs(1);
 impl<C: CongestionControl> Sender<C> {
     /// Whether anything is ever worth a copy, so that [`offer_copy`](Self::offer_copy) is to be asked.
     pub fn sends_copies(&self) -> bool {
-        self.mechanisms.slp.is_some()
+        self.mechanisms.slp.is_some() && !self.board.numbers_packets()
     }
 
     /// `span` has just been sent for the first time: if it is worth a copy, and the windows permit one,
@@ -208,7 +208,7 @@ impl<C: CongestionControl> Sender<C> {
             newest: summary.newest_delivered,
             una,
             min_rtt: self.rtt.min().unwrap_or_default(),
-            mss: self.peer.mss,
+            mss: self.peer.full,
         };
         self.copying.delivery.on_ack(now, &delivery);
     }
