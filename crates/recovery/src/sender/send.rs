@@ -254,7 +254,8 @@ impl<C: CongestionControl> Sender<C> {
         let sent_at = self.stream.stopped_clock.unwrap_or(now);
         self.board.resend(sent_at, span, trigger != Trigger::Tlp);
         self.totals.counters.retransmissions.add(trigger);
-        self.totals.counters.retransmitted_bytes += span.len();
+        let bytes = &mut self.totals.counters.retransmitted_bytes;
+        *bytes = bytes.saturating_add(span.len());
         self.totals.unheard = self.totals.unheard.saturating_add(1);
         if trigger == Trigger::Tlp {
             self.totals.counters.segments_sent += 1;
