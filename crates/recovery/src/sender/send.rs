@@ -100,9 +100,12 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// A segment was sent: the one that [`next_send`](Self::next_send) returned or, in a replay, the one
-    /// that the capture shows.
+    /// that the capture shows. New data is ignored while the [memory](Self::keep_in) is full.
     #[inline]
     pub fn on_sent(&mut self, now: Instant, what: Transmission) {
+        if what.is_new() && self.board.is_full() {
+            return;
+        }
         match what {
             Transmission::New(span) => self.on_sent_new(now, span),
             Transmission::NewProbe(span) => {
@@ -188,7 +191,10 @@ impl<C: CongestionControl> Sender<C> {
         let mut sent = 0;
         while sent < most {
             let span = Span::at(self.board.nxt(), size);
-            if span.end >= end || span.end > self.peer.window.edge() || !self.has_room_for_new(now)
+            if span.end >= end
+                || span.end > self.peer.window.edge()
+                || self.board.is_full()
+                || !self.has_room_for_new(now)
             {
                 break;
             }
@@ -308,12 +314,13 @@ impl<C: CongestionControl> Sender<C> {
         (!span.is_empty() && enough).then_some(span)
     }
 
-    /// The next new data up to `edge`, at most a segment. The SYN goes alone. The FIN goes with the last
+    /// The next new data up to `edge`, at most a segment, and none if the scoreboard is full. The SYN goes alone. The FIN goes with the last
     /// data.
     fn new_span(&self, edge: Offset) -> Span {
         let start = self.board.nxt();
         let full = start + u64::from(self.peer.mss);
         let cap = match self.stream.fin {
+            _ if self.board.is_full() => start,
             _ if start == Offset::SYN => Offset::DATA,
             Some(fin) if full >= fin => fin + 1,
             _ => full,
