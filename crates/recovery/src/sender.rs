@@ -63,7 +63,7 @@ use crate::profile::Mechanisms;
 use crate::rate::Reduction;
 use crate::rto::RetransmissionTimer;
 use crate::rtt::RttEstimator;
-use crate::scoreboard::Scoreboard;
+use crate::scoreboard::{Scoreboard, Storage};
 use crate::slp::Copies;
 use crate::tlp::LossProbe;
 use crate::undo::Undo;
@@ -153,6 +153,15 @@ impl<C: CongestionControl> Sender<C> {
             totals: Totals::default(),
             logging: Logging::new(log),
         }
+    }
+
+    /// Keeps the outstanding segments in `storage`. From then on the sender does not allocate for them, and offers
+    /// no new data while as many are outstanding as it has room for.
+    ///
+    /// # Errors
+    /// Returns `storage` if more segments are outstanding than it has room for.
+    pub fn keep_in(&mut self, storage: Storage) -> Result<(), Storage> {
+        self.board.move_to(storage)
     }
 
     /// Frees memory beyond what most connections need.

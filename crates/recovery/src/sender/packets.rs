@@ -67,6 +67,8 @@ impl Packet {
 pub enum Refused {
     /// New data that does not begin where the last ended, or is empty, or is longer than 4 GiB.
     NotNext,
+    /// New data, while as much is outstanding as the sender's memory holds.
+    Full,
     /// A copy of data that is not outstanding, or a repetition of none.
     NotOutstanding,
     /// Repeated data, where packets are numbered: none is sent twice.
@@ -79,6 +81,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotNext => "new data must begin where the last ended",
+            Self::Full => "the sender's memory is full",
             Self::NotOutstanding => "only outstanding data is copied or repeated",
             Self::Repeated => "a numbered packet is sent once",
             Self::GivenUp => "the connection was given up",
@@ -178,6 +181,9 @@ impl<C: CongestionControl> Sender<C> {
                 let fits = (1..=u64::from(u32::MAX)).contains(&span.len());
                 let alone = !self.board.numbers_packets() || span.len() == 1;
                 let next = span.start == self.board.nxt() && span.end.0 < u64::MAX;
+                if self.board.is_full() {
+                    return Some(Refused::Full);
+                }
                 (!(fits && alone && next)).then_some(Refused::NotNext)
             }
             Transmission::Again(..) | Transmission::Copy(_) if self.board.numbers_packets() => {

@@ -209,7 +209,10 @@ impl<C: CongestionControl> Sender<C> {
         let mut sent = 0;
         while sent < most {
             let span = Span::at(self.board.nxt(), size);
-            if span.end >= end || span.end > self.peer.window.edge() || !self.has_room_for_new(now)
+            if span.end >= end
+                || span.end > self.peer.window.edge()
+                || self.board.is_full()
+                || !self.has_room_for_new(now)
             {
                 break;
             }
@@ -330,12 +333,13 @@ impl<C: CongestionControl> Sender<C> {
         (!span.is_empty() && enough).then_some(span)
     }
 
-    /// The next new data up to `edge`, at most a segment. The SYN goes alone. The FIN goes with the last
+    /// The next new data up to `edge`, at most a segment, and none if the scoreboard is full. The SYN goes alone. The FIN goes with the last
     /// data.
     fn new_span(&self, edge: Offset) -> Span {
         let start = self.board.nxt();
         let full = start + u64::from(self.peer.full);
         let cap = match self.stream.fin {
+            _ if self.board.is_full() => start,
             _ if start == Offset::SYN => Offset::DATA,
             Some(fin) if full >= fin => fin + 1,
             _ => full,

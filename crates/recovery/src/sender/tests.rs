@@ -12,6 +12,7 @@ mod hostile;
 mod limited_transmit;
 mod loss_probe;
 mod loss_probe_modern;
+mod memory;
 mod network;
 mod newreno;
 mod packets;

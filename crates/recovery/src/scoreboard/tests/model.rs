@@ -438,7 +438,7 @@ pub(super) fn answers(board: &Scoreboard) -> Vec<(&'static str, String)> {
     let span = |s: Option<&SentSegment>| format!("{:?}", s.map(|s| s.span));
     let facts = |s: &SentSegment| {
         let flags = [s.sacked, s.copied, s.lost, s.retransmitted];
-        (s.span, s.sent_at, s.nxt_when_sent, s.transmissions, flags)
+        (s.span, s.sent_at, s.nxt_when_sent(), s.transmissions, flags)
     };
     vec![
         ("una", board.una().to_string()),
