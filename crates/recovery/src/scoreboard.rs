@@ -334,6 +334,16 @@ impl Scoreboard {
         segments.take_while(move |s| s.span.overlaps(span))
     }
 
+    /// The segment in flight whose last transmission is the oldest.
+    pub fn oldest_sent(&self) -> Option<&SentSegment> {
+        self.oldest_in_flight().map(|i| &self.segments[i])
+    }
+
+    /// The number of the next transmission.
+    pub fn next_number(&self) -> u32 {
+        self.next_number
+    }
+
     /// The first lost segment not retransmitted yet.
     pub fn next_lost(&self) -> Option<&SentSegment> {
         self.waiting.peek().map(|Reverse(id)| self.named(*id))

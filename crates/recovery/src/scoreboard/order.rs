@@ -101,7 +101,9 @@ impl Scoreboard {
         let segments = &self.segments;
         let mut flying = core::mem::take(&mut self.flying);
         flying.extend((0..segments.len()).filter(|&i| segments[i].is_listed()));
-        flying.sort_unstable_by_key(|&i| Sent::of(&segments[i]));
+        let next = self.next_number;
+        // Parts of a segment that was cut have one number.
+        flying.sort_unstable_by_key(|&i| (segments[i].number.wrapping_sub(next), i));
         self.order = Ends::default();
         for i in flying.drain(..) {
             self.link_newest(i);

@@ -231,7 +231,10 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.rtt.on_sent_again();
         let sent_at = self.stream.stopped_clock.unwrap_or(now);
-        self.board.resend(sent_at, span, trigger != Trigger::Tlp);
+        let probe_timeout = self.has_probe_timeout();
+        // RFC 9002 §7.5: probes count as in flight.
+        let in_pipe = trigger != Trigger::Tlp || probe_timeout;
+        self.board.resend(sent_at, span, in_pipe);
         self.totals.counters.retransmissions.add(trigger);
         self.totals.counters.retransmitted_bytes += span.len();
         self.totals.unheard = self.totals.unheard.saturating_add(1);
@@ -241,6 +244,10 @@ impl<C: CongestionControl> Sender<C> {
                 self.timers.probe.on_sent(rules, true, self.board.nxt());
             }
             self.timers.rto.start(now, &self.rtt);
+            if probe_timeout {
+                self.episode.undo.on_retransmission(sent_at);
+                self.schedule_probe(now, false);
+            }
             return;
         }
         if self.episode.frto == Frto::NewDataFirst {
@@ -257,6 +264,9 @@ impl<C: CongestionControl> Sender<C> {
         } else if head {
             self.timers.rto.start(now, &self.rtt);
             self.timers.probe.disarm();
+        }
+        if probe_timeout {
+            self.schedule_probe(now, false);
         }
     }
 
@@ -324,6 +334,9 @@ impl<C: CongestionControl> Sender<C> {
     /// A tail loss probe: new data if the receive window permits, else the last segment
     /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.2; RFC 8985 §7.3).
     fn loss_probe(&self) -> Option<Transmission> {
+        if self.has_probe_timeout() {
+            return self.timeout_probe();
+        }
         self.next_new_at_once()
             .map(Transmission::NewProbe)
             .or_else(|| {
@@ -331,6 +344,17 @@ impl<C: CongestionControl> Sender<C> {
                     .last()
                     .map(|last| Transmission::Again(last.span, Trigger::Tlp))
             })
+    }
+
+    /// A probe of RFC 9002's timer: what is lost, or new data, or the segment whose last transmission is the
+    /// oldest (§6.2.4).
+    fn timeout_probe(&self) -> Option<Transmission> {
+        let repeat = |segment: &crate::scoreboard::SentSegment| {
+            Transmission::Again(segment.span, Trigger::Tlp)
+        };
+        let lost = self.board.next_lost().map(repeat);
+        lost.or_else(|| self.next_new_at_once().map(Transmission::NewProbe))
+            .or_else(|| self.board.oldest_sent().or(self.board.last()).map(repeat))
     }
 
     /// A zero-window probe: the new data that fits, however little (this overrides silly-window avoidance),
