@@ -415,6 +415,17 @@ impl Scoreboard {
         segments.take_while(move |s| s.span.overlaps(span))
     }
 
+    /// The segment in flight whose last transmission is the oldest.
+    pub fn oldest_sent(&self) -> Option<&SentSegment> {
+        let id = self.oldest_in_flight()?;
+        Some(self.segments.named(id))
+    }
+
+    /// The number of the next transmission.
+    pub fn next_number(&self) -> u32 {
+        self.next_number
+    }
+
     /// The first lost segment not retransmitted yet.
     pub fn next_lost(&self) -> Option<&SentSegment> {
         let id = self.waiting.lowest(self.segments.first_id())?;

@@ -1,6 +1,6 @@
 //! Marks segments lost: one method per loss detector.
 
-use super::{Above, Id, Scoreboard, order::Sent};
+use super::{Above, Id, Scoreboard, SentSegment, order::Sent};
 use recoup_units::{Instant, Segments, Span};
 
 impl Scoreboard {
@@ -52,13 +52,13 @@ impl Scoreboard {
     }
 
     /// Considers the segments in flight that were sent before `before`, in the order of transmission. Marks
-    /// those lost whose last transmission was at or before `overdue`. Returns when the newest of the others
-    /// was sent (RFC 8985 §6.2 step 5).
+    /// those lost whose last transmission was at or before `overdue`, and calls `each` with every one before
+    /// it is marked. Returns when the newest of the others was sent (RFC 8985 §6.2 step 5).
     pub fn mark_overdue(
         &mut self,
         before: Sent,
         overdue: Option<Instant>,
-        mut each: impl FnMut(Span),
+        mut each: impl FnMut(&SentSegment),
     ) -> Option<Instant> {
         while let Some(id) = self.oldest_in_flight() {
             let segment = self.segments.named(id);
@@ -66,10 +66,37 @@ impl Scoreboard {
             if Sent::of(segment) >= before || !is_overdue {
                 break;
             }
-            each(segment.span);
+            each(segment);
             self.mark(id);
         }
         self.newest_before(before)
+    }
+
+    /// Considers the segments in flight that were sent before transmission `newest`, in the order of
+    /// transmission. Marks those lost that are at least `packets` transmissions older, or that were sent at
+    /// or before `overdue`. Calls `each` with every segment before it is marked, and with whether `packets`
+    /// made it lost. Returns when the oldest of the others was sent (RFC 9002 §6.1, A.10).
+    pub fn mark_overtaken(
+        &mut self,
+        newest: u32,
+        packets: u32,
+        overdue: Option<Instant>,
+        mut each: impl FnMut(&SentSegment, bool),
+    ) -> Option<Instant> {
+        while let Some(id) = self.oldest_in_flight() {
+            let segment = self.segments.named(id);
+            let behind = newest.wrapping_sub(segment.number);
+            if behind == 0 || behind > i32::MAX as u32 {
+                return None;
+            }
+            let by_packets = behind >= packets;
+            if !by_packets && overdue.is_none_or(|overdue| segment.sent_at > overdue) {
+                return Some(segment.sent_at);
+            }
+            each(segment, by_packets);
+            self.mark(id);
+        }
+        None
     }
 
     /// Marks a retransmission lost if new data sent after it has been SACKed (Linux `tcp_mark_lost_retrans`).

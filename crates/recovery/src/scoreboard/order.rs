@@ -156,9 +156,8 @@ impl Scoreboard {
         while let Some(segment) = self.segments.get(*from) {
             let id = self.segments.id(*from);
             if segment.is_listed() {
-                let sent = Sent::of(segment);
                 match ends {
-                    Some((_, last)) if Sent::of(self.segments.named(last)) > sent => break,
+                    Some((_, last)) if self.is_newer(last, id) => break,
                     Some((first, last)) => {
                         self.segments.named_mut(last).links.newer = distance(last, id);
                         ends = Some((first, id));
@@ -178,7 +177,7 @@ impl Scoreboard {
         let (mut first, mut last) = (0, 0);
         loop {
             let rest = a == 0 || b == 0;
-            if !rest && self.sent(b) < self.sent(a) {
+            if !rest && self.is_newer(a, b) {
                 core::mem::swap(&mut a, &mut b);
             }
             let next = if a == 0 { b } else { a };
@@ -195,8 +194,11 @@ impl Scoreboard {
         }
     }
 
-    fn sent(&self, id: Id) -> Sent {
-        Sent::of(self.segments.named(id))
+    /// Whether the last transmission of `a` came after that of `b`. Parts of a segment that was cut have one
+    /// number.
+    fn is_newer(&self, a: Id, b: Id) -> bool {
+        let number = |id| self.segments.named(id).number;
+        (number(a).wrapping_sub(number(b)) as i32) > 0
     }
 
     /// The segment that follows `id` in the list; 0 for none.
@@ -219,7 +221,7 @@ impl Scoreboard {
             0 => self.order.oldest,
             passed => self.newer(passed),
         };
-        while next != 0 && self.sent(next) < before {
+        while next != 0 && Sent::of(self.segments.named(next)) < before {
             self.order.passed = next;
             next = self.newer(next);
         }
@@ -229,14 +231,14 @@ impl Scoreboard {
     /// Checks the list against the segments' flags.
     pub(super) fn check_order(&self) -> Result<(), String> {
         let mut next = self.oldest_in_flight();
-        let mut last: Option<Instant> = None;
+        let mut last: Option<Id> = None;
         let mut count = 0;
         while let Some(id) = next {
             let segment = self.segments.named(id);
-            if !segment.is_listed() || last.is_some_and(|last| last > segment.sent_at) {
+            if !segment.is_listed() || last.is_some_and(|last| self.is_newer(last, id)) {
                 return Err(format!("{} is out of order in flight", segment.span));
             }
-            last = Some(segment.sent_at);
+            last = Some(id);
             count += 1;
             next = self.newer_than(id);
         }

@@ -214,7 +214,7 @@ impl<C: CongestionControl> Sender<C> {
     ) -> AckSummary {
         let mut summary = AckSummary::default();
         let mut ack = Ack::new(self.board.una(), u64::MAX).with_ranges(ranges);
-        ack.delay = delay;
+        ack.ack_delay = delay;
         self.given_up.take_late(now, ranges, &mut summary);
         self.process_ack(now, &ack, &mut summary, &mut |s| each(&Packet::of(s)));
         summary

@@ -25,6 +25,7 @@ mod rate_controls;
 mod reason;
 mod reordering;
 mod rfc6675;
+mod rfc9002;
 mod script;
 mod slp;
 mod study;

@@ -44,6 +44,8 @@ enum Op {
     MarkBelow(Enough),
     /// What was sent before the newest delivered, and this long ago.
     MarkOverdue(Option<u64>),
+    /// What was sent so many transmissions before one of the latest, or this long ago.
+    MarkOvertaken(u32, u32, Option<u64>),
     MarkLostRetransmissions,
     MarkHead,
     Timeout(Option<u64>),
@@ -108,6 +110,8 @@ fn with_sack() -> impl Strategy<Value = Op> {
         2 => (0..30u32).prop_map(Op::MarkFirst),
         3 => enough().prop_map(Op::MarkBelow),
         3 => option::of(0..40u64).prop_map(Op::MarkOverdue),
+        3 => (0..30u32, 1..9u32, option::of(0..40u64))
+            .prop_map(|(newest, packets, age)| Op::MarkOvertaken(newest, packets, age)),
         2 => Just(Op::MarkLostRetransmissions),
         1 => Just(Op::ForgetSacks),
     ]
@@ -278,15 +282,14 @@ impl Pair {
     /// Both mark the same segments, in the same order.
     fn mark(&mut self, op: &Op) -> Result<(), TestCaseError> {
         let mut marked = Vec::new();
-        let each = |span| marked.push(span);
         let board = &mut self.board;
         let expected = match *op {
             Op::MarkFirst(count) => {
-                board.mark_first(Segments(count), each);
+                board.mark_first(Segments(count), |span| marked.push(span));
                 self.model.mark_first(count as usize)
             }
             Op::MarkBelow(enough) => {
-                board.mark_below(|above| enough.holds(above), each);
+                board.mark_below(|above| enough.holds(above), |span| marked.push(span));
                 self.model.mark_below(|above| enough.holds(above))
             }
             Op::MarkOverdue(age) => {
@@ -294,22 +297,33 @@ impl Pair {
                     return Ok(());
                 };
                 let overdue = age.map(|age| self.now - Duration::from_millis(age));
-                let waiting = board.mark_overdue(before, overdue, each);
+                let waiting = board.mark_overdue(before, overdue, |s| marked.push(s.span));
                 let (expected, left) = self.model.mark_overdue(before, overdue);
                 prop_assert_eq!(waiting, left, "waiting before {:?}", before);
                 expected
             }
+            Op::MarkOvertaken(before, packets, age) => {
+                let newest = self.model.next_number.saturating_sub(before);
+                let overdue = age.map(|age| self.now - Duration::from_millis(age));
+                let waiting = board.mark_overtaken(newest, packets, overdue, |s, by_packets| {
+                    assert_eq!(by_packets, s.number + packets <= newest);
+                    marked.push(s.span);
+                });
+                let (expected, left) = self.model.mark_overtaken(newest, packets, overdue);
+                prop_assert_eq!(waiting, left, "waiting before {}", newest);
+                expected
+            }
             Op::MarkLostRetransmissions => {
-                board.mark_lost_retransmissions(each);
+                board.mark_lost_retransmissions(|span| marked.push(span));
                 self.model.mark_lost_retransmissions()
             }
             Op::MarkHead => {
-                board.mark_head(each);
+                board.mark_head(|span| marked.push(span));
                 self.model.mark_head()
             }
             Op::Timeout(age) => {
                 let overdue = age.map(|age| self.now - Duration::from_millis(age));
-                board.mark_for_timeout(overdue, each);
+                board.mark_for_timeout(overdue, |span| marked.push(span));
                 self.model.mark_for_timeout(overdue)
             }
             _ => return Ok(()),
