@@ -12,9 +12,26 @@ use recoup_units::{Instant, Offset, Segments, Span};
 /// The most SACK blocks an option can hold (RFC 2018 §3).
 pub const MAX_SACK_BLOCKS: usize = 4;
 
-/// An acknowledgment as the sender receives it, in 64-bit offsets of the sender's sequence space.
+/// The SACK blocks of one TCP segment, in the order of the option.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ack {
+pub struct SackBlocks {
+    blocks: [Span; MAX_SACK_BLOCKS],
+    count: u8,
+}
+
+impl AsRef<[Span]> for SackBlocks {
+    #[inline]
+    fn as_ref(&self) -> &[Span] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+
+/// An acknowledgment as the sender receives it, in 64-bit offsets of the sender's sequence space.
+///
+/// `B` holds what it reports above the cumulative acknowledgment: the [`SackBlocks`] of a TCP segment, or
+/// ranges of any number ([`with_ranges`](Self::with_ranges)).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ack<B = SackBlocks> {
     /// Everything below has arrived in order.
     pub cumulative: Offset,
     /// Bytes the receiver will take from `cumulative` on, already scaled.
@@ -28,8 +45,9 @@ pub struct Ack {
     /// The segment carries data, a SYN or a FIN, so it is no duplicate ACK whatever its number
     /// (RFC 5681 §2).
     pub carries_data: bool,
-    blocks: [Span; MAX_SACK_BLOCKS],
-    block_count: u8,
+    /// How long the receiver says that it kept this ACK back (RFC 9000 §13.2.5); zero where none says so.
+    pub delay: Duration,
+    blocks: B,
 }
 
 impl Ack {
@@ -45,23 +63,42 @@ impl Ack {
     /// Adds a SACK block in the order of the option; a block that is empty or reversed, or a fifth
     /// one, is ignored.
     pub fn push_block(&mut self, block: Span) {
-        let n = usize::from(self.block_count);
+        let n = usize::from(self.blocks.count);
         if !block.is_empty() && n < MAX_SACK_BLOCKS {
-            self.blocks[n] = block;
-            self.block_count += 1;
+            self.blocks.blocks[n] = block;
+            self.blocks.count += 1;
         }
     }
 
-    /// The same ACK with `blocks`.
+    /// The same ACK with `blocks`, four at most.
     pub fn with_blocks(mut self, blocks: impl IntoIterator<Item = Span>) -> Self {
         blocks.into_iter().for_each(|b| self.push_block(b));
         self
     }
+}
 
+impl<B> Ack<B> {
+    /// The same ACK with `ranges` of any number, in any order, above the cumulative acknowledgment. As in
+    /// TCP, the first may instead report a duplicate (see [`dsack`](Self::dsack)). Empty and reversed ones
+    /// are ignored.
+    pub fn with_ranges(self, ranges: &[Span]) -> Ack<&[Span]> {
+        Ack {
+            cumulative: self.cumulative,
+            window: self.window,
+            timestamp_rtt: self.timestamp_rtt,
+            echo_sent_before: self.echo_sent_before,
+            carries_data: self.carries_data,
+            delay: self.delay,
+            blocks: ranges,
+        }
+    }
+}
+
+impl Ack<&[Span]> {
     /// The same ACK without its blocks.
     pub(crate) fn without_blocks(self) -> Self {
         Self {
-            block_count: 0,
+            blocks: &[],
             ..self
         }
     }
@@ -73,10 +110,26 @@ impl Ack {
             ..self
         }
     }
+}
+
+impl<B: AsRef<[Span]>> Ack<B> {
+    /// The same ACK, with its blocks where they are.
+    #[inline]
+    pub(crate) fn view(&self) -> Ack<&[Span]> {
+        Ack {
+            cumulative: self.cumulative,
+            window: self.window,
+            timestamp_rtt: self.timestamp_rtt,
+            echo_sent_before: self.echo_sent_before,
+            carries_data: self.carries_data,
+            delay: self.delay,
+            blocks: self.blocks.as_ref(),
+        }
+    }
 
     /// Whether it reports anything selectively.
     pub fn has_blocks(&self) -> bool {
-        self.block_count > 0
+        !self.blocks().is_empty()
     }
 
     /// The duplicate this ACK reports, if any: a first block below the cumulative ACK, or inside
@@ -86,7 +139,7 @@ impl Ack {
         let first = *blocks.first()?;
         let below = first.end <= self.cumulative;
         let inside = blocks.get(1).is_some_and(|second| second.covers(first));
-        (below || inside).then_some(first)
+        ((below || inside) && !first.is_empty()).then_some(first)
     }
 
     /// The blocks that report data above the cumulative ACK.
@@ -96,7 +149,7 @@ impl Ack {
 
     /// All blocks, in the order of the option.
     pub fn blocks(&self) -> &[Span] {
-        &self.blocks[..usize::from(self.block_count)]
+        self.blocks.as_ref()
     }
 }
 
@@ -141,6 +194,19 @@ pub struct AckSummary {
     /// It delivers a segment never retransmitted of which a copy was sent: which of the two arrived
     /// is not known.
     pub copied_delivered: bool,
+    /// Packets that had been given up as lost, and arrived after all (numbered packets alone).
+    pub late: Segments,
+    /// The one of them that was sent first.
+    pub earliest_late: Option<LatePacket>,
+}
+
+/// A packet that was given up as lost, and arrived after all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatePacket {
+    /// The number of its transmission ([`SentSegment::number`]).
+    pub number: u32,
+    /// When it was sent.
+    pub sent_at: Instant,
 }
 
 impl AckSummary {
@@ -193,7 +259,7 @@ impl AckSummary {
 
     /// Whether this is a duplicate ACK in the sense recovery needs: it acknowledges nothing new
     /// cumulatively, carries no data and moves no window (RFC 5681 §2), nor was it drawn by a copy.
-    pub fn is_duplicate(&self, ack: &Ack) -> bool {
+    pub fn is_duplicate<B>(&self, ack: &Ack<B>) -> bool {
         self.una_advanced == 0 && !ack.carries_data && !self.window_changed && !self.copy_reported
     }
 
@@ -205,12 +271,12 @@ impl AckSummary {
     /// The RTT sample of this ACK arriving at `now`, by Karn's rule (RFC 6298 §3): from a segment
     /// never retransmitted where no retransmission is acknowledged with it, else from the timestamp
     /// when new data was acknowledged (RFC 7323 §4.1).
-    pub fn rtt_sample(&self, now: Instant, ack: &Ack) -> Option<Duration> {
+    pub fn rtt_sample<B>(&self, now: Instant, ack: &Ack<B>) -> Option<Duration> {
         self.rtt_sample_nanos(now, ack).map(Duration::from_nanos)
     }
 
     /// The same in nanoseconds.
-    pub(crate) fn rtt_sample_nanos(&self, now: Instant, ack: &Ack) -> Option<u64> {
+    pub(crate) fn rtt_sample_nanos<B>(&self, now: Instant, ack: &Ack<B>) -> Option<u64> {
         self.first_original_acked
             .filter(|_| !self.retransmission_acked)
             .or(self.first_original_sacked)

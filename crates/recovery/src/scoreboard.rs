@@ -18,6 +18,7 @@
 //! Deviation: a SACK block that covers part of a segment is ignored for that segment, where Linux splits
 //! the segment. Receivers report whole segments, as they arrived.
 
+mod abandon;
 mod above;
 mod acks;
 mod check;
@@ -62,6 +63,12 @@ pub struct SentSegment {
     pub forgotten: bool,
     /// Whether it is a part of a segment that was cut after it was sent.
     pub cut: bool,
+    /// Whether it is not to be repeated. If it is SACKed too, it was given up.
+    pub abandoned: bool,
+    /// What the host gave with it.
+    pub token: u64,
+    /// Its bytes, where packets are numbered.
+    pub size: u32,
     /// If `sacked`: at least this many segments from this one on are SACKed, so that walks can skip them.
     run: u32,
     links: Links,
@@ -135,6 +142,10 @@ pub struct Scoreboard {
     marks: u64,
     /// The number of the next transmission.
     next_number: u32,
+    /// The sequence space numbers packets.
+    numbers_packets: bool,
+    /// Segments were given up, or packets are numbered: the first segment may be one that nothing waits for.
+    passes_settled: bool,
     /// Every segment from this index on is SACKed.
     sacked_tail: u32,
     /// See [`work`](Self::work).
@@ -273,6 +284,9 @@ impl Scoreboard {
             retransmitted: false,
             forgotten: false,
             cut: false,
+            abandoned: false,
+            token: 0,
+            size: 0,
             run: 0,
             links,
         });
@@ -321,6 +335,13 @@ impl Scoreboard {
         }
     }
 
+    /// Sets the bytes and the token of the last segment.
+    pub fn describe_last(&mut self, size: u32, token: u64) {
+        if let Some(last) = self.segments.back_mut() {
+            (last.size, last.token) = (size, token);
+        }
+    }
+
     /// The outstanding segment that contains `offset`.
     pub fn segment_at(&self, offset: Offset) -> Option<&SentSegment> {
         let segment = self.segments.get(self.index_of(offset));
@@ -365,22 +386,29 @@ impl Scoreboard {
     /// Forgets every SACK: the receiver has reneged (RFC 2018 §8).
     pub fn forget_sacks(&mut self) {
         self.reported = Default::default();
-        for segment in &mut self.segments {
-            segment.sacked = false;
+        self.sacked = 0;
+        self.fack = 0;
+        for (segment, place) in self.segments.iter_mut().zip(1..) {
+            segment.sacked &= segment.abandoned;
             segment.run = 0;
+            if segment.sacked {
+                self.sacked += 1;
+                self.fack = place;
+            }
         }
         self.relink();
         self.sacked_tail = self.segments.len() as u32;
-        self.sacked = 0;
-        self.fack = 0;
-        self.above = Above::default();
+        self.above = self.recount_above();
         self.next_hole = 0;
+        self.settle();
     }
 
     /// Whether the receiver reneged: the earliest outstanding segment is SACKed although the cumulative ACK
     /// stops at it (RFC 2018 §8).
     pub fn reneged(&self) -> bool {
-        self.segments.front().is_some_and(|s| s.sacked)
+        self.segments
+            .front()
+            .is_some_and(|s| s.sacked && !s.abandoned)
     }
 
     /// Whether nothing is SACKed, lost or retransmitted, judging by the first segment and the counts.

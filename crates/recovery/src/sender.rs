@@ -39,6 +39,8 @@
 
 mod acks;
 mod copies;
+mod established;
+mod packets;
 mod parts;
 mod path_mtu;
 mod reason;
@@ -68,9 +70,11 @@ use crate::undo::Undo;
 use alloc::format;
 use alloc::string::String;
 use core::time::Duration;
+use packets::GivenUp;
 use parts::*;
 use recoup_units::{BitRate, Instant, Offset, Segments, Span};
 
+pub use packets::{Packet, Refused, packet_number, packet_numbers};
 pub use reason::Reason;
 pub use resume::ResumeState;
 
@@ -89,6 +93,7 @@ pub struct Sender<C = Congestion> {
     rtt: RttEstimator,
     timers: Timers,
     copying: Copying,
+    given_up: GivenUp,
     totals: Totals,
     logging: Logging,
 }
@@ -117,6 +122,9 @@ impl Sender {
 }
 
 impl<C: CongestionControl> Sender<C> {
+    /// A larger segment is taken to be of this size: a gibibyte.
+    const MOST_MSS: u32 = 1 << 30;
+
     /// The same as [`new`](Sender::new) with another congestion control; that of `mechanisms` is not used.
     pub fn with_control(
         control: C,
@@ -128,7 +136,8 @@ impl<C: CongestionControl> Sender<C> {
         Self {
             mechanisms: *mechanisms,
             peer: Peer {
-                mss: mss.max(1),
+                full: mss.clamp(1, Self::MOST_MSS),
+                mss: mss.clamp(1, Self::MOST_MSS),
                 sack: mechanisms.sack,
                 window: PeerWindow::default(),
             },
@@ -140,6 +149,7 @@ impl<C: CongestionControl> Sender<C> {
             rtt: RttEstimator::new(mechanisms.rto),
             timers: Timers::default(),
             copying: Copying::default(),
+            given_up: GivenUp::default(),
             totals: Totals::default(),
             logging: Logging::new(log),
         }
@@ -161,9 +171,10 @@ impl<C: CongestionControl> Sender<C> {
         self.log_changes(now);
     }
 
-    /// The application is done sending: a FIN follows the data. Closing again changes nothing.
+    /// The application is done sending: a FIN follows the data. Closing again changes nothing, nor does it where
+    /// packets are numbered.
     pub fn close(&mut self, now: Instant) {
-        if self.stream.fin.is_none() {
+        if self.stream.fin.is_none() && !self.board.numbers_packets() {
             self.stream.fin = Some(self.stream.limit);
             self.stream.limit = self.stream.limit + 1;
             self.update_persist(now);
@@ -190,7 +201,10 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Sets the largest payload of new segments, in bytes. Outstanding segments stay as sent.
     pub fn set_mss(&mut self, mss: u32) {
-        self.peer.mss = mss.max(1);
+        self.peer.mss = mss.clamp(1, Self::MOST_MSS);
+        if !self.board.numbers_packets() {
+            self.peer.full = self.peer.mss;
+        }
     }
 
     /// Changes the state. The change is logged once everything that belongs to it is done, or before the
@@ -363,6 +377,11 @@ impl<C: CongestionControl> Sender<C> {
         self.logging.log.drain()
     }
 
+    /// The events that happened while the log was full. It holds [`EventLog::MOST`] until they are taken out.
+    pub fn missed_events(&self) -> u64 {
+        self.logging.log.missed()
+    }
+
     /// Checks what must hold after every event; the oracle of the property tests.
     pub fn check(&self) -> Result<(), String> {
         self.board.check()?;
@@ -386,7 +405,8 @@ impl<C: CongestionControl> Sender<C> {
             (
                 "in recovery although the recovery point is acknowledged",
                 !matches!(self.episode.state, State::Recovery)
-                    || self.una() < self.episode.recovery_point,
+                    || self.una() < self.episode.recovery_point
+                    || self.board.gives_up(),
             ),
             (
                 "what is copied is not outstanding",

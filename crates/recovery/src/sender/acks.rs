@@ -5,12 +5,13 @@ use crate::ack::AckSummary;
 use crate::detect::RackVersion;
 use crate::profile::AckProcessing;
 use crate::rtt::nanos;
+use crate::scoreboard::SentSegment;
 use crate::tlp::ProbeAnswer;
 
 impl<C: CongestionControl> Sender<C> {
-    /// An ACK arrived. Returns what it changed. An ACK of data never sent is ignored.
+    /// An ACK arrived. Returns what it changed. An ACK of data never sent is ignored and counted.
     #[inline]
-    pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> AckSummary {
+    pub fn on_ack<B: AsRef<[Span]>>(&mut self, now: Instant, ack: &Ack<B>) -> AckSummary {
         let mut summary = AckSummary::default();
         self.take_ack(now, ack, &mut summary);
         summary
@@ -18,7 +19,24 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The same as [`on_ack`](Self::on_ack). Writes what the ACK changed to `summary`, an empty one: it is
     /// large, and this saves moving it.
-    pub fn take_ack(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) {
+    pub fn take_ack<B: AsRef<[Span]>>(
+        &mut self,
+        now: Instant,
+        ack: &Ack<B>,
+        summary: &mut AckSummary,
+    ) {
+        self.process_ack(now, &ack.view(), summary, &mut |_| ());
+    }
+
+    /// The same, calling `each` with every segment that the ACK delivers.
+    #[inline]
+    pub(super) fn process_ack(
+        &mut self,
+        now: Instant,
+        ack: &Ack<&[Span]>,
+        summary: &mut AckSummary,
+        each: &mut impl FnMut(&SentSegment),
+    ) {
         self.episode.timeout_unanswered = false;
         self.stream.last_heard_at = now;
         self.stream.stopped_clock = None;
@@ -31,7 +49,7 @@ impl<C: CongestionControl> Sender<C> {
         let ack = if self.peer.sack || !ack.has_blocks() {
             ack
         } else {
-            bare = ack.without_blocks();
+            bare = (*ack).without_blocks();
             &bare
         };
         let una = self.board.una();
@@ -50,7 +68,7 @@ impl<C: CongestionControl> Sender<C> {
         let syn_transmissions = self.board.first().map_or(0, |s| s.transmissions);
         let min_rtt = self.rtt.min_nanos();
         let plausible = min_rtt.map_or(Instant::ZERO, |min| now.minus_nanos(min));
-        self.board.apply(ack, plausible, summary);
+        self.board.apply(ack, plausible, summary, each);
         if copies {
             self.take_report_of_copy(ack, summary);
         }
@@ -62,7 +80,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         let unsure;
         let ack = if copies && summary.copied_delivered {
-            unsure = ack.without_echo();
+            unsure = (*ack).without_echo();
             &unsure
         } else {
             ack
@@ -110,6 +128,9 @@ impl<C: CongestionControl> Sender<C> {
         if replaces_other && self.timers.probe.deadline().is_none() {
             self.count_timeout_from_head(now);
         }
+        if self.board.gives_up() {
+            self.give_up_abandoned(now);
+        }
         self.update_persist(now);
         self.log_changes(now);
     }
@@ -123,7 +144,7 @@ impl<C: CongestionControl> Sender<C> {
             && matches!(self.episode.state, State::Open)
     }
 
-    fn note_progress(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) {
+    fn note_progress(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
         // A peer that answers with a shut window is alive (RFC 9293 §3.8.6.1).
         let shut = self.timers.persist.deadline.is_some() || ack.window == 0;
         if summary.una_advanced > 0 || shut {
@@ -173,7 +194,7 @@ impl<C: CongestionControl> Sender<C> {
         let Some(duplicate) = summary.dsack else {
             return;
         };
-        let segments = duplicate.len().div_ceil(u64::from(self.peer.mss)).max(1);
+        let segments = duplicate.len().div_ceil(u64::from(self.peer.full)).max(1);
         let segments = u32::try_from(segments).unwrap_or(u32::MAX);
         self.totals.counters.dsacks += u64::from(segments);
         if self.totals.counters.dsacks > self.totals.counters.retransmissions.total() {
@@ -200,7 +221,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    fn take_rtt(&mut self, now: Instant, ack: &Ack, summary: &AckSummary) {
+    fn take_rtt(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
         let sample = match self.rtt.times_flights() {
             false => summary.rtt_sample_nanos(now, ack),
             true => {
@@ -327,7 +348,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Outstanding segments and the unsent data in segments (RFC 7765 §4). A FIN rides on the last
     /// data and is a segment of its own only when nothing else is left.
     fn outstanding_and_unsent(&self) -> Segments {
-        let (nxt, mss) = (self.board.nxt(), u64::from(self.peer.mss));
+        let (nxt, mss) = (self.board.nxt(), u64::from(self.peer.full));
         let data = self
             .stream
             .fin
@@ -340,7 +361,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// A probe that repaired a loss by itself hid a congestion signal: reduce once
     /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §3.2; at once to ssthresh, as Linux).
-    fn judge_probe(&mut self, now: Instant, ack: &Ack, summary: &AckSummary) {
+    fn judge_probe(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
         let Some(rules) = &self.mechanisms.probe else {
             return;
         };

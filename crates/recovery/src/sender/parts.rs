@@ -6,6 +6,8 @@ use super::*;
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Peer {
+    /// The sequence space of a full segment: its bytes, or one where packets are numbered.
+    pub full: u32,
     /// Largest payload of a segment, in bytes.
     pub mss: u32,
     /// The peer reports what it has by SACK.

@@ -24,7 +24,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The path takes segments with at most `mss` bytes of payload, fewer than before. Larger outstanding
     /// segments are lost.
     pub fn on_path_mtu(&mut self, now: Instant, mss: u32) {
-        self.set_mss(mss.min(self.peer.mss));
+        self.set_mss(mss.min(self.peer.full));
         self.retransmit_smaller(now, mss, Trigger::Pmtu);
         if self.rack_version() == Some(RackVersion::Linux6) {
             let stream = &mut self.stream;

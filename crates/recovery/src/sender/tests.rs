@@ -14,6 +14,7 @@ mod loss_probe;
 mod loss_probe_modern;
 mod network;
 mod newreno;
+mod packets;
 mod path_mtu;
 mod peer_window;
 mod properties;

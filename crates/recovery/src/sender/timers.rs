@@ -93,6 +93,9 @@ impl<C: CongestionControl> Sender<C> {
             }
         }
         self.review_copied();
+        if self.board.gives_up() {
+            self.give_up_abandoned(now);
+        }
         self.log_changes(now);
     }
 

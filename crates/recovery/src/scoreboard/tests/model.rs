@@ -355,6 +355,7 @@ impl Model {
             dsack,
             copy_reported: false,
             copied_delivered: delivered.iter().any(|&i| before.all[i].copied),
+            ..AckSummary::default()
         };
         self.all.drain(..acked);
         self.una = una;
