@@ -57,7 +57,7 @@ use crate::delivery::DeliveryRate;
 use crate::detect::{Rack, Threshold};
 use crate::event::{Event, EventLog, LossDetector, State, Timer, Transmission, Trigger};
 use crate::frto::Frto;
-use crate::pacing::PacingInput;
+use crate::pacing::{Pacer, PacingInput};
 use crate::peer_window::PeerWindow;
 use crate::profile::Mechanisms;
 use crate::rate::Reduction;
@@ -299,6 +299,22 @@ impl<C: CongestionControl> Sender<C> {
             srtt: self.rtt.srtt(),
         }
         .rate()
+    }
+
+    /// Whether the host paces, so that [`next_departure`](Self::next_departure) is kept. It is off by default.
+    pub fn set_paced(&mut self, on: bool) {
+        self.stream.pacer.set_on(on);
+    }
+
+    /// When the pacing rate lets the next segment leave: `now` or later. `now` without pacing, and before the
+    /// first RTT sample. [`next_send`](Self::next_send) does not wait for it, and timers do not regard it.
+    pub fn next_departure(&self, now: Instant) -> Instant {
+        match self.pacing_rate() {
+            Some(rate) if self.stream.pacer.is_on() => {
+                self.stream.pacer.departure(now, self.peer.mss, rate)
+            }
+            _ => now,
+        }
     }
 
     /// How many more segments the congestion window has room for.

@@ -67,6 +67,8 @@ impl Packet {
 pub enum Refused {
     /// New data that does not begin where the last ended, or is empty, or is longer than 4 GiB.
     NotNext,
+    /// A copy of data that is not outstanding, or a repetition of none.
+    NotOutstanding,
     /// Repeated data, where packets are numbered: none is sent twice.
     Repeated,
     /// The connection was given up.
@@ -77,6 +79,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotNext => "new data must begin where the last ended",
+            Self::NotOutstanding => "only outstanding data is copied or repeated",
             Self::Repeated => "a numbered packet is sent once",
             Self::GivenUp => "the connection was given up",
         })
@@ -177,8 +180,17 @@ impl<C: CongestionControl> Sender<C> {
                 let next = span.start == self.board.nxt() && span.end.0 < u64::MAX;
                 (!(fits && alone && next)).then_some(Refused::NotNext)
             }
-            Transmission::Again(..) | Transmission::Copy(_) => {
-                self.board.numbers_packets().then_some(Refused::Repeated)
+            Transmission::Again(..) | Transmission::Copy(_) if self.board.numbers_packets() => {
+                Some(Refused::Repeated)
+            }
+            Transmission::Again(span, _) => {
+                // A replay may show data repeated that was acknowledged meanwhile.
+                let none = self.board.first().is_none() || span.is_empty();
+                none.then_some(Refused::NotOutstanding)
+            }
+            Transmission::Copy(span) => {
+                let outstanding = Span::new(self.board.una(), self.board.nxt());
+                (!outstanding.covers(span)).then_some(Refused::NotOutstanding)
             }
             Transmission::WindowProbe => None,
         }
@@ -247,6 +259,7 @@ impl<C: CongestionControl> Sender<C> {
                 self.totals.counters.busy += now.since(since);
             }
         }
+        self.copying.copies.on_una(self.board.una());
         self.review_copied();
         self.update_persist(now);
         self.log_changes(now);

@@ -36,6 +36,7 @@ pub(super) struct Stream {
     /// The time that segments sent now are taken to be sent at, if not the present. Linux reads its clock
     /// for ACKs, timers and writes, but not for an ICMP message.
     pub stopped_clock: Option<Instant>,
+    pub pacer: Pacer,
 }
 
 /// The congestion window and what changes it.
@@ -182,6 +183,7 @@ impl Stream {
             last_sent_at: Instant::ZERO,
             last_heard_at: Instant::ZERO,
             stopped_clock: None,
+            pacer: Pacer::default(),
         }
     }
 }

@@ -107,6 +107,9 @@ impl<C: CongestionControl> Sender<C> {
             self.totals.counters.impossible_sends += 1;
             return;
         }
+        if self.stream.pacer.is_on() {
+            self.pace(now, what);
+        }
         match what {
             Transmission::New(span) => self.on_sent_new(now, span),
             Transmission::NewProbe(span) => {
@@ -134,6 +137,16 @@ impl<C: CongestionControl> Sender<C> {
         }
         if self.board.gives_up() {
             self.give_up_abandoned(now);
+        }
+    }
+
+    fn pace(&mut self, now: Instant, what: Transmission) {
+        let size = match self.board.numbers_packets() {
+            true => u64::from(self.peer.mss),
+            false => what.span().map_or(0, Span::len),
+        };
+        if let Some(rate) = self.pacing_rate() {
+            self.stream.pacer.on_sent(now, size, rate);
         }
     }
 
@@ -185,6 +198,7 @@ impl<C: CongestionControl> Sender<C> {
             && self.board.first().is_some()
             && self.board.una() > Offset::SYN
             && !self.sends_copies()
+            && !self.stream.pacer.is_on()
             && !self.logging.log.is_on();
         if !plain {
             return 0;
@@ -240,7 +254,8 @@ impl<C: CongestionControl> Sender<C> {
         let sent_at = self.stream.stopped_clock.unwrap_or(now);
         self.board.resend(sent_at, span, trigger != Trigger::Tlp);
         self.totals.counters.retransmissions.add(trigger);
-        self.totals.counters.retransmitted_bytes += span.len();
+        let bytes = &mut self.totals.counters.retransmitted_bytes;
+        *bytes = bytes.saturating_add(span.len());
         self.totals.unheard = self.totals.unheard.saturating_add(1);
         if trigger == Trigger::Tlp {
             self.totals.counters.segments_sent += 1;
