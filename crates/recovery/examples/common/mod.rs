@@ -1,12 +1,13 @@
-//! What both examples need besides loss recovery: settings, a clock, datagrams as lists of numbers, the memory of
-//! a receiver, and a relay that loses, delays and reorders datagrams.
+//! What both examples need besides loss recovery: settings, a clock, datagrams of numbers, the ranges that a receiver
+//! has, and a relay that loses, delays and reorders datagrams.
 
 use recoup_recovery::Profile;
-use recoup_units::{Offset, Span};
+use recoup_units::{Offset, Ppm, Span};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The most payload of a datagram, in bytes.
@@ -18,13 +19,17 @@ const TOO_LONG: Duration = Duration::from_secs(60);
 
 /// What is transferred, and over which network.
 pub struct Settings {
+    /// The bytes to transfer.
     pub bytes: usize,
+    /// How the sender recovers from losses.
     pub profile: Profile,
-    /// The share of datagrams that are lost, and of those that arrive `delay` later than others, in percent.
-    pub loss: f64,
-    pub reordered: f64,
-    /// From one end to the other.
+    /// The datagrams that are lost.
+    pub loss: Ppm,
+    /// The datagrams that take twice as long as the others.
+    pub reordered: Ppm,
+    /// The time from one end to the other.
     pub delay: Duration,
+    /// The seed of the random choices.
     pub seed: u64,
 }
 
@@ -33,8 +38,8 @@ impl Default for Settings {
         Self {
             bytes: 2_000_000,
             profile: "linux-6".parse().expect("a known profile"),
-            loss: 2.0,
-            reordered: 1.0,
+            loss: Ppm::percent(2),
+            reordered: Ppm::percent(1),
             delay: Duration::from_millis(5),
             seed: 1,
         }
@@ -42,8 +47,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads `--loss 5 --seed 7` and so on.
-    #[allow(dead_code, reason = "the tests use the defaults")]
+    /// Reads the command line, such as `--loss 5 --seed 7`; loss and reordering in percent.
     pub fn from_arguments() -> Result<Self, Box<dyn std::error::Error>> {
         let mut settings = Self::default();
         let mut words = std::env::args().skip(1);
@@ -52,8 +56,8 @@ impl Settings {
             match name.as_str() {
                 "--bytes" => settings.bytes = value.parse()?,
                 "--profile" => settings.profile = value.parse()?,
-                "--loss" => settings.loss = value.parse()?,
-                "--reordered" => settings.reordered = value.parse()?,
+                "--loss" => settings.loss = Ppm::percent(value.parse()?),
+                "--reordered" => settings.reordered = Ppm::percent(value.parse()?),
                 "--delay-ms" => settings.delay = Duration::from_millis(value.parse()?),
                 "--seed" => settings.seed = value.parse()?,
                 _ => return Err(format!("unknown: {name}").into()),
@@ -68,10 +72,11 @@ impl Settings {
     }
 }
 
-/// The sender's clock: from its start on.
+/// The sender's clock. It begins with 0.
 pub struct Clock(Instant);
 
 impl Clock {
+    /// Starts the clock.
     pub fn start() -> Self {
         Self(Instant::now())
     }
@@ -147,55 +152,80 @@ impl Received {
     }
 
     /// The ranges, from the highest down.
-    pub fn from_the_top(&self) -> impl Iterator<Item = Span> + '_ {
+    pub fn descending(&self) -> impl Iterator<Item = Span> + '_ {
         self.0.iter().rev().copied()
     }
 }
 
-/// A socket on the loopback interface.
-pub fn socket() -> io::Result<UdpSocket> {
-    UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
+/// Runs `send` with a socket, and answers each datagram that arrives at the other end by `answer`. Between the two
+/// is a relay. Everything ends when `send` does.
+pub fn transfer<R>(
+    settings: &Settings,
+    send: impl FnOnce(&UdpSocket) -> io::Result<R>,
+    mut answer: impl FnMut(&[u8]) -> Vec<u8> + Send,
+) -> io::Result<R> {
+    let loopback = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
+    let (here, middle, there) = (loopback()?, loopback()?, loopback()?);
+    let ends = [here.local_addr()?, there.local_addr()?];
+    here.connect(middle.local_addr()?)?;
+    there.connect(middle.local_addr()?)?;
+    let ended = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let relay = scope.spawn(|| relay(&middle, ends, settings, &ended));
+        let receiver = scope.spawn(|| -> io::Result<()> {
+            let mut buffer = [0; 2048];
+            while !ended.load(Ordering::Relaxed) {
+                if let Some(length) = receive(&there, IDLE, &mut buffer)? {
+                    there.send(&answer(&buffer[..length]))?;
+                }
+            }
+            Ok(())
+        });
+        let result = send(&here);
+        ended.store(true, Ordering::Relaxed);
+        relay.join().expect("the relay does not panic")?;
+        receiver.join().expect("the receiver does not panic")?;
+        result
+    })
 }
 
-/// Carries datagrams between `ends` until `stop`. The same seed loses the datagrams with the same ordinals.
-pub fn relay(
+/// Carries datagrams between `ends` until `ended`. The same seed loses the datagrams with the same ordinals.
+fn relay(
     socket: &UdpSocket,
     ends: [SocketAddr; 2],
     settings: &Settings,
-    stop: &AtomicBool,
+    ended: &AtomicBool,
 ) -> io::Result<()> {
     let mut state = settings.seed;
     // SplitMix64 (Steele, Lea, Flood 2014).
-    let mut happens = |percent: f64| {
+    let mut happens = |share: Ppm| {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / ((1_u64 << 53) as f64) < percent / 100.0
+        (z ^ (z >> 31)) % 1_000_000 < u64::from(share.millionths())
     };
     let mut on_the_way: BTreeMap<(Instant, u64), (SocketAddr, Vec<u8>)> = BTreeMap::new();
     let mut buffer = [0; 2048];
-    let mut ordinal = 0_u64;
-    while !stop.load(Ordering::Relaxed) {
-        let now = Instant::now();
+    let mut ordinal = 0;
+    socket.set_nonblocking(true)?;
+    while !ended.load(Ordering::Relaxed) {
+        while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+            ordinal += 1;
+            let (lost, late) = (happens(settings.loss), happens(settings.reordered));
+            if !lost {
+                let at = Instant::now() + settings.delay * if late { 2 } else { 1 };
+                let to = ends[usize::from(from == ends[0])];
+                on_the_way.insert((at, ordinal), (to, buffer[..length].to_vec()));
+            }
+        }
         while let Some(next) = on_the_way.first_entry()
-            && next.key().0 <= now
+            && next.key().0 <= Instant::now()
         {
-            let (to, bytes) = next.remove();
-            socket.send_to(&bytes, to)?;
+            let (to, datagram) = next.remove();
+            socket.send_to(&datagram, to)?;
         }
-        let next = on_the_way.first_key_value().map(|((at, _), _)| *at);
-        let wait = next.map_or(IDLE, |at| at.saturating_duration_since(now));
-        socket.set_read_timeout(Some(wait.clamp(Duration::from_micros(50), IDLE)))?;
-        let Ok((length, from)) = socket.recv_from(&mut buffer) else {
-            continue; // nothing arrived
-        };
-        ordinal += 1;
-        let (lost, late) = (happens(settings.loss), happens(settings.reordered));
-        if !lost {
-            let at = Instant::now() + settings.delay * if late { 2 } else { 1 };
-            let to = if from == ends[0] { ends[1] } else { ends[0] };
-            on_the_way.insert((at, ordinal), (to, buffer[..length].to_vec()));
-        }
+        // A timeout of a socket is too coarse for delays of milliseconds.
+        thread::sleep(Duration::from_micros(200));
     }
     Ok(())
 }
