@@ -108,7 +108,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         let marks = self.board.marks();
         // An ACK older than the last one may report SACKs, but clocks nothing (Linux since 4.13).
-        let clocks = grows_before || ack.cumulative == self.board.una();
+        let clocks = grows_before || ack.cumulative >= una || self.board.gives_up();
         // Most ACKs of most connections change no state.
         let quiet = self.episode.state == State::Open
             && summary.is_plain_progress()

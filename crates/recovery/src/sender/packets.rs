@@ -227,6 +227,9 @@ impl<C: CongestionControl> Sender<C> {
         if self.board.numbers_packets() {
             let until = now + self.rto() * 3;
             self.given_up.remember(&lost, until);
+            // What was in it goes in a new packet, as in a retransmission. Without one, the next ACK would
+            // count as proof that nothing was lost.
+            self.episode.undo.on_retransmission(now);
         }
         self.settle_given_up(now);
         Some(Packet::of(&lost))
