@@ -25,6 +25,7 @@ pub struct Driver {
     events: Vec<Event>,
     summary: AckSummary,
     marks_before: u64,
+    cwnd_before: Segments,
 }
 
 impl Driver {
@@ -46,6 +47,7 @@ impl Driver {
             events: Vec::new(),
             summary: AckSummary::default(),
             marks_before: 0,
+            cwnd_before: Segments::ZERO,
         };
         driver.connect(number("first_rtt_ns"));
         let sack = settings.get("sack").and_then(Value::as_bool);
@@ -96,6 +98,7 @@ impl Driver {
         self.events.clear();
         self.summary = AckSummary::default();
         self.marks_before = self.sender.board().marks();
+        self.cwnd_before = self.sender.cwnd();
     }
 
     /// Applies an input other than [`Input::Sent`].
@@ -175,6 +178,7 @@ impl Driver {
             "pipe" => s.pipe().0.into(),
             "state" => s.state().name().into(),
             "cwnd" => s.cwnd().0.into(),
+            "cwnd_before" => self.cwnd_before.0.into(),
             "ssthresh" => match s.ssthresh() {
                 Segments::MAX => Value::Null,
                 segments => segments.0.into(),

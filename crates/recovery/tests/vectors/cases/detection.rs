@@ -14,8 +14,8 @@ fn rfc6675() -> File {
         about: "Which segments are lost by the SACKs above them, when recovery begins, and in which order it sends",
         source: "RFC 6675 §2, §4 IsLost and NextSeg, §5",
         settings: &["loss_rule", "dupthresh", "recovery_fill"],
-        given: &["cwnd"],
-        expect: &["state", "marked_lost", "pipe", "next"],
+        given: &[],
+        expect: &["state", "marked_lost", "cwnd", "pipe", "next"],
     };
     about.file(|cases| {
         let rfc = start("rfc6675", 80);
@@ -141,7 +141,7 @@ fn fack() -> File {
         about: "Loss by the distance to the highest SACK, lost retransmissions, and reordering, which raises dupthresh and ends FACK",
         source: "Mathis and Mahdavi, Forward acknowledgment (1996); Linux 3.17 tcp_update_scoreboard, tcp_mark_lost_retrans, tcp_update_reordering",
         settings: &["loss_rule", "dupthresh", "max_dupthresh"],
-        given: &["cwnd"],
+        given: &[],
         expect: &["state", "marked_lost", "dupthresh"],
     };
     about.file(|cases| {

@@ -39,7 +39,7 @@ fn reno() -> File {
             "ssthresh_from",
             "initial_window",
         ],
-        given: &["state", "newly_acked", "delivered", "outstanding"],
+        given: &["state", "newly_acked", "delivered", "outstanding", "rto_ns"],
         expect: &["cwnd", "ssthresh"],
     };
     about.file(|cases| {
@@ -101,6 +101,23 @@ fn reno() -> File {
                     s.write(4);
                     rounds(s, 80, 1);
                 }
+            },
+        );
+        cases.add(
+            "idle time halves the window once per RTO, down to the initial window",
+            "RFC 5681 §4.1; RFC 2861 §2; Linux tcp_cwnd_restart",
+            start("linux-6+reno+std+notlp", 80),
+            |s| {
+                s.write(60);
+                rounds(s, 80, 2);
+                s.after(80)
+                    .ack(60)
+                    .after(600)
+                    .write(10)
+                    .after(80)
+                    .ack(70)
+                    .after(5000)
+                    .write(10);
             },
         );
     })
@@ -210,7 +227,7 @@ fn hystart() -> File {
         about: "Slow start ends early, by a train of ACKs or by a growing delay; the round-trip time of an ACK is that of the last segment it acknowledges",
         source: "Ha and Rhee, Taming the elephants (2011); Linux 6.12 hystart_update",
         settings: &["congestion_control"],
-        given: &["rtt_sample_ns", "min_rtt_ns", "cwnd", "una", "nxt"],
+        given: &["rtt_sample_ns", "min_rtt_ns", "cwnd_before", "una", "nxt"],
         expect: &["ssthresh"],
     };
     about.file(|cases| {

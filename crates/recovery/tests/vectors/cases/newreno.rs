@@ -69,6 +69,16 @@ fn newreno() -> File {
             },
         );
         cases.add(
+            "a partial ACK is answered whatever is in flight",
+            "RFC 6582 §3.2 step 3",
+            start("reno+nolt", 80),
+            |s| {
+                s.write(10);
+                duplicates(s, 80, 3, 0);
+                s.at(162).ack(2);
+            },
+        );
+        cases.add(
             "duplicate ACKs of the recovery point begin no recovery",
             "RFC 6582 §3.2 step 2",
             reno,

@@ -28,8 +28,8 @@ fn rack() -> File {
         about: "A segment is lost once another sent later was delivered and the reordering window has passed",
         source: "RFC 8985 §6; Linux 6.12 tcp_rack_detect_loss, tcp_rack_reo_wnd",
         settings: &["loss_rule", "dupthresh"],
-        given: &["state", "srtt_ns", "min_rtt_ns"],
-        expect: &["reorder_at_ns", "marked_lost"],
+        given: &["srtt_ns", "min_rtt_ns"],
+        expect: &["state", "reorder_at_ns", "marked_lost"],
     };
     about.file(|cases| {
         for (profile, whose) in [(RFC, "RFC 8985"), (LINUX, "Linux 6")] {

@@ -289,29 +289,24 @@ fn rto_restart() -> File {
                 .window(MSS)
                 .ack(9);
         });
+        let at_once = start("linux-3.17+ernaive+rtor", 80);
         cases.add(
             "if nothing of the RTO is left, all of it applies",
             "RFC 7765 §4 step 3b",
-            with,
+            at_once,
             |s| {
-                s.write(3)
-                    .at(80)
-                    .sack(0, &[2..=2])
-                    .fires(Timer::Early)
-                    .at(320)
-                    .ack(2);
+                s.write(3).at(80).sack(0, &[2..=2]).at(320).ack(2);
             },
         );
         cases.add(
             "the earliest segment's last transmission counts",
             "RFC 7765 §4, T_earliest",
-            with,
+            at_once,
             |s| {
                 s.write(3)
                     .at(80)
                     .sack(0, &[3..=3])
-                    .fires(Timer::Early)
-                    .at(180)
+                    .at(160)
                     .sack(1, &[3..=3]);
             },
         );

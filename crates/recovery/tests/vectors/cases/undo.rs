@@ -19,8 +19,8 @@ fn undo() -> File {
         about: "A reduction is undone when every retransmission is reported as a duplicate, or when the echo of a timestamp is older than the first retransmission",
         source: "RFC 3708; RFC 3522; RFC 4015; Linux tcp_try_undo_recovery, tcp_try_undo_partial, tcp_try_undo_dsack",
         settings: &["undo_by_dsack", "undo_by_timestamps"],
-        given: &["state"],
-        expect: &["undone_by", "cwnd", "ssthresh"],
+        given: &[],
+        expect: &["state", "undone_by", "cwnd", "ssthresh"],
     };
     about.file(|cases| {
         let linux = start("linux-6+notlp", 80);
