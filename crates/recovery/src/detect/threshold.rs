@@ -116,6 +116,11 @@ impl Threshold {
         }
     }
 
+    /// The loss rule.
+    pub(crate) fn rule(&self) -> LossRule {
+        self.rules.rule
+    }
+
     /// The current dupthresh: the reordering tolerated, in segments.
     pub fn dupthresh(&self) -> Segments {
         self.dupthresh

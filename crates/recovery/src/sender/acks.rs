@@ -38,7 +38,7 @@ impl<C: CongestionControl> Sender<C> {
         summary.window_changed = self.peer.window.on_ack(una, ack.cumulative, ack.window);
         self.timers.persist.unanswered = 0;
         self.episode.release = Release::ByPipe;
-        self.copying.copies.drop_due();
+        self.drop_due_copy();
         let copies = self.sends_copies();
         if self.is_idle() && !ack.has_blocks() {
             if copies {
