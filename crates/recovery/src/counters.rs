@@ -8,12 +8,12 @@ use core::ops::AddAssign;
 use core::time::Duration;
 use recoup_units::{Instant, Segments};
 
-/// Retransmissions by trigger.
+/// Retransmissions by trigger, each counted in an `N`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Retransmissions([u64; Trigger::ALL.len()]);
+pub struct Retransmissions<N = u64>([N; Trigger::ALL.len()]);
 
-impl Retransmissions {
+impl<N: Copy + AddAssign<u64> + Into<u64>> Retransmissions<N> {
     /// Counts one retransmission.
     pub fn add(&mut self, trigger: Trigger) {
         self.0[trigger as usize] += 1;
@@ -21,14 +21,16 @@ impl Retransmissions {
 
     /// The retransmissions with one trigger.
     pub fn of(&self, trigger: Trigger) -> u64 {
-        self.0[trigger as usize]
+        self.0[trigger as usize].into()
     }
 
     /// All retransmissions.
     pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        self.0.iter().map(|&count| count.into()).sum()
     }
+}
 
+impl Retransmissions {
     /// Adds another connection's counts.
     pub fn merge(&mut self, other: &Self) {
         self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a += b);
@@ -148,19 +150,20 @@ impl Counters {
 }
 
 /// What one sender counts, apart from what its parts count. It is smaller than [`Counters`], which may add up
-/// many connections: a [`Count`] is of events of which there is at most one a round trip, or few.
+/// many connections: a [`Count`] is of losses, or of events of which there are
+/// few a round trip.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Counts {
     pub delivered: u64,
     pub segments_sent: u64,
     pub sent_in_recovery: u64,
-    pub retransmissions: Retransmissions,
     pub retransmitted_bytes: u64,
     pub dsacks: u64,
     pub in_recovery: Nanos,
     pub in_loss: Nanos,
     pub busy: Nanos,
+    pub retransmissions: Retransmissions<Count>,
     pub timeouts: [Count; State::ALL.len()],
     pub undone: [Count; Proof::ALL.len()],
     pub probes: Count,
@@ -177,7 +180,7 @@ impl Counts {
     pub fn public(&self) -> Counters {
         Counters {
             delivered: self.delivered,
-            retransmissions: self.retransmissions,
+            retransmissions: Retransmissions(self.retransmissions.0.map(u64::from)),
             retransmitted_bytes: self.retransmitted_bytes,
             probes: self.probes.into(),
             timeouts: self.timeouts.map(u64::from),
@@ -199,7 +202,8 @@ impl Counts {
     }
 }
 
-/// A count that stays at 2³² − 1 once it is there. At one event a round trip of 100 µs, that takes five days.
+/// A count that stays at 2³² − 1 once it is there: after 6 TB of retransmissions, or, at one event a round trip of
+/// 100 µs, after five days.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Count(u32);
@@ -323,6 +327,11 @@ impl Recoveries {
         self.finished = Vec::new();
         self.oldest = 0;
         self.most = 0;
+    }
+
+    /// The bytes they take on the heap.
+    pub(crate) fn memory(&self) -> usize {
+        self.finished.capacity() * size_of::<Recovery>()
     }
 
     /// A recovery begins.

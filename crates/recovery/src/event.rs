@@ -323,6 +323,11 @@ impl EventLog {
         self.on
     }
 
+    /// The bytes it takes on the heap.
+    pub fn memory(&self) -> usize {
+        self.events.capacity() * size_of::<(Instant, Event)>()
+    }
+
     /// Keeps `event` if the log is on.
     #[inline]
     pub fn push(&mut self, now: Instant, event: Event) {

@@ -159,6 +159,18 @@ impl<C: CongestionControl> Sender<C> {
         Ok(())
     }
 
+    /// The memory that it holds on the heap, in bytes. A new sender holds none, unless it keeps events or sends
+    /// copies.
+    pub fn memory(&self) -> usize {
+        let copying = self.copying.as_deref();
+        self.board.memory()
+            + self.totals.recoveries.memory()
+            + self.logging.log.memory()
+            + copying.map_or(0, |copying| {
+                size_of_val(copying) + copying.delivery.memory()
+            })
+    }
+
     /// Frees memory beyond what most connections need.
     pub fn trim(&mut self) {
         self.board.trim();
@@ -219,14 +231,14 @@ impl<C: CongestionControl> Sender<C> {
         }
         if from != to && self.logging.log.is_on() {
             self.log_state(now);
-            if let Some(last) = &mut self.logging.last {
+            if let Some(last) = self.logging.log.last() {
                 last.state_change = Some((from, to));
             }
         }
     }
 
     fn log_state(&mut self, now: Instant) {
-        let last = self.logging.last.as_mut();
+        let last = self.logging.log.last();
         if let Some((from, to)) = last.and_then(|last| last.state_change.take()) {
             let (cwnd, ssthresh, pipe) = (
                 self.congestion.cwnd,

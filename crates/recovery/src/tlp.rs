@@ -114,21 +114,23 @@ impl ProbeRules {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LossProbe {
     deadline: Option<Instant>,
-    due: bool,
+    /// `snd_nxt` when the last probe was sent (the draft's TLPHighRxt, RFC 8985's TLP.end_seq).
+    high: Offset,
     /// The unanswered probe.
     out: Option<Unanswered>,
+    due: bool,
     /// Cleared by the probe itself, set again by the next ACK.
     spent: bool,
 }
 
-/// A probe that waits for its answer.
-#[derive(Clone, Copy, Debug)]
+/// What a probe that waits for its answer was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-struct Unanswered {
-    /// `snd_nxt` when it was sent (the draft's TLPHighRxt, RFC 8985's TLP.end_seq).
-    high: Offset,
-    /// Whether it was a retransmission of the last segment.
-    repeated: bool,
+enum Unanswered {
+    /// A retransmission of the last segment.
+    Repeated,
+    /// New data.
+    New,
 }
 
 /// What an ACK reveals about an unanswered probe (draft §3.2, RFC 8985 §7.4.2).
@@ -167,13 +169,12 @@ impl LossProbe {
 
     /// Whether a probe that retransmitted the last segment waits for its answer.
     pub fn repeat_is_out(&self) -> bool {
-        self.out.is_some_and(|probe| probe.repeated)
+        self.out == Some(Unanswered::Repeated)
     }
 
     /// Whether a DSACK reports the probe that retransmitted the last segment (Linux FLAG_DSACK_TLP).
     pub fn is_of_probe(&self, duplicate: Span) -> bool {
-        self.out
-            .is_some_and(|probe| probe.repeated && probe.high == duplicate.end)
+        self.repeat_is_out() && self.high == duplicate.end
     }
 
     /// Sets the timer.
@@ -197,9 +198,10 @@ impl LossProbe {
         self.due = false;
         self.spent = true;
         if repeated || rules.is_modern() {
-            self.out = Some(Unanswered {
-                high: nxt,
-                repeated,
+            self.high = nxt;
+            self.out = Some(match repeated {
+                true => Unanswered::Repeated,
+                false => Unanswered::New,
             });
         }
     }
@@ -220,9 +222,10 @@ impl LossProbe {
     ) -> ProbeAnswer {
         self.due = false;
         self.spent = false;
-        let Some(Unanswered { high, repeated }) = self.out else {
+        let Some(out) = self.out else {
             return ProbeAnswer::Open;
         };
+        let (high, repeated) = (self.high, out == Unanswered::Repeated);
         let both_arrived = match rules.version {
             ProbeVersion::Draft01 => dsack.is_some(),
             _ => dsack.is_some_and(|dsack| dsack.end == high),

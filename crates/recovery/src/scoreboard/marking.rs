@@ -136,11 +136,10 @@ impl Scoreboard {
         self.segments.for_each(|segment| {
             segment.forgotten |= forget && segment.wants_retransmission();
             segment.lost = false;
-            segment.queued = false;
         });
         self.relink();
         self.lost = 0;
-        self.waiting.clear();
+        self.segments.clear_waiting();
         self.judged = 0;
         self.above = self.recount_above();
     }
@@ -161,9 +160,7 @@ impl Scoreboard {
             segment.lost = true;
             self.lost += 1;
         }
-        if !core::mem::replace(&mut segment.queued, true) {
-            self.waiting.push(id);
-        }
+        self.segments.start_waiting(id);
     }
 
     /// Whether a retransmission is in flight, or the first segment was retransmitted (Linux

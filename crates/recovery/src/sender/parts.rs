@@ -177,14 +177,19 @@ pub(super) struct Totals {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Logging {
     pub log: Log,
-    /// `None` while no events are kept.
-    pub last: Option<Box<LastLogged>>,
 }
 
 /// An event log, which takes no memory unless it is on.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(super) struct Log(Option<Box<EventLog>>);
+pub(super) struct Log(Option<Box<Logged>>);
+
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Logged {
+    log: EventLog,
+    last: LastLogged,
+}
 
 /// The timers as last logged, and a change of state that is not logged yet.
 #[derive(Clone, Debug, Default)]
@@ -201,8 +206,8 @@ impl Log {
 
     #[inline]
     pub fn push(&mut self, now: Instant, event: Event) {
-        if let Some(log) = &mut self.0 {
-            log.push(now, event);
+        if let Some(logged) = &mut self.0 {
+            logged.log.push(now, event);
         }
     }
 
@@ -212,7 +217,18 @@ impl Log {
     }
 
     pub fn drain(&mut self) -> impl Iterator<Item = (Instant, Event)> + '_ {
-        self.0.iter_mut().flat_map(|log| log.drain())
+        self.0.iter_mut().flat_map(|logged| logged.log.drain())
+    }
+
+    /// The bytes it takes on the heap.
+    pub fn memory(&self) -> usize {
+        let logged = self.0.as_deref();
+        logged.map_or(0, |logged| size_of::<Logged>() + logged.log.memory())
+    }
+
+    /// `None` unless it is on.
+    pub fn last(&mut self) -> Option<&mut LastLogged> {
+        self.0.as_mut().map(|logged| &mut logged.last)
     }
 }
 
@@ -353,9 +369,12 @@ impl Episode {
 
 impl Logging {
     pub fn new(on: bool) -> Self {
+        let logged = || Logged {
+            log: EventLog::new(true),
+            last: LastLogged::default(),
+        };
         Self {
-            log: Log(on.then(|| Box::new(EventLog::new(true)))),
-            last: on.then(Box::default),
+            log: Log(on.then(|| Box::new(logged()))),
         }
     }
 }

@@ -265,7 +265,7 @@ impl<C: CongestionControl> Sender<C> {
         for (i, timer) in Timer::ALL.into_iter().enumerate() {
             let at = self.deadline(timer);
             if timer != Timer::User
-                && let Some(last) = &mut self.logging.last
+                && let Some(last) = self.logging.log.last()
                 && at != last.timers[i]
             {
                 last.timers[i] = at;
