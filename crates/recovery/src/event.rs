@@ -308,11 +308,9 @@ pub enum Event {
 }
 
 /// The events in the order in which they happened, at most [`MOST`](Self::MOST) until they are taken out.
-/// Empty unless switched on.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct EventLog {
-    on: bool,
+pub(crate) struct EventLog {
     events: Vec<(Instant, Event)>,
     missed: u64,
 }
@@ -321,34 +319,12 @@ impl EventLog {
     /// The most events kept. Those that follow are counted instead.
     pub const MOST: usize = 1 << 16;
 
-    /// A log that keeps events, or one that drops them.
-    pub fn new(on: bool) -> Self {
-        Self {
-            on,
-            events: Vec::new(),
-            missed: 0,
-        }
+    /// The bytes it takes on the heap.
+    pub fn memory(&self) -> usize {
+        self.events.capacity() * size_of::<(Instant, Event)>()
     }
 
-    /// Keeps events from now on, or no longer.
-    pub fn set_on(&mut self, on: bool) {
-        self.on = on;
-    }
-
-    /// Whether events are kept.
-    pub fn is_on(&self) -> bool {
-        self.on
-    }
-
-    /// Keeps `event` if the log is on.
-    #[inline]
     pub fn push(&mut self, now: Instant, event: Event) {
-        if self.on {
-            self.keep(now, event);
-        }
-    }
-
-    fn keep(&mut self, now: Instant, event: Event) {
         match self.events.len() < Self::MOST {
             true => self.events.push((now, event)),
             false => self.missed += 1,
@@ -358,11 +334,6 @@ impl EventLog {
     /// The events that happened while the log was full, since the connection began.
     pub fn missed(&self) -> u64 {
         self.missed
-    }
-
-    /// A function that logs each span it is called with as marked lost by `by`.
-    pub fn losses(&mut self, now: Instant, by: LossDetector) -> impl FnMut(Span) + '_ {
-        move |span| self.push(now, Event::MarkedLost { span, by })
     }
 
     /// Takes out the events logged so far.

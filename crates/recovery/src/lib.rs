@@ -49,7 +49,7 @@ pub mod undo;
 
 pub use ack::{Ack, AckSummary};
 pub use counters::{Counters, Recovery, Retransmissions};
-pub use event::{Event, EventLog, LossDetector, State, Timer, Transmission, Trigger};
+pub use event::{Event, LossDetector, State, Timer, Transmission, Trigger};
 pub use peer_window::PeerWindow;
 pub use profile::{Mechanisms, Profile};
 pub use sender::{Packet, Refused, Sender, packet_number, packet_numbers};

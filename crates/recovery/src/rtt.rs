@@ -189,7 +189,22 @@ impl RtoRules {
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RttEstimator {
-    rules: RtoRules,
+    smoothing: Smoothing,
+    sampling: Sampling,
+    /// Whether the RTO is RFC 6298's formula on an exact clock.
+    plain: bool,
+    /// Whether samples have the weights of RFC 6298.
+    usual_weights: bool,
+    srtt_factor: Factor,
+    rttvar_factor: Factor,
+    srtt_weight: Factor,
+    rttvar_weight: Factor,
+    /// The times of the rules in ns, which are smaller and cheaper than durations.
+    granularity: u64,
+    initial: u64,
+    min_variance: u64,
+    least_rto: u64,
+    most_rto: u64,
     /// 8·SRTT in ns; 0 until the first sample.
     srtt8: u64,
     /// 4·mdev in ns.
@@ -204,35 +219,34 @@ pub struct RttEstimator {
     min: u64,
     /// The RTO in ns from the fields above, cached because it is read far more often than it changes.
     rto: u64,
-    /// The floor of 4·RTTVAR, and the bounds of the RTO, in ns: times in ns are cheaper than durations.
-    min_variance: u64,
-    least_rto: u64,
-    most_rto: u64,
-    /// Whether the RTO is RFC 6298's formula on an exact clock.
-    plain: bool,
-    /// Whether samples have the weights of RFC 6298.
-    usual_weights: bool,
     /// With one sample per flight: the start of the timed segment, and when it was sent.
     timed: Option<(Offset, Instant)>,
 }
 
 impl RttEstimator {
-    /// An estimator without samples.
+    /// An estimator without samples. Times of the rules above 584 years count as 584 years.
     pub fn new(rules: RtoRules) -> Self {
         let mut new = Self {
-            rules,
-            rto: 0,
+            smoothing: rules.smoothing,
+            sampling: rules.sampling,
+            plain: rules.has_usual_factors() && rules.granularity.is_zero(),
+            usual_weights: rules.has_usual_weights(),
+            srtt_factor: rules.srtt_factor,
+            rttvar_factor: rules.rttvar_factor,
+            srtt_weight: rules.srtt_weight,
+            rttvar_weight: rules.rttvar_weight,
+            granularity: nanos(rules.granularity),
+            initial: nanos(rules.initial),
+            min_variance: nanos(rules.min_variance),
+            least_rto: nanos(rules.min),
+            most_rto: nanos(rules.max),
             srtt8: 0,
             mdev4: 0,
             mdev4_max: 0,
             rttvar4: 0,
             round_end: Offset::SYN,
             min: NO_SAMPLE,
-            min_variance: nanos(rules.min_variance),
-            least_rto: nanos(rules.min).max(LEAST_RTO),
-            most_rto: nanos(rules.max),
-            plain: rules.has_usual_factors() && rules.granularity.is_zero(),
-            usual_weights: rules.has_usual_weights(),
+            rto: 0,
             timed: None,
         };
         new.keep_rto();
@@ -242,12 +256,12 @@ impl RttEstimator {
     /// Whether some ACKs of segments sent once give no sample.
     #[inline]
     pub(crate) fn is_choosy(&self) -> bool {
-        self.rules.sampling != Sampling::Segment
+        self.sampling != Sampling::Segment
     }
 
     /// Whether samples come from the newest transmission delivered.
     pub(crate) fn samples_newest(&self) -> bool {
-        self.rules.sampling == Sampling::Newest
+        self.sampling == Sampling::Newest
     }
 
     /// New data from `start` on was sent. Times this segment if no other is timed.
@@ -273,7 +287,7 @@ impl RttEstimator {
         una: Offset,
         timestamp: Option<Duration>,
     ) -> Option<Duration> {
-        let by_timestamp = timestamp.filter(|_| self.rules.sampling != Sampling::Flight);
+        let by_timestamp = timestamp.filter(|_| self.sampling != Sampling::Flight);
         let timed = self.timed.filter(|(start, _)| *start < una);
         if by_timestamp.is_some() || timed.is_some() {
             self.timed = None;
@@ -324,7 +338,7 @@ impl RttEstimator {
             self.take_weighted(m, floor, una, nxt);
             return;
         }
-        if self.rules.smoothing == Smoothing::Standard {
+        if self.smoothing == Smoothing::Standard {
             self.smooth(m, floor);
             return;
         }
@@ -364,10 +378,10 @@ impl RttEstimator {
     /// The same with the weights of the rules.
     #[inline(never)] // most senders never come here
     fn take_weighted(&mut self, m: u64, floor: u64, una: Offset, nxt: Offset) {
-        let a = self.rules.rttvar_weight.binary();
-        let b = self.rules.srtt_weight.binary();
+        let a = self.rttvar_weight.binary();
+        let b = self.srtt_weight.binary();
         let error = m.abs_diff(self.srtt8 >> 3);
-        let is_linux = self.rules.smoothing == Smoothing::Linux;
+        let is_linux = self.smoothing == Smoothing::Linux;
         let falls = m < self.srtt8 >> 3;
         self.srtt8 = self.srtt8 - b.times(self.srtt8) + b.times(m << 3);
         let deviation = error << 2;
@@ -398,7 +412,7 @@ impl RttEstimator {
     /// The SYN was retransmitted and gave no sample. Until the first sample, the RTO is at least [`FALLBACK`]
     /// (RFC 6298 §5.7).
     pub fn distrust_initial(&mut self) {
-        self.rules.initial = self.rules.initial.max(FALLBACK);
+        self.initial = self.initial.max(nanos(FALLBACK));
         self.keep_rto();
     }
 
@@ -463,15 +477,15 @@ impl RttEstimator {
     }
 
     fn keep_rto(&mut self) {
-        let rules = &self.rules;
         self.rto = match self.srtt8 {
-            0 => nanos(rules.initial).min(self.most_rto),
+            0 => self.initial.min(self.most_rto),
             srtt8 if self.plain => ((srtt8 >> 3) + self.rttvar4)
                 .max(self.least_rto)
+                .max(LEAST_RTO)
                 .min(self.most_rto),
             srtt8 => {
-                let (m, k) = (rules.srtt_factor, rules.rttvar_factor);
-                self.general_rto(srtt8 >> 3, m, k, self.least_rto)
+                let (m, k) = (self.srtt_factor, self.rttvar_factor);
+                self.general_rto(srtt8 >> 3, m, k, self.least_rto.max(LEAST_RTO))
             }
         };
     }
@@ -484,12 +498,12 @@ impl RttEstimator {
             true => rttvar4,
             false => k.binary().times(rttvar4) >> 2,
         };
-        let term = match self.rules.smoothing {
+        let term = match self.smoothing {
             Smoothing::Linux => scaled(self.rttvar4),
             Smoothing::Standard => scaled(self.mdev4).max(self.min_variance),
         };
         let exact = m.binary().times(srtt).saturating_add(term).max(min);
-        let rounded = match nanos(self.rules.granularity) {
+        let rounded = match self.granularity {
             0 => exact,
             tick => exact.div_ceil(tick).saturating_mul(tick),
         };
@@ -498,7 +512,24 @@ impl RttEstimator {
 
     /// The rules in force.
     pub fn rules(&self) -> RtoRules {
-        self.rules
+        RtoRules {
+            smoothing: self.smoothing,
+            sampling: self.sampling,
+            srtt_factor: self.srtt_factor,
+            rttvar_factor: self.rttvar_factor,
+            srtt_weight: self.srtt_weight,
+            rttvar_weight: self.rttvar_weight,
+            granularity: Duration::from_nanos(self.granularity),
+            initial: Duration::from_nanos(self.initial),
+            min_variance: Duration::from_nanos(self.min_variance),
+            min: Duration::from_nanos(self.least_rto),
+            max: Duration::from_nanos(self.most_rto),
+        }
+    }
+
+    /// The ceiling of the RTO, back-off included.
+    pub(crate) fn most_rto(&self) -> Duration {
+        Duration::from_nanos(self.most_rto)
     }
 }
 

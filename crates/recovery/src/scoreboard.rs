@@ -8,7 +8,7 @@
 //! - a cursor that only moves up separates the judged segments from the rest, with a running count of the
 //!   SACKed data above it ([`Above`]);
 //! - a list links the segments in flight in the order they were sent ([`Sent`]), for RACK;
-//! - a heap holds the segments that wait for their retransmission.
+//! - a set of bits holds the segments that wait for their retransmission.
 //!
 //! Counts follow RFC 6675 §4 in Linux's unit, the segment:
 //! `pipe = outstanding − sacked − lost + retransmitted`. Without SACK, each duplicate ACK counts as one
@@ -38,11 +38,11 @@ pub use order::Sent;
 pub use storage::Storage;
 
 use crate::ack::MAX_SACK_BLOCKS;
+use crate::counters::Count;
 use bytes::Bytes;
 use order::Links;
 use recoup_units::{Instant, Offset, Segments, Span, partition_point_near};
 use ring::Ring;
-use waiting::Waiting;
 
 /// An outstanding segment, in 64 bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,8 +78,6 @@ pub struct SentSegment {
     pub cut: bool,
     /// Whether it is not to be repeated. If it is SACKed too, it was given up.
     pub abandoned: bool,
-    /// Whether it has an entry in [`Waiting`], stale or not.
-    queued: bool,
 }
 
 impl SentSegment {
@@ -165,8 +163,6 @@ pub struct Scoreboard {
     judged: u32,
     /// The SACKed data from `judged` on.
     above: Above,
-    /// Segments to retransmit, lowest first. Some entries may be stale. A segment has at most one.
-    waiting: Waiting,
     /// No segment below this index is a hole never retransmitted.
     next_hole: u32,
     /// Segments in flight in the order of their last transmission.
@@ -174,9 +170,9 @@ pub struct Scoreboard {
     /// The blocks of the last ACK that had any. Everything that they cover is SACKed.
     reported: [Span; MAX_SACK_BLOCKS],
     /// Total retransmissions found lost.
-    lost_retransmissions: u64,
+    lost_retransmissions: Count,
     /// Total SACK blocks that reported data never sent or straddled `snd_una`.
-    impossible_blocks: u64,
+    impossible_blocks: Count,
     /// Total segments and retransmissions marked lost.
     marks: u64,
     bytes: Bytes,
@@ -205,12 +201,9 @@ impl Scoreboard {
     /// Clears the scoreboard for a new connection that starts at `start`, and keeps its memory.
     pub fn reset(&mut self, start: Offset) {
         let mut segments = core::mem::take(&mut self.segments);
-        let mut waiting = core::mem::take(&mut self.waiting);
         segments.clear();
-        waiting.clear();
         *self = Self {
             segments,
-            waiting,
             ..Self::new(start)
         };
     }
@@ -224,11 +217,9 @@ impl Scoreboard {
         if (storage.capacity() as usize) < self.segments.len() {
             return Err(storage);
         }
-        let (mut segments, mut waiting) = storage.into_parts();
+        let mut segments = storage.into_ring();
         segments.copy_from(&self.segments);
-        waiting.copy_from(&self.waiting);
         self.segments = segments;
-        self.waiting = waiting;
         Ok(())
     }
 
@@ -297,12 +288,12 @@ impl Scoreboard {
 
     /// Total retransmissions found lost.
     pub fn lost_retransmissions(&self) -> u64 {
-        self.lost_retransmissions
+        self.lost_retransmissions.into()
     }
 
     /// Total SACK blocks that reported data never sent or straddled `snd_una`.
     pub fn impossible_blocks(&self) -> u64 {
-        self.impossible_blocks
+        self.impossible_blocks.into()
     }
 
     /// Segments visited so far: one for each transmission, and all those that an operation on the whole
@@ -373,6 +364,7 @@ impl Scoreboard {
             }
             self.work += 1;
             let was_listed = segment.is_listed();
+            let was_waiting = segment.wants_retransmission();
             segment.forgotten = false;
             segment.sent_at = now;
             segment.set_nxt_when_sent(nxt);
@@ -388,6 +380,9 @@ impl Scoreboard {
             let id = self.segments.id(i);
             if was_listed {
                 self.unlink(id);
+            }
+            if was_waiting && is_listed {
+                self.segments.stop_waiting(id);
             }
             if is_listed {
                 self.link_newest(id);
@@ -443,8 +438,7 @@ impl Scoreboard {
 
     /// The first lost segment not retransmitted yet.
     pub fn next_lost(&self) -> Option<&SentSegment> {
-        let id = self.waiting.lowest(self.segments.first_id())?;
-        Some(self.segments.named(id))
+        self.segments.lowest_waiting()
     }
 
     /// The consecutive segments from `start` on that wait for their retransmission.
@@ -539,23 +533,12 @@ impl Scoreboard {
     /// Drops stale entries from the retransmission cursors.
     #[inline]
     fn settle(&mut self) {
-        if self.fack > 0 || !self.waiting.is_empty() {
+        if self.fack > 0 {
             self.settle_cursors();
         }
     }
 
     fn settle_cursors(&mut self) {
-        let first = self.segments.first_id();
-        while let Some(id) = self.waiting.lowest(first) {
-            if id >= first {
-                let segment = self.segments.named_mut(id);
-                if segment.wants_retransmission() {
-                    break;
-                }
-                segment.queued = false;
-            }
-            self.waiting.pop();
-        }
         while self.next_hole < self.fack {
             let s = &self.segments[self.next_hole as usize];
             if !s.sacked && !s.retransmitted {
@@ -574,7 +557,7 @@ impl Scoreboard {
 
     /// The memory that it holds on the heap, in bytes.
     pub fn memory(&self) -> usize {
-        self.segments.memory() + self.waiting.memory()
+        self.segments.memory()
     }
 
     /// Frees memory beyond what most connections need, unless it has a fixed size.
@@ -582,7 +565,6 @@ impl Scoreboard {
         const USUAL: usize = 256;
         if self.capacity() == storage::MOST {
             self.segments.trim(USUAL);
-            self.waiting.trim(USUAL);
         }
     }
 

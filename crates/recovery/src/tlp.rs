@@ -145,20 +145,22 @@ pub struct LossProbe {
     deadline: Option<Instant>,
     /// Probes to be sent.
     due: u8,
+    /// `snd_nxt` when the last probe was sent (the draft's TLPHighRxt, RFC 8985's TLP.end_seq).
+    high: Offset,
     /// The unanswered probe.
     out: Option<Unanswered>,
     /// Cleared by the probe itself, set again by the next ACK.
     spent: bool,
 }
 
-/// A probe that waits for its answer.
-#[derive(Clone, Copy, Debug)]
+/// What a probe that waits for its answer was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-struct Unanswered {
-    /// `snd_nxt` when it was sent (the draft's TLPHighRxt, RFC 8985's TLP.end_seq).
-    high: Offset,
-    /// Whether it was a retransmission of the last segment.
-    repeated: bool,
+enum Unanswered {
+    /// A retransmission of the last segment.
+    Repeated,
+    /// New data.
+    New,
 }
 
 /// What an ACK reveals about an unanswered probe (draft §3.2, RFC 8985 §7.4.2).
@@ -197,13 +199,12 @@ impl LossProbe {
 
     /// Whether a probe that retransmitted the last segment waits for its answer.
     pub fn repeat_is_out(&self) -> bool {
-        self.out.is_some_and(|probe| probe.repeated)
+        self.out == Some(Unanswered::Repeated)
     }
 
     /// Whether a DSACK reports the probe that retransmitted the last segment (Linux FLAG_DSACK_TLP).
     pub fn is_of_probe(&self, duplicate: Span) -> bool {
-        self.out
-            .is_some_and(|probe| probe.repeated && probe.high == duplicate.end)
+        self.repeat_is_out() && self.high == duplicate.end
     }
 
     /// Sets the timer.
@@ -233,9 +234,10 @@ impl LossProbe {
         self.due = self.due.saturating_sub(1);
         self.spent = true;
         if repeated || rules.is_modern() {
-            self.out = Some(Unanswered {
-                high: nxt,
-                repeated: repeated || self.repeat_is_out(),
+            self.high = nxt;
+            self.out = Some(match repeated || self.repeat_is_out() {
+                true => Unanswered::Repeated,
+                false => Unanswered::New,
             });
         }
     }
@@ -256,9 +258,10 @@ impl LossProbe {
     ) -> ProbeAnswer {
         self.due = 0;
         self.spent = false;
-        let Some(Unanswered { high, repeated }) = self.out else {
+        let Some(out) = self.out else {
             return ProbeAnswer::Open;
         };
+        let (high, repeated) = (self.high, out == Unanswered::Repeated);
         let both_arrived = match rules.version {
             ProbeVersion::Draft01 | ProbeVersion::Rfc9002 => dsack.is_some(),
             _ => dsack.is_some_and(|dsack| dsack.end == high),

@@ -79,27 +79,30 @@ pub struct PriorWindow {
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Undo {
+    /// When the first retransmission was sent (Linux's retrans_stamp).
+    first_retransmission: Option<Instant>,
     /// `snd_una` at the start of the episode (Linux's undo_marker).
-    marker: Option<Offset>,
+    marker: Offset,
+    /// Whether the episode can be undone.
+    open: bool,
     before: Option<PriorWindow>,
     /// Retransmissions not yet explained by a DSACK; `None` before the first retransmission.
     unexplained: Option<u32>,
-    /// When the first retransmission was sent (Linux's retrans_stamp).
-    first_retransmission: Option<Instant>,
 }
 
 impl Undo {
     /// Begins an episode at `una`. `in_flight`: earlier retransmissions that may still trigger DSACKs.
     /// `before`: the window to restore; `None` if the window also fell for another reason.
     pub fn begin(&mut self, una: Offset, in_flight: u32, before: Option<PriorWindow>) {
-        self.marker = Some(una);
+        self.marker = una;
+        self.open = true;
         self.unexplained = (in_flight > 0).then_some(in_flight);
         self.before = before;
     }
 
     /// The episode can no longer be undone.
     pub fn forbid(&mut self) {
-        self.marker = None;
+        self.open = false;
     }
 
     /// Data of the episode was retransmitted.
@@ -120,7 +123,7 @@ impl Undo {
 
     /// A DSACK reported `duplicate`, `segments` long. Returns whether it belongs to this episode.
     pub fn on_dsack(&mut self, duplicate: Span, segments: u32) -> bool {
-        let ours = self.marker.is_some_and(|marker| duplicate.end > marker);
+        let ours = self.open && duplicate.end > self.marker;
         if ours && let Some(unexplained) = &mut self.unexplained {
             *unexplained = unexplained.saturating_sub(segments);
         }
@@ -134,13 +137,13 @@ impl Undo {
 
     /// Whether DSACKs explain every retransmission of the episode.
     pub fn all_duplicates(&self) -> bool {
-        self.marker.is_some() && self.unexplained == Some(0)
+        self.open && self.unexplained == Some(0)
     }
 
     /// Whether the data an ACK acknowledges was sent before the first retransmission, judging by the echoed
     /// timestamp (`None`: no timestamp). Always true if nothing was retransmitted.
     pub fn original_acked(&self, echo_sent_before: Option<Instant>) -> bool {
-        self.marker.is_some()
+        self.open
             && match (self.first_retransmission, echo_sent_before) {
                 (None, _) => true,
                 (Some(first), Some(echo)) => echo <= first,
@@ -150,18 +153,18 @@ impl Undo {
 
     /// `snd_una` at the start of the episode, while it can be undone.
     pub fn began_at(&self) -> Option<Offset> {
-        self.marker
+        self.open.then_some(self.marker)
     }
 
     /// Undoes the episode and returns the window to restore.
     pub fn take(&mut self) -> Option<PriorWindow> {
-        self.marker = None;
+        self.open = false;
         self.before.take()
     }
 
     /// Whether an episode could still be undone.
     pub fn is_open(&self) -> bool {
-        self.marker.is_some()
+        self.open
     }
 }
 

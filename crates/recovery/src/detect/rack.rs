@@ -54,14 +54,15 @@ impl RackVersion {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rack {
     newest: Option<Sent>,
-    rtt: Duration,
+    /// In ns.
+    rtt: u64,
     /// Whether anything was delivered since the last [`take_advanced`](Self::take_advanced).
     advanced: bool,
     /// reo_wnd_mult − 1.
     widened: u8,
     persist: u8,
     /// Until this offset is acknowledged, DSACKs belong to a round trip that already widened the window.
-    round_end: Option<Offset>,
+    round_end: Offset,
 }
 
 /// The inputs that determine the reordering window.
@@ -87,7 +88,7 @@ impl Rack {
         };
         self.advanced = true;
         self.newest = self.newest.max(Some(newest));
-        self.rtt = now.since(last.at);
+        self.rtt = now.nanos_since(last.at);
     }
 
     /// Whether anything was delivered since the last call.
@@ -102,8 +103,8 @@ impl Rack {
 
     /// A DSACK reported a spurious retransmission: widens the reordering window, which was too small.
     pub fn on_dsack(&mut self, una: Offset, nxt: Offset) {
-        if self.round_end.is_none_or(|end| una >= end) {
-            self.round_end = Some(nxt);
+        if una >= self.round_end {
+            self.round_end = nxt;
             self.widened = self.widened.saturating_add(1);
             self.persist = PERSIST;
         }
@@ -112,7 +113,7 @@ impl Rack {
     /// The receiver reneged: forgets the deliveries.
     pub fn forget_deliveries(&mut self) {
         self.newest = None;
-        self.rtt = Duration::ZERO;
+        self.rtt = 0;
     }
 
     /// A recovery ended without an undo.
@@ -145,12 +146,12 @@ impl Rack {
     ) -> Option<(Sent, Duration)> {
         let newest = self.newest?;
         let window = self.reordering_window(board, circumstances);
-        Some((newest, self.rtt + window))
+        Some((newest, self.rtt() + window))
     }
 
     /// The RTT of the newest delivered transmission; zero before the first delivery.
     pub fn rtt(&self) -> Duration {
-        self.rtt
+        Duration::from_nanos(self.rtt)
     }
 }
 

@@ -104,7 +104,8 @@ pub struct Threshold {
     rules: Rules,
     dupthresh: Segments,
     fack: bool,
-    reorderings: u64,
+    /// Stays at 2³² − 1 once it is there.
+    reorderings: u32,
 }
 
 impl Threshold {
@@ -116,6 +117,11 @@ impl Threshold {
             fack: rules.rule == LossRule::Fack,
             reorderings: 0,
         }
+    }
+
+    /// The loss rule.
+    pub(crate) fn rule(&self) -> LossRule {
+        self.rules.rule
     }
 
     /// The current dupthresh: the reordering tolerated, in segments.
@@ -136,7 +142,7 @@ impl Threshold {
 
     /// How often reordering was detected on this path.
     pub fn reorderings(&self) -> u64 {
-        self.reorderings
+        self.reorderings.into()
     }
 
     /// Whether reordering was detected on this path.
@@ -146,7 +152,7 @@ impl Threshold {
 
     /// A segment arrived `distance` segments late. A distance that dupthresh tolerates changes nothing.
     pub fn on_reordering(&mut self, distance: Segments) {
-        self.reorderings += 1;
+        self.reorderings = self.reorderings.saturating_add(1);
         if distance > self.dupthresh && self.rules.max_dupthresh > self.rules.dupthresh {
             self.fack = false;
             self.dupthresh = distance.min(self.rules.max_dupthresh);

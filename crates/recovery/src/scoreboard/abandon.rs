@@ -40,8 +40,9 @@ impl Scoreboard {
 
     /// Gives up the first lost segment, and returns it as it was.
     pub fn give_up_lost(&mut self) -> Option<SentSegment> {
-        let id = self.waiting.lowest(self.segments.first_id())?;
-        let i = (id - self.segments.first_id()) as usize;
+        let id = self.segments.lowest_waiting_id()?;
+        let i = (id - self.segments.id(0)) as usize;
+        self.segments.stop_waiting(id);
         let lost = self.segments[i];
         let segment = &mut self.segments[i];
         segment.lost = false;

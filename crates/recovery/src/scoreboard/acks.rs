@@ -128,6 +128,8 @@ impl Scoreboard {
             let segment = *segment;
             if segment.is_listed() {
                 self.unlink(self.segments.id(i));
+            } else if segment.wants_retransmission() {
+                self.segments.stop_waiting(self.segments.id(i));
             }
             each(&segment);
             summary.note_delivered(&segment, plausible, false);

@@ -165,12 +165,11 @@ impl Scoreboard {
         self.segments.for_each(|segment| {
             segment.forgotten |= forget && segment.wants_retransmission();
             segment.lost = false;
-            segment.queued = false;
         });
         self.recount_bytes();
         self.relink();
         self.lost = 0;
-        self.waiting.clear();
+        self.segments.clear_waiting();
         self.judged = 0;
         self.above = self.recount_above();
     }
@@ -193,9 +192,7 @@ impl Scoreboard {
             self.lost += 1;
         }
         let after = segment.bytes_in_pipe();
-        if !core::mem::replace(&mut segment.queued, true) {
-            self.waiting.push(id);
-        }
+        self.segments.start_waiting(id);
         self.note_bytes(before, after);
     }
 

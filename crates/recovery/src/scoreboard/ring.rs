@@ -1,9 +1,10 @@
-//! A ring of the outstanding segments.
+//! A ring of the outstanding segments, with the set of those that wait for their retransmission.
 //!
 //! The number of slots is a power of two. The segment with number `id` lies in slot `id mod slots`, so neither
 //! the growth of the ring nor the removal of a segment changes the numbers of the others.
 
 use super::storage::{FEWEST_SLOTS, MOST, Memory};
+use super::waiting::Waiting;
 use super::{Id, SentSegment};
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
@@ -11,23 +12,22 @@ use core::ops::{Index, IndexMut};
 /// The outstanding segments, in stream order. An index counts from the first of them.
 pub(super) struct Ring {
     slots: Memory<SentSegment>,
+    waiting: Waiting,
     /// The number of the first segment, or of the next one if there is none.
     first: Id,
     len: u32,
-    /// How many segments fit without growth.
-    room: u32,
-    /// How many segments fit after growth.
+    /// How many segments may be outstanding.
     most: u32,
 }
 
 impl Ring {
     /// A ring in a block of at least `most` slots, a power of two.
-    pub fn stored_in(slots: Memory<SentSegment>, most: u32) -> Self {
+    pub fn stored_in(slots: Memory<SentSegment>, waiting: Waiting, most: u32) -> Self {
         Self {
             slots,
+            waiting,
             first: 1,
             len: 0,
-            room: most,
             most,
         }
     }
@@ -36,15 +36,16 @@ impl Ring {
     fn owned(first: Id, most: u32, segments: impl ExactSizeIterator<Item = SentSegment>) -> Self {
         let mut ring = Self {
             slots: Memory::Owned(Vec::new()),
+            waiting: Waiting::default(),
             first,
             len: 0,
-            room: 0,
             most,
         };
         ring.set_slots(segments.len());
         for segment in segments {
             ring.push(segment);
         }
+        ring.recount_waiting();
         ring
     }
 
@@ -59,11 +60,6 @@ impl Ring {
     /// How many more segments fit.
     pub fn left(&self) -> usize {
         (self.most - self.len) as usize
-    }
-
-    /// The number of the first segment, or of the next one if there is none.
-    pub fn first_id(&self) -> Id {
-        self.first
     }
 
     pub fn id(&self, index: usize) -> Id {
@@ -134,8 +130,11 @@ impl Ring {
     /// Appends a segment. Returns `false` if no more fits.
     #[inline]
     pub fn push(&mut self, segment: SentSegment) -> bool {
-        if self.len == self.room && !self.grow() {
+        if self.len == self.most {
             return false;
+        }
+        if self.len() == self.slots.len() {
+            self.set_slots(self.len() + 1);
         }
         let id = self.id(self.len());
         self.len += 1;
@@ -148,11 +147,53 @@ impl Ring {
         let count = count.min(self.len);
         self.first += Id::from(count);
         self.len -= count;
+        while let Some(id) = self.waiting.lowest()
+            && id < self.first
+        {
+            self.stop_waiting(id);
+        }
+    }
+
+    /// The lowest segment that waits for its retransmission.
+    #[inline]
+    pub fn lowest_waiting(&self) -> Option<&SentSegment> {
+        self.lowest_waiting_id().map(|id| self.named(id))
+    }
+
+    /// The number of the lowest segment that waits.
+    pub fn lowest_waiting_id(&self) -> Option<Id> {
+        self.waiting.lowest()
+    }
+
+    /// The segment `id` waits for its retransmission from now on.
+    pub fn start_waiting(&mut self, id: Id) {
+        self.waiting.insert(id, self.slots.len());
+    }
+
+    /// The segment `id`, which waited for its retransmission, does not any more.
+    pub fn stop_waiting(&mut self, id: Id) {
+        self.waiting.remove(id, self.slots.len());
+    }
+
+    /// No segment waits for its retransmission any more.
+    pub fn clear_waiting(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// The segments that wait are those whose flags say so.
+    pub fn recount_waiting(&mut self) {
+        self.waiting.clear();
+        for id in self.first..self.id(self.len()) {
+            if self.named(id).wants_retransmission() {
+                self.start_waiting(id);
+            }
+        }
     }
 
     pub fn clear(&mut self) {
         self.first = 1;
         self.len = 0;
+        self.waiting.clear();
     }
 
     /// Takes the place of `other`, which is empty: with its segments and numbers.
@@ -162,19 +203,12 @@ impl Ring {
         for &segment in other.iter() {
             self.push(segment);
         }
+        self.recount_waiting();
     }
 
+    /// Makes a ring of its own memory as large as `count` segments need and moves each segment to its new slot.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) -> bool {
-        if self.len == self.most {
-            return false;
-        }
-        self.set_slots(self.len() + 1);
-        true
-    }
-
-    /// Makes the ring as large as `count` segments need and moves each segment to its new slot.
     fn set_slots(&mut self, count: usize) {
         let (before, slots) = match count {
             0 => return,
@@ -189,7 +223,8 @@ impl Ring {
             let to = self.slot(id);
             self.slots[to] = self.slots[from];
         }
-        self.room = u32::try_from(self.slots.len()).map_or(self.most, |slots| slots.min(self.most));
+        self.waiting.resize(slots);
+        self.recount_waiting();
     }
 
     /// Frees unused memory if there are more than `count` slots.
@@ -201,7 +236,7 @@ impl Ring {
 
     /// The bytes it takes on the heap.
     pub fn memory(&self) -> usize {
-        self.slots.memory()
+        self.slots.memory() + self.waiting.memory()
     }
 }
 

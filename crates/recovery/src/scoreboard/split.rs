@@ -107,14 +107,7 @@ impl Scoreboard {
         self.sacked_tail = (segments.len() - tail) as u32;
         // These passes take little time for each segment.
         self.work += 1 + segments.len() as u64 / 16;
-        self.waiting.clear();
-        for i in 0..self.segments.len() {
-            let waits = self.segments[i].wants_retransmission();
-            self.segments[i].queued = waits;
-            if waits {
-                self.waiting.push(self.segments.id(i));
-            }
-        }
+        self.segments.recount_waiting();
         let most = (self.segments.len() as u32).saturating_sub(self.lost.max(1));
         self.duplicates = self.duplicates.min(most);
         self.judged = 0;

@@ -215,7 +215,9 @@ impl<C: CongestionControl> Sender<C> {
         let mut summary = AckSummary::default();
         let mut ack = Ack::new(self.board.una(), u64::MAX).with_ranges(ranges);
         ack.ack_delay = delay;
-        self.given_up.take_late(now, ranges, &mut summary);
+        if let Some(given_up) = &mut self.given_up {
+            given_up.take_late(now, ranges, &mut summary);
+        }
         self.process_ack(now, &ack, &mut summary, &mut |s| each(&Packet::of(s)));
         summary
     }
@@ -224,9 +226,9 @@ impl<C: CongestionControl> Sender<C> {
     /// called after each ACK and timer until it returns `None`, where packets are numbered.
     pub fn take_lost(&mut self, now: Instant) -> Option<Packet> {
         let lost = self.board.give_up_lost()?;
-        if self.board.numbers_packets() {
-            let until = now + self.rto() * 3;
-            self.given_up.remember(&lost, until);
+        let until = now + self.rto() * 3;
+        if let Some(given_up) = &mut self.given_up {
+            given_up.remember(&lost, until);
             // What was in it goes in a new packet, as in a retransmission. Without one, the next ACK would
             // count as proof that nothing was lost.
             self.episode.undo.on_retransmission(now);
@@ -265,7 +267,10 @@ impl<C: CongestionControl> Sender<C> {
                 self.totals.counters.busy += now.since(since);
             }
         }
-        self.copying.copies.on_una(self.board.una());
+        let una = self.board.una();
+        if let Some(copying) = &mut self.copying {
+            copying.copies.on_una(una);
+        }
         self.review_copied();
         self.update_persist(now);
         self.log_changes(now);

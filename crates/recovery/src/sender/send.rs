@@ -165,9 +165,9 @@ impl<C: CongestionControl> Sender<C> {
         if span.len() < u64::from(self.peer.full) {
             self.stream.partial_to = span.end;
         }
-        if self.sends_copies() {
+        if let Some(copying) = &mut self.copying {
             let alone = self.board.first().is_none();
-            self.copying.delivery.on_sent(now, span.start, alone);
+            copying.delivery.on_sent(now, span.start, alone);
         }
         self.rtt.on_sent(now, span.start);
         self.put_on_board(now, span);

@@ -271,7 +271,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whose RACK finds losses, if RACK does.
     pub(super) fn rack_version(&self) -> Option<RackVersion> {
-        match self.mechanisms.detection.rule {
+        match self.losses.threshold.rule() {
             LossRule::Rack(version) if self.peer.sack => Some(version),
             _ => None,
         }
