@@ -40,6 +40,7 @@
 
 mod acks;
 mod copies;
+mod late;
 mod packet_time;
 mod parts;
 mod path_mtu;
@@ -54,7 +55,7 @@ use crate::ack::Ack;
 use crate::congestion::{self, Congestion, CongestionControl};
 use crate::counters::{Counters, Recoveries, Recovery};
 use crate::delivery::DeliveryRate;
-use crate::detect::{PacketTime, Rack, Threshold};
+use crate::detect::{LossRule, PacketTime, Rack, Suspects, Threshold};
 use crate::event::{Event, EventLog, LossDetector, State, Timer, Transmission, Trigger};
 use crate::frto::Frto;
 use crate::pacing::PacingInput;

@@ -235,6 +235,7 @@ impl<C: CongestionControl> Sender<C> {
         // RFC 9002 §7.5: probes count as in flight.
         let in_pipe = trigger != Trigger::Tlp || probe_timeout;
         self.board.resend(sent_at, span, in_pipe);
+        self.losses.suspects.on_resent(sent_at, span);
         self.totals.counters.retransmissions.add(trigger);
         self.totals.counters.retransmitted_bytes += span.len();
         self.totals.unheard = self.totals.unheard.saturating_add(1);
