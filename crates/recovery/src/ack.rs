@@ -202,6 +202,19 @@ pub struct AckSummary {
     /// It delivers a segment never retransmitted of which a copy was sent: which of the two arrived
     /// is not known.
     pub copied_delivered: bool,
+    /// Packets that had been given up as lost, and arrived after all (numbered packets alone).
+    pub late: Segments,
+    /// The one of them that was sent first.
+    pub earliest_late: Option<LatePacket>,
+}
+
+/// A packet that was given up as lost, and arrived after all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatePacket {
+    /// The number of its transmission ([`SentSegment::number`]).
+    pub number: u32,
+    /// When it was sent.
+    pub sent_at: Instant,
 }
 
 impl AckSummary {

@@ -104,6 +104,11 @@ impl Factor {
     }
 
     /// As a number.
+    #[expect(
+        clippy::disallowed_types,
+        clippy::float_arithmetic,
+        reason = "for reports alone"
+    )]
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / f64::from(MILLION)
     }

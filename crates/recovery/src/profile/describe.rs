@@ -1,5 +1,7 @@
 //! Describes a profile's settings, for printing.
 
+#![expect(clippy::float_arithmetic, reason = "printed, not computed with")]
+
 use super::{AckProcessing, LimitedTransmit, Mechanisms, RecoveryFill, ReductionBase};
 use crate::congestion::Algorithm;
 use crate::detect::{EarlyRetransmit, LossRule, RackVersion};

@@ -1,7 +1,6 @@
 //! Marks segments lost: one method per loss detector.
 
-use super::{Above, Scoreboard, SentSegment, order::Sent};
-use core::cmp::Reverse;
+use super::{Above, Id, Scoreboard, SentSegment, order::Sent};
 use recoup_units::{Instant, Segments, Span};
 
 impl Scoreboard {
@@ -48,7 +47,7 @@ impl Scoreboard {
             self.lost += 1;
             self.marks += 1;
         } else {
-            self.mark(i);
+            self.mark(self.segments.id(i));
         }
     }
 
@@ -61,14 +60,14 @@ impl Scoreboard {
         overdue: Option<Instant>,
         mut each: impl FnMut(&SentSegment),
     ) -> Option<Instant> {
-        while let Some(i) = self.oldest_in_flight() {
-            let segment = &self.segments[i];
+        while let Some(id) = self.oldest_in_flight() {
+            let segment = self.segments.named(id);
             let is_overdue = overdue.is_some_and(|overdue| segment.sent_at <= overdue);
             if Sent::of(segment) >= before || !is_overdue {
                 break;
             }
             each(segment);
-            self.mark(i);
+            self.mark(id);
         }
         self.newest_before(before)
     }
@@ -84,8 +83,8 @@ impl Scoreboard {
         overdue: Option<Instant>,
         mut each: impl FnMut(&SentSegment, bool),
     ) -> Option<Instant> {
-        while let Some(i) = self.oldest_in_flight() {
-            let segment = &self.segments[i];
+        while let Some(id) = self.oldest_in_flight() {
+            let segment = self.segments.named(id);
             let behind = newest.wrapping_sub(segment.number);
             if behind == 0 || behind > i32::MAX as u32 {
                 return None;
@@ -95,7 +94,7 @@ impl Scoreboard {
                 return Some(segment.sent_at);
             }
             each(segment, by_packets);
-            self.mark(i);
+            self.mark(id);
         }
         None
     }
@@ -105,16 +104,16 @@ impl Scoreboard {
     pub fn mark_lost_retransmissions(&mut self, mut each: impl FnMut(Span)) {
         let sacked = self.highest_sacked();
         let mut next = self.oldest_in_flight();
-        while let Some(i) = next {
+        while let Some(id) = next {
             self.work += 1;
-            let segment = self.segments[i];
-            if segment.nxt_when_sent >= sacked {
+            let segment = self.segments.named(id);
+            if segment.nxt_when_sent() >= sacked {
                 break;
             }
-            next = self.newer_than(i);
+            next = self.newer_than(id);
             if segment.retransmitted {
                 each(segment.span);
-                self.mark(i);
+                self.mark(id);
             }
         }
     }
@@ -144,7 +143,7 @@ impl Scoreboard {
                 each(segment.span);
             }
             if segment.in_flight() {
-                self.mark(i);
+                self.mark(self.segments.id(i));
             }
         }
         self.duplicates = 0;
@@ -161,10 +160,11 @@ impl Scoreboard {
     /// that RACK walks, and an undo does not put it back (Linux 6.12 `tcp_rack_detect_loss`,
     /// `tcp_undo_cwnd_reduction`).
     pub fn unmark_lost(&mut self, forget: bool) {
-        for segment in &mut self.segments {
+        self.segments.for_each(|segment| {
             segment.forgotten |= forget && segment.wants_retransmission();
             segment.lost = false;
-        }
+            segment.queued = false;
+        });
         self.relink();
         self.lost = 0;
         self.waiting.clear();
@@ -172,13 +172,13 @@ impl Scoreboard {
         self.above = self.recount_above();
     }
 
-    /// Marks the segment at index `i` lost, which must be in flight.
-    fn mark(&mut self, i: usize) {
+    /// Marks the segment `id` lost, which must be in flight.
+    fn mark(&mut self, id: Id) {
         self.marks += 1;
-        if self.segments[i].is_listed() {
-            self.unlink(i);
+        if self.segments.named(id).is_listed() {
+            self.unlink(id);
         }
-        let segment = &mut self.segments[i];
+        let segment = self.segments.named_mut(id);
         segment.forgotten = false;
         if core::mem::take(&mut segment.retransmitted) {
             self.retransmitted -= 1;
@@ -188,8 +188,9 @@ impl Scoreboard {
             segment.lost = true;
             self.lost += 1;
         }
-        let id = self.id(i);
-        self.waiting.push(Reverse(id));
+        if !core::mem::replace(&mut segment.queued, true) {
+            self.waiting.push(id);
+        }
     }
 
     /// Whether a retransmission is in flight, or the first segment was retransmitted (Linux

@@ -5,6 +5,7 @@ use crate::ack::AckSummary;
 use crate::detect::RackVersion;
 use crate::profile::AckProcessing;
 use crate::rtt::nanos;
+use crate::scoreboard::SentSegment;
 use crate::tlp::{MAX_ACK_DELAY, ProbeAnswer};
 
 impl<C: CongestionControl> Sender<C> {
@@ -24,10 +25,18 @@ impl<C: CongestionControl> Sender<C> {
         ack: &Ack<B>,
         summary: &mut AckSummary,
     ) {
-        self.process_ack(now, &ack.view(), summary);
+        self.process_ack(now, &ack.view(), summary, &mut |_| ());
     }
 
-    fn process_ack(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
+    /// The same, calling `each` with every segment that the ACK delivers.
+    #[inline]
+    pub(super) fn process_ack(
+        &mut self,
+        now: Instant,
+        ack: &Ack<&[Span]>,
+        summary: &mut AckSummary,
+        each: &mut impl FnMut(&SentSegment),
+    ) {
         self.episode.timeout_unanswered = false;
         self.stream.last_heard_at = now;
         self.stream.stopped_clock = None;
@@ -59,7 +68,7 @@ impl<C: CongestionControl> Sender<C> {
         let syn_transmissions = self.board.first().map_or(0, |s| s.transmissions);
         let min_rtt = self.rtt.min_nanos();
         let plausible = min_rtt.map_or(Instant::ZERO, |min| now.minus_nanos(min));
-        self.board.apply(ack, plausible, summary);
+        self.board.apply(ack, plausible, summary, each);
         if copies {
             self.take_report_of_copy(ack, summary);
         }
@@ -99,7 +108,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         let marks = self.board.marks();
         // An ACK older than the last one may report SACKs, but clocks nothing (Linux since 4.13).
-        let clocks = grows_before || ack.cumulative == self.board.una();
+        let clocks = grows_before || ack.cumulative >= una || self.board.gives_up();
         // Most ACKs of most connections change no state.
         let quiet = self.episode.state == State::Open
             && summary.is_plain_progress()
@@ -119,8 +128,13 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.count(summary);
         self.reschedule_probe(now, summary);
-        if replaces_other && self.timers.probe.deadline().is_none() {
+        // Not the one that decides soon about a receiver that reneged (Linux 6 tcp_check_sack_reneging).
+        let reneged = || self.board.reneged() && summary.una_advanced > 0;
+        if replaces_other && self.timers.probe.deadline().is_none() && !reneged() {
             self.count_timeout_from_head(now);
+        }
+        if self.board.gives_up() {
+            self.give_up_abandoned(now);
         }
         self.update_persist(now);
         self.log_changes(now);
@@ -185,7 +199,7 @@ impl<C: CongestionControl> Sender<C> {
         let Some(duplicate) = summary.dsack else {
             return;
         };
-        let segments = duplicate.len().div_ceil(u64::from(self.peer.mss)).max(1);
+        let segments = duplicate.len().div_ceil(u64::from(self.peer.full)).max(1);
         let segments = u32::try_from(segments).unwrap_or(u32::MAX);
         self.totals.counters.dsacks += u64::from(segments);
         if self.totals.counters.dsacks > self.totals.counters.retransmissions.total() {
@@ -364,7 +378,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Outstanding segments and the unsent data in segments (RFC 7765 §4). A FIN rides on the last
     /// data and is a segment of its own only when nothing else is left.
     fn outstanding_and_unsent(&self) -> Segments {
-        let (nxt, mss) = (self.board.nxt(), u64::from(self.peer.mss));
+        let (nxt, mss) = (self.board.nxt(), u64::from(self.peer.full));
         let data = self
             .stream
             .fin

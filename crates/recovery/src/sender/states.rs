@@ -350,7 +350,7 @@ impl<C: CongestionControl> Sender<C> {
         let verdict =
             self.losses
                 .threshold
-                .verdict(&self.board, self.losses.duplicates, self.peer.mss);
+                .verdict(&self.board, self.losses.duplicates, self.peer.full);
         verdict.lost.mark(
             &mut self.board,
             self.logging.log.losses(now, LossDetector::Threshold),
@@ -423,7 +423,7 @@ impl<C: CongestionControl> Sender<C> {
             && self.board.sacked().0 >= (out.0 / 2).max(crate::detect::DUPTHRESH.0)
             && !self.can_send_new(now);
         rest || detection
-            .verdict(&self.board, self.losses.duplicates, self.peer.mss)
+            .verdict(&self.board, self.losses.duplicates, self.peer.full)
             .recover
     }
 

@@ -96,6 +96,9 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.review_copied();
         self.keep_probe_timeout(now);
+        if self.board.gives_up() {
+            self.give_up_abandoned(now);
+        }
         self.log_changes(now);
     }
 

@@ -392,6 +392,7 @@ impl Model {
             dsack,
             copy_reported: false,
             copied_delivered: delivered.iter().any(|&i| before.all[i].copied),
+            ..AckSummary::default()
         };
         self.all.drain(..acked);
         self.una = una;
@@ -474,7 +475,7 @@ pub(super) fn answers(board: &Scoreboard) -> Vec<(&'static str, String)> {
     let span = |s: Option<&SentSegment>| format!("{:?}", s.map(|s| s.span));
     let facts = |s: &SentSegment| {
         let flags = [s.sacked, s.copied, s.lost, s.retransmitted];
-        (s.span, s.sent_at, s.nxt_when_sent, s.transmissions, flags)
+        (s.span, s.sent_at, s.nxt_when_sent(), s.transmissions, flags)
     };
     vec![
         ("una", board.una().to_string()),
