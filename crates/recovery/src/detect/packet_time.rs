@@ -186,6 +186,11 @@ impl PacketTime {
         self.start = self.prior_start;
     }
 
+    /// Whether transmission `number` was sent after the reduction before the last one.
+    pub fn is_of_last_reduction(&self, number: u32) -> bool {
+        is_at_or_after(number, self.prior_start)
+    }
+
     /// Whether transmission `number` was sent after the last reduction of the window.
     pub fn is_after_reduction(&self, number: u32) -> bool {
         is_at_or_after(number, self.start)

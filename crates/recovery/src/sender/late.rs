@@ -3,6 +3,7 @@
 use super::*;
 use crate::ack::AckSummary;
 use crate::detect::{Evidence, Late};
+use crate::rtt::nanos;
 use crate::tlp::MAX_ACK_DELAY;
 use alloc::vec::Vec;
 
@@ -26,6 +27,27 @@ impl<C: CongestionControl> Sender<C> {
         suspects.on_ack(&self.board, &evidence, |segment| late.push(segment));
         for segment in late {
             self.on_late(now, segment);
+        }
+    }
+
+    /// An ACK acknowledges packets that were taken out as lost.
+    #[inline(never)] // most senders never come here
+    pub(super) fn learn_from_packets(&mut self, now: Instant, summary: &AckSummary) {
+        let Some(packet) = summary.earliest_late else {
+            return;
+        };
+        let rtt = match self.goes_by_time() {
+            true => nanos(self.losses.rack.rtt()),
+            false => self.losses.packets.round_trip(self.rtt.srtt_nanos()),
+        };
+        let late = Late {
+            delay: now.nanos_since(packet.sent_at),
+            rtt,
+            overtaken: self.losses.packets.previous().wrapping_sub(packet.number),
+        };
+        self.on_late(now, late);
+        if self.losses.packets.is_of_last_reduction(packet.number) {
+            self.episode.undo.explain(summary.late);
         }
     }
 

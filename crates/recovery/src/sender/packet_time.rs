@@ -85,7 +85,8 @@ impl<C: CongestionControl> Sender<C> {
                 .losses
                 .packets
                 .is_after_reduction(summary.newest_number);
-        newer || self.board.una() >= self.episode.recovery_point
+        // Numbered packets are passed as soon as they are lost.
+        newer || (!self.board.numbers_packets() && self.board.una() >= self.episode.recovery_point)
     }
 
     fn end_period(&mut self, now: Instant, ack: &Ack<&[Span]>) {

@@ -30,6 +30,9 @@ impl<C: CongestionControl> Sender<C> {
         {
             self.note_reordering(now, distance);
         }
+        if summary.late > Segments::ZERO && self.mechanisms.adaptive {
+            self.learn_from_packets(now, summary);
+        }
         if !self.losses.suspects.is_empty() {
             self.learn_from(now, ack, summary);
         }

@@ -164,3 +164,58 @@ fn racks_window_is_the_delay_of_a_late_segment() {
     assert_eq!(window(&late_with_rack("linux-6")), 20);
     assert_eq!(window(&late_with_rack("linux-6+rack")), 40);
 }
+
+/// Ten numbered packets are sent at 0 ms, when the RTT is 80 ms.
+fn packets(profile: &str) -> Sender {
+    let profile: crate::Profile = profile.parse().unwrap();
+    let mut sender = Sender::of_packets(Instant::ZERO, profile.mechanisms(), 1200);
+    sender.seed_rtt(Duration::from_millis(80));
+    sender.on_written(Instant::ZERO, 10);
+    while let Some(what) = sender.next_send(Instant::ZERO) {
+        sender.on_packet_sent(Instant::ZERO, what, 1200, 0).unwrap();
+    }
+    sender
+}
+
+/// An ACK of packets `numbers` at `ms`. Returns the packets taken out as lost.
+fn hear(sender: &mut Sender, ms: u64, numbers: core::ops::RangeInclusive<u64>) -> Vec<u64> {
+    let now = Instant::from_millis(ms);
+    let range = crate::sender::packet_numbers(numbers);
+    sender.on_packets_acked(now, &[range], Duration::ZERO, |_| ());
+    sender.check().unwrap();
+    let lost = core::iter::from_fn(|| sender.take_lost(now));
+    let lost = lost.map(|packet| packet.number()).collect();
+    sender.check().unwrap();
+    lost
+}
+
+#[test]
+fn the_acknowledgment_of_a_packet_taken_out_as_lost_raises_the_thresholds_and_undoes_the_reduction()
+{
+    // Packets 0 and 1 were overtaken by 5, and came after 97 ms at the latest: x = 97 / 80 − 1 + 1/16.
+    for (profile, adapts) in [("rfc9002", false), ("rfc9002+adaptive", true)] {
+        let mut sender = packets(profile);
+        assert_eq!(hear(&mut sender, 80, 2..=5), [0, 1]);
+        assert_eq!(sender.cwnd(), Segments(5));
+        assert_eq!(hear(&mut sender, 96, 0..=0), []);
+        assert_eq!(sender.cwnd(), Segments(5), "one of the two may be lost");
+        assert_eq!(hear(&mut sender, 97, 1..=1), []);
+        assert_eq!(sender.reordering(), Segments(if adapts { 6 } else { 3 }));
+        let delay = sender.losses.packets.loss_delay(Some(80_000_000));
+        assert_eq!(delay, if adapts { 101_875_000 } else { 90_000_000 });
+        let undone = sender.counters().undone_by(crate::undo::Proof::Dsack);
+        assert_eq!(
+            (undone, sender.cwnd() >= Segments(10)),
+            (u64::from(adapts), adapts)
+        );
+    }
+}
+
+#[test]
+fn a_packet_that_stays_lost_keeps_the_reduction() {
+    let mut sender = packets("rfc9002+adaptive");
+    assert_eq!(hear(&mut sender, 80, 2..=5), [0, 1]);
+    assert_eq!(hear(&mut sender, 96, 1..=1), []);
+    assert_eq!(sender.counters().undone_by(crate::undo::Proof::Dsack), 0);
+    assert_eq!(sender.cwnd(), Segments(5));
+}
