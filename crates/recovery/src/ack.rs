@@ -274,6 +274,7 @@ impl AckSummary {
             && self.dsack.is_none()
             && self.reordering.is_none()
             && !self.retransmission_acked
+            && self.late == Segments::ZERO
     }
 
     /// Whether this is a duplicate ACK in the sense recovery needs: it acknowledges nothing new

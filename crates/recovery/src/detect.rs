@@ -2,11 +2,13 @@
 //! applies verdicts.
 
 pub mod early;
+mod late;
 mod packet_time;
 mod rack;
 mod threshold;
 
 pub use early::EarlyRetransmit;
+pub(crate) use late::{Evidence, Late, Suspects};
 pub use packet_time::PacketTime;
 pub use rack::{Rack, RackContext, RackVersion};
 pub use threshold::{DUPTHRESH, LossRule, LossVerdict, Lost, MAX_DUPTHRESH, Rules, Threshold};

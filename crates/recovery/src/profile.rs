@@ -34,6 +34,9 @@ pub struct Mechanisms {
     pub sack: bool,
     /// How lost segments are detected.
     pub detection: Rules,
+    /// Whether segments that were judged lost and arrived late change the detector's thresholds, and undo the
+    /// reduction. For the detectors in the order of transmission: RACK and RFC 9002's.
+    pub adaptive: bool,
     /// Loss detection with few segments outstanding.
     pub early_retransmit: EarlyRetransmit,
     /// Whether the first duplicate ACKs permit new data.
@@ -152,6 +155,7 @@ impl Mechanisms {
     pub const LINUX_3_17: Self = Self {
         sack: true,
         detection: LINUX_DETECTION,
+        adaptive: false,
         early_retransmit: EarlyRetransmit::LINUX,
         limited_transmit: LimitedTransmit::Pipe,
         recovery_fill: RecoveryFill::Holes,
@@ -206,6 +210,7 @@ impl Mechanisms {
             dupthresh: DUPTHRESH,
             max_dupthresh: DUPTHRESH,
         },
+        adaptive: false,
         early_retransmit: EarlyRetransmit::Off,
         limited_transmit: LimitedTransmit::Pipe,
         recovery_fill: RecoveryFill::HolesAndRescue,
@@ -272,6 +277,14 @@ impl Mechanisms {
 }
 
 impl Mechanisms {
+    /// The kinds of proof that undo a reduction: all of them with adaptive thresholds.
+    pub(crate) fn undo_rules(&self) -> UndoRules {
+        match self.adaptive {
+            true => UndoRules::ALL,
+            false => self.undo,
+        }
+    }
+
     /// Whether the newest transmission delivered matters: for the detection of losses or for the RTT.
     pub(crate) fn takes_newest(&self) -> bool {
         self.detection.rule == LossRule::PacketTime || self.rto.sampling == Sampling::Newest

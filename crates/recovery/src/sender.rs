@@ -41,6 +41,7 @@
 mod acks;
 mod copies;
 mod established;
+mod late;
 mod packet_time;
 mod packets;
 mod parts;
@@ -56,7 +57,7 @@ use crate::ack::Ack;
 use crate::congestion::{self, Congestion, CongestionControl};
 use crate::counters::{Counters, Counts, Recoveries, Recovery};
 use crate::delivery::DeliveryRate;
-use crate::detect::{PacketTime, Rack, Threshold};
+use crate::detect::{LossRule, PacketTime, Rack, Suspects, Threshold};
 use crate::event::{Event, EventLog, LossDetector, State, Timer, Transmission, Trigger};
 use crate::frto::Frto;
 use crate::pacing::{Pacer, PacingInput};

@@ -5,6 +5,7 @@
 //! DSACK:   every retransmission of the episode was reported as a duplicate          RFC 3708 §2
 //! Eifel:   the first ACK after a retransmission echoes a timestamp from before it   RFC 3522 §3.2
 //! F-RTO:   data never retransmitted arrived although all was marked lost            RFC 5682 §3.1
+//! packets: every packet declared lost in the episode was acknowledged later
 //! undo:    cwnd = max(cwnd, cwnd before), ssthresh = max(ssthresh, ssthresh before)
 //! ```
 //! The response is Linux's (`tcp_undo_cwnd_reduction`). RFC 4015's response sets the window to the flight
@@ -43,7 +44,7 @@ impl UndoRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Proof {
-    /// Every retransmission was reported as a duplicate.
+    /// Every retransmission was reported as a duplicate, or every packet declared lost was acknowledged.
     Dsack,
     /// A timestamp from before the first retransmission was echoed, or nothing was retransmitted.
     Timestamp,
@@ -128,6 +129,13 @@ impl Undo {
             *unexplained = unexplained.saturating_sub(segments);
         }
         ours
+    }
+
+    /// Of the packets declared lost in the episode, so many were acknowledged after all.
+    pub fn explain(&mut self, packets: Segments) {
+        if let Some(unexplained) = &mut self.unexplained {
+            *unexplained = unexplained.saturating_sub(packets.0);
+        }
     }
 
     /// The network also signalled congestion: there is no window to restore (RFC 4015 §3.1 step 9; Linux).

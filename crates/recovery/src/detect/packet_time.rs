@@ -58,7 +58,7 @@ pub struct PacketTime {
     latest_rtt: u64,
     /// The number of the newest transmission delivered, once `delivered`.
     newest: u32,
-    /// The same before the last ACK that delivered anything.
+    /// The same before the last ACK.
     previous: u32,
     /// The first transmission after the last reduction of the window, and after the one before it.
     start: u32,
@@ -111,10 +111,10 @@ impl PacketTime {
     /// was sent once (§5.1).
     pub fn on_ack(&mut self, now: Instant, summary: &AckSummary) {
         self.fresh = false;
+        self.previous = self.newest;
         let Some(newest) = summary.newest_delivered else {
             return;
         };
-        self.previous = self.newest;
         let number = summary.newest_number;
         let advances =
             !self.delivered || (number != self.newest && is_at_or_after(number, self.newest));
@@ -152,7 +152,7 @@ impl PacketTime {
         self.delivered.then_some(self.newest)
     }
 
-    /// The same before the last ACK that delivered anything.
+    /// The same before the last ACK.
     pub fn previous(&self) -> u32 {
         self.previous
     }
@@ -184,6 +184,11 @@ impl PacketTime {
     /// The last reduction was undone: losses of what was sent before it count again.
     pub fn on_undone(&mut self) {
         self.start = self.prior_start;
+    }
+
+    /// Whether transmission `number` was sent after the reduction before the last one.
+    pub fn is_of_last_reduction(&self, number: u32) -> bool {
+        is_at_or_after(number, self.prior_start)
     }
 
     /// Whether transmission `number` was sent after the last reduction of the window.

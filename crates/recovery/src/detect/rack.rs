@@ -11,6 +11,9 @@
 //! reo_wnd_mult grows by one in each round trip that brings a DSACK, and falls back to one after
 //!     16 recoveries without                                                          §6.2 step 4
 //! ```
+//! With adaptive thresholds, a segment that was judged lost and arrived late sets the window by its delay, in
+//! place of the steps: reo_wnd ≥ delay − RACK.rtt + RACK.rtt/16, at most SRTT, for 16 recoveries.
+//!
 //! A timer re-examines the segments that are not lost yet (§6.3).
 //!
 //! Deviations: if a retransmission is acknowledged sooner than the minimum RTT, the ACK counts for the
@@ -61,6 +64,8 @@ pub struct Rack {
     /// reo_wnd_mult − 1.
     widened: u8,
     persist: u8,
+    /// The least reo_wnd that late segments call for, in ns; zero without them.
+    learned: u64,
     /// Until this offset is acknowledged, DSACKs belong to a round trip that already widened the window.
     round_end: Offset,
 }
@@ -110,6 +115,16 @@ impl Rack {
         }
     }
 
+    /// A segment judged lost arrived after `delay` ns, when RACK.rtt was `rtt` ns: the reordering window was
+    /// too small by that much.
+    pub fn on_late(&mut self, delay: u64, rtt: u64) {
+        let margin = rtt / 16; // timers fire late
+        self.learned = self
+            .learned
+            .max(delay.saturating_sub(rtt).saturating_add(margin));
+        self.persist = PERSIST;
+    }
+
     /// The receiver reneged: forgets the deliveries.
     pub fn forget_deliveries(&mut self) {
         self.newest = None;
@@ -121,6 +136,7 @@ impl Rack {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
             self.widened = 0;
+            self.learned = 0;
         }
     }
 
@@ -132,10 +148,14 @@ impl Rack {
     /// The reordering window: how long a segment may arrive after one sent later.
     pub fn reordering_window(&self, board: &Scoreboard, at: &RackContext) -> Duration {
         let evident = at.recovering || board.sacked() >= at.dupthresh;
-        if !at.reordering_seen && evident {
+        if !at.reordering_seen && evident && self.learned == 0 {
             return Duration::ZERO;
         }
-        (at.min_rtt / 4 * (u32::from(self.widened) + 1)).min(at.srtt)
+        let mut window = at.min_rtt / 4 * (u32::from(self.widened) + 1);
+        if self.learned > 0 {
+            window = window.max(Duration::from_nanos(self.learned));
+        }
+        window.min(at.srtt)
     }
 
     /// The latest transmission known to be delivered, and the age at which an earlier one is lost.
@@ -214,6 +234,21 @@ mod tests {
             rack.on_recovered();
             let window = rack.reordering_window(&board(9), &seen);
             assert_eq!(window, ms(if left > 0 { 100 } else { 20 }), "{left} left");
+        }
+    }
+
+    #[test]
+    fn a_late_segment_sets_the_window_by_its_delay_until_sixteen_recoveries_have_passed() {
+        // min_rtt is 80 ms and SRTT 100 ms. (delay, reo_wnd), ms at a RACK.rtt of 80 ms.
+        let mut rack = Rack::default();
+        let window = |rack: &Rack| rack.reordering_window(&board(9), &calm(true, true));
+        for (delay, expected) in [(90, 20), (115, 40), (100, 40), (400, 100)] {
+            rack.on_late(delay * 1_000_000, 80_000_000);
+            assert_eq!(window(&rack), ms(expected), "{delay} ms");
+        }
+        for left in (0..16).rev() {
+            rack.on_recovered();
+            assert_eq!(window(&rack), ms(if left > 0 { 100 } else { 20 }));
         }
     }
 

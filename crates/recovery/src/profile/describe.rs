@@ -19,6 +19,7 @@ use recoup_units::{Ppm, Segments};
 // Settings that mechanisms change.
 pub(super) const SACK: &str = "SACK";
 pub(super) const LOSS_DETECTION: &str = "loss detection";
+pub(super) const THRESHOLDS: &str = "adaptive thresholds";
 pub(super) const EARLY_RETRANSMIT: &str = "early retransmit";
 pub(super) const LIMITED_TRANSMIT: &str = "limited transmit";
 pub(super) const RECOVERY_FILL: &str = "recovery also sends";
@@ -72,6 +73,7 @@ impl Mechanisms {
                 },
             ),
             self.detection_setting(),
+            self.thresholds_setting(),
             self.early_setting(),
             self.limited_setting(),
             setting(RATE, self.rate.about(), self.rate.source()),
@@ -136,6 +138,25 @@ impl Mechanisms {
             ),
         };
         setting(LOSS_DETECTION, value, source)
+    }
+
+    fn thresholds_setting(&self) -> Setting {
+        let (value, source) = match (self.adaptive, self.detection.rule) {
+            (false, _) => ("off", "RFC 9002 §6.1; RFC 8985 §6.2 step 4"),
+            (true, LossRule::PacketTime) => (
+                "late segments raise the packet threshold, and the time threshold to at most 2·max(SRTT, latest RTT), for 16 recoveries; their reduction is undone",
+                "RFC 9002 §6.1; RFC 3708; RFC 3522",
+            ),
+            (true, LossRule::Rack(_)) => (
+                "the delay of late segments sets reo_wnd, at most SRTT, for 16 recoveries; their reduction is undone",
+                "RFC 8985 §6.2 step 4; RFC 3708; RFC 3522",
+            ),
+            (true, _) => (
+                "dupthresh follows reordering or not; a needless reduction is undone",
+                "RFC 3708; RFC 3522",
+            ),
+        };
+        setting(THRESHOLDS, value, source)
     }
 
     fn early_setting(&self) -> Setting {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ack::AckSummary;
-use crate::detect::{LossRule, RackVersion};
+use crate::detect::RackVersion;
 use crate::profile::AckProcessing;
 use crate::rtt::nanos;
 use crate::scoreboard::SentSegment;
@@ -229,7 +229,8 @@ impl<C: CongestionControl> Sender<C> {
             Some(RackVersion::Linux6) => self.losses.threshold.reordering_seen(),
             None => false,
         };
-        if heeded && !of_probe {
+        let measured = self.mechanisms.adaptive && self.losses.suspects.include(duplicate);
+        if heeded && !of_probe && !measured {
             self.losses
                 .rack
                 .on_dsack(self.board.una(), self.board.nxt());

@@ -70,12 +70,14 @@ pub(super) struct WindowUsage {
 }
 
 /// What finds losses.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Losses {
     pub threshold: Threshold,
     pub rack: Rack,
     pub packets: PacketTime,
+    /// Empty unless thresholds are adaptive.
+    pub suspects: Suspects,
     /// Duplicate ACKs since `snd_una` last moved.
     pub duplicates: u32,
 }
@@ -358,10 +360,15 @@ impl<C> Window<C> {
 
 impl Losses {
     pub fn new(mechanisms: &Mechanisms) -> Self {
+        let mut rules = mechanisms.detection;
+        if mechanisms.adaptive && rules.rule == LossRule::PacketTime {
+            rules.max_dupthresh = Segments::MAX;
+        }
         Self {
-            threshold: Threshold::new(mechanisms.detection),
+            threshold: Threshold::new(rules),
             rack: Rack::default(),
             packets: PacketTime::new(mechanisms.takes_newest()),
+            suspects: Suspects::default(),
             duplicates: 0,
         }
     }

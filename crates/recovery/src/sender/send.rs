@@ -262,6 +262,7 @@ impl<C: CongestionControl> Sender<C> {
         // RFC 9002 §7.5: probes count as in flight.
         let in_pipe = trigger != Trigger::Tlp || probe_timeout;
         self.board.resend(sent_at, span, in_pipe);
+        self.losses.suspects.on_resent(sent_at, span);
         self.totals.counters.retransmissions.add(trigger);
         let bytes = &mut self.totals.counters.retransmitted_bytes;
         *bytes = bytes.saturating_add(span.len());

@@ -9,8 +9,9 @@
 use super::*;
 use crate::ack::AckSummary;
 use crate::counters::Ended;
-use crate::detect::{LossRule, RackContext, RackVersion};
+use crate::detect::{RackContext, RackVersion};
 use crate::frto::{AckEvidence, FrtoVerdict};
+use crate::rtt::nanos;
 use crate::undo::Proof;
 
 /// The least a sender waits before it takes SACKed data for dropped by the receiver (Linux).
@@ -28,6 +29,12 @@ impl<C: CongestionControl> Sender<C> {
             && (self.episode.state != State::Loss || self.episode.undo.is_open())
         {
             self.note_reordering(now, distance);
+        }
+        if summary.late > Segments::ZERO && self.mechanisms.adaptive {
+            self.learn_from_packets(now, summary);
+        }
+        if !self.losses.suspects.is_empty() {
+            self.learn_from(now, ack, summary);
         }
         let duplicate = summary.is_duplicate(ack) && summary.dsack.is_none();
         if self.goes_by_packets() {
@@ -125,7 +132,7 @@ impl<C: CongestionControl> Sender<C> {
         ack: &Ack<&[Span]>,
         summary: &AckSummary,
     ) -> bool {
-        let delayed = self.mechanisms.undo.timestamps
+        let delayed = self.mechanisms.undo_rules().timestamps
             && self.episode.undo.original_acked(ack.echo_sent_before);
         if !delayed {
             return false;
@@ -148,7 +155,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     pub(super) fn undo_by_dsack(&mut self, now: Instant) -> bool {
-        let undo = self.mechanisms.undo.dsack && self.episode.undo.all_duplicates();
+        let undo = self.mechanisms.undo_rules().dsack && self.episode.undo.all_duplicates();
         if undo {
             let last_cwnd = self.congestion.cwnd;
             self.losses.rack.on_undone();
@@ -319,7 +326,14 @@ impl<C: CongestionControl> Sender<C> {
         };
         let overdue = (now.since(Instant::ZERO) >= age).then(|| now - age);
         let mut lost = self.logging.log.losses(now, LossDetector::Rack);
-        let waiting = (self.board).mark_overdue(newest, overdue, |segment| lost(segment.span));
+        let (adaptive, rtt) = (self.mechanisms.adaptive, self.losses.rack.rtt());
+        let suspects = &mut self.losses.suspects;
+        let waiting = self.board.mark_overdue(newest, overdue, |segment| {
+            lost(segment.span);
+            if adaptive {
+                suspects.add(segment, nanos(rtt));
+            }
+        });
         drop(lost);
         let slack = self
             .rack_version()

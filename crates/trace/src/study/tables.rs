@@ -55,7 +55,7 @@ pub struct Parameters {
     /// The initial number of duplicate ACKs that mean a loss. Profiles that detect losses by time
     /// use it until they see reordering.
     pub dupthresh: u64,
-    /// What an RTT is measured for: `segment`, `flight`, `flight_or_timestamps`.
+    /// What an RTT is measured for: `segment`, `flight`, `flight_or_timestamps`, `newest`.
     pub sampling: &'static str,
     /// The RTO's formula.
     pub rto: String,
