@@ -245,7 +245,7 @@ fn selective_loss_prevention() -> File {
             "§II-C2",
             slow,
             |s| {
-                s.write(10).at(400).ack(10);
+                s.write(9).at(400).ack(9);
             },
         );
         cases.add(
