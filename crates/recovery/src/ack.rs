@@ -12,9 +12,26 @@ use recoup_units::{Instant, Offset, Segments, Span};
 /// The most SACK blocks an option can hold (RFC 2018 §3).
 pub const MAX_SACK_BLOCKS: usize = 4;
 
-/// An acknowledgment as the sender receives it, in 64-bit offsets of the sender's sequence space.
+/// The SACK blocks of one TCP segment, in the order of the option.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ack {
+pub struct SackBlocks {
+    blocks: [Span; MAX_SACK_BLOCKS],
+    count: u8,
+}
+
+impl AsRef<[Span]> for SackBlocks {
+    #[inline]
+    fn as_ref(&self) -> &[Span] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+
+/// An acknowledgment as the sender receives it, in 64-bit offsets of the sender's sequence space.
+///
+/// `B` holds what it reports above the cumulative acknowledgment: the [`SackBlocks`] of a TCP segment, or
+/// ranges of any number ([`with_ranges`](Self::with_ranges)).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ack<B = SackBlocks> {
     /// Everything below has arrived in order.
     pub cumulative: Offset,
     /// Bytes the receiver will take from `cumulative` on, already scaled.
@@ -28,8 +45,10 @@ pub struct Ack {
     /// The segment carries data, a SYN or a FIN, so it is no duplicate ACK whatever its number
     /// (RFC 5681 §2).
     pub carries_data: bool,
-    blocks: [Span; MAX_SACK_BLOCKS],
-    block_count: u8,
+    /// How long the receiver held back the ACK of the newest transmission, if it says so: the ACK Delay of QUIC
+    /// (RFC 9000 §19.3). Zero otherwise. At most 25 ms are used, and only by RFC 9002's RTT estimator.
+    pub ack_delay: Duration,
+    blocks: B,
 }
 
 impl Ack {
@@ -45,23 +64,42 @@ impl Ack {
     /// Adds a SACK block in the order of the option; a block that is empty or reversed, or a fifth
     /// one, is ignored.
     pub fn push_block(&mut self, block: Span) {
-        let n = usize::from(self.block_count);
+        let n = usize::from(self.blocks.count);
         if !block.is_empty() && n < MAX_SACK_BLOCKS {
-            self.blocks[n] = block;
-            self.block_count += 1;
+            self.blocks.blocks[n] = block;
+            self.blocks.count += 1;
         }
     }
 
-    /// The same ACK with `blocks`.
+    /// The same ACK with `blocks`, four at most.
     pub fn with_blocks(mut self, blocks: impl IntoIterator<Item = Span>) -> Self {
         blocks.into_iter().for_each(|b| self.push_block(b));
         self
     }
+}
 
+impl<B> Ack<B> {
+    /// The same ACK with `ranges` of any number, in any order, above the cumulative acknowledgment. As in
+    /// TCP, the first may instead report a duplicate (see [`dsack`](Self::dsack)). Empty and reversed ones
+    /// are ignored.
+    pub fn with_ranges(self, ranges: &[Span]) -> Ack<&[Span]> {
+        Ack {
+            cumulative: self.cumulative,
+            window: self.window,
+            timestamp_rtt: self.timestamp_rtt,
+            echo_sent_before: self.echo_sent_before,
+            carries_data: self.carries_data,
+            ack_delay: self.ack_delay,
+            blocks: ranges,
+        }
+    }
+}
+
+impl Ack<&[Span]> {
     /// The same ACK without its blocks.
     pub(crate) fn without_blocks(self) -> Self {
         Self {
-            block_count: 0,
+            blocks: &[],
             ..self
         }
     }
@@ -73,10 +111,26 @@ impl Ack {
             ..self
         }
     }
+}
+
+impl<B: AsRef<[Span]>> Ack<B> {
+    /// The same ACK, with its blocks where they are.
+    #[inline]
+    pub(crate) fn view(&self) -> Ack<&[Span]> {
+        Ack {
+            cumulative: self.cumulative,
+            window: self.window,
+            timestamp_rtt: self.timestamp_rtt,
+            echo_sent_before: self.echo_sent_before,
+            carries_data: self.carries_data,
+            ack_delay: self.ack_delay,
+            blocks: self.blocks.as_ref(),
+        }
+    }
 
     /// Whether it reports anything selectively.
     pub fn has_blocks(&self) -> bool {
-        self.block_count > 0
+        !self.blocks().is_empty()
     }
 
     /// The duplicate this ACK reports, if any: a first block below the cumulative ACK, or inside
@@ -86,7 +140,7 @@ impl Ack {
         let first = *blocks.first()?;
         let below = first.end <= self.cumulative;
         let inside = blocks.get(1).is_some_and(|second| second.covers(first));
-        (below || inside).then_some(first)
+        ((below || inside) && !first.is_empty()).then_some(first)
     }
 
     /// The blocks that report data above the cumulative ACK.
@@ -96,7 +150,7 @@ impl Ack {
 
     /// All blocks, in the order of the option.
     pub fn blocks(&self) -> &[Span] {
-        &self.blocks[..usize::from(self.block_count)]
+        self.blocks.as_ref()
     }
 }
 
@@ -128,6 +182,13 @@ pub struct AckSummary {
     /// The most recently sent transmission that this ACK shows delivered, retransmissions too
     /// young to have been answered apart (RFC 8985 §6.2 step 2).
     pub newest_delivered: Option<Sent>,
+    /// The number of that transmission.
+    pub newest_number: u32,
+    /// That transmission was the only one of its segment.
+    pub newest_is_original: bool,
+    /// The earliest transmission of a segment sent more than once that this ACK delivers;
+    /// [`Instant::ZERO`] if it is not known which of its transmissions arrived.
+    pub retransmission_sent: Option<Instant>,
     /// Of the transmissions delivered, with the same exception, the one highest in the stream among
     /// those acknowledged cumulatively, or else among those SACKed: what Linux looks at last.
     pub last_delivered: Option<Sent>,
@@ -141,6 +202,19 @@ pub struct AckSummary {
     /// It delivers a segment never retransmitted of which a copy was sent: which of the two arrived
     /// is not known.
     pub copied_delivered: bool,
+    /// Packets that had been given up as lost, and arrived after all (numbered packets alone).
+    pub late: Segments,
+    /// The one of them that was sent first.
+    pub earliest_late: Option<LatePacket>,
+}
+
+/// A packet that was given up as lost, and arrived after all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatePacket {
+    /// The number of its transmission ([`SentSegment::number`]).
+    pub number: u32,
+    /// When it was sent.
+    pub sent_at: Instant,
 }
 
 impl AckSummary {
@@ -153,15 +227,24 @@ impl AckSummary {
     ) {
         let sent = Sent::of(segment);
         self.copied_delivered |= segment.copied;
-        if segment.is_surely_original() {
+        let is_original = segment.is_surely_original();
+        if is_original {
             let end = segment.span.end;
             let lowest = self.original_delivered.get_or_insert(end);
             *lowest = end.min(*lowest);
-        } else if !segment.is_original() && sent.at > plausible {
-            return;
+        } else {
+            let is_early = !segment.is_original() && sent.at > plausible;
+            let at = if is_early { Instant::ZERO } else { sent.at };
+            let earliest = self.retransmission_sent.get_or_insert(at);
+            *earliest = at.min(*earliest);
+            if is_early {
+                return;
+            }
         }
         if self.newest_delivered.is_none_or(|newest| newest < sent) {
             self.newest_delivered = Some(sent);
+            self.newest_number = segment.number;
+            self.newest_is_original = is_original;
         }
         if cumulatively || self.last_delivered.is_none_or(|last| last.end < sent.end) {
             self.last_delivered = Some(sent);
@@ -193,7 +276,7 @@ impl AckSummary {
 
     /// Whether this is a duplicate ACK in the sense recovery needs: it acknowledges nothing new
     /// cumulatively, carries no data and moves no window (RFC 5681 §2), nor was it drawn by a copy.
-    pub fn is_duplicate(&self, ack: &Ack) -> bool {
+    pub fn is_duplicate<B>(&self, ack: &Ack<B>) -> bool {
         self.una_advanced == 0 && !ack.carries_data && !self.window_changed && !self.copy_reported
     }
 
@@ -205,12 +288,12 @@ impl AckSummary {
     /// The RTT sample of this ACK arriving at `now`, by Karn's rule (RFC 6298 §3): from a segment
     /// never retransmitted where no retransmission is acknowledged with it, else from the timestamp
     /// when new data was acknowledged (RFC 7323 §4.1).
-    pub fn rtt_sample(&self, now: Instant, ack: &Ack) -> Option<Duration> {
+    pub fn rtt_sample<B>(&self, now: Instant, ack: &Ack<B>) -> Option<Duration> {
         self.rtt_sample_nanos(now, ack).map(Duration::from_nanos)
     }
 
     /// The same in nanoseconds.
-    pub(crate) fn rtt_sample_nanos(&self, now: Instant, ack: &Ack) -> Option<u64> {
+    pub(crate) fn rtt_sample_nanos<B>(&self, now: Instant, ack: &Ack<B>) -> Option<u64> {
         self.first_original_acked
             .filter(|_| !self.retransmission_acked)
             .or(self.first_original_sacked)

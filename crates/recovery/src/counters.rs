@@ -75,6 +75,8 @@ pub struct Counters {
     pub impossible_acks: u64,
     /// SACK blocks of data never sent, or across `snd_una`, ignored.
     pub impossible_blocks: u64,
+    /// Transmissions that cannot have happened, ignored.
+    pub impossible_sends: u64,
     /// Times the receiver reneged on its SACKs.
     pub reneged: u64,
     /// Time in Recovery.
@@ -129,6 +131,7 @@ impl Counters {
             (&mut self.reordering_seen, other.reordering_seen),
             (&mut self.impossible_acks, other.impossible_acks),
             (&mut self.impossible_blocks, other.impossible_blocks),
+            (&mut self.impossible_sends, other.impossible_sends),
             (&mut self.reneged, other.reneged),
             (&mut self.segments_sent, other.segments_sent),
             (&mut self.sent_in_recovery, other.sent_in_recovery),

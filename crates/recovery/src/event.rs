@@ -141,9 +141,9 @@ impl State {
 pub enum Timer {
     /// Delayed early retransmit.
     Early,
-    /// RACK's reordering window.
+    /// RACK's reordering window, or RFC 9002's time threshold.
     Reorder,
-    /// Tail loss probe (PTO).
+    /// Tail loss probe, or RFC 9002's probe timeout (PTO).
     Probe,
     /// Retransmission timeout (RTO).
     Rto,
@@ -178,6 +178,10 @@ pub enum LossDetector {
     Threshold,
     /// RACK, by time.
     Rack,
+    /// RFC 9002's packet threshold.
+    PacketThreshold,
+    /// RFC 9002's time threshold.
+    TimeThreshold,
     /// A segment sent after a retransmission was delivered before it.
     LostRetransmission,
     /// Early retransmit.
@@ -194,6 +198,8 @@ impl LossDetector {
         match self {
             Self::Threshold => "threshold",
             Self::Rack => "rack",
+            Self::PacketThreshold => "packet_threshold",
+            Self::TimeThreshold => "time_threshold",
             Self::LostRetransmission => "lost_retransmission",
             Self::Early => "early",
             Self::Timeout => "timeout",
@@ -301,21 +307,32 @@ pub enum Event {
     GaveUp,
 }
 
-/// The events in the order in which they happened. Empty unless switched on.
+/// The events in the order in which they happened, at most [`MOST`](Self::MOST) until they are taken out.
+/// Empty unless switched on.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EventLog {
     on: bool,
     events: Vec<(Instant, Event)>,
+    missed: u64,
 }
 
 impl EventLog {
+    /// The most events kept. Those that follow are counted instead.
+    pub const MOST: usize = 1 << 16;
+
     /// A log that keeps events, or one that drops them.
     pub fn new(on: bool) -> Self {
         Self {
             on,
             events: Vec::new(),
+            missed: 0,
         }
+    }
+
+    /// Keeps events from now on, or no longer.
+    pub fn set_on(&mut self, on: bool) {
+        self.on = on;
     }
 
     /// Whether events are kept.
@@ -327,8 +344,20 @@ impl EventLog {
     #[inline]
     pub fn push(&mut self, now: Instant, event: Event) {
         if self.on {
-            self.events.push((now, event));
+            self.keep(now, event);
         }
+    }
+
+    fn keep(&mut self, now: Instant, event: Event) {
+        match self.events.len() < Self::MOST {
+            true => self.events.push((now, event)),
+            false => self.missed += 1,
+        }
+    }
+
+    /// The events that happened while the log was full, since the connection began.
+    pub fn missed(&self) -> u64 {
+        self.missed
     }
 
     /// A function that logs each span it is called with as marked lost by `by`.

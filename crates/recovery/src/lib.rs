@@ -22,6 +22,8 @@
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::float_arithmetic))]
+#![cfg_attr(test, allow(clippy::disallowed_types))]
 
 extern crate alloc;
 
@@ -50,4 +52,4 @@ pub use counters::{Counters, Recovery, Retransmissions};
 pub use event::{Event, EventLog, LossDetector, State, Timer, Transmission, Trigger};
 pub use peer_window::PeerWindow;
 pub use profile::{Mechanisms, Profile};
-pub use sender::Sender;
+pub use sender::{Packet, Refused, Sender, packet_number, packet_numbers};

@@ -8,10 +8,17 @@
 //! `tcp_pacing_ca_ratio`. As there, SRTT counts in whole microseconds.
 //!
 //! No profile spaces its segments by this rate. It decides how long the bursts of a sender are that
-//! segments in the way of Linux (TSO autosizing).
+//! segments in the way of Linux (TSO autosizing). A host that paces is told when the next segment may leave:
+//!
+//! ```text
+//! left = max(left, now) + size/rate       after each segment sent at `now`
+//! the next may leave at left − 9·mss/rate, or at once if that is past
+//! ```
+//! So ten segments may leave together after a pause: the burst that RFC 9002 §7.7 permits, and Linux's
+//! initial window.
 
 use core::time::Duration;
-use recoup_units::{BitRate, Segments};
+use recoup_units::{BitRate, Instant, Segments};
 
 /// What the rate is computed from.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +42,39 @@ impl PacingInput {
         let bytes = (window * 1_000_000 * percent / 100).checked_div(srtt)?;
         let bits = bytes.max(1).saturating_mul(8);
         BitRate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX))
+    }
+}
+
+/// The segments that may leave together after a pause.
+const BURST: u64 = 10;
+
+/// When segments leave, if they are paced.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Pacer {
+    on: bool,
+    /// When all that was sent so far would have left at the pacing rate.
+    left: Instant,
+}
+
+impl Pacer {
+    pub fn set_on(&mut self, on: bool) {
+        self.on = on;
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// `size` bytes were sent.
+    pub fn on_sent(&mut self, now: Instant, size: u64, rate: BitRate) {
+        self.left = self.left.max(now) + rate.time_for(size);
+    }
+
+    /// When the next segment may leave: `now` or later.
+    pub fn departure(&self, now: Instant, mss: u32, rate: BitRate) -> Instant {
+        let burst = rate.time_for((BURST - 1) * u64::from(mss));
+        now + self.left.since(now).saturating_sub(burst)
     }
 }
 
@@ -68,5 +108,24 @@ mod tests {
                 assert_eq!(PacingInput { srtt, ..input }.rate(), None);
             }
         }
+    }
+
+    #[test]
+    fn a_burst_leaves_at_once_and_the_rest_at_the_rate() {
+        // 1,000 bytes a millisecond.
+        let rate = BitRate::from_bits_per_second(8_000_000).unwrap();
+        let at = Instant::from_millis;
+        let mut pacer = Pacer::default();
+        let leave = |pacer: &mut Pacer, now| {
+            let departure = pacer.departure(now, 1000, rate);
+            pacer.on_sent(departure, 1000, rate);
+            departure
+        };
+        let first: Vec<_> = (0..12).map(|_| leave(&mut pacer, at(100))).collect();
+        assert_eq!(first[..10], [at(100); 10]);
+        assert_eq!(first[10..], [at(101), at(102)]);
+        // A pause gives the burst back, and no more.
+        let second: Vec<_> = (0..11).map(|_| leave(&mut pacer, at(500))).collect();
+        assert_eq!((second[9], second[10]), (at(500), at(501)));
     }
 }

@@ -34,11 +34,15 @@
 //! - Retransmissions beyond the peer's window are sent. Linux waits.
 //! - A timeout can be undone while a retransmission is in flight. In Linux 3.17 it cannot.
 //! - RFC 8985's RACK keeps reo_wnd over a timeout, and ignores the DSACK of a probe.
+//! - With RFC 9002's loss detection, see `packet_time` for the states and [`tlp`](crate::tlp) for the timer.
 //! - On a timeout every segment not SACKed is lost. With RACK, those sent less than RACK.rtt ago are not
 //!   (Linux 6 `tcp_timeout_mark_lost`).
 
 mod acks;
 mod copies;
+mod established;
+mod packet_time;
+mod packets;
 mod parts;
 mod path_mtu;
 mod reason;
@@ -52,25 +56,27 @@ use crate::ack::Ack;
 use crate::congestion::{self, Congestion, CongestionControl};
 use crate::counters::{Counters, Recoveries, Recovery};
 use crate::delivery::DeliveryRate;
-use crate::detect::{Rack, Threshold};
+use crate::detect::{PacketTime, Rack, Threshold};
 use crate::event::{Event, EventLog, LossDetector, State, Timer, Transmission, Trigger};
 use crate::frto::Frto;
-use crate::pacing::PacingInput;
+use crate::pacing::{Pacer, PacingInput};
 use crate::peer_window::PeerWindow;
 use crate::profile::Mechanisms;
 use crate::rate::Reduction;
 use crate::rto::RetransmissionTimer;
 use crate::rtt::RttEstimator;
-use crate::scoreboard::Scoreboard;
+use crate::scoreboard::{Scoreboard, Storage};
 use crate::slp::Copies;
 use crate::tlp::LossProbe;
 use crate::undo::Undo;
 use alloc::format;
 use alloc::string::String;
 use core::time::Duration;
+use packets::GivenUp;
 use parts::*;
 use recoup_units::{BitRate, Instant, Offset, Segments, Span};
 
+pub use packets::{Packet, Refused, packet_number, packet_numbers};
 pub use reason::Reason;
 pub use resume::ResumeState;
 
@@ -89,6 +95,7 @@ pub struct Sender<C = Congestion> {
     rtt: RttEstimator,
     timers: Timers,
     copying: Copying,
+    given_up: GivenUp,
     totals: Totals,
     logging: Logging,
 }
@@ -117,6 +124,9 @@ impl Sender {
 }
 
 impl<C: CongestionControl> Sender<C> {
+    /// A larger segment is taken to be of this size: a gibibyte.
+    const MOST_MSS: u32 = 1 << 30;
+
     /// The same as [`new`](Sender::new) with another congestion control; that of `mechanisms` is not used.
     pub fn with_control(
         control: C,
@@ -128,7 +138,8 @@ impl<C: CongestionControl> Sender<C> {
         Self {
             mechanisms: *mechanisms,
             peer: Peer {
-                mss: mss.max(1),
+                full: mss.clamp(1, Self::MOST_MSS),
+                mss: mss.clamp(1, Self::MOST_MSS),
                 sack: mechanisms.sack,
                 window: PeerWindow::default(),
             },
@@ -140,9 +151,19 @@ impl<C: CongestionControl> Sender<C> {
             rtt: RttEstimator::new(mechanisms.rto),
             timers: Timers::default(),
             copying: Copying::default(),
+            given_up: GivenUp::default(),
             totals: Totals::default(),
             logging: Logging::new(log),
         }
+    }
+
+    /// Keeps the outstanding segments in `storage`. From then on the sender does not allocate for them, and offers
+    /// no new data while as many are outstanding as it has room for.
+    ///
+    /// # Errors
+    /// Returns `storage` if more segments are outstanding than it has room for.
+    pub fn keep_in(&mut self, storage: Storage) -> Result<(), Storage> {
+        self.board.move_to(storage)
     }
 
     /// Frees memory beyond what most connections need.
@@ -161,9 +182,10 @@ impl<C: CongestionControl> Sender<C> {
         self.log_changes(now);
     }
 
-    /// The application is done sending: a FIN follows the data. Closing again changes nothing.
+    /// The application is done sending: a FIN follows the data. Closing again changes nothing, nor does it where
+    /// packets are numbered.
     pub fn close(&mut self, now: Instant) {
-        if self.stream.fin.is_none() {
+        if self.stream.fin.is_none() && !self.board.numbers_packets() {
             self.stream.fin = Some(self.stream.limit);
             self.stream.limit = self.stream.limit + 1;
             self.update_persist(now);
@@ -190,7 +212,10 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Sets the largest payload of new segments, in bytes. Outstanding segments stay as sent.
     pub fn set_mss(&mut self, mss: u32) {
-        self.peer.mss = mss.max(1);
+        self.peer.mss = mss.clamp(1, Self::MOST_MSS);
+        if !self.board.numbers_packets() {
+            self.peer.full = self.peer.mss;
+        }
     }
 
     /// Changes the state. The change is logged once everything that belongs to it is done, or before the
@@ -287,6 +312,22 @@ impl<C: CongestionControl> Sender<C> {
         .rate()
     }
 
+    /// Whether the host paces, so that [`next_departure`](Self::next_departure) is kept. It is off by default.
+    pub fn set_paced(&mut self, on: bool) {
+        self.stream.pacer.set_on(on);
+    }
+
+    /// When the pacing rate lets the next segment leave: `now` or later. `now` without pacing, and before the
+    /// first RTT sample. [`next_send`](Self::next_send) does not wait for it, and timers do not regard it.
+    pub fn next_departure(&self, now: Instant) -> Instant {
+        match self.pacing_rate() {
+            Some(rate) if self.stream.pacer.is_on() => {
+                self.stream.pacer.departure(now, self.peer.mss, rate)
+            }
+            _ => now,
+        }
+    }
+
     /// How many more segments the congestion window has room for.
     pub fn room(&self) -> Segments {
         self.less_copies(self.congestion.cwnd)
@@ -363,6 +404,11 @@ impl<C: CongestionControl> Sender<C> {
         self.logging.log.drain()
     }
 
+    /// The events that happened while the log was full. It holds [`EventLog::MOST`] until they are taken out.
+    pub fn missed_events(&self) -> u64 {
+        self.logging.log.missed()
+    }
+
     /// Checks what must hold after every event; the oracle of the property tests.
     pub fn check(&self) -> Result<(), String> {
         self.board.check()?;
@@ -384,9 +430,16 @@ impl<C: CongestionControl> Sender<C> {
                 self.board.first().is_some() == self.timers.rto.deadline().is_some(),
             ),
             (
+                "with a probe timeout, neither it nor the time threshold's timer runs",
+                !self.has_probe_timeout()
+                    || self.board.first().is_none()
+                    || self.timers.reorder.is_some() != self.timers.probe.deadline().is_some(),
+            ),
+            (
                 "in recovery although the recovery point is acknowledged",
                 !matches!(self.episode.state, State::Recovery)
-                    || self.una() < self.episode.recovery_point,
+                    || self.una() < self.episode.recovery_point
+                    || self.board.gives_up(),
             ),
             (
                 "what is copied is not outstanding",

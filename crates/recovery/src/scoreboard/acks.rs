@@ -1,7 +1,7 @@
 //! Applies an ACK to the scoreboard.
 
-use super::{Id, Scoreboard};
-use crate::ack::{Ack, AckSummary, MAX_SACK_BLOCKS};
+use super::{Scoreboard, SentSegment};
+use crate::ack::{Ack, AckSummary};
 use recoup_units::{Instant, Offset, Segments, Span};
 
 impl Scoreboard {
@@ -10,36 +10,49 @@ impl Scoreboard {
     ///
     /// A retransmission sent after `plausible` cannot have been acknowledged yet, so the ACK is for the
     /// original (RFC 8985 §6.2 step 2).
-    pub fn on_ack(&mut self, ack: &Ack, plausible: Instant) -> AckSummary {
+    pub fn on_ack<B: AsRef<[Span]>>(&mut self, ack: &Ack<B>, plausible: Instant) -> AckSummary {
         let mut summary = AckSummary::default();
-        self.apply(ack, plausible, &mut summary);
+        self.apply(&ack.view(), plausible, &mut summary, &mut |_| ());
         summary
     }
 
     /// The same. Adds what the ACK changed to `summary`, which is large and costs time to move.
-    pub(crate) fn apply(&mut self, ack: &Ack, plausible: Instant, summary: &mut AckSummary) {
+    pub(crate) fn apply(
+        &mut self,
+        ack: &Ack<&[Span]>,
+        plausible: Instant,
+        summary: &mut AckSummary,
+        each: &mut impl FnMut(&SentSegment),
+    ) {
         // Only SACKs before this ACK are evidence of reordering: within one ACK, the receiver chose the order
         // of the blocks.
         let fack_before = self.fack;
         if ack.has_blocks() {
-            self.apply_blocks(ack, fack_before, plausible, summary);
+            self.apply_blocks(ack, fack_before, plausible, summary, each);
         }
         if ack.cumulative > self.una {
             let before = self.una;
-            self.advance(ack.cumulative, fack_before, plausible, summary);
+            self.advance(ack.cumulative, fack_before, plausible, summary, each);
             summary.una_advanced = self.una.since(before);
+        }
+        if self.passes_settled {
+            let before = self.una;
+            self.pass_settled(plausible, summary);
+            summary.una_advanced += self.una.since(before);
         }
         self.settle();
     }
 
     fn apply_blocks(
         &mut self,
-        ack: &Ack,
+        ack: &Ack<&[Span]>,
         fack_before: u32,
         plausible: Instant,
         summary: &mut AckSummary,
+        each: &mut impl FnMut(&SentSegment),
     ) {
-        let dsack = ack.dsack();
+        // A range below `snd_una` repeats what is known, where packets are numbered.
+        let dsack = ack.dsack().filter(|_| !self.numbers_packets);
         if let Some(duplicate) = dsack {
             if duplicate.end <= self.nxt {
                 summary.dsack = dsack;
@@ -51,16 +64,22 @@ impl Scoreboard {
         let una = self.una.max(ack.cumulative);
         let before = core::mem::take(&mut self.reported);
         let blocks = &ack.blocks()[usize::from(dsack.is_some())..];
-        for (&block, reported) in blocks.iter().zip(0..MAX_SACK_BLOCKS) {
-            if block.end > self.nxt || (block.start <= una && block.end > una) {
+        for (place, &block) in blocks.iter().enumerate() {
+            if block.is_empty() {
+                continue;
+            }
+            let straddles = block.start <= una && block.end > una && !self.numbers_packets;
+            if block.end > self.nxt || straddles {
                 self.impossible_blocks += 1;
                 continue;
             }
             // Most blocks repeat one of the ACK before (Linux `recv_sack_cache`).
             if !before.contains(&block) {
-                self.sack(block, fack_before, plausible, summary);
+                self.sack(block, fack_before, plausible, summary, each);
             }
-            self.reported[reported] = block;
+            if let Some(reported) = self.reported.get_mut(place) {
+                *reported = block;
+            }
         }
     }
 
@@ -86,6 +105,7 @@ impl Scoreboard {
         fack_before: u32,
         plausible: Instant,
         summary: &mut AckSummary,
+        each: &mut impl FnMut(&SentSegment),
     ) {
         let first = self.index_of(block.start);
         let mut i = first;
@@ -102,13 +122,14 @@ impl Scoreboard {
                 break;
             }
             if segment.sacked {
-                i += segment.run.max(1) as usize;
+                i += segment.run();
                 continue;
             }
             let segment = *segment;
             if segment.is_listed() {
-                self.unlink(i);
+                self.unlink(self.segments.id(i));
             }
+            each(&segment);
             summary.note_delivered(&segment, plausible, false);
             if segment.is_original() {
                 summary.note_original_sacked(segment.sent_at);
@@ -123,6 +144,7 @@ impl Scoreboard {
             segment.sacked = true;
             segment.lost = false;
             segment.retransmitted = false;
+            segment.set_run(1);
             self.count_above(i);
             summary.newly_sacked += Segments::ONE;
             summary.delivered += Segments::ONE;
@@ -140,31 +162,35 @@ impl Scoreboard {
     fn compress(&mut self, from: usize, to: usize) {
         let mut i = from;
         while i < to {
-            let step = self.segments[i].run.max(1) as usize;
-            self.segments[i].run = (to - i) as u32;
+            let step = self.segments[i].run();
+            self.segments[i].set_run(to - i);
             i += step;
         }
     }
 
-    fn advance(
+    pub(super) fn advance(
         &mut self,
         cumulative: Offset,
         fack_before: u32,
         plausible: Instant,
         summary: &mut AckSummary,
+        each: &mut impl FnMut(&SentSegment),
     ) {
         let mut acked: u32 = 0;
+        let mut given_up: u32 = 0;
         while let Some(segment) = self.segments.get(acked as usize)
             && segment.span.end <= cumulative
         {
             if segment.sacked {
                 self.sacked -= 1;
+                given_up += u32::from(segment.abandoned);
                 if acked >= self.judged {
                     let next = self.segments.get(acked as usize + 1);
                     let follows = next.is_some_and(|s| s.sacked);
                     self.above.remove_first(segment.span.len(), follows);
                 }
             } else {
+                each(segment);
                 summary.note_delivered(segment, plausible, true);
                 summary.delivered += Segments::ONE;
                 self.lost -= u32::from(segment.lost);
@@ -179,16 +205,13 @@ impl Scoreboard {
                 }
             }
             if segment.is_listed() {
-                self.unlink(acked as usize);
+                self.unlink(self.segments.id(acked as usize));
             }
             acked += 1;
         }
-        summary.newly_acked += Segments(acked);
-        self.gone += Id::from(acked);
-        for _ in 0..acked {
-            self.segments.pop_front();
-        }
-        if let Some(segment) = self.segments.front_mut()
+        summary.newly_acked += Segments(acked - given_up);
+        self.segments.remove_first(acked);
+        if let Some(segment) = self.segments.get_mut(0)
             && segment.span.start < cumulative
         {
             if segment.sacked && acked >= self.judged {

@@ -2,15 +2,16 @@
 
 use super::*;
 use crate::ack::AckSummary;
-use crate::detect::RackVersion;
+use crate::detect::{LossRule, RackVersion};
 use crate::profile::AckProcessing;
 use crate::rtt::nanos;
-use crate::tlp::ProbeAnswer;
+use crate::scoreboard::SentSegment;
+use crate::tlp::{MAX_ACK_DELAY, ProbeAnswer};
 
 impl<C: CongestionControl> Sender<C> {
-    /// An ACK arrived. Returns what it changed. An ACK of data never sent is ignored.
+    /// An ACK arrived. Returns what it changed. An ACK of data never sent is ignored and counted.
     #[inline]
-    pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> AckSummary {
+    pub fn on_ack<B: AsRef<[Span]>>(&mut self, now: Instant, ack: &Ack<B>) -> AckSummary {
         let mut summary = AckSummary::default();
         self.take_ack(now, ack, &mut summary);
         summary
@@ -18,7 +19,24 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The same as [`on_ack`](Self::on_ack). Writes what the ACK changed to `summary`, an empty one: it is
     /// large, and this saves moving it.
-    pub fn take_ack(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) {
+    pub fn take_ack<B: AsRef<[Span]>>(
+        &mut self,
+        now: Instant,
+        ack: &Ack<B>,
+        summary: &mut AckSummary,
+    ) {
+        self.process_ack(now, &ack.view(), summary, &mut |_| ());
+    }
+
+    /// The same, calling `each` with every segment that the ACK delivers.
+    #[inline]
+    pub(super) fn process_ack(
+        &mut self,
+        now: Instant,
+        ack: &Ack<&[Span]>,
+        summary: &mut AckSummary,
+        each: &mut impl FnMut(&SentSegment),
+    ) {
         self.episode.timeout_unanswered = false;
         self.stream.last_heard_at = now;
         self.stream.stopped_clock = None;
@@ -31,7 +49,7 @@ impl<C: CongestionControl> Sender<C> {
         let ack = if self.peer.sack || !ack.has_blocks() {
             ack
         } else {
-            bare = ack.without_blocks();
+            bare = (*ack).without_blocks();
             &bare
         };
         let una = self.board.una();
@@ -50,7 +68,7 @@ impl<C: CongestionControl> Sender<C> {
         let syn_transmissions = self.board.first().map_or(0, |s| s.transmissions);
         let min_rtt = self.rtt.min_nanos();
         let plausible = min_rtt.map_or(Instant::ZERO, |min| now.minus_nanos(min));
-        self.board.apply(ack, plausible, summary);
+        self.board.apply(ack, plausible, summary, each);
         if copies {
             self.take_report_of_copy(ack, summary);
         }
@@ -62,12 +80,15 @@ impl<C: CongestionControl> Sender<C> {
         }
         let unsure;
         let ack = if copies && summary.copied_delivered {
-            unsure = ack.without_echo();
+            unsure = (*ack).without_echo();
             &unsure
         } else {
             ack
         };
         self.take_dsack(summary);
+        if self.losses.packets.is_on() {
+            self.losses.packets.on_ack(now, summary);
+        }
         self.take_rtt(now, ack, summary);
         if !syn_acked {
             self.watch_slow_start(now, summary);
@@ -87,7 +108,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         let marks = self.board.marks();
         // An ACK older than the last one may report SACKs, but clocks nothing (Linux since 4.13).
-        let clocks = grows_before || ack.cumulative == self.board.una();
+        let clocks = grows_before || ack.cumulative >= una || self.board.gives_up();
         // Most ACKs of most connections change no state.
         let quiet = self.episode.state == State::Open
             && summary.is_plain_progress()
@@ -112,6 +133,9 @@ impl<C: CongestionControl> Sender<C> {
         if replaces_other && self.timers.probe.deadline().is_none() && !reneged() {
             self.count_timeout_from_head(now);
         }
+        if self.board.gives_up() {
+            self.give_up_abandoned(now);
+        }
         self.update_persist(now);
         self.log_changes(now);
     }
@@ -125,7 +149,7 @@ impl<C: CongestionControl> Sender<C> {
             && matches!(self.episode.state, State::Open)
     }
 
-    fn note_progress(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) {
+    fn note_progress(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
         // A peer that answers with a shut window is alive (RFC 9293 §3.8.6.1).
         let shut = self.timers.persist.deadline.is_some() || ack.window == 0;
         if summary.una_advanced > 0 || shut {
@@ -175,7 +199,7 @@ impl<C: CongestionControl> Sender<C> {
         let Some(duplicate) = summary.dsack else {
             return;
         };
-        let segments = duplicate.len().div_ceil(u64::from(self.peer.mss)).max(1);
+        let segments = duplicate.len().div_ceil(u64::from(self.peer.full)).max(1);
         let segments = u32::try_from(segments).unwrap_or(u32::MAX);
         self.totals.counters.dsacks += u64::from(segments);
         if self.totals.counters.dsacks > self.totals.counters.retransmissions.total() {
@@ -202,9 +226,10 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    fn take_rtt(&mut self, now: Instant, ack: &Ack, summary: &AckSummary) {
-        let sample = match self.rtt.times_flights() {
+    fn take_rtt(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
+        let sample = match self.rtt.is_choosy() {
             false => summary.rtt_sample_nanos(now, ack),
+            true if self.rtt.samples_newest() => return self.take_newest_rtt(now, ack),
             true => {
                 let timestamp = ack.timestamp_rtt.filter(|_| summary.una_advanced > 0);
                 let sample = self.rtt.flight_sample(now, self.board.una(), timestamp);
@@ -219,6 +244,10 @@ impl<C: CongestionControl> Sender<C> {
         }
         let (una, nxt) = (self.board.una(), self.board.nxt());
         self.rtt.on_sample_nanos(rtt, una, nxt);
+        self.note_sample(now, rtt);
+    }
+
+    fn note_sample(&mut self, now: Instant, rtt: u64) {
         self.timers.rto.reset_backoff();
         if self.logging.log.is_on() {
             let rtt = Duration::from_nanos(rtt);
@@ -226,6 +255,16 @@ impl<C: CongestionControl> Sender<C> {
             self.logging
                 .log
                 .push(now, Event::RttSample { rtt, srtt, rto });
+        }
+    }
+
+    /// The sample comes from the newest transmission delivered (RFC 9002 §5).
+    fn take_newest_rtt(&mut self, now: Instant, ack: &Ack<&[Span]>) {
+        if let Some(rtt) = self.losses.packets.sample() {
+            let delay = nanos(ack.ack_delay).min(MAX_ACK_DELAY);
+            let (una, nxt) = (self.board.una(), self.board.nxt());
+            self.rtt.on_delayed_sample(rtt, delay, una, nxt);
+            self.note_sample(now, rtt);
         }
     }
 
@@ -255,12 +294,20 @@ impl<C: CongestionControl> Sender<C> {
     /// in Linux's form: one loss is forgiven since the initial RTO is 1 s), and after any that left
     /// no RTT sample data begins with the RTO of RFC 6298 §5.7.
     fn open(&mut self, syn_transmissions: u16) {
-        self.congestion.cwnd = if syn_transmissions > 2 {
+        let by_packets = self.mechanisms.detection.rule == LossRule::PacketTime;
+        self.congestion.cwnd = if by_packets {
+            // RFC 9002 §7.2: 14,720 bytes or two segments at most.
+            let most =
+                u64::from(self.mechanisms.initial_window.0) * 1472 / u64::from(self.peer.mss);
+            let most = u32::try_from(most).unwrap_or(u32::MAX).max(2);
+            self.mechanisms.initial_window.min(Segments(most))
+        } else if syn_transmissions > 2 {
             Segments::ONE
         } else {
             self.mechanisms.initial_window
         };
-        if syn_transmissions > 1 && self.rtt.srtt().is_none() {
+        let by_rtt = self.rtt.samples_newest(); // RFC 9002 §6.2.2 keeps its initial RTT
+        if syn_transmissions > 1 && self.rtt.srtt().is_none() && !by_rtt {
             self.rtt.distrust_initial();
             self.timers.rto.reset_backoff();
         }
@@ -276,7 +323,8 @@ impl<C: CongestionControl> Sender<C> {
             self.congestion.cwnd.0 < self.congestion.usage.most_outstanding.0.saturating_mul(2);
         let limited = self.congestion.usage.limited || (slow_start && in_use);
         let progress = summary.newly_acked > Segments::ZERO
-            || (self.losses.threshold.is_raised() && summary.newly_sacked > Segments::ZERO);
+            || (summary.newly_sacked > Segments::ZERO
+                && (self.losses.threshold.is_raised() || self.goes_by_packets()));
         if !progress || !limited {
             return;
         }
@@ -329,7 +377,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Outstanding segments and the unsent data in segments (RFC 7765 §4). A FIN rides on the last
     /// data and is a segment of its own only when nothing else is left.
     fn outstanding_and_unsent(&self) -> Segments {
-        let (nxt, mss) = (self.board.nxt(), u64::from(self.peer.mss));
+        let (nxt, mss) = (self.board.nxt(), u64::from(self.peer.full));
         let data = self
             .stream
             .fin
@@ -342,7 +390,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// A probe that repaired a loss by itself hid a congestion signal: reduce once
     /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §3.2; at once to ssthresh, as Linux).
-    fn judge_probe(&mut self, now: Instant, ack: &Ack, summary: &AckSummary) {
+    fn judge_probe(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
         let Some(rules) = &self.mechanisms.probe else {
             return;
         };

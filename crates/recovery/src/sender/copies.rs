@@ -11,7 +11,7 @@ const FIRST_REPETITION: Duration = Duration::from_secs(1);
 impl<C: CongestionControl> Sender<C> {
     /// Whether anything is ever worth a copy, so that [`offer_copy`](Self::offer_copy) is to be asked.
     pub fn sends_copies(&self) -> bool {
-        self.mechanisms.slp.is_some()
+        self.mechanisms.slp.is_some() && !self.board.numbers_packets()
     }
 
     /// `span` has just been sent for the first time: if it is worth a copy, and the windows permit one,
@@ -133,7 +133,8 @@ impl<C: CongestionControl> Sender<C> {
         self.board.note_copied(span);
         self.copying.copies.on_sent(span, after, self.board.nxt());
         self.totals.counters.copies += 1;
-        self.totals.counters.copied_bytes += span.len();
+        let bytes = &mut self.totals.counters.copied_bytes;
+        *bytes = bytes.saturating_add(span.len());
         if self.reducing() {
             self.congestion.reduction.on_sent();
         }
@@ -155,7 +156,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The report that a copy arrived beside its original says nothing else: neither a retransmission
     /// was spurious nor does the path reorder.
-    pub(super) fn take_report_of_copy(&mut self, ack: &Ack, summary: &mut AckSummary) {
+    pub(super) fn take_report_of_copy(&mut self, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
         summary.copy_reported = match summary.dsack {
             Some(duplicate) => {
                 !self.timers.probe.is_of_probe(duplicate) && self.copying.copies.explains(duplicate)
@@ -174,7 +175,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The RTT that an ACK of a copied segment shows. It is `from_original` if the original arrived; the
     /// echoed timestamp, where there is one, decides between the original and the copy.
-    pub(super) fn rtt_of_copied(&self, from_original: Duration, ack: &Ack) -> Duration {
+    pub(super) fn rtt_of_copied(&self, from_original: Duration, ack: &Ack<&[Span]>) -> Duration {
         let (Some(after), Some(echo)) = (self.copying.copies.sent_after(), ack.timestamp_rtt)
         else {
             return from_original;
@@ -208,7 +209,7 @@ impl<C: CongestionControl> Sender<C> {
             newest: summary.newest_delivered,
             una,
             min_rtt: self.rtt.min().unwrap_or_default(),
-            mss: self.peer.mss,
+            mss: self.peer.full,
         };
         self.copying.delivery.on_ack(now, &delivery);
     }

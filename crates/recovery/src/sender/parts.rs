@@ -6,6 +6,8 @@ use super::*;
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Peer {
+    /// The sequence space of a full segment: its bytes, or one where packets are numbered.
+    pub full: u32,
     /// Largest payload of a segment, in bytes.
     pub mss: u32,
     /// The peer reports what it has by SACK.
@@ -34,6 +36,7 @@ pub(super) struct Stream {
     /// The time that segments sent now are taken to be sent at, if not the present. Linux reads its clock
     /// for ACKs, timers and writes, but not for an ICMP message.
     pub stopped_clock: Option<Instant>,
+    pub pacer: Pacer,
 }
 
 /// The congestion window and what changes it.
@@ -62,6 +65,7 @@ pub(super) struct WindowUsage {
 pub(super) struct Losses {
     pub threshold: Threshold,
     pub rack: Rack,
+    pub packets: PacketTime,
     /// Duplicate ACKs since `snd_una` last moved.
     pub duplicates: u32,
 }
@@ -180,6 +184,7 @@ impl Stream {
             last_sent_at: Instant::ZERO,
             last_heard_at: Instant::ZERO,
             stopped_clock: None,
+            pacer: Pacer::default(),
         }
     }
 }
@@ -201,6 +206,7 @@ impl Losses {
         Self {
             threshold: Threshold::new(mechanisms.detection),
             rack: Rack::default(),
+            packets: PacketTime::new(mechanisms.takes_newest()),
             duplicates: 0,
         }
     }

@@ -22,9 +22,12 @@ use crate::sender::send::three_quarters;
 
 impl<C: CongestionControl> Sender<C> {
     /// The path takes segments with at most `mss` bytes of payload, fewer than before. Larger outstanding
-    /// segments are lost.
+    /// segments are lost; numbered packets are lost as others are.
     pub fn on_path_mtu(&mut self, now: Instant, mss: u32) {
         self.set_mss(mss.min(self.peer.mss));
+        if self.board.numbers_packets() {
+            return;
+        }
         self.retransmit_smaller(now, mss, Trigger::Pmtu);
         if self.rack_version() == Some(RackVersion::Linux6) {
             let stream = &mut self.stream;
@@ -105,5 +108,6 @@ impl<C: CongestionControl> Sender<C> {
         self.timers.reorder = None;
         self.timers.probe.forget();
         self.set_state(now, State::Loss);
+        self.keep_probe_timeout(now);
     }
 }

@@ -46,7 +46,7 @@ impl<C: CongestionControl> Sender<C> {
         if let Some(lost) = self
             .board
             .next_lost()
-            .filter(|_| self.episode.release != Release::Held)
+            .filter(|_| self.episode.release != Release::Held && !self.board.numbers_packets())
         {
             let send = Transmission::Again(lost.span, self.trigger_of(lost.span));
             (self.episode.release == Release::Forced || self.has_room(now)).then_some(send)
@@ -86,7 +86,7 @@ impl<C: CongestionControl> Sender<C> {
     /// What recovery sends when no segment is marked lost and no new data may go (RFC 6675 §4 NextSeg
     /// rules 3, 4).
     pub(super) fn next_fill(&self) -> Option<Span> {
-        if self.mechanisms.recovery_fill == RecoveryFill::Nothing {
+        if self.mechanisms.recovery_fill == RecoveryFill::Nothing || self.board.numbers_packets() {
             return None;
         }
         let hole = self.board.next_hole().map(|hole| hole.span);
@@ -100,9 +100,16 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// A segment was sent: the one that [`next_send`](Self::next_send) returned or, in a replay, the one
-    /// that the capture shows.
+    /// that the capture shows. One that cannot have been sent (see [`Refused`]) is ignored and counted.
     #[inline]
     pub fn on_sent(&mut self, now: Instant, what: Transmission) {
+        if self.refusal(what).is_some() {
+            self.totals.counters.impossible_sends += 1;
+            return;
+        }
+        if self.stream.pacer.is_on() {
+            self.pace(now, what);
+        }
         match what {
             Transmission::New(span) => self.on_sent_new(now, span),
             Transmission::NewProbe(span) => {
@@ -128,6 +135,19 @@ impl<C: CongestionControl> Sender<C> {
             self.logging.log.push(now, Event::Sent { what, pipe, cwnd });
             self.log_changes(now);
         }
+        if self.board.gives_up() {
+            self.give_up_abandoned(now);
+        }
+    }
+
+    fn pace(&mut self, now: Instant, what: Transmission) {
+        let size = match self.board.numbers_packets() {
+            true => u64::from(self.peer.mss),
+            false => what.span().map_or(0, Span::len),
+        };
+        if let Some(rate) = self.pacing_rate() {
+            self.stream.pacer.on_sent(now, size, rate);
+        }
     }
 
     fn on_sent_new(&mut self, now: Instant, span: Span) {
@@ -142,7 +162,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.stream.last_sent_at = now;
         self.timers.early = None; // the new data may draw the SACKs that were missing
-        if span.len() < u64::from(self.peer.mss) {
+        if span.len() < u64::from(self.peer.full) {
             self.stream.partial_to = span.end;
         }
         if self.sends_copies() {
@@ -178,17 +198,21 @@ impl<C: CongestionControl> Sender<C> {
             && self.board.first().is_some()
             && self.board.una() > Offset::SYN
             && !self.sends_copies()
+            && !self.stream.pacer.is_on()
             && !self.logging.log.is_on();
         if !plain {
             return 0;
         }
-        let size = u64::from(self.peer.mss);
+        let size = u64::from(self.peer.full);
         let end = self.stream.fin.unwrap_or(self.stream.limit);
         let start = self.board.nxt();
         let mut sent = 0;
         while sent < most {
             let span = Span::at(self.board.nxt(), size);
-            if span.end >= end || span.end > self.peer.window.edge() || !self.has_room_for_new(now)
+            if span.end >= end
+                || span.end > self.peer.window.edge()
+                || self.board.is_full()
+                || !self.has_room_for_new(now)
             {
                 break;
             }
@@ -231,9 +255,13 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.rtt.on_sent_again();
         let sent_at = self.stream.stopped_clock.unwrap_or(now);
-        self.board.resend(sent_at, span, trigger != Trigger::Tlp);
+        let probe_timeout = self.has_probe_timeout();
+        // RFC 9002 §7.5: probes count as in flight.
+        let in_pipe = trigger != Trigger::Tlp || probe_timeout;
+        self.board.resend(sent_at, span, in_pipe);
         self.totals.counters.retransmissions.add(trigger);
-        self.totals.counters.retransmitted_bytes += span.len();
+        let bytes = &mut self.totals.counters.retransmitted_bytes;
+        *bytes = bytes.saturating_add(span.len());
         self.totals.unheard = self.totals.unheard.saturating_add(1);
         if trigger == Trigger::Tlp {
             self.totals.counters.segments_sent += 1;
@@ -241,6 +269,10 @@ impl<C: CongestionControl> Sender<C> {
                 self.timers.probe.on_sent(rules, true, self.board.nxt());
             }
             self.timers.rto.start(now, &self.rtt);
+            if probe_timeout {
+                self.episode.undo.on_retransmission(sent_at);
+                self.schedule_probe(now, false);
+            }
             return;
         }
         if self.episode.frto == Frto::NewDataFirst {
@@ -257,6 +289,9 @@ impl<C: CongestionControl> Sender<C> {
         } else if head {
             self.timers.rto.start(now, &self.rtt);
             self.timers.probe.disarm();
+        }
+        if probe_timeout {
+            self.schedule_probe(now, false);
         }
     }
 
@@ -291,7 +326,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn next_new(&self) -> Option<Span> {
         let waits = self.stream.nagle && self.stream.partial_to > self.board.una();
         self.next_new_at_once().filter(|span| {
-            let full = span.len() >= u64::from(self.peer.mss);
+            let full = span.len() >= u64::from(self.peer.full);
             full || !waits || self.stream.fin.is_some_and(|fin| span.contains(fin))
         })
     }
@@ -302,18 +337,19 @@ impl<C: CongestionControl> Sender<C> {
             return None;
         }
         let span = self.new_span(self.peer.window.edge());
-        let enough = span.len() >= u64::from(self.peer.mss)
+        let enough = span.len() >= u64::from(self.peer.full)
             || span.end == self.stream.limit
             || span.len() >= (self.peer.window.largest() / 2).max(1);
         (!span.is_empty() && enough).then_some(span)
     }
 
-    /// The next new data up to `edge`, at most a segment. The SYN goes alone. The FIN goes with the last
+    /// The next new data up to `edge`, at most a segment, and none if the scoreboard is full. The SYN goes alone. The FIN goes with the last
     /// data.
     fn new_span(&self, edge: Offset) -> Span {
         let start = self.board.nxt();
-        let full = start + u64::from(self.peer.mss);
+        let full = start + u64::from(self.peer.full);
         let cap = match self.stream.fin {
+            _ if self.board.is_full() => start,
             _ if start == Offset::SYN => Offset::DATA,
             Some(fin) if full >= fin => fin + 1,
             _ => full,
@@ -322,8 +358,15 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// A tail loss probe: new data if the receive window permits, else the last segment
-    /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.2; RFC 8985 §7.3).
+    /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.2; RFC 8985 §7.3). A numbered packet is always new: the
+    /// host decides what is in it (RFC 9002 §6.2.4).
     fn loss_probe(&self) -> Option<Transmission> {
+        if self.board.numbers_packets() {
+            return Some(Transmission::NewProbe(Span::at(self.board.nxt(), 1)));
+        }
+        if self.has_probe_timeout() {
+            return self.timeout_probe();
+        }
         self.next_new_at_once()
             .map(Transmission::NewProbe)
             .or_else(|| {
@@ -331,6 +374,17 @@ impl<C: CongestionControl> Sender<C> {
                     .last()
                     .map(|last| Transmission::Again(last.span, Trigger::Tlp))
             })
+    }
+
+    /// A probe of RFC 9002's timer: what is lost, or new data, or the segment whose last transmission is the
+    /// oldest (§6.2.4).
+    fn timeout_probe(&self) -> Option<Transmission> {
+        let repeat = |segment: &crate::scoreboard::SentSegment| {
+            Transmission::Again(segment.span, Trigger::Tlp)
+        };
+        let lost = self.board.next_lost().map(repeat);
+        lost.or_else(|| self.next_new_at_once().map(Transmission::NewProbe))
+            .or_else(|| self.board.oldest_sent().or(self.board.last()).map(repeat))
     }
 
     /// A zero-window probe: the new data that fits, however little (this overrides silly-window avoidance),

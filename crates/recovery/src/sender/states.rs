@@ -18,13 +18,21 @@ const RENEGING_DELAY: Duration = Duration::from_millis(10);
 
 impl<C: CongestionControl> Sender<C> {
     /// Runs the states; `true` when the ACK begins a recovery.
-    pub(super) fn run_states(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) -> bool {
+    pub(super) fn run_states(
+        &mut self,
+        now: Instant,
+        ack: &Ack<&[Span]>,
+        summary: &mut AckSummary,
+    ) -> bool {
         if let Some(distance) = summary.reordering
             && (self.episode.state != State::Loss || self.episode.undo.is_open())
         {
             self.note_reordering(now, distance);
         }
         let duplicate = summary.is_duplicate(ack) && summary.dsack.is_none();
+        if self.goes_by_packets() {
+            return self.run_packet_states(now, ack, summary, duplicate);
+        }
         if self.episode.state == State::Open {
             self.episode.undo.forget_retransmission();
         } else {
@@ -58,7 +66,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// An ACK of the recovery point ends Recovery, one beyond it CWR; the window settles at
     /// ssthresh, unless the reduction was for nothing.
-    fn leave_episode(&mut self, now: Instant, ack: &Ack) {
+    fn leave_episode(&mut self, now: Instant, ack: &Ack<&[Span]>) {
         let una = self.board.una();
         match self.episode.state {
             State::Cwr if una > self.episode.recovery_point => {
@@ -90,7 +98,7 @@ impl<C: CongestionControl> Sender<C> {
     fn in_recovery(
         &mut self,
         now: Instant,
-        ack: &Ack,
+        ack: &Ack<&[Span]>,
         summary: &mut AckSummary,
         duplicate: bool,
     ) -> bool {
@@ -111,7 +119,12 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The ACK that advances was drawn by an original: the retransmission was not needed
     /// (Linux `tcp_try_undo_partial`). `true`: one is still in flight, wait for it.
-    fn undo_partly(&mut self, now: Instant, ack: &Ack, summary: &AckSummary) -> bool {
+    pub(super) fn undo_partly(
+        &mut self,
+        now: Instant,
+        ack: &Ack<&[Span]>,
+        summary: &AckSummary,
+    ) -> bool {
         let delayed = self.mechanisms.undo.timestamps
             && self.episode.undo.original_acked(ack.echo_sent_before);
         if !delayed {
@@ -134,7 +147,7 @@ impl<C: CongestionControl> Sender<C> {
         false
     }
 
-    fn undo_by_dsack(&mut self, now: Instant) -> bool {
+    pub(super) fn undo_by_dsack(&mut self, now: Instant) -> bool {
         let undo = self.mechanisms.undo.dsack && self.episode.undo.all_duplicates();
         if undo {
             let last_cwnd = self.congestion.cwnd;
@@ -150,7 +163,7 @@ impl<C: CongestionControl> Sender<C> {
     fn in_loss(
         &mut self,
         now: Instant,
-        ack: &Ack,
+        ack: &Ack<&[Span]>,
         summary: &mut AckSummary,
         duplicate: bool,
     ) -> bool {
@@ -168,7 +181,13 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// F-RTO, and the end of Loss (RFC 5682 §3.1; Linux `tcp_process_loss`).
-    fn process_loss(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary, duplicate: bool) {
+    pub(super) fn process_loss(
+        &mut self,
+        now: Instant,
+        ack: &Ack<&[Span]>,
+        summary: &mut AckSummary,
+        duplicate: bool,
+    ) {
         let advanced = summary.una_advanced > 0;
         // A DSACK that completes the proof need not advance (Linux 3.17).
         let proof = self
@@ -299,11 +318,9 @@ impl<C: CongestionControl> Sender<C> {
             return;
         };
         let overdue = (now.since(Instant::ZERO) >= age).then(|| now - age);
-        let waiting = self.board.mark_overdue(
-            newest,
-            overdue,
-            self.logging.log.losses(now, LossDetector::Rack),
-        );
+        let mut lost = self.logging.log.losses(now, LossDetector::Rack);
+        let waiting = (self.board).mark_overdue(newest, overdue, |segment| lost(segment.span));
+        drop(lost);
         let slack = self
             .rack_version()
             .map_or(Duration::ZERO, RackVersion::timer_slack);
@@ -322,7 +339,7 @@ impl<C: CongestionControl> Sender<C> {
         let verdict =
             self.losses
                 .threshold
-                .verdict(&self.board, self.losses.duplicates, self.peer.mss);
+                .verdict(&self.board, self.losses.duplicates, self.peer.full);
         verdict.lost.mark(
             &mut self.board,
             self.logging.log.losses(now, LossDetector::Threshold),
@@ -395,7 +412,7 @@ impl<C: CongestionControl> Sender<C> {
             && self.board.sacked().0 >= (out.0 / 2).max(crate::detect::DUPTHRESH.0)
             && !self.can_send_new(now);
         rest || detection
-            .verdict(&self.board, self.losses.duplicates, self.peer.mss)
+            .verdict(&self.board, self.losses.duplicates, self.peer.full)
             .recover
     }
 
