@@ -128,7 +128,9 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.count(summary);
         self.reschedule_probe(now, summary);
-        if replaces_other && self.timers.probe.deadline().is_none() {
+        // Not the one that decides soon about a receiver that reneged (Linux 6 tcp_check_sack_reneging).
+        let reneged = || self.board.reneged() && summary.una_advanced > 0;
+        if replaces_other && self.timers.probe.deadline().is_none() && !reneged() {
             self.count_timeout_from_head(now);
         }
         if self.board.gives_up() {
