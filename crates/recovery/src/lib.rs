@@ -1,15 +1,15 @@
 #![doc = include_str!("../README.md")]
 //! # Modules
 //!
-//! Each question has its own module. A policy returns a verdict; [`sender`] alone applies verdicts.
+//! Each question has its own module. A policy returns a verdict; the [`Sender`] alone applies verdicts.
 //!
 //! | question | modules |
 //! | --- | --- |
 //! | Which segments are lost? | [`detect`] |
-//! | When does the sender act without an ACK? | [`rto`], [`tlp`] |
+//! | When does the sender act without an ACK? | [`rtt`], [`tlp`] |
 //! | How much may be sent in recovery? | [`rate`] |
 //! | Which segments are worth an extra copy? | [`slp`] |
-//! | Was a retransmission spurious? | [`undo`], [`frto`] |
+//! | Was a retransmission spurious? | [`undo`] |
 //! | How does the congestion window grow? | [`congestion`] |
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
@@ -18,30 +18,31 @@
 
 extern crate alloc;
 
-pub mod ack;
+mod ack;
 pub mod congestion;
-pub mod counters;
+mod counters;
 mod delivery;
 pub mod detect;
-pub mod event;
-pub mod frto;
+mod event;
+mod frto;
 mod pacing;
 pub mod parameters;
 mod peer_window;
 pub mod profile;
 pub mod rate;
-pub mod rto;
+mod rto;
 pub mod rtt;
-pub mod scoreboard;
-pub mod sender;
+mod scoreboard;
+mod sender;
 pub mod slp;
 pub mod tlp;
 pub mod undo;
 
-pub use ack::{Ack, AckSummary};
-pub use counters::{Counters, Recovery, Retransmissions};
-pub use event::{Event, EventLog, LossDetector, State, Timer, Transmission, Trigger};
+pub use ack::{Ack, AckSummary, SackBlocks};
+pub use counters::{Counters, Ended, Recovery, Retransmissions};
+pub use event::{Event, LossDetector, State, Timer, Transmission, Trigger};
 pub use peer_window::PeerWindow;
 pub use profile::{Mechanisms, Profile};
 pub use recoup_units::{BitRate, Instant, Offset, Ppm, Segments, Span};
-pub use sender::{Packet, Refused, Sender, packet_number, packet_numbers};
+pub use scoreboard::{Scoreboard, SentSegment, Storage};
+pub use sender::{Packet, Reason, Refused, ResumeState, Sender, packet_number, packet_numbers};

@@ -4,9 +4,9 @@
 //! has the SYN at offset 0, the first byte of data at 1, and is told of the handshake.
 
 use crate::format::{Acknowledgment, Fields, Input, Sent};
-use recoup_recovery::ack::{Ack, AckSummary};
 use recoup_recovery::slp::Carried;
 use recoup_recovery::undo::Proof;
+use recoup_recovery::{Ack, AckSummary};
 use recoup_recovery::{Event, LossDetector, Profile, Sender, Timer, Transmission, Trigger};
 use recoup_units::{Instant, Offset, Segments, Span};
 use serde_json::{Map, Value, json};
