@@ -5,8 +5,9 @@ mod cubic;
 mod hystart;
 mod reno;
 
-pub use cubic::Cubic;
-pub use hystart::{HyStart, Round};
+use cubic::Cubic;
+use hystart::HyStart;
+pub use hystart::Round;
 
 use core::fmt;
 use core::time::Duration;

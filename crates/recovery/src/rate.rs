@@ -8,8 +8,9 @@ mod halving;
 mod prr;
 mod standard;
 
-pub use halving::Halving;
-pub use prr::{Bound, Prr};
+use halving::Halving;
+pub use prr::Bound;
+pub(crate) use prr::Prr;
 
 use recoup_units::Segments;
 
@@ -67,7 +68,7 @@ impl RateControl {
 
 /// The progress an ACK makes in a reduction, and the sender's state before it.
 #[derive(Clone, Copy, Debug)]
-pub struct AckProgress {
+pub(crate) struct AckProgress {
     /// Segments the ACK delivered.
     pub delivered: Segments,
     /// Segments in flight after the ACK, without the losses it reveals.
@@ -92,7 +93,7 @@ pub struct AckProgress {
 /// A window reduction in progress.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Reduction {
+pub(crate) enum Reduction {
     /// The window fell at once.
     #[default]
     Standard,

@@ -256,7 +256,7 @@ impl RttEstimator {
     /// Whether one segment per flight is timed, so that samples come from
     /// [`flight_sample`](Self::flight_sample).
     pub fn times_flights(&self) -> bool {
-        !matches!(self.rules.sampling, Sampling::Segment | Sampling::Newest)
+        !matches!(self.sampling, Sampling::Segment | Sampling::Newest)
     }
 
     /// Whether some ACKs of segments sent once give no sample.

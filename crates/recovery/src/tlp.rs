@@ -141,7 +141,7 @@ impl ProbeRules {
 /// The probe timer and the unanswered probe of one sender.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct LossProbe {
+pub(crate) struct LossProbe {
     deadline: Option<Instant>,
     /// Probes to be sent.
     due: u8,
@@ -165,7 +165,7 @@ enum Unanswered {
 
 /// What an ACK reveals about an unanswered probe (draft §3.2, RFC 8985 §7.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProbeAnswer {
+pub(crate) enum ProbeAnswer {
     /// Nothing yet, or no probe is unanswered.
     Open,
     /// Original and probe both arrived, or the probe was new data.

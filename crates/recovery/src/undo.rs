@@ -69,7 +69,7 @@ impl Proof {
 /// The window before a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct PriorWindow {
+pub(crate) struct PriorWindow {
     /// The congestion window.
     pub cwnd: Segments,
     /// The slow-start threshold, at least three quarters of the window (Linux `tcp_current_ssthresh`).
@@ -79,7 +79,7 @@ pub struct PriorWindow {
 /// The undo state of the current episode.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Undo {
+pub(crate) struct Undo {
     /// When the first retransmission was sent (Linux's retrans_stamp).
     first_retransmission: Option<Instant>,
     /// `snd_una` at the start of the episode (Linux's undo_marker).

@@ -227,7 +227,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// What an ACK proves about the present episode, if that is to be taken back.
     pub(super) fn proof(&self, ack: &Ack<&[Span]>) -> Option<Proof> {
-        let rules = self.mechanisms.undo_rules();
+        let rules = self.mechanisms.undo;
         if rules.dsack && self.episode.undo.all_duplicates() {
             return Some(Proof::Dsack);
         }

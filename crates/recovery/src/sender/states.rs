@@ -132,7 +132,7 @@ impl<C: CongestionControl> Sender<C> {
         ack: &Ack<&[Span]>,
         summary: &AckSummary,
     ) -> bool {
-        let delayed = self.mechanisms.undo_rules().timestamps
+        let delayed = self.mechanisms.undo.timestamps
             && self.episode.undo.original_acked(ack.echo_sent_before);
         if !delayed {
             return false;
@@ -155,7 +155,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     pub(super) fn undo_by_dsack(&mut self, now: Instant) -> bool {
-        let undo = self.mechanisms.undo_rules().dsack && self.episode.undo.all_duplicates();
+        let undo = self.mechanisms.undo.dsack && self.episode.undo.all_duplicates();
         if undo {
             let last_cwnd = self.congestion.cwnd;
             self.losses.rack.on_undone();

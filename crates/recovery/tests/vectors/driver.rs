@@ -4,9 +4,9 @@
 //! The engine has the SYN at offset 0, and the first byte of data or the first packet at 1.
 
 use crate::format::{Acknowledgment, Fields, Input, PacketsAcked, Sent};
-use recoup_recovery::ack::{Ack, AckSummary};
 use recoup_recovery::slp::Carried;
 use recoup_recovery::undo::Proof;
+use recoup_recovery::{Ack, AckSummary};
 use recoup_recovery::{Event, LossDetector, Profile, Sender, Timer, Transmission, Trigger};
 use recoup_units::{Instant, Offset, Segments, Span};
 use serde_json::{Map, Value, json};

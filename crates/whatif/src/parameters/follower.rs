@@ -2,8 +2,8 @@
 //! sent and why.
 
 use crate::record::{Record, Seen};
+use recoup_recovery::Reason;
 use recoup_recovery::rtt::{RtoRules, RttEstimator, Sampling};
-use recoup_recovery::sender::Reason;
 use recoup_recovery::{Ack, AckSummary, Mechanisms, Sender, Timer, Transmission, Trigger};
 use recoup_tcp::flow::Host;
 use recoup_units::{Instant, Offset, Span};
