@@ -152,8 +152,8 @@ impl Counters {
     }
 }
 
-/// What one sender counts, apart from what its parts count. It is smaller than [`Counters`], which may add up
-/// many connections: a [`Count`] is of losses, or of events of which there are
+/// The counters of one sender, without those that its parts keep. They are smaller than [`Counters`], which may add
+/// up many connections: a [`Count`] is of losses, or of events of which there are
 /// few a round trip.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -180,7 +180,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// These counts, and 0 for what other parts of the sender count.
+    /// The same as [`Counters`], with 0 for those that other parts of the sender keep.
     pub fn public(&self) -> Counters {
         Counters {
             delivered: self.delivered,

@@ -15,8 +15,8 @@
 //! SACKed segment, of unknown position (Linux `tcp_add_reno_sack`). This has the effect of RFC 6582's
 //! window inflation.
 //!
-//! All of it lies in two blocks of memory ([`Storage`]) whose size depends on the largest number of outstanding
-//! segments alone. They grow by doubling, or have a fixed size, or are lent by the host.
+//! All of it lies in two blocks of memory, whose size depends on the largest number of outstanding segments
+//! alone. They grow by doubling, have a fixed size, or are lent by the host ([`Storage`]).
 //!
 //! Deviation: a SACK block that covers part of a segment is ignored for that segment, where Linux splits
 //! the segment. Receivers report whole segments, as they arrived.
@@ -212,7 +212,7 @@ impl Scoreboard {
     /// [`capacity`](Self::capacity) segments can be outstanding, and the scoreboard does not allocate.
     ///
     /// # Errors
-    /// Returns `storage` if more segments are outstanding than it has room for.
+    /// Returns `storage` if more segments are outstanding than fit.
     pub fn move_to(&mut self, storage: Storage) -> Result<(), Storage> {
         if (storage.capacity() as usize) < self.segments.len() {
             return Err(storage);

@@ -162,11 +162,11 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Keeps the outstanding segments in `storage`. From then on the sender does not allocate for them, and offers
-    /// no new data while as many are outstanding as it has room for. It keeps no finished recoveries.
+    /// Keeps the outstanding segments in `storage`, and no finished recoveries. From then on only events and copies
+    /// still allocate, and the sender offers no new data while as many segments are outstanding as fit.
     ///
     /// # Errors
-    /// Returns `storage` if more segments are outstanding than it has room for.
+    /// Returns `storage` if more segments are outstanding than fit.
     pub fn keep_in(&mut self, storage: Storage) -> Result<(), Storage> {
         self.board.move_to(storage)?;
         self.totals.recoveries.keep_none();

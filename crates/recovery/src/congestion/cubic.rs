@@ -37,7 +37,7 @@ const FRIENDLY: u64 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
 /// How often the curve is evaluated while the window is unchanged.
 const LOOK: Duration = Duration::from_nanos(1_000_000_000 / 32);
 
-/// CUBIC's state. Windows and counts of segments take 32 bits each, as in Linux.
+/// CUBIC's state. Windows and counts of segments have 32 bits, as in Linux.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Cubic {

@@ -122,7 +122,8 @@ impl Ring {
         }
     }
 
-    /// The first of the segments, all of them lower than the others, for which `before` is false.
+    /// The index of the first segment for which `before` is false. It must be true for all lower ones and false
+    /// for all higher ones.
     pub fn partition_point(&self, before: impl Fn(&SentSegment) -> bool) -> usize {
         recoup_units::partition_point_near(self.len(), 0, |i| before(&self[i]))
     }
@@ -165,22 +166,22 @@ impl Ring {
         self.waiting.lowest()
     }
 
-    /// The segment `id` waits for its retransmission from now on.
+    /// Notes that the segment `id` waits for its retransmission.
     pub fn start_waiting(&mut self, id: Id) {
         self.waiting.insert(id, self.slots.len());
     }
 
-    /// The segment `id`, which waited for its retransmission, does not any more.
+    /// Notes that the segment `id` does not wait for its retransmission any more, as it did.
     pub fn stop_waiting(&mut self, id: Id) {
         self.waiting.remove(id, self.slots.len());
     }
 
-    /// No segment waits for its retransmission any more.
+    /// Notes that no segment waits for its retransmission.
     pub fn clear_waiting(&mut self) {
         self.waiting.clear();
     }
 
-    /// The segments that wait are those whose flags say so.
+    /// Finds the segments that wait for their retransmission by their flags.
     pub fn recount_waiting(&mut self) {
         self.waiting.clear();
         for id in self.first..self.id(self.len()) {
@@ -196,7 +197,7 @@ impl Ring {
         self.waiting.clear();
     }
 
-    /// Takes the place of `other`, which is empty: with its segments and numbers.
+    /// Takes over the segments of `other`, which must fit, with their numbers.
     pub fn copy_from(&mut self, other: &Self) {
         self.first = other.first;
         self.len = 0;
@@ -206,7 +207,7 @@ impl Ring {
         self.recount_waiting();
     }
 
-    /// Makes a ring of its own memory as large as `count` segments need and moves each segment to its new slot.
+    /// Grows the ring's own memory to hold `count` segments, and moves each segment to its new slot.
     #[cold]
     #[inline(never)]
     fn set_slots(&mut self, count: usize) {
@@ -256,7 +257,9 @@ impl<'de> serde::Deserialize<'de> for Ring {
         let fits = (1..=1 << 62).contains(&first) && segments.len() <= most.min(MOST) as usize;
         match fits {
             true => Ok(Self::owned(first, most, segments.into_iter())),
-            false => Err(serde::de::Error::custom("a scoreboard that cannot be")),
+            false => Err(serde::de::Error::custom(
+                "the segments do not fit the scoreboard",
+            )),
         }
     }
 }

@@ -60,7 +60,7 @@ impl Scoreboard {
         }
     }
 
-    /// The segment at index `i` is lost, which is to become `parts` segments.
+    /// Notes that the segment at index `i` is lost, which will be cut into `parts` segments.
     fn note_lost(&mut self, i: usize, parts: u64) {
         let segment = &mut self.segments[i];
         self.marks += parts;
@@ -70,8 +70,8 @@ impl Scoreboard {
         segment.forgotten = false;
     }
 
-    /// Replaces each larger one of the `before` segments below index `whole_from` by its parts, which are
-    /// `added` segments more.
+    /// Replaces each larger segment below index `whole_from` by its parts. There were `before` segments, and there
+    /// are `added` more of them then.
     fn spread(&mut self, mss: u64, before: usize, added: u64, whole_from: usize) {
         for _ in 0..added {
             self.segments.push(SentSegment::default());

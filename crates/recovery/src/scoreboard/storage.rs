@@ -11,7 +11,7 @@ pub(super) const MOST: u32 = 1 << 31;
 /// The slots of the smallest block that grows.
 pub(super) const FEWEST_SLOTS: usize = 4;
 
-/// Memory for the outstanding segments of one connection. A scoreboard that uses it never allocates.
+/// Memory of a fixed size for the outstanding segments of one connection.
 #[derive(Debug)]
 pub struct Storage {
     segments: Memory<SentSegment>,
@@ -21,7 +21,7 @@ pub struct Storage {
 
 impl Storage {
     /// Memory from the allocator for `capacity` segments, 1 to 2³¹; other numbers become the nearest of
-    /// these. It takes 64.13 bytes a segment, with the number of segments rounded up to a power of two.
+    /// these. It takes about 64.13 bytes a segment, for a number of segments rounded up to a power of two.
     pub fn with_capacity(capacity: u32) -> Self {
         let capacity = capacity.clamp(1, MOST);
         let slots = capacity.next_power_of_two() as usize;
@@ -32,8 +32,9 @@ impl Storage {
         }
     }
 
-    /// Memory that the caller lends, whatever it contains. The capacity is the largest power of two for which
-    /// there are as many segments and [as many words](Self::words_for) as it takes; it may be 0.
+    /// Memory that the caller lends; its contents do not matter. The capacity is the largest power of two for
+    /// which both slices are long enough: a segment each, and [`words_for`](Self::words_for) all of them. It is 0
+    /// if a slice is empty.
     pub fn lent(segments: &'static mut [SentSegment], words: &'static mut [u64]) -> Self {
         let slots = segments.len().min(MOST as usize);
         let mut slots = slots.checked_ilog2().map_or(0, |power| 1 << power);
@@ -47,12 +48,13 @@ impl Storage {
         }
     }
 
-    /// How many words belong to this many segments, a power of two: one for each 64 of them, and some more.
+    /// How many words the memory for this many segments, a power of two, includes: at least one, and about one for
+    /// each 63 segments.
     pub const fn words_for(segments: usize) -> usize {
         waiting::words(segments)
     }
 
-    /// How many segments it has room for.
+    /// How many segments fit.
     pub fn capacity(&self) -> u32 {
         self.capacity
     }

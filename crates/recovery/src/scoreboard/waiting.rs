@@ -1,14 +1,14 @@
 //! The set of segments that wait for their retransmission, and the lowest of them.
 //!
-//! One bit for each slot of the ring, and above them, as long as there are more than 64, one bit for each word of
-//! 64 bits: whether it has a bit set. To add a segment or to find the next takes one step a level, of which there
-//! are three for 262,144 segments.
+//! The lowest level has one bit for each slot of the ring. A level of more than 64 bits has a level above it, with
+//! one bit for each of its words: whether any bit of the word is set. To add or to find a segment takes one step
+//! a level. A ring of 262,144 slots has three levels.
 
 use super::Id;
 use super::storage::Memory;
 use alloc::vec::Vec;
 
-/// The set, without the number of slots, a power of two, which each call gives.
+/// The set. Each call gives the number of slots of the ring, a power of two.
 pub(super) struct Waiting {
     /// The levels one after the other, that of the slots first.
     words: Memory<u64>,
@@ -16,13 +16,13 @@ pub(super) struct Waiting {
     lowest: Id,
 }
 
-/// How many bits the level above a level of `bits` has, which is how many words that level has.
+/// How many bits the level above a level of `bits` has: one for each word.
 #[inline]
 fn above(bits: usize) -> usize {
     (bits / 64).max(1)
 }
 
-/// How many words the set of this many slots takes, a power of two.
+/// How many words the set takes for this many slots, a power of two or 0.
 pub(super) const fn words(slots: usize) -> usize {
     let mut words = 0;
     let mut bits = slots;

@@ -251,7 +251,7 @@ impl Log {
     }
 }
 
-/// The mechanisms that no other part keeps.
+/// The settings of a profile that no other part of the sender keeps.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Settings {
