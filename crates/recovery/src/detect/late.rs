@@ -31,7 +31,7 @@ struct Suspect {
     end: Offset,
     sent: Instant,
     number: u32,
-    /// The round trip in ns that the verdict assumed.
+    /// The round trip in ns to compare its delay with.
     rtt: u64,
     resent: Option<Instant>,
     delivered: Option<Late>,
@@ -45,7 +45,7 @@ struct Suspect {
 pub(crate) struct Late {
     /// From its transmission to its ACK, in ns.
     pub delay: u64,
-    /// The round trip in ns that the verdict assumed.
+    /// The round trip in ns to compare the delay with.
     pub rtt: u64,
     /// How many transmissions later the newest one was that had been delivered before.
     pub overtaken: u32,
@@ -76,8 +76,8 @@ impl Suspects {
         self.0.is_empty()
     }
 
-    /// `segment` is judged lost, by a rule that assumes a round trip of `rtt` ns. Only the first transmission
-    /// of a segment counts.
+    /// `segment` is judged lost, when the round trip took `rtt` ns. Only the first transmission of a segment
+    /// counts.
     pub fn add(&mut self, segment: &SentSegment, rtt: u64) {
         let end = segment.span.end;
         if !segment.is_original() || self.0.iter().any(|suspect| suspect.end == end) {
@@ -109,11 +109,6 @@ impl Suspects {
     /// An undo has withdrawn the verdicts: segments not retransmitted are suspects no more.
     pub fn forget_waiting(&mut self) {
         self.0.retain(|suspect| suspect.resent.is_some());
-    }
-
-    /// Whether a DSACK of `duplicate` is about a suspect.
-    pub fn include(&self, duplicate: Span) -> bool {
-        self.0.iter().any(|suspect| suspect.is_in(duplicate))
     }
 
     /// Applies what an ACK, which `board` already reflects, says. Calls `each` with every segment newly known

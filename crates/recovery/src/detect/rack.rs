@@ -11,8 +11,8 @@
 //! reo_wnd_mult grows by one in each round trip that brings a DSACK, and falls back to one after
 //!     16 recoveries without                                                          §6.2 step 4
 //! ```
-//! With adaptive thresholds, a segment that was judged lost and arrived late sets the window by its delay, in
-//! place of the steps: reo_wnd ≥ delay − RACK.rtt + RACK.rtt/16, at most SRTT, for 16 recoveries.
+//! With adaptive thresholds, a segment that was judged lost and arrived late widens the window by its delay at
+//! once: reo_wnd ≥ delay − min_rtt + min_rtt/16, at most SRTT, for as long as the steps last.
 //!
 //! A timer re-examines the segments that are not lost yet (§6.3).
 //!
@@ -115,13 +115,11 @@ impl Rack {
         }
     }
 
-    /// A segment judged lost arrived after `delay` ns, when RACK.rtt was `rtt` ns: the reordering window was
-    /// too small by that much.
-    pub fn on_late(&mut self, delay: u64, rtt: u64) {
-        let margin = rtt / 16; // timers fire late
-        self.learned = self
-            .learned
-            .max(delay.saturating_sub(rtt).saturating_add(margin));
+    /// A segment judged lost arrived after `delay` ns, where the minimum RTT is `min_rtt` ns.
+    pub fn on_late(&mut self, delay: u64, min_rtt: u64) {
+        let margin = min_rtt / 16; // timers fire late
+        let needed = delay.saturating_sub(min_rtt).saturating_add(margin);
+        self.learned = self.learned.max(needed);
         self.persist = PERSIST;
     }
 
@@ -239,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_late_segment_sets_the_window_by_its_delay_until_sixteen_recoveries_have_passed() {
-        // min_rtt is 80 ms and SRTT 100 ms. (delay, reo_wnd), ms at a RACK.rtt of 80 ms.
+        // min_rtt is 80 ms and SRTT 100 ms. (delay, reo_wnd), ms.
         let mut rack = Rack::default();
         let window = |rack: &Rack| rack.reordering_window(&board(9), &calm(true, true));
         for (delay, expected) in [(90, 20), (115, 40), (100, 40), (400, 100)] {

@@ -144,11 +144,11 @@ impl Mechanisms {
         let (value, source) = match (self.adaptive, self.detection.rule) {
             (false, _) => ("off", "RFC 9002 §6.1; RFC 8985 §6.2 step 4"),
             (true, LossRule::PacketTime) => (
-                "late segments raise the packet threshold, and the time threshold to at most 2·max(SRTT, latest RTT), for 16 recoveries; their reduction is undone",
+                "late segments end the packet threshold, and raise the time threshold to at most 2·max(SRTT, latest RTT), for 16 recoveries; their reduction is undone",
                 "RFC 9002 §6.1; RFC 3708; RFC 3522",
             ),
             (true, LossRule::Rack(_)) => (
-                "the delay of late segments sets reo_wnd, at most SRTT, for 16 recoveries; their reduction is undone",
+                "reo_wnd is at least the delay of late segments beyond the minimum RTT, at most SRTT, for 16 recoveries; their reduction is undone",
                 "RFC 8985 §6.2 step 4; RFC 3708; RFC 3522",
             ),
             (true, _) => (

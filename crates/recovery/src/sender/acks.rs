@@ -229,8 +229,7 @@ impl<C: CongestionControl> Sender<C> {
             Some(RackVersion::Linux6) => self.losses.threshold.reordering_seen(),
             None => false,
         };
-        let measured = self.mechanisms.adaptive && self.losses.suspects.include(duplicate);
-        if heeded && !of_probe && !measured {
+        if heeded && !of_probe {
             self.losses
                 .rack
                 .on_dsack(self.board.una(), self.board.nxt());

@@ -3,7 +3,6 @@
 use super::*;
 use crate::ack::AckSummary;
 use crate::detect::{Evidence, Late};
-use crate::rtt::nanos;
 use crate::tlp::MAX_ACK_DELAY;
 use alloc::vec::Vec;
 
@@ -37,7 +36,7 @@ impl<C: CongestionControl> Sender<C> {
             return;
         };
         let rtt = match self.goes_by_time() {
-            true => nanos(self.losses.rack.rtt()),
+            true => self.rtt.min_nanos().unwrap_or(0),
             false => self.losses.packets.round_trip(self.rtt.srtt_nanos()),
         };
         let late = Late {

@@ -168,11 +168,13 @@ impl<C: CongestionControl> Sender<C> {
         losses
     }
 
-    /// The packet threshold. Where late segments raised it above half the window, it does not apply.
+    /// The packet threshold. Once a late segment raised it, it does not apply.
     fn packet_threshold(&self) -> u32 {
-        let threshold = self.losses.threshold.dupthresh();
-        let off = self.losses.threshold.is_raised() && threshold.0 > self.congestion.cwnd.0 / 2;
-        if off { u32::MAX } else { threshold.0 }
+        let threshold = &self.losses.threshold;
+        match threshold.is_raised() {
+            true => u32::MAX,
+            false => threshold.dupthresh().0,
+        }
     }
 
     /// Reduces the window for losses, unless it was reduced after they were sent. Returns whether a recovery

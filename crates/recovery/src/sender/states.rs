@@ -11,7 +11,6 @@ use crate::ack::AckSummary;
 use crate::counters::Ended;
 use crate::detect::{RackContext, RackVersion};
 use crate::frto::{AckEvidence, FrtoVerdict};
-use crate::rtt::nanos;
 use crate::undo::Proof;
 
 /// The least a sender waits before it takes SACKed data for dropped by the receiver (Linux).
@@ -326,12 +325,12 @@ impl<C: CongestionControl> Sender<C> {
         };
         let overdue = (now.since(Instant::ZERO) >= age).then(|| now - age);
         let mut lost = self.logging.log.losses(now, LossDetector::Rack);
-        let (adaptive, rtt) = (self.mechanisms.adaptive, self.losses.rack.rtt());
+        let (adaptive, least) = (self.mechanisms.adaptive, self.rtt.min_nanos().unwrap_or(0));
         let suspects = &mut self.losses.suspects;
         let waiting = self.board.mark_overdue(newest, overdue, |segment| {
             lost(segment.span);
             if adaptive {
-                suspects.add(segment, nanos(rtt));
+                suspects.add(segment, least);
             }
         });
         drop(lost);

@@ -25,7 +25,7 @@ fn overtaken_by_five(profile: &str) -> Script {
 }
 
 #[test]
-fn a_late_segment_raises_the_packet_threshold_above_what_overtook_it() {
+fn a_late_segment_that_three_transmissions_overtook_raises_the_packet_threshold() {
     // The retransmission is 2 ms old, so the ACK is for the original. 6 is five transmissions later.
     let mut flow = overtaken_by_five("rfc9002+adaptive");
     flow.dupthresh(6).state(State::Recovery);
@@ -45,8 +45,8 @@ fn the_thresholds_of_rfc_9002_are_fixed_without_it() {
 }
 
 #[test]
-fn a_packet_threshold_above_half_the_window_does_not_apply() {
-    // 6 > 10 / 2: only time finds losses, after 9/8 of 80 ms.
+fn a_raised_packet_threshold_does_not_apply() {
+    // Only time finds losses, after 9/8 of 80 ms.
     let mut flow = overtaken_by_five("rfc9002+adaptive");
     flow.at(163).ack(10).sent();
     flow.at(240).sack(10, &[1..=1]).cwnd(10).sends("16-20");
@@ -145,8 +145,8 @@ fn late_with_rack(profile: &str) -> Script {
 
 #[test]
 fn racks_window_is_the_delay_of_a_late_segment() {
-    // 120 ms less RACK.rtt = 80 ms, and 5 ms more. Without, a DSACK is a step of 20 ms, since 1 ms of
-    // reordering was seen.
+    // 120 ms less the minimum RTT = 80 ms, and 5 ms more. Without, a DSACK is a step of 20 ms, in Linux 6 only
+    // after reordering was seen.
     let window = |flow: &Script| {
         let context = crate::detect::RackContext {
             recovering: true,
