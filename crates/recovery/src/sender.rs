@@ -404,7 +404,7 @@ impl<C: CongestionControl> Sender<C> {
         self.logging.log.drain()
     }
 
-    /// The events that happened while the log was full. It holds [`EventLog::MOST`] until they are taken out.
+    /// The events that happened while the log was full. It holds 65,536 until they are taken out.
     pub fn missed_events(&self) -> u64 {
         self.logging.log.missed()
     }

@@ -48,7 +48,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Keeps events from now on, or no longer. The log holds [`EventLog::MOST`] until they are taken out.
+    /// Keeps events from now on, or no longer. The log holds 65,536 events until they are taken out.
     pub fn keep_events(&mut self, keep: bool) {
         self.logging.log.set_on(keep);
     }
