@@ -40,6 +40,7 @@ impl Retransmissions {
 /// Counts since the start of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Counters {
     /// Segments delivered, by cumulative ACK, SACK or DSACK.
     pub delivered: u64,

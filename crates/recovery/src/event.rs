@@ -11,6 +11,7 @@ use recoup_units::{Instant, Offset, Segments, Span};
 /// What triggered a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Trigger {
     /// Fast recovery: marked lost by the loss detector, or a hole below the highest SACK.
     Fast,
@@ -99,6 +100,7 @@ impl Transmission {
 /// The sender's state, by Linux's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum State {
     /// No SACK, duplicate ACK or loss is outstanding.
     Open,
@@ -138,6 +140,7 @@ impl State {
 /// The timers: what makes the sender act without an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Timer {
     /// Delayed early retransmit.
     Early,
@@ -173,6 +176,7 @@ impl Timer {
 /// What marked a segment lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum LossDetector {
     /// Counting: duplicate ACKs, SACKed segments, or FACK.
     Threshold,
@@ -211,6 +215,7 @@ impl LossDetector {
 /// One thing the sender did or learned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Event {
     /// A segment was sent.
     Sent {
@@ -305,6 +310,27 @@ pub enum Event {
     Reneged,
     /// The user timeout passed: the connection is given up.
     GaveUp,
+}
+
+impl Event {
+    /// The name in reports.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Sent { .. } => "sent",
+            Self::Acked { .. } => "acked",
+            Self::RttSample { .. } => "rtt_sample",
+            Self::MarkedLost { .. } => "marked_lost",
+            Self::TimerSet { .. } => "timer_set",
+            Self::TimerFired { .. } => "timer_fired",
+            Self::StateChanged { .. } => "state_changed",
+            Self::ProbeRepairedLoss => "probe_repaired_loss",
+            Self::Undone { .. } => "undone",
+            Self::Reordering { .. } => "reordering",
+            Self::CopyWithheld { .. } => "copy_withheld",
+            Self::Reneged => "reneged",
+            Self::GaveUp => "gave_up",
+        }
+    }
 }
 
 /// The events in the order in which they happened, at most [`MOST`](Self::MOST) until they are taken out.

@@ -29,6 +29,7 @@ use recoup_units::Segments;
 /// All settings that determine a sender's behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Mechanisms {
     /// Selective acknowledgments are offered and used (RFC 2018).
     pub sack: bool,
@@ -75,6 +76,7 @@ pub struct Mechanisms {
 /// Limited transmit: new data on duplicate ACKs too few to begin a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum LimitedTransmit {
     /// No new data.
     Off,
@@ -87,6 +89,7 @@ pub enum LimitedTransmit {
 /// What recovery sends when no segment is marked lost and no new data may be sent (RFC 6675 §4 NextSeg).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum RecoveryFill {
     /// Nothing.
     Nothing,
@@ -99,6 +102,7 @@ pub enum RecoveryFill {
 /// The quantity from which a loss computes ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum ReductionBase {
     /// The congestion window (Linux).
     Cwnd,
@@ -119,6 +123,7 @@ pub enum ReductionBase {
 /// | an undo with no window to restore | raises the window to ssthresh | the same | leaves the window |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum AckProcessing {
     /// Linux before 3.13. RFC 5681 §3.1 lets the window grow in the same way.
     Linux2_6,
@@ -148,6 +153,14 @@ const LINUX_RTO: RtoRules = RtoRules {
     min: Duration::ZERO,
     max: Duration::from_secs(120),
 };
+
+impl Mechanisms {
+    /// The same mechanisms after `change`: `Mechanisms::LINUX_6.with(|m| m.frto = false)`.
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
 
 impl Mechanisms {
     /// The papers' baseline: standard Linux recovery with early retransmit and without tail loss
@@ -434,6 +447,7 @@ impl FromStr for Profile {
 
 /// Why a text could not be parsed as a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ProfileError {
     /// The part before the first `+` names no profile.
     UnknownBase(String),

@@ -39,11 +39,12 @@ use recoup_units::{Instant, Offset};
 
 /// The RTO at the start of data transmission if the SYN was retransmitted and gave no sample
 /// (RFC 6298 §5.7).
-pub const FALLBACK: Duration = Duration::from_secs(3);
+pub(crate) const FALLBACK: Duration = Duration::from_secs(3);
 
 /// How RTTVAR follows the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Smoothing {
     /// Linux: RTTVAR rises at once and falls at most once per round trip.
     Linux,
@@ -54,6 +55,7 @@ pub enum Smoothing {
 /// Which ACKs give a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Sampling {
     /// Every ACK that covers a segment sent once, or that echoes a timestamp (Linux, Solaris).
     Segment,
@@ -63,6 +65,18 @@ pub enum Sampling {
     FlightOrTimestamps,
     /// Every ACK of a newer transmission than any before, if that segment was sent once (RFC 9002 §5.1).
     Newest,
+}
+
+impl Sampling {
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Segment => "segment",
+            Self::Flight => "flight",
+            Self::FlightOrTimestamps => "flight_or_timestamps",
+            Self::Newest => "newest",
+        }
+    }
 }
 
 /// The smallest sample, in ns, while there is none.
@@ -139,6 +153,7 @@ impl fmt::Display for Factor {
 /// The parameters of the RTT estimator and the RTO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct RtoRules {
     /// How RTTVAR follows the samples.
     pub smoothing: Smoothing,
@@ -168,13 +183,13 @@ pub struct RtoRules {
 
 impl RtoRules {
     /// m of RFC 6298.
-    pub const SRTT_FACTOR: Factor = Factor::ONE;
+    pub(crate) const SRTT_FACTOR: Factor = Factor::ONE;
     /// k of RFC 6298.
     pub const RTTVAR_FACTOR: Factor = Factor::whole(4);
     /// b of RFC 6298.
-    pub const SRTT_WEIGHT: Factor = Factor::one_over(8);
+    pub(crate) const SRTT_WEIGHT: Factor = Factor::one_over(8);
     /// a of RFC 6298.
-    pub const RTTVAR_WEIGHT: Factor = Factor::one_over(4);
+    pub(crate) const RTTVAR_WEIGHT: Factor = Factor::one_over(4);
 
     fn has_usual_weights(&self) -> bool {
         (self.srtt_weight, self.rttvar_weight) == (Self::SRTT_WEIGHT, Self::RTTVAR_WEIGHT)
@@ -322,7 +337,7 @@ impl RttEstimator {
     }
 
     /// The same for a sample in nanoseconds: the fast path, since most ACKs give a sample.
-    pub fn on_sample_nanos(&mut self, rtt: u64, una: Offset, nxt: Offset) {
+    pub(crate) fn on_sample_nanos(&mut self, rtt: u64, una: Offset, nxt: Offset) {
         self.take_sample(rtt, una, nxt);
         self.keep_rto();
     }
@@ -415,7 +430,7 @@ impl RttEstimator {
         self.srtt8 = self.srtt8 - (self.srtt8 >> 3) + m;
     }
 
-    /// The SYN was retransmitted and gave no sample. Until the first sample, the RTO is at least [`FALLBACK`]
+    /// The SYN was retransmitted and gave no sample. Until the first sample, the RTO is at least three seconds
     /// (RFC 6298 §5.7).
     pub fn distrust_initial(&mut self) {
         self.initial = self.initial.max(nanos(FALLBACK));
@@ -443,7 +458,7 @@ impl RttEstimator {
     }
 
     /// The smallest sample in nanoseconds.
-    pub fn min_nanos(&self) -> Option<u64> {
+    pub(crate) fn min_nanos(&self) -> Option<u64> {
         (self.min != NO_SAMPLE).then_some(self.min)
     }
 
@@ -453,7 +468,7 @@ impl RttEstimator {
     }
 
     /// The RTO without back-off, in nanoseconds.
-    pub fn rto_nanos(&self) -> u64 {
+    pub(crate) fn rto_nanos(&self) -> u64 {
         self.rto
     }
 

@@ -57,33 +57,33 @@ pub struct SentSegment {
     /// Its bytes.
     pub size: u32,
     /// The number of its last transmission, which counts all transmissions of the connection; it wraps.
-    pub number: u32,
+    pub(crate) number: u32,
     /// `snd_nxt` after it was last sent, less the end of the segment; [`u32::MAX`] if that is more.
     ahead: u32,
     links: Links,
     /// Number of transmissions, probes included.
-    pub transmissions: u16,
+    pub(crate) transmissions: u16,
     /// Whether a SACK block reported it.
-    pub sacked: bool,
+    pub(crate) sacked: bool,
     /// Whether a copy of it was sent by selective loss prevention.
-    pub copied: bool,
+    pub(crate) copied: bool,
     /// Whether a detector or a timeout marked it lost.
-    pub lost: bool,
+    pub(crate) lost: bool,
     /// Whether it was retransmitted since it was marked lost, and so counts in the pipe again.
-    pub retransmitted: bool,
+    pub(crate) retransmitted: bool,
     /// Whether an undo removed its lost mark, and RACK does not consider it any more
     /// ([`unmark_lost`](Scoreboard::unmark_lost)).
-    pub forgotten: bool,
+    pub(crate) forgotten: bool,
     /// Whether it is a part of a segment that was cut after it was sent.
-    pub cut: bool,
+    pub(crate) cut: bool,
     /// Whether it is not to be repeated. If it is SACKed too, it was given up.
-    pub abandoned: bool,
+    pub(crate) abandoned: bool,
 }
 
 impl SentSegment {
     /// `snd_nxt` after it was last sent: data from here on was sent later. If that was 4 GiB or more past the end
     /// of the segment, the largest offset.
-    pub fn nxt_when_sent(&self) -> Offset {
+    pub(crate) fn nxt_when_sent(&self) -> Offset {
         match self.ahead {
             u32::MAX => Offset(u64::MAX),
             ahead => self.span.end + u64::from(ahead),
@@ -117,12 +117,12 @@ impl SentSegment {
     }
 
     /// Whether it was sent exactly once.
-    pub fn is_original(&self) -> bool {
+    pub(crate) fn is_original(&self) -> bool {
         self.transmissions == 1
     }
 
     /// Whether it was sent exactly once and never copied, so that an arrival can only be the original.
-    pub fn is_surely_original(&self) -> bool {
+    pub(crate) fn is_surely_original(&self) -> bool {
         self.is_original() && !self.copied
     }
 
@@ -190,7 +190,7 @@ pub struct Scoreboard {
 
 impl Scoreboard {
     /// An empty scoreboard whose next segment starts at `start`.
-    pub fn new(start: Offset) -> Self {
+    pub(crate) fn new(start: Offset) -> Self {
         Self {
             una: start,
             nxt: start,
@@ -199,7 +199,7 @@ impl Scoreboard {
     }
 
     /// Clears the scoreboard for a new connection that starts at `start`, and keeps its memory.
-    pub fn reset(&mut self, start: Offset) {
+    pub(crate) fn reset(&mut self, start: Offset) {
         let mut segments = core::mem::take(&mut self.segments);
         segments.clear();
         *self = Self {
@@ -213,7 +213,7 @@ impl Scoreboard {
     ///
     /// # Errors
     /// Returns `storage` if more segments are outstanding than fit.
-    pub fn move_to(&mut self, storage: Storage) -> Result<(), Storage> {
+    pub(crate) fn move_to(&mut self, storage: Storage) -> Result<(), Storage> {
         if (storage.capacity() as usize) < self.segments.len() {
             return Err(storage);
         }
@@ -228,7 +228,7 @@ impl Scoreboard {
         self.segments.capacity()
     }
 
-    /// Whether [`push`](Self::push) would refuse another segment.
+    /// Whether there is no room for another segment.
     pub fn is_full(&self) -> bool {
         self.segments.left() == 0
     }
@@ -264,12 +264,12 @@ impl Scoreboard {
     }
 
     /// Segments from `snd_una` through the highest SACKed one.
-    pub fn fack(&self) -> Segments {
+    pub(crate) fn fack(&self) -> Segments {
         Segments(self.fack)
     }
 
     /// The SACKed data above the segments judged so far.
-    pub fn above(&self) -> Above {
+    pub(crate) fn above(&self) -> Above {
         self.above
     }
 
@@ -287,12 +287,12 @@ impl Scoreboard {
     }
 
     /// Total retransmissions found lost.
-    pub fn lost_retransmissions(&self) -> u64 {
+    pub(crate) fn lost_retransmissions(&self) -> u64 {
         self.lost_retransmissions.into()
     }
 
     /// Total SACK blocks that reported data never sent or straddled `snd_una`.
-    pub fn impossible_blocks(&self) -> u64 {
+    pub(crate) fn impossible_blocks(&self) -> u64 {
         self.impossible_blocks.into()
     }
 
@@ -303,7 +303,7 @@ impl Scoreboard {
     }
 
     /// Segments thought to be in flight (RFC 6675 §4 "pipe"; Linux's packets_in_flight).
-    pub fn pipe(&self) -> Segments {
+    pub(crate) fn pipe(&self) -> Segments {
         if self.counts_bytes() {
             return Segments(self.pipe_by_bytes());
         }
@@ -328,7 +328,7 @@ impl Scoreboard {
 
     /// Records new data sent; `span` begins at [`nxt`](Self::nxt). Returns `false`, and changes nothing, if as many
     /// segments are outstanding as there can be.
-    pub fn push(&mut self, now: Instant, span: Span) -> bool {
+    pub(crate) fn push(&mut self, now: Instant, span: Span) -> bool {
         debug_assert_eq!(span.start, self.nxt);
         if self.is_full() {
             return false;
@@ -354,7 +354,7 @@ impl Scoreboard {
 
     /// Records that outstanding data at `span` was retransmitted. `in_pipe` says whether the retransmission
     /// counts as in flight; a tail loss probe does not. Data no longer outstanding is ignored.
-    pub fn resend(&mut self, now: Instant, span: Span, in_pipe: bool) {
+    pub(crate) fn resend(&mut self, now: Instant, span: Span, in_pipe: bool) {
         let from = self.index_of(span.start);
         for i in from..self.segments.len() {
             let nxt = self.nxt;
@@ -394,7 +394,7 @@ impl Scoreboard {
 
     /// Records that a copy of the outstanding segment `span` was sent. The copy is not counted in the pipe,
     /// and the segment keeps its place in the order of transmission.
-    pub fn note_copied(&mut self, span: Span) {
+    pub(crate) fn note_copied(&mut self, span: Span) {
         let i = self.index_of(span.start);
         if let Some(segment) = self.segments.get_mut(i) {
             segment.copied = true;
@@ -402,7 +402,7 @@ impl Scoreboard {
     }
 
     /// Sets the bytes and the token of the last segment.
-    pub fn describe_last(&mut self, size: u32, token: u64) {
+    pub(crate) fn describe_last(&mut self, size: u32, token: u64) {
         let last = self.segments.len().wrapping_sub(1);
         if let Some(last) = self.segments.get_mut(last) {
             let before = last.bytes_in_pipe();
@@ -426,18 +426,18 @@ impl Scoreboard {
     }
 
     /// The segment in flight whose last transmission is the oldest.
-    pub fn oldest_sent(&self) -> Option<&SentSegment> {
+    pub(crate) fn oldest_sent(&self) -> Option<&SentSegment> {
         let id = self.oldest_in_flight()?;
         Some(self.segments.named(id))
     }
 
     /// The number of the next transmission.
-    pub fn next_number(&self) -> u32 {
+    pub(crate) fn next_number(&self) -> u32 {
         self.next_number
     }
 
     /// The first lost segment not retransmitted yet.
-    pub fn next_lost(&self) -> Option<&SentSegment> {
+    pub(crate) fn next_lost(&self) -> Option<&SentSegment> {
         self.segments.lowest_waiting()
     }
 
@@ -450,7 +450,7 @@ impl Scoreboard {
 
     /// The first hole below the highest SACK that was never retransmitted, lost or not
     /// (RFC 6675 §4 NextSeg rule 3; Linux's forward retransmission).
-    pub fn next_hole(&self) -> Option<&SentSegment> {
+    pub(crate) fn next_hole(&self) -> Option<&SentSegment> {
         (self.next_hole < self.fack)
             .then(|| &self.segments[self.next_hole as usize])
             .filter(|s| !s.sacked && !s.retransmitted)
@@ -458,14 +458,14 @@ impl Scoreboard {
 
     /// The last outstanding segment that is not SACKed (RFC 6675 §4 NextSeg rule 4, the rescue
     /// retransmission).
-    pub fn last_unsacked(&self) -> Option<&SentSegment> {
+    pub(crate) fn last_unsacked(&self) -> Option<&SentSegment> {
         let tail = self.sacked_tail as usize;
         let segments = self.segments.range(0, tail);
         segments.rev().find(|s| !s.sacked)
     }
 
     /// Forgets every SACK: the receiver has reneged (RFC 2018 §8).
-    pub fn forget_sacks(&mut self) {
+    pub(crate) fn forget_sacks(&mut self) {
         self.reported = Default::default();
         (self.sacked, self.fack) = (0, 0);
         for i in 0..self.segments.len() {
@@ -487,7 +487,7 @@ impl Scoreboard {
 
     /// Whether the receiver reneged: the earliest outstanding segment is SACKed although the cumulative ACK
     /// stops at it (RFC 2018 §8).
-    pub fn reneged(&self) -> bool {
+    pub(crate) fn reneged(&self) -> bool {
         self.segments
             .front()
             .is_some_and(|s| s.sacked && !s.abandoned)
@@ -500,7 +500,7 @@ impl Scoreboard {
     }
 
     /// Begins a recovery episode: the search for holes starts at the first segment again.
-    pub fn restart_holes(&mut self) {
+    pub(crate) fn restart_holes(&mut self) {
         self.next_hole = 0;
         self.settle();
     }
@@ -508,7 +508,7 @@ impl Scoreboard {
     /// Counts a duplicate ACK without SACK: one more segment has arrived, of unknown position. It can be any
     /// outstanding segment except the first and the lost ones. Returns `false` if the duplicate ACKs exceed
     /// these segments, which is evidence of reordering (Linux `tcp_limit_reno_sacked`).
-    pub fn on_duplicate(&mut self) -> bool {
+    pub(crate) fn on_duplicate(&mut self) -> bool {
         let most = (self.segments.len() as u32).saturating_sub(self.lost.max(1));
         let room = self.duplicates < most;
         self.duplicates += u32::from(room);
@@ -517,7 +517,7 @@ impl Scoreboard {
 
     /// Without SACK, the cumulative ACK passed `acked` segments. All but the first should have been counted
     /// as duplicate ACKs before. Returns how many were not (Linux `tcp_remove_reno_sacks`).
-    pub fn explain_duplicates(&mut self, acked: Segments) -> Segments {
+    pub(crate) fn explain_duplicates(&mut self, acked: Segments) -> Segments {
         let explained = self.duplicates.min(acked.0.saturating_sub(1));
         self.duplicates -= explained;
         let most = (self.segments.len() as u32).saturating_sub(self.lost.max(1));
@@ -526,7 +526,7 @@ impl Scoreboard {
     }
 
     /// Without SACK, ends an episode: the count of duplicate ACKs restarts at zero.
-    pub fn forget_duplicates(&mut self) {
+    pub(crate) fn forget_duplicates(&mut self) {
         self.duplicates = 0;
     }
 
@@ -561,7 +561,7 @@ impl Scoreboard {
     }
 
     /// Frees memory beyond what most connections need, unless it has a fixed size.
-    pub fn trim(&mut self) {
+    pub(crate) fn trim(&mut self) {
         const USUAL: usize = 256;
         if self.capacity() == storage::MOST {
             self.segments.trim(USUAL);

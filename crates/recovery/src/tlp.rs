@@ -42,11 +42,12 @@ use recoup_units::{Instant, Offset, Segments, Span};
 
 /// WCDelAckT: the longest delayed ACK that the sender assumes (draft-01 §2.1; RFC 8985 §7.2
 /// TLP.max_ack_delay).
-pub const WORST_DELAYED_ACK: Duration = Duration::from_millis(200);
+pub(crate) const WORST_DELAYED_ACK: Duration = Duration::from_millis(200);
 
 /// The version of TLP: its probe timeout and its rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum ProbeVersion {
     /// draft-dukkipati-tcpm-tcp-loss-probe-01, as in the tail-loss paper and from Linux 3.10 on.
     Draft01,
@@ -68,6 +69,7 @@ const PROBES: u8 = 2;
 /// The rules of the tail loss probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct ProbeRules {
     /// The version of TLP.
     pub version: ProbeVersion,

@@ -20,6 +20,7 @@ use recoup_units::{Instant, Offset, Segments, Span};
 /// The kinds of proof a profile accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct UndoRules {
     /// Accept DSACKs for all retransmissions.
     pub dsack: bool,
@@ -43,6 +44,7 @@ impl UndoRules {
 /// The proof that a reduction was unnecessary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Proof {
     /// Every retransmission was reported as a duplicate, or every packet declared lost was acknowledged.
     Dsack,

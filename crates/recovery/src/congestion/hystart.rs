@@ -28,6 +28,7 @@ const OFFLOAD: Duration = Duration::from_millis(1);
 
 /// An RTT sample and the connection state at its ACK.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Round {
     /// When the ACK arrived.
     pub now: Instant,

@@ -35,6 +35,7 @@ const PERSIST: u8 = 16;
 /// The version of RACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum RackVersion {
     /// RACK of RFC 8985.
     Rfc8985,
@@ -44,7 +45,7 @@ pub enum RackVersion {
 
 impl RackVersion {
     /// How long after the instant RACK computes its timer expires.
-    pub fn timer_slack(self) -> Duration {
+    pub(crate) fn timer_slack(self) -> Duration {
         match self {
             Self::Rfc8985 => Duration::ZERO,
             Self::Linux6 => Duration::from_millis(2),

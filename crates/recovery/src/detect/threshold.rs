@@ -30,6 +30,7 @@ pub const MAX_DUPTHRESH: Segments = Segments(127);
 /// The rule by which a segment is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum LossRule {
     /// Its distance to the highest SACK.
     Fack,
@@ -37,15 +38,16 @@ pub enum LossRule {
     Sacked,
     /// RFC 6675's IsLost.
     IsLost,
-    /// Time: see [`Rack`](super::Rack).
+    /// RACK: by time (RFC 8985 §6).
     Rack(RackVersion),
-    /// RFC 9002's packet threshold and time threshold: see [`PacketTime`](super::PacketTime).
+    /// RFC 9002's packet threshold and time threshold (§6.1).
     PacketTime,
 }
 
 /// The parameters of loss detection by counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Rules {
     /// What makes a segment lost.
     pub rule: LossRule,

@@ -6,11 +6,10 @@ use super::{AckProcessing, LimitedTransmit, Mechanisms, RecoveryFill, ReductionB
 use crate::congestion::Algorithm;
 use crate::detect::{EarlyRetransmit, LossRule, RackVersion};
 use crate::rtt::{Factor, RtoRules, Sampling, Smoothing};
-use crate::slp::{Kind, LossRate};
+use crate::slp::Kind;
 use crate::tlp::{MAX_ACK_DELAY, ProbeVersion, WORST_DELAYED_ACK};
 use alloc::format;
 use alloc::string::String;
-use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -34,6 +33,7 @@ pub(super) const CONGESTION_CONTROL: &str = "congestion control";
 
 /// One setting of a profile, for printing.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Setting {
     /// The name of the setting.
     pub name: &'static str,
@@ -357,16 +357,13 @@ impl Mechanisms {
         let Some(rules) = self.slp else {
             return setting(COPIES, "off", source);
         };
-        let loss = match rules.loss {
-            LossRate::Fixed(p) => p.to_string(),
-            LossRate::Learned => "learned".into(),
-        };
         let likely = |kind: &Kind| rules.likelihoods.of(*kind) > Ppm::ZERO;
         let kinds = Kind::ALL.into_iter().filter(likely);
         let kinds = kinds.map(|kind| format!("{} {}", kind.name(), rules.likelihoods.of(kind)));
         let kinds: Vec<String> = kinds.collect();
         let value = format!(
-            "one per window, if p·q·RTO ≥ (1 − p)·size/bw; p = {loss}; q = {}; bw = {} until measured; {}·SRTT after the original",
+            "one per window, if p·q·RTO ≥ (1 − p)·size/bw; p = {}; q = {}; bw = {} until measured; {}·SRTT after the original",
+            rules.loss,
             if kinds.is_empty() {
                 "0".into()
             } else {

@@ -18,6 +18,7 @@ macro_rules! mechanisms {
     ($($variant:ident, $name:literal, $setting:expr, $about:literal, $apply:expr;)*) => {
         /// A mechanism that can be added to a profile.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
         pub enum Mechanism {
             $(#[doc = $about] $variant,)*
         }

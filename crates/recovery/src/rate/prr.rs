@@ -29,6 +29,7 @@ use recoup_units::Segments;
 /// How fast the sender refills the pipe after losses took it below ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Bound {
     /// To ssthresh at once.
     Unlimited,

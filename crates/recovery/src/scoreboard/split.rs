@@ -6,7 +6,7 @@ use recoup_units::{Offset, Span};
 
 impl Scoreboard {
     /// Cuts the segment that contains `offset` there, unless it is SACKed. Both parts keep its state.
-    pub fn split_at(&mut self, offset: Offset) {
+    pub(crate) fn split_at(&mut self, offset: Offset) {
         let i = self.index_of(offset);
         let highest_sacked = self.highest_sacked();
         if let Some(&whole) = self.segments.get(i)
@@ -26,7 +26,7 @@ impl Scoreboard {
 
     /// Cuts every segment of more than `mss` bytes, unless it is SACKed, and marks the parts lost, even if they
     /// were retransmitted since. Calls `each` with every marked span (Linux 6.12 `tcp_simple_retransmit`).
-    pub fn lose_larger(&mut self, mss: u64, mut each: impl FnMut(Span)) {
+    pub(crate) fn lose_larger(&mut self, mss: u64, mut each: impl FnMut(Span)) {
         let mss = mss.max(1);
         let highest_sacked = self.highest_sacked();
         let room = self.segments.left() as u64;

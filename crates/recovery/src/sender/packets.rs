@@ -34,6 +34,7 @@ pub fn packet_number(span: Span) -> u64 {
 
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Packet {
     /// Its number, or its sequence space.
     pub span: Span,

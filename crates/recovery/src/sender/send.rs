@@ -71,7 +71,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether the congestion window has room for new data. Before recovery, duplicate ACKs may make some
     /// (RFC 3042).
-    pub fn has_room_for_new(&self, now: Instant) -> bool {
+    pub(crate) fn has_room_for_new(&self, now: Instant) -> bool {
         let window = self.window_now(now);
         let room = self.board.pipe() < self.less_copies(window);
         let more = match self.mechanisms.limited_transmit {
