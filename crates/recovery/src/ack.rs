@@ -45,8 +45,9 @@ pub struct Ack<B = SackBlocks> {
     /// The segment carries data, a SYN or a FIN, so it is no duplicate ACK whatever its number
     /// (RFC 5681 §2).
     pub carries_data: bool,
-    /// How long the receiver says that it kept this ACK back (RFC 9000 §13.2.5); zero where none says so.
-    pub delay: Duration,
+    /// How long the receiver held back the ACK of the newest transmission, if it says so: the ACK Delay of QUIC
+    /// (RFC 9000 §19.3). Zero otherwise. At most 25 ms are used, and only by RFC 9002's RTT estimator.
+    pub ack_delay: Duration,
     blocks: B,
 }
 
@@ -88,7 +89,7 @@ impl<B> Ack<B> {
             timestamp_rtt: self.timestamp_rtt,
             echo_sent_before: self.echo_sent_before,
             carries_data: self.carries_data,
-            delay: self.delay,
+            ack_delay: self.ack_delay,
             blocks: ranges,
         }
     }
@@ -122,7 +123,7 @@ impl<B: AsRef<[Span]>> Ack<B> {
             timestamp_rtt: self.timestamp_rtt,
             echo_sent_before: self.echo_sent_before,
             carries_data: self.carries_data,
-            delay: self.delay,
+            ack_delay: self.ack_delay,
             blocks: self.blocks.as_ref(),
         }
     }
@@ -181,6 +182,13 @@ pub struct AckSummary {
     /// The most recently sent transmission that this ACK shows delivered, retransmissions too
     /// young to have been answered apart (RFC 8985 §6.2 step 2).
     pub newest_delivered: Option<Sent>,
+    /// The number of that transmission.
+    pub newest_number: u32,
+    /// That transmission was the only one of its segment.
+    pub newest_is_original: bool,
+    /// The earliest transmission of a segment sent more than once that this ACK delivers;
+    /// [`Instant::ZERO`] if it is not known which of its transmissions arrived.
+    pub retransmission_sent: Option<Instant>,
     /// Of the transmissions delivered, with the same exception, the one highest in the stream among
     /// those acknowledged cumulatively, or else among those SACKed: what Linux looks at last.
     pub last_delivered: Option<Sent>,
@@ -219,15 +227,24 @@ impl AckSummary {
     ) {
         let sent = Sent::of(segment);
         self.copied_delivered |= segment.copied;
-        if segment.is_surely_original() {
+        let is_original = segment.is_surely_original();
+        if is_original {
             let end = segment.span.end;
             let lowest = self.original_delivered.get_or_insert(end);
             *lowest = end.min(*lowest);
-        } else if !segment.is_original() && sent.at > plausible {
-            return;
+        } else {
+            let is_early = !segment.is_original() && sent.at > plausible;
+            let at = if is_early { Instant::ZERO } else { sent.at };
+            let earliest = self.retransmission_sent.get_or_insert(at);
+            *earliest = at.min(*earliest);
+            if is_early {
+                return;
+            }
         }
         if self.newest_delivered.is_none_or(|newest| newest < sent) {
             self.newest_delivered = Some(sent);
+            self.newest_number = segment.number;
+            self.newest_is_original = is_original;
         }
         if cumulatively || self.last_delivered.is_none_or(|last| last.end < sent.end) {
             self.last_delivered = Some(sent);

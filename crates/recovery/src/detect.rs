@@ -2,9 +2,11 @@
 //! applies verdicts.
 
 pub mod early;
+mod packet_time;
 mod rack;
 mod threshold;
 
 pub use early::EarlyRetransmit;
+pub use packet_time::PacketTime;
 pub use rack::{Rack, RackContext, RackVersion};
 pub use threshold::{DUPTHRESH, LossRule, LossVerdict, Lost, MAX_DUPTHRESH, Rules, Threshold};

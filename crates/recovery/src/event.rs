@@ -141,9 +141,9 @@ impl State {
 pub enum Timer {
     /// Delayed early retransmit.
     Early,
-    /// RACK's reordering window.
+    /// RACK's reordering window, or RFC 9002's time threshold.
     Reorder,
-    /// Tail loss probe (PTO).
+    /// Tail loss probe, or RFC 9002's probe timeout (PTO).
     Probe,
     /// Retransmission timeout (RTO).
     Rto,
@@ -178,6 +178,10 @@ pub enum LossDetector {
     Threshold,
     /// RACK, by time.
     Rack,
+    /// RFC 9002's packet threshold.
+    PacketThreshold,
+    /// RFC 9002's time threshold.
+    TimeThreshold,
     /// A segment sent after a retransmission was delivered before it.
     LostRetransmission,
     /// Early retransmit.
@@ -194,6 +198,8 @@ impl LossDetector {
         match self {
             Self::Threshold => "threshold",
             Self::Rack => "rack",
+            Self::PacketThreshold => "packet_threshold",
+            Self::TimeThreshold => "time_threshold",
             Self::LostRetransmission => "lost_retransmission",
             Self::Early => "early",
             Self::Timeout => "timeout",

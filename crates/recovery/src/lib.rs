@@ -22,6 +22,8 @@
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::float_arithmetic))]
+#![cfg_attr(test, allow(clippy::disallowed_types))]
 
 extern crate alloc;
 

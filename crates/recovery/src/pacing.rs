@@ -116,7 +116,7 @@ mod tests {
         let rate = BitRate::from_bits_per_second(8_000_000).unwrap();
         let at = Instant::from_millis;
         let mut pacer = Pacer::default();
-        let mut leave = |pacer: &mut Pacer, now| {
+        let leave = |pacer: &mut Pacer, now| {
             let departure = pacer.departure(now, 1000, rate);
             pacer.on_sent(departure, 1000, rate);
             departure

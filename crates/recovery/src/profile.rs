@@ -60,7 +60,8 @@ pub struct Mechanisms {
     pub reduction_base: ReductionBase,
     /// How an ACK is processed, by kernel generation.
     pub ack_processing: AckProcessing,
-    /// The initial congestion window (RFC 6928).
+    /// The initial congestion window (RFC 6928). With RFC 9002's loss detection it is n segments, and at most
+    /// n · 1,472 bytes or two segments (RFC 9002 §7.2).
     pub initial_window: Segments,
     /// Whether idle time shrinks the window (RFC 5681 §4.1; Linux tcp_slow_start_after_idle).
     pub restart_after_idle: bool,
@@ -235,6 +236,27 @@ impl Mechanisms {
         user_timeout: Duration::from_secs(300),
     };
 
+    /// QUIC's loss recovery: RFC 9002, with the congestion control of its appendix B.
+    pub const RFC_9002: Self = Self {
+        detection: Rules {
+            rule: LossRule::PacketTime,
+            dupthresh: DUPTHRESH,
+            max_dupthresh: DUPTHRESH,
+        },
+        recovery_fill: RecoveryFill::Nothing,
+        rto: RtoRules {
+            sampling: Sampling::Newest,
+            initial: Duration::from_millis(999),
+            min: Duration::ZERO,
+            ..Self::RFC_6675.rto
+        },
+        probe: Some(ProbeRules::RFC_9002),
+        reduction_base: ReductionBase::Cwnd,
+        ack_processing: AckProcessing::Linux4_13,
+        restart_after_idle: false,
+        ..Self::RFC_6675
+    };
+
     /// NewReno without SACK: RFC 6582 on RFC 5681, RFC 3042, RFC 6298.
     pub const RENO: Self = Self {
         sack: false,
@@ -267,6 +289,13 @@ fn base_named(name: &str) -> Option<Mechanisms> {
     found.map(|(_, mechanisms, _)| *mechanisms)
 }
 
+impl Mechanisms {
+    /// Whether the newest transmission delivered matters: for the detection of losses or for the RTT.
+    pub(crate) fn takes_newest(&self) -> bool {
+        self.detection.rule == LossRule::PacketTime || self.rto.sampling == Sampling::Newest
+    }
+}
+
 /// A named set of mechanisms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
@@ -277,7 +306,7 @@ pub struct Profile {
 }
 
 /// The base profiles: name, mechanisms, description with source.
-pub const BASES: [(&str, Mechanisms, &str); 9] = [
+pub const BASES: [(&str, Mechanisms, &str); 10] = [
     (
         "linux-3.17",
         Mechanisms::LINUX_3_17,
@@ -297,6 +326,11 @@ pub const BASES: [(&str, Mechanisms, &str); 9] = [
         "rfc6675",
         Mechanisms::RFC_6675,
         "the standards alone: RFC 5681, RFC 6675, RFC 6298",
+    ),
+    (
+        "rfc9002",
+        Mechanisms::RFC_9002,
+        "QUIC's loss recovery in TCP: packet and time threshold, probe timeout, NewReno (RFC 9002)",
     ),
     (
         "reno",
@@ -538,7 +572,7 @@ mod tests {
         );
         assert_eq!(
             error("").to_string(),
-            "unknown profile '', expected one of: linux-3.17, linux-2.6, linux-6, rfc6675, reno, \
+            "unknown profile '', expected one of: linux-3.17, linux-2.6, linux-6, rfc6675, rfc9002, reno, \
              linux-2.4, windows-xp, solaris-10, freebsd-5"
         );
     }

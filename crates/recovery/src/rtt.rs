@@ -61,6 +61,8 @@ pub enum Sampling {
     Flight,
     /// Every ACK with a timestamp; without timestamps, the ACK of one segment per flight (4.4BSD).
     FlightOrTimestamps,
+    /// Every ACK of a newer transmission than any before, if that segment was sent once (RFC 9002 §5.1).
+    Newest,
 }
 
 /// The smallest sample, in ns, while there is none.
@@ -102,6 +104,11 @@ impl Factor {
     }
 
     /// As a number.
+    #[expect(
+        clippy::disallowed_types,
+        clippy::float_arithmetic,
+        reason = "for reports alone"
+    )]
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / f64::from(MILLION)
     }
@@ -232,17 +239,21 @@ impl RttEstimator {
         new
     }
 
-    /// Whether one segment per flight is timed, so that samples come from
-    /// [`flight_sample`](Self::flight_sample).
+    /// Whether some ACKs of segments sent once give no sample.
     #[inline]
-    pub fn times_flights(&self) -> bool {
+    pub(crate) fn is_choosy(&self) -> bool {
         self.rules.sampling != Sampling::Segment
+    }
+
+    /// Whether samples come from the newest transmission delivered.
+    pub(crate) fn samples_newest(&self) -> bool {
+        self.rules.sampling == Sampling::Newest
     }
 
     /// New data from `start` on was sent. Times this segment if no other is timed.
     #[inline]
     pub fn on_sent(&mut self, now: Instant, start: Offset) {
-        if self.times_flights() && self.timed.is_none() {
+        if self.is_choosy() && self.timed.is_none() {
             self.timed = Some((start, now));
         }
     }
@@ -273,6 +284,21 @@ impl RttEstimator {
     /// Adds a sample. `una` and `nxt`, after the ACK was applied, delimit the round trips.
     pub fn on_sample(&mut self, rtt: Duration, una: Offset, nxt: Offset) {
         self.on_sample_nanos(nanos(rtt), una, nxt);
+    }
+
+    /// Adds a sample of `rtt` ns, for `ack_delay` ns of which the receiver held the ACK back (RFC 9002 §5.3).
+    /// The delay is subtracted unless the result were less than the minimum RTT, which it never changes, or
+    /// the sample is the first.
+    pub(crate) fn on_delayed_sample(&mut self, rtt: u64, ack_delay: u64, una: Offset, nxt: Offset) {
+        self.min = self.min.min(rtt.min(NO_SAMPLE - 1));
+        let adjusted = rtt.saturating_sub(ack_delay);
+        let usable = self.srtt8 > 0 && adjusted >= self.min;
+        self.on_sample_nanos(if usable { adjusted } else { rtt }, una, nxt);
+    }
+
+    /// Forgets the minimum RTT: the next sample is the smallest (RFC 9002 §5.2).
+    pub(crate) fn forget_min(&mut self) {
+        self.min = NO_SAMPLE;
     }
 
     /// The same for a sample in nanoseconds: the fast path, since most ACKs give a sample.
@@ -409,6 +435,14 @@ impl RttEstimator {
     /// The RTO without back-off, in nanoseconds.
     pub fn rto_nanos(&self) -> u64 {
         self.rto
+    }
+
+    /// The probe timeout after it was backed off `times`, in nanoseconds: the RTO plus how long a receiver
+    /// holds an ACK back (RFC 9002 §6.2.1).
+    pub(crate) fn probe_timeout_nanos(&self, max_ack_delay: u64, times: u32) -> u64 {
+        let backed_off =
+            (self.rto.saturating_add(max_ack_delay)).saturating_mul(1 << times.min(20));
+        backed_off.min(self.most_rto)
     }
 
     /// The RTO after it was backed off `times`, in nanoseconds (RFC 6298 §5.5).

@@ -15,6 +15,9 @@
 //! SACKed segment, of unknown position (Linux `tcp_add_reno_sack`). This has the effect of RFC 6582's
 //! window inflation.
 //!
+//! All of it lies in two blocks of memory ([`Storage`]) whose size depends on the largest number of outstanding
+//! segments alone. They grow by doubling, or have a fixed size, or are lent by the host.
+//!
 //! Deviation: a SACK block that covers part of a segment is ignored for that segment, where Linux splits
 //! the segment. Receivers report whole segments, as they arrived.
 
@@ -24,30 +27,38 @@ mod acks;
 mod check;
 mod marking;
 mod order;
+mod ring;
 mod split;
+mod storage;
+mod waiting;
 
 pub use above::Above;
 pub use order::Sent;
+pub use storage::Storage;
 
 use crate::ack::MAX_SACK_BLOCKS;
-use alloc::collections::{BinaryHeap, VecDeque};
-use alloc::vec::Vec;
-use core::cmp::Reverse;
 use order::Links;
 use recoup_units::{Instant, Offset, Segments, Span, partition_point_near};
+use ring::Ring;
+use waiting::Waiting;
 
-/// An outstanding segment.
-#[derive(Clone, Copy, Debug)]
+/// An outstanding segment, in 64 bytes.
+#[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SentSegment {
     /// The sequence space it covers.
     pub span: Span,
     /// When it was last sent.
     pub sent_at: Instant,
-    /// `snd_nxt` after it was last sent: data from here on was sent later.
-    pub nxt_when_sent: Offset,
+    /// A value that the host chose for it; 0 where not used.
+    pub token: u64,
+    /// The bytes of a packet whose `span` is one packet number; 0 where not used.
+    pub size: u32,
     /// The number of its last transmission, which counts all transmissions of the connection; it wraps.
     pub number: u32,
+    /// `snd_nxt` after it was last sent, less the end of the segment; [`u32::MAX`] if that is more.
+    ahead: u32,
+    links: Links,
     /// Number of transmissions, probes included.
     pub transmissions: u16,
     /// Whether a SACK block reported it.
@@ -65,16 +76,45 @@ pub struct SentSegment {
     pub cut: bool,
     /// Whether it is not to be repeated. If it is SACKed too, it was given up.
     pub abandoned: bool,
-    /// What the host gave with it.
-    pub token: u64,
-    /// Its bytes, where packets are numbered.
-    pub size: u32,
-    /// If `sacked`: at least this many segments from this one on are SACKed, so that walks can skip them.
-    run: u32,
-    links: Links,
+    /// Whether it has an entry in [`Waiting`], stale or not.
+    queued: bool,
 }
 
 impl SentSegment {
+    /// `snd_nxt` after it was last sent: data from here on was sent later. If that was 4 GiB or more past the end
+    /// of the segment, the largest offset.
+    pub fn nxt_when_sent(&self) -> Offset {
+        match self.ahead {
+            u32::MAX => Offset(u64::MAX),
+            ahead => self.span.end + u64::from(ahead),
+        }
+    }
+
+    fn set_nxt_when_sent(&mut self, nxt: Offset) {
+        let ahead = nxt.since(self.span.end);
+        self.ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
+    }
+
+    /// Its part at `span`, cut from it after it was sent.
+    fn part(&self, span: Span) -> Self {
+        let mut part = Self {
+            span,
+            cut: true,
+            ..*self
+        };
+        part.set_nxt_when_sent(self.nxt_when_sent());
+        part
+    }
+
+    /// If it is SACKed: at least this many segments from this one on are, so that walks can skip them.
+    fn run(&self) -> usize {
+        (self.links.newer as u32 as usize).max(1)
+    }
+
+    fn set_run(&mut self, segments: usize) {
+        self.links.newer = segments as i32;
+    }
+
     /// Whether it was sent exactly once.
     pub fn is_original(&self) -> bool {
         self.transmissions == 1
@@ -108,9 +148,7 @@ type Id = u64;
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Scoreboard {
-    segments: VecDeque<SentSegment>,
-    /// Segments acknowledged so far; the first outstanding segment has the next [`Id`].
-    gone: Id,
+    segments: Ring,
     una: Offset,
     nxt: Offset,
     sacked: u32,
@@ -124,16 +162,14 @@ pub struct Scoreboard {
     judged: u32,
     /// The SACKed data from `judged` on.
     above: Above,
-    /// Segments to retransmit, lowest first. Some entries may be stale.
-    waiting: BinaryHeap<Reverse<Id>>,
+    /// Segments to retransmit, lowest first. Some entries may be stale. A segment has at most one.
+    waiting: Waiting,
     /// No segment below this index is a hole never retransmitted.
     next_hole: u32,
     /// Segments in flight in the order of their last transmission.
     order: order::Ends,
     /// The blocks of the last ACK that had any. Everything that they cover is SACKed.
     reported: [Span; MAX_SACK_BLOCKS],
-    /// Scratch buffer, empty between calls and kept for its allocation.
-    flying: Vec<usize>,
     /// Total retransmissions found lost.
     lost_retransmissions: u64,
     /// Total SACK blocks that reported data never sent or straddled `snd_una`.
@@ -171,9 +207,35 @@ impl Scoreboard {
         *self = Self {
             segments,
             waiting,
-            flying: core::mem::take(&mut self.flying),
             ..Self::new(start)
         };
+    }
+
+    /// Moves to `storage`, and frees its own memory. From then on, at most
+    /// [`capacity`](Self::capacity) segments can be outstanding, and the scoreboard does not allocate.
+    ///
+    /// # Errors
+    /// Returns `storage` if more segments are outstanding than it has room for.
+    pub fn move_to(&mut self, storage: Storage) -> Result<(), Storage> {
+        if (storage.capacity() as usize) < self.segments.len() {
+            return Err(storage);
+        }
+        let (mut segments, mut waiting) = storage.into_parts();
+        segments.copy_from(&self.segments);
+        waiting.copy_from(&self.waiting);
+        self.segments = segments;
+        self.waiting = waiting;
+        Ok(())
+    }
+
+    /// The largest number of segments that can be outstanding: 2³¹, or the capacity of its [`Storage`].
+    pub fn capacity(&self) -> u32 {
+        self.segments.capacity()
+    }
+
+    /// Whether [`push`](Self::push) would refuse another segment.
+    pub fn is_full(&self) -> bool {
+        self.segments.left() == 0
     }
 
     /// The lowest unacknowledged offset.
@@ -266,32 +328,27 @@ impl Scoreboard {
         self.segments.iter()
     }
 
-    /// Records new data sent; `span` begins at [`nxt`](Self::nxt).
-    pub fn push(&mut self, now: Instant, span: Span) {
+    /// Records new data sent; `span` begins at [`nxt`](Self::nxt). Returns `false`, and changes nothing, if as many
+    /// segments are outstanding as there can be.
+    pub fn push(&mut self, now: Instant, span: Span) -> bool {
         debug_assert_eq!(span.start, self.nxt);
+        if self.is_full() {
+            return false;
+        }
         self.nxt = span.end;
         self.work += 1;
-        let links = self.append_newest(self.segments.len());
-        self.segments.push_back(SentSegment {
+        let links = self.append_newest(self.segments.id(self.segments.len()));
+        self.segments.push(SentSegment {
             span,
             sent_at: now,
-            nxt_when_sent: span.end,
             number: self.next_number,
-            transmissions: 1,
-            sacked: false,
-            copied: false,
-            lost: false,
-            retransmitted: false,
-            forgotten: false,
-            cut: false,
-            abandoned: false,
-            token: 0,
-            size: 0,
-            run: 0,
             links,
+            transmissions: 1,
+            ..SentSegment::default()
         });
         self.next_number = self.next_number.wrapping_add(1);
         self.sacked_tail = self.segments.len() as u32;
+        true
     }
 
     /// Records that outstanding data at `span` was retransmitted. `in_pipe` says whether the retransmission
@@ -308,18 +365,20 @@ impl Scoreboard {
             let was_listed = segment.is_listed();
             segment.forgotten = false;
             segment.sent_at = now;
-            segment.nxt_when_sent = nxt;
+            segment.set_nxt_when_sent(nxt);
             segment.number = self.next_number;
             segment.transmissions = segment.transmissions.saturating_add(1);
             if in_pipe && !segment.retransmitted && !segment.sacked {
                 segment.retransmitted = true;
                 self.retransmitted += 1;
             }
+            let is_listed = segment.is_listed();
+            let id = self.segments.id(i);
             if was_listed {
-                self.unlink(i);
+                self.unlink(id);
             }
-            if self.segments[i].is_listed() {
-                self.link_newest(i);
+            if is_listed {
+                self.link_newest(id);
             }
         }
         self.next_number = self.next_number.wrapping_add(1);
@@ -337,7 +396,8 @@ impl Scoreboard {
 
     /// Sets the bytes and the token of the last segment.
     pub fn describe_last(&mut self, size: u32, token: u64) {
-        if let Some(last) = self.segments.back_mut() {
+        let last = self.segments.len().wrapping_sub(1);
+        if let Some(last) = self.segments.get_mut(last) {
             (last.size, last.token) = (size, token);
         }
     }
@@ -351,19 +411,31 @@ impl Scoreboard {
     /// The outstanding segments that overlap `span`.
     pub fn overlapping(&self, span: Span) -> impl Iterator<Item = &SentSegment> {
         let from = self.index_of(span.start);
-        let segments = self.segments.range(from..);
+        let segments = self.segments.range(from, self.segments.len());
         segments.take_while(move |s| s.span.overlaps(span))
+    }
+
+    /// The segment in flight whose last transmission is the oldest.
+    pub fn oldest_sent(&self) -> Option<&SentSegment> {
+        let id = self.oldest_in_flight()?;
+        Some(self.segments.named(id))
+    }
+
+    /// The number of the next transmission.
+    pub fn next_number(&self) -> u32 {
+        self.next_number
     }
 
     /// The first lost segment not retransmitted yet.
     pub fn next_lost(&self) -> Option<&SentSegment> {
-        self.waiting.peek().map(|Reverse(id)| self.named(*id))
+        let id = self.waiting.lowest(self.segments.first_id())?;
+        Some(self.segments.named(id))
     }
 
     /// The consecutive segments from `start` on that wait for their retransmission.
     pub fn lost_from(&self, start: Offset) -> impl Iterator<Item = &SentSegment> {
         let from = self.index_of(start);
-        let segments = self.segments.range(from..);
+        let segments = self.segments.range(from, self.segments.len());
         segments.take_while(|s| s.wants_retransmission())
     }
 
@@ -379,21 +451,21 @@ impl Scoreboard {
     /// retransmission).
     pub fn last_unsacked(&self) -> Option<&SentSegment> {
         let tail = self.sacked_tail as usize;
-        let segments = self.segments.range(..tail);
+        let segments = self.segments.range(0, tail);
         segments.rev().find(|s| !s.sacked)
     }
 
     /// Forgets every SACK: the receiver has reneged (RFC 2018 §8).
     pub fn forget_sacks(&mut self) {
         self.reported = Default::default();
-        self.sacked = 0;
-        self.fack = 0;
-        for (segment, place) in self.segments.iter_mut().zip(1..) {
+        (self.sacked, self.fack) = (0, 0);
+        for i in 0..self.segments.len() {
+            let segment = &mut self.segments[i];
             segment.sacked &= segment.abandoned;
-            segment.run = 0;
             if segment.sacked {
+                segment.set_run(1);
                 self.sacked += 1;
-                self.fack = place;
+                self.fack = i as u32 + 1;
             }
         }
         self.relink();
@@ -457,9 +529,14 @@ impl Scoreboard {
     }
 
     fn settle_cursors(&mut self) {
-        while let Some(&Reverse(id)) = self.waiting.peek() {
-            if id > self.gone && self.named(id).wants_retransmission() {
-                break;
+        let first = self.segments.first_id();
+        while let Some(id) = self.waiting.lowest(first) {
+            if id >= first {
+                let segment = self.segments.named_mut(id);
+                if segment.wants_retransmission() {
+                    break;
+                }
+                segment.queued = false;
             }
             self.waiting.pop();
         }
@@ -468,7 +545,7 @@ impl Scoreboard {
             if !s.sacked && !s.retransmitted {
                 break;
             }
-            self.next_hole += if s.sacked { s.run.max(1) } else { 1 };
+            self.next_hole += if s.sacked { s.run() as u32 } else { 1 };
             self.work += 1;
         }
         while let Some(last) = self.sacked_tail.checked_sub(1)
@@ -479,31 +556,18 @@ impl Scoreboard {
         }
     }
 
-    fn id(&self, index: usize) -> Id {
-        self.gone + 1 + index as u64
-    }
-
-    fn index(&self, id: Id) -> usize {
-        (id - self.gone - 1) as usize
-    }
-
-    fn named(&self, id: Id) -> &SentSegment {
-        &self.segments[self.index(id)]
-    }
-
     /// The memory that it holds on the heap, in bytes.
     pub fn memory(&self) -> usize {
-        self.segments.capacity() * size_of::<SentSegment>()
-            + self.waiting.capacity() * size_of::<Id>()
-            + self.flying.capacity() * size_of::<usize>()
+        self.segments.memory() + self.waiting.memory()
     }
 
-    /// Frees memory beyond what most connections need.
+    /// Frees memory beyond what most connections need, unless it has a fixed size.
     pub fn trim(&mut self) {
         const USUAL: usize = 256;
-        self.segments.shrink_to(USUAL);
-        self.waiting.shrink_to(USUAL);
-        self.flying.shrink_to(USUAL);
+        if self.capacity() == storage::MOST {
+            self.segments.trim(USUAL);
+            self.waiting.trim(USUAL);
+        }
     }
 
     /// The index of the segment that contains `offset`, or the number of segments.

@@ -34,12 +34,14 @@
 //! - Retransmissions beyond the peer's window are sent. Linux waits.
 //! - A timeout can be undone while a retransmission is in flight. In Linux 3.17 it cannot.
 //! - RFC 8985's RACK keeps reo_wnd over a timeout, and ignores the DSACK of a probe.
+//! - With RFC 9002's loss detection, see `packet_time` for the states and [`tlp`](crate::tlp) for the timer.
 //! - On a timeout every segment not SACKed is lost. With RACK, those sent less than RACK.rtt ago are not
 //!   (Linux 6 `tcp_timeout_mark_lost`).
 
 mod acks;
 mod copies;
 mod established;
+mod packet_time;
 mod packets;
 mod parts;
 mod path_mtu;
@@ -54,7 +56,7 @@ use crate::ack::Ack;
 use crate::congestion::{self, Congestion, CongestionControl};
 use crate::counters::{Counters, Recoveries, Recovery};
 use crate::delivery::DeliveryRate;
-use crate::detect::{Rack, Threshold};
+use crate::detect::{PacketTime, Rack, Threshold};
 use crate::event::{Event, EventLog, LossDetector, State, Timer, Transmission, Trigger};
 use crate::frto::Frto;
 use crate::pacing::{Pacer, PacingInput};
@@ -63,7 +65,7 @@ use crate::profile::Mechanisms;
 use crate::rate::Reduction;
 use crate::rto::RetransmissionTimer;
 use crate::rtt::RttEstimator;
-use crate::scoreboard::Scoreboard;
+use crate::scoreboard::{Scoreboard, Storage};
 use crate::slp::Copies;
 use crate::tlp::LossProbe;
 use crate::undo::Undo;
@@ -153,6 +155,15 @@ impl<C: CongestionControl> Sender<C> {
             totals: Totals::default(),
             logging: Logging::new(log),
         }
+    }
+
+    /// Keeps the outstanding segments in `storage`. From then on the sender does not allocate for them, and offers
+    /// no new data while as many are outstanding as it has room for.
+    ///
+    /// # Errors
+    /// Returns `storage` if more segments are outstanding than it has room for.
+    pub fn keep_in(&mut self, storage: Storage) -> Result<(), Storage> {
+        self.board.move_to(storage)
     }
 
     /// Frees memory beyond what most connections need.
@@ -417,6 +428,12 @@ impl<C: CongestionControl> Sender<C> {
             (
                 "the retransmission timer runs if and only if something is outstanding",
                 self.board.first().is_some() == self.timers.rto.deadline().is_some(),
+            ),
+            (
+                "with a probe timeout, neither it nor the time threshold's timer runs",
+                !self.has_probe_timeout()
+                    || self.board.first().is_none()
+                    || self.timers.reorder.is_some() != self.timers.probe.deadline().is_some(),
             ),
             (
                 "in recovery although the recovery point is acknowledged",

@@ -5,6 +5,7 @@
 //!   draft-01:  max(2·SRTT, 10 ms)      max(2·SRTT, 1.5·SRTT + WCDelAckT)           (1), (2)
 //!   RFC 8985:  2·SRTT                  2·SRTT + WCDelAckT                          §7.2
 //!   Linux 6:   2·SRTT + 2 ms           2·SRTT + WCDelAckT
+//!   RFC 9002:  (SRTT + max(4·RTTVAR, 1 ms) + max_ack_delay) · 2^n, n probe timeouts in a row    §6.2.1
 //! TLP:   probe at now + PTO            TLPR: probe at last send + min(PTO, RTO)
 //! both: no later than the retransmission timer
 //! ```
@@ -20,8 +21,17 @@
 //! always probe, also while the window is reduced for a reason other than a loss (CWR). The draft waits
 //! for an answer only to a retransmitted segment; RFC 8985 waits for an answer to any probe.
 //!
+//! RFC 9002's probe timeout takes the place of the retransmission timeout (§6.2). It counts from the last
+//! transmission, doubles at each expiry, and sends two probes: what is marked lost, or new data, or the
+//! segments whose last transmission is the oldest. An expiry marks nothing lost and does not reduce the window.
+//! The timer does not run while the timer of the time threshold does.
+//!
 //! Deviations:
 //!
+//! - With RFC 9002's timer, the handshake keeps TCP's retransmission timer, and without SACK the retransmission
+//!   timeout remains. The back-off stops at the maximum RTO of the profile. RFC 9002 has no maximum.
+//! - If probes repaired the only losses, the window is reduced once, as in TLP. In QUIC the ACK of a probe
+//!   declares the originals lost, with the same effect.
 //! - As in Linux, one probe per tail is allowed until it is answered, so a second probe needs new
 //!   acknowledgments. RFC 8985 §7.3 requires an RTT sample since the last probe.
 //! - Linux 3.17 lets a second PTO expire without a probe, which postpones the RTO. Here no second PTO is
@@ -44,7 +54,16 @@ pub enum ProbeVersion {
     Rfc8985,
     /// Linux 6.
     Linux6,
+    /// RFC 9002 §6.2.
+    Rfc9002,
 }
+
+/// max_ack_delay of RFC 9002's probe timeout, in ns: how long a receiver is assumed to hold an ACK back
+/// (RFC 9000 §18.2, the default).
+pub(crate) const MAX_ACK_DELAY: u64 = 25_000_000;
+
+/// How many probes follow an expiry of RFC 9002's timer (§6.2.4).
+const PROBES: u8 = 2;
 
 /// The rules of the tail loss probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +92,14 @@ impl ProbeRules {
         restart: false,
     };
 
-    /// The probe timeout; `None` if there is no SRTT and this version requires one.
+    /// The rules of RFC 9002.
+    pub const RFC_9002: Self = Self {
+        version: ProbeVersion::Rfc9002,
+        restart: false,
+    };
+
+    /// The probe timeout; `None` if there is no SRTT and this version requires one, and with RFC 9002, whose
+    /// timeout depends on RTTVAR.
     pub fn timeout(&self, srtt: Option<Duration>, outstanding: Segments) -> Option<Duration> {
         let srtt = srtt.map(|srtt| u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX));
         self.timeout_nanos(srtt, outstanding)
@@ -84,6 +110,9 @@ impl ProbeRules {
     pub(crate) fn timeout_nanos(&self, srtt: Option<u64>, outstanding: Segments) -> Option<u64> {
         const MS: u64 = 1_000_000;
         const HELD: u64 = WORST_DELAYED_ACK.as_millis() as u64 * MS;
+        if self.version == ProbeVersion::Rfc9002 {
+            return None;
+        }
         let one = outstanding == Segments::ONE;
         let Some(srtt) = srtt else {
             // RFC 8985 §7.2; Linux TCP_TIMEOUT_INIT.
@@ -97,7 +126,7 @@ impl ProbeRules {
             }
             ProbeVersion::Draft01 => twice.max(10 * MS),
             _ if one => twice.saturating_add(HELD),
-            ProbeVersion::Rfc8985 => twice,
+            ProbeVersion::Rfc8985 | ProbeVersion::Rfc9002 => twice,
             ProbeVersion::Linux6 => twice.saturating_add(2 * MS),
         })
     }
@@ -114,7 +143,8 @@ impl ProbeRules {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LossProbe {
     deadline: Option<Instant>,
-    due: bool,
+    /// Probes to be sent.
+    due: u8,
     /// The unanswered probe.
     out: Option<Unanswered>,
     /// Cleared by the probe itself, set again by the next ACK.
@@ -150,14 +180,14 @@ impl LossProbe {
 
     /// Whether the timer has expired and the probe was not sent yet.
     pub fn is_due(&self) -> bool {
-        self.due
+        self.due > 0
     }
 
     /// Whether the timer may be armed: the last probe is answered. Linux 6 always arms it, and checks for an
     /// unanswered probe when the timer expires (`tcp_send_loss_probe`).
     pub fn may_arm(&self, rules: &ProbeRules) -> bool {
         let answered = self.out.is_none() && !self.spent;
-        !self.due && (answered || rules.version == ProbeVersion::Linux6)
+        !self.is_due() && (answered || rules.version == ProbeVersion::Linux6)
     }
 
     /// Whether no probe waits for its answer.
@@ -189,17 +219,23 @@ impl LossProbe {
     /// The timer expired: a probe is due, unless the last one still waits for its answer.
     pub fn on_expiry(&mut self) {
         self.deadline = None;
-        self.due = self.out.is_none();
+        self.due = u8::from(self.out.is_none());
+    }
+
+    /// RFC 9002's timer expired: two probes are due.
+    pub fn on_probe_timeout(&mut self) {
+        self.deadline = None;
+        self.due = PROBES;
     }
 
     /// The probe was sent. `repeated`: it was a retransmission, not new data. `nxt` is `snd_nxt`.
     pub fn on_sent(&mut self, rules: &ProbeRules, repeated: bool, nxt: Offset) {
-        self.due = false;
+        self.due = self.due.saturating_sub(1);
         self.spent = true;
         if repeated || rules.is_modern() {
             self.out = Some(Unanswered {
                 high: nxt,
-                repeated,
+                repeated: repeated || self.repeat_is_out(),
             });
         }
     }
@@ -218,13 +254,13 @@ impl LossProbe {
         duplicate: bool,
         dsack: Option<Span>,
     ) -> ProbeAnswer {
-        self.due = false;
+        self.due = 0;
         self.spent = false;
         let Some(Unanswered { high, repeated }) = self.out else {
             return ProbeAnswer::Open;
         };
         let both_arrived = match rules.version {
-            ProbeVersion::Draft01 => dsack.is_some(),
+            ProbeVersion::Draft01 | ProbeVersion::Rfc9002 => dsack.is_some(),
             _ => dsack.is_some_and(|dsack| dsack.end == high),
         };
         let answer = if cumulative < high {

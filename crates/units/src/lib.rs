@@ -1,7 +1,4 @@
-//! The quantities Recoup computes with. Each has its own type, so that they cannot be confused.
-//!
-//! Nothing here reads a clock: the caller passes each [`Instant`].
-
+#![doc = include_str!("../README.md")]
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 

@@ -39,6 +39,8 @@ pub enum LossRule {
     IsLost,
     /// Time: see [`Rack`](super::Rack).
     Rack(RackVersion),
+    /// RFC 9002's packet threshold and time threshold: see [`PacketTime`](super::PacketTime).
+    PacketTime,
 }
 
 /// The parameters of loss detection by counting.
@@ -71,7 +73,7 @@ pub enum Lost {
     BelowSegments(u32),
     /// Segments with at least this many runs, or more than this many bytes, SACKed above them.
     BelowStretches(u32, u64),
-    /// RACK decides by time.
+    /// RACK or RFC 9002's thresholds decide, in the order of transmission.
     ByTime,
 }
 
@@ -151,6 +153,11 @@ impl Threshold {
         }
     }
 
+    /// Lowers dupthresh to its initial value.
+    pub fn restore(&mut self) {
+        self.dupthresh = self.rules.dupthresh;
+    }
+
     /// A timeout. If much was SACKed, dupthresh was raised too far and is lowered (Linux `tcp_enter_loss`).
     pub fn on_timeout(&mut self, sacked: Segments) {
         if sacked >= self.rules.dupthresh {
@@ -164,7 +171,7 @@ impl Threshold {
         let dupthresh = self.dupthresh;
         let (lost, recover) = match self.rules.rule {
             _ if board.sacked() == Segments::ZERO => (Lost::ByTime, false),
-            LossRule::Rack(_) => (Lost::ByTime, false),
+            LossRule::Rack(_) | LossRule::PacketTime => (Lost::ByTime, false),
             LossRule::Fack if self.fack => {
                 let lost = board.fack().saturating_sub(dupthresh);
                 (Lost::First(lost), lost > Segments::ZERO)

@@ -1,11 +1,13 @@
 //! Describes a profile's settings, for printing.
 
+#![expect(clippy::float_arithmetic, reason = "printed, not computed with")]
+
 use super::{AckProcessing, LimitedTransmit, Mechanisms, RecoveryFill, ReductionBase};
 use crate::congestion::Algorithm;
 use crate::detect::{EarlyRetransmit, LossRule, RackVersion};
 use crate::rtt::{Factor, RtoRules, Sampling, Smoothing};
 use crate::slp::{Kind, LossRate};
-use crate::tlp::{ProbeVersion, WORST_DELAYED_ACK};
+use crate::tlp::{MAX_ACK_DELAY, ProbeVersion, WORST_DELAYED_ACK};
 use alloc::format;
 use alloc::string::String;
 use alloc::string::ToString;
@@ -126,6 +128,12 @@ impl Mechanisms {
                 ),
                 "RFC 8985 §6; Linux tcp_rack_detect_loss",
             ),
+            LossRule::PacketTime => (
+                format!(
+                    "lost when a segment sent {dupthresh} transmissions later is delivered, or one sent later and max(9/8·max(SRTT, latest RTT), 1 ms) have passed since the transmission; {adapts}"
+                ),
+                "RFC 9002 §6.1",
+            ),
         };
         setting(LOSS_DETECTION, value, source)
     }
@@ -234,6 +242,10 @@ impl Mechanisms {
                 "RFC 6298 §3; RFC 7323 §4.1",
             ),
             Sampling::Flight => (flight.into(), "2007 paper §V-A2; RFC 6298 §3"),
+            Sampling::Newest => (
+                "every ACK of a newer transmission than any before, of a segment sent once".into(),
+                "RFC 9002 §5.1",
+            ),
             Sampling::FlightOrTimestamps => (
                 format!("every ACK of new data by timestamp; without timestamps, {flight}"),
                 "4.4BSD tcp_input; RFC 6298 §3",
@@ -301,6 +313,16 @@ impl Mechanisms {
                 format!("PTO = 2·SRTT + 2 ms, or + {delayed} with one segment out"),
                 "RFC 8985 §7.2; Linux tcp_schedule_loss_probe",
             ),
+            ProbeVersion::Rfc9002 => {
+                return setting(
+                    TAIL_LOSS_PROBE,
+                    format!(
+                        "PTO = RTO + {}, doubled at each expiry; two probes, in place of the retransmission timeout; from the last transmission",
+                        ms(Duration::from_nanos(MAX_ACK_DELAY))
+                    ),
+                    "RFC 9002 §6.2",
+                );
+            }
         };
         let from = match rules.restart {
             true => "the last transmission (TLPR)",

@@ -66,6 +66,9 @@ mechanisms! {
     TlpLinux, "tlplinux", TAIL_LOSS_PROBE,
         "tail loss probe with Linux 6's probe timeout",
         |m| m.probe = Some(ProbeRules::LINUX_6);
+    Pto, "pto", TAIL_LOSS_PROBE,
+        "probe timeout in place of the retransmission timeout: two probes, nothing is marked lost (RFC 9002 §6.2)",
+        |m| m.probe = Some(ProbeRules::RFC_9002);
     NoTlp, "notlp", TAIL_LOSS_PROBE,
         "no tail loss probe",
         |m| m.probe = None;
@@ -81,6 +84,9 @@ mechanisms! {
     RackLinux, "racklinux", LOSS_DETECTION,
         "loss detection by time: RACK as in Linux 6",
         |m| m.detection = Mechanisms::LINUX_6.detection;
+    PacketTime, "packettime", LOSS_DETECTION,
+        "loss detection by packet and time threshold, in the order of transmission (RFC 9002 §6.1)",
+        |m| m.detection = Mechanisms::RFC_9002.detection;
     Fack, "fack", LOSS_DETECTION,
         "loss detection by distance to the highest SACK: FACK, which also finds lost retransmissions (Linux before 4.15)",
         |m| m.detection = LINUX_DETECTION;
@@ -193,6 +199,8 @@ impl Mechanism {
                 | Self::Tlpr
                 | Self::TlpRfc
                 | Self::TlpLinux
+                | Self::Pto
+                | Self::PacketTime
                 | Self::Rack
                 | Self::RackLinux
                 | Self::Fack

@@ -29,21 +29,25 @@ impl Scoreboard {
     /// stays so until it is acknowledged or lost.
     pub fn abandon(&mut self, span: Span) {
         self.passes_settled = true;
-        let from = self.index_of(span.start);
-        let segments = self.segments.range_mut(from..);
-        for segment in segments.take_while(|s| s.span.start < span.end) {
+        let mut i = self.index_of(span.start);
+        while let Some(segment) = self.segments.get_mut(i)
+            && segment.span.start < span.end
+        {
             segment.abandoned |= span.covers(segment.span);
+            i += 1;
         }
     }
 
     /// Gives up the first lost segment, and returns it as it was.
     pub fn give_up_lost(&mut self) -> Option<SentSegment> {
-        let i = self.index(self.waiting.peek()?.0);
+        let id = self.waiting.lowest(self.segments.first_id())?;
+        let i = (id - self.segments.first_id()) as usize;
         let lost = self.segments[i];
         let segment = &mut self.segments[i];
         segment.lost = false;
         segment.sacked = true;
         segment.abandoned = true;
+        segment.set_run(1);
         self.lost -= 1;
         self.sacked += 1;
         self.passes_settled = true;

@@ -44,7 +44,7 @@ impl Scoreboard {
     pub(super) fn pass_sacked(&mut self, to: usize) {
         while (self.judged as usize) < to && self.segments[self.judged as usize].sacked {
             let from = self.judged as usize;
-            let end = (from + self.segments[from].run.max(1) as usize).min(to);
+            let end = (from + self.segments[from].run()).min(to);
             let (first, last) = (self.segments[from].span, self.segments[end - 1].span);
             let goes_on = self.segments.get(end).is_some_and(|s| s.sacked);
             self.above.segments -= (end - from) as u32;

@@ -1,6 +1,6 @@
 //! Applies an ACK to the scoreboard.
 
-use super::{Id, Scoreboard, SentSegment};
+use super::{Scoreboard, SentSegment};
 use crate::ack::{Ack, AckSummary};
 use recoup_units::{Instant, Offset, Segments, Span};
 
@@ -122,12 +122,12 @@ impl Scoreboard {
                 break;
             }
             if segment.sacked {
-                i += segment.run.max(1) as usize;
+                i += segment.run();
                 continue;
             }
             let segment = *segment;
             if segment.is_listed() {
-                self.unlink(i);
+                self.unlink(self.segments.id(i));
             }
             each(&segment);
             summary.note_delivered(&segment, plausible, false);
@@ -144,6 +144,7 @@ impl Scoreboard {
             segment.sacked = true;
             segment.lost = false;
             segment.retransmitted = false;
+            segment.set_run(1);
             self.count_above(i);
             summary.newly_sacked += Segments::ONE;
             summary.delivered += Segments::ONE;
@@ -161,8 +162,8 @@ impl Scoreboard {
     fn compress(&mut self, from: usize, to: usize) {
         let mut i = from;
         while i < to {
-            let step = self.segments[i].run.max(1) as usize;
-            self.segments[i].run = (to - i) as u32;
+            let step = self.segments[i].run();
+            self.segments[i].set_run(to - i);
             i += step;
         }
     }
@@ -204,16 +205,13 @@ impl Scoreboard {
                 }
             }
             if segment.is_listed() {
-                self.unlink(acked as usize);
+                self.unlink(self.segments.id(acked as usize));
             }
             acked += 1;
         }
         summary.newly_acked += Segments(acked - given_up);
-        self.gone += Id::from(acked);
-        for _ in 0..acked {
-            self.segments.pop_front();
-        }
-        if let Some(segment) = self.segments.front_mut()
+        self.segments.remove_first(acked);
+        if let Some(segment) = self.segments.get_mut(0)
             && segment.span.start < cumulative
         {
             if segment.sacked && acked >= self.judged {

@@ -64,7 +64,7 @@ impl Scoreboard {
         }
         self.check_order()?;
         let mut at = self.una;
-        for s in &self.segments {
+        for s in self.segments.iter() {
             if s.span.start != at || s.span.is_empty() {
                 return Err(format!("segment {} does not follow {at}", s.span));
             }

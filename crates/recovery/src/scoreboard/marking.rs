@@ -1,7 +1,6 @@
 //! Marks segments lost: one method per loss detector.
 
-use super::{Above, Scoreboard, order::Sent};
-use core::cmp::Reverse;
+use super::{Above, Id, Scoreboard, SentSegment, order::Sent};
 use recoup_units::{Instant, Segments, Span};
 
 impl Scoreboard {
@@ -48,29 +47,56 @@ impl Scoreboard {
             self.lost += 1;
             self.marks += 1;
         } else {
-            self.mark(i);
+            self.mark(self.segments.id(i));
         }
     }
 
     /// Considers the segments in flight that were sent before `before`, in the order of transmission. Marks
-    /// those lost whose last transmission was at or before `overdue`. Returns when the newest of the others
-    /// was sent (RFC 8985 §6.2 step 5).
+    /// those lost whose last transmission was at or before `overdue`, and calls `each` with every one before
+    /// it is marked. Returns when the newest of the others was sent (RFC 8985 §6.2 step 5).
     pub fn mark_overdue(
         &mut self,
         before: Sent,
         overdue: Option<Instant>,
-        mut each: impl FnMut(Span),
+        mut each: impl FnMut(&SentSegment),
     ) -> Option<Instant> {
-        while let Some(i) = self.oldest_in_flight() {
-            let segment = &self.segments[i];
+        while let Some(id) = self.oldest_in_flight() {
+            let segment = self.segments.named(id);
             let is_overdue = overdue.is_some_and(|overdue| segment.sent_at <= overdue);
             if Sent::of(segment) >= before || !is_overdue {
                 break;
             }
-            each(segment.span);
-            self.mark(i);
+            each(segment);
+            self.mark(id);
         }
         self.newest_before(before)
+    }
+
+    /// Considers the segments in flight that were sent before transmission `newest`, in the order of
+    /// transmission. Marks those lost that are at least `packets` transmissions older, or that were sent at
+    /// or before `overdue`. Calls `each` with every segment before it is marked, and with whether `packets`
+    /// made it lost. Returns when the oldest of the others was sent (RFC 9002 §6.1, A.10).
+    pub fn mark_overtaken(
+        &mut self,
+        newest: u32,
+        packets: u32,
+        overdue: Option<Instant>,
+        mut each: impl FnMut(&SentSegment, bool),
+    ) -> Option<Instant> {
+        while let Some(id) = self.oldest_in_flight() {
+            let segment = self.segments.named(id);
+            let behind = newest.wrapping_sub(segment.number);
+            if behind == 0 || behind > i32::MAX as u32 {
+                return None;
+            }
+            let by_packets = behind >= packets;
+            if !by_packets && overdue.is_none_or(|overdue| segment.sent_at > overdue) {
+                return Some(segment.sent_at);
+            }
+            each(segment, by_packets);
+            self.mark(id);
+        }
+        None
     }
 
     /// Marks a retransmission lost if new data sent after it has been SACKed (Linux `tcp_mark_lost_retrans`).
@@ -78,16 +104,16 @@ impl Scoreboard {
     pub fn mark_lost_retransmissions(&mut self, mut each: impl FnMut(Span)) {
         let sacked = self.highest_sacked();
         let mut next = self.oldest_in_flight();
-        while let Some(i) = next {
+        while let Some(id) = next {
             self.work += 1;
-            let segment = self.segments[i];
-            if segment.nxt_when_sent >= sacked {
+            let segment = self.segments.named(id);
+            if segment.nxt_when_sent() >= sacked {
                 break;
             }
-            next = self.newer_than(i);
+            next = self.newer_than(id);
             if segment.retransmitted {
                 each(segment.span);
-                self.mark(i);
+                self.mark(id);
             }
         }
     }
@@ -117,7 +143,7 @@ impl Scoreboard {
                 each(segment.span);
             }
             if segment.in_flight() {
-                self.mark(i);
+                self.mark(self.segments.id(i));
             }
         }
         self.duplicates = 0;
@@ -134,10 +160,11 @@ impl Scoreboard {
     /// that RACK walks, and an undo does not put it back (Linux 6.12 `tcp_rack_detect_loss`,
     /// `tcp_undo_cwnd_reduction`).
     pub fn unmark_lost(&mut self, forget: bool) {
-        for segment in &mut self.segments {
+        self.segments.for_each(|segment| {
             segment.forgotten |= forget && segment.wants_retransmission();
             segment.lost = false;
-        }
+            segment.queued = false;
+        });
         self.relink();
         self.lost = 0;
         self.waiting.clear();
@@ -145,13 +172,13 @@ impl Scoreboard {
         self.above = self.recount_above();
     }
 
-    /// Marks the segment at index `i` lost, which must be in flight.
-    fn mark(&mut self, i: usize) {
+    /// Marks the segment `id` lost, which must be in flight.
+    fn mark(&mut self, id: Id) {
         self.marks += 1;
-        if self.segments[i].is_listed() {
-            self.unlink(i);
+        if self.segments.named(id).is_listed() {
+            self.unlink(id);
         }
-        let segment = &mut self.segments[i];
+        let segment = self.segments.named_mut(id);
         segment.forgotten = false;
         if core::mem::take(&mut segment.retransmitted) {
             self.retransmitted -= 1;
@@ -161,8 +188,9 @@ impl Scoreboard {
             segment.lost = true;
             self.lost += 1;
         }
-        let id = self.id(i);
-        self.waiting.push(Reverse(id));
+        if !core::mem::replace(&mut segment.queued, true) {
+            self.waiting.push(id);
+        }
     }
 
     /// Whether a retransmission is in flight, or the first segment was retransmitted (Linux

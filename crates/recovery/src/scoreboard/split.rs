@@ -1,7 +1,7 @@
-//! Cuts outstanding segments into smaller ones, after the path MTU fell. Touches every segment.
+//! Cuts outstanding segments into smaller ones, after the path MTU fell. Touches every segment. A segment whose
+//! parts exceed the [capacity](Scoreboard::capacity) stays whole.
 
-use super::{Above, Id, Scoreboard, SentSegment};
-use core::cmp::Reverse;
+use super::{Above, Scoreboard, SentSegment};
 use recoup_units::{Offset, Span};
 
 impl Scoreboard {
@@ -13,15 +13,13 @@ impl Scoreboard {
             && whole.span.start < offset
             && offset < whole.span.end
             && !whole.sacked
+            && self.segments.push(whole)
         {
-            let part = |span| SentSegment {
-                span,
-                cut: true,
-                ..whole
-            };
-            self.segments[i] = part(Span::new(whole.span.start, offset));
-            let rest = part(Span::new(offset, whole.span.end));
-            self.segments.insert(i + 1, rest);
+            for k in (i + 2..self.segments.len()).rev() {
+                self.segments[k] = self.segments[k - 1];
+            }
+            self.segments[i] = whole.part(Span::new(whole.span.start, offset));
+            self.segments[i + 1] = whole.part(Span::new(offset, whole.span.end));
             self.count_anew(highest_sacked);
         }
     }
@@ -29,46 +27,69 @@ impl Scoreboard {
     /// Cuts every segment of more than `mss` bytes, unless it is SACKed, and marks the parts lost, even if they
     /// were retransmitted since. Calls `each` with every marked span (Linux 6.12 `tcp_simple_retransmit`).
     pub fn lose_larger(&mut self, mss: u64, mut each: impl FnMut(Span)) {
-        let (mut marks, mut again) = (0, 0);
-        let lose = |part: &mut SentSegment| {
-            each(part.span);
-            marks += 1;
-            again += u64::from(part.retransmitted);
-            part.lost = true;
-            part.retransmitted = false;
-            part.forgotten = false;
-        };
-        if self.segments.iter().any(|segment| is_larger(segment, mss)) {
-            self.rebuild(mss, lose);
-        }
-        self.marks += marks;
-        self.lost_retransmissions += again;
-    }
-
-    /// Replaces each larger segment by its parts, which `change` may change, and counts everything anew.
-    fn rebuild(&mut self, mss: u64, mut change: impl FnMut(&mut SentSegment)) {
+        let mss = mss.max(1);
         let highest_sacked = self.highest_sacked();
-        let mut parts = alloc::collections::VecDeque::with_capacity(self.segments.len() * 2);
-        for segment in self.segments.drain(..) {
-            if !is_larger(&segment, mss) {
-                parts.push_back(segment);
+        let room = self.segments.left() as u64;
+        let before = self.segments.len();
+        let mut added = 0;
+        // Segments from this index on stay whole.
+        let mut whole_from = before;
+        let mut any = false;
+        for i in 0..before {
+            let whole = self.segments[i];
+            if !is_larger(&whole, mss) {
                 continue;
             }
-            let mut start = segment.span.start;
-            while start < segment.span.end {
-                let end = part_end(start, segment.span.end, mss);
-                let mut part = SentSegment {
-                    span: Span::new(start, end),
-                    cut: true,
-                    ..segment
-                };
-                change(&mut part);
-                parts.push_back(part);
-                start = end;
+            any = true;
+            let count = part_count(&whole, mss);
+            if i < whole_from && added + count - 1 > room {
+                whole_from = i;
+            }
+            if i < whole_from {
+                added += count - 1;
+                (0..count).for_each(|k| each(part_span(whole.span, k, count, mss)));
+                self.note_lost(i, count);
+            } else {
+                each(whole.span);
+                self.note_lost(i, 1);
             }
         }
-        self.segments = parts;
-        self.count_anew(highest_sacked);
+        if any {
+            self.spread(mss, before, added, whole_from);
+            self.count_anew(highest_sacked);
+        }
+    }
+
+    /// The segment at index `i` is lost, which is to become `parts` segments.
+    fn note_lost(&mut self, i: usize, parts: u64) {
+        let segment = &mut self.segments[i];
+        self.marks += parts;
+        self.lost_retransmissions += parts * u64::from(segment.retransmitted);
+        segment.lost = true;
+        segment.retransmitted = false;
+        segment.forgotten = false;
+    }
+
+    /// Replaces each larger one of the `before` segments below index `whole_from` by its parts, which are
+    /// `added` segments more.
+    fn spread(&mut self, mss: u64, before: usize, added: u64, whole_from: usize) {
+        for _ in 0..added {
+            self.segments.push(SentSegment::default());
+        }
+        let mut to = self.segments.len();
+        for i in (0..before).rev() {
+            let whole = self.segments[i];
+            if i >= whole_from || !is_larger(&whole, mss) {
+                to -= 1;
+                self.segments[to] = whole;
+                continue;
+            }
+            let count = part_count(&whole, mss);
+            for k in (0..count).rev() {
+                to -= 1;
+                self.segments[to] = whole.part(part_span(whole.span, k, count, mss));
+            }
+        }
     }
 
     fn count_anew(&mut self, highest_sacked: Offset) {
@@ -86,11 +107,15 @@ impl Scoreboard {
         self.sacked_tail = (segments.len() - tail) as u32;
         // These passes take little time for each segment.
         self.work += 1 + segments.len() as u64 / 16;
-        let first = self.gone + 1;
-        let waiting = segments.iter().enumerate();
-        let waiting = waiting.filter(|(_, segment)| segment.wants_retransmission());
-        self.waiting = waiting.map(|(i, _)| Reverse(first + i as Id)).collect();
-        let most = (segments.len() as u32).saturating_sub(self.lost.max(1));
+        self.waiting.clear();
+        for i in 0..self.segments.len() {
+            let waits = self.segments[i].wants_retransmission();
+            self.segments[i].queued = waits;
+            if waits {
+                self.waiting.push(self.segments.id(i));
+            }
+        }
+        let most = (self.segments.len() as u32).saturating_sub(self.lost.max(1));
         self.duplicates = self.duplicates.min(most);
         self.judged = 0;
         self.above = Above::default();
@@ -106,11 +131,16 @@ fn is_larger(segment: &SentSegment, mss: u64) -> bool {
     !segment.sacked && segment.span.len() > mss + 1
 }
 
-/// Where the part that begins at `start` ends. A FIN goes with the last part.
-fn part_end(start: Offset, end: Offset, mss: u64) -> Offset {
-    if end.since(start) <= mss + 1 {
-        end
-    } else {
-        start + mss
+/// How many parts of `mss` bytes a larger segment has. A FIN goes with the last part.
+fn part_count(segment: &SentSegment, mss: u64) -> u64 {
+    (segment.span.len() - 1).div_ceil(mss)
+}
+
+/// The `k`-th of `count` parts.
+fn part_span(whole: Span, k: u64, count: u64, mss: u64) -> Span {
+    let start = whole.start + k * mss;
+    match k + 1 == count {
+        true => Span::new(start, whole.end),
+        false => Span::at(start, mss),
     }
 }

@@ -372,3 +372,108 @@ fn work_counts_the_segments_visited() {
     board.trim();
     assert!(board.memory() < 100 * size_of::<SentSegment>() * 8);
 }
+
+#[test]
+fn a_full_scoreboard_refuses_segments_and_leaves_large_ones_whole() {
+    let mut board = Scoreboard::new(Offset(0));
+    assert!(board.move_to(Storage::with_capacity(5)).is_ok());
+    assert_eq!(board.capacity(), 5);
+    for n in 1..=4 {
+        assert!(board.push(ms(n), segments(n, n)));
+    }
+    // Parts of six bytes: two a segment, and room for the parts of one.
+    let mut lost = Vec::new();
+    board.lose_larger(6, |span| lost.push(span));
+    let parts = [
+        span(0, 6),
+        span(6, 10),
+        span(10, 20),
+        span(20, 30),
+        span(30, 40),
+    ];
+    assert_eq!(lost, parts);
+    assert_eq!(board.iter().map(|s| s.span).collect::<Vec<_>>(), parts);
+    assert_eq!(board.check(), Ok(()));
+    assert!(board.is_full());
+    assert!(!board.push(ms(5), segments(5, 5)));
+    assert_eq!(board.nxt(), Offset(40));
+    board.split_at(Offset(15));
+    assert_eq!(board.outstanding(), Segments(5));
+    assert!(board.move_to(Storage::with_capacity(4)).is_err());
+    board.on_ack(&ack(6, &[]), LATER);
+    assert!(board.push(ms(6), span(40, 41)));
+    assert_eq!(board.check(), Ok(()));
+}
+
+#[test]
+fn the_next_to_retransmit_is_the_lowest_whatever_the_order_of_the_marks() {
+    // Every segment is lost; the n-th retransmission is that of segment n · 7919 mod 1000, and all are lost
+    // again in the order in which they were sent.
+    let mut board = board(1000);
+    board.mark_for_timeout(None, |_| {});
+    for n in 0..1000 {
+        let number = n * 7919 % 1000 + 1;
+        board.resend(ms(2000 + n), segments(number, number), true);
+    }
+    assert_eq!(board.next_lost().map(|s| s.span), None);
+    let newest = Sent {
+        at: ms(9000),
+        end: Offset(0),
+    };
+    for n in (0..1000).step_by(10) {
+        board.mark_overdue(newest, Some(ms(2000 + n)), |_| {});
+        assert_eq!(board.check(), Ok(()), "{n}");
+    }
+    for number in 1..=500 {
+        let lost = numbers(&board, SentSegment::wants_retransmission);
+        assert_eq!(self::number(board.next_lost()), lost.first().copied());
+        board.resend(ms(9000), segments(number, number), true);
+    }
+}
+
+#[test]
+fn links_sort_segments_sent_in_any_order() {
+    // Sent again in an order of many runs, then taken back from lost to in flight at once.
+    let mut board = board(300);
+    for n in 0..300 {
+        let number = n * 7919 % 300 + 1;
+        board.resend(ms(1000 + n / 2), segments(number, number), false);
+    }
+    board.mark_for_timeout(None, |_| {});
+    board.unmark_lost(false);
+    assert_eq!(board.check(), Ok(()));
+    let mut marked = Vec::new();
+    let newest = Sent {
+        at: ms(9000),
+        end: Offset(0),
+    };
+    board.mark_overdue(newest, Some(ms(5000)), |s| marked.push(s.span.end));
+    // In the order of transmission.
+    let expected: Vec<Offset> = (0..300)
+        .map(|n| Offset(LEN * (n * 7919 % 300 + 1)))
+        .collect();
+    assert_eq!(marked, expected);
+}
+
+#[test]
+fn the_memory_of_a_segment_is_bounded() {
+    assert_eq!(size_of::<SentSegment>(), 64);
+    // Nothing outstanding takes no memory. The number of slots is a power of two.
+    assert_eq!(Scoreboard::new(Offset(0)).memory(), 0);
+    for (count, slots) in [(1, 4), (5, 8), (64, 64), (65, 128)] {
+        let mut board = board(count);
+        assert_eq!(board.memory(), slots * 64);
+        board.mark_for_timeout(None, |_| {});
+        assert_eq!(board.memory(), slots * 68, "all wait");
+    }
+}
+
+#[test]
+fn a_retransmission_far_behind_new_data_counts_as_sent_last() {
+    let mut board = Scoreboard::new(Offset(0));
+    board.push(ms(1), span(0, 10));
+    board.push(ms(1), span(10, 1 << 40));
+    board.resend(ms(2), span(0, 10), true);
+    let first = board.first().map(SentSegment::nxt_when_sent);
+    assert_eq!(first, Some(Offset(u64::MAX)));
+}

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::ack::AckSummary;
-use crate::detect::RackVersion;
+use crate::detect::{LossRule, RackVersion};
 use crate::profile::AckProcessing;
 use crate::rtt::nanos;
 use crate::scoreboard::SentSegment;
-use crate::tlp::ProbeAnswer;
+use crate::tlp::{MAX_ACK_DELAY, ProbeAnswer};
 
 impl<C: CongestionControl> Sender<C> {
     /// An ACK arrived. Returns what it changed. An ACK of data never sent is ignored and counted.
@@ -86,6 +86,9 @@ impl<C: CongestionControl> Sender<C> {
             ack
         };
         self.take_dsack(summary);
+        if self.losses.packets.is_on() {
+            self.losses.packets.on_ack(now, summary);
+        }
         self.take_rtt(now, ack, summary);
         if !syn_acked {
             self.watch_slow_start(now, summary);
@@ -105,7 +108,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         let marks = self.board.marks();
         // An ACK older than the last one may report SACKs, but clocks nothing (Linux since 4.13).
-        let clocks = grows_before || ack.cumulative == self.board.una();
+        let clocks = grows_before || ack.cumulative >= una || self.board.gives_up();
         // Most ACKs of most connections change no state.
         let quiet = self.episode.state == State::Open
             && summary.is_plain_progress()
@@ -125,7 +128,9 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.count(summary);
         self.reschedule_probe(now, summary);
-        if replaces_other && self.timers.probe.deadline().is_none() {
+        // Not the one that decides soon about a receiver that reneged (Linux 6 tcp_check_sack_reneging).
+        let reneged = || self.board.reneged() && summary.una_advanced > 0;
+        if replaces_other && self.timers.probe.deadline().is_none() && !reneged() {
             self.count_timeout_from_head(now);
         }
         if self.board.gives_up() {
@@ -222,8 +227,9 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     fn take_rtt(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
-        let sample = match self.rtt.times_flights() {
+        let sample = match self.rtt.is_choosy() {
             false => summary.rtt_sample_nanos(now, ack),
+            true if self.rtt.samples_newest() => return self.take_newest_rtt(now, ack),
             true => {
                 let timestamp = ack.timestamp_rtt.filter(|_| summary.una_advanced > 0);
                 let sample = self.rtt.flight_sample(now, self.board.una(), timestamp);
@@ -238,6 +244,10 @@ impl<C: CongestionControl> Sender<C> {
         }
         let (una, nxt) = (self.board.una(), self.board.nxt());
         self.rtt.on_sample_nanos(rtt, una, nxt);
+        self.note_sample(now, rtt);
+    }
+
+    fn note_sample(&mut self, now: Instant, rtt: u64) {
         self.timers.rto.reset_backoff();
         if self.logging.log.is_on() {
             let rtt = Duration::from_nanos(rtt);
@@ -245,6 +255,16 @@ impl<C: CongestionControl> Sender<C> {
             self.logging
                 .log
                 .push(now, Event::RttSample { rtt, srtt, rto });
+        }
+    }
+
+    /// The sample comes from the newest transmission delivered (RFC 9002 §5).
+    fn take_newest_rtt(&mut self, now: Instant, ack: &Ack<&[Span]>) {
+        if let Some(rtt) = self.losses.packets.sample() {
+            let delay = nanos(ack.ack_delay).min(MAX_ACK_DELAY);
+            let (una, nxt) = (self.board.una(), self.board.nxt());
+            self.rtt.on_delayed_sample(rtt, delay, una, nxt);
+            self.note_sample(now, rtt);
         }
     }
 
@@ -274,12 +294,20 @@ impl<C: CongestionControl> Sender<C> {
     /// in Linux's form: one loss is forgiven since the initial RTO is 1 s), and after any that left
     /// no RTT sample data begins with the RTO of RFC 6298 §5.7.
     fn open(&mut self, syn_transmissions: u16) {
-        self.congestion.cwnd = if syn_transmissions > 2 {
+        let by_packets = self.mechanisms.detection.rule == LossRule::PacketTime;
+        self.congestion.cwnd = if by_packets {
+            // RFC 9002 §7.2: 14,720 bytes or two segments at most.
+            let most =
+                u64::from(self.mechanisms.initial_window.0) * 1472 / u64::from(self.peer.mss);
+            let most = u32::try_from(most).unwrap_or(u32::MAX).max(2);
+            self.mechanisms.initial_window.min(Segments(most))
+        } else if syn_transmissions > 2 {
             Segments::ONE
         } else {
             self.mechanisms.initial_window
         };
-        if syn_transmissions > 1 && self.rtt.srtt().is_none() {
+        let by_rtt = self.rtt.samples_newest(); // RFC 9002 §6.2.2 keeps its initial RTT
+        if syn_transmissions > 1 && self.rtt.srtt().is_none() && !by_rtt {
             self.rtt.distrust_initial();
             self.timers.rto.reset_backoff();
         }
@@ -295,7 +323,8 @@ impl<C: CongestionControl> Sender<C> {
             self.congestion.cwnd.0 < self.congestion.usage.most_outstanding.0.saturating_mul(2);
         let limited = self.congestion.usage.limited || (slow_start && in_use);
         let progress = summary.newly_acked > Segments::ZERO
-            || (self.losses.threshold.is_raised() && summary.newly_sacked > Segments::ZERO);
+            || (summary.newly_sacked > Segments::ZERO
+                && (self.losses.threshold.is_raised() || self.goes_by_packets()));
         if !progress || !limited {
             return;
         }

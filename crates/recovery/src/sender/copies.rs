@@ -133,7 +133,8 @@ impl<C: CongestionControl> Sender<C> {
         self.board.note_copied(span);
         self.copying.copies.on_sent(span, after, self.board.nxt());
         self.totals.counters.copies += 1;
-        self.totals.counters.copied_bytes += span.len();
+        let bytes = &mut self.totals.counters.copied_bytes;
+        *bytes = bytes.saturating_add(span.len());
         if self.reducing() {
             self.congestion.reduction.on_sent();
         }

@@ -67,6 +67,10 @@ impl Packet {
 pub enum Refused {
     /// New data that does not begin where the last ended, or is empty, or is longer than 4 GiB.
     NotNext,
+    /// New data, while as much is outstanding as the sender's memory holds.
+    Full,
+    /// A copy of data that is not outstanding, or a repetition of none.
+    NotOutstanding,
     /// Repeated data, where packets are numbered: none is sent twice.
     Repeated,
     /// The connection was given up.
@@ -77,6 +81,8 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotNext => "new data must begin where the last ended",
+            Self::Full => "the sender's memory is full",
+            Self::NotOutstanding => "only outstanding data is copied or repeated",
             Self::Repeated => "a numbered packet is sent once",
             Self::GivenUp => "the connection was given up",
         })
@@ -175,10 +181,22 @@ impl<C: CongestionControl> Sender<C> {
                 let fits = (1..=u64::from(u32::MAX)).contains(&span.len());
                 let alone = !self.board.numbers_packets() || span.len() == 1;
                 let next = span.start == self.board.nxt() && span.end.0 < u64::MAX;
+                if self.board.is_full() {
+                    return Some(Refused::Full);
+                }
                 (!(fits && alone && next)).then_some(Refused::NotNext)
             }
-            Transmission::Again(..) | Transmission::Copy(_) => {
-                self.board.numbers_packets().then_some(Refused::Repeated)
+            Transmission::Again(..) | Transmission::Copy(_) if self.board.numbers_packets() => {
+                Some(Refused::Repeated)
+            }
+            Transmission::Again(span, _) => {
+                // A replay may show data repeated that was acknowledged meanwhile.
+                let none = self.board.first().is_none() || span.is_empty();
+                none.then_some(Refused::NotOutstanding)
+            }
+            Transmission::Copy(span) => {
+                let outstanding = Span::new(self.board.una(), self.board.nxt());
+                (!outstanding.covers(span)).then_some(Refused::NotOutstanding)
             }
             Transmission::WindowProbe => None,
         }
@@ -196,7 +214,7 @@ impl<C: CongestionControl> Sender<C> {
     ) -> AckSummary {
         let mut summary = AckSummary::default();
         let mut ack = Ack::new(self.board.una(), u64::MAX).with_ranges(ranges);
-        ack.delay = delay;
+        ack.ack_delay = delay;
         self.given_up.take_late(now, ranges, &mut summary);
         self.process_ack(now, &ack, &mut summary, &mut |s| each(&Packet::of(s)));
         summary
@@ -209,6 +227,9 @@ impl<C: CongestionControl> Sender<C> {
         if self.board.numbers_packets() {
             let until = now + self.rto() * 3;
             self.given_up.remember(&lost, until);
+            // What was in it goes in a new packet, as in a retransmission. Without one, the next ACK would
+            // count as proof that nothing was lost.
+            self.episode.undo.on_retransmission(now);
         }
         self.settle_given_up(now);
         Some(Packet::of(&lost))
@@ -244,6 +265,7 @@ impl<C: CongestionControl> Sender<C> {
                 self.totals.counters.busy += now.since(since);
             }
         }
+        self.copying.copies.on_una(self.board.una());
         self.review_copied();
         self.update_persist(now);
         self.log_changes(now);

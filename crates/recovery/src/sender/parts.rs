@@ -65,6 +65,7 @@ pub(super) struct WindowUsage {
 pub(super) struct Losses {
     pub threshold: Threshold,
     pub rack: Rack,
+    pub packets: PacketTime,
     /// Duplicate ACKs since `snd_una` last moved.
     pub duplicates: u32,
 }
@@ -205,6 +206,7 @@ impl Losses {
         Self {
             threshold: Threshold::new(mechanisms.detection),
             rack: Rack::default(),
+            packets: PacketTime::new(mechanisms.takes_newest()),
             duplicates: 0,
         }
     }

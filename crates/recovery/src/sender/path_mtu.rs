@@ -108,5 +108,6 @@ impl<C: CongestionControl> Sender<C> {
         self.timers.reorder = None;
         self.timers.probe.forget();
         self.set_state(now, State::Loss);
+        self.keep_probe_timeout(now);
     }
 }

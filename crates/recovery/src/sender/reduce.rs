@@ -26,6 +26,7 @@ impl<C: CongestionControl> Sender<C> {
                 pipe,
                 self.congestion.ssthresh,
             );
+            self.keep_probe_timeout(now);
             self.set_state(now, State::Cwr);
         } else {
             self.episode.undo.keep_reduced();
@@ -60,7 +61,9 @@ impl<C: CongestionControl> Sender<C> {
     /// An episode begins; retransmissions in flight, a probe's repeat among them, may draw DSACKs that
     /// are none of its own.
     fn begin_undo(&mut self, before: Option<PriorWindow>) {
-        let probes = u32::from(self.timers.probe.repeat_is_out());
+        // A probe that RFC 9002's timer sent is among the retransmissions.
+        let counted = self.has_probe_timeout();
+        let probes = u32::from(self.timers.probe.repeat_is_out() && !counted);
         let in_flight = self.board.retransmitted().0 + probes;
         self.episode.undo.begin(self.board.una(), in_flight, before);
     }
@@ -74,6 +77,7 @@ impl<C: CongestionControl> Sender<C> {
 
     pub(super) fn begin_reduction(&mut self) {
         self.episode.recovery_point = self.board.nxt();
+        self.losses.packets.on_reduction(self.board.next_number());
         self.congestion.reduction = Reduction::enter(self.mechanisms.rate, self.congestion.cwnd);
         self.congestion.ssthresh = self
             .congestion
@@ -173,6 +177,7 @@ impl<C: CongestionControl> Sender<C> {
             self.losses.rack.forget_deliveries(); // everything is lost, however young
         }
         let before = self.before();
+        self.losses.packets.on_reduction(self.board.next_number());
         let from = match self.mechanisms.reduction_base {
             ReductionBase::Cwnd => self.congestion.cwnd,
             ReductionBase::FlightSize => self.board.outstanding(),
@@ -238,6 +243,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.congestion.cwnd = self.congestion.cwnd.max(Segments::ONE);
         self.losses.rack.look_again();
+        self.losses.packets.on_undone();
         self.totals.counters.undone[by as usize] += 1;
         if self.logging.log.is_on() {
             let (cwnd, ssthresh) = (self.congestion.cwnd, self.congestion.ssthresh);

@@ -209,7 +209,10 @@ impl<C: CongestionControl> Sender<C> {
         let mut sent = 0;
         while sent < most {
             let span = Span::at(self.board.nxt(), size);
-            if span.end >= end || span.end > self.peer.window.edge() || !self.has_room_for_new(now)
+            if span.end >= end
+                || span.end > self.peer.window.edge()
+                || self.board.is_full()
+                || !self.has_room_for_new(now)
             {
                 break;
             }
@@ -252,9 +255,13 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.rtt.on_sent_again();
         let sent_at = self.stream.stopped_clock.unwrap_or(now);
-        self.board.resend(sent_at, span, trigger != Trigger::Tlp);
+        let probe_timeout = self.has_probe_timeout();
+        // RFC 9002 §7.5: probes count as in flight.
+        let in_pipe = trigger != Trigger::Tlp || probe_timeout;
+        self.board.resend(sent_at, span, in_pipe);
         self.totals.counters.retransmissions.add(trigger);
-        self.totals.counters.retransmitted_bytes += span.len();
+        let bytes = &mut self.totals.counters.retransmitted_bytes;
+        *bytes = bytes.saturating_add(span.len());
         self.totals.unheard = self.totals.unheard.saturating_add(1);
         if trigger == Trigger::Tlp {
             self.totals.counters.segments_sent += 1;
@@ -262,6 +269,10 @@ impl<C: CongestionControl> Sender<C> {
                 self.timers.probe.on_sent(rules, true, self.board.nxt());
             }
             self.timers.rto.start(now, &self.rtt);
+            if probe_timeout {
+                self.episode.undo.on_retransmission(sent_at);
+                self.schedule_probe(now, false);
+            }
             return;
         }
         if self.episode.frto == Frto::NewDataFirst {
@@ -278,6 +289,9 @@ impl<C: CongestionControl> Sender<C> {
         } else if head {
             self.timers.rto.start(now, &self.rtt);
             self.timers.probe.disarm();
+        }
+        if probe_timeout {
+            self.schedule_probe(now, false);
         }
     }
 
@@ -329,12 +343,13 @@ impl<C: CongestionControl> Sender<C> {
         (!span.is_empty() && enough).then_some(span)
     }
 
-    /// The next new data up to `edge`, at most a segment. The SYN goes alone. The FIN goes with the last
+    /// The next new data up to `edge`, at most a segment, and none if the scoreboard is full. The SYN goes alone. The FIN goes with the last
     /// data.
     fn new_span(&self, edge: Offset) -> Span {
         let start = self.board.nxt();
         let full = start + u64::from(self.peer.full);
         let cap = match self.stream.fin {
+            _ if self.board.is_full() => start,
             _ if start == Offset::SYN => Offset::DATA,
             Some(fin) if full >= fin => fin + 1,
             _ => full,
@@ -349,6 +364,9 @@ impl<C: CongestionControl> Sender<C> {
         if self.board.numbers_packets() {
             return Some(Transmission::NewProbe(Span::at(self.board.nxt(), 1)));
         }
+        if self.has_probe_timeout() {
+            return self.timeout_probe();
+        }
         self.next_new_at_once()
             .map(Transmission::NewProbe)
             .or_else(|| {
@@ -356,6 +374,17 @@ impl<C: CongestionControl> Sender<C> {
                     .last()
                     .map(|last| Transmission::Again(last.span, Trigger::Tlp))
             })
+    }
+
+    /// A probe of RFC 9002's timer: what is lost, or new data, or the segment whose last transmission is the
+    /// oldest (§6.2.4).
+    fn timeout_probe(&self) -> Option<Transmission> {
+        let repeat = |segment: &crate::scoreboard::SentSegment| {
+            Transmission::Again(segment.span, Trigger::Tlp)
+        };
+        let lost = self.board.next_lost().map(repeat);
+        lost.or_else(|| self.next_new_at_once().map(Transmission::NewProbe))
+            .or_else(|| self.board.oldest_sent().or(self.board.last()).map(repeat))
     }
 
     /// A zero-window probe: the new data that fits, however little (this overrides silly-window avoidance),

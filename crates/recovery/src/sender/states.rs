@@ -30,6 +30,9 @@ impl<C: CongestionControl> Sender<C> {
             self.note_reordering(now, distance);
         }
         let duplicate = summary.is_duplicate(ack) && summary.dsack.is_none();
+        if self.goes_by_packets() {
+            return self.run_packet_states(now, ack, summary, duplicate);
+        }
         if self.episode.state == State::Open {
             self.episode.undo.forget_retransmission();
         } else {
@@ -116,7 +119,12 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The ACK that advances was drawn by an original: the retransmission was not needed
     /// (Linux `tcp_try_undo_partial`). `true`: one is still in flight, wait for it.
-    fn undo_partly(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) -> bool {
+    pub(super) fn undo_partly(
+        &mut self,
+        now: Instant,
+        ack: &Ack<&[Span]>,
+        summary: &AckSummary,
+    ) -> bool {
         let delayed = self.mechanisms.undo.timestamps
             && self.episode.undo.original_acked(ack.echo_sent_before);
         if !delayed {
@@ -139,7 +147,7 @@ impl<C: CongestionControl> Sender<C> {
         false
     }
 
-    fn undo_by_dsack(&mut self, now: Instant) -> bool {
+    pub(super) fn undo_by_dsack(&mut self, now: Instant) -> bool {
         let undo = self.mechanisms.undo.dsack && self.episode.undo.all_duplicates();
         if undo {
             let last_cwnd = self.congestion.cwnd;
@@ -173,7 +181,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// F-RTO, and the end of Loss (RFC 5682 §3.1; Linux `tcp_process_loss`).
-    fn process_loss(
+    pub(super) fn process_loss(
         &mut self,
         now: Instant,
         ack: &Ack<&[Span]>,
@@ -310,11 +318,9 @@ impl<C: CongestionControl> Sender<C> {
             return;
         };
         let overdue = (now.since(Instant::ZERO) >= age).then(|| now - age);
-        let waiting = self.board.mark_overdue(
-            newest,
-            overdue,
-            self.logging.log.losses(now, LossDetector::Rack),
-        );
+        let mut lost = self.logging.log.losses(now, LossDetector::Rack);
+        let waiting = (self.board).mark_overdue(newest, overdue, |segment| lost(segment.span));
+        drop(lost);
         let slack = self
             .rack_version()
             .map_or(Duration::ZERO, RackVersion::timer_slack);

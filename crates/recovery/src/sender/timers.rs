@@ -3,7 +3,7 @@
 use super::*;
 use crate::ack::AckSummary;
 use crate::detect::RackVersion;
-use crate::tlp::ProbeVersion;
+use crate::tlp::{MAX_ACK_DELAY, ProbeVersion};
 
 impl Timer {
     /// Every timer, in the order in which those due at one instant fire. A probe that is due together with
@@ -68,7 +68,9 @@ impl<C: CongestionControl> Sender<C> {
                 self.timers.early = None;
                 self.retransmit_early(now);
             }
+            Timer::Reorder if self.goes_by_packets() => self.on_loss_timeout(now),
             Timer::Reorder => self.on_reordering_timeout(now),
+            Timer::Probe if self.has_probe_timeout() => self.on_probe_timeout(now),
             Timer::Probe => {
                 self.timers.probe.on_expiry();
                 if !self.timers.probe.is_due() {
@@ -93,6 +95,7 @@ impl<C: CongestionControl> Sender<C> {
             }
         }
         self.review_copied();
+        self.keep_probe_timeout(now);
         if self.board.gives_up() {
             self.give_up_abandoned(now);
         }
@@ -127,6 +130,9 @@ impl<C: CongestionControl> Sender<C> {
     /// (`tcp_send_loss_probe`).
     fn timeout_deadline(&self) -> Option<Instant> {
         let deadline = self.timers.rto.deadline()?;
+        if self.has_probe_timeout() {
+            return None;
+        }
         if self.timers.probe.is_answered() {
             return Some(deadline);
         }
@@ -150,6 +156,45 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    /// Whether RFC 9002's probe timeout takes the place of the retransmission timeout.
+    pub(super) fn has_probe_timeout(&self) -> bool {
+        (self.mechanisms.probe).is_some_and(|rules| rules.version == ProbeVersion::Rfc9002)
+            && self.peer.sack
+            && self.board.una() > Offset::SYN
+    }
+
+    /// Sets the probe timeout anew, where it takes the place of the retransmission timeout.
+    pub(super) fn keep_probe_timeout(&mut self, now: Instant) {
+        if self.has_probe_timeout() {
+            self.schedule_probe_timeout(now);
+        }
+    }
+
+    /// The probe timeout counts from the last transmission. It does not run while the time threshold's timer
+    /// does (RFC 9002 §6.2.1).
+    fn schedule_probe_timeout(&mut self, now: Instant) {
+        self.timers.probe.disarm();
+        if self.board.first().is_none() || self.timers.reorder.is_some() {
+            return;
+        }
+        let backoff = self.timers.rto.backoff();
+        let pto = self.rtt.probe_timeout_nanos(MAX_ACK_DELAY, backoff);
+        let at = self.stream.last_sent_at.plus_nanos(pto);
+        self.timers.probe.arm(at.max(now));
+    }
+
+    /// The probe timeout expired: probes are sent, and nothing is marked lost (RFC 9002 §6.2.4). A receiver of
+    /// TCP may renege, which a retransmission timeout would find out.
+    fn on_probe_timeout(&mut self, now: Instant) {
+        self.timers.rto.on_expiry(now, &self.rtt);
+        self.timers.probe.on_probe_timeout();
+        if self.board.reneged() {
+            self.board.forget_sacks();
+            self.totals.counters.reneged += 1;
+            self.logging.log.push(now, Event::Reneged);
+        }
+    }
+
     fn on_retransmission_timeout(&mut self, now: Instant) {
         self.timers.rto.on_expiry(now, &self.rtt);
         self.timers.timeouts = self.timers.timeouts.saturating_add(1);
@@ -166,6 +211,12 @@ impl<C: CongestionControl> Sender<C> {
     /// Reschedules the probe after an ACK. With RFC 8985 and Linux 6 the timer restarts when new data is
     /// acknowledged, and keeps its deadline when SACKs arrive. With the draft every ACK restarts it.
     pub(super) fn reschedule_probe(&mut self, now: Instant, summary: &AckSummary) {
+        if self.has_probe_timeout() {
+            if summary.newly_acked + summary.newly_sacked > Segments::ZERO {
+                self.timers.rto.reset_backoff(); // RFC 9002 §6.2.1
+            }
+            return self.schedule_probe_timeout(now);
+        }
         let stands = self.mechanisms.probe.is_some_and(|rules| rules.is_modern())
             && summary.una_advanced == 0
             && self.episode.state != State::Recovery;
@@ -186,6 +237,9 @@ impl<C: CongestionControl> Sender<C> {
         let Some(rules) = self.mechanisms.probe else {
             return;
         };
+        if rules.version == ProbeVersion::Rfc9002 {
+            return self.keep_probe_timeout(now);
+        }
         self.timers.probe.disarm();
         let board = &self.board;
         let (Some(first), Some(last)) = (board.first(), board.last()) else {

@@ -34,7 +34,7 @@ impl RttSamples {
     fn estimator(&self, rules: RtoRules, timestamps: bool) -> RttEstimator {
         let mut estimator = RttEstimator::new(rules);
         let once_per_flight = match rules.sampling {
-            Sampling::Segment => false,
+            Sampling::Segment | Sampling::Newest => false,
             Sampling::Flight => true,
             Sampling::FlightOrTimestamps => !timestamps,
         };

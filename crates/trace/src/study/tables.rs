@@ -325,6 +325,7 @@ impl Parameters {
                 Sampling::Segment => "segment",
                 Sampling::Flight => "flight",
                 Sampling::FlightOrTimestamps => "flight_or_timestamps",
+                Sampling::Newest => "newest",
             },
             rto: setting("RTO"),
             loss_detection: setting("loss detection"),

@@ -2,7 +2,7 @@
 //! sent and why.
 
 use crate::record::{Record, Seen};
-use recoup_recovery::rtt::{RtoRules, RttEstimator};
+use recoup_recovery::rtt::{RtoRules, RttEstimator, Sampling};
 use recoup_recovery::sender::Reason;
 use recoup_recovery::{Ack, AckSummary, Mechanisms, Sender, Timer, Transmission, Trigger};
 use recoup_tcp::flow::Host;
@@ -179,9 +179,13 @@ impl<'a> Follower<'a> {
     /// The sample that the sender took.
     fn sample(&mut self, at: Instant, ack: &Ack, summary: &AckSummary) -> Option<Sample> {
         let una = self.sender.una();
-        let rtt = match self.flights.times_flights() {
-            false => summary.rtt_sample(at, ack),
-            true => {
+        let rtt = match self.flights.rules().sampling {
+            Sampling::Segment => summary.rtt_sample(at, ack),
+            Sampling::Newest => summary
+                .newest_delivered
+                .filter(|_| summary.newest_is_original)
+                .map(|newest| at.since(newest.at)),
+            Sampling::Flight | Sampling::FlightOrTimestamps => {
                 let timestamp = ack.timestamp_rtt.filter(|_| summary.una_advanced > 0);
                 self.flights.flight_sample(at, una, timestamp)
             }

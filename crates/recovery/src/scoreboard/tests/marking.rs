@@ -98,7 +98,7 @@ fn time_marks_what_was_sent_before_the_newest_delivered_and_long_ago() {
         };
         let mut waiting = None;
         let marked = marks(&mut board, |b, to| {
-            waiting = b.mark_overdue(before, overdue.map(ms), |s| to.push(s));
+            waiting = b.mark_overdue(before, overdue.map(ms), |s| to.push(s.span));
         });
         assert_eq!(marked, expected, "{at} {n} {overdue:?}");
         assert_eq!(waiting, left.map(ms), "{at} {n} {overdue:?}");

@@ -11,6 +11,7 @@ pub(super) struct Plain {
     pub(super) span: Span,
     pub(super) sent_at: Instant,
     nxt_when_sent: Offset,
+    number: u32,
     transmissions: u16,
     sacked: bool,
     copied: bool,
@@ -48,6 +49,7 @@ pub(super) struct Model {
     holes_from: usize,
     lost_retransmissions: u64,
     impossible_blocks: u64,
+    pub(super) next_number: u32,
 }
 
 impl Model {
@@ -60,6 +62,7 @@ impl Model {
             holes_from: 0,
             lost_retransmissions: 0,
             impossible_blocks: 0,
+            next_number: 0,
         }
     }
 
@@ -93,6 +96,7 @@ impl Model {
             span,
             sent_at: now,
             nxt_when_sent: span.end,
+            number: self.next_number,
             transmissions: 1,
             sacked: false,
             copied: false,
@@ -100,13 +104,16 @@ impl Model {
             retransmitted: false,
             judged: false,
         });
+        self.next_number += 1;
     }
 
     pub(super) fn resend(&mut self, now: Instant, span: Span, in_pipe: bool) {
-        let nxt = self.nxt;
+        let (nxt, number) = (self.nxt, self.next_number);
+        self.next_number += 1;
         for s in self.all.iter_mut().filter(|s| s.span.overlaps(span)) {
             s.sent_at = now;
             s.nxt_when_sent = nxt;
+            s.number = number;
             s.transmissions += 1;
             s.retransmitted |= in_pipe && !s.sacked;
         }
@@ -193,6 +200,28 @@ impl Model {
             .iter()
             .filter(|s| s.in_flight() && s.sent() < before);
         (marked, earlier.map(|s| s.sent_at).max())
+    }
+
+    /// RFC 9002 §6.1: by how many transmissions, or by time.
+    pub(super) fn mark_overtaken(
+        &mut self,
+        newest: u32,
+        packets: u32,
+        overdue: Option<Instant>,
+    ) -> (Vec<Span>, Option<Instant>) {
+        let mut marked = Vec::new();
+        for i in self.in_order_of_sending() {
+            let s = &self.all[i];
+            let late = overdue.is_some_and(|overdue| s.sent_at <= overdue);
+            if s.number < newest && (late || s.number + packets <= newest) {
+                marked.push(s.span);
+                self.mark(i);
+            }
+        }
+        self.settle();
+        let earlier = self.all.iter();
+        let earlier = earlier.filter(|s| s.in_flight() && s.number < newest);
+        (marked, earlier.map(|s| s.sent_at).min())
     }
 
     /// The indices of the segments in flight by their last transmission.
@@ -315,6 +344,8 @@ impl Model {
         let filled: Vec<usize> = (0..acked).filter(|&i| !self.all[i].sacked).collect();
         let delivered: Vec<usize> = newly_sacked.iter().chain(&filled).copied().collect();
         let credible = |i: &&usize| original(i) || before.all[**i].sent_at <= plausible;
+        let newest = delivered.iter().copied().filter(|i| credible(&i));
+        let newest = newest.max_by_key(|&i| before.all[i].sent());
         let summary = AckSummary {
             newly_acked: Segments(acked as u32),
             newly_sacked: Segments(newly_sacked.len() as u32),
@@ -336,11 +367,17 @@ impl Model {
                 .filter(|i| *i < fack)
                 .map(|i| Segments((fack - i) as u32))
                 .max(),
-            newest_delivered: delivered
+            newest_delivered: newest.map(|i| before.all[i].sent()),
+            newest_number: newest.map_or(0, |i| before.all[i].number),
+            newest_is_original: newest.is_some_and(|i| surely(&i)),
+            retransmission_sent: delivered
                 .iter()
-                .filter(credible)
-                .map(|&i| before.all[i].sent())
-                .max(),
+                .filter(|i| !surely(i))
+                .map(|i| match credible(&i) {
+                    true => sent_at(i),
+                    false => Instant::ZERO,
+                })
+                .min(),
             last_delivered: filled
                 .iter()
                 .rev()
@@ -438,7 +475,7 @@ pub(super) fn answers(board: &Scoreboard) -> Vec<(&'static str, String)> {
     let span = |s: Option<&SentSegment>| format!("{:?}", s.map(|s| s.span));
     let facts = |s: &SentSegment| {
         let flags = [s.sacked, s.copied, s.lost, s.retransmitted];
-        (s.span, s.sent_at, s.nxt_when_sent, s.transmissions, flags)
+        (s.span, s.sent_at, s.nxt_when_sent(), s.transmissions, flags)
     };
     vec![
         ("una", board.una().to_string()),

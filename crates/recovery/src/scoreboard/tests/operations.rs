@@ -44,6 +44,8 @@ enum Op {
     MarkBelow(Enough),
     /// What was sent before the newest delivered, and this long ago.
     MarkOverdue(Option<u64>),
+    /// What was sent so many transmissions before one of the latest, or this long ago.
+    MarkOvertaken(u32, u32, Option<u64>),
     MarkLostRetransmissions,
     MarkHead,
     Timeout(Option<u64>),
@@ -108,6 +110,8 @@ fn with_sack() -> impl Strategy<Value = Op> {
         2 => (0..30u32).prop_map(Op::MarkFirst),
         3 => enough().prop_map(Op::MarkBelow),
         3 => option::of(0..40u64).prop_map(Op::MarkOverdue),
+        3 => (0..30u32, 1..9u32, option::of(0..40u64))
+            .prop_map(|(newest, packets, age)| Op::MarkOvertaken(newest, packets, age)),
         2 => Just(Op::MarkLostRetransmissions),
         1 => Just(Op::ForgetSacks),
     ]
@@ -122,6 +126,48 @@ fn without_sack() -> impl Strategy<Value = Op> {
     ]
 }
 
+/// The memory of the scoreboard.
+#[derive(Clone, Copy, Debug)]
+enum Memory {
+    /// It grows from nothing.
+    Growing,
+    /// Its own, for this many segments.
+    Fixed(u32),
+    /// Lent, for this many segments.
+    Lent(usize),
+}
+
+impl Memory {
+    fn storage(self) -> Option<Storage> {
+        match self {
+            Self::Growing => None,
+            Self::Fixed(capacity) => Some(Storage::with_capacity(capacity)),
+            Self::Lent(segments) => Some(Storage::lent(
+                vec![SentSegment::default(); segments].leak(),
+                vec![7; segments].leak(),
+            )),
+        }
+    }
+
+    /// What it takes on the heap, where that is fixed.
+    fn size(self) -> Option<usize> {
+        let slots = |capacity: u32| capacity.next_power_of_two() as usize;
+        match self {
+            Self::Growing => None,
+            Self::Fixed(capacity) => Some(slots(capacity) * (size_of::<SentSegment>() + 4)),
+            Self::Lent(_) => Some(0),
+        }
+    }
+}
+
+fn memory() -> impl Strategy<Value = Memory> {
+    prop_oneof![
+        3 => Just(Memory::Growing),
+        2 => (1..70u32).prop_map(Memory::Fixed),
+        2 => (0..70usize).prop_map(Memory::Lent),
+    ]
+}
+
 /// Both of them, and the clock.
 struct Pair {
     board: Scoreboard,
@@ -133,10 +179,14 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(sack: bool) -> Self {
+    fn new(sack: bool, memory: Memory) -> Self {
         let start = Offset(100);
+        let mut board = Scoreboard::new(start);
+        if let Some(storage) = memory.storage() {
+            assert!(board.move_to(storage).is_ok());
+        }
         Self {
-            board: Scoreboard::new(start),
+            board,
             model: Model::new(start),
             now: Instant::from_millis(100),
             newest: None,
@@ -160,8 +210,12 @@ impl Pair {
             Op::Push(lengths) => {
                 for &len in lengths {
                     let span = Span::at(self.board.nxt(), len);
-                    self.board.push(self.now, span);
-                    self.model.push(self.now, span);
+                    let fits = self.model.all.len() < self.board.capacity() as usize;
+                    prop_assert_eq!(self.board.is_full(), !fits);
+                    prop_assert_eq!(self.board.push(self.now, span), fits);
+                    if fits {
+                        self.model.push(self.now, span);
+                    }
                 }
             }
             Op::Resend { at, len, in_pipe } => {
@@ -228,15 +282,14 @@ impl Pair {
     /// Both mark the same segments, in the same order.
     fn mark(&mut self, op: &Op) -> Result<(), TestCaseError> {
         let mut marked = Vec::new();
-        let each = |span| marked.push(span);
         let board = &mut self.board;
         let expected = match *op {
             Op::MarkFirst(count) => {
-                board.mark_first(Segments(count), each);
+                board.mark_first(Segments(count), |span| marked.push(span));
                 self.model.mark_first(count as usize)
             }
             Op::MarkBelow(enough) => {
-                board.mark_below(|above| enough.holds(above), each);
+                board.mark_below(|above| enough.holds(above), |span| marked.push(span));
                 self.model.mark_below(|above| enough.holds(above))
             }
             Op::MarkOverdue(age) => {
@@ -244,22 +297,33 @@ impl Pair {
                     return Ok(());
                 };
                 let overdue = age.map(|age| self.now - Duration::from_millis(age));
-                let waiting = board.mark_overdue(before, overdue, each);
+                let waiting = board.mark_overdue(before, overdue, |s| marked.push(s.span));
                 let (expected, left) = self.model.mark_overdue(before, overdue);
                 prop_assert_eq!(waiting, left, "waiting before {:?}", before);
                 expected
             }
+            Op::MarkOvertaken(before, packets, age) => {
+                let newest = self.model.next_number.saturating_sub(before);
+                let overdue = age.map(|age| self.now - Duration::from_millis(age));
+                let waiting = board.mark_overtaken(newest, packets, overdue, |s, by_packets| {
+                    assert_eq!(by_packets, s.number + packets <= newest);
+                    marked.push(s.span);
+                });
+                let (expected, left) = self.model.mark_overtaken(newest, packets, overdue);
+                prop_assert_eq!(waiting, left, "waiting before {}", newest);
+                expected
+            }
             Op::MarkLostRetransmissions => {
-                board.mark_lost_retransmissions(each);
+                board.mark_lost_retransmissions(|span| marked.push(span));
                 self.model.mark_lost_retransmissions()
             }
             Op::MarkHead => {
-                board.mark_head(each);
+                board.mark_head(|span| marked.push(span));
                 self.model.mark_head()
             }
             Op::Timeout(age) => {
                 let overdue = age.map(|age| self.now - Duration::from_millis(age));
-                board.mark_for_timeout(overdue, each);
+                board.mark_for_timeout(overdue, |span| marked.push(span));
                 self.model.mark_for_timeout(overdue)
             }
             _ => return Ok(()),
@@ -314,24 +378,52 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn the_scoreboard_agrees_with_the_model(ops in vec(with_sack(), 1..60)) {
-        let mut pair = Pair::new(true);
+    fn the_scoreboard_agrees_with_the_model(ops in vec(with_sack(), 1..60), memory in memory()) {
+        let mut pair = Pair::new(true, memory);
+        for op in &ops {
+            pair.apply(op)?;
+            if let Some(size) = memory.size() {
+                prop_assert_eq!(pair.board.memory(), size);
+            }
+        }
+    }
+
+    #[test]
+    fn the_scoreboard_agrees_with_the_model_without_sack(
+        ops in vec(without_sack(), 1..60),
+        memory in memory(),
+    ) {
+        let mut pair = Pair::new(false, memory);
         for op in &ops {
             pair.apply(op)?;
         }
     }
 
     #[test]
-    fn the_scoreboard_agrees_with_the_model_without_sack(ops in vec(without_sack(), 1..60)) {
-        let mut pair = Pair::new(false);
-        for op in &ops {
+    fn a_scoreboard_goes_on_in_other_memory(
+        ops in vec(with_sack(), 2..60),
+        memories in (memory(), memory()),
+        at in any::<proptest::sample::Index>(),
+    ) {
+        let mut pair = Pair::new(true, memories.0);
+        for (i, op) in ops.iter().enumerate() {
+            if i == at.index(ops.len()) {
+                let before = pair.board.clone();
+                prop_assert_eq!(before.capacity(), pair.board.capacity());
+                let moved = memories.1.storage().map(|storage| pair.board.move_to(storage));
+                if let Some(Err(storage)) = moved {
+                    prop_assert!(pair.model.all.len() > storage.capacity() as usize);
+                    pair.board = before; // a clone
+                }
+                pair.board.trim();
+            }
             pair.apply(op)?;
         }
     }
 
     #[test]
     fn a_reset_scoreboard_equals_a_new_one(ops in vec(with_sack(), 1..20)) {
-        let mut pair = Pair::new(true);
+        let mut pair = Pair::new(true, Memory::Growing);
         for op in &ops {
             pair.apply(op)?;
         }

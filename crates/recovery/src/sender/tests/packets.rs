@@ -242,6 +242,54 @@ fn tokens_come_back_with_their_packets() {
     assert_eq!(sender.deadline(Timer::Rto), None);
 }
 
+/// Sends `count` packets at `now`, and returns their numbers.
+fn send_packets(sender: &mut Sender, now: Instant, count: u64) -> Vec<u64> {
+    sender.on_written(now, count);
+    std::iter::from_fn(|| {
+        let what = sender.next_send(now)?;
+        Some(sender.on_packet_sent(now, what, SIZE, 0).unwrap())
+    })
+    .collect()
+}
+
+#[test]
+fn acknowledgments_in_order_open_the_window() {
+    for profile in ["linux-6", "linux-3.17", "rfc6675", "reno"] {
+        let mut sender = Sender::of_packets(Instant::ZERO, &mechanisms(profile), SIZE);
+        let sent = send_packets(&mut sender, Instant::ZERO, 100);
+        for number in &sent {
+            let range = [packet_numbers(*number..=*number)];
+            sender.on_packets_acked(Instant::ZERO + WAY, &range, Duration::ZERO, |_| ());
+        }
+        // Slow start: a segment for each acknowledged.
+        let doubled = Segments(2 * sent.len() as u32);
+        assert_eq!((sent.len(), sender.cwnd()), (10, doubled), "{profile}");
+    }
+}
+
+#[test]
+fn a_window_reduced_for_a_lost_packet_stays_reduced() {
+    for profile in ["linux-6", "linux-3.17", "rfc6675", "reno"] {
+        let at = Instant::from_millis;
+        let mut sender = Sender::of_packets(at(0), &mechanisms(profile), SIZE);
+        sender.seed_rtt(Duration::from_millis(40));
+        assert_eq!(send_packets(&mut sender, at(0), 10).len(), 10);
+        let (mut now, mut lost) = (at(60), 0);
+        let mut acked = vec![packet_numbers(1..=9)];
+        // Round trips without a further loss.
+        for _ in 0..3 {
+            sender.on_packets_acked(now, &acked, Duration::ZERO, |_| ());
+            lost += std::iter::from_fn(|| sender.take_lost(now)).count();
+            let sent = send_packets(&mut sender, now, 10);
+            acked = sent.into_iter().map(|n| packet_numbers(n..=n)).collect();
+            now += Duration::from_millis(60);
+        }
+        assert_eq!((lost, sender.state()), (1, State::Open), "{profile}");
+        assert_eq!(sender.counters().undone, [0; 3], "{profile}");
+        assert!(sender.cwnd() < Segments(10), "{profile}: {}", sender.cwnd());
+    }
+}
+
 #[test]
 fn what_cannot_have_been_sent_is_refused() {
     let mut sender = Sender::of_packets(Instant::ZERO, &mechanisms("linux-6"), SIZE);

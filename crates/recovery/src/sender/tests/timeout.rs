@@ -210,6 +210,19 @@ fn reneging_is_handled_like_a_timeout() {
 }
 
 #[test]
+fn in_linux_6_the_timer_that_decides_about_reneging_takes_the_place_of_the_reordering_timer() {
+    // tcp_check_sack_reneging clears FLAG_SET_XMIT_TIMER.
+    let mut flow = Script::connected("linux-6", 80);
+    flow.writes(10).sends("1-10");
+    flow.at(160).sack(0, &[2..=3]).timer(Timer::Reorder, 182);
+    flow.ack(1).no_timer(Timer::Reorder);
+    flow.expires(Timer::Rto, 160 + 40)
+        .state(State::Loss)
+        .sends("rto 2");
+    assert_eq!(flow.count(Event::Reneged), 1);
+}
+
+#[test]
 fn a_stopped_timer_does_nothing() {
     let mut flow = Script::connected("linux-3.17+tlp", 80);
     flow.writes(3).sends("1-3").at(160).ack(3);

@@ -1,0 +1,285 @@
+//! Loss detection by packet and time threshold, in the order of transmission.
+//!
+//! ```text
+//! newest = the latest transmission known to be delivered                       RFC 9002 §6.1
+//! a segment in flight that was sent before newest is lost if
+//!     number(newest) − number(segment) ≥ kPacketThreshold = 3                        §6.1.1
+//!  or now ≥ its send time + max((1 + x)·max(SRTT, latest_rtt), 1 ms), x = 1/8        §6.1.2
+//! a timer re-examines the others at the earliest time at which one of them is lost
+//! a loss reduces the window if the segment was sent after the last reduction          §7.3.2
+//! ```
+//! [`number`](crate::scoreboard::SentSegment::number) counts transmissions, so the rules apply to
+//! retransmissions too.
+//!
+//! With adaptive thresholds, a segment that was judged lost and arrived late raises the threshold that judged
+//! it, by so much that this segment would not have been lost (RFC 9002 §6.1.1 and §6.1.2 permit this):
+//!
+//! ```text
+//! packet threshold = max(packet threshold, transmissions that overtook it + 1);
+//!     it does not apply while it is larger than half the congestion window
+//! x = min(1, max(x, delay / max(SRTT, latest_rtt) − 1 + 1/16))
+//! both fall back after 16 recoveries without a late segment
+//! ```
+//! The packet threshold grows as in Chromium and mvfst, the bound of two round-trip times is that of quicly
+//! and Cloudflare's quiche, and the 16 recoveries are those of RFC 8985 §6.2 step 4.
+//!
+//! Deviations:
+//!
+//! - TCP does not say which transmission of a segment arrived. If a retransmission is acknowledged sooner than
+//!   the minimum RTT, the ACK counts for the original (RFC 8985 §6.2 step 2).
+//! - A segment judged lost by both thresholds at once counts as judged by the packet threshold.
+
+use crate::ack::AckSummary;
+use recoup_units::Instant;
+
+/// kPacketThreshold and kTimeThreshold's base are the RFC's; this is kGranularity, in ns (RFC 9002 §6.1.2).
+const GRANULARITY: u64 = 1_000_000;
+
+/// SRTT before the first sample: kInitialRtt, in ns (RFC 9002 §6.2.2).
+pub(crate) const INITIAL_RTT: u64 = 333_000_000;
+
+/// x of the time threshold and its bound, in 1/256.
+const LEAST_EXTRA: u16 = 256 / 8;
+const MOST_EXTRA: u16 = 256;
+
+/// What is added to a measured delay, in 1/256 of the RTT: timers fire late.
+const MARGIN: u64 = 256 / 16;
+
+/// How many recoveries raised thresholds last (RFC 8985 §6.2 step 4).
+pub(crate) const PERSIST: u8 = 16;
+
+/// The state of the detector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct PacketTime {
+    /// When the first RTT sample was taken, once `sampled`.
+    first_sample: Instant,
+    /// The last RTT sample in ns.
+    latest_rtt: u64,
+    /// The number of the newest transmission delivered, once `delivered`.
+    newest: u32,
+    /// The same before the last ACK that delivered anything.
+    previous: u32,
+    /// The first transmission after the last reduction of the window, and after the one before it.
+    start: u32,
+    prior_start: u32,
+    /// x, in 1/256.
+    extra: u16,
+    /// Recoveries until raised thresholds fall back.
+    persist: u8,
+    /// Whether anything was delivered, and whether an RTT was measured.
+    delivered: bool,
+    sampled: bool,
+    /// Whether the last ACK gave a sample.
+    fresh: bool,
+    /// Whether the profile uses the detector or its RTT samples.
+    on: bool,
+}
+
+impl PacketTime {
+    /// The detector of a new connection. `on`: whether it is used.
+    pub fn new(on: bool) -> Self {
+        Self {
+            on,
+            fresh: false,
+            first_sample: Instant::ZERO,
+            latest_rtt: 0,
+            newest: 0,
+            previous: 0,
+            start: 0,
+            prior_start: 0,
+            extra: LEAST_EXTRA,
+            persist: 0,
+            delivered: false,
+            sampled: false,
+        }
+    }
+}
+
+/// Whether transmission `number` is `other` or later. Numbers wrap.
+fn is_at_or_after(number: u32, other: u32) -> bool {
+    number.wrapping_sub(other) as i32 >= 0
+}
+
+impl PacketTime {
+    /// Whether the profile uses the detector or its RTT samples.
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// Processes what an ACK delivered. A newer transmission than any before gives an RTT sample if its segment
+    /// was sent once (§5.1).
+    pub fn on_ack(&mut self, now: Instant, summary: &AckSummary) {
+        self.fresh = false;
+        let Some(newest) = summary.newest_delivered else {
+            return;
+        };
+        self.previous = self.newest;
+        let number = summary.newest_number;
+        let advances =
+            !self.delivered || (number != self.newest && is_at_or_after(number, self.newest));
+        if advances {
+            self.newest = number;
+            self.delivered = true;
+            // Numbers are compared within half their range.
+            const FAR: u32 = 1 << 30;
+            if number.wrapping_sub(self.start) > FAR && is_at_or_after(number, self.start) {
+                self.start = number.wrapping_sub(FAR);
+                self.prior_start = self.start;
+            }
+        }
+        if advances && summary.newest_is_original {
+            self.on_sample(now, now.nanos_since(newest.at));
+        }
+    }
+
+    fn on_sample(&mut self, now: Instant, rtt: u64) {
+        self.latest_rtt = rtt;
+        self.fresh = true;
+        if !self.sampled {
+            self.sampled = true;
+            self.first_sample = now;
+        }
+    }
+
+    /// The RTT sample of the last ACK, in ns.
+    pub fn sample(&self) -> Option<u64> {
+        self.fresh.then_some(self.latest_rtt)
+    }
+
+    /// The number of the newest transmission delivered.
+    pub fn newest(&self) -> Option<u32> {
+        self.delivered.then_some(self.newest)
+    }
+
+    /// The same before the last ACK that delivered anything.
+    pub fn previous(&self) -> u32 {
+        self.previous
+    }
+
+    /// The larger of SRTT and the last sample, in ns.
+    pub fn round_trip(&self, srtt: Option<u64>) -> u64 {
+        srtt.unwrap_or(INITIAL_RTT).max(self.latest_rtt)
+    }
+
+    /// How long after its transmission a segment is lost, in ns (§6.1.2).
+    pub fn loss_delay(&self, srtt: Option<u64>) -> u64 {
+        let rtt = self.round_trip(srtt);
+        let extra = (u128::from(rtt) * u128::from(self.extra)) >> 8;
+        let extra = u64::try_from(extra).unwrap_or(u64::MAX);
+        rtt.saturating_add(extra).max(GRANULARITY)
+    }
+
+    /// Whether an RTT sample existed at `at` (§7.6.2).
+    pub fn had_sample(&self, at: Instant) -> bool {
+        self.sampled && at >= self.first_sample
+    }
+
+    /// The window is reduced; the next transmission has number `next`.
+    pub fn on_reduction(&mut self, next: u32) {
+        self.prior_start = self.start;
+        self.start = next;
+    }
+
+    /// The last reduction was undone: losses of what was sent before it count again.
+    pub fn on_undone(&mut self) {
+        self.start = self.prior_start;
+    }
+
+    /// Whether transmission `number` was sent after the last reduction of the window.
+    pub fn is_after_reduction(&self, number: u32) -> bool {
+        is_at_or_after(number, self.start)
+    }
+
+    /// A segment judged lost arrived after `delay` ns, when the round trip took `rtt` ns.
+    pub fn on_late(&mut self, delay: u64, rtt: u64) {
+        self.persist = PERSIST;
+        let ratio = (u128::from(delay) << 8) / u128::from(rtt.max(1)) + u128::from(MARGIN);
+        let needed = ratio.saturating_sub(256).min(u128::from(MOST_EXTRA));
+        self.extra = self.extra.max(needed as u16);
+    }
+
+    /// A recovery ended without a proof that it was needless. Returns whether raised thresholds fall back.
+    pub fn on_recovered(&mut self) -> bool {
+        if self.persist == 0 {
+            return false;
+        }
+        self.persist -= 1;
+        if self.persist == 0 {
+            self.extra = LEAST_EXTRA;
+        }
+        self.persist == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scoreboard::Sent;
+    use recoup_units::Offset;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn the_time_threshold_is_nine_eighths_of_the_larger_rtt_and_at_least_a_millisecond() {
+        // (SRTT, latest sample, loss delay), µs (§6.1.2)
+        for (srtt, latest, delay) in [
+            (80_000, 80_000, 90_000),
+            (80_000, 40_000, 90_000),
+            (80_000, 160_000, 180_000),
+            (400, 400, 1_000),
+        ] {
+            let mut detector = PacketTime::new(true);
+            detector.on_sample(Instant::ZERO, latest * 1_000);
+            assert_eq!(detector.loss_delay(Some(srtt * 1_000)), delay * 1_000);
+        }
+        assert_eq!(PacketTime::new(true).loss_delay(None), 333 * MS * 9 / 8);
+    }
+
+    #[test]
+    fn a_late_segment_raises_the_time_threshold_until_sixteen_recoveries_have_passed() {
+        // (delay in ms at an RTT of 80 ms, loss delay in ms)
+        let mut detector = PacketTime::new(true);
+        let delay = |detector: &PacketTime| detector.loss_delay(Some(80 * MS)) / MS;
+        for (late, expected) in [(81, 90), (100, 105), (90, 105), (155, 160), (400, 160)] {
+            detector.on_late(late * MS, 80 * MS);
+            assert_eq!(delay(&detector), expected, "{late} ms late");
+        }
+        for left in (0..PERSIST).rev() {
+            assert_eq!(detector.on_recovered(), left == 0);
+            assert_eq!(delay(&detector), if left > 0 { 160 } else { 90 });
+        }
+        assert!(
+            !detector.on_recovered(),
+            "there is nothing to fall back from"
+        );
+    }
+
+    #[test]
+    fn numbers_may_wrap() {
+        let mut detector = PacketTime::new(true);
+        let mut advances = |number| {
+            let summary = AckSummary {
+                newest_delivered: Some(Sent {
+                    at: Instant::ZERO,
+                    end: Offset(1),
+                }),
+                newest_number: number,
+                ..AckSummary::default()
+            };
+            detector.on_ack(Instant::ZERO, &summary);
+            detector.newest() == Some(number)
+        };
+        let steps = [1 << 30, 2 << 30, 3 << 30, u32::MAX, 5];
+        for number in steps {
+            assert!(advances(number), "{number}");
+        }
+        assert!(!advances(u32::MAX));
+        assert_eq!(detector.previous(), 5);
+        assert!(detector.is_after_reduction(6), "no reduction lately");
+        detector.on_reduction(9);
+        assert!(!detector.is_after_reduction(u32::MAX) && detector.is_after_reduction(9));
+        detector.on_undone();
+        assert!(detector.is_after_reduction(8));
+    }
+}

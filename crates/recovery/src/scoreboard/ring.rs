@@ -1,0 +1,264 @@
+//! A ring of the outstanding segments.
+//!
+//! The number of slots is a power of two. The segment with number `id` lies in slot `id mod slots`, so neither
+//! the growth of the ring nor the removal of a segment changes the numbers of the others.
+
+use super::storage::{FEWEST_SLOTS, MOST, Memory};
+use super::{Id, SentSegment};
+use alloc::vec::Vec;
+use core::ops::{Index, IndexMut};
+
+/// The outstanding segments, in stream order. An index counts from the first of them.
+pub(super) struct Ring {
+    slots: Memory<SentSegment>,
+    /// The number of the first segment, or of the next one if there is none.
+    first: Id,
+    len: u32,
+    /// How many segments fit without growth.
+    room: u32,
+    /// How many segments fit after growth.
+    most: u32,
+}
+
+impl Ring {
+    /// A ring in a block of at least `most` slots, a power of two.
+    pub fn stored_in(slots: Memory<SentSegment>, most: u32) -> Self {
+        Self {
+            slots,
+            first: 1,
+            len: 0,
+            room: most,
+            most,
+        }
+    }
+
+    /// A ring that owns `segments`, the first of which has the number `first`, and grows to `most`.
+    fn owned(first: Id, most: u32, segments: impl ExactSizeIterator<Item = SentSegment>) -> Self {
+        let mut ring = Self {
+            slots: Memory::Owned(Vec::new()),
+            first,
+            len: 0,
+            room: 0,
+            most,
+        };
+        ring.set_slots(segments.len());
+        for segment in segments {
+            ring.push(segment);
+        }
+        ring
+    }
+
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    pub fn capacity(&self) -> u32 {
+        self.most
+    }
+
+    /// How many more segments fit.
+    pub fn left(&self) -> usize {
+        (self.most - self.len) as usize
+    }
+
+    /// The number of the first segment, or of the next one if there is none.
+    pub fn first_id(&self) -> Id {
+        self.first
+    }
+
+    pub fn id(&self, index: usize) -> Id {
+        self.first + index as Id
+    }
+
+    #[inline]
+    fn slot(&self, id: Id) -> usize {
+        id as usize & self.slots.len().wrapping_sub(1)
+    }
+
+    /// The segment with the number `id`, which must be outstanding.
+    #[inline]
+    pub fn named(&self, id: Id) -> &SentSegment {
+        &self.slots[self.slot(id)]
+    }
+
+    /// The segment with the number `id`, which must be outstanding.
+    #[inline]
+    pub fn named_mut(&mut self, id: Id) -> &mut SentSegment {
+        let slot = self.slot(id);
+        &mut self.slots[slot]
+    }
+
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&SentSegment> {
+        (index < self.len()).then(|| &self[index])
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut SentSegment> {
+        (index < self.len()).then(|| &mut self[index])
+    }
+
+    pub fn front(&self) -> Option<&SentSegment> {
+        self.get(0)
+    }
+
+    pub fn back(&self) -> Option<&SentSegment> {
+        self.get(self.len().wrapping_sub(1))
+    }
+
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &SentSegment> + ExactSizeIterator {
+        self.range(0, self.len())
+    }
+
+    /// The segments from index `from` to `to`, without the last.
+    pub fn range(
+        &self,
+        from: usize,
+        to: usize,
+    ) -> impl DoubleEndedIterator<Item = &SentSegment> + ExactSizeIterator {
+        (from..to).map(|i| &self[i])
+    }
+
+    /// Calls `each` with every segment.
+    pub fn for_each(&mut self, mut each: impl FnMut(&mut SentSegment)) {
+        for i in 0..self.len() {
+            each(&mut self[i]);
+        }
+    }
+
+    /// The first of the segments, all of them lower than the others, for which `before` is false.
+    pub fn partition_point(&self, before: impl Fn(&SentSegment) -> bool) -> usize {
+        recoup_units::partition_point_near(self.len(), 0, |i| before(&self[i]))
+    }
+
+    /// Appends a segment. Returns `false` if no more fits.
+    #[inline]
+    pub fn push(&mut self, segment: SentSegment) -> bool {
+        if self.len == self.room && !self.grow() {
+            return false;
+        }
+        let id = self.id(self.len());
+        self.len += 1;
+        *self.named_mut(id) = segment;
+        true
+    }
+
+    /// Removes the first `count` segments.
+    pub fn remove_first(&mut self, count: u32) {
+        let count = count.min(self.len);
+        self.first += Id::from(count);
+        self.len -= count;
+    }
+
+    pub fn clear(&mut self) {
+        self.first = 1;
+        self.len = 0;
+    }
+
+    /// Takes the place of `other`, which is empty: with its segments and numbers.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.first = other.first;
+        self.len = 0;
+        for &segment in other.iter() {
+            self.push(segment);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) -> bool {
+        if self.len == self.most {
+            return false;
+        }
+        self.set_slots(self.len() + 1);
+        true
+    }
+
+    /// Makes the ring as large as `count` segments need and moves each segment to its new slot.
+    fn set_slots(&mut self, count: usize) {
+        let (before, slots) = match count {
+            0 => return,
+            _ => (
+                self.slots.len(),
+                count.next_power_of_two().max(FEWEST_SLOTS),
+            ),
+        };
+        self.slots.resize(slots);
+        for id in self.first..self.id(self.len()) {
+            let from = id as usize & before.wrapping_sub(1);
+            let to = self.slot(id);
+            self.slots[to] = self.slots[from];
+        }
+        self.room = u32::try_from(self.slots.len()).map_or(self.most, |slots| slots.min(self.most));
+    }
+
+    /// Frees unused memory if there are more than `count` slots.
+    pub fn trim(&mut self, count: usize) {
+        if self.slots.len() > count.max(self.len()) {
+            *self = self.clone();
+        }
+    }
+
+    /// The bytes it takes on the heap.
+    pub fn memory(&self) -> usize {
+        self.slots.memory()
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Ring {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let segments: Vec<&SentSegment> = self.iter().collect();
+        (self.first, self.most, segments).serialize(serializer)
+    }
+}
+
+/// A loaded ring owns its memory, which grows to the same capacity.
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Ring {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (first, most, segments) = <(Id, u32, Vec<SentSegment>)>::deserialize(deserializer)?;
+        let fits = (1..=1 << 62).contains(&first) && segments.len() <= most.min(MOST) as usize;
+        match fits {
+            true => Ok(Self::owned(first, most, segments.into_iter())),
+            false => Err(serde::de::Error::custom("a scoreboard that cannot be")),
+        }
+    }
+}
+
+impl Default for Ring {
+    fn default() -> Self {
+        Self::owned(1, MOST, [].into_iter())
+    }
+}
+
+/// A clone owns its memory, which grows to the same capacity.
+impl Clone for Ring {
+    fn clone(&self) -> Self {
+        Self::owned(self.first, self.most, self.iter().copied())
+    }
+}
+
+impl core::fmt::Debug for Ring {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl Index<usize> for Ring {
+    type Output = SentSegment;
+
+    #[inline]
+    fn index(&self, index: usize) -> &SentSegment {
+        debug_assert!(index < self.len());
+        self.named(self.id(index))
+    }
+}
+
+impl IndexMut<usize> for Ring {
+    #[inline]
+    fn index_mut(&mut self, index: usize) -> &mut SentSegment {
+        debug_assert!(index < self.len());
+        self.named_mut(self.id(index))
+    }
+}

@@ -1,0 +1,104 @@
+//! The memory of the scoreboard: its own, which may grow, or a block of fixed size.
+
+use super::SentSegment;
+use super::ring::Ring;
+use super::waiting::Waiting;
+use alloc::vec::Vec;
+use core::ops::{Deref, DerefMut};
+
+/// The largest number of outstanding segments: links between segments are 32-bit distances.
+pub(super) const MOST: u32 = 1 << 31;
+/// The slots of the smallest block that grows.
+pub(super) const FEWEST_SLOTS: usize = 4;
+
+/// Memory for the outstanding segments of one connection. A scoreboard that uses it never allocates.
+#[derive(Debug)]
+pub struct Storage {
+    segments: Memory<SentSegment>,
+    waiting: Memory<u32>,
+    capacity: u32,
+}
+
+impl Storage {
+    /// Memory from the allocator for `capacity` segments, 1 to 2³¹; other numbers become the nearest of
+    /// these. It takes 68 bytes a segment, with the number of segments rounded up to a power of two.
+    pub fn with_capacity(capacity: u32) -> Self {
+        let capacity = capacity.clamp(1, MOST);
+        let slots = capacity.next_power_of_two() as usize;
+        Self {
+            segments: Memory::Owned(alloc::vec![SentSegment::default(); slots]),
+            waiting: Memory::Owned(alloc::vec![0; slots]),
+            capacity,
+        }
+    }
+
+    /// Memory that the caller lends, whatever it contains. The capacity is the largest power of two that is
+    /// at most the length of either slice; with an empty slice, it is 0.
+    pub fn lent(segments: &'static mut [SentSegment], waiting: &'static mut [u32]) -> Self {
+        let slots = segments.len().min(waiting.len()).min(MOST as usize);
+        let slots = slots.checked_ilog2().map_or(0, |power| 1 << power);
+        Self {
+            segments: Memory::Lent(&mut segments[..slots]),
+            waiting: Memory::Lent(&mut waiting[..slots]),
+            capacity: slots as u32,
+        }
+    }
+
+    /// How many segments it has room for.
+    pub fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    pub(super) fn into_parts(self) -> (Ring, Waiting) {
+        let ring = Ring::stored_in(self.segments, self.capacity);
+        (ring, Waiting::stored_in(self.waiting))
+    }
+}
+
+/// A block of memory.
+#[derive(Debug)]
+pub(super) enum Memory<T: 'static> {
+    Owned(Vec<T>),
+    Lent(&'static mut [T]),
+}
+
+impl<T: Copy + Default> Memory<T> {
+    /// Changes the size of owned memory. Lent memory stays as it is.
+    pub fn resize(&mut self, len: usize) {
+        if let Self::Owned(owned) = self {
+            owned.resize(len, T::default());
+        }
+    }
+}
+
+impl<T> Memory<T> {
+    /// The bytes it takes on the heap.
+    pub fn memory(&self) -> usize {
+        match self {
+            Self::Owned(owned) => owned.capacity() * size_of::<T>(),
+            Self::Lent(_) => 0,
+        }
+    }
+}
+
+impl<T> Deref for Memory<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::Owned(owned) => owned,
+            Self::Lent(lent) => lent,
+        }
+    }
+}
+
+impl<T> DerefMut for Memory<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        match self {
+            Self::Owned(owned) => owned,
+            Self::Lent(lent) => lent,
+        }
+    }
+}

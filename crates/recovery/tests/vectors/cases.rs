@@ -1,0 +1,29 @@
+//! The cases of each mechanism.
+
+mod detection;
+mod growth;
+mod newreno;
+mod probes;
+mod rack;
+mod reduction;
+mod timers;
+mod undo;
+mod window;
+
+use crate::format::File;
+
+/// All vector files.
+pub fn all() -> Vec<File> {
+    let groups = [
+        timers::files(),
+        probes::files(),
+        detection::files(),
+        newreno::files(),
+        rack::files(),
+        reduction::files(),
+        undo::files(),
+        growth::files(),
+        window::files(),
+    ];
+    groups.into_iter().flatten().collect()
+}
