@@ -52,4 +52,4 @@ pub use counters::{Counters, Recovery, Retransmissions};
 pub use event::{Event, EventLog, LossDetector, State, Timer, Transmission, Trigger};
 pub use peer_window::PeerWindow;
 pub use profile::{Mechanisms, Profile};
-pub use sender::{Packet, Refused, Sender, packet_number, packet_numbers};
+pub use sender::{GivenUpPacket, Packet, Refused, Sender, packet_number, packet_numbers};

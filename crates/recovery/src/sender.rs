@@ -41,6 +41,7 @@
 mod acks;
 mod copies;
 mod established;
+mod given_up;
 mod packet_time;
 mod packets;
 mod parts;
@@ -72,10 +73,11 @@ use crate::undo::Undo;
 use alloc::format;
 use alloc::string::String;
 use core::time::Duration;
-use packets::GivenUp;
+use given_up::GivenUp;
 use parts::*;
 use recoup_units::{BitRate, Instant, Offset, Segments, Span};
 
+pub use given_up::GivenUpPacket;
 pub use packets::{Packet, Refused, packet_number, packet_numbers};
 pub use reason::Reason;
 pub use resume::ResumeState;
@@ -113,11 +115,14 @@ impl Sender {
         let mut board = core::mem::take(&mut self.board);
         let mut recoveries = core::mem::take(&mut self.totals.recoveries);
         let mut delivery = core::mem::take(&mut self.copying.delivery);
+        let mut given_up = core::mem::take(&mut self.given_up);
         board.reset(Offset::SYN);
         recoveries.clear();
+        given_up.clear();
         delivery.reset();
         *self = Self::new(mechanisms, mss, syn_trigger, log);
         self.board = board;
+        self.given_up = given_up;
         self.totals.recoveries = recoveries;
         self.copying.delivery = delivery;
     }
