@@ -20,6 +20,7 @@ struct Case {
     opening: Opening,
     events: bool,
     paced: bool,
+    by_bytes: bool,
     calls: Vec<Call>,
 }
 
@@ -132,6 +133,7 @@ impl Host {
         };
         sender.keep_events(case.events);
         sender.set_paced(case.paced);
+        sender.count_bytes(case.by_bytes);
         Self {
             now,
             sender,
@@ -195,7 +197,8 @@ impl Host {
                     let Some(what) = sender.next_send(now) else {
                         break;
                     };
-                    let taken = sender.on_packet_sent(now, what, sender.mss(), token.into());
+                    let taken =
+                        sender.on_packet_sent(now, what, sender.mss() >> (token % 4), token.into());
                     assert!(taken.is_ok(), "{what:?} was offered: {taken:?}");
                 }
             }

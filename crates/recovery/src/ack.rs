@@ -164,6 +164,8 @@ pub struct AckSummary {
     /// Segments that left the network: those acknowledged, less the ones SACKed earlier, plus those
     /// newly SACKed (RFC 6937 §3, DeliveredData).
     pub delivered: Segments,
+    /// The bytes of `delivered`, without what duplicate ACKs and DSACKs report.
+    pub delivered_bytes: u64,
     /// How far `snd_una` moved.
     pub una_advanced: u64,
     /// The peer's window moved or grew.

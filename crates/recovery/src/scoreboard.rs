@@ -24,6 +24,7 @@
 mod abandon;
 mod above;
 mod acks;
+mod bytes;
 mod check;
 mod marking;
 mod order;
@@ -38,6 +39,7 @@ pub(crate) use storage::Memory;
 pub use storage::Storage;
 
 use crate::ack::MAX_SACK_BLOCKS;
+use bytes::Bytes;
 use order::Links;
 use recoup_units::{Instant, Offset, Segments, Span, partition_point_near};
 use ring::Ring;
@@ -53,7 +55,7 @@ pub struct SentSegment {
     pub sent_at: Instant,
     /// A value that the host chose for it; 0 where not used.
     pub token: u64,
-    /// The bytes of a packet whose `span` is one packet number; 0 where not used.
+    /// Its bytes.
     pub size: u32,
     /// The number of its last transmission, which counts all transmissions of the connection; it wraps.
     pub number: u32,
@@ -100,6 +102,7 @@ impl SentSegment {
     fn part(&self, span: Span) -> Self {
         let mut part = Self {
             span,
+            size: u32::try_from(span.len()).unwrap_or(u32::MAX),
             cut: true,
             ..*self
         };
@@ -177,6 +180,7 @@ pub struct Scoreboard {
     impossible_blocks: u64,
     /// Total segments and retransmissions marked lost.
     marks: u64,
+    bytes: Bytes,
     /// The number of the next transmission.
     next_number: u32,
     /// The sequence space numbers packets.
@@ -310,6 +314,9 @@ impl Scoreboard {
 
     /// Segments thought to be in flight (RFC 6675 §4 "pipe"; Linux's packets_in_flight).
     pub fn pipe(&self) -> Segments {
+        if self.counts_bytes() {
+            return Segments(self.pipe_by_bytes());
+        }
         let left = self.sacked + self.duplicates + self.lost;
         Segments((self.segments.len() as u32 + self.retransmitted).saturating_sub(left))
     }
@@ -339,8 +346,11 @@ impl Scoreboard {
         self.nxt = span.end;
         self.work += 1;
         let links = self.append_newest(self.segments.id(self.segments.len()));
+        let size = u32::try_from(span.len()).unwrap_or(u32::MAX);
+        self.note_bytes(0, size.into());
         self.segments.push(SentSegment {
             span,
+            size,
             sent_at: now,
             number: self.next_number,
             links,
@@ -371,9 +381,11 @@ impl Scoreboard {
             segment.transmissions = segment.transmissions.saturating_add(1);
             if in_pipe && !segment.retransmitted && !segment.sacked {
                 segment.retransmitted = true;
+                let size = segment.size;
                 self.retransmitted += 1;
+                self.note_bytes(0, size.into());
             }
-            let is_listed = segment.is_listed();
+            let is_listed = self.segments[i].is_listed();
             let id = self.segments.id(i);
             if was_listed {
                 self.unlink(id);
@@ -399,7 +411,10 @@ impl Scoreboard {
     pub fn describe_last(&mut self, size: u32, token: u64) {
         let last = self.segments.len().wrapping_sub(1);
         if let Some(last) = self.segments.get_mut(last) {
+            let before = last.bytes_in_pipe();
             (last.size, last.token) = (size, token);
+            let after = last.bytes_in_pipe();
+            self.note_bytes(before, after);
         }
     }
 
@@ -469,6 +484,7 @@ impl Scoreboard {
                 self.fack = i as u32 + 1;
             }
         }
+        self.recount_bytes();
         self.relink();
         self.sacked_tail = self.segments.len() as u32;
         self.above = self.recount_above();

@@ -215,11 +215,21 @@ impl<C: CongestionControl> Sender<C> {
         self.stream.nagle = on;
     }
 
+    /// Lets windows count bytes, or segments as by default. With bytes, a segment smaller than the others fills the
+    /// congestion window, and makes it grow, by its own bytes (RFC 3465 §2, RFC 9002 §7). The windows are full
+    /// segments in both cases.
+    pub fn count_bytes(&mut self, on: bool) {
+        self.board.count_bytes(if on { self.peer.mss } else { 0 });
+    }
+
     /// Sets the largest payload of new segments, in bytes. Outstanding segments stay as sent.
     pub fn set_mss(&mut self, mss: u32) {
         self.peer.mss = mss.clamp(1, Self::MOST_MSS);
         if !self.board.numbers_packets() {
             self.peer.full = self.peer.mss;
+        }
+        if self.board.counts_bytes() {
+            self.board.count_bytes(self.peer.mss);
         }
     }
 
@@ -331,6 +341,17 @@ impl<C: CongestionControl> Sender<C> {
             }
             _ => now,
         }
+    }
+
+    /// The congestion window in bytes: its full segments'.
+    pub fn cwnd_bytes(&self) -> u64 {
+        u64::from(self.congestion.cwnd.0) * u64::from(self.peer.mss)
+    }
+
+    /// Bytes in flight. Where windows count segments, each counts as a full one.
+    pub fn bytes_in_flight(&self) -> u64 {
+        let full = u64::from(self.board.pipe().0) * u64::from(self.peer.mss);
+        self.board.bytes_in_flight().unwrap_or(full)
     }
 
     /// How many more segments the congestion window has room for.

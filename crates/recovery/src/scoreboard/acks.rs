@@ -137,6 +137,8 @@ impl Scoreboard {
             if segment.is_surely_original() {
                 summary.note_reordering(fack_before, i as u32);
             }
+            self.note_bytes(segment.bytes_in_pipe(), 0);
+            summary.delivered_bytes += u64::from(segment.size);
             self.lost -= u32::from(segment.lost);
             self.retransmitted -= u32::from(segment.retransmitted);
             self.sacked += 1;
@@ -178,6 +180,7 @@ impl Scoreboard {
     ) {
         let mut acked: u32 = 0;
         let mut given_up: u32 = 0;
+        let mut out_of_pipe = 0;
         while let Some(segment) = self.segments.get(acked as usize)
             && segment.span.end <= cumulative
         {
@@ -193,6 +196,8 @@ impl Scoreboard {
                 each(segment);
                 summary.note_delivered(segment, plausible, true);
                 summary.delivered += Segments::ONE;
+                summary.delivered_bytes += u64::from(segment.size);
+                out_of_pipe += segment.bytes_in_pipe();
                 self.lost -= u32::from(segment.lost);
                 self.retransmitted -= u32::from(segment.retransmitted);
             }
@@ -210,6 +215,7 @@ impl Scoreboard {
             acked += 1;
         }
         summary.newly_acked += Segments(acked - given_up);
+        self.note_bytes(out_of_pipe, 0);
         self.segments.remove_first(acked);
         if let Some(segment) = self.segments.get_mut(0)
             && segment.span.start < cumulative
@@ -217,7 +223,11 @@ impl Scoreboard {
             if segment.sacked && acked >= self.judged {
                 self.above.bytes -= cumulative.since(segment.span.start);
             }
+            let before = segment.bytes_in_pipe();
             segment.span.start = cumulative;
+            segment.size = u32::try_from(segment.span.len()).unwrap_or(u32::MAX);
+            let after = segment.bytes_in_pipe();
+            self.note_bytes(before, after);
         }
         self.una = self.una.max(cumulative.min(self.nxt));
         for cursor in [

@@ -47,6 +47,10 @@ impl Scoreboard {
         {
             return Err(format!("{what}: kept {kept}, counted {counted}"));
         }
+        let bytes = self.segments.iter().map(SentSegment::bytes_in_pipe).sum();
+        if let Some(kept) = self.bytes_in_flight().filter(|kept| *kept != bytes) {
+            return Err(format!("bytes in flight: kept {kept}, counted {bytes}"));
+        }
         let next_lost = self.segments.iter().find(|s| s.wants_retransmission());
         if self.next_lost().map(|s| s.span) != next_lost.map(|s| s.span) {
             return Err(format!(

@@ -44,8 +44,10 @@ impl Scoreboard {
         each(segment.span);
         if segment.retransmitted {
             segment.lost = true;
+            let size = segment.size;
             self.lost += 1;
             self.marks += 1;
+            self.note_bytes(size.into(), 0);
         } else {
             self.mark(self.segments.id(i));
         }
@@ -165,6 +167,7 @@ impl Scoreboard {
             segment.lost = false;
             segment.queued = false;
         });
+        self.recount_bytes();
         self.relink();
         self.lost = 0;
         self.waiting.clear();
@@ -179,6 +182,7 @@ impl Scoreboard {
             self.unlink(id);
         }
         let segment = self.segments.named_mut(id);
+        let before = segment.bytes_in_pipe();
         segment.forgotten = false;
         if core::mem::take(&mut segment.retransmitted) {
             self.retransmitted -= 1;
@@ -188,9 +192,11 @@ impl Scoreboard {
             segment.lost = true;
             self.lost += 1;
         }
+        let after = segment.bytes_in_pipe();
         if !core::mem::replace(&mut segment.queued, true) {
             self.waiting.push(id);
         }
+        self.note_bytes(before, after);
     }
 
     /// Whether a retransmission is in flight, or the first segment was retransmitted (Linux

@@ -121,6 +121,7 @@ impl Scoreboard {
         self.above = Above::default();
         self.above = self.recount_above();
         self.next_hole = 0;
+        self.recount_bytes();
         self.relink();
         self.settle();
     }

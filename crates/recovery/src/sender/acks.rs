@@ -85,6 +85,10 @@ impl<C: CongestionControl> Sender<C> {
         } else {
             ack
         };
+        let acked = match self.board.counts_bytes() {
+            false => summary.newly_acked,
+            true => self.delivered_by_bytes(summary),
+        };
         self.take_dsack(summary);
         if self.losses.packets.is_on() {
             self.losses.packets.on_ack(now, summary);
@@ -100,7 +104,7 @@ impl<C: CongestionControl> Sender<C> {
         if syn_acked {
             self.open(syn_transmissions);
         } else if grows_before && !self.reducing() {
-            self.grow_window(now, summary.newly_acked, summary);
+            self.grow_window(now, acked, summary);
         }
         let replaces_other = self.move_timers(now, summary);
         if !grows_before {
@@ -138,6 +142,15 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.update_persist(now);
         self.log_changes(now);
+    }
+
+    /// Counts what the ACK delivered in full segments, by its bytes. The rest counts with the next ACK.
+    fn delivered_by_bytes(&mut self, summary: &mut AckSummary) -> Segments {
+        let full = u64::from(self.peer.mss);
+        let bytes = summary.delivered_bytes + u64::from(self.congestion.rest);
+        self.congestion.rest = u32::try_from(bytes % full).unwrap_or_default();
+        summary.delivered = Segments(u32::try_from(bytes / full).unwrap_or(u32::MAX));
+        summary.delivered
     }
 
     /// Whether nothing is outstanding or waiting to be sent. A plain ACK changes nothing then.

@@ -110,10 +110,6 @@ impl<C: CongestionControl> Sender<C> {
                 && self.board.pipe() < self.congestion.cwnd)
     }
 
-    fn cwnd_bytes(&self) -> u64 {
-        u64::from(self.congestion.cwnd.0) * u64::from(self.peer.mss)
-    }
-
     /// `window` without what a copy takes of it.
     #[inline]
     pub(super) fn less_copies(&self, window: Segments) -> Segments {

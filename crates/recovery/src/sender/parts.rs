@@ -48,6 +48,8 @@ pub(super) struct Window<C> {
     pub usage: WindowUsage,
     pub reduction: Reduction,
     pub control: C,
+    /// Where windows count bytes: those delivered that are no full segment yet.
+    pub rest: u32,
 }
 
 /// Whether the congestion window was what limited sending (Linux `tcp_cwnd_validate`).
@@ -197,6 +199,7 @@ impl<C> Window<C> {
             usage: WindowUsage::default(),
             reduction: Reduction::default(),
             control,
+            rest: 0,
         }
     }
 }

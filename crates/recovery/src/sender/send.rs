@@ -181,6 +181,9 @@ impl<C: CongestionControl> Sender<C> {
 
     pub(super) fn put_on_board(&mut self, now: Instant, span: Span) {
         self.board.push(now, span);
+        if self.board.numbers_packets() {
+            self.board.describe_last(self.peer.mss, 0);
+        }
         self.stream.limit = self.stream.limit.max(span.end);
         self.note_usage();
     }

@@ -350,6 +350,7 @@ impl Model {
             newly_acked: Segments(acked as u32),
             newly_sacked: Segments(newly_sacked.len() as u32),
             delivered: Segments(delivered.len() as u32),
+            delivered_bytes: delivered.iter().map(|&i| before.all[i].span.len()).sum(),
             una_advanced: una.since(self.una),
             window_changed: false,
             retransmission_acked: !(0..acked).all(|i| original(&i)),

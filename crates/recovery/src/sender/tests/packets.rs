@@ -32,7 +32,8 @@ struct Transfer {
 
 impl Transfer {
     fn new(profile: &str, count: u64, seed: u64) -> Self {
-        let sender = Sender::of_packets(Instant::ZERO, &mechanisms(profile), SIZE);
+        let mut sender = Sender::of_packets(Instant::ZERO, &mechanisms(profile), SIZE);
+        sender.count_bytes(seed % 2 == 0);
         Self {
             now: Instant::ZERO,
             sender,
@@ -392,6 +393,41 @@ fn abandoned_data_is_not_repeated() {
     let (due, timer) = sender.next_timer().unwrap();
     sender.on_timer(due, timer);
     assert_eq!((sender.next_send(due), sender.next_timer()), (None, None));
+    sender.check().unwrap();
+}
+
+#[test]
+fn small_packets_fill_the_window_by_their_bytes() {
+    let at = Instant::from_millis;
+    let sent = |by_bytes| {
+        let mut sender = Sender::of_packets(at(0), &mechanisms("rfc6675"), 1000);
+        sender.count_bytes(by_bytes);
+        sender.on_written(at(0), 1000);
+        let mut count = 0;
+        while let Some(what) = sender.next_send(at(0)) {
+            sender.on_packet_sent(at(0), what, 100, 0).unwrap();
+            count += 1;
+        }
+        assert_eq!(sender.cwnd_bytes(), 10_000);
+        sender.check().unwrap();
+        (sender, count)
+    };
+    let (_, count) = sent(false);
+    assert_eq!(count, 10);
+    let (mut sender, count) = sent(true);
+    // Another full packet must fit.
+    assert_eq!((count, sender.bytes_in_flight()), (91, 9_100));
+    // Nine packets are less than a full one; with the tenth the window grows by one.
+    sender.on_packets_acked(at(40), &[packet_numbers(0..=8)], Duration::ZERO, |_| ());
+    assert_eq!(
+        (sender.cwnd(), sender.bytes_in_flight()),
+        (Segments(10), 8_200)
+    );
+    sender.on_packets_acked(at(41), &[packet_numbers(0..=9)], Duration::ZERO, |_| ());
+    assert_eq!(
+        (sender.cwnd(), sender.bytes_in_flight()),
+        (Segments(11), 8_100)
+    );
     sender.check().unwrap();
 }
 

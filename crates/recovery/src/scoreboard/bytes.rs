@@ -1,0 +1,72 @@
+//! The pipe in bytes, for hosts whose windows count bytes.
+//!
+//! ```text
+//! bytes in flight = Σ bytes · (1 − sacked − lost + retransmitted)      pipe = ⌈bytes in flight / mss⌉
+//! ```
+//! Each segment counts with its own bytes where the pipe otherwise counts it as one. Without SACK, each
+//! duplicate ACK takes one full segment away.
+//!
+//! Source: RFC 9002 §7 (bytes in flight), RFC 6675 §2 (pipe, in octets).
+
+use super::{Scoreboard, SentSegment};
+
+/// Kept only where bytes count.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct Bytes {
+    /// The bytes of a full segment; 0: segments count.
+    pub full: u32,
+    pub in_flight: u64,
+}
+
+impl SentSegment {
+    /// How often it counts in the pipe.
+    fn times_in_pipe(&self) -> u64 {
+        let times = 1 + u64::from(self.retransmitted);
+        times.saturating_sub(u64::from(self.sacked) + u64::from(self.lost))
+    }
+
+    pub(super) fn bytes_in_pipe(&self) -> u64 {
+        self.times_in_pipe() * u64::from(self.size)
+    }
+}
+
+impl Scoreboard {
+    /// Counts the pipe in bytes from now on, in segments of `full` bytes; in segments again if `full` is 0.
+    pub fn count_bytes(&mut self, full: u32) {
+        self.bytes.full = full;
+        self.recount_bytes();
+    }
+
+    /// Whether the pipe counts bytes.
+    pub fn counts_bytes(&self) -> bool {
+        self.bytes.full > 0
+    }
+
+    /// Bytes thought to be in flight; `None` if segments count.
+    pub fn bytes_in_flight(&self) -> Option<u64> {
+        self.counts_bytes().then_some(self.bytes.in_flight)
+    }
+
+    pub(super) fn recount_bytes(&mut self) {
+        if self.counts_bytes() {
+            self.bytes.in_flight = self.segments.iter().map(SentSegment::bytes_in_pipe).sum();
+        }
+    }
+
+    /// A segment counted `before` bytes in the pipe, and counts `after` now.
+    #[inline]
+    pub(super) fn note_bytes(&mut self, before: u64, after: u64) {
+        if self.counts_bytes() {
+            self.bytes.in_flight = (self.bytes.in_flight + after).saturating_sub(before);
+        }
+    }
+
+    /// The pipe in full segments.
+    pub(super) fn pipe_by_bytes(&self) -> u32 {
+        let full = u64::from(self.bytes.full);
+        let segments = self.bytes.in_flight.div_ceil(full.max(1));
+        let segments = u32::try_from(segments).unwrap_or(u32::MAX);
+        segments.saturating_sub(self.duplicates)
+    }
+}
