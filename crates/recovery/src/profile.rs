@@ -290,6 +290,24 @@ impl Mechanisms {
 }
 
 impl Mechanisms {
+    /// The mechanisms of the profile with this name, such as `linux-3.17+rtor`. It needs no memory from the heap, and
+    /// does not say why a text is no name, as [`Profile`]'s parser does.
+    pub fn of_profile(name: &str) -> Option<Self> {
+        let mut words = name.split('+').map(str::trim);
+        let mut mechanisms = base_named(words.next()?)?;
+        for word in words {
+            Mechanism::named(word)?.apply(&mut mechanisms);
+        }
+        Some(mechanisms)
+    }
+}
+
+fn base_named(name: &str) -> Option<Mechanisms> {
+    let found = BASES.iter().find(|(base, ..)| *base == name);
+    found.map(|(_, mechanisms, _)| *mechanisms)
+}
+
+impl Mechanisms {
     /// The kinds of proof that undo a reduction: all of them with adaptive thresholds.
     pub(crate) fn undo_rules(&self) -> UndoRules {
         match self.adaptive {
@@ -420,17 +438,13 @@ impl FromStr for Profile {
     fn from_str(text: &str) -> Result<Self, ProfileError> {
         let mut parts = text.split('+').map(str::trim);
         let base = parts.next().unwrap_or_default();
-        let (_, base_mechanisms, _) = *BASES
-            .iter()
-            .find(|(name, ..)| *name == base)
-            .ok_or_else(|| ProfileError::UnknownBase(base.into()))?;
+        let base_mechanisms =
+            base_named(base).ok_or_else(|| ProfileError::UnknownBase(base.into()))?;
         let mut name = base.to_string();
         let mut added = Vec::new();
         let mut mechanisms = base_mechanisms;
         for part in parts {
-            let mechanism = Mechanism::ALL
-                .into_iter()
-                .find(|m| m.name() == part)
+            let mechanism = Mechanism::named(part)
                 .ok_or_else(|| ProfileError::UnknownMechanism(part.into()))?;
             mechanism.apply(&mut mechanisms);
             added.push(mechanism);
@@ -516,6 +530,7 @@ mod tests {
             let profile: Profile = name.parse().unwrap();
             let m = profile.mechanisms();
             assert_eq!(profile.to_string(), name);
+            assert_eq!(Mechanisms::of_profile(name), Some(*m), "{name}");
             assert_eq!(
                 (m.rto_restart, m.congestion),
                 (restart, congestion),
@@ -566,7 +581,10 @@ mod tests {
 
     #[test]
     fn unknown_words_are_named() {
-        let error = |text: &str| text.parse::<Profile>().unwrap_err();
+        let error = |text: &str| {
+            assert_eq!(Mechanisms::of_profile(text), None, "{text}");
+            text.parse::<Profile>().unwrap_err()
+        };
         assert_eq!(
             error("linux-9"),
             ProfileError::UnknownBase("linux-9".into())

@@ -35,6 +35,7 @@ mod waiting;
 
 pub use above::Above;
 pub use order::Sent;
+pub(crate) use storage::Memory;
 pub use storage::Storage;
 
 use crate::ack::MAX_SACK_BLOCKS;

@@ -41,6 +41,7 @@
 mod acks;
 mod copies;
 mod established;
+mod given_up;
 mod late;
 mod packet_time;
 mod packets;
@@ -74,10 +75,11 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use core::time::Duration;
-use packets::GivenUp;
+use given_up::GivenUp;
 use parts::*;
 use recoup_units::{BitRate, Instant, Offset, Segments, Span};
 
+pub use given_up::GivenUpPacket;
 pub use packets::{Packet, Refused, packet_number, packet_numbers};
 pub use reason::Reason;
 pub use resume::ResumeState;
@@ -97,8 +99,7 @@ pub struct Sender<C = Congestion> {
     rtt: RttEstimator,
     timers: Timers,
     copying: Option<Box<Copying>>,
-    /// Only where packets are numbered.
-    given_up: Option<Box<GivenUp>>,
+    given_up: GivenUp,
     totals: Totals,
     logging: Logging,
 }
@@ -116,10 +117,13 @@ impl Sender {
         let mut board = core::mem::take(&mut self.board);
         let mut recoveries = core::mem::take(&mut self.totals.recoveries);
         let copying = self.copying.take();
+        let mut given_up = core::mem::take(&mut self.given_up);
         board.reset(Offset::SYN);
         recoveries.clear();
+        given_up.clear();
         *self = Self::new(mechanisms, mss, syn_trigger, log);
         self.board = board;
+        self.given_up = given_up;
         self.totals.recoveries = recoveries;
         if let (Some(new), Some(old)) = (&mut self.copying, copying) {
             new.delivery = old.delivery;
@@ -156,7 +160,7 @@ impl<C: CongestionControl> Sender<C> {
             rtt: RttEstimator::new(mechanisms.rto),
             timers: Timers::default(),
             copying: (mechanisms.slp).map(|rules| Box::new(Copying::new(rules))),
-            given_up: None,
+            given_up: GivenUp::default(),
             totals: Totals::default(),
             logging: Logging::new(log),
         }

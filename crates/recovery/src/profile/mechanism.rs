@@ -190,6 +190,11 @@ mechanisms! {
 }
 
 impl Mechanism {
+    /// The mechanism with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|m| m.name() == name)
+    }
+
     /// Whether the mechanism works from SACKs and does nothing without them.
     pub const fn needs_sack(self) -> bool {
         matches!(

@@ -67,7 +67,7 @@ impl Storage {
 
 /// A block of memory.
 #[derive(Debug)]
-pub(super) enum Memory<T: 'static> {
+pub(crate) enum Memory<T: 'static> {
     Owned(Vec<T>),
     Lent(&'static mut [T]),
 }

@@ -1,7 +1,6 @@
 //! Beginning without a handshake of TCP's: the host's own protocol has opened the connection.
 
 use super::*;
-use alloc::boxed::Box;
 
 impl Sender {
     /// A sender of a connection that is open. The stream's first byte has [`Offset::DATA`]. `mss`: bytes of a full
@@ -38,7 +37,6 @@ impl<C: CongestionControl> Sender<C> {
         self.establish(now, u64::MAX);
         self.board.number_packets();
         self.copying = None; // a copy would need another number
-        self.given_up = Some(Box::default());
         self.peer.full = 1;
         self.peer.sack = true; // acknowledgments are by range, whatever the profile
     }

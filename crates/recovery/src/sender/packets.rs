@@ -12,14 +12,10 @@
 //! time to the sender).
 
 use super::*;
-use crate::ack::{AckSummary, LatePacket};
+use crate::ack::AckSummary;
 use crate::scoreboard::SentSegment;
-use alloc::collections::VecDeque;
 use core::fmt;
 use core::ops::RangeInclusive;
-
-/// The most packets that are remembered after they were given up.
-const MOST_REMEMBERED: usize = 1024;
 
 /// The sequence space of the packets with these numbers.
 pub fn packet_numbers(numbers: RangeInclusive<u64>) -> Span {
@@ -92,63 +88,6 @@ impl fmt::Display for Refused {
 
 impl core::error::Error for Refused {}
 
-/// The packets given up lately, in the order of their numbers.
-#[derive(Clone, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(super) struct GivenUp {
-    packets: VecDeque<Remembered>,
-}
-
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-struct Remembered {
-    at: Offset,
-    number: u32,
-    sent_at: Instant,
-    /// Until then an acknowledgment of it counts.
-    until: Instant,
-}
-
-impl GivenUp {
-    fn remember(&mut self, segment: &SentSegment, until: Instant) {
-        if self.packets.len() >= MOST_REMEMBERED {
-            self.packets.pop_front();
-        }
-        let packet = Remembered {
-            at: segment.span.start,
-            number: segment.number,
-            sent_at: segment.sent_at,
-            until,
-        };
-        let place = self.packets.partition_point(|p| p.at < packet.at);
-        self.packets.insert(place, packet);
-    }
-
-    /// Notes in `summary` those that `ranges` acknowledge, and forgets them and the expired ones.
-    fn take_late(&mut self, now: Instant, ranges: &[Span], summary: &mut AckSummary) {
-        while self.packets.front().is_some_and(|p| p.until < now) {
-            self.packets.pop_front();
-        }
-        for range in ranges {
-            let from = self.packets.partition_point(|p| p.at < range.start);
-            let to = self.packets.partition_point(|p| p.at < range.end);
-            if from >= to {
-                continue;
-            }
-            for packet in self.packets.drain(from..to).filter(|p| p.until >= now) {
-                summary.late += Segments::ONE;
-                let earlier = summary
-                    .earliest_late
-                    .filter(|l| l.sent_at <= packet.sent_at);
-                summary.earliest_late = earlier.or(Some(LatePacket {
-                    number: packet.number,
-                    sent_at: packet.sent_at,
-                }));
-            }
-        }
-    }
-}
-
 impl<C: CongestionControl> Sender<C> {
     /// A packet was sent, or a segment of `size` bytes: what [`next_send`](Self::next_send) returned. `token`:
     /// anything by which the host knows it again. Returns its number, where packets are numbered.
@@ -170,6 +109,13 @@ impl<C: CongestionControl> Sender<C> {
             self.board.describe_last(size, token);
         }
         Ok(what.span().map_or(0, packet_number))
+    }
+
+    /// Remembers packets in `memory` after [`take_lost`](Self::take_lost), so that their late arrival is noticed: as many
+    /// as it has room for, 1,024 at most. From then on the sender does not allocate for them. What it remembered
+    /// until then is forgotten.
+    pub fn remember_in(&mut self, memory: &'static mut [GivenUpPacket]) {
+        self.given_up = GivenUp::stored_in(memory);
     }
 
     /// Why `what` cannot have been sent.
@@ -216,9 +162,7 @@ impl<C: CongestionControl> Sender<C> {
         let mut summary = AckSummary::default();
         let mut ack = Ack::new(self.board.una(), u64::MAX).with_ranges(ranges);
         ack.ack_delay = delay;
-        if let Some(given_up) = &mut self.given_up {
-            given_up.take_late(now, ranges, &mut summary);
-        }
+        self.given_up.take_late(now, ranges, &mut summary);
         self.process_ack(now, &ack, &mut summary, &mut |s| each(&Packet::of(s)));
         summary
     }
@@ -227,9 +171,9 @@ impl<C: CongestionControl> Sender<C> {
     /// called after each ACK and timer until it returns `None`, where packets are numbered.
     pub fn take_lost(&mut self, now: Instant) -> Option<Packet> {
         let lost = self.board.give_up_lost()?;
-        let until = now + self.rto() * 3;
-        if let Some(given_up) = &mut self.given_up {
-            given_up.remember(&lost, until);
+        if self.board.numbers_packets() {
+            let until = now + self.rto() * 3;
+            self.given_up.remember(GivenUpPacket::of(&lost, until));
             // What was in it goes in a new packet, as in a retransmission. Without one, the next ACK would
             // count as proof that nothing was lost.
             self.episode.undo.on_retransmission(now);

@@ -1,0 +1,114 @@
+//! What the peer acknowledged.
+
+use crate::abi::{Ack, Acked, Error, NONE, Packet, PacketCallback, Range, offset};
+use crate::handle::{Handle, change, done};
+use crate::pointers::{as_spans, check, read, write};
+use core::ffi::c_void;
+use core::time::Duration;
+use recoup_recovery::{self as engine, AckSummary, Sender};
+use recoup_units::Instant;
+
+/// An ACK arrived, where positions count bytes. Writes to `acked` what it changed, unless that is null.
+///
+/// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, POSITION, NUMBERING.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn recoup_on_ack(
+    sender: *mut Handle,
+    now_ns: u64,
+    ack: *const Ack,
+    acked: *mut Acked,
+) -> i32 {
+    let now = Instant::from_nanos(now_ns);
+    let tell = || {
+        // SAFETY: the host says that `ack` points to an ACK.
+        let ack = unsafe { read(ack) }?;
+        let mut said = engine::Ack::new(offset(ack.cumulative)?, ack.window);
+        let optional = |nanos| (nanos != NONE).then_some(nanos);
+        said.timestamp_rtt = optional(ack.timestamp_rtt_ns).map(Duration::from_nanos);
+        said.echo_sent_before = optional(ack.echo_sent_before_ns).map(Instant::from_nanos);
+        said.ack_delay = Duration::from_nanos(ack.delay_ns);
+        said.carries_data = ack.carries_data != 0;
+        let process = |sender: &mut Sender| {
+            numbers(sender, false)?;
+            // SAFETY: the host says that `range_count` ranges can be read and written there.
+            unsafe {
+                as_spans(ack.ranges, ack.range_count, |spans| {
+                    sender.on_ack(now, &said.with_ranges(spans))
+                })
+            }
+        };
+        // SAFETY: the host says that `sender` points to a sender that nobody uses, and that what an ACK changed
+        // can be written to `acked`.
+        unsafe { report(sender, acked, process) }
+    };
+    done(tell())
+}
+
+/// Packets were acknowledged: those whose numbers are in the ranges, in any order, reported before or not.
+/// `delay_ns`: how long the receiver says that it kept the acknowledgment back. The call changes the ranges while it
+/// runs, and restores them. Calls `each`, unless that is null, with every packet that this acknowledges first.
+/// Writes to `acked` what the acknowledgment changed, unless that is null.
+///
+/// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, POSITION, NUMBERING.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn recoup_on_packets_acked(
+    sender: *mut Handle,
+    now_ns: u64,
+    ranges: *mut Range,
+    range_count: usize,
+    delay_ns: u64,
+    each: PacketCallback,
+    context: *mut c_void,
+    acked: *mut Acked,
+) -> i32 {
+    let (now, delay) = (Instant::from_nanos(now_ns), Duration::from_nanos(delay_ns));
+    let call = |packet: &engine::Packet| {
+        if let Some(each) = each {
+            // SAFETY: the host says that the function may be called with its context and a packet.
+            unsafe { each(context, &Packet::from(packet)) }
+        }
+    };
+    let process = |sender: &mut Sender| {
+        numbers(sender, true)?;
+        // SAFETY: the host says that `range_count` ranges can be read and written there.
+        unsafe {
+            as_spans(ranges, range_count, |spans| {
+                sender.on_packets_acked(now, spans, delay, call)
+            })
+        }
+    };
+    // SAFETY: the host says that `sender` points to a sender that nobody uses, and that what an ACK changed can be
+    // written to `acked`.
+    done(unsafe { report(sender, acked, process) })
+}
+
+/// Refuses a sender that does not number packets (`packets`), or bytes.
+fn numbers(sender: &Sender, packets: bool) -> Result<(), Error> {
+    match sender.board().numbers_packets() == packets {
+        true => Ok(()),
+        false => Err(Error::Numbering),
+    }
+}
+
+/// Processes an acknowledgment, and writes what it changed.
+///
+/// # Safety
+/// As for [`change`]; `acked` is null, or misaligned, or can be written.
+unsafe fn report(
+    sender: *mut Handle,
+    acked: *mut Acked,
+    process: impl FnOnce(&mut Sender) -> Result<AckSummary, Error>,
+) -> Result<(), Error> {
+    if !acked.is_null() {
+        check(acked)?;
+    }
+    // SAFETY: the same duty of the caller.
+    let summary = unsafe { change(sender, process) }?;
+    match acked.is_null() {
+        true => Ok(()),
+        // SAFETY: the caller says that it can be written.
+        false => unsafe { write(acked, summary.into()) },
+    }
+}

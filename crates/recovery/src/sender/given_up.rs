@@ -1,0 +1,306 @@
+//! The packets given up lately, so that one that arrives after all is noticed.
+
+use crate::ack::{AckSummary, LatePacket};
+use crate::scoreboard::{Memory, SentSegment};
+use alloc::vec::Vec;
+use recoup_units::{Instant, Offset, Segments, Span, partition_point_near};
+
+/// The most packets that are remembered.
+const MOST: usize = 1024;
+/// The slots of the smallest block of memory that grows.
+const FEWEST_SLOTS: usize = 16;
+
+/// A place for a packet that was given up as lost, in 32 bytes (see [`Sender::remember_in`](super::Sender::remember_in)).
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct GivenUpPacket {
+    at: Offset,
+    number: u32,
+    sent_at: Instant,
+    /// Until then an acknowledgment of it counts.
+    until: Instant,
+}
+
+impl GivenUpPacket {
+    /// An acknowledgment of `segment` counts until `until`.
+    pub(super) fn of(segment: &SentSegment, until: Instant) -> Self {
+        Self {
+            at: segment.span.start,
+            number: segment.number,
+            sent_at: segment.sent_at,
+            until,
+        }
+    }
+}
+
+/// A ring of packets in the order of their numbers.
+#[derive(Debug)]
+pub(super) struct GivenUp {
+    slots: Memory<GivenUpPacket>,
+    first: u16,
+    len: u16,
+}
+
+impl GivenUp {
+    /// Remembers no more than `slots` has room for.
+    pub fn stored_in(slots: &'static mut [GivenUpPacket]) -> Self {
+        let most = slots.len().min(MOST);
+        Self {
+            slots: Memory::Lent(&mut slots[..most]),
+            ..Self::default()
+        }
+    }
+
+    /// Forgets all packets and keeps the memory.
+    pub fn clear(&mut self) {
+        (self.first, self.len) = (0, 0);
+    }
+
+    fn len(&self) -> usize {
+        self.len.into()
+    }
+
+    /// There must be a slot.
+    fn slot(&self, index: usize) -> usize {
+        (usize::from(self.first) + index) % self.slots.len()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &GivenUpPacket> {
+        (0..self.len()).map(|i| &self.slots[self.slot(i)])
+    }
+
+    /// How many packets lie below `offset`.
+    fn below(&self, offset: Offset) -> usize {
+        partition_point_near(self.len(), self.len(), |i| {
+            self.slots[self.slot(i)].at < offset
+        })
+    }
+
+    /// Makes memory for one more, unless as many are remembered as may be.
+    fn grow(&mut self) {
+        let owned = matches!(self.slots, Memory::Owned(_));
+        if owned && self.slots.len() < MOST {
+            let packets: Vec<GivenUpPacket> = self.iter().copied().collect();
+            *self = Self::from(packets);
+            let slots = (2 * self.len()).clamp(FEWEST_SLOTS, MOST);
+            self.slots.resize(slots);
+        }
+    }
+
+    /// Remembers `packet`, and forgets the lowest if there is no room.
+    pub fn remember(&mut self, packet: GivenUpPacket) {
+        if self.len() == self.slots.len() {
+            self.grow();
+        }
+        if self.slots.is_empty() {
+            return;
+        }
+        if self.len() == self.slots.len() {
+            self.remove(0, 1);
+        }
+        // Most are given up in the order of their numbers.
+        let mut place = self.len();
+        while let Some(before) = place.checked_sub(1)
+            && self.slots[self.slot(before)].at > packet.at
+        {
+            self.shift(before, place);
+            place = before;
+        }
+        let slot = self.slot(place);
+        self.slots[slot] = packet;
+        self.len += 1;
+    }
+
+    fn shift(&mut self, from: usize, to: usize) {
+        let (from, to) = (self.slot(from), self.slot(to));
+        self.slots[to] = self.slots[from];
+    }
+
+    /// Removes the packets from index `from` up to `to`.
+    fn remove(&mut self, from: usize, to: usize) {
+        if from == 0 {
+            self.first = self.slot(to) as u16;
+        } else {
+            for index in to..self.len() {
+                self.shift(index, index - (to - from));
+            }
+        }
+        self.len -= (to - from) as u16;
+    }
+
+    /// Notes in `summary` those that `ranges` acknowledge, and forgets them and the expired ones.
+    pub fn take_late(&mut self, now: Instant, ranges: &[Span], summary: &mut AckSummary) {
+        if self.len == 0 {
+            return;
+        }
+        let expired = self.iter().take_while(|packet| packet.until < now).count();
+        self.remove(0, expired);
+        for range in ranges {
+            let (from, to) = (self.below(range.start), self.below(range.end));
+            if from >= to {
+                continue;
+            }
+            for index in from..to {
+                let packet = self.slots[self.slot(index)];
+                if packet.until >= now {
+                    note_late(&packet, summary);
+                }
+            }
+            self.remove(from, to);
+        }
+    }
+}
+
+fn note_late(packet: &GivenUpPacket, summary: &mut AckSummary) {
+    summary.late += Segments::ONE;
+    let earlier = summary
+        .earliest_late
+        .filter(|l| l.sent_at <= packet.sent_at);
+    summary.earliest_late = earlier.or(Some(LatePacket {
+        number: packet.number,
+        sent_at: packet.sent_at,
+    }));
+}
+
+impl From<Vec<GivenUpPacket>> for GivenUp {
+    fn from(packets: Vec<GivenUpPacket>) -> Self {
+        Self {
+            len: packets.len() as u16, // at most MOST
+            first: 0,
+            slots: Memory::Owned(packets),
+        }
+    }
+}
+
+impl Default for GivenUp {
+    fn default() -> Self {
+        Self::from(Vec::new())
+    }
+}
+
+/// A clone owns its memory.
+impl Clone for GivenUp {
+    fn clone(&self) -> Self {
+        Self::from(self.iter().copied().collect::<Vec<_>>())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for GivenUp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let packets: Vec<&GivenUpPacket> = self.iter().collect();
+        packets.serialize(serializer)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for GivenUp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let packets = Vec::<GivenUpPacket>::deserialize(deserializer)?;
+        let ordered = packets.is_sorted_by_key(|packet| packet.at);
+        match ordered && packets.len() <= MOST {
+            true => Ok(Self::from(packets)),
+            false => Err(serde::de::Error::custom("packets given up that cannot be")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn packet(at: u64, until: u64) -> GivenUpPacket {
+        GivenUpPacket {
+            at: Offset(at),
+            number: at as u32,
+            sent_at: Instant::from_millis(at),
+            until: Instant::from_millis(until),
+        }
+    }
+
+    /// What is remembered, by offset: the instant until which it counts.
+    #[derive(Default)]
+    struct Model {
+        packets: BTreeMap<u64, u64>,
+        most: usize,
+    }
+
+    impl Model {
+        fn remember(&mut self, at: u64, until: u64) {
+            if self.most > 0 && self.packets.len() == self.most {
+                self.packets.pop_first();
+            }
+            if self.most > 0 {
+                self.packets.insert(at, until);
+            }
+        }
+
+        /// Returns how many were late, and the earliest of them.
+        fn take(&mut self, now: u64, ranges: &[(u64, u64)]) -> (u32, Option<u64>) {
+            while let Some(first) = self.packets.first_entry()
+                && *first.get() < now
+            {
+                first.remove();
+            }
+            let mut late = Vec::new();
+            for (start, end) in ranges {
+                let covered = |at: u64| (*start..*end).contains(&at);
+                let found = self.packets.iter().filter(|(at, _)| covered(**at));
+                late.extend(found.filter(|(_, until)| **until >= now).map(|(at, _)| *at));
+                self.packets.retain(|at, _| !covered(*at));
+            }
+            (late.len() as u32, late.iter().min().copied())
+        }
+    }
+
+    proptest! {
+        /// Memory that grows and memory that is lent both do what a map does.
+        #[test]
+        fn the_ring_behaves_as_a_map(
+            lent in proptest::option::of(0usize..12),
+            steps in prop::collection::vec(
+                (prop::collection::vec((0u64..400, 0u64..40), 0..6), prop::collection::vec((0u64..400, 0u64..60), 0..3)),
+                1..60,
+            ),
+        ) {
+            let mut ring = match lent {
+                Some(slots) => GivenUp::stored_in(vec![GivenUpPacket::default(); slots].leak()),
+                None => GivenUp::default(),
+            };
+            let mut model = Model { most: lent.unwrap_or(MOST), ..Model::default() };
+            for (now, (given_up, ranges)) in (100u64..).zip(steps) {
+                for (at, lasts) in given_up {
+                    if !model.packets.contains_key(&at) {
+                        model.remember(at, now + lasts);
+                        ring.remember(packet(at, now + lasts));
+                    }
+                }
+                ring = if now % 16 == 0 && lent.is_none() { ring.clone() } else { ring };
+                let ranges: Vec<(u64, u64)> = ranges.iter().map(|(at, len)| (*at, at + len)).collect();
+                let spans: Vec<Span> = ranges.iter().map(|(from, to)| Span::new(Offset(*from), Offset(*to))).collect();
+                let mut summary = AckSummary::default();
+                ring.take_late(Instant::from_millis(now), &spans, &mut summary);
+                let (late, earliest) = model.take(now, &ranges);
+                prop_assert_eq!(summary.late.0, late);
+                prop_assert_eq!(summary.earliest_late.map(|l| u64::from(l.number)), earliest);
+                let left: Vec<u64> = ring.iter().map(|packet| packet.at.0).collect();
+                prop_assert_eq!(left, model.packets.keys().copied().collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn no_more_than_the_most_are_remembered() {
+        let mut ring = GivenUp::default();
+        for at in 0..3000 {
+            ring.remember(packet(at, 9999));
+        }
+        assert_eq!((ring.len(), ring.slots.len()), (MOST, MOST));
+        assert_eq!(
+            ring.iter().next().map(|packet| packet.at),
+            Some(Offset(3000 - MOST as u64))
+        );
+    }
+}
