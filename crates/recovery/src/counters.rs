@@ -283,6 +283,7 @@ const KEPT: usize = 1024;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Recoveries {
     /// `None` before the first one.
+    #[expect(clippy::box_collection, reason = "most senders have none")]
     finished: Option<Box<VecDeque<Recovery>>>,
     keeps: bool,
     current: Option<Current>,
