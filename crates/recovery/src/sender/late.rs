@@ -29,6 +29,18 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    /// Whether segments judged lost are remembered. Numbered packets are remembered once they are taken out.
+    pub(super) fn remembers_suspects(&self) -> bool {
+        self.mechanisms.adaptive && !self.board.numbers_packets()
+    }
+
+    /// Whether all segments whose loss reduced the window are known to have been late.
+    pub(super) fn all_were_late(&self) -> bool {
+        let packets = &self.losses.packets;
+        let of_episode = |number| packets.is_of_last_reduction(number);
+        self.episode.undo.is_open() && self.losses.suspects.are_proven(of_episode)
+    }
+
     /// An ACK acknowledges packets that were taken out as lost.
     #[inline(never)] // most senders never come here
     pub(super) fn learn_from_packets(&mut self, now: Instant, summary: &AckSummary) {

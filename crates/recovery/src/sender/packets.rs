@@ -171,6 +171,7 @@ impl<C: CongestionControl> Sender<C> {
     /// called after each ACK and timer until it returns `None`, where packets are numbered.
     pub fn take_lost(&mut self, now: Instant) -> Option<Packet> {
         let lost = self.board.give_up_lost()?;
+        self.losses.suspects.on_given_up(lost.span);
         if self.board.numbers_packets() {
             let until = now + self.rto() * 3;
             self.given_up.remember(GivenUpPacket::of(&lost, until));
@@ -194,7 +195,10 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn give_up_abandoned(&mut self, now: Instant) {
         let mut any = false;
         while self.board.next_lost().is_some_and(|s| s.abandoned) {
-            any |= self.board.give_up_lost().is_some();
+            if let Some(lost) = self.board.give_up_lost() {
+                self.losses.suspects.on_given_up(lost.span);
+                any = true;
+            }
         }
         if any {
             self.settle_given_up(now);
