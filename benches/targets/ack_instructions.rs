@@ -37,10 +37,7 @@ enum Pattern {
 
 /// A sender with its whole window in flight, and the ACKs of the window.
 fn flight(mechanisms: Mechanisms, window: u64, pattern: Pattern) -> (Sender, Vec<Ack>) {
-    let mechanisms = Mechanisms {
-        initial_window: Segments(window as u32),
-        ..mechanisms
-    };
+    let mechanisms = mechanisms.with(|m| m.initial_window = Segments(window as u32));
     let mut sender = Sender::new(&mechanisms, MSS as u32, Trigger::SynAck, false);
     send_all(&mut sender, Instant::ZERO);
     let opened = Instant::from_millis(80);

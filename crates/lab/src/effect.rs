@@ -143,7 +143,7 @@ fn of_minimum(profile: &Profile, settings: &Settings) -> Option<String> {
     let is_replaced = rto.min == min && before.max(min) <= least;
     let other = match rto.smoothing {
         Smoothing::Linux => "; rto.min_of=rttvar replaces this minimum",
-        Smoothing::Standard => "",
+        _ => "",
     };
     is_replaced.then(|| {
         let [min, least] = [min, least].map(format_duration);
@@ -158,7 +158,7 @@ fn least_above_srtt(rto: &RtoRules) -> Duration {
             let usual = RtoRules::RTTVAR_FACTOR.as_f64();
             rto.min_variance.mul_f64(rto.rttvar_factor.as_f64() / usual)
         }
-        Smoothing::Standard => rto.min_variance,
+        _ => rto.min_variance,
     }
 }
 

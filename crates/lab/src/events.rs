@@ -145,7 +145,7 @@ impl<W: Write> Observer for EventWriter<W> {
 
     fn on_event(&mut self, now: Instant, flow: FlowId, host: Host, event: &Event) {
         self.line.clear();
-        let name = event_name(event);
+        let name = event.name();
         let mut line = Line::begin(&mut self.line, now, &self.profile, flow, Some(host), name);
         event_fields(&mut line, event);
         line.end();
@@ -186,24 +186,6 @@ fn packet_fields(
     line.flags("flags", segment.flags);
     line.ranges("sack", sack);
     line.truth("damaged", packet.damage.is_some());
-}
-
-fn event_name(event: &Event) -> &'static str {
-    match event {
-        Event::Sent { .. } => "sent",
-        Event::Acked { .. } => "acked",
-        Event::RttSample { .. } => "rtt_sample",
-        Event::MarkedLost { .. } => "marked_lost",
-        Event::TimerSet { .. } => "timer_set",
-        Event::TimerFired { .. } => "timer_fired",
-        Event::StateChanged { .. } => "state_changed",
-        Event::ProbeRepairedLoss => "probe_repaired_loss",
-        Event::Undone { .. } => "undone",
-        Event::Reordering { .. } => "reordering",
-        Event::CopyWithheld { .. } => "copy_withheld",
-        Event::Reneged => "reneged",
-        Event::GaveUp => "gave_up",
-    }
 }
 
 fn event_fields(line: &mut Line<'_>, event: &Event) {
@@ -274,7 +256,7 @@ fn event_fields(line: &mut Line<'_>, event: &Event) {
                 Some(if another_out { "another_out" } else { "window" }),
             );
         }
-        Event::ProbeRepairedLoss | Event::Reneged | Event::GaveUp => {}
+        _ => {}
     }
 }
 

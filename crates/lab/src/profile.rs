@@ -71,6 +71,7 @@ fn synonym(error: &ProfileError) -> Option<String> {
             is_mechanism.then(|| format!("linux-3.17+{word}"))
         }),
         ProfileError::UnknownMechanism(word) => find(&MECHANISM_SYNONYMS, word),
+        _ => None,
     }
 }
 

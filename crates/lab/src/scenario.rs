@@ -27,7 +27,7 @@ use toml::de::{DeString, DeTable, DeValue};
 const LONGEST_SCENARIO: u64 = 1 << 20;
 
 /// The scenarios in the binary: name and text.
-pub const BUILT_IN: [(&str, &str); 4] = [
+pub const BUILT_IN: [(&str, &str); 5] = [
     (
         "tail-loss",
         include_str!("../../../scenarios/tail-loss.toml"),
@@ -35,6 +35,10 @@ pub const BUILT_IN: [(&str, &str); 4] = [
     ("prr", include_str!("../../../scenarios/prr.toml")),
     ("fetch", include_str!("../../../scenarios/fetch.toml")),
     ("syn-loss", include_str!("../../../scenarios/syn-loss.toml")),
+    (
+        "reordering",
+        include_str!("../../../scenarios/reordering.toml"),
+    ),
 ];
 
 /// Settings, and the profiles that are compared under them.

@@ -70,6 +70,7 @@ fn lines(setting: &Setting) -> String {
         name,
         value,
         source,
+        ..
     } = setting;
     format!("  {name:<20} {value}\n  {:<20}   [{source}]\n", "")
 }

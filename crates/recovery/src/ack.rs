@@ -171,43 +171,43 @@ pub struct AckSummary {
     /// The peer's window moved or grew.
     pub window_changed: bool,
     /// The ACK covers at least one segment that had been sent more than once.
-    pub retransmission_acked: bool,
+    pub(crate) retransmission_acked: bool,
     /// The send time of the lowest never-retransmitted segment newly covered by the cumulative ACK,
     /// those SACKed before apart.
-    pub first_original_acked: Option<Instant>,
+    pub(crate) first_original_acked: Option<Instant>,
     /// The send time of the lowest never-retransmitted segment newly SACKed, in whatever order the
     /// blocks came.
-    pub first_original_sacked: Option<Instant>,
+    pub(crate) first_original_sacked: Option<Instant>,
     /// A never-retransmitted segment arrived although later ones had been SACKed before: the path
     /// reorders, by at least this many segments (Linux's reordering metric).
     pub reordering: Option<Segments>,
     /// The most recently sent transmission that this ACK shows delivered, retransmissions too
     /// young to have been answered apart (RFC 8985 §6.2 step 2).
-    pub newest_delivered: Option<Sent>,
+    pub(crate) newest_delivered: Option<Sent>,
     /// The number of that transmission.
-    pub newest_number: u32,
+    pub(crate) newest_number: u32,
     /// That transmission was the only one of its segment.
-    pub newest_is_original: bool,
+    pub(crate) newest_is_original: bool,
     /// The earliest transmission of a segment sent more than once that this ACK delivers;
     /// [`Instant::ZERO`] if it is not known which of its transmissions arrived.
-    pub retransmission_sent: Option<Instant>,
+    pub(crate) retransmission_sent: Option<Instant>,
     /// Of the transmissions delivered, with the same exception, the one highest in the stream among
     /// those acknowledged cumulatively, or else among those SACKed: what Linux looks at last.
-    pub last_delivered: Option<Sent>,
+    pub(crate) last_delivered: Option<Sent>,
     /// The end of the lowest never-retransmitted segment delivered by this ACK (F-RTO's evidence,
     /// RFC 5682 §3.1 step 3b).
-    pub original_delivered: Option<Offset>,
+    pub(crate) original_delivered: Option<Offset>,
     /// The duplicate arrival the ACK reports (RFC 2883), a copy's apart.
     pub dsack: Option<Span>,
     /// It reports that a copy arrived beside its original (selective loss prevention).
-    pub copy_reported: bool,
+    pub(crate) copy_reported: bool,
     /// It delivers a segment never retransmitted of which a copy was sent: which of the two arrived
     /// is not known.
-    pub copied_delivered: bool,
+    pub(crate) copied_delivered: bool,
     /// Packets that had been given up as lost, and arrived after all (numbered packets alone).
     pub late: Segments,
     /// The one of them that was sent first.
-    pub earliest_late: Option<LatePacket>,
+    pub(crate) earliest_late: Option<LatePacket>,
 }
 
 /// A packet that was given up as lost, and arrived after all.
@@ -268,22 +268,23 @@ impl AckSummary {
     }
 
     /// Whether it only moved `snd_una`, over segments sent once and in order.
-    pub fn is_plain_progress(&self) -> bool {
+    pub(crate) fn is_plain_progress(&self) -> bool {
         self.una_advanced > 0
             && self.newly_sacked == Segments::ZERO
             && self.dsack.is_none()
             && self.reordering.is_none()
             && !self.retransmission_acked
+            && self.late == Segments::ZERO
     }
 
     /// Whether this is a duplicate ACK in the sense recovery needs: it acknowledges nothing new
     /// cumulatively, carries no data and moves no window (RFC 5681 §2), nor was it drawn by a copy.
-    pub fn is_duplicate<B>(&self, ack: &Ack<B>) -> bool {
+    pub(crate) fn is_duplicate<B>(&self, ack: &Ack<B>) -> bool {
         self.una_advanced == 0 && !ack.carries_data && !self.window_changed && !self.copy_reported
     }
 
     /// Whether it reports the arrival of a copy, and nothing of what was sent besides.
-    pub fn reports_copy_alone(&self) -> bool {
+    pub(crate) fn reports_copy_alone(&self) -> bool {
         self.copy_reported && self.una_advanced == 0 && self.newly_sacked == Segments::ZERO
     }
 
@@ -294,7 +295,15 @@ impl AckSummary {
         self.rtt_sample_nanos(now, ack).map(Duration::from_nanos)
     }
 
-    /// The same in nanoseconds.
+    /// RFC 9002's RTT sample of this ACK arriving at `now`: from the newest transmission delivered, if it was no
+    /// retransmission (§5.1).
+    pub fn newest_rtt_sample(&self, now: Instant) -> Option<Duration> {
+        self.newest_delivered
+            .filter(|_| self.newest_is_original)
+            .map(|newest| now.since(newest.at))
+    }
+
+    /// The sample of [`rtt_sample`](Self::rtt_sample) in nanoseconds.
     pub(crate) fn rtt_sample_nanos<B>(&self, now: Instant, ack: &Ack<B>) -> Option<u64> {
         self.first_original_acked
             .filter(|_| !self.retransmission_acked)

@@ -5,8 +5,9 @@ mod cubic;
 mod hystart;
 mod reno;
 
-pub use cubic::Cubic;
-pub use hystart::{HyStart, Round};
+use cubic::Cubic;
+use hystart::HyStart;
+pub use hystart::Round;
 
 use core::fmt;
 use core::time::Duration;
@@ -18,6 +19,7 @@ pub const MIN_SSTHRESH: Segments = Segments(2);
 /// A congestion control algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Algorithm {
     /// RFC 5681.
     Reno,
@@ -68,6 +70,7 @@ pub trait CongestionControl: Clone + fmt::Debug {
 
 /// An ACK by which the window may grow.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Growth {
     /// When it arrived.
     pub now: Instant,
@@ -187,7 +190,12 @@ fn slow_start(acked: Segments, cwnd: Segments, ssthresh: Segments) -> (Segments,
 
 /// The restart window after `idle` without a transmission (RFC 5681 §4.1, softened as in Linux: halved for
 /// each RTO passed, but not below the initial window).
-pub fn after_idle(cwnd: Segments, initial: Segments, idle: Duration, rto: Duration) -> Segments {
+pub(crate) fn after_idle(
+    cwnd: Segments,
+    initial: Segments,
+    idle: Duration,
+    rto: Duration,
+) -> Segments {
     let floor = initial.min(cwnd);
     if idle <= rto || rto.is_zero() {
         return cwnd;

@@ -1,17 +1,19 @@
 //! A sender's counters: those of the 2011 paper's tables, and those that TCP_INFO reports.
 
 use crate::event::{State, Trigger};
+use crate::rtt::nanos;
 use crate::undo::Proof;
-use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::ops::AddAssign;
 use core::time::Duration;
 use recoup_units::{Instant, Segments};
 
-/// Retransmissions by trigger.
+/// Retransmissions by trigger, each counted in an `N`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Retransmissions([u64; Trigger::ALL.len()]);
+pub struct Retransmissions<N = u64>([N; Trigger::ALL.len()]);
 
-impl Retransmissions {
+impl<N: Copy + AddAssign<u64> + Into<u64>> Retransmissions<N> {
     /// Counts one retransmission.
     pub fn add(&mut self, trigger: Trigger) {
         self.0[trigger as usize] += 1;
@@ -19,14 +21,16 @@ impl Retransmissions {
 
     /// The retransmissions with one trigger.
     pub fn of(&self, trigger: Trigger) -> u64 {
-        self.0[trigger as usize]
+        self.0[trigger as usize].into()
     }
 
     /// All retransmissions.
     pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        self.0.iter().map(|&count| count.into()).sum()
     }
+}
 
+impl Retransmissions {
     /// Adds another connection's counts.
     pub fn merge(&mut self, other: &Self) {
         self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a += b);
@@ -36,6 +40,7 @@ impl Retransmissions {
 /// Counts since the start of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Counters {
     /// Segments delivered, by cumulative ACK, SACK or DSACK.
     pub delivered: u64,
@@ -148,6 +153,97 @@ impl Counters {
     }
 }
 
+/// The counters of one sender, without those that its parts keep. They are smaller than [`Counters`], which may add
+/// up many connections: a [`Count`] is of losses, or of events of which there are
+/// few a round trip.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Counts {
+    pub delivered: u64,
+    pub segments_sent: u64,
+    pub sent_in_recovery: u64,
+    pub retransmitted_bytes: u64,
+    pub dsacks: u64,
+    pub in_recovery: Nanos,
+    pub in_loss: Nanos,
+    pub busy: Nanos,
+    pub retransmissions: Retransmissions<Count>,
+    pub timeouts: [Count; State::ALL.len()],
+    pub undone: [Count; Proof::ALL.len()],
+    pub probes: Count,
+    pub failed_retransmissions: Count,
+    pub recoveries: Count,
+    pub recoveries_with_dsack: Count,
+    pub impossible_acks: Count,
+    pub impossible_sends: Count,
+    pub reneged: Count,
+    pub slow_starts_after_recovery: Count,
+}
+
+impl Counts {
+    /// The same as [`Counters`], with 0 for those that other parts of the sender keep.
+    pub fn public(&self) -> Counters {
+        Counters {
+            delivered: self.delivered,
+            retransmissions: Retransmissions(self.retransmissions.0.map(u64::from)),
+            retransmitted_bytes: self.retransmitted_bytes,
+            probes: self.probes.into(),
+            timeouts: self.timeouts.map(u64::from),
+            failed_retransmissions: self.failed_retransmissions.into(),
+            recoveries: self.recoveries.into(),
+            recoveries_with_dsack: self.recoveries_with_dsack.into(),
+            dsacks: self.dsacks,
+            undone: self.undone.map(u64::from),
+            impossible_acks: self.impossible_acks.into(),
+            impossible_sends: self.impossible_sends.into(),
+            reneged: self.reneged.into(),
+            in_recovery: self.in_recovery.into(),
+            in_loss: self.in_loss.into(),
+            busy: self.busy.into(),
+            segments_sent: self.segments_sent,
+            sent_in_recovery: self.sent_in_recovery,
+            slow_starts_after_recovery: self.slow_starts_after_recovery.into(),
+            ..Counters::default()
+        }
+    }
+}
+
+/// A count that stays at 2³² − 1 once it is there: after 6 TB of retransmissions, or, at one event a round trip of
+/// 100 µs, after five days.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Count(u32);
+
+impl AddAssign<u64> for Count {
+    fn add_assign(&mut self, more: u64) {
+        let more = u32::try_from(more).unwrap_or(u32::MAX);
+        self.0 = self.0.saturating_add(more);
+    }
+}
+
+impl From<Count> for u64 {
+    fn from(count: Count) -> Self {
+        count.0.into()
+    }
+}
+
+/// A sum of durations in ns, at most 584 years.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Nanos(u64);
+
+impl AddAssign<Duration> for Nanos {
+    fn add_assign(&mut self, more: Duration) {
+        self.0 = self.0.saturating_add(nanos(more));
+    }
+}
+
+impl From<Nanos> for Duration {
+    fn from(sum: Nanos) -> Self {
+        Self::from_nanos(sum.0)
+    }
+}
+
 /// One fast recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -185,59 +281,108 @@ pub enum Ended {
 }
 
 /// How many finished recoveries are kept.
-const KEPT: usize = 1024;
+const KEPT: u16 = 1024;
 
 /// The recoveries of a connection.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Recoveries {
-    finished: VecDeque<Recovery>,
-    current: Option<Recovery>,
+    /// A ring once as many are kept as may be.
+    finished: Vec<Recovery>,
+    /// The index of the oldest.
+    oldest: u16,
+    /// How many may be kept.
+    most: u16,
+    current: Option<Current>,
+}
+
+/// The current recovery.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Current {
+    entered_at: Instant,
+    pipe: Segments,
+    ssthresh: Segments,
+    /// Segments retransmitted so far.
+    pub retransmissions: u32,
+    /// Segments delivered so far.
+    pub delivered: u32,
+}
+
+impl Default for Recoveries {
+    fn default() -> Self {
+        Self {
+            finished: Vec::new(),
+            oldest: 0,
+            most: KEPT,
+            current: None,
+        }
+    }
 }
 
 impl Recoveries {
     /// Forgets all recoveries and keeps the memory.
     pub fn clear(&mut self) {
         self.finished.clear();
+        self.oldest = 0;
         self.current = None;
+    }
+
+    /// Keeps no finished recovery from now on, and frees the memory.
+    pub fn keep_none(&mut self) {
+        self.finished = Vec::new();
+        self.oldest = 0;
+        self.most = 0;
+    }
+
+    /// The bytes they take on the heap.
+    pub(crate) fn memory(&self) -> usize {
+        self.finished.capacity() * size_of::<Recovery>()
     }
 
     /// A recovery begins.
     pub fn begin(&mut self, now: Instant, pipe: Segments, ssthresh: Segments) {
-        self.current = Some(Recovery {
+        self.current = Some(Current {
             entered_at: now,
-            duration: Duration::ZERO,
             pipe,
             ssthresh,
-            last_cwnd: Segments::ZERO,
-            cwnd: Segments::ZERO,
             retransmissions: 0,
             delivered: 0,
-            ended: Ended::Complete,
         });
     }
 
     /// The current recovery.
-    pub fn current(&mut self) -> Option<&mut Recovery> {
+    pub(crate) fn current(&mut self) -> Option<&mut Current> {
         self.current.as_mut()
     }
 
     /// The current recovery ends.
     pub fn end(&mut self, now: Instant, last_cwnd: Segments, cwnd: Segments, ended: Ended) {
-        if let Some(mut recovery) = self.current.take() {
-            recovery.duration = now.since(recovery.entered_at);
-            recovery.last_cwnd = last_cwnd;
-            recovery.cwnd = cwnd;
-            recovery.ended = ended;
-            if self.finished.len() == KEPT {
-                self.finished.pop_front();
-            }
-            self.finished.push_back(recovery);
+        let Some(current) = self.current.take() else {
+            return;
+        };
+        let recovery = Recovery {
+            entered_at: current.entered_at,
+            duration: now.since(current.entered_at),
+            pipe: current.pipe,
+            ssthresh: current.ssthresh,
+            last_cwnd,
+            cwnd,
+            retransmissions: current.retransmissions,
+            delivered: current.delivered,
+            ended,
+        };
+        if self.finished.len() < usize::from(self.most) {
+            self.finished.push(recovery);
+        } else if let Some(oldest) = self.finished.get_mut(usize::from(self.oldest)) {
+            *oldest = recovery;
+            self.oldest = (self.oldest + 1) % self.most;
         }
     }
 
     /// The latest finished recoveries, oldest first; 1,024 at most.
     pub fn finished(&self) -> impl ExactSizeIterator<Item = &Recovery> {
-        self.finished.iter()
+        let (kept, oldest) = (self.finished.len(), usize::from(self.oldest));
+        (0..kept).map(move |i| &self.finished[(oldest + i) % kept])
     }
 }

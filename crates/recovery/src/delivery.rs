@@ -56,6 +56,11 @@ impl DeliveryRate {
         };
     }
 
+    /// The bytes it takes on the heap.
+    pub fn memory(&self) -> usize {
+        self.stamps.capacity() * size_of::<(Offset, Stamp)>()
+    }
+
     /// The delivery rate, once a sample was limited by the network and not by the application.
     pub fn rate(&self) -> Option<BitRate> {
         self.rate

@@ -1,12 +1,16 @@
 //! Which segments are lost? Each detector reads the scoreboard and returns a verdict. Only the sender
 //! applies verdicts.
 
-pub mod early;
+mod early;
+mod late;
 mod packet_time;
 mod rack;
 mod threshold;
 
 pub use early::EarlyRetransmit;
-pub use packet_time::PacketTime;
-pub use rack::{Rack, RackContext, RackVersion};
-pub use threshold::{DUPTHRESH, LossRule, LossVerdict, Lost, MAX_DUPTHRESH, Rules, Threshold};
+pub(crate) use late::{Evidence, Late, Suspects};
+pub(crate) use packet_time::PacketTime;
+pub use rack::RackVersion;
+pub(crate) use rack::{Rack, RackContext};
+pub(crate) use threshold::{DUPTHRESH, MAX_DUPTHRESH, Threshold};
+pub use threshold::{LossRule, Rules};

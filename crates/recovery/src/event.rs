@@ -11,6 +11,7 @@ use recoup_units::{Instant, Offset, Segments, Span};
 /// What triggered a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Trigger {
     /// Fast recovery: marked lost by the loss detector, or a hole below the highest SACK.
     Fast,
@@ -99,6 +100,7 @@ impl Transmission {
 /// The sender's state, by Linux's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum State {
     /// No SACK, duplicate ACK or loss is outstanding.
     Open,
@@ -138,6 +140,7 @@ impl State {
 /// The timers: what makes the sender act without an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Timer {
     /// Delayed early retransmit.
     Early,
@@ -173,6 +176,7 @@ impl Timer {
 /// What marked a segment lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum LossDetector {
     /// Counting: duplicate ACKs, SACKed segments, or FACK.
     Threshold,
@@ -211,6 +215,7 @@ impl LossDetector {
 /// One thing the sender did or learned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Event {
     /// A segment was sent.
     Sent {
@@ -307,12 +312,31 @@ pub enum Event {
     GaveUp,
 }
 
+impl Event {
+    /// The name in reports.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Sent { .. } => "sent",
+            Self::Acked { .. } => "acked",
+            Self::RttSample { .. } => "rtt_sample",
+            Self::MarkedLost { .. } => "marked_lost",
+            Self::TimerSet { .. } => "timer_set",
+            Self::TimerFired { .. } => "timer_fired",
+            Self::StateChanged { .. } => "state_changed",
+            Self::ProbeRepairedLoss => "probe_repaired_loss",
+            Self::Undone { .. } => "undone",
+            Self::Reordering { .. } => "reordering",
+            Self::CopyWithheld { .. } => "copy_withheld",
+            Self::Reneged => "reneged",
+            Self::GaveUp => "gave_up",
+        }
+    }
+}
+
 /// The events in the order in which they happened, at most [`MOST`](Self::MOST) until they are taken out.
-/// Empty unless switched on.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct EventLog {
-    on: bool,
+pub(crate) struct EventLog {
     events: Vec<(Instant, Event)>,
     missed: u64,
 }
@@ -321,34 +345,12 @@ impl EventLog {
     /// The most events kept. Those that follow are counted instead.
     pub const MOST: usize = 1 << 16;
 
-    /// A log that keeps events, or one that drops them.
-    pub fn new(on: bool) -> Self {
-        Self {
-            on,
-            events: Vec::new(),
-            missed: 0,
-        }
+    /// The bytes it takes on the heap.
+    pub fn memory(&self) -> usize {
+        self.events.capacity() * size_of::<(Instant, Event)>()
     }
 
-    /// Keeps events from now on, or no longer.
-    pub fn set_on(&mut self, on: bool) {
-        self.on = on;
-    }
-
-    /// Whether events are kept.
-    pub fn is_on(&self) -> bool {
-        self.on
-    }
-
-    /// Keeps `event` if the log is on.
-    #[inline]
     pub fn push(&mut self, now: Instant, event: Event) {
-        if self.on {
-            self.keep(now, event);
-        }
-    }
-
-    fn keep(&mut self, now: Instant, event: Event) {
         match self.events.len() < Self::MOST {
             true => self.events.push((now, event)),
             false => self.missed += 1,
@@ -358,11 +360,6 @@ impl EventLog {
     /// The events that happened while the log was full, since the connection began.
     pub fn missed(&self) -> u64 {
         self.missed
-    }
-
-    /// A function that logs each span it is called with as marked lost by `by`.
-    pub fn losses(&mut self, now: Instant, by: LossDetector) -> impl FnMut(Span) + '_ {
-        move |span| self.push(now, Event::MarkedLost { span, by })
     }
 
     /// Takes out the events logged so far.

@@ -35,12 +35,23 @@ pub struct Parameters {
 
 /// What the minimum RTO is a minimum of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum MinimumOf {
     /// Of the RTO, as in §II of the study. The floor that Linux has in RTTVAR stays as it is.
     #[default]
     Rto,
     /// On Linux of RTTVAR, as in its kernel; otherwise of the RTO.
     Rttvar,
+}
+
+impl MinimumOf {
+    /// The name in settings and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rto => "rto",
+            Self::Rttvar => "rttvar",
+        }
+    }
 }
 
 impl Parameters {

@@ -29,11 +29,15 @@ use recoup_units::Segments;
 /// All settings that determine a sender's behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Mechanisms {
     /// Selective acknowledgments are offered and used (RFC 2018).
     pub sack: bool,
     /// How lost segments are detected.
     pub detection: Rules,
+    /// Whether segments that were judged lost and arrived late change the detector's thresholds, and undo the
+    /// reduction. For the detectors in the order of transmission: RACK and RFC 9002's.
+    pub adaptive: bool,
     /// Loss detection with few segments outstanding.
     pub early_retransmit: EarlyRetransmit,
     /// Whether the first duplicate ACKs permit new data.
@@ -72,6 +76,7 @@ pub struct Mechanisms {
 /// Limited transmit: new data on duplicate ACKs too few to begin a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum LimitedTransmit {
     /// No new data.
     Off,
@@ -84,6 +89,7 @@ pub enum LimitedTransmit {
 /// What recovery sends when no segment is marked lost and no new data may be sent (RFC 6675 §4 NextSeg).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum RecoveryFill {
     /// Nothing.
     Nothing,
@@ -96,6 +102,7 @@ pub enum RecoveryFill {
 /// The quantity from which a loss computes ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum ReductionBase {
     /// The congestion window (Linux).
     Cwnd,
@@ -116,6 +123,7 @@ pub enum ReductionBase {
 /// | an undo with no window to restore | raises the window to ssthresh | the same | leaves the window |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum AckProcessing {
     /// Linux before 3.13. RFC 5681 §3.1 lets the window grow in the same way.
     Linux2_6,
@@ -147,11 +155,20 @@ const LINUX_RTO: RtoRules = RtoRules {
 };
 
 impl Mechanisms {
+    /// The same mechanisms after `change`: `Mechanisms::LINUX_6.with(|m| m.frto = false)`.
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
+impl Mechanisms {
     /// The papers' baseline: standard Linux recovery with early retransmit and without tail loss
     /// probes, as of Linux 3.17.
     pub const LINUX_3_17: Self = Self {
         sack: true,
         detection: LINUX_DETECTION,
+        adaptive: false,
         early_retransmit: EarlyRetransmit::LINUX,
         limited_transmit: LimitedTransmit::Pipe,
         recovery_fill: RecoveryFill::Holes,
@@ -206,6 +223,7 @@ impl Mechanisms {
             dupthresh: DUPTHRESH,
             max_dupthresh: DUPTHRESH,
         },
+        adaptive: false,
         early_retransmit: EarlyRetransmit::Off,
         limited_transmit: LimitedTransmit::Pipe,
         recovery_fill: RecoveryFill::HolesAndRescue,
@@ -290,6 +308,14 @@ fn base_named(name: &str) -> Option<Mechanisms> {
 }
 
 impl Mechanisms {
+    /// The kinds of proof that undo a reduction: all of them with adaptive thresholds.
+    pub(crate) fn undo_rules(&self) -> UndoRules {
+        match self.adaptive {
+            true => UndoRules::ALL,
+            false => self.undo,
+        }
+    }
+
     /// Whether the newest transmission delivered matters: for the detection of losses or for the RTT.
     pub(crate) fn takes_newest(&self) -> bool {
         self.detection.rule == LossRule::PacketTime || self.rto.sampling == Sampling::Newest
@@ -435,6 +461,7 @@ impl FromStr for Profile {
 
 /// Why a text could not be parsed as a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ProfileError {
     /// The part before the first `+` names no profile.
     UnknownBase(String),

@@ -8,14 +8,16 @@ mod halving;
 mod prr;
 mod standard;
 
-pub use halving::Halving;
-pub use prr::{Bound, Prr};
+use halving::Halving;
+pub use prr::Bound;
+pub(crate) use prr::Prr;
 
 use recoup_units::Segments;
 
 /// A rate control for recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum RateControl {
     /// The window falls to ssthresh at once, and the sender fills it as the pipe shrinks (RFC 3517, RFC 6675
     /// §5; the 2011 paper's algorithm 1).
@@ -27,18 +29,8 @@ pub enum RateControl {
 }
 
 impl RateControl {
-    /// Every rate control.
-    pub const ALL: [Self; 6] = [
-        Self::Standard,
-        Self::Halving,
-        Self::Prr(Bound::Unlimited),
-        Self::Prr(Bound::Conservative),
-        Self::Prr(Bound::SlowStart),
-        Self::Prr(Bound::SafeAck),
-    ];
-
     /// What the rate control does, in one line.
-    pub const fn about(self) -> &'static str {
+    pub(crate) const fn about(self) -> &'static str {
         match self {
             Self::Standard => "cwnd = ssthresh at once; cwnd − pipe segments may be sent",
             Self::Halving => {
@@ -54,7 +46,7 @@ impl RateControl {
     }
 
     /// The specification of the rate control.
-    pub const fn source(self) -> &'static str {
+    pub(crate) const fn source(self) -> &'static str {
         match self {
             Self::Standard => "RFC 6675 §5; 2011 paper, algorithm 1",
             Self::Halving => "Mathis et al. 1999; Linux 2.6 tcp_cwnd_down",
@@ -67,7 +59,7 @@ impl RateControl {
 
 /// The progress an ACK makes in a reduction, and the sender's state before it.
 #[derive(Clone, Copy, Debug)]
-pub struct AckProgress {
+pub(crate) struct AckProgress {
     /// Segments the ACK delivered.
     pub delivered: Segments,
     /// Segments in flight after the ACK, without the losses it reveals.
@@ -92,7 +84,7 @@ pub struct AckProgress {
 /// A window reduction in progress.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Reduction {
+pub(crate) enum Reduction {
     /// The window fell at once.
     #[default]
     Standard,

@@ -39,11 +39,12 @@ use recoup_units::{Instant, Offset};
 
 /// The RTO at the start of data transmission if the SYN was retransmitted and gave no sample
 /// (RFC 6298 §5.7).
-pub const FALLBACK: Duration = Duration::from_secs(3);
+pub(crate) const FALLBACK: Duration = Duration::from_secs(3);
 
 /// How RTTVAR follows the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Smoothing {
     /// Linux: RTTVAR rises at once and falls at most once per round trip.
     Linux,
@@ -54,6 +55,7 @@ pub enum Smoothing {
 /// Which ACKs give a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Sampling {
     /// Every ACK that covers a segment sent once, or that echoes a timestamp (Linux, Solaris).
     Segment,
@@ -63,6 +65,18 @@ pub enum Sampling {
     FlightOrTimestamps,
     /// Every ACK of a newer transmission than any before, if that segment was sent once (RFC 9002 §5.1).
     Newest,
+}
+
+impl Sampling {
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Segment => "segment",
+            Self::Flight => "flight",
+            Self::FlightOrTimestamps => "flight_or_timestamps",
+            Self::Newest => "newest",
+        }
+    }
 }
 
 /// The smallest sample, in ns, while there is none.
@@ -139,6 +153,7 @@ impl fmt::Display for Factor {
 /// The parameters of the RTT estimator and the RTO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct RtoRules {
     /// How RTTVAR follows the samples.
     pub smoothing: Smoothing,
@@ -168,13 +183,13 @@ pub struct RtoRules {
 
 impl RtoRules {
     /// m of RFC 6298.
-    pub const SRTT_FACTOR: Factor = Factor::ONE;
+    pub(crate) const SRTT_FACTOR: Factor = Factor::ONE;
     /// k of RFC 6298.
     pub const RTTVAR_FACTOR: Factor = Factor::whole(4);
     /// b of RFC 6298.
-    pub const SRTT_WEIGHT: Factor = Factor::one_over(8);
+    pub(crate) const SRTT_WEIGHT: Factor = Factor::one_over(8);
     /// a of RFC 6298.
-    pub const RTTVAR_WEIGHT: Factor = Factor::one_over(4);
+    pub(crate) const RTTVAR_WEIGHT: Factor = Factor::one_over(4);
 
     fn has_usual_weights(&self) -> bool {
         (self.srtt_weight, self.rttvar_weight) == (Self::SRTT_WEIGHT, Self::RTTVAR_WEIGHT)
@@ -189,7 +204,22 @@ impl RtoRules {
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RttEstimator {
-    rules: RtoRules,
+    smoothing: Smoothing,
+    sampling: Sampling,
+    /// Whether the RTO is RFC 6298's formula on an exact clock.
+    plain: bool,
+    /// Whether samples have the weights of RFC 6298.
+    usual_weights: bool,
+    srtt_factor: Factor,
+    rttvar_factor: Factor,
+    srtt_weight: Factor,
+    rttvar_weight: Factor,
+    /// The times of the rules in ns, which are smaller and cheaper than durations.
+    granularity: u64,
+    initial: u64,
+    min_variance: u64,
+    least_rto: u64,
+    most_rto: u64,
     /// 8·SRTT in ns; 0 until the first sample.
     srtt8: u64,
     /// 4·mdev in ns.
@@ -204,50 +234,55 @@ pub struct RttEstimator {
     min: u64,
     /// The RTO in ns from the fields above, cached because it is read far more often than it changes.
     rto: u64,
-    /// The floor of 4·RTTVAR, and the bounds of the RTO, in ns: times in ns are cheaper than durations.
-    min_variance: u64,
-    least_rto: u64,
-    most_rto: u64,
-    /// Whether the RTO is RFC 6298's formula on an exact clock.
-    plain: bool,
-    /// Whether samples have the weights of RFC 6298.
-    usual_weights: bool,
     /// With one sample per flight: the start of the timed segment, and when it was sent.
     timed: Option<(Offset, Instant)>,
 }
 
 impl RttEstimator {
-    /// An estimator without samples.
+    /// An estimator without samples. Times of the rules above 584 years count as 584 years.
     pub fn new(rules: RtoRules) -> Self {
         let mut new = Self {
-            rules,
-            rto: 0,
+            smoothing: rules.smoothing,
+            sampling: rules.sampling,
+            plain: rules.has_usual_factors() && rules.granularity.is_zero(),
+            usual_weights: rules.has_usual_weights(),
+            srtt_factor: rules.srtt_factor,
+            rttvar_factor: rules.rttvar_factor,
+            srtt_weight: rules.srtt_weight,
+            rttvar_weight: rules.rttvar_weight,
+            granularity: nanos(rules.granularity),
+            initial: nanos(rules.initial),
+            min_variance: nanos(rules.min_variance),
+            least_rto: nanos(rules.min),
+            most_rto: nanos(rules.max),
             srtt8: 0,
             mdev4: 0,
             mdev4_max: 0,
             rttvar4: 0,
             round_end: Offset::SYN,
             min: NO_SAMPLE,
-            min_variance: nanos(rules.min_variance),
-            least_rto: nanos(rules.min).max(LEAST_RTO),
-            most_rto: nanos(rules.max),
-            plain: rules.has_usual_factors() && rules.granularity.is_zero(),
-            usual_weights: rules.has_usual_weights(),
+            rto: 0,
             timed: None,
         };
         new.keep_rto();
         new
     }
 
+    /// Whether one segment per flight is timed, so that samples come from
+    /// [`flight_sample`](Self::flight_sample).
+    pub fn times_flights(&self) -> bool {
+        !matches!(self.sampling, Sampling::Segment | Sampling::Newest)
+    }
+
     /// Whether some ACKs of segments sent once give no sample.
     #[inline]
     pub(crate) fn is_choosy(&self) -> bool {
-        self.rules.sampling != Sampling::Segment
+        self.sampling != Sampling::Segment
     }
 
     /// Whether samples come from the newest transmission delivered.
     pub(crate) fn samples_newest(&self) -> bool {
-        self.rules.sampling == Sampling::Newest
+        self.sampling == Sampling::Newest
     }
 
     /// New data from `start` on was sent. Times this segment if no other is timed.
@@ -273,7 +308,7 @@ impl RttEstimator {
         una: Offset,
         timestamp: Option<Duration>,
     ) -> Option<Duration> {
-        let by_timestamp = timestamp.filter(|_| self.rules.sampling != Sampling::Flight);
+        let by_timestamp = timestamp.filter(|_| self.sampling != Sampling::Flight);
         let timed = self.timed.filter(|(start, _)| *start < una);
         if by_timestamp.is_some() || timed.is_some() {
             self.timed = None;
@@ -302,7 +337,7 @@ impl RttEstimator {
     }
 
     /// The same for a sample in nanoseconds: the fast path, since most ACKs give a sample.
-    pub fn on_sample_nanos(&mut self, rtt: u64, una: Offset, nxt: Offset) {
+    pub(crate) fn on_sample_nanos(&mut self, rtt: u64, una: Offset, nxt: Offset) {
         self.take_sample(rtt, una, nxt);
         self.keep_rto();
     }
@@ -324,7 +359,7 @@ impl RttEstimator {
             self.take_weighted(m, floor, una, nxt);
             return;
         }
-        if self.rules.smoothing == Smoothing::Standard {
+        if self.smoothing == Smoothing::Standard {
             self.smooth(m, floor);
             return;
         }
@@ -364,10 +399,10 @@ impl RttEstimator {
     /// The same with the weights of the rules.
     #[inline(never)] // most senders never come here
     fn take_weighted(&mut self, m: u64, floor: u64, una: Offset, nxt: Offset) {
-        let a = self.rules.rttvar_weight.binary();
-        let b = self.rules.srtt_weight.binary();
+        let a = self.rttvar_weight.binary();
+        let b = self.srtt_weight.binary();
         let error = m.abs_diff(self.srtt8 >> 3);
-        let is_linux = self.rules.smoothing == Smoothing::Linux;
+        let is_linux = self.smoothing == Smoothing::Linux;
         let falls = m < self.srtt8 >> 3;
         self.srtt8 = self.srtt8 - b.times(self.srtt8) + b.times(m << 3);
         let deviation = error << 2;
@@ -395,10 +430,10 @@ impl RttEstimator {
         self.srtt8 = self.srtt8 - (self.srtt8 >> 3) + m;
     }
 
-    /// The SYN was retransmitted and gave no sample. Until the first sample, the RTO is at least [`FALLBACK`]
+    /// The SYN was retransmitted and gave no sample. Until the first sample, the RTO is at least three seconds
     /// (RFC 6298 §5.7).
     pub fn distrust_initial(&mut self) {
-        self.rules.initial = self.rules.initial.max(FALLBACK);
+        self.initial = self.initial.max(nanos(FALLBACK));
         self.keep_rto();
     }
 
@@ -423,7 +458,7 @@ impl RttEstimator {
     }
 
     /// The smallest sample in nanoseconds.
-    pub fn min_nanos(&self) -> Option<u64> {
+    pub(crate) fn min_nanos(&self) -> Option<u64> {
         (self.min != NO_SAMPLE).then_some(self.min)
     }
 
@@ -433,7 +468,7 @@ impl RttEstimator {
     }
 
     /// The RTO without back-off, in nanoseconds.
-    pub fn rto_nanos(&self) -> u64 {
+    pub(crate) fn rto_nanos(&self) -> u64 {
         self.rto
     }
 
@@ -463,15 +498,15 @@ impl RttEstimator {
     }
 
     fn keep_rto(&mut self) {
-        let rules = &self.rules;
         self.rto = match self.srtt8 {
-            0 => nanos(rules.initial).min(self.most_rto),
+            0 => self.initial.min(self.most_rto),
             srtt8 if self.plain => ((srtt8 >> 3) + self.rttvar4)
                 .max(self.least_rto)
+                .max(LEAST_RTO)
                 .min(self.most_rto),
             srtt8 => {
-                let (m, k) = (rules.srtt_factor, rules.rttvar_factor);
-                self.general_rto(srtt8 >> 3, m, k, self.least_rto)
+                let (m, k) = (self.srtt_factor, self.rttvar_factor);
+                self.general_rto(srtt8 >> 3, m, k, self.least_rto.max(LEAST_RTO))
             }
         };
     }
@@ -484,12 +519,12 @@ impl RttEstimator {
             true => rttvar4,
             false => k.binary().times(rttvar4) >> 2,
         };
-        let term = match self.rules.smoothing {
+        let term = match self.smoothing {
             Smoothing::Linux => scaled(self.rttvar4),
             Smoothing::Standard => scaled(self.mdev4).max(self.min_variance),
         };
         let exact = m.binary().times(srtt).saturating_add(term).max(min);
-        let rounded = match nanos(self.rules.granularity) {
+        let rounded = match self.granularity {
             0 => exact,
             tick => exact.div_ceil(tick).saturating_mul(tick),
         };
@@ -498,7 +533,24 @@ impl RttEstimator {
 
     /// The rules in force.
     pub fn rules(&self) -> RtoRules {
-        self.rules
+        RtoRules {
+            smoothing: self.smoothing,
+            sampling: self.sampling,
+            srtt_factor: self.srtt_factor,
+            rttvar_factor: self.rttvar_factor,
+            srtt_weight: self.srtt_weight,
+            rttvar_weight: self.rttvar_weight,
+            granularity: Duration::from_nanos(self.granularity),
+            initial: Duration::from_nanos(self.initial),
+            min_variance: Duration::from_nanos(self.min_variance),
+            min: Duration::from_nanos(self.least_rto),
+            max: Duration::from_nanos(self.most_rto),
+        }
+    }
+
+    /// The ceiling of the RTO, back-off included.
+    pub(crate) fn most_rto(&self) -> Duration {
+        Duration::from_nanos(self.most_rto)
     }
 }
 

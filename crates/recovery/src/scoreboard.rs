@@ -8,15 +8,15 @@
 //! - a cursor that only moves up separates the judged segments from the rest, with a running count of the
 //!   SACKed data above it ([`Above`]);
 //! - a list links the segments in flight in the order they were sent ([`Sent`]), for RACK;
-//! - a heap holds the segments that wait for their retransmission.
+//! - a set of bits holds the segments that wait for their retransmission.
 //!
 //! Counts follow RFC 6675 §4 in Linux's unit, the segment:
 //! `pipe = outstanding − sacked − lost + retransmitted`. Without SACK, each duplicate ACK counts as one
 //! SACKed segment, of unknown position (Linux `tcp_add_reno_sack`). This has the effect of RFC 6582's
 //! window inflation.
 //!
-//! All of it lies in two blocks of memory ([`Storage`]) whose size depends on the largest number of outstanding
-//! segments alone. They grow by doubling, or have a fixed size, or are lent by the host.
+//! All of it lies in two blocks of memory, whose size depends on the largest number of outstanding segments
+//! alone. They grow by doubling, have a fixed size, or are lent by the host ([`Storage`]).
 //!
 //! Deviation: a SACK block that covers part of a segment is ignored for that segment, where Linux splits
 //! the segment. Receivers report whole segments, as they arrived.
@@ -39,11 +39,11 @@ pub(crate) use storage::Memory;
 pub use storage::Storage;
 
 use crate::ack::MAX_SACK_BLOCKS;
+use crate::counters::Count;
 use bytes::Bytes;
 use order::Links;
 use recoup_units::{Instant, Offset, Segments, Span, partition_point_near};
 use ring::Ring;
-use waiting::Waiting;
 
 /// An outstanding segment, in 64 bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,35 +58,33 @@ pub struct SentSegment {
     /// Its bytes.
     pub size: u32,
     /// The number of its last transmission, which counts all transmissions of the connection; it wraps.
-    pub number: u32,
+    pub(crate) number: u32,
     /// `snd_nxt` after it was last sent, less the end of the segment; [`u32::MAX`] if that is more.
     ahead: u32,
     links: Links,
     /// Number of transmissions, probes included.
-    pub transmissions: u16,
+    pub(crate) transmissions: u16,
     /// Whether a SACK block reported it.
-    pub sacked: bool,
+    pub(crate) sacked: bool,
     /// Whether a copy of it was sent by selective loss prevention.
-    pub copied: bool,
+    pub(crate) copied: bool,
     /// Whether a detector or a timeout marked it lost.
-    pub lost: bool,
+    pub(crate) lost: bool,
     /// Whether it was retransmitted since it was marked lost, and so counts in the pipe again.
-    pub retransmitted: bool,
+    pub(crate) retransmitted: bool,
     /// Whether an undo removed its lost mark, and RACK does not consider it any more
     /// ([`unmark_lost`](Scoreboard::unmark_lost)).
-    pub forgotten: bool,
+    pub(crate) forgotten: bool,
     /// Whether it is a part of a segment that was cut after it was sent.
-    pub cut: bool,
+    pub(crate) cut: bool,
     /// Whether it is not to be repeated. If it is SACKed too, it was given up.
-    pub abandoned: bool,
-    /// Whether it has an entry in [`Waiting`], stale or not.
-    queued: bool,
+    pub(crate) abandoned: bool,
 }
 
 impl SentSegment {
     /// `snd_nxt` after it was last sent: data from here on was sent later. If that was 4 GiB or more past the end
     /// of the segment, the largest offset.
-    pub fn nxt_when_sent(&self) -> Offset {
+    pub(crate) fn nxt_when_sent(&self) -> Offset {
         match self.ahead {
             u32::MAX => Offset(u64::MAX),
             ahead => self.span.end + u64::from(ahead),
@@ -120,12 +118,12 @@ impl SentSegment {
     }
 
     /// Whether it was sent exactly once.
-    pub fn is_original(&self) -> bool {
+    pub(crate) fn is_original(&self) -> bool {
         self.transmissions == 1
     }
 
     /// Whether it was sent exactly once and never copied, so that an arrival can only be the original.
-    pub fn is_surely_original(&self) -> bool {
+    pub(crate) fn is_surely_original(&self) -> bool {
         self.is_original() && !self.copied
     }
 
@@ -166,8 +164,6 @@ pub struct Scoreboard {
     judged: u32,
     /// The SACKed data from `judged` on.
     above: Above,
-    /// Segments to retransmit, lowest first. Some entries may be stale. A segment has at most one.
-    waiting: Waiting,
     /// No segment below this index is a hole never retransmitted.
     next_hole: u32,
     /// Segments in flight in the order of their last transmission.
@@ -175,9 +171,9 @@ pub struct Scoreboard {
     /// The blocks of the last ACK that had any. Everything that they cover is SACKed.
     reported: [Span; MAX_SACK_BLOCKS],
     /// Total retransmissions found lost.
-    lost_retransmissions: u64,
+    lost_retransmissions: Count,
     /// Total SACK blocks that reported data never sent or straddled `snd_una`.
-    impossible_blocks: u64,
+    impossible_blocks: Count,
     /// Total segments and retransmissions marked lost.
     marks: u64,
     bytes: Bytes,
@@ -195,7 +191,7 @@ pub struct Scoreboard {
 
 impl Scoreboard {
     /// An empty scoreboard whose next segment starts at `start`.
-    pub fn new(start: Offset) -> Self {
+    pub(crate) fn new(start: Offset) -> Self {
         Self {
             una: start,
             nxt: start,
@@ -204,14 +200,11 @@ impl Scoreboard {
     }
 
     /// Clears the scoreboard for a new connection that starts at `start`, and keeps its memory.
-    pub fn reset(&mut self, start: Offset) {
+    pub(crate) fn reset(&mut self, start: Offset) {
         let mut segments = core::mem::take(&mut self.segments);
-        let mut waiting = core::mem::take(&mut self.waiting);
         segments.clear();
-        waiting.clear();
         *self = Self {
             segments,
-            waiting,
             ..Self::new(start)
         };
     }
@@ -220,16 +213,14 @@ impl Scoreboard {
     /// [`capacity`](Self::capacity) segments can be outstanding, and the scoreboard does not allocate.
     ///
     /// # Errors
-    /// Returns `storage` if more segments are outstanding than it has room for.
-    pub fn move_to(&mut self, storage: Storage) -> Result<(), Storage> {
+    /// Returns `storage` if more segments are outstanding than fit.
+    pub(crate) fn move_to(&mut self, storage: Storage) -> Result<(), Storage> {
         if (storage.capacity() as usize) < self.segments.len() {
             return Err(storage);
         }
-        let (mut segments, mut waiting) = storage.into_parts();
+        let mut segments = storage.into_ring();
         segments.copy_from(&self.segments);
-        waiting.copy_from(&self.waiting);
         self.segments = segments;
-        self.waiting = waiting;
         Ok(())
     }
 
@@ -238,7 +229,7 @@ impl Scoreboard {
         self.segments.capacity()
     }
 
-    /// Whether [`push`](Self::push) would refuse another segment.
+    /// Whether there is no room for another segment.
     pub fn is_full(&self) -> bool {
         self.segments.left() == 0
     }
@@ -274,12 +265,12 @@ impl Scoreboard {
     }
 
     /// Segments from `snd_una` through the highest SACKed one.
-    pub fn fack(&self) -> Segments {
+    pub(crate) fn fack(&self) -> Segments {
         Segments(self.fack)
     }
 
     /// The SACKed data above the segments judged so far.
-    pub fn above(&self) -> Above {
+    pub(crate) fn above(&self) -> Above {
         self.above
     }
 
@@ -297,13 +288,13 @@ impl Scoreboard {
     }
 
     /// Total retransmissions found lost.
-    pub fn lost_retransmissions(&self) -> u64 {
-        self.lost_retransmissions
+    pub(crate) fn lost_retransmissions(&self) -> u64 {
+        self.lost_retransmissions.into()
     }
 
     /// Total SACK blocks that reported data never sent or straddled `snd_una`.
-    pub fn impossible_blocks(&self) -> u64 {
-        self.impossible_blocks
+    pub(crate) fn impossible_blocks(&self) -> u64 {
+        self.impossible_blocks.into()
     }
 
     /// Segments visited so far: one for each transmission, and all those that an operation on the whole
@@ -313,7 +304,7 @@ impl Scoreboard {
     }
 
     /// Segments thought to be in flight (RFC 6675 §4 "pipe"; Linux's packets_in_flight).
-    pub fn pipe(&self) -> Segments {
+    pub(crate) fn pipe(&self) -> Segments {
         if self.counts_bytes() {
             return Segments(self.pipe_by_bytes());
         }
@@ -338,7 +329,7 @@ impl Scoreboard {
 
     /// Records new data sent; `span` begins at [`nxt`](Self::nxt). Returns `false`, and changes nothing, if as many
     /// segments are outstanding as there can be.
-    pub fn push(&mut self, now: Instant, span: Span) -> bool {
+    pub(crate) fn push(&mut self, now: Instant, span: Span) -> bool {
         debug_assert_eq!(span.start, self.nxt);
         if self.is_full() {
             return false;
@@ -364,7 +355,7 @@ impl Scoreboard {
 
     /// Records that outstanding data at `span` was retransmitted. `in_pipe` says whether the retransmission
     /// counts as in flight; a tail loss probe does not. Data no longer outstanding is ignored.
-    pub fn resend(&mut self, now: Instant, span: Span, in_pipe: bool) {
+    pub(crate) fn resend(&mut self, now: Instant, span: Span, in_pipe: bool) {
         let from = self.index_of(span.start);
         for i in from..self.segments.len() {
             let nxt = self.nxt;
@@ -374,6 +365,7 @@ impl Scoreboard {
             }
             self.work += 1;
             let was_listed = segment.is_listed();
+            let was_waiting = segment.wants_retransmission();
             segment.forgotten = false;
             segment.sent_at = now;
             segment.set_nxt_when_sent(nxt);
@@ -390,6 +382,9 @@ impl Scoreboard {
             if was_listed {
                 self.unlink(id);
             }
+            if was_waiting && is_listed {
+                self.segments.stop_waiting(id);
+            }
             if is_listed {
                 self.link_newest(id);
             }
@@ -400,7 +395,7 @@ impl Scoreboard {
 
     /// Records that a copy of the outstanding segment `span` was sent. The copy is not counted in the pipe,
     /// and the segment keeps its place in the order of transmission.
-    pub fn note_copied(&mut self, span: Span) {
+    pub(crate) fn note_copied(&mut self, span: Span) {
         let i = self.index_of(span.start);
         if let Some(segment) = self.segments.get_mut(i) {
             segment.copied = true;
@@ -408,7 +403,7 @@ impl Scoreboard {
     }
 
     /// Sets the bytes and the token of the last segment.
-    pub fn describe_last(&mut self, size: u32, token: u64) {
+    pub(crate) fn describe_last(&mut self, size: u32, token: u64) {
         let last = self.segments.len().wrapping_sub(1);
         if let Some(last) = self.segments.get_mut(last) {
             let before = last.bytes_in_pipe();
@@ -432,20 +427,19 @@ impl Scoreboard {
     }
 
     /// The segment in flight whose last transmission is the oldest.
-    pub fn oldest_sent(&self) -> Option<&SentSegment> {
+    pub(crate) fn oldest_sent(&self) -> Option<&SentSegment> {
         let id = self.oldest_in_flight()?;
         Some(self.segments.named(id))
     }
 
     /// The number of the next transmission.
-    pub fn next_number(&self) -> u32 {
+    pub(crate) fn next_number(&self) -> u32 {
         self.next_number
     }
 
     /// The first lost segment not retransmitted yet.
-    pub fn next_lost(&self) -> Option<&SentSegment> {
-        let id = self.waiting.lowest(self.segments.first_id())?;
-        Some(self.segments.named(id))
+    pub(crate) fn next_lost(&self) -> Option<&SentSegment> {
+        self.segments.lowest_waiting()
     }
 
     /// The consecutive segments from `start` on that wait for their retransmission.
@@ -457,7 +451,7 @@ impl Scoreboard {
 
     /// The first hole below the highest SACK that was never retransmitted, lost or not
     /// (RFC 6675 §4 NextSeg rule 3; Linux's forward retransmission).
-    pub fn next_hole(&self) -> Option<&SentSegment> {
+    pub(crate) fn next_hole(&self) -> Option<&SentSegment> {
         (self.next_hole < self.fack)
             .then(|| &self.segments[self.next_hole as usize])
             .filter(|s| !s.sacked && !s.retransmitted)
@@ -465,14 +459,14 @@ impl Scoreboard {
 
     /// The last outstanding segment that is not SACKed (RFC 6675 §4 NextSeg rule 4, the rescue
     /// retransmission).
-    pub fn last_unsacked(&self) -> Option<&SentSegment> {
+    pub(crate) fn last_unsacked(&self) -> Option<&SentSegment> {
         let tail = self.sacked_tail as usize;
         let segments = self.segments.range(0, tail);
         segments.rev().find(|s| !s.sacked)
     }
 
     /// Forgets every SACK: the receiver has reneged (RFC 2018 §8).
-    pub fn forget_sacks(&mut self) {
+    pub(crate) fn forget_sacks(&mut self) {
         self.reported = Default::default();
         (self.sacked, self.fack) = (0, 0);
         for i in 0..self.segments.len() {
@@ -494,7 +488,7 @@ impl Scoreboard {
 
     /// Whether the receiver reneged: the earliest outstanding segment is SACKed although the cumulative ACK
     /// stops at it (RFC 2018 §8).
-    pub fn reneged(&self) -> bool {
+    pub(crate) fn reneged(&self) -> bool {
         self.segments
             .front()
             .is_some_and(|s| s.sacked && !s.abandoned)
@@ -507,7 +501,7 @@ impl Scoreboard {
     }
 
     /// Begins a recovery episode: the search for holes starts at the first segment again.
-    pub fn restart_holes(&mut self) {
+    pub(crate) fn restart_holes(&mut self) {
         self.next_hole = 0;
         self.settle();
     }
@@ -515,7 +509,7 @@ impl Scoreboard {
     /// Counts a duplicate ACK without SACK: one more segment has arrived, of unknown position. It can be any
     /// outstanding segment except the first and the lost ones. Returns `false` if the duplicate ACKs exceed
     /// these segments, which is evidence of reordering (Linux `tcp_limit_reno_sacked`).
-    pub fn on_duplicate(&mut self) -> bool {
+    pub(crate) fn on_duplicate(&mut self) -> bool {
         let most = (self.segments.len() as u32).saturating_sub(self.lost.max(1));
         let room = self.duplicates < most;
         self.duplicates += u32::from(room);
@@ -524,7 +518,7 @@ impl Scoreboard {
 
     /// Without SACK, the cumulative ACK passed `acked` segments. All but the first should have been counted
     /// as duplicate ACKs before. Returns how many were not (Linux `tcp_remove_reno_sacks`).
-    pub fn explain_duplicates(&mut self, acked: Segments) -> Segments {
+    pub(crate) fn explain_duplicates(&mut self, acked: Segments) -> Segments {
         let explained = self.duplicates.min(acked.0.saturating_sub(1));
         self.duplicates -= explained;
         let most = (self.segments.len() as u32).saturating_sub(self.lost.max(1));
@@ -533,30 +527,19 @@ impl Scoreboard {
     }
 
     /// Without SACK, ends an episode: the count of duplicate ACKs restarts at zero.
-    pub fn forget_duplicates(&mut self) {
+    pub(crate) fn forget_duplicates(&mut self) {
         self.duplicates = 0;
     }
 
     /// Drops stale entries from the retransmission cursors.
     #[inline]
     fn settle(&mut self) {
-        if self.fack > 0 || !self.waiting.is_empty() {
+        if self.fack > 0 {
             self.settle_cursors();
         }
     }
 
     fn settle_cursors(&mut self) {
-        let first = self.segments.first_id();
-        while let Some(id) = self.waiting.lowest(first) {
-            if id >= first {
-                let segment = self.segments.named_mut(id);
-                if segment.wants_retransmission() {
-                    break;
-                }
-                segment.queued = false;
-            }
-            self.waiting.pop();
-        }
         while self.next_hole < self.fack {
             let s = &self.segments[self.next_hole as usize];
             if !s.sacked && !s.retransmitted {
@@ -575,15 +558,14 @@ impl Scoreboard {
 
     /// The memory that it holds on the heap, in bytes.
     pub fn memory(&self) -> usize {
-        self.segments.memory() + self.waiting.memory()
+        self.segments.memory()
     }
 
     /// Frees memory beyond what most connections need, unless it has a fixed size.
-    pub fn trim(&mut self) {
+    pub(crate) fn trim(&mut self) {
         const USUAL: usize = 256;
         if self.capacity() == storage::MOST {
             self.segments.trim(USUAL);
-            self.waiting.trim(USUAL);
         }
     }
 

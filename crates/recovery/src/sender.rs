@@ -42,6 +42,7 @@ mod acks;
 mod copies;
 mod established;
 mod given_up;
+mod late;
 mod packet_time;
 mod packets;
 mod parts;
@@ -55,9 +56,9 @@ mod timers;
 
 use crate::ack::Ack;
 use crate::congestion::{self, Congestion, CongestionControl};
-use crate::counters::{Counters, Recoveries, Recovery};
+use crate::counters::{Counters, Counts, Recoveries, Recovery};
 use crate::delivery::DeliveryRate;
-use crate::detect::{PacketTime, Rack, Threshold};
+use crate::detect::{LossRule, PacketTime, Rack, Suspects, Threshold};
 use crate::event::{Event, EventLog, LossDetector, State, Timer, Transmission, Trigger};
 use crate::frto::Frto;
 use crate::pacing::{Pacer, PacingInput};
@@ -70,6 +71,7 @@ use crate::scoreboard::{Scoreboard, Storage};
 use crate::slp::Copies;
 use crate::tlp::LossProbe;
 use crate::undo::Undo;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use core::time::Duration;
@@ -87,7 +89,7 @@ pub use resume::ResumeState;
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sender<C = Congestion> {
-    mechanisms: Mechanisms,
+    mechanisms: Settings,
     peer: Peer,
     stream: Stream,
     board: Scoreboard,
@@ -96,7 +98,7 @@ pub struct Sender<C = Congestion> {
     episode: Episode,
     rtt: RttEstimator,
     timers: Timers,
-    copying: Copying,
+    copying: Option<Box<Copying>>,
     given_up: GivenUp,
     totals: Totals,
     logging: Logging,
@@ -114,17 +116,19 @@ impl Sender {
     pub fn reset(&mut self, mechanisms: &Mechanisms, mss: u32, syn_trigger: Trigger, log: bool) {
         let mut board = core::mem::take(&mut self.board);
         let mut recoveries = core::mem::take(&mut self.totals.recoveries);
-        let mut delivery = core::mem::take(&mut self.copying.delivery);
         let mut given_up = core::mem::take(&mut self.given_up);
+        let copying = self.copying.take();
+        given_up.clear();
         board.reset(Offset::SYN);
         recoveries.clear();
-        given_up.clear();
-        delivery.reset();
         *self = Self::new(mechanisms, mss, syn_trigger, log);
         self.board = board;
         self.given_up = given_up;
         self.totals.recoveries = recoveries;
-        self.copying.delivery = delivery;
+        if let (Some(new), Some(old)) = (&mut self.copying, copying) {
+            new.delivery = old.delivery;
+            new.delivery.reset();
+        }
     }
 }
 
@@ -141,7 +145,7 @@ impl<C: CongestionControl> Sender<C> {
         log: bool,
     ) -> Self {
         Self {
-            mechanisms: *mechanisms,
+            mechanisms: Settings::of(mechanisms),
             peer: Peer {
                 full: mss.clamp(1, Self::MOST_MSS),
                 mss: mss.clamp(1, Self::MOST_MSS),
@@ -155,20 +159,35 @@ impl<C: CongestionControl> Sender<C> {
             episode: Episode::new(),
             rtt: RttEstimator::new(mechanisms.rto),
             timers: Timers::default(),
-            copying: Copying::default(),
+            copying: (mechanisms.slp).map(|rules| Box::new(Copying::new(rules))),
             given_up: GivenUp::default(),
             totals: Totals::default(),
             logging: Logging::new(log),
         }
     }
 
-    /// Keeps the outstanding segments in `storage`. From then on the sender does not allocate for them, and offers
-    /// no new data while as many are outstanding as it has room for.
+    /// Keeps the outstanding segments in `storage`, and no finished recoveries. From then on only events and copies
+    /// still allocate, and the sender offers no new data while as many segments are outstanding as fit.
     ///
     /// # Errors
-    /// Returns `storage` if more segments are outstanding than it has room for.
+    /// Returns `storage` if more segments are outstanding than fit.
     pub fn keep_in(&mut self, storage: Storage) -> Result<(), Storage> {
-        self.board.move_to(storage)
+        self.board.move_to(storage)?;
+        self.totals.recoveries.keep_none();
+        Ok(())
+    }
+
+    /// The memory that it holds on the heap, in bytes. A new sender holds none, unless it keeps events or sends
+    /// copies.
+    pub fn memory(&self) -> usize {
+        let copying = self.copying.as_deref();
+        self.board.memory()
+            + self.totals.recoveries.memory()
+            + self.logging.log.memory()
+            + self.given_up.memory()
+            + copying.map_or(0, |copying| {
+                size_of_val(copying) + copying.delivery.memory()
+            })
     }
 
     /// Frees memory beyond what most connections need.
@@ -206,7 +225,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Sets how long data may stay unacknowledged before the connection is given up (RFC 9293 §3.9.1).
     pub fn set_user_timeout(&mut self, timeout: Duration) {
-        self.mechanisms.user_timeout = timeout;
+        self.mechanisms.user_timeout = crate::rtt::nanos(timeout);
     }
 
     /// Switches Nagle's rule on or off. With it, a partial segment waits while an earlier partial segment is
@@ -245,12 +264,15 @@ impl<C: CongestionControl> Sender<C> {
         }
         if from != to && self.logging.log.is_on() {
             self.log_state(now);
-            self.logging.state_change = Some((from, to));
+            if let Some(last) = self.logging.log.last() {
+                last.state_change = Some((from, to));
+            }
         }
     }
 
     fn log_state(&mut self, now: Instant) {
-        if let Some((from, to)) = self.logging.state_change.take() {
+        let last = self.logging.log.last();
+        if let Some((from, to)) = last.and_then(|last| last.state_change.take()) {
             let (cwnd, ssthresh, pipe) = (
                 self.congestion.cwnd,
                 self.congestion.ssthresh,
@@ -402,12 +424,19 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The counters since the connection began. The time spent in the present state is not included.
     pub fn counters(&self) -> Counters {
-        Counters {
+        let mut counters = Counters {
             lost_retransmissions: self.board.lost_retransmissions(),
             impossible_blocks: self.board.impossible_blocks(),
             reordering_seen: self.losses.threshold.reorderings(),
-            ..self.totals.counters
+            ..self.totals.counters.public()
+        };
+        if let Some(copying) = &self.copying {
+            counters.copies = copying.sent;
+            counters.copied_bytes = copying.sent_bytes;
+            counters.copies_withheld = copying.withheld;
+            counters.copies_reported = copying.reported;
         }
+        counters
     }
 
     /// The latest finished recoveries, oldest first; 1,024 at most.
@@ -430,7 +459,7 @@ impl<C: CongestionControl> Sender<C> {
         self.logging.log.drain()
     }
 
-    /// The events that happened while the log was full. It holds [`EventLog::MOST`] until they are taken out.
+    /// The events that happened while the log was full. It holds 65,536 until they are taken out.
     pub fn missed_events(&self) -> u64 {
         self.logging.log.missed()
     }
@@ -469,9 +498,8 @@ impl<C: CongestionControl> Sender<C> {
             ),
             (
                 "what is copied is not outstanding",
-                self.copying
-                    .copies
-                    .segment()
+                (self.copying.as_ref())
+                    .and_then(|copying| copying.copies.segment())
                     .is_none_or(|copied| self.una() <= copied.start && copied.end <= self.nxt()),
             ),
         ];

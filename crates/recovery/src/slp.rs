@@ -50,6 +50,7 @@ mod copies;
 
 pub(crate) use copies::Copies;
 
+use core::fmt;
 use core::time::Duration;
 use recoup_units::{BitRate, Ppm};
 
@@ -59,6 +60,7 @@ pub(crate) const FIRST_GAP: Duration = Duration::from_millis(5);
 /// The parameters of the arbitrator and of pacing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct SlpRules {
     /// p: the probability that a packet is lost.
     pub loss: LossRate,
@@ -86,6 +88,7 @@ impl SlpRules {
 /// The source of p, the loss rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum LossRate {
     /// A configured value.
     Fixed(Ppm),
@@ -93,9 +96,18 @@ pub enum LossRate {
     Learned,
 }
 
+impl fmt::Display for LossRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(p) => p.fmt(f),
+            Self::Learned => f.write_str("learned"),
+        }
+    }
+}
+
 impl LossRate {
     /// p after `sent` segments, of which `lost` had to be retransmitted.
-    pub fn of(self, lost: u64, sent: u64) -> Ppm {
+    pub(crate) fn of(self, lost: u64, sent: u64) -> Ppm {
         match self {
             Self::Fixed(p) => p,
             Self::Learned => Ppm::ratio(lost.saturating_add(1), sent.saturating_add(50)),
@@ -106,6 +118,7 @@ impl LossRate {
 /// The arbitrator's classes of segments. A segment can belong to several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Kind {
     /// A SYN without ACK.
     Syn,
@@ -176,7 +189,7 @@ impl Likelihoods {
     }
 
     /// The largest q of the given kinds; with no kind given, that of [`Kind::Other`].
-    pub fn of_all(&self, kinds: impl IntoIterator<Item = Kind>) -> Ppm {
+    pub(crate) fn of_all(&self, kinds: impl IntoIterator<Item = Kind>) -> Ppm {
         let largest = kinds.into_iter().map(|kind| self.of(kind)).max();
         largest.unwrap_or(self.of(Kind::Other))
     }

@@ -42,11 +42,12 @@ use recoup_units::{Instant, Offset, Segments, Span};
 
 /// WCDelAckT: the longest delayed ACK that the sender assumes (draft-01 §2.1; RFC 8985 §7.2
 /// TLP.max_ack_delay).
-pub const WORST_DELAYED_ACK: Duration = Duration::from_millis(200);
+pub(crate) const WORST_DELAYED_ACK: Duration = Duration::from_millis(200);
 
 /// The version of TLP: its probe timeout and its rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum ProbeVersion {
     /// draft-dukkipati-tcpm-tcp-loss-probe-01, as in the tail-loss paper and from Linux 3.10 on.
     Draft01,
@@ -68,6 +69,7 @@ const PROBES: u8 = 2;
 /// The rules of the tail loss probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct ProbeRules {
     /// The version of TLP.
     pub version: ProbeVersion,
@@ -141,29 +143,31 @@ impl ProbeRules {
 /// The probe timer and the unanswered probe of one sender.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct LossProbe {
+pub(crate) struct LossProbe {
     deadline: Option<Instant>,
     /// Probes to be sent.
     due: u8,
+    /// `snd_nxt` when the last probe was sent (the draft's TLPHighRxt, RFC 8985's TLP.end_seq).
+    high: Offset,
     /// The unanswered probe.
     out: Option<Unanswered>,
     /// Cleared by the probe itself, set again by the next ACK.
     spent: bool,
 }
 
-/// A probe that waits for its answer.
-#[derive(Clone, Copy, Debug)]
+/// What a probe that waits for its answer was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-struct Unanswered {
-    /// `snd_nxt` when it was sent (the draft's TLPHighRxt, RFC 8985's TLP.end_seq).
-    high: Offset,
-    /// Whether it was a retransmission of the last segment.
-    repeated: bool,
+enum Unanswered {
+    /// A retransmission of the last segment.
+    Repeated,
+    /// New data.
+    New,
 }
 
 /// What an ACK reveals about an unanswered probe (draft §3.2, RFC 8985 §7.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProbeAnswer {
+pub(crate) enum ProbeAnswer {
     /// Nothing yet, or no probe is unanswered.
     Open,
     /// Original and probe both arrived, or the probe was new data.
@@ -197,13 +201,12 @@ impl LossProbe {
 
     /// Whether a probe that retransmitted the last segment waits for its answer.
     pub fn repeat_is_out(&self) -> bool {
-        self.out.is_some_and(|probe| probe.repeated)
+        self.out == Some(Unanswered::Repeated)
     }
 
     /// Whether a DSACK reports the probe that retransmitted the last segment (Linux FLAG_DSACK_TLP).
     pub fn is_of_probe(&self, duplicate: Span) -> bool {
-        self.out
-            .is_some_and(|probe| probe.repeated && probe.high == duplicate.end)
+        self.repeat_is_out() && self.high == duplicate.end
     }
 
     /// Sets the timer.
@@ -233,9 +236,10 @@ impl LossProbe {
         self.due = self.due.saturating_sub(1);
         self.spent = true;
         if repeated || rules.is_modern() {
-            self.out = Some(Unanswered {
-                high: nxt,
-                repeated: repeated || self.repeat_is_out(),
+            self.high = nxt;
+            self.out = Some(match repeated || self.repeat_is_out() {
+                true => Unanswered::Repeated,
+                false => Unanswered::New,
             });
         }
     }
@@ -256,9 +260,10 @@ impl LossProbe {
     ) -> ProbeAnswer {
         self.due = 0;
         self.spent = false;
-        let Some(Unanswered { high, repeated }) = self.out else {
+        let Some(out) = self.out else {
             return ProbeAnswer::Open;
         };
+        let (high, repeated) = (self.high, out == Unanswered::Repeated);
         let both_arrived = match rules.version {
             ProbeVersion::Draft01 | ProbeVersion::Rfc9002 => dsack.is_some(),
             _ => dsack.is_some_and(|dsack| dsack.end == high),

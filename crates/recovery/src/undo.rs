@@ -5,6 +5,7 @@
 //! DSACK:   every retransmission of the episode was reported as a duplicate          RFC 3708 §2
 //! Eifel:   the first ACK after a retransmission echoes a timestamp from before it   RFC 3522 §3.2
 //! F-RTO:   data never retransmitted arrived although all was marked lost            RFC 5682 §3.1
+//! packets: every packet declared lost in the episode was acknowledged later
 //! undo:    cwnd = max(cwnd, cwnd before), ssthresh = max(ssthresh, ssthresh before)
 //! ```
 //! The response is Linux's (`tcp_undo_cwnd_reduction`). RFC 4015's response sets the window to the flight
@@ -19,6 +20,7 @@ use recoup_units::{Instant, Offset, Segments, Span};
 /// The kinds of proof a profile accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct UndoRules {
     /// Accept DSACKs for all retransmissions.
     pub dsack: bool,
@@ -42,8 +44,9 @@ impl UndoRules {
 /// The proof that a reduction was unnecessary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Proof {
-    /// Every retransmission was reported as a duplicate.
+    /// Every retransmission was reported as a duplicate, or every packet declared lost was acknowledged.
     Dsack,
     /// A timestamp from before the first retransmission was echoed, or nothing was retransmitted.
     Timestamp,
@@ -68,7 +71,7 @@ impl Proof {
 /// The window before a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct PriorWindow {
+pub(crate) struct PriorWindow {
     /// The congestion window.
     pub cwnd: Segments,
     /// The slow-start threshold, at least three quarters of the window (Linux `tcp_current_ssthresh`).
@@ -78,28 +81,31 @@ pub struct PriorWindow {
 /// The undo state of the current episode.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Undo {
+pub(crate) struct Undo {
+    /// When the first retransmission was sent (Linux's retrans_stamp).
+    first_retransmission: Option<Instant>,
     /// `snd_una` at the start of the episode (Linux's undo_marker).
-    marker: Option<Offset>,
+    marker: Offset,
+    /// Whether the episode can be undone.
+    open: bool,
     before: Option<PriorWindow>,
     /// Retransmissions not yet explained by a DSACK; `None` before the first retransmission.
     unexplained: Option<u32>,
-    /// When the first retransmission was sent (Linux's retrans_stamp).
-    first_retransmission: Option<Instant>,
 }
 
 impl Undo {
     /// Begins an episode at `una`. `in_flight`: earlier retransmissions that may still trigger DSACKs.
     /// `before`: the window to restore; `None` if the window also fell for another reason.
     pub fn begin(&mut self, una: Offset, in_flight: u32, before: Option<PriorWindow>) {
-        self.marker = Some(una);
+        self.marker = una;
+        self.open = true;
         self.unexplained = (in_flight > 0).then_some(in_flight);
         self.before = before;
     }
 
     /// The episode can no longer be undone.
     pub fn forbid(&mut self) {
-        self.marker = None;
+        self.open = false;
     }
 
     /// Data of the episode was retransmitted.
@@ -120,11 +126,18 @@ impl Undo {
 
     /// A DSACK reported `duplicate`, `segments` long. Returns whether it belongs to this episode.
     pub fn on_dsack(&mut self, duplicate: Span, segments: u32) -> bool {
-        let ours = self.marker.is_some_and(|marker| duplicate.end > marker);
+        let ours = self.open && duplicate.end > self.marker;
         if ours && let Some(unexplained) = &mut self.unexplained {
             *unexplained = unexplained.saturating_sub(segments);
         }
         ours
+    }
+
+    /// Of the packets declared lost in the episode, so many were acknowledged after all.
+    pub fn explain(&mut self, packets: Segments) {
+        if let Some(unexplained) = &mut self.unexplained {
+            *unexplained = unexplained.saturating_sub(packets.0);
+        }
     }
 
     /// The network also signalled congestion: there is no window to restore (RFC 4015 §3.1 step 9; Linux).
@@ -134,13 +147,13 @@ impl Undo {
 
     /// Whether DSACKs explain every retransmission of the episode.
     pub fn all_duplicates(&self) -> bool {
-        self.marker.is_some() && self.unexplained == Some(0)
+        self.open && self.unexplained == Some(0)
     }
 
     /// Whether the data an ACK acknowledges was sent before the first retransmission, judging by the echoed
     /// timestamp (`None`: no timestamp). Always true if nothing was retransmitted.
     pub fn original_acked(&self, echo_sent_before: Option<Instant>) -> bool {
-        self.marker.is_some()
+        self.open
             && match (self.first_retransmission, echo_sent_before) {
                 (None, _) => true,
                 (Some(first), Some(echo)) => echo <= first,
@@ -150,18 +163,18 @@ impl Undo {
 
     /// `snd_una` at the start of the episode, while it can be undone.
     pub fn began_at(&self) -> Option<Offset> {
-        self.marker
+        self.open.then_some(self.marker)
     }
 
     /// Undoes the episode and returns the window to restore.
     pub fn take(&mut self) -> Option<PriorWindow> {
-        self.marker = None;
+        self.open = false;
         self.before.take()
     }
 
     /// Whether an episode could still be undone.
     pub fn is_open(&self) -> bool {
-        self.marker.is_some()
+        self.open
     }
 }
 

@@ -141,10 +141,7 @@ impl Rerunner {
         mechanisms: &Mechanisms,
         pacing: Pacing,
     ) -> Result<Reproduced, Mismatch> {
-        let agreed = Mechanisms {
-            sack: mechanisms.sack && recorded.agreed.sack,
-            ..*mechanisms
-        };
+        let agreed = mechanisms.with(|m| m.sack &= recorded.agreed.sack);
         let mut setup = Setup {
             initial_window: match pacing {
                 Pacing::ByWindow => initial_window(recorded, mechanisms),
@@ -276,10 +273,7 @@ fn initial_window(recorded: &Recorded, mechanisms: &Mechanisms) -> Segments {
 }
 
 fn spec(recorded: &Recorded, mechanisms: &Mechanisms, setup: Setup) -> FlowSpec {
-    let mechanisms = &Mechanisms {
-        initial_window: setup.initial_window,
-        ..*mechanisms
-    };
+    let mechanisms = &mechanisms.with(|m| m.initial_window = setup.initial_window);
     let agreed = &recorded.agreed;
     let config = |mechanisms: Mechanisms, scale: Option<u8>| Config {
         mechanisms,
@@ -292,10 +286,7 @@ fn spec(recorded: &Recorded, mechanisms: &Mechanisms, setup: Setup) -> FlowSpec 
         ..Config::new(mechanisms)
     };
     let own = config(*mechanisms, agreed.scales.map(|[own, _]| own));
-    let peer = Mechanisms {
-        initial_window: UNLIMITED,
-        ..Mechanisms::LINUX_3_17
-    };
+    let peer = Mechanisms::LINUX_3_17.with(|m| m.initial_window = UNLIMITED);
     let peer = config(peer, agreed.scales.map(|[_, peer]| peer));
     let (client, server) = match recorded.sender {
         Host::Client => (own, peer),

@@ -6,7 +6,6 @@ use super::rows::{ALL, ChangeRow};
 use super::run::ParameterStudy;
 use super::totals::Totals;
 use crate::analysis::Analyzed;
-use recoup_recovery::parameters::MinimumOf;
 use recoup_table::{Layout, Schema};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -84,10 +83,7 @@ fn capture(analyzed: &Analyzed<ParameterStudy>) -> io::Result<Value> {
         "interrupted": study.interrupted,
         "refused": refused.collect::<Vec<_>>(),
         "model": study.model.name(),
-        "min_rto_of": match study.grid.minimum_of {
-            MinimumOf::Rto => "rto",
-            MinimumOf::Rttvar => "rttvar",
-        },
+        "min_rto_of": study.grid.minimum_of.name(),
         "groups": groups?,
     }))
 }

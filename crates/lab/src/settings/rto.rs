@@ -80,7 +80,10 @@ pub(super) const SETTINGS: &[Setting] = &[
     },
 ];
 
-const MINIMA: [(&str, MinimumOf); 2] = [("rto", MinimumOf::Rto), ("rttvar", MinimumOf::Rttvar)];
+const MINIMA: [(&str, MinimumOf); 2] = [
+    (MinimumOf::Rto.name(), MinimumOf::Rto),
+    (MinimumOf::Rttvar.name(), MinimumOf::Rttvar),
+];
 
 /// Keys and values of the settings that differ from the defaults.
 pub(crate) fn changed(settings: &Settings) -> impl Iterator<Item = (&'static str, String)> {

@@ -15,10 +15,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         key: "slp.p",
         help: "+slp: probability that a packet is lost, from 0 to 1: 0.02 or 2%; learned (from the connection)",
         set: |s, text, _| put(&mut s.slp.loss, parse_loss_rate(text)),
-        get: |s| match s.slp.loss {
-            LossRate::Fixed(p) => p.to_string(),
-            LossRate::Learned => "learned".into(),
-        },
+        get: |s| s.slp.loss.to_string(),
     },
     Setting {
         key: "slp.q",

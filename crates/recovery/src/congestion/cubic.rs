@@ -37,17 +37,17 @@ const FRIENDLY: u64 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
 /// How often the curve is evaluated while the window is unchanged.
 const LOOK: Duration = Duration::from_nanos(1_000_000_000 / 32);
 
-/// CUBIC's state.
+/// CUBIC's state. Windows and counts of segments have 32 bits, as in Linux.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Cubic {
     /// The window before the last reduction (Linux's last_max_cwnd); 0 before the first.
-    w_max: u64,
-    epoch: Option<Epoch>,
-    /// The window when the curve was last evaluated, and the time of that evaluation.
-    looked: Option<(u64, Instant)>,
+    w_max: u32,
     /// Segments acknowledged per segment of growth.
-    count: u64,
+    count: u32,
+    epoch: Option<Epoch>,
+    /// When the curve was last evaluated, and the window then.
+    looked: Option<(Instant, u32)>,
     hystart: HyStart,
 }
 
@@ -57,12 +57,12 @@ pub struct Cubic {
 struct Epoch {
     start: Instant,
     /// When the curve reaches `origin`, in 1/1024 s after `start`.
-    k: u64,
-    origin: u64,
+    k: u32,
+    origin: u32,
     /// The window that a Reno sender would have now.
-    reno: u64,
+    reno: u32,
     /// Segments acknowledged since `reno` last grew.
-    acked: u64,
+    acked: u32,
 }
 
 impl Cubic {
@@ -70,10 +70,10 @@ impl Cubic {
     pub fn ssthresh(&mut self, cwnd: Segments) -> Segments {
         self.epoch = None;
         let w = u64::from(cwnd.0);
-        self.w_max = if w < self.w_max {
-            w * (1024 + BETA) / 2048
+        self.w_max = if cwnd.0 < self.w_max {
+            (w * (1024 + BETA) / 2048) as u32
         } else {
-            w
+            cwnd.0
         };
         Segments((w * BETA / 1024) as u32).max(MIN_SSTHRESH)
     }
@@ -106,15 +106,15 @@ impl Cubic {
         cwnd: Segments,
         min_rtt: Duration,
     ) -> Segments {
-        self.look(now, u64::from(acked.0), u64::from(cwnd.0), min_rtt);
-        Segments(u32::try_from(self.count).unwrap_or(u32::MAX))
+        self.look(now, acked.0, cwnd.0, min_rtt);
+        Segments(self.count)
     }
 
-    fn look(&mut self, now: Instant, acked: u64, w: u64, min_rtt: Duration) {
+    fn look(&mut self, now: Instant, acked: u32, w: u32, min_rtt: Duration) {
         if let Some(epoch) = &mut self.epoch {
-            epoch.acked += acked;
+            epoch.acked = epoch.acked.saturating_add(acked);
         }
-        if let Some((window, at)) = self.looked {
+        if let Some((at, window)) = self.looked {
             // Also after a loss: a loss that left the window at its minimum keeps the growth rate.
             if window == w && now <= at + LOOK {
                 return;
@@ -124,14 +124,15 @@ impl Cubic {
                 return;
             }
         }
-        self.looked = Some((w, now));
+        self.looked = Some((now, w));
         let epoch = *self
             .epoch
             .get_or_insert_with(|| Epoch::begin(now, acked, w, self.w_max));
         let target = epoch.target(now, min_rtt);
-        self.count = match target > w {
-            true => w / (target - w),
-            false => 100 * w,
+        let w64 = u64::from(w);
+        self.count = match target > w64 {
+            true => w / u32::try_from(target - w64).unwrap_or(u32::MAX),
+            false => w.saturating_mul(100),
         };
         if self.w_max == 0 {
             self.count = self.count.min(20);
@@ -141,13 +142,14 @@ impl Cubic {
 
     /// Bounds the growth: at least as fast as Reno (§4.3), at most half a segment per segment acknowledged
     /// (§4.4).
-    fn stay_friendly(&mut self, w: u64) {
+    fn stay_friendly(&mut self, w: u32) {
         if let Some(epoch) = &mut self.epoch {
-            let needed = ((w * FRIENDLY) >> 3).max(1);
+            let needed = ((u64::from(w) * FRIENDLY) >> 3).max(1);
+            let needed = u32::try_from(needed).unwrap_or(u32::MAX);
             // Leaves the remainder that Linux's loop leaves: at least one, at most `needed`.
             let grown = epoch.acked.saturating_sub(1) / needed;
             epoch.acked -= grown * needed;
-            epoch.reno += grown;
+            epoch.reno = epoch.reno.saturating_add(grown);
             if epoch.reno > w {
                 self.count = self.count.min(w / (epoch.reno - w));
             }
@@ -157,10 +159,10 @@ impl Cubic {
 }
 
 impl Epoch {
-    fn begin(start: Instant, acked: u64, cwnd: u64, w_max: u64) -> Self {
+    fn begin(start: Instant, acked: u32, cwnd: u32, w_max: u32) -> Self {
         let (k, origin) = if cwnd < w_max {
-            let cube = (1u64 << 40) / SCALE * (w_max - cwnd);
-            (cube_root(cube), w_max)
+            let cube = (1u64 << 40) / SCALE * u64::from(w_max - cwnd);
+            (cube_root(cube) as u32, w_max)
         } else {
             (0, cwnd)
         };
@@ -178,9 +180,10 @@ impl Epoch {
         let t = (now.since(self.start) + min_rtt).as_nanos() * 1024 / 1_000_000_000;
         let off = t.abs_diff(u128::from(self.k)).min(1 << 25);
         let delta = ((off * off * off * u128::from(SCALE)) >> 40) as u64;
+        let origin = u64::from(self.origin);
         match t < u128::from(self.k) {
-            true => self.origin.saturating_sub(delta),
-            false => self.origin.saturating_add(delta),
+            true => origin.saturating_sub(delta),
+            false => origin.saturating_add(delta),
         }
     }
 }

@@ -13,6 +13,7 @@
 //! Deviation: the train may be half a millisecond longer, Linux's allowance for bursts from segmentation
 //! offload at the usual rates.
 
+use crate::rtt::nanos;
 use core::time::Duration;
 use recoup_units::{Instant, Offset, Segments};
 
@@ -27,6 +28,7 @@ const OFFLOAD: Duration = Duration::from_millis(1);
 
 /// An RTT sample and the connection state at its ACK.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Round {
     /// When the ACK arrived.
     pub now: Instant,
@@ -46,13 +48,15 @@ pub struct Round {
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HyStart {
-    found: bool,
-    began: Instant,
+    /// When the round began; `None` before the first one.
+    began: Option<Instant>,
     last_ack: Instant,
     /// The round ends when `snd_una` passes this offset.
-    end: Option<Offset>,
-    least: Option<Duration>,
+    end: Offset,
+    /// The smallest sample of the round in ns; [`u64::MAX`] until the first one.
+    least: u64,
     samples: u8,
+    found: bool,
 }
 
 impl HyStart {
@@ -61,14 +65,14 @@ impl HyStart {
         if self.found {
             return false;
         }
-        if self.end.is_none_or(|end| round.una > end) {
+        if self.began.is_none() || round.una > self.end {
             *self = Self {
-                found: false,
-                began: round.now,
+                began: Some(round.now),
                 last_ack: round.now,
-                end: Some(round.nxt),
-                least: None,
+                end: round.nxt,
+                least: u64::MAX,
                 samples: 0,
+                found: false,
             };
         }
         if round.cwnd < LOW_WINDOW {
@@ -83,18 +87,18 @@ impl HyStart {
             return false;
         }
         self.last_ack = round.now;
-        round.now > self.began + (round.min_rtt + OFFLOAD) / 2
+        let half = (round.min_rtt + OFFLOAD) / 2;
+        self.began.is_some_and(|began| round.now > began + half)
     }
 
     fn delay(&mut self, round: &Round) -> bool {
-        let least = self.least.map_or(round.rtt, |least| least.min(round.rtt));
-        self.least = Some(least);
+        self.least = self.least.min(nanos(round.rtt));
         if self.samples < SAMPLES {
             self.samples += 1;
             return false;
         }
         let more = (round.min_rtt / 8).clamp(Duration::from_millis(4), Duration::from_millis(16));
-        least > round.min_rtt + more
+        self.least > nanos(round.min_rtt + more)
     }
 }
 

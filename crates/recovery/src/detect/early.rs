@@ -28,6 +28,7 @@ const OUTSTANDING_BELOW: Segments = Segments(4);
 /// The form of early retransmit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum EarlyRetransmit {
     /// Early retransmit never acts.
     Off,
@@ -58,7 +59,7 @@ impl EarlyRetransmit {
     };
 
     /// How long to wait before marking the holes of `board` lost; `None` if early retransmit does not apply.
-    pub fn delay(
+    pub(crate) fn delay(
         &self,
         board: &Scoreboard,
         srtt: Option<Duration>,

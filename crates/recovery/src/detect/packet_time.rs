@@ -11,17 +11,18 @@
 //! [`number`](crate::scoreboard::SentSegment::number) counts transmissions, so the rules apply to
 //! retransmissions too.
 //!
-//! With adaptive thresholds, a segment that was judged lost and arrived late raises the threshold that judged
-//! it, by so much that this segment would not have been lost (RFC 9002 §6.1.1 and §6.1.2 permit this):
+//! With adaptive thresholds, a segment that was judged lost and arrived late raises the threshold by which it
+//! would be lost again (RFC 9002 §6.1.1 and §6.1.2 permit this):
 //!
 //! ```text
-//! packet threshold = max(packet threshold, transmissions that overtook it + 1);
-//!     it does not apply while it is larger than half the congestion window
+//! if three transmissions or more overtook it, the packet threshold does not apply any more
 //! x = min(1, max(x, delay / max(SRTT, latest_rtt) − 1 + 1/16))
 //! both fall back after 16 recoveries without a late segment
 //! ```
-//! The packet threshold grows as in Chromium and mvfst, the bound of two round-trip times is that of quicly
-//! and Cloudflare's quiche, and the 16 recoveries are those of RFC 8985 §6.2 step 4.
+//! By how many transmissions a late segment is overtaken grows with the window, so that a packet threshold raised
+//! to that number (as in Chromium and mvfst) is too low again one round trip later. RACK, quicly and Cloudflare's
+//! quiche also go by time alone once reordering is seen. The bound of two round-trip times is theirs, and the 16
+//! recoveries are those of RFC 8985 §6.2 step 4.
 //!
 //! Deviations:
 //!
@@ -58,7 +59,7 @@ pub struct PacketTime {
     latest_rtt: u64,
     /// The number of the newest transmission delivered, once `delivered`.
     newest: u32,
-    /// The same before the last ACK that delivered anything.
+    /// The same before the last ACK.
     previous: u32,
     /// The first transmission after the last reduction of the window, and after the one before it.
     start: u32,
@@ -111,10 +112,10 @@ impl PacketTime {
     /// was sent once (§5.1).
     pub fn on_ack(&mut self, now: Instant, summary: &AckSummary) {
         self.fresh = false;
+        self.previous = self.newest;
         let Some(newest) = summary.newest_delivered else {
             return;
         };
-        self.previous = self.newest;
         let number = summary.newest_number;
         let advances =
             !self.delivered || (number != self.newest && is_at_or_after(number, self.newest));
@@ -152,7 +153,7 @@ impl PacketTime {
         self.delivered.then_some(self.newest)
     }
 
-    /// The same before the last ACK that delivered anything.
+    /// The same before the last ACK.
     pub fn previous(&self) -> u32 {
         self.previous
     }
@@ -184,6 +185,11 @@ impl PacketTime {
     /// The last reduction was undone: losses of what was sent before it count again.
     pub fn on_undone(&mut self) {
         self.start = self.prior_start;
+    }
+
+    /// Whether transmission `number` was sent after the reduction before the last one.
+    pub fn is_of_last_reduction(&self, number: u32) -> bool {
+        is_at_or_after(number, self.prior_start)
     }
 
     /// Whether transmission `number` was sent after the last reduction of the window.

@@ -11,6 +11,9 @@
 //! reo_wnd_mult grows by one in each round trip that brings a DSACK, and falls back to one after
 //!     16 recoveries without                                                          §6.2 step 4
 //! ```
+//! With adaptive thresholds, a segment that was judged lost and arrived late widens the window by its delay at
+//! once: reo_wnd ≥ delay − min_rtt + min_rtt/16, at most SRTT, for as long as the steps last.
+//!
 //! A timer re-examines the segments that are not lost yet (§6.3).
 //!
 //! Deviations: if a retransmission is acknowledged sooner than the minimum RTT, the ACK counts for the
@@ -32,6 +35,7 @@ const PERSIST: u8 = 16;
 /// The version of RACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum RackVersion {
     /// RACK of RFC 8985.
     Rfc8985,
@@ -41,7 +45,7 @@ pub enum RackVersion {
 
 impl RackVersion {
     /// How long after the instant RACK computes its timer expires.
-    pub fn timer_slack(self) -> Duration {
+    pub(crate) fn timer_slack(self) -> Duration {
         match self {
             Self::Rfc8985 => Duration::ZERO,
             Self::Linux6 => Duration::from_millis(2),
@@ -54,14 +58,17 @@ impl RackVersion {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rack {
     newest: Option<Sent>,
-    rtt: Duration,
+    /// In ns.
+    rtt: u64,
     /// Whether anything was delivered since the last [`take_advanced`](Self::take_advanced).
     advanced: bool,
     /// reo_wnd_mult − 1.
     widened: u8,
     persist: u8,
+    /// The least reo_wnd that late segments call for, in ns; zero without them.
+    learned: u64,
     /// Until this offset is acknowledged, DSACKs belong to a round trip that already widened the window.
-    round_end: Option<Offset>,
+    round_end: Offset,
 }
 
 /// The inputs that determine the reordering window.
@@ -87,7 +94,7 @@ impl Rack {
         };
         self.advanced = true;
         self.newest = self.newest.max(Some(newest));
-        self.rtt = now.since(last.at);
+        self.rtt = now.nanos_since(last.at);
     }
 
     /// Whether anything was delivered since the last call.
@@ -102,17 +109,25 @@ impl Rack {
 
     /// A DSACK reported a spurious retransmission: widens the reordering window, which was too small.
     pub fn on_dsack(&mut self, una: Offset, nxt: Offset) {
-        if self.round_end.is_none_or(|end| una >= end) {
-            self.round_end = Some(nxt);
+        if una >= self.round_end {
+            self.round_end = nxt;
             self.widened = self.widened.saturating_add(1);
             self.persist = PERSIST;
         }
     }
 
+    /// A segment judged lost arrived after `delay` ns, where the minimum RTT is `min_rtt` ns.
+    pub fn on_late(&mut self, delay: u64, min_rtt: u64) {
+        let margin = min_rtt / 16; // timers fire late
+        let needed = delay.saturating_sub(min_rtt).saturating_add(margin);
+        self.learned = self.learned.max(needed);
+        self.persist = PERSIST;
+    }
+
     /// The receiver reneged: forgets the deliveries.
     pub fn forget_deliveries(&mut self) {
         self.newest = None;
-        self.rtt = Duration::ZERO;
+        self.rtt = 0;
     }
 
     /// A recovery ended without an undo.
@@ -120,6 +135,7 @@ impl Rack {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
             self.widened = 0;
+            self.learned = 0;
         }
     }
 
@@ -131,10 +147,14 @@ impl Rack {
     /// The reordering window: how long a segment may arrive after one sent later.
     pub fn reordering_window(&self, board: &Scoreboard, at: &RackContext) -> Duration {
         let evident = at.recovering || board.sacked() >= at.dupthresh;
-        if !at.reordering_seen && evident {
+        if !at.reordering_seen && evident && self.learned == 0 {
             return Duration::ZERO;
         }
-        (at.min_rtt / 4 * (u32::from(self.widened) + 1)).min(at.srtt)
+        let mut window = at.min_rtt / 4 * (u32::from(self.widened) + 1);
+        if self.learned > 0 {
+            window = window.max(Duration::from_nanos(self.learned));
+        }
+        window.min(at.srtt)
     }
 
     /// The latest transmission known to be delivered, and the age at which an earlier one is lost.
@@ -145,12 +165,12 @@ impl Rack {
     ) -> Option<(Sent, Duration)> {
         let newest = self.newest?;
         let window = self.reordering_window(board, circumstances);
-        Some((newest, self.rtt + window))
+        Some((newest, self.rtt() + window))
     }
 
     /// The RTT of the newest delivered transmission; zero before the first delivery.
     pub fn rtt(&self) -> Duration {
-        self.rtt
+        Duration::from_nanos(self.rtt)
     }
 }
 
@@ -213,6 +233,21 @@ mod tests {
             rack.on_recovered();
             let window = rack.reordering_window(&board(9), &seen);
             assert_eq!(window, ms(if left > 0 { 100 } else { 20 }), "{left} left");
+        }
+    }
+
+    #[test]
+    fn a_late_segment_sets_the_window_by_its_delay_until_sixteen_recoveries_have_passed() {
+        // min_rtt is 80 ms and SRTT 100 ms. (delay, reo_wnd), ms.
+        let mut rack = Rack::default();
+        let window = |rack: &Rack| rack.reordering_window(&board(9), &calm(true, true));
+        for (delay, expected) in [(90, 20), (115, 40), (100, 40), (400, 100)] {
+            rack.on_late(delay * 1_000_000, 80_000_000);
+            assert_eq!(window(&rack), ms(expected), "{delay} ms");
+        }
+        for left in (0..16).rev() {
+            rack.on_recovered();
+            assert_eq!(window(&rack), ms(if left > 0 { 100 } else { 20 }));
         }
     }
 

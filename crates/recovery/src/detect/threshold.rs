@@ -30,6 +30,7 @@ pub const MAX_DUPTHRESH: Segments = Segments(127);
 /// The rule by which a segment is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum LossRule {
     /// Its distance to the highest SACK.
     Fack,
@@ -37,15 +38,16 @@ pub enum LossRule {
     Sacked,
     /// RFC 6675's IsLost.
     IsLost,
-    /// Time: see [`Rack`](super::Rack).
+    /// RACK: by time (RFC 8985 §6).
     Rack(RackVersion),
-    /// RFC 9002's packet threshold and time threshold: see [`PacketTime`](super::PacketTime).
+    /// RFC 9002's packet threshold and time threshold (§6.1).
     PacketTime,
 }
 
 /// The parameters of loss detection by counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Rules {
     /// What makes a segment lost.
     pub rule: LossRule,
@@ -104,7 +106,8 @@ pub struct Threshold {
     rules: Rules,
     dupthresh: Segments,
     fack: bool,
-    reorderings: u64,
+    /// Stays at 2³² − 1 once it is there.
+    reorderings: u32,
 }
 
 impl Threshold {
@@ -116,6 +119,11 @@ impl Threshold {
             fack: rules.rule == LossRule::Fack,
             reorderings: 0,
         }
+    }
+
+    /// The loss rule.
+    pub(crate) fn rule(&self) -> LossRule {
+        self.rules.rule
     }
 
     /// The current dupthresh: the reordering tolerated, in segments.
@@ -136,7 +144,7 @@ impl Threshold {
 
     /// How often reordering was detected on this path.
     pub fn reorderings(&self) -> u64 {
-        self.reorderings
+        self.reorderings.into()
     }
 
     /// Whether reordering was detected on this path.
@@ -146,7 +154,7 @@ impl Threshold {
 
     /// A segment arrived `distance` segments late. A distance that dupthresh tolerates changes nothing.
     pub fn on_reordering(&mut self, distance: Segments) {
-        self.reorderings += 1;
+        self.reorderings = self.reorderings.saturating_add(1);
         if distance > self.dupthresh && self.rules.max_dupthresh > self.rules.dupthresh {
             self.fack = false;
             self.dupthresh = distance.min(self.rules.max_dupthresh);

@@ -6,11 +6,10 @@ use super::{AckProcessing, LimitedTransmit, Mechanisms, RecoveryFill, ReductionB
 use crate::congestion::Algorithm;
 use crate::detect::{EarlyRetransmit, LossRule, RackVersion};
 use crate::rtt::{Factor, RtoRules, Sampling, Smoothing};
-use crate::slp::{Kind, LossRate};
+use crate::slp::Kind;
 use crate::tlp::{MAX_ACK_DELAY, ProbeVersion, WORST_DELAYED_ACK};
 use alloc::format;
 use alloc::string::String;
-use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -19,6 +18,7 @@ use recoup_units::{Ppm, Segments};
 // Settings that mechanisms change.
 pub(super) const SACK: &str = "SACK";
 pub(super) const LOSS_DETECTION: &str = "loss detection";
+pub(super) const THRESHOLDS: &str = "adaptive thresholds";
 pub(super) const EARLY_RETRANSMIT: &str = "early retransmit";
 pub(super) const LIMITED_TRANSMIT: &str = "limited transmit";
 pub(super) const RECOVERY_FILL: &str = "recovery also sends";
@@ -33,6 +33,7 @@ pub(super) const CONGESTION_CONTROL: &str = "congestion control";
 
 /// One setting of a profile, for printing.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Setting {
     /// The name of the setting.
     pub name: &'static str,
@@ -72,6 +73,7 @@ impl Mechanisms {
                 },
             ),
             self.detection_setting(),
+            self.thresholds_setting(),
             self.early_setting(),
             self.limited_setting(),
             setting(RATE, self.rate.about(), self.rate.source()),
@@ -136,6 +138,25 @@ impl Mechanisms {
             ),
         };
         setting(LOSS_DETECTION, value, source)
+    }
+
+    fn thresholds_setting(&self) -> Setting {
+        let (value, source) = match (self.adaptive, self.detection.rule) {
+            (false, _) => ("off", "RFC 9002 §6.1; RFC 8985 §6.2 step 4"),
+            (true, LossRule::PacketTime) => (
+                "late segments end the packet threshold, and raise the time threshold to at most 2·max(SRTT, latest RTT), for 16 recoveries; their reduction is undone",
+                "RFC 9002 §6.1; RFC 3708; RFC 3522",
+            ),
+            (true, LossRule::Rack(_)) => (
+                "reo_wnd is at least the delay of late segments beyond the minimum RTT, at most SRTT, for 16 recoveries; their reduction is undone",
+                "RFC 8985 §6.2 step 4; RFC 3708; RFC 3522",
+            ),
+            (true, _) => (
+                "dupthresh follows reordering or not; a needless reduction is undone",
+                "RFC 3708; RFC 3522",
+            ),
+        };
+        setting(THRESHOLDS, value, source)
     }
 
     fn early_setting(&self) -> Setting {
@@ -336,16 +357,13 @@ impl Mechanisms {
         let Some(rules) = self.slp else {
             return setting(COPIES, "off", source);
         };
-        let loss = match rules.loss {
-            LossRate::Fixed(p) => p.to_string(),
-            LossRate::Learned => "learned".into(),
-        };
         let likely = |kind: &Kind| rules.likelihoods.of(*kind) > Ppm::ZERO;
         let kinds = Kind::ALL.into_iter().filter(likely);
         let kinds = kinds.map(|kind| format!("{} {}", kind.name(), rules.likelihoods.of(kind)));
         let kinds: Vec<String> = kinds.collect();
         let value = format!(
-            "one per window, if p·q·RTO ≥ (1 − p)·size/bw; p = {loss}; q = {}; bw = {} until measured; {}·SRTT after the original",
+            "one per window, if p·q·RTO ≥ (1 − p)·size/bw; p = {}; q = {}; bw = {} until measured; {}·SRTT after the original",
+            rules.loss,
             if kinds.is_empty() {
                 "0".into()
             } else {

@@ -2,7 +2,7 @@
 
 use super::describe::{
     AFTER_IDLE, CONGESTION_CONTROL, COPIES, EARLY_RETRANSMIT, FRTO, LIMITED_TRANSMIT,
-    LOSS_DETECTION, RATE, RECOVERY_FILL, RTO_RESTART, SACK, TAIL_LOSS_PROBE, UNDO,
+    LOSS_DETECTION, RATE, RECOVERY_FILL, RTO_RESTART, SACK, TAIL_LOSS_PROBE, THRESHOLDS, UNDO,
 };
 use super::{LINUX_DETECTION, LimitedTransmit, Mechanisms, RecoveryFill};
 use crate::congestion::Algorithm;
@@ -18,6 +18,7 @@ macro_rules! mechanisms {
     ($($variant:ident, $name:literal, $setting:expr, $about:literal, $apply:expr;)*) => {
         /// A mechanism that can be added to a profile.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
         pub enum Mechanism {
             $(#[doc = $about] $variant,)*
         }
@@ -87,6 +88,9 @@ mechanisms! {
     PacketTime, "packettime", LOSS_DETECTION,
         "loss detection by packet and time threshold, in the order of transmission (RFC 9002 §6.1)",
         |m| m.detection = Mechanisms::RFC_9002.detection;
+    Adaptive, "adaptive", THRESHOLDS,
+        "adaptive reordering thresholds: those of RACK and of RFC 9002 follow segments that were judged lost and arrived late, and their reductions are undone (RFC 9002 §6.1; RFC 8985 §6.2)",
+        |m| m.adaptive = true;
     Fack, "fack", LOSS_DETECTION,
         "loss detection by distance to the highest SACK: FACK, which also finds lost retransmissions (Linux before 4.15)",
         |m| m.detection = LINUX_DETECTION;
@@ -201,6 +205,7 @@ impl Mechanism {
                 | Self::TlpLinux
                 | Self::Pto
                 | Self::PacketTime
+                | Self::Adaptive
                 | Self::Rack
                 | Self::RackLinux
                 | Self::Fack

@@ -29,6 +29,7 @@ use recoup_units::Segments;
 /// How fast the sender refills the pipe after losses took it below ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Bound {
     /// To ssthresh at once.
     Unlimited,
@@ -46,8 +47,8 @@ pub enum Bound {
 pub struct Prr {
     bound: Bound,
     recover_flight: Segments,
-    delivered: u64,
-    out: u64,
+    delivered: u32,
+    out: u32,
 }
 
 impl Prr {
@@ -69,7 +70,7 @@ impl Prr {
 
     /// A segment was sent.
     pub fn on_sent(&mut self) {
-        self.out += 1;
+        self.out = self.out.saturating_add(1);
     }
 
     /// The congestion window after an ACK.
@@ -78,7 +79,7 @@ impl Prr {
         if safe_ack && progress.delivered == Segments::ZERO && !progress.entering {
             return progress.cwnd;
         }
-        self.delivered += u64::from(progress.delivered.0);
+        self.delivered = self.delivered.saturating_add(progress.delivered.0);
         let AckProgress { pipe, ssthresh, .. } = *progress;
         let allowed = if pipe > ssthresh {
             self.in_proportion(ssthresh)
@@ -94,14 +95,14 @@ impl Prr {
     }
 
     fn in_proportion(&self, ssthresh: Segments) -> u64 {
-        let share = self.delivered * u64::from(ssthresh.0);
+        let share = u64::from(self.delivered) * u64::from(ssthresh.0);
         share
             .div_ceil(u64::from(self.recover_flight.0.max(1)))
-            .saturating_sub(self.out)
+            .saturating_sub(self.out.into())
     }
 
     fn limit(&self, progress: &AckProgress) -> u64 {
-        let banked = self.delivered.saturating_sub(self.out);
+        let banked = u64::from(self.delivered.saturating_sub(self.out));
         let clocked = banked.max(u64::from(progress.delivered.0));
         match self.bound {
             Bound::Unlimited => u64::MAX,

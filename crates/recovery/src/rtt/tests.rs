@@ -122,7 +122,7 @@ impl Flight {
 #[test]
 fn one_segment_per_flight_is_timed() {
     let mut flight = Flight::new(Sampling::Flight);
-    assert!(flight.0.is_choosy());
+    assert!(flight.0.times_flights());
     flight.sends(0, &[0]);
     assert_eq!(
         flight.acks(80, 0, None),
@@ -176,7 +176,7 @@ fn with_timestamps_every_ack_of_new_data_gives_a_sample() {
 #[test]
 fn no_segment_is_timed_if_every_ack_gives_a_sample() {
     let mut each = Flight::new(Sampling::Segment);
-    assert!(!each.0.is_choosy());
+    assert!(!each.0.times_flights());
     each.sends(0, &[1]);
     assert_eq!(each.0.timed, None);
 }

@@ -10,24 +10,24 @@ use recoup_units::{Instant, Span};
 
 impl Scoreboard {
     /// Numbers packets instead of bytes: each is acknowledged by itself, and `snd_una` passes those that are.
-    pub fn number_packets(&mut self) {
+    pub(crate) fn number_packets(&mut self) {
         self.numbers_packets = true;
         self.passes_settled = true;
     }
 
     /// Whether packets are numbered, instead of bytes.
-    pub fn numbers_packets(&self) -> bool {
+    pub(crate) fn numbers_packets(&self) -> bool {
         self.numbers_packets
     }
 
     /// Whether a segment may have been given up, or packets are numbered.
-    pub fn gives_up(&self) -> bool {
+    pub(crate) fn gives_up(&self) -> bool {
         self.passes_settled
     }
 
     /// Notes that the outstanding segments inside `span` are not to be repeated. One that is in flight
     /// stays so until it is acknowledged or lost.
-    pub fn abandon(&mut self, span: Span) {
+    pub(crate) fn abandon(&mut self, span: Span) {
         self.passes_settled = true;
         let mut i = self.index_of(span.start);
         while let Some(segment) = self.segments.get_mut(i)
@@ -39,9 +39,10 @@ impl Scoreboard {
     }
 
     /// Gives up the first lost segment, and returns it as it was.
-    pub fn give_up_lost(&mut self) -> Option<SentSegment> {
-        let id = self.waiting.lowest(self.segments.first_id())?;
-        let i = (id - self.segments.first_id()) as usize;
+    pub(crate) fn give_up_lost(&mut self) -> Option<SentSegment> {
+        let id = self.segments.lowest_waiting_id()?;
+        let i = (id - self.segments.id(0)) as usize;
+        self.segments.stop_waiting(id);
         let lost = self.segments[i];
         let segment = &mut self.segments[i];
         segment.lost = false;

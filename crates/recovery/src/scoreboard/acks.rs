@@ -10,7 +10,12 @@ impl Scoreboard {
     ///
     /// A retransmission sent after `plausible` cannot have been acknowledged yet, so the ACK is for the
     /// original (RFC 8985 §6.2 step 2).
-    pub fn on_ack<B: AsRef<[Span]>>(&mut self, ack: &Ack<B>, plausible: Instant) -> AckSummary {
+    #[cfg(test)]
+    pub(crate) fn on_ack<B: AsRef<[Span]>>(
+        &mut self,
+        ack: &Ack<B>,
+        plausible: Instant,
+    ) -> AckSummary {
         let mut summary = AckSummary::default();
         self.apply(&ack.view(), plausible, &mut summary, &mut |_| ());
         summary
@@ -128,6 +133,8 @@ impl Scoreboard {
             let segment = *segment;
             if segment.is_listed() {
                 self.unlink(self.segments.id(i));
+            } else if segment.wants_retransmission() {
+                self.segments.stop_waiting(self.segments.id(i));
             }
             each(&segment);
             summary.note_delivered(&segment, plausible, false);

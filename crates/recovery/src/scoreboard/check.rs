@@ -9,7 +9,7 @@ impl Scoreboard {
     ///
     /// # Errors
     /// Names the first count that differs.
-    pub fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         let count =
             |f: fn(&SentSegment) -> bool| self.segments.iter().filter(|s| f(s)).count() as u32;
         let fack = self

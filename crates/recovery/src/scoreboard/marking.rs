@@ -6,7 +6,7 @@ use recoup_units::{Instant, Segments, Span};
 impl Scoreboard {
     /// Marks the first `count` segments lost, except SACKed ones and those judged before. Calls `each` with
     /// every newly marked span.
-    pub fn mark_first(&mut self, count: Segments, mut each: impl FnMut(Span)) {
+    pub(crate) fn mark_first(&mut self, count: Segments, mut each: impl FnMut(Span)) {
         let to = (count.0 as usize).min(self.segments.len());
         loop {
             self.pass_sacked(to);
@@ -19,7 +19,11 @@ impl Scoreboard {
 
     /// Marks unjudged segments lost, in stream order, while `enough` holds for the data SACKed above them.
     /// Once `enough` is false for a segment, it must be false for all higher ones.
-    pub fn mark_below(&mut self, enough: impl Fn(Above) -> bool, mut each: impl FnMut(Span)) {
+    pub(crate) fn mark_below(
+        &mut self,
+        enough: impl Fn(Above) -> bool,
+        mut each: impl FnMut(Span),
+    ) {
         loop {
             self.pass_sacked(self.fack as usize);
             if self.judged >= self.fack || !enough(self.above) {
@@ -56,7 +60,7 @@ impl Scoreboard {
     /// Considers the segments in flight that were sent before `before`, in the order of transmission. Marks
     /// those lost whose last transmission was at or before `overdue`, and calls `each` with every one before
     /// it is marked. Returns when the newest of the others was sent (RFC 8985 §6.2 step 5).
-    pub fn mark_overdue(
+    pub(crate) fn mark_overdue(
         &mut self,
         before: Sent,
         overdue: Option<Instant>,
@@ -78,7 +82,7 @@ impl Scoreboard {
     /// transmission. Marks those lost that are at least `packets` transmissions older, or that were sent at
     /// or before `overdue`. Calls `each` with every segment before it is marked, and with whether `packets`
     /// made it lost. Returns when the oldest of the others was sent (RFC 9002 §6.1, A.10).
-    pub fn mark_overtaken(
+    pub(crate) fn mark_overtaken(
         &mut self,
         newest: u32,
         packets: u32,
@@ -103,7 +107,7 @@ impl Scoreboard {
 
     /// Marks a retransmission lost if new data sent after it has been SACKed (Linux `tcp_mark_lost_retrans`).
     /// Like FACK, this assumes that the path does not reorder.
-    pub fn mark_lost_retransmissions(&mut self, mut each: impl FnMut(Span)) {
+    pub(crate) fn mark_lost_retransmissions(&mut self, mut each: impl FnMut(Span)) {
         let sacked = self.highest_sacked();
         let mut next = self.oldest_in_flight();
         while let Some(id) = next {
@@ -122,7 +126,7 @@ impl Scoreboard {
 
     /// Marks the first segment lost, even if it was retransmitted since: NewReno's response to a partial ACK
     /// (RFC 6582 §3.2 step 3).
-    pub fn mark_head(&mut self, mut each: impl FnMut(Span)) {
+    pub(crate) fn mark_head(&mut self, mut each: impl FnMut(Span)) {
         if let Some(head) = self.segments.front()
             && !head.sacked
             && !head.lost
@@ -133,7 +137,11 @@ impl Scoreboard {
 
     /// Marks segments lost after a retransmission timeout: the first one, and the others last sent at or
     /// before `overdue`, or all if it is `None`. SACKed segments stay SACKed (RFC 6675 §5.1).
-    pub fn mark_for_timeout(&mut self, overdue: Option<Instant>, mut each: impl FnMut(Span)) {
+    pub(crate) fn mark_for_timeout(
+        &mut self,
+        overdue: Option<Instant>,
+        mut each: impl FnMut(Span),
+    ) {
         self.work += self.segments.len() as u64;
         for i in 0..self.segments.len() {
             let segment = &self.segments[i];
@@ -161,16 +169,15 @@ impl Scoreboard {
     /// waiting for their retransmission: only a timeout marks them. Linux takes a lost segment from the list
     /// that RACK walks, and an undo does not put it back (Linux 6.12 `tcp_rack_detect_loss`,
     /// `tcp_undo_cwnd_reduction`).
-    pub fn unmark_lost(&mut self, forget: bool) {
+    pub(crate) fn unmark_lost(&mut self, forget: bool) {
         self.segments.for_each(|segment| {
             segment.forgotten |= forget && segment.wants_retransmission();
             segment.lost = false;
-            segment.queued = false;
         });
         self.recount_bytes();
         self.relink();
         self.lost = 0;
-        self.waiting.clear();
+        self.segments.clear_waiting();
         self.judged = 0;
         self.above = self.recount_above();
     }
@@ -193,15 +200,13 @@ impl Scoreboard {
             self.lost += 1;
         }
         let after = segment.bytes_in_pipe();
-        if !core::mem::replace(&mut segment.queued, true) {
-            self.waiting.push(id);
-        }
+        self.segments.start_waiting(id);
         self.note_bytes(before, after);
     }
 
     /// Whether a retransmission is in flight, or the first segment was retransmitted (Linux
     /// `tcp_any_retrans_done`).
-    pub fn any_retransmission(&self) -> bool {
+    pub(crate) fn any_retransmission(&self) -> bool {
         self.retransmitted > 0 || self.first().is_some_and(|s| !s.is_original())
     }
 }

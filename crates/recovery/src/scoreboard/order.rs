@@ -10,8 +10,8 @@ use alloc::string::String;
 use recoup_units::{Instant, Offset};
 
 /// A segment's neighbours in the list, as the differences of their numbers and its own, or 0 for none. In the
-/// oldest segment, `older` is meaningless. A SACKed segment is not in the list and keeps in `newer` how many
-/// segments from this one on are SACKed at least ([`SentSegment::run`]).
+/// oldest segment, `older` is meaningless. A SACKed segment is not in the list; its `newer` holds its
+/// [run](SentSegment::run) instead.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Links {
@@ -130,10 +130,10 @@ impl Scoreboard {
         }
     }
 
-    /// Links the segments of the list by `newer` in the order of their last transmission, and returns the
-    /// oldest: a merge sort of ascending runs.
+    /// Sorts the segments of the list by their last transmission with a merge sort of ascending runs: links them
+    /// by `newer`, and returns the oldest.
     fn sort_listed(&mut self) -> Id {
-        // A list at index k is made of 2^k runs; 0 is an empty list.
+        // The list at index k consists of 2^k runs; 0 is an empty list.
         let mut sorted: [Id; 32] = [0; 32];
         let mut from = 0;
         while let Some(mut run) = self.take_run(&mut from) {
@@ -149,8 +149,8 @@ impl Scoreboard {
             .fold(0, |all, list| self.merge(all, list))
     }
 
-    /// Links the next segments of the list in stream order as long as each was sent after the one before.
-    /// `from`: the index where the search begins and where it ended.
+    /// Takes the next segments of the list in stream order, as long as each was sent after the one before, and
+    /// links them. The search begins at index `from`, which is set to where it ended.
     fn take_run(&mut self, from: &mut usize) -> Option<Id> {
         let mut ends: Option<(Id, Id)> = None;
         while let Some(segment) = self.segments.get(*from) {

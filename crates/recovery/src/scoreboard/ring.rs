@@ -1,9 +1,10 @@
-//! A ring of the outstanding segments.
+//! A ring of the outstanding segments, with the set of those that wait for their retransmission.
 //!
 //! The number of slots is a power of two. The segment with number `id` lies in slot `id mod slots`, so neither
 //! the growth of the ring nor the removal of a segment changes the numbers of the others.
 
 use super::storage::{FEWEST_SLOTS, MOST, Memory};
+use super::waiting::Waiting;
 use super::{Id, SentSegment};
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
@@ -11,23 +12,22 @@ use core::ops::{Index, IndexMut};
 /// The outstanding segments, in stream order. An index counts from the first of them.
 pub(super) struct Ring {
     slots: Memory<SentSegment>,
+    waiting: Waiting,
     /// The number of the first segment, or of the next one if there is none.
     first: Id,
     len: u32,
-    /// How many segments fit without growth.
-    room: u32,
-    /// How many segments fit after growth.
+    /// How many segments may be outstanding.
     most: u32,
 }
 
 impl Ring {
     /// A ring in a block of at least `most` slots, a power of two.
-    pub fn stored_in(slots: Memory<SentSegment>, most: u32) -> Self {
+    pub fn stored_in(slots: Memory<SentSegment>, waiting: Waiting, most: u32) -> Self {
         Self {
             slots,
+            waiting,
             first: 1,
             len: 0,
-            room: most,
             most,
         }
     }
@@ -36,15 +36,16 @@ impl Ring {
     fn owned(first: Id, most: u32, segments: impl ExactSizeIterator<Item = SentSegment>) -> Self {
         let mut ring = Self {
             slots: Memory::Owned(Vec::new()),
+            waiting: Waiting::default(),
             first,
             len: 0,
-            room: 0,
             most,
         };
         ring.set_slots(segments.len());
         for segment in segments {
             ring.push(segment);
         }
+        ring.recount_waiting();
         ring
     }
 
@@ -59,11 +60,6 @@ impl Ring {
     /// How many more segments fit.
     pub fn left(&self) -> usize {
         (self.most - self.len) as usize
-    }
-
-    /// The number of the first segment, or of the next one if there is none.
-    pub fn first_id(&self) -> Id {
-        self.first
     }
 
     pub fn id(&self, index: usize) -> Id {
@@ -126,7 +122,8 @@ impl Ring {
         }
     }
 
-    /// The first of the segments, all of them lower than the others, for which `before` is false.
+    /// The index of the first segment for which `before` is false. It must be true for all lower ones and false
+    /// for all higher ones.
     pub fn partition_point(&self, before: impl Fn(&SentSegment) -> bool) -> usize {
         recoup_units::partition_point_near(self.len(), 0, |i| before(&self[i]))
     }
@@ -134,8 +131,11 @@ impl Ring {
     /// Appends a segment. Returns `false` if no more fits.
     #[inline]
     pub fn push(&mut self, segment: SentSegment) -> bool {
-        if self.len == self.room && !self.grow() {
+        if self.len == self.most {
             return false;
+        }
+        if self.len() == self.slots.len() {
+            self.set_slots(self.len() + 1);
         }
         let id = self.id(self.len());
         self.len += 1;
@@ -148,33 +148,68 @@ impl Ring {
         let count = count.min(self.len);
         self.first += Id::from(count);
         self.len -= count;
+        while let Some(id) = self.waiting.lowest()
+            && id < self.first
+        {
+            self.stop_waiting(id);
+        }
+    }
+
+    /// The lowest segment that waits for its retransmission.
+    #[inline]
+    pub fn lowest_waiting(&self) -> Option<&SentSegment> {
+        self.lowest_waiting_id().map(|id| self.named(id))
+    }
+
+    /// The number of the lowest segment that waits.
+    pub fn lowest_waiting_id(&self) -> Option<Id> {
+        self.waiting.lowest()
+    }
+
+    /// Notes that the segment `id` waits for its retransmission.
+    pub fn start_waiting(&mut self, id: Id) {
+        self.waiting.insert(id, self.slots.len());
+    }
+
+    /// Notes that the segment `id` does not wait for its retransmission any more, as it did.
+    pub fn stop_waiting(&mut self, id: Id) {
+        self.waiting.remove(id, self.slots.len());
+    }
+
+    /// Notes that no segment waits for its retransmission.
+    pub fn clear_waiting(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// Finds the segments that wait for their retransmission by their flags.
+    pub fn recount_waiting(&mut self) {
+        self.waiting.clear();
+        for id in self.first..self.id(self.len()) {
+            if self.named(id).wants_retransmission() {
+                self.start_waiting(id);
+            }
+        }
     }
 
     pub fn clear(&mut self) {
         self.first = 1;
         self.len = 0;
+        self.waiting.clear();
     }
 
-    /// Takes the place of `other`, which is empty: with its segments and numbers.
+    /// Takes over the segments of `other`, which must fit, with their numbers.
     pub fn copy_from(&mut self, other: &Self) {
         self.first = other.first;
         self.len = 0;
         for &segment in other.iter() {
             self.push(segment);
         }
+        self.recount_waiting();
     }
 
+    /// Grows the ring's own memory to hold `count` segments, and moves each segment to its new slot.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) -> bool {
-        if self.len == self.most {
-            return false;
-        }
-        self.set_slots(self.len() + 1);
-        true
-    }
-
-    /// Makes the ring as large as `count` segments need and moves each segment to its new slot.
     fn set_slots(&mut self, count: usize) {
         let (before, slots) = match count {
             0 => return,
@@ -189,7 +224,8 @@ impl Ring {
             let to = self.slot(id);
             self.slots[to] = self.slots[from];
         }
-        self.room = u32::try_from(self.slots.len()).map_or(self.most, |slots| slots.min(self.most));
+        self.waiting.resize(slots);
+        self.recount_waiting();
     }
 
     /// Frees unused memory if there are more than `count` slots.
@@ -201,7 +237,7 @@ impl Ring {
 
     /// The bytes it takes on the heap.
     pub fn memory(&self) -> usize {
-        self.slots.memory()
+        self.slots.memory() + self.waiting.memory()
     }
 }
 
@@ -221,7 +257,9 @@ impl<'de> serde::Deserialize<'de> for Ring {
         let fits = (1..=1 << 62).contains(&first) && segments.len() <= most.min(MOST) as usize;
         match fits {
             true => Ok(Self::owned(first, most, segments.into_iter())),
-            false => Err(serde::de::Error::custom("a scoreboard that cannot be")),
+            false => Err(serde::de::Error::custom(
+                "the segments do not fit the scoreboard",
+            )),
         }
     }
 }

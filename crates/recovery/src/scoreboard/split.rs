@@ -6,7 +6,7 @@ use recoup_units::{Offset, Span};
 
 impl Scoreboard {
     /// Cuts the segment that contains `offset` there, unless it is SACKed. Both parts keep its state.
-    pub fn split_at(&mut self, offset: Offset) {
+    pub(crate) fn split_at(&mut self, offset: Offset) {
         let i = self.index_of(offset);
         let highest_sacked = self.highest_sacked();
         if let Some(&whole) = self.segments.get(i)
@@ -26,7 +26,7 @@ impl Scoreboard {
 
     /// Cuts every segment of more than `mss` bytes, unless it is SACKed, and marks the parts lost, even if they
     /// were retransmitted since. Calls `each` with every marked span (Linux 6.12 `tcp_simple_retransmit`).
-    pub fn lose_larger(&mut self, mss: u64, mut each: impl FnMut(Span)) {
+    pub(crate) fn lose_larger(&mut self, mss: u64, mut each: impl FnMut(Span)) {
         let mss = mss.max(1);
         let highest_sacked = self.highest_sacked();
         let room = self.segments.left() as u64;
@@ -60,7 +60,7 @@ impl Scoreboard {
         }
     }
 
-    /// The segment at index `i` is lost, which is to become `parts` segments.
+    /// Notes that the segment at index `i` is lost, which will be cut into `parts` segments.
     fn note_lost(&mut self, i: usize, parts: u64) {
         let segment = &mut self.segments[i];
         self.marks += parts;
@@ -70,8 +70,8 @@ impl Scoreboard {
         segment.forgotten = false;
     }
 
-    /// Replaces each larger one of the `before` segments below index `whole_from` by its parts, which are
-    /// `added` segments more.
+    /// Replaces each larger segment below index `whole_from` by its parts. There were `before` segments, and there
+    /// are `added` more of them then.
     fn spread(&mut self, mss: u64, before: usize, added: u64, whole_from: usize) {
         for _ in 0..added {
             self.segments.push(SentSegment::default());
@@ -107,14 +107,7 @@ impl Scoreboard {
         self.sacked_tail = (segments.len() - tail) as u32;
         // These passes take little time for each segment.
         self.work += 1 + segments.len() as u64 / 16;
-        self.waiting.clear();
-        for i in 0..self.segments.len() {
-            let waits = self.segments[i].wants_retransmission();
-            self.segments[i].queued = waits;
-            if waits {
-                self.waiting.push(self.segments.id(i));
-            }
-        }
+        self.segments.recount_waiting();
         let most = (self.segments.len() as u32).saturating_sub(self.lost.max(1));
         self.duplicates = self.duplicates.min(most);
         self.judged = 0;

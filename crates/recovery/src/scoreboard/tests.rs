@@ -460,11 +460,11 @@ fn the_memory_of_a_segment_is_bounded() {
     assert_eq!(size_of::<SentSegment>(), 64);
     // Nothing outstanding takes no memory. The number of slots is a power of two.
     assert_eq!(Scoreboard::new(Offset(0)).memory(), 0);
-    for (count, slots) in [(1, 4), (5, 8), (64, 64), (65, 128)] {
-        let mut board = board(count);
-        assert_eq!(board.memory(), slots * 64);
-        board.mark_for_timeout(None, |_| {});
-        assert_eq!(board.memory(), slots * 68, "all wait");
+    for (count, slots) in [(1, 4), (5, 8), (64, 64), (65, 128), (10_000, 16_384)] {
+        let memory = board(count).memory();
+        let words = Storage::words_for(slots);
+        assert_eq!(memory, slots * 64 + words * 8, "{count}");
+        assert!(words <= 1 + slots / 62, "{count}");
     }
 }
 

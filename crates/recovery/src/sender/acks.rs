@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ack::AckSummary;
-use crate::detect::{LossRule, RackVersion};
+use crate::detect::RackVersion;
 use crate::profile::AckProcessing;
 use crate::rtt::nanos;
 use crate::scoreboard::SentSegment;
@@ -56,7 +56,7 @@ impl<C: CongestionControl> Sender<C> {
         summary.window_changed = self.peer.window.on_ack(una, ack.cumulative, ack.window);
         self.timers.persist.unanswered = 0;
         self.episode.release = Release::ByPipe;
-        self.copying.copies.drop_due();
+        self.drop_due_copy();
         let copies = self.sends_copies();
         if self.is_idle() && !ack.has_blocks() {
             if copies {
@@ -307,7 +307,7 @@ impl<C: CongestionControl> Sender<C> {
     /// in Linux's form: one loss is forgiven since the initial RTO is 1 s), and after any that left
     /// no RTT sample data begins with the RTO of RFC 6298 §5.7.
     fn open(&mut self, syn_transmissions: u16) {
-        let by_packets = self.mechanisms.detection.rule == LossRule::PacketTime;
+        let by_packets = self.losses.threshold.rule() == LossRule::PacketTime;
         self.congestion.cwnd = if by_packets {
             // RFC 9002 §7.2: 14,720 bytes or two segments at most.
             let most =

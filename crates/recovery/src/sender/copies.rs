@@ -3,7 +3,7 @@
 use super::*;
 use crate::ack::AckSummary;
 use crate::delivery::Delivery;
-use crate::slp::{Carried, FIRST_GAP, Kind, SlpRules, Stakes};
+use crate::slp::{Carried, FIRST_GAP, Kind, Stakes};
 
 /// No SYN is repeated sooner by its timer (RFC 6298 §2.1).
 const FIRST_REPETITION: Duration = Duration::from_secs(1);
@@ -11,28 +11,30 @@ const FIRST_REPETITION: Duration = Duration::from_secs(1);
 impl<C: CongestionControl> Sender<C> {
     /// Whether anything is ever worth a copy, so that [`offer_copy`](Self::offer_copy) is to be asked.
     pub fn sends_copies(&self) -> bool {
-        self.mechanisms.slp.is_some() && !self.board.numbers_packets()
+        self.copying.is_some()
     }
 
     /// `span` has just been sent for the first time: if it is worth a copy, and the windows permit one,
     /// the copy is planned (§II-C). Returns whether it is.
     pub fn offer_copy(&mut self, now: Instant, span: Span, carried: Carried) -> bool {
-        let Some(rules) = self.mechanisms.slp else {
-            return false;
-        };
-        if !self.is_worth_a_copy(&rules, span, carried) {
+        if !self.is_worth_a_copy(span, carried) {
             return false;
         }
-        let another_out = !self.copying.copies.is_free();
-        if another_out || !self.windows_take_a_copy(span) {
-            self.totals.counters.copies_withheld += 1;
+        let room = self.windows_take_a_copy(span);
+        let Some(copying) = &mut self.copying else {
+            return false;
+        };
+        let another_out = !copying.copies.is_free();
+        if another_out || !room {
+            copying.withheld += 1;
             self.logging
                 .log
                 .push(now, Event::CopyWithheld { span, another_out });
             return false;
         }
-        let gap = self.rtt.srtt().map_or(FIRST_GAP, |srtt| rules.gap.of(srtt));
-        self.copying.copies.plan(span, now + gap);
+        let gap = copying.rules.gap;
+        let gap = self.rtt.srtt().map_or(FIRST_GAP, |srtt| gap.of(srtt));
+        copying.copies.plan(span, now + gap);
         self.log_changes(now);
         true
     }
@@ -43,15 +45,21 @@ impl<C: CongestionControl> Sender<C> {
     pub fn answers_again(&mut self, now: Instant) -> bool {
         let sent = self.board.first().map(|syn_ack| syn_ack.sent_at);
         let early = sent.is_some_and(|sent| now.since(sent) < FIRST_REPETITION / 2);
-        if early {
+        if early && let Some(copying) = &mut self.copying {
             let syn = Span::new(Offset::SYN, Offset::DATA);
-            self.copying.copies.expect_answer(syn, self.board.nxt());
+            copying.copies.expect_answer(syn, self.board.nxt());
         }
         early
     }
 
     /// The arbitrator's verdict.
-    fn is_worth_a_copy(&self, rules: &SlpRules, span: Span, carried: Carried) -> bool {
+    fn is_worth_a_copy(&self, span: Span, carried: Carried) -> bool {
+        let Some(Copying {
+            rules, delivery, ..
+        }) = self.copying.as_deref()
+        else {
+            return false;
+        };
         let counters = &self.totals.counters;
         let again = &counters.retransmissions;
         let handshake = again.of(Trigger::Syn) + again.of(Trigger::SynAck);
@@ -62,7 +70,7 @@ impl<C: CongestionControl> Sender<C> {
             q: rules.likelihoods.of_all(self.kinds(span, carried)),
             rto: self.rto(),
             ip_len: carried.ip_len,
-            bandwidth: self.copying.delivery.rate().unwrap_or(rules.bandwidth),
+            bandwidth: delivery.rate().unwrap_or(rules.bandwidth),
         };
         stakes.favour_a_copy()
     }
@@ -113,12 +121,15 @@ impl<C: CongestionControl> Sender<C> {
     /// `window` without what a copy takes of it.
     #[inline]
     pub(super) fn less_copies(&self, window: Segments) -> Segments {
-        window.saturating_sub(self.copying.copies.room())
+        match &self.copying {
+            None => window,
+            Some(copying) => window.saturating_sub(copying.copies.room()),
+        }
     }
 
     /// A copy whose gap is over goes if nothing else does and there is still room for it.
     pub(super) fn next_copy(&self) -> Option<Transmission> {
-        let span = self.copying.copies.due()?;
+        let span = self.copying.as_ref()?.copies.due()?;
         self.window_still_takes_a_copy(span)
             .then_some(Transmission::Copy(span))
     }
@@ -127,10 +138,11 @@ impl<C: CongestionControl> Sender<C> {
         let original = self.board.segment_at(span.start);
         let after = original.map_or(Duration::ZERO, |original| now.since(original.sent_at));
         self.board.note_copied(span);
-        self.copying.copies.on_sent(span, after, self.board.nxt());
-        self.totals.counters.copies += 1;
-        let bytes = &mut self.totals.counters.copied_bytes;
-        *bytes = bytes.saturating_add(span.len());
+        if let Some(copying) = &mut self.copying {
+            copying.copies.on_sent(span, after, self.board.nxt());
+            copying.sent += 1;
+            copying.sent_bytes = copying.sent_bytes.saturating_add(span.len());
+        }
         if self.reducing() {
             self.congestion.reduction.on_sent();
         }
@@ -138,42 +150,45 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The application is about to write: until now the connection may have waited for it.
     pub(super) fn note_application_limit(&mut self) {
-        if !self.sends_copies() {
+        let room = self.room();
+        let Some(copying) = &mut self.copying else {
             return;
-        }
+        };
         let nothing_waits =
             self.board.nxt() >= self.stream.limit && self.board.next_lost().is_none();
-        if nothing_waits && self.room() > Segments::ZERO {
-            self.copying
-                .delivery
-                .on_application_limited(self.board.pipe());
+        if nothing_waits && room > Segments::ZERO {
+            copying.delivery.on_application_limited(self.board.pipe());
         }
     }
 
     /// The report that a copy arrived beside its original says nothing else: neither a retransmission
     /// was spurious nor does the path reorder.
     pub(super) fn take_report_of_copy(&mut self, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
+        let Some(copying) = &mut self.copying else {
+            return;
+        };
         summary.copy_reported = match summary.dsack {
             Some(duplicate) => {
-                !self.timers.probe.is_of_probe(duplicate) && self.copying.copies.explains(duplicate)
+                !self.timers.probe.is_of_probe(duplicate) && copying.copies.explains(duplicate)
             }
             None => {
                 let una = self.board.una();
                 !self.peer.sack
                     && summary.is_duplicate(ack)
-                    && self.copying.copies.explains_duplicate_ack(una)
+                    && copying.copies.explains_duplicate_ack(una)
             }
         };
         if summary.copy_reported {
-            self.totals.counters.copies_reported += u64::from(summary.dsack.take().is_some());
+            copying.reported += u64::from(summary.dsack.take().is_some());
         }
     }
 
     /// The RTT that an ACK of a copied segment shows. It is `from_original` if the original arrived; the
     /// echoed timestamp, where there is one, decides between the original and the copy.
     pub(super) fn rtt_of_copied(&self, from_original: Duration, ack: &Ack<&[Span]>) -> Duration {
-        let (Some(after), Some(echo)) = (self.copying.copies.sent_after(), ack.timestamp_rtt)
-        else {
+        let copies = self.copying.as_ref().map(|copying| &copying.copies);
+        let after = copies.and_then(Copies::sent_after);
+        let (Some(after), Some(echo)) = (after, ack.timestamp_rtt) else {
             return from_original;
         };
         let from_copy = from_original.saturating_sub(after);
@@ -185,12 +200,15 @@ impl<C: CongestionControl> Sender<C> {
 
     /// What became of the segment copied, if it is still outstanding.
     pub(super) fn review_copied(&mut self) {
-        let copied = self.copying.copies.segment();
+        let Some(Copying { copies, .. }) = self.copying.as_deref_mut() else {
+            return;
+        };
+        let copied = copies.segment();
         if let Some(original) = copied.and_then(|span| self.board.segment_at(span.start)) {
             if original.lost {
-                self.copying.copies.on_original_lost();
+                copies.on_original_lost();
             } else if original.sacked || !original.is_original() {
-                self.copying.copies.drop_waiting();
+                copies.drop_waiting();
             }
         }
     }
@@ -198,7 +216,9 @@ impl<C: CongestionControl> Sender<C> {
     /// After an ACK: what became of the segment copied, and how fast the network delivers.
     pub(super) fn follow_copied(&mut self, now: Instant, summary: &AckSummary) {
         let una = self.board.una();
-        self.copying.copies.on_una(una);
+        if let Some(copying) = &mut self.copying {
+            copying.copies.on_una(una);
+        }
         self.review_copied();
         let delivery = Delivery {
             delivered: summary.delivered,
@@ -207,6 +227,23 @@ impl<C: CongestionControl> Sender<C> {
             min_rtt: self.rtt.min().unwrap_or_default(),
             mss: self.peer.full,
         };
-        self.copying.delivery.on_ack(now, &delivery);
+        if let Some(copying) = &mut self.copying {
+            copying.delivery.on_ack(now, &delivery);
+        }
+    }
+
+    /// Drops a copy that was due and was not sent.
+    #[inline]
+    pub(super) fn drop_due_copy(&mut self) {
+        if let Some(copying) = &mut self.copying {
+            copying.copies.drop_due();
+        }
+    }
+
+    /// Drops a waiting copy: its original was cut, SACKed or retransmitted.
+    pub(super) fn drop_waiting_copy(&mut self) {
+        if let Some(copying) = &mut self.copying {
+            copying.copies.drop_waiting();
+        }
     }
 }

@@ -36,6 +36,7 @@ impl<C: CongestionControl> Sender<C> {
     pub fn number_packets(&mut self, now: Instant) {
         self.establish(now, u64::MAX);
         self.board.number_packets();
+        self.copying = None; // a copy would need another number
         self.peer.full = 1;
         self.peer.sack = true; // acknowledgments are by range, whatever the profile
     }
@@ -48,7 +49,8 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Keeps events from now on, or no longer. The log holds [`EventLog::MOST`] until they are taken out.
+    /// Keeps events from now on, or no longer. The log holds 65,536 until they are taken out
+    /// ([`missed_events`](Self::missed_events)).
     pub fn keep_events(&mut self, keep: bool) {
         self.logging.log.set_on(keep);
     }

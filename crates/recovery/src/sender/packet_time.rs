@@ -26,7 +26,6 @@
 use super::*;
 use crate::ack::AckSummary;
 use crate::counters::Ended;
-use crate::detect::LossRule;
 use crate::tlp::MAX_ACK_DELAY;
 
 /// The losses found at once.
@@ -41,7 +40,7 @@ struct Losses {
 impl<C: CongestionControl> Sender<C> {
     /// Whether RFC 9002's thresholds find losses.
     pub(super) fn goes_by_packets(&self) -> bool {
-        self.mechanisms.detection.rule == LossRule::PacketTime && self.peer.sack
+        self.losses.threshold.rule() == LossRule::PacketTime && self.peer.sack
     }
 
     /// An ACK arrived. Returns whether it begins a recovery.
@@ -86,7 +85,8 @@ impl<C: CongestionControl> Sender<C> {
                 .losses
                 .packets
                 .is_after_reduction(summary.newest_number);
-        newer || self.board.una() >= self.episode.recovery_point
+        // Numbered packets are passed as soon as they are lost.
+        newer || (!self.board.numbers_packets() && self.board.una() >= self.episode.recovery_point)
     }
 
     fn end_period(&mut self, now: Instant, ack: &Ack<&[Span]>) {
@@ -99,7 +99,9 @@ impl<C: CongestionControl> Sender<C> {
                     Ended::Undone
                 }
                 None => {
-                    self.losses.packets.on_recovered();
+                    if self.losses.packets.on_recovered() {
+                        self.losses.threshold.restore();
+                    }
                     self.end_reduction();
                     Ended::Complete
                 }
@@ -133,13 +135,20 @@ impl<C: CongestionControl> Sender<C> {
         };
         let delay = detector.loss_delay(self.rtt.srtt_nanos());
         let overdue = (now.nanos_since(Instant::ZERO) >= delay).then(|| now.minus_nanos(delay));
+        let packets = self.packet_threshold();
+        let (adaptive, rtt) = (
+            self.mechanisms.adaptive,
+            detector.round_trip(self.rtt.srtt_nanos()),
+        );
+        let suspects = &mut self.losses.suspects;
         let log = &mut self.logging.log;
-        let waiting = self.board.mark_overtaken(
-            newest,
-            self.losses.threshold.dupthresh().0,
-            overdue,
-            |segment, by_packets| {
+        let waiting = self
+            .board
+            .mark_overtaken(newest, packets, overdue, |segment, by_packets| {
                 losses.newest = Some(segment.number);
+                if adaptive {
+                    suspects.add(segment, rtt);
+                }
                 let sent = segment.sent_at;
                 let is_quiet = quiet.is_some_and(|(after, until)| {
                     let later = segment.number.wrapping_sub(after);
@@ -154,10 +163,18 @@ impl<C: CongestionControl> Sender<C> {
                     false => (segment.span, LossDetector::TimeThreshold),
                 };
                 log.push(now, Event::MarkedLost { span, by });
-            },
-        );
+            });
         self.timers.reorder = waiting.map(|sent| sent.plus_nanos(delay));
         losses
+    }
+
+    /// The packet threshold. Once a late segment raised it, it does not apply.
+    fn packet_threshold(&self) -> u32 {
+        let threshold = &self.losses.threshold;
+        match threshold.is_raised() {
+            true => u32::MAX,
+            false => threshold.dupthresh().0,
+        }
     }
 
     /// Reduces the window for losses, unless it was reduced after they were sent. Returns whether a recovery

@@ -30,6 +30,7 @@ pub fn packet_number(span: Span) -> u64 {
 
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Packet {
     /// Its number, or its sequence space.
     pub span: Span,
@@ -211,7 +212,10 @@ impl<C: CongestionControl> Sender<C> {
                 self.totals.counters.busy += now.since(since);
             }
         }
-        self.copying.copies.on_una(self.board.una());
+        let una = self.board.una();
+        if let Some(copying) = &mut self.copying {
+            copying.copies.on_una(una);
+        }
         self.review_copied();
         self.update_persist(now);
         self.log_changes(now);

@@ -1,6 +1,14 @@
 //! The parts of a sender's state.
 
 use super::*;
+use crate::detect::EarlyRetransmit;
+use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill, ReductionBase};
+use crate::rate::RateControl;
+use crate::rtt::nanos;
+use crate::slp::SlpRules;
+use crate::tlp::ProbeRules;
+use crate::undo::UndoRules;
+use alloc::boxed::Box;
 
 /// What the peer and the path accept.
 #[derive(Clone, Copy, Debug)]
@@ -62,12 +70,14 @@ pub(super) struct WindowUsage {
 }
 
 /// What finds losses.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Losses {
     pub threshold: Threshold,
     pub rack: Rack,
     pub packets: PacketTime,
+    /// Empty unless thresholds are adaptive.
+    pub suspects: Suspects,
     /// Duplicate ACKs since `snd_una` last moved.
     pub duplicates: u32,
 }
@@ -144,20 +154,25 @@ pub(super) struct Persist {
     pub unanswered: u32,
 }
 
-/// Selective loss prevention.
-#[derive(Clone, Debug, Default)]
+/// Selective loss prevention, for a sender that sends copies.
+#[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Copying {
+    pub rules: SlpRules,
     pub copies: Copies,
-    /// Measured only by a sender that sends copies.
     pub delivery: DeliveryRate,
+    /// Counts of the connection (see [`Counters`]).
+    pub sent: u64,
+    pub sent_bytes: u64,
+    pub withheld: u64,
+    pub reported: u64,
 }
 
 /// What is counted over the whole connection.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Totals {
-    pub counters: Counters,
+    pub counters: Counts,
     pub recoveries: Recoveries,
     /// Since when something has been outstanding.
     pub busy_since: Option<Instant>,
@@ -169,9 +184,151 @@ pub(super) struct Totals {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Logging {
-    pub log: EventLog,
+    pub log: Log,
+}
+
+/// An event log, which takes no memory unless it is on.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct Log(Option<Box<Logged>>);
+
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Logged {
+    log: EventLog,
+    last: LastLogged,
+}
+
+/// The timers as last logged, and a change of state that is not logged yet.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct LastLogged {
     pub timers: [Option<Instant>; Timer::ALL.len()],
     pub state_change: Option<(State, State)>,
+}
+
+impl Log {
+    pub fn set_on(&mut self, on: bool) {
+        if on != self.is_on() {
+            self.0 = on.then(Box::default);
+        }
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// See [`EventLog::missed`].
+    pub fn missed(&self) -> u64 {
+        self.0.as_ref().map_or(0, |logged| logged.log.missed())
+    }
+
+    #[inline]
+    pub fn push(&mut self, now: Instant, event: Event) {
+        if let Some(logged) = &mut self.0 {
+            logged.log.push(now, event);
+        }
+    }
+
+    /// A function that logs each span it is called with as marked lost by `by`.
+    pub fn losses(&mut self, now: Instant, by: LossDetector) -> impl FnMut(Span) + '_ {
+        move |span| self.push(now, Event::MarkedLost { span, by })
+    }
+
+    pub fn drain(&mut self) -> impl Iterator<Item = (Instant, Event)> + '_ {
+        self.0.iter_mut().flat_map(|logged| logged.log.drain())
+    }
+
+    /// The bytes it takes on the heap.
+    pub fn memory(&self) -> usize {
+        let logged = self.0.as_deref();
+        logged.map_or(0, |logged| size_of::<Logged>() + logged.log.memory())
+    }
+
+    /// `None` unless it is on.
+    pub fn last(&mut self) -> Option<&mut LastLogged> {
+        self.0.as_mut().map(|logged| &mut logged.last)
+    }
+}
+
+/// The settings of a profile that no other part of the sender keeps.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct Settings {
+    pub early_retransmit: EarlyRetransmit,
+    /// In ns.
+    pub user_timeout: u64,
+    pub initial_window: Segments,
+    pub sack: bool,
+    pub limited_transmit: LimitedTransmit,
+    pub recovery_fill: RecoveryFill,
+    pub rate: RateControl,
+    pub undo: UndoRules,
+    pub adaptive: bool,
+    pub frto: bool,
+    pub rto_restart: bool,
+    pub probe: Option<ProbeRules>,
+    pub reduction_base: ReductionBase,
+    pub ack_processing: AckProcessing,
+    pub restart_after_idle: bool,
+}
+
+impl Settings {
+    pub fn of(mechanisms: &Mechanisms) -> Self {
+        // The detector, the RTT estimator, the congestion control and the copies keep the rest.
+        let Mechanisms {
+            early_retransmit,
+            user_timeout,
+            initial_window,
+            sack,
+            limited_transmit,
+            recovery_fill,
+            rate,
+            undo: _,
+            adaptive,
+            frto,
+            rto_restart,
+            probe,
+            reduction_base,
+            ack_processing,
+            restart_after_idle,
+            detection: _,
+            rto: _,
+            congestion: _,
+            slp: _,
+        } = *mechanisms;
+        Self {
+            early_retransmit,
+            user_timeout: nanos(user_timeout),
+            initial_window,
+            sack,
+            limited_transmit,
+            recovery_fill,
+            rate,
+            undo: mechanisms.undo_rules(),
+            adaptive,
+            frto,
+            rto_restart,
+            probe,
+            reduction_base,
+            ack_processing,
+            restart_after_idle,
+        }
+    }
+}
+
+impl Copying {
+    pub fn new(rules: SlpRules) -> Self {
+        Self {
+            rules,
+            copies: Copies::default(),
+            delivery: DeliveryRate::default(),
+            sent: 0,
+            sent_bytes: 0,
+            withheld: 0,
+            reported: 0,
+        }
+    }
 }
 
 impl Stream {
@@ -206,10 +363,15 @@ impl<C> Window<C> {
 
 impl Losses {
     pub fn new(mechanisms: &Mechanisms) -> Self {
+        let mut rules = mechanisms.detection;
+        if mechanisms.adaptive && rules.rule == LossRule::PacketTime {
+            rules.max_dupthresh = Segments::MAX;
+        }
         Self {
-            threshold: Threshold::new(mechanisms.detection),
+            threshold: Threshold::new(rules),
             rack: Rack::default(),
             packets: PacketTime::new(mechanisms.takes_newest()),
+            suspects: Suspects::default(),
             duplicates: 0,
         }
     }
@@ -238,9 +400,7 @@ impl Episode {
 impl Logging {
     pub fn new(on: bool) -> Self {
         Self {
-            log: EventLog::new(on),
-            timers: [None; Timer::ALL.len()],
-            state_change: None,
+            log: Log(on.then(Box::default)),
         }
     }
 }

@@ -76,14 +76,14 @@ impl<C: CongestionControl> Sender<C> {
     /// that only a part was retransmitted.
     pub fn split_segment(&mut self, offset: Offset) {
         self.board.split_at(offset);
-        self.copying.copies.drop_waiting();
+        self.drop_waiting_copy();
     }
 
     fn retransmit_smaller(&mut self, now: Instant, mss: u32, trigger: Trigger) {
         let marks = self.board.marks();
         let losses = self.logging.log.losses(now, LossDetector::PathMtu);
         self.board.lose_larger(u64::from(mss.max(1)), losses);
-        self.copying.copies.drop_waiting();
+        self.drop_waiting_copy();
         if self.board.marks() == marks {
             return;
         }

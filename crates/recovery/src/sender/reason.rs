@@ -10,6 +10,7 @@ use crate::scoreboard::SentSegment;
 
 /// Why the sender retransmits a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Reason {
     /// The trigger of the retransmission.
     pub trigger: Trigger,

@@ -60,7 +60,15 @@ impl<C: CongestionControl> Sender<C> {
 
     /// An episode begins; retransmissions in flight, a probe's repeat among them, may draw DSACKs that
     /// are none of its own.
+    ///
+    /// With adaptive thresholds, an episode that begins before what was outstanding in the last one is
+    /// acknowledged joins it: both are undone together, to the window before the first.
     fn begin_undo(&mut self, before: Option<PriorWindow>) {
+        let last_is_open =
+            self.episode.undo.is_open() && self.board.una() < self.episode.recovery_point;
+        if self.mechanisms.adaptive && last_is_open {
+            return;
+        }
         // A probe that RFC 9002's timer sent is among the retransmissions.
         let counted = self.has_probe_timeout();
         let probes = u32::from(self.timers.probe.repeat_is_out() && !counted);
@@ -244,6 +252,7 @@ impl<C: CongestionControl> Sender<C> {
         self.congestion.cwnd = self.congestion.cwnd.max(Segments::ONE);
         self.losses.rack.look_again();
         self.losses.packets.on_undone();
+        self.losses.suspects.forget_waiting();
         self.totals.counters.undone[by as usize] += 1;
         if self.logging.log.is_on() {
             let (cwnd, ssthresh) = (self.congestion.cwnd, self.congestion.ssthresh);

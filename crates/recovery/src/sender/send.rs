@@ -71,7 +71,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether the congestion window has room for new data. Before recovery, duplicate ACKs may make some
     /// (RFC 3042).
-    pub fn has_room_for_new(&self, now: Instant) -> bool {
+    pub(crate) fn has_room_for_new(&self, now: Instant) -> bool {
         let window = self.window_now(now);
         let room = self.board.pipe() < self.less_copies(window);
         let more = match self.mechanisms.limited_transmit {
@@ -165,9 +165,9 @@ impl<C: CongestionControl> Sender<C> {
         if span.len() < u64::from(self.peer.full) {
             self.stream.partial_to = span.end;
         }
-        if self.sends_copies() {
+        if let Some(copying) = &mut self.copying {
             let alone = self.board.first().is_none();
-            self.copying.delivery.on_sent(now, span.start, alone);
+            copying.delivery.on_sent(now, span.start, alone);
         }
         self.rtt.on_sent(now, span.start);
         self.put_on_board(now, span);
@@ -262,6 +262,7 @@ impl<C: CongestionControl> Sender<C> {
         // RFC 9002 §7.5: probes count as in flight.
         let in_pipe = trigger != Trigger::Tlp || probe_timeout;
         self.board.resend(sent_at, span, in_pipe);
+        self.losses.suspects.on_resent(sent_at, span);
         self.totals.counters.retransmissions.add(trigger);
         let bytes = &mut self.totals.counters.retransmitted_bytes;
         *bytes = bytes.saturating_add(span.len());

@@ -9,7 +9,7 @@
 use super::*;
 use crate::ack::AckSummary;
 use crate::counters::Ended;
-use crate::detect::{LossRule, RackContext, RackVersion};
+use crate::detect::{RackContext, RackVersion};
 use crate::frto::{AckEvidence, FrtoVerdict};
 use crate::undo::Proof;
 
@@ -28,6 +28,12 @@ impl<C: CongestionControl> Sender<C> {
             && (self.episode.state != State::Loss || self.episode.undo.is_open())
         {
             self.note_reordering(now, distance);
+        }
+        if summary.late > Segments::ZERO && self.mechanisms.adaptive {
+            self.learn_from_packets(now, summary);
+        }
+        if !self.losses.suspects.is_empty() {
+            self.learn_from(now, ack, summary);
         }
         let duplicate = summary.is_duplicate(ack) && summary.dsack.is_none();
         if self.goes_by_packets() {
@@ -271,7 +277,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whose RACK finds losses, if RACK does.
     pub(super) fn rack_version(&self) -> Option<RackVersion> {
-        match self.mechanisms.detection.rule {
+        match self.losses.threshold.rule() {
             LossRule::Rack(version) if self.peer.sack => Some(version),
             _ => None,
         }
@@ -319,7 +325,14 @@ impl<C: CongestionControl> Sender<C> {
         };
         let overdue = (now.since(Instant::ZERO) >= age).then(|| now - age);
         let mut lost = self.logging.log.losses(now, LossDetector::Rack);
-        let waiting = (self.board).mark_overdue(newest, overdue, |segment| lost(segment.span));
+        let (adaptive, least) = (self.mechanisms.adaptive, self.rtt.min_nanos().unwrap_or(0));
+        let suspects = &mut self.losses.suspects;
+        let waiting = self.board.mark_overdue(newest, overdue, |segment| {
+            lost(segment.span);
+            if adaptive {
+                suspects.add(segment, least);
+            }
+        });
         drop(lost);
         let slack = self
             .rack_version()

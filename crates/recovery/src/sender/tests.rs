@@ -1,6 +1,7 @@
 //! The sender's behaviour as traces (one claim a test, its name the claim), by mechanism, and
 //! whatever happens to it at random.
 
+mod adaptive;
 mod counters;
 mod early_forms;
 mod early_retransmit;

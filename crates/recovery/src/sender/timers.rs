@@ -44,11 +44,11 @@ impl<C: CongestionControl> Sender<C> {
             Timer::Probe => self.timers.probe.deadline(),
             Timer::Rto => self.timeout_deadline(),
             Timer::Persist => self.timers.persist.deadline,
-            Timer::Copy => self.copying.copies.deadline(),
+            Timer::Copy => (self.copying.as_ref()).and_then(|copying| copying.copies.deadline()),
             Timer::User => {
                 let waiting =
                     self.board.first().is_some() || self.timers.persist.deadline.is_some();
-                waiting.then(|| self.timers.progress_at + self.mechanisms.user_timeout)
+                waiting.then(|| (self.timers.progress_at).plus_nanos(self.mechanisms.user_timeout))
             }
         }
     }
@@ -61,7 +61,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.stream.stopped_clock = None;
         self.episode.release = Release::ByPipe;
-        self.copying.copies.drop_due();
+        self.drop_due_copy();
         self.logging.log.push(now, Event::TimerFired { timer });
         match timer {
             Timer::Early => {
@@ -83,7 +83,11 @@ impl<C: CongestionControl> Sender<C> {
                 self.timers.persist.backoff = self.timers.persist.backoff.saturating_add(1);
                 self.timers.persist.deadline = Some(now + self.persist_interval());
             }
-            Timer::Copy => self.copying.copies.on_expiry(),
+            Timer::Copy => {
+                if let Some(copying) = &mut self.copying {
+                    copying.copies.on_expiry();
+                }
+            }
             Timer::User => {
                 self.timers.gave_up = true;
                 self.totals.counters.failed_retransmissions += u64::from(self.totals.unheard);
@@ -306,7 +310,7 @@ impl<C: CongestionControl> Sender<C> {
             .rto
             .rto(&self.rtt)
             .saturating_mul(1 << self.timers.persist.backoff.min(20));
-        doubled.min(self.mechanisms.rto.max)
+        doubled.min(self.rtt.most_rto())
     }
 
     /// Logs a change of state and the timers that moved since the last call.
@@ -317,8 +321,11 @@ impl<C: CongestionControl> Sender<C> {
         self.log_state(now);
         for (i, timer) in Timer::ALL.into_iter().enumerate() {
             let at = self.deadline(timer);
-            if timer != Timer::User && at != self.logging.timers[i] {
-                self.logging.timers[i] = at;
+            if timer != Timer::User
+                && let Some(last) = self.logging.log.last()
+                && at != last.timers[i]
+            {
+                last.timers[i] = at;
                 self.logging.log.push(now, Event::TimerSet { timer, at });
             }
         }

@@ -4,6 +4,7 @@ mod detection;
 mod growth;
 mod newreno;
 mod probes;
+mod quic;
 mod rack;
 mod reduction;
 mod timers;
@@ -24,6 +25,7 @@ pub fn all() -> Vec<File> {
         undo::files(),
         growth::files(),
         window::files(),
+        quic::files(),
     ];
     groups.into_iter().flatten().collect()
 }

@@ -1,12 +1,12 @@
 //! A sender driven by the inputs of a vector, and what can be seen of it.
 //!
-//! A vector begins when the connection is established, and counts bytes of the stream from zero. The engine
-//! has the SYN at offset 0, the first byte of data at 1, and is told of the handshake.
+//! A vector begins when the connection is established, and counts bytes of the stream, or packets, from zero.
+//! The engine has the SYN at offset 0, and the first byte of data or the first packet at 1.
 
-use crate::format::{Acknowledgment, Fields, Input, Sent};
-use recoup_recovery::ack::{Ack, AckSummary};
+use crate::format::{Acknowledgment, Fields, Input, PacketsAcked, Sent};
 use recoup_recovery::slp::Carried;
 use recoup_recovery::undo::Proof;
+use recoup_recovery::{Ack, AckSummary};
 use recoup_recovery::{Event, LossDetector, Profile, Sender, Timer, Transmission, Trigger};
 use recoup_units::{Instant, Offset, Segments, Span};
 use serde_json::{Map, Value, json};
@@ -21,6 +21,8 @@ pub struct Driver {
     origin: Instant,
     window: u64,
     copies: bool,
+    /// Whether the sequence space numbers packets.
+    packets: bool,
     /// Of the last step.
     events: Vec<Event>,
     summary: AckSummary,
@@ -42,13 +44,22 @@ impl Driver {
         let mut driver = Self {
             sender: Sender::new(profile.mechanisms(), mss, Trigger::Syn, true),
             origin: Instant::ZERO,
-            window: needed("peer_window")?,
+            window: number("peer_window").unwrap_or(u64::MAX),
             copies: profile.mechanisms().slp.is_some(),
+            packets: settings.get("packets").is_some_and(|v| *v == true),
             events: Vec::new(),
             summary: AckSummary::default(),
             marks_before: 0,
             cwnd_before: Segments::ZERO,
         };
+        if driver.packets {
+            driver.sender = Sender::of_packets(Instant::ZERO, profile.mechanisms(), mss);
+            driver.sender.keep_events(true);
+            if let Some(rtt) = number("first_rtt_ns") {
+                driver.sender.seed_rtt(Duration::from_nanos(rtt));
+            }
+            return Ok(driver);
+        }
         driver.connect(number("first_rtt_ns"));
         let sack = settings.get("sack").and_then(Value::as_bool);
         driver.sender.set_sack(sack.unwrap_or(true));
@@ -110,6 +121,7 @@ impl Driver {
                 let ack = self.ack(now, ack);
                 self.summary = self.sender.on_ack(now, &ack);
             }
+            Input::PacketsAcked(acked) => self.acknowledge(now, acked),
             Input::Timer(name) => {
                 let timer = timer(name)?;
                 if self.sender.deadline(timer).is_none_or(|at| at > now) {
@@ -120,14 +132,23 @@ impl Driver {
             Input::Congestion(_) => self.sender.on_congestion_signal(now),
             Input::Sent(sent) => return Err(format!("{} is to be sent one by one", sent.kind)),
         }
+        while self.packets && self.sender.take_lost(now).is_some() {}
         self.take_events();
         self.sender.check()
+    }
+
+    fn acknowledge(&mut self, now: Instant, acked: &PacketsAcked) {
+        let ranges: Vec<Span> = acked.ranges.iter().map(|&range| span(range)).collect();
+        let delay = Duration::from_nanos(acked.delay_ns.unwrap_or(0));
+        self.summary = self.sender.on_packets_acked(now, &ranges, delay, |_| {});
     }
 
     /// One segment is sent. `push`: it has PSH set.
     pub fn send(&mut self, at_ns: u64, what: Transmission, push: bool) -> Result<(), String> {
         let now = self.time(at_ns);
-        self.sender.on_sent(now, what);
+        let size = self.sender.mss();
+        let sent = self.sender.on_packet_sent(now, what, size, 0);
+        sent.map_err(|refused| refused.to_string())?;
         if let Some(span) = what.span().filter(|_| what.is_new() && self.copies) {
             let ip_len = span.len() as u32 + HEADERS;
             self.sender.offer_copy(now, span, Carried { ip_len, push });
@@ -158,11 +179,19 @@ impl Driver {
         let Some([start, end]) = sent.range else {
             return Ok(vec![Transmission::WindowProbe]);
         };
-        let size = u64::from(self.sender.mss());
+        let size = self.full();
         let starts = (start..end).step_by(size as usize);
         starts
             .map(|from| transmission(&sent.kind, span([from, end.min(from + size)])))
             .collect()
+    }
+
+    /// The sequence space of a full segment.
+    pub fn full(&self) -> u64 {
+        match self.packets {
+            true => 1,
+            false => u64::from(self.sender.mss()),
+        }
     }
 
     /// The value of a field of `given` or `expect`.
@@ -200,6 +229,7 @@ impl Driver {
             "newly_acked" => summary.newly_acked.0.into(),
             "newly_sacked" => summary.newly_sacked.0.into(),
             "delivered" => summary.delivered.0.into(),
+            "late" => summary.late.0.into(),
             "newly_lost" => (board.marks() - self.marks_before).into(),
             "marked_lost" => self.marked_lost(),
             "undone_by" => self.undone_by(),

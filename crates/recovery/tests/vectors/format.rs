@@ -35,12 +35,14 @@ impl Fields {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Input {
-    /// The application writes so many bytes.
+    /// The application writes so many bytes, or packets.
     Written(u64),
     /// The sender sends.
     Sent(Sent),
     /// An ACK arrives.
     Ack(Acknowledgment),
+    /// Packets are acknowledged, where packets are numbered.
+    PacketsAcked(PacketsAcked),
     /// This timer fires.
     Timer(String),
     /// The network signals congestion without a loss (ECN).
@@ -76,6 +78,17 @@ pub struct Acknowledgment {
     /// Timestamps: when the segment whose timestamp is echoed was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub echo_sent_at_ns: Option<u64>,
+}
+
+/// The acknowledgment of numbered packets.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PacketsAcked {
+    /// Ranges of packet numbers: the first, and the one after the last.
+    pub ranges: Vec<[u64; 2]>,
+    /// How long the receiver held the acknowledgment back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_ns: Option<u64>,
 }
 
 /// One input, and what follows from it.

@@ -8,7 +8,7 @@
 //! cannot pass a timer that is due.
 
 use crate::driver::{Driver, describe_sent, given_with};
-use crate::format::{Acknowledgment, Case, Fields, File, Input, Sent, Step};
+use crate::format::{Acknowledgment, Case, Fields, File, Input, PacketsAcked, Sent, Step};
 use crate::settings::setting;
 use recoup_recovery::{Profile, Timer};
 use recoup_units::Offset;
@@ -66,6 +66,16 @@ pub struct Start {
     pub rtt: Option<u64>,
     pub window: u64,
     pub sack: bool,
+    /// Packets are numbered, from 0.
+    pub packets: bool,
+}
+
+/// A sender of numbered packets by `profile`, with a first RTT sample of `rtt` ms.
+pub fn packets(profile: &'static str, rtt: u64) -> Start {
+    Start {
+        packets: true,
+        ..start(profile, rtt)
+    }
 }
 
 /// A sender of `profile` whose handshake took `rtt` ms.
@@ -75,6 +85,7 @@ pub fn start(profile: &'static str, rtt: u64) -> Start {
         rtt: Some(rtt),
         window: 1 << 20,
         sack: true,
+        packets: false,
     }
 }
 
@@ -89,12 +100,15 @@ impl Cases {
                 "first_rtt_ns".to_owned(),
                 json!(start.rtt.map(|ms| ms * MS)),
             ),
-            ("peer_window".to_owned(), json!(start.window)),
-            (
-                "sack".to_owned(),
-                json!(start.sack && profile.mechanisms().sack),
-            ),
         ];
+        let own = match start.packets {
+            true => vec![("packets", json!(true))],
+            false => vec![
+                ("peer_window", json!(start.window)),
+                ("sack", json!(start.sack && profile.mechanisms().sack)),
+            ],
+        };
+        settings.extend(own.into_iter().map(|(name, value)| (name.into(), value)));
         let more = self.about.settings.iter();
         settings.extend(more.map(|&name| (name.into(), setting(profile.mechanisms(), name))));
         let settings = Fields(settings);
@@ -103,9 +117,10 @@ impl Cases {
             given: self.about.given,
             expect: self.about.expect,
             at_ns: 0,
-            unit: MSS,
+            unit: if start.packets { 1 } else { MSS },
             window: None,
             echo: None,
+            delay: None,
             writes_end: Vec::new(),
             copies: profile.mechanisms().slp.is_some(),
             steps: Vec::new(),
@@ -130,6 +145,7 @@ pub struct Script {
     unit: u64,
     window: Option<u64>,
     echo: Option<u64>,
+    delay: Option<u64>,
     /// Where writes ended: the segment that ends there has PSH set.
     writes_end: Vec<u64>,
     copies: bool,
@@ -191,10 +207,8 @@ impl Script {
     #[track_caller]
     pub fn sack(&mut self, n: u64, blocks: &[RangeInclusive<u64>]) -> &mut Self {
         let unit = self.unit;
-        assert!(
-            n * unit <= self.sent_and_acked().0 * MSS,
-            "an ACK of data never sent"
-        );
+        let sent = self.driver.sender.nxt().since(Offset::DATA);
+        assert!(n * unit <= sent, "an ACK of data never sent");
         let range = |b: &RangeInclusive<u64>| [(b.start() - 1) * unit, b.end() * unit];
         let ack = Acknowledgment {
             to: n * unit,
@@ -203,6 +217,22 @@ impl Script {
             echo_sent_at_ns: self.echo.take().map(|ms| ms * MS),
         };
         self.takes(Input::Ack(ack))
+    }
+
+    /// The packets with these numbers are acknowledged.
+    pub fn acks(&mut self, numbers: &[RangeInclusive<u64>]) -> &mut Self {
+        let ranges = numbers.iter().map(|n| [*n.start(), n.end() + 1]);
+        let delay_ns = self.delay.take().map(|ms| ms * MS);
+        self.takes(Input::PacketsAcked(PacketsAcked {
+            ranges: ranges.collect(),
+            delay_ns,
+        }))
+    }
+
+    /// The receiver held the next acknowledgment back for `ms`.
+    pub fn delayed(&mut self, ms: u64) -> &mut Self {
+        self.delay = Some(ms);
+        self
     }
 
     /// The next ACK echoes the timestamp of a segment sent at `ms`.
@@ -231,11 +261,11 @@ impl Script {
         self.takes(Input::Timer(timer.name().into()))
     }
 
-    /// The segments sent so far, and those acknowledged.
+    /// The segments or packets sent so far, and those below the lowest unacknowledged one.
     pub fn sent_and_acked(&self) -> (u64, u64) {
-        let segments = |offset: Offset| offset.since(Offset::DATA) / MSS;
         let sender = &self.driver.sender;
-        (segments(sender.nxt()), segments(sender.una()))
+        let count = |offset: Offset| offset.since(Offset::DATA) / self.driver.full();
+        (count(sender.nxt()), count(sender.una()))
     }
 
     fn takes(&mut self, input: Input) -> &mut Self {
@@ -252,7 +282,8 @@ impl Script {
         while let Some(what) = self.driver.next(self.at_ns) {
             let sent = describe_sent(what);
             let push = self.copies && what.is_new() && self.ends_a_write(&sent);
-            if let Some(before) = run.take_if(|run| !continues(run, &sent)) {
+            let full = self.driver.full();
+            if let Some(before) = run.take_if(|run| !continues(run, &sent, full)) {
                 self.put_down(Input::Sent(before));
             }
             if run.is_none() {
@@ -302,8 +333,8 @@ impl Script {
 }
 
 /// Whether `sent` continues a run of full segments.
-fn continues(run: &Sent, sent: &Sent) -> bool {
-    let full = |[start, end]: [u64; 2]| (end - start) % MSS == 0;
+fn continues(run: &Sent, sent: &Sent, size: u64) -> bool {
+    let full = |[start, end]: [u64; 2]| (end - start) % size == 0;
     run.kind == sent.kind
         && !run.push
         && run.range.is_some_and(full)

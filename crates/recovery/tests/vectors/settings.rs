@@ -30,6 +30,7 @@ pub fn setting(m: &Mechanisms, name: &str) -> Value {
                 (ProbeVersion::Draft01, "draft-01"),
                 (ProbeVersion::Rfc8985, "rfc8985"),
                 (ProbeVersion::Linux6, "linux-6"),
+                (ProbeVersion::Rfc9002, "rfc9002"),
             ];
             m.probe
                 .map_or(Value::Null, |probe| word(probe.version, &words))
@@ -40,6 +41,7 @@ pub fn setting(m: &Mechanisms, name: &str) -> Value {
                 (LossRule::Fack, "fack"),
                 (LossRule::Sacked, "sacked"),
                 (LossRule::IsLost, "is_lost"),
+                (LossRule::PacketTime, "packet_and_time_threshold"),
                 (LossRule::Rack(RackVersion::Rfc8985), "rack-rfc8985"),
                 (LossRule::Rack(RackVersion::Linux6), "rack-linux-6"),
             ],

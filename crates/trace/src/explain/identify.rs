@@ -159,10 +159,7 @@ impl Candidates {
         let entry = |profile: Profile| (profile.name().into(), *profile.mechanisms());
         let profiles: Vec<(Arc<str>, Mechanisms)> = profiles.into_iter().map(entry).collect();
         let pair = |with: usize| {
-            let without = Mechanisms {
-                probe: None,
-                ..profiles[with].1
-            };
+            let without = profiles[with].1.with(|m| m.probe = None);
             let same = profiles.iter().position(|(_, other)| *other == without);
             same.map(|without| (with, without))
         };

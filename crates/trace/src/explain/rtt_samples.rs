@@ -34,9 +34,9 @@ impl RttSamples {
     fn estimator(&self, rules: RtoRules, timestamps: bool) -> RttEstimator {
         let mut estimator = RttEstimator::new(rules);
         let once_per_flight = match rules.sampling {
-            Sampling::Segment | Sampling::Newest => false,
             Sampling::Flight => true,
             Sampling::FlightOrTimestamps => !timestamps,
+            _ => false,
         };
         let mut flight_end = None;
         for sample in &self.latest {

@@ -96,8 +96,8 @@ mod tests {
             (6, -1, 1_500_000, Some(Ok(500_000_000))),
             (6, -9, 1_500_000, Some(Err(0))),
             (0, i64::MIN, 1, Some(Err(0))),
-            (3, 0, u64::MAX, Some(Err(u64::MAX))),
-            (0, i64::MAX, 1, Some(Err(u64::MAX))),
+            (3, 0, u64::MAX, Some(Err(u64::MAX - 1))),
+            (0, i64::MAX, 1, Some(Err(u64::MAX - 1))),
             (20, 0, 1, None),
             (0x80 | 64, 0, 1, None),
         ] {

@@ -26,9 +26,7 @@ impl Detector {
         match trigger? {
             Trigger::Fast | Trigger::Early => Some(Self::FastRetransmit),
             Trigger::Rto | Trigger::SlowStart => Some(Self::Timeout),
-            Trigger::Tlp | Trigger::Pmtu | Trigger::MtuProbe | Trigger::Syn | Trigger::SynAck => {
-                None
-            }
+            _ => None,
         }
     }
 }

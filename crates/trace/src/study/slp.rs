@@ -93,9 +93,7 @@ impl Class {
     pub const fn of(trigger: Trigger) -> Self {
         match trigger {
             Trigger::Rto | Trigger::SlowStart | Trigger::Syn | Trigger::SynAck => Self::Timeout,
-            Trigger::Fast | Trigger::Early | Trigger::Tlp | Trigger::Pmtu | Trigger::MtuProbe => {
-                Self::Fast
-            }
+            _ => Self::Fast,
         }
     }
 

@@ -8,7 +8,6 @@ use super::published::System;
 use super::saving::Split;
 use super::{ConnectionVolume, Sender, SenderTotals, Study};
 use crate::finding::{Tally, Verdict};
-use recoup_recovery::rtt::Sampling;
 use recoup_recovery::{Profile, Trigger};
 use serde::Serialize;
 use std::time::Duration;
@@ -55,7 +54,7 @@ pub struct Parameters {
     /// The initial number of duplicate ACKs that mean a loss. Profiles that detect losses by time
     /// use it until they see reordering.
     pub dupthresh: u64,
-    /// What an RTT is measured for: `segment`, `flight`, `flight_or_timestamps`.
+    /// What an RTT is measured for: `segment`, `flight`, `flight_or_timestamps`, `newest`.
     pub sampling: &'static str,
     /// The RTO's formula.
     pub rto: String,
@@ -321,12 +320,7 @@ impl Parameters {
             m: rto.srtt_factor.as_f64(),
             k: rto.rttvar_factor.as_f64(),
             dupthresh: mechanisms.detection.dupthresh.0.into(),
-            sampling: match rto.sampling {
-                Sampling::Segment => "segment",
-                Sampling::Flight => "flight",
-                Sampling::FlightOrTimestamps => "flight_or_timestamps",
-                Sampling::Newest => "newest",
-            },
+            sampling: rto.sampling.name(),
             rto: setting("RTO"),
             loss_detection: setting("loss detection"),
         }

@@ -2,8 +2,8 @@
 //! sent and why.
 
 use crate::record::{Record, Seen};
+use recoup_recovery::Reason;
 use recoup_recovery::rtt::{RtoRules, RttEstimator, Sampling};
-use recoup_recovery::sender::Reason;
 use recoup_recovery::{Ack, AckSummary, Mechanisms, Sender, Timer, Transmission, Trigger};
 use recoup_tcp::flow::Host;
 use recoup_units::{Instant, Offset, Span};
@@ -180,15 +180,12 @@ impl<'a> Follower<'a> {
     fn sample(&mut self, at: Instant, ack: &Ack, summary: &AckSummary) -> Option<Sample> {
         let una = self.sender.una();
         let rtt = match self.flights.rules().sampling {
-            Sampling::Segment => summary.rtt_sample(at, ack),
-            Sampling::Newest => summary
-                .newest_delivered
-                .filter(|_| summary.newest_is_original)
-                .map(|newest| at.since(newest.at)),
             Sampling::Flight | Sampling::FlightOrTimestamps => {
                 let timestamp = ack.timestamp_rtt.filter(|_| summary.una_advanced > 0);
                 self.flights.flight_sample(at, una, timestamp)
             }
+            Sampling::Newest => summary.newest_rtt_sample(at),
+            _ => summary.rtt_sample(at, ack),
         };
         rtt.map(|rtt| Sample {
             rtt,

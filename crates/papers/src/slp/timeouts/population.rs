@@ -199,10 +199,9 @@ fn rerun(
     let number = first + loss.connection;
     let flow = population.flow(number);
     let mut spec = flow.spec(sender);
-    spec.client.mechanisms.slp = Some(SlpRules {
-        likelihoods: Likelihoods::default().with(Kind::Syn, Ppm::ONE),
-        ..SlpRules::PAPER
-    });
+    let mut rules = SlpRules::PAPER;
+    rules.likelihoods = Likelihoods::default().with(Kind::Syn, Ppm::ONE);
+    spec.client.mechanisms.slp = Some(rules);
     let mut seen = Completion::default();
     simulation(&flow.path)?.run(&spec, population.seed, FlowId(number), &mut seen);
     let ended = seen.begun.zip(seen.last_data);

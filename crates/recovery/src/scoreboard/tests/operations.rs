@@ -144,7 +144,7 @@ impl Memory {
             Self::Fixed(capacity) => Some(Storage::with_capacity(capacity)),
             Self::Lent(segments) => Some(Storage::lent(
                 vec![SentSegment::default(); segments].leak(),
-                vec![7; segments].leak(),
+                vec![7; Storage::words_for(segments)].leak(),
             )),
         }
     }
@@ -154,7 +154,10 @@ impl Memory {
         let slots = |capacity: u32| capacity.next_power_of_two() as usize;
         match self {
             Self::Growing => None,
-            Self::Fixed(capacity) => Some(slots(capacity) * (size_of::<SentSegment>() + 4)),
+            Self::Fixed(capacity) => {
+                let slots = slots(capacity);
+                Some(slots * size_of::<SentSegment>() + 8 * Storage::words_for(slots))
+            }
             Self::Lent(_) => Some(0),
         }
     }

@@ -8,7 +8,7 @@ use crate::scoreboard::SentSegment;
 fn no_new_data_is_offered_while_the_memory_is_full() {
     let lent = || {
         let segments = vec![SentSegment::default(); 5].leak();
-        Storage::lent(segments, vec![0; 4].leak())
+        Storage::lent(segments, vec![0; 1].leak())
     };
     for storage in [Storage::with_capacity(4), lent()] {
         let mut flow = Script::connected("linux-6", 80);
@@ -44,4 +44,65 @@ fn what_is_outstanding_moves_to_other_memory() {
     assert_eq!(flow.sender.check(), Ok(()));
     flow.sends("fast 1, fast 2, fast 3, fast 4");
     flow.at(240).ack(9).sends("11-16");
+}
+
+#[test]
+fn the_memory_of_a_sender_is_bounded() {
+    let new = |profile: &str, log| {
+        let profile: crate::Profile = profile.parse().unwrap();
+        Sender::new(profile.mechanisms(), MSS as u32, Trigger::Syn, log)
+    };
+    // Everything that an ACK touches lies in the sender itself or in its segments.
+    assert!(size_of::<Sender>() <= 1352, "{}", size_of::<Sender>());
+    assert!(size_of::<crate::AckSummary>() <= 120);
+    for (profile, log, heap) in [
+        ("linux-6", false, 0..=0),
+        ("linux-3.17+slp", false, 1..=300),
+        ("linux-6", true, 1..=200),
+    ] {
+        let memory = new(profile, log).memory();
+        assert!(heap.contains(&memory), "{profile}: {memory}");
+    }
+    // 64 bytes a segment and one bit, for a power of two of them.
+    for (segments, most) in [(1, 4 * 64 + 8), (10, 16 * 64 + 8), (100, 128 * 64 + 3 * 8)] {
+        let mut sender = new("linux-6", false);
+        let now = Instant::ZERO;
+        let whole = Span::at(Offset::DATA, segments * MSS);
+        let outstanding = (0..segments).map(|i| (now, Span::at(whole.start + i * MSS, MSS)));
+        sender.resume(ResumeState {
+            una: whole.start,
+            window_edge: whole.end,
+            rtt: *sender.rtt(),
+            advanced_at: now,
+            outstanding,
+        });
+        assert_eq!(sender.memory(), most, "{segments}");
+        assert_eq!(sender.clone().memory(), most, "{segments}");
+    }
+}
+
+#[test]
+fn a_sender_with_memory_of_a_fixed_size_takes_no_more() {
+    let mut flow = Script::connected("linux-6", 80);
+    flow.sender.logging = Logging::new(false);
+    assert!(flow.sender.keep_in(Storage::with_capacity(16)).is_ok());
+    let memory = flow.sender.memory();
+    // Recoveries come and go, and none of them is kept.
+    flow.writes(2000);
+    let mut acked = 0;
+    for n in 0..100 {
+        flow.sent();
+        let last = acked + u64::from(flow.sender.board().outstanding().0);
+        if last >= acked + 5 {
+            flow.at(200 + 100 * n).sack(acked, &[acked + 2..=last]);
+            flow.sent();
+            assert_eq!(flow.sender.state(), State::Recovery);
+        }
+        flow.at(201 + 100 * n).ack(last);
+        acked = last;
+        assert_eq!(flow.sender.memory(), memory, "after {n}");
+    }
+    assert!(flow.sender.counters().recoveries > 20);
+    assert_eq!(flow.sender.recoveries().len(), 0);
+    flow.sent();
 }

@@ -33,7 +33,7 @@ struct Transfer {
 impl Transfer {
     fn new(profile: &str, count: u64, seed: u64) -> Self {
         let mut sender = Sender::of_packets(Instant::ZERO, &mechanisms(profile), SIZE);
-        sender.count_bytes(seed % 2 == 0);
+        sender.count_bytes(seed.is_multiple_of(2));
         Self {
             now: Instant::ZERO,
             sender,

@@ -309,7 +309,7 @@ impl Run {
     /// Segments sent together leave the sender as if they had been sent one by one.
     fn try_together(&self, most: usize) -> Result<(), TestCaseError> {
         let mut together = self.sender.clone();
-        together.logging.log = EventLog::new(false);
+        together.logging = Logging::new(false);
         let mut single = together.clone();
         let sent = together.send_more(self.now, most.min(20) as u32);
         for _ in 0..sent {

@@ -28,10 +28,10 @@ fn tail_loss_probe() -> File {
             ("Linux 6", "linux-6"),
         ] {
             let name = |what: &str| format!("{version}: {what}");
-            let source = match version {
-                "draft-01" => "draft-01 §2.1",
-                "RFC 8985" => "RFC 8985 §7.2",
-                _ => "tcp_schedule_loss_probe",
+            let (source, answer) = match version {
+                "draft-01" => ("draft-01 §2.1", "draft-01 §3.2"),
+                "RFC 8985" => ("RFC 8985 §7.2", "RFC 8985 §7.4.2"),
+                _ => ("tcp_schedule_loss_probe", "tcp_process_tlp_ack"),
             };
             cases.add(
                 &name("the timer with several segments outstanding, and with one"),
@@ -51,7 +51,7 @@ fn tail_loss_probe() -> File {
             );
             cases.add(
                 &name("a probe that repaired a loss costs a reduction"),
-                source,
+                answer,
                 start(profile, 200),
                 |s| {
                     s.write(10).at(200).ack(9).fires(Timer::Probe);
@@ -59,18 +59,24 @@ fn tail_loss_probe() -> File {
                 },
             );
             cases.add(
-                &name("a duplicate reported shows that the original arrived"),
-                source,
+                &name("a DSACK shows that the original arrived"),
+                answer,
                 start(profile, 200),
                 |s| {
-                    s.write(10)
-                        .at(200)
-                        .ack(9)
-                        .fires(Timer::Probe)
-                        .after(50)
-                        .ack(10);
-                    s.after(150)
-                        .sack(10, &[10..=10])
+                    s.write(10).at(200).ack(9).fires(Timer::Probe);
+                    s.after(50).ack(10).write(3).after(200).sack(13, &[10..=10]);
+                },
+            );
+            cases.add(
+                &name("so does a duplicate ACK of the probe"),
+                answer,
+                start(profile, 200),
+                |s| {
+                    s.write(10).at(200).ack(9).fires(Timer::Probe);
+                    s.after(50)
+                        .ack(10)
+                        .after(150)
+                        .ack(10)
                         .write(3)
                         .after(200)
                         .ack(13);
@@ -239,7 +245,7 @@ fn selective_loss_prevention() -> File {
             "§II-C2",
             slow,
             |s| {
-                s.write(10).at(400).ack(10);
+                s.write(9).at(400).ack(9);
             },
         );
         cases.add(

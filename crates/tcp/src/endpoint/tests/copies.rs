@@ -12,15 +12,10 @@ use recoup_wire::IpVersion;
 fn copying(profile: &str, kinds: &[Kind]) -> Config {
     let profile: Profile = profile.parse().unwrap();
     let none = Likelihoods::default();
-    let rules = SlpRules {
-        loss: LossRate::Fixed(Ppm::ONE),
-        likelihoods: kinds.iter().fold(none, |q, &k| q.with(k, Ppm::ONE)),
-        ..SlpRules::PAPER
-    };
-    let mechanisms = Mechanisms {
-        slp: Some(rules),
-        ..*profile.mechanisms()
-    };
+    let mut rules = SlpRules::PAPER;
+    rules.loss = LossRate::Fixed(Ppm::ONE);
+    rules.likelihoods = kinds.iter().fold(none, |q, &k| q.with(k, Ppm::ONE));
+    let mechanisms = profile.mechanisms().with(|m| m.slp = Some(rules));
     Config {
         mechanisms,
         sack: mechanisms.sack,
@@ -229,17 +224,12 @@ fn the_size_that_counts_is_the_ip_packets() {
     // 0.02 · 0.1 · 220 ms for 0.98 · 8 · (1000 bytes, 20 of TCP, 20 or 40 of IP).
     for (ip_version, least) in [(IpVersion::V4, 18_530_910), (IpVersion::V6, 18_887_273)] {
         for (bandwidth, copies) in [(least, 1), (least - 1, 0)] {
-            let rules = SlpRules {
-                bandwidth: BitRate::from_bits_per_second(bandwidth).unwrap(),
-                likelihoods: Likelihoods::default().with(Kind::Psh, Ppm::percent(10)),
-                ..SlpRules::PAPER
-            };
+            let mut rules = SlpRules::PAPER;
+            rules.bandwidth = BitRate::from_bits_per_second(bandwidth).unwrap();
+            rules.likelihoods = Likelihoods::default().with(Kind::Psh, Ppm::percent(10));
             let client = Config {
                 ip_version,
-                mechanisms: Mechanisms {
-                    slp: Some(rules),
-                    ..Mechanisms::LINUX_3_17
-                },
+                mechanisms: Mechanisms::LINUX_3_17.with(|m| m.slp = Some(rules)),
                 ..config()
             };
             let mut pair = Pair::open(&client, &config());

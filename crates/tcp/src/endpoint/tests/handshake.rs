@@ -333,10 +333,7 @@ fn a_reset_endpoint_equals_a_new_one() {
         ..config()
     };
     let copying = Config {
-        mechanisms: Mechanisms {
-            slp: Some(SlpRules::PAPER),
-            ..Mechanisms::LINUX_3_17
-        },
+        mechanisms: Mechanisms::LINUX_3_17.with(|m| m.slp = Some(SlpRules::PAPER)),
         ..with_timestamps()
     };
     let configs = [copying, tiny, config()];

@@ -108,7 +108,7 @@ impl Counts {
                 self.by_acks += u32::from(clues.of_flight || self.by_acks == 0);
                 self.by_acks += u32::from(clues.of_flight && clues.several);
             }
-            Some(Trigger::Syn | Trigger::SynAck) | None => self.by_unknown = true,
+            _ => self.by_unknown = true,
         }
     }
 
@@ -153,7 +153,7 @@ fn cause_of_spurious(first: &ProvisionalRow) -> Cause {
         Some(Trigger::Fast | Trigger::Early) => Cause::Reordering,
         Some(Trigger::Pmtu | Trigger::MtuProbe) => Cause::PathMtu,
         Some(Trigger::Rto | Trigger::SlowStart | Trigger::Tlp) => late_ack(first),
-        Some(Trigger::Syn | Trigger::SynAck) | None => Cause::Unknown,
+        _ => Cause::Unknown,
     }
 }
 
