@@ -97,6 +97,11 @@ impl Suspects {
         });
     }
 
+    /// `span` was given up: it is not expected any more.
+    pub fn forget(&mut self, span: Span) {
+        self.0.retain(|suspect| !suspect.is_in(span));
+    }
+
     /// `span` was retransmitted.
     pub fn on_resent(&mut self, now: Instant, span: Span) {
         for suspect in &mut self.0 {

@@ -10,6 +10,12 @@ use alloc::vec::Vec;
 const KEEP: u64 = 3;
 
 impl<C: CongestionControl> Sender<C> {
+    /// Whether segments judged lost are remembered. Numbered packets that arrive after they were taken out as lost are
+    /// noticed there.
+    pub(super) fn suspects_the_lost(&self) -> bool {
+        self.mechanisms.adaptive && !self.board.numbers_packets()
+    }
+
     /// An ACK may show that segments judged lost were only late.
     #[inline(never)] // most senders never come here
     pub(super) fn learn_from(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {

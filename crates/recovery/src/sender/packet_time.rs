@@ -137,7 +137,7 @@ impl<C: CongestionControl> Sender<C> {
         let overdue = (now.nanos_since(Instant::ZERO) >= delay).then(|| now.minus_nanos(delay));
         let packets = self.packet_threshold();
         let (adaptive, rtt) = (
-            self.mechanisms.adaptive,
+            self.suspects_the_lost(),
             detector.round_trip(self.rtt.srtt_nanos()),
         );
         let suspects = &mut self.losses.suspects;

@@ -324,8 +324,8 @@ impl<C: CongestionControl> Sender<C> {
             return;
         };
         let overdue = (now.since(Instant::ZERO) >= age).then(|| now - age);
+        let (adaptive, least) = (self.suspects_the_lost(), self.rtt.min_nanos().unwrap_or(0));
         let mut lost = self.logging.log.losses(now, LossDetector::Rack);
-        let (adaptive, least) = (self.mechanisms.adaptive, self.rtt.min_nanos().unwrap_or(0));
         let suspects = &mut self.losses.suspects;
         let waiting = self.board.mark_overdue(newest, overdue, |segment| {
             lost(segment.span);
