@@ -3,7 +3,8 @@
 use crate::event::{State, Trigger};
 use crate::rtt::nanos;
 use crate::undo::Proof;
-use alloc::vec::Vec;
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use core::ops::AddAssign;
 use core::time::Duration;
 use recoup_units::{Instant, Segments};
@@ -281,18 +282,16 @@ pub enum Ended {
 }
 
 /// How many finished recoveries are kept.
-const KEPT: u16 = 1024;
+const KEPT: usize = 1024;
 
 /// The recoveries of a connection.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Recoveries {
-    /// A ring once as many are kept as may be.
-    finished: Vec<Recovery>,
-    /// The index of the oldest.
-    oldest: u16,
-    /// How many may be kept.
-    most: u16,
+    /// `None` before the first one.
+    #[expect(clippy::box_collection, reason = "most senders have none")]
+    finished: Option<Box<VecDeque<Recovery>>>,
+    keeps: bool,
     current: Option<Current>,
 }
 
@@ -312,9 +311,8 @@ pub(crate) struct Current {
 impl Default for Recoveries {
     fn default() -> Self {
         Self {
-            finished: Vec::new(),
-            oldest: 0,
-            most: KEPT,
+            finished: None,
+            keeps: true,
             current: None,
         }
     }
@@ -323,21 +321,24 @@ impl Default for Recoveries {
 impl Recoveries {
     /// Forgets all recoveries and keeps the memory.
     pub fn clear(&mut self) {
-        self.finished.clear();
-        self.oldest = 0;
+        if let Some(finished) = &mut self.finished {
+            finished.clear();
+        }
         self.current = None;
     }
 
     /// Keeps no finished recovery from now on, and frees the memory.
     pub fn keep_none(&mut self) {
-        self.finished = Vec::new();
-        self.oldest = 0;
-        self.most = 0;
+        self.finished = None;
+        self.keeps = false;
     }
 
     /// The bytes they take on the heap.
     pub(crate) fn memory(&self) -> usize {
-        self.finished.capacity() * size_of::<Recovery>()
+        let finished = self.finished.as_deref();
+        finished.map_or(0, |finished| {
+            size_of_val(finished) + finished.capacity() * size_of::<Recovery>()
+        })
     }
 
     /// A recovery begins.
@@ -372,17 +373,18 @@ impl Recoveries {
             delivered: current.delivered,
             ended,
         };
-        if self.finished.len() < usize::from(self.most) {
-            self.finished.push(recovery);
-        } else if let Some(oldest) = self.finished.get_mut(usize::from(self.oldest)) {
-            *oldest = recovery;
-            self.oldest = (self.oldest + 1) % self.most;
+        if self.keeps {
+            let finished = self.finished.get_or_insert_default();
+            if finished.len() == KEPT {
+                finished.pop_front();
+            }
+            finished.push_back(recovery);
         }
     }
 
     /// The latest finished recoveries, oldest first; 1,024 at most.
     pub fn finished(&self) -> impl ExactSizeIterator<Item = &Recovery> {
-        let (kept, oldest) = (self.finished.len(), usize::from(self.oldest));
-        (0..kept).map(move |i| &self.finished[(oldest + i) % kept])
+        const NONE: &VecDeque<Recovery> = &VecDeque::new();
+        self.finished.as_deref().unwrap_or(NONE).iter()
     }
 }

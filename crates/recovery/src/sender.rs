@@ -116,11 +116,11 @@ impl Sender {
     pub fn reset(&mut self, mechanisms: &Mechanisms, mss: u32, syn_trigger: Trigger, log: bool) {
         let mut board = core::mem::take(&mut self.board);
         let mut recoveries = core::mem::take(&mut self.totals.recoveries);
-        let mut given_up = core::mem::take(&mut self.given_up);
         let copying = self.copying.take();
-        given_up.clear();
+        let mut given_up = core::mem::take(&mut self.given_up);
         board.reset(Offset::SYN);
         recoveries.clear();
+        given_up.clear();
         *self = Self::new(mechanisms, mss, syn_trigger, log);
         self.board = board;
         self.given_up = given_up;

@@ -33,7 +33,7 @@
 use crate::ack::AckSummary;
 use recoup_units::Instant;
 
-/// kPacketThreshold and kTimeThreshold's base are the RFC's; this is kGranularity, in ns (RFC 9002 §6.1.2).
+/// The least loss delay, kGranularity, in ns (RFC 9002 §6.1.2).
 const GRANULARITY: u64 = 1_000_000;
 
 /// SRTT before the first sample: kInitialRtt, in ns (RFC 9002 §6.2.2).

@@ -152,7 +152,7 @@ impl Mechanisms {
                 "RFC 8985 §6.2 step 4; RFC 3708; RFC 3522",
             ),
             (true, _) => (
-                "dupthresh follows reordering or not; a needless reduction is undone",
+                "the detector stays as it is; needless reductions are undone",
                 "RFC 3708; RFC 3522",
             ),
         };

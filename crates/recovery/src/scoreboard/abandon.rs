@@ -16,7 +16,7 @@ impl Scoreboard {
     }
 
     /// Whether packets are numbered, instead of bytes.
-    pub(crate) fn numbers_packets(&self) -> bool {
+    pub fn numbers_packets(&self) -> bool {
         self.numbers_packets
     }
 

@@ -54,7 +54,8 @@ impl<C: CongestionControl> Sender<C> {
         match self.episode.state {
             State::Loss => self.process_loss(now, ack, summary, duplicate),
             State::Recovery => {
-                if summary.una_advanced > 0 && self.undo_partly(now, ack, summary) {
+                let partial = self.board.una() < self.episode.recovery_point;
+                if partial && summary.una_advanced > 0 && self.undo_partly(now, ack, summary) {
                     return false;
                 }
                 if self.episode.state == State::Recovery && self.undo_by_dsack(now) {

@@ -151,7 +151,10 @@ impl Transfer {
 #[test]
 fn every_packet_is_acknowledged_or_lost_once() {
     for profile in [
+        "rfc9002",
+        "rfc9002+adaptive",
         "linux-6",
+        "linux-6+adaptive",
         "linux-3.17",
         "rfc6675",
         "reno",
@@ -255,7 +258,14 @@ fn send_packets(sender: &mut Sender, now: Instant, count: u64) -> Vec<u64> {
 
 #[test]
 fn acknowledgments_in_order_open_the_window() {
-    for profile in ["linux-6", "linux-3.17", "rfc6675", "reno"] {
+    for profile in [
+        "rfc9002",
+        "rfc9002+adaptive",
+        "linux-6",
+        "linux-3.17",
+        "rfc6675",
+        "reno",
+    ] {
         let mut sender = Sender::of_packets(Instant::ZERO, &mechanisms(profile), SIZE);
         let sent = send_packets(&mut sender, Instant::ZERO, 100);
         for number in &sent {
@@ -270,7 +280,14 @@ fn acknowledgments_in_order_open_the_window() {
 
 #[test]
 fn a_window_reduced_for_a_lost_packet_stays_reduced() {
-    for profile in ["linux-6", "linux-3.17", "rfc6675", "reno"] {
+    for profile in [
+        "rfc9002",
+        "rfc9002+adaptive",
+        "linux-6",
+        "linux-3.17",
+        "rfc6675",
+        "reno",
+    ] {
         let at = Instant::from_millis;
         let mut sender = Sender::of_packets(at(0), &mechanisms(profile), SIZE);
         sender.seed_rtt(Duration::from_millis(40));
