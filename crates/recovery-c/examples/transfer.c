@@ -1,5 +1,5 @@
-// Sends 5,000 chunks in numbered packets, over a link inside this program that loses and reorders packets.
-// Usage: transfer [packets lost per thousand] [seed]
+// Sends 5,000 chunks in numbered packets, over a link inside this program that loses and reorders packets. The sender
+// lives in static memory. Usage: transfer [packets lost per thousand] [seed]
 
 #include "recoup_recovery.h"
 
@@ -25,6 +25,7 @@ struct flight {
     bool used;
 };
 
+static _Alignas(16) unsigned char memory[128 * 1024]; // the sender's
 static struct flight on_link[ON_LINK];
 static uint32_t arrival[PACKETS], arrivals, highest; // by packet number: 1 for the first to arrive, 2, …
 static bool have[CHUNKS];
@@ -131,7 +132,7 @@ int main(int argc, char **argv) {
     settings.most_outstanding = OUTSTANDING;
     settings.first_rtt_ns = RECOUP_NONE;
     struct recoup_sender *sender;
-    check(recoup_sender_new(&settings, &sender));
+    check(recoup_sender_init(memory, sizeof memory, &settings, &sender));
 
     for (; end_waiting < CHUNKS; end_waiting++) waiting[end_waiting] = end_waiting;
     check(recoup_written(sender, now, CHUNKS));

@@ -68,8 +68,11 @@ typedef enum recoup_error {
     RECOUP_ERROR_NUMBERING = -14,
     // Only outstanding data is sent again.
     RECOUP_ERROR_NOT_OUTSTANDING = -15,
+    // A sender with this profile needs the heap: one that sends copies, and one of bytes with adaptive thresholds. See
+    // recoup_sender_new().
+    RECOUP_ERROR_NEEDS_HEAP = -16,
     // The transmission was refused for another reason.
-    RECOUP_ERROR_REFUSED = -16,
+    RECOUP_ERROR_REFUSED = -17,
 } recoup_error;
 
 // What a position counts.
@@ -166,6 +169,9 @@ typedef struct recoup_settings {
     uint32_t most_outstanding;
     // What positions count: RECOUP_NUMBERING_BYTES or RECOUP_NUMBERING_PACKETS.
     int32_t numbering;
+    // Not 0 if windows count bytes: a small segment fills the congestion window, and makes it grow, by its own bytes.
+    // Otherwise every segment counts the same.
+    int32_t count_bytes;
     // Not 0 if the host paces, so that recoup_next_departure() is kept.
     int32_t paced;
 } recoup_settings;
@@ -245,7 +251,7 @@ typedef struct recoup_acked {
 // return RECOUP_ERROR_BUSY.
 typedef void (*recoup_packet_callback)(void *context, const struct recoup_packet *packet);
 
-// What a sender knows. Windows, pipe and thresholds are in segments or packets.
+// What a sender knows. Windows, pipe and thresholds are in segments or packets, where they do not say bytes.
 typedef struct recoup_status {
     // The lowest position not acknowledged.
     uint64_t unacknowledged;
@@ -261,6 +267,10 @@ typedef struct recoup_status {
     uint64_t rto_ns;
     // The pacing rate in bits per second, or 0 before the first RTT sample.
     uint64_t pacing_bits_per_second;
+    // The congestion window in bytes.
+    uint64_t cwnd_bytes;
+    // Bytes in flight. Where windows do not count bytes, every segment counts as a full one.
+    uint64_t bytes_in_flight;
     // The congestion window.
     uint32_t cwnd;
     // The slow-start threshold; UINT32_MAX until the first reduction.
@@ -316,6 +326,23 @@ typedef struct recoup_counters {
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+// The bytes of memory that recoup_sender_init() needs for a sender with at most so many outstanding segments or packets.
+// It is 0 if `most_outstanding` is out of range: 1 to RECOUP_MOST_OUTSTANDING.
+size_t recoup_sender_size(uint32_t most_outstanding);
+
+// What the address of the memory for recoup_sender_init() must be a multiple of.
+size_t recoup_sender_alignment(void);
+
+// Makes a sender in memory of the host, and writes where it is to `sender`. `length`: the bytes of memory.
+// Neither this call nor any later one with this sender uses the heap. The memory is the sender's until
+// recoup_sender_free(); a host that no longer calls it with this sender may reuse the memory without.
+//
+// Returns 0, or an error: NULL, MISALIGNED, TOO_SMALL, PROFILE, SETTINGS, CONSTANT, NEEDS_HEAP.
+int32_t recoup_sender_init(void *memory,
+                           size_t length,
+                           const struct recoup_settings *settings,
+                           struct recoup_sender **sender);
 
 // Makes a sender on the heap, and writes where it is to `sender`. If the heap is full, the process aborts.
 // recoup_sender_free() frees it.

@@ -50,8 +50,11 @@ pub enum Error {
     Numbering = -14,
     /// Only outstanding data is sent again.
     NotOutstanding = -15,
+    /// A sender with this profile needs the heap: one that sends copies, and one of bytes with adaptive thresholds. See
+    /// recoup_sender_new().
+    NeedsHeap = -16,
     /// The transmission was refused for another reason.
-    Refused = -16,
+    Refused = -17,
 }
 
 impl From<Refused> for Error {
@@ -96,8 +99,17 @@ pub struct Settings {
     pub most_outstanding: u32,
     /// What positions count: RECOUP_NUMBERING_BYTES or RECOUP_NUMBERING_PACKETS.
     pub numbering: i32,
+    /// Not 0 if windows count bytes: a small segment fills the congestion window, and makes it grow, by its own bytes.
+    /// Otherwise every segment counts the same.
+    pub count_bytes: i32,
     /// Not 0 if the host paces, so that recoup_next_departure() is kept.
     pub paced: i32,
+}
+
+impl Settings {
+    pub(crate) fn packets(&self) -> bool {
+        self.numbering == Numbering::Packets as i32
+    }
 }
 
 /// What is sent.

@@ -1,7 +1,7 @@
 //! What the peer acknowledged.
 
 use crate::abi::{Ack, Acked, Error, NONE, Packet, PacketCallback, Range, offset};
-use crate::handle::{Handle, change, done};
+use crate::handle::{Handle, change, done, numbers};
 use crate::pointers::{as_spans, check, read, write};
 use core::ffi::c_void;
 use core::time::Duration;
@@ -30,7 +30,6 @@ pub unsafe extern "C" fn recoup_on_ack(
         said.ack_delay = Duration::from_nanos(ack.delay_ns);
         said.carries_data = ack.carries_data != 0;
         let process = |sender: &mut Sender| {
-            numbers(sender, false)?;
             // SAFETY: the host says that `range_count` ranges can be read and written there.
             unsafe {
                 as_spans(ack.ranges, ack.range_count, |spans| {
@@ -40,7 +39,7 @@ pub unsafe extern "C" fn recoup_on_ack(
         };
         // SAFETY: the host says that `sender` points to a sender that nobody uses, and that what an ACK changed
         // can be written to `acked`.
-        unsafe { report(sender, acked, process) }
+        unsafe { report(sender, false, acked, process) }
     };
     done(tell())
 }
@@ -71,7 +70,6 @@ pub unsafe extern "C" fn recoup_on_packets_acked(
         }
     };
     let process = |sender: &mut Sender| {
-        numbers(sender, true)?;
         // SAFETY: the host says that `range_count` ranges can be read and written there.
         unsafe {
             as_spans(ranges, range_count, |spans| {
@@ -81,23 +79,16 @@ pub unsafe extern "C" fn recoup_on_packets_acked(
     };
     // SAFETY: the host says that `sender` points to a sender that nobody uses, and that what an ACK changed can be
     // written to `acked`.
-    done(unsafe { report(sender, acked, process) })
+    done(unsafe { report(sender, true, acked, process) })
 }
 
-/// Refuses a sender that does not number packets (`packets`), or bytes.
-fn numbers(sender: &Sender, packets: bool) -> Result<(), Error> {
-    match sender.board().numbers_packets() == packets {
-        true => Ok(()),
-        false => Err(Error::Numbering),
-    }
-}
-
-/// Processes an acknowledgment, and writes what it changed.
+/// Processes an acknowledgment of `packets` or of bytes, and writes what it changed.
 ///
 /// # Safety
 /// As for [`change`]; `acked` is null, or misaligned, or can be written.
 unsafe fn report(
     sender: *mut Handle,
+    packets: bool,
     acked: *mut Acked,
     process: impl FnOnce(&mut Sender) -> Result<AckSummary, Error>,
 ) -> Result<(), Error> {
@@ -105,6 +96,8 @@ unsafe fn report(
         check(acked)?;
     }
     // SAFETY: the same duty of the caller.
+    unsafe { numbers(sender, packets) }?;
+    // SAFETY: the same.
     let summary = unsafe { change(sender, process) }?;
     match acked.is_null() {
         true => Ok(()),

@@ -9,6 +9,8 @@ pub struct Handle {
     pub(crate) mark: Mark,
     /// A callback runs.
     busy: bool,
+    /// Packets are numbered, not bytes.
+    packets: bool,
     sender: Sender,
 }
 
@@ -27,10 +29,11 @@ impl Mark {
 }
 
 impl Handle {
-    pub(crate) fn new(mark: Mark, sender: Sender) -> Self {
+    pub(crate) fn new(mark: Mark, packets: bool, sender: Sender) -> Self {
         Self {
             mark,
             busy: false,
+            packets,
             sender,
         }
     }
@@ -52,6 +55,20 @@ pub(crate) unsafe fn idle(handle: *const Handle) -> Result<Mark, Error> {
     match unsafe { (&raw const (*handle).busy).read() } {
         true => Err(Error::Busy),
         false => Ok(mark),
+    }
+}
+
+/// Refuses a sender that does not number packets (`packets`), or bytes.
+///
+/// # Safety
+/// As for [`idle`].
+pub(crate) unsafe fn numbers(handle: *const Handle, packets: bool) -> Result<(), Error> {
+    // SAFETY: the same duty of the caller.
+    unsafe { idle(handle) }?;
+    // SAFETY: the mark says that a `Handle` lies there, which is not borrowed because it is idle.
+    match unsafe { (&raw const (*handle).packets).read() } == packets {
+        true => Ok(()),
+        false => Err(Error::Numbering),
     }
 }
 

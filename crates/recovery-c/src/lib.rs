@@ -24,6 +24,7 @@ pub mod abi;
 mod ack;
 mod create;
 mod handle;
+mod lent;
 mod pointers;
 mod profile;
 mod send;

@@ -61,7 +61,7 @@ pub extern "C" fn recoup_error_text(code: i32) -> *const c_char {
 
 impl Error {
     /// Every error.
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::Null,
         Self::Misaligned,
         Self::TooSmall,
@@ -77,6 +77,7 @@ impl Error {
         Self::Full,
         Self::Numbering,
         Self::NotOutstanding,
+        Self::NeedsHeap,
         Self::Refused,
     ];
 
@@ -97,6 +98,7 @@ impl Error {
             Self::Full => c"no more segments can be outstanding",
             Self::Numbering => c"the call is for the other kind of numbering",
             Self::NotOutstanding => c"only outstanding data is sent again",
+            Self::NeedsHeap => c"a sender with this profile needs the heap",
             Self::Refused => c"the transmission cannot have happened",
         }
     }

@@ -7,7 +7,7 @@ use core::time::Duration;
 use recoup_recovery::{Sender, Trigger};
 use recoup_units::BitRate;
 
-/// What a sender knows. Windows, pipe and thresholds are in segments or packets.
+/// What a sender knows. Windows, pipe and thresholds are in segments or packets, where they do not say bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
@@ -25,6 +25,10 @@ pub struct Status {
     pub rto_ns: u64,
     /// The pacing rate in bits per second, or 0 before the first RTT sample.
     pub pacing_bits_per_second: u64,
+    /// The congestion window in bytes.
+    pub cwnd_bytes: u64,
+    /// Bytes in flight. Where windows do not count bytes, every segment counts as a full one.
+    pub bytes_in_flight: u64,
     /// The congestion window.
     pub cwnd: u32,
     /// The slow-start threshold; UINT32_MAX until the first reduction.
@@ -128,6 +132,8 @@ fn known(sender: &Sender) -> Result<Status, Error> {
         rttvar_ns: rtt.srtt().map_or(NONE, |_| nanos(rtt.rttvar())),
         rto_ns: nanos(sender.rto()),
         pacing_bits_per_second: sender.pacing_rate().map_or(0, BitRate::bits_per_second),
+        cwnd_bytes: sender.cwnd_bytes(),
+        bytes_in_flight: sender.bytes_in_flight(),
         cwnd: sender.cwnd().0,
         ssthresh: sender.ssthresh().0,
         pipe: sender.pipe().0,

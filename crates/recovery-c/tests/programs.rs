@@ -15,7 +15,7 @@ fn library() -> &'static Path {
         let target = program.ancestors().nth(3).unwrap();
         let output = Command::new(env!("CARGO"))
             .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .args(["build", "--quiet", "--offline", "--lib", "--profile=test"])
+            .args(["build", "--quiet", "--frozen", "--lib", "--profile=test"])
             .args(["--message-format=json", "--target-dir"])
             .arg(target)
             .stderr(Stdio::inherit())

@@ -184,6 +184,7 @@ impl<C: CongestionControl> Sender<C> {
         self.board.memory()
             + self.totals.recoveries.memory()
             + self.logging.log.memory()
+            + self.given_up.memory()
             + copying.map_or(0, |copying| {
                 size_of_val(copying) + copying.delivery.memory()
             })

@@ -56,6 +56,11 @@ impl GivenUp {
         (self.first, self.len) = (0, 0);
     }
 
+    /// The bytes it takes on the heap.
+    pub fn memory(&self) -> usize {
+        self.slots.memory()
+    }
+
     fn len(&self) -> usize {
         self.len.into()
     }

@@ -171,14 +171,11 @@ impl<C: CongestionControl> Sender<C> {
     /// called after each ACK and timer until it returns `None`, where packets are numbered.
     pub fn take_lost(&mut self, now: Instant) -> Option<Packet> {
         let lost = self.board.give_up_lost()?;
-        self.losses.suspects.on_given_up(lost.span);
         if self.board.numbers_packets() {
             let until = now + self.rto() * 3;
             self.given_up.remember(GivenUpPacket::of(&lost, until));
-            // What was in it goes in a new packet, as in a retransmission. Without one, the next ACK would
-            // count as proof that nothing was lost.
-            self.episode.undo.on_retransmission(now);
         }
+        self.note_given_up(now, lost.span);
         self.settle_given_up(now);
         Some(Packet::of(&lost))
     }
@@ -196,13 +193,20 @@ impl<C: CongestionControl> Sender<C> {
         let mut any = false;
         while self.board.next_lost().is_some_and(|s| s.abandoned) {
             if let Some(lost) = self.board.give_up_lost() {
-                self.losses.suspects.on_given_up(lost.span);
+                self.note_given_up(now, lost.span);
                 any = true;
             }
         }
         if any {
             self.settle_given_up(now);
         }
+    }
+
+    /// A lost segment was given up. What was in it may go in another, so this counts as a retransmission. Without one,
+    /// the next ACK would count as proof that nothing was lost.
+    fn note_given_up(&mut self, now: Instant, span: Span) {
+        self.episode.undo.on_retransmission(now);
+        self.losses.suspects.on_given_up(span);
     }
 
     /// Segments were given up. Timers do not run for what is gone.

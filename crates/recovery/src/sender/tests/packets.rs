@@ -492,3 +492,51 @@ proptest! {
         prop_assert_eq!(transfer.acked.len() + transfer.lost.len(), transfer.tokens.len());
     }
 }
+
+/// What is taken out as lost is not late because later packets were acknowledged.
+#[test]
+fn lost_packets_do_not_move_adaptive_thresholds() {
+    for profile in ["linux-6+adaptive", "rfc9002+adaptive"] {
+        let mut transfer = Transfer::new(profile, 2000, 3);
+        transfer.run(30, 0, Duration::ZERO);
+        assert!(transfer.lost.len() > 30, "{profile}");
+        let counters = transfer.sender.counters();
+        assert_eq!(
+            (counters.reordering_seen, counters.undone),
+            (0, [0; 3]),
+            "{profile}"
+        );
+        assert!(transfer.sender.losses.suspects.is_empty(), "{profile}");
+    }
+}
+
+/// A stream of which lost segments are given up, instead of repeated, has lost them, and did not reorder them.
+#[test]
+fn segments_given_up_are_lost() {
+    let at = Instant::from_millis;
+    for profile in [
+        "linux-6",
+        "linux-3.17",
+        "linux-6+adaptive",
+        "rfc9002+adaptive",
+    ] {
+        let mut sender = Sender::established(at(0), &mechanisms(profile), 100, 1 << 20);
+        sender.seed_rtt(Duration::from_millis(40));
+        sender.on_written(at(0), 2000);
+        while let Some(what) = sender.next_send(at(0)) {
+            sender.on_sent(at(0), what);
+        }
+        let above = [Span::new(Offset(101), Offset(901))];
+        sender.on_ack(at(60), &Ack::new(Offset::DATA, 1 << 20).with_ranges(&above));
+        assert!(sender.take_lost(at(60)).is_some(), "{profile}");
+        sender.on_ack(at(61), &Ack::new(Offset(901), 1 << 20));
+        assert!(sender.losses.suspects.is_empty(), "{profile}");
+        let counters = sender.counters();
+        assert_eq!(
+            (counters.reordering_seen, counters.undone),
+            (0, [0; 3]),
+            "{profile}"
+        );
+        assert!(sender.cwnd() < Segments(10), "{profile}: {}", sender.cwnd());
+    }
+}
