@@ -232,9 +232,12 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Sets whether the peer reports by SACK what it has received, as the handshake said. Before that, the
-    /// sender assumes that it does. A profile without SACK never uses it.
+    /// sender assumes that it does. A profile without SACK never uses it. Ignored once data was sent, and where
+    /// packets are numbered.
     pub fn set_sack(&mut self, sack: bool) {
-        self.peer.sack = sack && self.mechanisms.sack;
+        if self.board.nxt() <= Offset::DATA && !self.board.numbers_packets() {
+            self.peer.sack = sack && self.mechanisms.sack;
+        }
     }
 
     /// Sets how long data may stay unacknowledged before the connection is given up (RFC 9293 §3.9.1).
