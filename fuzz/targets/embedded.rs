@@ -53,6 +53,9 @@ enum Call {
     WrittenAny {
         bytes: u64,
     },
+    Withdrawn {
+        bytes: u64,
+    },
     Send {
         most: u8,
     },
@@ -192,6 +195,7 @@ impl Host {
             }
             Call::Written { bytes } => sender.on_written(now, (*bytes).into()),
             Call::WrittenAny { bytes } => sender.on_written(now, *bytes),
+            Call::Withdrawn { bytes } => sender.on_withdrawn(now, *bytes),
             Call::Send { most } => {
                 for token in 0..*most {
                     let Some(what) = sender.next_send(now) else {

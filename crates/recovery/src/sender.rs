@@ -195,13 +195,27 @@ impl<C: CongestionControl> Sender<C> {
         self.board.trim();
     }
 
-    /// The application wrote `bytes` more. Ignored after [`close`](Self::close).
+    /// The application wrote `bytes` more, or has as many more packets to send where packets are numbered. Ignored
+    /// after [`close`](Self::close).
     pub fn on_written(&mut self, now: Instant, bytes: u64) {
         if self.stream.fin.is_some() {
             return;
         }
         self.note_application_limit();
         self.stream.limit = self.stream.limit + bytes;
+        self.update_persist(now);
+        self.log_changes(now);
+    }
+
+    /// The application takes back `bytes` that it wrote last and that were never sent, or all of those if there are
+    /// fewer. Ignored after [`close`](Self::close).
+    pub fn on_withdrawn(&mut self, now: Instant, bytes: u64) {
+        if self.stream.fin.is_some() {
+            return;
+        }
+        let unsent = self.stream.limit.since(self.board.nxt());
+        let left = unsent.saturating_sub(bytes);
+        self.stream.limit = self.board.nxt().max(Offset::DATA) + left;
         self.update_persist(now);
         self.log_changes(now);
     }

@@ -48,7 +48,8 @@ impl UndoRules {
 pub enum Proof {
     /// Every retransmission was reported as a duplicate, or every packet declared lost was acknowledged.
     Dsack,
-    /// A timestamp from before the first retransmission was echoed, or nothing was retransmitted.
+    /// A timestamp from before the first retransmission was echoed, or nothing was retransmitted; with adaptive
+    /// thresholds, all segments judged lost were late by this or by the time of their ACK.
     Timestamp,
     /// Data never retransmitted arrived after a timeout (F-RTO).
     Frto,

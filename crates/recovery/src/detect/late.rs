@@ -7,6 +7,9 @@
 //!  or a DSACK reports it afterwards: both transmissions arrived                         RFC 3708 §2
 //! its delay = time of the first ACK that covers it − time of its first transmission
 //! ```
+//! A reduction is undone once every segment that was judged lost in its episode is known to have been late. In
+//! Linux one late segment undoes the episode, although others may be lost (`tcp_try_undo_partial`).
+//!
 //! What is late teaches the detector how long to wait ([`PacketTime`](super::PacketTime),
 //! [`Rack`](super::Rack)). A transport that gives each transmission a number of its own needs none of this: the
 //! ACK of a packet judged lost is the proof.
@@ -69,24 +72,29 @@ pub(crate) struct Evidence {
 /// The segments that were judged lost lately.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct Suspects(Vec<Suspect>);
+pub(crate) struct Suspects {
+    all: Vec<Suspect>,
+    /// The number of the last one that was forgotten without a proof.
+    forgotten: Option<u32>,
+}
 
 impl Suspects {
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
     }
 
     /// `segment` is judged lost, when the round trip took `rtt` ns. Only the first transmission of a segment
     /// counts.
     pub fn add(&mut self, segment: &SentSegment, rtt: u64) {
         let end = segment.span.end;
-        if !segment.is_original() || self.0.iter().any(|suspect| suspect.end == end) {
+        if !segment.is_original() || self.all.iter().any(|suspect| suspect.end == end) {
             return;
         }
-        if self.0.len() == MOST {
-            self.0.remove(0);
+        if self.all.len() == MOST {
+            let oldest = self.all.remove(0);
+            self.note_forgotten(&oldest);
         }
-        self.0.push(Suspect {
+        self.all.push(Suspect {
             end,
             sent: segment.sent_at,
             number: segment.number,
@@ -97,14 +105,9 @@ impl Suspects {
         });
     }
 
-    /// `span` was given up: it is not expected any more.
-    pub fn forget(&mut self, span: Span) {
-        self.0.retain(|suspect| !suspect.is_in(span));
-    }
-
     /// `span` was retransmitted.
     pub fn on_resent(&mut self, now: Instant, span: Span) {
-        for suspect in &mut self.0 {
+        for suspect in &mut self.all {
             if span.start < suspect.end && suspect.end <= span.end {
                 suspect.resent.get_or_insert(now);
             }
@@ -113,15 +116,40 @@ impl Suspects {
 
     /// An undo has withdrawn the verdicts: segments not retransmitted are suspects no more.
     pub fn forget_waiting(&mut self) {
-        self.0.retain(|suspect| suspect.resent.is_some());
+        self.all.retain(|suspect| suspect.resent.is_some());
+    }
+
+    /// The sender gave up `span`: whether it arrives will not be known.
+    pub fn on_given_up(&mut self, span: Span) {
+        if let Some(place) = self.all.iter().position(|suspect| suspect.is_in(span)) {
+            let suspect = self.all.remove(place);
+            self.note_forgotten(&suspect);
+        }
+    }
+
+    fn note_forgotten(&mut self, suspect: &Suspect) {
+        if !suspect.proven {
+            self.forgotten = Some(suspect.number);
+        }
+    }
+
+    /// Whether there are suspects among the transmissions for which `is_meant` holds, and all of them are known
+    /// to have been late.
+    pub fn are_proven(&self, is_meant: impl Fn(u32) -> bool) -> bool {
+        let mut meant = self.all.iter().filter(|suspect| is_meant(suspect.number));
+        let any = meant.clone().next().is_some();
+        any && meant.all(|suspect| suspect.proven) && !self.forgotten.is_some_and(is_meant)
     }
 
     /// Applies what an ACK, which `board` already reflects, says. Calls `each` with every segment newly known
     /// to have been late.
     pub fn on_ack(&mut self, board: &Scoreboard, by: &Evidence, mut each: impl FnMut(Late)) {
-        self.0
-            .retain(|suspect| by.now.nanos_since(suspect.sent) <= by.keep);
-        for suspect in &mut self.0 {
+        let kept = |suspect: &Suspect| by.now.nanos_since(suspect.sent) <= by.keep;
+        if let Some(oldest) = self.all.iter().rfind(|suspect| !kept(suspect)).copied() {
+            self.note_forgotten(&oldest);
+            self.all.retain(kept);
+        }
+        for suspect in &mut self.all {
             if suspect.proven {
                 continue;
             }

@@ -10,12 +10,6 @@ use alloc::vec::Vec;
 const KEEP: u64 = 3;
 
 impl<C: CongestionControl> Sender<C> {
-    /// Whether segments judged lost are remembered. Numbered packets that arrive after they were taken out as lost are
-    /// noticed there.
-    pub(super) fn suspects_the_lost(&self) -> bool {
-        self.mechanisms.adaptive && !self.board.numbers_packets()
-    }
-
     /// An ACK may show that segments judged lost were only late.
     #[inline(never)] // most senders never come here
     pub(super) fn learn_from(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
@@ -33,6 +27,18 @@ impl<C: CongestionControl> Sender<C> {
         for segment in late {
             self.on_late(now, segment);
         }
+    }
+
+    /// Whether segments judged lost are remembered. Numbered packets are remembered once they are taken out.
+    pub(super) fn remembers_suspects(&self) -> bool {
+        self.mechanisms.adaptive && !self.board.numbers_packets()
+    }
+
+    /// Whether all segments whose loss reduced the window are known to have been late.
+    pub(super) fn all_were_late(&self) -> bool {
+        let packets = &self.losses.packets;
+        let of_episode = |number| packets.is_of_last_reduction(number);
+        self.episode.undo.is_open() && self.losses.suspects.are_proven(of_episode)
     }
 
     /// An ACK acknowledges packets that were taken out as lost.

@@ -138,7 +138,7 @@ impl<C: CongestionControl> Sender<C> {
         let overdue = (now.nanos_since(Instant::ZERO) >= delay).then(|| now.minus_nanos(delay));
         let packets = self.packet_threshold();
         let (adaptive, rtt) = (
-            self.suspects_the_lost(),
+            self.remembers_suspects(),
             detector.round_trip(self.rtt.srtt_nanos()),
         );
         let suspects = &mut self.losses.suspects;

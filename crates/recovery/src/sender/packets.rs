@@ -206,7 +206,7 @@ impl<C: CongestionControl> Sender<C> {
     /// the next ACK would count as proof that nothing was lost.
     fn note_given_up(&mut self, now: Instant, span: Span) {
         self.episode.undo.on_retransmission(now);
-        self.losses.suspects.forget(span);
+        self.losses.suspects.on_given_up(span);
     }
 
     /// Segments were given up. Timers do not run for what is gone.

@@ -60,15 +60,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// An episode begins; retransmissions in flight, a probe's repeat among them, may draw DSACKs that
     /// are none of its own.
-    ///
-    /// With adaptive thresholds, an episode that begins before what was outstanding in the last one is
-    /// acknowledged joins it: both are undone together, to the window before the first.
     fn begin_undo(&mut self, before: Option<PriorWindow>) {
-        let last_is_open =
-            self.episode.undo.is_open() && self.board.una() < self.episode.recovery_point;
-        if self.mechanisms.adaptive && last_is_open {
-            return;
-        }
         // A probe that RFC 9002's timer sent is among the retransmissions.
         let counted = self.has_probe_timeout();
         let probes = u32::from(self.timers.probe.repeat_is_out() && !counted);
@@ -236,7 +228,10 @@ impl<C: CongestionControl> Sender<C> {
         let blind = !self.peer.sack
             && self.episode.undo.first_retransmission().is_none()
             && self.board.una() >= self.episode.recovery_point;
-        let original = rules.timestamps && self.episode.undo.original_acked(ack.echo_sent_before);
+        let original = match self.mechanisms.adaptive && self.episode.state != State::Loss {
+            true => self.all_were_late(),
+            false => rules.timestamps && self.episode.undo.original_acked(ack.echo_sent_before),
+        };
         (original && !blind).then_some(Proof::Timestamp)
     }
 

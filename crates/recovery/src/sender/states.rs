@@ -124,22 +124,29 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The ACK that advances was drawn by an original: the retransmission was not needed
-    /// (Linux `tcp_try_undo_partial`). `true`: one is still in flight, wait for it.
+    /// (Linux `tcp_try_undo_partial`). `true`: one is still in flight, wait for it. With adaptive thresholds,
+    /// all segments judged lost must be known to have been late, whatever is in flight.
     pub(super) fn undo_partly(
         &mut self,
         now: Instant,
         ack: &Ack<&[Span]>,
         summary: &AckSummary,
     ) -> bool {
-        let delayed = self.mechanisms.undo.timestamps
-            && self.episode.undo.original_acked(ack.echo_sent_before);
-        if !delayed {
-            return false;
-        }
-        self.note_reordering(now, self.board.fack() + summary.newly_acked);
-        if self.board.retransmitted() > Segments::ZERO {
-            self.episode.release = Release::Held;
-            return true;
+        if self.mechanisms.adaptive {
+            if !self.all_were_late() {
+                return false;
+            }
+        } else {
+            let delayed = self.mechanisms.undo.timestamps
+                && self.episode.undo.original_acked(ack.echo_sent_before);
+            if !delayed {
+                return false;
+            }
+            self.note_reordering(now, self.board.fack() + summary.newly_acked);
+            if self.board.retransmitted() > Segments::ZERO {
+                self.episode.release = Release::Held;
+                return true;
+            }
         }
         if !self.board.any_retransmission() {
             self.episode.undo.forget_retransmission();
@@ -324,7 +331,7 @@ impl<C: CongestionControl> Sender<C> {
             return;
         };
         let overdue = (now.since(Instant::ZERO) >= age).then(|| now - age);
-        let (adaptive, least) = (self.suspects_the_lost(), self.rtt.min_nanos().unwrap_or(0));
+        let (adaptive, least) = (self.remembers_suspects(), self.rtt.min_nanos().unwrap_or(0));
         let mut lost = self.logging.log.losses(now, LossDetector::Rack);
         let suspects = &mut self.losses.suspects;
         let waiting = self.board.mark_overdue(newest, overdue, |segment| {

@@ -414,6 +414,23 @@ fn abandoned_data_is_not_repeated() {
 }
 
 #[test]
+fn what_was_not_sent_can_be_taken_back() {
+    let now = Instant::ZERO;
+    let mut sender = Sender::of_packets(now, &mechanisms("rfc6675"), SIZE);
+    sender.on_written(now, 12);
+    while let Some(what) = sender.next_send(now) {
+        sender.on_sent(now, what);
+    }
+    let unsent = |sender: &Sender| sender.limit().since(sender.nxt());
+    assert_eq!(unsent(&sender), 2);
+    sender.on_withdrawn(now, 1);
+    assert_eq!(unsent(&sender), 1);
+    sender.on_withdrawn(now, 9);
+    assert_eq!((unsent(&sender), sender.pipe()), (0, Segments(10)));
+    sender.check().unwrap();
+}
+
+#[test]
 fn small_packets_fill_the_window_by_their_bytes() {
     let at = Instant::from_millis;
     let sent = |by_bytes| {
