@@ -376,6 +376,11 @@ const char *recoup_error_text(int32_t code);
 // Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 int32_t recoup_written(struct recoup_sender *sender, uint64_t now_ns, uint64_t count);
 
+// The host takes back `count` bytes, or packets, that wait to be sent, or all of them if there are fewer.
+//
+// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
+int32_t recoup_withdrawn(struct recoup_sender *sender, uint64_t now_ns, uint64_t count);
+
 // Writes to `what` what the sender would send now. Asking changes nothing. The answer stays the same until an ACK,
 // a timer, a write or a transmission.
 //
