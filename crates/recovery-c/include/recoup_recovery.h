@@ -12,8 +12,8 @@
 // and goes back to 2 after each of 1, 3, 4 and 5.
 //
 // Times are in nanoseconds since an epoch that the host chooses, and must not go back. Positions are bytes of the
-// stream, or numbers of packets, both from 0. Functions return 0 or more, or one of RECOUP_ERROR_…, and a sender is
-// then as before.
+// stream, or numbers of packets, both from 0. Functions return 0 or more, or a negative RECOUP_ERROR_…. After an
+// error, the sender is as before.
 //
 // What the library cannot check is the host's duty:
 //   - A pointer that is neither null nor misaligned leads to what its type says. Text ends with a zero byte.
@@ -327,8 +327,8 @@ typedef struct recoup_counters {
 extern "C" {
 #endif // __cplusplus
 
-// The bytes of memory that recoup_sender_init() needs for a sender with at most so many outstanding segments or packets.
-// It is 0 if `most_outstanding` is out of range: 1 to RECOUP_MOST_OUTSTANDING.
+// The bytes of memory that recoup_sender_init() needs for a sender with at most `most_outstanding` segments or packets
+// outstanding: 1 to RECOUP_MOST_OUTSTANDING. Returns 0 for other numbers.
 size_t recoup_sender_size(uint32_t most_outstanding);
 
 // What the address of the memory for recoup_sender_init() must be a multiple of.
@@ -336,7 +336,7 @@ size_t recoup_sender_alignment(void);
 
 // Makes a sender in memory of the host, and writes where it is to `sender`. `length`: the bytes of memory.
 // Neither this call nor any later one with this sender uses the heap. The memory is the sender's until
-// recoup_sender_free(); a host that no longer calls it with this sender may reuse the memory without.
+// recoup_sender_free(). A host that no longer uses the sender may also reuse the memory without that call.
 //
 // Returns 0, or an error: NULL, MISALIGNED, TOO_SMALL, PROFILE, SETTINGS, CONSTANT, NEEDS_HEAP.
 int32_t recoup_sender_init(void *memory,
@@ -375,6 +375,11 @@ const char *recoup_error_text(int32_t code);
 //
 // Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 int32_t recoup_written(struct recoup_sender *sender, uint64_t now_ns, uint64_t count);
+
+// The host takes back `count` bytes, or packets, that wait to be sent, or all of them if there are fewer.
+//
+// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
+int32_t recoup_withdrawn(struct recoup_sender *sender, uint64_t now_ns, uint64_t count);
 
 // Writes to `what` what the sender would send now. Asking changes nothing. The answer stays the same until an ACK,
 // a timer, a write or a transmission.

@@ -12,8 +12,8 @@ use recoup_units::Instant;
 /// The largest segment, in bytes.
 const MOST_BYTES: u32 = 1 << 30;
 
-/// The bytes of memory that recoup_sender_init() needs for a sender with at most so many outstanding segments or packets.
-/// It is 0 if `most_outstanding` is out of range: 1 to RECOUP_MOST_OUTSTANDING.
+/// The bytes of memory that recoup_sender_init() needs for a sender with at most `most_outstanding` segments or packets
+/// outstanding: 1 to RECOUP_MOST_OUTSTANDING. Returns 0 for other numbers.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn recoup_sender_size(most_outstanding: u32) -> usize {
@@ -29,7 +29,7 @@ pub extern "C" fn recoup_sender_alignment() -> usize {
 
 /// Makes a sender in memory of the host, and writes where it is to `sender`. `length`: the bytes of memory.
 /// Neither this call nor any later one with this sender uses the heap. The memory is the sender's until
-/// recoup_sender_free(); a host that no longer calls it with this sender may reuse the memory without.
+/// recoup_sender_free(). A host that no longer uses the sender may also reuse the memory without that call.
 ///
 /// Returns 0, or an error: NULL, MISALIGNED, TOO_SMALL, PROFILE, SETTINGS, CONSTANT, NEEDS_HEAP.
 // SAFETY: no other symbol has this name.

@@ -1,6 +1,6 @@
 //! The host's pointers: checked, then read or written.
 //!
-//! `T` is a struct of integers and pointers without padding that matters, so every bit pattern is a value.
+//! `T` is a struct of integers and pointers, so every bit pattern is a value.
 
 use crate::abi::{Error, Range, offset};
 use core::ffi::{CStr, c_char};

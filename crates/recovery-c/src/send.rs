@@ -20,6 +20,21 @@ pub unsafe extern "C" fn recoup_written(sender: *mut Handle, now_ns: u64, count:
     })
 }
 
+/// The host takes back `count` bytes, or packets, that wait to be sent, or all of them if there are fewer.
+///
+/// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn recoup_withdrawn(sender: *mut Handle, now_ns: u64, count: u64) -> i32 {
+    // SAFETY: the host says that `sender` points to a sender that nobody uses.
+    done(unsafe {
+        change(sender, |sender| {
+            sender.on_withdrawn(Instant::from_nanos(now_ns), count);
+            Ok(())
+        })
+    })
+}
+
 /// Writes to `what` what the sender would send now. Asking changes nothing. The answer stays the same until an ACK,
 /// a timer, a write or a transmission.
 ///

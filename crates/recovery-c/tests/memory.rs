@@ -364,6 +364,12 @@ fn a_full_sender_offers_and_takes_no_new_data() {
     // SAFETY: both pointers are right.
     let code = unsafe { recoup_on_sent(host.sender, 0, &more, 1200, 0) };
     assert_eq!((code, host.status()), (Error::Full as i32, status));
+    // What waits can be taken back, and what was sent cannot.
+    for (count, written) in [(90, 10), (90, 8)] {
+        // SAFETY: the pointer is right.
+        host.call(|sender| unsafe { recoup_withdrawn(sender, 0, count) });
+        assert_eq!(host.status().written, written);
+    }
 }
 
 #[test]

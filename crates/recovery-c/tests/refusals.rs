@@ -52,6 +52,7 @@ fn call_all(sender: *mut Handle) -> Vec<i32> {
     unsafe {
         vec![
             recoup_written(sender, 0, 1),
+            recoup_withdrawn(sender, 0, 1),
             recoup_next_send(sender, 0, &mut what),
             recoup_on_sent(sender, 0, &what, 1, 0),
             recoup_take_lost(sender, 0, &mut packet),
