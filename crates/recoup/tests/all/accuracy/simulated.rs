@@ -240,6 +240,7 @@ profiles! {
     linux_2_6: "linux-2.6",
     linux_6: "linux-6",
     rfc_6675: "rfc6675",
+    rfc_9002: "rfc9002",
     reno: "reno",
     linux_2_4: "linux-2.4",
     windows_xp: "windows-xp",
