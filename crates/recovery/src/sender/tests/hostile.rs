@@ -512,7 +512,7 @@ proptest! {
         let mut network = Network::of(&rules, &fates, &acks, 1);
         network.receiver.timestamps = timestamps;
         if no_sack {
-            network.sender.set_sack(false);
+            network.sender.peer.sack = false;
             network.receiver.sack = false;
         }
         network.write(0, 30);
