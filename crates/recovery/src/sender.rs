@@ -99,7 +99,8 @@ pub struct Sender<C = Congestion> {
     rtt: RttEstimator,
     timers: Timers,
     copying: Option<Box<Copying>>,
-    given_up: GivenUp,
+    /// `None` until a packet is given up.
+    given_up: Option<Box<GivenUp>>,
     totals: Totals,
     logging: Logging,
 }
@@ -117,10 +118,12 @@ impl Sender {
         let mut board = core::mem::take(&mut self.board);
         let mut recoveries = core::mem::take(&mut self.totals.recoveries);
         let copying = self.copying.take();
-        let mut given_up = core::mem::take(&mut self.given_up);
+        let mut given_up = self.given_up.take();
         board.reset(Offset::SYN);
         recoveries.clear();
-        given_up.clear();
+        if let Some(given_up) = &mut given_up {
+            given_up.clear();
+        }
         *self = Self::new(mechanisms, mss, syn_trigger, log);
         self.board = board;
         self.given_up = given_up;
@@ -160,7 +163,7 @@ impl<C: CongestionControl> Sender<C> {
             rtt: RttEstimator::new(mechanisms.rto),
             timers: Timers::default(),
             copying: (mechanisms.slp).map(|rules| Box::new(Copying::new(rules))),
-            given_up: GivenUp::default(),
+            given_up: None,
             totals: Totals::default(),
             logging: Logging::new(log),
         }
@@ -173,7 +176,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Returns `storage` if more segments are outstanding than fit.
     pub fn keep_in(&mut self, storage: Storage) -> Result<(), Storage> {
         self.board.move_to(storage)?;
-        self.totals.recoveries.keep_none();
+        self.totals.keep_no_recoveries();
         Ok(())
     }
 
@@ -183,6 +186,8 @@ impl<C: CongestionControl> Sender<C> {
         let copying = self.copying.as_deref();
         self.board.memory()
             + self.totals.recoveries.memory()
+            + self.losses.suspects.memory()
+            + self.given_up.as_deref().map_or(0, GivenUp::memory)
             + self.logging.log.memory()
             + copying.map_or(0, |copying| {
                 size_of_val(copying) + copying.delivery.memory()
@@ -196,7 +201,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The application wrote `bytes` more. Ignored after [`close`](Self::close).
     pub fn on_written(&mut self, now: Instant, bytes: u64) {
-        if self.stream.fin.is_some() {
+        if self.stream.fin().is_some() {
             return;
         }
         self.note_application_limit();
@@ -208,9 +213,8 @@ impl<C: CongestionControl> Sender<C> {
     /// The application is done sending: a FIN follows the data. Closing again changes nothing, nor does it where
     /// packets are numbered.
     pub fn close(&mut self, now: Instant) {
-        if self.stream.fin.is_none() && !self.board.numbers_packets() {
-            self.stream.fin = Some(self.stream.limit);
-            self.stream.limit = self.stream.limit + 1;
+        if self.stream.fin().is_none() && !self.board.numbers_packets() {
+            self.stream.close();
             self.update_persist(now);
             self.log_changes(now);
         }
@@ -450,7 +454,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The FIN's offset, once the application has closed.
     pub fn fin(&self) -> Option<Offset> {
-        self.stream.fin
+        self.stream.fin()
     }
 
     /// Takes out the events logged since the last call.

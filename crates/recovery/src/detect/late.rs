@@ -18,6 +18,7 @@
 //! - At most 64 segments are remembered, for three probe timeouts after their transmission.
 
 use crate::scoreboard::{Scoreboard, SentSegment};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use recoup_units::{Instant, Offset, Span};
 
@@ -69,24 +70,41 @@ pub(crate) struct Evidence {
 /// The segments that were judged lost lately.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct Suspects(Vec<Suspect>);
+pub(crate) struct Suspects(
+    /// `None` before the first.
+    #[expect(clippy::box_collection, reason = "most senders have none")]
+    Option<Box<Vec<Suspect>>>,
+);
 
 impl Suspects {
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all().is_empty()
+    }
+
+    fn all(&self) -> &[Suspect] {
+        self.0.as_deref().map_or(&[], Vec::as_slice)
+    }
+
+    /// The memory that they take on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        let suspects = self.0.as_deref();
+        suspects.map_or(0, |suspects| {
+            size_of_val(suspects) + suspects.capacity() * size_of::<Suspect>()
+        })
     }
 
     /// `segment` is judged lost, when the round trip took `rtt` ns. Only the first transmission of a segment
     /// counts.
     pub fn add(&mut self, segment: &SentSegment, rtt: u64) {
         let end = segment.span.end;
-        if !segment.is_original() || self.0.iter().any(|suspect| suspect.end == end) {
+        if !segment.is_original() || self.all().iter().any(|suspect| suspect.end == end) {
             return;
         }
-        if self.0.len() == MOST {
-            self.0.remove(0);
+        let suspects = self.0.get_or_insert_default();
+        if suspects.len() == MOST {
+            suspects.remove(0);
         }
-        self.0.push(Suspect {
+        suspects.push(Suspect {
             end,
             sent: segment.sent_at,
             number: segment.number,
@@ -99,7 +117,7 @@ impl Suspects {
 
     /// `span` was retransmitted.
     pub fn on_resent(&mut self, now: Instant, span: Span) {
-        for suspect in &mut self.0 {
+        for suspect in self.0.iter_mut().flat_map(|all| all.iter_mut()) {
             if span.start < suspect.end && suspect.end <= span.end {
                 suspect.resent.get_or_insert(now);
             }
@@ -108,15 +126,19 @@ impl Suspects {
 
     /// An undo has withdrawn the verdicts: segments not retransmitted are suspects no more.
     pub fn forget_waiting(&mut self) {
-        self.0.retain(|suspect| suspect.resent.is_some());
+        if let Some(suspects) = &mut self.0 {
+            suspects.retain(|suspect| suspect.resent.is_some());
+        }
     }
 
     /// Applies what an ACK, which `board` already reflects, says. Calls `each` with every segment newly known
     /// to have been late.
     pub fn on_ack(&mut self, board: &Scoreboard, by: &Evidence, mut each: impl FnMut(Late)) {
-        self.0
-            .retain(|suspect| by.now.nanos_since(suspect.sent) <= by.keep);
-        for suspect in &mut self.0 {
+        let Some(suspects) = &mut self.0 else {
+            return;
+        };
+        suspects.retain(|suspect| by.now.nanos_since(suspect.sent) <= by.keep);
+        for suspect in suspects.iter_mut() {
             if suspect.proven {
                 continue;
             }

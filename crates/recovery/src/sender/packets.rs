@@ -115,7 +115,7 @@ impl<C: CongestionControl> Sender<C> {
     /// as it has room for, 1,024 at most. From then on the sender does not allocate for them. What it remembered
     /// until then is forgotten.
     pub fn remember_in(&mut self, memory: &'static mut [GivenUpPacket]) {
-        self.given_up = GivenUp::stored_in(memory);
+        self.given_up = Some(Box::new(GivenUp::stored_in(memory)));
     }
 
     /// Why `what` cannot have been sent.
@@ -162,7 +162,9 @@ impl<C: CongestionControl> Sender<C> {
         let mut summary = AckSummary::default();
         let mut ack = Ack::new(self.board.una(), u64::MAX).with_ranges(ranges);
         ack.ack_delay = delay;
-        self.given_up.take_late(now, ranges, &mut summary);
+        if let Some(given_up) = &mut self.given_up {
+            given_up.take_late(now, ranges, &mut summary);
+        }
         self.process_ack(now, &ack, &mut summary, &mut |s| each(&Packet::of(s)));
         summary
     }
@@ -173,7 +175,8 @@ impl<C: CongestionControl> Sender<C> {
         let lost = self.board.give_up_lost()?;
         if self.board.numbers_packets() {
             let until = now + self.rto() * 3;
-            self.given_up.remember(GivenUpPacket::of(&lost, until));
+            let given_up = self.given_up.get_or_insert_default();
+            given_up.remember(GivenUpPacket::of(&lost, until));
             // What was in it goes in a new packet, as in a retransmission. Without one, the next ACK would
             // count as proof that nothing was lost.
             self.episode.undo.on_retransmission(now);
