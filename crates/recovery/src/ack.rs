@@ -164,8 +164,6 @@ pub struct AckSummary {
     /// Segments that left the network: those acknowledged, less the ones SACKed earlier, plus those
     /// newly SACKed (RFC 6937 §3, DeliveredData).
     pub delivered: Segments,
-    /// The bytes of `delivered`, without what duplicate ACKs and DSACKs report.
-    pub delivered_bytes: u64,
     /// How far `snd_una` moved.
     pub una_advanced: u64,
     /// The peer's window moved or grew.
@@ -179,8 +177,8 @@ pub struct AckSummary {
     /// blocks came.
     pub(crate) first_original_sacked: Option<Instant>,
     /// A never-retransmitted segment arrived although later ones had been SACKed before: the path
-    /// reorders, by at least this many segments (Linux's reordering metric).
-    pub reordering: Option<Segments>,
+    /// reorders, by at least this many segments (Linux's reordering metric). Zero if none arrived so.
+    pub reordering: Segments,
     /// The most recently sent transmission that this ACK shows delivered, retransmissions too
     /// young to have been answered apart (RFC 8985 §6.2 step 2).
     pub(crate) newest_delivered: Option<Sent>,
@@ -195,8 +193,8 @@ pub struct AckSummary {
     /// those acknowledged cumulatively, or else among those SACKed: what Linux looks at last.
     pub(crate) last_delivered: Option<Sent>,
     /// The end of the lowest never-retransmitted segment delivered by this ACK (F-RTO's evidence,
-    /// RFC 5682 §3.1 step 3b).
-    pub(crate) original_delivered: Option<Offset>,
+    /// RFC 5682 §3.1 step 3b); zero if there is none.
+    pub(crate) original_delivered: Offset,
     /// The duplicate arrival the ACK reports (RFC 2883), a copy's apart.
     pub dsack: Option<Span>,
     /// It reports that a copy arrived beside its original (selective loss prevention).
@@ -206,17 +204,6 @@ pub struct AckSummary {
     pub(crate) copied_delivered: bool,
     /// Packets that had been given up as lost, and arrived after all (numbered packets alone).
     pub late: Segments,
-    /// The one of them that was sent first.
-    pub(crate) earliest_late: Option<LatePacket>,
-}
-
-/// A packet that was given up as lost, and arrived after all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LatePacket {
-    /// The number of its transmission ([`SentSegment::number`]).
-    pub number: u32,
-    /// When it was sent.
-    pub sent_at: Instant,
 }
 
 impl AckSummary {
@@ -232,8 +219,9 @@ impl AckSummary {
         let is_original = segment.is_surely_original();
         if is_original {
             let end = segment.span.end;
-            let lowest = self.original_delivered.get_or_insert(end);
-            *lowest = end.min(*lowest);
+            if self.original_delivered == Offset(0) || end < self.original_delivered {
+                self.original_delivered = end;
+            }
         } else {
             let is_early = !segment.is_original() && sent.at > plausible;
             let at = if is_early { Instant::ZERO } else { sent.at };
@@ -263,7 +251,7 @@ impl AckSummary {
     /// `fack` places up.
     pub(crate) fn note_reordering(&mut self, fack: u32, index: u32) {
         if index < fack {
-            self.reordering = self.reordering.max(Some(Segments(fack - index)));
+            self.reordering = self.reordering.max(Segments(fack - index));
         }
     }
 
@@ -272,7 +260,7 @@ impl AckSummary {
         self.una_advanced > 0
             && self.newly_sacked == Segments::ZERO
             && self.dsack.is_none()
-            && self.reordering.is_none()
+            && self.reordering == Segments::ZERO
             && !self.retransmission_acked
             && self.late == Segments::ZERO
     }

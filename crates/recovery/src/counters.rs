@@ -162,9 +162,7 @@ impl Counters {
 pub(crate) struct Counts {
     pub delivered: u64,
     pub segments_sent: u64,
-    pub sent_in_recovery: u64,
     pub retransmitted_bytes: u64,
-    pub dsacks: u64,
     pub in_recovery: Nanos,
     pub in_loss: Nanos,
     pub busy: Nanos,
@@ -172,6 +170,8 @@ pub(crate) struct Counts {
     pub timeouts: [Count; State::ALL.len()],
     pub undone: [Count; Proof::ALL.len()],
     pub probes: Count,
+    pub dsacks: Count,
+    pub sent_in_recovery: Count,
     pub failed_retransmissions: Count,
     pub recoveries: Count,
     pub recoveries_with_dsack: Count,
@@ -193,7 +193,7 @@ impl Counts {
             failed_retransmissions: self.failed_retransmissions.into(),
             recoveries: self.recoveries.into(),
             recoveries_with_dsack: self.recoveries_with_dsack.into(),
-            dsacks: self.dsacks,
+            dsacks: self.dsacks.into(),
             undone: self.undone.map(u64::from),
             impossible_acks: self.impossible_acks.into(),
             impossible_sends: self.impossible_sends.into(),
@@ -202,7 +202,7 @@ impl Counts {
             in_loss: self.in_loss.into(),
             busy: self.busy.into(),
             segments_sent: self.segments_sent,
-            sent_in_recovery: self.sent_in_recovery,
+            sent_in_recovery: self.sent_in_recovery.into(),
             slow_starts_after_recovery: self.slow_starts_after_recovery.into(),
             ..Counters::default()
         }
@@ -285,13 +285,12 @@ pub enum Ended {
 const KEPT: usize = 1024;
 
 /// The recoveries of a connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Recoveries {
     /// `None` before the first one.
     #[expect(clippy::box_collection, reason = "most senders have none")]
     finished: Option<Box<VecDeque<Recovery>>>,
-    keeps: bool,
     current: Option<Current>,
 }
 
@@ -308,16 +307,6 @@ pub(crate) struct Current {
     pub delivered: u32,
 }
 
-impl Default for Recoveries {
-    fn default() -> Self {
-        Self {
-            finished: None,
-            keeps: true,
-            current: None,
-        }
-    }
-}
-
 impl Recoveries {
     /// Forgets all recoveries and keeps the memory.
     pub fn clear(&mut self) {
@@ -327,10 +316,9 @@ impl Recoveries {
         self.current = None;
     }
 
-    /// Keeps no finished recovery from now on, and frees the memory.
-    pub fn keep_none(&mut self) {
+    /// Forgets the finished recoveries, and frees the memory.
+    pub fn forget_finished(&mut self) {
         self.finished = None;
-        self.keeps = false;
     }
 
     /// The bytes they take on the heap.
@@ -357,12 +345,16 @@ impl Recoveries {
         self.current.as_mut()
     }
 
-    /// The current recovery ends.
-    pub fn end(&mut self, now: Instant, last_cwnd: Segments, cwnd: Segments, ended: Ended) {
-        let Some(current) = self.current.take() else {
-            return;
-        };
-        let recovery = Recovery {
+    /// The current recovery ends. Returns it.
+    pub fn end(
+        &mut self,
+        now: Instant,
+        last_cwnd: Segments,
+        cwnd: Segments,
+        ended: Ended,
+    ) -> Option<Recovery> {
+        let current = self.current.take()?;
+        Some(Recovery {
             entered_at: current.entered_at,
             duration: now.since(current.entered_at),
             pipe: current.pipe,
@@ -372,14 +364,16 @@ impl Recoveries {
             retransmissions: current.retransmissions,
             delivered: current.delivered,
             ended,
-        };
-        if self.keeps {
-            let finished = self.finished.get_or_insert_default();
-            if finished.len() == KEPT {
-                finished.pop_front();
-            }
-            finished.push_back(recovery);
+        })
+    }
+
+    /// Keeps a finished recovery.
+    pub fn keep(&mut self, recovery: Recovery) {
+        let finished = self.finished.get_or_insert_default();
+        if finished.len() == KEPT {
+            finished.pop_front();
         }
+        finished.push_back(recovery);
     }
 
     /// The latest finished recoveries, oldest first; 1,024 at most.

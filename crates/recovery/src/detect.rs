@@ -8,6 +8,7 @@ mod rack;
 mod threshold;
 
 pub use early::EarlyRetransmit;
+pub(crate) use early::EarlyRule;
 pub(crate) use late::{Evidence, Late, Suspects};
 pub(crate) use packet_time::PacketTime;
 pub use rack::RackVersion;

@@ -52,29 +52,33 @@ const BURST: u64 = 10;
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Pacer {
-    on: bool,
-    /// When all that was sent so far would have left at the pacing rate.
-    left: Instant,
+    /// When all that was sent so far would have left at the pacing rate; `None` if the host does not pace.
+    left: Option<Instant>,
 }
 
 impl Pacer {
     pub fn set_on(&mut self, on: bool) {
-        self.on = on;
+        if on != self.is_on() {
+            self.left = on.then_some(Instant::ZERO);
+        }
     }
 
     pub fn is_on(&self) -> bool {
-        self.on
+        self.left.is_some()
     }
 
     /// `size` bytes were sent.
     pub fn on_sent(&mut self, now: Instant, size: u64, rate: BitRate) {
-        self.left = self.left.max(now) + rate.time_for(size);
+        if let Some(left) = &mut self.left {
+            *left = now.max(*left) + rate.time_for(size);
+        }
     }
 
     /// When the next segment may leave: `now` or later.
     pub fn departure(&self, now: Instant, mss: u32, rate: BitRate) -> Instant {
         let burst = rate.time_for((BURST - 1) * u64::from(mss));
-        now + self.left.since(now).saturating_sub(burst)
+        let ahead = self.left.map_or(Duration::ZERO, |left| left.since(now));
+        now + ahead.saturating_sub(burst)
     }
 }
 
@@ -116,6 +120,7 @@ mod tests {
         let rate = BitRate::from_bits_per_second(8_000_000).unwrap();
         let at = Instant::from_millis;
         let mut pacer = Pacer::default();
+        pacer.set_on(true);
         let leave = |pacer: &mut Pacer, now| {
             let departure = pacer.departure(now, 1000, rate);
             pacer.on_sent(departure, 1000, rate);

@@ -99,6 +99,7 @@ pub struct Sender<C = Congestion> {
     rtt: RttEstimator,
     timers: Timers,
     copying: Option<Box<Copying>>,
+    /// `None` until a packet is given up.
     given_up: GivenUp,
     totals: Totals,
     logging: Logging,
@@ -173,7 +174,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Returns `storage` if more segments are outstanding than fit.
     pub fn keep_in(&mut self, storage: Storage) -> Result<(), Storage> {
         self.board.move_to(storage)?;
-        self.totals.recoveries.keep_none();
+        self.totals.keep_no_recoveries();
         Ok(())
     }
 
@@ -183,6 +184,7 @@ impl<C: CongestionControl> Sender<C> {
         let copying = self.copying.as_deref();
         self.board.memory()
             + self.totals.recoveries.memory()
+            + self.losses.suspects.memory()
             + self.logging.log.memory()
             + self.given_up.memory()
             + copying.map_or(0, |copying| {
@@ -198,7 +200,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The application wrote `bytes` more, or has as many more packets to send where packets are numbered. Ignored
     /// after [`close`](Self::close).
     pub fn on_written(&mut self, now: Instant, bytes: u64) {
-        if self.stream.fin.is_some() {
+        if self.stream.fin().is_some() {
             return;
         }
         self.note_application_limit();
@@ -210,7 +212,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The application takes back `bytes` that it wrote last and that were never sent, or all of those if there are
     /// fewer. Ignored after [`close`](Self::close).
     pub fn on_withdrawn(&mut self, now: Instant, bytes: u64) {
-        if self.stream.fin.is_some() {
+        if self.stream.fin().is_some() {
             return;
         }
         let unsent = self.stream.limit.since(self.board.nxt());
@@ -223,9 +225,8 @@ impl<C: CongestionControl> Sender<C> {
     /// The application is done sending: a FIN follows the data. Closing again changes nothing, nor does it where
     /// packets are numbered.
     pub fn close(&mut self, now: Instant) {
-        if self.stream.fin.is_none() && !self.board.numbers_packets() {
-            self.stream.fin = Some(self.stream.limit);
-            self.stream.limit = self.stream.limit + 1;
+        if self.stream.fin().is_none() && !self.board.numbers_packets() {
+            self.stream.close();
             self.update_persist(now);
             self.log_changes(now);
         }
@@ -468,7 +469,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The FIN's offset, once the application has closed.
     pub fn fin(&self) -> Option<Offset> {
-        self.stream.fin
+        self.stream.fin()
     }
 
     /// Takes out the events logged since the last call.

@@ -70,7 +70,7 @@ impl Proof {
 }
 
 /// The window before a reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct PriorWindow {
     /// The congestion window.
@@ -89,9 +89,13 @@ pub(crate) struct Undo {
     marker: Offset,
     /// Whether the episode can be undone.
     open: bool,
-    before: Option<PriorWindow>,
-    /// Retransmissions not yet explained by a DSACK; `None` before the first retransmission.
-    unexplained: Option<u32>,
+    /// Whether there is a window to restore, `before`.
+    restores: bool,
+    before: PriorWindow,
+    /// Whether data of the episode was retransmitted, or may be from before it.
+    retransmitted: bool,
+    /// Retransmissions not yet explained by a DSACK.
+    unexplained: u32,
 }
 
 impl Undo {
@@ -100,8 +104,10 @@ impl Undo {
     pub fn begin(&mut self, una: Offset, in_flight: u32, before: Option<PriorWindow>) {
         self.marker = una;
         self.open = true;
-        self.unexplained = (in_flight > 0).then_some(in_flight);
-        self.before = before;
+        self.retransmitted = in_flight > 0;
+        self.unexplained = in_flight;
+        self.restores = before.is_some();
+        self.before = before.unwrap_or_default();
     }
 
     /// The episode can no longer be undone.
@@ -111,7 +117,8 @@ impl Undo {
 
     /// Data of the episode was retransmitted.
     pub fn on_retransmission(&mut self, now: Instant) {
-        self.unexplained = Some(self.unexplained.unwrap_or(0) + 1);
+        self.retransmitted = true;
+        self.unexplained = self.unexplained.saturating_add(1);
         self.first_retransmission.get_or_insert(now);
     }
 
@@ -128,27 +135,25 @@ impl Undo {
     /// A DSACK reported `duplicate`, `segments` long. Returns whether it belongs to this episode.
     pub fn on_dsack(&mut self, duplicate: Span, segments: u32) -> bool {
         let ours = self.open && duplicate.end > self.marker;
-        if ours && let Some(unexplained) = &mut self.unexplained {
-            *unexplained = unexplained.saturating_sub(segments);
+        if ours {
+            self.unexplained = self.unexplained.saturating_sub(segments);
         }
         ours
     }
 
     /// Of the packets declared lost in the episode, so many were acknowledged after all.
     pub fn explain(&mut self, packets: Segments) {
-        if let Some(unexplained) = &mut self.unexplained {
-            *unexplained = unexplained.saturating_sub(packets.0);
-        }
+        self.unexplained = self.unexplained.saturating_sub(packets.0);
     }
 
     /// The network also signalled congestion: there is no window to restore (RFC 4015 §3.1 step 9; Linux).
     pub fn keep_reduced(&mut self) {
-        self.before = None;
+        self.restores = false;
     }
 
     /// Whether DSACKs explain every retransmission of the episode.
     pub fn all_duplicates(&self) -> bool {
-        self.open && self.unexplained == Some(0)
+        self.open && self.retransmitted && self.unexplained == 0
     }
 
     /// Whether the data an ACK acknowledges was sent before the first retransmission, judging by the echoed
@@ -170,7 +175,7 @@ impl Undo {
     /// Undoes the episode and returns the window to restore.
     pub fn take(&mut self) -> Option<PriorWindow> {
         self.open = false;
-        self.before.take()
+        core::mem::take(&mut self.restores).then_some(self.before)
     }
 
     /// Whether an episode could still be undone.

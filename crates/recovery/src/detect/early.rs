@@ -57,27 +57,57 @@ impl EarlyRetransmit {
         min: Duration::from_millis(2),
         max: Duration::MAX,
     };
+}
 
+/// The form of early retransmit as a sender keeps it, in 12 bytes.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct EarlyRule {
+    on: bool,
+    /// Whether it also acts after reordering was detected.
+    ignores_reordering: bool,
+    /// The bounds of the delay in µs, at most 71 minutes.
+    min: u32,
+    max: u32,
+}
+
+impl From<EarlyRetransmit> for EarlyRule {
+    fn from(form: EarlyRetransmit) -> Self {
+        let micros = |delay: Duration| u32::try_from(delay.as_micros()).unwrap_or(u32::MAX);
+        let (min, max) = match form {
+            EarlyRetransmit::Delayed { min, max } => (micros(min), micros(max)),
+            EarlyRetransmit::Off | EarlyRetransmit::Naive | EarlyRetransmit::ReorderAware => (0, 0),
+        };
+        Self {
+            on: form != EarlyRetransmit::Off,
+            ignores_reordering: form == EarlyRetransmit::Naive,
+            min,
+            max,
+        }
+    }
+}
+
+impl EarlyRule {
     /// How long to wait before marking the holes of `board` lost; `None` if early retransmit does not apply.
-    pub(crate) fn delay(
+    pub fn delay(
         &self,
         board: &Scoreboard,
         srtt: Option<Duration>,
         reordering_seen: bool,
         can_send_new: impl FnOnce() -> bool,
     ) -> Option<Duration> {
-        let applies = *self != Self::Off
+        let applies = self.on
             && board.outstanding() < OUTSTANDING_BELOW
             && board.sacked() > Segments::ZERO
             && board.sacked() < board.outstanding()
             && board.retransmitted() == Segments::ZERO
-            && !(reordering_seen && *self != Self::Naive)
+            && !(reordering_seen && !self.ignores_reordering)
             && !can_send_new();
-        applies.then(|| match *self {
-            Self::Delayed { min, max } => {
-                srtt.map_or(Duration::ZERO, |srtt| (srtt / 4).max(min).min(max))
-            }
-            Self::Off | Self::Naive | Self::ReorderAware => Duration::ZERO,
+        let bound = |micros: u32| Duration::from_micros(micros.into());
+        applies.then(|| {
+            srtt.map_or(Duration::ZERO, |srtt| {
+                (srtt / 4).max(bound(self.min)).min(bound(self.max))
+            })
         })
     }
 }
@@ -107,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_conditions_decide_the_delay() {
-        let rule = EarlyRetransmit::LINUX;
+        let rule = EarlyRule::from(EarlyRetransmit::LINUX);
         // (outstanding, SACKed, resent, SRTT ms, reordering seen, can send new, delay ms)
         type Case<'a> = (u64, &'a [u64], &'a [u64], u64, bool, bool, Option<u64>);
         let cases: [Case; 9] = [
@@ -143,14 +173,15 @@ mod tests {
             (EarlyRetransmit::PAPER, Some(25), None),
         ] {
             for (seen, delay) in [(false, calm), (true, reordering)] {
-                let got = form.delay(&b, Some(ms(80)), seen, || false);
+                let got = EarlyRule::from(form).delay(&b, Some(ms(80)), seen, || false);
                 assert_eq!(got, delay.map(ms), "{form:?}, reordering {seen}");
             }
         }
-        let slow = EarlyRetransmit::PAPER.delay(&b, Some(ms(4000)), false, || false);
+        let slow =
+            EarlyRule::from(EarlyRetransmit::PAPER).delay(&b, Some(ms(4000)), false, || false);
         assert_eq!(slow, Some(ms(500)));
         assert_eq!(
-            EarlyRetransmit::Off.delay(&b, Some(ms(80)), false, || false),
+            EarlyRule::from(EarlyRetransmit::Off).delay(&b, Some(ms(80)), false, || false),
             None
         );
         assert_eq!(rule.delay(&b, None, false, || false), Some(Duration::ZERO));

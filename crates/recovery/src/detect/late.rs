@@ -21,6 +21,7 @@
 //! - At most 64 segments are remembered, for three probe timeouts after their transmission.
 
 use crate::scoreboard::{Scoreboard, SentSegment};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use recoup_units::{Instant, Offset, Span};
 
@@ -69,23 +70,75 @@ pub(crate) struct Evidence {
     pub keep: u64,
 }
 
-/// The segments that were judged lost lately.
+/// The segments that were judged lost lately. It takes no memory before the first, since most senders have none.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct Suspects {
+pub(crate) struct Suspects(Option<Box<Remembered>>);
+
+impl Suspects {
+    pub fn is_empty(&self) -> bool {
+        self.0.as_ref().is_none_or(|known| known.all.is_empty())
+    }
+
+    /// The memory that they take on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        let known = self.0.as_deref();
+        known.map_or(0, |known| {
+            size_of_val(known) + known.all.capacity() * size_of::<Suspect>()
+        })
+    }
+
+    /// See [`Remembered::add`].
+    pub fn add(&mut self, segment: &SentSegment, rtt: u64) {
+        self.0.get_or_insert_default().add(segment, rtt);
+    }
+
+    /// See [`Remembered::on_resent`].
+    pub fn on_resent(&mut self, now: Instant, span: Span) {
+        if let Some(known) = &mut self.0 {
+            known.on_resent(now, span);
+        }
+    }
+
+    /// See [`Remembered::forget_waiting`].
+    pub fn forget_waiting(&mut self) {
+        if let Some(known) = &mut self.0 {
+            known.forget_waiting();
+        }
+    }
+
+    /// See [`Remembered::on_given_up`].
+    pub fn on_given_up(&mut self, span: Span) {
+        if let Some(known) = &mut self.0 {
+            known.on_given_up(span);
+        }
+    }
+
+    /// See [`Remembered::are_proven`].
+    pub fn are_proven(&self, is_meant: impl Fn(u32) -> bool) -> bool {
+        (self.0.as_ref()).is_some_and(|known| known.are_proven(is_meant))
+    }
+
+    /// See [`Remembered::on_ack`].
+    pub fn on_ack(&mut self, board: &Scoreboard, by: &Evidence, each: impl FnMut(Late)) {
+        if let Some(known) = &mut self.0 {
+            known.on_ack(board, by, each);
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Remembered {
     all: Vec<Suspect>,
     /// The number of the last one that was forgotten without a proof.
     forgotten: Option<u32>,
 }
 
-impl Suspects {
-    pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
+impl Remembered {
     /// `segment` is judged lost, when the round trip took `rtt` ns. Only the first transmission of a segment
     /// counts.
-    pub fn add(&mut self, segment: &SentSegment, rtt: u64) {
+    fn add(&mut self, segment: &SentSegment, rtt: u64) {
         let end = segment.span.end;
         if !segment.is_original() || self.all.iter().any(|suspect| suspect.end == end) {
             return;
@@ -106,7 +159,7 @@ impl Suspects {
     }
 
     /// `span` was retransmitted.
-    pub fn on_resent(&mut self, now: Instant, span: Span) {
+    fn on_resent(&mut self, now: Instant, span: Span) {
         for suspect in &mut self.all {
             if span.start < suspect.end && suspect.end <= span.end {
                 suspect.resent.get_or_insert(now);
@@ -115,12 +168,12 @@ impl Suspects {
     }
 
     /// An undo has withdrawn the verdicts: segments not retransmitted are suspects no more.
-    pub fn forget_waiting(&mut self) {
+    fn forget_waiting(&mut self) {
         self.all.retain(|suspect| suspect.resent.is_some());
     }
 
     /// The sender gave up `span`: whether it arrives will not be known.
-    pub fn on_given_up(&mut self, span: Span) {
+    fn on_given_up(&mut self, span: Span) {
         if let Some(place) = self.all.iter().position(|suspect| suspect.is_in(span)) {
             let suspect = self.all.remove(place);
             self.note_forgotten(&suspect);
@@ -135,7 +188,7 @@ impl Suspects {
 
     /// Whether there are suspects among the transmissions for which `is_meant` holds, and all of them are known
     /// to have been late.
-    pub fn are_proven(&self, is_meant: impl Fn(u32) -> bool) -> bool {
+    fn are_proven(&self, is_meant: impl Fn(u32) -> bool) -> bool {
         let mut meant = self.all.iter().filter(|suspect| is_meant(suspect.number));
         let any = meant.clone().next().is_some();
         any && meant.all(|suspect| suspect.proven) && !self.forgotten.is_some_and(is_meant)
@@ -143,7 +196,7 @@ impl Suspects {
 
     /// Applies what an ACK, which `board` already reflects, says. Calls `each` with every segment newly known
     /// to have been late.
-    pub fn on_ack(&mut self, board: &Scoreboard, by: &Evidence, mut each: impl FnMut(Late)) {
+    fn on_ack(&mut self, board: &Scoreboard, by: &Evidence, mut each: impl FnMut(Late)) {
         let kept = |suspect: &Suspect| by.now.nanos_since(suspect.sent) <= by.keep;
         if let Some(oldest) = self.all.iter().rfind(|suspect| !kept(suspect)).copied() {
             self.note_forgotten(&oldest);

@@ -65,8 +65,8 @@ pub struct Rack {
     /// reo_wnd_mult − 1.
     widened: u8,
     persist: u8,
-    /// The least reo_wnd that late segments call for, in ns; zero without them.
-    learned: u64,
+    /// The least reo_wnd that late segments call for, in µs, rounded up; zero without them.
+    learned: u32,
     /// Until this offset is acknowledged, DSACKs belong to a round trip that already widened the window.
     round_end: Offset,
 }
@@ -120,7 +120,8 @@ impl Rack {
     pub fn on_late(&mut self, delay: u64, min_rtt: u64) {
         let margin = min_rtt / 16; // timers fire late
         let needed = delay.saturating_sub(min_rtt).saturating_add(margin);
-        self.learned = self.learned.max(needed);
+        let micros = u32::try_from(needed.div_ceil(1000)).unwrap_or(u32::MAX);
+        self.learned = self.learned.max(micros);
         self.persist = PERSIST;
     }
 
@@ -152,7 +153,7 @@ impl Rack {
         }
         let mut window = at.min_rtt / 4 * (u32::from(self.widened) + 1);
         if self.learned > 0 {
-            window = window.max(Duration::from_nanos(self.learned));
+            window = window.max(Duration::from_micros(self.learned.into()));
         }
         window.min(at.srtt)
     }

@@ -103,9 +103,12 @@ impl Lost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Threshold {
-    rules: Rules,
-    dupthresh: Segments,
+    rule: LossRule,
     fack: bool,
+    dupthresh: Segments,
+    /// The initial dupthresh, and the limit to which reordering raises it.
+    initial: Segments,
+    most: Segments,
     /// Stays at 2³² − 1 once it is there.
     reorderings: u32,
 }
@@ -114,16 +117,18 @@ impl Threshold {
     /// A detector for a new path.
     pub fn new(rules: Rules) -> Self {
         Self {
-            rules,
-            dupthresh: rules.dupthresh,
+            rule: rules.rule,
             fack: rules.rule == LossRule::Fack,
+            dupthresh: rules.dupthresh,
+            initial: rules.dupthresh,
+            most: rules.max_dupthresh,
             reorderings: 0,
         }
     }
 
     /// The loss rule.
     pub(crate) fn rule(&self) -> LossRule {
-        self.rules.rule
+        self.rule
     }
 
     /// The current dupthresh: the reordering tolerated, in segments.
@@ -133,7 +138,7 @@ impl Threshold {
 
     /// Whether dupthresh is above its initial value.
     pub fn is_raised(&self) -> bool {
-        self.dupthresh > self.rules.dupthresh
+        self.dupthresh > self.initial
     }
 
     /// Whether FACK applies: the distance to the highest SACK reveals losses, and SACKs for data sent later
@@ -155,21 +160,21 @@ impl Threshold {
     /// A segment arrived `distance` segments late. A distance that dupthresh tolerates changes nothing.
     pub fn on_reordering(&mut self, distance: Segments) {
         self.reorderings = self.reorderings.saturating_add(1);
-        if distance > self.dupthresh && self.rules.max_dupthresh > self.rules.dupthresh {
+        if distance > self.dupthresh && self.most > self.initial {
             self.fack = false;
-            self.dupthresh = distance.min(self.rules.max_dupthresh);
+            self.dupthresh = distance.min(self.most);
         }
     }
 
     /// Lowers dupthresh to its initial value.
     pub fn restore(&mut self) {
-        self.dupthresh = self.rules.dupthresh;
+        self.dupthresh = self.initial;
     }
 
     /// A timeout. If much was SACKed, dupthresh was raised too far and is lowered (Linux `tcp_enter_loss`).
     pub fn on_timeout(&mut self, sacked: Segments) {
-        if sacked >= self.rules.dupthresh {
-            self.dupthresh = self.dupthresh.min(self.rules.dupthresh);
+        if sacked >= self.initial {
+            self.dupthresh = self.dupthresh.min(self.initial);
         }
     }
 
@@ -177,7 +182,7 @@ impl Threshold {
     /// bytes.
     pub fn verdict(&self, board: &Scoreboard, duplicates: u32, mss: u32) -> LossVerdict {
         let dupthresh = self.dupthresh;
-        let (lost, recover) = match self.rules.rule {
+        let (lost, recover) = match self.rule {
             _ if board.sacked() == Segments::ZERO => (Lost::ByTime, false),
             LossRule::Rack(_) | LossRule::PacketTime => (Lost::ByTime, false),
             LossRule::Fack if self.fack => {

@@ -144,8 +144,10 @@ impl Scoreboard {
             if segment.is_surely_original() {
                 summary.note_reordering(fack_before, i as u32);
             }
-            self.note_bytes(segment.bytes_in_pipe(), 0);
-            summary.delivered_bytes += u64::from(segment.size);
+            if self.counts_bytes() {
+                self.note_bytes(segment.bytes_in_pipe(), 0);
+                self.bytes.add_delivered(segment.size.into());
+            }
             self.lost -= u32::from(segment.lost);
             self.retransmitted -= u32::from(segment.retransmitted);
             self.sacked += 1;
@@ -187,7 +189,8 @@ impl Scoreboard {
     ) {
         let mut acked: u32 = 0;
         let mut given_up: u32 = 0;
-        let mut out_of_pipe = 0;
+        let by_bytes = self.counts_bytes();
+        let (mut out_of_pipe, mut delivered) = (0, 0);
         while let Some(segment) = self.segments.get(acked as usize)
             && segment.span.end <= cumulative
         {
@@ -203,8 +206,10 @@ impl Scoreboard {
                 each(segment);
                 summary.note_delivered(segment, plausible, true);
                 summary.delivered += Segments::ONE;
-                summary.delivered_bytes += u64::from(segment.size);
-                out_of_pipe += segment.bytes_in_pipe();
+                if by_bytes {
+                    out_of_pipe += segment.bytes_in_pipe();
+                    delivered += u64::from(segment.size);
+                }
                 self.lost -= u32::from(segment.lost);
                 self.retransmitted -= u32::from(segment.retransmitted);
             }
@@ -222,7 +227,10 @@ impl Scoreboard {
             acked += 1;
         }
         summary.newly_acked += Segments(acked - given_up);
-        self.note_bytes(out_of_pipe, 0);
+        if by_bytes {
+            self.note_bytes(out_of_pipe, 0);
+            self.bytes.add_delivered(delivered);
+        }
         self.segments.remove_first(acked);
         if let Some(segment) = self.segments.get_mut(0)
             && segment.span.start < cumulative

@@ -9,6 +9,7 @@
 //! Source: RFC 9002 §7 (bytes in flight), RFC 6675 §2 (pipe, in octets).
 
 use super::{Scoreboard, SentSegment};
+use recoup_units::Segments;
 
 /// Kept only where bytes count.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,7 +17,17 @@ use super::{Scoreboard, SentSegment};
 pub(super) struct Bytes {
     /// The bytes of a full segment; 0: segments count.
     pub full: u32,
+    /// Bytes delivered that are not counted as full segments yet; at most 4 GiB.
+    delivered: u32,
     pub in_flight: u64,
+}
+
+impl Bytes {
+    /// `bytes` more were delivered.
+    pub fn add_delivered(&mut self, bytes: u64) {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        self.delivered = self.delivered.saturating_add(bytes);
+    }
 }
 
 impl SentSegment {
@@ -46,6 +57,14 @@ impl Scoreboard {
     /// Bytes thought to be in flight; `None` if segments count.
     pub fn bytes_in_flight(&self) -> Option<u64> {
         self.counts_bytes().then_some(self.bytes.in_flight)
+    }
+
+    /// The full segments among the bytes delivered since the last call. The rest counts with the next call.
+    pub(crate) fn take_delivered(&mut self) -> Segments {
+        let full = self.bytes.full.max(1);
+        let segments = Segments(self.bytes.delivered / full);
+        self.bytes.delivered %= full;
+        segments
     }
 
     pub(super) fn recount_bytes(&mut self) {

@@ -146,7 +146,7 @@ impl Scoreboard {
         }
         sorted
             .into_iter()
-            .fold(0, |all, list| self.merge(all, list))
+            .fold(0, |later, list| self.merge(list, later))
     }
 
     /// Takes the next segments of the list in stream order, as long as each was sent after the one before, and

@@ -87,7 +87,10 @@ impl<C: CongestionControl> Sender<C> {
         };
         let acked = match self.board.counts_bytes() {
             false => summary.newly_acked,
-            true => self.delivered_by_bytes(summary),
+            true => {
+                summary.delivered = self.board.take_delivered();
+                summary.delivered
+            }
         };
         self.take_dsack(summary);
         if self.losses.packets.is_on() {
@@ -142,15 +145,6 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.update_persist(now);
         self.log_changes(now);
-    }
-
-    /// Counts what the ACK delivered in full segments, by its bytes. The rest counts with the next ACK.
-    fn delivered_by_bytes(&mut self, summary: &mut AckSummary) -> Segments {
-        let full = u64::from(self.peer.mss);
-        let bytes = summary.delivered_bytes + u64::from(self.congestion.rest);
-        self.congestion.rest = u32::try_from(bytes % full).unwrap_or_default();
-        summary.delivered = Segments(u32::try_from(bytes / full).unwrap_or(u32::MAX));
-        summary.delivered
     }
 
     /// Whether nothing is outstanding or waiting to be sent. A plain ACK changes nothing then.
@@ -215,7 +209,7 @@ impl<C: CongestionControl> Sender<C> {
         let segments = duplicate.len().div_ceil(u64::from(self.peer.full)).max(1);
         let segments = u32::try_from(segments).unwrap_or(u32::MAX);
         self.totals.counters.dsacks += u64::from(segments);
-        if self.totals.counters.dsacks > self.totals.counters.retransmissions.total() {
+        if u64::from(self.totals.counters.dsacks) > self.totals.counters.retransmissions.total() {
             summary.dsack = None;
             return;
         }
@@ -393,7 +387,7 @@ impl<C: CongestionControl> Sender<C> {
         let (nxt, mss) = (self.board.nxt(), u64::from(self.peer.full));
         let data = self
             .stream
-            .fin
+            .fin()
             .unwrap_or(self.stream.limit)
             .since(nxt)
             .div_ceil(mss);

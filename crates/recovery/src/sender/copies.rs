@@ -64,7 +64,7 @@ impl<C: CongestionControl> Sender<C> {
         let again = &counters.retransmissions;
         let handshake = again.of(Trigger::Syn) + again.of(Trigger::SynAck);
         // What a DSACK reported had not been lost.
-        let lost = (again.total() - handshake).saturating_sub(counters.dsacks);
+        let lost = (again.total() - handshake).saturating_sub(counters.dsacks.into());
         let stakes = Stakes {
             p: rules.loss.of(lost, counters.segments_sent),
             q: rules.likelihoods.of_all(self.kinds(span, carried)),
@@ -85,7 +85,7 @@ impl<C: CongestionControl> Sender<C> {
             (syn, handshake),
             (
                 Kind::Fin,
-                self.stream.fin.is_some_and(|fin| span.contains(fin)),
+                self.stream.fin().is_some_and(|fin| span.contains(fin)),
             ),
             (Kind::Psh, carried.push),
             (Kind::Tail, !handshake && span.end >= self.stream.limit),

@@ -1,6 +1,6 @@
 //! The packets given up lately, so that one that arrives after all is noticed.
 
-use crate::ack::{AckSummary, LatePacket};
+use crate::ack::AckSummary;
 use crate::scoreboard::{Memory, SentSegment};
 use alloc::vec::Vec;
 use recoup_units::{Instant, Offset, Segments, Span, partition_point_near};
@@ -39,6 +39,16 @@ pub(super) struct GivenUp {
     slots: Memory<GivenUpPacket>,
     first: u16,
     len: u16,
+    /// Of the packets that the last ACK reported late, the one that was sent first.
+    pub earliest_late: Option<LatePacket>,
+}
+
+/// A packet that was given up as lost, and arrived after all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LatePacket {
+    /// The number of its transmission ([`SentSegment::number`]).
+    pub number: u32,
+    pub sent_at: Instant,
 }
 
 impl GivenUp {
@@ -54,9 +64,10 @@ impl GivenUp {
     /// Forgets all packets and keeps the memory.
     pub fn clear(&mut self) {
         (self.first, self.len) = (0, 0);
+        self.earliest_late = None;
     }
 
-    /// The bytes it takes on the heap.
+    /// The memory that it takes on the heap, in bytes.
     pub fn memory(&self) -> usize {
         self.slots.memory()
     }
@@ -86,7 +97,10 @@ impl GivenUp {
         let owned = matches!(self.slots, Memory::Owned(_));
         if owned && self.slots.len() < MOST {
             let packets: Vec<GivenUpPacket> = self.iter().copied().collect();
-            *self = Self::from(packets);
+            *self = Self {
+                earliest_late: self.earliest_late,
+                ..Self::from(packets)
+            };
             let slots = (2 * self.len()).clamp(FEWEST_SLOTS, MOST);
             self.slots.resize(slots);
         }
@@ -133,8 +147,17 @@ impl GivenUp {
         self.len -= (to - from) as u16;
     }
 
-    /// Notes in `summary` those that `ranges` acknowledge, and forgets them and the expired ones.
+    fn note_late(&mut self, packet: &GivenUpPacket) {
+        let earlier = self.earliest_late.filter(|l| l.sent_at <= packet.sent_at);
+        self.earliest_late = earlier.or(Some(LatePacket {
+            number: packet.number,
+            sent_at: packet.sent_at,
+        }));
+    }
+
+    /// Notes in `summary` how many of them that `ranges` acknowledge, and forgets them and the expired ones.
     pub fn take_late(&mut self, now: Instant, ranges: &[Span], summary: &mut AckSummary) {
+        self.earliest_late = None;
         if self.len == 0 {
             return;
         }
@@ -148,23 +171,13 @@ impl GivenUp {
             for index in from..to {
                 let packet = self.slots[self.slot(index)];
                 if packet.until >= now {
-                    note_late(&packet, summary);
+                    summary.late += Segments::ONE;
+                    self.note_late(&packet);
                 }
             }
             self.remove(from, to);
         }
     }
-}
-
-fn note_late(packet: &GivenUpPacket, summary: &mut AckSummary) {
-    summary.late += Segments::ONE;
-    let earlier = summary
-        .earliest_late
-        .filter(|l| l.sent_at <= packet.sent_at);
-    summary.earliest_late = earlier.or(Some(LatePacket {
-        number: packet.number,
-        sent_at: packet.sent_at,
-    }));
 }
 
 impl From<Vec<GivenUpPacket>> for GivenUp {
@@ -173,6 +186,7 @@ impl From<Vec<GivenUpPacket>> for GivenUp {
             len: packets.len() as u16, // at most MOST
             first: 0,
             slots: Memory::Owned(packets),
+            earliest_late: None,
         }
     }
 }
@@ -289,7 +303,7 @@ mod tests {
                 ring.take_late(Instant::from_millis(now), &spans, &mut summary);
                 let (late, earliest) = model.take(now, &ranges);
                 prop_assert_eq!(summary.late.0, late);
-                prop_assert_eq!(summary.earliest_late.map(|l| u64::from(l.number)), earliest);
+                prop_assert_eq!(ring.earliest_late.map(|l| u64::from(l.number)), earliest);
                 let left: Vec<u64> = ring.iter().map(|packet| packet.at.0).collect();
                 prop_assert_eq!(left, model.packets.keys().copied().collect::<Vec<_>>());
             }

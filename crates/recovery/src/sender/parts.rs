@@ -1,7 +1,8 @@
 //! The parts of a sender's state.
 
 use super::*;
-use crate::detect::EarlyRetransmit;
+use crate::counters::Ended;
+use crate::detect::EarlyRule;
 use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill, ReductionBase};
 use crate::rate::RateControl;
 use crate::rtt::nanos;
@@ -29,8 +30,8 @@ pub(super) struct Peer {
 pub(super) struct Stream {
     /// End of what the application has written, SYN and FIN included.
     pub limit: Offset,
-    /// The FIN's offset, once the application has closed.
-    pub fin: Option<Offset>,
+    /// The FIN's offset, once the application has closed; [`NO_FIN`](Self::NO_FIN) before.
+    fin_at: Offset,
     /// The trigger of a retransmission of this side's SYN.
     pub syn_trigger: Trigger,
     /// A partial segment waits while another is unacknowledged (Nagle's rule).
@@ -56,8 +57,6 @@ pub(super) struct Window<C> {
     pub usage: WindowUsage,
     pub reduction: Reduction,
     pub control: C,
-    /// Where windows count bytes: those delivered that are no full segment yet.
-    pub rest: u32,
 }
 
 /// Whether the congestion window was what limited sending (Linux `tcp_cwnd_validate`).
@@ -148,7 +147,7 @@ pub(super) struct Timers {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Persist {
     pub deadline: Option<Instant>,
-    pub backoff: u32,
+    pub backoff: u8,
     pub due: bool,
     /// Probes sent since the peer was last heard.
     pub unanswered: u32,
@@ -178,6 +177,24 @@ pub(super) struct Totals {
     pub busy_since: Option<Instant>,
     /// Retransmissions since the last ACK of new data.
     pub unheard: u32,
+    /// Finished recoveries are not kept.
+    no_recoveries: bool,
+}
+
+impl Totals {
+    /// Keeps no finished recovery from now on.
+    pub fn keep_no_recoveries(&mut self) {
+        self.recoveries.forget_finished();
+        self.no_recoveries = true;
+    }
+
+    /// The current recovery ends.
+    pub fn end_recovery(&mut self, now: Instant, last_cwnd: Segments, cwnd: Segments, how: Ended) {
+        let ended = self.recoveries.end(now, last_cwnd, cwnd, how);
+        if let Some(recovery) = ended.filter(|_| !self.no_recoveries) {
+            self.recoveries.keep(recovery);
+        }
+    }
 }
 
 /// Events, and what was last logged where only changes are.
@@ -255,7 +272,7 @@ impl Log {
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Settings {
-    pub early_retransmit: EarlyRetransmit,
+    pub early_retransmit: EarlyRule,
     /// In ns.
     pub user_timeout: u64,
     pub initial_window: Segments,
@@ -298,7 +315,7 @@ impl Settings {
             slp: _,
         } = *mechanisms;
         Self {
-            early_retransmit,
+            early_retransmit: early_retransmit.into(),
             user_timeout: nanos(user_timeout),
             initial_window,
             sack,
@@ -332,10 +349,24 @@ impl Copying {
 }
 
 impl Stream {
+    const NO_FIN: Offset = Offset(u64::MAX);
+
+    /// The FIN's offset, once the application has closed.
+    #[inline]
+    pub fn fin(&self) -> Option<Offset> {
+        (self.fin_at != Self::NO_FIN).then_some(self.fin_at)
+    }
+
+    /// The application closes: the FIN follows what it has written.
+    pub fn close(&mut self) {
+        self.fin_at = self.limit;
+        self.limit = self.limit + 1;
+    }
+
     pub fn new(syn_trigger: Trigger) -> Self {
         Self {
             limit: Offset::DATA,
-            fin: None,
+            fin_at: Self::NO_FIN,
             syn_trigger,
             nagle: false,
             partial_to: Offset::SYN,
@@ -356,7 +387,6 @@ impl<C> Window<C> {
             usage: WindowUsage::default(),
             reduction: Reduction::default(),
             control,
-            rest: 0,
         }
     }
 }

@@ -149,8 +149,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Recovery is left.
     pub(super) fn note_recovery_ended(&mut self, now: Instant, last_cwnd: Segments, how: Ended) {
         self.totals
-            .recoveries
-            .end(now, last_cwnd, self.congestion.cwnd, how);
+            .end_recovery(now, last_cwnd, self.congestion.cwnd, how);
         let short = how == Ended::Complete && self.congestion.cwnd < self.congestion.ssthresh;
         self.totals.counters.slow_starts_after_recovery += u64::from(short);
     }

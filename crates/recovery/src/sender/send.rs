@@ -207,7 +207,7 @@ impl<C: CongestionControl> Sender<C> {
             return 0;
         }
         let size = u64::from(self.peer.full);
-        let end = self.stream.fin.unwrap_or(self.stream.limit);
+        let end = self.stream.fin().unwrap_or(self.stream.limit);
         let start = self.board.nxt();
         let mut sent = 0;
         while sent < most {
@@ -331,7 +331,7 @@ impl<C: CongestionControl> Sender<C> {
         let waits = self.stream.nagle && self.stream.partial_to > self.board.una();
         self.next_new_at_once().filter(|span| {
             let full = span.len() >= u64::from(self.peer.full);
-            full || !waits || self.stream.fin.is_some_and(|fin| span.contains(fin))
+            full || !waits || self.stream.fin().is_some_and(|fin| span.contains(fin))
         })
     }
 
@@ -352,7 +352,7 @@ impl<C: CongestionControl> Sender<C> {
     fn new_span(&self, edge: Offset) -> Span {
         let start = self.board.nxt();
         let full = start + u64::from(self.peer.full);
-        let cap = match self.stream.fin {
+        let cap = match self.stream.fin() {
             _ if self.board.is_full() => start,
             _ if start == Offset::SYN => Offset::DATA,
             Some(fin) if full >= fin => fin + 1,

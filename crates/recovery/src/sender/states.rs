@@ -24,10 +24,10 @@ impl<C: CongestionControl> Sender<C> {
         ack: &Ack<&[Span]>,
         summary: &mut AckSummary,
     ) -> bool {
-        if let Some(distance) = summary.reordering
+        if summary.reordering > Segments::ZERO
             && (self.episode.state != State::Loss || self.episode.undo.is_open())
         {
-            self.note_reordering(now, distance);
+            self.note_reordering(now, summary.reordering);
         }
         if summary.late > Segments::ZERO && self.mechanisms.adaptive {
             self.learn_from_packets(now, summary);
@@ -210,9 +210,8 @@ impl<C: CongestionControl> Sender<C> {
             return self.leave_loss_undone(now, proof);
         }
         let recovered = self.board.una() >= self.episode.recovery_point;
-        let original = summary
-            .original_delivered
-            .is_some_and(|end| end <= self.episode.recovery_point);
+        let end = summary.original_delivered;
+        let original = end > Offset(0) && end <= self.episode.recovery_point;
         let verdict = self.episode.frto.on_ack(AckEvidence {
             original_arrived: original && (self.peer.sack || !summary.retransmission_acked),
             more_out_of_order: summary.newly_sacked > Segments::ZERO || duplicate,

@@ -113,13 +113,15 @@ struct Mistakes {
 
 /// The known mistakes by profile. Flows and networks are the same in every run, so any change in the
 /// number of mistakes fails the test.
-const KNOWN_MISTAKES: [(&str, Mistakes); 10] = [
+const KNOWN_MISTAKES: [(&str, Mistakes); 11] = [
     ("freebsd-5", mistakes(0, 1)),
     ("linux-2.4", mistakes(1, 1)),
     ("linux-3.17+slp", mistakes(1, 0)),
     ("linux-6+reno", mistakes(1, 3)),
     ("reno", mistakes(2, 0)),
     ("rfc6675", mistakes(0, 1)),
+    // No TCP is known to run it, so captures are not searched for it. Most are probes called unknown.
+    ("rfc9002", mistakes(83, 2)),
     ("rfc6675+frto", mistakes(0, 1)),
     ("rfc6675+rack", mistakes(0, 1)),
     ("rfc6675+tlprfc", mistakes(0, 1)),
@@ -135,7 +137,7 @@ const MOST: f64 = 0.8;
 const LEAST_RIGHT: f64 = 0.9;
 
 /// The profiles below that, with their minimum.
-const LESS_RIGHT: [(&str, f64); 2] = [("freebsd-5", 0.79), ("reno", 0.73)];
+const LESS_RIGHT: [(&str, f64); 3] = [("freebsd-5", 0.79), ("reno", 0.73), ("rfc9002", 0.89)];
 
 const fn mistakes(triggers: u64, verdicts: u64) -> Mistakes {
     Mistakes { triggers, verdicts }

@@ -229,7 +229,7 @@ impl Model {
         let mut flying: Vec<usize> = (0..self.all.len())
             .filter(|&i| self.all[i].in_flight())
             .collect();
-        flying.sort_by_key(|&i| self.all[i].sent());
+        flying.sort_by_key(|&i| (self.all[i].number, i));
         flying
     }
 
@@ -350,7 +350,6 @@ impl Model {
             newly_acked: Segments(acked as u32),
             newly_sacked: Segments(newly_sacked.len() as u32),
             delivered: Segments(delivered.len() as u32),
-            delivered_bytes: delivered.iter().map(|&i| before.all[i].span.len()).sum(),
             una_advanced: una.since(self.una),
             window_changed: false,
             retransmission_acked: !(0..acked).all(|i| original(&i)),
@@ -367,7 +366,8 @@ impl Model {
                 .chain(before.duplicate(ack))
                 .filter(|i| *i < fack)
                 .map(|i| Segments((fack - i) as u32))
-                .max(),
+                .max()
+                .unwrap_or_default(),
             newest_delivered: newest.map(|i| before.all[i].sent()),
             newest_number: newest.map_or(0, |i| before.all[i].number),
             newest_is_original: newest.is_some_and(|i| surely(&i)),
@@ -389,7 +389,8 @@ impl Model {
                 .iter()
                 .filter(|i| surely(i))
                 .map(|&i| before.all[i].span.end)
-                .min(),
+                .min()
+                .unwrap_or_default(),
             dsack,
             copy_reported: false,
             copied_delivered: delivered.iter().any(|&i| before.all[i].copied),

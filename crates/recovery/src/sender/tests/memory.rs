@@ -53,8 +53,8 @@ fn the_memory_of_a_sender_is_bounded() {
         Sender::new(profile.mechanisms(), MSS as u32, Trigger::Syn, log)
     };
     // Everything that an ACK touches lies in the sender itself or in its segments.
-    assert!(size_of::<Sender>() <= 1352, "{}", size_of::<Sender>());
-    assert!(size_of::<crate::AckSummary>() <= 168);
+    assert!(size_of::<Sender>() <= 1240, "{}", size_of::<Sender>());
+    assert!(size_of::<crate::AckSummary>() <= 128);
     for (profile, log, heap) in [
         ("linux-6", false, 0..=0),
         ("linux-3.17+slp", false, 1..=300),
