@@ -337,6 +337,7 @@ impl RttEstimator {
     }
 
     /// The same for a sample in nanoseconds: the fast path, since most ACKs give a sample.
+    #[inline(always)] // its other callers are rare
     pub(crate) fn on_sample_nanos(&mut self, rtt: u64, una: Offset, nxt: Offset) {
         self.take_sample(rtt, una, nxt);
         self.keep_rto();

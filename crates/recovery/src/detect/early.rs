@@ -101,7 +101,7 @@ impl EarlyRule {
             && board.sacked() > Segments::ZERO
             && board.sacked() < board.outstanding()
             && board.retransmitted() == Segments::ZERO
-            && !(reordering_seen && !self.ignores_reordering)
+            && (self.ignores_reordering || !reordering_seen)
             && !can_send_new();
         let bound = |micros: u32| Duration::from_micros(micros.into());
         applies.then(|| {

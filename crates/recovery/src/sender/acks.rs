@@ -110,7 +110,8 @@ impl<C: CongestionControl> Sender<C> {
             self.grow_window(now, acked, summary);
         }
         let replaces_other = self.move_timers(now, summary);
-        if !grows_before {
+        let probes = self.mechanisms.probe.is_some();
+        if probes && !grows_before {
             self.judge_probe(now, ack, summary);
         }
         let marks = self.board.marks();
@@ -127,14 +128,16 @@ impl<C: CongestionControl> Sender<C> {
         } else if clocks && !grows_before && !syn_acked {
             self.grow_window(now, summary.delivered, summary);
         }
-        if grows_before {
+        if probes && grows_before {
             self.judge_probe(now, ack, summary);
         }
         if copies {
             self.follow_copied(now, summary);
         }
         self.count(summary);
-        self.reschedule_probe(now, summary);
+        if probes {
+            self.reschedule_probe(now, summary);
+        }
         // Not the one that decides soon about a receiver that reneged (Linux 6 tcp_check_sack_reneging).
         let reneged = || self.board.reneged() && summary.una_advanced > 0;
         if replaces_other && self.timers.probe.deadline().is_none() && !reneged() {
@@ -143,7 +146,11 @@ impl<C: CongestionControl> Sender<C> {
         if self.board.gives_up() {
             self.give_up_abandoned(now);
         }
-        self.update_persist(now);
+        if self.board.first().is_some() {
+            self.timers.persist = Persist::default(); // what is outstanding draws an ACK
+        } else {
+            self.update_persist(now);
+        }
         self.log_changes(now);
     }
 

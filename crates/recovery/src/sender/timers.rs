@@ -314,10 +314,15 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Logs a change of state and the timers that moved since the last call.
+    #[inline]
     pub(super) fn log_changes(&mut self, now: Instant) {
-        if !self.logging.log.is_on() {
-            return;
+        if self.logging.log.is_on() {
+            self.write_changes(now);
         }
+    }
+
+    #[inline(never)] // most senders keep no log
+    fn write_changes(&mut self, now: Instant) {
         self.log_state(now);
         for (i, timer) in Timer::ALL.into_iter().enumerate() {
             let at = self.deadline(timer);
