@@ -117,19 +117,17 @@ impl Sender {
     pub fn reset(&mut self, mechanisms: &Mechanisms, mss: u32, syn_trigger: Trigger, log: bool) {
         let mut board = core::mem::take(&mut self.board);
         let mut recoveries = core::mem::take(&mut self.totals.recoveries);
-        let copying = self.copying.take();
+        let copying = Copying::renewed(self.copying.take(), mechanisms.slp);
         let mut given_up = core::mem::take(&mut self.given_up);
         board.reset(Offset::SYN);
         recoveries.clear();
         given_up.clear();
-        *self = Self::new(mechanisms, mss, syn_trigger, log);
+        let without_copies = mechanisms.with(|m| m.slp = None);
+        *self = Self::new(&without_copies, mss, syn_trigger, log);
         self.board = board;
+        self.copying = copying;
         self.given_up = given_up;
         self.totals.recoveries = recoveries;
-        if let (Some(new), Some(old)) = (&mut self.copying, copying) {
-            new.delivery = old.delivery;
-            new.delivery.reset();
-        }
     }
 }
 

@@ -335,6 +335,21 @@ impl Settings {
 }
 
 impl Copying {
+    /// Begins again with `rules`, in the memory of `old`.
+    pub fn renewed(old: Option<Box<Self>>, rules: Option<SlpRules>) -> Option<Box<Self>> {
+        let rules = rules?;
+        let Some(mut copying) = old else {
+            return Some(Box::new(Self::new(rules)));
+        };
+        let mut delivery = core::mem::take(&mut copying.delivery);
+        delivery.reset();
+        *copying = Self {
+            delivery,
+            ..Self::new(rules)
+        };
+        Some(copying)
+    }
+
     pub fn new(rules: SlpRules) -> Self {
         Self {
             rules,
