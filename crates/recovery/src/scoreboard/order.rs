@@ -146,7 +146,7 @@ impl Scoreboard {
         }
         sorted
             .into_iter()
-            .fold(0, |later, list| self.merge(list, later))
+            .fold(0, |all, list| self.merge(all, list))
     }
 
     /// Takes the next segments of the list in stream order, as long as each was sent after the one before, and
@@ -198,7 +198,10 @@ impl Scoreboard {
     /// number.
     fn is_newer(&self, a: Id, b: Id) -> bool {
         let number = |id| self.segments.named(id).number;
-        (number(a).wrapping_sub(number(b)) as i32) > 0
+        match number(a).wrapping_sub(number(b)) as i32 {
+            0 => a > b,
+            later => later > 0,
+        }
     }
 
     /// The segment that follows `id` in the list; 0 for none.
