@@ -33,6 +33,8 @@ pub struct Settings {
     pub seed: u64,
 }
 
+const USAGE: &str = "options: --bytes N, --profile NAME, --loss PERCENT, --reordered PERCENT, --delay-ms N, --seed N";
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -52,6 +54,10 @@ impl Settings {
         let mut settings = Self::default();
         let mut words = std::env::args().skip(1);
         while let Some(name) = words.next() {
+            if name == "--help" {
+                println!("{USAGE}");
+                std::process::exit(0);
+            }
             let value = words.next().ok_or(format!("{name} needs a value"))?;
             match name.as_str() {
                 "--bytes" => settings.bytes = value.parse()?,
@@ -60,7 +66,7 @@ impl Settings {
                 "--reordered" => settings.reordered = Ppm::percent(value.parse()?),
                 "--delay-ms" => settings.delay = Duration::from_millis(value.parse()?),
                 "--seed" => settings.seed = value.parse()?,
-                _ => return Err(format!("unknown: {name}").into()),
+                _ => return Err(format!("unknown: {name}; {USAGE}").into()),
             }
         }
         Ok(settings)
