@@ -25,8 +25,8 @@ impl Scoreboard {
         self.passes_settled
     }
 
-    /// Notes that the outstanding segments inside `span` are not to be repeated. One that is in flight
-    /// stays so until it is acknowledged or lost.
+    /// Notes that no outstanding segment inside `span` is to be retransmitted. A segment in flight stays in the pipe
+    /// until it is acknowledged or lost.
     pub(crate) fn abandon(&mut self, span: Span) {
         self.passes_settled = true;
         let mut i = self.index_of(span.start);

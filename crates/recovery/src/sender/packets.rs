@@ -180,9 +180,8 @@ impl<C: CongestionControl> Sender<C> {
         Some(Packet::of(&lost))
     }
 
-    /// The outstanding segments inside `span` are never to be repeated: their data is worth nothing any
-    /// more, and the peer is told to go on without them. One in flight still counts in the pipe until it is
-    /// acknowledged or lost.
+    /// Retransmits none of the outstanding segments inside `span` from now on. The host tells the peer not to wait
+    /// for their data. A segment in flight stays in the pipe until it is acknowledged or lost.
     pub fn abandon(&mut self, now: Instant, span: Span) {
         self.board.abandon(span);
         self.give_up_abandoned(now);
