@@ -1,22 +1,24 @@
-// TCP loss recovery for protocols of your own. Generated from the crate recoup-recovery-c: do not edit.
+// TCP loss recovery for your own transport protocol. Generated from the crate recoup-recovery-c: do not edit.
 //
 // A sender is one direction of a connection. It has no clock, no input and output, and no threads. The host
-//   1. says how much data waits            recoup_written
+//   1. reports how much data waits         recoup_written
 //   2. asks what to send, sends it, and
-//      says that it was sent               recoup_next_send, recoup_on_sent, until there is nothing to send
-//   3. says what was acknowledged          recoup_on_ack, or recoup_on_packets_acked
-//   4. takes out lost packets, if packets
-//      are numbered, and writes their
-//      contents anew                       recoup_take_lost
+//      reports it, until nothing is left   recoup_next_send, recoup_on_sent
+//   3. reports acknowledgments             recoup_on_ack, or recoup_on_packets_acked
+//   4. where packets are numbered, takes
+//      out lost packets, and calls
+//      recoup_written for what it sends
+//      again in new packets                recoup_take_lost
 //   5. waits for a timer or a packet       recoup_next_timer, recoup_on_timer
-// and goes back to 2 after each of 1, 3, 4 and 5.
+//   6. stops once the sender gave up       recoup_get_status
+// and returns to 2 after each of 1, 3, 4 and 5.
 //
-// Times are in nanoseconds since an epoch that the host chooses, and must not go back. Positions are bytes of the
-// stream, or numbers of packets, both from 0. Functions return 0 or more, or a negative RECOUP_ERROR_…. After an
-// error, the sender is as before.
+// Times are in nanoseconds since an epoch that the host chooses. They come from one clock that never goes back: a
+// duration that would be negative counts as 0. Positions are bytes of the stream, or numbers of packets, both from 0.
+// Functions return 0 or more, or a negative RECOUP_ERROR_…. After an error, the sender is as before.
 //
-// What the library cannot check is the host's duty:
-//   - A pointer that is neither null nor misaligned leads to what its type says. Text ends with a zero byte.
+// The library cannot check the following duties of the host:
+//   - A pointer that is neither null nor misaligned points to a value of its type. Text ends with a zero byte.
 //   - A pointer to a sender came from recoup_sender_new() or recoup_sender_init(), and was not freed since.
 //   - No other thread uses the sender during a call. Different senders are independent of each other.
 //   - The host neither moves nor changes the memory that it gave to a sender.
@@ -36,7 +38,7 @@
 // The most segments or packets that a sender can be made for.
 #define RECOUP_MOST_OUTSTANDING 2147483648
 
-// Why a function refused to do what it was asked to. The sender is as before.
+// Why a function refused a call. The sender is as before.
 typedef enum recoup_error {
     // A pointer is null.
     RECOUP_ERROR_NULL = -1,
@@ -54,7 +56,7 @@ typedef enum recoup_error {
     RECOUP_ERROR_BUSY = -7,
     // A position is larger than RECOUP_LAST_POSITION.
     RECOUP_ERROR_POSITION = -8,
-    // A number is none of the named constants that belong there.
+    // A number is none of the constants that belong there. A retransmission needs a trigger other than NONE.
     RECOUP_ERROR_CONSTANT = -9,
     // New data must begin where the last ended, and be neither empty nor longer than 4 GiB; a packet has one number.
     RECOUP_ERROR_NOT_NEXT = -10,
@@ -64,12 +66,12 @@ typedef enum recoup_error {
     RECOUP_ERROR_GIVEN_UP = -12,
     // As many segments are outstanding as the sender has memory for.
     RECOUP_ERROR_FULL = -13,
-    // The call is for the other kind of numbering.
+    // The function is for the other kind of numbering.
     RECOUP_ERROR_NUMBERING = -14,
-    // Only outstanding data is sent again.
+    // Only outstanding data is copied or retransmitted.
     RECOUP_ERROR_NOT_OUTSTANDING = -15,
-    // A sender with this profile needs the heap: one that sends copies, and one of bytes with adaptive thresholds. See
-    // recoup_sender_new().
+    // A sender with this profile needs the heap: use recoup_sender_new(). These are profiles that send copies
+    // ("+slp"), and profiles with adaptive thresholds ("+adaptive") where positions count bytes.
     RECOUP_ERROR_NEEDS_HEAP = -16,
     // The transmission was refused for another reason.
     RECOUP_ERROR_REFUSED = -17,
@@ -77,9 +79,9 @@ typedef enum recoup_error {
 
 // What a position counts.
 typedef enum recoup_numbering {
-    // Bytes of a stream. What is lost is sent again at the same position.
+    // Bytes of a stream. Lost bytes are retransmitted at the same position.
     RECOUP_NUMBERING_BYTES = 0,
-    // Packets. Each is sent once; what was in a lost packet goes in a new one.
+    // Packets. Each is sent once. The host sends the contents of a lost packet in a new packet.
     RECOUP_NUMBERING_PACKETS = 1,
 } recoup_numbering;
 
@@ -87,7 +89,9 @@ typedef enum recoup_numbering {
 typedef enum recoup_kind {
     // Data, or a packet, for the first time.
     RECOUP_KIND_NEW = 0,
-    // The same as a tail loss probe: it ignores the congestion window.
+    // The same as a tail loss probe, which ignores the congestion window. Where packets are numbered, it may be due
+    // although nothing was written: send the contents of an outstanding packet again, or anything else that the
+    // peer acknowledges.
     RECOUP_KIND_NEW_PROBE = 1,
     // A retransmission.
     RECOUP_KIND_AGAIN = 2,
@@ -99,7 +103,7 @@ typedef enum recoup_kind {
 
 // What triggered a retransmission.
 typedef enum recoup_trigger {
-    // It is no retransmission, or has a trigger without a name here.
+    // The transmission is no retransmission, or its trigger has no name here.
     RECOUP_TRIGGER_NONE = 0,
     // Fast recovery.
     RECOUP_TRIGGER_FAST = 1,
@@ -121,9 +125,9 @@ typedef enum recoup_trigger {
 typedef enum recoup_timer {
     // Delayed early retransmit.
     RECOUP_TIMER_EARLY = 0,
-    // The reordering window (RACK).
+    // The reordering window of RACK, or RFC 9002's time threshold.
     RECOUP_TIMER_REORDER = 1,
-    // Tail loss probe.
+    // Tail loss probe, or RFC 9002's probe timeout.
     RECOUP_TIMER_PROBE = 2,
     // Retransmission timeout.
     RECOUP_TIMER_RTO = 3,
@@ -158,9 +162,9 @@ typedef struct recoup_settings {
     const char *profile;
     // The time of the call.
     uint64_t now_ns;
-    // Bytes that the peer takes before its first ACK. Not used where packets are numbered.
+    // The peer's window before its first ACK, in bytes. Not used where packets are numbered.
     uint64_t window;
-    // The first RTT sample, from the host's handshake, or RECOUP_NONE.
+    // The first RTT sample, from the host's handshake. 0 or RECOUP_NONE if there is none.
     uint64_t first_rtt_ns;
     // Bytes of a full segment or packet, 1 to 2^30.
     uint32_t segment_size;
@@ -169,10 +173,10 @@ typedef struct recoup_settings {
     uint32_t most_outstanding;
     // What positions count: RECOUP_NUMBERING_BYTES or RECOUP_NUMBERING_PACKETS.
     int32_t numbering;
-    // Not 0 if windows count bytes: a small segment fills the congestion window, and makes it grow, by its own bytes.
-    // Otherwise every segment counts the same.
+    // Not 0 if windows count bytes: a small segment then fills the congestion window, and makes it grow, by its own
+    // bytes. Otherwise every segment counts as a full one.
     int32_t count_bytes;
-    // Not 0 if the host paces, so that recoup_next_departure() is kept.
+    // Not 0 if the host paces by recoup_next_departure().
     int32_t paced;
 } recoup_settings;
 
@@ -194,11 +198,11 @@ typedef struct recoup_packet {
     uint64_t start;
     // The first position after it.
     uint64_t end;
-    // When it was sent last.
+    // When it was last sent.
     uint64_t sent_at_ns;
-    // What the host gave with it.
+    // The host's token for it.
     uint64_t token;
-    // Its bytes, as the host said.
+    // Its bytes, as the host reported them.
     uint32_t size;
 } recoup_packet;
 
@@ -214,19 +218,19 @@ typedef struct recoup_range {
 typedef struct recoup_ack {
     // Everything below has arrived in order.
     uint64_t cumulative;
-    // Bytes that the receiver takes from `cumulative` on.
+    // The receiver's window: the bytes that it takes from `cumulative` on.
     uint64_t window;
-    // What arrived above `cumulative`, in any order. As in TCP, the first range may instead report a duplicate:
-    // it is then below `cumulative`, or inside the second range. The call changes the ranges while it runs, and
-    // restores them. Null if there are none.
+    // The ranges that arrived above `cumulative`, in any order. As in TCP, the first range may instead report a
+    // duplicate (RFC 2883): it is then below `cumulative`, or inside the second range. The call changes the ranges
+    // while it runs, and restores them. Null if there are none.
     struct recoup_range *ranges;
     // The number of ranges.
     size_t range_count;
-    // The time since the segment whose timestamp is echoed was sent, or RECOUP_NONE.
+    // The time since the segment whose timestamp is echoed was sent. 0 or RECOUP_NONE without timestamps.
     uint64_t timestamp_rtt_ns;
-    // The segment whose timestamp is echoed was sent before this time, or RECOUP_NONE.
+    // The segment whose timestamp is echoed was sent before this time. 0 or RECOUP_NONE without timestamps.
     uint64_t echo_sent_before_ns;
-    // How long the receiver says that it kept this ACK back; 0 where it does not say.
+    // How long the receiver held this ACK back. 0 if it does not say.
     uint64_t delay_ns;
     // Not 0 if the ACK came with data, so that it is no duplicate ACK.
     int32_t carries_data;
@@ -242,22 +246,22 @@ typedef struct recoup_acked {
     uint32_t newly_sacked;
     // Segments that left the network.
     uint32_t delivered;
-    // Packets that were given up as lost, and arrived after all.
+    // Packets that were taken out as lost, and arrived after all.
     uint32_t late;
 } recoup_acked;
 
-// Receives each packet that an ACK acknowledges first. `context` is what the host passed with it. The packet is
-// gone after the call. It must return normally, and must not call a function with the same sender: such calls
-// return RECOUP_ERROR_BUSY.
+// A function of the host that receives each outstanding packet that an ACK acknowledges. `context` is the pointer
+// that the host passed with it. The packet is valid during the call alone. The function must return normally. If it
+// calls a function with the same sender, that function returns RECOUP_ERROR_BUSY.
 typedef void (*recoup_packet_callback)(void *context, const struct recoup_packet *packet);
 
-// What a sender knows. Windows, pipe and thresholds are in segments or packets, where they do not say bytes.
+// The state of a sender. Windows, pipe and thresholds count segments or packets, unless their names say bytes.
 typedef struct recoup_status {
-    // The lowest position not acknowledged.
+    // The lowest position that is not acknowledged.
     uint64_t unacknowledged;
     // The next position to be sent for the first time.
     uint64_t next;
-    // The end of what was written.
+    // The end of the data written.
     uint64_t written;
     // The smoothed round-trip time, or RECOUP_NONE before the first sample.
     uint64_t srtt_ns;
@@ -275,9 +279,10 @@ typedef struct recoup_status {
     uint32_t cwnd;
     // The slow-start threshold; UINT32_MAX until the first reduction.
     uint32_t ssthresh;
-    // What is in flight.
+    // Segments in flight.
     uint32_t pipe;
-    // What is outstanding: sent, and neither acknowledged in order nor taken out as lost.
+    // Segments outstanding: sent, and not acknowledged cumulatively. Those taken out as lost count until everything
+    // below them is settled.
     uint32_t outstanding;
     // Retransmission timeouts since the peer last acknowledged new data.
     uint32_t timeouts;
@@ -287,7 +292,7 @@ typedef struct recoup_status {
     int32_t gave_up;
 } recoup_status;
 
-// What a sender has counted since it was made.
+// The counts of a sender since it was made.
 typedef struct recoup_counters {
     // Segments sent, retransmissions included, copies not.
     uint64_t sent;
@@ -295,7 +300,7 @@ typedef struct recoup_counters {
     uint64_t delivered;
     // Segments retransmitted.
     uint64_t retransmitted;
-    // Those of them that fast recovery sent.
+    // Segments retransmitted by fast recovery.
     uint64_t fast_retransmitted;
     // Tail loss probes.
     uint64_t probes;
@@ -313,7 +318,7 @@ typedef struct recoup_counters {
     uint64_t undone;
     // How often reordering was detected.
     uint64_t reordering_seen;
-    // Acknowledgments, ranges and transmissions that cannot be, ignored.
+    // Acknowledgments, ranges and transmissions that were ignored because they cannot be true.
     uint64_t impossible;
     // Time in Recovery.
     uint64_t in_recovery_ns;
@@ -331,11 +336,11 @@ extern "C" {
 // outstanding: 1 to RECOUP_MOST_OUTSTANDING. Returns 0 for other numbers.
 size_t recoup_sender_size(uint32_t most_outstanding);
 
-// What the address of the memory for recoup_sender_init() must be a multiple of.
+// The alignment of the memory for recoup_sender_init(), in bytes: its address must be a multiple of it.
 size_t recoup_sender_alignment(void);
 
-// Makes a sender in memory of the host, and writes where it is to `sender`. `length`: the bytes of memory.
-// Neither this call nor any later one with this sender uses the heap. The memory is the sender's until
+// Makes a sender in memory of the host, and writes a pointer to it to `sender`. `length`: the bytes of memory.
+// Neither this call nor any later one with this sender uses the heap. The memory belongs to the sender until
 // recoup_sender_free(). A host that no longer uses the sender may also reuse the memory without that call.
 //
 // Returns 0, or an error: NULL, MISALIGNED, TOO_SMALL, PROFILE, SETTINGS, CONSTANT, NEEDS_HEAP.
@@ -344,13 +349,14 @@ int32_t recoup_sender_init(void *memory,
                            const struct recoup_settings *settings,
                            struct recoup_sender **sender);
 
-// Makes a sender on the heap, and writes where it is to `sender`. If the heap is full, the process aborts.
+// Makes a sender on the heap, and writes a pointer to it to `sender`. If the heap is full, the process aborts.
 // recoup_sender_free() frees it.
 //
 // Returns 0, or an error: NULL, MISALIGNED, PROFILE, SETTINGS, CONSTANT.
-int32_t recoup_sender_new(const struct recoup_settings *settings, struct recoup_sender **sender);
+int32_t recoup_sender_new(const struct recoup_settings *settings,
+                          struct recoup_sender **sender);
 
-// Ends a sender. One on the heap is freed; the memory of another is the host's again. Nothing happens if `sender`
+// Ends a sender. Memory on the heap is freed; memory of the host belongs to the host again. Does nothing if `sender`
 // is null.
 //
 // Returns 0, or an error: MISALIGNED, NOT_A_SENDER, BUSY.
@@ -359,38 +365,40 @@ int32_t recoup_sender_free(struct recoup_sender *sender);
 // The version of the library, such as "0.1.0". A C string that is never freed.
 const char *recoup_version(void);
 
-// Says whether `name` is a profile, such as "linux-6" or "linux-3.17+rtor". If it is not, writes to `reason` which
-// word is unknown, and the words that are known: a C string, cut to `length` bytes. `reason` may be null.
+// Checks whether `name` is a profile, such as "linux-6" or "linux-3.17+rtor". If it is not, writes to `reason` the
+// unknown word and the known ones, as a C string that is cut to `length` bytes. The text has fewer than 500
+// bytes besides the unknown word. `reason` may be null.
 //
 // Allocates memory, and frees it before it returns. Returns 0, or an error: NULL, PROFILE.
 int32_t recoup_profile_check(const char *name,
                              char *reason,
                              size_t length);
 
-// What the code that a function returned means, in English. A C string that is never freed. A code that no
-// function returns is called unknown.
+// Explains a code that a function returned, in English. A C string that is never freed. For a negative code that no
+// function returns, it is "unknown error".
 const char *recoup_error_text(int32_t code);
 
-// `count` more bytes, or packets, wait to be sent.
+// `count` more bytes or packets wait to be sent.
 //
 // Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 int32_t recoup_written(struct recoup_sender *sender, uint64_t now_ns, uint64_t count);
 
-// The host takes back `count` bytes, or packets, that wait to be sent, or all of them if there are fewer.
+// The host takes back the last `count` bytes or packets that wait to be sent, or all of them if there are fewer.
 //
 // Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
-int32_t recoup_withdrawn(struct recoup_sender *sender, uint64_t now_ns, uint64_t count);
+int32_t recoup_withdrawn(struct recoup_sender *sender,
+                         uint64_t now_ns,
+                         uint64_t count);
 
-// Writes to `what` what the sender would send now. Asking changes nothing. The answer stays the same until an ACK,
-// a timer, a write or a transmission.
+// Writes to `what` the transmission that the sender would make now. The call changes nothing.
 //
 // Returns 1, or 0 if nothing is to be sent, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 int32_t recoup_next_send(const struct recoup_sender *sender,
                          uint64_t now_ns,
                          struct recoup_transmission *what);
 
-// Something was sent: what recoup_next_send() wrote. `size`: its bytes, headers included if the host likes.
-// `token`: anything by which the host knows it again.
+// The host sent `what`, which recoup_next_send() wrote. `size`: its bytes, with or without headers. `token`: any
+// number by which the host recognizes its contents.
 //
 // Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, POSITION, CONSTANT, NOT_NEXT, REPEATED, GIVEN_UP,
 // FULL, NOT_OUTSTANDING, REFUSED.
@@ -400,24 +408,26 @@ int32_t recoup_on_sent(struct recoup_sender *sender,
                        uint32_t size,
                        uint64_t token);
 
-// Takes out the first lost segment or packet, and writes it to `lost`. The sender does not send it again, and waits
-// for it no longer. Where packets are numbered, the host calls this after each ACK and timer until it returns 0.
+// Takes out the lowest lost segment or packet, and writes it to `lost`. The sender neither retransmits it nor waits
+// for it any longer. Where packets are numbered, the host calls this after each ACK and each timer until it returns
+// 0. To send the contents of a lost packet again, it calls recoup_written() with one packet for each.
 //
 // Returns 1, or 0 if nothing is lost, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 int32_t recoup_take_lost(struct recoup_sender *sender,
                          uint64_t now_ns,
                          struct recoup_packet *lost);
 
-// The outstanding segments inside `start` to `end` are never to be sent again, because the host has told its peer
-// to go on without them. One in flight still counts as in flight until it is acknowledged or lost.
+// Retransmits none of the outstanding segments inside `start` to `end` from now on. The host tells its peer not to
+// wait for them. A segment in flight counts as in flight until it is acknowledged or lost.
 //
-// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, POSITION.
+// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, POSITION, NUMBERING.
 int32_t recoup_abandon(struct recoup_sender *sender,
                        uint64_t now_ns,
                        uint64_t start,
                        uint64_t end);
 
-// An ACK arrived, where positions count bytes. Writes to `acked` what it changed, unless that is null.
+// An ACK arrived, where positions count bytes. Writes to `acked` what it changed, unless `acked` is null. Data that
+// was never sent is not acknowledged: such an ACK, or such a range of it, is ignored and counted as impossible.
 //
 // Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, POSITION, NUMBERING.
 int32_t recoup_on_ack(struct recoup_sender *sender,
@@ -425,10 +435,11 @@ int32_t recoup_on_ack(struct recoup_sender *sender,
                       const struct recoup_ack *ack,
                       struct recoup_acked *acked);
 
-// Packets were acknowledged: those whose numbers are in the ranges, in any order, reported before or not.
-// `delay_ns`: how long the receiver says that it kept the acknowledgment back. The call changes the ranges while it
-// runs, and restores them. Calls `each`, unless that is null, with every packet that this acknowledges first.
-// Writes to `acked` what the acknowledgment changed, unless that is null.
+// An acknowledgment of numbered packets arrived. `ranges`: the packets that it reports, in any order; they may repeat
+// earlier reports. The call changes the ranges while it runs, and restores them. A range with a packet that was
+// never sent is ignored and counted as impossible. `delay_ns`: how long the receiver held the acknowledgment back, or
+// 0 if it does not say. Calls `each`, unless it is null, with every outstanding packet that this acknowledges, in no
+// particular order. Writes to `acked` what the acknowledgment changed, unless `acked` is null.
 //
 // Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, POSITION, NUMBERING.
 int32_t recoup_on_packets_acked(struct recoup_sender *sender,
@@ -440,34 +451,36 @@ int32_t recoup_on_packets_acked(struct recoup_sender *sender,
                                 void *context,
                                 struct recoup_acked *acked);
 
-// Writes the earliest deadline and its timer, RECOUP_TIMER_…. The host may wait a little longer.
+// Writes the earliest deadline and its timer, RECOUP_TIMER_…. The host may call recoup_on_timer() somewhat later.
 //
 // Returns 1, or 0 if no timer runs, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
-int32_t recoup_next_timer(const struct recoup_sender *sender, uint64_t *deadline_ns, int32_t *timer);
+int32_t recoup_next_timer(const struct recoup_sender *sender,
+                          uint64_t *deadline_ns,
+                          int32_t *timer);
 
-// A timer fired. recoup_next_send() says what the sender sends for it. A timer that does not run, or whose deadline
-// is later, is ignored.
+// A timer fired. Afterwards recoup_next_send() writes what to send. A timer that does not run, or whose deadline is
+// later, is ignored.
 //
 // Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, CONSTANT.
 int32_t recoup_on_timer(struct recoup_sender *sender,
                         uint64_t now_ns,
                         int32_t timer);
 
-// Writes when the pacing rate lets the next segment leave: now, or later. It is now where the settings say that the
-// host does not pace, and before the first RTT sample. recoup_next_send() does not wait for it, and timers do not
-// regard it.
+// Writes when the pacing rate lets the next segment leave: now, or later. It is now before the first RTT sample, for
+// the first ten segments after a pause, and if the settings do not ask for pacing. recoup_next_send() does not wait
+// for it, and no timer fires at it: the host waits.
 //
 // Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 int32_t recoup_next_departure(const struct recoup_sender *sender,
                               uint64_t now_ns,
                               uint64_t *departure_ns);
 
-// Writes what the sender knows.
+// Writes the state of the sender.
 //
 // Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 int32_t recoup_get_status(const struct recoup_sender *sender, struct recoup_status *status);
 
-// Writes what the sender has counted.
+// Writes the counts of the sender.
 //
 // Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 int32_t recoup_get_counters(const struct recoup_sender *sender, struct recoup_counters *counters);

@@ -16,7 +16,7 @@ pub const LAST_POSITION: u64 = 0x4000_0000_0000_0000;
 /// The most segments or packets that a sender can be made for.
 pub const MOST_OUTSTANDING: u32 = 0x8000_0000;
 
-/// Why a function refused to do what it was asked to. The sender is as before.
+/// Why a function refused a call. The sender is as before.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
@@ -36,7 +36,7 @@ pub enum Error {
     Busy = -7,
     /// A position is larger than RECOUP_LAST_POSITION.
     Position = -8,
-    /// A number is none of the named constants that belong there.
+    /// A number is none of the constants that belong there. A retransmission needs a trigger other than NONE.
     Constant = -9,
     /// New data must begin where the last ended, and be neither empty nor longer than 4 GiB; a packet has one number.
     NotNext = -10,
@@ -46,12 +46,12 @@ pub enum Error {
     GivenUp = -12,
     /// As many segments are outstanding as the sender has memory for.
     Full = -13,
-    /// The call is for the other kind of numbering.
+    /// The function is for the other kind of numbering.
     Numbering = -14,
-    /// Only outstanding data is sent again.
+    /// Only outstanding data is copied or retransmitted.
     NotOutstanding = -15,
-    /// A sender with this profile needs the heap: one that sends copies, and one of bytes with adaptive thresholds. See
-    /// recoup_sender_new().
+    /// A sender with this profile needs the heap: use recoup_sender_new(). These are profiles that send copies
+    /// ("+slp"), and profiles with adaptive thresholds ("+adaptive") where positions count bytes.
     NeedsHeap = -16,
     /// The transmission was refused for another reason.
     Refused = -17,
@@ -74,9 +74,9 @@ impl From<Refused> for Error {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbering {
-    /// Bytes of a stream. What is lost is sent again at the same position.
+    /// Bytes of a stream. Lost bytes are retransmitted at the same position.
     Bytes = 0,
-    /// Packets. Each is sent once; what was in a lost packet goes in a new one.
+    /// Packets. Each is sent once. The host sends the contents of a lost packet in a new packet.
     Packets = 1,
 }
 
@@ -88,9 +88,9 @@ pub struct Settings {
     pub profile: *const c_char,
     /// The time of the call.
     pub now_ns: u64,
-    /// Bytes that the peer takes before its first ACK. Not used where packets are numbered.
+    /// The peer's window before its first ACK, in bytes. Not used where packets are numbered.
     pub window: u64,
-    /// The first RTT sample, from the host's handshake, or RECOUP_NONE.
+    /// The first RTT sample, from the host's handshake. 0 or RECOUP_NONE if there is none.
     pub first_rtt_ns: u64,
     /// Bytes of a full segment or packet, 1 to 2^30.
     pub segment_size: u32,
@@ -99,10 +99,10 @@ pub struct Settings {
     pub most_outstanding: u32,
     /// What positions count: RECOUP_NUMBERING_BYTES or RECOUP_NUMBERING_PACKETS.
     pub numbering: i32,
-    /// Not 0 if windows count bytes: a small segment fills the congestion window, and makes it grow, by its own bytes.
-    /// Otherwise every segment counts the same.
+    /// Not 0 if windows count bytes: a small segment then fills the congestion window, and makes it grow, by its own
+    /// bytes. Otherwise every segment counts as a full one.
     pub count_bytes: i32,
-    /// Not 0 if the host paces, so that recoup_next_departure() is kept.
+    /// Not 0 if the host paces by recoup_next_departure().
     pub paced: i32,
 }
 
@@ -118,7 +118,9 @@ impl Settings {
 pub enum Kind {
     /// Data, or a packet, for the first time.
     New = 0,
-    /// The same as a tail loss probe: it ignores the congestion window.
+    /// The same as a tail loss probe, which ignores the congestion window. Where packets are numbered, it may be due
+    /// although nothing was written: send the contents of an outstanding packet again, or anything else that the
+    /// peer acknowledges.
     NewProbe = 1,
     /// A retransmission.
     Again = 2,
@@ -132,7 +134,7 @@ pub enum Kind {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// It is no retransmission, or has a trigger without a name here.
+    /// The transmission is no retransmission, or its trigger has no name here.
     None = 0,
     /// Fast recovery.
     Fast = 1,
@@ -236,19 +238,19 @@ pub struct Range {
 pub struct Ack {
     /// Everything below has arrived in order.
     pub cumulative: u64,
-    /// Bytes that the receiver takes from `cumulative` on.
+    /// The receiver's window: the bytes that it takes from `cumulative` on.
     pub window: u64,
-    /// What arrived above `cumulative`, in any order. As in TCP, the first range may instead report a duplicate:
-    /// it is then below `cumulative`, or inside the second range. The call changes the ranges while it runs, and
-    /// restores them. Null if there are none.
+    /// The ranges that arrived above `cumulative`, in any order. As in TCP, the first range may instead report a
+    /// duplicate (RFC 2883): it is then below `cumulative`, or inside the second range. The call changes the ranges
+    /// while it runs, and restores them. Null if there are none.
     pub ranges: *mut Range,
     /// The number of ranges.
     pub range_count: usize,
-    /// The time since the segment whose timestamp is echoed was sent, or RECOUP_NONE.
+    /// The time since the segment whose timestamp is echoed was sent. 0 or RECOUP_NONE without timestamps.
     pub timestamp_rtt_ns: u64,
-    /// The segment whose timestamp is echoed was sent before this time, or RECOUP_NONE.
+    /// The segment whose timestamp is echoed was sent before this time. 0 or RECOUP_NONE without timestamps.
     pub echo_sent_before_ns: u64,
-    /// How long the receiver says that it kept this ACK back; 0 where it does not say.
+    /// How long the receiver held this ACK back. 0 if it does not say.
     pub delay_ns: u64,
     /// Not 0 if the ACK came with data, so that it is no duplicate ACK.
     pub carries_data: i32,
@@ -266,7 +268,7 @@ pub struct Acked {
     pub newly_sacked: u32,
     /// Segments that left the network.
     pub delivered: u32,
-    /// Packets that were given up as lost, and arrived after all.
+    /// Packets that were taken out as lost, and arrived after all.
     pub late: u32,
 }
 
@@ -290,11 +292,11 @@ pub struct Packet {
     pub start: u64,
     /// The first position after it.
     pub end: u64,
-    /// When it was sent last.
+    /// When it was last sent.
     pub sent_at_ns: u64,
-    /// What the host gave with it.
+    /// The host's token for it.
     pub token: u64,
-    /// Its bytes, as the host said.
+    /// Its bytes, as the host reported them.
     pub size: u32,
 }
 
@@ -310,9 +312,9 @@ impl From<&SentPacket> for Packet {
     }
 }
 
-/// Receives each packet that an ACK acknowledges first. `context` is what the host passed with it. The packet is
-/// gone after the call. It must return normally, and must not call a function with the same sender: such calls
-/// return RECOUP_ERROR_BUSY.
+/// A function of the host that receives each outstanding packet that an ACK acknowledges. `context` is the pointer
+/// that the host passed with it. The packet is valid during the call alone. The function must return normally. If it
+/// calls a function with the same sender, that function returns RECOUP_ERROR_BUSY.
 pub type PacketCallback = Option<unsafe extern "C" fn(context: *mut c_void, packet: *const Packet)>;
 
 /// What a timer is for.
@@ -321,9 +323,9 @@ pub type PacketCallback = Option<unsafe extern "C" fn(context: *mut c_void, pack
 pub enum Timer {
     /// Delayed early retransmit.
     Early = 0,
-    /// The reordering window (RACK).
+    /// The reordering window of RACK, or RFC 9002's time threshold.
     Reorder = 1,
-    /// Tail loss probe.
+    /// Tail loss probe, or RFC 9002's probe timeout.
     Probe = 2,
     /// Retransmission timeout.
     Rto = 3,
@@ -394,6 +396,12 @@ impl State {
 /// The host's position of an offset. The SYN, which no C host sends, would be at 0 as well.
 pub(crate) fn position(offset: Offset) -> u64 {
     offset.since(Offset::DATA)
+}
+
+/// A time or duration that the host may leave out. 0 leaves it out too: a host that clears its structures must not
+/// report by that an RTT of zero, or an echo that proves every retransmission unnecessary.
+pub(crate) fn optional(nanos: u64) -> Option<u64> {
+    (nanos != 0 && nanos != NONE).then_some(nanos)
 }
 
 /// The offset at the host's `position`.

@@ -1,6 +1,6 @@
 //! What the peer acknowledged.
 
-use crate::abi::{Ack, Acked, Error, NONE, Packet, PacketCallback, Range, offset};
+use crate::abi::{Ack, Acked, Error, Packet, PacketCallback, Range, offset, optional};
 use crate::handle::{Handle, change, done, numbers};
 use crate::pointers::{as_spans, check, read, write};
 use core::ffi::c_void;
@@ -8,7 +8,8 @@ use core::time::Duration;
 use recoup_recovery::{self as engine, AckSummary, Sender};
 use recoup_units::Instant;
 
-/// An ACK arrived, where positions count bytes. Writes to `acked` what it changed, unless that is null.
+/// An ACK arrived, where positions count bytes. Writes to `acked` what it changed, unless `acked` is null. Data that
+/// was never sent is not acknowledged: such an ACK, or such a range of it, is ignored and counted as impossible.
 ///
 /// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, POSITION, NUMBERING.
 // SAFETY: no other symbol has this name.
@@ -24,7 +25,6 @@ pub unsafe extern "C" fn recoup_on_ack(
         // SAFETY: the host says that `ack` points to an ACK.
         let ack = unsafe { read(ack) }?;
         let mut said = engine::Ack::new(offset(ack.cumulative)?, ack.window);
-        let optional = |nanos| (nanos != NONE).then_some(nanos);
         said.timestamp_rtt = optional(ack.timestamp_rtt_ns).map(Duration::from_nanos);
         said.echo_sent_before = optional(ack.echo_sent_before_ns).map(Instant::from_nanos);
         said.ack_delay = Duration::from_nanos(ack.delay_ns);
@@ -44,10 +44,11 @@ pub unsafe extern "C" fn recoup_on_ack(
     done(tell())
 }
 
-/// Packets were acknowledged: those whose numbers are in the ranges, in any order, reported before or not.
-/// `delay_ns`: how long the receiver says that it kept the acknowledgment back. The call changes the ranges while it
-/// runs, and restores them. Calls `each`, unless that is null, with every packet that this acknowledges first.
-/// Writes to `acked` what the acknowledgment changed, unless that is null.
+/// An acknowledgment of numbered packets arrived. `ranges`: the packets that it reports, in any order; they may repeat
+/// earlier reports. The call changes the ranges while it runs, and restores them. A range with a packet that was
+/// never sent is ignored and counted as impossible. `delay_ns`: how long the receiver held the acknowledgment back, or
+/// 0 if it does not say. Calls `each`, unless it is null, with every outstanding packet that this acknowledges, in no
+/// particular order. Writes to `acked` what the acknowledgment changed, unless `acked` is null.
 ///
 /// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, POSITION, NUMBERING.
 // SAFETY: no other symbol has this name.

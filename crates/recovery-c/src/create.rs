@@ -1,6 +1,6 @@
 //! Making senders, and freeing them.
 
-use crate::abi::{Error, MOST_OUTSTANDING, NONE, Numbering, Settings};
+use crate::abi::{Error, MOST_OUTSTANDING, Numbering, Settings, optional};
 use crate::handle::{Handle, Mark, done, idle};
 use crate::lent::{ALIGNMENT, Layout};
 use crate::pointers::{check, read, text, write};
@@ -20,15 +20,15 @@ pub extern "C" fn recoup_sender_size(most_outstanding: u32) -> usize {
     Layout::of(most_outstanding).map_or(0, |layout| layout.size)
 }
 
-/// What the address of the memory for recoup_sender_init() must be a multiple of.
+/// The alignment of the memory for recoup_sender_init(), in bytes: its address must be a multiple of it.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn recoup_sender_alignment() -> usize {
     ALIGNMENT
 }
 
-/// Makes a sender in memory of the host, and writes where it is to `sender`. `length`: the bytes of memory.
-/// Neither this call nor any later one with this sender uses the heap. The memory is the sender's until
+/// Makes a sender in memory of the host, and writes a pointer to it to `sender`. `length`: the bytes of memory.
+/// Neither this call nor any later one with this sender uses the heap. The memory belongs to the sender until
 /// recoup_sender_free(). A host that no longer uses the sender may also reuse the memory without that call.
 ///
 /// Returns 0, or an error: NULL, MISALIGNED, TOO_SMALL, PROFILE, SETTINGS, CONSTANT, NEEDS_HEAP.
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn recoup_sender_init(
     done(make())
 }
 
-/// Makes a sender on the heap, and writes where it is to `sender`. If the heap is full, the process aborts.
+/// Makes a sender on the heap, and writes a pointer to it to `sender`. If the heap is full, the process aborts.
 /// recoup_sender_free() frees it.
 ///
 /// Returns 0, or an error: NULL, MISALIGNED, PROFILE, SETTINGS, CONSTANT.
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn recoup_sender_new(
     done(make())
 }
 
-/// Ends a sender. One on the heap is freed; the memory of another is the host's again. Nothing happens if `sender`
+/// Ends a sender. Memory on the heap is freed; memory of the host belongs to the host again. Does nothing if `sender`
 /// is null.
 ///
 /// Returns 0, or an error: MISALIGNED, NOT_A_SENDER, BUSY.
@@ -142,8 +142,8 @@ fn made(settings: &Settings) -> Result<(Sender, Mechanisms), Error> {
     };
     sender.count_bytes(settings.count_bytes != 0);
     sender.set_paced(settings.paced != 0);
-    if settings.first_rtt_ns != NONE {
-        sender.seed_rtt(Duration::from_nanos(settings.first_rtt_ns));
+    if let Some(rtt) = optional(settings.first_rtt_ns) {
+        sender.seed_rtt(Duration::from_nanos(rtt));
     }
     Ok((sender, mechanisms))
 }

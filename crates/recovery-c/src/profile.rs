@@ -18,8 +18,9 @@ pub extern "C" fn recoup_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// Says whether `name` is a profile, such as "linux-6" or "linux-3.17+rtor". If it is not, writes to `reason` which
-/// word is unknown, and the words that are known: a C string, cut to `length` bytes. `reason` may be null.
+/// Checks whether `name` is a profile, such as "linux-6" or "linux-3.17+rtor". If it is not, writes to `reason` the
+/// unknown word and the known ones, as a C string that is cut to `length` bytes. The text has fewer than 500
+/// bytes besides the unknown word. `reason` may be null.
 ///
 /// Allocates memory, and frees it before it returns. Returns 0, or an error: NULL, PROFILE.
 // SAFETY: no other symbol has this name.
@@ -45,8 +46,8 @@ pub unsafe extern "C" fn recoup_profile_check(
     error as i32
 }
 
-/// What the code that a function returned means, in English. A C string that is never freed. A code that no
-/// function returns is called unknown.
+/// Explains a code that a function returned, in English. A C string that is never freed. For a negative code that no
+/// function returns, it is "unknown error".
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn recoup_error_text(code: i32) -> *const c_char {
@@ -85,21 +86,25 @@ impl Error {
         match self {
             Self::Null => c"a pointer is null",
             Self::Misaligned => c"a pointer is not aligned",
-            Self::TooSmall => c"the memory is too small",
+            Self::TooSmall => c"the memory is smaller than recoup_sender_size() says",
             Self::Profile => c"no profile has this name",
-            Self::Settings => c"a setting is out of range",
-            Self::NotASender => c"the pointer leads to no sender",
-            Self::Busy => c"a callback of this sender runs",
-            Self::Position => c"a position is too large",
-            Self::Constant => c"a number is none of the named constants",
-            Self::NotNext => c"new data must begin where the last ended",
+            Self::Settings => c"a field of the settings is out of range",
+            Self::NotASender => c"the pointer leads to no sender, or the sender was freed",
+            Self::Busy => c"the function was called from inside a callback of the same sender",
+            Self::Position => c"a position is larger than RECOUP_LAST_POSITION",
+            Self::Constant => c"a number is none of the constants that belong there",
+            Self::NotNext => {
+                c"new data must begin where the last ended, and have 1 byte to 4 GiB, or one packet"
+            }
             Self::Repeated => c"a numbered packet is sent once",
-            Self::GivenUp => c"the connection was given up",
-            Self::Full => c"no more segments can be outstanding",
-            Self::Numbering => c"the call is for the other kind of numbering",
-            Self::NotOutstanding => c"only outstanding data is sent again",
-            Self::NeedsHeap => c"a sender with this profile needs the heap",
-            Self::Refused => c"the transmission cannot have happened",
+            Self::GivenUp => c"the connection was given up, because its user timeout passed",
+            Self::Full => c"as many segments are outstanding as the sender has memory for",
+            Self::Numbering => c"the function is for the other kind of numbering",
+            Self::NotOutstanding => c"only outstanding data is copied or retransmitted",
+            Self::NeedsHeap => {
+                c"a sender with this profile needs the heap: use recoup_sender_new()"
+            }
+            Self::Refused => c"the transmission was refused for another reason",
         }
     }
 }

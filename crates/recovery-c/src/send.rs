@@ -1,11 +1,11 @@
 //! Sending: what waits, what to send, what was sent, what is lost.
 
 use crate::abi::{Error, Packet, Transmission, span};
-use crate::handle::{Handle, change, code, done, look};
+use crate::handle::{Handle, change, code, done, look, numbers};
 use crate::pointers::{check, read, write};
 use recoup_units::Instant;
 
-/// `count` more bytes, or packets, wait to be sent.
+/// `count` more bytes or packets wait to be sent.
 ///
 /// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 // SAFETY: no other symbol has this name.
@@ -20,7 +20,7 @@ pub unsafe extern "C" fn recoup_written(sender: *mut Handle, now_ns: u64, count:
     })
 }
 
-/// The host takes back `count` bytes, or packets, that wait to be sent, or all of them if there are fewer.
+/// The host takes back the last `count` bytes or packets that wait to be sent, or all of them if there are fewer.
 ///
 /// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 // SAFETY: no other symbol has this name.
@@ -35,8 +35,7 @@ pub unsafe extern "C" fn recoup_withdrawn(sender: *mut Handle, now_ns: u64, coun
     })
 }
 
-/// Writes to `what` what the sender would send now. Asking changes nothing. The answer stays the same until an ACK,
-/// a timer, a write or a transmission.
+/// Writes to `what` the transmission that the sender would make now. The call changes nothing.
 ///
 /// Returns 1, or 0 if nothing is to be sent, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 // SAFETY: no other symbol has this name.
@@ -59,8 +58,8 @@ pub unsafe extern "C" fn recoup_next_send(
     code::<i32>(ask())
 }
 
-/// Something was sent: what recoup_next_send() wrote. `size`: its bytes, headers included if the host likes.
-/// `token`: anything by which the host knows it again.
+/// The host sent `what`, which recoup_next_send() wrote. `size`: its bytes, with or without headers. `token`: any
+/// number by which the host recognizes its contents.
 ///
 /// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, POSITION, CONSTANT, NOT_NEXT, REPEATED, GIVEN_UP,
 /// FULL, NOT_OUTSTANDING, REFUSED.
@@ -88,8 +87,9 @@ pub unsafe extern "C" fn recoup_on_sent(
     done(tell())
 }
 
-/// Takes out the first lost segment or packet, and writes it to `lost`. The sender does not send it again, and waits
-/// for it no longer. Where packets are numbered, the host calls this after each ACK and timer until it returns 0.
+/// Takes out the lowest lost segment or packet, and writes it to `lost`. The sender neither retransmits it nor waits
+/// for it any longer. Where packets are numbered, the host calls this after each ACK and each timer until it returns
+/// 0. To send the contents of a lost packet again, it calls recoup_written() with one packet for each.
 ///
 /// Returns 1, or 0 if nothing is lost, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 // SAFETY: no other symbol has this name.
@@ -112,10 +112,10 @@ pub unsafe extern "C" fn recoup_take_lost(
     code::<i32>(take())
 }
 
-/// The outstanding segments inside `start` to `end` are never to be sent again, because the host has told its peer
-/// to go on without them. One in flight still counts as in flight until it is acknowledged or lost.
+/// Retransmits none of the outstanding segments inside `start` to `end` from now on. The host tells its peer not to
+/// wait for them. A segment in flight counts as in flight until it is acknowledged or lost.
 ///
-/// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, POSITION.
+/// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, POSITION, NUMBERING.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn recoup_abandon(
@@ -128,6 +128,7 @@ pub unsafe extern "C" fn recoup_abandon(
         let span = span(start, end)?;
         // SAFETY: the host says that `sender` points to a sender that nobody uses.
         unsafe {
+            numbers(sender, false)?;
             change(sender, |sender| {
                 sender.abandon(Instant::from_nanos(now_ns), span);
                 Ok(())

@@ -7,15 +7,15 @@ use core::time::Duration;
 use recoup_recovery::{Sender, Trigger};
 use recoup_units::BitRate;
 
-/// What a sender knows. Windows, pipe and thresholds are in segments or packets, where they do not say bytes.
+/// The state of a sender. Windows, pipe and thresholds count segments or packets, unless their names say bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// The lowest position not acknowledged.
+    /// The lowest position that is not acknowledged.
     pub unacknowledged: u64,
     /// The next position to be sent for the first time.
     pub next: u64,
-    /// The end of what was written.
+    /// The end of the data written.
     pub written: u64,
     /// The smoothed round-trip time, or RECOUP_NONE before the first sample.
     pub srtt_ns: u64,
@@ -33,9 +33,10 @@ pub struct Status {
     pub cwnd: u32,
     /// The slow-start threshold; UINT32_MAX until the first reduction.
     pub ssthresh: u32,
-    /// What is in flight.
+    /// Segments in flight.
     pub pipe: u32,
-    /// What is outstanding: sent, and neither acknowledged in order nor taken out as lost.
+    /// Segments outstanding: sent, and not acknowledged cumulatively. Those taken out as lost count until everything
+    /// below them is settled.
     pub outstanding: u32,
     /// Retransmission timeouts since the peer last acknowledged new data.
     pub timeouts: u32,
@@ -45,7 +46,7 @@ pub struct Status {
     pub gave_up: i32,
 }
 
-/// What a sender has counted since it was made.
+/// The counts of a sender since it was made.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -55,7 +56,7 @@ pub struct Counters {
     pub delivered: u64,
     /// Segments retransmitted.
     pub retransmitted: u64,
-    /// Those of them that fast recovery sent.
+    /// Segments retransmitted by fast recovery.
     pub fast_retransmitted: u64,
     /// Tail loss probes.
     pub probes: u64,
@@ -73,7 +74,7 @@ pub struct Counters {
     pub undone: u64,
     /// How often reordering was detected.
     pub reordering_seen: u64,
-    /// Acknowledgments, ranges and transmissions that cannot be, ignored.
+    /// Acknowledgments, ranges and transmissions that were ignored because they cannot be true.
     pub impossible: u64,
     /// Time in Recovery.
     pub in_recovery_ns: u64,
@@ -83,7 +84,7 @@ pub struct Counters {
     pub busy_ns: u64,
 }
 
-/// Writes what the sender knows.
+/// Writes the state of the sender.
 ///
 /// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 // SAFETY: no other symbol has this name.
@@ -93,7 +94,7 @@ pub unsafe extern "C" fn recoup_get_status(sender: *const Handle, status: *mut S
     done(unsafe { put(sender, status, known) })
 }
 
-/// Writes what the sender has counted.
+/// Writes the counts of the sender.
 ///
 /// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 // SAFETY: no other symbol has this name.

@@ -5,7 +5,7 @@ use crate::handle::{Handle, change, code, done, look};
 use crate::pointers::{check, write};
 use recoup_units::Instant;
 
-/// Writes the earliest deadline and its timer, RECOUP_TIMER_…. The host may wait a little longer.
+/// Writes the earliest deadline and its timer, RECOUP_TIMER_…. The host may call recoup_on_timer() somewhat later.
 ///
 /// Returns 1, or 0 if no timer runs, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 // SAFETY: no other symbol has this name.
@@ -32,8 +32,8 @@ pub unsafe extern "C" fn recoup_next_timer(
     code::<i32>(ask())
 }
 
-/// A timer fired. recoup_next_send() says what the sender sends for it. A timer that does not run, or whose deadline
-/// is later, is ignored.
+/// A timer fired. Afterwards recoup_next_send() writes what to send. A timer that does not run, or whose deadline is
+/// later, is ignored.
 ///
 /// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, CONSTANT.
 // SAFETY: no other symbol has this name.
@@ -52,9 +52,9 @@ pub unsafe extern "C" fn recoup_on_timer(sender: *mut Handle, now_ns: u64, timer
     done(tell())
 }
 
-/// Writes when the pacing rate lets the next segment leave: now, or later. It is now where the settings say that the
-/// host does not pace, and before the first RTT sample. recoup_next_send() does not wait for it, and timers do not
-/// regard it.
+/// Writes when the pacing rate lets the next segment leave: now, or later. It is now before the first RTT sample, for
+/// the first ten segments after a pause, and if the settings do not ask for pacing. recoup_next_send() does not wait
+/// for it, and no timer fires at it: the host waits.
 ///
 /// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 // SAFETY: no other symbol has this name.

@@ -210,12 +210,54 @@ fn calls_for_the_other_numbering_are_refused() {
             (
                 recoup_on_ack(sender, 0, &ack, &mut acked),
                 recoup_on_packets_acked(sender, 0, null_mut(), 0, 0, None, null_mut(), &mut acked),
+                recoup_abandon(sender, 0, 0, 1),
             )
         }
     };
-    assert_eq!((codes(bytes), codes(packets)), ((0, wrong), (wrong, 0)));
+    assert_eq!(codes(bytes), (0, wrong, 0));
+    assert_eq!(codes(packets), (wrong, 0, wrong));
     free(bytes);
     free(packets);
+}
+
+/// A host that clears its structures reports no round-trip time, and no timestamp.
+#[test]
+fn times_that_are_zero_do_not_exist() {
+    let cleared = Settings {
+        first_rtt_ns: 0,
+        ..settings(c"linux-6", Numbering::Bytes)
+    };
+    let sender = made(&cleared).unwrap();
+    let (mut status, mut what) = (Status::default(), Transmission::default());
+    let ack = |cumulative, ranges: &mut [Range]| Ack {
+        cumulative,
+        timestamp_rtt_ns: 0,
+        echo_sent_before_ns: 0,
+        ..ack(ranges)
+    };
+    // SAFETY: all pointers are right.
+    let undone = unsafe {
+        recoup_get_status(sender, &mut status);
+        assert_eq!(status.srtt_ns, NONE);
+        recoup_written(sender, 0, 10_000);
+        while recoup_next_send(sender, 0, &mut what) == 1 {
+            recoup_on_sent(sender, 0, &what, 1000, 0);
+        }
+        let mut above = [Range {
+            start: 1000,
+            end: 10_000,
+        }];
+        recoup_on_ack(sender, 50_000_000, &ack(0, &mut above), null_mut());
+        assert_eq!(recoup_next_send(sender, 50_000_000, &mut what), 1);
+        recoup_on_sent(sender, 50_000_000, &what, 1000, 0);
+        recoup_on_ack(sender, 99_000_000, &ack(10_000, &mut []), null_mut());
+        let mut counters = Counters::default();
+        recoup_get_counters(sender, &mut counters);
+        assert_eq!(counters.recoveries, 1);
+        counters.undone
+    };
+    assert_eq!(undone, 0, "no echo proves the retransmission unnecessary");
+    free(sender);
 }
 
 #[test]
@@ -273,7 +315,9 @@ fn positions_and_constants_out_of_range_are_refused() {
     }
     // SAFETY: the pointer is right.
     unsafe {
-        assert_eq!(recoup_abandon(sender, 0, 0, far), position);
+        let of_bytes = self::sender(Numbering::Bytes);
+        assert_eq!(recoup_abandon(of_bytes, 0, 0, far), position);
+        free(of_bytes);
         assert_eq!(recoup_on_timer(sender, 0, 7), Error::Constant as i32);
         assert_eq!(recoup_on_timer(sender, 0, -1), Error::Constant as i32);
     }

@@ -1,15 +1,15 @@
-//! What is not repeated: packets, each with a number of its own, and data that the host abandons.
+//! Transmissions that are never repeated: numbered packets, and data that the host abandons.
 //!
 //! ```text
-//! QUIC and others number packets. What was in a lost packet goes in a new one, if the host still wants it
-//! to (RFC 9002 §2, §3). The sequence space is then that of the packets, packet n at offset n + 1:
-//!     on_packet_sent    one more packet, its bytes and a token of the host's
-//!     on_packets_acked  ranges of numbers; each packet acknowledged is given to the host
-//!     take_lost         the packets declared lost, once each; the sender knows them no longer
+//! QUIC numbers its packets. If the host still wants to send the contents of a lost packet, it puts them into a
+//! new packet (RFC 9002 §2, §3). Offsets then count packets: packet n is at offset n + 1.
+//!     on_packet_sent    the host sent a packet: its size, and a token of the host
+//!     on_packets_acked  the peer acknowledged ranges of numbers; the host gets each packet back
+//!     take_lost         the packets declared lost, once each; the sender forgets them
 //! A packet acknowledged after it was taken out as lost was late: its loss was spurious.
 //! ```
-//! How long a packet may be late: three RTOs after it was taken out, and 1,024 packets (RFC 9000 §13.3 leaves the
-//! time to the sender).
+//! The sender notices that a packet was late for three RTOs after it was taken out, and for the last 1,024 packets
+//! (RFC 9000 §13.3 leaves the time to the sender).
 
 use super::*;
 use crate::ack::AckSummary;
@@ -17,13 +17,13 @@ use crate::scoreboard::SentSegment;
 use core::fmt;
 use core::ops::RangeInclusive;
 
-/// The sequence space of the packets with these numbers.
+/// The offsets of the packets with these numbers.
 pub fn packet_numbers(numbers: RangeInclusive<u64>) -> Span {
     let (first, last) = numbers.into_inner();
     Span::new(Offset::DATA + first, Offset::DATA + last + 1)
 }
 
-/// The number of the packet that covers `span`.
+/// The number of the first packet in `span`.
 pub fn packet_number(span: Span) -> u64 {
     span.start.since(Offset::DATA)
 }
@@ -32,13 +32,13 @@ pub fn packet_number(span: Span) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Packet {
-    /// Its number, or its sequence space.
+    /// Its offsets; [`number`](Self::number) converts them.
     pub span: Span,
-    /// When it was sent.
+    /// When it was last sent.
     pub sent_at: Instant,
-    /// Its bytes.
+    /// Its bytes, as the host reported them.
     pub size: u32,
-    /// What the host gave with it.
+    /// The host's token for it.
     pub token: u64,
 }
 
@@ -62,24 +62,27 @@ impl Packet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
-    /// New data that does not begin where the last ended, or is empty, or is longer than 4 GiB.
+    /// New data that does not begin where the last ended, or is empty, or is longer than 4 GiB or one packet.
     NotNext,
     /// New data, while as much is outstanding as the sender's memory holds.
     Full,
-    /// A copy of data that is not outstanding, or a repetition of none.
+    /// A copy of data that is not outstanding. A retransmission of no data, of data never sent, or while nothing is
+    /// outstanding.
     NotOutstanding,
-    /// Repeated data, where packets are numbered: none is sent twice.
+    /// A retransmission or a copy, where packets are numbered: each packet is sent once.
     Repeated,
-    /// The connection was given up.
+    /// Any transmission after the connection was given up.
     GivenUp,
 }
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotNext => "new data must begin where the last ended",
-            Self::Full => "the sender's memory is full",
-            Self::NotOutstanding => "only outstanding data is copied or repeated",
+            Self::NotNext => {
+                "new data must begin where the last ended, and have 1 byte to 4 GiB, or one packet"
+            }
+            Self::Full => "the sender's memory is full of outstanding segments",
+            Self::NotOutstanding => "only outstanding data is copied or retransmitted",
             Self::Repeated => "a numbered packet is sent once",
             Self::GivenUp => "the connection was given up",
         })
@@ -89,11 +92,14 @@ impl fmt::Display for Refused {
 impl core::error::Error for Refused {}
 
 impl<C: CongestionControl> Sender<C> {
-    /// A packet was sent, or a segment of `size` bytes: what [`next_send`](Self::next_send) returned. `token`:
-    /// anything by which the host knows it again. Returns its number, where packets are numbered.
+    /// The host sent `what`, which is what [`next_send`](Self::next_send) returned. `size`: its bytes. `token`: any
+    /// number by which the host recognizes its contents; [`Packet`] returns it. Where positions count bytes, this is
+    /// [`on_sent`](Self::on_sent) with an error value.
+    ///
+    /// Returns the number of the packet, or the position of the segment in the stream, from 0.
     ///
     /// # Errors
-    /// It cannot have been sent; the sender is as before.
+    /// `what` cannot have been sent. The sender is as before.
     pub fn on_packet_sent(
         &mut self,
         now: Instant,
@@ -111,9 +117,9 @@ impl<C: CongestionControl> Sender<C> {
         Ok(what.span().map_or(0, packet_number))
     }
 
-    /// Remembers packets in `memory` after [`take_lost`](Self::take_lost), so that their late arrival is noticed: as many
-    /// as it has room for, 1,024 at most. From then on the sender does not allocate for them. What it remembered
-    /// until then is forgotten.
+    /// Remembers in `memory` the packets that [`take_lost`](Self::take_lost) takes out, so that the sender notices
+    /// their late arrival. It remembers as many as `memory` has room for, at most 1,024, and no longer allocates for
+    /// them. It forgets those that it remembered before.
     pub fn remember_in(&mut self, memory: &'static mut [GivenUpPacket]) {
         self.given_up = GivenUp::stored_in(memory);
     }
@@ -137,9 +143,10 @@ impl<C: CongestionControl> Sender<C> {
                 Some(Refused::Repeated)
             }
             Transmission::Again(span, _) => {
-                // A replay may show data repeated that was acknowledged meanwhile.
+                // A replay may show a retransmission of data that was acknowledged meanwhile.
                 let none = self.board.first().is_none() || span.is_empty();
-                none.then_some(Refused::NotOutstanding)
+                let unsent = span.start >= self.board.nxt();
+                (none || unsent).then_some(Refused::NotOutstanding)
             }
             Transmission::Copy(span) => {
                 let outstanding = Span::new(self.board.una(), self.board.nxt());
@@ -149,9 +156,15 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Packets were acknowledged: those whose numbers are in `ranges` (see [`packet_numbers`]), in any order,
-    /// reported before or not. `delay`: how long the receiver says that it kept the acknowledgment back. Calls
-    /// `each` with every packet that this acknowledges first.
+    /// An acknowledgment of numbered packets arrived. `ranges`: the packets that it reports
+    /// ([`packet_numbers`] converts numbers), in any order; they may repeat earlier reports. `delay`: how long the
+    /// receiver held the acknowledgment back, or zero if it does not say.
+    ///
+    /// Calls `each` with every outstanding packet that this acknowledges, in no particular order. Packets that
+    /// [`take_lost`](Self::take_lost) took out are not outstanding: [`AckSummary::late`] counts them. A range with a
+    /// packet that was never sent is ignored and counted
+    /// ([`Counters::impossible_blocks`](crate::Counters::impossible_blocks)). Where positions count bytes, the call is
+    /// ignored and counted ([`impossible_acks`](crate::Counters::impossible_acks)).
     pub fn on_packets_acked(
         &mut self,
         now: Instant,
@@ -160,6 +173,10 @@ impl<C: CongestionControl> Sender<C> {
         mut each: impl FnMut(&Packet),
     ) -> AckSummary {
         let mut summary = AckSummary::default();
+        if !self.board.numbers_packets() {
+            self.totals.counters.impossible_acks += 1;
+            return summary;
+        }
         let mut ack = Ack::new(self.board.una(), u64::MAX).with_ranges(ranges);
         ack.ack_delay = delay;
         self.given_up.take_late(now, ranges, &mut summary);
@@ -167,8 +184,10 @@ impl<C: CongestionControl> Sender<C> {
         summary
     }
 
-    /// Takes out the first lost segment. The sender does not repeat it, and waits for it no longer. To be
-    /// called after each ACK and timer until it returns `None`, where packets are numbered.
+    /// Takes out the lowest lost segment. The sender neither retransmits it nor waits for it any longer.
+    ///
+    /// Where packets are numbered, the host calls this after each ACK and each timer until it returns `None`. To send
+    /// the contents of a lost packet again, it calls [`on_written`](Self::on_written) with one packet for each.
     pub fn take_lost(&mut self, now: Instant) -> Option<Packet> {
         let lost = self.board.give_up_lost()?;
         if self.board.numbers_packets() {
@@ -181,10 +200,14 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Retransmits none of the outstanding segments inside `span` from now on. The host tells the peer not to wait
-    /// for their data. A segment in flight stays in the pipe until it is acknowledged or lost.
+    /// for their data. A segment in flight stays in the pipe until it is acknowledged or lost. When all segments below
+    /// it are settled, [`una`](Self::una) passes an abandoned segment that is lost. Changes nothing where packets are
+    /// numbered, because no packet is retransmitted.
     pub fn abandon(&mut self, now: Instant, span: Span) {
-        self.board.abandon(span);
-        self.give_up_abandoned(now);
+        if !self.board.numbers_packets() {
+            self.board.abandon(span);
+            self.give_up_abandoned(now);
+        }
     }
 
     /// Gives up the lost segments that the host abandoned.

@@ -14,6 +14,7 @@ mod limited_transmit;
 mod loss_probe;
 mod loss_probe_modern;
 mod memory;
+mod misuse;
 mod network;
 mod newreno;
 mod packets;
