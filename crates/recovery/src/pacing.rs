@@ -46,7 +46,7 @@ impl PacingInput {
 }
 
 /// The segments that may leave together after a pause.
-const BURST: u64 = 10;
+const BURST: u32 = 10;
 
 /// When segments leave, if they are paced.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,7 +76,7 @@ impl Pacer {
 
     /// When the next segment may leave: `now` or later.
     pub fn departure(&self, now: Instant, mss: u32, rate: BitRate) -> Instant {
-        let burst = rate.time_for((BURST - 1) * u64::from(mss));
+        let burst = rate.time_for(mss.into()) * (BURST - 1); // rounded as for each segment
         let ahead = self.left.map_or(Duration::ZERO, |left| left.since(now));
         now + ahead.saturating_sub(burst)
     }
@@ -129,6 +129,10 @@ mod tests {
         let first: Vec<_> = (0..12).map(|_| leave(&mut pacer, at(100))).collect();
         assert_eq!(first[..10], [at(100); 10]);
         assert_eq!(first[10..], [at(101), at(102)]);
+        // At a rate that divides no segment, rounding does not delay the tenth.
+        let odd = BitRate::from_bits_per_second(7_000_001).unwrap();
+        (0..9).for_each(|_| pacer.on_sent(at(300), 1000, odd));
+        assert_eq!(pacer.departure(at(300), 1000, odd), at(300));
         // A pause gives the burst back, and no more.
         let second: Vec<_> = (0..11).map(|_| leave(&mut pacer, at(500))).collect();
         assert_eq!((second[9], second[10]), (at(500), at(501)));

@@ -1,10 +1,10 @@
-//! The sender: it composes the policies, and is the one place where their verdicts are applied.
+//! The sender composes the policies. It is the one place that applies their verdicts.
 //!
 //! ```text
 //! on_ack      scoreboard → RTT, timers → state machine, undo → rate control or growth → probe timer
 //!             (the order of AckProcessing::Linux4_13; see there for the others)
 //! on_timer    marks lost what the timer implies
-//! next_send   what would be sent now, by priority:                      (RFC 6675 §4 NextSeg)
+//! next_send   what to send now, by priority:                            (RFC 6675 §4 NextSeg)
 //!             a due probe; lost segments; new data; in recovery the holes below the highest SACK,
 //!             then a rescue retransmission; a copy whose gap is over
 //! on_sent     scoreboard, timers, rate control
@@ -16,26 +16,26 @@
 //! Source of these orders: Linux 3.17 and 6.12 `tcp_ack`, `tcp_fastretrans_alert`, `tcp_process_loss`,
 //! `tcp_xmit_retransmit_queue`.
 //!
-//! Deviations from Linux. In each of them the kernel's behaviour follows from how its timers or queues are
-//! built, or belongs to one version.
+//! Deviations from Linux. In each case the kernel's behaviour results from how its timers or queues are built, or
+//! belongs to one version.
 //!
 //! - An RTT sample from a SACK does not move the retransmission timer.
 //! - A FIN alone does not bypass the congestion window. In Linux 3.17 it does.
 //! - Timers are separate. Linux shares one timer between RTO, probe, reordering and early retransmit, and
-//!   computes the RTO from the head's send time after one of the others was pending. `linux-6` does the
-//!   same, `linux-3.17` does not.
+//!   computes the RTO from the head's send time after one of the others was pending. `linux-6` computes it in the same
+//!   way, `linux-3.17` does not.
 //! - `linux-2.6` leaves out three rules of Linux 2.6: a head older than the RTO is lost
-//!   (`tcp_head_timedout`); its own form of F-RTO (3.17's runs instead); on every doubtful ACK the window
-//!   falls to three more than is in flight (`tcp_moderate_cwnd`).
+//!   (`tcp_head_timedout`); Linux 2.6's form of F-RTO (3.17's form runs instead); on every doubtful ACK the window
+//!   falls to three segments more than are in flight (`tcp_moderate_cwnd`).
 //! - Without SACK, each partial ACK restarts the retransmission timer, as in Linux. RFC 6582 §3.2 step 3
 //!   restarts it at the first partial ACK alone.
 //! - Congestion avoidance counts acknowledged segments in every profile. Linux 3.17 counts ACKs.
 //! - A retransmission that is SACKed while it is only a hole leaves the pipe. Linux keeps it counted.
-//! - Retransmissions beyond the peer's window are sent. Linux waits.
+//! - The sender retransmits beyond the peer's window. Linux waits.
 //! - A timeout can be undone while a retransmission is in flight. In Linux 3.17 it cannot.
 //! - RFC 8985's RACK keeps reo_wnd over a timeout, and ignores the DSACK of a probe.
 //! - With RFC 9002's loss detection, see `packet_time` for the states and [`tlp`](crate::tlp) for the timer.
-//! - On a timeout every segment not SACKed is lost. With RACK, those sent less than RACK.rtt ago are not
+//! - On a timeout every segment not SACKed is lost. With RACK, a segment sent less than RACK.rtt ago is not lost
 //!   (Linux 6 `tcp_timeout_mark_lost`).
 
 mod acks;
@@ -84,8 +84,8 @@ pub use packets::{Packet, Refused, packet_number, packet_numbers};
 pub use reason::Reason;
 pub use resume::ResumeState;
 
-/// One direction of a connection, as its sender sees it. `C`: its congestion control, Recoup's own unless
-/// the host brings another.
+/// The sender of one direction of a connection. `C`: its congestion control, Recoup's own unless the host brings
+/// another.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sender<C = Congestion> {
@@ -113,7 +113,7 @@ impl Sender {
         Self::with_control(control, mechanisms, mss, syn_trigger, log)
     }
 
-    /// Begins again as [`new`](Self::new), keeping memory.
+    /// Begins a new connection, as [`new`](Self::new) does, and keeps the memory.
     pub fn reset(&mut self, mechanisms: &Mechanisms, mss: u32, syn_trigger: Trigger, log: bool) {
         let mut board = core::mem::take(&mut self.board);
         let mut recoveries = core::mem::take(&mut self.totals.recoveries);
@@ -132,10 +132,12 @@ impl Sender {
 }
 
 impl<C: CongestionControl> Sender<C> {
-    /// A larger segment is taken to be of this size: a gibibyte.
+    /// The largest segment size. A larger one counts as this: a gibibyte.
     const MOST_MSS: u32 = 1 << 30;
 
-    /// The same as [`new`](Sender::new) with another congestion control; that of `mechanisms` is not used.
+    /// A sender with another congestion control than that of `mechanisms`. It is about to send a SYN, as with
+    /// [`new`](Sender::new), unless [`establish`](Self::establish) or [`number_packets`](Self::number_packets) opens it;
+    /// then `syn_trigger` does not matter.
     pub fn with_control(
         control: C,
         mechanisms: &Mechanisms,
@@ -165,8 +167,10 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Keeps the outstanding segments in `storage`, and no finished recoveries. From then on only events and copies
-    /// still allocate, and the sender offers no new data while as many segments are outstanding as fit.
+    /// Keeps the outstanding segments in `storage`, and keeps no finished recoveries. The sender then offers no new data
+    /// while as many segments are outstanding as fit. It still allocates memory for events, for copies, for adaptive
+    /// thresholds of byte streams, and for packets taken out as lost (unless [`remember_in`](Self::remember_in) gives
+    /// it memory for them).
     ///
     /// # Errors
     /// Returns `storage` if more segments are outstanding than fit.
@@ -176,8 +180,7 @@ impl<C: CongestionControl> Sender<C> {
         Ok(())
     }
 
-    /// The memory that it holds on the heap, in bytes. A new sender holds none, unless it keeps events or sends
-    /// copies.
+    /// The heap memory of the sender, in bytes. A new sender has none, unless it keeps events or sends copies.
     pub fn memory(&self) -> usize {
         let copying = self.copying.as_deref();
         self.board.memory()
@@ -195,8 +198,8 @@ impl<C: CongestionControl> Sender<C> {
         self.board.trim();
     }
 
-    /// The application wrote `bytes` more, or has as many more packets to send where packets are numbered. Ignored
-    /// after [`close`](Self::close).
+    /// The application wrote `bytes` more bytes. Where packets are numbered: as many more packets wait to be sent,
+    /// whether with new contents or with those of lost packets. Ignored after [`close`](Self::close).
     pub fn on_written(&mut self, now: Instant, bytes: u64) {
         if self.stream.fin().is_some() {
             return;
@@ -207,8 +210,8 @@ impl<C: CongestionControl> Sender<C> {
         self.log_changes(now);
     }
 
-    /// The application takes back `bytes` that it wrote last and that were never sent, or all of those if there are
-    /// fewer. Ignored after [`close`](Self::close).
+    /// The application takes back the last `bytes` bytes (or packets) that it wrote and that were never sent, or all of
+    /// them if there are fewer. Ignored after [`close`](Self::close).
     pub fn on_withdrawn(&mut self, now: Instant, bytes: u64) {
         if self.stream.fin().is_some() {
             return;
@@ -220,8 +223,8 @@ impl<C: CongestionControl> Sender<C> {
         self.log_changes(now);
     }
 
-    /// The application is done sending: a FIN follows the data. Closing again changes nothing, nor does it where
-    /// packets are numbered.
+    /// The application is done sending: a FIN follows the data. Changes nothing when called again, or where packets are
+    /// numbered.
     pub fn close(&mut self, now: Instant) {
         if self.stream.fin().is_none() && !self.board.numbers_packets() {
             self.stream.close();
@@ -230,9 +233,9 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Sets whether the peer reports by SACK what it has received, as the handshake said. Before that, the
-    /// sender assumes that it does. A profile without SACK never uses it. Ignored once data was sent, and where
-    /// packets are numbered.
+    /// Sets whether the peer reports out-of-order data by SACK, as agreed in the handshake. Before this call, the sender
+    /// assumes that it does. A profile without SACK never uses it. Ignored once data was sent, and where packets are
+    /// numbered.
     pub fn set_sack(&mut self, sack: bool) {
         if self.board.nxt() <= Offset::DATA && !self.board.numbers_packets() {
             self.peer.sack = sack && self.mechanisms.sack;
@@ -250,14 +253,14 @@ impl<C: CongestionControl> Sender<C> {
         self.stream.nagle = on;
     }
 
-    /// Lets windows count bytes, or segments as by default. With bytes, a segment smaller than the others fills the
-    /// congestion window, and makes it grow, by its own bytes (RFC 3465 §2, RFC 9002 §7). The windows are full
-    /// segments in both cases.
+    /// Makes windows count bytes (`on`) or segments, which is the default. With bytes, a segment smaller than the others
+    /// fills the congestion window, and makes it grow, by its own bytes (RFC 3465 §2, RFC 9002 §7). The unit of the
+    /// windows is a full segment in both cases.
     pub fn count_bytes(&mut self, on: bool) {
         self.board.count_bytes(if on { self.peer.mss } else { 0 });
     }
 
-    /// Sets the largest payload of new segments, in bytes. Outstanding segments stay as sent.
+    /// Sets the largest payload of new segments, in bytes. Outstanding segments keep their size.
     pub fn set_mss(&mut self, mss: u32) {
         self.peer.mss = mss.clamp(1, Self::MOST_MSS);
         if !self.board.numbers_packets() {
@@ -317,7 +320,7 @@ impl<C: CongestionControl> Sender<C> {
         self.board.nxt()
     }
 
-    /// The end of what the application has written, SYN and FIN included.
+    /// The end of the data that the application has written, SYN and FIN included.
     pub fn limit(&self) -> Offset {
         self.stream.limit
     }
@@ -352,26 +355,32 @@ impl<C: CongestionControl> Sender<C> {
         self.peer.window
     }
 
-    /// The pacing rate (Linux `tcp_update_pacing_rate`). `None` before the
-    /// first RTT sample. [`next_send`](Self::next_send) does not wait for it.
+    /// The pacing rate (Linux `tcp_update_pacing_rate`). `None` before the first RTT sample. Where windows count bytes,
+    /// it does so too. [`next_send`](Self::next_send) does not wait for it.
     pub fn pacing_rate(&self) -> Option<BitRate> {
+        // Where windows count bytes, the pipe is in full segments, and what is outstanding is not.
+        let outstanding = match self.board.counts_bytes() {
+            true => self.board.pipe(),
+            false => self.board.outstanding(),
+        };
         PacingInput {
             mss: self.peer.mss,
             cwnd: self.congestion.cwnd,
             ssthresh: self.congestion.ssthresh,
-            outstanding: self.board.outstanding(),
+            outstanding,
             srtt: self.rtt.srtt(),
         }
         .rate()
     }
 
-    /// Whether the host paces, so that [`next_departure`](Self::next_departure) is kept. It is off by default.
+    /// Switches pacing by [`next_departure`](Self::next_departure) on or off. It is off by default.
     pub fn set_paced(&mut self, on: bool) {
         self.stream.pacer.set_on(on);
     }
 
-    /// When the pacing rate lets the next segment leave: `now` or later. `now` without pacing, and before the
-    /// first RTT sample. [`next_send`](Self::next_send) does not wait for it, and timers do not regard it.
+    /// When the pacing rate lets the next segment leave: `now` or later. It is `now` without pacing, before the first
+    /// RTT sample, and for the first ten segments after a pause. [`next_send`](Self::next_send) does not wait for it,
+    /// and no timer fires at it: the host waits.
     pub fn next_departure(&self, now: Instant) -> Instant {
         match self.pacing_rate() {
             Some(rate) if self.stream.pacer.is_on() => {
@@ -381,7 +390,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// The congestion window in bytes: its full segments'.
+    /// The congestion window in bytes: that many full segments.
     pub fn cwnd_bytes(&self) -> u64 {
         u64::from(self.congestion.cwnd.0) * u64::from(self.peer.mss)
     }
@@ -470,17 +479,17 @@ impl<C: CongestionControl> Sender<C> {
         self.stream.fin()
     }
 
-    /// Takes out the events logged since the last call.
+    /// Takes out the events since the last call, if the sender [keeps](Self::keep_events) them.
     pub fn drain_events(&mut self) -> impl Iterator<Item = (Instant, Event)> + '_ {
         self.logging.log.drain()
     }
 
-    /// The events that happened while the log was full. It holds 65,536 until they are taken out.
+    /// How many events were dropped because the log was full of 65,536 events.
     pub fn missed_events(&self) -> u64 {
         self.logging.log.missed()
     }
 
-    /// Checks what must hold after every event; the oracle of the property tests.
+    /// Checks the invariants that hold after every call: the oracle of the property tests.
     pub fn check(&self) -> Result<(), String> {
         self.board.check()?;
         let rules = [

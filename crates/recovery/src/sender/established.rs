@@ -1,18 +1,18 @@
-//! Beginning without a handshake of TCP's: the host's own protocol has opened the connection.
+//! Senders of connections that the host's own protocol has opened, without TCP's handshake.
 
 use super::*;
 
 impl Sender {
-    /// A sender of a connection that is open. The stream's first byte has [`Offset::DATA`]. `mss`: bytes of a full
-    /// segment; `window`: bytes that the peer takes before its first ACK.
+    /// A sender of bytes on an open connection. The first byte of the stream is at [`Offset::DATA`]. `mss`: bytes of a
+    /// full segment. `window`: the peer's window before its first ACK, in bytes.
     pub fn established(now: Instant, mechanisms: &Mechanisms, mss: u32, window: u64) -> Self {
         let mut sender = Self::new(mechanisms, mss, Trigger::Syn, false);
         sender.establish(now, window);
         sender
     }
 
-    /// A sender whose sequence space numbers packets, from 0 on: each is sent once, and acknowledged by its
-    /// number. `size`: bytes of a full packet.
+    /// A sender of numbered packets, from number 0. Each packet is sent once, and acknowledged by its number. `size`:
+    /// bytes of a full packet.
     pub fn of_packets(now: Instant, mechanisms: &Mechanisms, size: u32) -> Self {
         let mut sender = Self::new(mechanisms, size, Trigger::Syn, false);
         sender.number_packets(now);
@@ -21,7 +21,7 @@ impl Sender {
 }
 
 impl<C: CongestionControl> Sender<C> {
-    /// Opens a sender that has just been made or reset, as [`established`](Sender::established) does.
+    /// Opens a sender that has just been created or reset, as [`established`](Sender::established) does.
     pub fn establish(&mut self, now: Instant, window: u64) {
         self.resume(ResumeState {
             una: Offset::DATA,
@@ -32,7 +32,7 @@ impl<C: CongestionControl> Sender<C> {
         });
     }
 
-    /// Opens a sender that has just been made or reset, as [`of_packets`](Sender::of_packets) does.
+    /// Opens a sender that has just been created or reset, as [`of_packets`](Sender::of_packets) does.
     pub fn number_packets(&mut self, now: Instant) {
         self.establish(now, u64::MAX);
         self.board.number_packets();
@@ -41,16 +41,16 @@ impl<C: CongestionControl> Sender<C> {
         self.peer.sack = true; // acknowledgments are by range, whatever the profile
     }
 
-    /// Gives the first RTT sample, from the host's handshake or from an earlier connection on the same path.
-    /// Ignored once there is one.
+    /// Takes the first RTT sample from the host: from its handshake, or from an earlier connection on the same path.
+    /// Ignored once the sender has a sample.
     pub fn seed_rtt(&mut self, rtt: Duration) {
         if self.rtt.srtt().is_none() {
             self.rtt.on_sample(rtt, self.board.una(), self.board.nxt());
         }
     }
 
-    /// Keeps events from now on, or no longer. The log holds 65,536 until they are taken out
-    /// ([`missed_events`](Self::missed_events)).
+    /// Switches the log of events on or off. It holds 65,536 events until [`drain_events`](Self::drain_events) takes
+    /// them out. [`missed_events`](Self::missed_events) counts those that found it full.
     pub fn keep_events(&mut self, keep: bool) {
         self.logging.log.set_on(keep);
     }

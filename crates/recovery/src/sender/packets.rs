@@ -110,7 +110,7 @@ impl<C: CongestionControl> Sender<C> {
         if let Some(refused) = self.refusal(what) {
             return Err(refused);
         }
-        self.on_sent(now, what);
+        self.commit(now, what, size);
         if what.is_new() {
             self.board.describe_last(size, token);
         }

@@ -107,8 +107,14 @@ impl<C: CongestionControl> Sender<C> {
             self.totals.counters.impossible_sends += 1;
             return;
         }
+        self.commit(now, what, self.peer.mss);
+    }
+
+    /// `what` was sent and is not refused. `size`: the bytes of a numbered packet.
+    #[inline]
+    pub(super) fn commit(&mut self, now: Instant, what: Transmission, size: u32) {
         if self.stream.pacer.is_on() {
-            self.pace(now, what);
+            self.pace(now, what, size);
         }
         match what {
             Transmission::New(span) => self.on_sent_new(now, span),
@@ -140,10 +146,11 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    fn pace(&mut self, now: Instant, what: Transmission) {
-        let size = match self.board.numbers_packets() {
-            true => u64::from(self.peer.mss),
-            false => what.span().map_or(0, Span::len),
+    fn pace(&mut self, now: Instant, what: Transmission, size: u32) {
+        let size = match (self.board.numbers_packets(), self.board.counts_bytes()) {
+            (true, true) => u64::from(size),
+            (true, false) => u64::from(self.peer.mss), // as it fills the window
+            (false, _) => what.span().map_or(0, Span::len),
         };
         if let Some(rate) = self.pacing_rate() {
             self.stream.pacer.on_sent(now, size, rate);

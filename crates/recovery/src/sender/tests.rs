@@ -17,6 +17,7 @@ mod memory;
 mod misuse;
 mod network;
 mod newreno;
+mod pacing;
 mod packets;
 mod path_mtu;
 mod peer_window;
