@@ -1,8 +1,11 @@
 //! The cases of each mechanism.
 
+mod adaptive;
+mod byte_windows;
 mod detection;
 mod growth;
 mod newreno;
+mod pacing;
 mod probes;
 mod quic;
 mod rack;
@@ -26,6 +29,9 @@ pub fn all() -> Vec<File> {
         growth::files(),
         window::files(),
         quic::files(),
+        adaptive::files(),
+        byte_windows::files(),
+        pacing::files(),
     ];
     groups.into_iter().flatten().collect()
 }

@@ -8,7 +8,7 @@ use recoup_recovery::slp::Carried;
 use recoup_recovery::undo::Proof;
 use recoup_recovery::{Ack, AckSummary};
 use recoup_recovery::{Event, LossDetector, Profile, Sender, Timer, Transmission, Trigger};
-use recoup_units::{Instant, Offset, Segments, Span};
+use recoup_units::{BitRate, Instant, Offset, Segments, Span};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
@@ -58,11 +58,14 @@ impl Driver {
             if let Some(rtt) = number("first_rtt_ns") {
                 driver.sender.seed_rtt(Duration::from_nanos(rtt));
             }
-            return Ok(driver);
+        } else {
+            driver.connect(number("first_rtt_ns"));
+            let sack = settings.get("sack").and_then(Value::as_bool);
+            driver.sender.set_sack(sack.unwrap_or(true));
         }
-        driver.connect(number("first_rtt_ns"));
-        let sack = settings.get("sack").and_then(Value::as_bool);
-        driver.sender.set_sack(sack.unwrap_or(true));
+        let is_set = |name: &str| settings.get(name).is_some_and(|v| *v == true);
+        driver.sender.count_bytes(is_set("count_bytes"));
+        driver.sender.set_paced(is_set("paced"));
         Ok(driver)
     }
 
@@ -143,10 +146,18 @@ impl Driver {
         self.summary = self.sender.on_packets_acked(now, &ranges, delay, |_| {});
     }
 
-    /// One segment is sent. `push`: it has PSH set.
-    pub fn send(&mut self, at_ns: u64, what: Transmission, push: bool) -> Result<(), String> {
+    /// One segment is sent. `push`: it has PSH set. `size`: the bytes of a packet that is not full.
+    pub fn send(
+        &mut self,
+        at_ns: u64,
+        what: Transmission,
+        size: Option<u32>,
+        push: bool,
+    ) -> Result<(), String> {
         let now = self.time(at_ns);
-        let size = self.sender.mss();
+        let stream = what.span().filter(|_| !self.packets);
+        let full = stream.map_or(self.sender.mss(), |span| span.len() as u32);
+        let size = size.unwrap_or(full);
         let sent = self.sender.on_packet_sent(now, what, size, 0);
         sent.map_err(|refused| refused.to_string())?;
         if let Some(span) = what.span().filter(|_| what.is_new() && self.copies) {
@@ -205,6 +216,9 @@ impl Driver {
             "unsent" => s.limit().since(s.nxt()).into(),
             "outstanding" => board.outstanding().0.into(),
             "pipe" => s.pipe().0.into(),
+            "bytes_in_flight" => s.bytes_in_flight().into(),
+            "pacing_bits_per_s" => s.pacing_rate().map(BitRate::bits_per_second).into(),
+            "departure_at_ns" => self.departure(at_ns).into(),
             "state" => s.state().name().into(),
             "cwnd" => s.cwnd().0.into(),
             "cwnd_before" => self.cwnd_before.0.into(),
@@ -238,6 +252,11 @@ impl Driver {
             "next" => self.next(at_ns).map_or(Value::Null, describe),
             _ => return Err(format!("unknown field \"{name}\"")),
         })
+    }
+
+    /// When the next segment may leave.
+    pub fn departure(&self, at_ns: u64) -> u64 {
+        self.since_start(self.sender.next_departure(self.time(at_ns)))
     }
 
     fn deadline(&self, timer: Timer) -> Value {
@@ -312,6 +331,7 @@ pub fn describe_sent(what: Transmission) -> Sent {
     Sent {
         kind: kind.into(),
         range: what.span().map(range),
+        size: None,
         push: false,
     }
 }

@@ -58,6 +58,9 @@ pub struct Sent {
     /// The bytes of the stream, or nothing for an empty segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<[u64; 2]>,
+    /// The bytes of each numbered packet, where they are not those of a full one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u32>,
     /// The last segment has PSH set.
     #[serde(default, skip_serializing_if = "is_false")]
     pub push: bool,

@@ -46,7 +46,7 @@ fn take(file: &File, driver: &mut Driver, step: &Step) -> Result<(), String> {
             let (expected, got) = (describe(what), would.map(describe));
             return Err(format!("sends: expected {expected}, got {got:?}"));
         }
-        driver.send(step.at_ns, what, sent.push && i == last)?;
+        driver.send(step.at_ns, what, sent.size, sent.push && i == last)?;
     }
     Ok(())
 }

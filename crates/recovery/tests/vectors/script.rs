@@ -68,6 +68,10 @@ pub struct Start {
     pub sack: bool,
     /// Packets are numbered, from 0.
     pub packets: bool,
+    /// Windows count bytes.
+    pub count_bytes: bool,
+    /// Segments leave when the pacing rate lets them.
+    pub paced: bool,
 }
 
 /// A sender of numbered packets by `profile`, with a first RTT sample of `rtt` ms.
@@ -86,6 +90,8 @@ pub fn start(profile: &'static str, rtt: u64) -> Start {
         window: 1 << 20,
         sack: true,
         packets: false,
+        count_bytes: false,
+        paced: false,
     }
 }
 
@@ -108,7 +114,12 @@ impl Cases {
                 ("sack", json!(start.sack && profile.mechanisms().sack)),
             ],
         };
-        settings.extend(own.into_iter().map(|(name, value)| (name.into(), value)));
+        let windows = [("count_bytes", start.count_bytes), ("paced", start.paced)];
+        let windows = windows.into_iter().filter(|(_, on)| *on);
+        let own = own
+            .into_iter()
+            .chain(windows.map(|(name, on)| (name, json!(on))));
+        settings.extend(own.map(|(name, value)| (name.into(), value)));
         let more = self.about.settings.iter();
         settings.extend(more.map(|&name| (name.into(), setting(profile.mechanisms(), name))));
         let settings = Fields(settings);
@@ -121,6 +132,8 @@ impl Cases {
             window: None,
             echo: None,
             delay: None,
+            size: None,
+            paced: start.paced,
             writes_end: Vec::new(),
             copies: profile.mechanisms().slp.is_some(),
             steps: Vec::new(),
@@ -146,6 +159,8 @@ pub struct Script {
     window: Option<u64>,
     echo: Option<u64>,
     delay: Option<u64>,
+    size: Option<u32>,
+    paced: bool,
     /// Where writes ended: the segment that ends there has PSH set.
     writes_end: Vec<u64>,
     copies: bool,
@@ -235,6 +250,20 @@ impl Script {
         self
     }
 
+    /// Packets have `bytes` from now on.
+    pub fn sized(&mut self, bytes: u32) -> &mut Self {
+        self.size = Some(bytes);
+        self
+    }
+
+    /// Nothing happens until the next segment may leave.
+    #[track_caller]
+    pub fn departs(&mut self) -> &mut Self {
+        self.at_ns(self.driver.departure(self.at_ns));
+        self.send_all();
+        self
+    }
+
     /// The next ACK echoes the timestamp of a segment sent at `ms`.
     pub fn echoing(&mut self, ms: u64) -> &mut Self {
         self.echo = Some(ms);
@@ -279,8 +308,11 @@ impl Script {
     /// The sender sends all it wants to. Consecutive segments sent for one reason make one step.
     fn send_all(&mut self) {
         let mut run: Option<Sent> = None;
-        while let Some(what) = self.driver.next(self.at_ns) {
-            let sent = describe_sent(what);
+        while let Some(what) = self.driver.next(self.at_ns)
+            && !(self.paced && self.driver.departure(self.at_ns) > self.at_ns)
+        {
+            let mut sent = describe_sent(what);
+            sent.size = self.size.filter(|_| what.is_new());
             let push = self.copies && what.is_new() && self.ends_a_write(&sent);
             let full = self.driver.full();
             if let Some(before) = run.take_if(|run| !continues(run, &sent, full)) {
@@ -289,7 +321,8 @@ impl Script {
             if run.is_none() {
                 self.driver.begin_step();
             }
-            self.driver.send(self.at_ns, what, push).expect("a segment");
+            let outcome = self.driver.send(self.at_ns, what, self.size, push);
+            outcome.expect("a segment");
             let start = run.and_then(|run| run.range).or(sent.range);
             let range = start.zip(sent.range).map(|(all, this)| [all[0], this[1]]);
             run = Some(Sent {

@@ -47,6 +47,7 @@ pub fn setting(m: &Mechanisms, name: &str) -> Value {
             ],
         ),
         "dupthresh" => m.detection.dupthresh.0.into(),
+        "adaptive" => m.adaptive.into(),
         "max_dupthresh" => m.detection.max_dupthresh.0.into(),
         "early_retransmit" => word(
             m.early_retransmit,
