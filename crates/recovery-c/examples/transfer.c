@@ -1,5 +1,5 @@
 // Sends 5,000 chunks in numbered packets, over a link inside this program that loses and reorders packets. The sender
-// lives in static memory. Usage: transfer [packets lost per thousand] [seed]
+// lives in static memory. Usage: transfer [packets lost per thousand (5)] [seed (1)]
 
 #include "recoup_recovery.h"
 
@@ -30,7 +30,7 @@ static struct flight on_link[ON_LINK];
 static uint32_t arrival[PACKETS], arrivals, highest; // by packet number: 1 for the first to arrive, 2, …
 static bool have[CHUNKS];
 static uint32_t waiting[PACKETS], first_waiting, end_waiting; // chunks to send
-static uint64_t now, link_free, random_state, dropped, per_thousand = 5, acknowledged, taken, late;
+static uint64_t now, link_free, random_state, dropped, per_thousand, acknowledged, taken, late;
 
 static uint64_t below(uint64_t bound) { // a random number (xorshift64)
     random_state ^= random_state << 13;
@@ -103,14 +103,14 @@ static void acknowledge(struct recoup_sender *sender, uint32_t seen) {
 static void send_all(struct recoup_sender *sender) {
     struct recoup_transmission what;
     while (check(recoup_next_send(sender, now, &what)) == 1 && what.start < PACKETS) {
-        // A probe may be due when no chunk waits: then the packet is empty.
+        // A probe may be due although no chunk waits: then the packet is empty.
         uint64_t chunk = first_waiting < end_waiting ? waiting[first_waiting++] : CHUNKS;
         check(recoup_on_sent(sender, now, &what, 1024, chunk));
         put_on_link((struct flight){.number = what.start, .chunk = chunk});
     }
 }
 
-// The chunks of lost packets wait again.
+// The chunks of lost packets wait to be sent again.
 static void take_lost(struct recoup_sender *sender) {
     struct recoup_packet lost;
     for (; check(recoup_take_lost(sender, now, &lost)) == 1; taken++) {
@@ -121,9 +121,21 @@ static void take_lost(struct recoup_sender *sender) {
     }
 }
 
+// The argument at `place`, or `otherwise` if there is none.
+static uint64_t number(int argc, char **argv, int place, uint64_t otherwise) {
+    if (argc <= place) return otherwise;
+    char *end;
+    uint64_t value = strtoull(argv[place], &end, 10);
+    if (argc > 3 || *argv[place] < '0' || *argv[place] > '9' || *end != '\0') {
+        fprintf(stderr, "usage: transfer [packets lost per thousand (5)] [seed (1)]\n");
+        exit(2);
+    }
+    return value;
+}
+
 int main(int argc, char **argv) {
-    if (argc > 1) per_thousand = strtoull(argv[1], NULL, 10);
-    random_state = 2 * (argc > 2 ? strtoull(argv[2], NULL, 10) : 1) + 1;
+    per_thousand = number(argc, argv, 1, 5);
+    random_state = 2 * number(argc, argv, 2, 1) + 1;
 
     struct recoup_settings settings = {0};
     settings.profile = "linux-6";
@@ -151,7 +163,7 @@ int main(int argc, char **argv) {
             now = deadline > now ? deadline : now;
             check(recoup_on_timer(sender, now, timer));
         } else {
-            fprintf(stderr, "transfer: the sender gave up\n");
+            fprintf(stderr, "transfer: the sender gave up: the receiver acknowledges nothing any more\n");
             return 1;
         }
         take_lost(sender);
@@ -165,7 +177,7 @@ int main(int argc, char **argv) {
     for (uint32_t chunk = 0; chunk < CHUNKS; chunk++) received += have[chunk];
     printf("recoup %s: %" PRIu32 " of %d chunks received in %" PRIu64 " ms\n", recoup_version(), received, CHUNKS,
            now / MILLISECOND);
-    printf("packets sent: %" PRIu64 ", declared lost: %" PRIu64 ", of these late: %" PRIu64 "\n", status.next, taken, late);
+    printf("packets sent: %" PRIu64 ", declared lost: %" PRIu64 ", of these only late: %" PRIu64 "\n", status.next, taken, late);
     printf("dropped by the link: %" PRIu64 ", recoveries: %" PRIu64 ", timeouts: %" PRIu64 "\n", dropped,
            counters.recoveries, counters.timeouts);
     printf("cwnd: %" PRIu32 " packets, SRTT: %" PRIu64 " us\n", status.cwnd, status.srtt_ns / 1000);

@@ -1,16 +1,16 @@
 //! A reliable stream of bytes over UDP, through a relay on the loopback interface that loses, delays and reorders:
 //! `cargo run --example reliable_bytes -- --loss 5 --seed 7`.
 //!
-//! The sender's datagrams hold an offset and data. The receiver's hold the offset below which it has everything,
-//! and ranges: a duplicate if one arrived (RFC 2883), then what it has above that offset.
+//! A datagram of the sender holds an offset and data. A datagram of the receiver holds the offset below which it has
+//! all data, and ranges: first a duplicate, if one arrived (RFC 2883), then the data that it has above that offset.
 
 mod common;
 
-use common::{Clock, Received, SIZE, Settings, datagram, numbers, receive};
-use recoup_recovery::{Ack, Counters, Sender};
-use recoup_units::{Offset, Span};
+use common::{Clock, Received, SIZE, Settings, datagram, gave_up, numbers, receive};
+use recoup_recovery::{Ack, Counters, Offset, Sender, Span};
 use std::io;
 use std::net::UdpSocket;
+use std::process::ExitCode;
 use std::time::Duration;
 
 /// The bytes that the receiver takes beyond those acknowledged. It keeps everything, so this never shrinks.
@@ -18,21 +18,21 @@ const WINDOW: u64 = 1 << 20;
 /// The most ranges of an acknowledgment.
 const RANGES: usize = 32;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let settings = Settings::from_arguments()?;
-    let (time, counters) = transfer(&settings)?;
-    println!(
-        "{}: {} bytes arrived whole in {:.2} s. {} segments were sent, {} of them retransmissions, \
-         of which {} were spurious. {} timeouts.",
-        settings.profile,
-        settings.bytes,
-        time.as_secs_f64(),
-        counters.segments_sent,
-        counters.retransmissions.total(),
-        counters.dsacks,
-        counters.timeouts.iter().sum::<u64>(),
-    );
-    Ok(())
+fn main() -> ExitCode {
+    common::run(|settings| {
+        let (time, counters) = transfer(settings)?;
+        Ok::<_, io::Error>(format!(
+            "{}: {} bytes arrived intact in {:.2} s. Segments sent: {}, retransmissions: {}, \
+             of these spurious: {}. Timeouts: {}.",
+            settings.profile,
+            settings.bytes,
+            time.as_secs_f64(),
+            counters.segments_sent,
+            counters.retransmissions.total(),
+            counters.dsacks,
+            counters.timeouts.iter().sum::<u64>(),
+        ))
+    })
 }
 
 /// Transfers the data, checks that it arrives whole, and returns how long it took and what the sender counted.
@@ -48,7 +48,7 @@ fn transfer(settings: &Settings) -> io::Result<(Duration, Counters)> {
     Ok(sent)
 }
 
-/// The host of the sender: it owns the socket, the clock and the data.
+/// The sender's host: it owns the socket, the clock and the data.
 fn send(socket: &UdpSocket, data: &[u8], settings: &Settings) -> io::Result<(Duration, Counters)> {
     let clock = Clock::start();
     let start = clock.now()?;
@@ -61,6 +61,9 @@ fn send(socket: &UdpSocket, data: &[u8], settings: &Settings) -> io::Result<(Dur
             && at <= now
         {
             sender.on_timer(now, timer);
+        }
+        if sender.gave_up() {
+            return Err(gave_up());
         }
         while let Some(what) = sender.next_send(now) {
             if let Some(span) = what.span() {
@@ -97,7 +100,7 @@ impl Receiver {
         let from = span.start.since(Offset::DATA) as usize;
         self.data[from..from + payload.len()].copy_from_slice(payload);
         let duplicate = self.received.add(span).then_some(span);
-        // The range that has just grown comes first: it is news, the others were reported before.
+        // The range that has just grown comes first: earlier acknowledgments reported the others (RFC 2018 §4).
         let newest = self.received.range_of(span);
         let others = self.received.descending().filter(|r| Some(*r) != newest);
         let cumulative = self.received.cumulative();

@@ -1,17 +1,18 @@
 //! Reliable pieces of a file in numbered packets over UDP, as in QUIC, through a relay on the loopback interface
 //! that loses, delays and reorders: `cargo run --example reliable_packets -- --loss 5 --seed 7`.
 //!
-//! No packet is repeated: a piece whose packet is lost goes into a new packet. The sender's datagrams hold the number
-//! of the packet, the number of the piece, and the piece. The receiver's hold ranges of packet numbers.
+//! No packet is sent twice: a piece whose packet is lost goes into a new packet. A datagram of the sender holds the
+//! number of the packet, the number of the piece, and the piece. A datagram of the receiver holds ranges of packet
+//! numbers.
 
 mod common;
 
-use common::{Clock, Received, SIZE, Settings, datagram, numbers, receive};
-use recoup_recovery::{Packet, Sender, packet_number, packet_numbers};
-use recoup_units::Span;
+use common::{Clock, Received, SIZE, Settings, datagram, gave_up, numbers, receive};
+use recoup_recovery::{Packet, Sender, Span, packet_number, packet_numbers};
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::net::UdpSocket;
+use std::process::ExitCode;
 use std::time::Duration;
 
 /// The most ranges of an acknowledgment.
@@ -26,27 +27,27 @@ struct Report {
     packets: u64,
     /// Packets declared lost.
     lost: u64,
-    /// Of these, the packets that were acknowledged later: their loss was spurious.
+    /// Packets declared lost that were acknowledged later: they were not lost.
     late: u64,
     /// Retransmission timeouts.
     timeouts: u64,
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let settings = Settings::from_arguments()?;
-    let report = transfer(&settings)?;
-    println!(
-        "{}: {} bytes arrived whole in {:.2} s. {} packets were sent, {} of them declared lost, \
-         of which {} were spurious. {} timeouts.",
-        settings.profile,
-        settings.bytes,
-        report.time.as_secs_f64(),
-        report.packets,
-        report.lost,
-        report.late,
-        report.timeouts,
-    );
-    Ok(())
+fn main() -> ExitCode {
+    common::run(|settings| {
+        let report = transfer(settings)?;
+        Ok::<_, io::Error>(format!(
+            "{}: {} bytes arrived intact in {:.2} s. Packets sent: {}, declared lost: {}, \
+             of these only late: {}. Timeouts: {}.",
+            settings.profile,
+            settings.bytes,
+            report.time.as_secs_f64(),
+            report.packets,
+            report.lost,
+            report.late,
+            report.timeouts,
+        ))
+    })
 }
 
 /// Transfers the data, checks that it arrives whole, and returns what happened.
@@ -80,13 +81,16 @@ fn send(socket: &UdpSocket, data: &[u8], settings: &Settings) -> io::Result<Repo
         {
             sender.on_timer(now, timer);
         }
+        if sender.gave_up() {
+            return Err(gave_up());
+        }
         while let Some(lost) = sender.take_lost(now) {
             report.lost += 1;
             waiting.push_front(lost.token);
             sender.on_written(now, 1);
         }
         while let Some(what) = sender.next_send(now) {
-            // A probe may be due when nothing waits. It repeats the last missing piece.
+            // A probe may be due although nothing waits. It carries the last missing piece again.
             let piece = waiting.pop_front().or(missing.last().copied());
             let piece = piece.expect("a piece is missing");
             let payload = pieces[piece as usize];

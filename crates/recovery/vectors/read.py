@@ -4,7 +4,8 @@
     read.py [FILE ...]      without files: all files of this folder
 
 RTT and RTO follow RFC 6298 and Linux's tcp_rtt_estimator in exact fractions. PRR follows RFC 6937 and RFC 9937.
-The script counts the cases and steps of the other files. The exit status is 1 if a check fails.
+The script counts the cases and steps of the other files. The exit status is 1 if a check
+fails or a file cannot be read.
 """
 
 import json
@@ -133,10 +134,20 @@ def check(case, implementation):
 
 
 def main(paths):
+    if "--help" in paths:
+        print(__doc__)
+        return 0
     folder = Path(__file__).parent
     failed = False
     for path in map(Path, paths or sorted(set(folder.glob("*.json")) - {folder / "schema.json"})):
-        vectors = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            vectors = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(vectors, dict) or vectors.get("schema") != "recoup.vectors":
+                raise ValueError("no test vectors")
+        except (OSError, ValueError) as error:
+            print(f"{path}: {error}", file=sys.stderr)
+            failed = True
+            continue
         make = CHECKED.get(vectors["mechanism"])
         cases = vectors["cases"]
         found = [line for case in cases if make for line in check(case, make(case["settings"]))]

@@ -1,11 +1,13 @@
-//! What both examples need besides loss recovery: settings, a clock, datagrams of numbers, the ranges that a receiver
-//! has, and a relay that loses, delays and reorders datagrams.
+//! The parts of both examples that are not loss recovery: settings, a clock, datagrams of numbers, the ranges that a
+//! receiver has, and a relay that loses, delays and reorders datagrams.
 
-use recoup_recovery::Profile;
-use recoup_units::{Offset, Ppm, Span};
+use recoup_recovery::{Offset, Ppm, Profile, Span};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::process::ExitCode;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,23 +19,27 @@ const IDLE: Duration = Duration::from_millis(20);
 /// A transfer that takes longer has failed.
 const TOO_LONG: Duration = Duration::from_secs(60);
 
-/// What is transferred, and over which network.
+/// The data, its sender and the network: the options of the command line, as `HELP` describes them.
 pub struct Settings {
-    /// The bytes to transfer.
     pub bytes: usize,
-    /// How the sender recovers from losses.
     pub profile: Profile,
-    /// The datagrams that are lost.
     pub loss: Ppm,
-    /// The datagrams that take twice as long as the others.
     pub reordered: Ppm,
-    /// The time from one end to the other.
     pub delay: Duration,
-    /// The seed of the random choices.
     pub seed: u64,
 }
 
-const USAGE: &str = "options: --bytes N, --profile NAME, --loss PERCENT, --reordered PERCENT, --delay-ms N, --seed N";
+const HELP: &str = "\
+Sends data over UDP, through a relay that loses, delays and reorders datagrams, and prints what it took.
+
+Options, with their defaults:
+  --bytes 2000000      bytes of data
+  --profile linux-6    how the sender recovers from losses: a profile, or profile+mechanism
+  --loss 2             share of datagrams that are lost, in whole percent
+  --reordered 1        share of datagrams that take twice as long, in whole percent
+  --delay-ms 5         time from one end to the other
+  --seed 1             seed of the random choices
+  --help               prints this text";
 
 impl Default for Settings {
     fn default() -> Self {
@@ -49,32 +55,44 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads the command line, such as `--loss 5 --seed 7`; loss and reordering in percent.
-    pub fn from_arguments() -> Result<Self, Box<dyn std::error::Error>> {
+    /// Reads the command line, such as `--loss 5 --seed 7`.
+    fn from_arguments(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut settings = Self::default();
-        let mut words = std::env::args().skip(1);
         while let Some(name) = words.next() {
             if name == "--help" {
-                println!("{USAGE}");
+                println!("{HELP}");
                 std::process::exit(0);
             }
-            let value = words.next().ok_or(format!("{name} needs a value"))?;
+            let mut value = || words.next().unwrap_or_default();
             match name.as_str() {
-                "--bytes" => settings.bytes = value.parse()?,
-                "--profile" => settings.profile = value.parse()?,
-                "--loss" => settings.loss = Ppm::percent(value.parse()?),
-                "--reordered" => settings.reordered = Ppm::percent(value.parse()?),
-                "--delay-ms" => settings.delay = Duration::from_millis(value.parse()?),
-                "--seed" => settings.seed = value.parse()?,
-                _ => return Err(format!("unknown: {name}; {USAGE}").into()),
+                "--bytes" => settings.bytes = parse(&name, &value())?,
+                "--profile" => settings.profile = parse(&name, &value())?,
+                "--loss" => settings.loss = percent(&name, &value())?,
+                "--reordered" => settings.reordered = percent(&name, &value())?,
+                "--delay-ms" => settings.delay = Duration::from_millis(parse(&name, &value())?),
+                "--seed" => settings.seed = parse(&name, &value())?,
+                _ => return Err(format!("unknown option {name}; --help lists the options")),
             }
         }
         Ok(settings)
     }
 
-    /// What the sender transfers.
+    /// The data to transfer.
     pub fn data(&self) -> Vec<u8> {
         (0..self.bytes).map(|i| (i * 7 + i / 251) as u8).collect()
+    }
+}
+
+fn parse<T: FromStr<Err: Display>>(name: &str, value: &str) -> Result<T, String> {
+    value
+        .parse()
+        .map_err(|e| format!("{name} \"{value}\": {e}"))
+}
+
+fn percent(name: &str, value: &str) -> Result<Ppm, String> {
+    match parse(name, value)? {
+        percent @ 0..=100 => Ok(Ppm::percent(percent)),
+        _ => Err(format!("{name} \"{value}\": more than 100 %")),
     }
 }
 
@@ -88,9 +106,9 @@ impl Clock {
     }
 
     /// The time for the sender, or an error once the transfer has taken too long.
-    pub fn now(&self) -> io::Result<recoup_units::Instant> {
+    pub fn now(&self) -> io::Result<recoup_recovery::Instant> {
         match self.0.elapsed() {
-            elapsed if elapsed < TOO_LONG => Ok(recoup_units::Instant::ZERO + elapsed),
+            elapsed if elapsed < TOO_LONG => Ok(recoup_recovery::Instant::ZERO + elapsed),
             _ => Err(io::Error::new(
                 ErrorKind::TimedOut,
                 "the transfer takes too long",
@@ -99,7 +117,29 @@ impl Clock {
     }
 }
 
-/// A datagram: numbers, and what follows them.
+/// Runs an example: prints the sentence that `transfer` returns, or one line that says why there is none.
+pub fn run<E: Display>(transfer: impl FnOnce(&Settings) -> Result<String, E>) -> ExitCode {
+    let settings = Settings::from_arguments(std::env::args().skip(1));
+    let outcome = settings.and_then(|settings| transfer(&settings).map_err(|e| e.to_string()));
+    match &outcome {
+        Ok(sentence) => println!("{sentence}"),
+        Err(why) => eprintln!("error: {why}"),
+    }
+    match outcome {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// The error of a sender that gave up.
+pub fn gave_up() -> io::Error {
+    io::Error::new(
+        ErrorKind::TimedOut,
+        "the receiver acknowledges nothing any more",
+    )
+}
+
+/// A datagram: numbers, and the bytes that follow them.
 pub fn datagram(numbers: impl IntoIterator<Item = u64>, payload: &[u8]) -> Vec<u8> {
     let mut bytes: Vec<u8> = numbers.into_iter().flat_map(u64::to_be_bytes).collect();
     bytes.extend_from_slice(payload);
@@ -112,7 +152,7 @@ pub fn numbers(datagram: &[u8]) -> Vec<u64> {
     numbers.iter().copied().map(u64::from_be_bytes).collect()
 }
 
-/// Waits for a datagram, at most for `wait`.
+/// Waits for a datagram, for at most `wait`.
 pub fn receive(socket: &UdpSocket, wait: Duration, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     socket.set_read_timeout(Some(wait.clamp(Duration::from_micros(50), IDLE)))?;
     match socket.recv(buffer) {
@@ -122,7 +162,7 @@ pub fn receive(socket: &UdpSocket, wait: Duration, buffer: &mut [u8]) -> io::Res
     }
 }
 
-/// What a receiver has: ranges in order that do not touch.
+/// The ranges that a receiver has, in order. They do not touch.
 #[derive(Default)]
 pub struct Received(Vec<Span>);
 
