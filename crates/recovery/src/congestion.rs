@@ -40,47 +40,71 @@ impl Algorithm {
     }
 }
 
-/// What a congestion control decides: how the window grows, and how far it falls. When it falls, and how
-/// the sender gets there, is decided elsewhere.
+/// A congestion control. It decides how the congestion window grows and how far it falls.
+/// [`Rules`](crate::detect::Rules) decide when it falls, and [`RateControl`](crate::rate::RateControl) on which way.
+///
+/// ```
+/// use recoup_recovery::congestion::{CongestionControl, Growth};
+/// use recoup_recovery::{Instant, Mechanisms, Segments, Sender, Trigger};
+///
+/// /// One segment more per ACK, and seven tenths after a loss.
+/// #[derive(Clone, Debug)]
+/// struct Additive;
+///
+/// impl CongestionControl for Additive {
+///     fn ssthresh_after_loss(&mut self, cwnd: Segments) -> Segments {
+///         Segments(cwnd.0 * 7 / 10)
+///     }
+///
+///     fn grow(&mut self, growth: &Growth) -> Segments {
+///         growth.cwnd + Segments::ONE
+///     }
+/// }
+///
+/// let mechanisms = Mechanisms::RFC_9002;
+/// let mut sender = Sender::with_control(Additive, &mechanisms, 1200, Trigger::Syn, false);
+/// sender.number_packets(Instant::ZERO);
+/// ```
 pub trait CongestionControl: Clone + fmt::Debug {
-    /// The slow-start threshold after a loss at window `cwnd`, at least [`MIN_SSTHRESH`]. Also records the
-    /// loss.
+    /// Records a loss, and returns the slow-start threshold after it. `cwnd`: the window at the loss. The sender uses
+    /// at least [`MIN_SSTHRESH`].
     fn ssthresh_after_loss(&mut self, cwnd: Segments) -> Segments;
 
-    /// The window after an ACK, outside recovery and while the window was the limit.
+    /// Returns the window after an ACK. The sender calls this outside recovery, if the window limited sending. It
+    /// uses at least one segment.
     fn grow(&mut self, growth: &Growth) -> Segments;
 
-    /// The smallest window that rate halving reaches, with the slow-start threshold at `ssthresh` (Linux's
-    /// min_cwnd, which is ssthresh for an algorithm that does not define it).
+    /// Returns the smallest window that rate halving reaches. `ssthresh`: the slow-start threshold, which Linux uses
+    /// for an algorithm without a min_cwnd of its own.
     fn halving_floor(&self, ssthresh: Segments) -> Segments {
         ssthresh
     }
 
-    /// A retransmission timeout.
+    /// A retransmission timeout occurred.
     fn on_timeout(&mut self) {}
 
-    /// The sender was idle for `idle`.
+    /// The sender sends again after it was idle for `idle`.
     fn on_idle(&mut self, _idle: Duration) {}
 
-    /// Processes an RTT sample of slow start. Returns whether slow start should end.
+    /// Processes an RTT sample in slow start. Returns whether slow start should end.
     fn on_rtt(&mut self, _round: &Round) -> bool {
         false
     }
 }
 
-/// An ACK by which the window may grow.
+/// An ACK that may make the window grow.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Growth {
-    /// When it arrived.
+    /// When the ACK arrived.
     pub now: Instant,
-    /// The segments by which it moves the window: those acknowledged, or delivered.
+    /// The segments that count for growth: those acknowledged or, since Linux 4.13, those delivered.
     pub acked: Segments,
     /// The congestion window.
     pub cwnd: Segments,
     /// The slow-start threshold; [`Segments::MAX`] before the first reduction.
     pub ssthresh: Segments,
-    /// The least round-trip time so far; zero before the first sample.
+    /// The minimum RTT so far; zero before the first sample.
     pub min_rtt: Duration,
 }
 
@@ -178,7 +202,7 @@ impl CongestionControl for Congestion {
 }
 
 /// Slow start (RFC 5681 §3.1 with RFC 3465's L unlimited): the window grows by one segment per segment
-/// acknowledged, up to `ssthresh`. Returns the window and the acknowledged segments left for congestion
+/// acknowledged, up to `ssthresh`. Returns the window, and the acknowledged segments that are left for congestion
 /// avoidance. (Linux 3.17 grows to ssthresh + 1 and drops the remainder.)
 fn slow_start(acked: Segments, cwnd: Segments, ssthresh: Segments) -> (Segments, Segments) {
     if cwnd >= ssthresh {

@@ -347,13 +347,14 @@ impl<C: CongestionControl> Sender<C> {
             AckProcessing::Linux3_13 | AckProcessing::Linux4_13 => grown,
         };
         let min_rtt = self.rtt.min().unwrap_or_default();
-        self.congestion.cwnd = self.congestion.control.grow(&congestion::Growth {
+        let window = self.congestion.control.grow(&congestion::Growth {
             now,
             acked: grown,
             cwnd: self.congestion.cwnd,
             ssthresh: self.congestion.ssthresh,
             min_rtt,
         });
+        self.congestion.cwnd = window.max(Segments::ONE);
     }
 
     /// The retransmission timer restarts when new data is acknowledged (RFC 6298 §5.2, §5.3) and

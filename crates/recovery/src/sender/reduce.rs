@@ -79,11 +79,13 @@ impl<C: CongestionControl> Sender<C> {
         self.episode.recovery_point = self.board.nxt();
         self.losses.packets.on_reduction(self.board.next_number());
         self.congestion.reduction = Reduction::enter(self.mechanisms.rate, self.congestion.cwnd);
-        self.congestion.ssthresh = self
-            .congestion
-            .control
-            .ssthresh_after_loss(self.reduced_from());
+        self.set_ssthresh_after_loss(self.reduced_from());
         self.timers.probe.forget();
+    }
+
+    fn set_ssthresh_after_loss(&mut self, window: Segments) {
+        let ssthresh = self.congestion.control.ssthresh_after_loss(window);
+        self.congestion.ssthresh = ssthresh.max(congestion::MIN_SSTHRESH);
     }
 
     fn reduced_from(&self) -> Segments {
@@ -183,7 +185,7 @@ impl<C: CongestionControl> Sender<C> {
         };
         self.take_all_as_lost(now);
         if cut {
-            self.congestion.ssthresh = self.congestion.control.ssthresh_after_loss(from);
+            self.set_ssthresh_after_loss(from);
             self.congestion.control.on_timeout();
             self.begin_undo(Some(before));
         }

@@ -1,5 +1,5 @@
-//! Calls that do not belong to the numbering of the sender, or report what cannot have happened. They change nothing,
-//! and are counted or answered with an error.
+//! Mistakes of a host. Calls that do not belong to the numbering of the sender, or report what cannot have happened,
+//! change nothing, and are counted or answered with an error. A congestion control cannot close the window.
 
 use super::super::*;
 use crate::profile::Profile;
@@ -62,4 +62,46 @@ fn a_retransmission_of_data_never_sent_is_refused() {
         (1, 0)
     );
     sender.check().unwrap();
+}
+
+/// A congestion control that computes a window of zero.
+#[derive(Clone, Debug)]
+struct Nothing;
+
+impl CongestionControl for Nothing {
+    fn ssthresh_after_loss(&mut self, _cwnd: Segments) -> Segments {
+        Segments::ZERO
+    }
+
+    fn grow(&mut self, _growth: &congestion::Growth) -> Segments {
+        Segments::ZERO
+    }
+}
+
+#[test]
+fn a_congestion_control_that_returns_zero_does_not_stop_the_sender() {
+    let mut sender = Sender::with_control(Nothing, &mechanisms(), 1000, Trigger::Syn, false);
+    let mut now = NOW;
+    sender.establish(now, 1 << 20);
+    sender.on_written(now, 40_000);
+    for round in 0..200 {
+        while let Some(what) = sender.next_send(now) {
+            sender.on_sent(now, what);
+        }
+        now += Duration::from_millis(20);
+        // Now and then nothing but the timer follows, or only the first segment is missing.
+        let (una, nxt) = (sender.una(), sender.nxt());
+        let ranges = [Span::new(una + 1000, nxt)];
+        match round % 4 {
+            1 => drop(sender.on_ack(now, &Ack::new(una, 1 << 20).with_ranges(&ranges))),
+            2 => {
+                let (at, timer) = sender.next_timer().unwrap_or((now, Timer::Rto));
+                now = now.max(at);
+                sender.on_timer(now, timer);
+            }
+            _ => drop(sender.on_ack(now, &Ack::new(nxt, 1 << 20))),
+        }
+        sender.check().unwrap();
+    }
+    assert_eq!(sender.una(), sender.limit());
 }
