@@ -234,6 +234,16 @@ impl Script {
         self.takes(Input::Ack(ack))
     }
 
+    /// At each time, an ACK through this segment arrives with these blocks: [`at`](Self::at) and
+    /// [`sack`](Self::sack) in turn.
+    #[track_caller]
+    pub fn acknowledged(&mut self, acks: &[(u64, u64, &[RangeInclusive<u64>])]) -> &mut Self {
+        for (ms, n, blocks) in acks {
+            self.at(*ms).sack(*n, blocks);
+        }
+        self
+    }
+
     /// The packets with these numbers are acknowledged.
     pub fn acks(&mut self, numbers: &[RangeInclusive<u64>]) -> &mut Self {
         let ranges = numbers.iter().map(|n| [*n.start(), n.end() + 1]);

@@ -34,18 +34,14 @@ fn one_lost(s: &mut Script) {
 /// Segments 11 to 24 are lost.
 fn many_lost(s: &mut Script) {
     twenty(s);
-    s.at(200)
-        .sack(10, &[25..=28])
-        .at(201)
-        .sack(10, &[25..=29])
-        .at(202)
-        .sack(10, &[25..=30]);
-    s.at(300)
-        .sack(11, &[25..=30])
-        .at(301)
-        .sack(12, &[25..=30])
-        .at(302)
-        .sack(13, &[25..=30]);
+    s.acknowledged(&[
+        (200, 10, &[25..=28]),
+        (201, 10, &[25..=29]),
+        (202, 10, &[25..=30]),
+        (300, 11, &[25..=30]),
+        (301, 12, &[25..=30]),
+        (302, 13, &[25..=30]),
+    ]);
 }
 
 /// Nothing is written for a while: deliveries are saved up.

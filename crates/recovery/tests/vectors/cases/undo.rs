@@ -29,15 +29,12 @@ fn undo() -> File {
             "RFC 3708 §3; tcp_try_undo_dsack",
             linux,
             |s| {
-                s.write(20)
-                    .at(80)
-                    .sack(0, &[2..=6])
-                    .at(81)
-                    .sack(0, &[2..=8])
-                    .at(90)
-                    .ack(8)
-                    .at(160)
-                    .sack(8, &[1..=1]);
+                s.write(20).acknowledged(&[
+                    (80, 0, &[2..=6]),
+                    (81, 0, &[2..=8]),
+                    (90, 8, &[]),
+                    (160, 8, &[1..=1]),
+                ]);
             },
         );
         cases.add("a DSACK after recovery", "tcp_try_undo_dsack", linux, |s| {
@@ -58,14 +55,13 @@ fn undo() -> File {
             "RFC 3708 §3 (B.1)",
             linux,
             |s| {
-                s.write(10)
-                    .at(80)
-                    .sack(0, &[3..=7])
-                    .at(81)
-                    .sack(0, &[3..=8])
-                    .at(90)
-                    .ack(10);
-                s.at(160).sack(10, &[1..=1]).at(161).sack(10, &[2..=2]);
+                s.write(10).acknowledged(&[
+                    (80, 0, &[3..=7]),
+                    (81, 0, &[3..=8]),
+                    (90, 10, &[]),
+                    (160, 10, &[1..=1]),
+                    (161, 10, &[2..=2]),
+                ]);
             },
         );
         cases.add(
@@ -73,14 +69,13 @@ fn undo() -> File {
             "RFC 3708 §3 (A.4); tcp_dsack_seen",
             linux,
             |s| {
-                s.write(10)
-                    .at(80)
-                    .ack(2)
-                    .at(81)
-                    .sack(2, &[1..=1])
-                    .at(82)
-                    .sack(2, &[2..=2]);
-                s.at(83).sack(2, &[4..=8]).at(163).sack(10, &[3..=3]);
+                s.write(10).acknowledged(&[
+                    (80, 2, &[]),
+                    (81, 2, &[1..=1]),
+                    (82, 2, &[2..=2]),
+                    (83, 2, &[4..=8]),
+                    (163, 10, &[3..=3]),
+                ]);
             },
         );
         cases.add(
