@@ -318,7 +318,7 @@ typedef struct recoup_counters {
     uint64_t undone;
     // How often reordering was detected.
     uint64_t reordering_seen;
-    // Acknowledgments, ranges and transmissions that were ignored because they cannot be true.
+    // Acknowledgments and ranges that were ignored because they cannot be true.
     uint64_t impossible;
     // Time in Recovery.
     uint64_t in_recovery_ns;

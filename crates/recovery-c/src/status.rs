@@ -74,7 +74,7 @@ pub struct Counters {
     pub undone: u64,
     /// How often reordering was detected.
     pub reordering_seen: u64,
-    /// Acknowledgments, ranges and transmissions that were ignored because they cannot be true.
+    /// Acknowledgments and ranges that were ignored because they cannot be true.
     pub impossible: u64,
     /// Time in Recovery.
     pub in_recovery_ns: u64,

@@ -1,6 +1,6 @@
-//! What an ACK says ([`Ack`]) and what it changed ([`AckSummary`]).
+//! The contents of an ACK ([`Ack`]), and its effects ([`AckSummary`]).
 //!
-//! The summary is computed once per ACK, by the scoreboard; no other code counts deliveries.
+//! The scoreboard computes the summary once per ACK. No other code counts deliveries.
 //!
 //! Source: RFC 2018 §3 (SACK blocks), RFC 2883 §4 (the first block may report a duplicate).
 
@@ -28,25 +28,24 @@ impl AsRef<[Span]> for SackBlocks {
 
 /// An acknowledgment as the sender receives it, in 64-bit offsets of the sender's sequence space.
 ///
-/// `B` holds what it reports above the cumulative acknowledgment: the [`SackBlocks`] of a TCP segment, or
-/// ranges of any number ([`with_ranges`](Self::with_ranges)).
+/// `B` holds its ranges above the cumulative acknowledgment: the [`SackBlocks`] of a TCP segment, or any number of
+/// ranges ([`with_ranges`](Self::with_ranges)).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ack<B = SackBlocks> {
-    /// Everything below has arrived in order.
+    /// All data below this offset has arrived.
     pub cumulative: Offset,
-    /// Bytes the receiver will take from `cumulative` on, already scaled.
+    /// The receiver's window in bytes, already scaled: it takes this much from `cumulative` on.
     pub window: u64,
-    /// Time since the segment whose timestamp is echoed was sent, where timestamps are in use
-    /// (RFC 7323 §4); as coarse as the timestamp clock.
+    /// With timestamps, the time since the segment was sent whose timestamp is echoed (RFC 7323 §4), as coarse as
+    /// the timestamp clock.
     pub timestamp_rtt: Option<Duration>,
-    /// The segment whose timestamp is echoed was sent before this, the end of its tick of the
-    /// timestamp clock (Eifel detection, RFC 3522 §3.2).
+    /// With timestamps, an upper bound of the time at which the segment was sent whose timestamp is echoed: the end of
+    /// its tick of the timestamp clock (Eifel detection, RFC 3522 §3.2).
     pub echo_sent_before: Option<Instant>,
-    /// The segment carries data, a SYN or a FIN, so it is no duplicate ACK whatever its number
-    /// (RFC 5681 §2).
+    /// The segment carries data, a SYN or a FIN. It is then no duplicate ACK (RFC 5681 §2).
     pub carries_data: bool,
-    /// How long the receiver held back the ACK of the newest transmission, if it says so: the ACK Delay of QUIC
-    /// (RFC 9000 §19.3). Zero otherwise. At most 25 ms are used, and only by RFC 9002's RTT estimator.
+    /// How long the receiver held back the ACK of the newest transmission: QUIC's ACK Delay (RFC 9000 §19.3). Zero if
+    /// the receiver does not say. Only RFC 9002's RTT estimator uses it, and at most 25 ms of it.
     pub ack_delay: Duration,
     blocks: B,
 }
@@ -61,8 +60,8 @@ impl Ack {
         }
     }
 
-    /// Adds a SACK block in the order of the option; a block that is empty or reversed, or a fifth
-    /// one, is ignored.
+    /// Adds a SACK block in the order of the option. An empty block, a reversed block and a fifth block are
+    /// ignored.
     pub fn push_block(&mut self, block: Span) {
         let n = usize::from(self.blocks.count);
         if !block.is_empty() && n < MAX_SACK_BLOCKS {
@@ -71,7 +70,7 @@ impl Ack {
         }
     }
 
-    /// The same ACK with `blocks`, four at most.
+    /// The same ACK with `blocks`, at most four.
     pub fn with_blocks(mut self, blocks: impl IntoIterator<Item = Span>) -> Self {
         blocks.into_iter().for_each(|b| self.push_block(b));
         self
@@ -79,9 +78,8 @@ impl Ack {
 }
 
 impl<B> Ack<B> {
-    /// The same ACK with `ranges` of any number, in any order, above the cumulative acknowledgment. As in
-    /// TCP, the first may instead report a duplicate (see [`dsack`](Self::dsack)). Empty and reversed ones
-    /// are ignored.
+    /// The same ACK with any number of `ranges` above the cumulative acknowledgment, in any order. As in TCP, a first
+    /// range below it reports a duplicate instead (see [`dsack`](Self::dsack)). Empty and reversed ranges are ignored.
     pub fn with_ranges(self, ranges: &[Span]) -> Ack<&[Span]> {
         Ack {
             cumulative: self.cumulative,
@@ -104,7 +102,7 @@ impl Ack<&[Span]> {
         }
     }
 
-    /// The same ACK without what its timestamp says of who drew it.
+    /// The same ACK without its evidence of which transmission caused it.
     pub(crate) fn without_echo(self) -> Self {
         Self {
             echo_sent_before: None,
@@ -114,7 +112,7 @@ impl Ack<&[Span]> {
 }
 
 impl<B: AsRef<[Span]>> Ack<B> {
-    /// The same ACK, with its blocks where they are.
+    /// The same ACK with borrowed blocks.
     #[inline]
     pub(crate) fn view(&self) -> Ack<&[Span]> {
         Ack {
@@ -128,13 +126,13 @@ impl<B: AsRef<[Span]>> Ack<B> {
         }
     }
 
-    /// Whether it reports anything selectively.
+    /// Whether the ACK has blocks.
     pub fn has_blocks(&self) -> bool {
         !self.blocks().is_empty()
     }
 
-    /// The duplicate this ACK reports, if any: a first block below the cumulative ACK, or inside
-    /// the second block (RFC 2883 §4).
+    /// The duplicate that this ACK reports, if any: a first block below the cumulative ACK, or inside the second block
+    /// (RFC 2883 §4).
     pub fn dsack(&self) -> Option<Span> {
         let blocks = self.blocks();
         let first = *blocks.first()?;
@@ -154,24 +152,24 @@ impl<B: AsRef<[Span]>> Ack<B> {
     }
 }
 
-/// What one ACK changed.
+/// The effects of one ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckSummary {
-    /// Segments now covered by the cumulative ACK that were outstanding before.
+    /// Outstanding segments that the cumulative ACK now covers.
     pub newly_acked: Segments,
     /// Segments reported by SACK for the first time.
     pub newly_sacked: Segments,
-    /// Segments that left the network: those acknowledged, less the ones SACKed earlier, plus those
-    /// newly SACKed (RFC 6937 §3, DeliveredData).
+    /// Segments that left the network: newly acknowledged ones that were not SACKed before, and newly SACKed ones
+    /// (RFC 6937 §3, DeliveredData).
     pub delivered: Segments,
     /// How far `snd_una` moved.
     pub una_advanced: u64,
     /// The peer's window moved or grew.
     pub window_changed: bool,
-    /// The ACK covers at least one segment that had been sent more than once.
+    /// The ACK covers at least one segment that was sent more than once.
     pub(crate) retransmission_acked: bool,
-    /// The send time of the lowest never-retransmitted segment newly covered by the cumulative ACK,
-    /// those SACKed before apart.
+    /// The send time of the lowest never-retransmitted segment that the cumulative ACK newly covers and that was not
+    /// SACKed before.
     pub(crate) first_original_acked: Option<Instant>,
     /// The send time of the lowest never-retransmitted segment newly SACKed, in whatever order the
     /// blocks came.
@@ -179,8 +177,8 @@ pub struct AckSummary {
     /// A never-retransmitted segment arrived although later ones had been SACKed before: the path
     /// reorders, by at least this many segments (Linux's reordering metric). Zero if none arrived so.
     pub reordering: Segments,
-    /// The most recently sent transmission that this ACK shows delivered, retransmissions too
-    /// young to have been answered apart (RFC 8985 §6.2 step 2).
+    /// The most recently sent transmission that this ACK shows delivered. Retransmissions too young to have been
+    /// answered do not count (RFC 8985 §6.2 step 2).
     pub(crate) newest_delivered: Option<Sent>,
     /// The number of that transmission.
     pub(crate) newest_number: u32,
@@ -189,20 +187,20 @@ pub struct AckSummary {
     /// The earliest transmission of a segment sent more than once that this ACK delivers;
     /// [`Instant::ZERO`] if it is not known which of its transmissions arrived.
     pub(crate) retransmission_sent: Option<Instant>,
-    /// Of the transmissions delivered, with the same exception, the one highest in the stream among
-    /// those acknowledged cumulatively, or else among those SACKed: what Linux looks at last.
+    /// The delivered transmission that Linux examines last: the highest in the stream among those acknowledged
+    /// cumulatively, or else among those SACKed. The same retransmissions do not count.
     pub(crate) last_delivered: Option<Sent>,
     /// The end of the lowest never-retransmitted segment delivered by this ACK (F-RTO's evidence,
     /// RFC 5682 §3.1 step 3b); zero if there is none.
     pub(crate) original_delivered: Offset,
-    /// The duplicate arrival the ACK reports (RFC 2883), a copy's apart.
+    /// The duplicate that the ACK reports (RFC 2883), unless a copy caused it.
     pub dsack: Option<Span>,
-    /// It reports that a copy arrived beside its original (selective loss prevention).
+    /// The ACK reports that a copy arrived besides its original (selective loss prevention).
     pub(crate) copy_reported: bool,
-    /// It delivers a segment never retransmitted of which a copy was sent: which of the two arrived
-    /// is not known.
+    /// The ACK delivers a never-retransmitted segment of which a copy was sent. It is unknown which of the two
+    /// arrived.
     pub(crate) copied_delivered: bool,
-    /// Packets that had been given up as lost, and arrived after all (numbered packets alone).
+    /// Numbered packets that were taken out as lost, and arrived after all.
     pub late: Segments,
 }
 
@@ -255,7 +253,7 @@ impl AckSummary {
         }
     }
 
-    /// Whether it only moved `snd_una`, over segments sent once and in order.
+    /// Whether the ACK only moved `snd_una`, over segments that were sent once and arrived in order.
     pub(crate) fn is_plain_progress(&self) -> bool {
         self.una_advanced > 0
             && self.newly_sacked == Segments::ZERO
@@ -265,26 +263,26 @@ impl AckSummary {
             && self.late == Segments::ZERO
     }
 
-    /// Whether this is a duplicate ACK in the sense recovery needs: it acknowledges nothing new
-    /// cumulatively, carries no data and moves no window (RFC 5681 §2), nor was it drawn by a copy.
+    /// Whether recovery counts this as a duplicate ACK: it does not advance, carries no data, moves no window (RFC 5681
+    /// §2), and was not caused by a copy.
     pub(crate) fn is_duplicate<B>(&self, ack: &Ack<B>) -> bool {
         self.una_advanced == 0 && !ack.carries_data && !self.window_changed && !self.copy_reported
     }
 
-    /// Whether it reports the arrival of a copy, and nothing of what was sent besides.
+    /// Whether the ACK reports the arrival of a copy, and nothing else.
     pub(crate) fn reports_copy_alone(&self) -> bool {
         self.copy_reported && self.una_advanced == 0 && self.newly_sacked == Segments::ZERO
     }
 
-    /// The RTT sample of this ACK arriving at `now`, by Karn's rule (RFC 6298 §3): from a segment
-    /// never retransmitted where no retransmission is acknowledged with it, else from the timestamp
-    /// when new data was acknowledged (RFC 7323 §4.1).
+    /// The RTT sample of this ACK, which arrived at `now`. By Karn's rule it is from a never-retransmitted segment, if
+    /// no retransmission is acknowledged with it (RFC 6298 §3). Otherwise it is from the timestamp, if new data was
+    /// acknowledged (RFC 7323 §4.1).
     pub fn rtt_sample<B>(&self, now: Instant, ack: &Ack<B>) -> Option<Duration> {
         self.rtt_sample_nanos(now, ack).map(Duration::from_nanos)
     }
 
-    /// RFC 9002's RTT sample of this ACK arriving at `now`: from the newest transmission delivered, if it was no
-    /// retransmission (§5.1).
+    /// RFC 9002's RTT sample of this ACK, which arrived at `now`: from the newest transmission delivered, if that was
+    /// no retransmission (§5.1).
     pub fn newest_rtt_sample(&self, now: Instant) -> Option<Duration> {
         self.newest_delivered
             .filter(|_| self.newest_is_original)

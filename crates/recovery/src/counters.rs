@@ -77,11 +77,11 @@ pub struct Counters {
     pub undone: [u64; Proof::ALL.len()],
     /// How often reordering was detected.
     pub reordering_seen: u64,
-    /// ACKs of data never sent, ignored.
+    /// ACKs that were ignored: of data never sent, or of packet numbers where positions count bytes.
     pub impossible_acks: u64,
-    /// SACK blocks of data never sent, or across `snd_una`, ignored.
+    /// SACK blocks that were ignored: of data never sent, or across `snd_una`.
     pub impossible_blocks: u64,
-    /// Transmissions that cannot have happened, ignored.
+    /// Transmissions that were ignored because they cannot have happened.
     pub impossible_sends: u64,
     /// Times the receiver reneged on its SACKs.
     pub reneged: u64,

@@ -63,13 +63,14 @@ impl Trigger {
     }
 }
 
-/// One segment that is to be sent, or was.
+/// One segment or packet that is to be sent, or was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Transmission {
     /// Data (or SYN, or FIN) for the first time.
     New(Span),
-    /// New data as a tail loss probe. It ignores the congestion window.
+    /// New data as a tail loss probe. It ignores the congestion window. Where packets are numbered, it may be due although
+    /// nothing was written: the packet then carries contents that are still unacknowledged.
     NewProbe(Span),
     /// A retransmission.
     Again(Span, Trigger),
@@ -81,7 +82,7 @@ pub enum Transmission {
 }
 
 impl Transmission {
-    /// The sequence space carried.
+    /// The offsets that the transmission carries.
     pub fn span(self) -> Option<Span> {
         match self {
             Self::New(span) | Self::NewProbe(span) | Self::Again(span, _) | Self::Copy(span) => {
@@ -91,7 +92,7 @@ impl Transmission {
         }
     }
 
-    /// Whether it carries sequence space never sent before.
+    /// Whether it carries offsets that were never sent before.
     pub fn is_new(self) -> bool {
         matches!(self, Self::New(_) | Self::NewProbe(_))
     }

@@ -1,15 +1,16 @@
 #![doc = include_str!("../README.md")]
 //! # Modules
 //!
-//! Each question has its own module. A policy returns a verdict; the [`Sender`] alone applies verdicts.
+//! Each question has its own modules, with one policy for each mechanism. A policy returns a verdict, and the
+//! [`Sender`] applies it.
 //!
 //! | question | modules |
 //! | --- | --- |
 //! | Which segments are lost? | [`detect`] |
 //! | When does the sender act without an ACK? | [`rtt`], [`tlp`] |
-//! | How much may be sent in recovery? | [`rate`] |
-//! | Which segments are worth an extra copy? | [`slp`] |
-//! | Was a retransmission spurious? | [`undo`] |
+//! | How much may the sender send in recovery? | [`rate`] |
+//! | Is an extra copy worth its bytes? | [`slp`] |
+//! | Was a retransmission unnecessary? | [`undo`] |
 //! | How does the congestion window grow? | [`congestion`] |
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]

@@ -1,31 +1,30 @@
-//! Segments that were judged lost and may have been only late.
+//! Segments that were judged lost, but may only be late.
 //!
 //! ```text
 //! a segment judged lost was late, not lost, if it is delivered and
-//!     it was not retransmitted, or less than the minimum RTT before                 RFC 8985 §6.2 step 2
+//!     it was not retransmitted, or retransmitted less than the minimum RTT ago          RFC 8985 §6.2 step 2
 //!  or the ACK that acknowledges it echoes a timestamp from before its retransmission    RFC 3522 §3.2
 //!  or a DSACK reports it afterwards: both transmissions arrived                         RFC 3708 §2
 //! its delay = time of the first ACK that covers it − time of its first transmission
 //! ```
-//! A reduction is undone once every segment that was judged lost in its episode is known to have been late. In
-//! Linux one late segment undoes the episode, although others may be lost (`tcp_try_undo_partial`).
+//! The sender undoes a reduction once every segment that was judged lost in its episode is known to have been late.
+//! Linux undoes it after one late segment, although others may be lost (`tcp_try_undo_partial`).
 //!
-//! What is late teaches the detector how long to wait ([`PacketTime`](super::PacketTime),
-//! [`Rack`](super::Rack)). A transport that gives each transmission a number of its own needs none of this: the
-//! ACK of a packet judged lost is the proof.
+//! A late segment also makes the detector wait longer ([`PacketTime`](super::PacketTime), [`Rack`](super::Rack)).
+//! Numbered packets need no rules to tell late from lost: the ACK of a packet judged lost is the proof.
 //!
 //! Deviations:
 //!
-//! - The delay is exact only if the first ACK was drawn by the original. If both transmissions arrive and the
-//!   retransmission is first, the delay is a lower bound.
-//! - At most 64 segments are remembered, for three probe timeouts after their transmission.
+//! - The delay is exact only if the original caused the first ACK. If both transmissions arrive and the retransmission
+//!   arrives first, the delay is a lower bound.
+//! - The sender remembers at most 64 segments, for three probe timeouts after their transmission.
 
 use crate::scoreboard::{Scoreboard, SentSegment};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use recoup_units::{Instant, Offset, Span};
 
-/// The most segments remembered.
+/// The largest number of segments remembered.
 const MOST: usize = 64;
 
 /// A segment that was judged lost after its first transmission.
@@ -35,11 +34,11 @@ struct Suspect {
     end: Offset,
     sent: Instant,
     number: u32,
-    /// The round trip in ns to compare its delay with.
+    /// The RTT to compare its delay with, in ns.
     rtt: u64,
     resent: Option<Instant>,
     delivered: Option<Late>,
-    /// It is known to have been late.
+    /// Whether it is known to have been late.
     proven: bool,
 }
 
@@ -47,15 +46,15 @@ struct Suspect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Late {
-    /// From its transmission to its ACK, in ns.
+    /// The time from its transmission to its ACK, in ns.
     pub delay: u64,
-    /// The round trip in ns to compare the delay with.
+    /// The RTT to compare the delay with, in ns.
     pub rtt: u64,
-    /// How many transmissions later the newest one was that had been delivered before.
+    /// The number of the newest transmission delivered before it, less its own number.
     pub overtaken: u32,
 }
 
-/// What an ACK says about suspects.
+/// The contents of an ACK that matter for suspects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
     pub now: Instant,
@@ -70,7 +69,7 @@ pub(crate) struct Evidence {
     pub keep: u64,
 }
 
-/// The segments that were judged lost lately. It takes no memory before the first, since most senders have none.
+/// The segments judged lost lately. It takes no memory before the first one, because most senders have none.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Suspects(Option<Box<Remembered>>);
@@ -80,7 +79,7 @@ impl Suspects {
         self.0.as_ref().is_none_or(|known| known.all.is_empty())
     }
 
-    /// The memory that they take on the heap, in bytes.
+    /// Their heap memory, in bytes.
     pub fn memory(&self) -> usize {
         let known = self.0.as_deref();
         known.map_or(0, |known| {
@@ -131,13 +130,12 @@ impl Suspects {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Remembered {
     all: Vec<Suspect>,
-    /// The number of the last one that was forgotten without a proof.
+    /// The number of the last suspect that was forgotten without a proof.
     forgotten: Option<u32>,
 }
 
 impl Remembered {
-    /// `segment` is judged lost, when the round trip took `rtt` ns. Only the first transmission of a segment
-    /// counts.
+    /// `segment` is judged lost while the RTT is `rtt` ns. Only the first transmission of a segment counts.
     fn add(&mut self, segment: &SentSegment, rtt: u64) {
         let end = segment.span.end;
         if !segment.is_original() || self.all.iter().any(|suspect| suspect.end == end) {
@@ -167,12 +165,12 @@ impl Remembered {
         }
     }
 
-    /// An undo has withdrawn the verdicts: segments not retransmitted are suspects no more.
+    /// An undo has withdrawn the verdicts: segments that were not retransmitted are no longer suspects.
     fn forget_waiting(&mut self) {
         self.all.retain(|suspect| suspect.resent.is_some());
     }
 
-    /// The sender gave up `span`: whether it arrives will not be known.
+    /// The sender gave up `span`, so it will not learn whether `span` arrives.
     fn on_given_up(&mut self, span: Span) {
         if let Some(place) = self.all.iter().position(|suspect| suspect.is_in(span)) {
             let suspect = self.all.remove(place);
@@ -186,7 +184,7 @@ impl Remembered {
         }
     }
 
-    /// Whether there are suspects among the transmissions for which `is_meant` holds, and all of them are known
+    /// Whether there are suspects among the transmissions for which `is_meant` holds, and all these suspects are known
     /// to have been late.
     fn are_proven(&self, is_meant: impl Fn(u32) -> bool) -> bool {
         let mut meant = self.all.iter().filter(|suspect| is_meant(suspect.number));
@@ -194,8 +192,8 @@ impl Remembered {
         any && meant.all(|suspect| suspect.proven) && !self.forgotten.is_some_and(is_meant)
     }
 
-    /// Applies what an ACK, which `board` already reflects, says. Calls `each` with every segment newly known
-    /// to have been late.
+    /// Processes an ACK that `board` already reflects. Calls `each` with every segment that is newly known to have been
+    /// late.
     fn on_ack(&mut self, board: &Scoreboard, by: &Evidence, mut each: impl FnMut(Late)) {
         let kept = |suspect: &Suspect| by.now.nanos_since(suspect.sent) <= by.keep;
         if let Some(oldest) = self.all.iter().rfind(|suspect| !kept(suspect)).copied() {
@@ -223,7 +221,7 @@ impl Suspect {
         span.start < self.end && self.end <= span.end
     }
 
-    /// If the ACK delivers the segment: how late it was, if it was.
+    /// Returns how late the segment was, if the ACK delivers it and proves that it was late.
     fn on_ack(&mut self, board: &Scoreboard, by: &Evidence) -> Option<Late> {
         let acked = self.end <= board.una();
         let last = Offset(self.end.0.saturating_sub(1));

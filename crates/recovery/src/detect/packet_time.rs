@@ -1,28 +1,27 @@
-//! Loss detection by packet and time threshold, in the order of transmission.
+//! RFC 9002's loss detection: a packet threshold and a time threshold, in the order of transmission.
 //!
 //! ```text
 //! newest = the latest transmission known to be delivered                       RFC 9002 §6.1
 //! a segment in flight that was sent before newest is lost if
 //!     number(newest) − number(segment) ≥ kPacketThreshold = 3                        §6.1.1
 //!  or now ≥ its send time + max((1 + x)·max(SRTT, latest_rtt), 1 ms), x = 1/8        §6.1.2
-//! a timer re-examines the others at the earliest time at which one of them is lost
+//! a timer examines the others again when the time threshold next declares one lost
 //! a loss reduces the window if the segment was sent after the last reduction          §7.3.2
 //! ```
-//! [`number`](crate::scoreboard::SentSegment::number) counts transmissions, so the rules apply to
-//! retransmissions too.
+//! [`number`](crate::scoreboard::SentSegment::number) counts transmissions, so the rules apply to retransmissions too.
 //!
-//! With adaptive thresholds, a segment that was judged lost and arrived late raises the threshold by which it
-//! would be lost again (RFC 9002 §6.1.1 and §6.1.2 permit this):
+//! With adaptive thresholds, a segment that was judged lost and arrived late raises the thresholds that would judge it
+//! lost again (RFC 9002 §6.1.1 and §6.1.2 permit this):
 //!
 //! ```text
-//! if three transmissions or more overtook it, the packet threshold does not apply any more
+//! if at least three transmissions overtook it, the packet threshold no longer applies
 //! x = min(1, max(x, delay / max(SRTT, latest_rtt) − 1 + 1/16))
-//! both fall back after 16 recoveries without a late segment
+//! both thresholds fall back after 16 recoveries without a late segment
 //! ```
-//! By how many transmissions a late segment is overtaken grows with the window, so that a packet threshold raised
-//! to that number (as in Chromium and mvfst) is too low again one round trip later. RACK, quicly and Cloudflare's
-//! quiche also go by time alone once reordering is seen. The bound of two round-trip times is theirs, and the 16
-//! recoveries are those of RFC 8985 §6.2 step 4.
+//! Chromium and mvfst raise the packet threshold to the number of transmissions that overtook the late segment. That
+//! number grows with the window, so the raised threshold is too low again one round trip later. RACK, quicly and
+//! Cloudflare's quiche also use time alone once they have seen reordering. The bound of two round-trip times is theirs.
+//! The 16 recoveries are those of RFC 8985 §6.2 step 4.
 //!
 //! Deviations:
 //!
@@ -43,10 +42,10 @@ pub(crate) const INITIAL_RTT: u64 = 333_000_000;
 const LEAST_EXTRA: u16 = 256 / 8;
 const MOST_EXTRA: u16 = 256;
 
-/// What is added to a measured delay, in 1/256 of the RTT: timers fire late.
+/// The margin added to a measured delay, in 1/256 of the RTT, because timers fire late.
 const MARGIN: u64 = 256 / 16;
 
-/// How many recoveries raised thresholds last (RFC 8985 §6.2 step 4).
+/// How many recoveries the raised thresholds last (RFC 8985 §6.2 step 4).
 pub(crate) const PERSIST: u8 = 16;
 
 /// The state of the detector.
@@ -59,10 +58,11 @@ pub struct PacketTime {
     latest_rtt: u64,
     /// The number of the newest transmission delivered, once `delivered`.
     newest: u32,
-    /// The same before the last ACK.
+    /// The newest transmission delivered before the last ACK.
     previous: u32,
-    /// The first transmission after the last reduction of the window, and after the one before it.
+    /// The first transmission after the last reduction of the window.
     start: u32,
+    /// The first transmission after the reduction before that.
     prior_start: u32,
     /// x, in 1/256.
     extra: u16,
@@ -97,7 +97,7 @@ impl PacketTime {
     }
 }
 
-/// Whether transmission `number` is `other` or later. Numbers wrap.
+/// Whether transmission `number` is `other` or a later one. Numbers wrap.
 fn is_at_or_after(number: u32, other: u32) -> bool {
     number.wrapping_sub(other) as i32 >= 0
 }
@@ -153,7 +153,7 @@ impl PacketTime {
         self.delivered.then_some(self.newest)
     }
 
-    /// The same before the last ACK.
+    /// The number of the newest transmission delivered before the last ACK.
     pub fn previous(&self) -> u32 {
         self.previous
     }
@@ -163,7 +163,7 @@ impl PacketTime {
         srtt.unwrap_or(INITIAL_RTT).max(self.latest_rtt)
     }
 
-    /// How long after its transmission a segment is lost, in ns (§6.1.2).
+    /// The time after its transmission at which a segment is lost, in ns (§6.1.2).
     pub fn loss_delay(&self, srtt: Option<u64>) -> u64 {
         let rtt = self.round_trip(srtt);
         let extra = (u128::from(rtt) * u128::from(self.extra)) >> 8;
@@ -182,7 +182,7 @@ impl PacketTime {
         self.start = next;
     }
 
-    /// The last reduction was undone: losses of what was sent before it count again.
+    /// The last reduction was undone: losses of segments sent before it count again.
     pub fn on_undone(&mut self) {
         self.start = self.prior_start;
     }
@@ -197,7 +197,7 @@ impl PacketTime {
         is_at_or_after(number, self.start)
     }
 
-    /// A segment judged lost arrived after `delay` ns, when the round trip took `rtt` ns.
+    /// A segment judged lost arrived after `delay` ns, while the RTT is `rtt` ns.
     pub fn on_late(&mut self, delay: u64, rtt: u64) {
         self.persist = PERSIST;
         let ratio = (u128::from(delay) << 8) / u128::from(rtt.max(1)) + u128::from(MARGIN);
@@ -205,7 +205,7 @@ impl PacketTime {
         self.extra = self.extra.max(needed as u16);
     }
 
-    /// A recovery ended without a proof that it was needless. Returns whether raised thresholds fall back.
+    /// A recovery ended without a proof that it was unnecessary. Returns whether raised thresholds fall back.
     pub fn on_recovered(&mut self) -> bool {
         if self.persist == 0 {
             return false;

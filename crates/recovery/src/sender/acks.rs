@@ -1,4 +1,4 @@
-//! What an ACK does to the sender.
+//! How the sender processes an ACK.
 
 use super::*;
 use crate::ack::AckSummary;
@@ -9,7 +9,10 @@ use crate::scoreboard::SentSegment;
 use crate::tlp::{MAX_ACK_DELAY, ProbeAnswer};
 
 impl<C: CongestionControl> Sender<C> {
-    /// An ACK arrived. Returns what it changed. An ACK of data never sent is ignored and counted.
+    /// An ACK arrived. Returns its effects. An ACK of data that was never sent is ignored and counted
+    /// ([`Counters::impossible_acks`](crate::Counters::impossible_acks)), and so is a block of such data
+    /// ([`impossible_blocks`](crate::Counters::impossible_blocks)). Where packets are numbered, the host calls
+    /// [`on_packets_acked`](Self::on_packets_acked) instead, which returns the packets.
     #[inline]
     pub fn on_ack<B: AsRef<[Span]>>(&mut self, now: Instant, ack: &Ack<B>) -> AckSummary {
         let mut summary = AckSummary::default();
@@ -17,8 +20,8 @@ impl<C: CongestionControl> Sender<C> {
         summary
     }
 
-    /// The same as [`on_ack`](Self::on_ack). Writes what the ACK changed to `summary`, an empty one: it is
-    /// large, and this saves moving it.
+    /// The same as [`on_ack`](Self::on_ack). Writes the effects to `summary`, which is empty before. A summary is large:
+    /// this saves moving it.
     pub fn take_ack<B: AsRef<[Span]>>(
         &mut self,
         now: Instant,

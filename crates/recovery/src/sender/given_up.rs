@@ -1,23 +1,24 @@
-//! The packets given up lately, so that one that arrives after all is noticed.
+//! The packets that were taken out as lost lately. The sender remembers them, to notice those that arrive late.
 
 use crate::ack::AckSummary;
 use crate::scoreboard::{Memory, SentSegment};
 use alloc::vec::Vec;
 use recoup_units::{Instant, Offset, Segments, Span, partition_point_near};
 
-/// The most packets that are remembered.
+/// The largest number of packets remembered.
 const MOST: usize = 1024;
-/// The slots of the smallest block of memory that grows.
+/// The slots that memory on the heap begins with.
 const FEWEST_SLOTS: usize = 16;
 
-/// A place for a packet that was given up as lost, in 32 bytes (see [`Sender::remember_in`](super::Sender::remember_in)).
+/// Memory for one packet that was taken out as lost: 32 bytes (see
+/// [`Sender::remember_in`](super::Sender::remember_in)).
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct GivenUpPacket {
     at: Offset,
     number: u32,
     sent_at: Instant,
-    /// Until then an acknowledgment of it counts.
+    /// The time until which an acknowledgment of it counts.
     until: Instant,
 }
 
@@ -39,11 +40,11 @@ pub(super) struct GivenUp {
     slots: Memory<GivenUpPacket>,
     first: u16,
     len: u16,
-    /// Of the packets that the last ACK reported late, the one that was sent first.
+    /// The packet that was sent first among those that the last ACK showed to be late.
     pub earliest_late: Option<LatePacket>,
 }
 
-/// A packet that was given up as lost, and arrived after all.
+/// A packet that was taken out as lost, and arrived after all.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LatePacket {
     /// The number of its transmission ([`SentSegment::number`]).
@@ -52,7 +53,7 @@ pub(super) struct LatePacket {
 }
 
 impl GivenUp {
-    /// Remembers no more than `slots` has room for.
+    /// A ring in lent memory. It remembers no more packets than `slots` has room for.
     pub fn stored_in(slots: &'static mut [GivenUpPacket]) -> Self {
         let most = slots.len().min(MOST);
         Self {
@@ -67,7 +68,7 @@ impl GivenUp {
         self.earliest_late = None;
     }
 
-    /// The memory that it takes on the heap, in bytes.
+    /// Its heap memory, in bytes.
     pub fn memory(&self) -> usize {
         self.slots.memory()
     }
@@ -76,7 +77,7 @@ impl GivenUp {
         self.len.into()
     }
 
-    /// There must be a slot.
+    /// The slot of the packet at `index`. There must be at least one slot.
     fn slot(&self, index: usize) -> usize {
         (usize::from(self.first) + index) % self.slots.len()
     }
@@ -85,14 +86,14 @@ impl GivenUp {
         (0..self.len()).map(|i| &self.slots[self.slot(i)])
     }
 
-    /// How many packets lie below `offset`.
+    /// The number of packets below `offset`.
     fn below(&self, offset: Offset) -> usize {
         partition_point_near(self.len(), self.len(), |i| {
             self.slots[self.slot(i)].at < offset
         })
     }
 
-    /// Makes memory for one more, unless as many are remembered as may be.
+    /// Grows memory on the heap, up to `MOST` packets.
     fn grow(&mut self) {
         let owned = matches!(self.slots, Memory::Owned(_));
         if owned && self.slots.len() < MOST {
@@ -155,7 +156,7 @@ impl GivenUp {
         }));
     }
 
-    /// Notes in `summary` how many of them that `ranges` acknowledge, and forgets them and the expired ones.
+    /// Counts in `summary` the packets that `ranges` acknowledge. Forgets these and the expired ones.
     pub fn take_late(&mut self, now: Instant, ranges: &[Span], summary: &mut AckSummary) {
         self.earliest_late = None;
         if self.len == 0 {

@@ -1,4 +1,5 @@
-//! What the sender learns from segments that were judged lost and arrived late.
+//! The sender learns from segments that were judged lost and arrived late: the detector waits longer, and needless
+//! reductions are undone.
 
 use super::*;
 use crate::ack::AckSummary;
@@ -6,11 +7,11 @@ use crate::detect::{Evidence, Late};
 use crate::tlp::MAX_ACK_DELAY;
 use alloc::vec::Vec;
 
-/// How many probe timeouts after its transmission a segment that was judged lost is remembered.
+/// The sender remembers a segment that was judged lost for this many probe timeouts after its transmission.
 const KEEP: u64 = 3;
 
 impl<C: CongestionControl> Sender<C> {
-    /// An ACK may show that segments judged lost were only late.
+    /// Processes an ACK that may show that segments judged lost were only late.
     #[inline(never)] // most senders never come here
     pub(super) fn learn_from(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
         let evidence = Evidence {
@@ -29,7 +30,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Whether segments judged lost are remembered. Numbered packets are remembered once they are taken out.
+    /// Whether the sender remembers segments judged lost. It remembers numbered packets only once they are taken out.
     pub(super) fn remembers_suspects(&self) -> bool {
         self.mechanisms.adaptive && !self.board.numbers_packets()
     }
@@ -41,7 +42,7 @@ impl<C: CongestionControl> Sender<C> {
         self.episode.undo.is_open() && self.losses.suspects.are_proven(of_episode)
     }
 
-    /// An ACK acknowledges packets that were taken out as lost.
+    /// Processes an ACK of packets that were taken out as lost.
     #[inline(never)] // most senders never come here
     pub(super) fn learn_from_packets(&mut self, now: Instant, summary: &AckSummary) {
         let Some(packet) = self.given_up.earliest_late else {
@@ -62,7 +63,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// A transmission judged lost was only late: the detector waits longer from now on.
+    /// A transmission judged lost was only late: from now on the detector waits longer.
     fn on_late(&mut self, now: Instant, late: Late) {
         if self.goes_by_packets() {
             self.losses.packets.on_late(late.delay, late.rtt);

@@ -14,8 +14,8 @@ impl<C: CongestionControl> Sender<C> {
         matches!(self.episode.state, State::Cwr | State::Recovery)
     }
 
-    /// The network or the host signals congestion by other means than loss (an ECN echo, RFC 3168
-    /// §6.1.2; a local queue): the window falls by the same rules, once a round trip.
+    /// The network or the host signals congestion by other means than a loss: an ECN echo (RFC 3168 §6.1.2), or a full
+    /// local queue. The window falls by the same rules, once per round trip.
     pub fn on_congestion_signal(&mut self, now: Instant) {
         if self.episode.state <= State::Disorder {
             self.episode.undo.forbid();

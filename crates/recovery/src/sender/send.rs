@@ -5,7 +5,7 @@ use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill};
 use crate::tlp::ProbeVersion;
 
 impl<C: CongestionControl> Sender<C> {
-    /// What the sender would send now. The answer stays the same until an ACK, a timer, a write or a
+    /// The transmission that the sender would make now. The answer stays the same until an ACK, a timer, a write or a
     /// transmission changes the sender.
     pub fn next_send(&self, now: Instant) -> Option<Transmission> {
         if self.timers.gave_up {
@@ -99,8 +99,9 @@ impl<C: CongestionControl> Sender<C> {
         })
     }
 
-    /// A segment was sent: the one that [`next_send`](Self::next_send) returned or, in a replay, the one
-    /// that the capture shows. One that cannot have been sent (see [`Refused`]) is ignored and counted.
+    /// A segment was sent: the one that [`next_send`](Self::next_send) returned or, in a replay, the one that the capture
+    /// shows. A transmission that cannot have happened (see [`Refused`]) is ignored and counted
+    /// ([`Counters::impossible_sends`](crate::Counters::impossible_sends)).
     #[inline]
     pub fn on_sent(&mut self, now: Instant, what: Transmission) {
         if self.refusal(what).is_some() {

@@ -20,7 +20,7 @@ impl Timer {
 }
 
 impl<C: CongestionControl> Sender<C> {
-    /// The timer with the earliest deadline, and the deadline. The host may round it up.
+    /// The earliest deadline, and its timer. The host may round the deadline up.
     pub fn next_timer(&self) -> Option<(Instant, Timer)> {
         if self.timers.gave_up {
             return None;
@@ -53,8 +53,8 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// `timer` fired. [`next_send`](Self::next_send) says what the sender sends for it. A timer that does
-    /// not run, or whose deadline is later, is ignored, so that a host may act on an old deadline.
+    /// `timer` fired. Afterwards [`next_send`](Self::next_send) returns what to send. A timer that does not run, or whose
+    /// deadline is later, is ignored: the host may act on an old deadline.
     pub fn on_timer(&mut self, now: Instant, timer: Timer) {
         if self.timers.gave_up || self.deadline(timer).is_none_or(|at| at > now) {
             return;
