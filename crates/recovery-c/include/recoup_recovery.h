@@ -451,6 +451,13 @@ int32_t recoup_on_packets_acked(struct recoup_sender *sender,
                                 void *context,
                                 struct recoup_acked *acked);
 
+// The network or the host signals congestion by other means than a loss: an ECN mark (RFC 9002 §7.1, RFC 3168), or a
+// full local queue. The window falls, once per round trip. The ACK that reports the mark comes before this call.
+//
+// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
+int32_t recoup_on_congestion_signal(struct recoup_sender *sender,
+                                    uint64_t now_ns);
+
 // Writes the earliest deadline and its timer, RECOUP_TIMER_…. The host may call recoup_on_timer() somewhat later.
 //
 // Returns 1, or 0 if no timer runs, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.

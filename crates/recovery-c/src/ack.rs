@@ -83,6 +83,22 @@ pub unsafe extern "C" fn recoup_on_packets_acked(
     done(unsafe { report(sender, true, acked, process) })
 }
 
+/// The network or the host signals congestion by other means than a loss: an ECN mark (RFC 9002 §7.1, RFC 3168), or a
+/// full local queue. The window falls, once per round trip. The ACK that reports the mark comes before this call.
+///
+/// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
+// SAFETY: no other symbol has this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn recoup_on_congestion_signal(sender: *mut Handle, now_ns: u64) -> i32 {
+    // SAFETY: the host says that `sender` points to a sender that nobody uses.
+    done(unsafe {
+        change(sender, |sender| {
+            sender.on_congestion_signal(Instant::from_nanos(now_ns));
+            Ok(())
+        })
+    })
+}
+
 /// Processes an acknowledgment of `packets` or of bytes, and writes what it changed.
 ///
 /// # Safety

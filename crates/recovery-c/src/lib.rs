@@ -18,7 +18,7 @@
 //!
 //! **Deviations from the Rust interface.** Positions count from 0, where [`recoup_units::Offset`] counts from 1
 //! after the SYN. Numbered packets and byte offsets share all functions. Congestion control is the profile's; the
-//! host cannot bring its own. Events, recoveries and reasons are not offered.
+//! host cannot bring its own. Events, recoveries, reasons, the path MTU and the user timeout are not offered.
 
 pub mod abi;
 mod ack;

@@ -51,7 +51,7 @@ unsafe fn call(sender: *mut Handle, now: u64, random: &mut Random) -> i32 {
     let before = ranges;
     // SAFETY: as above.
     let code = unsafe {
-        match random.below(13) {
+        match random.below(14) {
             0 => recoup_written(sender, now, random.near(&[5])),
             1..=3 if recoup_next_send(sender, now, &mut what) == 1 => {
                 recoup_on_sent(sender, now, &what, random.near(&[1200]) as u32, 0)
@@ -82,6 +82,7 @@ unsafe fn call(sender: *mut Handle, now: u64, random: &mut Random) -> i32 {
             }
             9 => recoup_take_lost(sender, now, &mut packet),
             11 => recoup_withdrawn(sender, now, random.near(&[5])),
+            12 => recoup_on_congestion_signal(sender, now),
             10 => recoup_abandon(sender, now, random.near(&known), random.near(&known)),
             _ => recoup_on_timer(sender, now, random.below(9) as i32 - 1),
         }

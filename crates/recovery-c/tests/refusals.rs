@@ -59,6 +59,7 @@ fn call_all(sender: *mut Handle) -> Vec<i32> {
             recoup_abandon(sender, 0, 0, 1),
             recoup_on_ack(sender, 0, &ack, null_mut()),
             recoup_on_packets_acked(sender, 0, null_mut(), 0, 0, None, null_mut(), null_mut()),
+            recoup_on_congestion_signal(sender, 0),
             recoup_next_timer(sender, &mut time, &mut timer),
             recoup_on_timer(sender, 0, Timer::Rto as i32),
             recoup_next_departure(sender, 0, &mut time),
@@ -218,6 +219,25 @@ fn calls_for_the_other_numbering_are_refused() {
     assert_eq!(codes(packets), (wrong, 0, wrong));
     free(bytes);
     free(packets);
+}
+
+#[test]
+fn a_congestion_signal_reduces_the_window_once_in_a_round_trip() {
+    let sender = made(&settings(c"rfc9002", Numbering::Packets)).unwrap();
+    let (mut status, mut what) = (Status::default(), Transmission::default());
+    // SAFETY: all pointers are right.
+    unsafe {
+        recoup_written(sender, 0, 10);
+        while recoup_next_send(sender, 0, &mut what) == 1 {
+            recoup_on_sent(sender, 0, &what, 1000, 0);
+        }
+        for _ in 0..2 {
+            assert_eq!(recoup_on_congestion_signal(sender, 1), 0);
+            assert_eq!(recoup_get_status(sender, &mut status), 0);
+            assert_eq!((status.state, status.cwnd), (State::Cwr as i32, 5));
+        }
+    }
+    free(sender);
 }
 
 /// A host that clears its structures reports no round-trip time, and no timestamp.
