@@ -94,7 +94,7 @@ impl core::error::Error for Refused {}
 impl<C: CongestionControl> Sender<C> {
     /// The host sent `what`, which is what [`next_send`](Self::next_send) returned. `size`: its bytes. `token`: any
     /// number by which the host recognizes its contents; [`Packet`] returns it. Where positions count bytes, this is
-    /// [`on_sent`](Self::on_sent) with an error value.
+    /// [`on_sent`](Self::on_sent) with an error value. New data beyond the data written counts as written.
     ///
     /// Returns the number of the packet, or the position of the segment in the stream, from 0.
     ///
