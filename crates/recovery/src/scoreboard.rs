@@ -132,6 +132,11 @@ impl Scoreboard {
         self.segments.capacity()
     }
 
+    /// Whether its memory grows, unlike that of a [`Storage`].
+    pub(crate) fn grows(&self) -> bool {
+        self.capacity() == storage::MOST
+    }
+
     /// Whether there is no room for another segment.
     pub fn is_full(&self) -> bool {
         self.segments.left() == 0

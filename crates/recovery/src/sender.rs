@@ -172,7 +172,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Returns `storage` if more segments are outstanding than fit.
     pub fn keep_in(&mut self, storage: Storage) -> Result<(), Storage> {
         self.board.move_to(storage)?;
-        self.totals.keep_no_recoveries();
+        self.totals.recoveries.forget_finished();
         Ok(())
     }
 

@@ -171,7 +171,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         if summary.una_advanced > 0 {
             self.timers.timeouts = 0;
-            self.totals.unheard = 0;
+            self.totals.counters.unheard = 0;
             // RFC 6675 §2: one that SACKs anew is a duplicate whatever it acknowledges besides.
             self.losses.duplicates = u32::from(summary.newly_sacked > Segments::ZERO);
             if !self.peer.sack {

@@ -1,7 +1,6 @@
 //! The parts of a sender's state.
 
 use super::*;
-use crate::counters::Ended;
 use crate::detect::EarlyRule;
 use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill, ReductionBase};
 use crate::rate::RateControl;
@@ -175,26 +174,6 @@ pub(super) struct Totals {
     pub recoveries: Recoveries,
     /// Since when something has been outstanding.
     pub busy_since: Option<Instant>,
-    /// Retransmissions since the last ACK of new data.
-    pub unheard: u32,
-    /// Finished recoveries are not kept.
-    no_recoveries: bool,
-}
-
-impl Totals {
-    /// Keeps no finished recovery from now on.
-    pub fn keep_no_recoveries(&mut self) {
-        self.recoveries.forget_finished();
-        self.no_recoveries = true;
-    }
-
-    /// The current recovery ends.
-    pub fn end_recovery(&mut self, now: Instant, last_cwnd: Segments, cwnd: Segments, how: Ended) {
-        let ended = self.recoveries.end(now, last_cwnd, cwnd, how);
-        if let Some(recovery) = ended.filter(|_| !self.no_recoveries) {
-            self.recoveries.keep(recovery);
-        }
-    }
 }
 
 /// Events, and what was last logged where only changes are.

@@ -148,9 +148,12 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Recovery is left.
     pub(super) fn note_recovery_ended(&mut self, now: Instant, last_cwnd: Segments, how: Ended) {
-        self.totals
-            .end_recovery(now, last_cwnd, self.congestion.cwnd, how);
-        let short = how == Ended::Complete && self.congestion.cwnd < self.congestion.ssthresh;
+        let cwnd = self.congestion.cwnd;
+        let ended = self.totals.recoveries.end(now, last_cwnd, cwnd, how);
+        if let Some(recovery) = ended.filter(|_| self.board.grows()) {
+            self.totals.recoveries.keep(recovery);
+        }
+        let short = how == Ended::Complete && cwnd < self.congestion.ssthresh;
         self.totals.counters.slow_starts_after_recovery += u64::from(short);
     }
 

@@ -266,7 +266,7 @@ impl<C: CongestionControl> Sender<C> {
         self.totals.counters.retransmissions.add(trigger);
         let bytes = &mut self.totals.counters.retransmitted_bytes;
         *bytes = bytes.saturating_add(span.len());
-        self.totals.unheard = self.totals.unheard.saturating_add(1);
+        self.totals.counters.unheard = self.totals.counters.unheard.saturating_add(1);
         if trigger == Trigger::Tlp {
             self.totals.counters.segments_sent += 1;
             if let Some(rules) = &self.mechanisms.probe {

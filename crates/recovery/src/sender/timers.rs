@@ -90,7 +90,8 @@ impl<C: CongestionControl> Sender<C> {
             }
             Timer::User => {
                 self.timers.gave_up = true;
-                self.totals.counters.failed_retransmissions += u64::from(self.totals.unheard);
+                self.totals.counters.failed_retransmissions +=
+                    u64::from(self.totals.counters.unheard);
                 self.set_state(now, self.episode.state); // what it took until now counts
                 if let Some(since) = self.totals.busy_since.take() {
                     self.totals.counters.busy += now.since(since);

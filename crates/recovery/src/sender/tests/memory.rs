@@ -106,3 +106,21 @@ fn a_sender_with_memory_of_a_fixed_size_takes_no_more() {
     assert_eq!(flow.sender.recoveries().len(), 0);
     flow.sent();
 }
+
+#[test]
+fn a_sender_that_begins_again_in_memory_of_a_fixed_size_takes_no_more_either() {
+    let mut flow = Script::connected("linux-6", 80);
+    assert!(flow.sender.keep_in(Storage::with_capacity(16)).is_ok());
+    let mechanisms = &crate::Mechanisms::LINUX_6;
+    flow.sender
+        .reset(mechanisms, MSS as u32, Trigger::Syn, false);
+    let memory = flow.sender.memory();
+    flow.sender.establish(Instant::from_millis(80), 1 << 20);
+    flow.writes(10).sent();
+    flow.at(160).sack(0, &[4..=10]).sent();
+    assert_eq!(flow.sender.state(), State::Recovery);
+    flow.at(240).ack(10);
+    assert_eq!(flow.sender.counters().recoveries, 1);
+    assert_eq!(flow.sender.recoveries().len(), 0);
+    assert_eq!(flow.sender.memory(), memory);
+}
