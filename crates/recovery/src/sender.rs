@@ -144,14 +144,13 @@ impl<C: CongestionControl> Sender<C> {
         log: bool,
     ) -> Self {
         Self {
-            mechanisms: Settings::of(mechanisms),
+            mechanisms: Settings::of(mechanisms, syn_trigger),
             peer: Peer {
                 full: mss.clamp(1, Self::MOST_MSS),
                 mss: mss.clamp(1, Self::MOST_MSS),
-                sack: mechanisms.sack,
                 window: PeerWindow::default(),
             },
-            stream: Stream::new(syn_trigger),
+            stream: Stream::new(),
             board: Scoreboard::new(Offset::SYN),
             congestion: Window::new(control, mechanisms.initial_window),
             losses: Losses::new(mechanisms),
@@ -234,8 +233,9 @@ impl<C: CongestionControl> Sender<C> {
     /// sender assumes that it does. A profile without SACK never uses it. Ignored once data was sent, and where
     /// packets are numbered.
     pub fn set_sack(&mut self, sack: bool) {
-        if self.board.nxt() <= Offset::DATA && !self.board.numbers_packets() {
-            self.peer.sack = sack && self.mechanisms.sack;
+        let settled = self.board.nxt() > Offset::DATA || self.board.numbers_packets();
+        if !settled && self.mechanisms.sack != Sack::Never {
+            self.mechanisms.sack = if sack { Sack::Used } else { Sack::Refused };
         }
     }
 
@@ -247,7 +247,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Switches Nagle's rule on or off. With it, a partial segment waits while an earlier partial segment is
     /// unacknowledged (RFC 9293 §3.7.4, in Minshall's form, as in Linux). It is off by default.
     pub fn set_nagle(&mut self, on: bool) {
-        self.stream.nagle = on;
+        self.mechanisms.nagle = on;
     }
 
     /// Lets windows count bytes, or segments as by default. With bytes, a segment smaller than the others fills the
@@ -435,7 +435,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether both sides use SACK.
     pub fn uses_sack(&self) -> bool {
-        self.peer.sack
+        self.mechanisms.sack == Sack::Used
     }
 
     /// The counters since the connection began. The time spent in the present state is not included.

@@ -46,7 +46,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         // Without an agreement on SACK, blocks mean nothing.
         let bare;
-        let ack = if self.peer.sack || !ack.has_blocks() {
+        let ack = if self.uses_sack() || !ack.has_blocks() {
             ack
         } else {
             bare = (*ack).without_blocks();
@@ -174,7 +174,7 @@ impl<C: CongestionControl> Sender<C> {
             self.totals.counters.unheard = 0;
             // RFC 6675 §2: one that SACKs anew is a duplicate whatever it acknowledges besides.
             self.losses.duplicates = u32::from(summary.newly_sacked > Segments::ZERO);
-            if !self.peer.sack {
+            if !self.uses_sack() {
                 summary.delivered = self.board.explain_duplicates(summary.newly_acked);
             }
             if self.board.first().is_none()

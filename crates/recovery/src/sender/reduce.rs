@@ -111,7 +111,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The window an ACK leaves while it is being reduced. `losses`: segments it showed lost.
     pub(super) fn reduce(&mut self, summary: &AckSummary, losses: u64, entering: bool) {
         let advanced = summary.una_advanced > 0;
-        let duplicate = !self.peer.sack && !advanced && !summary.window_changed;
+        let duplicate = !self.uses_sack() && !advanced && !summary.window_changed;
         let progress = AckProgress {
             delivered: summary.delivered,
             pipe: self.board.pipe(),
@@ -127,7 +127,7 @@ impl<C: CongestionControl> Sender<C> {
                 || duplicate,
             safe: advanced && losses == 0,
             entering,
-            partial: !self.peer.sack && advanced && self.episode.state == State::Recovery,
+            partial: !self.uses_sack() && advanced && self.episode.state == State::Recovery,
         };
         self.congestion.cwnd = self.congestion.reduction.on_ack(&progress);
         if self.episode.release == Release::ByPipe && self.congestion.reduction.forces(&progress) {
@@ -227,7 +227,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         // Without SACK an ACK of the recovery point tells nothing where no stamp was kept (Linux
         // tcp_packet_delayed).
-        let blind = !self.peer.sack
+        let blind = !self.uses_sack()
             && self.episode.undo.first_retransmission().is_none()
             && self.board.una() >= self.episode.recovery_point;
         let original = match self.mechanisms.adaptive && self.episode.state != State::Loss {

@@ -93,7 +93,7 @@ impl<C: CongestionControl> Sender<C> {
         let rescue = self.mechanisms.recovery_fill == RecoveryFill::HolesAndRescue
             && self.board.una() > self.episode.rescue_after;
         hole.or_else(|| {
-            (rescue && self.peer.sack)
+            (rescue && self.uses_sack())
                 .then(|| self.board.last_unsacked())?
                 .map(|last| last.span)
         })
@@ -315,7 +315,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The trigger that the present state gives a retransmission of `span`.
     pub(super) fn trigger_of(&self, span: Span) -> Trigger {
         if span.start == Offset::SYN {
-            return self.stream.syn_trigger;
+            return self.mechanisms.syn_trigger;
         }
         match self.episode.state {
             State::Loss if self.episode.timeout_due => Trigger::Rto,
@@ -328,7 +328,7 @@ impl<C: CongestionControl> Sender<C> {
     /// avoidance: a full segment, or all there is, or half the largest window (RFC 9293
     /// §3.8.6.2.1; the push bit is always on); and by Nagle's rule where that is on.
     pub(super) fn next_new(&self) -> Option<Span> {
-        let waits = self.stream.nagle && self.stream.partial_to > self.board.una();
+        let waits = self.mechanisms.nagle && self.stream.partial_to > self.board.una();
         self.next_new_at_once().filter(|span| {
             let full = span.len() >= u64::from(self.peer.full);
             full || !waits || self.stream.fin().is_some_and(|fin| span.contains(fin))

@@ -164,7 +164,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Whether RFC 9002's probe timeout takes the place of the retransmission timeout.
     pub(super) fn has_probe_timeout(&self) -> bool {
         (self.mechanisms.probe).is_some_and(|rules| rules.version == ProbeVersion::Rfc9002)
-            && self.peer.sack
+            && self.uses_sack()
             && self.board.una() > Offset::SYN
     }
 
@@ -264,7 +264,7 @@ impl<C: CongestionControl> Sender<C> {
                 self.episode.state == State::Open && !room
             }
         };
-        if !called_for || !self.peer.sack || !established || !self.timers.probe.may_arm(&rules) {
+        if !called_for || !self.uses_sack() || !established || !self.timers.probe.may_arm(&rules) {
             return;
         }
         let srtt = self.rtt.srtt_nanos();
