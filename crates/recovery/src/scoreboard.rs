@@ -220,6 +220,11 @@ impl Scoreboard {
         Segments((self.segments.len() as u32 + self.retransmitted).saturating_sub(left))
     }
 
+    /// Whether nothing is outstanding.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.segments.len() == 0
+    }
+
     /// The earliest outstanding segment.
     pub fn first(&self) -> Option<&SentSegment> {
         self.segments.front()

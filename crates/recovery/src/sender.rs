@@ -498,12 +498,12 @@ impl<C: CongestionControl> Sender<C> {
             ),
             (
                 "the retransmission timer runs if and only if something is outstanding",
-                self.board.first().is_some() == self.timers.rto.deadline().is_some(),
+                self.board.is_empty() == self.timers.rto.deadline().is_none(),
             ),
             (
                 "with a probe timeout, neither it nor the time threshold's timer runs",
                 !self.has_probe_timeout()
-                    || self.board.first().is_none()
+                    || self.board.is_empty()
                     || self.timers.reorder.is_some() != self.timers.probe.deadline().is_some(),
             ),
             (

@@ -133,7 +133,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.episode.release == Release::ByPipe && self.congestion.reduction.forces(&progress) {
             self.episode.release = Release::Forced;
         }
-        if self.board.first().is_none() {
+        if self.board.is_empty() {
             self.congestion.cwnd = self.congestion.cwnd.max(Segments::ONE); // no ACK will come to open it
         }
     }

@@ -152,7 +152,7 @@ impl<C: CongestionControl> Sender<C> {
 
     fn on_sent_new(&mut self, now: Instant, span: Span) {
         self.stream.stopped_clock = None;
-        if self.board.first().is_none() {
+        if self.board.is_empty() {
             self.restart_after_idle(now);
             self.congestion
                 .control
@@ -166,7 +166,7 @@ impl<C: CongestionControl> Sender<C> {
             self.stream.partial_to = span.end;
         }
         if let Some(copying) = &mut self.copying {
-            let alone = self.board.first().is_none();
+            let alone = self.board.is_empty();
             copying.delivery.on_sent(now, span.start, alone);
         }
         self.rtt.on_sent(now, span.start);
@@ -198,7 +198,7 @@ impl<C: CongestionControl> Sender<C> {
             && !self.timers.probe.is_due()
             && self.episode.frto != Frto::NewDataFirst
             && self.board.next_lost().is_none()
-            && self.board.first().is_some()
+            && !self.board.is_empty()
             && self.board.una() > Offset::SYN
             && !self.sends_copies()
             && !self.stream.pacer.is_on()
@@ -405,7 +405,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The congestion window for a segment sent now, after any idle time.
     #[inline]
     fn window_now(&self, now: Instant) -> Segments {
-        let busy = self.board.first().is_some() || self.board.una() == Offset::SYN;
+        let busy = !self.board.is_empty() || self.board.una() == Offset::SYN;
         if busy || !self.mechanisms.restart_after_idle {
             return self.congestion.cwnd;
         }
