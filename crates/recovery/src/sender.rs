@@ -99,7 +99,7 @@ pub struct Sender<C = Congestion> {
     rtt: RttEstimator,
     timers: Timers,
     copying: Option<Box<Copying>>,
-    /// `None` until a packet is given up.
+    /// Takes no memory of its own until a packet is given up.
     given_up: GivenUp,
     totals: Totals,
     logging: Logging,
