@@ -113,14 +113,15 @@ pub struct Growth {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Congestion {
     control: Control,
-    /// Segments acknowledged since the window last grew.
-    acked: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Control {
-    Reno,
+    Reno {
+        /// Segments acknowledged since the window last grew.
+        acked: u32,
+    },
     Cubic(Cubic),
 }
 
@@ -128,32 +129,41 @@ impl Congestion {
     /// The state of a new connection.
     pub fn new(algorithm: Algorithm) -> Self {
         let control = match algorithm {
-            Algorithm::Reno => Control::Reno,
+            Algorithm::Reno => Control::Reno { acked: 0 },
             Algorithm::Cubic => Control::Cubic(Cubic::default()),
         };
-        Self { control, acked: 0 }
+        Self { control }
+    }
+
+    /// Segments acknowledged since the window last grew.
+    fn acked(&mut self) -> &mut u32 {
+        match &mut self.control {
+            Control::Reno { acked } => acked,
+            Control::Cubic(cubic) => &mut cubic.acked,
+        }
     }
 
     /// Congestion avoidance: the window grows by one segment per `count` acknowledged (Linux
     /// `tcp_cong_avoid_ai`). Credit from a larger count is worth one segment.
     fn avoid(&mut self, acked: Segments, cwnd: Segments, count: Segments) -> Segments {
+        let so_far = self.acked();
         let mut grown = 0;
-        if self.acked >= count.0 {
-            self.acked = 0;
+        if *so_far >= count.0 {
+            *so_far = 0;
             grown = 1;
         }
-        self.acked = self.acked.saturating_add(acked.0);
-        grown += self.acked / count.0;
-        self.acked %= count.0;
+        *so_far = so_far.saturating_add(acked.0);
+        grown += *so_far / count.0;
+        *so_far %= count.0;
         cwnd + Segments(grown)
     }
 }
 
 impl CongestionControl for Congestion {
     fn ssthresh_after_loss(&mut self, cwnd: Segments) -> Segments {
-        self.acked = 0;
+        *self.acked() = 0;
         match &mut self.control {
-            Control::Reno => reno::ssthresh(cwnd),
+            Control::Reno { .. } => reno::ssthresh(cwnd),
             Control::Cubic(cubic) => cubic.ssthresh(cwnd),
         }
     }
@@ -165,7 +175,7 @@ impl CongestionControl for Congestion {
             return cwnd;
         }
         let count = match &mut self.control {
-            Control::Reno => cwnd,
+            Control::Reno { .. } => cwnd,
             Control::Cubic(cubic) => cubic.count(growth.now, left, cwnd, growth.min_rtt),
         };
         self.avoid(left, cwnd, count.max(Segments::ONE))
@@ -174,14 +184,14 @@ impl CongestionControl for Congestion {
     /// Half of ssthresh for Reno.
     fn halving_floor(&self, ssthresh: Segments) -> Segments {
         match self.control {
-            Control::Reno => Segments(ssthresh.0 / 2),
+            Control::Reno { .. } => Segments(ssthresh.0 / 2),
             Control::Cubic(_) => ssthresh,
         }
     }
 
     /// Restarts the growth curve.
     fn on_timeout(&mut self) {
-        self.acked = 0;
+        *self.acked() = 0;
         if let Control::Cubic(cubic) = &mut self.control {
             cubic.on_timeout();
         }
@@ -195,7 +205,7 @@ impl CongestionControl for Congestion {
 
     fn on_rtt(&mut self, round: &Round) -> bool {
         match &mut self.control {
-            Control::Reno => false,
+            Control::Reno { .. } => false,
             Control::Cubic(cubic) => cubic.on_rtt(round),
         }
     }

@@ -179,6 +179,8 @@ pub(crate) struct Counts {
     pub impossible_sends: Count,
     pub reneged: Count,
     pub slow_starts_after_recovery: Count,
+    /// Retransmissions since the last ACK of new data.
+    pub unheard: u32,
 }
 
 impl Counts {

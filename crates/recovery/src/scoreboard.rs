@@ -132,6 +132,11 @@ impl Scoreboard {
         self.segments.capacity()
     }
 
+    /// Whether its memory grows, unlike that of a [`Storage`].
+    pub(crate) fn grows(&self) -> bool {
+        self.capacity() == storage::MOST
+    }
+
     /// Whether there is no room for another segment.
     pub fn is_full(&self) -> bool {
         self.segments.left() == 0
@@ -213,6 +218,11 @@ impl Scoreboard {
         }
         let left = self.sacked + self.duplicates + self.lost;
         Segments((self.segments.len() as u32 + self.retransmitted).saturating_sub(left))
+    }
+
+    /// Whether nothing is outstanding.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.segments.len() == 0
     }
 
     /// The earliest outstanding segment.

@@ -99,7 +99,7 @@ pub struct Sender<C = Congestion> {
     rtt: RttEstimator,
     timers: Timers,
     copying: Option<Box<Copying>>,
-    /// `None` until a packet is given up.
+    /// Takes no memory of its own until a packet is given up.
     given_up: GivenUp,
     totals: Totals,
     logging: Logging,
@@ -146,14 +146,13 @@ impl<C: CongestionControl> Sender<C> {
         log: bool,
     ) -> Self {
         Self {
-            mechanisms: Settings::of(mechanisms),
+            mechanisms: Settings::of(mechanisms, syn_trigger),
             peer: Peer {
                 full: mss.clamp(1, Self::MOST_MSS),
                 mss: mss.clamp(1, Self::MOST_MSS),
-                sack: mechanisms.sack,
                 window: PeerWindow::default(),
             },
-            stream: Stream::new(syn_trigger),
+            stream: Stream::new(),
             board: Scoreboard::new(Offset::SYN),
             congestion: Window::new(control, mechanisms.initial_window),
             losses: Losses::new(mechanisms),
@@ -176,7 +175,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Returns `storage` if more segments are outstanding than fit.
     pub fn keep_in(&mut self, storage: Storage) -> Result<(), Storage> {
         self.board.move_to(storage)?;
-        self.totals.keep_no_recoveries();
+        self.totals.recoveries.forget_finished();
         Ok(())
     }
 
@@ -237,8 +236,9 @@ impl<C: CongestionControl> Sender<C> {
     /// assumes that it does. A profile without SACK never uses it. Ignored once data was sent, and where packets are
     /// numbered.
     pub fn set_sack(&mut self, sack: bool) {
-        if self.board.nxt() <= Offset::DATA && !self.board.numbers_packets() {
-            self.peer.sack = sack && self.mechanisms.sack;
+        let settled = self.board.nxt() > Offset::DATA || self.board.numbers_packets();
+        if !settled && self.mechanisms.sack != Sack::Never {
+            self.mechanisms.sack = if sack { Sack::Used } else { Sack::Refused };
         }
     }
 
@@ -250,7 +250,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Switches Nagle's rule on or off. With it, a partial segment waits while an earlier partial segment is
     /// unacknowledged (RFC 9293 §3.7.4, in Minshall's form, as in Linux). It is off by default.
     pub fn set_nagle(&mut self, on: bool) {
-        self.stream.nagle = on;
+        self.mechanisms.nagle = on;
     }
 
     /// Makes windows count bytes (`on`) or segments, which is the default. With bytes, a segment smaller than the others
@@ -444,7 +444,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether both sides use SACK.
     pub fn uses_sack(&self) -> bool {
-        self.peer.sack
+        self.mechanisms.sack == Sack::Used
     }
 
     /// The counters since the connection began. The time spent in the present state is not included.
@@ -507,12 +507,12 @@ impl<C: CongestionControl> Sender<C> {
             ),
             (
                 "the retransmission timer runs if and only if something is outstanding",
-                self.board.first().is_some() == self.timers.rto.deadline().is_some(),
+                self.board.is_empty() == self.timers.rto.deadline().is_none(),
             ),
             (
                 "with a probe timeout, neither it nor the time threshold's timer runs",
                 !self.has_probe_timeout()
-                    || self.board.first().is_none()
+                    || self.board.is_empty()
                     || self.timers.reorder.is_some() != self.timers.probe.deadline().is_some(),
             ),
             (

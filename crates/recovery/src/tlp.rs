@@ -249,6 +249,13 @@ impl LossProbe {
         *self = Self::default();
     }
 
+    /// An ACK arrived: no probe is due any more, and the timer may be armed once the last one is answered.
+    #[inline]
+    pub fn on_heard(&mut self) {
+        self.due = 0;
+        self.spent = false;
+    }
+
     /// Processes an ACK. `duplicate`: the ACK does not advance and carries no SACK, data or window update.
     /// `dsack`: the duplicate arrival that the ACK reports.
     pub fn on_ack(
@@ -258,8 +265,7 @@ impl LossProbe {
         duplicate: bool,
         dsack: Option<Span>,
     ) -> ProbeAnswer {
-        self.due = 0;
-        self.spent = false;
+        self.on_heard();
         let Some(out) = self.out else {
             return ProbeAnswer::Open;
         };

@@ -45,9 +45,12 @@ pub struct Cubic {
     w_max: u32,
     /// Segments acknowledged per segment of growth.
     count: u32,
+    /// Segments acknowledged since the window last grew.
+    pub(super) acked: u32,
     epoch: Option<Epoch>,
     /// When the curve was last evaluated, and the window then.
-    looked: Option<(Instant, u32)>,
+    looked_at: Option<Instant>,
+    looked_window: u32,
     hystart: HyStart,
 }
 
@@ -114,9 +117,9 @@ impl Cubic {
         if let Some(epoch) = &mut self.epoch {
             epoch.acked = epoch.acked.saturating_add(acked);
         }
-        if let Some((at, window)) = self.looked {
+        if let Some(at) = self.looked_at {
             // Also after a loss: a loss that left the window at its minimum keeps the growth rate.
-            if window == w && now <= at + LOOK {
+            if self.looked_window == w && now <= at + LOOK {
                 return;
             }
             if self.epoch.is_some() && now.as_nanos() / 1_000_000 == at.as_nanos() / 1_000_000 {
@@ -124,7 +127,7 @@ impl Cubic {
                 return;
             }
         }
-        self.looked = Some((now, w));
+        (self.looked_at, self.looked_window) = (Some(now), w);
         let epoch = *self
             .epoch
             .get_or_insert_with(|| Epoch::begin(now, acked, w, self.w_max));

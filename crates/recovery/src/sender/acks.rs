@@ -49,7 +49,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         // Without an agreement on SACK, blocks mean nothing.
         let bare;
-        let ack = if self.peer.sack || !ack.has_blocks() {
+        let ack = if self.uses_sack() || !ack.has_blocks() {
             ack
         } else {
             bare = (*ack).without_blocks();
@@ -68,7 +68,10 @@ impl<C: CongestionControl> Sender<C> {
             return;
         }
         let syn_acked = una == Offset::SYN && ack.cumulative > Offset::SYN;
-        let syn_transmissions = self.board.first().map_or(0, |s| s.transmissions);
+        let syn_transmissions = match syn_acked {
+            true => self.board.first().map_or(0, |s| s.transmissions),
+            false => 0,
+        };
         let min_rtt = self.rtt.min_nanos();
         let plausible = min_rtt.map_or(Instant::ZERO, |min| now.minus_nanos(min));
         self.board.apply(ack, plausible, summary, each);
@@ -149,7 +152,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.board.gives_up() {
             self.give_up_abandoned(now);
         }
-        if self.board.first().is_some() {
+        if !self.board.is_empty() {
             self.timers.persist = Persist::default(); // what is outstanding draws an ACK
         } else {
             self.update_persist(now);
@@ -159,7 +162,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether nothing is outstanding or waiting to be sent. A plain ACK changes nothing then.
     fn is_idle(&self) -> bool {
-        self.board.first().is_none()
+        self.board.is_empty()
             && self.board.nxt() >= self.stream.limit
             && self.timers.probe.is_answered()
             && self.timers.persist.deadline.is_none()
@@ -174,13 +177,13 @@ impl<C: CongestionControl> Sender<C> {
         }
         if summary.una_advanced > 0 {
             self.timers.timeouts = 0;
-            self.totals.unheard = 0;
+            self.totals.counters.unheard = 0;
             // RFC 6675 §2: one that SACKs anew is a duplicate whatever it acknowledges besides.
             self.losses.duplicates = u32::from(summary.newly_sacked > Segments::ZERO);
-            if !self.peer.sack {
+            if !self.uses_sack() {
                 summary.delivered = self.board.explain_duplicates(summary.newly_acked);
             }
-            if self.board.first().is_none()
+            if self.board.is_empty()
                 && let Some(since) = self.totals.busy_since.take()
             {
                 self.totals.counters.busy += now.since(since);
@@ -189,25 +192,30 @@ impl<C: CongestionControl> Sender<C> {
             self.losses.duplicates = self.losses.duplicates.saturating_add(1);
         }
         if self.logging.log.is_on() {
-            let una = self.board.una();
-            let AckSummary {
+            self.log_ack(now, ack, summary);
+        }
+    }
+
+    #[inline(never)] // most senders keep no log
+    fn log_ack(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
+        let una = self.board.una();
+        let AckSummary {
+            newly_acked,
+            newly_sacked,
+            copy_reported,
+            ..
+        } = *summary;
+        let dsack = summary.dsack.or(ack.dsack().filter(|_| copy_reported));
+        self.logging.log.push(
+            now,
+            Event::Acked {
+                una,
                 newly_acked,
                 newly_sacked,
+                dsack,
                 copy_reported,
-                ..
-            } = *summary;
-            let dsack = summary.dsack.or(ack.dsack().filter(|_| copy_reported));
-            self.logging.log.push(
-                now,
-                Event::Acked {
-                    una,
-                    newly_acked,
-                    newly_sacked,
-                    dsack,
-                    copy_reported,
-                },
-            );
-        }
+            },
+        );
     }
 
     /// Uses a DSACK: for the undo, for RACK's reordering window and for the counters. DSACKs of more segments
@@ -366,16 +374,17 @@ impl<C: CongestionControl> Sender<C> {
     /// (`tcp_set_xmit_timer`), unless this ACK sets that one again.
     fn move_timers(&mut self, now: Instant, summary: &AckSummary) -> bool {
         self.timers.early = None;
-        let Some(first) = self.board.first() else {
+        if self.board.is_empty() {
             self.timers.rto.stop();
             self.timers.reorder = None;
             return false;
-        };
+        }
         if summary.una_advanced == 0 {
             return false;
         }
         if self.mechanisms.rto_restart
             && self.outstanding_and_unsent() < crate::rto::RESTART_THRESHOLD
+            && let Some(first) = self.board.first()
         {
             self.timers
                 .rto
@@ -406,9 +415,19 @@ impl<C: CongestionControl> Sender<C> {
         self.board.outstanding() + Segments(u32::try_from(unsent).unwrap_or(u32::MAX))
     }
 
+    /// Looks for the answer to the last probe.
+    #[inline]
+    fn judge_probe(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
+        match self.timers.probe.is_answered() {
+            true => self.timers.probe.on_heard(),
+            false => self.judge_unanswered_probe(now, ack, summary),
+        }
+    }
+
     /// A probe that repaired a loss by itself hid a congestion signal: reduce once
     /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §3.2; at once to ssthresh, as Linux).
-    fn judge_probe(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
+    #[inline(never)] // most ACKs answer no probe
+    fn judge_unanswered_probe(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
         let Some(rules) = &self.mechanisms.probe else {
             return;
         };

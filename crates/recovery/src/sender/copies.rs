@@ -77,7 +77,7 @@ impl<C: CongestionControl> Sender<C> {
 
     fn kinds(&self, span: Span, carried: Carried) -> impl Iterator<Item = Kind> {
         let handshake = span.start == Offset::SYN;
-        let syn = match self.stream.syn_trigger {
+        let syn = match self.mechanisms.syn_trigger {
             Trigger::SynAck => Kind::SynAck,
             _ => Kind::Syn,
         };
@@ -173,7 +173,7 @@ impl<C: CongestionControl> Sender<C> {
             }
             None => {
                 let una = self.board.una();
-                !self.peer.sack
+                self.mechanisms.sack != Sack::Used
                     && summary.is_duplicate(ack)
                     && copying.copies.explains_duplicate_ack(una)
             }

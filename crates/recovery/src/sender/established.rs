@@ -38,7 +38,7 @@ impl<C: CongestionControl> Sender<C> {
         self.board.number_packets();
         self.copying = None; // a copy would need another number
         self.peer.full = 1;
-        self.peer.sack = true; // acknowledgments are by range, whatever the profile
+        self.mechanisms.sack = Sack::Used; // acknowledgments are by range, whatever the profile
     }
 
     /// Takes the first RTT sample from the host: from its handshake, or from an earlier connection on the same path.

@@ -40,8 +40,10 @@ pub(super) struct GivenUp {
     slots: Memory<GivenUpPacket>,
     first: u16,
     len: u16,
-    /// The packet that was sent first among those that the last ACK showed to be late.
-    pub earliest_late: Option<LatePacket>,
+    /// The packet that was sent first among those that the last ACK showed to be late: its number, and when it was
+    /// sent. They are two fields because they take less room than an `Option<LatePacket>`.
+    late_number: u32,
+    late_sent_at: Option<Instant>,
 }
 
 /// A packet that was taken out as lost, and arrived after all.
@@ -65,7 +67,15 @@ impl GivenUp {
     /// Forgets all packets and keeps the memory.
     pub fn clear(&mut self) {
         (self.first, self.len) = (0, 0);
-        self.earliest_late = None;
+        self.late_sent_at = None;
+    }
+
+    /// Of the packets that the last ACK reported late, the one that was sent first.
+    pub fn earliest_late(&self) -> Option<LatePacket> {
+        self.late_sent_at.map(|sent_at| LatePacket {
+            number: self.late_number,
+            sent_at,
+        })
     }
 
     /// Its heap memory, in bytes.
@@ -99,7 +109,8 @@ impl GivenUp {
         if owned && self.slots.len() < MOST {
             let packets: Vec<GivenUpPacket> = self.iter().copied().collect();
             *self = Self {
-                earliest_late: self.earliest_late,
+                late_number: self.late_number,
+                late_sent_at: self.late_sent_at,
                 ..Self::from(packets)
             };
             let slots = (2 * self.len()).clamp(FEWEST_SLOTS, MOST);
@@ -149,16 +160,18 @@ impl GivenUp {
     }
 
     fn note_late(&mut self, packet: &GivenUpPacket) {
-        let earlier = self.earliest_late.filter(|l| l.sent_at <= packet.sent_at);
-        self.earliest_late = earlier.or(Some(LatePacket {
-            number: packet.number,
-            sent_at: packet.sent_at,
-        }));
+        if self
+            .late_sent_at
+            .is_none_or(|earliest| packet.sent_at < earliest)
+        {
+            self.late_number = packet.number;
+            self.late_sent_at = Some(packet.sent_at);
+        }
     }
 
     /// Counts in `summary` the packets that `ranges` acknowledge. Forgets these and the expired ones.
     pub fn take_late(&mut self, now: Instant, ranges: &[Span], summary: &mut AckSummary) {
-        self.earliest_late = None;
+        self.late_sent_at = None;
         if self.len == 0 {
             return;
         }
@@ -187,7 +200,8 @@ impl From<Vec<GivenUpPacket>> for GivenUp {
             len: packets.len() as u16, // at most MOST
             first: 0,
             slots: Memory::Owned(packets),
-            earliest_late: None,
+            late_number: 0,
+            late_sent_at: None,
         }
     }
 }
@@ -304,7 +318,7 @@ mod tests {
                 ring.take_late(Instant::from_millis(now), &spans, &mut summary);
                 let (late, earliest) = model.take(now, &ranges);
                 prop_assert_eq!(summary.late.0, late);
-                prop_assert_eq!(ring.earliest_late.map(|l| u64::from(l.number)), earliest);
+                prop_assert_eq!(ring.earliest_late().map(|l| u64::from(l.number)), earliest);
                 let left: Vec<u64> = ring.iter().map(|packet| packet.at.0).collect();
                 prop_assert_eq!(left, model.packets.keys().copied().collect::<Vec<_>>());
             }

@@ -45,7 +45,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Processes an ACK of packets that were taken out as lost.
     #[inline(never)] // most senders never come here
     pub(super) fn learn_from_packets(&mut self, now: Instant, summary: &AckSummary) {
-        let Some(packet) = self.given_up.earliest_late else {
+        let Some(packet) = self.given_up.earliest_late() else {
             return;
         };
         let rtt = match self.goes_by_time() {

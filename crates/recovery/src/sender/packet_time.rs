@@ -40,7 +40,7 @@ struct Losses {
 impl<C: CongestionControl> Sender<C> {
     /// Whether RFC 9002's thresholds find losses.
     pub(super) fn goes_by_packets(&self) -> bool {
-        self.losses.threshold.rule() == LossRule::PacketTime && self.peer.sack
+        self.losses.threshold.rule() == LossRule::PacketTime && self.uses_sack()
     }
 
     /// An ACK arrived. Returns whether it begins a recovery.

@@ -144,7 +144,7 @@ impl<C: CongestionControl> Sender<C> {
             }
             Transmission::Again(span, _) => {
                 // A replay may show a retransmission of data that was acknowledged meanwhile.
-                let none = self.board.first().is_none() || span.is_empty();
+                let none = self.board.is_empty() || span.is_empty();
                 let unsent = span.start >= self.board.nxt();
                 (none || unsent).then_some(Refused::NotOutstanding)
             }
@@ -233,7 +233,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Segments were given up. Timers do not run for what is gone.
     fn settle_given_up(&mut self, now: Instant) {
-        if self.board.first().is_none() {
+        if self.board.is_empty() {
             self.timers.rto.stop();
             self.timers.reorder = None;
             self.timers.early = None;

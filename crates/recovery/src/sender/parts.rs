@@ -1,7 +1,6 @@
 //! The parts of a sender's state.
 
 use super::*;
-use crate::counters::Ended;
 use crate::detect::EarlyRule;
 use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill, ReductionBase};
 use crate::rate::RateControl;
@@ -19,8 +18,6 @@ pub(super) struct Peer {
     pub full: u32,
     /// Largest payload of a segment, in bytes.
     pub mss: u32,
-    /// The peer reports what it has by SACK.
-    pub sack: bool,
     pub window: PeerWindow,
 }
 
@@ -32,10 +29,6 @@ pub(super) struct Stream {
     pub limit: Offset,
     /// The FIN's offset, once the application has closed; [`NO_FIN`](Self::NO_FIN) before.
     fin_at: Offset,
-    /// The trigger of a retransmission of this side's SYN.
-    pub syn_trigger: Trigger,
-    /// A partial segment waits while another is unacknowledged (Nagle's rule).
-    pub nagle: bool,
     /// The end of the last partial segment sent.
     pub partial_to: Offset,
     /// The end of the segment that probes for a larger path MTU; once acknowledged, it probes no more.
@@ -175,26 +168,6 @@ pub(super) struct Totals {
     pub recoveries: Recoveries,
     /// Since when something has been outstanding.
     pub busy_since: Option<Instant>,
-    /// Retransmissions since the last ACK of new data.
-    pub unheard: u32,
-    /// Finished recoveries are not kept.
-    no_recoveries: bool,
-}
-
-impl Totals {
-    /// Keeps no finished recovery from now on.
-    pub fn keep_no_recoveries(&mut self) {
-        self.recoveries.forget_finished();
-        self.no_recoveries = true;
-    }
-
-    /// The current recovery ends.
-    pub fn end_recovery(&mut self, now: Instant, last_cwnd: Segments, cwnd: Segments, how: Ended) {
-        let ended = self.recoveries.end(now, last_cwnd, cwnd, how);
-        if let Some(recovery) = ended.filter(|_| !self.no_recoveries) {
-            self.recoveries.keep(recovery);
-        }
-    }
 }
 
 /// Events, and what was last logged where only changes are.
@@ -268,7 +241,7 @@ impl Log {
     }
 }
 
-/// The settings of a profile that no other part of the sender keeps.
+/// The settings of the profile and of the host that no other part of the sender keeps.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Settings {
@@ -276,7 +249,7 @@ pub(super) struct Settings {
     /// In ns.
     pub user_timeout: u64,
     pub initial_window: Segments,
-    pub sack: bool,
+    pub sack: Sack,
     pub limited_transmit: LimitedTransmit,
     pub recovery_fill: RecoveryFill,
     pub rate: RateControl,
@@ -288,10 +261,26 @@ pub(super) struct Settings {
     pub reduction_base: ReductionBase,
     pub ack_processing: AckProcessing,
     pub restart_after_idle: bool,
+    /// The trigger of a retransmission of this side's SYN.
+    pub syn_trigger: Trigger,
+    /// A partial segment waits while another is unacknowledged (Nagle's rule).
+    pub nagle: bool,
+}
+
+/// Whether the peer reports by SACK what it has received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) enum Sack {
+    /// The profile never uses SACK.
+    Never,
+    /// The profile would use it, but the peer does not.
+    Refused,
+    /// It does.
+    Used,
 }
 
 impl Settings {
-    pub fn of(mechanisms: &Mechanisms) -> Self {
+    pub fn of(mechanisms: &Mechanisms, syn_trigger: Trigger) -> Self {
         // The detector, the RTT estimator, the congestion control and the copies keep the rest.
         let Mechanisms {
             early_retransmit,
@@ -318,7 +307,7 @@ impl Settings {
             early_retransmit: early_retransmit.into(),
             user_timeout: nanos(user_timeout),
             initial_window,
-            sack,
+            sack: if sack { Sack::Used } else { Sack::Never },
             limited_transmit,
             recovery_fill,
             rate,
@@ -330,6 +319,8 @@ impl Settings {
             reduction_base,
             ack_processing,
             restart_after_idle,
+            syn_trigger,
+            nagle: false,
         }
     }
 }
@@ -378,12 +369,10 @@ impl Stream {
         self.limit = self.limit + 1;
     }
 
-    pub fn new(syn_trigger: Trigger) -> Self {
+    pub fn new() -> Self {
         Self {
             limit: Offset::DATA,
             fin_at: Self::NO_FIN,
-            syn_trigger,
-            nagle: false,
             partial_to: Offset::SYN,
             mtu_probe_end: Offset::SYN,
             last_sent_at: Instant::ZERO,

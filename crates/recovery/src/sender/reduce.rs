@@ -113,7 +113,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The window an ACK leaves while it is being reduced. `losses`: segments it showed lost.
     pub(super) fn reduce(&mut self, summary: &AckSummary, losses: u64, entering: bool) {
         let advanced = summary.una_advanced > 0;
-        let duplicate = !self.peer.sack && !advanced && !summary.window_changed;
+        let duplicate = !self.uses_sack() && !advanced && !summary.window_changed;
         let progress = AckProgress {
             delivered: summary.delivered,
             pipe: self.board.pipe(),
@@ -129,13 +129,13 @@ impl<C: CongestionControl> Sender<C> {
                 || duplicate,
             safe: advanced && losses == 0,
             entering,
-            partial: !self.peer.sack && advanced && self.episode.state == State::Recovery,
+            partial: !self.uses_sack() && advanced && self.episode.state == State::Recovery,
         };
         self.congestion.cwnd = self.congestion.reduction.on_ack(&progress);
         if self.episode.release == Release::ByPipe && self.congestion.reduction.forces(&progress) {
             self.episode.release = Release::Forced;
         }
-        if self.board.first().is_none() {
+        if self.board.is_empty() {
             self.congestion.cwnd = self.congestion.cwnd.max(Segments::ONE); // no ACK will come to open it
         }
     }
@@ -150,9 +150,12 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Recovery is left.
     pub(super) fn note_recovery_ended(&mut self, now: Instant, last_cwnd: Segments, how: Ended) {
-        self.totals
-            .end_recovery(now, last_cwnd, self.congestion.cwnd, how);
-        let short = how == Ended::Complete && self.congestion.cwnd < self.congestion.ssthresh;
+        let cwnd = self.congestion.cwnd;
+        let ended = self.totals.recoveries.end(now, last_cwnd, cwnd, how);
+        if let Some(recovery) = ended.filter(|_| self.board.grows()) {
+            self.totals.recoveries.keep(recovery);
+        }
+        let short = how == Ended::Complete && cwnd < self.congestion.ssthresh;
         self.totals.counters.slow_starts_after_recovery += u64::from(short);
     }
 
@@ -226,7 +229,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         // Without SACK an ACK of the recovery point tells nothing where no stamp was kept (Linux
         // tcp_packet_delayed).
-        let blind = !self.peer.sack
+        let blind = !self.uses_sack()
             && self.episode.undo.first_retransmission().is_none()
             && self.board.una() >= self.episode.recovery_point;
         let original = match self.mechanisms.adaptive && self.episode.state != State::Loss {

@@ -93,7 +93,7 @@ impl<C: CongestionControl> Sender<C> {
         let rescue = self.mechanisms.recovery_fill == RecoveryFill::HolesAndRescue
             && self.board.una() > self.episode.rescue_after;
         hole.or_else(|| {
-            (rescue && self.peer.sack)
+            (rescue && self.uses_sack())
                 .then(|| self.board.last_unsacked())?
                 .map(|last| last.span)
         })
@@ -160,7 +160,7 @@ impl<C: CongestionControl> Sender<C> {
 
     fn on_sent_new(&mut self, now: Instant, span: Span) {
         self.stream.stopped_clock = None;
-        if self.board.first().is_none() {
+        if self.board.is_empty() {
             self.restart_after_idle(now);
             self.congestion
                 .control
@@ -174,7 +174,7 @@ impl<C: CongestionControl> Sender<C> {
             self.stream.partial_to = span.end;
         }
         if let Some(copying) = &mut self.copying {
-            let alone = self.board.first().is_none();
+            let alone = self.board.is_empty();
             copying.delivery.on_sent(now, span.start, alone);
         }
         self.rtt.on_sent(now, span.start);
@@ -206,7 +206,7 @@ impl<C: CongestionControl> Sender<C> {
             && !self.timers.probe.is_due()
             && self.episode.frto != Frto::NewDataFirst
             && self.board.next_lost().is_none()
-            && self.board.first().is_some()
+            && !self.board.is_empty()
             && self.board.una() > Offset::SYN
             && !self.sends_copies()
             && !self.stream.pacer.is_on()
@@ -274,7 +274,7 @@ impl<C: CongestionControl> Sender<C> {
         self.totals.counters.retransmissions.add(trigger);
         let bytes = &mut self.totals.counters.retransmitted_bytes;
         *bytes = bytes.saturating_add(span.len());
-        self.totals.unheard = self.totals.unheard.saturating_add(1);
+        self.totals.counters.unheard = self.totals.counters.unheard.saturating_add(1);
         if trigger == Trigger::Tlp {
             self.totals.counters.segments_sent += 1;
             if let Some(rules) = &self.mechanisms.probe {
@@ -323,7 +323,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The trigger that the present state gives a retransmission of `span`.
     pub(super) fn trigger_of(&self, span: Span) -> Trigger {
         if span.start == Offset::SYN {
-            return self.stream.syn_trigger;
+            return self.mechanisms.syn_trigger;
         }
         match self.episode.state {
             State::Loss if self.episode.timeout_due => Trigger::Rto,
@@ -336,7 +336,7 @@ impl<C: CongestionControl> Sender<C> {
     /// avoidance: a full segment, or all there is, or half the largest window (RFC 9293
     /// §3.8.6.2.1; the push bit is always on); and by Nagle's rule where that is on.
     pub(super) fn next_new(&self) -> Option<Span> {
-        let waits = self.stream.nagle && self.stream.partial_to > self.board.una();
+        let waits = self.mechanisms.nagle && self.stream.partial_to > self.board.una();
         self.next_new_at_once().filter(|span| {
             let full = span.len() >= u64::from(self.peer.full);
             full || !waits || self.stream.fin().is_some_and(|fin| span.contains(fin))
@@ -413,7 +413,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The congestion window for a segment sent now, after any idle time.
     #[inline]
     fn window_now(&self, now: Instant) -> Segments {
-        let busy = self.board.first().is_some() || self.board.una() == Offset::SYN;
+        let busy = !self.board.is_empty() || self.board.una() == Offset::SYN;
         if busy || !self.mechanisms.restart_after_idle {
             return self.congestion.cwnd;
         }

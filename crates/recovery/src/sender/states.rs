@@ -213,7 +213,7 @@ impl<C: CongestionControl> Sender<C> {
         let end = summary.original_delivered;
         let original = end > Offset(0) && end <= self.episode.recovery_point;
         let verdict = self.episode.frto.on_ack(AckEvidence {
-            original_arrived: original && (self.peer.sack || !summary.retransmission_acked),
+            original_arrived: original && (self.uses_sack() || !summary.retransmission_acked),
             more_out_of_order: summary.newly_sacked > Segments::ZERO || duplicate,
             new_data_out: self.board.nxt() > self.episode.recovery_point,
             advances_short: advanced && !recovered,
@@ -231,7 +231,7 @@ impl<C: CongestionControl> Sender<C> {
             self.losses.rack.on_recovered();
             self.episode.settled_to = self.episode.recovery_point;
             self.leave_loss(now);
-        } else if !self.peer.sack {
+        } else if !self.uses_sack() {
             // A duplicate ACK after new data went says that data arrived.
             if self.board.nxt() > self.episode.recovery_point && duplicate {
                 self.count_duplicate(now, summary, true);
@@ -270,7 +270,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Without SACK, a duplicate ACK is a segment delivered (RFC 5681 §3.2; Linux
     /// `tcp_add_reno_sack`).
     fn count_duplicate(&mut self, now: Instant, summary: &mut AckSummary, duplicate: bool) {
-        if self.peer.sack || !duplicate {
+        if self.uses_sack() || !duplicate {
             return;
         }
         if self.board.on_duplicate() {
@@ -284,7 +284,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Whose RACK finds losses, if RACK does.
     pub(super) fn rack_version(&self) -> Option<RackVersion> {
         match self.losses.threshold.rule() {
-            LossRule::Rack(version) if self.peer.sack => Some(version),
+            LossRule::Rack(version) if self.uses_sack() => Some(version),
             _ => None,
         }
     }
@@ -296,7 +296,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Marks what this ACK shows to be lost.
     fn identify_losses(&mut self, now: Instant, summary: &AckSummary, duplicate: bool) {
-        if !self.peer.sack {
+        if !self.uses_sack() {
             let in_recovery = self.episode.state == State::Recovery;
             let enough = self.board.sacked() >= self.losses.threshold.dupthresh();
             let fresh = !in_recovery && enough && self.board.una() > self.episode.settled_to;
@@ -383,7 +383,7 @@ impl<C: CongestionControl> Sender<C> {
         let left_out = self.any_left_out();
         if left_out && self.is_evident(now) {
             self.enter_recovery(now, Trigger::Fast);
-            if !self.goes_by_time() && self.peer.sack {
+            if !self.goes_by_time() && self.uses_sack() {
                 self.mark_lost(now);
             }
             if self.board.lost() == Segments::ZERO {
@@ -418,7 +418,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.board.lost() > Segments::ZERO {
             return true;
         }
-        if !self.peer.sack {
+        if !self.uses_sack() {
             return false; // the head is marked when the duplicate ACKs suffice
         }
         let detection = &self.losses.threshold;

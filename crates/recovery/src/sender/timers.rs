@@ -46,8 +46,7 @@ impl<C: CongestionControl> Sender<C> {
             Timer::Persist => self.timers.persist.deadline,
             Timer::Copy => (self.copying.as_ref()).and_then(|copying| copying.copies.deadline()),
             Timer::User => {
-                let waiting =
-                    self.board.first().is_some() || self.timers.persist.deadline.is_some();
+                let waiting = !self.board.is_empty() || self.timers.persist.deadline.is_some();
                 waiting.then(|| (self.timers.progress_at).plus_nanos(self.mechanisms.user_timeout))
             }
         }
@@ -90,7 +89,8 @@ impl<C: CongestionControl> Sender<C> {
             }
             Timer::User => {
                 self.timers.gave_up = true;
-                self.totals.counters.failed_retransmissions += u64::from(self.totals.unheard);
+                self.totals.counters.failed_retransmissions +=
+                    u64::from(self.totals.counters.unheard);
                 self.set_state(now, self.episode.state); // what it took until now counts
                 if let Some(since) = self.totals.busy_since.take() {
                     self.totals.counters.busy += now.since(since);
@@ -163,7 +163,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Whether RFC 9002's probe timeout takes the place of the retransmission timeout.
     pub(super) fn has_probe_timeout(&self) -> bool {
         (self.mechanisms.probe).is_some_and(|rules| rules.version == ProbeVersion::Rfc9002)
-            && self.peer.sack
+            && self.uses_sack()
             && self.board.una() > Offset::SYN
     }
 
@@ -178,7 +178,7 @@ impl<C: CongestionControl> Sender<C> {
     /// does (RFC 9002 §6.2.1).
     fn schedule_probe_timeout(&mut self, now: Instant) {
         self.timers.probe.disarm();
-        if self.board.first().is_none() || self.timers.reorder.is_some() {
+        if self.board.is_empty() || self.timers.reorder.is_some() {
             return;
         }
         let backoff = self.timers.rto.backoff();
@@ -245,12 +245,8 @@ impl<C: CongestionControl> Sender<C> {
             return self.keep_probe_timeout(now);
         }
         self.timers.probe.disarm();
-        let board = &self.board;
-        let (Some(first), Some(last)) = (board.first(), board.last()) else {
-            return;
-        };
         let Some(mut rto_at) = self.timers.rto.deadline() else {
-            return;
+            return; // nothing is outstanding
         };
         let established = self.board.una() > Offset::SYN;
         let called_for = match rules.is_modern() {
@@ -263,25 +259,26 @@ impl<C: CongestionControl> Sender<C> {
                 self.episode.state == State::Open && !room
             }
         };
-        if !called_for || !self.peer.sack || !established || !self.timers.probe.may_arm(&rules) {
+        if !called_for || !self.uses_sack() || !established || !self.timers.probe.may_arm(&rules) {
             return;
         }
         let srtt = self.rtt.srtt_nanos();
         let Some(pto) = rules.timeout_nanos(srtt, self.board.outstanding()) else {
             return;
         };
-        let at = if rules.restart {
-            let rto = last
-                .sent_at
-                .plus_nanos(self.timers.rto.rto_nanos(&self.rtt));
-            last.sent_at.plus_nanos(pto).min(rto)
-        } else {
-            now.plus_nanos(pto)
+        let at = match self.board.last() {
+            Some(last) if rules.restart => {
+                let rto = self.timers.rto.rto_nanos(&self.rtt);
+                last.sent_at.plus_nanos(pto.min(rto))
+            }
+            _ => now.plus_nanos(pto),
         };
-        if rules.version == ProbeVersion::Linux6 && !on_ack {
-            let of_head = first
-                .sent_at
-                .plus_nanos(self.timers.rto.rto_nanos(&self.rtt));
+        if rules.version == ProbeVersion::Linux6
+            && !on_ack
+            && let Some(first) = self.board.first()
+        {
+            let rto = self.timers.rto.rto_nanos(&self.rtt);
+            let of_head = first.sent_at.plus_nanos(rto);
             if of_head > now {
                 rto_at = rto_at.min(of_head);
             }
@@ -292,7 +289,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Runs the zero-window timer while data waits, nothing is outstanding, and the peer's window has no
     /// room for it (RFC 9293 §3.8.6.1: first after one RTO, then at doubling intervals).
     pub(super) fn update_persist(&mut self, now: Instant) {
-        let blocked = self.board.first().is_none()
+        let blocked = self.board.is_empty()
             && self.board.nxt() < self.stream.limit
             && self.board.una() > Offset::SYN
             && self.next_new().is_none();

@@ -403,7 +403,7 @@ fn a_window_that_shrinks_holds_new_data_and_loses_none() {
 fn blocks_without_agreement_are_ignored() {
     for profile in profiles() {
         let mut network = ten_in_flight(&profile);
-        network.sender.peer.sack = false; // as a handshake without SACK leaves it
+        network.sender.mechanisms.sack = Sack::Refused; // as a handshake without SACK leaves it
         network.receiver.sack = false;
         let all = Span::new(Offset::DATA + MSS, network.sender.nxt());
         for _ in 0..6 {
@@ -512,7 +512,7 @@ proptest! {
         let mut network = Network::of(&rules, &fates, &acks, 1);
         network.receiver.timestamps = timestamps;
         if no_sack {
-            network.sender.peer.sack = false;
+            network.sender.mechanisms.sack = Sack::Refused;
             network.receiver.sack = false;
         }
         network.write(0, 30);

@@ -309,6 +309,6 @@ fn restart_of_both_timers_keeps_the_probe_first() {
 #[test]
 fn without_sack_there_is_no_probe() {
     let mut flow = Script::connected("linux-3.17+tlp", 80);
-    flow.sender.peer.sack = false;
+    flow.sender.mechanisms.sack = Sack::Refused;
     flow.writes(3).sends("1-3").no_timer(Timer::Probe);
 }

@@ -162,7 +162,7 @@ fn the_dsack_of_a_copy_does_not_widen_the_reordering_window() {
 fn without_sack_the_duplicate_ack_of_a_copy_does_not_count() {
     for profile in ["linux-3.17", "reno", "rfc6675", "linux-6"] {
         let mut flow = pushing(profile);
-        flow.sender.peer.sack = false;
+        flow.sender.mechanisms.sack = Sack::Refused;
         flow.writes(1).writes(5).sends("1-6");
         flow.expires(Timer::Copy, 90).sends("copy 1");
         flow.at(160).ack(1).at(170).ack(1).pipe(5);
@@ -183,7 +183,7 @@ fn without_sack_a_copy_swallows_no_duplicate_ack_of_later_data() {
     ];
     for answer in answers {
         let mut flow = pushing("reno");
-        flow.sender.peer.sack = false;
+        flow.sender.mechanisms.sack = Sack::Refused;
         flow.writes(1).sends("1");
         flow.expires(Timer::Copy, 90).sends("copy 1");
         answer(&mut flow);
