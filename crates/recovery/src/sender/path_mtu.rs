@@ -97,6 +97,8 @@ impl<C: CongestionControl> Sender<C> {
             let ssthresh = self.congestion.ssthresh;
             self.congestion.ssthresh = ssthresh.max(three_quarters(last_cwnd));
         }
+        // A reduction may have closed the window, and no longer opens it.
+        self.congestion.cwnd = last_cwnd.max(Segments::ONE);
         if self.episode.state == State::Recovery {
             self.note_recovery_ended(now, last_cwnd, Ended::Undone);
         }

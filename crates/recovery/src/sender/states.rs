@@ -152,7 +152,8 @@ impl<C: CongestionControl> Sender<C> {
             self.episode.undo.forget_retransmission();
         }
         let last_cwnd = self.congestion.cwnd;
-        let forget = self.rack_version() == Some(RackVersion::Linux6);
+        // RFC 9002's probe timeout marks nothing lost, so no timeout would find these segments again.
+        let forget = self.rack_version() == Some(RackVersion::Linux6) && !self.has_probe_timeout();
         self.board.unmark_lost(forget);
         self.take_back(now, Proof::Timestamp);
         self.note_recovery_ended(now, last_cwnd, Ended::Undone);
