@@ -12,6 +12,7 @@
 //! | `rto.min_of`                | without `rto.min`, or if no profile has Linux's estimator   |
 //! | a mechanism                 | if a later one of the same setting replaces it entirely     |
 //! | a mechanism that needs SACK | in a profile without SACK                                   |
+//! | `+minrto`, `+minrttvar`     | in a profile without Linux's RTT estimator                  |
 
 use crate::quantity::format_duration;
 use crate::scenario::Scenario;
@@ -123,13 +124,16 @@ fn of_minimum_of(scenario: &Scenario) -> Option<String> {
     if parameters.minimum_of == MinimumOf::Rto {
         return None;
     }
-    let is_linux = |profile: &Profile| profile.mechanisms().rto.smoothing == Smoothing::Linux;
     let why = match parameters.min_rto {
         None => "rto.min is not set",
-        Some(_) if scenario.profiles.iter().any(is_linux) => return None,
+        Some(_) if scenario.profiles.iter().any(has_linux_rto) => return None,
         Some(_) => "no profile has Linux's RTT estimator",
     };
     Some(format!("rto.min_of=rttvar has no effect: {why}"))
+}
+
+fn has_linux_rto(profile: &Profile) -> bool {
+    profile.mechanisms().rto.smoothing == Smoothing::Linux
 }
 
 /// The minimum RTO, where the RTO is never that short, neither with the profile's minimum nor with this one.
@@ -169,6 +173,8 @@ fn of_profile(profile: &Profile, settings: &Settings) -> Vec<String> {
             format!("+{} replaces it", later.name())
         } else if mechanism.needs_sack() && !profile.mechanisms().sack {
             "it needs SACK, which the profile does not use".into()
+        } else if mechanism.needs_linux_rto() && !has_linux_rto(profile) {
+            "the profile does not have Linux's RTT estimator".into()
         } else {
             let cc = settings
                 .cc
@@ -224,6 +230,13 @@ mod tests {
                 "profile reno+rack: +rack has no effect: it needs SACK, which the profile does not use",
             ),
             ("reno+rack+sack", &[], ""),
+            ("linux-6+minrto", &[("rto.min", "100ms")], ""),
+            ("linux-2.4", &[("rto.min", "100ms")], ""),
+            (
+                "rfc6675+minrttvar",
+                &[],
+                "profile rfc6675+minrttvar: +minrttvar has no effect: the profile does not have Linux's RTT estimator",
+            ),
             (
                 "linux-6+cubic",
                 &[("cc", "reno")],

@@ -1,7 +1,7 @@
 //! Claims of papers. Each has a check and a verdict.
 //!
 //! A claim that does not hold stays in the list, with the reason. Each claim also has an expected
-//! verdict, so that a changed verdict is noticed.
+//! verdict, so that a changed verdict is noticed. Some claims are of an RFC, or our own: their source says so.
 
 use comfy_table::ContentArrangement;
 use recoup_table::plain_table;
@@ -13,6 +13,9 @@ use serde::Serialize;
 pub enum ClaimVerdict {
     /// The check confirms the claim.
     Holds,
+    /// The claim says that one quantity is below another, and they are equal. It holds because nothing
+    /// speaks against it.
+    Tie,
     /// The check refutes the claim.
     Fails,
 }
@@ -27,18 +30,33 @@ impl ClaimVerdict {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
+            Self::Tie => "holds (tie)",
             Self::Fails => "FAILS",
         }
     }
 }
 
-/// A checked statement of a paper.
+/// Who makes a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The paper, in the section given.
+    Paper,
+    /// An RFC, in the section given.
+    Rfc,
+    /// Ours: no paper makes it. The section, if any, is the one from which it follows or which it makes precise.
+    Ours,
+}
+
+/// A checked statement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Claim {
     /// A short name.
     pub id: &'static str,
-    /// The section of the paper.
-    pub section: &'static str,
+    /// Who makes it.
+    pub source: Source,
+    /// The section of the paper or of the RFC; `None` for our own claims about no section.
+    pub section: Option<&'static str>,
     /// The claim in our words.
     pub statement: &'static str,
     /// How the claim is checked.
@@ -58,12 +76,21 @@ impl Claim {
     pub fn changed(&self) -> bool {
         self.verdict != self.known
     }
+
+    /// Where the claim stands: the section, or that it is ours.
+    fn place(&self) -> String {
+        match (self.source, self.section) {
+            (Source::Ours, None) => "ours".into(),
+            (Source::Ours, Some(section)) => format!("ours ({section})"),
+            (Source::Paper | Source::Rfc, section) => section.unwrap_or_default().into(),
+        }
+    }
 }
 
-/// A claim that is expected to hold, with our result and whether it confirms the claim.
+/// A claim of the paper that is expected to hold, with our result and whether it confirms the claim.
 pub(crate) fn claim(
     id: &'static str,
-    section: &'static str,
+    section: impl Into<Option<&'static str>>,
     statement: &'static str,
     check: &'static str,
     (ours, holds): (String, bool),
@@ -71,7 +98,8 @@ pub(crate) fn claim(
     let verdict = ClaimVerdict::on(holds);
     Claim {
         id,
-        section,
+        source: Source::Paper,
+        section: section.into(),
         statement,
         check,
         ours,
@@ -90,10 +118,36 @@ pub(crate) fn failing(note: &str, claim: Claim) -> Claim {
     }
 }
 
+/// A claim that no paper makes.
+pub(crate) fn ours(claim: Claim) -> Claim {
+    let source = Source::Ours;
+    Claim { source, ..claim }
+}
+
+/// A claim that an RFC makes.
+pub(crate) fn of_rfc(claim: Claim) -> Claim {
+    let source = Source::Rfc;
+    Claim { source, ..claim }
+}
+
+/// A claim that is known to hold by a tie: `equal` if the quantities that it compares are equal.
+pub(crate) fn tied(equal: bool, claim: Claim) -> Claim {
+    let verdict = match claim.verdict {
+        ClaimVerdict::Holds if equal => ClaimVerdict::Tie,
+        verdict => verdict,
+    };
+    let known = ClaimVerdict::Tie;
+    Claim {
+        verdict,
+        known,
+        ..claim
+    }
+}
+
 /// The width of the table of claims in characters; longer cells wrap.
 const WIDTH: u16 = 160;
 
-/// The claims as a table (verdict, id, section, statement, our result), then the notes by id.
+/// The claims as a table (verdict, id, section or `ours`, statement, our result), then the notes by id.
 pub fn to_table(claims: &[Claim]) -> String {
     let mut table = plain_table();
     table.set_content_arrangement(ContentArrangement::Dynamic);
@@ -102,14 +156,14 @@ pub fn to_table(claims: &[Claim]) -> String {
     for claim in claims {
         let verdict = claim.verdict.name();
         let verdict = match (claim.verdict, claim.known) {
-            (ClaimVerdict::Holds, ClaimVerdict::Holds) => verdict.into(),
             (ClaimVerdict::Fails, ClaimVerdict::Fails) => format!("{verdict} (expected)"),
+            (one, known) if one == known => verdict.into(),
             (_, known) => format!("{verdict} (expected: {})", known.name()),
         };
         table.add_row([
             verdict.as_str(),
             claim.id,
-            claim.section,
+            &claim.place(),
             claim.statement,
             &claim.ours,
         ]);
@@ -129,17 +183,62 @@ pub fn to_table(claims: &[Claim]) -> String {
 #[cfg(test)]
 pub(crate) fn assert_known(claims: &[Claim]) {
     println!("{}", to_table(claims));
-    for claim in claims {
-        let Claim {
-            id, ours, check, ..
-        } = claim;
-        assert!(!claim.changed(), "{id}: {ours} ({check})");
-    }
+    let changed = claims.iter().filter(|claim| claim.changed());
+    let changed: Vec<String> = changed
+        .map(|claim| format!("{}: {} ({})", claim.id, claim.ours, claim.check))
+        .collect();
+    assert!(changed.is_empty(), "{}", changed.join("\n"));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn a_claim(section: Option<&'static str>, holds: bool) -> Claim {
+        let result = ("so much".into(), holds);
+        claim("an-id", section, "It is less", "how", result)
+    }
+
+    /// The cells of the row of a claim.
+    fn cells(claim: &Claim) -> Vec<String> {
+        let table = to_table(std::slice::from_ref(claim));
+        let row = table.lines().nth(2).expect("after the header and its line");
+        row.split('|').map(|cell| cell.trim().to_string()).collect()
+    }
+
+    #[test]
+    fn a_row_shows_whose_claim_it_is() {
+        for (of, section, cell, source) in [
+            (
+                (|claim| claim) as fn(Claim) -> Claim,
+                Some("3"),
+                "3",
+                "paper",
+            ),
+            (of_rfc, Some("RFC 6937 §3"), "RFC 6937 §3", "rfc"),
+            (ours, Some("3"), "ours (3)", "ours"),
+            (ours, None, "ours", "ours"),
+        ] {
+            let claim = of(a_claim(section, true));
+            assert_eq!(cells(&claim)[3], cell);
+            let json = crate::to_value(&claim);
+            assert_eq!(json["source"], source);
+            assert_eq!(json["section"].as_str(), section);
+        }
+    }
+
+    #[test]
+    fn equal_quantities_are_a_tie_and_no_change() {
+        for (holds, equal, cell, changed) in [
+            (true, true, "holds (tie)", false),
+            (true, false, "holds (expected: holds (tie))", true),
+            (false, true, "FAILS (expected: holds (tie))", true),
+        ] {
+            let claim = tied(equal, a_claim(Some("3"), holds));
+            assert_eq!(cells(&claim)[1], cell);
+            assert_eq!(claim.changed(), changed, "{cell}");
+        }
+    }
 
     #[test]
     fn a_row_shows_the_verdict_and_the_expected_one() {
@@ -148,16 +247,15 @@ mod tests {
             (false, ClaimVerdict::Fails, "FAILS (expected)"),
             (false, ClaimVerdict::Holds, "FAILS (expected: holds)"),
             (true, ClaimVerdict::Fails, "holds (expected: FAILS)"),
+            (true, ClaimVerdict::Tie, "holds (expected: holds (tie))"),
         ] {
             let claim = Claim {
                 known,
                 note: Some("so it is".into()),
-                ..claim("an-id", "3", "It holds", "how", ("ours".into(), holds))
+                ..a_claim(Some("3"), holds)
             };
+            assert_eq!(cells(&claim)[1..3], [cell, "an-id"]);
             let table = to_table(&[claim]);
-            let row = table.lines().nth(2).expect("after the header and its line");
-            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-            assert_eq!(cells[1..3], [cell, "an-id"], "{table}");
             assert!(table.ends_with("- an-id: so it is\n"), "{table}");
         }
     }

@@ -33,11 +33,12 @@ pub struct Parameters {
     pub dupthresh: Option<Segments>,
 }
 
-/// What the minimum RTO is a minimum of.
+/// What the minimum RTO is a minimum of. The mechanisms `+minrto` and `+minrttvar` move the minimum that a
+/// profile has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MinimumOf {
-    /// Of the RTO, as in §II of the study. The floor that Linux has in RTTVAR stays as it is.
+    /// Of the RTO, as in §II of the study. A floor that the profile has in RTTVAR stays as it is.
     #[default]
     Rto,
     /// On Linux of RTTVAR, as in its kernel; otherwise of the RTO.
@@ -51,6 +52,21 @@ impl MinimumOf {
             Self::Rto => "rto",
             Self::Rttvar => "rttvar",
         }
+    }
+
+    /// Moves the minimum that Linux's estimator has. Other estimators keep theirs on the RTO.
+    pub(crate) fn apply(self, rto: &mut RtoRules) {
+        if rto.smoothing == Smoothing::Linux {
+            self.set(rto.min.max(rto.min_variance), rto);
+        }
+    }
+
+    /// Makes this the only minimum of the RTO.
+    fn set(self, min: Duration, rto: &mut RtoRules) {
+        (rto.min, rto.min_variance) = match self {
+            Self::Rto => (min, Duration::ZERO),
+            Self::Rttvar => (Duration::ZERO, min),
+        };
     }
 }
 
@@ -77,7 +93,7 @@ impl Parameters {
         rto.srtt_factor = self.srtt_factor.unwrap_or(rto.srtt_factor);
         if let Some(min) = self.min_rto {
             match (self.minimum_of, rto.smoothing) {
-                (MinimumOf::Rttvar, Smoothing::Linux) => rto.min_variance = min,
+                (MinimumOf::Rttvar, Smoothing::Linux) => MinimumOf::Rttvar.set(min, rto),
                 _ => rto.min = min,
             }
         }
@@ -200,14 +216,38 @@ mod tests {
             ..Parameters::default()
         };
         for (profile, ms, of_rto, of_rttvar) in [
-            ("linux-2.4", 100, 220, 120),
+            ("linux-2.4", 100, 100, 120),
             ("linux-2.4", 400, 400, 420),
+            // The kernel's own floor in RTTVAR stays.
+            ("linux-2.4+minrttvar", 100, 220, 120),
+            ("linux-6", 100, 220, 120),
+            ("linux-6+minrto", 100, 100, 120),
             ("solaris-10", 100, 100, 100),
             ("freebsd-5", 400, 400, 400),
         ] {
             let of = |minimum_of| timeouts(profile, min(ms, minimum_of), &[20])[0];
             let got = (of(MinimumOf::Rto), of(MinimumOf::Rttvar));
             assert_eq!(got, (of_rto, of_rttvar), "{profile}, {ms} ms");
+        }
+    }
+
+    #[test]
+    fn mechanisms_move_the_minimum_of_linux() {
+        let none = Parameters::default();
+        // SRTT 20 and 4·RTTVAR 40 ms, and SRTT 400 and 4·RTTVAR 800 ms.
+        for (profile, small, large) in [
+            ("linux-2.4", 200, 1200),
+            ("linux-2.4+minrttvar", 220, 1200),
+            ("linux-2.4+minrttvar+minrto", 200, 1200),
+            ("linux-6", 220, 1200),
+            ("linux-6+minrto", 200, 1200),
+            ("linux-6+minrttvar", 220, 1200),
+            // The minimum of other estimators stays where it is.
+            ("solaris-10+minrttvar", 400, 1300),
+            ("rfc6675+minrttvar", 1000, 1200),
+        ] {
+            let of = |sample| timeouts(profile, none, &[sample])[0];
+            assert_eq!((of(20), of(400)), (small, large), "{profile}");
         }
     }
 

@@ -366,7 +366,7 @@ pub const BASES: [(&str, Mechanisms, &str); 10] = [
     (
         "linux-2.4",
         Mechanisms::LINUX_2_4,
-        "Linux 2.4 with the RTO of the 2007 paper (Table I): FACK, rate halving, Reno",
+        "Linux 2.4 with the RTO of the 2007 paper (§II, Table I): FACK, rate halving, Reno; the kernel's RTO is +minrttvar",
     ),
     (
         "windows-xp",

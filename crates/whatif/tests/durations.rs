@@ -16,7 +16,7 @@
 //!
 //! - A larger D costs Linux an eighth to a third of what is predicted. It sends new data for each SACK until it
 //!   detects the loss. So it gets duplicate ACKs that the capture lacks, where the prediction expects a timeout.
-//!   With limited transmit of two segments (`linux-2.4+lt`) the same prediction comes true.
+//!   With limited transmit of two segments (`linux-2.4+minrttvar+lt`) the same prediction comes true.
 //! - A timeout in place of a fast retransmit takes less time than predicted, if it also repairs other losses.
 
 mod capture;
@@ -36,7 +36,12 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-const SENDERS: [&str; 4] = ["linux-2.4", "linux-2.4+lt", "solaris-10", "freebsd-5"];
+const SENDERS: [&str; 4] = [
+    "linux-2.4+minrttvar",
+    "linux-2.4+minrttvar+lt",
+    "solaris-10",
+    "freebsd-5",
+];
 
 /// Further senders of the whole table.
 const FURTHER: [&str; 2] = ["linux-3.17", "windows-xp"];

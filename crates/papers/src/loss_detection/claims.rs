@@ -70,12 +70,17 @@ fn accuracy(populations: &Populations) -> Vec<Claim> {
     let by_fast = populations.stated("spurious retransmissions by FR/R");
     let (least, most) = range(&by_fast);
     vec![
-        claim(
-            "spurious-timeouts",
-            "V-A1",
-            "Spurious timeouts are a far larger share of Windows's retransmissions (26 %) than of Linux's (less than 4 %)",
-            "Windows's share is at least twice Linux's",
-            (shown(&by_rto, " %"), by_rto[WINDOWS] >= 2.0 * by_rto[LINUX]),
+        failing(
+            "By §II Linux's minimum of 200 ms is one of the RTO, as on Windows, so that on short paths both time out for \
+             nothing when a path pauses. The kernel's minimum is one of 4·RTTVAR: with it (linux-2.4+minrttvar) Linux's share \
+             is 18.3 %, and the claim holds.",
+            claim(
+                "spurious-timeouts",
+                "V-A1",
+                "Spurious timeouts are a far larger share of Windows's retransmissions (26 %) than of Linux's (less than 4 %)",
+                "Windows's share is at least twice Linux's",
+                (shown(&by_rto, " %"), by_rto[WINDOWS] >= 2.0 * by_rto[LINUX]),
+            ),
         ),
         failing(
             "FreeBSD, whose minimum RTO is 1.2 s, rarely times out for nothing here. Its share of both depends on how \

@@ -25,6 +25,7 @@ pub(super) const RECOVERY_FILL: &str = "recovery also sends";
 pub(super) const RATE: &str = "rate in recovery";
 pub(super) const UNDO: &str = "undo";
 pub(super) const FRTO: &str = "F-RTO";
+pub(super) const RTO: &str = "RTO";
 pub(super) const RTO_RESTART: &str = "RTO restart";
 pub(super) const TAIL_LOSS_PROBE: &str = "tail loss probe";
 pub(super) const COPIES: &str = "extra copies";
@@ -308,7 +309,7 @@ impl Mechanisms {
             (Smoothing::Standard, false) => "2007 paper, Table I; RFC 6298 §2",
         };
         setting(
-            "RTO",
+            RTO,
             format!("{srtt} + {term}, {least}at most {most}{ticks}"),
             source,
         )

@@ -2,11 +2,12 @@
 
 use super::describe::{
     AFTER_IDLE, CONGESTION_CONTROL, COPIES, EARLY_RETRANSMIT, FRTO, LIMITED_TRANSMIT,
-    LOSS_DETECTION, RATE, RECOVERY_FILL, RTO_RESTART, SACK, TAIL_LOSS_PROBE, THRESHOLDS, UNDO,
+    LOSS_DETECTION, RATE, RECOVERY_FILL, RTO, RTO_RESTART, SACK, TAIL_LOSS_PROBE, THRESHOLDS, UNDO,
 };
 use super::{LINUX_DETECTION, LimitedTransmit, Mechanisms, RecoveryFill};
 use crate::congestion::Algorithm;
 use crate::detect::{EarlyRetransmit, LossRule, RackVersion, Rules};
+use crate::parameters::MinimumOf;
 use crate::rate::{Bound, RateControl};
 use crate::slp::SlpRules;
 use crate::tlp::ProbeRules;
@@ -55,6 +56,12 @@ mechanisms! {
     Rtor, "rtor", RTO_RESTART,
         "RTO restart: count the RTO from the earliest outstanding segment's transmission (RFC 7765)",
         |m| m.rto_restart = true;
+    MinRto, "minrto", RTO,
+        "Linux's minimum RTO is one of the RTO (2007 paper §II)",
+        |m| MinimumOf::Rto.apply(&mut m.rto);
+    MinRttvar, "minrttvar", RTO,
+        "Linux's minimum RTO is one of 4·RTTVAR, the term that the RTO adds to SRTT (Linux tcp_rtt_estimator)",
+        |m| MinimumOf::Rttvar.apply(&mut m.rto);
     Tlp, "tlp", TAIL_LOSS_PROBE,
         "tail loss probe: retransmit the last segment after a probe timeout (draft-dukkipati-tcpm-tcp-loss-probe-01)",
         |m| m.probe = Some(ProbeRules::DRAFT_01);
@@ -193,6 +200,11 @@ impl Mechanism {
     /// The mechanism with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|m| m.name() == name)
+    }
+
+    /// Whether the mechanism changes Linux's RTT estimator and no other.
+    pub const fn needs_linux_rto(self) -> bool {
+        matches!(self, Self::MinRto | Self::MinRttvar)
     }
 
     /// Whether the mechanism works from SACKs and does nothing without them.

@@ -12,6 +12,12 @@
 //! Weights of a sample: a = 1/4 in RTTVAR, b = 1/8 in SRTT everywhere; Linux's varRTT is its 4·RTTVAR.
 //! ¹ and each segment where timestamps are in use.
 //!
+//! ```text
+//! RTO = m·SRTT + k·RTTVAR, at least minRTO (§II, Table I)
+//! ```
+//! No formula of the study uses the timer granularity. Here a sender times its RTO in whole ticks, rounded up,
+//! because a timer with that granularity can time no less.
+//!
 //! Sources: the 2007 paper §II, §IV-A, Table I; §V-A2 for the samples of Linux and Windows. For what it
 //! omits, each system's own source: Linux 2.4.27 `net/ipv4`; Sun's `tcp.c` 1.506 of 2006; FreeBSD's
 //! `netinet` of early 2006, without changes after 5.2; Microsoft's article 224829 and its registry
@@ -19,8 +25,11 @@
 //!
 //! Deviations: where the table and the systems differ, the table applies.
 //!
-//! - On Solaris and FreeBSD 4·RTTVAR counts for at least a tick (RFC 2988 §2.3), so that no RTO is a plain
-//!   SRTT. The paper's formula for Windows has no such term.
+//! - The study has the minimum RTO of Linux on the RTO (§II); the kernel has it on 4·RTTVAR
+//!   (`tcp_rtt_estimator`). `linux-2.4` follows the study and `linux-2.4+minrttvar` the kernel, so captures
+//!   are compared with the latter.
+//! - The study has no clock granularity G in the RTO (RFC 2988 §2.3), and neither have these profiles. When
+//!   the RTT is steady, the RTO of Windows and FreeBSD becomes SRTT in whole ticks.
 //! - Solaris starts from SRTT = 1.5 s and RTTVAR = 375 ms, which give 3.375 s, and smooths samples into
 //!   them. Here the first sample replaces them. Solaris also keeps 4·RTTVAR at 400 ms or more
 //!   (`TCP_SD_MIN`).
@@ -47,11 +56,13 @@ const TICK: Duration = Duration::from_millis(10);
 const WINDOWS_TICK: Duration = Duration::from_millis(100);
 
 impl Mechanisms {
-    /// The 2007 study's Linux 2.4 (Table I).
+    /// The 2007 study's Linux 2.4 (Table I), with the minimum of §II.
     pub const LINUX_2_4: Self = Self {
         frto: false, // sysctl_tcp_frto = 0
         rto: RtoRules {
             granularity: TICK,
+            min_variance: Duration::ZERO,
+            min: Duration::from_millis(200),
             ..Self::LINUX_2_6.rto
         },
         congestion: Algorithm::Reno, // tcp_recalc_ssthresh, tcp_cong_avoid
@@ -91,7 +102,7 @@ impl Mechanisms {
             srtt_factor: Factor(1_250_000),
             granularity: TICK,
             initial: Duration::from_millis(3375),
-            min_variance: TICK,
+            min_variance: Duration::ZERO,
             min: Duration::from_millis(400), // tcp_rexmit_interval_min
             max: Duration::from_secs(60),    // tcp_rexmit_interval_max
             ..Self::RFC_6675.rto
@@ -110,7 +121,7 @@ impl Mechanisms {
             sampling: Sampling::FlightOrTimestamps, // tcp_input: t_rtttime, ts_ecr
             granularity: TICK,                      // hz = 100
             initial: Duration::from_secs(3),        // TCPTV_RTOBASE
-            min_variance: TICK,
+            min_variance: Duration::ZERO,
             min: Duration::from_millis(1200),
             max: Duration::from_secs(64), // TCPTV_REXMTMAX
             ..Self::RFC_6675.rto
@@ -160,8 +171,8 @@ mod tests {
     fn the_first_sample_r_gives_m_r_and_2_r() {
         // (R, Linux, Windows, Solaris, FreeBSD), in ms: least RTO, ticks and m in turn
         let cases = [
-            (20, 220, 200, 400, 1200),
-            (80, 280, 300, 400, 1200),
+            (20, 200, 200, 400, 1200),
+            (80, 240, 300, 400, 1200),
             (123, 370, 400, 400, 1200), // 369 ms; on Solaris 399.75
             (200, 600, 600, 650, 1200),
             (323, 970, 1000, 1050, 1200), // 969 ms; on Solaris 1049.75
@@ -198,9 +209,61 @@ mod tests {
     #[test]
     fn a_steady_round_trip_wears_the_deviation_away() {
         let steady = [450; 60];
-        // A tick of it stays on Solaris, where m adds 112.5 ms. On Windows only SRTT stays.
-        for (profile, rto) in [("windows-xp", 500), ("solaris-10", 580)] {
+        // SRTT stays, on Solaris m times: 562.5 ms.
+        for (profile, rto) in [("windows-xp", 500), ("solaris-10", 570)] {
             assert_eq!(timeouts(profile, &steady).last(), Some(&rto), "{profile}");
+        }
+        let steady = [1445; 60];
+        assert_eq!(timeouts("freebsd-5", &steady).last(), Some(&1450));
+    }
+
+    /// §II in ms: RTO = m·srtt + k·rttvar, at least minRTO. `srtt` and `rttvar` follow a sample.
+    fn of_the_study(sample: f64, before: Option<(f64, f64)>) -> (f64, f64) {
+        before.map_or((sample, sample / 2.0), |(srtt, rttvar)| {
+            let deviation = (srtt - sample).abs();
+            (
+                srtt - srtt / 8.0 + sample / 8.0,
+                rttvar - rttvar / 4.0 + deviation / 4.0,
+            )
+        })
+    }
+
+    #[test]
+    fn every_rto_is_the_formula_of_the_study_in_whole_ticks() {
+        // Jitter, steady round trips, and a rise; in ms.
+        let samples = (0..900_u64).map(|i| match i % 300 {
+            0..100 => 20 + i * 7919 % 400,
+            100..200 => 90 + i / 300 * 700,
+            _ => 90 + i % 100 * 11,
+        });
+        let samples: Vec<u64> = samples.collect();
+        for (profile, m, min, tick) in [
+            ("windows-xp", 1.0, 200.0, 100),
+            ("solaris-10", 1.25, 400.0, 10),
+            ("freebsd-5", 1.0, 1200.0, 10),
+        ] {
+            let mut state = None;
+            for (i, (rto, &sample)) in timeouts(profile, &samples).iter().zip(&samples).enumerate()
+            {
+                let (srtt, rttvar) = *state.insert(of_the_study(sample as f64, state));
+                let exact = (m * srtt + 4.0 * rttvar).max(min);
+                let ticks = *rto as f64 - exact;
+                let is_next_tick = rto % tick == 0 && (-1e-3..tick as f64).contains(&ticks);
+                assert!(is_next_tick, "{profile}, sample {i}: {rto} for {exact}");
+            }
+        }
+        // varRTT is Linux's own, and its minimum is one of the sum.
+        let mut linux = RttEstimator::new(rules("linux-2.4"));
+        for (i, &sample) in (1..).zip(&samples) {
+            let flight = Offset(10 * i);
+            linux.on_sample(Duration::from_millis(sample), flight, flight + 10);
+            let sum = linux.srtt().unwrap() + 4 * linux.rttvar();
+            let least = sum.max(Duration::from_millis(200));
+            let (rto, nanosecond) = (linux.rto(), Duration::from_nanos(4));
+            assert!(
+                rto + nanosecond >= least && rto < least + TICK,
+                "{i}: {rto:?}, {sum:?}"
+            );
         }
     }
 }

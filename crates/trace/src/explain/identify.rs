@@ -22,16 +22,22 @@ const PROFILES: [(&str, &str); 8] = [
     ("linux-6+notlp", "Linux since 4.18, tcp_early_retrans=0"),
     ("linux-3.17+tlp", "Linux 3.10 to 4.11"),
     ("linux-3.17", "Linux 3.5 to 3.9"),
-    ("linux-2.4", "Linux 2.4"),
+    ("linux-2.4+minrttvar", LINUX_2_4),
     ("windows-xp", "Windows 2000, XP"),
     ("freebsd-5", "FreeBSD 5, Mac OS X"),
     ("solaris-10", "Solaris 10"),
 ];
 
+const LINUX_2_4: &str = "Linux 2.4";
+
+/// Profiles of systems by the 2007 study. Captures are compared with what the systems do.
+const STUDIED: [(&str, &str); 1] = [("linux-2.4", LINUX_2_4)];
+
 /// The systems that retransmit by the rules of a profile; `None` for profiles that no sender is
 /// compared with.
 pub fn systems_like(profile: &str) -> Option<&'static str> {
-    let known = PROFILES.iter().find(|(name, _)| *name == profile);
+    let mut known = PROFILES.iter().chain(&STUDIED);
+    let known = known.find(|(name, _)| *name == profile);
     known.map(|(_, systems)| *systems)
 }
 

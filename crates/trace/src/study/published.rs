@@ -8,8 +8,10 @@ use super::tables::{Classification, Shares};
 pub struct System {
     /// The study's name.
     pub name: &'static str,
-    /// The profile of its senders.
+    /// The profile of its senders, as the study has them.
     pub profile: &'static str,
+    /// The profile that such senders are found by in captures.
+    pub captured: &'static str,
     /// Table IV: needed retransmissions by RTO and by FR/R, then spurious ones by RTO and by FR/R.
     pub retransmissions: [u64; 4],
 }
@@ -21,28 +23,33 @@ impl System {
         Self {
             name: "Windows",
             profile: "windows-xp",
+            captured: "windows-xp",
             retransmissions: [638_969, 117_040, 279_358, 38_730],
         },
         Self {
             name: "Linux",
             profile: "linux-2.4",
+            captured: "linux-2.4+minrttvar",
             retransmissions: [175_922, 115_295, 10_759, 8_442],
         },
         Self {
             name: "Solaris",
             profile: "solaris-10",
+            captured: "solaris-10",
             retransmissions: [19_170, 5_399, 1_322, 1_214],
         },
         Self {
             name: "FreeBSD",
             profile: "freebsd-5",
+            captured: "freebsd-5",
             retransmissions: [1_308, 166, 733, 105],
         },
     ];
 
     /// The system whose senders have this profile.
     pub fn of_profile(profile: &str) -> Option<&'static Self> {
-        Self::ALL.iter().find(|system| system.profile == profile)
+        let mut all = Self::ALL.iter();
+        all.find(|system| [system.profile, system.captured].contains(&profile))
     }
 
     /// Its row of Table IV. The study found no retransmission unknowable.
@@ -96,5 +103,8 @@ mod tests {
             }
         }
         assert_eq!(System::of_profile("linux-6"), None);
+        let linux = |profile| System::of_profile(profile).map(|system| system.name);
+        assert_eq!(linux("linux-2.4"), Some("Linux"));
+        assert_eq!(linux("linux-2.4+minrttvar"), Some("Linux"));
     }
 }

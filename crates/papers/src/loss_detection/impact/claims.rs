@@ -132,12 +132,17 @@ fn k(impact: &Impact) -> Vec<Claim> {
                     .all(|row| row.saved_rtts > 0.0 && share(row) < share(&two)),
             ),
         ),
-        claim(
-            "k-most-influential",
-            "V-B1",
-            "k is the most influential parameter",
-            "of all values by themselves, one of k saves most on Linux, the system of Figure 4",
-            (all_saved(&top), top[LINUX].replaced.starts_with("k =")),
+        failing(
+            "most RTTs of these populations (median 60 ms) are far below 200 ms, so that Linux's minimum, one of the RTO by §II, \
+             often is its RTO, and k then changes nothing. With the kernel's minimum, one of 4·RTTVAR (linux-2.4+minrttvar), \
+             k = 2 saves most, 1.12 RTTs, and the claim holds.",
+            claim(
+                "k-most-influential",
+                "V-B1",
+                "k is the most influential parameter",
+                "of all values by themselves, one of k saves most on Linux, the system of Figure 4",
+                (all_saved(&top), top[LINUX].replaced.starts_with("k =")),
+            ),
         ),
         failing(
             "every larger m is worse, on all systems, and on Solaris m = 1 is better than its own 1.25. But m = 0.5, \
@@ -188,14 +193,18 @@ fn min_rto(impact: &Impact) -> Vec<Claim> {
                 ),
             ),
         ),
-        claim(
-            "linux-100",
-            "V-B2",
-            "100 ms instead of 200 ms changes next to nothing on Linux",
-            "the mean reduction is less than 1 % of the best case",
-            (
-                saved(&smaller),
-                smaller.saved_rtts.abs() < 0.01 * smaller.best_case_rtts,
+        failing(
+            "for the same reason as k-most-influential. With the kernel's minimum, one of 4·RTTVAR, the RTO is SRTT + 200 ms or \
+             more, and a minimum of the RTO changes nothing at all: 0.00 RTTs.",
+            claim(
+                "linux-100",
+                "V-B2",
+                "100 ms instead of 200 ms changes next to nothing on Linux",
+                "the mean reduction is less than 1 % of the best case",
+                (
+                    saved(&smaller),
+                    smaller.saved_rtts.abs() < 0.01 * smaller.best_case_rtts,
+                ),
             ),
         ),
     ]

@@ -1,7 +1,7 @@
-//! The claims of §4.3, in the paper's wording and in an exact one.
+//! The claims of §4.3, in the paper's wording and in an exact one, which is ours.
 
 use super::{Check, Moment, Network, OWN_SETTINGS, Property, PropertyCell, Scheme};
-use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::claims::{Claim, ClaimVerdict, claim, of_rfc, ours};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::{self, Settings};
 
@@ -148,13 +148,13 @@ fn clocking(c: &Cells<'_>) -> Vec<Claim> {
             c.sum(PAPER, Property::Clocked).ours("ACKs"),
         ),
         fails(
-            claim(
+            ours(claim(
                 "paced",
                 "4.3 (1)",
                 "PRR maintains ACK clocking even for large bursts of losses: an ACK releases at most the segments it delivers, plus one",
                 "segments sent on each ACK of recovery ≤ DeliveredData + 1; Reno and CUBIC",
                 paced.ours("ACKs"),
-            ),
+            )),
             format!(
                 "segments that the proportional part holds back count as banked. PRR sends them in one burst when further losses bring pipe below ssthresh, although the application does not stall: {}",
                 c.counterexample(&paced, |m| format!(
@@ -200,13 +200,13 @@ fn convergence(c: &Cells<'_>) -> Vec<Claim> {
     let (linux, prr) = (below(Scheme::Linux), below(Scheme::Prr));
     let more = linux.iter().zip(prr).all(|(linux, prr)| *linux > prr);
     vec![
-        claim(
+        ours(claim(
             "converges",
             "4.3 (2)",
             "With few losses PRR converges to exactly ssthresh, with every reduction bound",
             "if losses ≤ cwnd − ssthresh, the window was full, data are unlimited, and all other segments are reported before the ACK that ends recovery, without duplicates: pipe = cwnd = ssthresh before that ACK",
             c.sum(EVERY_BOUND, Property::Converges).ours("recoveries"),
-        ),
+        )),
         fails(
             claim(
                 "converges-as-stated",
@@ -258,13 +258,13 @@ fn banking(c: &Cells<'_>) -> Vec<Claim> {
     let stated = c.sum(PAPER, Property::BanksAsStated);
     let most = |scheme| c.get(Network::Stalls, scheme).most_with_a_write;
     vec![
-        claim(
+        ours(claim(
             "banks",
             "4.3 (3)",
             "After a stall in recovery PRR sends a burst of at most the segments banked or the segments the last ACK delivered, plus one",
             "segments sent on each write in recovery ≤ max(prr_delivered − prr_out, DeliveredData of the last ACK) + 1; Reno and CUBIC",
             c.sum(PAPER, Property::Banks).ours("writes"),
-        ),
+        )),
         fails(
             claim(
                 "banks-as-stated",
@@ -345,36 +345,36 @@ fn proportion(c: &Cells<'_>) -> Vec<Claim> {
                 ))
             ),
         ),
-        claim(
+        ours(claim(
             "twice-delivered-if-each-delivers",
             "4.3 (4)",
             "As long as each ACK of a recovery delivers something, prr_out ≤ 2 · prr_delivered",
             "after each ACK and write in recovery; Reno and CUBIC",
             c.sum(PAPER, Property::TwiceIfDelivering).ours("moments"),
-        ),
-        claim(
+        )),
+        of_rfc(claim(
             "slow-start-bound",
-            "4.3 (4), RFC 6937 §3",
+            "RFC 6937 §3",
             "Slow-start reduction bound: prr_out ≤ prr_delivered + ACKs processed",
             "after each ACK and write in recovery; Reno and CUBIC",
             c.sum(PAPER, Property::DeliveredAndAcks).ours("moments"),
-        ),
-        claim(
+        )),
+        of_rfc(claim(
             "conservative-bound",
             "RFC 6937 §3",
             "Conservative reduction bound: prr_out ≤ prr_delivered + 1",
             "after each ACK and write in recovery",
             c.sum(&[Scheme::PrrConservative], Property::DeliveredAndOne)
                 .ours("moments"),
-        ),
-        claim(
+        )),
+        of_rfc(claim(
             "safe-ack-bound",
             "RFC 9937 §6.2",
             "SafeACK: prr_out ≤ prr_delivered + ACKs that advanced snd_una without new losses + 1",
             "after each ACK and write in recovery",
             c.sum(&[Scheme::PrrSafe], Property::DeliveredAndSafe)
                 .ours("moments"),
-        ),
+        )),
         claim(
             "rfc3517-not-in-proportion",
             "4.3 (4)",

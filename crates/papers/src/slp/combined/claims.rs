@@ -6,12 +6,12 @@ mod networks;
 
 use super::CombinedCell;
 use super::grid::{Copied, GAP, Load, Network, Recovery};
-use crate::claims::Claim;
+use crate::claims::{Claim, ours};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 
-/// The section of claims that are ours.
-const OURS: &str = "ours";
+/// The claims are about no section of the paper.
+const NO_SECTION: Option<&str> = None;
 
 /// The largest accepted distance of a share from its probability, in standard errors. One of 16,000
 /// shares lies farther by chance, and we compare fewer than a hundred.
@@ -47,10 +47,10 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Checks the claims.
+/// Checks the claims. All are ours: the paper combines SLP with nothing and has no bursts.
 pub fn all(cells: &[CombinedCell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
-    Ok(vec![
+    let all = [
         networks::same_mean(&c, base)?,
         networks::both_lost(&c),
         comparisons::more_than_tlpr(&c),
@@ -63,7 +63,8 @@ pub fn all(cells: &[CombinedCell], base: &Scenario) -> Result<Vec<Claim>, Settin
         networks::bursts(&c),
         gap::gap(&c),
         gap::between(&c),
-    ])
+    ];
+    Ok(all.into_iter().map(ours).collect())
 }
 
 /// A number per load, as text.

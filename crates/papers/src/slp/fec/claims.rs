@@ -1,7 +1,7 @@
 //! The claims of §I and §II-A that the goodputs decide.
 
 use super::{CODES, Code, CodeCell};
-use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::claims::{Claim, ClaimVerdict, claim, ours};
 
 /// The loss rate of the paper's examples (§II-C1).
 const TYPICAL: f64 = 0.02;
@@ -142,11 +142,11 @@ fn as_simulated(cells: &[CodeCell]) -> Claim {
         simulated().count(),
     );
     let seed = cells.first().map_or(0, |cell| cell.seed);
-    claim(
+    ours(claim(
         "closed-forms",
         "II-A",
         "ARQ's goodput is 1 − p; FEC's goodput is the closed form that includes failed groups",
         "the closed form lies in the simulated interval, in every cell",
         (format!("{agree} of {all}, seed {seed}"), agree == all),
-    )
+    ))
 }

@@ -1,8 +1,8 @@
-//! Claims on tails, SYNs and SYN-ACKs that follow from the window rule and the arbitrator.
+//! Our claims on tails, SYNs and SYN-ACKs: they follow from the paper's window rule and arbitrator.
 
 use super::cell::{run, run_flow};
 use super::{Case, PROFILES, RTTS, TailCell};
-use crate::claims::{Claim, claim};
+use crate::claims::{Claim, claim, ours};
 use crate::same;
 use crate::tail_loss::Acks;
 use recoup_lab::settings::SettingsError;
@@ -57,7 +57,7 @@ fn over(cases: &[Case], holds: impl Fn(Case, Acks, u64) -> bool) -> (String, boo
 /// Checks the claims.
 pub fn all(cells: &[TailCell], seed: u64) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
-    Ok(vec![
+    let all = [
         first_window(seed)?,
         longer_flows(seed)?,
         withheld(&c),
@@ -68,7 +68,8 @@ pub fn all(cells: &[TailCell], seed: u64) -> Result<Vec<Claim>, SettingsError> {
         handshake(&c, seed)?,
         no_probe_for_a_handshake(&c),
         together(&c),
-    ])
+    ];
+    Ok(all.into_iter().map(ours).collect())
 }
 
 /// Runs flows of these lengths without loss: the lengths whose tail is copied, and the number of other
@@ -190,7 +191,7 @@ fn costs_the_gap(c: &Cells<'_>, seed: u64) -> Result<Claim, SettingsError> {
 fn no_extra_bytes(c: &Cells<'_>) -> Claim {
     claim(
         "lost-original-pays",
-        "ours",
+        None,
         "If the original is lost, the copy adds no bytes, because it replaces the retransmission",
         "8 segments, q 1 for tails: IP bytes of +slp are no more than those of the first profile",
         over(&[Case::Tail8], |case, acks, rtt_ms| {
@@ -290,7 +291,7 @@ fn handshake(c: &Cells<'_>, seed: u64) -> Result<Claim, SettingsError> {
 fn no_probe_for_a_handshake(c: &Cells<'_>) -> Claim {
     claim(
         "handshake-none-other",
-        "ours",
+        None,
         "RTO restart and tail loss probes do nothing for a lost SYN or SYN-ACK",
         "FCT of RTOR, TLP and TLPR = the first profile's",
         over(&[Case::Syn, Case::SynAck], |case, acks, rtt_ms| {
@@ -305,7 +306,7 @@ fn no_probe_for_a_handshake(c: &Cells<'_>) -> Claim {
 fn together(c: &Cells<'_>) -> Claim {
     claim(
         "together-the-best",
-        "ours",
+        None,
         "SLP and TLPR together are as fast as the faster of the two",
         "in every group, FCT of +tlpr+slp = the smaller of +tlpr's and +slp's, and the smallest of all profiles",
         over(&Case::ALL, |case, acks, rtt_ms| {

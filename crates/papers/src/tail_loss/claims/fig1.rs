@@ -2,8 +2,8 @@
 
 use super::{Cells, claim, common, list, same};
 use crate::claims::{Claim, ClaimVerdict};
-use crate::tail_loss::cell::{Acks, FLOWS, First, Mechanism, TailLossCell, prepare, run_cell};
-use crate::tail_loss::{FIG2_RTT, RTTS};
+use crate::tail_loss::RTTS;
+use crate::tail_loss::cell::{Acks, First, Mechanism, TailLossCell, prepare, run_cell};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::tlp::ProbeRules;
@@ -44,10 +44,7 @@ pub fn fig1(cells: &[TailLossCell], base: &Scenario) -> Result<Vec<Claim>, Setti
     claims.push(capped_claim(&c));
     claims.push(idle_probe_claim(base)?);
     claims.push(ten_ms_exception(&c, base)?);
-    claims.extend(common(cells));
-    if let Some(claim) = claims.iter_mut().find(|c| c.id == "no-spurious") {
-        claim.note = Some(tie_break_note(base)?);
-    }
+    claims.extend(common(cells, base)?);
     Ok(claims)
 }
 
@@ -301,18 +298,4 @@ fn ten_ms_exception(c: &Cells, base: &Scenario) -> Result<Claim, SettingsError> 
         }
     ));
     Ok(claim)
-}
-
-/// Shows that a link rate decides between RTOR's deadline and a delayed ACK.
-fn tie_break_note(base: &Scenario) -> Result<String, SettingsError> {
-    let spurious = |more: &[(&str, &str)]| -> Result<u64, SettingsError> {
-        Ok(run_cell(base, Acks::Delayed, FIG2_RTT, 1, Mechanism::Rtor, more)?.spurious)
-    };
-    let (without, with) = (spurious(&[])?, spurious(&[("rate", "100Mbit")])?);
-    Ok(format!(
-        "RTOR's deadline for the ninth segment and the segment's ACK, delayed by 200 ms, fall on the \
-         same instant (RTO = RTT + 200 ms). The simulator handles the ACK first. With a link rate the \
-         ACK arrives after the deadline: at 80 ms with delayed ACKs, {FLOWS} flows have {without} \
-         spurious retransmissions with rate=none, {with} with rate=100Mbit"
-    ))
 }

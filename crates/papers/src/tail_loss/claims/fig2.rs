@@ -74,7 +74,7 @@ pub fn fig2(cells: &[TailLossCell], base: &Scenario) -> Result<Vec<Claim>, Setti
     claims.push(held_ack_claim(&c));
     claims.push(early_retransmit_claim(&c, base)?);
     claims.extend(repair_claims(&c));
-    claims.extend(common(cells));
+    claims.extend(common(cells, base)?);
     Ok(claims)
 }
 

@@ -4,13 +4,13 @@ use super::{Folder, csv_rows};
 use serde_json::Value;
 use std::fs;
 
-const SENDER: &str = "caps/linux-2.4-sender.pcap";
-const RECEIVER: &str = "caps/linux-2.4-receiver.pcap";
+const SENDER: &str = "caps/linux-2.4+minrttvar-sender.pcap";
+const RECEIVER: &str = "caps/linux-2.4+minrttvar-receiver.pcap";
 
-/// A folder with the captures of 60 lossy flows of `linux-2.4`, whose RTTs differ by queueing.
+/// A folder with the captures of 60 lossy flows of `linux-2.4+minrttvar`, whose RTTs differ by queueing.
 fn captured() -> Folder {
     let dir = Folder::new();
-    let args = "run tail-loss --profile linux-2.4 --flows 60 --seed 3 --pcap caps --set segments=40 \
+    let args = "run tail-loss --profile linux-2.4+minrttvar --flows 60 --seed 3 --pcap caps --set segments=40 \
         --set rate=5Mbit --set queue=40 --set drop=bernoulli:0.04";
     dir.recoup(&args.split_whitespace().collect::<Vec<_>>())
         .printed();
@@ -56,7 +56,7 @@ fn a_value_that_the_senders_have_changes_nothing_and_a_larger_k_waits_longer() {
         ],
     );
     assert!(number(&found["studied"]) > 30.0, "{found}");
-    assert_eq!(found["groups"][1]["profile"], "linux-2.4");
+    assert_eq!(found["groups"][1]["profile"], "linux-2.4+minrttvar");
     assert_eq!(
         results(&found),
         found["groups"][1]["results"]
@@ -315,7 +315,7 @@ fn figures_are_drawn_for_each_parameter() {
     let files = dir.files();
     let drawn: Vec<_> = files.iter().filter(|name| name.ends_with(".svg")).collect();
     assert_eq!(drawn.len(), 4, "{files:?} {}", outcome.stderr);
-    let picture = dir.read("figs/fig4-k-linux-2.4.svg");
+    let picture = dir.read("figs/fig4-k-linux-2.4+minrttvar.svg");
     for title in [">k = 2<", ">k = 3<", ">k = 6<"] {
         assert!(picture.contains(title), "{title}");
     }

@@ -1,6 +1,6 @@
 //! Comparisons of copies with other mechanisms, and of different copies.
 
-use super::{Cells, OURS, by_load, by_network};
+use super::{Cells, NO_SECTION, by_load, by_network};
 use crate::claims::{Claim, claim};
 use crate::slp::combined::CombinedCell;
 use crate::slp::combined::grid::{Copied, Load, Network, Recovery, everywhere};
@@ -12,7 +12,7 @@ pub fn more_than_tlpr(c: &Cells<'_>) -> Claim {
     let tlpr = |load| saved(load, Recovery::Tlpr, Copied::Nothing);
     claim(
         "slp-saves-more",
-        OURS,
+        NO_SECTION,
         "Under random losses SLP shortens these flows more than TLPR does, because their longest timeouts are those of the handshake",
         "the mean FCT saved with the paper's q exceeds that saved by TLPR, and their intervals do not overlap",
         (
@@ -54,7 +54,7 @@ fn saved_on_top_in_bursts(c: &Cells<'_>, recovery: Recovery) -> String {
 pub fn on_top_of_tlpr(c: &Cells<'_>) -> Claim {
     let mut claim = claim(
         "slp-on-tlpr",
-        OURS,
+        NO_SECTION,
         "SLP saves time in addition to TLPR",
         "under random losses, the mean FCT of TLPR minus that of TLPR with the paper's q is above 0 with 95 % confidence",
         saved_on_top_in_random(c, Recovery::Tlpr),
@@ -81,7 +81,7 @@ pub fn on_top_of_tlpr(c: &Cells<'_>) -> Claim {
 pub fn on_top_of_linux_6(c: &Cells<'_>) -> Claim {
     let mut claim = claim(
         "slp-on-linux-6",
-        OURS,
+        NO_SECTION,
         "SLP saves time in addition to Linux 6, because RACK-TLP does not help a handshake either",
         "under random losses, the mean FCT of linux-6 minus that of linux-6+slp (the paper's q) is above 0 with 95 % confidence",
         saved_on_top_in_random(c, Recovery::Linux6),
@@ -102,7 +102,7 @@ pub fn handshake(c: &Cells<'_>) -> Claim {
     };
     let mut claim = claim(
         "mostly-the-handshake",
-        OURS,
+        NO_SECTION,
         "Copies of SYN and SYN-ACK alone save most of the time that the paper's q saves, for fewer bytes",
         "under random losses they save more than half as much of the mean FCT, and more per kB added",
         (
@@ -153,7 +153,7 @@ pub fn tlpr_saves_more_per_byte(c: &Cells<'_>) -> Claim {
     let count = better.iter().filter(|better| **better).count();
     let mut claim = claim(
         "tlpr-cheaper",
-        OURS,
+        NO_SECTION,
         "TLPR saves more time per byte added than SLP on every network, because TLPR probes only when an ACK is overdue, and SLP copies in any case",
         "for each load and network, mean FCT saved per byte added is larger with TLPR than with the paper's q",
         (
@@ -176,7 +176,7 @@ pub fn tails_withheld(c: &Cells<'_>) -> Claim {
     let more = (tails.copies as f64 - paper.copies as f64) / flows;
     claim(
         "window-withholds-tails",
-        OURS,
+        NO_SECTION,
         "In flows longer than the first window SLP copies hardly any tail, whatever q is, because the window rule withholds the copy",
         "34 kB, random losses, q 1 for tails: at least 0.9 copies withheld per flow, and fewer than 0.1 copies per flow more than with the paper's q",
         (
@@ -200,7 +200,7 @@ pub fn tail_copies_save_least_per_byte(c: &Cells<'_>) -> Claim {
     let text = |(saved, bytes)| format!("{saved:.1} ms for {bytes:.0} bytes");
     let mut claim = claim(
         "tail-copies-dear",
-        OURS,
+        NO_SECTION,
         "Copies of tails save least per byte: each copy is a full segment and saves an RTO, and a copy of the handshake saves a second",
         "8 segments, random losses: copies of tails on top of the paper's q save less than a fifth as much of the mean FCT per kB added as copies of the handshake",
         (

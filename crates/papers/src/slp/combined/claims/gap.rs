@@ -1,6 +1,6 @@
 //! The effect of the gap and of the packets between original and copy.
 
-use super::{Cells, OURS};
+use super::{Cells, NO_SECTION};
 use crate::claims::{Claim, claim};
 use crate::slp::combined::grid::{Copied, GAP, Load, Network, Recovery};
 use recoup_lab::stats::Estimate;
@@ -18,7 +18,7 @@ pub fn gap(c: &Cells<'_>) -> Claim {
     let [none, whole] = ["0", "1"].map(|gap| saved(Network::Random, gap).mean);
     let mut claim = claim(
         "gap-costs",
-        OURS,
+        NO_SECTION,
         "Under random losses a gap only delays the repair by the copy",
         "8 segments, random losses, tails copied: a gap of one SRTT saves less of the mean FCT than no gap",
         (times.join(", "), whole < none),
@@ -54,7 +54,7 @@ pub fn between(c: &Cells<'_>) -> Claim {
     });
     claim(
         "packets-between",
-        OURS,
+        NO_SECTION,
         "Packets between original and copy protect the copy against bursts: behind the rest of the window it is lost with its original less often",
         "8 segments, gap SRTT/8: copies of the second segment, which follow six other packets, are lost with their originals less often than copies of handshake, request and tail",
         (

@@ -1,6 +1,6 @@
 //! Claims on the networks' losses of packets and of copies.
 
-use super::{Cells, OURS, by_load, by_network, likely};
+use super::{Cells, NO_SECTION, by_load, by_network, likely};
 use crate::claims::{Claim, claim};
 use crate::slp::combined::grid::{Copied, LOSS, Load, Network, Recovery, mean_losses};
 use recoup_lab::scenario::Scenario;
@@ -21,7 +21,7 @@ pub fn same_mean(c: &Cells<'_>, base: &Scenario) -> Result<Claim, SettingsError>
     let percent = |part: u64, all: u64| format!("{:.2} %", 100.0 * part as f64 / all as f64);
     let mut claim = claim(
         "same-mean",
-        OURS,
+        NO_SECTION,
         "Every network loses 2 % of the packets in each direction",
         "each channel's mean is 2 %, and the share of flows' first packets lost is within 4 standard errors of it",
         (
@@ -65,7 +65,7 @@ pub fn both_lost(c: &Cells<'_>) -> Claim {
     };
     let mut claim = claim(
         "both-lost",
-        OURS,
+        NO_SECTION,
         "Under random losses a copy of a lost original is lost as rarely as any packet; a burst longer than the gap takes both",
         "in every row, the share of lost originals whose copy was lost too is within 4 standard errors of the share predicted from the packets between them; in bursts it exceeds one half",
         (
@@ -100,7 +100,7 @@ pub fn bursts(c: &Cells<'_>) -> Claim {
     };
     let mut claim = claim(
         "bursts-take-the-gain",
-        OURS,
+        NO_SECTION,
         "In long bursts copies save less than half the share of the completion time that they save under random losses",
         "mean FCT saved by the paper's q, divided by the mean FCT with neither mechanism nor copies: in bursts of 8 less than half of the value under random losses",
         (by_load(text), holds),

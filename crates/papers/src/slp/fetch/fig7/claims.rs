@@ -4,7 +4,7 @@
 //! it: the whole interval of the probability lies above one half.
 
 use super::{Copied, FETCHES, FetchCell, Over};
-use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::claims::{Claim, ClaimVerdict, claim, ours};
 use crate::slp::fetch::NEGLIGIBLE;
 use recoup_lab::stats::Share;
 
@@ -130,13 +130,13 @@ fn packets_added([without, with]: [&FetchCell; 2]) -> Claim {
     let (before, after) = (without.spent.packets, with.spent.packets);
     let added = 100.0 * (after / before - 1.0);
     let copies = |kind: Copied| with.spent.copies.get(kind.name()).copied().unwrap_or(0.0);
-    let mut claim = claim(
+    let mut claim = ours(claim(
         "overhead-in-packets",
         "III-B",
         "SLP's overhead in packets is negligible",
         "SLP adds less than 5 % to the packets of a fetch of 34 kB, both directions",
         (format!("{added:.1} %"), added < NEGLIGIBLE),
-    );
+    ));
     claim.known = ClaimVerdict::Fails;
     claim.note = Some(format!(
         "{:.2} packets in addition to the {before:.2} of a fetch without SLP: copies of the SYN, the SYN-ACK and the request ({:.2}, {:.2} and {:.2} per fetch), and the responses to them. SLP does not copy the end of the file ({:.2} per fetch), because a delivery rate of ten segments per round trip is below its threshold. docs/speed.md measures the instructions of a fetch: 22.9 % more",

@@ -1,7 +1,7 @@
 //! The claims of §III-B on files of other lengths.
 
 use super::SizeCell;
-use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::claims::{Claim, ClaimVerdict, claim, ours};
 use crate::slp::fetch::NEGLIGIBLE;
 
 /// The smallest visible gain of the mean completion time, in percent.
@@ -136,7 +136,7 @@ fn long_files(files: &Files<'_>) -> Claim {
 
 fn overhead(cells: &[SizeCell]) -> Claim {
     let all: Vec<&SizeCell> = cells.iter().collect();
-    let mut claim = claim(
+    let mut claim = ours(claim(
         "overhead-at-any-size",
         "III-B",
         "SLP's overhead in bytes is negligible",
@@ -145,7 +145,7 @@ fn overhead(cells: &[SizeCell]) -> Claim {
             range(&all, SizeCell::added),
             cells.iter().all(|cell| cell.added() < NEGLIGIBLE),
         ),
-    );
+    ));
     let from = cells
         .iter()
         .rev()
