@@ -204,6 +204,7 @@ impl Driver {
             "nxt" => stream(s.nxt()).into(),
             "unsent" => s.limit().since(s.nxt()).into(),
             "outstanding" => board.outstanding().0.into(),
+            "sacked" => board.sacked().0.into(),
             "pipe" => s.pipe().0.into(),
             "state" => s.state().name().into(),
             "cwnd" => s.cwnd().0.into(),
