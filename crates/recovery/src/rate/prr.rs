@@ -36,6 +36,8 @@
 //! - A flight size or an undelivered flight below ssthresh counts as ssthresh. In recovery the pipe is then no larger
 //!   than ssthresh, and RecoverFS is unused. After a signal other than a loss the sender may fill the window first,
 //!   and the proportional part would send more than was delivered.
+//! - Without SACK, duplicate ACKs count as delivered up to the outstanding segments, as in Linux. RFC 9937 §6.2 counts
+//!   them up to RecoverFS.
 //!
 //! Versions differ in two further points. Linux 3.17 forces the first retransmission on the ACK that begins
 //! recovery; RFC 9937 and later Linux force it as long as prr_out is 0. With RFC 9937 and later Linux only, an ACK
