@@ -12,7 +12,7 @@ pub use mechanism::Mechanism;
 
 use crate::congestion::Algorithm;
 use crate::detect::{DUPTHRESH, EarlyRetransmit, LossRule, MAX_DUPTHRESH, RackVersion, Rules};
-use crate::rate::{Bound, RateControl};
+use crate::rate::RateControl;
 use crate::rtt::{RtoRules, Sampling, Smoothing};
 use crate::slp::SlpRules;
 use crate::tlp::ProbeRules;
@@ -172,7 +172,7 @@ impl Mechanisms {
         early_retransmit: EarlyRetransmit::LINUX,
         limited_transmit: LimitedTransmit::Pipe,
         recovery_fill: RecoveryFill::Holes,
-        rate: RateControl::Prr(Bound::SlowStart),
+        rate: RateControl::LINUX_3_2,
         undo: UndoRules::ALL,
         frto: true,
         rto: LINUX_RTO,
@@ -200,7 +200,7 @@ impl Mechanisms {
         ..Self::LINUX_3_17
     };
 
-    /// Linux 6: RACK and TLP, PRR by RFC 9937.
+    /// Linux 6: RACK and TLP, PRR with SafeACK.
     pub const LINUX_6: Self = Self {
         detection: Rules {
             rule: LossRule::Rack(RackVersion::Linux6),
@@ -209,7 +209,7 @@ impl Mechanisms {
         },
         early_retransmit: EarlyRetransmit::Off,
         recovery_fill: RecoveryFill::Nothing,
-        rate: RateControl::Prr(Bound::SafeAck),
+        rate: RateControl::LINUX_6,
         probe: Some(ProbeRules::LINUX_6),
         ack_processing: AckProcessing::Linux4_13,
         ..Self::LINUX_3_17
@@ -346,7 +346,7 @@ pub const BASES: [(&str, Mechanisms, &str); 10] = [
     (
         "linux-6",
         Mechanisms::LINUX_6,
-        "Linux 6.12: RACK-TLP with Linux's probe timeout, PRR by RFC 9937",
+        "Linux 6.12: RACK-TLP with Linux's probe timeout, PRR with SafeACK",
     ),
     (
         "rfc6675",

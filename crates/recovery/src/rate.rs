@@ -9,9 +9,11 @@ mod prr;
 mod standard;
 
 use halving::Halving;
-pub use prr::Bound;
 pub(crate) use prr::Prr;
+pub use prr::{Bound, RecoverFs};
 
+use alloc::format;
+use alloc::string::String;
 use recoup_units::Segments;
 
 /// A rate control for recovery.
@@ -25,24 +27,51 @@ pub enum RateControl {
     /// Linux before 3.2: the window shrinks by one segment per two ACKs, and is at most pipe + 1.
     Halving,
     /// Proportional rate reduction.
-    Prr(Bound),
+    Prr {
+        /// How fast the pipe is refilled.
+        bound: Bound,
+        /// The flight at the beginning.
+        recover_fs: RecoverFs,
+    },
 }
 
 impl RateControl {
+    /// Linux's from 3.2 to 3.17: PRR-SSRB, and RecoverFS is the congestion window.
+    pub const LINUX_3_2: Self = Self::prr(Bound::SlowStart, RecoverFs::Cwnd);
+    /// Linux 6's: SafeACK, and RecoverFS is the congestion window.
+    pub const LINUX_6: Self = Self::prr(Bound::SafeAck, RecoverFs::Cwnd);
+
+    /// Proportional rate reduction with `bound`.
+    pub const fn prr(bound: Bound, recover_fs: RecoverFs) -> Self {
+        Self::Prr { bound, recover_fs }
+    }
+
     /// What the rate control does, in one line.
-    pub(crate) const fn about(self) -> &'static str {
-        match self {
-            Self::Standard => "cwnd = ssthresh at once; cwnd − pipe segments may be sent",
+    pub(crate) fn about(self) -> String {
+        let (bound, recover_fs) = match self {
+            Self::Standard => {
+                return "cwnd = ssthresh at once; cwnd − pipe segments may be sent".into();
+            }
             Self::Halving => {
-                "rate halving: cwnd falls by one segment per two ACKs, cwnd at most pipe + 1"
+                return "rate halving: cwnd falls by one segment per two ACKs, cwnd at most pipe + 1"
+                    .into();
             }
-            Self::Prr(Bound::Unlimited) => "PRR, unlimited bound: up to ssthresh at once",
-            Self::Prr(Bound::Conservative) => "PRR, conservative reduction bound",
-            Self::Prr(Bound::SlowStart) => "PRR, slow-start reduction bound",
-            Self::Prr(Bound::SafeAck) => {
-                "PRR, slow-start bound while ACKs advance and report no further loss, else conservative"
+            Self::Prr { bound, recover_fs } => (bound, recover_fs),
+        };
+        let bound = match bound {
+            Bound::Unlimited => "unlimited bound: up to ssthresh at once",
+            Bound::Conservative => "conservative reduction bound",
+            Bound::SlowStart => "slow-start reduction bound",
+            Bound::SafeAck => {
+                "slow-start bound while ACKs advance and report no further loss, else conservative"
             }
-        }
+        };
+        let flight = match recover_fs {
+            RecoverFs::FlightSize => "the flight size",
+            RecoverFs::Undelivered => "the flight size without what had arrived before",
+            RecoverFs::Cwnd => "cwnd",
+        };
+        format!("PRR, {bound}; RecoverFS is {flight}")
     }
 
     /// The specification of the rate control.
@@ -50,9 +79,13 @@ impl RateControl {
         match self {
             Self::Standard => "RFC 6675 §5; 2011 paper, algorithm 1",
             Self::Halving => "Mathis et al. 1999; Linux 2.6 tcp_cwnd_down",
-            Self::Prr(Bound::SafeAck) => "RFC 9937 §6.2",
-            Self::Prr(Bound::Unlimited) => "draft-mathis-tcpm-proportional-rate-reduction",
-            Self::Prr(_) => "RFC 6937 §3; 2011 paper, algorithm 2",
+            Self::Prr { bound, recover_fs } => match (bound, recover_fs) {
+                (Bound::SafeAck, RecoverFs::Cwnd) => "RFC 9937 §6.2; Linux 6 tcp_cwnd_reduction",
+                (Bound::SafeAck, _) => "RFC 9937 §6.1, §6.2",
+                (_, RecoverFs::Cwnd) => "RFC 6937 §3; Linux 3.17 tcp_cwnd_reduction",
+                (Bound::Unlimited, _) => "draft-mathis-tcpm-proportional-rate-reduction",
+                _ => "RFC 6937 §3; 2011 paper, algorithm 2",
+            },
         }
     }
 }
@@ -95,12 +128,12 @@ pub(crate) enum Reduction {
 }
 
 impl Reduction {
-    /// Begins a reduction from `cwnd`.
-    pub fn enter(control: RateControl, cwnd: Segments) -> Self {
+    /// Begins a reduction. `recover_flight`: what PRR calls RecoverFS.
+    pub fn enter(control: RateControl, recover_flight: Segments) -> Self {
         match control {
             RateControl::Standard => Self::Standard,
             RateControl::Halving => Self::Halving(Halving::default()),
-            RateControl::Prr(bound) => Self::Prr(Prr::enter(bound, cwnd)),
+            RateControl::Prr { bound, .. } => Self::Prr(Prr::enter(bound, recover_flight)),
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Segments lie in stream order without gaps, so a binary search finds a segment and its index counts
 //! those before it. The cost of an ACK depends on the segments it changes, not on the window. Only a
-//! timeout, reneging and an undo touch every segment. Four structures make this possible:
+//! timeout, reneging, an undo and, where windows count bytes, the beginning of a reduction touch every
+//! segment. Four structures make this possible:
 //!
 //! - runs of SACKed segments are skipped in one hop;
 //! - a cursor that only moves up separates the judged segments from the rest, with a running count of the

@@ -75,10 +75,11 @@ class Rto:
 
 
 class Prr:
-    """RFC 6937 §3, RFC 9937 §6.2. Outside of a reduction, PRR does not decide the window."""
+    """RFC 6937 §3, RFC 9937 §6. Outside of a reduction, PRR does not decide the window."""
 
     def __init__(self, settings):
         self.bound, self.mss = settings["rate_control"], settings["mss"]
+        self.flight = settings["recover_fs"]
         self.cwnd, self.reducing = None, False
 
     def step(self, step):
@@ -89,7 +90,11 @@ class Prr:
             entering, left = not self.reducing, self.reducing
             self.reducing = given["state"] in ("recovery", "cwr")
             if self.reducing and entering:
-                self.recover_fs, self.delivered, self.out = self.cwnd, 0, 0
+                arrived = given["delivered"] if kind == "ack" else 0
+                before = given["sacked"] - arrived if self.flight == "undelivered" else 0
+                flight = max(given["outstanding"] - before, given["ssthresh"])
+                self.recover_fs = self.cwnd if self.flight == "cwnd" else flight
+                self.delivered, self.out = 0, 0
             if self.reducing and kind == "ack":
                 self.ack(given, entering and given["state"] == "recovery")
         if not self.reducing:

@@ -22,6 +22,7 @@ use recoup_lab::run::{cores, in_parallel, simulation};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Profile;
+use recoup_recovery::rate::RecoverFs;
 use recoup_units::FlowId;
 use std::path::Path;
 use watch::Watch;
@@ -89,6 +90,14 @@ impl Scheme {
             Self::PrrUnlimited => "linux-2.6+reno+prrub",
             Self::Linux => "linux-2.6+reno",
             Self::Rfc3517 => "linux-2.6+reno+std",
+        }
+    }
+
+    /// PRR's RecoverFS. Other rate controls are compared with the paper's.
+    const fn recover_fs(self) -> RecoverFs {
+        match self {
+            Self::PrrSafe => RecoverFs::Undelivered,
+            _ => RecoverFs::FlightSize,
         }
     }
 }
@@ -203,6 +212,9 @@ pub struct PropertyCell {
     /// The largest shortfall from PRR's proportional share after an ACK that leaves pipe above
     /// ssthresh, in segments.
     pub most_short: i64,
+    /// Recoveries that break [`Property::ConvergesAsStated`] and whose last ACK was the first to report some of the
+    /// segments delivered.
+    pub not_yet_reported: u64,
     /// The result of each property, in the order of [`Property::ALL`].
     pub checks: [Check; Property::ALL.len()],
 }
@@ -253,7 +265,7 @@ fn run_cell(
     let profile: Profile = scheme.profile().parse().expect("a profile that exists");
     let mut simulation = simulation(&settings.path()?)?;
     let spec = settings.flow(&profile);
-    let mut watch = Watch::new(settings.mss);
+    let mut watch = Watch::new(settings.mss, scheme.recover_fs());
     for flow in 0..FLOWS {
         watch.begin(flow);
         simulation.run(&spec, base.seed, FlowId(flow), &mut watch);
@@ -270,6 +282,7 @@ fn run_cell(
         complete: watch.before_exit.count(),
         below_ssthresh: watch.before_exit.signs().below,
         most_short: watch.shortfall.max().unwrap_or(0).max(0),
+        not_yet_reported: watch.not_yet_reported,
         checks: watch.checks,
     })
 }

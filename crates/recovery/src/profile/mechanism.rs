@@ -8,7 +8,7 @@ use super::{LINUX_DETECTION, LimitedTransmit, Mechanisms, RecoveryFill};
 use crate::congestion::Algorithm;
 use crate::detect::{EarlyRetransmit, LossRule, RackVersion, Rules};
 use crate::parameters::MinimumOf;
-use crate::rate::{Bound, RateControl};
+use crate::rate::{Bound, RateControl, RecoverFs};
 use crate::slp::SlpRules;
 use crate::tlp::ProbeRules;
 use crate::undo::UndoRules;
@@ -145,16 +145,22 @@ mechanisms! {
         |m| m.rate = RateControl::Halving;
     PrrUb, "prrub", RATE,
         "in recovery PRR with the unlimited bound (the draft the 2011 paper cites)",
-        |m| m.rate = RateControl::Prr(Bound::Unlimited);
+        |m| m.rate = RateControl::prr(Bound::Unlimited, RecoverFs::FlightSize);
     PrrCrb, "prrcrb", RATE,
         "in recovery PRR with the conservative reduction bound (RFC 6937 §3)",
-        |m| m.rate = RateControl::Prr(Bound::Conservative);
+        |m| m.rate = RateControl::prr(Bound::Conservative, RecoverFs::FlightSize);
     PrrSsrb, "prr", RATE,
         "in recovery PRR with the slow-start reduction bound (RFC 6937 §3; the 2011 paper's algorithm 2)",
-        |m| m.rate = RateControl::Prr(Bound::SlowStart);
+        |m| m.rate = RateControl::prr(Bound::SlowStart, RecoverFs::FlightSize);
     PrrSafe, "prrsafe", RATE,
-        "in recovery PRR with SafeACK (RFC 9937)",
-        |m| m.rate = RateControl::Prr(Bound::SafeAck);
+        "in recovery PRR with SafeACK, of the data that had not arrived before (RFC 9937 §6.1, §6.2)",
+        |m| m.rate = RateControl::prr(Bound::SafeAck, RecoverFs::Undelivered);
+    PrrLinux, "prrlinux", RATE,
+        "in recovery PRR with SafeACK, of the congestion window (Linux 6 tcp_cwnd_reduction)",
+        |m| m.rate = RateControl::LINUX_6;
+    PrrLinux3, "prrlinux3", RATE,
+        "in recovery PRR with the slow-start reduction bound, of the congestion window (Linux 3.2 to 3.17)",
+        |m| m.rate = RateControl::LINUX_3_2;
     NoHoles, "noholes", RECOVERY_FILL,
         "in recovery only lost segments and new data (Linux since 4.13)",
         |m| m.recovery_fill = RecoveryFill::Nothing;

@@ -1,13 +1,13 @@
 //! The claims of the 2011 paper's §4.3 on proportional rate reduction, each with its exact bound in
 //! segments. `n` is the number of ACKs processed, `D` the segments delivered (prr_delivered), `out` the
-//! segments sent (prr_out), `F` the window at the start (RecoverFS), and `s` is ssthresh.
+//! segments sent (prr_out), `F` is RecoverFS, and `s` is ssthresh.
 //!
 //! ```text
 //! slow-start bound     out ≤ D + n, so ≤ 2·D if every ACK delivers
 //! conservative bound   out ≤ D + 1, the 1 only for the first retransmission
 //! safe ACK (RFC 9937)  out ≤ D + (ACKs that were safe) + 1
-//! any bound            out = pipe = s when the flight's survivors are delivered, if F were in flight
-//!                      and F − s lost at most, however few ACKs report them
+//! any bound            out = pipe = s when all that is not lost is delivered, if F segments were to be
+//!                      delivered and F − s lost at most, however few ACKs report them
 //! any but unlimited    one ACK releases at most max(D − out, what it delivers) + 1
 //! ```
 //! Where the paper claims more, a test shows the counterexample and is named for it.
@@ -22,6 +22,11 @@ const BOUNDS: [Bound; 4] = [
     Bound::SlowStart,
     Bound::SafeAck,
 ];
+
+/// A reduction is given its RecoverFS, so that its definition does not matter here.
+fn control(bound: Bound) -> RateControl {
+    RateControl::prr(bound, RecoverFs::FlightSize)
+}
 
 /// One ACK: the segments it delivers and reveals as lost, whether `snd_una` moves, and how much data the
 /// application has to send afterwards.
@@ -69,7 +74,7 @@ impl Episode {
     }
 
     fn prr(bound: Bound, cwnd: u32, ssthresh: u32) -> Self {
-        Self::new(RateControl::Prr(bound), cwnd, ssthresh, cwnd)
+        Self::new(control(bound), cwnd, ssthresh, cwnd)
     }
 
     /// Limits `step`: no more is delivered or lost than is in flight.
@@ -189,7 +194,7 @@ proptest! {
     ) {
         let pipe = cwnd.saturating_sub(missing).max(1);
         for bound in BOUNDS {
-            let mut episode = Episode::new(RateControl::Prr(bound), cwnd, ssthresh, pipe);
+            let mut episode = Episode::new(control(bound), cwnd, ssthresh, pipe);
             let mut each_delivers = true;
             for &step in &steps {
                 let step = episode.clamp(step);
@@ -415,12 +420,11 @@ fn sent_outruns_twice_delivered_when_acks_deliver_nothing() {
 }
 
 /// §4.3: "losses ≤ RecoverFS − ssthresh: PRR converges to exactly ssthresh". This requires that RecoverFS
-/// was in flight. An unused part of the window, or a part of the flight that arrived before, counts like
-/// losses.
+/// segments are to be delivered. A part of the flight that arrived before, or an unused part of the window where
+/// RecoverFS is the window, counts like losses.
 #[test]
-fn convergence_fails_when_less_than_the_window_was_in_flight() {
+fn convergence_fails_when_less_than_recover_fs_is_to_be_delivered() {
     // A window of 20 with 12 in flight, 4 of them lost: 4 ≤ 20 − 10.
-    let control = |bound| RateControl::Prr(bound);
     let mut episode = Episode::new(control(Bound::Conservative), 20, 10, 12);
     let mut acks = vec![Step { lost: 4, ..ONE }];
     acks.extend([ONE; 7]);
@@ -452,6 +456,27 @@ fn convergence_fails_when_less_than_the_window_was_in_flight() {
             ..ONE
         });
         assert_eq!(episode.pipe, 10, "{bound:?}");
+    }
+}
+
+/// Algorithm 2 does not count in RecoverFS what the ACK that begins recovery acknowledges cumulatively, although
+/// prr_delivered counts it. RFC 9937 §6.1 does.
+#[test]
+fn the_window_ends_above_ssthresh_when_the_entering_ack_moves_snd_una() {
+    // Twenty in flight; the first ACK delivers four of them cumulatively and reveals one loss.
+    let delivered = 4;
+    let mut acks = vec![Step {
+        delivered,
+        lost: 1,
+        ..ONE
+    }];
+    acks.extend([ONE; 15]);
+    for (recover_fs, pipe) in [(16, 12), (20, 10)] {
+        for bound in BOUNDS {
+            let mut episode = Episode::new(control(bound), recover_fs, 10, 20);
+            episode.run(&acks);
+            assert_eq!(episode.pipe, pipe, "{bound:?}");
+        }
     }
 }
 

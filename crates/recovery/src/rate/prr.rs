@@ -12,15 +12,36 @@
 //! the first retransmission of a recovery is sent even if sndcnt = 0
 //! cwnd = pipe + sndcnt
 //! ```
-//! Sources: RFC 6937 §3; RFC 9937 §6.2; the 2011 paper's algorithm 2. The unlimited bound is from the draft
-//! that the paper cites (its reference 15); the RFC omits it.
+//! RecoverFS is one of three ([`RecoverFs`]), measured when the reduction begins:
 //!
-//! Deviations, as in Linux (`tcp_cwnd_reduction`): data is counted in segments, and RecoverFS is the
-//! congestion window on entry instead of the flight size.
+//! ```text
+//!     flight size      snd_nxt − snd_una                        2011 paper, algorithm 2; RFC 6937 §3
+//!     undelivered      snd_nxt − snd_una − SACKed + delivered   RFC 9937 §6.1
+//!     window           cwnd                                     Linux tcp_init_cwnd_reduction
+//! ```
+//! SACKed is what the scoreboard holds as SACKed after the ACK that begins the reduction. Delivered is what that
+//! ACK delivered itself. Together they leave out what had arrived before, because prr_delivered never counts it.
+//! Data that a cumulative ACK covers, and that was SACKed before, is no part of delivered: RFC 9937 adds the bytes
+//! newly acknowledged cumulatively, and we read this as DeliveredData does (RFC 9937 §3). Where DSACKs count as
+//! delivered (Linux 4.18), those of this ACK do here as well. Without SACK the scoreboard is empty, so that only
+//! what the ACK acknowledges cumulatively is added.
 //!
-//! Versions differ in two points. Linux 3.17 forces the first retransmission on the ACK that begins
-//! recovery; RFC 9937 and later Linux force it as long as prr_out is 0. With RFC 9937 only, an ACK that
-//! delivers nothing changes nothing, except that the ACK that begins recovery sends the first
+//! Sources: RFC 6937 §3; RFC 9937 §6.1, §6.2; the 2011 paper's algorithm 2; Linux `tcp_cwnd_reduction`. The
+//! unlimited bound is from the draft that the paper cites (its reference 15); the RFC omits it.
+//!
+//! Deviations:
+//!
+//! - Data is counted in segments, as in Linux. Where windows count bytes, RecoverFS is in full segments, rounded
+//!   up, like the pipe.
+//! - A flight size or an undelivered flight below ssthresh counts as ssthresh. In recovery the pipe is then no larger
+//!   than ssthresh, and RecoverFS is unused. After a signal other than a loss the sender may fill the window first,
+//!   and the proportional part would send more than was delivered.
+//! - Without SACK, duplicate ACKs count as delivered up to the outstanding segments, as in Linux. RFC 9937 §6.2 counts
+//!   them up to RecoverFS.
+//!
+//! Versions differ in two further points. Linux 3.17 forces the first retransmission on the ACK that begins
+//! recovery; RFC 9937 and later Linux force it as long as prr_out is 0. With RFC 9937 and later Linux only, an ACK
+//! that delivers nothing changes nothing, except that the ACK that begins recovery sends the first
 //! retransmission here.
 
 use super::AckProgress;
@@ -41,6 +62,20 @@ pub enum Bound {
     SafeAck,
 }
 
+/// What the proportional part takes as the flight at the beginning of a reduction (RecoverFS).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum RecoverFs {
+    /// All outstanding data, SACKed data included: snd_nxt − snd_una (2011 paper, algorithm 2; RFC 6937 §3).
+    FlightSize,
+    /// The outstanding data without what had arrived before the ACK that begins the reduction
+    /// (RFC 9937 §6.1).
+    Undelivered,
+    /// The congestion window (Linux).
+    Cwnd,
+}
+
 /// The state of one reduction.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -52,11 +87,11 @@ pub struct Prr {
 }
 
 impl Prr {
-    /// Begins a reduction from `cwnd`.
-    pub fn enter(bound: Bound, cwnd: Segments) -> Self {
+    /// Begins a reduction. `recover_flight`: RecoverFS.
+    pub fn enter(bound: Bound, recover_flight: Segments) -> Self {
         Self {
             bound,
-            recover_flight: cwnd,
+            recover_flight,
             delivered: 0,
             out: 0,
         }
@@ -66,6 +101,12 @@ impl Prr {
     #[cfg(test)]
     pub(super) fn set_bound(&mut self, bound: Bound) {
         self.bound = bound;
+    }
+
+    /// RecoverFS.
+    #[cfg(test)]
+    pub(crate) fn recover_flight(&self) -> Segments {
+        self.recover_flight
     }
 
     /// A segment was sent.

@@ -67,6 +67,40 @@ impl Scoreboard {
         segments
     }
 
+    /// The outstanding data, SACKed data included (RFC 5681 §2, FlightSize), in the units of the pipe.
+    pub(crate) fn flight_size(&mut self) -> Segments {
+        if !self.counts_bytes() {
+            return self.outstanding();
+        }
+        let bytes = match self.numbers_packets() {
+            true => self.bytes_of(|_| true),
+            false => self.nxt().since(self.una()),
+        };
+        self.full_segments(bytes)
+    }
+
+    /// The outstanding data that is not SACKed, lost data included, in the units of the pipe.
+    pub(crate) fn undelivered(&mut self) -> Segments {
+        if !self.counts_bytes() {
+            return Segments(self.segments.len() as u32 - self.sacked);
+        }
+        let bytes = self.bytes_of(|segment| !segment.sacked);
+        self.full_segments(bytes)
+    }
+
+    /// The bytes of the outstanding segments that `counts` accepts. It looks at the whole window, which a
+    /// reduction does at most once per round trip.
+    fn bytes_of(&mut self, counts: impl Fn(&SentSegment) -> bool) -> u64 {
+        self.work += self.segments.len() as u64;
+        let counted = self.segments.iter().filter(|segment| counts(segment));
+        counted.map(|segment| u64::from(segment.size)).sum()
+    }
+
+    fn full_segments(&self, bytes: u64) -> Segments {
+        let segments = bytes.div_ceil(u64::from(self.bytes.full).max(1));
+        Segments(u32::try_from(segments).unwrap_or(u32::MAX))
+    }
+
     pub(super) fn recount_bytes(&mut self) {
         if self.counts_bytes() {
             self.bytes.in_flight = self.segments.iter().map(SentSegment::bytes_in_pipe).sum();
@@ -83,9 +117,7 @@ impl Scoreboard {
 
     /// The pipe in full segments.
     pub(super) fn pipe_by_bytes(&self) -> u32 {
-        let full = u64::from(self.bytes.full);
-        let segments = self.bytes.in_flight.div_ceil(full.max(1));
-        let segments = u32::try_from(segments).unwrap_or(u32::MAX);
-        segments.saturating_sub(self.duplicates)
+        let segments = self.full_segments(self.bytes.in_flight);
+        segments.0.saturating_sub(self.duplicates)
     }
 }

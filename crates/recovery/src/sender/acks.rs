@@ -438,7 +438,7 @@ impl<C: CongestionControl> Sender<C> {
             .on_ack(rules, ack.cumulative, duplicate, summary.dsack);
         if answer == ProbeAnswer::RepairedLoss && !self.reducing() {
             self.logging.log.push(now, Event::ProbeRepairedLoss);
-            self.begin_reduction();
+            self.begin_reduction(self.arrived_with(summary));
             self.set_state(now, State::Cwr);
             self.end_reduction();
             self.set_state(now, State::Open);

@@ -72,7 +72,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         let since = self.quiet_period_of(summary);
         let losses = self.detect_by_packets(now, since);
-        let entering = self.respond_to(now, losses);
+        let entering = self.respond_to(now, losses, self.arrived_with(summary));
         if self.episode.state <= State::Disorder {
             self.keep_open(now);
         }
@@ -180,11 +180,11 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Reduces the window for losses, unless it was reduced after they were sent. Returns whether a recovery
     /// begins.
-    fn respond_to(&mut self, now: Instant, losses: Losses) -> bool {
+    fn respond_to(&mut self, now: Instant, losses: Losses, arrived: Segments) -> bool {
         let counts = |newest: &u32| self.losses.packets.is_after_reduction(*newest);
         let entering = losses.newest.as_ref().is_some_and(counts);
         if entering {
-            self.enter_recovery(now, Trigger::Fast);
+            self.enter_recovery(now, Trigger::Fast, arrived);
             self.congestion.cwnd = self.congestion.cwnd.min(self.congestion.ssthresh);
             self.episode.release = Release::Forced;
             self.note_recovery_begun(now);
@@ -223,7 +223,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The timer of the time threshold fired.
     pub(super) fn on_loss_timeout(&mut self, now: Instant) {
         let losses = self.detect_by_packets(now, None);
-        self.respond_to(now, losses);
+        self.respond_to(now, losses, Segments::ZERO);
         if self.episode.state <= State::Disorder {
             self.keep_open(now);
         }

@@ -109,7 +109,7 @@ impl<C: CongestionControl> Sender<C> {
             // An ACK may have passed the capture point without having reached the sender. The sender is in
             // recovery now, whatever began it.
             _ if outstanding && reported => {
-                self.enter_recovery(now, Trigger::Fast);
+                self.enter_recovery(now, Trigger::Fast, Segments::ZERO);
                 self.mark_head(now);
                 self.note_recovery_begun(now);
                 Some(Trigger::Fast)

@@ -5,7 +5,7 @@ use super::*;
 use crate::ack::AckSummary;
 use crate::counters::Ended;
 use crate::profile::{AckProcessing, ReductionBase};
-use crate::rate::AckProgress;
+use crate::rate::{AckProgress, RateControl, RecoverFs};
 use crate::undo::{PriorWindow, Proof};
 
 impl<C: CongestionControl> Sender<C> {
@@ -19,7 +19,7 @@ impl<C: CongestionControl> Sender<C> {
     pub fn on_congestion_signal(&mut self, now: Instant) {
         if self.episode.state <= State::Disorder {
             self.episode.undo.forbid();
-            self.begin_reduction();
+            self.begin_reduction(Segments::ZERO);
             let pipe = self.board.pipe();
             self.congestion.cwnd = self.congestion.reduction.at_signal(
                 self.congestion.cwnd,
@@ -34,7 +34,9 @@ impl<C: CongestionControl> Sender<C> {
         self.log_changes(now);
     }
 
-    pub(super) fn enter_recovery(&mut self, now: Instant, trigger: Trigger) {
+    /// Recovery begins. `arrived`: segments that the ACK which begins it delivered (see
+    /// [`arrived_with`](Self::arrived_with)).
+    pub(super) fn enter_recovery(&mut self, now: Instant, trigger: Trigger, arrived: Segments) {
         if !self.board.any_retransmission() {
             self.episode.undo.forget_retransmission();
         }
@@ -42,7 +44,7 @@ impl<C: CongestionControl> Sender<C> {
         let before = fresh.then(|| self.before());
         self.begin_undo(before);
         if fresh {
-            self.begin_reduction();
+            self.begin_reduction(arrived);
         } else if self.board.una() >= self.episode.recovery_point {
             self.episode.recovery_point = self.board.nxt(); // CWR's round is over but for its last ACK
         }
@@ -75,11 +77,14 @@ impl<C: CongestionControl> Sender<C> {
             .begin(now, self.board.pipe(), self.congestion.ssthresh);
     }
 
-    pub(super) fn begin_reduction(&mut self) {
+    /// The window begins to fall. `arrived`: as for [`enter_recovery`](Self::enter_recovery).
+    pub(super) fn begin_reduction(&mut self, arrived: Segments) {
         self.episode.recovery_point = self.board.nxt();
         self.losses.packets.on_reduction(self.board.next_number());
-        self.congestion.reduction = Reduction::enter(self.mechanisms.rate, self.congestion.cwnd);
-        self.set_ssthresh_after_loss(self.reduced_from());
+        let from = self.reduced_from();
+        self.set_ssthresh_after_loss(from);
+        let flight = self.recover_flight(arrived);
+        self.congestion.reduction = Reduction::enter(self.mechanisms.rate, flight);
         self.timers.probe.forget();
     }
 
@@ -88,11 +93,33 @@ impl<C: CongestionControl> Sender<C> {
         self.congestion.ssthresh = ssthresh.max(congestion::MIN_SSTHRESH);
     }
 
-    fn reduced_from(&self) -> Segments {
+    /// PRR's RecoverFS.
+    fn recover_flight(&mut self, arrived: Segments) -> Segments {
+        let flight = match self.mechanisms.rate {
+            RateControl::Prr { recover_fs, .. } => match recover_fs {
+                RecoverFs::FlightSize => self.board.flight_size(),
+                RecoverFs::Undelivered => self.board.undelivered() + arrived,
+                RecoverFs::Cwnd => return self.congestion.cwnd,
+            },
+            RateControl::Standard | RateControl::Halving => return self.congestion.cwnd,
+        };
+        flight.max(self.congestion.ssthresh)
+    }
+
+    /// What RecoverFS of RFC 9937 §6.1 counts of the ACK that begins a reduction: the segments that it delivered.
+    /// Without SACK, a duplicate ACK does not say which segment arrived, and that segment is still outstanding.
+    pub(super) fn arrived_with(&self, summary: &AckSummary) -> Segments {
+        match self.uses_sack() {
+            true => summary.delivered,
+            false => summary.newly_acked,
+        }
+    }
+
+    fn reduced_from(&mut self) -> Segments {
         match self.mechanisms.reduction_base {
             ReductionBase::Cwnd => self.congestion.cwnd,
             // Not what limited transmit added (RFC 5681 §3.2 step 2).
-            ReductionBase::FlightSize => self.board.outstanding().min(self.congestion.cwnd),
+            ReductionBase::FlightSize => self.board.flight_size().min(self.congestion.cwnd),
         }
     }
 
@@ -184,7 +211,7 @@ impl<C: CongestionControl> Sender<C> {
         self.losses.packets.on_reduction(self.board.next_number());
         let from = match self.mechanisms.reduction_base {
             ReductionBase::Cwnd => self.congestion.cwnd,
-            ReductionBase::FlightSize => self.board.outstanding(),
+            ReductionBase::FlightSize => self.board.flight_size(),
         };
         self.take_all_as_lost(now);
         if cut {

@@ -120,7 +120,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.episode.state == State::Recovery {
             return false;
         }
-        self.recover_if_due(now)
+        self.recover_if_due(now, summary)
     }
 
     /// The ACK that advances was drawn by an original: the retransmission was not needed
@@ -265,7 +265,7 @@ impl<C: CongestionControl> Sender<C> {
             self.undo_by_dsack(now);
         }
         self.identify_losses(now, summary, duplicate);
-        self.recover_if_due(now)
+        self.recover_if_due(now, summary)
     }
 
     /// Without SACK, a duplicate ACK is a segment delivered (RFC 5681 §3.2; Linux
@@ -380,10 +380,10 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Enters recovery if the evidence suffices, at once or (early retransmit) after a delay; else
     /// settles between Open and Disorder.
-    fn recover_if_due(&mut self, now: Instant) -> bool {
+    fn recover_if_due(&mut self, now: Instant, summary: &AckSummary) -> bool {
         let left_out = self.any_left_out();
         if left_out && self.is_evident(now) {
-            self.enter_recovery(now, Trigger::Fast);
+            self.enter_recovery(now, Trigger::Fast, self.arrived_with(summary));
             if !self.goes_by_time() && self.uses_sack() {
                 self.mark_lost(now);
             }
@@ -401,7 +401,7 @@ impl<C: CongestionControl> Sender<C> {
                     .deadline()
                     .is_none_or(|rto| rto <= now + delay)
             {
-                self.retransmit_early(now);
+                self.retransmit_early(now, self.arrived_with(summary));
                 return true;
             }
             self.timers.early = Some(now + delay);
@@ -455,8 +455,8 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Early retransmit's moment: every hole below the highest SACK is lost.
-    pub(super) fn retransmit_early(&mut self, now: Instant) {
-        self.enter_recovery(now, Trigger::Early);
+    pub(super) fn retransmit_early(&mut self, now: Instant, arrived: Segments) {
+        self.enter_recovery(now, Trigger::Early, arrived);
         let holes = self.board.fack().max(Segments::ONE);
         self.board
             .mark_first(holes, self.logging.log.losses(now, LossDetector::Early));

@@ -26,6 +26,7 @@ mod rack;
 mod random;
 mod rate_controls;
 mod reason;
+mod recover_fs;
 mod reordering;
 mod rfc6675;
 mod rfc9002;

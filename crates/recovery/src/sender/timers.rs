@@ -65,7 +65,7 @@ impl<C: CongestionControl> Sender<C> {
         match timer {
             Timer::Early => {
                 self.timers.early = None;
-                self.retransmit_early(now);
+                self.retransmit_early(now, Segments::ZERO);
             }
             Timer::Reorder if self.goes_by_packets() => self.on_loss_timeout(now),
             Timer::Reorder => self.on_reordering_timeout(now),
@@ -120,7 +120,7 @@ impl<C: CongestionControl> Sender<C> {
         if marked == 0 || self.episode.state == State::Recovery {
             return;
         }
-        self.enter_recovery(now, Trigger::Fast);
+        self.enter_recovery(now, Trigger::Fast, Segments::ZERO);
         self.note_recovery_begun(now);
         let progress = AckSummary {
             delivered: Segments::ONE,

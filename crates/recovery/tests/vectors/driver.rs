@@ -215,6 +215,7 @@ impl Driver {
             "nxt" => stream(s.nxt()).into(),
             "unsent" => s.limit().since(s.nxt()).into(),
             "outstanding" => board.outstanding().0.into(),
+            "sacked" => board.sacked().0.into(),
             "pipe" => s.pipe().0.into(),
             "bytes_in_flight" => s.bytes_in_flight().into(),
             "pacing_bits_per_s" => s.pacing_rate().map(BitRate::bits_per_second).into(),

@@ -3,7 +3,7 @@
 use recoup_recovery::Mechanisms;
 use recoup_recovery::detect::{EarlyRetransmit, LossRule, RackVersion};
 use recoup_recovery::profile::{AckProcessing, LimitedTransmit, RecoveryFill, ReductionBase};
-use recoup_recovery::rate::{Bound, RateControl};
+use recoup_recovery::rate::{Bound, RateControl, RecoverFs};
 use recoup_recovery::rtt::Smoothing;
 use recoup_recovery::slp::{Kind, LossRate};
 use recoup_recovery::tlp::ProbeVersion;
@@ -81,17 +81,31 @@ pub fn setting(m: &Mechanisms, name: &str) -> Value {
                 (RecoveryFill::HolesAndRescue, "holes_and_rescue"),
             ],
         ),
-        "rate_control" => word(
-            m.rate,
-            &[
-                (RateControl::Standard, "standard"),
-                (RateControl::Halving, "halving"),
-                (RateControl::Prr(Bound::Unlimited), "prr-ub"),
-                (RateControl::Prr(Bound::Conservative), "prr-crb"),
-                (RateControl::Prr(Bound::SlowStart), "prr-ssrb"),
-                (RateControl::Prr(Bound::SafeAck), "prr-safeack"),
-            ],
-        ),
+        "rate_control" => match m.rate {
+            RateControl::Standard => "standard".into(),
+            RateControl::Halving => "halving".into(),
+            RateControl::Prr { bound, .. } => word(
+                bound,
+                &[
+                    (Bound::Unlimited, "prr-ub"),
+                    (Bound::Conservative, "prr-crb"),
+                    (Bound::SlowStart, "prr-ssrb"),
+                    (Bound::SafeAck, "prr-safeack"),
+                ],
+            ),
+            other => panic!("no word for {other:?}"),
+        },
+        "recover_fs" => match m.rate {
+            RateControl::Prr { recover_fs, .. } => word(
+                recover_fs,
+                &[
+                    (RecoverFs::FlightSize, "flight_size"),
+                    (RecoverFs::Undelivered, "undelivered"),
+                    (RecoverFs::Cwnd, "cwnd"),
+                ],
+            ),
+            _ => Value::Null,
+        },
         "undo_by_dsack" => m.undo.dsack.into(),
         "undo_by_timestamps" => m.undo.timestamps.into(),
         "f_rto" => m.frto.into(),

@@ -3,15 +3,17 @@
 /// A statement about recoveries.
 ///
 /// `D` is prr_delivered: segments delivered in the recovery so far. `out` is prr_out: segments sent in
-/// it. `n` is the number of ACKs processed, `F` the cwnd at the beginning of recovery, `s` ssthresh.
+/// it. `n` is the number of ACKs processed, `s` is ssthresh. `F` is RecoverFS: FlightSize at the beginning of
+/// recovery, and for RFC 9937 what it makes of it (§6.1). `U` is the part of the flight that is not delivered before
+/// recovery, and includes what the ACK that begins recovery delivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Property {
     /// An ACK releases at most max(D − out, segments it delivers) + 1.
     Clocked,
     /// An ACK releases at most the number of segments it delivers + 1.
     Paced,
-    /// If losses ≤ F − s, F segments were in flight, data are unlimited and all other segments are
-    /// reported before the last ACK, then pipe = cwnd = s before the last ACK.
+    /// If losses ≤ U − s, U ≤ F, data are unlimited and all other segments of U are reported before the last
+    /// ACK, then pipe = cwnd = s before the last ACK.
     Converges,
     /// If losses ≤ FlightSize − s and data are unlimited, then pipe = cwnd = s before the last ACK.
     ConvergesAsStated,

@@ -69,6 +69,18 @@ impl<'a> Cells<'a> {
         }
     }
 
+    /// The names of the networks on which a property does not always hold.
+    fn networks(&self, schemes: &[Scheme], property: Property) -> String {
+        let breaks = |cell: &PropertyCell| cell.check(property).broken > 0;
+        let on = |network| self.of(schemes).any(|c| c.network == network && breaks(c));
+        let names: Vec<&str> = Network::ALL
+            .into_iter()
+            .filter(|network| on(*network))
+            .map(Network::name)
+            .collect();
+        names.join(", ")
+    }
+
     /// Describes the case with the largest excess, with the command that shows it.
     fn counterexample(&self, sum: &Sum<'_>, describe: fn(&Moment) -> String) -> String {
         let Some((cell, moment)) = sum
@@ -194,6 +206,7 @@ fn clocking(c: &Cells<'_>) -> Vec<Claim> {
 
 fn convergence(c: &Cells<'_>) -> Vec<Claim> {
     let stated = c.sum(PAPER, Property::ConvergesAsStated);
+    let late: u64 = c.of(PAPER).map(|cell| cell.not_yet_reported).sum();
     let heavy = [Network::Bursts, Network::Stalls];
     let below = |scheme| heavy.map(|network| c.get(network, scheme).below_ssthresh);
     let of = |scheme| heavy.map(|network| c.get(network, scheme).complete);
@@ -204,7 +217,7 @@ fn convergence(c: &Cells<'_>) -> Vec<Claim> {
             "converges",
             "4.3 (2)",
             "With few losses PRR converges to exactly ssthresh, with every reduction bound",
-            "if losses ≤ cwnd − ssthresh, the window was full, data are unlimited, and all other segments are reported before the ACK that ends recovery, without duplicates: pipe = cwnd = ssthresh before that ACK",
+            "U is the part of the flight that is not delivered before recovery. If losses ≤ U − ssthresh, U ≤ RecoverFS, data are unlimited, and all other segments of U are reported before the ACK that ends recovery, without duplicates: pipe = cwnd = ssthresh before that ACK",
             c.sum(EVERY_BOUND, Property::Converges).ours("recoveries"),
         )),
         fails(
@@ -216,7 +229,11 @@ fn convergence(c: &Cells<'_>) -> Vec<Claim> {
                 stated.ours("recoveries"),
             ),
             format!(
-                "PRR converges only after the whole flight is delivered, and it does not process the ACK that ends recovery. If that ACK reports several segments, pipe was above ssthresh before it (cwnd becomes ssthresh anyway). {}",
+                "networks with failures: {}. Pipe is above ssthresh then, and cwnd becomes ssthresh all the same. In {} of {} recoveries the last ACK is the first to report some segments: PRR converges only after the whole flight is delivered, and it does not process the ACK that ends recovery. In the other {} the ACK that begins recovery moves snd_una, because earlier ACKs were lost. Algorithm 2 counts this data in prr_delivered and not in RecoverFS = snd.nxt − snd.una, and sends more than ssthresh; RFC 9937 §6.1 adds it to RecoverFS. {}",
+                c.networks(PAPER, Property::ConvergesAsStated),
+                late,
+                stated.broken,
+                stated.broken - late,
                 c.counterexample(&stated, |m| format!(
                     "pipe {} before the last ACK, ssthresh {}",
                     m.pipe, m.ssthresh

@@ -12,6 +12,20 @@ fn verdicts_are_as_expected() {
     crate::claims::assert_known(&figure.claims);
 }
 
+/// With RecoverFS = FlightSize, only lost ACKs keep the paper's PRR from its convergence, and pipe is then too large.
+#[test]
+fn only_lost_acks_break_the_convergence_as_stated() {
+    for cell in &FIGURE.cells {
+        let check = cell.check(Property::ConvergesAsStated);
+        if matches!(cell.scheme, Scheme::Prr | Scheme::PrrCubic) {
+            let breaks = cell.network == Network::AckLoss;
+            assert_eq!(check.broken > 0, breaks, "{cell:?}");
+            let above = |m: Moment| m.pipe > m.ssthresh;
+            assert!(check.worst.is_none_or(above), "{cell:?}");
+        }
+    }
+}
+
 /// Every cell has hundreds of recoveries, and cases of every property.
 #[test]
 fn no_property_holds_for_lack_of_cases() {

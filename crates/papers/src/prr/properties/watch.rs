@@ -2,6 +2,7 @@
 
 use super::check::{Check, Moment, Property};
 use recoup_lab::stats::Integers;
+use recoup_recovery::rate::RecoverFs;
 use recoup_recovery::{Event, Sender, State, Transmission};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::Endpoint;
@@ -12,6 +13,7 @@ use recoup_units::{Direction, FlowId, Instant, Offset};
 #[derive(Debug)]
 pub struct Watch {
     mss: u64,
+    recover_fs: RecoverFs,
     flow: u64,
     /// Recoveries begun.
     pub recoveries: u64,
@@ -25,6 +27,9 @@ pub struct Watch {
     pub before_exit: Integers,
     /// ⌈D · s / F⌉ − out after ACKs that leave pipe > s, in segments (symbols as in [`Property`]).
     pub shortfall: Integers,
+    /// Recoveries that break [`Property::ConvergesAsStated`] and whose last ACK was the first to report some of the
+    /// segments delivered.
+    pub not_yet_reported: u64,
     /// The result of each property.
     pub checks: [Check; Property::ALL.len()],
     recovery: Option<Recovery>,
@@ -35,14 +40,11 @@ pub struct Watch {
 /// A recovery under way.
 #[derive(Clone, Copy, Debug)]
 struct Recovery {
-    /// cwnd at the beginning.
-    window: u32,
-    /// Whether `window` is certain: growth on the ACK that began recovery is not observed.
-    certain: bool,
-    /// Whether the window was full before the ACK that began recovery.
-    full: bool,
     /// snd_nxt − snd_una at the beginning, in segments.
     flight: u64,
+    /// The part of `flight` that had not arrived before the ACK that began recovery, and what that ACK acknowledged
+    /// cumulatively.
+    undelivered: u64,
     delivered: u64,
     /// Segments delivered by the last ACK.
     just_delivered: u64,
@@ -65,8 +67,8 @@ struct Step {
     marked: u64,
     dsack: bool,
     undone: bool,
-    /// State changes: from, to, and cwnd afterwards.
-    changes: Vec<(State, State, u32)>,
+    /// State changes: from and to.
+    changes: Vec<(State, State)>,
 }
 
 /// The sender when it last settled.
@@ -81,10 +83,11 @@ struct Snapshot {
 }
 
 impl Watch {
-    /// Observes flows with segments of `mss` bytes.
-    pub fn new(mss: u16) -> Self {
+    /// Observes flows with segments of `mss` bytes. `recover_fs`: what PRR takes its proportion of.
+    pub fn new(mss: u16, recover_fs: RecoverFs) -> Self {
         Self {
             mss: mss.into(),
+            recover_fs,
             flow: 0,
             recoveries: 0,
             acks: 0,
@@ -92,6 +95,7 @@ impl Watch {
             write_bursts: Integers::default(),
             before_exit: Integers::default(),
             shortfall: Integers::default(),
+            not_yet_reported: 0,
             checks: Default::default(),
             recovery: None,
             step: Step::default(),
@@ -119,15 +123,13 @@ impl Watch {
 
     fn settle(&mut self, now: Instant, sender: &Sender) {
         let mut changes = std::mem::take(&mut self.step.changes);
-        let mut window = self.last.cwnd;
-        for (from, to, cwnd) in changes.drain(..) {
+        for (from, to) in changes.drain(..) {
             if from == State::Recovery {
                 self.end(now, to, sender);
             }
             if to == State::Recovery {
-                self.enter(window, sender);
+                self.enter(sender);
             }
-            window = cwnd;
         }
         if self.recovery.is_some() {
             self.continue_recovery(now, sender);
@@ -146,13 +148,14 @@ impl Watch {
         };
     }
 
-    fn enter(&mut self, window: u32, sender: &Sender) {
+    fn enter(&mut self, sender: &Sender) {
         self.recoveries += 1;
+        let flight = self.last.nxt.since(sender.una()).div_ceil(self.mss);
+        let arrived = sender.counters().delivered - self.last.delivered;
+        let sacked = u64::from(sender.board().sacked().0);
         self.recovery = Some(Recovery {
-            window,
-            certain: self.step.ack && sender.una() == self.last.una,
-            full: self.step.ack && self.last.pipe == window,
-            flight: self.last.nxt.since(sender.una()).div_ceil(self.mss),
+            flight,
+            undelivered: (flight + arrived).saturating_sub(sacked),
             delivered: 0,
             just_delivered: 0,
             sent: 0,
@@ -204,6 +207,14 @@ impl Watch {
         self.in_proportion_to_deliveries(&recovery, &moment);
     }
 
+    /// PRR's RecoverFS; for other rate controls, the one of algorithm 2.
+    fn recover_fs(&self, recovery: &Recovery) -> u64 {
+        match self.recover_fs {
+            RecoverFs::Undelivered => recovery.undelivered,
+            _ => recovery.flight,
+        }
+    }
+
     fn after_ack(&mut self, recovery: &Recovery, before: u64, moment: &Moment) {
         let burst = u64::from(moment.burst);
         self.ack_bursts.add(moment.burst.into());
@@ -213,9 +224,9 @@ impl Watch {
         self.at_most(Property::Paced, burst, recovery.just_delivered + 1, moment);
         // Segments in flight when the sender set cwnd.
         let pipe = moment.pipe - moment.burst.min(moment.pipe);
-        if recovery.certain && recovery.unlimited && pipe > moment.ssthresh {
+        if recovery.unlimited && pipe > moment.ssthresh {
             let share = recovery.delivered * u64::from(moment.ssthresh);
-            let due = share.div_ceil(u64::from(recovery.window.max(1)));
+            let due = share.div_ceil(self.recover_fs(recovery).max(1));
             let forced = u64::from(recovery.acks == 1);
             let precise = recovery.sent == due.max(forced).max(before);
             self.is_true(Property::Precise, precise, moment);
@@ -265,13 +276,15 @@ impl Watch {
         }
         self.is_true(Property::Refills, pipe >= ssthresh, &moment);
         let converged = (pipe, cwnd) == (ssthresh, ssthresh);
-        if recovery.marked + u64::from(ssthresh) <= recovery.flight {
+        let reported = recovery.delivered + recovery.marked >= recovery.undelivered;
+        let least = recovery.marked + u64::from(ssthresh);
+        if least <= recovery.flight {
             self.is_true(Property::ConvergesAsStated, converged, &moment);
+            self.not_yet_reported += u64::from(!converged && !reported);
         }
-        let window = u64::from(recovery.window);
-        let few = recovery.marked + u64::from(ssthresh) <= window;
-        let reported = recovery.delivered + recovery.marked >= window;
-        if few && recovery.full && recovery.certain && reported && !recovery.duplicates {
+        let few = least <= recovery.undelivered;
+        let counted = recovery.undelivered <= self.recover_fs(&recovery);
+        if few && counted && reported && !recovery.duplicates {
             self.is_true(Property::Converges, converged, &moment);
         }
     }
@@ -315,9 +328,7 @@ impl Observer for Watch {
             }
             Event::MarkedLost { .. } => step.marked += 1,
             Event::Undone { .. } => step.undone = true,
-            Event::StateChanged { from, to, cwnd, .. } => {
-                step.changes.push((from, to, cwnd.0));
-            }
+            Event::StateChanged { from, to, .. } => step.changes.push((from, to)),
             _ => {}
         }
     }

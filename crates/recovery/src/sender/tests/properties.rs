@@ -21,11 +21,13 @@ const BASES: [&str; 6] = [
     "rfc6675+cubic",
 ];
 
-const BOUNDS: [(&str, Bound); 4] = [
+const BOUNDS: [(&str, Bound); 6] = [
     ("prr", Bound::SlowStart),
     ("prrcrb", Bound::Conservative),
     ("prrsafe", Bound::SafeAck),
     ("prrub", Bound::Unlimited),
+    ("prrlinux", Bound::SafeAck),
+    ("prrlinux3", Bound::SlowStart),
 ];
 
 /// One reduction as seen from outside: Recovery, CWR, or CWR and then Recovery.

@@ -70,12 +70,26 @@ fn rate_halving_sends_on_every_second_ack() {
 
 #[test]
 fn prr_spreads_the_sending_evenly() {
-    // RFC 6937 §3: ⌈10·delivered/20⌉ − out while the pipe is above ten; the last ACK finds it there.
-    for bound in ["prr", "prrcrb", "prrub", "prrsafe"] {
+    // ⌈10·delivered/20⌉ − out while the pipe is above ten; the last ACK finds it there. Twenty is the window
+    // (Linux), and what had not arrived before the third SACK (RFC 9937 §6.1).
+    for bound in ["prrlinux3", "prrlinux", "prrsafe"] {
         let (sent, pipe) = one_lost(bound);
         assert_eq!(sent, "NNR.N.N.N.N.N.N.N..", "{bound}");
         let expected = [
             19, 19, 18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11, 10,
+        ];
+        assert_eq!(pipe, expected, "{bound}");
+    }
+}
+
+#[test]
+fn prr_of_the_flight_size_counts_what_limited_transmit_sent() {
+    // RFC 6937 §3: ⌈10·delivered/22⌉ − out. Two of the 22 had arrived before.
+    for bound in ["prr", "prrcrb", "prrub"] {
+        let (sent, pipe) = one_lost(bound);
+        assert_eq!(sent, "NNR.N.N.N.N..N.N..N", "{bound}");
+        let expected = [
+            19, 19, 18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 12, 12, 11, 11, 10, 9,
         ];
         assert_eq!(pipe, expected, "{bound}");
     }

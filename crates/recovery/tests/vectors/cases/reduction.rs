@@ -16,6 +16,18 @@ const GIVEN: &[&str] = &[
     "pipe",
 ];
 
+/// What PRR uses besides, where a reduction begins.
+const PRR_GIVEN: &[&str] = &[
+    "state",
+    "ssthresh",
+    "outstanding",
+    "sacked",
+    "delivered",
+    "newly_lost",
+    "acked_bytes",
+    "pipe",
+];
+
 /// A window of twenty in flight, segments 11 to 30, from 100 ms on.
 fn twenty(s: &mut Script) {
     s.write(10).at(100).ack(10).write(60);
@@ -56,20 +68,36 @@ fn saved_up(s: &mut Script) {
     s.at(203).sack(10, &[12..=25]).at(204).sack(10, &[12..=26]);
 }
 
+/// Eighteen segments in flight, 11 to 28, and a window of twenty. Segment 11 is lost, and two had arrived before the
+/// SACK that begins recovery.
+fn window_not_full(s: &mut Script) {
+    s.write(10).at(100).ack(10).write(18);
+    s.at(200)
+        .sack(10, &[12..=12])
+        .at(201)
+        .sack(10, &[12..=13])
+        .at(202)
+        .sack(10, &[12..=14])
+        .write(60);
+    for n in 15..=22 {
+        s.at(188 + n).sack(10, &[12..=n]);
+    }
+}
+
 fn prr() -> File {
     let about = About {
         mechanism: "prr",
         about: "Proportional rate reduction: the window in recovery, by the data each ACK delivers; pipe is that after the ACK, before anything is sent for it",
-        source: "RFC 6937 §3; RFC 9937 §6.2; the 2011 paper's algorithm 2",
-        settings: &["rate_control"],
-        given: GIVEN,
+        source: "RFC 6937 §3; RFC 9937 §6; the 2011 paper's algorithm 2",
+        settings: &["rate_control", "recover_fs"],
+        given: PRR_GIVEN,
         expect: &["cwnd"],
     };
     about.file(|cases| {
         for (profile, bound, source) in [
             ("linux-6+reno+notlp+prrcrb", "PRR-CRB", "RFC 6937 §3"),
             ("linux-6+reno+notlp+prr", "PRR-SSRB", "RFC 6937 §3"),
-            ("linux-6+reno+notlp", "SafeACK", "RFC 9937 §6.2"),
+            ("linux-6+reno+notlp+prrsafe", "SafeACK", "RFC 9937 §6"),
         ] {
             let begins = start(profile, 100);
             cases.add(
@@ -97,6 +125,30 @@ fn prr() -> File {
             start("linux-6+reno+notlp+prr", 100),
             saved_up,
         );
+        for (profile, flight, source) in [
+            (
+                "linux-6+reno+notlp+prr",
+                "the flight size",
+                "the 2011 paper's algorithm 2; RFC 6937 §3",
+            ),
+            (
+                "linux-6+reno+notlp+prrsafe",
+                "the flight that had not arrived before",
+                "RFC 9937 §6.1",
+            ),
+            (
+                "linux-6+reno+notlp+prrlinux",
+                "the window",
+                "Linux tcp_init_cwnd_reduction",
+            ),
+        ] {
+            cases.add(
+                &format!("RecoverFS is {flight}"),
+                source,
+                start(profile, 100),
+                window_not_full,
+            );
+        }
         cases.add(
             "an ACK that advances and reveals a further loss is not safe",
             "RFC 9937 §6.2",
