@@ -247,7 +247,7 @@ impl<N: Network> Simulation<N> {
             let start = packet.segment.seq.unwrap(far.isn, near);
             let span = start.map_or(Span::default(), |start| Span::at(start, len));
             // Segments that the endpoint rejected, for an old timestamp, are not delivered.
-            if !span.is_empty() && end.endpoint.receiver().holds(span) {
+            if far.spurious.awaits(span) && end.endpoint.receiver().holds(span) {
                 far.spurious.on_arrival(packet.ordinal, span);
             }
         }
@@ -375,13 +375,17 @@ impl<N: Network> Simulation<N> {
     }
 
     fn count(&mut self, host: Host, packet: &Packet, transmit: Transmit) {
-        let (now, record) = (self.now, &mut self.record);
+        let record = &mut self.record;
         record.bytes_sent += u64::from(packet.ip_len());
         record.segments_sent += u64::from(packet.segment.payload_len > 0);
-        let (span, trigger) = match transmit {
-            Transmit::Stream(Transmission::Again(span, trigger)) => (span, trigger),
-            _ => return,
-        };
+        if let Transmit::Stream(Transmission::Again(span, trigger)) = transmit {
+            self.count_retransmission(host, packet, span, trigger);
+        }
+    }
+
+    #[inline(never)]
+    fn count_retransmission(&mut self, host: Host, packet: &Packet, span: Span, trigger: Trigger) {
+        let (now, record) = (self.now, &mut self.record);
         let (end, far) = match host {
             Host::Client => (&mut self.client, &self.server),
             Host::Server => (&mut self.server, &self.client),
