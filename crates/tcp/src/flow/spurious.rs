@@ -20,7 +20,16 @@ pub struct SpuriousRetransmissions {
     end: Offset,
     /// No part is longer.
     longest: u64,
-    retransmissions: u64,
+    retransmissions: SpuriousCounts,
+}
+
+/// Spurious retransmissions of one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpuriousCounts {
+    /// All of them.
+    pub all: u64,
+    /// Those with payload.
+    pub data: u64,
 }
 
 /// A part of a retransmission.
@@ -29,6 +38,8 @@ struct Open {
     part: Span,
     /// The ordinal of the retransmission.
     ordinal: u64,
+    /// Whether the retransmission has payload.
+    is_data: bool,
 }
 
 impl SpuriousRetransmissions {
@@ -37,17 +48,27 @@ impl SpuriousRetransmissions {
         self.open.clear();
         self.end = Offset::default();
         self.longest = 0;
-        self.retransmissions = 0;
+        self.retransmissions = SpuriousCounts::default();
     }
 
-    /// Packet `ordinal` is a retransmission. `missing` calls its argument with each part of it that the
-    /// receiver does not have yet.
-    pub fn on_retransmission(&mut self, ordinal: u64, missing: impl FnOnce(&mut dyn FnMut(Span))) {
-        self.retransmissions += 1;
+    /// Packet `ordinal` is a retransmission; `is_data`: it has payload. `missing` calls its argument with each
+    /// part of it that the receiver does not have yet.
+    pub fn on_retransmission(
+        &mut self,
+        ordinal: u64,
+        is_data: bool,
+        missing: impl FnOnce(&mut dyn FnMut(Span)),
+    ) {
+        self.retransmissions.all += 1;
+        self.retransmissions.data += u64::from(is_data);
         missing(&mut |part| {
             self.end = self.end.max(part.end);
             self.longest = self.longest.max(part.len());
-            self.insert(Open { part, ordinal });
+            self.insert(Open {
+                part,
+                ordinal,
+                is_data,
+            });
         });
     }
 
@@ -89,31 +110,33 @@ impl SpuriousRetransmissions {
             && open.part.start < span.end
         {
             i += 1;
-            let Open { part, ordinal: of } = *open;
-            if ordinal >= of || !part.overlaps(span) {
+            let before @ Open { part, .. } = *open;
+            if ordinal >= before.ordinal || !part.overlaps(span) {
                 continue;
             }
             open.part.end = span.start.max(part.start);
             if part.end > span.end {
-                let above = Span::new(span.end, part.end);
                 self.insert(Open {
-                    part: above,
-                    ordinal: of,
+                    part: Span::new(span.end, part.end),
+                    ..before
                 });
             }
         }
     }
 
-    /// The number of spurious retransmissions. Call it when no packet is in flight any more: after that,
+    /// The numbers of spurious retransmissions. Call it when no packet is in flight any more: after that,
     /// only [`clear`](Self::clear) may follow.
-    pub fn spurious(&mut self) -> u64 {
+    pub fn spurious(&mut self) -> SpuriousCounts {
         self.open.sort_unstable_by_key(|open| open.ordinal);
-        let (mut needed, mut last) = (0, None);
+        let (mut spurious, mut last) = (self.retransmissions, None);
         for open in self.open.iter().filter(|open| !open.part.is_empty()) {
-            needed += u64::from(last != Some(open.ordinal));
+            if last != Some(open.ordinal) {
+                spurious.all -= 1;
+                spurious.data -= u64::from(open.is_data);
+            }
             last = Some(open.ordinal);
         }
-        self.retransmissions - needed
+        spurious
     }
 }
 

@@ -21,11 +21,11 @@ fn earlier_transmissions_make_it_spurious_even_if_they_arrive_later() {
     ];
     for (arrivals, spurious) in cases {
         let mut record = SpuriousRetransmissions::default();
-        record.on_retransmission(7, |missing| missing(span(10, 20)));
+        record.on_retransmission(7, true, |missing| missing(span(10, 20)));
         for &(ordinal, span) in arrivals {
             record.on_arrival(ordinal, span);
         }
-        assert_eq!(record.spurious(), spurious, "{arrivals:?}");
+        assert_eq!(record.spurious().all, spurious, "{arrivals:?}");
     }
 }
 
@@ -33,23 +33,37 @@ fn earlier_transmissions_make_it_spurious_even_if_they_arrive_later() {
 fn each_retransmission_of_a_segment_is_judged_by_the_transmissions_before_it() {
     let mut record = SpuriousRetransmissions::default();
     for ordinal in [7, 9, 12] {
-        record.on_retransmission(ordinal, |missing| missing(span(10, 20)));
-        record.on_retransmission(ordinal + 1, |missing| missing(span(5, 10)));
+        record.on_retransmission(ordinal, true, |missing| missing(span(10, 20)));
+        record.on_retransmission(ordinal + 1, true, |missing| missing(span(5, 10)));
     }
     // Retransmission 9 arrives: 12 was not needed, 7 and 9 were.
     record.on_arrival(9, span(10, 20));
-    assert_eq!(record.spurious(), 1);
+    assert_eq!(record.spurious().all, 1);
 }
 
 #[test]
 fn arrivals_of_new_data_change_nothing() {
     let mut record = SpuriousRetransmissions::default();
     assert!(!record.awaits(span(0, 1)));
-    record.on_retransmission(7, |missing| missing(span(10, 20)));
+    record.on_retransmission(7, true, |missing| missing(span(10, 20)));
     assert!(record.awaits(span(19, 30)));
     assert!(!record.awaits(span(20, 30)) && !record.awaits(span(15, 15)));
     record.clear();
     assert!(!record.awaits(span(0, 1)));
+}
+
+#[test]
+fn retransmissions_without_payload_count_apart() {
+    // (which retransmissions of SYN and data are delivered by earlier transmissions, the counts)
+    for (delivered, all, data) in [(&[][..], 0, 0), (&[0], 1, 0), (&[1], 1, 1), (&[0, 1], 2, 1)] {
+        let mut record = SpuriousRetransmissions::default();
+        record.on_retransmission(7, false, |missing| missing(span(0, 1)));
+        record.on_retransmission(8, true, |missing| missing(span(1, 9)));
+        for n in delivered {
+            record.on_arrival(2, [span(0, 1), span(1, 9)][*n]);
+        }
+        assert_eq!(record.spurious(), SpuriousCounts { all, data });
+    }
 }
 
 /// The same by looking through every part on each arrival.
@@ -143,7 +157,7 @@ fn count(steps: &[Step]) -> (u64, u64) {
                 let again = span(start, next.min(start + len));
                 if !again.is_empty() {
                     let parts = |f: &mut dyn FnMut(Span)| missing_parts(again, &received, f);
-                    ordered.on_retransmission(ordinal, parts);
+                    ordered.on_retransmission(ordinal, true, parts);
                     every.on_retransmission(ordinal, parts);
                     on_the_way.push((ordinal, again));
                     ordinal += 1;
@@ -165,7 +179,7 @@ fn count(steps: &[Step]) -> (u64, u64) {
             Step::Arrival(..) | Step::Loss(_) => {}
         }
     }
-    (ordered.spurious(), every.spurious())
+    (ordered.spurious().all, every.spurious())
 }
 
 proptest! {
