@@ -13,11 +13,11 @@ pub use finding::finding;
 pub use tables::View;
 
 use crate::effect;
-use crate::run::ProfileResult;
+use crate::run::{Cost, ProfileResult};
 use crate::scenario::Scenario;
 use crate::settings::{self, Settings};
 use crate::stage::Stage;
-use crate::stats::Summary;
+use crate::stats::{Durations, Summary};
 use recoup_table::{Columns, Keep, Schema};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -54,6 +54,10 @@ pub struct Entry {
     pub fct: Option<Summary>,
     /// Mean flow completion time divided by the first profile's on the same stage.
     pub fct_normalised: Option<f64>,
+    /// Flow completion times from establishment in ms; `None` if no flow completed.
+    pub fct_established: Option<Summary>,
+    /// Their mean divided by the first profile's on the same stage.
+    pub fct_established_normalised: Option<f64>,
     /// From the last ACK to the first retransmission of data, in ms; `None` if no flow had one.
     pub last_ack_to_retransmission: Option<Summary>,
     /// Durations of recoveries in ms; `None` if no recovery ended.
@@ -66,7 +70,7 @@ impl Report {
         let setting = |key: &str| Value::from(scenario.settings.get(key));
         let first = |stage| {
             let mut of_stage = results.iter().filter(|r| r.stage == stage);
-            of_stage.next().and_then(|r| r.cost.fct.summary())
+            of_stage.next().map(|r| &r.cost)
         };
         let entries: Vec<Entry> = results
             .iter()
@@ -149,11 +153,23 @@ fn heading(scenario: &Scenario) -> String {
 }
 
 impl Entry {
-    fn new(result: &ProfileResult, first: Option<Summary>) -> Self {
-        let fct = result.cost.fct.summary();
+    fn new(result: &ProfileResult, first: Option<&Cost>) -> Self {
+        let times = |which: fn(&Cost) -> &Durations| {
+            let ours = which(&result.cost).summary();
+            let first = first.and_then(|first| which(first).summary());
+            (
+                ours,
+                ours.zip(first)
+                    .and_then(|(ours, first)| ratio(ours.mean, first.mean)),
+            )
+        };
+        let (fct, fct_normalised) = times(|cost| &cost.fct);
+        let (fct_established, fct_established_normalised) = times(|cost| &cost.fct_established);
         Self {
             fct,
-            fct_normalised: fct.zip(first).map(|(ours, first)| ours.mean / first.mean),
+            fct_normalised,
+            fct_established,
+            fct_established_normalised,
             last_ack_to_retransmission: result.cost.last_ack_to_retransmission.summary(),
             recovery_time: result.cost.recoveries.time.summary(),
             result: result.clone(),
@@ -168,6 +184,11 @@ impl Entry {
     fn stage(&self) -> Stage {
         self.result.stage
     }
+}
+
+/// `None` for the times of flows without data: from establishment they are 0.
+fn ratio(ours: f64, first: f64) -> Option<f64> {
+    (first > 0.0).then(|| ours / first)
 }
 
 /// Fails if a row of the table is wider than 160 columns.
@@ -214,12 +235,15 @@ mod tests {
             "duplicates_withheld",
             "duplicates_reported",
             "spurious",
+            "spurious_data",
             "unnecessary_bytes",
         ] {
             assert!(!first[name].is_null(), "{name}");
         }
         for name in ["min", "p50", "p90", "p99", "max", "mean"] {
             assert_eq!(first["fct_ms"][name], json!(600.0), "{name}");
+            // The server is established after one and a half round trips of 80 ms.
+            assert_eq!(first["fct_established_ms"][name], json!(480.0), "{name}");
         }
         assert_eq!(
             (&json["schema"], &json["version"]),
@@ -294,6 +318,28 @@ mod tests {
         let table = report.to_table(View::Cost, Keep::Telling);
         assert!(table.contains("Data sent (segments)"), "{table}");
         assert!(!table.contains("Extra copies"), "{table}");
+    }
+
+    /// Without losses in the handshake, the time from establishment tells nothing new.
+    #[test]
+    fn the_time_from_establishment_stands_where_the_handshake_was_retransmitted() {
+        let [established, of_data] = [
+            "| FCT from establishment",
+            "| Spurious retransmissions of data",
+        ];
+        for (drop, keep, stands) in [
+            ("tail:1", Keep::Telling, false),
+            ("tail:1", Keep::All, true),
+            ("tail:1,up:ack:1", Keep::Telling, true),
+        ] {
+            let table = report(&[("drop", drop)]).to_table(View::Cost, keep);
+            assert_eq!(table.contains(established), stands, "{drop}: {table}");
+        }
+        let spurious = report(&[("drop", "up:ack:1")]);
+        let cost = &spurious.results[0].result.cost;
+        assert_eq!((cost.spurious, cost.spurious_data), (1, 0));
+        let table = spurious.to_table(View::Cost, Keep::All);
+        assert!(table.contains(of_data), "{table}");
     }
 
     /// Flows of 150 segments, 5 % of which are lost.

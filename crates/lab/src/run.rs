@@ -26,6 +26,8 @@ pub struct Cost {
     pub completed: u64,
     /// Flow completion times of the completed flows.
     pub fct: Durations,
+    /// Their flow completion times [from establishment](FlowRecord::fct_established).
+    pub fct_established: Durations,
     /// Times from the last ACK to the first retransmission of data, for flows with a retransmission.
     pub last_ack_to_retransmission: Durations,
     /// Data segments sent, retransmissions, probes and copies included.
@@ -36,6 +38,8 @@ pub struct Cost {
     pub packets_dropped: u64,
     /// Spurious retransmissions: earlier transmissions delivered all their data.
     pub spurious: u64,
+    /// Spurious retransmissions with payload, which are among `segments_sent`.
+    pub spurious_data: u64,
     /// Payload bytes that arrived more than once.
     pub unnecessary_bytes: u64,
     /// The counters of both hosts' senders.
@@ -62,6 +66,9 @@ impl Cost {
             self.completed += 1;
             self.fct.add(fct);
         }
+        if let Some(fct) = flow.fct_established {
+            self.fct_established.add(fct);
+        }
         if let Some(waited) = flow.last_ack_to_retransmission {
             self.last_ack_to_retransmission.add(waited);
         }
@@ -69,6 +76,7 @@ impl Cost {
         self.bytes_sent += flow.bytes_sent;
         self.packets_dropped += flow.packets_dropped;
         self.spurious += flow.spurious;
+        self.spurious_data += flow.spurious_data;
         self.unnecessary_bytes += flow.unnecessary_bytes;
         self.counters.merge(&flow.counters);
     }
@@ -78,12 +86,14 @@ impl Cost {
         self.flows += other.flows;
         self.completed += other.completed;
         self.fct.merge(&other.fct);
+        self.fct_established.merge(&other.fct_established);
         self.last_ack_to_retransmission
             .merge(&other.last_ack_to_retransmission);
         self.segments_sent += other.segments_sent;
         self.bytes_sent += other.bytes_sent;
         self.packets_dropped += other.packets_dropped;
         self.spurious += other.spurious;
+        self.spurious_data += other.spurious_data;
         self.unnecessary_bytes += other.unnecessary_bytes;
         self.counters.merge(&other.counters);
         self.recoveries.merge(&other.recoveries);
@@ -274,6 +284,7 @@ mod tests {
                         "{:?}",
                         (
                             r.cost.fct.summary(),
+                            r.cost.fct_established.summary(),
                             r.cost.bytes_sent,
                             r.cost.counters.retransmissions,
                             r.cost.counters,

@@ -15,8 +15,10 @@ use std::sync::{Mutex, PoisonError};
 
 const HELP: &str = "\
 FCT is the flow completion time: from the client's first SYN until the last byte of data has
-been delivered to the client. \"FCT mean / first profile's\" (fct_normalised in JSON and CSV)
-is a profile's mean over that of the first profile on the same stage.
+been delivered. \"FCT mean / first profile's\" (fct_normalised in JSON and CSV) is a profile's
+mean over that of the first profile on the same stage. FCT from establishment leaves out the
+handshake: it begins when the host that sends the data is established. The table shows it with
+--all-rows, or if a SYN or SYN-ACK was retransmitted; JSON and CSV always have it.
 
 An interrupt (Ctrl-C) ends the run after the flows that are under way; the results so far are
 printed. A second one ends the program at once. Captures and event files of an interrupted run are

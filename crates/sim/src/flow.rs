@@ -39,8 +39,8 @@ struct End {
     spurious: SpuriousRetransmissions,
     /// The end of the data that the peer's application writes.
     expected: Offset,
-    /// Whether the connection has been open here.
-    opened: bool,
+    /// When the connection was established here.
+    established: Option<Instant>,
     /// When the application last did nothing although it wanted to be woken.
     idle_wake: Option<Instant>,
 }
@@ -147,7 +147,9 @@ impl<N: Network> Simulation<N> {
         let mut record = self.record;
         record.duration = self.now.since(Instant::ZERO);
         for end in [&mut self.client, &mut self.server] {
-            record.spurious += end.spurious.spurious();
+            let spurious = end.spurious.spurious();
+            record.spurious += spurious.all;
+            record.spurious_data += spurious.data;
             record.unnecessary_bytes += end.endpoint.receiver().duplicate_bytes();
             record.counters.merge(&end.endpoint.sender().counters());
         }
@@ -247,7 +249,7 @@ impl<N: Network> Simulation<N> {
             let start = packet.segment.seq.unwrap(far.isn, near);
             let span = start.map_or(Span::default(), |start| Span::at(start, len));
             // Segments that the endpoint rejected, for an old timestamp, are not delivered.
-            if !span.is_empty() && end.endpoint.receiver().holds(span) {
+            if far.spurious.awaits(span) && end.endpoint.receiver().holds(span) {
                 far.spurious.on_arrival(packet.ordinal, span);
             }
         }
@@ -256,10 +258,26 @@ impl<N: Network> Simulation<N> {
         if readable > 0 {
             end.endpoint.read(now, readable);
         }
-        end.opened |= end.endpoint.is_open();
-        if self.record.fct.is_none() && end.has_all() && far.has_all() {
-            self.record.fct = Some(now.since(Instant::ZERO));
+        if end.established.is_none() && end.endpoint.is_open() {
+            end.established = Some(now);
         }
+        if self.record.fct.is_none() && end.has_all() && far.has_all() {
+            self.complete();
+        }
+    }
+
+    /// The flow is complete now.
+    fn complete(&mut self) {
+        let now = self.now;
+        self.record.fct = Some(now.since(Instant::ZERO));
+        // The server expects what the client sends.
+        let client_sends = self.server.expected > Offset::DATA;
+        let sender = if client_sends {
+            &self.client
+        } else {
+            &self.server
+        };
+        self.record.fct_established = sender.established.map(|then| now.since(then));
     }
 
     /// Lets the application of `host` act after an event, and sends what results.
@@ -375,20 +393,27 @@ impl<N: Network> Simulation<N> {
     }
 
     fn count(&mut self, host: Host, packet: &Packet, transmit: Transmit) {
-        let (now, record) = (self.now, &mut self.record);
+        let record = &mut self.record;
         record.bytes_sent += u64::from(packet.ip_len());
         record.segments_sent += u64::from(packet.segment.payload_len > 0);
-        let (span, trigger) = match transmit {
-            Transmit::Stream(Transmission::Again(span, trigger)) => (span, trigger),
-            _ => return,
-        };
+        if let Transmit::Stream(Transmission::Again(span, trigger)) = transmit {
+            self.count_retransmission(host, packet, span, trigger);
+        }
+    }
+
+    #[inline(never)]
+    fn count_retransmission(&mut self, host: Host, packet: &Packet, span: Span, trigger: Trigger) {
+        let (now, record) = (self.now, &mut self.record);
         let (end, far) = match host {
             Host::Client => (&mut self.client, &self.server),
             Host::Server => (&mut self.server, &self.client),
         };
         let receiver = far.endpoint.receiver();
+        let is_data = packet.segment.payload_len > 0;
         end.spurious
-            .on_retransmission(packet.ordinal, |missing| receiver.missing(span, missing));
+            .on_retransmission(packet.ordinal, is_data, |missing| {
+                receiver.missing(span, missing);
+            });
         if !matches!(trigger, Trigger::Syn | Trigger::SynAck) {
             let waited = end.last_ack_at.map(|at| now.since(at));
             record.last_ack_to_retransmission = record.last_ack_to_retransmission.or(waited);
@@ -407,7 +432,7 @@ impl End {
             last_ack_at: None,
             spurious: SpuriousRetransmissions::default(),
             expected: Offset::DATA,
-            opened: false,
+            established: None,
             idle_wake: None,
         }
     }
@@ -420,7 +445,7 @@ impl End {
         self.packets = 0;
         self.last_ack_at = None;
         self.spurious.clear();
-        self.opened = false;
+        self.established = None;
         self.idle_wake = None;
     }
 
@@ -429,10 +454,10 @@ impl End {
         self.expected = Offset::DATA + bytes;
     }
 
-    /// Whether the host is open and has received everything that the peer's application writes. The server
-    /// opens last, so a flow without data is complete then.
+    /// Whether the host is established and has received everything that the peer's application writes. The
+    /// server is established last, so a flow without data is complete then.
     fn has_all(&self) -> bool {
-        self.opened && self.endpoint.receiver().next() >= self.expected
+        self.established.is_some() && self.endpoint.receiver().next() >= self.expected
     }
 
     /// When `application`, which runs here, wants to be woken.

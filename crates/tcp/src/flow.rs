@@ -9,7 +9,7 @@ mod workload;
 
 pub use record::FlowRecord;
 pub use script_progress::{Action, ScriptProgress};
-pub use spurious::SpuriousRetransmissions;
+pub use spurious::{SpuriousCounts, SpuriousRetransmissions};
 pub use workload::{Script, TimedWrite, When, Workload, Write};
 
 use recoup_units::Direction;

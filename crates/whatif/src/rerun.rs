@@ -68,6 +68,8 @@ const TIMERS: [(TimerModel, u64); 3] = [
 pub struct Outcome {
     /// From the client's SYN to the delivery of the last data byte of both streams; `None` if it was not delivered.
     pub fct: Option<Duration>,
+    /// The same [from establishment](FlowRecord::fct_established).
+    pub fct_established: Option<Duration>,
     /// IP bytes of both hosts.
     pub bytes_sent: u64,
     /// Segments with payload of both hosts, retransmissions and copies included.
@@ -93,6 +95,7 @@ impl Outcome {
     fn new(record: &FlowRecord, log: &RunLog) -> Self {
         Self {
             fct: record.fct,
+            fct_established: record.fct_established,
             bytes_sent: record.bytes_sent,
             segments_sent: record.segments_sent,
             retransmissions: log.retransmissions.len() as u64,

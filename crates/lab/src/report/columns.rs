@@ -35,7 +35,7 @@ pub fn columns() -> Columns<Entry> {
             "fct_ms",
             summary(
                 "FCT",
-                "flow completion time: from SYN to arrival of the last data byte",
+                "flow completion time: from the client's first SYN to arrival of the last data byte",
             ),
             |e| e.fct.as_ref(),
         )
@@ -47,7 +47,24 @@ pub fn columns() -> Columns<Entry> {
             ),
             |e| e.fct_normalised,
         )
-        .heading("FCT mean / first profile's");
+        .heading("FCT mean / first profile's")
+        .group(
+            "fct_established_ms",
+            summary(
+                "FCT from establishment",
+                "flow completion time from establishment: from the SYN-ACK's arrival if the client has data to send, or else from the arrival of its ACK",
+            ),
+            |e| e.fct_established.as_ref(),
+        )
+        .real(
+            (
+                "fct_established_normalised",
+                "",
+                "mean flow completion time from establishment divided by that of the first profile on the same stage",
+            ),
+            |e| e.fct_established_normalised,
+        )
+        .heading("FCT from establishment mean / first profile's");
     let columns = sent(columns).group(
         "last_ack_to_retransmission_ms",
         summary(
@@ -120,6 +137,15 @@ fn sent(columns: Columns<Entry>) -> Columns<Entry> {
             |e| Some(e.result.cost.spurious),
         )
         .heading("Spurious retransmissions")
+        .integer(
+            (
+                "spurious_data",
+                "segments",
+                "spurious retransmissions of data, without SYNs, SYN-ACKs and FINs without payload",
+            ),
+            |e| Some(e.result.cost.spurious_data),
+        )
+        .heading("Spurious retransmissions of data")
         .integer(
             ("unnecessary_bytes", "bytes", "payload bytes that arrived more than once"),
             |e| Some(e.result.cost.unnecessary_bytes),

@@ -75,12 +75,18 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
             ..Line::from("completed")
         });
     }
+    // From establishment, the FCT differs by a constant unless the handshake was retransmitted.
+    let from_establishment = keep == Keep::All || entries.iter().any(retransmits_handshake);
     // All quantiles of a single flow are equal.
     let waited = "last_ack_to_retransmission_ms_p50";
     match single {
         true => {
             lines.push(headed("fct_ms_p50", "FCT"));
             lines.push("fct_normalised".into());
+            if from_establishment {
+                lines.push(headed("fct_established_ms_p50", "FCT from establishment"));
+                lines.push("fct_established_normalised".into());
+            }
             lines.push(headed(waited, "Last ACK to retransmission"));
         }
         false => {
@@ -88,7 +94,12 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
                 always: name == "fct_ms_p50",
                 ..name.into()
             }));
-            lines.extend(["fct_normalised", waited].map(Line::from));
+            lines.push("fct_normalised".into());
+            if from_establishment {
+                lines.extend(distribution("fct_established_ms").map(Line::from));
+                lines.push("fct_established_normalised".into());
+            }
+            lines.push(waited.into());
         }
     }
     lines.extend(["segments_sent", "bytes_sent", "packets_dropped"].map(Line::from));
@@ -103,14 +114,26 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
             "duplicates_reported",
             "duplicates_withheld",
             "spurious",
-            "unnecessary_bytes",
         ]
         .map(Line::from),
     );
+    let of_data = |e: &&Entry| e.result.cost.spurious_data != e.result.cost.spurious;
+    if keep == Keep::All || entries.iter().any(of_data) {
+        lines.push("spurious_data".into());
+    }
+    lines.push("unnecessary_bytes".into());
     if entries.iter().any(|e| e.result.live.is_some()) {
         lines.extend(["live_delivery_error_ms_p999", "live_blurred_flows"].map(Line::from));
     }
     lines
+}
+
+/// Whether a SYN or SYN-ACK was retransmitted.
+fn retransmits_handshake(entry: &&Entry) -> bool {
+    let retransmissions = &entry.result.cost.counters.retransmissions;
+    [Trigger::Syn, Trigger::SynAck]
+        .iter()
+        .any(|trigger| retransmissions.of(*trigger) > 0)
 }
 
 /// A line under a heading of its own, which always stands.

@@ -105,6 +105,8 @@ pub struct PredictionRow {
     pub error_ms: f64,
     /// The flow completion time of its base run, in ms.
     pub base_fct_ms: f64,
+    /// The same from establishment, in ms.
+    pub base_fct_established_ms: f64,
     /// The change, in ms; `None` if it does not complete under the mechanism.
     pub change_ms: Option<f64>,
     /// The standard deviation of the draws, in ms; `None` if nothing was drawn.
@@ -193,6 +195,7 @@ impl Answer {
             recorded_ms: rerun.recorded_ms,
             error_ms: rerun.error_ms,
             base_fct_ms: rerun.base_fct_ms,
+            base_fct_established_ms: rerun.base_fct_established_ms,
             change_ms: prediction.map(|one| one.change_ms),
             deviation_ms: (known.draws > 1).then(|| known.variance.sqrt()),
             draws: known.draws,

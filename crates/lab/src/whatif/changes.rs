@@ -16,6 +16,8 @@ pub struct Changes {
     pub connections: u64,
     /// Their mean flow completion time without the mechanism.
     pub mean_fct_ms: Option<f64>,
+    /// The same from establishment.
+    pub mean_fct_established_ms: Option<f64>,
     /// The mean change.
     pub mean_change_ms: Option<f64>,
     /// The 95 % interval of the mean change; `None` for a single connection, or a single draw.
@@ -57,10 +59,11 @@ impl Changes {
             connections: n as u64,
             ..Self::default()
         };
-        let (mut fct, mut amount, mut drawn) = (0.0, 0.0, 0.0);
+        let (mut fct, mut established, mut amount, mut drawn) = (0.0, 0.0, 0.0, 0.0);
         for (rerun, prediction) in connections {
             changes.add(rerun, prediction);
             fct += rerun.base_fct_ms;
+            established += rerun.base_fct_established_ms;
             amount += prediction.change_ms.abs();
             if prediction.draws > 0 {
                 drawn += prediction.change_ms.abs();
@@ -75,6 +78,7 @@ impl Changes {
         });
         let half = half_width(&uncertain.collect::<Vec<_>>(), model);
         changes.mean_fct_ms = Some(fct / n as f64);
+        changes.mean_fct_established_ms = Some(established / n as f64);
         changes.mean_change_ms = Some(mean);
         changes.interval_ms = half.map(|half| (mean - half, mean + half));
         changes.quantiles_ms = Some(quantiles(connections));
@@ -140,6 +144,7 @@ mod tests {
         assert_eq!(changes.sum_change_ms, -305.0);
         assert_eq!(changes.mean_change_ms, Some(-61.0));
         assert_eq!(changes.mean_fct_ms, Some(1000.0));
+        assert_eq!(changes.mean_fct_established_ms, Some(900.0));
         assert_eq!(changes.quantiles_ms, Some([-500.0, -5.0, 0.0, 0.0, 200.0]));
         // 5 ms of 1,000 ms are not noticeable.
         assert_eq!((changes.better, changes.worse), (1, 1));

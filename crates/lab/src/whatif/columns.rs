@@ -65,6 +65,14 @@ fn changes() -> Columns<Changes> {
             ),
             |c| c.mean_fct_ms,
         )
+        .real(
+            (
+                "mean_fct_established_ms",
+                "ms",
+                "mean flow completion time from establishment without the mechanism",
+            ),
+            |c| c.mean_fct_established_ms,
+        )
         .real(("sum_change_ms", "ms", "sum of all changes"), |c| {
             Some(c.sum_change_ms)
         });
@@ -245,6 +253,14 @@ fn prediction_values(columns: Columns<PredictionRow>) -> Columns<PredictionRow> 
         .real(("base_fct_ms", "ms", "the flow completion time of its base run"), |p| {
             Some(p.base_fct_ms)
         })
+        .real(
+            (
+                "base_fct_established_ms",
+                "ms",
+                "the flow completion time of its base run from establishment",
+            ),
+            |p| Some(p.base_fct_established_ms),
+        )
         .real(
             ("change_ms", "ms", "the predicted change, negative is faster; unknown if the connection does not complete"),
             |p| p.change_ms,

@@ -55,6 +55,8 @@ pub(super) struct Rerun {
     pub error_ms: f64,
     /// The flow completion time of the base run.
     pub base_fct_ms: f64,
+    /// The same from establishment.
+    pub base_fct_established_ms: f64,
     /// Bytes, retransmissions and spurious ones of the base run.
     pub bytes: u64,
     pub retransmissions: u64,
@@ -219,8 +221,8 @@ impl Plan<'_> {
         let reproduced = rerunner
             .reproduce(recorded, &profiles)
             .map_err(Without::Apart)?;
-        let base_fct = reproduced.base.fct;
-        let base_fct = base_fct.ok_or(Without::Apart(Mismatch::Incomplete))?;
+        let base_fct = reproduced.base.fct.zip(reproduced.base.fct_established);
+        let (base_fct, established) = base_fct.ok_or(Without::Apart(Mismatch::Incomplete))?;
         let mut rerun = Rerun {
             candidate: number,
             base: order[reproduced.profile],
@@ -229,6 +231,7 @@ impl Plan<'_> {
             recorded_ms: millis(recorded.duration()),
             error_ms: millis(reproduced.base.duration) - millis(recorded.duration()),
             base_fct_ms: millis(base_fct),
+            base_fct_established_ms: millis(established),
             bytes: reproduced.base.bytes_sent,
             retransmissions: reproduced.base.retransmissions,
             spurious: reproduced.base.spurious,
@@ -363,6 +366,7 @@ pub(super) mod tests {
             recorded_ms: base_fct_ms,
             error_ms: 0.0,
             base_fct_ms,
+            base_fct_established_ms: base_fct_ms - 100.0,
             bytes: 10_000,
             retransmissions: 1,
             spurious: 0,

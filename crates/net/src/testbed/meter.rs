@@ -62,8 +62,10 @@ enum PathPoint {
 #[derive(Debug)]
 struct FlowMeter<'a> {
     workload: &'a Workload,
-    /// Whether the server is open: an ACK of the client has arrived.
-    open: bool,
+    /// When the client was established: the first SYN-ACK arrived.
+    client_established: Option<Instant>,
+    /// When the server was established: the first ACK of the client arrived.
+    server_established: Option<Instant>,
     up: Stream,
     down: Stream,
     /// When the client's first SYN was sent.
@@ -104,7 +106,8 @@ pub(super) fn measure(records: &[PacketRecord], flow: FlowId, workload: &Workloa
     events.sort_by_key(|(at, _, _)| *at);
     let mut meter = FlowMeter {
         workload,
-        open: false,
+        client_established: None,
+        server_established: None,
         up: Stream::default(),
         down: Stream::default(),
         began: None,
@@ -160,12 +163,15 @@ impl FlowMeter<'_> {
         if again.is_empty() {
             return;
         }
-        let arrived = &stream.arrived;
-        stream.spurious.on_retransmission(record.number, |missing| {
-            for gap in arrived.gaps(&(again.start.0..again.end.0)) {
-                missing(Span::new(Offset(gap.start), Offset(gap.end)));
-            }
-        });
+        let (arrived, is_data) = (&stream.arrived, tcp.payload_len > 0);
+        let number = record.number;
+        stream
+            .spurious
+            .on_retransmission(number, is_data, |missing| {
+                for gap in arrived.gaps(&(again.start.0..again.end.0)) {
+                    missing(Span::new(Offset(gap.start), Offset(gap.end)));
+                }
+            });
         let waited = stream.last_ack_at.map(|then| at.since(then));
         if !syn {
             let first = &mut self.flow.last_ack_to_retransmission;
@@ -193,20 +199,40 @@ impl FlowMeter<'_> {
             stream.arrived.insert(span.start.0..span.end.0);
             self.flow.unnecessary_bytes += u64::from(tcp.payload_len) - fresh;
         }
-        // A flow without data is complete when the server, too, is open.
-        self.open |= record.direction == Direction::Up && tcp.flags.contains(Flags::ACK);
+        let [syn, ack] = [Flags::SYN, Flags::ACK].map(|flag| tcp.flags.contains(flag));
+        let established = match record.direction {
+            Direction::Down => (syn && ack).then_some(&mut self.client_established),
+            Direction::Up => ack.then_some(&mut self.server_established),
+        };
+        if let Some(established) = established {
+            *established = established.or(Some(at));
+        }
+        self.check_completion(at);
+    }
+
+    fn check_completion(&mut self, at: Instant) {
         let Workload { client, server } = self.workload;
-        if self.open
+        // A flow without data is complete when the server, too, is established.
+        if self.server_established.is_some()
             && self.flow.fct.is_none()
             && self.up.has_arrived(Offset::DATA + client.total())
             && self.down.has_arrived(Offset::DATA + server.total())
         {
+            let established = match client.total() > 0 {
+                true => self.client_established,
+                false => self.server_established,
+            };
             self.flow.fct = self.began.map(|began| at.since(began));
+            self.flow.fct_established = established.map(|then| at.since(then));
         }
     }
 
     fn finish(mut self, last: Option<Instant>) -> FlowRecord {
-        self.flow.spurious = self.up.spurious.spurious() + self.down.spurious.spurious();
+        for stream in [&mut self.up, &mut self.down] {
+            let spurious = stream.spurious.spurious();
+            self.flow.spurious += spurious.all;
+            self.flow.spurious_data += spurious.data;
+        }
         let duration = self.began.zip(last).map(|(began, last)| last.since(began));
         self.flow.duration = duration.unwrap_or_default();
         self.flow

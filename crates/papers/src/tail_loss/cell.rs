@@ -9,6 +9,7 @@ use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 /// The mechanisms compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,15 +113,19 @@ pub struct TailLossCell {
     pub lost: u64,
     /// The mechanism.
     pub mechanism: Mechanism,
-    /// Flow completion time in ms; `None` if the flow did not complete.
+    /// Flow completion time from the client's SYN in ms; `None` if the flow did not complete.
     pub fct_ms: Option<f64>,
-    /// FCT divided by the baseline's FCT.
+    /// It, divided by the baseline's.
     pub fct_normalised: Option<f64>,
+    /// Flow completion time from establishment in ms, as the paper measures it (§3.1).
+    pub fct_established_ms: Option<f64>,
+    /// It, divided by the baseline's.
+    pub fct_established_normalised: Option<f64>,
     /// Whether the records of the cell's flows (times, bytes, retransmissions) differ.
     pub varies: bool,
     /// Retransmissions per flow by trigger; no entry where there are none.
     pub retransmissions: BTreeMap<&'static str, u64>,
-    /// Spurious retransmissions of all flows.
+    /// Spurious retransmissions of data of all flows.
     pub spurious: u64,
     /// The first retransmission.
     pub first: Option<First>,
@@ -152,17 +157,20 @@ pub fn run_cell(
         records.push(simulation.run(&spec, base.seed, FlowId(flow), &mut watch));
     }
     let first = records[0];
+    let ms = |time: Duration| time.as_nanos() as f64 / 1e6;
     let counts = Trigger::ALL.map(|t| (t.name(), first.counters.retransmissions.of(t)));
     Ok(TailLossCell {
         ack: acks.name(),
         rtt_ms,
         lost,
         mechanism,
-        fct_ms: first.fct.map(|fct| fct.as_nanos() as f64 / 1e6),
+        fct_ms: first.fct.map(ms),
         fct_normalised: None,
+        fct_established_ms: first.fct_established.map(ms),
+        fct_established_normalised: None,
         varies: records.iter().any(|record| *record != first),
         retransmissions: counts.into_iter().filter(|(_, n)| *n > 0).collect(),
-        spurious: records.iter().map(|record| record.spurious).sum(),
+        spurious: records.iter().map(|record| record.spurious_data).sum(),
         first: watch.first,
     })
 }

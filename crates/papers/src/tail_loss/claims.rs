@@ -24,9 +24,10 @@ impl Cells<'_> {
         found.expect("a cell of the figure's grid")
     }
 
+    /// The FCT from establishment, in ms.
     fn fct(&self, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism) -> f64 {
         self.get(acks, rtt_ms, lost, mechanism)
-            .fct_ms
+            .fct_established_ms
             .unwrap_or(f64::NAN)
     }
 
@@ -71,7 +72,7 @@ fn restart_and_probe_is_best(cells: &[TailLossCell]) -> Claim {
     let (mut alone, mut worse) = (0, Vec::new());
     let groups: Vec<&[TailLossCell]> = cells.chunks(MECHANISMS.len()).collect();
     for bars in &groups {
-        let fct = |cell: &TailLossCell| cell.fct_ms.unwrap_or(f64::INFINITY);
+        let fct = |cell: &TailLossCell| cell.fct_established_ms.unwrap_or(f64::INFINITY);
         let Some((tlpr, others)) = bars.split_last() else {
             continue;
         };
@@ -120,7 +121,7 @@ fn nothing_is_spurious(cells: &[TailLossCell], base: &Scenario) -> Result<Claim,
             "no-spurious",
             "3.1",
             "No retransmission is spurious",
-            "spurious retransmissions of all flows, with rate=none",
+            "spurious retransmissions of data of all flows, with rate=none",
             (format!("{spurious} in {flows} flows"), spurious == 0),
         ),
     );

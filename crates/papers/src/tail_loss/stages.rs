@@ -10,7 +10,7 @@ use super::{Acks, Id, MECHANISMS, Mechanism, NAME};
 use crate::{Figure, Picture, Sheet, columns_of_figure, to_value};
 use comfy_table::Table;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::{self, in_parallel};
+use recoup_lab::run::{self, ProfileResult, in_parallel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stage::{Ends, KernelFacts, Outputs, RealStage, Stage, StageError};
@@ -83,7 +83,11 @@ pub struct RealCell {
     pub fct_ms: Option<Summary>,
     /// The simulator's median FCT in ms.
     pub simulated_ms: Option<f64>,
-    /// How much the measured median exceeds the simulator's, in percent.
+    /// The measured median FCT from establishment, in ms.
+    pub fct_established_ms: Option<f64>,
+    /// The simulator's median FCT from establishment, in ms.
+    pub simulated_established_ms: Option<f64>,
+    /// How much the measured median FCT exceeds the simulator's, in percent.
     pub difference_percent: Option<f64>,
     /// Flows whose times the emulator's lateness blurs by more than a hundredth.
     pub blurred_flows: u64,
@@ -182,13 +186,13 @@ fn measure(
         simulated.flows = PREDICTING;
     }
     let simulated = run::run(&simulated, 1, |_| ())?;
+    let simulated = simulated.first();
     let median = |summary: Option<Summary>| summary.map(|summary| summary.p50);
+    let established = |result: Option<&ProfileResult>| {
+        median(result.and_then(|result| result.cost.fct_established.summary()))
+    };
     let fct_ms = result.and_then(|result| result.cost.fct.summary());
-    let simulated_ms = median(
-        simulated
-            .first()
-            .and_then(|result| result.cost.fct.summary()),
-    );
+    let simulated_ms = median(simulated.and_then(|result| result.cost.fct.summary()));
     let both = median(fct_ms).zip(simulated_ms);
     Ok(RealCell {
         ack: "",
@@ -197,6 +201,8 @@ fn measure(
         mechanism: variant.name(),
         fct_ms,
         simulated_ms,
+        fct_established_ms: established(result),
+        simulated_established_ms: established(simulated),
         difference_percent: both.map(|(real, simulated)| 100.0 * (real / simulated - 1.0)),
         blurred_flows: live.map_or(0, |live| live.blurred_flows),
         delivery_error_ms: live.and_then(|live| Some(live.delivery_error_ms?.p999)),
@@ -288,6 +294,22 @@ fn columns(figure: &'static str) -> Columns<RealCell> {
         )
         .real(
             (
+                "fct_established_p50_ms",
+                "ms",
+                "measured flow completion time from establishment: median",
+            ),
+            |c| c.fct_established_ms,
+        )
+        .real(
+            (
+                "simulated_established_ms",
+                "ms",
+                "flow completion time from establishment in the simulator: median",
+            ),
+            |c| c.simulated_established_ms,
+        )
+        .real(
+            (
                 "difference_percent",
                 "%",
                 "how much the measured median exceeds the simulated one",
@@ -360,7 +382,8 @@ fn table(stage: Stage, cells: &[RealCell]) -> Table {
     table
 }
 
-/// Measured and simulated FCTs side by side, both divided by the first variant's measured FCT.
+/// Measured and simulated FCTs from establishment side by side, both divided by the first variant's measured
+/// one.
 fn chart(id: Id, stack: &str, stage: Stage, cells: &[RealCell]) -> BarChart {
     let variants = Variant::of(stage);
     let panel = |acks: Acks| {
@@ -369,10 +392,12 @@ fn chart(id: Id, stack: &str, stage: Stage, cells: &[RealCell]) -> BarChart {
             .filter(|cell| cell.ack == acks.name())
             .collect();
         let groups = here.chunks(variants.len()).map(|bars| {
-            let base = bars[0].fct_ms.map(|s| s.p50);
+            let base = bars[0].fct_established_ms;
             let over = |ms: Option<f64>| ms.zip(base).map(|(ms, base)| ms / base);
-            let both =
-                |cell: &&RealCell| [over(cell.fct_ms.map(|s| s.p50)), over(cell.simulated_ms)];
+            let both = |cell: &&RealCell| {
+                let both = [cell.fct_established_ms, cell.simulated_established_ms];
+                both.map(over)
+            };
             BarGroup {
                 label: match id {
                     Id::Fig1 => bars[0].rtt_ms.to_string(),

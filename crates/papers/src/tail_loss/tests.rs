@@ -3,8 +3,8 @@ use crate::claims;
 
 #[test]
 fn the_csv_has_a_column_per_trigger() {
-    let header = "figure,ack,rtt_ms,lost,mechanism,fct_ms,fct_normalised,fast,early,rto,\
-         slow_start,tlp,pmtu,mtu_probe,syn,syn_ack,spurious";
+    let header = "figure,ack,rtt_ms,lost,mechanism,fct_ms,fct_normalised,fct_established_ms,\
+         fct_established_normalised,fast,early,rto,slow_start,tlp,pmtu,mtu_probe,syn,syn_ack,spurious";
     assert_eq!(columns("fig1").names().join(","), header);
 }
 

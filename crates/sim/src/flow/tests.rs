@@ -216,6 +216,9 @@ fn flows_without_losses_take_whole_round_trips() {
             };
             let (simulation, record) = flow.simulate();
             assert_eq!(record.fct, Some(ms(fct)), "{workload:?}");
+            let opened = if request > 0 { 80 } else { 120 };
+            let since = Some(ms(fct - opened));
+            assert_eq!(record.fct_established, since, "{workload:?}");
             assert_eq!(record.segments_sent, segments, "{workload:?}");
             assert_eq!(
                 (record.counters.retransmissions.total(), record.spurious),
@@ -281,6 +284,9 @@ fn a_lost_handshake_packet_costs_its_timer() {
         assert_eq!(record.fct, Some(ms(fct)), "{up:?} {down:?}");
         assert_eq!(retransmissions(&record), expected, "{up:?} {down:?}");
         assert_eq!(record.spurious, spurious, "{up:?} {down:?}");
+        // From establishment, the flow takes as long as without the loss, and no data was retransmitted.
+        assert_eq!(record.fct_established, Some(ms(40)), "{up:?} {down:?}");
+        assert_eq!(record.spurious_data, 0, "{up:?} {down:?}");
         // Only retransmissions of data count here.
         assert_eq!(record.last_ack_to_retransmission, None);
     }

@@ -21,7 +21,9 @@ use watch::Watch;
 fn run(simulation: &mut Simulation, case: &Case) -> Result<(FlowRecord, Watch), TestCaseError> {
     let mut watch = Watch::default();
     let record = simulation.run(&case.spec(), case.seed, case.flow(), &mut watch);
-    watch.verdict(&record).map_err(TestCaseError::fail)?;
+    watch
+        .verdict(&record, case.request > 0)
+        .map_err(TestCaseError::fail)?;
     Ok((record, watch))
 }
 
@@ -75,6 +77,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     } else {
         prop_assert!(record.completed(), "{record:?}");
         prop_assert!(record.fct <= Some(record.duration));
+        prop_assert!(record.fct_established < record.fct);
         check_delivered(&simulation, case)?;
     }
 

@@ -3,98 +3,142 @@
 //! A retransmission is spurious when earlier transmissions deliver every byte of it, even if they
 //! arrive after it was sent. Each retransmission is kept with the sequence space that no earlier
 //! transmission has delivered yet, until none is left or the flow ends.
+//!
+//! These parts are ordered by where they start, so an arrival looks only at those near its own sequence space.
+//! Almost all arrivals are new data above every part, and look at none. The cost of a flow is therefore
+//! proportional to its length, although needed retransmissions stay until its end.
 
-use recoup_units::Span;
+use recoup_units::{Offset, Span};
 
 /// Counts the spurious retransmissions of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct SpuriousRetransmissions {
-    /// Ordinals of retransmissions, each with a part that no earlier transmission has delivered yet.
-    open: Vec<(u64, Span)>,
-    retransmissions: u64,
+    /// Parts of retransmissions that no earlier transmission has delivered yet, ordered by their start. A part
+    /// that was delivered stays, empty: to remove it would move all parts above it.
+    open: Vec<Open>,
+    /// No part ends above.
+    end: Offset,
+    /// No part is longer.
+    longest: u64,
+    retransmissions: SpuriousCounts,
+}
+
+/// Spurious retransmissions of one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpuriousCounts {
+    /// All of them.
+    pub all: u64,
+    /// Those with payload.
+    pub data: u64,
+}
+
+/// A part of a retransmission.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    part: Span,
+    /// The ordinal of the retransmission.
+    ordinal: u64,
+    /// Whether the retransmission has payload.
+    is_data: bool,
 }
 
 impl SpuriousRetransmissions {
     /// Starts again for another flow.
     pub fn clear(&mut self) {
         self.open.clear();
-        self.retransmissions = 0;
+        self.end = Offset::default();
+        self.longest = 0;
+        self.retransmissions = SpuriousCounts::default();
     }
 
-    /// Packet `ordinal` is a retransmission. `missing` calls its argument with each part of it that the
-    /// receiver does not have yet.
-    pub fn on_retransmission(&mut self, ordinal: u64, missing: impl FnOnce(&mut dyn FnMut(Span))) {
-        self.retransmissions += 1;
-        missing(&mut |part| self.open.push((ordinal, part)));
+    /// Packet `ordinal` is a retransmission; `is_data`: it has payload. `missing` calls its argument with each
+    /// part of it that the receiver does not have yet.
+    pub fn on_retransmission(
+        &mut self,
+        ordinal: u64,
+        is_data: bool,
+        missing: impl FnOnce(&mut dyn FnMut(Span)),
+    ) {
+        self.retransmissions.all += 1;
+        self.retransmissions.data += u64::from(is_data);
+        missing(&mut |part| {
+            self.end = self.end.max(part.end);
+            self.longest = self.longest.max(part.len());
+            self.insert(Open {
+                part,
+                ordinal,
+                is_data,
+            });
+        });
     }
 
-    /// Whether an arrival can still change the result.
+    /// Retransmissions mostly ascend.
+    fn insert(&mut self, new: Open) {
+        match self.open.last() {
+            Some(last) if last.part.start > new.part.start => self.insert_below(new),
+            _ => self.open.push(new),
+        }
+    }
+
+    /// Few parts lie above a retransmission: those of the same window.
+    #[inline(never)]
+    fn insert_below(&mut self, new: Open) {
+        let is_below = |open: &Open| open.part.start <= new.part.start;
+        let at = self.open.partition_point(is_below);
+        self.open.insert(at, new);
+    }
+
+    /// Whether the arrival of `span` may change the result.
+    pub fn awaits(&self, span: Span) -> bool {
+        span.start < self.end && !span.is_empty()
+    }
+
+    /// Whether any arrival may change the result.
     pub fn is_waiting(&self) -> bool {
         !self.open.is_empty()
     }
 
     /// Packet `ordinal` arrived with `span`, which the receiver accepted or had already.
+    #[inline(never)]
     pub fn on_arrival(&mut self, ordinal: u64, span: Span) {
-        let mut i = 0;
-        while i < self.open.len() {
-            let (of, part) = self.open[i];
-            if ordinal >= of || !part.overlaps(span) {
-                i += 1;
+        if !self.awaits(span) {
+            return;
+        }
+        let is_below = |open: &Open| open.part.start + self.longest <= span.start;
+        let mut i = self.open.partition_point(is_below);
+        while let Some(open) = self.open.get_mut(i)
+            && open.part.start < span.end
+        {
+            i += 1;
+            let before @ Open { part, .. } = *open;
+            if ordinal >= before.ordinal || !part.overlaps(span) {
                 continue;
             }
-            self.open.swap_remove(i);
-            let rest = [
-                Span::new(part.start, span.start),
-                Span::new(span.end, part.end),
-            ];
-            self.open
-                .extend(rest.into_iter().filter(|r| !r.is_empty()).map(|r| (of, r)));
+            open.part.end = span.start.max(part.start);
+            if part.end > span.end {
+                self.insert(Open {
+                    part: Span::new(span.end, part.end),
+                    ..before
+                });
+            }
         }
     }
 
-    /// The number of spurious retransmissions. Call it when no packet is in flight any more.
-    pub fn spurious(&mut self) -> u64 {
-        self.open.sort_unstable_by_key(|(ordinal, _)| *ordinal);
-        self.open.dedup_by_key(|(ordinal, _)| *ordinal);
-        self.retransmissions - self.open.len() as u64
+    /// The numbers of spurious retransmissions. Call it when no packet is in flight any more: after that,
+    /// only [`clear`](Self::clear) may follow.
+    pub fn spurious(&mut self) -> SpuriousCounts {
+        self.open.sort_unstable_by_key(|open| open.ordinal);
+        let (mut spurious, mut last) = (self.retransmissions, None);
+        for open in self.open.iter().filter(|open| !open.part.is_empty()) {
+            if last != Some(open.ordinal) {
+                spurious.all -= 1;
+                spurious.data -= u64::from(open.is_data);
+            }
+            last = Some(open.ordinal);
+        }
+        spurious
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use recoup_units::Offset;
-
-    fn span(a: u64, b: u64) -> Span {
-        Span::new(Offset(a), Offset(b))
-    }
-
-    #[test]
-    fn earlier_transmissions_make_it_spurious_even_if_they_arrive_later() {
-        // (arrivals after retransmission 7 of 10..20, spurious retransmissions)
-        let cases: [(&[(u64, Span)], u64); 6] = [
-            (&[], 0),
-            (&[(7, span(10, 20))], 0), // the retransmission itself
-            (&[(9, span(10, 20))], 0), // a later transmission
-            (&[(3, span(10, 20))], 1),
-            (&[(3, span(5, 14))], 0), // 14..20 is still missing
-            (&[(3, span(5, 14)), (8, span(14, 20)), (4, span(13, 25))], 1),
-        ];
-        for (arrivals, spurious) in cases {
-            let mut record = SpuriousRetransmissions::default();
-            record.on_retransmission(7, |missing| missing(span(10, 20)));
-            for &(ordinal, span) in arrivals {
-                record.on_arrival(ordinal, span);
-            }
-            assert_eq!(record.spurious(), spurious, "{arrivals:?}");
-        }
-    }
-
-    #[test]
-    fn a_retransmission_is_needed_if_part_of_it_is_missing() {
-        let mut record = SpuriousRetransmissions::default();
-        record.on_retransmission(7, |missing| missing(span(10, 20)));
-        record.on_arrival(3, span(12, 18));
-        assert_eq!(record.spurious(), 0);
-    }
-}
+mod tests;

@@ -154,6 +154,7 @@ fn from_the_first_syn_to_the_last_byte() {
     );
     let expected = FlowRecord {
         fct: after(81),
+        fct_established: after(21),
         segments_sent: 2,
         bytes_sent: 7 * HEADERS + 2000,
         duration: Duration::from_millis(101),
@@ -381,6 +382,8 @@ fn a_handshake_that_takes_several_attempts() {
         ],
     );
     assert_eq!((flow.fct, flow.packets_dropped), (after(2080), 2));
+    // The server is established at 2060 ms.
+    assert_eq!(flow.fct_established, after(20));
     // Both were needed, and neither is a retransmission of data.
     assert_eq!((flow.spurious, flow.last_ack_to_retransmission), (0, None));
     assert_eq!(flow.segments_sent, 1);
@@ -397,6 +400,7 @@ fn a_handshake_that_takes_several_attempts() {
         ],
     );
     assert_eq!((late.spurious, late.unnecessary_bytes), (1, 0));
+    assert_eq!(late.spurious_data, 0);
 }
 
 #[test]
@@ -428,6 +432,8 @@ fn each_direction_has_its_own_stream() {
     ]);
     let flow = measure(&records(&rows, [7, 1000]), FlowId(0), &workload);
     assert_eq!((flow.fct, flow.segments_sent), (after(280), 3));
+    // The client is established at 40 ms, the server at 60 ms.
+    assert_eq!(flow.fct_established, after(240));
     assert_eq!((flow.spurious, flow.unnecessary_bytes), (0, 0));
     // Since the SYN-ACK.
     assert_eq!(flow.last_ack_to_retransmission, after(200));

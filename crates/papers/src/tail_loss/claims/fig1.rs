@@ -131,7 +131,7 @@ fn probe_claims(c: &Cells) -> Vec<Claim> {
     let normalised = |acks, rtts: &[u64]| {
         let of = |&rtt: &u64| {
             c.get(acks, rtt, 1, Mechanism::Tlp)
-                .fct_normalised
+                .fct_established_normalised
                 .unwrap_or(f64::NAN)
         };
         format!("normalised FCT {}", list(rtts.iter().map(of)))

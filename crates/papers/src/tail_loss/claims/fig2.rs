@@ -105,7 +105,7 @@ fn early_retransmit_claim(c: &Cells, base: &Scenario) -> Result<Claim, SettingsE
             spec.server.mechanisms.early_retransmit = EarlyRetransmit::Off;
             let without = simulation
                 .run(&spec, base.seed, FlowId(0), &mut NoObserver)
-                .fct;
+                .fct_established;
             let without = without.map_or(f64::NAN, |fct| fct.as_secs_f64() * 1e3);
             equal += usize::from(same(
                 without,

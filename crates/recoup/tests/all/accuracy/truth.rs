@@ -101,13 +101,13 @@ fn of_one(stream: &[&Sent]) -> Vec<TrueRetransmission> {
 /// Applies the simulator's own rule to one packet and all packets sent before it.
 fn verdict(span: Span, earlier: &[&Sent]) -> Verdict {
     let mut ledger = SpuriousRetransmissions::default();
-    ledger.on_retransmission(earlier.len() as u64, |missing| missing(span));
+    ledger.on_retransmission(earlier.len() as u64, true, |missing| missing(span));
     for (ordinal, copy) in earlier.iter().enumerate() {
         if copy.arrived.is_some() && copy.intact {
             ledger.on_arrival(ordinal as u64, copy.span);
         }
     }
-    match ledger.spurious() {
+    match ledger.spurious().all {
         0 => Verdict::Needed,
         _ => Verdict::Spurious,
     }

@@ -39,6 +39,7 @@ fn json_has_the_documented_names() {
             "bytes_sent",
             "duplicates",
             "spurious",
+            "spurious_data",
             "unnecessary_bytes",
         ] {
             assert!(result[name].is_u64(), "{name}: {result}");
@@ -50,6 +51,13 @@ fn json_has_the_documented_names() {
                 .iter()
                 .all(|name| fct[*name].as_f64() > Some(160.0))
         );
+        // The server, which sends the data, is established after 1.5 round trips of 80 ms.
+        let established = &result["fct_established_ms"];
+        for name in keys(fct) {
+            let [whole, part] = [fct, established].map(|times| times[name].as_f64().expect("ms"));
+            assert!((whole - part - 120.0).abs() < 1e-6, "{name}: {result}");
+        }
+        assert!(result["fct_established_normalised"].is_f64(), "{result}");
         let again = &result["retransmissions"];
         assert_eq!(keys(again)[0], "total");
         assert_eq!(keys(again)[1..], TRIGGERS);
@@ -89,6 +97,11 @@ fn table_and_csv_have_the_values_of_json() {
         for (column, value) in [
             ("completed", &result["completed"]),
             ("fct_ms_p50", &result["fct_ms"]["p50"]),
+            (
+                "fct_established_ms_p50",
+                &result["fct_established_ms"]["p50"],
+            ),
+            ("spurious_data", &result["spurious_data"]),
             ("bytes_sent", &result["bytes_sent"]),
             ("retransmissions_tlp", &result["retransmissions"]["tlp"]),
         ] {
@@ -126,6 +139,27 @@ fn a_lost_tail_delays_the_flow_by_the_timer() {
         assert_eq!(result["fct_ms"]["max"], fct, "{}", result["profile"]);
         assert_eq!(result["retransmissions"]["total"], 1);
     }
+}
+
+/// The client's ACK of the SYN-ACK is lost, so the server retransmits the SYN-ACK for nothing.
+#[test]
+fn a_lost_handshake_costs_nothing_from_establishment() {
+    let [clean, lossy] = ["none", "up:ack:1"].map(|drop| {
+        let report = tail_loss(&["--set", &format!("drop={drop}")]);
+        report["results"][0].clone()
+    });
+    assert_eq!(clean["fct_established_ms"], lossy["fct_established_ms"]);
+    let fct = |result: &Value| result["fct_ms"]["mean"].as_f64().expect("ms");
+    assert!(fct(&lossy) >= fct(&clean) + 1000.0, "{lossy}");
+    assert_eq!(
+        (&lossy["spurious"], &lossy["spurious_data"]),
+        (&json!(1), &json!(0))
+    );
+    let table = |more: &[&str]| recoup(&[&["run", "tail-loss"], more].concat()).printed();
+    let row = "| FCT from establishment (ms)";
+    assert!(table(&["--set", "drop=up:ack:1"]).contains(row));
+    assert!(!table(&[]).contains(row));
+    assert!(table(&["--all-rows"]).contains("| FCT from establishment p99 (ms)"));
 }
 
 /// Each setting appears in the report and changes the result.

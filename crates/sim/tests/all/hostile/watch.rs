@@ -43,6 +43,8 @@ struct Progress {
     una: Offset,
     next: Offset,
     edge: Offset,
+    /// When it was established.
+    established: Option<Instant>,
     closed: bool,
 }
 
@@ -63,8 +65,8 @@ impl Watch {
         }
     }
 
-    /// Compares the record with the packets seen.
-    pub fn verdict(&self, record: &FlowRecord) -> Result<(), String> {
+    /// Compares the record with the packets seen. `client_sends`: the client has data to send.
+    pub fn verdict(&self, record: &FlowRecord, client_sends: bool) -> Result<(), String> {
         if let Some(wrong) = &self.wrong {
             return Err(wrong.clone());
         }
@@ -86,7 +88,12 @@ impl Watch {
             (
                 "spurious retransmissions",
                 record.spurious,
-                sum(Seen::spurious),
+                sum(|s| s.spurious(|_| true)),
+            ),
+            (
+                "spurious retransmissions with payload",
+                record.spurious_data,
+                sum(|s| s.spurious(|span| !s.payload(span).is_empty())),
             ),
             (
                 "unnecessary bytes",
@@ -94,6 +101,12 @@ impl Watch {
                 sum(|s| s.arrived_bytes) - self.delivered_bytes(),
             ),
         ];
+        let sender = if client_sends { 0 } else { 1 };
+        let opened = self.progress[sender].established;
+        let before = opened.map(|at| at.since(Instant::ZERO));
+        if record.fct.zip(before).map(|(fct, before)| fct - before) != record.fct_established {
+            return Err(format!("opened at {opened:?}: {record:?}"));
+        }
         match counts
             .iter()
             .find(|(_, recorded, counted)| recorded != counted)
@@ -155,13 +168,18 @@ impl Seen {
             })
     }
 
-    /// The number of retransmissions whose data earlier packets delivered, at any time.
-    fn spurious(&self) -> u64 {
+    /// The number of retransmissions whose data earlier packets delivered, at any time, among those with
+    /// this sequence space.
+    fn spurious(&self, which: impl Fn(Span) -> bool) -> u64 {
         let needless = |&ordinal: &usize| {
             let earlier = self.held.iter().filter(|&&held| held < ordinal);
             covers(earlier.map(|&held| self.sent[held]), self.sent[ordinal])
         };
-        self.retransmissions().filter(needless).count() as u64
+        let which = |&ordinal: &usize| which(self.sent[ordinal]);
+        self.retransmissions()
+            .filter(which)
+            .filter(needless)
+            .count() as u64
     }
 
     /// The payload within `span`, without SYN and FIN.
@@ -284,6 +302,7 @@ impl Observer for Watch {
             una: endpoint.sender().una(),
             next: endpoint.receiver().next(),
             edge: endpoint.receiver().edge(),
+            established: before.established.or(endpoint.is_open().then_some(now)),
             closed: matches!(endpoint.state(), State::Closed(_)),
         };
         self.progress[side] = after;

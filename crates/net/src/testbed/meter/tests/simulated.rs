@@ -208,10 +208,12 @@ impl Draws {
 fn told(record: &FlowRecord, time: impl Fn(Duration) -> Duration) -> FlowRecord {
     FlowRecord {
         fct: record.fct.map(&time),
+        fct_established: record.fct_established.map(&time),
         segments_sent: record.segments_sent,
         bytes_sent: record.bytes_sent,
         packets_dropped: record.packets_dropped,
         spurious: record.spurious,
+        spurious_data: record.spurious_data,
         unnecessary_bytes: record.unnecessary_bytes,
         last_ack_to_retransmission: record.last_ack_to_retransmission.map(time),
         // The senders' to tell, and the simulator's.
