@@ -28,13 +28,14 @@ const PROFILE_SYNONYMS: [(&str, &str); 19] = [
 ];
 
 /// Words that people use for mechanisms, and the mechanisms each one means.
-const MECHANISM_SYNONYMS: [(&str, &str); 9] = [
+const MECHANISM_SYNONYMS: [(&str, &str); 10] = [
     ("rack-tlp", "rack+tlprfc"),
     ("racktlp", "rack+tlprfc"),
     ("tail-loss-probe", "tlp"),
     ("tlp-restart", "tlpr"),
     ("rto-restart", "rtor"),
     ("early-retransmit", "er"),
+    ("rfc5827", "er"),
     ("limited-transmit", "lt"),
     ("rate-halving", "halving"),
     ("newreno", "nosack"),

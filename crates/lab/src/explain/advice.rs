@@ -167,6 +167,7 @@ mod tests {
             ("+rtor", Some("RTO restart")),
             ("+tlp", Some("tail loss probe")),
             ("+slp", Some("selective loss prevention")),
+            ("+er", Some("early retransmit after a delay")),
             ("linux-6", Some("Linux 6.12")),
             ("+tlpr+rtor", None),
         ] {

@@ -4,7 +4,7 @@
 
 use super::{AckProcessing, LimitedTransmit, Mechanisms, RecoveryFill, ReductionBase};
 use crate::congestion::Algorithm;
-use crate::detect::{EarlyRetransmit, LossRule, RackVersion};
+use crate::detect::{EarlyRetransmit, EarlyThreshold, LossRule, RackVersion};
 use crate::rtt::{Factor, RtoRules, Sampling, Smoothing};
 use crate::slp::Kind;
 use crate::tlp::{MAX_ACK_DELAY, ProbeVersion, WORST_DELAYED_ACK};
@@ -160,30 +160,29 @@ impl Mechanisms {
     }
 
     fn early_setting(&self) -> Setting {
-        let below = "below four outstanding segments";
-        let value = match self.early_retransmit {
-            EarlyRetransmit::Off => "off".into(),
-            EarlyRetransmit::Naive => format!("{below}, at once"),
-            EarlyRetransmit::ReorderAware => {
-                format!("{below}, at once, off after reordering")
+        let paper = "RFC 5827 §3.2, A.3; 2011 paper §6";
+        let (sacked, source) = match self.early_retransmit.threshold() {
+            None => return setting(EARLY_RETRANSMIT, "off", paper),
+            Some(EarlyThreshold::AllButOne) => ("all but one", paper),
+            Some(EarlyThreshold::One) => (
+                "one or more",
+                "RFC 5827 A.3; Linux 3.10 tcp_time_to_recover, tcp_pause_early_retransmit",
+            ),
+        };
+        let when = match self.early_retransmit {
+            EarlyRetransmit::Delayed { min, max, .. } if max == Duration::MAX => {
+                format!("delayed by max(SRTT/4, {}), off after reordering", ms(min))
             }
-            EarlyRetransmit::Delayed { min, max } if max == Duration::MAX => {
-                format!(
-                    "{below}, delayed by max(SRTT/4, {}), off after reordering",
-                    ms(min)
-                )
-            }
-            EarlyRetransmit::Delayed { min, max } => format!(
-                "{below}, delayed by SRTT/4 within {} to {}, off after reordering",
+            EarlyRetransmit::Delayed { min, max, .. } => format!(
+                "delayed by SRTT/4 within {} to {}, off after reordering",
                 ms(min),
                 ms(max)
             ),
+            EarlyRetransmit::ReorderAware(_) => "at once, off after reordering".into(),
+            EarlyRetransmit::Off | EarlyRetransmit::Naive(_) => "at once".into(),
         };
-        setting(
-            EARLY_RETRANSMIT,
-            value,
-            "RFC 5827 §3.2, A.3; Linux tcp_pause_early_retransmit",
-        )
+        let value = format!("below four outstanding segments, {sacked} of them SACKed, {when}");
+        setting(EARLY_RETRANSMIT, value, source)
     }
 
     fn limited_setting(&self) -> Setting {

@@ -6,7 +6,7 @@ use super::describe::{
 };
 use super::{LINUX_DETECTION, LimitedTransmit, Mechanisms, RecoveryFill};
 use crate::congestion::Algorithm;
-use crate::detect::{EarlyRetransmit, LossRule, RackVersion, Rules};
+use crate::detect::{EarlyRetransmit, EarlyThreshold, LossRule, RackVersion, Rules};
 use crate::rate::{Bound, RateControl};
 use crate::slp::SlpRules;
 use crate::tlp::ProbeRules;
@@ -110,16 +110,16 @@ mechanisms! {
         "no early retransmit",
         |m| m.early_retransmit = EarlyRetransmit::Off;
     EarlyNaive, "ernaive", EARLY_RETRANSMIT,
-        "early retransmit at once (2011 paper §6.1, naive)",
-        |m| m.early_retransmit = EarlyRetransmit::Naive;
+        "early retransmit at once when all but one segment are SACKed (2011 paper §6, naive; RFC 5827 §3.2)",
+        |m| m.early_retransmit = EarlyRetransmit::Naive(EarlyThreshold::AllButOne);
     EarlyAware, "erfirst", EARLY_RETRANSMIT,
-        "early retransmit at once, off after reordering (2011 paper §6.1, first mitigation)",
-        |m| m.early_retransmit = EarlyRetransmit::ReorderAware;
+        "early retransmit at once when all but one segment are SACKed, off after reordering (2011 paper §6, first mitigation)",
+        |m| m.early_retransmit = EarlyRetransmit::ReorderAware(EarlyThreshold::AllButOne);
     EarlyBoth, "er", EARLY_RETRANSMIT,
-        "early retransmit after SRTT/4 within 25 to 500 ms, off after reordering (2011 paper §6.1, both mitigations)",
+        "early retransmit after a delay: SRTT/4 (25 to 500 ms) after all but one segment are SACKed, off after reordering (2011 paper §6, both mitigations)",
         |m| m.early_retransmit = EarlyRetransmit::PAPER;
     EarlyLinux, "erlinux", EARLY_RETRANSMIT,
-        "early retransmit after SRTT/4, at least 2 ms, off after reordering (Linux 3.10)",
+        "early retransmit after a delay: SRTT/4 (at least 2 ms) after one segment is SACKed, off after reordering (Linux 3.10 to 4.11)",
         |m| m.early_retransmit = EarlyRetransmit::LINUX;
     NoLimited, "nolt", LIMITED_TRANSMIT,
         "no limited transmit: duplicate ACKs release nothing before recovery",

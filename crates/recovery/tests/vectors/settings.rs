@@ -1,7 +1,7 @@
 //! The settings that a case names, by the word that the vectors use for each choice.
 
 use recoup_recovery::Mechanisms;
-use recoup_recovery::detect::{EarlyRetransmit, LossRule, RackVersion};
+use recoup_recovery::detect::{EarlyRetransmit, EarlyThreshold, LossRule, RackVersion};
 use recoup_recovery::profile::{AckProcessing, LimitedTransmit, RecoveryFill, ReductionBase};
 use recoup_recovery::rate::{Bound, RateControl};
 use recoup_recovery::rtt::Smoothing;
@@ -52,8 +52,11 @@ pub fn setting(m: &Mechanisms, name: &str) -> Value {
             m.early_retransmit,
             &[
                 (EarlyRetransmit::Off, "off"),
-                (EarlyRetransmit::Naive, "at_once"),
-                (EarlyRetransmit::ReorderAware, "at_once_unless_reordering"),
+                (EarlyRetransmit::Naive(EarlyThreshold::AllButOne), "at_once"),
+                (
+                    EarlyRetransmit::ReorderAware(EarlyThreshold::AllButOne),
+                    "at_once_unless_reordering",
+                ),
                 (
                     EarlyRetransmit::PAPER,
                     "delayed_25_to_500_ms_unless_reordering",
@@ -62,6 +65,14 @@ pub fn setting(m: &Mechanisms, name: &str) -> Value {
                     EarlyRetransmit::LINUX,
                     "delayed_2_ms_or_more_unless_reordering",
                 ),
+            ],
+        ),
+        "early_retransmit_sacked" => word(
+            m.early_retransmit.threshold(),
+            &[
+                (None, "off"),
+                (Some(EarlyThreshold::AllButOne), "all_but_one"),
+                (Some(EarlyThreshold::One), "one"),
             ],
         ),
         "limited_transmit" => word(

@@ -289,24 +289,29 @@ fn rto_restart() -> File {
                 .window(MSS)
                 .ack(9);
         });
-        let at_once = start("linux-3.17+ernaive+rtor", 80);
         cases.add(
             "if nothing of the RTO is left, all of it applies",
             "RFC 7765 §4 step 3b",
-            at_once,
+            with,
             |s| {
-                s.write(3).at(80).sack(0, &[2..=2]).at(320).ack(2);
+                s.write(3)
+                    .at(80)
+                    .sack(0, &[2..=2])
+                    .fires(Timer::Early)
+                    .at(320)
+                    .ack(2);
             },
         );
         cases.add(
             "the earliest segment's last transmission counts",
             "RFC 7765 §4, T_earliest",
-            at_once,
+            with,
             |s| {
                 s.write(3)
                     .at(80)
                     .sack(0, &[3..=3])
-                    .at(160)
+                    .fires(Timer::Early)
+                    .at(180)
                     .sack(1, &[3..=3]);
             },
         );
