@@ -5,6 +5,7 @@
 use super::{AckProcessing, LimitedTransmit, Mechanisms, RecoveryFill, ReductionBase};
 use crate::congestion::Algorithm;
 use crate::detect::{EarlyRetransmit, EarlyThreshold, LossRule, RackVersion};
+use crate::rto::RtoRestart;
 use crate::rtt::{Factor, RtoRules, Sampling, Smoothing};
 use crate::slp::Kind;
 use crate::tlp::{MAX_ACK_DELAY, ProbeVersion, WORST_DELAYED_ACK};
@@ -228,12 +229,17 @@ impl Mechanisms {
 
     fn timer_settings(&self) -> [Setting; 6] {
         let rto = self.rto;
-        let restart = match self.rto_restart {
-            true => format!(
-                "below {} outstanding + unsent segments",
-                crate::rto::RESTART_THRESHOLD
+        let most = crate::rto::RESTART_THRESHOLD;
+        let (restart, source) = match self.rto_restart {
+            Some(RtoRestart::Outstanding) => (
+                format!("below {most} outstanding segments"),
+                "tail-loss paper §2.1",
             ),
-            false => "off".into(),
+            Some(RtoRestart::OutstandingAndUnsent) => (
+                format!("below {most} outstanding + unsent segments"),
+                "RFC 7765 §4",
+            ),
+            None => ("off".into(), "RFC 7765 §4"),
         };
         [
             setting(
@@ -247,7 +253,7 @@ impl Mechanisms {
             ),
             self.samples_setting(),
             self.rto_setting(),
-            setting(RTO_RESTART, restart, "RFC 7765 §4"),
+            setting(RTO_RESTART, restart, source),
             self.probe_setting(),
             self.copies_setting(),
         ]

@@ -8,6 +8,7 @@ use super::{LINUX_DETECTION, LimitedTransmit, Mechanisms, RecoveryFill};
 use crate::congestion::Algorithm;
 use crate::detect::{EarlyRetransmit, EarlyThreshold, LossRule, RackVersion, Rules};
 use crate::rate::{Bound, RateControl};
+use crate::rto::RtoRestart;
 use crate::slp::SlpRules;
 use crate::tlp::ProbeRules;
 use crate::undo::UndoRules;
@@ -53,8 +54,11 @@ macro_rules! mechanisms {
 
 mechanisms! {
     Rtor, "rtor", RTO_RESTART,
-        "RTO restart: count the RTO from the earliest outstanding segment's transmission (RFC 7765)",
-        |m| m.rto_restart = true;
+        "RTO restart: with fewer than four outstanding segments, count the RTO from the earliest one's transmission (tail-loss paper §2.1)",
+        |m| m.rto_restart = Some(RtoRestart::Outstanding);
+    RtorRfc, "rtorrfc", RTO_RESTART,
+        "RTO restart (RFC 7765 §4): unsent segments count like outstanding ones",
+        |m| m.rto_restart = Some(RtoRestart::OutstandingAndUnsent);
     Tlp, "tlp", TAIL_LOSS_PROBE,
         "tail loss probe: retransmit the last segment after a probe timeout (draft-dukkipati-tcpm-tcp-loss-probe-01)",
         |m| m.probe = Some(ProbeRules::DRAFT_01);

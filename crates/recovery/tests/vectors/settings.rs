@@ -2,7 +2,9 @@
 
 use recoup_recovery::Mechanisms;
 use recoup_recovery::detect::{EarlyRetransmit, EarlyThreshold, LossRule, RackVersion};
-use recoup_recovery::profile::{AckProcessing, LimitedTransmit, RecoveryFill, ReductionBase};
+use recoup_recovery::profile::{
+    AckProcessing, LimitedTransmit, RecoveryFill, ReductionBase, RtoRestart,
+};
 use recoup_recovery::rate::{Bound, RateControl};
 use recoup_recovery::rtt::Smoothing;
 use recoup_recovery::slp::{Kind, LossRate};
@@ -23,7 +25,10 @@ pub fn setting(m: &Mechanisms, name: &str) -> Value {
         "rttvar_floor_ns" => nanos(m.rto.min_variance),
         "min_rto_ns" => nanos(m.rto.min),
         "max_rto_ns" => nanos(m.rto.max),
-        "rto_restart" => m.rto_restart.into(),
+        "rto_restart" => m.rto_restart.is_some().into(),
+        "rto_restart_counts_unsent" => {
+            (m.rto_restart == Some(RtoRestart::OutstandingAndUnsent)).into()
+        }
         "probe_restart" => m.probe.map(|probe| probe.restart).into(),
         "probe_version" => {
             let words = [
