@@ -78,7 +78,7 @@ mechanisms! {
         "no tail loss probe",
         |m| m.probe = None;
     Slp, "slp", COPIES,
-        "selective loss prevention: an extra copy of segments whose loss would cause a timeout (2021 paper §II-C)",
+        "selective loss prevention: an extra copy of segments whose loss would cause a timeout (2021 paper §II-C; a SYN-ACK counts like a SYN)",
         |m| m.slp = Some(SlpRules::PAPER);
     NoSlp, "noslp", COPIES,
         "no extra copies",
