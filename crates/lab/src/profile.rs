@@ -5,7 +5,7 @@ use recoup_recovery::Profile;
 use recoup_recovery::profile::{Mechanism, ProfileError};
 
 /// Words that people use for profiles, and the profile each one means.
-const PROFILE_SYNONYMS: [(&str, &str); 19] = [
+const PROFILE_SYNONYMS: [(&str, &str); 20] = [
     ("rack-tlp", "linux-6"),
     ("racktlp", "linux-6"),
     ("rack_tlp", "linux-6"),
@@ -16,6 +16,7 @@ const PROFILE_SYNONYMS: [(&str, &str); 19] = [
     ("modern", "linux-6"),
     ("tail-loss-probe", "linux-3.17+tlp"),
     ("rto-restart", "linux-3.17+rtor"),
+    ("rfc7765", "linux-3.17+rtorrfc"),
     ("rfc6937", "linux-3.17"),
     ("prr", "linux-3.17"),
     ("sack", "rfc6675"),
@@ -28,13 +29,15 @@ const PROFILE_SYNONYMS: [(&str, &str); 19] = [
 ];
 
 /// Words that people use for mechanisms, and the mechanisms each one means.
-const MECHANISM_SYNONYMS: [(&str, &str); 9] = [
+const MECHANISM_SYNONYMS: [(&str, &str); 11] = [
     ("rack-tlp", "rack+tlprfc"),
     ("racktlp", "rack+tlprfc"),
     ("tail-loss-probe", "tlp"),
     ("tlp-restart", "tlpr"),
     ("rto-restart", "rtor"),
+    ("rfc7765", "rtorrfc"),
     ("early-retransmit", "er"),
+    ("rfc5827", "er"),
     ("limited-transmit", "lt"),
     ("rate-halving", "halving"),
     ("newreno", "nosack"),

@@ -7,8 +7,8 @@ mod packet_time;
 mod rack;
 mod threshold;
 
-pub use early::EarlyRetransmit;
 pub(crate) use early::EarlyRule;
+pub use early::{EarlyRetransmit, EarlyThreshold};
 pub(crate) use late::{Evidence, Late, Suspects};
 pub(crate) use packet_time::PacketTime;
 pub use rack::RackVersion;

@@ -7,6 +7,7 @@ mod describe;
 mod mechanism;
 mod study;
 
+pub use crate::rto::RtoRestart;
 pub use describe::Setting;
 pub use mechanism::Mechanism;
 
@@ -52,8 +53,8 @@ pub struct Mechanisms {
     pub frto: bool,
     /// The RTT estimator and the RTO.
     pub rto: RtoRules,
-    /// RTO restart (RFC 7765).
-    pub rto_restart: bool,
+    /// RTO restart: which segments it counts.
+    pub rto_restart: Option<RtoRestart>,
     /// Tail loss probes.
     pub probe: Option<ProbeRules>,
     /// Selective loss prevention: extra copies of segments whose loss is expensive.
@@ -176,7 +177,7 @@ impl Mechanisms {
         undo: UndoRules::ALL,
         frto: true,
         rto: LINUX_RTO,
-        rto_restart: false,
+        rto_restart: None,
         probe: None,
         slp: None,
         congestion: Algorithm::Cubic,
@@ -243,7 +244,7 @@ impl Mechanisms {
             min: Duration::from_secs(1),
             max: Duration::from_secs(60),
         },
-        rto_restart: false,
+        rto_restart: None,
         probe: None,
         slp: None,
         congestion: Algorithm::Reno,
@@ -509,22 +510,25 @@ mod tests {
 
     #[test]
     fn names_are_parsed_and_printed() {
+        const PAPER: Option<RtoRestart> = Some(RtoRestart::Outstanding);
+        const RFC: Option<RtoRestart> = Some(RtoRestart::OutstandingAndUnsent);
         let cases = [
-            ("linux-3.17", false, None, Algorithm::Cubic),
-            ("linux-3.17+rtor", true, None, Algorithm::Cubic),
-            ("linux-3.17+rtor+tlp", true, Some(false), Algorithm::Cubic),
+            ("linux-3.17", None, None, Algorithm::Cubic),
+            ("linux-3.17+rtor", PAPER, None, Algorithm::Cubic),
+            ("linux-3.17+rtor+tlp", PAPER, Some(false), Algorithm::Cubic),
+            ("linux-3.17+rtor+rtorrfc", RFC, None, Algorithm::Cubic),
             (
                 "linux-3.17+tlp+tlpr+reno",
-                false,
+                None,
                 Some(true),
                 Algorithm::Reno,
             ),
-            ("linux-6", false, Some(false), Algorithm::Cubic),
-            ("reno+cubic+rtor", true, None, Algorithm::Cubic),
-            ("linux-2.4+rtor", true, None, Algorithm::Reno),
-            ("windows-xp+tlp", false, Some(false), Algorithm::Reno),
-            ("solaris-10", false, None, Algorithm::Reno),
-            ("freebsd-5+cubic", false, None, Algorithm::Cubic),
+            ("linux-6", None, Some(false), Algorithm::Cubic),
+            ("reno+cubic+rtor", PAPER, None, Algorithm::Cubic),
+            ("linux-2.4+rtorrfc", RFC, None, Algorithm::Reno),
+            ("windows-xp+tlp", None, Some(false), Algorithm::Reno),
+            ("solaris-10", None, None, Algorithm::Reno),
+            ("freebsd-5+cubic", None, None, Algorithm::Cubic),
         ];
         for (name, restart, probe, congestion) in cases {
             let profile: Profile = name.parse().unwrap();

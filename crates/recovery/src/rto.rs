@@ -2,13 +2,16 @@
 //!
 //! ```text
 //! restart on an ACK of new data:  deadline = now + RTO                        RFC 6298 §5.3
-//! RTO restart, while outstanding + unsent segments < 4:
+//! RTO restart, while few segments are left:
 //!                                 deadline = now + RTO − T_earliest, if that is later than now,
 //!                                            else now + RTO                  RFC 7765 §4 (2), (3)
+//!     few:                        outstanding < 4                            tail-loss paper §2.1
+//!     or                          outstanding + unsent < 4                   RFC 7765 §4 (1), §5.3
 //! on expiry:                      RTO doubles, up to the maximum             RFC 6298 §5.5
 //! ```
 //! `T_earliest` is the time since the latest transmission of the earliest outstanding segment
-//! (tail-loss paper §2.1).
+//! (tail-loss paper §2.1). The paper does not say what happens when nothing of the RTO is left. Both forms
+//! follow the RFC there.
 //!
 //! Linux shares one timer between RTO, probe, reordering and early retransmit. After one of the others was
 //! pending, it counts the RTO from the last transmission of the earliest outstanding segment
@@ -21,8 +24,19 @@ use crate::rtt::RttEstimator;
 use core::time::Duration;
 use recoup_units::{Instant, Segments};
 
-/// RTO restart is active below this many outstanding and unsent segments (RFC 7765 §4, rrthresh).
+/// RTO restart is active below this many segments (tail-loss paper §2.1; RFC 7765 §4, rrthresh).
 pub const RESTART_THRESHOLD: Segments = Segments(4);
+
+/// The segments that RTO restart counts. It is active with fewer than four.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum RtoRestart {
+    /// Outstanding segments (tail-loss paper §2.1).
+    Outstanding,
+    /// Outstanding and unsent segments (RFC 7765 §4). Unsent data may lead to a fast retransmit.
+    OutstandingAndUnsent,
+}
 
 /// The retransmission timer of one sender.
 #[derive(Clone, Copy, Debug, Default)]

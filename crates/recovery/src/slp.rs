@@ -32,6 +32,9 @@
 //!   paper) or marked lost. It does not count against retransmissions, because it could then cause the
 //!   very timeout it should prevent. No other copy is sent until the segment is acknowledged ("one
 //!   duplicate packet per sliding window").
+//! - **SYN-ACK.** The paper sets q = 1 for SYN packets and 10 % for PSH packets (§II-C1), and gives
+//!   no q for SYN-ACKs. Here a SYN-ACK has q = 1 too, because only a timeout repairs its loss as well.
+//!   `slp.q=syn:1,psh:0.1` is the paper's letter.
 //! - **Handshake.** A SYN or SYN-ACK is sent before the peer's window is known, when nothing is in flight.
 //!   Its copy is not checked against either window.
 //! - **DSACK.** The first DSACK for a copied segment reports the copy, not a spurious retransmission. The
@@ -73,7 +76,7 @@ pub struct SlpRules {
 }
 
 impl SlpRules {
-    /// The paper's p and q (§II-C1). The paper specifies neither bw nor the gap.
+    /// The paper's p and q (§II-C1), and our q for SYN-ACKs. The paper specifies neither bw nor the gap.
     pub const PAPER: Self = Self {
         loss: LossRate::Fixed(Ppm::percent(2)),
         likelihoods: Likelihoods::PAPER,
@@ -168,7 +171,7 @@ impl Kind {
 pub struct Likelihoods([Ppm; Kind::ALL.len()]);
 
 impl Likelihoods {
-    /// 1 for SYN and SYN-ACK, 10 % for PSH, 0 otherwise (§II-C1).
+    /// 1 for SYN, 10 % for PSH, 0 otherwise (§II-C1); and 1 for SYN-ACK, our extension.
     pub const PAPER: Self = {
         let mut q = [Ppm::ZERO; Kind::ALL.len()];
         q[Kind::Syn as usize] = Ppm::ONE;

@@ -12,7 +12,7 @@
 
 use crate::{AckPolicy, Config, Ecn, Push, WindowScaling};
 use recoup_recovery::congestion::Algorithm;
-use recoup_recovery::detect::{EarlyRetransmit, LossRule, Rules};
+use recoup_recovery::detect::{EarlyRetransmit, EarlyThreshold, LossRule, Rules};
 use recoup_recovery::profile::Mechanism;
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_units::Segments;
@@ -302,10 +302,11 @@ fn short_name(name: &str) -> &str {
     name.rsplit(['/', '.']).next().unwrap_or(name)
 }
 
+/// The values mean what Linux 3.10 to 4.11 does, with one SACK as the threshold.
 fn set_early_retransmit(mechanisms: &mut Mechanisms, how: u64) {
     if mechanisms.early_retransmit != EarlyRetransmit::Off {
         mechanisms.early_retransmit = match how {
-            1 => EarlyRetransmit::ReorderAware,
+            1 => EarlyRetransmit::ReorderAware(EarlyThreshold::One),
             2 | 3 => EarlyRetransmit::LINUX,
             _ => EarlyRetransmit::Off,
         };

@@ -165,8 +165,10 @@ mod tests {
     fn a_mechanism_is_named_in_words() {
         for (name, words) in [
             ("+rtor", Some("RTO restart")),
+            ("+rtorrfc", Some("RTO restart")),
             ("+tlp", Some("tail loss probe")),
             ("+slp", Some("selective loss prevention")),
+            ("+er", Some("early retransmit after a delay")),
             ("linux-6", Some("Linux 6.12")),
             ("+tlpr+rtor", None),
         ] {

@@ -68,7 +68,8 @@ impl Alternative {
             ("linux-6", true),
             ("+tlp", lacks(|base| base.probe.is_none())),
             ("+tlpr", lacks(|base| base.probe.is_none_or(|p| !p.restart))),
-            ("+rtor", lacks(|base| !base.rto_restart)),
+            // RFC 7765 is what an implementation would follow; the paper's form is for its experiments.
+            ("+rtorrfc", lacks(|base| base.rto_restart.is_none())),
             (
                 "+er",
                 lacks(|base| base.early_retransmit == EarlyRetransmit::Off),
@@ -103,7 +104,7 @@ mod tests {
         assert_eq!(added.name(), "+tlpr+rtor");
         let base = Mechanisms::LINUX_6;
         let tried = added.on(&base);
-        assert!(tried.rto_restart && tried.probe.is_some_and(|probe| probe.restart));
+        assert!(tried.rto_restart.is_some() && tried.probe.is_some_and(|probe| probe.restart));
         assert_eq!(tried.detection, base.detection);
         let profile = Alternative::parse("rfc6675").unwrap();
         assert_eq!(profile.on(&base), Mechanisms::RFC_6675);
@@ -134,11 +135,11 @@ mod tests {
         };
         assert_eq!(
             names(&[Mechanisms::LINUX_6]),
-            ["+tlpr", "+rtor", "+er", "+slp"]
+            ["+tlpr", "+rtorrfc", "+er", "+slp"]
         );
         assert_eq!(
             names(&[Mechanisms::LINUX_3_17]),
-            ["linux-6", "+tlp", "+tlpr", "+rtor", "+slp"]
+            ["linux-6", "+tlp", "+tlpr", "+rtorrfc", "+slp"]
         );
         assert!(names(&[]).is_empty());
     }

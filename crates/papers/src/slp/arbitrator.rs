@@ -4,9 +4,9 @@
 //! copy if  p·q·RTO ≥ (1 − p)·size/bw,   that is if  bw ≥ (1 − p)·size/(p·q·RTO)
 //! ```
 //!
-//! p is the loss rate, 2 %. q is the probability that the loss of the packet causes a timeout: 1 for SYN
-//! and SYN-ACK, 10 % for PSH. We find the thresholds of the engine's arbitrator ([`Stakes`]) by bisection
-//! and compare them with the formula solved for bw.
+//! p is the loss rate, 2 %. q is the probability that the loss of the packet causes a timeout: 1 for SYN,
+//! 10 % for PSH. We find the thresholds of the engine's arbitrator ([`Stakes`]) by bisection and compare
+//! them with the formula solved for bw.
 //!
 //! The paper gives two thresholds for an RTO of 1 s: 3.35 Mbit/s for 70 bytes at q = 1, and 7.16 Mbit/s
 //! for 1,500 bytes at q = 0.1.

@@ -2,9 +2,9 @@
 //! their SYN or their SYN-ACK, once (§II-C). The setting is that of "An Evaluation of Tail Loss Recovery
 //! Mechanisms for TCP", 2015, §3.1.
 //!
-//! The paper has no q for tails: q is 1 for SYN and SYN-ACK and 10 % for PSH. So we run tails in two
-//! ways. With q = 1 for the end of the application's data (`slp.q=tail:1`), the window rule alone decides
-//! whether to copy. With the paper's q and 10 Mbit/s, the arbitrator decides.
+//! The paper has q for SYN (1) and PSH (10 %), none for tails and SYN-ACKs. A SYN-ACK has q = 1 here, as in
+//! the engine. We run tails in two ways. With q = 1 for the end of the application's data (`slp.q=tail:1`),
+//! the window rule alone decides whether to copy. With the paper's q and 10 Mbit/s, the arbitrator decides.
 //!
 //! ```text
 //! window rule   next + 2·size < high_acked + cwnd    segment k of a flow's first window of W: k + 1 < W

@@ -1,22 +1,28 @@
 //! Early retransmit: loss detection with fewer than four segments outstanding.
 //!
 //! ```text
-//! when fewer than four segments are outstanding, at least one and not all of them are SACKed, no
+//! when fewer than four segments are outstanding, at least ER_thresh and not all of them are SACKed, no
 //! retransmission is outstanding and no new data can be sent:
 //!     naive:                  mark every hole below the highest SACK lost
 //!     first mitigation:       … unless reordering was seen
 //!     both mitigations:       … after waiting SRTT/4 within bounds, provided the retransmission
 //!                             timer expires later than that
+//!
+//! ER_thresh = outstanding − 1        RFC 5827 §3.2; the 2011 paper §6: 1 of 2, 2 of 3
+//! ER_thresh = 1                      Linux 3.10 to 4.11
 //! ```
+//! Without SACK, duplicate ACKs count in place of SACKed segments.
+//!
 //! If the retransmission timer would expire first, early retransmit acts at once. A later ACK cancels the
 //! wait, which starts again if the conditions still hold.
 //!
 //! Sources: RFC 5827 §2.1 and §3 (the segment-based form), its mitigations (appendix A); the 2011
-//! paper §6 (the four forms; 25 to 500 ms); Linux 3.10 to 4.11 (`tcp_time_to_recover`,
-//! `tcp_pause_early_retransmit`: at least 2 ms).
+//! paper §6 (ER_thresh; the four forms; 25 to 500 ms); Linux `tcp_time_to_recover`, which asks for
+//! `packets_out == sacked_out + 1` in 3.5 to 3.9 and for `>=` in 3.10 to 4.11; Linux 3.10
+//! `tcp_pause_early_retransmit` (at least 2 ms).
 //!
-//! Deviations: one SACK suffices, as in Linux; RFC 5827 §3.2 waits until all but one segment are SACKed.
-//! Every hole is marked; Linux marks the first and sends the others as forward retransmissions.
+//! Deviation: with ER_thresh = 1, every hole is marked. Linux marks the first one and sends the others as
+//! forward retransmissions. With ER_thresh = outstanding − 1 there is one hole.
 
 use crate::scoreboard::Scoreboard;
 use core::time::Duration;
@@ -33,11 +39,13 @@ pub enum EarlyRetransmit {
     /// Early retransmit never acts.
     Off,
     /// It acts at once.
-    Naive,
+    Naive(EarlyThreshold),
     /// It acts at once, but not after reordering was detected.
-    ReorderAware,
+    ReorderAware(EarlyThreshold),
     /// It acts after SRTT/4, but not after reordering was detected.
     Delayed {
+        /// The number of SACKed segments that suffices.
+        threshold: EarlyThreshold,
         /// The shortest delay.
         min: Duration,
         /// The longest delay.
@@ -45,25 +53,50 @@ pub enum EarlyRetransmit {
     },
 }
 
+/// ER_thresh: how many of the outstanding segments must be SACKed. Without SACK, how many duplicate ACKs must
+/// arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum EarlyThreshold {
+    /// All but one: one of two, two of three (RFC 5827 §3.2; the 2011 paper §6; Linux 3.5 to 3.9).
+    AllButOne,
+    /// One (Linux 3.10 to 4.11). The SACK of a tail loss probe then suffices, whose segment is the last one.
+    One,
+}
+
 impl EarlyRetransmit {
     /// The 2011 paper §6.1: both mitigations, 25 to 500 ms.
     pub const PAPER: Self = Self::Delayed {
+        threshold: EarlyThreshold::AllButOne,
         min: Duration::from_millis(25),
         max: Duration::from_millis(500),
     };
 
     /// Linux 3.10 to 4.11: at least 2 ms.
     pub const LINUX: Self = Self::Delayed {
+        threshold: EarlyThreshold::One,
         min: Duration::from_millis(2),
         max: Duration::MAX,
     };
+
+    /// The number of SACKed segments that suffices; `None` if early retransmit is off.
+    pub fn threshold(self) -> Option<EarlyThreshold> {
+        match self {
+            Self::Off => None,
+            Self::Naive(threshold)
+            | Self::ReorderAware(threshold)
+            | Self::Delayed { threshold, .. } => Some(threshold),
+        }
+    }
 }
 
 /// The form of early retransmit as a sender keeps it, in 12 bytes.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct EarlyRule {
-    on: bool,
+    /// `None`: it never acts.
+    threshold: Option<EarlyThreshold>,
     /// Whether it also acts after reordering was detected.
     ignores_reordering: bool,
     /// The bounds of the delay in µs, at most 71 minutes.
@@ -75,12 +108,12 @@ impl From<EarlyRetransmit> for EarlyRule {
     fn from(form: EarlyRetransmit) -> Self {
         let micros = |delay: Duration| u32::try_from(delay.as_micros()).unwrap_or(u32::MAX);
         let (min, max) = match form {
-            EarlyRetransmit::Delayed { min, max } => (micros(min), micros(max)),
-            EarlyRetransmit::Off | EarlyRetransmit::Naive | EarlyRetransmit::ReorderAware => (0, 0),
+            EarlyRetransmit::Delayed { min, max, .. } => (micros(min), micros(max)),
+            _ => (0, 0),
         };
         Self {
-            on: form != EarlyRetransmit::Off,
-            ignores_reordering: form == EarlyRetransmit::Naive,
+            threshold: form.threshold(),
+            ignores_reordering: matches!(form, EarlyRetransmit::Naive(_)),
             min,
             max,
         }
@@ -96,10 +129,15 @@ impl EarlyRule {
         reordering_seen: bool,
         can_send_new: impl FnOnce() -> bool,
     ) -> Option<Duration> {
-        let applies = self.on
-            && board.outstanding() < OUTSTANDING_BELOW
-            && board.sacked() > Segments::ZERO
-            && board.sacked() < board.outstanding()
+        let (outstanding, sacked) = (board.outstanding(), board.sacked());
+        let enough = match self.threshold? {
+            EarlyThreshold::AllButOne => sacked + Segments::ONE >= outstanding,
+            EarlyThreshold::One => true,
+        };
+        let applies = enough
+            && outstanding < OUTSTANDING_BELOW
+            && sacked > Segments::ZERO
+            && sacked < outstanding
             && board.retransmitted() == Segments::ZERO
             && (self.ignores_reordering || !reordering_seen)
             && !can_send_new();
@@ -118,6 +156,8 @@ mod tests {
     use crate::ack::Ack;
     use recoup_units::{Instant, Offset, Span};
 
+    const NAIVE: EarlyRetransmit = EarlyRetransmit::Naive(EarlyThreshold::AllButOne);
+
     fn ms(n: u64) -> Duration {
         Duration::from_millis(n)
     }
@@ -133,6 +173,39 @@ mod tests {
         let blocks = sacked.iter().map(|&i| Span::at(Offset(i), 1));
         board.on_ack(&Ack::new(Offset(1), 0).with_blocks(blocks), Instant::ZERO);
         board
+    }
+
+    #[test]
+    fn the_threshold_is_all_but_one_in_the_paper_and_one_in_linux() {
+        // (outstanding, SACKed, the paper's form acts, Linux's form acts)
+        let cases: [(u64, &[u64], bool, bool); 7] = [
+            (2, &[], false, false),
+            (2, &[2], true, true),
+            (3, &[2], false, true),
+            (3, &[3], false, true),
+            (3, &[2, 3], true, true),
+            (4, &[4], false, false),
+            (4, &[2, 3, 4], false, false),
+        ];
+        for (n, sacked, paper, linux) in cases {
+            let b = board(n, sacked, &[]);
+            for (threshold, acts) in [
+                (EarlyThreshold::AllButOne, paper),
+                (EarlyThreshold::One, linux),
+            ] {
+                for form in [
+                    EarlyRetransmit::Naive(threshold),
+                    EarlyRetransmit::ReorderAware(threshold),
+                ] {
+                    let got = EarlyRule::from(form).delay(&b, Some(ms(80)), false, || false);
+                    let expected = acts.then_some(Duration::ZERO);
+                    assert_eq!(
+                        got, expected,
+                        "{form:?}, {n} outstanding, SACKed {sacked:?}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]
@@ -164,12 +237,16 @@ mod tests {
                 "{n} outstanding, SACKed {sacked:?}, resent {resent:?}"
             );
         }
-        let b = board(3, &[3], &[]);
+        let b = board(3, &[2, 3], &[]);
         // The four forms on a path that reorders and on one that does not.
         for (form, calm, reordering) in [
             (EarlyRetransmit::Off, None, None),
-            (EarlyRetransmit::Naive, Some(0), Some(0)),
-            (EarlyRetransmit::ReorderAware, Some(0), None),
+            (NAIVE, Some(0), Some(0)),
+            (
+                EarlyRetransmit::ReorderAware(EarlyThreshold::AllButOne),
+                Some(0),
+                None,
+            ),
             (EarlyRetransmit::PAPER, Some(25), None),
         ] {
             for (seen, delay) in [(false, calm), (true, reordering)] {

@@ -4,7 +4,8 @@
 
 use super::{AckProcessing, LimitedTransmit, Mechanisms, RecoveryFill, ReductionBase};
 use crate::congestion::Algorithm;
-use crate::detect::{EarlyRetransmit, LossRule, RackVersion};
+use crate::detect::{EarlyRetransmit, EarlyThreshold, LossRule, RackVersion};
+use crate::rto::RtoRestart;
 use crate::rtt::{Factor, RtoRules, Sampling, Smoothing};
 use crate::slp::Kind;
 use crate::tlp::{MAX_ACK_DELAY, ProbeVersion, WORST_DELAYED_ACK};
@@ -161,30 +162,29 @@ impl Mechanisms {
     }
 
     fn early_setting(&self) -> Setting {
-        let below = "below four outstanding segments";
-        let value = match self.early_retransmit {
-            EarlyRetransmit::Off => "off".into(),
-            EarlyRetransmit::Naive => format!("{below}, at once"),
-            EarlyRetransmit::ReorderAware => {
-                format!("{below}, at once, off after reordering")
+        let paper = "RFC 5827 §3.2, A.3; 2011 paper §6";
+        let (sacked, source) = match self.early_retransmit.threshold() {
+            None => return setting(EARLY_RETRANSMIT, "off", paper),
+            Some(EarlyThreshold::AllButOne) => ("all but one", paper),
+            Some(EarlyThreshold::One) => (
+                "one or more",
+                "RFC 5827 A.3; Linux 3.10 tcp_time_to_recover, tcp_pause_early_retransmit",
+            ),
+        };
+        let when = match self.early_retransmit {
+            EarlyRetransmit::Delayed { min, max, .. } if max == Duration::MAX => {
+                format!("delayed by max(SRTT/4, {}), off after reordering", ms(min))
             }
-            EarlyRetransmit::Delayed { min, max } if max == Duration::MAX => {
-                format!(
-                    "{below}, delayed by max(SRTT/4, {}), off after reordering",
-                    ms(min)
-                )
-            }
-            EarlyRetransmit::Delayed { min, max } => format!(
-                "{below}, delayed by SRTT/4 within {} to {}, off after reordering",
+            EarlyRetransmit::Delayed { min, max, .. } => format!(
+                "delayed by SRTT/4 within {} to {}, off after reordering",
                 ms(min),
                 ms(max)
             ),
+            EarlyRetransmit::ReorderAware(_) => "at once, off after reordering".into(),
+            EarlyRetransmit::Off | EarlyRetransmit::Naive(_) => "at once".into(),
         };
-        setting(
-            EARLY_RETRANSMIT,
-            value,
-            "RFC 5827 §3.2, A.3; Linux tcp_pause_early_retransmit",
-        )
+        let value = format!("below four outstanding segments, {sacked} of them SACKed, {when}");
+        setting(EARLY_RETRANSMIT, value, source)
     }
 
     fn limited_setting(&self) -> Setting {
@@ -230,12 +230,17 @@ impl Mechanisms {
 
     fn timer_settings(&self) -> [Setting; 6] {
         let rto = self.rto;
-        let restart = match self.rto_restart {
-            true => format!(
-                "below {} outstanding + unsent segments",
-                crate::rto::RESTART_THRESHOLD
+        let most = crate::rto::RESTART_THRESHOLD;
+        let (restart, source) = match self.rto_restart {
+            Some(RtoRestart::Outstanding) => (
+                format!("below {most} outstanding segments"),
+                "tail-loss paper §2.1",
             ),
-            false => "off".into(),
+            Some(RtoRestart::OutstandingAndUnsent) => (
+                format!("below {most} outstanding + unsent segments"),
+                "RFC 7765 §4",
+            ),
+            None => ("off".into(), "RFC 7765 §4"),
         };
         [
             setting(
@@ -249,7 +254,7 @@ impl Mechanisms {
             ),
             self.samples_setting(),
             self.rto_setting(),
-            setting(RTO_RESTART, restart, "RFC 7765 §4"),
+            setting(RTO_RESTART, restart, source),
             self.probe_setting(),
             self.copies_setting(),
         ]

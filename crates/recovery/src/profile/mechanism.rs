@@ -6,9 +6,10 @@ use super::describe::{
 };
 use super::{LINUX_DETECTION, LimitedTransmit, Mechanisms, RecoveryFill};
 use crate::congestion::Algorithm;
-use crate::detect::{EarlyRetransmit, LossRule, RackVersion, Rules};
+use crate::detect::{EarlyRetransmit, EarlyThreshold, LossRule, RackVersion, Rules};
 use crate::parameters::MinimumOf;
 use crate::rate::{Bound, RateControl, RecoverFs};
+use crate::rto::RtoRestart;
 use crate::slp::SlpRules;
 use crate::tlp::ProbeRules;
 use crate::undo::UndoRules;
@@ -54,8 +55,11 @@ macro_rules! mechanisms {
 
 mechanisms! {
     Rtor, "rtor", RTO_RESTART,
-        "RTO restart: count the RTO from the earliest outstanding segment's transmission (RFC 7765)",
-        |m| m.rto_restart = true;
+        "RTO restart: with fewer than four outstanding segments, count the RTO from the earliest one's transmission (tail-loss paper §2.1)",
+        |m| m.rto_restart = Some(RtoRestart::Outstanding);
+    RtorRfc, "rtorrfc", RTO_RESTART,
+        "RTO restart (RFC 7765 §4): unsent segments count like outstanding ones",
+        |m| m.rto_restart = Some(RtoRestart::OutstandingAndUnsent);
     MinRto, "minrto", RTO,
         "Linux's minimum RTO is one of the RTO (2007 paper §II)",
         |m| MinimumOf::Rto.apply(&mut m.rto);
@@ -81,7 +85,7 @@ mechanisms! {
         "no tail loss probe",
         |m| m.probe = None;
     Slp, "slp", COPIES,
-        "selective loss prevention: an extra copy of segments whose loss would cause a timeout (2021 paper §II-C)",
+        "selective loss prevention: an extra copy of segments whose loss would cause a timeout (2021 paper §II-C; a SYN-ACK counts like a SYN)",
         |m| m.slp = Some(SlpRules::PAPER);
     NoSlp, "noslp", COPIES,
         "no extra copies",
@@ -117,16 +121,16 @@ mechanisms! {
         "no early retransmit",
         |m| m.early_retransmit = EarlyRetransmit::Off;
     EarlyNaive, "ernaive", EARLY_RETRANSMIT,
-        "early retransmit at once (2011 paper §6.1, naive)",
-        |m| m.early_retransmit = EarlyRetransmit::Naive;
+        "early retransmit at once when all but one segment are SACKed (2011 paper §6, naive; RFC 5827 §3.2)",
+        |m| m.early_retransmit = EarlyRetransmit::Naive(EarlyThreshold::AllButOne);
     EarlyAware, "erfirst", EARLY_RETRANSMIT,
-        "early retransmit at once, off after reordering (2011 paper §6.1, first mitigation)",
-        |m| m.early_retransmit = EarlyRetransmit::ReorderAware;
+        "early retransmit at once when all but one segment are SACKed, off after reordering (2011 paper §6, first mitigation)",
+        |m| m.early_retransmit = EarlyRetransmit::ReorderAware(EarlyThreshold::AllButOne);
     EarlyBoth, "er", EARLY_RETRANSMIT,
-        "early retransmit after SRTT/4 within 25 to 500 ms, off after reordering (2011 paper §6.1, both mitigations)",
+        "early retransmit after a delay: SRTT/4 (25 to 500 ms) after all but one segment are SACKed, off after reordering (2011 paper §6, both mitigations)",
         |m| m.early_retransmit = EarlyRetransmit::PAPER;
     EarlyLinux, "erlinux", EARLY_RETRANSMIT,
-        "early retransmit after SRTT/4, at least 2 ms, off after reordering (Linux 3.10)",
+        "early retransmit after a delay: SRTT/4 (at least 2 ms) after one segment is SACKed, off after reordering (Linux 3.10 to 4.11)",
         |m| m.early_retransmit = EarlyRetransmit::LINUX;
     NoLimited, "nolt", LIMITED_TRANSMIT,
         "no limited transmit: duplicate ACKs release nothing before recovery",

@@ -3,7 +3,8 @@
 use super::*;
 use crate::ack::AckSummary;
 use crate::detect::RackVersion;
-use crate::profile::AckProcessing;
+use crate::profile::{AckProcessing, RtoRestart};
+use crate::rto::RESTART_THRESHOLD;
 use crate::rtt::nanos;
 use crate::scoreboard::SentSegment;
 use crate::tlp::{MAX_ACK_DELAY, ProbeAnswer};
@@ -382,8 +383,11 @@ impl<C: CongestionControl> Sender<C> {
         if summary.una_advanced == 0 {
             return false;
         }
-        if self.mechanisms.rto_restart
-            && self.outstanding_and_unsent() < crate::rto::RESTART_THRESHOLD
+        let counted = self.mechanisms.rto_restart.map(|counts| match counts {
+            RtoRestart::Outstanding => self.board.outstanding(),
+            RtoRestart::OutstandingAndUnsent => self.outstanding_and_unsent(),
+        });
+        if counted.is_some_and(|counted| counted < RESTART_THRESHOLD)
             && let Some(first) = self.board.first()
         {
             self.timers

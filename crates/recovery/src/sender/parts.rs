@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::detect::EarlyRule;
-use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill, ReductionBase};
+use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill, ReductionBase, RtoRestart};
 use crate::rate::RateControl;
 use crate::rtt::nanos;
 use crate::slp::SlpRules;
@@ -256,7 +256,7 @@ pub(super) struct Settings {
     pub undo: UndoRules,
     pub adaptive: bool,
     pub frto: bool,
-    pub rto_restart: bool,
+    pub rto_restart: Option<RtoRestart>,
     pub probe: Option<ProbeRules>,
     pub reduction_base: ReductionBase,
     pub ack_processing: AckProcessing,

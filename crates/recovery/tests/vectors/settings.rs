@@ -1,8 +1,10 @@
 //! The settings that a case names, by the word that the vectors use for each choice.
 
 use recoup_recovery::Mechanisms;
-use recoup_recovery::detect::{EarlyRetransmit, LossRule, RackVersion};
-use recoup_recovery::profile::{AckProcessing, LimitedTransmit, RecoveryFill, ReductionBase};
+use recoup_recovery::detect::{EarlyRetransmit, EarlyThreshold, LossRule, RackVersion};
+use recoup_recovery::profile::{
+    AckProcessing, LimitedTransmit, RecoveryFill, ReductionBase, RtoRestart,
+};
 use recoup_recovery::rate::{Bound, RateControl, RecoverFs};
 use recoup_recovery::rtt::Smoothing;
 use recoup_recovery::slp::{Kind, LossRate};
@@ -23,7 +25,10 @@ pub fn setting(m: &Mechanisms, name: &str) -> Value {
         "rttvar_floor_ns" => nanos(m.rto.min_variance),
         "min_rto_ns" => nanos(m.rto.min),
         "max_rto_ns" => nanos(m.rto.max),
-        "rto_restart" => m.rto_restart.into(),
+        "rto_restart" => m.rto_restart.is_some().into(),
+        "rto_restart_counts_unsent" => {
+            (m.rto_restart == Some(RtoRestart::OutstandingAndUnsent)).into()
+        }
         "probe_restart" => m.probe.map(|probe| probe.restart).into(),
         "probe_version" => {
             let words = [
@@ -53,8 +58,11 @@ pub fn setting(m: &Mechanisms, name: &str) -> Value {
             m.early_retransmit,
             &[
                 (EarlyRetransmit::Off, "off"),
-                (EarlyRetransmit::Naive, "at_once"),
-                (EarlyRetransmit::ReorderAware, "at_once_unless_reordering"),
+                (EarlyRetransmit::Naive(EarlyThreshold::AllButOne), "at_once"),
+                (
+                    EarlyRetransmit::ReorderAware(EarlyThreshold::AllButOne),
+                    "at_once_unless_reordering",
+                ),
                 (
                     EarlyRetransmit::PAPER,
                     "delayed_25_to_500_ms_unless_reordering",
@@ -63,6 +71,14 @@ pub fn setting(m: &Mechanisms, name: &str) -> Value {
                     EarlyRetransmit::LINUX,
                     "delayed_2_ms_or_more_unless_reordering",
                 ),
+            ],
+        ),
+        "early_retransmit_sacked" => word(
+            m.early_retransmit.threshold(),
+            &[
+                (None, "off"),
+                (Some(EarlyThreshold::AllButOne), "all_but_one"),
+                (Some(EarlyThreshold::One), "one"),
             ],
         ),
         "limited_transmit" => word(

@@ -111,7 +111,11 @@ fn tcp_early_retrans_means_what_the_kernel_means_by_it() {
     // (value, early retransmit of linux-3.17, probes)
     let cases = [
         ("0", EarlyRetransmit::Off, false),
-        ("1", EarlyRetransmit::ReorderAware, false),
+        (
+            "1",
+            EarlyRetransmit::ReorderAware(EarlyThreshold::One),
+            false,
+        ),
         ("2", EarlyRetransmit::LINUX, false),
         ("3", EarlyRetransmit::LINUX, true),
         ("4", EarlyRetransmit::Off, true),

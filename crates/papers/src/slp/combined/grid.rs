@@ -176,7 +176,7 @@ pub enum Copied {
     Nothing,
     /// SYN and SYN-ACK.
     Handshake,
-    /// With the paper's q: SYN, SYN-ACK and short PSH segments.
+    /// With the paper's q: SYN and short PSH segments; and SYN-ACK, our extension.
     Paper,
     /// SYN, SYN-ACK, PSH and tails.
     Tails,

@@ -282,7 +282,7 @@ fn handshake(c: &Cells<'_>, seed: u64) -> Result<Claim, SettingsError> {
     Ok(claim(
         "handshake-costs-the-gap",
         "II-C1",
-        "With q 1 for SYN and SYN-ACK, the loss of either costs the gap instead of the initial RTO of 1 s",
+        "With q 1 for SYN, and for SYN-ACK by our extension, the loss of either costs the gap instead of the initial RTO of 1 s",
         "FCT of +slp and of +tlpr+slp = FCT without loss + 5 ms; FCT of the first profile ≥ FCT without loss + 1 s",
         (format!("{groups}; at 80 ms: {}", delays.join(", ")), holds),
     ))

@@ -153,15 +153,18 @@ fn rto_restart_counts_from_the_transmission_of_the_earliest_segment() {
 }
 
 #[test]
-fn rto_restart_counts_unsent_data_too() {
-    let mut flow = Script::connected_with("linux-3.17+rtor", 80, 10 * MSS);
-    flow.writes(12).sends("1-10");
-    // The peer's window stays where it was: 2 outstanding and 2 unsent, then 1 and 2.
-    flow.at(160)
-        .window(2 * MSS)
-        .ack(8)
-        .timer(Timer::Rto, 160 + 280);
-    flow.at(160).window(MSS).ack(9).timer(Timer::Rto, 80 + 280);
+fn rto_restart_counts_unsent_data_as_rfc_7765_alone_does() {
+    // The paper counts outstanding segments (§2.1), the RFC unsent ones too (§4).
+    for (mechanism, with_two_unsent) in [("rtor", 80 + 280), ("rtorrfc", 160 + 280)] {
+        let mut flow = Script::connected_with(&format!("linux-3.17+{mechanism}"), 80, 10 * MSS);
+        flow.writes(12).sends("1-10");
+        // The peer's window stays where it was: 2 outstanding and 2 unsent, then 1 and 2.
+        flow.at(160)
+            .window(2 * MSS)
+            .ack(8)
+            .timer(Timer::Rto, with_two_unsent);
+        flow.at(160).window(MSS).ack(9).timer(Timer::Rto, 80 + 280);
+    }
 }
 
 #[test]
@@ -274,7 +277,7 @@ fn the_user_timeout_counts_from_the_first_data_after_silence() {
 #[test]
 fn a_fin_that_rides_on_the_last_data_is_no_segment_of_its_own() {
     // Two outstanding, one unsent with the FIN on it: three, and the restart is active.
-    let mut flow = Script::connected_with("linux-3.17+rtor", 80, 3 * MSS);
+    let mut flow = Script::connected_with("linux-3.17+rtorrfc", 80, 3 * MSS);
     flow.writes(4).closes().sends("1-3");
     flow.at(160)
         .window(2 * MSS)

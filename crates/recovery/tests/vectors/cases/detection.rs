@@ -229,9 +229,9 @@ fn fack() -> File {
 fn early_retransmit() -> File {
     let about = About {
         mechanism: "early-retransmit",
-        about: "With fewer than four segments outstanding and nothing to send, fewer duplicate ACKs suffice: at once or after a delay, and not on a path that reorders",
-        source: "RFC 5827 §3; the 2011 paper §6.1; Linux 3.10",
-        settings: &["early_retransmit"],
+        about: "With fewer than four segments outstanding and nothing to send, fewer SACKs or duplicate ACKs suffice (outstanding − 1, or one): at once or after a delay, and not on a path that reorders",
+        source: "RFC 5827 §3; the 2011 paper §6; Linux 3.10",
+        settings: &["early_retransmit", "early_retransmit_sacked"],
         given: &["srtt_ns", "outstanding"],
         expect: &["state", "early_at_ns", "marked_lost"],
     };
@@ -264,11 +264,12 @@ fn early_retransmit() -> File {
             ),
         ] {
             cases.add(
-                &format!("{form}: the third of three segments is SACKed"),
+                &format!("{form}: one of three segments is SACKed, then two"),
                 source,
                 start(profile, 80),
                 |s| {
-                    s.write(3).at(80).sack(0, &[3..=3]);
+                    s.write(3).at(80).sack(0, &[2..=2]);
+                    s.at(85).sack(0, &[2..=3]);
                     if delayed {
                         s.fires(Timer::Early);
                     }
@@ -286,17 +287,36 @@ fn early_retransmit() -> File {
                         .ack(2)
                         .at(82)
                         .ack(5);
-                    s.at(100).write(3).at(180).sack(5, &[8..=8]);
+                    s.at(100).write(3).at(180).sack(5, &[7..=8]);
                 },
             );
             for rtt in [4, 400] {
                 if delayed {
                     let name = format!("{form}: the delay at a round-trip time of {rtt} ms");
                     cases.add(&name, source, start(profile, rtt), |s| {
-                        s.write(3).at(rtt).sack(0, &[3..=3]).fires(Timer::Early);
+                        s.write(3).at(rtt).sack(0, &[2..=3]).fires(Timer::Early);
                     });
                 }
             }
+        }
+        for (profile, name, source) in [
+            (
+                "linux-3.17+ernaive",
+                "at once: two holes of three segments are too many",
+                "RFC 5827 §3.2",
+            ),
+            (
+                "linux-3.17+erlinux",
+                "delayed, 2 ms or more: two holes of three segments are marked",
+                "Linux 3.10 tcp_time_to_recover",
+            ),
+        ] {
+            cases.add(name, source, start(profile, 80), |s| {
+                s.write(3).at(80).sack(0, &[3..=3]);
+                if profile.ends_with("erlinux") {
+                    s.fires(Timer::Early);
+                }
+            });
         }
         let linux = start("linux-3.17", 80);
         cases.add(

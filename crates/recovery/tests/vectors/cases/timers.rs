@@ -249,9 +249,9 @@ fn rto_backoff() -> File {
 fn rto_restart() -> File {
     let about = About {
         mechanism: "rto-restart",
-        about: "With fewer than four outstanding and unsent segments, the timer counts from the transmission of the earliest outstanding segment",
-        source: "RFC 7765 §4",
-        settings: &["rto_restart"],
+        about: "With fewer than four segments outstanding, or outstanding and unsent, the timer counts from the transmission of the earliest outstanding segment",
+        source: "tail-loss paper §2.1; RFC 7765 §4",
+        settings: &["rto_restart", "rto_restart_counts_unsent"],
         given: &["rto_ns", "outstanding", "unsent"],
         expect: &["rto_at_ns"],
     };
@@ -259,7 +259,7 @@ fn rto_restart() -> File {
         let with = start("linux-3.17+rtor", 80);
         cases.add(
             "three outstanding segments are few enough, four are not",
-            "RFC 7765 §4, rrthresh",
+            "tail-loss paper §2.1; RFC 7765 §4, rrthresh",
             with,
             |s| {
                 s.write(10).at(80).ack(6).at(85).ack(7).at(90).ack(9);
@@ -273,37 +273,55 @@ fn rto_restart() -> File {
                 s.write(10).at(80).ack(6).at(85).ack(7).at(90).ack(9);
             },
         );
-        let narrow = Start {
-            window: 10 * MSS,
-            ..with
-        };
-        cases.add("unsent data counts", "RFC 7765 §4", narrow, |s| {
-            s.write(12)
-                .at(80)
-                .window(2 * MSS)
-                .ack(8)
-                .at(85)
-                .window(MSS)
-                .ack(9);
-        });
-        let at_once = start("linux-3.17+ernaive+rtor", 80);
+        for (profile, name, source) in [
+            (
+                "linux-3.17+rtor",
+                "unsent data does not count in the paper",
+                "tail-loss paper §2.1",
+            ),
+            (
+                "linux-3.17+rtorrfc",
+                "unsent data counts in the RFC",
+                "RFC 7765 §4",
+            ),
+        ] {
+            let narrow = Start {
+                window: 10 * MSS,
+                ..start(profile, 80)
+            };
+            cases.add(name, source, narrow, |s| {
+                s.write(12)
+                    .at(80)
+                    .window(2 * MSS)
+                    .ack(8)
+                    .at(85)
+                    .window(MSS)
+                    .ack(9);
+            });
+        }
         cases.add(
             "if nothing of the RTO is left, all of it applies",
             "RFC 7765 §4 step 3b",
-            at_once,
+            with,
             |s| {
-                s.write(3).at(80).sack(0, &[2..=2]).at(320).ack(2);
+                s.write(3)
+                    .at(80)
+                    .sack(0, &[2..=2])
+                    .fires(Timer::Early)
+                    .at(320)
+                    .ack(2);
             },
         );
         cases.add(
             "the earliest segment's last transmission counts",
             "RFC 7765 §4, T_earliest",
-            at_once,
+            with,
             |s| {
                 s.write(3)
                     .at(80)
                     .sack(0, &[3..=3])
-                    .at(160)
+                    .fires(Timer::Early)
+                    .at(180)
                     .sack(1, &[3..=3]);
             },
         );

@@ -139,7 +139,7 @@ fn packets_added([without, with]: [&FetchCell; 2]) -> Claim {
     ));
     claim.known = ClaimVerdict::Fails;
     claim.note = Some(format!(
-        "{:.2} packets in addition to the {before:.2} of a fetch without SLP: copies of the SYN, the SYN-ACK and the request ({:.2}, {:.2} and {:.2} per fetch), and the responses to them. SLP does not copy the end of the file ({:.2} per fetch), because a delivery rate of ten segments per round trip is below its threshold. docs/speed.md measures the instructions of a fetch: 22.9 % more",
+        "{:.2} packets in addition to the {before:.2} of a fetch without SLP: copies of the SYN, the SYN-ACK (our extension) and the request ({:.2}, {:.2} and {:.2} per fetch), and the responses to them. SLP does not copy the end of the file ({:.2} per fetch), because a delivery rate of ten segments per round trip is below its threshold. docs/speed.md measures the instructions of a fetch: 22.9 % more",
         after - before,
         copies(Copied::Syn),
         copies(Copied::SynAck),
