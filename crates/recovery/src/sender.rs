@@ -242,9 +242,10 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Sets how long data may stay unacknowledged before the connection is given up (RFC 9293 §3.9.1).
+    /// Sets how long data may stay unacknowledged before the connection is given up (RFC 9293 §3.9.1), rounded up to
+    /// a millisecond. From 49 days on it is never given up.
     pub fn set_user_timeout(&mut self, timeout: Duration) {
-        self.mechanisms.user_timeout = crate::rtt::nanos(timeout);
+        self.mechanisms.user_timeout = timeout.into();
     }
 
     /// Switches Nagle's rule on or off. With it, a partial segment waits while an earlier partial segment is

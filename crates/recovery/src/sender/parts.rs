@@ -4,7 +4,6 @@ use super::*;
 use crate::detect::EarlyRule;
 use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill, ReductionBase, RtoRestart};
 use crate::rate::RateControl;
-use crate::rtt::nanos;
 use crate::slp::SlpRules;
 use crate::tlp::ProbeRules;
 use crate::undo::UndoRules;
@@ -246,8 +245,7 @@ impl Log {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Settings {
     pub early_retransmit: EarlyRule,
-    /// In ns.
-    pub user_timeout: u64,
+    pub user_timeout: UserTimeout,
     pub initial_window: Segments,
     pub sack: Sack,
     pub limited_transmit: LimitedTransmit,
@@ -265,6 +263,25 @@ pub(super) struct Settings {
     pub syn_trigger: Trigger,
     /// A partial segment waits while another is unacknowledged (Nagle's rule).
     pub nagle: bool,
+}
+
+/// How long data may stay unacknowledged, in ms like Linux's TCP_USER_TIMEOUT; [`u32::MAX`]: for ever.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct UserTimeout(u32);
+
+impl From<Duration> for UserTimeout {
+    fn from(timeout: Duration) -> Self {
+        let millis = timeout.as_nanos().div_ceil(1_000_000);
+        Self(u32::try_from(millis).unwrap_or(u32::MAX))
+    }
+}
+
+impl UserTimeout {
+    /// When it ends, counted from `since`.
+    pub fn end(self, since: Instant) -> Option<Instant> {
+        (self.0 < u32::MAX).then(|| since.plus_nanos(u64::from(self.0) * 1_000_000))
+    }
 }
 
 /// Whether the peer reports by SACK what it has received.
@@ -305,7 +322,7 @@ impl Settings {
         } = *mechanisms;
         Self {
             early_retransmit: early_retransmit.into(),
-            user_timeout: nanos(user_timeout),
+            user_timeout: user_timeout.into(),
             initial_window,
             sack: if sack { Sack::Used } else { Sack::Never },
             limited_transmit,

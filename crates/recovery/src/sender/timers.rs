@@ -47,7 +47,8 @@ impl<C: CongestionControl> Sender<C> {
             Timer::Copy => (self.copying.as_ref()).and_then(|copying| copying.copies.deadline()),
             Timer::User => {
                 let waiting = !self.board.is_empty() || self.timers.persist.deadline.is_some();
-                waiting.then(|| (self.timers.progress_at).plus_nanos(self.mechanisms.user_timeout))
+                let end = || self.mechanisms.user_timeout.end(self.timers.progress_at);
+                waiting.then(end).flatten()
             }
         }
     }

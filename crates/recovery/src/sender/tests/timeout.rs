@@ -275,6 +275,15 @@ fn the_user_timeout_counts_from_the_first_data_after_silence() {
 }
 
 #[test]
+fn the_user_timeout_is_rounded_up_to_a_millisecond_and_may_be_infinite() {
+    let mut flow = Script::connected("linux-3.17", 80);
+    flow.sender.set_user_timeout(Duration::from_nanos(1));
+    flow.at(1000).writes(1).sends("1").timer(Timer::User, 1001);
+    flow.sender.set_user_timeout(Duration::MAX);
+    flow.no_timer(Timer::User);
+}
+
+#[test]
 fn a_fin_that_rides_on_the_last_data_is_no_segment_of_its_own() {
     // Two outstanding, one unsent with the FIN on it: three, and the restart is active.
     let mut flow = Script::connected_with("linux-3.17+rtorrfc", 80, 3 * MSS);
