@@ -11,14 +11,14 @@ const PROFILE_SYNONYMS: [(&str, &str); 20] = [
     ("rack_tlp", "linux-6"),
     ("rack", "linux-6"),
     ("rfc8985", "linux-6"),
-    ("rfc9937", "linux-6"),
+    ("rfc9937", "linux-6+prrsafe"),
     ("linux", "linux-6"),
     ("modern", "linux-6"),
     ("tail-loss-probe", "linux-3.17+tlp"),
     ("rto-restart", "linux-3.17+rtor"),
     ("rfc7765", "linux-3.17+rtorrfc"),
-    ("rfc6937", "linux-3.17"),
-    ("prr", "linux-3.17"),
+    ("rfc6937", "linux-3.17+prr"),
+    ("prr", "linux-3.17+prr"),
     ("sack", "rfc6675"),
     ("rfc3517", "rfc6675"),
     ("newreno", "reno"),
@@ -29,7 +29,7 @@ const PROFILE_SYNONYMS: [(&str, &str); 20] = [
 ];
 
 /// Words that people use for mechanisms, and the mechanisms each one means.
-const MECHANISM_SYNONYMS: [(&str, &str); 11] = [
+const MECHANISM_SYNONYMS: [(&str, &str); 13] = [
     ("rack-tlp", "rack+tlprfc"),
     ("racktlp", "rack+tlprfc"),
     ("tail-loss-probe", "tlp"),
@@ -38,6 +38,8 @@ const MECHANISM_SYNONYMS: [(&str, &str); 11] = [
     ("rfc7765", "rtorrfc"),
     ("early-retransmit", "er"),
     ("rfc5827", "er"),
+    ("rfc6937", "prr"),
+    ("rfc9937", "prrsafe"),
     ("limited-transmit", "lt"),
     ("rate-halving", "halving"),
     ("newreno", "nosack"),

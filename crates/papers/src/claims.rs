@@ -1,7 +1,7 @@
 //! Claims of papers. Each has a check and a verdict.
 //!
 //! A claim that does not hold stays in the list, with the reason. Each claim also has an expected
-//! verdict, so that a changed verdict is noticed. Some claims are of an RFC, or our own: their source says so.
+//! verdict, so that a changed verdict is noticed. Each has a source: the paper, an RFC, or ourselves.
 
 use comfy_table::ContentArrangement;
 use recoup_table::plain_table;
@@ -13,8 +13,7 @@ use serde::Serialize;
 pub enum ClaimVerdict {
     /// The check confirms the claim.
     Holds,
-    /// The claim says that one quantity is below another, and they are equal. It holds because nothing
-    /// speaks against it.
+    /// The claim holds only because two quantities are equal, such as the times of two events.
     Tie,
     /// The check refutes the claim.
     Fails,
@@ -44,7 +43,7 @@ pub enum Source {
     Paper,
     /// An RFC, in the section given.
     Rfc,
-    /// Ours: no paper makes it. The section, if any, is the one from which it follows or which it makes precise.
+    /// We make it, and no paper does. The section, if any, is the one from which it follows or which it makes precise.
     Ours,
 }
 
@@ -130,7 +129,7 @@ pub(crate) fn of_rfc(claim: Claim) -> Claim {
     Claim { source, ..claim }
 }
 
-/// A claim that is known to hold by a tie: `equal` if the quantities that it compares are equal.
+/// A claim that is known to hold by a tie. `equal`: the two quantities on which it depends are equal.
 pub(crate) fn tied(equal: bool, claim: Claim) -> Claim {
     let verdict = match claim.verdict {
         ClaimVerdict::Holds if equal => ClaimVerdict::Tie,

@@ -17,8 +17,8 @@
 //! - The populations are simulated. The study's systems served different users over different networks; here
 //!   all four meet the same. So differences between systems come from the systems, which the study could not
 //!   separate from their networks. A claim that the study's networks explain can fail here.
-//! - The senders follow the study's §II and Table I. The real Linux 2.4 has its minimum RTO on 4·RTTVAR
-//!   (`linux-2.4+minrttvar`); with it three more claims hold, as their notes say.
+//! - The senders follow the study's §II and Table I. In the kernel of Linux 2.4 the minimum applies to
+//!   4·RTTVAR (`linux-2.4+minrttvar`). With it three more claims hold, as their notes say.
 //! - The paths, sizes and receivers are our choice ([`Population`]): the study gives no distributions. They were
 //!   chosen with results of earlier choices in sight. So
 //!   shares of the population (45-75 %, 60-88 %, …) stand beside the study's and are not judged. Claims are

@@ -36,11 +36,11 @@ pub struct Ack<B = SackBlocks> {
     pub cumulative: Offset,
     /// The receiver's window in bytes, already scaled: it takes this much from `cumulative` on.
     pub window: u64,
-    /// With timestamps, the time since the segment was sent whose timestamp is echoed (RFC 7323 §4), as coarse as
+    /// With timestamps, the age of the echoed timestamp (RFC 7323 §4): the time since its segment was sent, as coarse as
     /// the timestamp clock.
     pub timestamp_rtt: Option<Duration>,
-    /// With timestamps, an upper bound of the time at which the segment was sent whose timestamp is echoed: the end of
-    /// its tick of the timestamp clock (Eifel detection, RFC 3522 §3.2).
+    /// With timestamps, the end of the echoed timestamp's tick: its segment was sent before this time (Eifel detection,
+    /// RFC 3522 §3.2).
     pub echo_sent_before: Option<Instant>,
     /// The segment carries data, a SYN or a FIN. It is then no duplicate ACK (RFC 5681 §2).
     pub carries_data: bool,

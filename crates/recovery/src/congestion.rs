@@ -41,7 +41,8 @@ impl Algorithm {
 }
 
 /// A congestion control. It decides how the congestion window grows and how far it falls.
-/// [`Rules`](crate::detect::Rules) decide when it falls, and [`RateControl`](crate::rate::RateControl) on which way.
+/// [`Rules`](crate::detect::Rules) decide when it falls, and [`RateControl`](crate::rate::RateControl) how it gets there
+/// during recovery.
 ///
 /// ```
 /// use recoup_recovery::congestion::{CongestionControl, Growth};

@@ -243,7 +243,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Sets how long data may stay unacknowledged before the connection is given up (RFC 9293 §3.9.1), rounded up to
-    /// a millisecond. From 49 days on it is never given up.
+    /// a millisecond. With a timeout above 49.7 days (2^32 ms), the connection is never given up.
     pub fn set_user_timeout(&mut self, timeout: Duration) {
         self.mechanisms.user_timeout = timeout.into();
     }
@@ -357,7 +357,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The pacing rate (Linux `tcp_update_pacing_rate`). `None` before the first RTT sample. Where windows count bytes,
-    /// it does so too. [`next_send`](Self::next_send) does not wait for it.
+    /// it depends on the bytes in flight, not on the segments. [`next_send`](Self::next_send) does not wait for it.
     pub fn pacing_rate(&self) -> Option<BitRate> {
         // Where windows count bytes, the pipe is in full segments, and what is outstanding is not.
         let outstanding = match self.board.counts_bytes() {

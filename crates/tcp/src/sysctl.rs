@@ -302,7 +302,7 @@ fn short_name(name: &str) -> &str {
     name.rsplit(['/', '.']).next().unwrap_or(name)
 }
 
-/// The values mean what Linux 3.10 to 4.11 does, with one SACK as the threshold.
+/// The values mean what they mean in Linux 3.10 to 4.11, where one SACK suffices.
 fn set_early_retransmit(mechanisms: &mut Mechanisms, how: u64) {
     if mechanisms.early_retransmit != EarlyRetransmit::Off {
         mechanisms.early_retransmit = match how {

@@ -75,7 +75,7 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
             ..Line::from("completed")
         });
     }
-    // From establishment, the FCT differs by a constant unless the handshake was retransmitted.
+    // Unless the handshake was retransmitted, or the delay varies, the FCT from establishment differs by a constant.
     let from_establishment = keep == Keep::All || entries.iter().any(retransmits_handshake);
     // All quantiles of a single flow are equal.
     let waited = "last_ack_to_retransmission_ms_p50";

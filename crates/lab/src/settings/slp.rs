@@ -19,7 +19,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "slp.q",
-        help: "+slp: probability that the loss of a packet of a kind causes a timeout: paper (syn 1, psh 0.1, and syn_ack 1 of our own), KIND:Q,… as in tail:1,psh:0.1, or a CSV file of lines kind,q (at most 1 MiB); the kinds are syn, syn_ack, fin, psh, tail, first and other; a kind left out has 0",
+        help: "+slp: probability that the loss of a packet of a kind causes a timeout: paper (syn 1 and psh 0.1; also syn_ack 1, which is our extension), KIND:Q,… as in tail:1,psh:0.1, or a CSV file of lines kind,q (at most 1 MiB); the kinds are syn, syn_ack, fin, psh, tail, first and other; a kind left out has 0",
         set: set_likelihoods,
         get: |s| match &s.slp_q {
             Some(file) => file.name.clone(),

@@ -71,9 +71,9 @@ fn accuracy(populations: &Populations) -> Vec<Claim> {
     let (least, most) = range(&by_fast);
     vec![
         failing(
-            "By §II Linux's minimum of 200 ms is one of the RTO, as on Windows, so that on short paths both time out for \
-             nothing when a path pauses. The kernel's minimum is one of 4·RTTVAR: with it (linux-2.4+minrttvar) Linux's share \
-             is 18.3 %, and the claim holds.",
+            "By §II Linux's minimum of 200 ms applies to the RTO, as on Windows. So on short paths both systems time out \
+             needlessly when the path pauses. In the kernel the minimum applies to 4·RTTVAR. With it (linux-2.4+minrttvar) \
+             Linux's share is 18.3 %, and the claim holds.",
             claim(
                 "spurious-timeouts",
                 "V-A1",

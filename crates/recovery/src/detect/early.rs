@@ -16,8 +16,8 @@
 //! If the retransmission timer would expire first, early retransmit acts at once. A later ACK cancels the
 //! wait, which starts again if the conditions still hold.
 //!
-//! Sources: RFC 5827 §2.1 and §3 (the segment-based form), its mitigations (appendix A); the 2011
-//! paper §6 (ER_thresh; the four forms; 25 to 500 ms); Linux `tcp_time_to_recover`, which asks for
+//! Sources: RFC 5827 §3.2 (the segment-based form), its mitigations (appendix A); the 2011
+//! paper §6 (ER_thresh, the mitigations), §6.1 (the four forms; 25 to 500 ms); Linux `tcp_time_to_recover`, which asks for
 //! `packets_out == sacked_out + 1` in 3.5 to 3.9 and for `>=` in 3.10 to 4.11; Linux 3.10
 //! `tcp_pause_early_retransmit` (at least 2 ms).
 //!
@@ -61,7 +61,7 @@ pub enum EarlyRetransmit {
 pub enum EarlyThreshold {
     /// All but one: one of two, two of three (RFC 5827 §3.2; the 2011 paper §6; Linux 3.5 to 3.9).
     AllButOne,
-    /// One (Linux 3.10 to 4.11). The SACK of a tail loss probe then suffices, whose segment is the last one.
+    /// One (Linux 3.10 to 4.11). The SACK of a tail loss probe, which repeats the last segment, then suffices.
     One,
 }
 

@@ -308,6 +308,9 @@ impl Mechanisms {
         };
         let most = ms(rto.max);
         let source = match (rto.smoothing, rto.granularity.is_zero()) {
+            (Smoothing::Linux, _) if rto.min_variance.is_zero() => {
+                "2007 paper §II, Table I; Linux tcp_rtt_estimator"
+            }
             (Smoothing::Linux, true) => "RFC 6298 §2; Linux tcp_rtt_estimator",
             (Smoothing::Linux, false) => "2007 paper, Table I; Linux tcp_rtt_estimator",
             (Smoothing::Standard, true) => "RFC 6298 §2",

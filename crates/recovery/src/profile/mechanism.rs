@@ -61,10 +61,10 @@ mechanisms! {
         "RTO restart (RFC 7765 §4): unsent segments count like outstanding ones",
         |m| m.rto_restart = Some(RtoRestart::OutstandingAndUnsent);
     MinRto, "minrto", RTO,
-        "Linux's minimum RTO is one of the RTO (2007 paper §II)",
+        "Linux's minimum RTO applies to the whole RTO (2007 paper §II)",
         |m| MinimumOf::Rto.apply(&mut m.rto);
     MinRttvar, "minrttvar", RTO,
-        "Linux's minimum RTO is one of 4·RTTVAR, the term that the RTO adds to SRTT (Linux tcp_rtt_estimator)",
+        "Linux's minimum RTO applies to 4·RTTVAR, the term that is added to SRTT (Linux tcp_rtt_estimator)",
         |m| MinimumOf::Rttvar.apply(&mut m.rto);
     Tlp, "tlp", TAIL_LOSS_PROBE,
         "tail loss probe: retransmit the last segment after a probe timeout (draft-dukkipati-tcpm-tcp-loss-probe-01)",
@@ -157,13 +157,13 @@ mechanisms! {
         "in recovery PRR with the slow-start reduction bound (RFC 6937 §3; the 2011 paper's algorithm 2)",
         |m| m.rate = RateControl::prr(Bound::SlowStart, RecoverFs::FlightSize);
     PrrSafe, "prrsafe", RATE,
-        "in recovery PRR with SafeACK, of the data that had not arrived before (RFC 9937 §6.1, §6.2)",
+        "in recovery PRR with SafeACK; RecoverFS leaves out data that had arrived before (RFC 9937 §6.1, §6.2)",
         |m| m.rate = RateControl::prr(Bound::SafeAck, RecoverFs::Undelivered);
     PrrLinux, "prrlinux", RATE,
-        "in recovery PRR with SafeACK, of the congestion window (Linux 6 tcp_cwnd_reduction)",
+        "in recovery PRR with SafeACK; RecoverFS is the congestion window (Linux 6 tcp_cwnd_reduction)",
         |m| m.rate = RateControl::LINUX_6;
     PrrLinux3, "prrlinux3", RATE,
-        "in recovery PRR with the slow-start reduction bound, of the congestion window (Linux 3.2 to 3.17)",
+        "in recovery PRR with the slow-start reduction bound; RecoverFS is the congestion window (Linux 3.2 to 3.17)",
         |m| m.rate = RateControl::LINUX_3_2;
     NoHoles, "noholes", RECOVERY_FILL,
         "in recovery only lost segments and new data (Linux since 4.13)",

@@ -19,12 +19,12 @@
 //!     undelivered      snd_nxt − snd_una − SACKed + delivered   RFC 9937 §6.1
 //!     window           cwnd                                     Linux tcp_init_cwnd_reduction
 //! ```
-//! SACKed is what the scoreboard holds as SACKed after the ACK that begins the reduction. Delivered is what that
-//! ACK delivered itself. Together they leave out what had arrived before, because prr_delivered never counts it.
-//! Data that a cumulative ACK covers, and that was SACKed before, is no part of delivered: RFC 9937 adds the bytes
-//! newly acknowledged cumulatively, and we read this as DeliveredData does (RFC 9937 §3). Where DSACKs count as
-//! delivered (Linux 4.18), those of this ACK do here as well. Without SACK the scoreboard is empty, so that only
-//! what the ACK acknowledges cumulatively is added.
+//! SACKed counts the SACKed segments on the scoreboard after the ACK that begins the reduction, and delivered those
+//! that this ACK delivered. The difference leaves out what had arrived before, because prr_delivered never counts it.
+//! RFC 9937 §6.1 adds the bytes newly acknowledged cumulatively. We read this as DeliveredData does (RFC 9937 §3):
+//! data that had been SACKed is not added again. Where DSACKs count as delivered (Linux 4.18), those of this ACK
+//! count here, too. Without SACK no segment is SACKed, and only the segments that the ACK acknowledges cumulatively
+//! are added.
 //!
 //! Sources: RFC 6937 §3; RFC 9937 §6.1, §6.2; the 2011 paper's algorithm 2; Linux `tcp_cwnd_reduction`. The
 //! unlimited bound is from the draft that the paper cites (its reference 15); the RFC omits it.
@@ -34,8 +34,8 @@
 //! - Data is counted in segments, as in Linux. Where windows count bytes, RecoverFS is in full segments, rounded
 //!   up, like the pipe.
 //! - A flight size or an undelivered flight below ssthresh counts as ssthresh. In recovery the pipe is then no larger
-//!   than ssthresh, and RecoverFS is unused. After a signal other than a loss the sender may fill the window first,
-//!   and the proportional part would send more than was delivered.
+//!   than ssthresh, and RecoverFS is unused. After a signal other than a loss, the sender may first fill the window, so
+//!   that the pipe exceeds ssthresh. Without this floor the proportional part would then send more than was delivered.
 //! - Without SACK, duplicate ACKs count as delivered up to the outstanding segments, as in Linux. RFC 9937 §6.2 counts
 //!   them up to RecoverFS.
 //!

@@ -9,9 +9,9 @@ pub struct FlowRecord {
     /// The flow completion time: from the client's SYN to the delivery of the last data byte of both streams,
     /// or to the end of the handshake for a flow without data. `None` if the flow did not complete.
     pub fct: Option<Duration>,
-    /// The flow completion time from establishment: from when the host that sends the data is established
-    /// (RFC 9293 §3.3.2). That is the client on the SYN-ACK if it has data to send, and otherwise the server on
-    /// the ACK of its SYN-ACK. Tail loss recovery 2015 §3.1 measures "from connection establishment to the
+    /// The flow completion time from establishment. It begins when the host that sends the data is established
+    /// (RFC 9293 §3.3.2): the client on the SYN-ACK if it has data to send, and otherwise the server on the ACK of
+    /// its SYN-ACK. Tail loss recovery 2015 §3.1 measures "from connection establishment to the
     /// successful reception of the last data segment". 0 for a flow without data; `None` if the flow did not
     /// complete.
     pub fct_established: Option<Duration>,

@@ -30,11 +30,12 @@ const PROFILES: [(&str, &str); 8] = [
 
 const LINUX_2_4: &str = "Linux 2.4";
 
-/// Profiles of systems by the 2007 study. Captures are compared with what the systems do.
+/// Profiles that describe systems as the 2007 study does. Senders in captures are not compared with them, because the
+/// systems behave differently.
 const STUDIED: [(&str, &str); 1] = [("linux-2.4", LINUX_2_4)];
 
-/// The systems that retransmit by the rules of a profile; `None` for profiles that no sender is
-/// compared with.
+/// The systems that retransmit by the rules of a profile, or that the 2007 study describes by it; `None` for other
+/// profiles.
 pub fn systems_like(profile: &str) -> Option<&'static str> {
     let mut known = PROFILES.iter().chain(&STUDIED);
     let known = known.find(|(name, _)| *name == profile);

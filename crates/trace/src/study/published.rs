@@ -10,7 +10,7 @@ pub struct System {
     pub name: &'static str,
     /// The profile of its senders, as the study has them.
     pub profile: &'static str,
-    /// The profile that such senders are found by in captures.
+    /// The profile by which its senders are identified in captures.
     pub captured: &'static str,
     /// Table IV: needed retransmissions by RTO and by FR/R, then spurious ones by RTO and by FR/R.
     pub retransmissions: [u64; 4],

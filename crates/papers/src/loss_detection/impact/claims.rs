@@ -133,9 +133,9 @@ fn k(impact: &Impact) -> Vec<Claim> {
             ),
         ),
         failing(
-            "most RTTs of these populations (median 60 ms) are far below 200 ms, so that Linux's minimum, one of the RTO by §II, \
-             often is its RTO, and k then changes nothing. With the kernel's minimum, one of 4·RTTVAR (linux-2.4+minrttvar), \
-             k = 2 saves most, 1.12 RTTs, and the claim holds.",
+            "most RTTs of these populations (median 60 ms) are far below 200 ms. By §II Linux's minimum applies to the RTO. So \
+             its RTO is often the minimum, and k then changes nothing. With the kernel's minimum of 4·RTTVAR \
+             (linux-2.4+minrttvar), k = 2 saves most, 1.12 RTTs, and the claim holds.",
             claim(
                 "k-most-influential",
                 "V-B1",
@@ -194,8 +194,8 @@ fn min_rto(impact: &Impact) -> Vec<Claim> {
             ),
         ),
         failing(
-            "for the same reason as k-most-influential. With the kernel's minimum, one of 4·RTTVAR, the RTO is SRTT + 200 ms or \
-             more, and a minimum of the RTO changes nothing at all: 0.00 RTTs.",
+            "it fails for the same reason as k-most-influential. With the kernel's minimum of 4·RTTVAR, the RTO is at least \
+             SRTT + 200 ms, and a minimum RTO of 100 ms changes nothing: 0.00 RTTs.",
             claim(
                 "linux-100",
                 "V-B2",

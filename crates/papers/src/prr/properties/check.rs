@@ -4,7 +4,7 @@
 ///
 /// `D` is prr_delivered: segments delivered in the recovery so far. `out` is prr_out: segments sent in
 /// it. `n` is the number of ACKs processed, `s` is ssthresh. `F` is RecoverFS: FlightSize at the beginning of
-/// recovery, and for RFC 9937 what it makes of it (§6.1). `U` is the part of the flight that is not delivered before
+/// recovery, or what RFC 9937 §6.1 defines. `U` is the part of the flight that is not delivered before
 /// recovery, and includes what the ACK that begins recovery delivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Property {

@@ -42,8 +42,8 @@ pub struct Watch {
 struct Recovery {
     /// snd_nxt − snd_una at the beginning, in segments.
     flight: u64,
-    /// The part of `flight` that had not arrived before the ACK that began recovery, and what that ACK acknowledged
-    /// cumulatively.
+    /// The part of `flight` that had not arrived before the ACK that began recovery, plus the segments that this ACK
+    /// acknowledged cumulatively.
     undelivered: u64,
     delivered: u64,
     /// Segments delivered by the last ACK.

@@ -132,7 +132,7 @@ pub enum Recovery {
     Tlp,
     /// Tail loss probe with restart.
     Tlpr,
-    /// Linux 6 with RACK-TLP and RFC 9937.
+    /// Linux 6, with RACK-TLP.
     Linux6,
 }
 

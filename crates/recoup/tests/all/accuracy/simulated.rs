@@ -115,7 +115,7 @@ struct Mistakes {
 /// number of mistakes fails the test.
 const KNOWN_MISTAKES: [(&str, Mistakes); 12] = [
     ("freebsd-5", mistakes(0, 1)),
-    // No system is known to run it either. 110 follow one timeout in a pause.
+    // No known system runs it, so captures are not searched for it. 110 follow one timeout in a pause.
     ("linux-2.4", mistakes(112, 1)),
     ("linux-2.4+minrttvar", mistakes(1, 1)),
     ("linux-3.17+slp", mistakes(1, 0)),
