@@ -168,6 +168,11 @@ impl<P: Packet> Chain<P> {
         Ok(())
     }
 
+    /// The packets inside, in no particular order.
+    pub fn packets(&self) -> impl Iterator<Item = &P> {
+        self.inside.iter().map(|carried| &carried.packet)
+    }
+
     /// The direction packets travel in.
     pub const fn direction(&self) -> Direction {
         self.direction

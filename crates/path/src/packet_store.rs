@@ -42,6 +42,11 @@ impl<P> PacketStore<P> {
         }
     }
 
+    /// All packets, by place.
+    pub fn iter(&self) -> impl Iterator<Item = &Carried<P>> {
+        self.places.iter().flatten()
+    }
+
     pub fn get_mut(&mut self, place: PacketKey) -> Option<&mut Carried<P>> {
         self.places[place.0].as_mut()
     }

@@ -14,6 +14,7 @@ mod observe;
 mod packet;
 mod pair;
 mod timers;
+pub mod world;
 
 pub use application::Application;
 pub use flow::{FlowSpec, Simulation};

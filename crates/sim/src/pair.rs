@@ -88,6 +88,20 @@ impl Pair {
         earlier(earlier(timers[0], timers[1]), earlier(wakes[0], wakes[1]))
     }
 
+    /// Whether nothing can happen to the hosts any more, if no packet is on its way: when the last of them
+    /// leaves TIME-WAIT.
+    pub fn over<A: Application>(&self, [client, server]: &[A; 2]) -> Option<Instant> {
+        let ends = [(&self.client, client), (&self.server, server)];
+        ends.into_iter()
+            .try_fold(Instant::ZERO, |over, (end, application)| {
+                match (end.wake, end.wake_of(application)) {
+                    (None, None) => Some(over),
+                    (Some((at, tcp::Timer::TimeWait)), None) => Some(over.max(at)),
+                    _ => None,
+                }
+            })
+    }
+
     pub fn end(&self, host: Host) -> &End {
         match host {
             Host::Client => &self.client,
