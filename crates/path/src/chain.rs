@@ -1,5 +1,6 @@
 //! One direction of a path, as a running chain of hops.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use recoup_units::{Direction, Instant};
@@ -7,7 +8,8 @@ use thiserror::Error;
 
 use crate::flows::Flows;
 use crate::hop::{Carried, Hop, HopVerdict};
-use crate::loss::Rules;
+use crate::loss::{RuleMatch, Rules};
+use crate::packet_rng::PacketId;
 use crate::packet_store::{PacketKey, PacketStore};
 use crate::{HopSpec, LossKind, Packet};
 
@@ -16,6 +18,9 @@ use crate::{HopSpec, LossKind, Packet};
 /// The owner of the clock puts packets in with [`enter`](Self::enter), asks
 /// [`next_event`](Self::next_event) when the next one is due, and takes packets out with
 /// [`next_exit`](Self::next_exit).
+///
+/// Most hops keep the order of packets. If all of a chain do, everything that happens to a packet is computed
+/// when it enters, and the packet waits for its exit. Otherwise packets move from hop to hop.
 ///
 /// Time never runs backwards: an instant before the latest one given counts as the latest. Everything
 /// between two calls happens at its own instant and in the order of time, however late the call. At one
@@ -27,8 +32,12 @@ pub struct Chain<P> {
     inside: PacketStore<P>,
     rules: Rules,
     flows: Flows,
-    /// Packets that have left and wait to be taken out.
+    /// Packets that have left or will leave, in the order of their exits.
     exits: VecDeque<Departed>,
+    /// Whether all hops keep the order of packets.
+    in_order: bool,
+    /// Whether a hop keeps something for each flow.
+    knows_flows: bool,
     /// The hop that releases a packet next, and when, so that [`Chain::next_event`] need not search.
     next_release: Option<(usize, Instant)>,
     now: Instant,
@@ -73,9 +82,13 @@ impl DropCause {
     }
 }
 
-/// A packet that has left, and the hop that dropped it, if one did.
+/// A packet that leaves, and the hop that drops it, if one does.
 #[derive(Clone, Copy, Debug)]
 struct Departed {
+    at: Instant,
+    /// The hops up to and including the last one that held it. At one instant, packets released by hops nearer
+    /// the exit leave first.
+    released_by: usize,
     place: PacketKey,
     dropped: Option<(usize, DropCause)>,
 }
@@ -121,6 +134,8 @@ impl<P: Packet> Chain<P> {
             rules: Rules::default(),
             flows: Flows::default(),
             exits: VecDeque::new(),
+            in_order: true,
+            knows_flows: false,
             next_release: None,
             now: Instant::ZERO,
             direction,
@@ -164,6 +179,8 @@ impl<P: Packet> Chain<P> {
                 _ => {}
             }
         }
+        self.in_order = self.hops.iter().all(Hop::keeps_order);
+        self.knows_flows = self.hops.iter().any(Hop::knows_flows);
         self.reset(seed);
         Ok(())
     }
@@ -184,31 +201,60 @@ impl<P: Packet> Chain<P> {
         while let Some((hop, at)) = self.due() {
             self.release(hop, at);
         }
+        let carried = self.stamp(packet);
+        let place = self.inside.put(carried);
+        match self.in_order {
+            true => self.traverse(0, self.now, 0, place),
+            false => self.pass(0, self.now, place),
+        }
+    }
+
+    /// Gives a packet its identity, its flow's slot, and the rules that match it.
+    fn stamp(&mut self, packet: P) -> Carried<P> {
         let flow = packet.flow();
-        let (id, slot, matched) = self.flows.stamp(flow, &self.rules, || packet.tcp());
-        let place = self.inside.put(Carried {
+        let (id, slot, matched) = match packet.ordinal() {
+            Some(ordinal) if !self.knows_flows => {
+                let copy = 0;
+                (
+                    PacketId {
+                        flow,
+                        ordinal,
+                        copy,
+                    },
+                    0,
+                    RuleMatch::NONE,
+                )
+            }
+            _ => self.flows.stamp(flow, &self.rules, || packet.tcp()),
+        };
+        Carried {
             packet,
             id,
             slot,
             matched,
-        });
-        self.pass(0, self.now, place);
+        }
     }
 
     /// The earliest instant at which a packet moves or leaves; `None` if the chain is empty. It is never
     /// before the latest instant given, and equal to it if a packet waits to be taken out.
     pub fn next_event(&self) -> Option<Instant> {
-        if !self.exits.is_empty() {
-            return Some(self.now);
-        }
-        self.next_release.map(|(_, at)| at.max(self.now))
+        let exit = self.exits.front().map(|departed| departed.at);
+        let release = self.next_release.map(|(_, at)| at);
+        Some(exit.or(release)?.max(self.now))
     }
 
     /// Takes out the next packet that leaves by `now`, inclusive. Call it until it returns `None`.
     pub fn next_exit(&mut self, now: Instant) -> Option<Exit<P>> {
         self.now = self.now.max(now);
         loop {
-            if let Some(Departed { place, dropped }) = self.exits.pop_front() {
+            if let Some(&Departed {
+                at, place, dropped, ..
+            }) = self.exits.front()
+            {
+                if at > self.now {
+                    return None;
+                }
+                self.exits.pop_front();
                 let packet = self.inside.take(place)?.packet;
                 return Some(match dropped {
                     None => Exit::Delivered(packet),
@@ -268,15 +314,77 @@ impl<P: Packet> Chain<P> {
                     place = copy;
                 }
                 HopVerdict::Replace(needless) => {
-                    let dropped = Some((index, DropCause::Thinned));
-                    let place = needless;
-                    self.exits.push_back(Departed { place, dropped });
+                    self.leave(at, from, needless, Some((index, DropCause::Thinned)));
                     self.update_next_release();
                 }
             }
             index += 1;
         }
-        self.exits.push_back(Departed { place, dropped });
+        self.leave(at, from, place, dropped);
+    }
+
+    /// Computes the whole way of a packet that reaches hop `index` at `at`, released by the hops before
+    /// `released_by`.
+    fn traverse(
+        &mut self,
+        mut index: usize,
+        mut at: Instant,
+        mut released_by: usize,
+        mut place: PacketKey,
+    ) {
+        let mut dropped = None;
+        while let Some(hop) = self.hops.get_mut(index) {
+            let Some(carried) = self.inside.get_mut(place) else {
+                return;
+            };
+            hop.release_until(at);
+            match hop.decide(at, carried) {
+                HopVerdict::Pass | HopVerdict::Replace(_) => {}
+                HopVerdict::Hold(transit) => {
+                    hop.note(transit, place, carried.packet.ip_len());
+                    at = transit.leaves;
+                    released_by = index + 1;
+                }
+                HopVerdict::Drop(cause) => {
+                    dropped = Some((index, cause));
+                    break;
+                }
+                HopVerdict::Copy(bit) => {
+                    let mut copy = carried.clone();
+                    copy.id.copy |= bit;
+                    let copy = self.inside.put(copy);
+                    self.traverse(index + 1, at, released_by, place);
+                    place = copy;
+                }
+            }
+            index += 1;
+        }
+        self.leave(at, released_by, place, dropped);
+    }
+
+    /// Puts a packet among those that leave.
+    fn leave(
+        &mut self,
+        at: Instant,
+        released_by: usize,
+        place: PacketKey,
+        dropped: Option<(usize, DropCause)>,
+    ) {
+        let departed = Departed {
+            at,
+            released_by,
+            place,
+            dropped,
+        };
+        let is_later =
+            |other: &Departed| (other.at, Reverse(other.released_by)) > (at, Reverse(released_by));
+        match self.exits.back() {
+            Some(last) if self.in_order && is_later(last) => {
+                let place = self.exits.partition_point(|other| !is_later(other));
+                self.exits.insert(place, departed);
+            }
+            _ => self.exits.push_back(departed),
+        }
     }
 }
 

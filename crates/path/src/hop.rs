@@ -215,6 +215,41 @@ impl Hop {
         }
     }
 
+    /// Whether packets leave the hop in the order in which they reached it, and what happens to one depends on
+    /// none that reaches it later.
+    pub const fn keeps_order(&self) -> bool {
+        !matches!(self.action, Action::Reorder { .. } | Action::ThinAcks(_))
+    }
+
+    /// Whether the hop keeps something for each flow.
+    pub const fn knows_flows(&self) -> bool {
+        matches!(
+            self.action,
+            Action::Named
+                | Action::GilbertElliott { .. }
+                | Action::ThinAcks(_)
+                | Action::Bernoulli {
+                    transmission: Some(_),
+                    ..
+                }
+        )
+    }
+
+    /// Forgets the packets that leave by `at`, of which only the length matters. Departures come before
+    /// arrivals.
+    pub fn release_until(&mut self, at: Instant) {
+        while self.store.next_release().is_some_and(|leaves| leaves <= at) {
+            self.store.release();
+        }
+    }
+
+    /// Notes a packet that the hop holds, if the number of these matters to later ones.
+    pub fn note(&mut self, transit: Transit, place: PacketKey, len: u32) {
+        if matches!(self.action, Action::Rate { .. } | Action::Link { .. }) {
+            self.store.put(transit, place, len);
+        }
+    }
+
     /// Holds a packet of `len` bytes until its transit ends.
     pub fn hold(&mut self, transit: Transit, place: PacketKey, len: u32) {
         self.store.put(transit, place, len);

@@ -121,6 +121,11 @@ impl path::Packet for Carried {
         self.packet.tcp()
     }
 
+    fn ordinal(&self) -> Option<u64> {
+        // A link may be part of both ways of a flow.
+        Some(self.packet.ordinal * 2 + self.direction as u64)
+    }
+
     fn corrupt(&mut self, draw: u64) {
         self.packet.corrupt(draw);
     }
