@@ -178,16 +178,19 @@ impl<A: Application> World<A> {
         self.links.advance(self.now);
         for host in [Host::Client, Host::Server] {
             while let Some(moved) = self.links.take(host) {
-                self.settle(host, moved, observer);
+                self.settle(host, &moved, observer);
                 self.after_turn(moved.slot(), traffic);
+                self.links.recycle(moved);
             }
         }
     }
 
     /// A packet left the network.
-    fn settle<O: Observer>(&mut self, host: Host, moved: Moved, observer: &mut O) {
+    fn settle<O: Observer>(&mut self, host: Host, moved: &Moved, observer: &mut O) {
         let (now, towards) = (self.now, host.sends().reverse());
-        let Carried { packet, slot, .. } = *moved.carried();
+        let Carried {
+            ref packet, slot, ..
+        } = *moved.carried();
         let place = &mut self.slots[slot as usize];
         if place.applications.is_none() || place.pair.flow != packet.flow {
             return; // a copy that arrives after its flow has ended
@@ -196,17 +199,17 @@ impl<A: Application> World<A> {
         place.pair.record.events += 1;
         match moved {
             Moved::Arrived(_) => {
-                observer.on_packet(now, Point::Arrived, towards, &packet);
+                observer.on_packet(now, Point::Arrived, towards, packet);
                 if packet.damage.is_none() {
                     self.turn(slot, observer, |turn| {
-                        turn.deliver(host, &packet);
+                        turn.deliver(host, packet);
                         turn.after_arrivals(host);
                     });
                 }
             }
-            Moved::Dropped(_, cause) => {
+            &Moved::Dropped(_, cause) => {
                 place.pair.record.packets_dropped += u64::from(cause != DropCause::Thinned);
-                observer.on_packet(now, Point::Dropped(cause), towards, &packet);
+                observer.on_packet(now, Point::Dropped(cause), towards, packet);
             }
         }
     }

@@ -98,9 +98,10 @@ pub struct LinkRecord {
 }
 
 /// A packet on its route.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Carried {
-    pub packet: Packet,
+    /// Elsewhere in memory, because it is large and links pass it on.
+    pub packet: Box<Packet>,
     pub slot: u32,
     route: RouteId,
     direction: Direction,
@@ -132,7 +133,7 @@ impl path::Packet for Carried {
 }
 
 /// A packet that left the network.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) enum Moved {
     Arrived(Carried),
     Dropped(Carried, DropCause),
@@ -159,6 +160,8 @@ pub(super) struct Links {
     schedule: BinaryHeap<Reverse<(Instant, u32)>>,
     /// Packets that left the network and were not taken yet, by the host they were for.
     moved: [VecDeque<Moved>; 2],
+    /// Memory for packets, to be used again.
+    spare: Vec<Box<Packet>>,
     /// Whether a link duplicates packets.
     duplicate: bool,
 }
@@ -194,6 +197,7 @@ impl Links {
             routes: topology.routes.clone(),
             schedule: BinaryHeap::new(),
             moved: [VecDeque::new(), VecDeque::new()],
+            spare: Vec::new(),
             duplicate: hops.any(|hop| matches!(hop, HopSpec::Duplicate { .. })),
         })
     }
@@ -237,6 +241,12 @@ impl Links {
     /// Takes out the next packet that was for `host`.
     pub fn take(&mut self, host: Host) -> Option<Moved> {
         self.moved[host as usize].pop_front()
+    }
+
+    /// Takes back the memory of a packet that was taken out.
+    pub fn recycle(&mut self, moved: Moved) {
+        let (Moved::Arrived(carried) | Moved::Dropped(carried, _)) = moved;
+        self.spare.push(carried.packet);
     }
 
     /// Whether copies of packets of this flow may be on their way.
@@ -327,6 +337,13 @@ pub(super) struct Entry<'a> {
 impl Entrance for Entry<'_> {
     fn enter(&mut self, now: Instant, direction: Direction, packet: Packet) {
         self.entered += 1;
+        let packet = match self.links.spare.pop() {
+            Some(mut spare) => {
+                *spare = packet;
+                spare
+            }
+            None => Box::new(packet),
+        };
         let carried = Carried {
             packet,
             slot: self.slot,
