@@ -33,7 +33,7 @@ pub struct Chain<P> {
     rules: Rules,
     flows: Flows,
     /// Packets that have left or will leave, in the order of their exits.
-    exits: VecDeque<Departed>,
+    exits: VecDeque<Departed<P>>,
     /// Whether all hops keep the order of packets.
     in_order: bool,
     /// Whether a hop keeps something for each flow.
@@ -83,13 +83,13 @@ impl DropCause {
 }
 
 /// A packet that leaves, and the hop that drops it, if one does.
-#[derive(Clone, Copy, Debug)]
-struct Departed {
+#[derive(Debug)]
+struct Departed<P> {
     at: Instant,
     /// The hops up to and including the last one that held it. At one instant, packets released by hops nearer
     /// the exit leave first.
     released_by: usize,
-    place: PacketKey,
+    packet: P,
     dropped: Option<(usize, DropCause)>,
 }
 
@@ -187,7 +187,8 @@ impl<P: Packet> Chain<P> {
 
     /// The packets inside, in no particular order.
     pub fn packets(&self) -> impl Iterator<Item = &P> {
-        self.inside.iter().map(|carried| &carried.packet)
+        let leaving = self.exits.iter().map(|departed| &departed.packet);
+        leaving.chain(self.inside.iter().map(|carried| &carried.packet))
     }
 
     /// The direction packets travel in.
@@ -202,11 +203,11 @@ impl<P: Packet> Chain<P> {
             self.release(hop, at);
         }
         let carried = self.stamp(packet);
-        let place = self.inside.put(carried);
-        match self.in_order {
-            true => self.traverse(0, self.now, 0, place),
-            false => self.pass(0, self.now, place),
+        if self.in_order {
+            return self.traverse(0, self.now, 0, carried);
         }
+        let place = self.inside.put(carried);
+        self.pass(0, self.now, place);
     }
 
     /// Gives a packet its identity, its flow's slot, and the rules that match it.
@@ -247,15 +248,13 @@ impl<P: Packet> Chain<P> {
     pub fn next_exit(&mut self, now: Instant) -> Option<Exit<P>> {
         self.now = self.now.max(now);
         loop {
-            if let Some(&Departed {
-                at, place, dropped, ..
-            }) = self.exits.front()
-            {
-                if at > self.now {
+            if let Some(departed) = self.exits.front() {
+                if departed.at > self.now {
                     return None;
                 }
-                self.exits.pop_front();
-                let packet = self.inside.take(place)?.packet;
+                let Departed {
+                    packet, dropped, ..
+                } = self.exits.pop_front()?;
                 return Some(match dropped {
                     None => Exit::Delivered(packet),
                     Some((hop, cause)) => Exit::Dropped { packet, hop, cause },
@@ -314,34 +313,43 @@ impl<P: Packet> Chain<P> {
                     place = copy;
                 }
                 HopVerdict::Replace(needless) => {
-                    self.leave(at, from, needless, Some((index, DropCause::Thinned)));
+                    self.take_out(at, needless, Some((index, DropCause::Thinned)));
                     self.update_next_release();
                 }
             }
             index += 1;
         }
-        self.leave(at, from, place, dropped);
+        self.take_out(at, place, dropped);
     }
 
-    /// Computes the whole way of a packet that reaches hop `index` at `at`, released by the hops before
-    /// `released_by`.
+    /// A packet leaves now.
+    fn take_out(&mut self, at: Instant, place: PacketKey, dropped: Option<(usize, DropCause)>) {
+        let Some(Carried { packet, .. }) = self.inside.take(place) else {
+            return;
+        };
+        self.exits.push_back(Departed {
+            at,
+            released_by: 0,
+            packet,
+            dropped,
+        });
+    }
+
+    /// Computes the whole way of a packet that reaches hop `from` at `at`, released by one of the first
+    /// `released_by` hops, and puts it among those that leave.
     fn traverse(
         &mut self,
-        mut index: usize,
+        from: usize,
         mut at: Instant,
         mut released_by: usize,
-        mut place: PacketKey,
+        mut carried: Carried<P>,
     ) {
         let mut dropped = None;
-        while let Some(hop) = self.hops.get_mut(index) {
-            let Some(carried) = self.inside.get_mut(place) else {
-                return;
-            };
-            hop.release_until(at);
-            match hop.decide(at, carried) {
+        for index in from..self.hops.len() {
+            let hop = &mut self.hops[index];
+            match hop.decide_in_order(at, &mut carried) {
                 HopVerdict::Pass | HopVerdict::Replace(_) => {}
                 HopVerdict::Hold(transit) => {
-                    hop.note(transit, place, carried.packet.ip_len());
                     at = transit.leaves;
                     released_by = index + 1;
                 }
@@ -352,34 +360,22 @@ impl<P: Packet> Chain<P> {
                 HopVerdict::Copy(bit) => {
                     let mut copy = carried.clone();
                     copy.id.copy |= bit;
-                    let copy = self.inside.put(copy);
-                    self.traverse(index + 1, at, released_by, place);
-                    place = copy;
+                    self.traverse(index + 1, at, released_by, carried);
+                    carried = copy;
                 }
             }
-            index += 1;
         }
-        self.leave(at, released_by, place, dropped);
-    }
-
-    /// Puts a packet among those that leave.
-    fn leave(
-        &mut self,
-        at: Instant,
-        released_by: usize,
-        place: PacketKey,
-        dropped: Option<(usize, DropCause)>,
-    ) {
         let departed = Departed {
             at,
             released_by,
-            place,
+            packet: carried.packet,
             dropped,
         };
-        let is_later =
-            |other: &Departed| (other.at, Reverse(other.released_by)) > (at, Reverse(released_by));
+        let is_later = |other: &Departed<P>| {
+            (other.at, Reverse(other.released_by)) > (at, Reverse(released_by))
+        };
         match self.exits.back() {
-            Some(last) if self.in_order && is_later(last) => {
+            Some(last) if is_later(last) => {
                 let place = self.exits.partition_point(|other| !is_later(other));
                 self.exits.insert(place, departed);
             }

@@ -235,18 +235,30 @@ impl Hop {
         )
     }
 
-    /// Forgets the packets that leave by `at`, of which only the length matters. Departures come before
-    /// arrivals.
-    pub fn release_until(&mut self, at: Instant) {
-        while self.store.next_release().is_some_and(|leaves| leaves <= at) {
-            self.store.release();
-        }
-    }
-
-    /// Notes a packet that the hop holds, if the number of these matters to later ones.
-    pub fn note(&mut self, transit: Transit, place: PacketKey, len: u32) {
-        if matches!(self.action, Action::Rate { .. } | Action::Link { .. }) {
-            self.store.put(transit, place, len);
+    /// As [`decide`](Self::decide) for packets that all come in order. The hop does not hold them: it keeps only
+    /// what it must know of those that later packets find waiting.
+    #[inline]
+    pub fn decide_in_order<P: Packet>(
+        &mut self,
+        at: Instant,
+        carried: &mut Carried<P>,
+    ) -> HopVerdict {
+        match self.action {
+            Action::Nothing => HopVerdict::Pass,
+            Action::Delay(delay) => hold(at, at + delay),
+            Action::Rate { .. } | Action::Link { .. } => {
+                // Departures come before arrivals.
+                while self.store.next_release().is_some_and(|leaves| leaves <= at) {
+                    self.store.release();
+                }
+                let len = carried.packet.ip_len();
+                let verdict = self.serve(at, len);
+                if let HopVerdict::Hold(transit) = verdict {
+                    self.store.put(transit, PacketKey::NOWHERE, len);
+                }
+                verdict
+            }
+            _ => self.decide(at, carried),
         }
     }
 

@@ -7,6 +7,11 @@ use crate::hop::Carried;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PacketKey(usize);
 
+impl PacketKey {
+    /// No place: the packet is not in the store.
+    pub const NOWHERE: Self = Self(usize::MAX);
+}
+
 #[derive(Debug)]
 pub(crate) struct PacketStore<P> {
     places: Vec<Option<Carried<P>>>,
