@@ -1,5 +1,6 @@
 //! One direction of a path, as a running chain of hops.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use recoup_units::{Direction, Instant};
@@ -7,7 +8,8 @@ use thiserror::Error;
 
 use crate::flows::Flows;
 use crate::hop::{Carried, Hop, HopVerdict};
-use crate::loss::Rules;
+use crate::loss::{RuleMatch, Rules};
+use crate::packet_rng::PacketId;
 use crate::packet_store::{PacketKey, PacketStore};
 use crate::{HopSpec, LossKind, Packet};
 
@@ -16,6 +18,9 @@ use crate::{HopSpec, LossKind, Packet};
 /// The owner of the clock puts packets in with [`enter`](Self::enter), asks
 /// [`next_event`](Self::next_event) when the next one is due, and takes packets out with
 /// [`next_exit`](Self::next_exit).
+///
+/// Most hops keep the order of packets. If all of a chain do, everything that happens to a packet is computed
+/// when it enters, and the packet waits for its exit. Otherwise packets move from hop to hop.
 ///
 /// Time never runs backwards: an instant before the latest one given counts as the latest. Everything
 /// between two calls happens at its own instant and in the order of time, however late the call. At one
@@ -27,8 +32,12 @@ pub struct Chain<P> {
     inside: PacketStore<P>,
     rules: Rules,
     flows: Flows,
-    /// Packets that have left and wait to be taken out.
-    exits: VecDeque<Departed>,
+    /// Packets that have left or will leave, in the order of their exits.
+    exits: VecDeque<Departed<P>>,
+    /// Whether all hops keep the order of packets.
+    in_order: bool,
+    /// Whether a hop keeps something for each flow.
+    knows_flows: bool,
     /// The hop that releases a packet next, and when, so that [`Chain::next_event`] need not search.
     next_release: Option<(usize, Instant)>,
     now: Instant,
@@ -73,10 +82,14 @@ impl DropCause {
     }
 }
 
-/// A packet that has left, and the hop that dropped it, if one did.
-#[derive(Clone, Copy, Debug)]
-struct Departed {
-    place: PacketKey,
+/// A packet that leaves, and the hop that drops it, if one does.
+#[derive(Debug)]
+struct Departed<P> {
+    at: Instant,
+    /// The hops up to and including the last one that held it. At one instant, packets released by hops nearer
+    /// the exit leave first.
+    released_by: usize,
+    packet: P,
     dropped: Option<(usize, DropCause)>,
 }
 
@@ -121,6 +134,8 @@ impl<P: Packet> Chain<P> {
             rules: Rules::default(),
             flows: Flows::default(),
             exits: VecDeque::new(),
+            in_order: true,
+            knows_flows: false,
             next_release: None,
             now: Instant::ZERO,
             direction,
@@ -164,8 +179,16 @@ impl<P: Packet> Chain<P> {
                 _ => {}
             }
         }
+        self.in_order = self.hops.iter().all(Hop::keeps_order);
+        self.knows_flows = self.hops.iter().any(Hop::knows_flows);
         self.reset(seed);
         Ok(())
+    }
+
+    /// The packets inside, in no particular order.
+    pub fn packets(&self) -> impl Iterator<Item = &P> {
+        let leaving = self.exits.iter().map(|departed| &departed.packet);
+        leaving.chain(self.inside.iter().map(|carried| &carried.packet))
     }
 
     /// The direction packets travel in.
@@ -179,32 +202,59 @@ impl<P: Packet> Chain<P> {
         while let Some((hop, at)) = self.due() {
             self.release(hop, at);
         }
+        let carried = self.stamp(packet);
+        if self.in_order {
+            return self.traverse(0, self.now, 0, carried);
+        }
+        let place = self.inside.put(carried);
+        self.pass(0, self.now, place);
+    }
+
+    /// Gives a packet its identity, its flow's slot, and the rules that match it.
+    fn stamp(&mut self, packet: P) -> Carried<P> {
         let flow = packet.flow();
-        let (id, slot, matched) = self.flows.stamp(flow, &self.rules, || packet.tcp());
-        let place = self.inside.put(Carried {
+        let (id, slot, matched) = match packet.ordinal() {
+            Some(ordinal) if !self.knows_flows => {
+                let copy = 0;
+                (
+                    PacketId {
+                        flow,
+                        ordinal,
+                        copy,
+                    },
+                    0,
+                    RuleMatch::NONE,
+                )
+            }
+            _ => self.flows.stamp(flow, &self.rules, || packet.tcp()),
+        };
+        Carried {
             packet,
             id,
             slot,
             matched,
-        });
-        self.pass(0, self.now, place);
+        }
     }
 
     /// The earliest instant at which a packet moves or leaves; `None` if the chain is empty. It is never
     /// before the latest instant given, and equal to it if a packet waits to be taken out.
     pub fn next_event(&self) -> Option<Instant> {
-        if !self.exits.is_empty() {
-            return Some(self.now);
-        }
-        self.next_release.map(|(_, at)| at.max(self.now))
+        let exit = self.exits.front().map(|departed| departed.at);
+        let release = self.next_release.map(|(_, at)| at);
+        Some(exit.or(release)?.max(self.now))
     }
 
     /// Takes out the next packet that leaves by `now`, inclusive. Call it until it returns `None`.
     pub fn next_exit(&mut self, now: Instant) -> Option<Exit<P>> {
         self.now = self.now.max(now);
         loop {
-            if let Some(Departed { place, dropped }) = self.exits.pop_front() {
-                let packet = self.inside.take(place)?.packet;
+            if let Some(departed) = self.exits.front() {
+                if departed.at > self.now {
+                    return None;
+                }
+                let Departed {
+                    packet, dropped, ..
+                } = self.exits.pop_front()?;
                 return Some(match dropped {
                     None => Exit::Delivered(packet),
                     Some((hop, cause)) => Exit::Dropped { packet, hop, cause },
@@ -263,15 +313,74 @@ impl<P: Packet> Chain<P> {
                     place = copy;
                 }
                 HopVerdict::Replace(needless) => {
-                    let dropped = Some((index, DropCause::Thinned));
-                    let place = needless;
-                    self.exits.push_back(Departed { place, dropped });
+                    self.take_out(at, needless, Some((index, DropCause::Thinned)));
                     self.update_next_release();
                 }
             }
             index += 1;
         }
-        self.exits.push_back(Departed { place, dropped });
+        self.take_out(at, place, dropped);
+    }
+
+    /// A packet leaves now.
+    fn take_out(&mut self, at: Instant, place: PacketKey, dropped: Option<(usize, DropCause)>) {
+        let Some(Carried { packet, .. }) = self.inside.take(place) else {
+            return;
+        };
+        self.exits.push_back(Departed {
+            at,
+            released_by: 0,
+            packet,
+            dropped,
+        });
+    }
+
+    /// Computes the whole way of a packet that reaches hop `from` at `at`, released by one of the first
+    /// `released_by` hops, and puts it among those that leave.
+    fn traverse(
+        &mut self,
+        from: usize,
+        mut at: Instant,
+        mut released_by: usize,
+        mut carried: Carried<P>,
+    ) {
+        let mut dropped = None;
+        for index in from..self.hops.len() {
+            let hop = &mut self.hops[index];
+            match hop.decide_in_order(at, &mut carried) {
+                HopVerdict::Pass | HopVerdict::Replace(_) => {}
+                HopVerdict::Hold(transit) => {
+                    at = transit.leaves;
+                    released_by = index + 1;
+                }
+                HopVerdict::Drop(cause) => {
+                    dropped = Some((index, cause));
+                    break;
+                }
+                HopVerdict::Copy(bit) => {
+                    let mut copy = carried.clone();
+                    copy.id.copy |= bit;
+                    self.traverse(index + 1, at, released_by, carried);
+                    carried = copy;
+                }
+            }
+        }
+        let departed = Departed {
+            at,
+            released_by,
+            packet: carried.packet,
+            dropped,
+        };
+        let is_later = |other: &Departed<P>| {
+            (other.at, Reverse(other.released_by)) > (at, Reverse(released_by))
+        };
+        match self.exits.back() {
+            Some(last) if is_later(last) => {
+                let place = self.exits.partition_point(|other| !is_later(other));
+                self.exits.insert(place, departed);
+            }
+            _ => self.exits.push_back(departed),
+        }
     }
 }
 

@@ -215,6 +215,53 @@ impl Hop {
         }
     }
 
+    /// Whether packets leave the hop in the order in which they reached it, and what happens to one depends on
+    /// none that reaches it later.
+    pub const fn keeps_order(&self) -> bool {
+        !matches!(self.action, Action::Reorder { .. } | Action::ThinAcks(_))
+    }
+
+    /// Whether the hop keeps something for each flow.
+    pub const fn knows_flows(&self) -> bool {
+        matches!(
+            self.action,
+            Action::Named
+                | Action::GilbertElliott { .. }
+                | Action::ThinAcks(_)
+                | Action::Bernoulli {
+                    transmission: Some(_),
+                    ..
+                }
+        )
+    }
+
+    /// As [`decide`](Self::decide) for packets that all come in order. The hop does not hold them: it keeps only
+    /// what it must know of those that later packets find waiting.
+    #[inline]
+    pub fn decide_in_order<P: Packet>(
+        &mut self,
+        at: Instant,
+        carried: &mut Carried<P>,
+    ) -> HopVerdict {
+        match self.action {
+            Action::Nothing => HopVerdict::Pass,
+            Action::Delay(delay) => hold(at, at + delay),
+            Action::Rate { .. } | Action::Link { .. } => {
+                // Departures come before arrivals.
+                while self.store.next_release().is_some_and(|leaves| leaves <= at) {
+                    self.store.release();
+                }
+                let len = carried.packet.ip_len();
+                let verdict = self.serve(at, len);
+                if let HopVerdict::Hold(transit) = verdict {
+                    self.store.put(transit, PacketKey::NOWHERE, len);
+                }
+                verdict
+            }
+            _ => self.decide(at, carried),
+        }
+    }
+
     /// Holds a packet of `len` bytes until its transit ends.
     pub fn hold(&mut self, transit: Transit, place: PacketKey, len: u32) {
         self.store.put(transit, place, len);

@@ -17,6 +17,11 @@ pub trait Packet: Sized + Clone {
     /// never match a packet without it; random loss and queues treat all packets alike.
     fn tcp(&self) -> Option<TcpFacts>;
 
+    /// Its number among the packets of its flow that enter the chain, from 0. `None`: the chain counts.
+    fn ordinal(&self) -> Option<u64> {
+        None
+    }
+
     /// Damages the packet. `draw`, uniform over 64 bits, chooses where.
     fn corrupt(&mut self, draw: u64);
 }

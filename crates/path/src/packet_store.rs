@@ -7,6 +7,11 @@ use crate::hop::Carried;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PacketKey(usize);
 
+impl PacketKey {
+    /// No place: the packet is not in the store.
+    pub const NOWHERE: Self = Self(usize::MAX);
+}
+
 #[derive(Debug)]
 pub(crate) struct PacketStore<P> {
     places: Vec<Option<Carried<P>>>,
@@ -40,6 +45,11 @@ impl<P> PacketStore<P> {
                 PacketKey(self.places.len() - 1)
             }
         }
+    }
+
+    /// All packets, by place.
+    pub fn iter(&self) -> impl Iterator<Item = &Carried<P>> {
+        self.places.iter().flatten()
     }
 
     pub fn get_mut(&mut self, place: PacketKey) -> Option<&mut Carried<P>> {

@@ -6,16 +6,19 @@
 //! alone or among others, on any core.
 
 mod application;
+mod end;
 mod flow;
 mod host_random;
 mod network;
 mod observe;
 mod packet;
+mod pair;
 mod timers;
+pub mod world;
 
 pub use application::Application;
 pub use flow::{FlowSpec, Simulation};
-pub use network::{Chains, Network};
+pub use network::{Chains, Entrance, Network};
 pub use observe::{NoObserver, Observer, Point};
 pub use packet::Packet;
 pub use timers::TimerModel;

@@ -1,18 +1,21 @@
-//! What carries packets between the two hosts.
+//! What carries packets between hosts.
 
 use crate::Packet;
 use recoup_path::{Chain, ChainError, Exit, PathSpec};
 use recoup_units::{Direction, FlowId, Instant};
 
-/// What carries packets between the two hosts.
-///
-/// The simulation moves its clock to the earliest event and takes out all packets that leave by then.
-pub trait Network {
-    /// Starts again at [`Instant::ZERO`] for flow number `flow` of `seed`, without packets inside.
-    fn begin(&mut self, seed: u64, flow: FlowId);
-
+/// Where hosts put their packets in.
+pub trait Entrance {
     /// The host that sends in `direction` sent this packet.
     fn enter(&mut self, now: Instant, direction: Direction, packet: Packet);
+}
+
+/// What carries packets between the two hosts of a flow.
+///
+/// The simulation moves its clock to the earliest event and takes out all packets that leave by then.
+pub trait Network: Entrance {
+    /// Starts again at [`Instant::ZERO`] for flow number `flow` of `seed`, without packets inside.
+    fn begin(&mut self, seed: u64, flow: FlowId);
 
     /// When something happens next inside, a packet's exit at the latest. `None`: it is empty.
     fn next_event(&self) -> Option<Instant>;
@@ -57,15 +60,17 @@ pub(crate) fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant>
     }
 }
 
+impl Entrance for Chains {
+    #[inline]
+    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet) {
+        self.chain(direction).enter(now, packet);
+    }
+}
+
 impl Network for Chains {
     fn begin(&mut self, seed: u64, _: FlowId) {
         self.up.reset(seed);
         self.down.reset(seed);
-    }
-
-    #[inline]
-    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet) {
-        self.chain(direction).enter(now, packet);
     }
 
     #[inline]

@@ -63,6 +63,10 @@ impl path::Packet for Packet {
         })
     }
 
+    fn ordinal(&self) -> Option<u64> {
+        Some(self.ordinal)
+    }
+
     fn corrupt(&mut self, draw: u64) {
         self.damage = Some(draw);
     }

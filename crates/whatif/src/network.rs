@@ -23,7 +23,7 @@ use copies::Copies;
 pub(crate) use queueing::Queueing;
 use queueing::{Counterpart, Transmitter};
 use recoup_path::{DropCause, Exit};
-use recoup_sim::{Network, Packet};
+use recoup_sim::{Entrance, Network, Packet};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 use std::cmp::Ordering;
@@ -312,6 +312,15 @@ impl RecordedNetwork {
     }
 }
 
+impl Entrance for RecordedNetwork {
+    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet) {
+        match direction == self.recorded.sender.sends() {
+            true => self.send(now, packet),
+            false => self.answer(now, packet),
+        }
+    }
+}
+
 impl Network for RecordedNetwork {
     fn begin(&mut self, _: u64, _: FlowId) {
         self.copies.begin(&self.recorded);
@@ -326,13 +335,6 @@ impl Network for RecordedNetwork {
         self.log.retransmissions.clear();
         self.log.drawn = 0;
         self.log.last_echo = Instant::ZERO;
-    }
-
-    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet) {
-        match direction == self.recorded.sender.sends() {
-            true => self.send(now, packet),
-            false => self.answer(now, packet),
-        }
     }
 
     fn next_event(&self) -> Option<Instant> {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::NoObserver;
 use recoup_path::{HopSpec, LossSpec};
-use recoup_recovery::{Counters, Profile};
+use recoup_recovery::{Counters, Profile, Trigger};
 use recoup_tcp::{AckPolicy, Closed, State};
 use std::time::Duration;
 

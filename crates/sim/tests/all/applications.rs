@@ -3,7 +3,8 @@
 use recoup_path::{Exit, HopSpec, PathSpec};
 use recoup_recovery::Mechanisms;
 use recoup_sim::{
-    Application, FlowSpec, Network, NoObserver, Observer, Packet, Point, Simulation, TimerModel,
+    Application, Entrance, FlowSpec, Network, NoObserver, Observer, Packet, Point, Simulation,
+    TimerModel,
 };
 use recoup_tcp::flow::{
     Action, FlowRecord, Host, Script, ScriptProgress, TimedWrite, When, Workload, Write,
@@ -240,15 +241,17 @@ struct FixedDelay {
     entered: u64,
 }
 
+impl Entrance for FixedDelay {
+    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet) {
+        self.inside[direction as usize].push_back((now + self.delay, packet));
+        self.entered += 1;
+    }
+}
+
 impl Network for FixedDelay {
     fn begin(&mut self, _: u64, _: FlowId) {
         self.inside.iter_mut().for_each(VecDeque::clear);
         self.entered = 0;
-    }
-
-    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet) {
-        self.inside[direction as usize].push_back((now + self.delay, packet));
-        self.entered += 1;
     }
 
     fn next_event(&self) -> Option<Instant> {

@@ -210,3 +210,22 @@ proptest! {
         prop_assert_eq!(run_late(&hops, &traffic), exact);
     }
 }
+
+fn keeps_order(hop: &HopSpec) -> bool {
+    !matches!(hop, HopSpec::Reorder { .. } | HopSpec::ThinAcks { .. })
+}
+
+proptest! {
+    #[test]
+    fn computing_a_packets_way_when_it_enters_changes_nothing(
+        hops in prop::collection::vec(hops().prop_filter("keeps the order", keeps_order), 0..6),
+        traffic in traffic(),
+        seed in any::<u64>(),
+    ) {
+        let mut at_once = chain(&hops, seed);
+        prop_assert!(at_once.in_order);
+        let mut step_by_step = chain(&hops, seed);
+        step_by_step.in_order = false;
+        prop_assert_eq!(run(&mut at_once, traffic.clone()), run(&mut step_by_step, traffic));
+    }
+}

@@ -1,0 +1,94 @@
+//! One host of a flow.
+
+use crate::timers::HostTimers;
+use crate::{Application, TimerModel};
+use recoup_tcp::flow::{Action, SpuriousRetransmissions};
+use recoup_tcp::{self as tcp, Endpoint};
+use recoup_units::{Instant, Offset};
+use recoup_wire::SeqNumber;
+
+/// A host: its endpoint, and what the simulator keeps about it.
+#[derive(Debug)]
+pub(crate) struct End {
+    pub endpoint: Endpoint,
+    pub timers: HostTimers,
+    pub wake: Option<(Instant, tcp::Timer)>,
+    pub isn: SeqNumber,
+    pub packets: u64,
+    pub last_ack_at: Option<Instant>,
+    pub spurious: SpuriousRetransmissions,
+    /// The end of the data that the peer's application writes.
+    pub expected: Offset,
+    /// When the connection was established here.
+    pub established: Option<Instant>,
+    /// When the application last did nothing although it wanted to be woken.
+    pub idle_wake: Option<Instant>,
+}
+
+impl End {
+    pub fn new(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            timers: HostTimers::new(TimerModel::Exact, std::time::Duration::ZERO),
+            wake: None,
+            isn: SeqNumber(0),
+            packets: 0,
+            last_ack_at: None,
+            spurious: SpuriousRetransmissions::default(),
+            expected: Offset::DATA,
+            established: None,
+            idle_wake: None,
+        }
+    }
+
+    pub fn begin(&mut self, config: &tcp::Config, connects: bool, timers: HostTimers) {
+        self.endpoint.reset(config, connects);
+        self.timers = timers;
+        self.wake = None;
+        self.isn = config.isn;
+        self.packets = 0;
+        self.last_ack_at = None;
+        self.spurious.clear();
+        self.established = None;
+        self.idle_wake = None;
+    }
+
+    /// The peer's application writes so many bytes.
+    pub fn expect(&mut self, bytes: u64) {
+        self.expected = Offset::DATA + bytes;
+    }
+
+    /// Whether the host is established and has received everything that the peer's application writes. The
+    /// server is established last, so a flow without data is complete then.
+    pub fn has_all(&self) -> bool {
+        self.established.is_some() && self.endpoint.receiver().next() >= self.expected
+    }
+
+    /// When `application`, which runs here, wants to be woken.
+    pub fn wake_of<A: Application>(&self, application: &A) -> Option<Instant> {
+        let is_new = |at: &Instant| self.idle_wake.is_none_or(|idle| *at > idle);
+        application.wake().filter(is_new)
+    }
+
+    pub fn perform(&mut self, now: Instant, action: Action) {
+        if let Action::Write(bytes) | Action::WriteAndClose(bytes) = action {
+            self.endpoint.write(now, bytes);
+        }
+        if let Action::Close | Action::WriteAndClose(_) = action {
+            self.endpoint.close(now);
+        }
+    }
+
+    pub fn update_wake(&mut self, now: Instant) {
+        let sender = self.timers.next(now, self.endpoint.sender());
+        let sender = sender.map(|(at, timer)| (at, tcp::Timer::Recovery(timer)));
+        let own = self.endpoint.next_own_timer();
+        self.wake = match self.endpoint.state() {
+            tcp::State::Closed(_) => None,
+            _ => [sender, own]
+                .into_iter()
+                .flatten()
+                .min_by_key(|(at, _)| *at),
+        };
+    }
+}

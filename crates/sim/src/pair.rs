@@ -1,0 +1,330 @@
+//! The two hosts of a flow, and what happens to them.
+
+use crate::end::End;
+use crate::host_random::{Purpose, random_bits};
+use crate::network::earlier;
+use crate::observe::{Observer, Point};
+use crate::timers::HostTimers;
+use crate::{Application, Entrance, FlowSpec, Packet};
+use recoup_path::Packet as _;
+use recoup_recovery::{Transmission, Trigger};
+use recoup_tcp::flow::{FlowRecord, Host};
+use recoup_tcp::{self as tcp, Endpoint, Transmit};
+use recoup_units::{FlowId, Instant, Offset, Span};
+use recoup_wire::{Flags, Segment, SeqNumber};
+
+/// The two hosts of a flow.
+#[derive(Debug)]
+pub(crate) struct Pair {
+    client: End,
+    server: End,
+    pub flow: FlowId,
+    /// When the client connected.
+    began: Instant,
+    pub record: FlowRecord,
+}
+
+impl Pair {
+    pub fn new() -> Self {
+        let idle = tcp::Config::new(recoup_recovery::Mechanisms::LINUX_3_17);
+        Self {
+            client: End::new(Endpoint::connect(&idle)),
+            server: End::new(Endpoint::listen(&idle)),
+            flow: FlowId(0),
+            began: Instant::ZERO,
+            record: FlowRecord::default(),
+        }
+    }
+
+    /// Begins flow number `flow` of `seed` at `now`.
+    pub fn begin<A: Application, O: Observer>(
+        &mut self,
+        now: Instant,
+        spec: &FlowSpec,
+        seed: u64,
+        flow: FlowId,
+        applications: &[A; 2],
+    ) {
+        self.flow = flow;
+        self.began = now;
+        self.record = FlowRecord::default();
+        let timers = HostTimers::new(spec.timers, spec.timers.phase(seed, flow));
+        for (end, config, connects, isn) in [
+            (&mut self.client, &spec.client, true, Purpose::ClientIsn),
+            (&mut self.server, &spec.server, false, Purpose::ServerIsn),
+        ] {
+            let isn = SeqNumber(random_bits(seed, flow, isn) as u32);
+            let config = tcp::Config {
+                isn,
+                log: O::WANTS_EVENTS,
+                ..*config
+            };
+            end.begin(&config, connects, timers);
+        }
+        self.client.expect(applications[1].total());
+        self.server.expect(applications[0].total());
+    }
+
+    /// The record of the flow, which has ended at `now`.
+    pub fn finish(&mut self, now: Instant) -> FlowRecord {
+        let mut record = self.record;
+        record.duration = now.since(self.began);
+        for end in [&mut self.client, &mut self.server] {
+            let spurious = end.spurious.spurious();
+            record.spurious += spurious.all;
+            record.spurious_data += spurious.data;
+            record.unnecessary_bytes += end.endpoint.receiver().duplicate_bytes();
+            record.counters.merge(&end.endpoint.sender().counters());
+        }
+        record
+    }
+
+    /// When an application wants to be woken or a timer fires.
+    pub fn next_event<A: Application>(&self, [client, server]: &[A; 2]) -> Option<Instant> {
+        let [timers, wakes] = [
+            [&self.client, &self.server].map(|end| end.wake.map(|(at, _)| at)),
+            [self.client.wake_of(client), self.server.wake_of(server)],
+        ];
+        earlier(earlier(timers[0], timers[1]), earlier(wakes[0], wakes[1]))
+    }
+
+    /// Whether nothing can happen to the hosts any more, if no packet is on its way: when the last of them
+    /// leaves TIME-WAIT.
+    pub fn over<A: Application>(&self, [client, server]: &[A; 2]) -> Option<Instant> {
+        let ends = [(&self.client, client), (&self.server, server)];
+        ends.into_iter()
+            .try_fold(Instant::ZERO, |over, (end, application)| {
+                match (end.wake, end.wake_of(application)) {
+                    (None, None) => Some(over),
+                    (Some((at, tcp::Timer::TimeWait)), None) => Some(over.max(at)),
+                    _ => None,
+                }
+            })
+    }
+
+    pub fn end(&self, host: Host) -> &End {
+        match host {
+            Host::Client => &self.client,
+            Host::Server => &self.server,
+        }
+    }
+
+    fn end_mut(&mut self, host: Host) -> &mut End {
+        match host {
+            Host::Client => &mut self.client,
+            Host::Server => &mut self.server,
+        }
+    }
+
+    /// A host, and the other one.
+    fn near_and_far(&mut self, host: Host) -> (&mut End, &mut End) {
+        match host {
+            Host::Client => (&mut self.client, &mut self.server),
+            Host::Server => (&mut self.server, &mut self.client),
+        }
+    }
+
+    fn receive(&mut self, now: Instant, host: Host, packet: &Packet) {
+        let (end, far) = self.near_and_far(host);
+        if packet.segment.flags.contains(Flags::ACK) {
+            end.last_ack_at = Some(now);
+        }
+        let near = end.endpoint.receiver().next();
+        end.endpoint.on_segment(now, &packet.segment);
+        if far.spurious.is_waiting() {
+            let len = u64::from(packet.segment.sequence_len());
+            let start = packet.segment.seq.unwrap(far.isn, near);
+            let span = start.map_or(Span::default(), |start| Span::at(start, len));
+            // Segments that the endpoint rejected, for an old timestamp, are not delivered.
+            if far.spurious.awaits(span) && end.endpoint.receiver().holds(span) {
+                far.spurious.on_arrival(packet.ordinal, span);
+            }
+        }
+        // The application reads all data at once.
+        let readable = end.endpoint.readable();
+        if readable > 0 {
+            end.endpoint.read(now, readable);
+        }
+        if end.established.is_none() && end.endpoint.is_open() {
+            end.established = Some(now);
+        }
+        let complete = end.has_all() && far.has_all();
+        if complete && self.record.fct.is_none() {
+            self.complete(now);
+        }
+    }
+
+    /// The flow is complete at `now`.
+    fn complete(&mut self, now: Instant) {
+        self.record.fct = Some(now.since(self.began));
+        // The server expects what the client sends.
+        let client_sends = self.server.expected > Offset::DATA;
+        let sender = if client_sends {
+            &self.client
+        } else {
+            &self.server
+        };
+        self.record.fct_established = sender.established.map(|then| now.since(then));
+    }
+
+    fn count(&mut self, now: Instant, host: Host, packet: &Packet, transmit: Transmit) {
+        let record = &mut self.record;
+        record.bytes_sent += u64::from(packet.ip_len());
+        record.segments_sent += u64::from(packet.segment.payload_len > 0);
+        if let Transmit::Stream(Transmission::Again(span, trigger)) = transmit {
+            self.count_retransmission(now, host, packet, span, trigger);
+        }
+    }
+
+    #[inline(never)]
+    fn count_retransmission(
+        &mut self,
+        now: Instant,
+        host: Host,
+        packet: &Packet,
+        span: Span,
+        trigger: Trigger,
+    ) {
+        let (end, far) = self.near_and_far(host);
+        let receiver = far.endpoint.receiver();
+        let is_data = packet.segment.payload_len > 0;
+        end.spurious
+            .on_retransmission(packet.ordinal, is_data, |missing| {
+                receiver.missing(span, missing);
+            });
+        if !matches!(trigger, Trigger::Syn | Trigger::SynAck) {
+            let waited = end.last_ack_at.map(|at| now.since(at));
+            let record = &mut self.record;
+            record.last_ack_to_retransmission = record.last_ack_to_retransmission.or(waited);
+        }
+    }
+}
+
+/// One instant of a flow: its hosts, and everything that they act on.
+pub(crate) struct Turn<'a, N, A, O> {
+    pub now: Instant,
+    pub pair: &'a mut Pair,
+    pub network: &'a mut N,
+    /// The client's, the server's.
+    pub applications: &'a mut [A; 2],
+    pub observer: &'a mut O,
+}
+
+impl<N: Entrance, A: Application, O: Observer> Turn<'_, N, A, O> {
+    /// The client connects.
+    pub fn connect(&mut self) {
+        self.transmit(Host::Client);
+        self.pair.client.update_wake(self.now);
+    }
+
+    /// A packet arrives at `host`, undamaged.
+    pub fn deliver(&mut self, host: Host, packet: &Packet) {
+        self.pair.receive(self.now, host, packet);
+        self.settle(host);
+        let end = self.pair.end_mut(host);
+        if !end.timers.exact() {
+            // Rounding depends on when the timer was armed.
+            end.update_wake(self.now);
+        }
+    }
+
+    /// All packets of this instant have arrived at `host`.
+    pub fn after_arrivals(&mut self, host: Host) {
+        self.pair.end_mut(host).update_wake(self.now);
+    }
+
+    /// Lets an application act that wanted to be woken by now, and returns whether it did.
+    pub fn wake_application(&mut self) -> bool {
+        let now = self.now;
+        for host in [Host::Client, Host::Server] {
+            let application = &mut self.applications[host as usize];
+            let end = self.pair.end_mut(host);
+            if end.wake_of(application).is_none_or(|at| at > now) {
+                continue;
+            }
+            let Some(action) = application.poll(now, &end.endpoint) else {
+                end.idle_wake = Some(now);
+                continue;
+            };
+            end.perform(now, action);
+            self.transmit(host);
+            self.act_until_idle(host);
+            self.pair.end_mut(host).update_wake(now);
+            return true;
+        }
+        false
+    }
+
+    /// Lets a timer fire that is due.
+    pub fn fire_timer(&mut self) {
+        let now = self.now;
+        for host in [Host::Client, Host::Server] {
+            let end = self.pair.end_mut(host);
+            if let Some((at, timer)) = end.wake
+                && at <= now
+            {
+                end.endpoint.on_timer(now, timer);
+                self.settle(host);
+                self.pair.end_mut(host).update_wake(now);
+                return;
+            }
+        }
+    }
+
+    /// Lets the application of `host` act after an event, and sends what results.
+    fn settle(&mut self, host: Host) {
+        let acted = self.act(host);
+        self.transmit(host);
+        if acted {
+            self.act_until_idle(host);
+        }
+    }
+
+    /// Lets the application of `host` do everything that it does now, and sends what results.
+    fn act_until_idle(&mut self, host: Host) {
+        while self.act(host) {
+            self.transmit(host);
+        }
+    }
+
+    /// Lets the application of `host` do the next thing, and returns whether there was one. If it wants to be
+    /// woken now, it waits until all packets of this instant have arrived.
+    fn act(&mut self, host: Host) -> bool {
+        let now = self.now;
+        let application = &mut self.applications[host as usize];
+        let end = self.pair.end_mut(host);
+        if end.wake_of(application).is_some_and(|at| at <= now) {
+            return false;
+        }
+        application
+            .poll(now, &end.endpoint)
+            .map(|action| end.perform(now, action))
+            .is_some()
+    }
+
+    /// Sends all segments that `host` wants to send. To be called after every change of `host`.
+    fn transmit(&mut self, host: Host) {
+        let (now, flow) = (self.now, self.pair.flow);
+        let mut packet = Packet::new(flow, 0, Segment::default());
+        loop {
+            let end = self.pair.end_mut(host);
+            let Some(transmit) = end.endpoint.poll_transmit(now, &mut packet.segment) else {
+                break;
+            };
+            packet.ordinal = end.packets;
+            packet.measure();
+            end.packets += 1;
+            self.pair.count(now, host, &packet, transmit);
+            self.observer
+                .on_packet(now, Point::Sent, host.sends(), &packet);
+            self.network.enter(now, host.sends(), packet);
+        }
+        let end = self.pair.end_mut(host);
+        if O::WANTS_EVENTS {
+            for (at, event) in end.endpoint.drain_events() {
+                self.observer.on_event(at, flow, host, &event);
+            }
+        }
+        self.observer.on_settled(now, host, &end.endpoint);
+    }
+}

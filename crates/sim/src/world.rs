@@ -1,0 +1,317 @@
+//! Many flows over links that they share.
+//!
+//! A link carries packets one way, through a chain of hops. A route names the links that the packets of a flow
+//! pass, each way, so flows whose routes have a link in common share its queue. [`Traffic`] says which
+//! flows begin when. A [`Simulation`](crate::Simulation) is the smallest world: one flow, whose links nothing
+//! else uses.
+//!
+//! At equal times, packets are handled first (those for clients before those for servers), then flows begin,
+//! then applications are woken and timers fire, in the order of the flows' slots.
+
+mod links;
+
+pub use links::{LinkId, LinkRecord, LinkSpec, Route, RouteId, Topology, TopologyError};
+
+use crate::network::earlier;
+use crate::observe::{Observer, Point};
+use crate::pair::{Pair, Turn};
+use crate::{Application, FlowSpec};
+use links::{Carried, Entry, Links, Moved};
+use recoup_path::DropCause;
+use recoup_tcp::flow::{FlowRecord, Host};
+use recoup_units::{FlowId, Instant};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The flows of a world: when they begin, and what follows when they end.
+pub trait Traffic {
+    /// What runs at both hosts of a flow.
+    type Application: Application;
+
+    /// When the next flow begins. It is asked after every flow that began, completed or ended.
+    fn next_start(&self) -> Option<Instant>;
+
+    /// The flow that begins now. It is asked when [`next_start`](Self::next_start) is due.
+    fn start(&mut self, now: Instant) -> Start<'_, Self::Application>;
+
+    /// Both hosts of this flow have received all bytes of the other.
+    fn on_complete(&mut self, _now: Instant, _flow: FlowId) {}
+
+    /// Nothing more will happen to this flow.
+    fn on_end(&mut self, now: Instant, flow: FlowId, record: &FlowRecord);
+}
+
+/// A flow that begins.
+#[derive(Debug)]
+pub struct Start<'a, A> {
+    /// Its number, unlike that of every other flow of the world. Its random choices follow from it.
+    pub flow: FlowId,
+    /// The links between its hosts.
+    pub route: RouteId,
+    /// The configuration of its hosts. The workload is not used.
+    pub spec: &'a FlowSpec,
+    /// The client's application, the server's.
+    pub applications: [A; 2],
+}
+
+/// How a run of a world ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The time of the last event.
+    pub at: Instant,
+    /// Flows that had not ended. They are cut off by the limit of time.
+    pub open: usize,
+    /// Packets, wake-ups and timers processed.
+    pub events: u64,
+}
+
+/// Hosts and the links between them.
+#[derive(Debug)]
+pub struct World<A> {
+    links: Links,
+    slots: Vec<Slot<A>>,
+    free: Vec<u32>,
+    /// When slots want to be woken. An entry that is not its slot's `scheduled` is out of date.
+    wakes: BinaryHeap<Reverse<(Instant, u32)>>,
+    seed: u64,
+    now: Instant,
+    events: u64,
+}
+
+/// A place for a flow.
+#[derive(Debug)]
+struct Slot<A> {
+    pair: Pair,
+    /// The applications of the flow that runs here, if one does.
+    applications: Option<[A; 2]>,
+    route: RouteId,
+    /// Packets in the network. Copies that links make are not counted.
+    in_flight: u32,
+    /// The time of the entry in [`World::wakes`] that counts.
+    scheduled: Option<Instant>,
+    completed: bool,
+}
+
+impl<A: Application> World<A> {
+    /// A world of these links and routes, at [`Instant::ZERO`]. All random choices come from `seed`.
+    ///
+    /// # Errors
+    /// When a link cannot be built, or a route names a link that does not exist.
+    pub fn new(topology: &Topology, seed: u64) -> Result<Self, TopologyError> {
+        Ok(Self {
+            links: Links::new(topology, seed)?,
+            slots: Vec::new(),
+            free: Vec::new(),
+            wakes: BinaryHeap::new(),
+            seed,
+            now: Instant::ZERO,
+            events: 0,
+        })
+    }
+
+    /// Runs `traffic` until nothing is left to happen, or until the first event after `until`.
+    pub fn run<T, O>(&mut self, traffic: &mut T, until: Instant, observer: &mut O) -> Ended
+    where
+        T: Traffic<Application = A>,
+        O: Observer,
+    {
+        while let Some(next) = self.next_event(traffic).filter(|next| *next <= until) {
+            self.now = next.max(self.now);
+            self.events += 1;
+            if self.links.next_event().is_some_and(|at| at <= self.now) {
+                self.move_packets(traffic, observer);
+            } else if traffic.next_start().is_some_and(|at| at <= self.now) {
+                self.begin(traffic, observer);
+            } else {
+                self.wake(traffic, observer);
+            }
+        }
+        Ended {
+            at: self.now,
+            open: self.slots.len() - self.free.len(),
+            events: self.events,
+        }
+    }
+
+    /// What a link carried.
+    pub fn link(&self, link: LinkId) -> &LinkRecord {
+        self.links.record(link)
+    }
+
+    fn next_event<T: Traffic<Application = A>>(&self, traffic: &T) -> Option<Instant> {
+        let wake = self.wakes.peek().map(|Reverse((at, _))| *at);
+        earlier(earlier(self.links.next_event(), wake), traffic.next_start())
+    }
+
+    fn begin<T, O>(&mut self, traffic: &mut T, observer: &mut O)
+    where
+        T: Traffic<Application = A>,
+        O: Observer,
+    {
+        let Start {
+            flow,
+            route,
+            spec,
+            applications,
+        } = traffic.start(self.now);
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::new());
+            self.slots.len() as u32 - 1
+        });
+        let slot = &mut self.slots[number as usize];
+        slot.pair
+            .begin::<A, O>(self.now, spec, self.seed, flow, &applications);
+        slot.applications = Some(applications);
+        slot.route = route;
+        slot.in_flight = 0;
+        slot.completed = false;
+        self.turn(number, observer, |turn| turn.connect());
+        self.after_turn(number, traffic);
+    }
+
+    /// Moves all packets that are due, and delivers those that arrive at hosts.
+    fn move_packets<T, O>(&mut self, traffic: &mut T, observer: &mut O)
+    where
+        T: Traffic<Application = A>,
+        O: Observer,
+    {
+        self.links.advance(self.now);
+        for host in [Host::Client, Host::Server] {
+            while let Some(moved) = self.links.take(host) {
+                self.settle(host, &moved, observer);
+                self.after_turn(moved.slot(), traffic);
+                self.links.recycle(moved);
+            }
+        }
+    }
+
+    /// A packet left the network.
+    fn settle<O: Observer>(&mut self, host: Host, moved: &Moved, observer: &mut O) {
+        let (now, towards) = (self.now, host.sends().reverse());
+        let Carried {
+            ref packet, slot, ..
+        } = *moved.carried();
+        let place = &mut self.slots[slot as usize];
+        if place.applications.is_none() || place.pair.flow != packet.flow {
+            return; // a copy that arrives after its flow has ended
+        }
+        place.in_flight = place.in_flight.saturating_sub(1);
+        place.pair.record.events += 1;
+        match moved {
+            Moved::Arrived(_) => {
+                observer.on_packet(now, Point::Arrived, towards, packet);
+                if packet.damage.is_none() {
+                    self.turn(slot, observer, |turn| {
+                        turn.deliver(host, packet);
+                        turn.after_arrivals(host);
+                    });
+                }
+            }
+            &Moved::Dropped(_, cause) => {
+                place.pair.record.packets_dropped += u64::from(cause != DropCause::Thinned);
+                observer.on_packet(now, Point::Dropped(cause), towards, packet);
+            }
+        }
+    }
+
+    /// Wakes the slot that is due next.
+    fn wake<T, O>(&mut self, traffic: &mut T, observer: &mut O)
+    where
+        T: Traffic<Application = A>,
+        O: Observer,
+    {
+        let Some(Reverse((at, number))) = self.wakes.pop() else {
+            return;
+        };
+        let slot = &mut self.slots[number as usize];
+        if slot.scheduled != Some(at) {
+            return;
+        }
+        slot.scheduled = None;
+        let due = slot.applications.as_ref();
+        let due = due.and_then(|applications| slot.pair.next_event(applications));
+        if due.is_some_and(|due| due <= self.now) {
+            slot.pair.record.events += 1;
+            self.turn(number, observer, |turn| {
+                if !turn.wake_application() {
+                    turn.fire_timer();
+                }
+            });
+        }
+        self.after_turn(number, traffic);
+    }
+
+    /// Lets something happen to the hosts of a slot.
+    fn turn<O: Observer>(
+        &mut self,
+        number: u32,
+        observer: &mut O,
+        act: impl FnOnce(&mut Turn<'_, Entry<'_>, A, O>),
+    ) {
+        let slot = &mut self.slots[number as usize];
+        let Some(applications) = &mut slot.applications else {
+            return;
+        };
+        let mut entry = Entry {
+            links: &mut self.links,
+            slot: number,
+            route: slot.route,
+            entered: 0,
+        };
+        act(&mut Turn {
+            now: self.now,
+            pair: &mut slot.pair,
+            network: &mut entry,
+            applications,
+            observer,
+        });
+        slot.in_flight += entry.entered;
+    }
+
+    /// Notes when a slot wants to be woken, and whether its flow has ended.
+    fn after_turn<T: Traffic<Application = A>>(&mut self, number: u32, traffic: &mut T) {
+        let slot = &mut self.slots[number as usize];
+        let Some(applications) = &slot.applications else {
+            return;
+        };
+        let flow = slot.pair.flow;
+        if !slot.completed && slot.pair.record.completed() {
+            slot.completed = true;
+            traffic.on_complete(self.now, flow);
+        }
+        if slot.in_flight == 0
+            && let Some(over) = slot.pair.over(applications)
+            && !self.links.hold_copies_of(flow)
+        {
+            // TIME-WAIT would hold the slot for a minute in which nothing happens.
+            let record = slot.pair.finish(over.max(self.now));
+            slot.applications = None;
+            slot.scheduled = None;
+            self.free.push(number);
+            return traffic.on_end(self.now, flow, &record);
+        }
+        // A later event is noticed when the entry comes up.
+        if let Some(at) = slot.pair.next_event(applications)
+            && slot.scheduled.is_none_or(|scheduled| at < scheduled)
+        {
+            slot.scheduled = Some(at);
+            self.wakes.push(Reverse((at, number)));
+        }
+    }
+}
+
+impl<A> Slot<A> {
+    fn new() -> Self {
+        Self {
+            pair: Pair::new(),
+            applications: None,
+            route: RouteId(0),
+            in_flight: 0,
+            scheduled: None,
+            completed: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,364 @@
+//! The links of a world, and the packets on them.
+
+use crate::{Entrance, Packet};
+use recoup_path::{self as path, Chain, ChainError, DropCause, Exit, HopSpec, TcpFacts};
+use recoup_tcp::flow::Host;
+use recoup_units::{Direction, FlowId, Instant};
+use siphasher::sip::SipHasher13;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::hash::Hasher;
+use thiserror::Error;
+
+/// The number of a link in its [`Topology`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkId(pub u32);
+
+/// The number of a route in its [`Topology`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RouteId(pub u32);
+
+/// A link. It carries packets one way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkSpec {
+    /// The name in reports.
+    pub name: String,
+    /// What packets pass, in this order.
+    pub hops: Vec<HopSpec>,
+}
+
+/// The links between the hosts of a flow, in the order in which packets pass them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Route {
+    /// From the client to the server.
+    pub up: Vec<LinkId>,
+    /// From the server to the client.
+    pub down: Vec<LinkId>,
+}
+
+/// The links of a world, and the routes over them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Topology {
+    /// The links.
+    pub links: Vec<LinkSpec>,
+    /// The routes.
+    pub routes: Vec<Route>,
+}
+
+/// Why a topology is none.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TopologyError {
+    /// A link cannot be built.
+    #[error("link '{link}': {error}")]
+    Link {
+        /// Its name.
+        link: String,
+        /// Why.
+        error: ChainError,
+    },
+    /// A route names a link that does not exist.
+    #[error("route {route} passes link {link}, but there are {links} links")]
+    UnknownLink {
+        /// The route's number, from 0.
+        route: usize,
+        /// The link's number, from 0.
+        link: u32,
+        /// The number of links.
+        links: usize,
+    },
+}
+
+impl Topology {
+    /// Adds a link.
+    pub fn add_link(&mut self, name: impl Into<String>, hops: Vec<HopSpec>) -> LinkId {
+        let name = name.into();
+        self.links.push(LinkSpec { name, hops });
+        LinkId(self.links.len() as u32 - 1)
+    }
+
+    /// Adds a route.
+    pub fn add_route(&mut self, up: &[LinkId], down: &[LinkId]) -> RouteId {
+        let (up, down) = (up.to_vec(), down.to_vec());
+        self.routes.push(Route { up, down });
+        RouteId(self.routes.len() as u32 - 1)
+    }
+}
+
+/// What a link carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkRecord {
+    /// Packets that reached the link.
+    pub packets: u64,
+    /// IP bytes of the packets that left it.
+    pub bytes_delivered: u64,
+    /// Packets dropped because the queue was full.
+    pub dropped_by_queue: u64,
+    /// Packets dropped by a loss rule.
+    pub lost: u64,
+}
+
+/// A packet on its route.
+#[derive(Clone, Debug)]
+pub(super) struct Carried {
+    /// Elsewhere in memory, because it is large and links pass it on.
+    pub packet: Box<Packet>,
+    pub slot: u32,
+    route: RouteId,
+    direction: Direction,
+    /// How many links of the route it has passed.
+    passed: u32,
+}
+
+impl path::Packet for Carried {
+    fn flow(&self) -> FlowId {
+        self.packet.flow()
+    }
+
+    fn ip_len(&self) -> u32 {
+        self.packet.ip_len()
+    }
+
+    fn tcp(&self) -> Option<TcpFacts> {
+        self.packet.tcp()
+    }
+
+    fn ordinal(&self) -> Option<u64> {
+        // A link may be part of both ways of a flow.
+        Some(self.packet.ordinal * 2 + self.direction as u64)
+    }
+
+    fn corrupt(&mut self, draw: u64) {
+        self.packet.corrupt(draw);
+    }
+}
+
+/// A packet that left the network.
+#[derive(Debug)]
+pub(super) enum Moved {
+    Arrived(Carried),
+    Dropped(Carried, DropCause),
+}
+
+impl Moved {
+    pub const fn carried(&self) -> &Carried {
+        match self {
+            Self::Arrived(carried) | Self::Dropped(carried, _) => carried,
+        }
+    }
+
+    pub const fn slot(&self) -> u32 {
+        self.carried().slot
+    }
+}
+
+/// All links, with the packets on them.
+#[derive(Debug)]
+pub(super) struct Links {
+    links: Vec<Link>,
+    routes: Vec<Route>,
+    /// When links move a packet. An entry that is not its link's `scheduled` is out of date.
+    schedule: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// Packets that left the network and were not taken yet, by the host they were for.
+    moved: [VecDeque<Moved>; 2],
+    /// Memory for packets, to be used again.
+    spare: Vec<Box<Packet>>,
+    /// Whether a link duplicates packets.
+    duplicate: bool,
+}
+
+#[derive(Debug)]
+struct Link {
+    chain: Chain<Carried>,
+    /// The time of the entry in [`Links::schedule`] that counts.
+    scheduled: Option<Instant>,
+    record: LinkRecord,
+}
+
+impl Links {
+    pub fn new(topology: &Topology, seed: u64) -> Result<Self, TopologyError> {
+        let count = topology.links.len();
+        for (route, Route { up, down }) in topology.routes.iter().enumerate() {
+            let unknown = up.iter().chain(down).find(|link| link.0 as usize >= count);
+            if let Some(&LinkId(link)) = unknown {
+                let links = count;
+                return Err(TopologyError::UnknownLink { route, link, links });
+            }
+        }
+        let links = (0..).zip(&topology.links).map(|(number, spec)| {
+            let chain = Chain::new(&spec.hops, Direction::Up, seed_of_link(seed, number));
+            chain.map(Link::new).map_err(|error| TopologyError::Link {
+                link: spec.name.clone(),
+                error,
+            })
+        });
+        let mut hops = topology.links.iter().flat_map(|link| &link.hops);
+        Ok(Self {
+            links: links.collect::<Result<_, _>>()?,
+            routes: topology.routes.clone(),
+            schedule: BinaryHeap::new(),
+            moved: [VecDeque::new(), VecDeque::new()],
+            spare: Vec::new(),
+            duplicate: hops.any(|hop| matches!(hop, HopSpec::Duplicate { .. })),
+        })
+    }
+
+    pub fn record(&self, link: LinkId) -> &LinkRecord {
+        &self.links[link.0 as usize].record
+    }
+
+    /// When a packet moves next. `None`: no packet is on its way.
+    pub fn next_event(&self) -> Option<Instant> {
+        if self.moved.iter().any(|moved| !moved.is_empty()) {
+            return Some(Instant::ZERO); // a route without links takes no time
+        }
+        self.schedule.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// Moves all packets that move by `now`, from link to link or out of the network.
+    pub fn advance(&mut self, now: Instant) {
+        while let Some(Reverse((at, number))) = self.schedule.peek().copied()
+            && at <= now
+        {
+            self.schedule.pop();
+            let link = &mut self.links[number as usize];
+            if link.scheduled != Some(at) {
+                continue;
+            }
+            link.scheduled = None;
+            while let Some(exit) = self.links[number as usize].take(at) {
+                match exit {
+                    Moved::Arrived(mut carried) => {
+                        carried.passed += 1;
+                        self.pass(at, carried);
+                    }
+                    Moved::Dropped(..) => self.leave(exit),
+                }
+            }
+            self.reschedule(number);
+        }
+    }
+
+    /// Takes out the next packet that was for `host`.
+    pub fn take(&mut self, host: Host) -> Option<Moved> {
+        self.moved[host as usize].pop_front()
+    }
+
+    /// Takes back the memory of a packet that was taken out.
+    pub fn recycle(&mut self, moved: Moved) {
+        let (Moved::Arrived(carried) | Moved::Dropped(carried, _)) = moved;
+        self.spare.push(carried.packet);
+    }
+
+    /// Whether copies of packets of this flow may be on their way.
+    pub fn hold_copies_of(&self, flow: FlowId) -> bool {
+        let of_flow = |carried: &Carried| carried.packet.flow == flow;
+        let mut links = self.links.iter();
+        let mut moved = self.moved.iter().flatten();
+        self.duplicate
+            && (links.any(|link| link.chain.packets().any(of_flow))
+                || moved.any(|moved| of_flow(moved.carried())))
+    }
+
+    /// Passes a packet to the next link of its route, or out of the network after the last one.
+    fn pass(&mut self, now: Instant, carried: Carried) {
+        let route = &self.routes[carried.route.0 as usize];
+        let links = match carried.direction {
+            Direction::Up => &route.up,
+            Direction::Down => &route.down,
+        };
+        let Some(&LinkId(next)) = links.get(carried.passed as usize) else {
+            return self.leave(Moved::Arrived(carried));
+        };
+        let link = &mut self.links[next as usize];
+        link.record.packets += 1;
+        link.chain.enter(now, carried);
+        self.reschedule(next);
+    }
+
+    fn leave(&mut self, moved: Moved) {
+        let towards = match moved.carried().direction {
+            Direction::Up => Host::Server,
+            Direction::Down => Host::Client,
+        };
+        self.moved[towards as usize].push_back(moved);
+    }
+
+    /// Notes when a link moves a packet next.
+    fn reschedule(&mut self, number: u32) {
+        let link = &mut self.links[number as usize];
+        if let Some(at) = link.chain.next_event()
+            && link.scheduled.is_none_or(|scheduled| at < scheduled)
+        {
+            link.scheduled = Some(at);
+            self.schedule.push(Reverse((at, number)));
+        }
+    }
+}
+
+impl Link {
+    fn new(chain: Chain<Carried>) -> Self {
+        Self {
+            chain,
+            scheduled: None,
+            record: LinkRecord::default(),
+        }
+    }
+
+    /// Takes out the next packet that leaves by `now`.
+    fn take(&mut self, now: Instant) -> Option<Moved> {
+        let record = &mut self.record;
+        Some(match self.chain.next_exit(now)? {
+            Exit::Delivered(carried) => {
+                record.bytes_delivered += u64::from(carried.packet.ip_len);
+                Moved::Arrived(carried)
+            }
+            Exit::Dropped { packet, cause, .. } => {
+                match cause {
+                    DropCause::Loss => record.lost += 1,
+                    DropCause::QueueFull => record.dropped_by_queue += 1,
+                    DropCause::Thinned => {}
+                }
+                Moved::Dropped(packet, cause)
+            }
+        })
+    }
+}
+
+/// Where the hosts of a slot put their packets in.
+#[derive(Debug)]
+pub(super) struct Entry<'a> {
+    pub links: &'a mut Links,
+    pub slot: u32,
+    pub route: RouteId,
+    /// How many packets entered.
+    pub entered: u32,
+}
+
+impl Entrance for Entry<'_> {
+    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet) {
+        self.entered += 1;
+        let packet = match self.links.spare.pop() {
+            Some(mut spare) => {
+                *spare = packet;
+                spare
+            }
+            None => Box::new(packet),
+        };
+        let carried = Carried {
+            packet,
+            slot: self.slot,
+            route: self.route,
+            direction,
+            passed: 0,
+        };
+        self.links.pass(now, carried);
+    }
+}
+
+/// The seed of a link's random choices.
+fn seed_of_link(seed: u64, link: u64) -> u64 {
+    // The second key ("links" in ASCII) makes these choices independent of the hosts'.
+    let mut hasher = SipHasher13::new_with_keys(seed, 0x6c_696e_6b73);
+    hasher.write_u64(link);
+    hasher.finish()
+}
