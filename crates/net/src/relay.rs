@@ -290,6 +290,7 @@ impl Relay {
                 match cause {
                     DropCause::Loss => counts.lost += 1,
                     DropCause::QueueFull => counts.queue_full += 1,
+                    DropCause::Managed => counts.managed += 1,
                     DropCause::Thinned => counts.thinned += 1,
                 }
                 (packet, PacketOutcome::Dropped { due, cause })

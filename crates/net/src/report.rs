@@ -19,6 +19,8 @@ pub struct Counts {
     pub lost: u64,
     /// Packets dropped by full queues.
     pub queue_full: u64,
+    /// Packets dropped by the management of a queue before it was full.
+    pub managed: u64,
     /// Held ACKs that later ones replaced.
     pub thinned: u64,
     /// Packets the device at the far end refused.
@@ -131,6 +133,7 @@ impl fmt::Display for Counts {
         for (count, what) in [
             (self.lost, "lost"),
             (self.queue_full, "dropped by a full queue"),
+            (self.managed, "dropped by queue management"),
             (self.thinned, "needless ACKs thinned out"),
             (self.refused, "refused by the device"),
             (self.unfinished, "still on their way at the end"),

@@ -6,12 +6,13 @@ use std::collections::VecDeque;
 use recoup_units::{Direction, Instant};
 use thiserror::Error;
 
+use crate::aqm::Managed;
 use crate::flows::Flows;
 use crate::hop::{Carried, Hop, HopVerdict};
 use crate::loss::{RuleMatch, Rules};
 use crate::packet_rng::PacketId;
 use crate::packet_store::{PacketKey, PacketStore};
-use crate::{HopSpec, LossKind, Packet};
+use crate::{HopSpec, LossKind, Packet, Queue};
 
 /// The hops of one direction, in the order packets pass them.
 ///
@@ -67,6 +68,8 @@ pub enum DropCause {
     Loss,
     /// The queue was full when it arrived.
     QueueFull,
+    /// The management of the queue dropped it before the queue was full.
+    Managed,
     /// A later ACK replaced it while [`HopSpec::ThinAcks`] held it. This is no loss.
     Thinned,
 }
@@ -77,6 +80,7 @@ impl DropCause {
         match self {
             Self::Loss => "loss",
             Self::QueueFull => "queue full",
+            Self::Managed => "queue management",
             Self::Thinned => "thinned",
         }
     }
@@ -105,6 +109,12 @@ pub enum ChainError {
         hop: usize,
         /// Its rule.
         rule: String,
+    },
+    /// A queue that decides before it is full, in front of a recorded link.
+    #[error("hop {hop}: a recorded link takes a drop-tail queue: expected packets, bytes or none")]
+    ManagedLink {
+        /// The index of the hop.
+        hop: usize,
     },
     /// Too many hops.
     #[error("{0} hops are more than a chain can have: expected at most 65536")]
@@ -273,6 +283,16 @@ impl<P: Packet> Chain<P> {
     /// Lets `hop` release the packet that leaves it at `at`, and passes it to the hops behind.
     fn release(&mut self, hop: usize, at: Instant) {
         let place = self.hops[hop].release();
+        while let Some((judged, verdict)) = self.hops[hop].take_judged() {
+            match verdict {
+                Managed::Drop => self.take_out(at, judged, Some((hop, DropCause::Managed))),
+                Managed::Mark | Managed::Keep => {
+                    if let Some(carried) = self.inside.get_mut(judged) {
+                        carried.packet.mark();
+                    }
+                }
+            }
+        }
         self.update_next_release();
         if let Some(place) = place {
             self.pass(hop + 1, at, place);
@@ -299,6 +319,10 @@ impl<P: Packet> Chain<P> {
                 HopVerdict::Pass => {}
                 HopVerdict::Hold(transit) => {
                     hop.hold(transit, place, carried.packet.ip_len());
+                    return note(&mut self.next_release, index, hop.next_release());
+                }
+                HopVerdict::Wait => {
+                    hop.wait(at, place, &carried.packet);
                     return note(&mut self.next_release, index, hop.next_release());
                 }
                 HopVerdict::Drop(cause) => {
@@ -348,7 +372,7 @@ impl<P: Packet> Chain<P> {
         for index in from..self.hops.len() {
             let hop = &mut self.hops[index];
             match hop.decide_in_order(at, &mut carried) {
-                HopVerdict::Pass | HopVerdict::Replace(_) => {}
+                HopVerdict::Pass | HopVerdict::Replace(_) | HopVerdict::Wait => {}
                 HopVerdict::Hold(transit) => {
                     at = transit.leaves;
                     released_by = index + 1;
@@ -407,6 +431,10 @@ fn check(hops: &[HopSpec]) -> Result<(), ChainError> {
                 return Err(ChainError::UnresolvedTail { hop, rule });
             }
             HopSpec::Duplicate { .. } => duplicating += 1,
+            HopSpec::Link {
+                queue: Queue::Red(_) | Queue::CoDel(_),
+                ..
+            } => return Err(ChainError::ManagedLink { hop }),
             _ => {}
         }
     }

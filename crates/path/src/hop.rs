@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use recoup_units::{BitRate, Direction, Instant};
 
+use crate::aqm::{CoDelQueue, Managed, RedState, Waiting};
 use crate::hop_queue::HopQueue;
 use crate::link::{LinkClock, Transit};
 use crate::loss::{Channels, RuleMatch};
 use crate::packet_rng::{PacketId, PacketRng, Purpose};
 use crate::packet_store::PacketKey;
+use crate::probability::unit;
 use crate::thin::Thinning;
 use crate::{DropCause, HopSpec, LossKind, LossSpec, Packet, Probability, Queue};
 
@@ -33,6 +35,8 @@ pub(crate) enum HopVerdict {
     Pass,
     /// Holds it until its transit ends.
     Hold(Transit),
+    /// Holds it, and decides later what happens to it.
+    Wait,
     /// Passes it on at once, with a copy whose copy number has this bit set.
     Copy(u64),
     /// Passes it on at once, and drops this packet, which the hop held, as replaced by it.
@@ -59,6 +63,12 @@ enum Action {
         queue: Queue,
         free_at: Instant,
     },
+    Red {
+        rate: BitRate,
+        state: RedState,
+        free_at: Instant,
+    },
+    CoDel(Box<CoDelQueue>),
     Link {
         clock: LinkClock,
         queue: Queue,
@@ -91,6 +101,18 @@ impl Action {
     fn new(spec: &HopSpec, duplicating: u32) -> Self {
         match *spec {
             HopSpec::Delay(delay) => Self::Delay(delay),
+            HopSpec::Rate {
+                rate,
+                queue: Queue::Red(spec),
+            } => Self::Red {
+                rate,
+                state: RedState::new(spec),
+                free_at: Instant::ZERO,
+            },
+            HopSpec::Rate {
+                rate,
+                queue: Queue::CoDel(spec),
+            } => Self::CoDel(Box::new(CoDelQueue::new(spec, rate))),
             HopSpec::Rate { rate, queue } => Self::Rate {
                 rate,
                 queue,
@@ -150,6 +172,11 @@ impl Hop {
         self.store.clear();
         match &mut self.action {
             Action::Rate { free_at, .. } => *free_at = Instant::ZERO,
+            Action::Red { state, free_at, .. } => {
+                state.reset();
+                *free_at = Instant::ZERO;
+            }
+            Action::CoDel(queue) => queue.reset(),
             Action::Link { clock, .. } => clock.reset(),
             Action::GilbertElliott { channels, .. } => channels.reset(),
             Action::ThinAcks(thinning) => thinning.reset(),
@@ -167,6 +194,9 @@ impl Hop {
             Action::Nothing => HopVerdict::Pass,
             Action::Delay(delay) => hold(at, at + delay),
             Action::Rate { .. } | Action::Link { .. } => self.serve(at, carried.packet.ip_len()),
+            Action::Red { .. } => self.serve_early(at, carried),
+            Action::CoDel(ref queue) if queue.has_room() => HopVerdict::Wait,
+            Action::CoDel(_) => HopVerdict::Drop(DropCause::QueueFull),
             Action::Named => lose(matched.dropped_by == Some(self.index)),
             Action::Bernoulli {
                 probability,
@@ -215,10 +245,40 @@ impl Hop {
         }
     }
 
+    /// As [`serve`](Self::serve) behind a RED queue.
+    fn serve_early<P: Packet>(&mut self, at: Instant, carried: &mut Carried<P>) -> HopVerdict {
+        let (rng, id) = (self.rng, carried.id);
+        let Action::Red {
+            rate,
+            state,
+            free_at,
+        } = &mut self.action
+        else {
+            return HopVerdict::Pass;
+        };
+        if self.store.is_empty() {
+            state.note_idle(*free_at);
+        }
+        let waiting = self.store.waiting(at);
+        let capable = carried.packet.is_ecn_capable();
+        let draw = || unit(rng.draw(id, Purpose::Management));
+        match state.decide(at, waiting, *rate, capable, draw) {
+            Managed::Drop => return HopVerdict::Drop(DropCause::Managed),
+            Managed::Mark => carried.packet.mark(),
+            Managed::Keep => {}
+        }
+        let starts = at.max(*free_at);
+        *free_at = starts + rate.time_for(carried.packet.ip_len().into());
+        hold(starts, *free_at)
+    }
+
     /// Whether packets leave the hop in the order in which they reached it, and what happens to one depends on
     /// none that reaches it later.
     pub const fn keeps_order(&self) -> bool {
-        !matches!(self.action, Action::Reorder { .. } | Action::ThinAcks(_))
+        !matches!(
+            self.action,
+            Action::Reorder { .. } | Action::ThinAcks(_) | Action::CoDel(_)
+        )
     }
 
     /// Whether the hop keeps something for each flow.
@@ -246,13 +306,13 @@ impl Hop {
         match self.action {
             Action::Nothing => HopVerdict::Pass,
             Action::Delay(delay) => hold(at, at + delay),
-            Action::Rate { .. } | Action::Link { .. } => {
+            Action::Rate { .. } | Action::Link { .. } | Action::Red { .. } => {
                 // Departures come before arrivals.
                 while self.store.next_release().is_some_and(|leaves| leaves <= at) {
                     self.store.release();
                 }
                 let len = carried.packet.ip_len();
-                let verdict = self.serve(at, len);
+                let verdict = self.decide(at, carried);
                 if let HopVerdict::Hold(transit) = verdict {
                     self.store.put(transit, PacketKey::NOWHERE, len);
                 }
@@ -267,14 +327,40 @@ impl Hop {
         self.store.put(transit, place, len);
     }
 
+    /// Holds a packet that arrives at `at`, and decides later what happens to it.
+    pub fn wait<P: Packet>(&mut self, at: Instant, place: PacketKey, packet: &P) {
+        if let Action::CoDel(queue) = &mut self.action {
+            queue.put(Waiting {
+                place,
+                len: packet.ip_len(),
+                arrived: at,
+                capable: packet.is_ecn_capable(),
+            });
+        }
+    }
+
     /// When the next packet leaves.
     pub fn next_release(&self) -> Option<Instant> {
-        self.store.next_release()
+        match &self.action {
+            Action::CoDel(queue) => queue.next_release(),
+            _ => self.store.next_release(),
+        }
     }
 
     /// The packet that leaves next.
     pub fn release(&mut self) -> Option<PacketKey> {
-        self.store.release()
+        match &mut self.action {
+            Action::CoDel(queue) => queue.release(),
+            _ => self.store.release(),
+        }
+    }
+
+    /// The next packet that the last release dropped or marked.
+    pub fn take_judged(&mut self) -> Option<(PacketKey, Managed)> {
+        match &mut self.action {
+            Action::CoDel(queue) => queue.take_judged(),
+            _ => None,
+        }
     }
 }
 

@@ -45,6 +45,12 @@ impl HopQueue {
         self.held.is_empty()
     }
 
+    /// How many packets wait at `at`: all held ones, except the first once its transit has started.
+    pub fn waiting(&self, at: Instant) -> usize {
+        let first = self.held.front();
+        self.held.len() - usize::from(first.is_some_and(|held| held.transit.starts <= at))
+    }
+
     /// Whether `queue` admits a packet of `len` bytes that arrives at `at`. All held packets wait,
     /// except the first once its transit has started.
     pub fn has_room(&self, queue: Queue, at: Instant, len: u32) -> bool {

@@ -1,6 +1,6 @@
 //! Network paths: per direction, a [`Chain`] of hops that take `now`.
 //!
-//! A path is described by [`HopSpec`]s (delay, rate and drop-tail queue, recorded link, loss,
+//! A path is described by [`HopSpec`]s (delay, rate and queue, recorded link, loss,
 //! reordering, duplication, corruption, thinning of ACKs) and run as a [`Chain`]. Nothing here reads a
 //! clock, sleeps, starts a thread or does I/O, so the simulator in virtual time and the emulator in real
 //! time drive the same hops. A chain is generic over the packets it carries. It asks a [`Packet`] for
@@ -34,6 +34,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod aqm;
 mod chain;
 mod flows;
 mod hop;
@@ -47,6 +48,7 @@ mod probability;
 mod spec;
 mod thin;
 
+pub use aqm::{CoDel, Red};
 pub use chain::{Chain, ChainError, DropCause, Exit};
 pub use link::{LinkTrace, LinkTraceError};
 pub use loss::{DataSegments, DropRules, DropRulesError, GilbertElliott, LossKind, LossSpec};

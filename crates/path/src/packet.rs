@@ -22,6 +22,14 @@ pub trait Packet: Sized + Clone {
         None
     }
 
+    /// Whether its ends understand a mark in the IP header (ECN-Capable Transport, RFC 3168 §5).
+    fn is_ecn_capable(&self) -> bool {
+        false
+    }
+
+    /// Marks the packet: it experienced congestion (RFC 3168 §5).
+    fn mark(&mut self) {}
+
     /// Damages the packet. `draw`, uniform over 64 bits, chooses where.
     fn corrupt(&mut self, draw: u64);
 }

@@ -28,6 +28,8 @@ pub(crate) enum Purpose {
     DamagedBit = 1,
     /// The step of a Gilbert–Elliott channel.
     ChannelStep = 2,
+    /// Whether a managed queue drops or marks the packet.
+    Management = 3,
 }
 
 /// Identifies a packet in its chain.

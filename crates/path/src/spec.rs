@@ -7,7 +7,7 @@ use std::time::Duration;
 use recoup_units::{BitRate, Direction, format_bytes, parse_bytes};
 use thiserror::Error;
 
-use crate::{LinkTrace, LossSpec, Probability};
+use crate::{CoDel, LinkTrace, LossSpec, Probability, Red};
 
 /// The hops of a path, both ways.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -116,9 +116,10 @@ pub fn one_line(hops: &[HopSpec]) -> String {
     hops.join(" > ")
 }
 
-/// The limit of a drop-tail queue: an arriving packet that would exceed it is dropped.
+/// A queue: the limit of a drop-tail queue, at which an arriving packet that would exceed it is dropped, or a queue
+/// that drops or marks packets before it is full.
 ///
-/// The limit is for the packets that *wait*. The packet in service, whose first byte is already on the
+/// A limit is for the packets that *wait*. The packet in service, whose first byte is already on the
 /// wire, does not count. So a packet that finds a [`HopSpec::Rate`] idle is never dropped, while at a
 /// [`HopSpec::Link`] every packet waits for an opportunity. At one instant, departures come before
 /// arrivals.
@@ -131,13 +132,18 @@ pub enum Queue {
     Packets(u32),
     /// At most this many bytes (IP headers included) wait.
     Bytes(u64),
+    /// Random early detection, without a limit. Only in front of a rate.
+    Red(Red),
+    /// CoDel. Only in front of a rate.
+    CoDel(CoDel),
 }
 
 impl Queue {
     /// Whether a packet of `len` bytes may join `packets` waiting packets of `bytes` bytes in all.
     pub fn admits(self, packets: usize, bytes: u64, len: u32) -> bool {
         match self {
-            Self::Unlimited => true,
+            Self::Unlimited | Self::Red(_) => true,
+            Self::CoDel(codel) => packets < codel.limit as usize,
             Self::Packets(limit) => packets < limit as usize,
             Self::Bytes(limit) => bytes.saturating_add(len.into()) <= limit,
         }
@@ -147,7 +153,8 @@ impl Queue {
 /// Text that is not a queue limit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "`{0}` is not a queue limit: expected packets (100 or 100p, at least 1), bytes (1500B, 64kB or 64KiB) or none"
+    "`{0}` is not a queue limit: expected packets (100 or 100p, at least 1), bytes (1500B, 64kB or 64KiB), none, codel, red:5-15 \
+     (packets on average), or codel/ecn and red:5-15/ecn, which mark"
 )]
 pub struct QueueError(pub String);
 
@@ -155,12 +162,28 @@ impl FromStr for Queue {
     type Err = QueueError;
 
     /// `100` and `100p` are packets, `1500B`, `64kB` (64,000 bytes) and `64KiB` (65,536 bytes) are
-    /// bytes, and `none` is unlimited. Zero is refused.
+    /// bytes, and `none` is unlimited. Zero is refused. `codel` is CoDel with its usual parameters, `red:5-15` RED between 5
+    /// and 15 packets; `/ecn` marks where it can.
     fn from_str(text: &str) -> Result<Self, QueueError> {
         let error = || QueueError(text.to_owned());
         let trimmed = text.trim();
         if trimmed == "none" {
             return Ok(Self::Unlimited);
+        }
+        let (name, ecn) = match trimmed.strip_suffix("/ecn") {
+            Some(name) => (name, true),
+            None => (trimmed, false),
+        };
+        if name == "codel" {
+            let usual = CoDel::default();
+            return Ok(Self::CoDel(CoDel { ecn, ..usual }));
+        }
+        if let Some(bounds) = name.strip_prefix("red:") {
+            let numbers = bounds.split_once('-');
+            let bound = |text: &str| text.parse::<u32>().ok().filter(|bound| *bound > 0);
+            let numbers = numbers.and_then(|(min, max)| bound(min).zip(bound(max)));
+            let (min, max) = numbers.filter(|(min, max)| min < max).ok_or_else(error)?;
+            return Ok(Self::Red(Red { min, max, ecn }));
         }
         let packets = trimmed.strip_suffix('p').unwrap_or(trimmed);
         let is_packets = packets.bytes().all(|b| b.is_ascii_digit());
@@ -181,6 +204,12 @@ impl fmt::Display for Queue {
             Self::Unlimited => f.write_str("none"),
             Self::Packets(n) => write!(f, "{n}p"),
             Self::Bytes(n) => f.write_str(&format_bytes(n)),
+            Self::Red(Red { min, max, ecn }) => {
+                write!(f, "red:{min}-{max}{}", if ecn { "/ecn" } else { "" })
+            }
+            Self::CoDel(CoDel { ecn, .. }) => {
+                write!(f, "codel{}", if ecn { "/ecn" } else { "" })
+            }
         }
     }
 }
@@ -202,6 +231,24 @@ mod tests {
             ("1GB", Queue::Bytes(1_000_000_000), "1GB"),
             ("64 kB", Queue::Bytes(64_000), "64kB"),
             ("1500B", Queue::Bytes(1500), "1500B"),
+            ("codel", Queue::CoDel(CoDel::default()), "codel"),
+            (
+                "codel/ecn",
+                Queue::CoDel(CoDel {
+                    ecn: true,
+                    ..CoDel::default()
+                }),
+                "codel/ecn",
+            ),
+            (
+                "red:5-15/ecn",
+                Queue::Red(Red {
+                    min: 5,
+                    max: 15,
+                    ecn: true,
+                }),
+                "red:5-15/ecn",
+            ),
         ] {
             assert_eq!(text.parse(), Ok(queue), "{text}");
             assert_eq!(queue.to_string(), printed);
@@ -225,6 +272,13 @@ mod tests {
             "18446744073709551615kB",
             "18446744073709551616B",
             "None",
+            "100p/ecn",
+            "codel:5",
+            "red",
+            "red:5",
+            "red:5-5",
+            "red:0-5",
+            "red:5-p",
         ] {
             let error = text.parse::<Queue>().expect_err(text);
             assert!(

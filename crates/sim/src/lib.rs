@@ -20,5 +20,5 @@ pub use application::Application;
 pub use flow::{FlowSpec, Simulation};
 pub use network::{Chains, Entrance, Network};
 pub use observe::{NoObserver, Observer, Point};
-pub use packet::Packet;
+pub use packet::{EcnField, Packet};
 pub use timers::TimerModel;

@@ -15,9 +15,23 @@ pub struct Packet {
     pub ordinal: u64,
     /// Its length with IP and TCP headers, in bytes.
     pub ip_len: u32,
+    /// The ECN field of the IP header.
+    pub ecn: EcnField,
     /// Set when the path damaged the packet: 64 uniformly distributed bits that choose where. The
     /// receiver detects the damage by the checksum.
     pub damage: Option<u64>,
+}
+
+/// The ECN field of the IP header (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnField {
+    /// Not ECN-capable: a queue drops the packet.
+    #[default]
+    NotEct,
+    /// ECN-capable: a queue may mark the packet instead.
+    Ect0,
+    /// A queue marked the packet: congestion experienced.
+    Ce,
 }
 
 impl Packet {
@@ -28,6 +42,7 @@ impl Packet {
             segment,
             ordinal,
             ip_len: 0,
+            ecn: EcnField::NotEct,
             damage: None,
         };
         packet.measure();
@@ -65,6 +80,14 @@ impl path::Packet for Packet {
 
     fn ordinal(&self) -> Option<u64> {
         Some(self.ordinal)
+    }
+
+    fn is_ecn_capable(&self) -> bool {
+        self.ecn != EcnField::NotEct
+    }
+
+    fn mark(&mut self) {
+        self.ecn = EcnField::Ce;
     }
 
     fn corrupt(&mut self, draw: u64) {

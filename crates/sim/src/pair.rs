@@ -5,7 +5,7 @@ use crate::host_random::{Purpose, random_bits};
 use crate::network::earlier;
 use crate::observe::{Observer, Point};
 use crate::timers::HostTimers;
-use crate::{Application, Entrance, FlowSpec, Packet};
+use crate::{Application, EcnField, Entrance, FlowSpec, Packet};
 use recoup_path::Packet as _;
 use recoup_recovery::{Transmission, Trigger};
 use recoup_tcp::flow::{FlowRecord, Host};
@@ -130,6 +130,9 @@ impl Pair {
             end.last_ack_at = Some(now);
         }
         let near = end.endpoint.receiver().next();
+        if packet.ecn == EcnField::Ce {
+            end.endpoint.on_congestion_experienced();
+        }
         end.endpoint.on_segment(now, &packet.segment);
         if far.spurious.is_waiting() {
             let len = u64::from(packet.segment.sequence_len());
@@ -310,6 +313,13 @@ impl<N: Entrance, A: Application, O: Observer> Turn<'_, N, A, O> {
             let end = self.pair.end_mut(host);
             let Some(transmit) = end.endpoint.poll_transmit(now, &mut packet.segment) else {
                 break;
+            };
+            // Only first transmissions of data may be marked (RFC 3168 §6.1.4, §6.1.5).
+            let is_new = matches!(transmit, Transmit::Stream(what) if what.is_new());
+            let capable = is_new && packet.segment.payload_len > 0 && end.endpoint.is_ecn_capable();
+            packet.ecn = match capable {
+                true => EcnField::Ect0,
+                false => EcnField::NotEct,
             };
             packet.ordinal = end.packets;
             packet.measure();

@@ -26,7 +26,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "queue",
-        help: "drop-tail queue in front of a rate or link: none, 100 (packets), 64kB (64,000 bytes) or 64KiB; or up:…,down:…",
+        help: "queue in front of a rate or link: none, 100 (packets), 64kB (64,000 bytes) or 64KiB; in front of a rate also codel or red:5-15 (packets on average); or up:…,down:…",
         set: |s, text, _| put(&mut s.queue, parse_queues(text)),
         get: |s| s.queue.format(Queue::to_string),
     },

@@ -10,6 +10,7 @@ use crate::{LinkTrace, Probability, Queue, TcpFacts};
 
 mod chance;
 mod conservation;
+mod managed;
 mod thinning;
 
 /// A packet with a number to tell it by.
@@ -20,6 +21,8 @@ struct Numbered {
     len: u32,
     tcp: Option<TcpFacts>,
     damage: Option<u64>,
+    capable: bool,
+    marked: bool,
 }
 
 impl Packet for Numbered {
@@ -33,6 +36,14 @@ impl Packet for Numbered {
 
     fn tcp(&self) -> Option<TcpFacts> {
         self.tcp
+    }
+
+    fn is_ecn_capable(&self) -> bool {
+        self.capable
+    }
+
+    fn mark(&mut self) {
+        self.marked = true;
     }
 
     fn corrupt(&mut self, draw: u64) {
@@ -55,6 +66,8 @@ fn packet(id: u64, len: u32) -> Numbered {
         len,
         tcp,
         damage: None,
+        capable: false,
+        marked: false,
     }
 }
 
@@ -452,6 +465,14 @@ fn hops_that_cannot_work_are_refused() {
     );
     let most = run(&mut chain(&vec![twice; 64], 0), [(0, packet(0, 40))]);
     assert_eq!(delivered(&most), [(0, 0)]);
+    let managed = HopSpec::Link {
+        trace: LinkTrace::parse("1\n").unwrap(),
+        queue: "codel".parse().unwrap(),
+    };
+    assert_eq!(
+        refused(&[delay(1), managed]),
+        "hop 1: a recorded link takes a drop-tail queue: expected packets, bytes or none"
+    );
     let mut chain = chain(&[delay(1)], 0);
     assert!(chain.respecify(&[loss("tail:1")], 0).is_err());
     let exits = run(&mut chain, [(0, packet(0, 40))]);

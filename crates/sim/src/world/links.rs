@@ -91,7 +91,7 @@ pub struct LinkRecord {
     pub packets: u64,
     /// IP bytes of the packets that left it.
     pub bytes_delivered: u64,
-    /// Packets dropped because the queue was full.
+    /// Packets dropped because the queue was full, or by its management.
     pub dropped_by_queue: u64,
     /// Packets dropped by a loss rule.
     pub lost: u64,
@@ -125,6 +125,14 @@ impl path::Packet for Carried {
     fn ordinal(&self) -> Option<u64> {
         // A link may be part of both ways of a flow.
         Some(self.packet.ordinal * 2 + self.direction as u64)
+    }
+
+    fn is_ecn_capable(&self) -> bool {
+        self.packet.is_ecn_capable()
+    }
+
+    fn mark(&mut self) {
+        self.packet.mark();
     }
 
     fn corrupt(&mut self, draw: u64) {
@@ -315,7 +323,7 @@ impl Link {
             Exit::Dropped { packet, cause, .. } => {
                 match cause {
                     DropCause::Loss => record.lost += 1,
-                    DropCause::QueueFull => record.dropped_by_queue += 1,
+                    DropCause::QueueFull | DropCause::Managed => record.dropped_by_queue += 1,
                     DropCause::Thinned => {}
                 }
                 Moved::Dropped(packet, cause)

@@ -2,12 +2,33 @@
 //! nothing comes at another time than announced.
 
 use super::*;
+use crate::{CoDel, Red};
 
 fn queues() -> impl Strategy<Value = Queue> {
     prop_oneof![
         Just(Queue::Unlimited),
         (0u32..4).prop_map(Queue::Packets),
         (0u64..4000).prop_map(Queue::Bytes),
+    ]
+}
+
+/// Queues in front of a rate, which may be managed.
+fn rate_queues() -> impl Strategy<Value = Queue> {
+    let codel = |limit| CoDel {
+        target: Duration::from_nanos(500),
+        interval: Duration::from_nanos(3000),
+        limit,
+        ecn: false,
+    };
+    let red = |min| Red {
+        min,
+        max: min + 2,
+        ecn: false,
+    };
+    prop_oneof![
+        4 => queues(),
+        1 => (0u32..9).prop_map(move |limit| Queue::CoDel(codel(limit))),
+        1 => (0u32..3).prop_map(move |min| Queue::Red(red(min))),
     ]
 }
 
@@ -31,7 +52,7 @@ fn hops() -> impl Strategy<Value = HopSpec> {
     prop_oneof![
         times.clone().prop_map(HopSpec::Delay),
         // From 1 ns to 8 ns a byte.
-        (1u64..9, queues()).prop_map(|(speed, queue)| rate(speed * 1_000_000_000, queue)),
+        (1u64..9, rate_queues()).prop_map(|(speed, queue)| rate(speed * 1_000_000_000, queue)),
         queues().prop_map(move |queue| HopSpec::Link {
             trace: trace.clone(),
             queue
@@ -169,9 +190,12 @@ proptest! {
                     (HopSpec::Loss(_), DropCause::Loss)
                     | (HopSpec::ThinAcks { .. }, DropCause::Thinned),
                 ) => true,
-                Some((HopSpec::Rate { queue, .. } | HopSpec::Link { queue, .. }, cause)) => {
-                    cause == DropCause::QueueFull && *queue != Queue::Unlimited
-                }
+                Some((HopSpec::Rate { queue, .. } | HopSpec::Link { queue, .. }, cause)) => match queue {
+                    Queue::Unlimited => false,
+                    Queue::Packets(_) | Queue::Bytes(_) => cause == DropCause::QueueFull,
+                    Queue::Red(_) => cause == DropCause::Managed,
+                    Queue::CoDel(_) => matches!(cause, DropCause::QueueFull | DropCause::Managed),
+                },
                 Some(_) => false,
             };
             prop_assert!(fits, "{place:?}");
@@ -212,7 +236,12 @@ proptest! {
 }
 
 fn keeps_order(hop: &HopSpec) -> bool {
+    let queue = match hop {
+        HopSpec::Rate { queue, .. } => *queue,
+        _ => Queue::Unlimited,
+    };
     !matches!(hop, HopSpec::Reorder { .. } | HopSpec::ThinAcks { .. })
+        && !matches!(queue, Queue::CoDel(_))
 }
 
 proptest! {
