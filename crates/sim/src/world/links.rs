@@ -169,6 +169,10 @@ pub(super) struct Links {
     /// Packets that left the network and were not taken yet, by the host they were for.
     moved: [VecDeque<Moved>; 2],
     /// Memory for packets, to be used again.
+    #[expect(
+        clippy::vec_box,
+        reason = "the boxes are used again, not what is in them"
+    )]
     spare: Vec<Box<Packet>>,
     /// Whether a link duplicates packets.
     duplicate: bool,
