@@ -7,7 +7,7 @@ use super::super::*;
 use super::network::{Cause, Fate, Network, Step, copying};
 use crate::counters::Ended;
 use crate::profile::{Mechanism, Profile};
-use crate::rate::Bound;
+use crate::rate::{Bound, RateControl, RecoverFs};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -165,7 +165,7 @@ impl Audit {
                     marked: 0,
                     pipe: step.pipe,
                     cwnd: window,
-                    plain: matches!(step.cause, Cause::Acked(..)),
+                    plain: begins_plainly(step, sender),
                 });
                 Ok(())
             }
@@ -210,6 +210,22 @@ impl Audit {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether an ACK began the reduction. Algorithm 2 counts what this ACK acknowledges as delivered, but not in its
+/// FlightSize: it then may end above ssthresh.
+fn begins_plainly(step: &Step, sender: &Sender) -> bool {
+    let flight_size = matches!(
+        sender.mechanisms.rate,
+        RateControl::Prr {
+            recover_fs: RecoverFs::FlightSize,
+            ..
+        }
+    );
+    match step.cause {
+        Cause::Acked(summary, _) => !(flight_size && summary.una_advanced > 0),
+        _ => false,
     }
 }
 
