@@ -198,7 +198,7 @@ impl FromStr for Queue {
 }
 
 impl fmt::Display for Queue {
-    /// The text [`FromStr`] reads back, bytes in the largest unit that divides them.
+    /// The text that [`FromStr`] reads, with bytes in the largest unit that divides them. Of CoDel it names ECN alone.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Unlimited => f.write_str("none"),

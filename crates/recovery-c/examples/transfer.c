@@ -110,7 +110,7 @@ static void send_all(struct recoup_sender *sender) {
     }
 }
 
-// The chunks of lost packets wait to be sent again.
+// The chunks of lost packets wait for their retransmission.
 static void take_lost(struct recoup_sender *sender) {
     struct recoup_packet lost;
     for (; check(recoup_take_lost(sender, now, &lost)) == 1; taken++) {

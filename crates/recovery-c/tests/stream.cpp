@@ -1,4 +1,4 @@
-// A stream of bytes from C++: one segment is lost, reported by ranges, and sent again.
+// A stream of bytes from C++: one segment is lost, reported by ranges, and retransmitted.
 
 #include "recoup_recovery.h"
 

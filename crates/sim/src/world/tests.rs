@@ -92,7 +92,7 @@ impl Traffic for Flows {
     }
 }
 
-/// Records what an observer is told.
+/// Records the calls of an observer.
 #[derive(Debug, Default, PartialEq)]
 struct Log(Vec<String>);
 
