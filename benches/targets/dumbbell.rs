@@ -8,10 +8,10 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use recoup_path::{HopSpec, Queue};
 use recoup_recovery::Profile;
-use recoup_sim::world::{RouteId, Start, Topology, Traffic, World};
+use recoup_sim::world::{FlowEnd, RouteId, Start, Topology, Traffic, World};
 use recoup_sim::{FlowSpec, NoObserver, TimerModel};
 use recoup_tcp::Config;
-use recoup_tcp::flow::{FlowRecord, ScriptProgress, Workload};
+use recoup_tcp::flow::{ScriptProgress, Workload};
 use recoup_units::{BitRate, FlowId, Instant};
 use siphasher::sip::SipHasher13;
 use std::cmp::Reverse;
@@ -90,8 +90,8 @@ impl Traffic for Pairs {
         self.think(self.pairs[flow.0 as usize], now);
     }
 
-    fn on_end(&mut self, _: Instant, _: FlowId, record: &FlowRecord) {
-        self.segments_sent += record.segments_sent;
+    fn on_end(&mut self, _: Instant, ended: &FlowEnd<'_>) {
+        self.segments_sent += ended.record.segments_sent;
     }
 }
 

@@ -18,8 +18,9 @@ pub trait Application {
     fn wake(&self) -> Option<Instant>;
 
     /// All bytes it writes. The flow is complete when both hosts have received all bytes of the other. It is
-    /// asked once, before the flow begins.
-    fn total(&self) -> u64;
+    /// asked once, before the flow begins. `None` if it is not known then: such a flow is never complete, and the
+    /// application knows best when its data has arrived.
+    fn total(&self) -> Option<u64>;
 }
 
 impl Application for ScriptProgress {
@@ -43,8 +44,8 @@ impl Application for ScriptProgress {
         self.due()
     }
 
-    fn total(&self) -> u64 {
-        self.script().total()
+    fn total(&self) -> Option<u64> {
+        Some(self.script().total())
     }
 }
 

@@ -53,9 +53,9 @@ impl End {
         self.idle_wake = None;
     }
 
-    /// The peer's application writes so many bytes.
-    pub fn expect(&mut self, bytes: u64) {
-        self.expected = Offset::DATA + bytes;
+    /// The peer's application writes so many bytes, if they are known.
+    pub fn expect(&mut self, bytes: Option<u64>) {
+        self.expected = bytes.map_or(Offset(u64::MAX), |bytes| Offset::DATA + bytes);
     }
 
     /// Whether the host is established and has received everything that the peer's application writes. The

@@ -18,6 +18,7 @@ use crate::pair::{Pair, Turn};
 use crate::{Application, FlowSpec};
 use links::{Carried, Entry, Links, Moved};
 use recoup_path::DropCause;
+use recoup_tcp::Endpoint;
 use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_units::{FlowId, Instant};
 use std::cmp::Reverse;
@@ -28,7 +29,7 @@ pub trait Traffic {
     /// What runs at both hosts of a flow.
     type Application: Application;
 
-    /// When the next flow begins. It is asked after every flow that began, completed or ended.
+    /// When the next flow begins. It is asked after every event, because what applications receive may decide it.
     fn next_start(&self) -> Option<Instant>;
 
     /// The flow that begins now. It is asked when [`next_start`](Self::next_start) is due.
@@ -38,7 +39,18 @@ pub trait Traffic {
     fn on_complete(&mut self, _now: Instant, _flow: FlowId) {}
 
     /// Nothing more will happen to this flow.
-    fn on_end(&mut self, now: Instant, flow: FlowId, record: &FlowRecord);
+    fn on_end(&mut self, now: Instant, ended: &FlowEnd<'_>);
+}
+
+/// A flow that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowEnd<'a> {
+    /// Its number.
+    pub flow: FlowId,
+    /// What it cost.
+    pub record: &'a FlowRecord,
+    /// The endpoints of client and server.
+    pub endpoints: [&'a Endpoint; 2],
 }
 
 /// A flow that begins.
@@ -288,7 +300,13 @@ impl<A: Application> World<A> {
             slot.applications = None;
             slot.scheduled = None;
             self.free.push(number);
-            return traffic.on_end(self.now, flow, &record);
+            let endpoints = [Host::Client, Host::Server].map(|host| &slot.pair.end(host).endpoint);
+            let ended = FlowEnd {
+                flow,
+                record: &record,
+                endpoints,
+            };
+            return traffic.on_end(self.now, &ended);
         }
         // A later event is noticed when the entry comes up.
         if let Some(at) = slot.pair.next_event(applications)

@@ -333,8 +333,8 @@ impl CapturedSender {
         Some(data.sent.plus_nanos(self.offset))
     }
 
-    fn total(&self) -> u64 {
-        self.data.iter().map(|data| data.span.len()).sum()
+    fn total(&self) -> Option<u64> {
+        Some(self.data.iter().map(|data| data.span.len()).sum())
     }
 
     /// The writes of the application.
@@ -393,7 +393,7 @@ impl Application for RerunApplication {
         }
     }
 
-    fn total(&self) -> u64 {
+    fn total(&self) -> Option<u64> {
         match self {
             Self::Scripted(script) => Application::total(script),
             Self::Capture(sender) => sender.total(),

@@ -87,7 +87,7 @@ impl Traffic for Flows {
         }
     }
 
-    fn on_end(&mut self, _: Instant, flow: FlowId, record: &FlowRecord) {
+    fn on_end(&mut self, _: Instant, &FlowEnd { flow, record, .. }: &FlowEnd<'_>) {
         self.records.push((flow, *record));
     }
 }

@@ -321,8 +321,8 @@ impl Application for OneInFlight {
         self.wake
     }
 
-    fn total(&self) -> u64 {
-        self.total * MSS
+    fn total(&self) -> Option<u64> {
+        Some(self.total * MSS)
     }
 }
 
