@@ -24,6 +24,11 @@ impl<S: Source> Mix<S> {
         &self.sources
     }
 
+    /// Gives the sources back.
+    pub fn into_sources(self) -> Vec<S> {
+        self.sources
+    }
+
     /// The source of a flow, by its place in [`sources`](Self::sources), and the flow's number there.
     pub const fn origin(flow: FlowId) -> (usize, u64) {
         let number = flow.0 & ((1 << NUMBER_BITS) - 1);

@@ -7,7 +7,7 @@ use recoup_sim::world::{FlowEnd, RouteId};
 use recoup_tcp::flow::ScriptProgress;
 use recoup_units::Instant;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 use std::time::Duration;
 
 /// When flows begin.
@@ -28,6 +28,9 @@ pub enum StartRule {
 }
 
 /// A source of flows that all follow one script on one route.
+///
+/// Flow n of pair p has the number n · pairs + p, so that a flow's random choices do not depend on how long other
+/// pairs' flows take.
 #[derive(Debug)]
 pub struct Repeated {
     spec: FlowSpec,
@@ -39,15 +42,25 @@ pub struct Repeated {
     begun: u64,
     /// When flows begin, and which pair runs them.
     starts: BinaryHeap<Reverse<(Instant, usize)>>,
-    /// The pair of each flow under way.
-    running: HashMap<u64, usize>,
-    /// How often each pair has waited.
-    waits: Vec<u64>,
+    pairs: Vec<Pair>,
+}
+
+/// A pair of hosts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    /// How often it has waited.
+    waits: u64,
+    /// The number of its flow under way.
+    running: Option<u64>,
 }
 
 impl Repeated {
     /// Flows of `spec` on `route`, at most `limit`. Start times come from `seed`.
     pub fn new(spec: FlowSpec, route: RouteId, rule: StartRule, limit: u64, seed: u64) -> Self {
+        let pairs = match rule {
+            StartRule::AfterThinking { pairs, .. } => pairs,
+            StartRule::Poisson { .. } => 1,
+        };
         let mut source = Self {
             spec,
             route,
@@ -56,16 +69,17 @@ impl Repeated {
             seed,
             begun: 0,
             starts: BinaryHeap::new(),
-            running: HashMap::new(),
-            waits: match rule {
-                StartRule::AfterThinking { pairs, .. } => vec![0; pairs],
-                StartRule::Poisson { .. } => vec![0],
-            },
+            pairs: vec![Pair::default(); pairs],
         };
-        for pair in 0..source.waits.len() {
+        for pair in 0..pairs {
             source.wait(pair, Instant::ZERO);
         }
         source
+    }
+
+    /// The pair that runs the flow with this number.
+    pub const fn pair(&self, number: u64) -> usize {
+        (number % self.pairs.len() as u64) as usize
     }
 
     /// Lets a pair wait before its next flow.
@@ -74,10 +88,20 @@ impl Repeated {
         const DOMAIN: u64 = 0x7265_7065_6174_6564;
         let (StartRule::AfterThinking { mean, .. } | StartRule::Poisson { mean }) = self.rule;
         let draws = Draws::new(self.seed, DOMAIN, pair as u64);
-        let seconds = draws.exponential(mean.as_secs_f64(), 0, self.waits[pair]);
-        self.waits[pair] += 1;
+        let seconds = draws.exponential(mean.as_secs_f64(), 0, self.pairs[pair].waits);
+        self.pairs[pair].waits += 1;
         let at = now + Duration::from_secs_f64(seconds);
         self.starts.push(Reverse((at, pair)));
+    }
+
+    /// Lets the pair of a flow that has ended go on.
+    fn go_on(&mut self, number: u64, now: Instant) {
+        let pair = self.pair(number);
+        let thinks = matches!(self.rule, StartRule::AfterThinking { .. });
+        if thinks && self.pairs[pair].running == Some(number) {
+            self.pairs[pair].running = None;
+            self.wait(pair, now);
+        }
     }
 }
 
@@ -88,15 +112,13 @@ impl Source for Repeated {
     }
 
     fn start(&mut self, now: Instant) -> NewFlow<'_> {
-        let number = self.begun;
+        let pair = self.starts.pop().map_or(0, |Reverse((_, pair))| pair);
+        let round = self.pairs[pair].waits.saturating_sub(1);
+        let number = round * self.pairs.len() as u64 + pair as u64;
         self.begun += 1;
-        if let Some(Reverse((_, pair))) = self.starts.pop() {
-            match self.rule {
-                StartRule::Poisson { .. } => self.wait(pair, now),
-                StartRule::AfterThinking { .. } => {
-                    self.running.insert(number, pair);
-                }
-            }
+        self.pairs[pair].running = Some(number);
+        if matches!(self.rule, StartRule::Poisson { .. }) {
+            self.wait(pair, now);
         }
         let workload = &self.spec.workload;
         let scripts = [&workload.client, &workload.server];
@@ -109,13 +131,126 @@ impl Source for Repeated {
     }
 
     fn on_complete(&mut self, now: Instant, number: u64) {
-        if let Some(pair) = self.running.remove(&number) {
-            self.wait(pair, now);
+        self.go_on(number, now);
+    }
+
+    /// A flow that was never complete ends, too.
+    fn on_end(&mut self, now: Instant, number: u64, _: &FlowEnd<'_>) {
+        self.go_on(number, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mix;
+    use recoup_recovery::Mechanisms;
+    use recoup_sim::world::{Topology, World};
+    use recoup_sim::{NoObserver, TimerModel};
+    use recoup_tcp::Config;
+    use recoup_tcp::flow::Workload;
+
+    /// Records when the flows of a source begin, and how many end.
+    struct Watched {
+        source: Repeated,
+        begun: Vec<(Instant, u64)>,
+        ended: u64,
+    }
+
+    impl Source for Watched {
+        fn next_start(&self) -> Option<Instant> {
+            self.source.next_start()
+        }
+
+        fn start(&mut self, now: Instant) -> NewFlow<'_> {
+            let flow = self.source.start(now);
+            self.begun.push((now, flow.number));
+            flow
+        }
+
+        fn on_complete(&mut self, now: Instant, number: u64) {
+            self.source.on_complete(now, number);
+        }
+
+        fn on_end(&mut self, now: Instant, number: u64, ended: &FlowEnd<'_>) {
+            self.ended += 1;
+            self.source.on_end(now, number, ended);
         }
     }
 
-    /// A flow that ended before it was complete.
-    fn on_end(&mut self, now: Instant, number: u64, _: &FlowEnd<'_>) {
-        self.on_complete(now, number);
+    /// Runs flows of one segment for ten seconds, over links without delay.
+    fn run(rules: &[(StartRule, u64)]) -> Vec<Watched> {
+        let config = Config::new(Mechanisms::LINUX_3_17);
+        let spec = FlowSpec {
+            client: config,
+            server: config,
+            timers: TimerModel::Exact,
+            workload: Workload::exchange(0, 1000).closing(true),
+        };
+        let mut topology = Topology::default();
+        let route = topology.add_route(&[], &[]);
+        let watched = |(rule, limit): &(StartRule, u64)| Watched {
+            source: Repeated::new(spec.clone(), route, *rule, *limit, 1),
+            begun: Vec::new(),
+            ended: 0,
+        };
+        let mut mix = Mix::new(rules.iter().map(watched).collect());
+        let mut world = World::new(&topology, 1).unwrap();
+        world.run(&mut mix, Instant::from_millis(10_000), &mut NoObserver);
+        mix.into_sources()
+    }
+
+    const THINKING: StartRule = StartRule::AfterThinking {
+        pairs: 3,
+        mean: Duration::from_millis(10),
+    };
+    const POISSON: StartRule = StartRule::Poisson {
+        mean: Duration::from_millis(10),
+    };
+
+    #[test]
+    fn flows_begin_at_the_mean_interval_up_to_the_limit() {
+        for (rule, limit, expected) in [
+            (THINKING, u64::MAX, 3000.0),
+            (POISSON, u64::MAX, 1000.0),
+            (POISSON, 70, 70.0),
+            (THINKING, 7, 7.0),
+        ] {
+            let watched = &run(&[(rule, limit)])[0];
+            let begun = watched.begun.len() as f64;
+            // Three standard deviations of a Poisson count.
+            let spread = if limit < 100 {
+                0.0
+            } else {
+                3.0 * f64::sqrt(expected)
+            };
+            assert!((begun - expected).abs() <= spread, "{rule:?}: {begun}");
+            assert_eq!(watched.ended as f64, begun, "{rule:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_name_the_pair_and_the_round() {
+        let watched = &run(&[(THINKING, u64::MAX)])[0];
+        let mut numbers: Vec<u64> = watched.begun.iter().map(|(_, number)| *number).collect();
+        for pair in 0..3 {
+            let of_pair = numbers.iter().filter(|n| watched.source.pair(**n) == pair);
+            assert!(
+                of_pair
+                    .zip(0..)
+                    .all(|(n, round)| *n == 3 * round + pair as u64)
+            );
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), watched.begun.len());
+    }
+
+    #[test]
+    fn a_source_does_not_change_the_flows_of_another() {
+        let alone = run(&[(THINKING, u64::MAX)]);
+        let both = run(&[(THINKING, u64::MAX), (POISSON, u64::MAX)]);
+        assert_eq!(alone[0].begun, both[0].begun);
+        assert!(both[1].begun.len() > 100);
     }
 }
