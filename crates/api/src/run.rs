@@ -2,14 +2,15 @@
 //! its printing.
 
 mod files;
+pub mod world;
 
 pub use files::EventTarget;
 
 use files::{EventStream, Files};
-use recoup_lab::capture::CaptureError;
+use recoup_lab::capture::{CaptureError, Order};
 use recoup_lab::effect;
 use recoup_lab::output_file::OutputError;
-use recoup_lab::run::{ProfileResult, cores, run_until};
+use recoup_lab::run::{ProfileResult, cores, run_observed_until, run_until};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stage::{self, Ends, Outputs, Stage, StageError};
@@ -68,6 +69,9 @@ pub enum RunError {
     /// The settings do not fit together.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    /// The world cannot be built.
+    #[error("{0}")]
+    World(String),
     /// A stage with real packets failed.
     #[error(transparent)]
     Stage(#[from] StageError),
@@ -123,7 +127,11 @@ impl Request {
         let has_files = pcap.is_some() || matches!(self.events, Some(EventTarget::File(_)));
         let (files, stream) = match (pcap, self.events) {
             (None, None) => (None, None),
-            (pcap, events) if self.simulate => (Some(Files::begin(scenario, pcap, events)?), None),
+            (pcap, events) if self.simulate => {
+                let order = Order::OneByOne;
+                let files = Files::begin(&scenario.profiles, order, pcap, events)?;
+                (Some(files), None)
+            }
             (_, events) => (None, events.map(EventStream::begin).transpose()?),
         };
         let mut results = Vec::new();
@@ -131,7 +139,15 @@ impl Request {
             let flows = flows(scenario, scenario.profiles.len());
             progress.stage_begins(Stage::Sim, flows);
             results = match files {
-                Some(files) => files.run(scenario, progress)?,
+                Some(files) => {
+                    let is_stopped = || progress.is_stopped();
+                    files.run(&scenario.profiles, &is_stopped, |profile, observer| {
+                        let done = |n| progress.flows_finished(n);
+                        Ok(run_observed_until(
+                            scenario, profile, observer, done, is_stopped,
+                        )?)
+                    })?
+                }
                 None => run_until(
                     scenario,
                     cores(),

@@ -9,7 +9,7 @@
 //! |-----------------|--------------------------------------------------------------------------|
 //! | server          | 192.0.2.1, port 80 (RFC 5737)                                            |
 //! | client          | 198.51.100.1 with another port for each flow, 60,000 flows per address; addresses repeat after 254 (15,240,000 flows) |
-//! | time            | instant 0 of the first flow is 2000-01-01 00:00:00 UTC; each later flow starts at the full second after the last packet of the flow before it, so time never runs backwards |
+//! | time            | instant 0 of the first flow is 2000-01-01 00:00:00 UTC; each later flow starts at the full second after the last packet of the flow before it, so time never runs backwards. Flows that run together begin when they do |
 //! | payload         | lines of 16 bytes, each with its own offset in the stream in hexadecimal, so a retransmission carries the same bytes |
 //! | identification  | counts up per sender; a duplicate made by the network keeps its original's |
 //! | damaged packet  | arrives with one bit flipped, so its checksum is wrong. The bit is chosen uniformly from the TCP segment without its ports, data offset and flags, so the packet's flow can still be recognized |
@@ -23,6 +23,7 @@ use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant};
 use recoup_wire::{EncodeError, Endpoints, Flags, Payload, SeqNumber, encode};
+use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -94,7 +95,10 @@ impl CapturePaths {
 pub struct Capture {
     server: CaptureFile,
     client: CaptureFile,
-    flow: Option<CapturedFlow>,
+    order: Order,
+    flows: HashMap<FlowId, CapturedFlow>,
+    /// How many flows have begun.
+    begun: u64,
     /// The earliest start of the next flow in the files, counted from the epoch.
     next_start: Duration,
     /// The numbers of identifications that earlier flows used, of the client and the server.
@@ -104,9 +108,20 @@ pub struct Capture {
     error: Option<CaptureError>,
 }
 
-/// The flow being captured.
+/// How the flows that an observer sees follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// One begins when the one before it has ended; each begins at instant 0.
+    OneByOne,
+    /// Several run at a time, by one clock.
+    Together,
+}
+
+/// A flow being captured.
 #[derive(Clone, Copy, Debug)]
 struct CapturedFlow {
+    /// What its client's address and port follow from.
+    number: u64,
     /// Its instant 0 in the files, counted from the epoch.
     start: Duration,
     /// The time of its last packet.
@@ -126,13 +141,21 @@ impl Capture {
         Ok(Self {
             server: CaptureFile::create(&paths.server, EPOCH)?,
             client: CaptureFile::create(&paths.client, EPOCH)?,
-            flow: None,
+            order: Order::OneByOne,
+            flows: HashMap::new(),
+            begun: 0,
             next_start: Duration::ZERO,
             ids: [0; 2],
             payload: Vec::new(),
             packet: Vec::new(),
             error: None,
         })
+    }
+
+    /// The flows follow one another in this order, and not one by one.
+    #[must_use]
+    pub fn ordered(self, order: Order) -> Self {
+        Self { order, ..self }
     }
 
     /// Completes both files.
@@ -150,7 +173,7 @@ impl Capture {
     }
 
     fn end_flow(&mut self) {
-        let Some(flow) = self.flow.take() else {
+        let Some((_, flow)) = self.flows.drain().next() else {
             return;
         };
         let end = flow.start + flow.now.since(Instant::ZERO);
@@ -169,11 +192,21 @@ impl Capture {
         packet: &Packet,
     ) -> CapturedFlow {
         // A client's first packet opens a flow.
-        if (host, direction, packet.ordinal) == (Host::Client, Direction::Up, 0) {
-            self.end_flow();
+        let opens = (host, direction, packet.ordinal) == (Host::Client, Direction::Up, 0);
+        let number = match self.order {
+            Order::OneByOne => packet.flow.0,
+            Order::Together => self.begun,
+        };
+        if opens {
+            self.begun += 1;
+            if self.order == Order::OneByOne {
+                self.end_flow();
+            }
         }
-        let mut flow = self.flow.unwrap_or(CapturedFlow {
-            start: self.next_start,
+        let start = self.next_start;
+        let flow = self.flows.entry(packet.flow).or_insert(CapturedFlow {
+            number,
+            start,
             now,
             isns: [SeqNumber(0); 2],
             sent: [0; 2],
@@ -184,8 +217,7 @@ impl Capture {
         if packet.segment.flags.contains(Flags::SYN) {
             flow.isns[sender] = packet.segment.seq;
         }
-        self.flow = Some(flow);
-        flow
+        *flow
     }
 
     /// Writes `packet` as seen by `host`.
@@ -210,7 +242,7 @@ impl Capture {
         };
         encode(
             segment,
-            &endpoints(packet.flow, direction),
+            &endpoints(flow.number, direction),
             // Truncation is intended: identifications repeat after 2^16 packets (RFC 6864 §4.1).
             (self.ids[sender] + packet.ordinal) as u16,
             Payload::Bytes(&self.payload),
@@ -245,12 +277,12 @@ impl Observer for Capture {
     fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
 }
 
-/// The addresses and ports of a flow's packets in `direction`.
-fn endpoints(flow: FlowId, direction: Direction) -> Endpoints {
+/// The addresses and ports of the packets of flow number `flow` in `direction`.
+fn endpoints(flow: u64, direction: Direction) -> Endpoints {
     let ([a, b, c], addresses) = CLIENTS;
     // Each remainder fits its type.
-    let host = 1 + (flow.0 / FLOWS_PER_CLIENT % addresses) as u8;
-    let port = LOWEST_PORT + (FIRST_PORT - LOWEST_PORT + flow.0) % FLOWS_PER_CLIENT;
+    let host = 1 + (flow / FLOWS_PER_CLIENT % addresses) as u8;
+    let port = LOWEST_PORT + (FIRST_PORT - LOWEST_PORT + flow) % FLOWS_PER_CLIENT;
     let up = Endpoints {
         src: SocketAddr::from((Ipv4Addr::new(a, b, c, host), port as u16)),
         dst: SocketAddr::from(SERVER),

@@ -2,6 +2,7 @@
 
 mod line;
 
+use crate::capture::Order;
 use line::Line;
 use recoup_recovery::{Event, Transmission};
 use recoup_sim::{Observer, Packet, Point};
@@ -10,6 +11,7 @@ use recoup_tcp::Endpoint;
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset, Segments};
 use recoup_wire::{Flags, Segment, SeqNumber};
+use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 
 /// The schema of the event stream, which its first line names.
@@ -24,8 +26,9 @@ pub struct EventWriter<W: Write> {
     out: BufWriter<W>,
     /// The profile's name as a JSON string.
     profile: String,
-    /// The data from the client and from the server.
-    streams: [Stream; 2],
+    order: Order,
+    /// The data of each flow, from the client and from the server.
+    flows: HashMap<FlowId, [Stream; 2]>,
     line: String,
     /// Lines of packets sent. They follow the sender's events of the same instant.
     held: String,
@@ -63,7 +66,8 @@ impl<W: Write> EventWriter<W> {
         let mut writer = Self {
             out: BufWriter::new(out),
             profile: json_string(profile),
-            streams: [Stream::default(); 2],
+            order: Order::OneByOne,
+            flows: HashMap::new(),
             line: SCHEMA.header(),
             held: String::new(),
             error: None,
@@ -72,9 +76,16 @@ impl<W: Write> EventWriter<W> {
         writer
     }
 
+    /// The flows follow one another in this order, and not one by one.
+    #[must_use]
+    pub fn ordered(self, order: Order) -> Self {
+        Self { order, ..self }
+    }
+
     /// The following flows are of `profile`.
     pub fn set_profile(&mut self, profile: &str) {
         self.release();
+        self.flows.clear();
         self.profile = json_string(profile);
     }
 
@@ -124,13 +135,18 @@ impl<W: Write> Observer for EventWriter<W> {
         if point == Point::Sent {
             // A client's first packet opens a flow.
             if direction == Direction::Up && packet.ordinal == 0 {
-                self.streams = [Stream::default(); 2];
+                match self.order {
+                    Order::OneByOne => self.flows.clear(),
+                    Order::Together => drop(self.flows.remove(&packet.flow)),
+                }
             }
-            self.streams[direction as usize].on_sent(&packet.segment);
+            let streams = self.flows.entry(packet.flow).or_default();
+            streams[direction as usize].on_sent(&packet.segment);
         }
+        let streams = self.flows.entry(packet.flow).or_default();
         self.line.clear();
         let mut line = Line::begin(&mut self.line, now, &self.profile, packet.flow, host, name);
-        packet_fields(&mut line, direction, packet, &self.streams);
+        packet_fields(&mut line, direction, packet, streams);
         if let Point::Dropped(cause) = point {
             line.name("cause", Some(cause.name()));
         }

@@ -24,3 +24,4 @@ pub mod study;
 pub mod suggest;
 pub mod time_window;
 pub mod whatif;
+pub mod world;

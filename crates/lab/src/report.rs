@@ -11,6 +11,7 @@ mod tables;
 pub use columns::columns;
 pub use finding::finding;
 pub use tables::View;
+pub(crate) use tables::{left_out_note, lines};
 
 use crate::effect;
 use crate::run::{Cost, ProfileResult};
@@ -153,7 +154,8 @@ fn heading(scenario: &Scenario) -> String {
 }
 
 impl Entry {
-    fn new(result: &ProfileResult, first: Option<&Cost>) -> Self {
+    /// The result with its statistics; `first` is what the first profile's flows cost.
+    pub(crate) fn new(result: &ProfileResult, first: Option<&Cost>) -> Self {
         let times = |which: fn(&Cost) -> &Durations| {
             let ours = which(&result.cost).summary();
             let first = first.and_then(|first| which(first).summary());

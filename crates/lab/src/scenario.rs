@@ -10,14 +10,19 @@
 //! rtt = "80ms"
 //! drop = "tail:1"
 //! ```
+//!
+//! A scenario with links and workloads describes a [world](crate::world).
 
-use crate::input;
+mod text;
+
+pub(crate) use text::ScenarioText;
+
 use crate::profile::parse_profile;
 use crate::settings::{Settings, SettingsError};
 use crate::suggest::did_you_mean;
+use crate::world::{WorldScenario, is_world};
 use recoup_recovery::Profile;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use toml::Spanned;
@@ -27,7 +32,7 @@ use toml::de::{DeString, DeTable, DeValue};
 const LONGEST_SCENARIO: u64 = 1 << 20;
 
 /// The scenarios in the binary: name and text.
-pub const BUILT_IN: [(&str, &str); 5] = [
+pub const BUILT_IN: [(&str, &str); 6] = [
     (
         "tail-loss",
         include_str!("../../../scenarios/tail-loss.toml"),
@@ -39,7 +44,40 @@ pub const BUILT_IN: [(&str, &str); 5] = [
         "reordering",
         include_str!("../../../scenarios/reordering.toml"),
     ),
+    ("dumbbell", include_str!("../../../scenarios/dumbbell.toml")),
 ];
+
+/// A scenario of either kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Experiment {
+    /// One pair of hosts.
+    Pair(Box<Scenario>),
+    /// Many flows over links that they share.
+    World(Box<WorldScenario>),
+}
+
+impl Experiment {
+    /// The scenario `name`, as [`Scenario::load`] finds it. A world has links or workloads.
+    ///
+    /// # Errors
+    /// An unknown name, an unreadable file, or a line that is wrong.
+    pub fn load(name: &str) -> Result<Self, ScenarioError> {
+        let source = ScenarioText::load(name)?;
+        let table = source.table()?;
+        Ok(match is_world(table.get_ref()) {
+            true => Self::World(Box::new(WorldScenario::read(&source, table.get_ref())?)),
+            false => Self::Pair(Box::new(Scenario::read(&source, table.get_ref())?)),
+        })
+    }
+
+    /// What it shows, in one line.
+    pub fn about(&self) -> &str {
+        match self {
+            Self::Pair(scenario) => &scenario.about,
+            Self::World(world) => &world.about,
+        }
+    }
+}
 
 /// Settings, and the profiles that are compared under them.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +125,14 @@ pub enum ScenarioError {
         /// The system's error.
         why: String,
     },
+    /// It describes a world, where a pair of hosts is expected.
+    #[error(
+        "scenario `{name}`: expected one pair of hosts, found a world of links and workloads, which `recoup run` runs"
+    )]
+    World {
+        /// Its name.
+        name: String,
+    },
     /// Something in the file is wrong.
     #[error("{file}:{line}: {why}")]
     Wrong {
@@ -104,47 +150,18 @@ impl Scenario {
     /// or `-` for standard input.
     ///
     /// # Errors
-    /// An unknown name, an unreadable file, or a line that is wrong.
+    /// An unknown name, an unreadable file, a line that is wrong, or a world, which is no pair of hosts.
     pub fn load(name: &str) -> Result<Self, ScenarioError> {
-        if let Some((name, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
-            return Self::parse(
-                name,
-                &format!("scenarios/{name}.toml"),
-                text,
-                Path::new("."),
-            );
+        match Experiment::load(name)? {
+            Experiment::Pair(scenario) => Ok(*scenario),
+            Experiment::World(_) => Err(ScenarioError::World { name: name.into() }),
         }
-        let unreadable = |file: &str, e: std::io::Error| ScenarioError::Unreadable {
-            file: file.into(),
-            why: e.to_string(),
-        };
-        if name == "-" {
-            let file = "<standard input>";
-            let text = input::read_text(std::io::stdin(), LONGEST_SCENARIO);
-            let text = text.map_err(|e| unreadable(file, e))?;
-            return Self::parse("-", file, &text, Path::new("."));
-        }
-        let path = Path::new(name);
-        let is_file = name.contains(std::path::is_separator) || name.ends_with(".toml");
-        if !is_file && !path.is_file() {
-            return Err(ScenarioError::Unknown { name: name.into() });
-        }
-        let text = input::read_file(path, LONGEST_SCENARIO).map_err(|e| unreadable(name, e))?;
-        let stem = path
-            .file_stem()
-            .map_or(name.into(), |s| s.to_string_lossy());
-        let base = path.parent().unwrap_or(Path::new("."));
-        let mut scenario = Self::parse(&stem, name, &text, base)?;
-        scenario.origin.path = Some(path.into());
-        Ok(scenario)
     }
 
     /// The files the scenario was read from: its own, recorded links and likelihoods.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        let links = [&self.settings.link.up, &self.settings.link.down];
-        let links = links.into_iter().flatten().map(|link| &link.file);
-        let read = links.chain(&self.settings.slp_q).map(|file| &*file.path);
-        self.origin.path.as_deref().into_iter().chain(read)
+        let own = self.origin.path.as_deref();
+        own.into_iter().chain(self.settings.files())
     }
 
     /// Changes a setting from outside the file. File names are relative to the working directory.
@@ -179,37 +196,26 @@ impl Scenario {
     /// # Errors
     /// A line that is wrong.
     pub fn parse(name: &str, file: &str, text: &str, base: &Path) -> Result<Self, ScenarioError> {
-        let line_of = |span: Range<usize>| {
-            let before = &text.as_bytes()[..span.start.min(text.len())];
-            1 + before.iter().filter(|b| **b == b'\n').count()
-        };
-        let wrong = |span: Range<usize>, why: String| ScenarioError::Wrong {
-            file: file.into(),
-            line: line_of(span),
-            why,
-        };
-        let table = DeTable::parse(text).map_err(|e| {
-            let why = e.message().replace('\n', ", ");
-            wrong(e.span().unwrap_or(text.len()..text.len()), why)
-        })?;
-        if table.get_ref().is_empty() {
-            let why = "the scenario is empty: expected profiles, flows, seed or [settings]";
-            return Err(wrong(0..0, why.into()));
-        }
+        let source = ScenarioText::new(name, file, text, base);
+        Self::read(&source, source.table()?.get_ref())
+    }
+
+    fn read(source: &ScenarioText, table: &DeTable<'_>) -> Result<Self, ScenarioError> {
+        let wrong = |span, why: String| source.wrong(span, why);
         let mut scenario = Self {
-            name: name.into(),
+            name: source.name.clone(),
             about: String::new(),
             profiles: vec![],
             flows: 1,
             seed: 1,
             settings: Settings::default(),
             origin: Origin {
-                file: file.into(),
-                path: None,
+                file: source.file.clone(),
+                path: source.path.clone(),
                 lines: BTreeMap::new(),
             },
         };
-        for (key, value) in table.get_ref() {
+        for (key, value) in table {
             let at = |why| wrong(value.span(), why);
             match key.get_ref().as_ref() {
                 "about" => scenario.about = as_text(value.get_ref()).map_err(at)?,
@@ -235,13 +241,13 @@ impl Scenario {
                     for (name, key, value) in flat(settings) {
                         let text =
                             as_text(value.get_ref()).map_err(|why| wrong(value.span(), why))?;
-                        let set = scenario.settings.set(&name, &text, base);
+                        let set = scenario.settings.set(&name, &text, &source.base);
                         set.map_err(|e| {
                             let unknown = matches!(e, SettingsError::UnknownKey { .. });
                             let span = if unknown { key.span() } else { value.span() };
                             wrong(span, e.to_string())
                         })?;
-                        let line = line_of(value.span());
+                        let line = source.line_of(&value.span());
                         scenario.origin.lines.insert(name, line);
                     }
                 }
@@ -317,10 +323,15 @@ mod tests {
     #[test]
     fn built_in_scenarios_load_and_their_settings_fit_together() {
         for (name, _) in BUILT_IN {
-            let scenario = Scenario::load(name).unwrap();
-            assert_eq!(scenario.name, name);
-            assert!(!scenario.about.is_empty());
-            scenario.settings.path().unwrap();
+            let found = Experiment::load(name).unwrap();
+            assert!(!found.about().is_empty());
+            match found {
+                Experiment::Pair(scenario) => {
+                    assert_eq!(scenario.name, name);
+                    scenario.settings.path().unwrap();
+                }
+                Experiment::World(world) => assert_eq!(world.name, name),
+            }
         }
     }
 

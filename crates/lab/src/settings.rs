@@ -30,7 +30,7 @@ use recoup_recovery::parameters::Parameters;
 use recoup_recovery::slp::SlpRules;
 use recoup_sim::{FlowSpec, TimerModel};
 use recoup_tcp::flow::{Host, TimedWrite, Workload};
-use recoup_tcp::{self as tcp, AckPolicy, Push};
+use recoup_tcp::{self as tcp, AckPolicy, Ecn, Push};
 use recoup_units::{BitRate, Direction, Segments};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -90,6 +90,8 @@ pub struct Settings {
     pub timers: TimerModel,
     /// Congestion control; `None` for the profile's.
     pub cc: Option<Algorithm>,
+    /// Both hosts negotiate explicit congestion notification (RFC 3168).
+    pub ecn: bool,
     /// The initial congestion window; `None` for the profile's.
     pub initial_window: Option<Segments>,
     /// Parameters of the RTO, and dupthresh, in place of the profile's.
@@ -164,6 +166,7 @@ impl Default for Settings {
             ack: AckPolicy::Quick,
             timers: TimerModel::Exact,
             cc: None,
+            ecn: false,
             initial_window: None,
             parameters: Parameters::default(),
             close: false,
@@ -196,6 +199,13 @@ impl Settings {
     /// The value of `key` as text that [`set`](Self::set) reads; `None` for an unknown key.
     pub fn get(&self, key: &str) -> Option<String> {
         descriptor::find(key).map(|setting| (setting.get)(self))
+    }
+
+    /// The files these settings were read from.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let links = [&self.link.up, &self.link.down];
+        let links = links.into_iter().flatten().map(|link| &link.file);
+        links.chain(&self.slp_q).map(|file| &*file.path)
     }
 
     /// The path these settings describe.
@@ -267,7 +277,7 @@ impl Settings {
             .closing(self.close)
     }
 
-    fn hops(&self, drop: &DropRules, direction: Direction) -> Vec<HopSpec> {
+    pub(crate) fn hops(&self, drop: &DropRules, direction: Direction) -> Vec<HopSpec> {
         let mut hops: Vec<HopSpec> = drop.hops(direction).collect();
         let duplicate = *self.duplicate.get(direction);
         let corrupt = *self.corrupt.get(direction);
@@ -313,6 +323,7 @@ impl Settings {
             push: self.push,
             mss: self.mss,
             receive_buffer: self.receive_buffer,
+            ecn: if self.ecn { Ecn::Ask } else { Ecn::Off },
             ..tcp::Config::new(mechanisms)
         };
         FlowSpec {

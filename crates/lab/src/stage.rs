@@ -239,6 +239,11 @@ pub fn notes(scenario: &Scenario, simulated: bool, all_ends: &[Ends]) -> Vec<Str
             "timers={timers} has no effect: only the simulator models host timers"
         ));
     }
+    if changed("ecn") && !all_ends.is_empty() {
+        notes.push(
+            "ecn=on has no effect on real packets: only simulated queues mark packets".into(),
+        );
+    }
     if simulated && !changed("timers") && all_ends.iter().any(|ends| ends.server == Stack::Kernel) {
         notes.push(
             "sim: Linux rounds its timers up to clock ticks; to simulate this, set timers=linux-wheel:HZ"

@@ -27,8 +27,8 @@ mod flow;
 mod source;
 
 pub use capture::EndCaptures;
-pub use draw::LogNormal;
 pub use flow::{Flow, Networks, Receivers, Traffic};
+pub use recoup_traffic::draws::LogNormal;
 pub use source::InMemory;
 
 use recoup_lab::run::{cores, in_parallel};

@@ -175,6 +175,15 @@ A comma-joined list of [up:|down:]KIND[@T]. down (server to client) is the defau
             .map(Self)
     }
 
+    /// Has the rules of the way down apply to both directions.
+    pub fn apply_both_ways(&mut self) {
+        self.0
+            .retain(|(direction, _)| *direction == Direction::Down);
+        let down = self.0.clone();
+        let up = down.into_iter().map(|(_, spec)| (Direction::Up, spec));
+        self.0.extend(up);
+    }
+
     /// The rules of one direction as hops, in order, without `none`.
     pub fn hops(&self, direction: Direction) -> impl Iterator<Item = HopSpec> {
         let here = move |rule: &&(Direction, LossSpec)| {

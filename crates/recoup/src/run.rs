@@ -1,14 +1,17 @@
 //! `recoup run`.
 
+mod world;
+
 use crate::output::{Format, format_parser, print};
 use crate::{Failure, console, interrupt};
 use clap::ValueEnum;
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
-use recoup_api::run::{EventTarget, Outcome, Progress, Request};
+use recoup_api::run::{EventTarget, Outcome, Progress, Request, RunError};
 use recoup_lab::profile::parse_profile;
 use recoup_lab::report::{Report, View};
-use recoup_lab::scenario::Scenario;
+use recoup_lab::scenario::{Experiment, Scenario};
 use recoup_lab::stage::{self, Ends, Stage};
+use recoup_recovery::Profile;
 use recoup_table::Keep;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -23,6 +26,10 @@ handshake: it begins when the host that sends the data is established. The table
 An interrupt (Ctrl-C) ends the run after the flows that are under way; the results so far are
 printed. A second one ends the program at once. Captures and event files of an interrupted run are
 not written.
+
+A scenario with links and workloads is a world: many flows share its links for a fixed time. It
+runs in the simulator. --set takes its keys, such as links.bottleneck.queue=50 or duration=10s. The
+results are a table for each workload, and one of the links; CSV has the workloads.
 
 A scenario file may have up to 1 MiB, a recorded link up to 64 MiB.";
 
@@ -61,6 +68,10 @@ pub struct Args {
     /// Write the event stream as JSON lines to this file (- for standard output, without results)
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
+    /// In a world: write packets and events of these flows only: fetches, fetches:0, fetches:0-9;
+    /// repeat for several
+    #[arg(long, value_name = "WORKLOAD[:N-M]")]
+    watch: Vec<String>,
     /// Format of the results
     #[arg(long, value_parser = format_parser(FORMATS), default_value = "table")]
     format: Format,
@@ -144,16 +155,18 @@ impl Tables {
 
 /// Applies `--set KEY=VALUE` arguments.
 pub fn apply_settings(scenario: &mut Scenario, settings: &[String]) -> Result<(), Failure> {
-    for setting in settings {
-        let (key, value) = setting.split_once('=').ok_or_else(|| {
-            Failure::Wrong(format!(
-                "--set {setting}: expected KEY=VALUE, such as rtt=80ms"
-            ))
-        })?;
+    settings.iter().try_for_each(|setting| {
+        let (key, value) = key_and_value(setting, "rtt=80ms")?;
         let set = scenario.set(key, value);
-        set.map_err(|e| Failure::Wrong(format!("--set {e}")))?;
-    }
-    Ok(())
+        set.map_err(|e| Failure::Wrong(format!("--set {e}")))
+    })
+}
+
+/// The parts of a `--set` argument.
+fn key_and_value<'a>(setting: &'a str, example: &str) -> Result<(&'a str, &'a str), Failure> {
+    let wrong = || format!("--set {setting}: expected KEY=VALUE, such as {example}");
+    let parts = setting.split_once('=');
+    parts.ok_or_else(|| Failure::Wrong(wrong()))
 }
 
 impl Args {
@@ -164,30 +177,39 @@ impl Args {
         }
     }
 
+    fn view(&self) -> View {
+        self.report.map_or(View::default(), Tables::view)
+    }
+
     /// The stages asked for.
     pub fn on(&self) -> Stages {
         self.on
     }
 
     /// The scenario with the changes of the command line.
-    fn scenario(&self) -> Result<Scenario, Failure> {
-        let mut scenario = Scenario::load(&self.scenario)?;
+    fn changed(&self, mut scenario: Scenario) -> Result<Scenario, Failure> {
         apply_settings(&mut scenario, &self.settings)?;
-        if !self.profile.is_empty() {
-            let profiles = self.profile.iter().map(|text| {
-                let several = match text.contains(',') {
-                    true => "; for several, repeat --profile",
-                    false => "",
-                };
-                parse_profile(text)
-                    .map_err(|e| Failure::Wrong(format!("--profile {text}: {e}{several}")))
-            });
-            scenario.profiles = profiles.collect::<Result<_, _>>()?;
+        if let Some(profiles) = self.profiles()? {
+            scenario.profiles = profiles;
         }
         scenario.flows = self.flows.unwrap_or(scenario.flows);
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         scenario.check().map_err(Failure::Wrong)?;
         Ok(scenario)
+    }
+
+    /// The profiles of the command line, if it names any.
+    fn profiles(&self) -> Result<Option<Vec<Profile>>, Failure> {
+        let profiles = self.profile.iter().map(|text| {
+            let several = match text.contains(',') {
+                true => "; for several, repeat --profile",
+                false => "",
+            };
+            parse_profile(text)
+                .map_err(|e| Failure::Wrong(format!("--profile {text}: {e}{several}")))
+        });
+        let profiles: Vec<Profile> = profiles.collect::<Result<_, _>>()?;
+        Ok((!profiles.is_empty()).then_some(profiles))
     }
 
     /// The ends of each stage with real packets.
@@ -208,31 +230,57 @@ impl Args {
             .collect())
     }
 
-    fn request(&self) -> Result<Request, Failure> {
-        if self.report.is_some() && self.format != Format::Table {
-            let line = "--report: chooses the table; --format json and csv have all figures";
+    /// Checks that the options for tables stand beside a table.
+    fn check_format(&self) -> Result<(), Failure> {
+        let figures = "--format json and csv have all figures";
+        let wrong = match self.format {
+            Format::Table => return Ok(()),
+            _ if self.report.is_some() => format!("--report: chooses the table; {figures}"),
+            _ if self.all_rows => format!("--all-rows: changes the table; {figures}"),
+            _ => return Ok(()),
+        };
+        Err(Failure::Wrong(wrong))
+    }
+
+    /// Where the event stream goes, if one is asked for.
+    fn event_target(&self) -> Option<EventTarget> {
+        let path = self.events.as_deref()?;
+        Some(match self.prints_events() {
+            true => EventTarget::Stream(Box::new(std::io::stdout())),
+            false => EventTarget::File(path.into()),
+        })
+    }
+
+    /// Whether events go to standard output, where results would go.
+    fn prints_events(&self) -> bool {
+        self.events.as_deref() == Some(Path::new("-"))
+    }
+
+    fn request(&self, scenario: Scenario) -> Result<Request, Failure> {
+        if !self.watch.is_empty() {
+            let line = "--watch: expected beside a scenario with links and workloads";
             return Err(Failure::Wrong(line.into()));
         }
-        if self.all_rows && self.format != Format::Table {
-            let line = "--all-rows: changes the table; --format json and csv have all figures";
-            return Err(Failure::Wrong(line.into()));
-        }
-        let to_stdout = |path: &Path| path == Path::new("-");
+        self.check_format()?;
         Ok(Request {
-            scenario: self.scenario()?,
+            scenario: self.changed(scenario)?,
             simulate: self.on.simulates(),
             real: self.all_ends()?,
             pcap: self.pcap.clone(),
-            events: self.events.as_deref().map(|path| match to_stdout(path) {
-                true => EventTarget::Stream(Box::new(std::io::stdout())),
-                false => EventTarget::File(path.into()),
-            }),
+            events: self.event_target(),
         })
     }
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let request = args.request()?;
+    match Experiment::load(&args.scenario)? {
+        Experiment::Pair(scenario) => run_pair(args, *scenario),
+        Experiment::World(world) => world::run(args, *world),
+    }
+}
+
+fn run_pair(args: &Args, scenario: Scenario) -> Result<(), Failure> {
+    let request = args.request(scenario)?;
     let scenario = request.scenario.clone();
     if args.on == Stages::Kernel
         && !args.profile.is_empty()
@@ -241,12 +289,22 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         console::note("--profile has no effect: the kernel is at both ends");
     }
     request.notes().iter().for_each(console::note);
+    deferring_interrupts(
+        || request.run(&FlowBar::default()),
+        |outcome| print_outcome(args, &scenario, &outcome),
+    )
+}
+
+/// Runs something that ends early after an interrupt, and prints what it found. Ends the program if it was
+/// interrupted.
+fn deferring_interrupts<T>(
+    run: impl FnOnce() -> Result<T, RunError>,
+    print: impl FnOnce(T) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     interrupt::defer();
-    let outcome = request.run(&FlowBar::default());
+    let outcome = run();
     let interrupted = interrupt::stop_deferring();
-    let printed = outcome
-        .map_err(Failure::from)
-        .and_then(|outcome| print_outcome(args, &scenario, &outcome));
+    let printed = outcome.map_err(Failure::from).and_then(print);
     if interrupted {
         if let Err(failure) = &printed {
             failure.print();
@@ -258,18 +316,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 fn print_outcome(args: &Args, scenario: &Scenario, outcome: &Outcome) -> Result<(), Failure> {
     outcome.notes.iter().for_each(console::note);
-    let events_on_stdout = args.events.as_deref() == Some(Path::new("-"));
-    if events_on_stdout || outcome.results.is_empty() {
+    if args.prints_events() || outcome.results.is_empty() {
         return Ok(());
     }
     let report = Report::new(scenario, &outcome.results);
     match args.format {
         Format::Json => print(&report.to_json()),
         Format::Csv => print(&report.to_csv()),
-        _ => {
-            let view = args.report.map_or(View::default(), Tables::view);
-            print(&report.to_table(view, args.keep()))
-        }
+        _ => print(&report.to_table(args.view(), args.keep())),
     }
 }
 

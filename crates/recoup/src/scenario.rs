@@ -5,8 +5,9 @@ mod from;
 use crate::Failure;
 use crate::output::print;
 use clap::Subcommand;
-use recoup_lab::scenario::{BUILT_IN, Scenario, ScenarioError};
+use recoup_lab::scenario::{BUILT_IN, Experiment, ScenarioError};
 use recoup_lab::settings::{self, DROP_GRAMMAR};
+use recoup_lab::world::{LINK_KEYS, WORKLOAD_KEYS};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -42,12 +43,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn list() -> Result<(), Failure> {
     let mut text = String::from("Scenarios:\n");
     for (name, _) in BUILT_IN {
-        let scenario = Scenario::load(name)?;
-        text += &format!("  {name:<16} {}\n", scenario.about);
+        let scenario = Experiment::load(name)?;
+        text += &format!("  {name:<16} {}\n", scenario.about());
     }
     text += "\nSettings (--set KEY=VALUE, or under [settings] in a scenario file):\n";
     for setting in settings::all() {
         text += &format!("  {:<16} {}\n", setting.key, setting.help);
+    }
+    text += "\nA world (many flows over links that they share) has the keys seed, runs (of each profile), duration,\nlinks and workloads in place of flows and [settings].\n";
+    text += "\nKeys of a link, under [links.NAME] (--set links.NAME.KEY=VALUE):\n";
+    for (key, help) in LINK_KEYS {
+        text += &format!("  {key:<16} {help}\n");
+    }
+    text += "\nKeys of a workload, under [workloads.NAME], besides the settings of traffic and hosts:\n";
+    for (key, help) in WORKLOAD_KEYS {
+        text += &format!("  {key:<16} {help}\n");
     }
     text += &format!("\nWhat drop takes: {}\n", DROP_GRAMMAR);
     print(&text)

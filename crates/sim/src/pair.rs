@@ -5,6 +5,7 @@ use crate::host_random::{Purpose, random_bits};
 use crate::network::earlier;
 use crate::observe::{Observer, Point};
 use crate::timers::HostTimers;
+use crate::world::FlowEnd;
 use crate::{Application, EcnField, Entrance, FlowSpec, Packet};
 use recoup_path::Packet as _;
 use recoup_recovery::{Transmission, Trigger};
@@ -77,6 +78,16 @@ impl Pair {
             record.counters.merge(&end.endpoint.sender().counters());
         }
         record
+    }
+
+    /// Tells `of` what the flow came to, which ends at `at`.
+    pub fn end_at(&mut self, at: Instant, of: impl FnOnce(FlowEnd<'_>)) {
+        let record = self.finish(at);
+        of(FlowEnd {
+            flow: self.flow,
+            record: &record,
+            endpoints: [Host::Client, Host::Server].map(|host| &self.end(host).endpoint),
+        });
     }
 
     /// When an application wants to be woken or a timer fires.

@@ -145,6 +145,18 @@ impl<A: Application> World<A> {
         }
     }
 
+    /// Ends the flows that are open, as they are now. Nothing follows from it: the world does not go on.
+    pub fn cut_off<T: Traffic<Application = A>>(mut self, traffic: &mut T) {
+        for slot in self
+            .slots
+            .iter_mut()
+            .filter(|slot| slot.applications.is_some())
+        {
+            slot.pair
+                .end_at(self.now, |ended| traffic.on_end(self.now, &ended));
+        }
+    }
+
     /// What a link carried.
     pub fn link(&self, link: LinkId) -> &LinkRecord {
         self.links.record(link)
@@ -296,17 +308,13 @@ impl<A: Application> World<A> {
             && !self.links.hold_copies_of(flow)
         {
             // TIME-WAIT would hold the slot for a minute in which nothing happens.
-            let record = slot.pair.finish(over.max(self.now));
             slot.applications = None;
             slot.scheduled = None;
             self.free.push(number);
-            let endpoints = [Host::Client, Host::Server].map(|host| &slot.pair.end(host).endpoint);
-            let ended = FlowEnd {
-                flow,
-                record: &record,
-                endpoints,
-            };
-            return traffic.on_end(self.now, &ended);
+            let now = self.now;
+            return slot
+                .pair
+                .end_at(over.max(now), |ended| traffic.on_end(now, &ended));
         }
         // A later event is noticed when the entry comes up.
         if let Some(at) = slot.pair.next_event(applications)

@@ -82,6 +82,11 @@ impl Repeated {
         (number % self.pairs.len() as u64) as usize
     }
 
+    /// The number of pairs. Flows that begin at intervals, whatever happens to the others, are of one.
+    pub const fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
     /// Lets a pair wait before its next flow.
     fn wait(&mut self, pair: usize, now: Instant) {
         // "repeated" in ASCII.

@@ -1,10 +1,9 @@
 //! The files a run writes: captures and event streams.
 
-use super::{Progress, Request, RunError};
-use recoup_lab::capture::{Capture, CapturePaths};
+use super::{Request, RunError};
+use recoup_lab::capture::{Capture, CapturePaths, Order};
 use recoup_lab::events::EventWriter;
 use recoup_lab::output_file::{OutputError, OutputFile, same_file};
-use recoup_lab::run::{ProfileResult, run_observed_until};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::stage::{self, Ends};
 use recoup_recovery::Profile;
@@ -42,26 +41,42 @@ impl EventTarget {
 /// As [`Request::check_files`] documents.
 pub(super) fn check(request: &Request) -> Result<(), RunError> {
     let scenario = &request.scenario;
-    if request.pcap.is_none() && request.events.is_none() {
-        return Ok(());
-    }
-    let twice = |(i, p): &(usize, &Profile)| scenario.profiles[..*i].contains(p);
-    if let Some((_, profile)) = scenario.profiles.iter().enumerate().find(twice) {
-        return Err(RunError::ProfileTwice(profile.to_string()));
-    }
     let captures = request.pcap.iter().flat_map(|dir| {
         let simulated = scenario.profiles.iter().filter(|_| request.simulate);
         let simulated = simulated.map(|profile| CapturePaths::new(dir, profile.name()));
         let real = request.real.iter();
         simulated.chain(real.flat_map(|ends| real_captures(scenario, *ends, dir)))
     });
+    check_outputs(
+        &scenario.profiles,
+        captures,
+        request.events.as_ref(),
+        || scenario.files(),
+    )
+}
+
+/// Checks that the files of each profile have a name of their own, and that none of them is an input.
+pub(super) fn check_outputs<'a, I: Iterator<Item = &'a Path>>(
+    profiles: &[Profile],
+    captures: impl Iterator<Item = CapturePaths>,
+    events: Option<&EventTarget>,
+    inputs: impl Fn() -> I,
+) -> Result<(), RunError> {
     let captures = captures.flat_map(|paths| [paths.server, paths.client]);
-    let events = match &request.events {
+    let captures: Vec<PathBuf> = captures.collect();
+    if captures.is_empty() && events.is_none() {
+        return Ok(());
+    }
+    let twice = |(i, p): &(usize, &Profile)| profiles[..*i].contains(p);
+    if let Some((_, profile)) = profiles.iter().enumerate().find(twice) {
+        return Err(RunError::ProfileTwice(profile.to_string()));
+    }
+    let events = match events {
         Some(EventTarget::File(path)) => Some(path.clone()),
         Some(EventTarget::Stream(_)) | None => None,
     };
     for output in events.into_iter().chain(captures) {
-        if let Some(input) = scenario.files().find(|input| same_file(input, &output)) {
+        if let Some(input) = inputs().find(|input| same_file(input, &output)) {
             return Err(RunError::InputIsOutput {
                 output: output.display().to_string(),
                 input: input.display().to_string(),
@@ -81,6 +96,12 @@ fn real_captures(_: &Scenario, _: Ends, _: &Path) -> Vec<CapturePaths> {
     vec![]
 }
 
+/// The observer that writes a profile's files.
+pub(super) type Written<'a> = (
+    Option<&'a mut Capture>,
+    Option<&'a mut EventWriter<EventFile>>,
+);
+
 /// The files of a simulated run. All are begun before the first flow, and get their names after the
 /// last, or not at all.
 pub(super) struct Files {
@@ -93,49 +114,45 @@ pub(super) struct Files {
 
 impl Files {
     pub(super) fn begin(
-        scenario: &Scenario,
+        profiles: &[Profile],
+        order: Order,
         pcap: Option<&Path>,
         events: Option<EventTarget>,
     ) -> Result<Self, RunError> {
         let events_path = events.as_ref().map(EventTarget::name).unwrap_or_default();
         let events = events.map(EventFile::open).transpose()?;
         let paths = pcap.into_iter().flat_map(|dir| {
-            let profiles = scenario.profiles.iter();
+            let profiles = profiles.iter();
             profiles.map(move |profile| CapturePaths::new(dir, profile.name()))
         });
-        let captures = paths.map(|paths| Capture::create(&paths));
+        let captures = paths.map(|paths| Ok(Capture::create(&paths)?.ordered(order)));
         Ok(Self {
-            captures: captures.collect::<Result<_, _>>()?,
-            events: events.map(|file| EventWriter::new(file, "")),
+            captures: captures.collect::<Result<_, RunError>>()?,
+            events: events.map(|file| EventWriter::new(file, "").ordered(order)),
             events_path,
         })
     }
 
-    /// Runs flow after flow on one core, so that the files have them in order.
-    pub(super) fn run(
+    /// Runs profile after profile on one core, so that the files have them in order. `run` gets each profile, and the
+    /// observer that writes its files.
+    pub(super) fn run<T>(
         mut self,
-        scenario: &Scenario,
-        progress: &dyn Progress,
-    ) -> Result<Vec<ProfileResult>, RunError> {
+        profiles: &[Profile],
+        is_stopped: &dyn Fn() -> bool,
+        mut run: impl FnMut(&Profile, &mut Written<'_>) -> Result<T, RunError>,
+    ) -> Result<Vec<T>, RunError> {
         let mut results = Vec::new();
         let mut captures = self.captures.iter_mut();
-        for profile in &scenario.profiles {
-            if progress.is_stopped() {
+        for profile in profiles {
+            if is_stopped() {
                 return Ok(results);
             }
             if let Some(events) = &mut self.events {
                 events.set_profile(profile.name());
             }
-            let mut observer = (captures.next(), self.events.as_mut());
-            results.push(run_observed_until(
-                scenario,
-                profile,
-                &mut observer,
-                |n| progress.flows_finished(n),
-                || progress.is_stopped(),
-            )?);
+            results.push(run(profile, &mut (captures.next(), self.events.as_mut()))?);
         }
-        if !progress.is_stopped() {
+        if !is_stopped() {
             self.finish()?;
         }
         Ok(results)
@@ -185,7 +202,7 @@ fn complete(written: io::Result<EventFile>, path: PathBuf) -> Result<(), OutputE
 }
 
 /// An event stream under way.
-enum EventFile {
+pub(super) enum EventFile {
     File(OutputFile),
     Stream(Box<dyn Write + Send>),
 }

@@ -277,7 +277,7 @@ fn damage_can_reach_every_bit_except_the_spared_ones() {
 
 #[test]
 fn every_flow_has_its_own_client() {
-    let client = |flow| endpoints(FlowId(flow), Direction::Up).src.to_string();
+    let client = |flow| endpoints(flow, Direction::Up).src.to_string();
     let cases = [
         (0, "198.51.100.1:32768"),
         (28_255, "198.51.100.1:61023"),

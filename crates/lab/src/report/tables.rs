@@ -44,18 +44,27 @@ pub(super) fn tables(report: &Report, view: View, keep: Keep) -> String {
 fn table(entries: &[&Entry], view: View, keep: Keep) -> String {
     let known = |entry: &&&Entry| view == View::Cost || entry.senders_known();
     let entries: Vec<&Entry> = entries.iter().filter(known).copied().collect();
-    let lines = match view {
-        View::Cost => cost(&entries, keep),
+    let lines = lines(&entries, view, keep);
+    let Comparison { text, left_out } = columns().compare(&entries, "profile", &lines, keep);
+    format!("{text}\n{}", left_out_note(left_out))
+}
+
+/// The lines of a view of these results.
+pub(crate) fn lines(entries: &[&Entry], view: View, keep: Keep) -> Vec<Line> {
+    match view {
+        View::Cost => cost(entries, keep),
         View::Retransmissions => retransmissions().into_iter().map(Line::from).collect(),
         View::Recovery => recovery().into_iter().map(Line::from).collect(),
-    };
-    let Comparison { text, left_out } = columns().compare(&entries, "profile", &lines, keep);
-    let note = match left_out {
+    }
+}
+
+/// How to see the lines that a table leaves out; empty if it shows all.
+pub(crate) fn left_out_note(lines: usize) -> String {
+    match lines {
         0 => String::new(),
         1 => "\n1 row is zero or the same for all profiles; --all-rows shows it.\n".into(),
         n => format!("\n{n} rows are zero or the same for all profiles; --all-rows shows them.\n"),
-    };
-    format!("{text}\n{note}")
+    }
 }
 
 /// The columns of a distribution.

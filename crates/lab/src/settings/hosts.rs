@@ -30,6 +30,12 @@ pub(super) const SETTINGS: &[Setting] = &[
         get: |s| or_profile(s.cc, |cc| cc.name().into()),
     },
     Setting {
+        key: "ecn",
+        help: "both hosts negotiate explicit congestion notification, for queues that mark packets: off, on",
+        set: |s, text, _| put(&mut s.ecn, parse_word(text, &SWITCH)),
+        get: |s| format_word(s.ecn, &SWITCH),
+    },
+    Setting {
         key: "initial_window",
         help: "initial congestion window, in segments: profile, 10",
         set: |s, text, _| put(&mut s.initial_window, parse_initial_window(text)),
@@ -60,6 +66,8 @@ pub(super) const SETTINGS: &[Setting] = &[
         get: |s| format_word(s.push, &PUSHES),
     },
 ];
+
+const SWITCH: [(&str, bool); 2] = [("off", false), ("on", true)];
 
 const TRUTH: [(&str, bool); 2] = [("false", false), ("true", true)];
 

@@ -13,7 +13,7 @@ pub struct EachWay<T> {
 }
 
 impl<T> EachWay<T> {
-    pub(super) fn get(&self, direction: Direction) -> &T {
+    pub(crate) fn get(&self, direction: Direction) -> &T {
         match direction {
             Direction::Up => &self.up,
             Direction::Down => &self.down,

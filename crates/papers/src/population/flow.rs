@@ -1,7 +1,7 @@
 //! How the flows of a population differ, and one flow of it.
 
 use super::Population;
-use super::draw::{Draws, LogNormal, Purpose};
+use super::draw::{Draws, Purpose};
 use recoup_path::{
     GilbertElliott, HopSpec, LinkTrace, LossKind, LossSpec, PathSpec, Probability, Queue,
 };
@@ -9,6 +9,7 @@ use recoup_recovery::Profile;
 use recoup_sim::{FlowSpec, TimerModel};
 use recoup_tcp::flow::{Script, When, Workload, Write};
 use recoup_tcp::{AckPolicy, Config};
+use recoup_traffic::draws::LogNormal;
 use recoup_units::BitRate;
 use std::time::Duration;
 

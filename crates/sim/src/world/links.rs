@@ -97,6 +97,16 @@ pub struct LinkRecord {
     pub lost: u64,
 }
 
+impl LinkRecord {
+    /// Adds what a link carried in another run.
+    pub fn merge(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.bytes_delivered += other.bytes_delivered;
+        self.dropped_by_queue += other.dropped_by_queue;
+        self.lost += other.lost;
+    }
+}
+
 /// A packet on its route.
 #[derive(Clone, Debug)]
 pub(super) struct Carried {

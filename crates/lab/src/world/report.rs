@@ -1,0 +1,332 @@
+//! The results of a world, as text, JSON and CSV.
+
+use super::{LinkResult, WorkloadResult, WorldResult, WorldScenario};
+use crate::report::{self, Entry, View};
+use crate::run::{Cost, ProfileResult};
+use crate::stage::Stage;
+use recoup_table::{Columns, Comparison, Keep, Line, Schema};
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// The schema of a world's JSON document.
+pub const SCHEMA: Schema = Schema {
+    name: "recoup.world",
+    version: 1,
+};
+
+/// The results of a world.
+#[derive(Clone, Debug)]
+pub struct WorldReport {
+    scenario: String,
+    seed: u64,
+    /// Every key that differs from its default, as text.
+    settings: Map<String, Value>,
+    /// The scenario and its keys, in a few lines.
+    heading: String,
+    results: Vec<Results>,
+}
+
+/// The rows of one profile.
+#[derive(Clone, Debug)]
+struct Results {
+    profile: String,
+    simulated: Duration,
+    workloads: Vec<WorkloadRow>,
+    links: Vec<LinkRow>,
+}
+
+/// A workload's flows with one profile.
+#[derive(Clone, Debug)]
+struct WorkloadRow {
+    workload: String,
+    entry: Entry,
+    /// In Mbit/s.
+    goodput: Option<f64>,
+    /// Divided by the first profile's.
+    goodput_normalised: Option<f64>,
+    fairness: Option<f64>,
+}
+
+/// A link with one profile.
+#[derive(Clone, Debug)]
+struct LinkRow {
+    profile: String,
+    link: LinkResult,
+    /// In percent.
+    utilisation: Option<f64>,
+}
+
+impl WorldReport {
+    /// The report of these results.
+    pub fn new(world: &WorldScenario, results: &[WorldResult]) -> Self {
+        let values = world.values();
+        let heading = heading(&world.name, &values);
+        let first = results.first();
+        Self {
+            scenario: world.name.clone(),
+            seed: world.seed,
+            settings: values
+                .into_iter()
+                .map(|(key, value)| (key, value.into()))
+                .collect(),
+            heading,
+            results: results
+                .iter()
+                .map(|result| Results::new(result, first))
+                .collect(),
+        }
+    }
+
+    /// As JSON, indented, with a final newline.
+    pub fn to_json(&self) -> String {
+        let (workloads, links) = (workload_columns(), link_columns());
+        let results = self.results.iter().map(|result| {
+            Ok(json!({
+                "profile": result.profile,
+                "simulated_ms": result.simulated.as_secs_f64() * 1e3,
+                "workloads": serde_json::to_value(workloads.to_json(&result.workloads))?,
+                "links": serde_json::to_value(links.to_json(&result.links))?,
+            }))
+        });
+        let results: Result<Vec<Value>, serde_json::Error> = results.collect();
+        let text = results.map_err(Into::into).and_then(|results| {
+            SCHEMA.to_text(&json!({
+                "scenario": self.scenario,
+                "seed": self.seed,
+                "settings": self.settings,
+                "results": results,
+            }))
+        });
+        text.unwrap_or_else(|e| json!({ "error": e.to_string() }).to_string() + "\n")
+    }
+
+    /// The workloads as CSV, one line per profile and workload. A column's name is the path of its JSON key, joined
+    /// by underscores.
+    pub fn to_csv(&self) -> String {
+        let (scenario, seed) = (self.scenario.clone(), self.seed);
+        let columns = Columns::<WorkloadRow>::new()
+            .text(("scenario", "", "the scenario"), move |_| {
+                Some(scenario.clone().into())
+            })
+            .integer(("seed", "", "the seed that repeats the run"), move |_| {
+                Some(seed)
+            })
+            .all_of(workload_columns(), |row| Some(row));
+        let rows: Vec<WorkloadRow> = self
+            .results
+            .iter()
+            .flat_map(|r| r.workloads.clone())
+            .collect();
+        columns.to_csv(&rows)
+    }
+
+    /// As text: the scenario, a table per workload with one column per profile, and a table of the links.
+    pub fn to_table(&self, view: View, keep: Keep) -> String {
+        let mut text = format!("{}\n", self.heading);
+        let workloads = self
+            .results
+            .first()
+            .map_or(0, |first| first.workloads.len());
+        for number in 0..workloads {
+            let rows = self
+                .results
+                .iter()
+                .filter_map(|result| result.workloads.get(number));
+            let rows: Vec<&WorkloadRow> = rows.collect();
+            let name = rows.first().map_or("", |row| &row.workload);
+            text += &format!("\n{name}\n\n{}", workload_table(&rows, view, keep));
+        }
+        let links: Vec<LinkRow> = self.results.iter().flat_map(|r| r.links.clone()).collect();
+        text += &format!("\nLinks\n\n{}", link_table(links));
+        text
+    }
+}
+
+/// The world with its keys, a line for each link and workload.
+fn heading(name: &str, values: &[(String, String)]) -> String {
+    let mut text = name.to_owned();
+    let mut above = "";
+    for (key, value) in values {
+        let (part, key) = key.rsplit_once('.').unwrap_or(("", key));
+        let part = match part.match_indices('.').nth(1) {
+            // The settings of one kind, such as rto.min, have a dot of their own.
+            Some((end, _)) => &part[..end],
+            None => part,
+        };
+        if part != above {
+            text += &format!("\n{part}");
+            above = part;
+        }
+        text += &format!(" {key}={value}");
+    }
+    text
+}
+
+impl Results {
+    fn new(result: &WorldResult, first: Option<&WorldResult>) -> Self {
+        let workloads = result
+            .workloads
+            .iter()
+            .enumerate()
+            .map(|(number, workload)| {
+                let first = first.and_then(|first| {
+                    let workload = first.workloads.get(number)?;
+                    Some((&workload.cost, workload.goodput(first.simulated)))
+                });
+                WorkloadRow::new(result, workload, first)
+            });
+        let link = |link: &LinkResult| LinkRow {
+            profile: result.profile.clone(),
+            link: link.clone(),
+            utilisation: link
+                .utilisation(result.simulated)
+                .map(|share| share * 100.0),
+        };
+        Self {
+            profile: result.profile.clone(),
+            simulated: result.simulated,
+            workloads: workloads.collect(),
+            links: result.links.iter().map(link).collect(),
+        }
+    }
+}
+
+impl WorkloadRow {
+    fn new(
+        result: &WorldResult,
+        workload: &WorkloadResult,
+        first: Option<(&Cost, Option<f64>)>,
+    ) -> Self {
+        let of_profile = ProfileResult {
+            profile: result.profile.clone(),
+            stage: Stage::Sim,
+            senders_known: true,
+            cost: workload.cost.clone(),
+            live: None,
+        };
+        let goodput = workload.goodput(result.simulated);
+        let first_goodput = first.and_then(|(_, goodput)| goodput);
+        let normalised = goodput.zip(first_goodput);
+        Self {
+            workload: workload.name.clone(),
+            entry: Entry::new(&of_profile, first.map(|(cost, _)| cost)),
+            goodput: goodput.map(|bits| bits / 1e6),
+            goodput_normalised: normalised
+                .filter(|(_, first)| *first > 0.0)
+                .map(|(ours, first)| ours / first),
+            fairness: workload.fairness,
+        }
+    }
+}
+
+fn workload_columns() -> Columns<WorkloadRow> {
+    Columns::<WorkloadRow>::new()
+        .text(("workload", "", "the workload"), |row| Some(row.workload.clone().into()))
+        .all_of(report::columns(), |row| Some(&row.entry))
+        .real(
+            (
+                "goodput_mbps",
+                "Mbit/s",
+                "payload that arrived in both directions, divided by the time simulated",
+            ),
+            |row| row.goodput,
+        )
+        .heading("Goodput")
+        .real(
+            ("goodput_normalised", "", "goodput divided by that of the first profile"),
+            |row| row.goodput_normalised,
+        )
+        .heading("Goodput / first profile's")
+        .real(
+            (
+                "jains_index",
+                "",
+                "Jain's fairness index of the bytes that the pairs of hosts received, the mean of all runs: 1 if all received the same, 1/n if one of n received everything",
+            ),
+            |row| row.fairness,
+        )
+        .heading("Jain's fairness index of the pairs")
+}
+
+fn workload_table(rows: &[&WorkloadRow], view: View, keep: Keep) -> String {
+    let entries: Vec<&Entry> = rows.iter().map(|row| &row.entry).collect();
+    let mut lines = report::lines(&entries, view, keep);
+    if view == View::Cost {
+        let of_the_world = ["goodput_mbps", "goodput_normalised", "jains_index"];
+        lines.extend(of_the_world.map(|name| Line {
+            always: name == "goodput_mbps",
+            ..name.into()
+        }));
+    }
+    let Comparison { text, left_out } = workload_columns().compare(rows, "profile", &lines, keep);
+    format!("{text}\n{}", report::left_out_note(left_out))
+}
+
+fn link_columns() -> Columns<LinkRow> {
+    Columns::<LinkRow>::new()
+        .text(("link", "", "the link"), |row| {
+            Some(row.link.name.clone().into())
+        })
+        .heading("Link")
+        .text(("direction", "", "up or down"), |row| {
+            Some(row.link.direction.name().into())
+        })
+        .heading("Direction")
+        .text(("profile", "", "the profile that is compared"), |row| {
+            Some(row.profile.clone().into())
+        })
+        .heading("Profile")
+        .real(
+            (
+                "utilisation_percent",
+                "%",
+                "the share of its rate that the link carried",
+            ),
+            |row| row.utilisation,
+        )
+        .heading("Utilisation")
+        .digits(1)
+        .integer(
+            ("packets", "packets", "packets that reached the link"),
+            |row| Some(row.link.record.packets),
+        )
+        .heading("Packets")
+        .integer(
+            (
+                "bytes_delivered",
+                "bytes",
+                "IP bytes of the packets that left the link",
+            ),
+            |row| Some(row.link.record.bytes_delivered),
+        )
+        .heading("Delivered")
+        .integer(
+            (
+                "dropped_by_queue",
+                "packets",
+                "packets dropped because the queue was full, or by its management",
+            ),
+            |row| Some(row.link.record.dropped_by_queue),
+        )
+        .heading("Dropped by the queue")
+        .share_of(|row| row.link.record.packets)
+        .integer(
+            ("lost", "packets", "packets that a loss rule dropped"),
+            |row| Some(row.link.record.lost),
+        )
+        .heading("Lost by rule")
+        .share_of(|row| row.link.record.packets)
+}
+
+/// The links one below the other, each with all profiles.
+fn link_table(mut links: Vec<LinkRow>) -> String {
+    let order: Vec<String> = links.iter().map(|row| row.link.name.clone()).collect();
+    links.sort_by_key(|row| {
+        let place = order.iter().position(|name| *name == row.link.name);
+        (place, row.link.direction as u8)
+    });
+    let columns = link_columns();
+    let names = columns.names();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    columns.to_text(&links, &names) + "\n"
+}

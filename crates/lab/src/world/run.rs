@@ -1,0 +1,285 @@
+//! Runs a world: each profile in worlds of its own, several at a time.
+
+use super::WorldScenario;
+use super::build::link_id;
+use crate::run::{Cost, in_parallel};
+use recoup_recovery::Profile;
+use recoup_sim::world::{FlowEnd, LinkRecord, World};
+use recoup_sim::{NoObserver, Observer};
+use recoup_tcp::Endpoint;
+use recoup_traffic::{Mix, NewFlow, Repeated, Source};
+use recoup_units::{BitRate, Direction, Instant, Offset};
+use std::time::Duration;
+
+/// How often a world is looked at while it runs, a part of its time.
+const SLICES: u32 = 200;
+
+/// One profile's result.
+#[derive(Clone, Debug)]
+pub struct WorldResult {
+    /// The profile's name.
+    pub profile: String,
+    /// The time simulated, of all runs together.
+    pub simulated: Duration,
+    /// The workloads, in the order of the file.
+    pub workloads: Vec<WorkloadResult>,
+    /// The links, in the order of the file, first up and then down.
+    pub links: Vec<LinkResult>,
+}
+
+/// What became of a workload's flows.
+#[derive(Clone, Debug)]
+pub struct WorkloadResult {
+    /// The workload's name.
+    pub name: String,
+    /// What its flows cost, of all runs together. A flow that was open when time was over counts as not completed.
+    pub cost: Cost,
+    /// Payload bytes that arrived, of both directions.
+    pub delivered: u64,
+    /// Jain's index of the bytes that the pairs received, the mean of all runs; `None` with one pair, or none that
+    /// received anything. 1 if all received the same, 1/n if one of n received everything.
+    pub fairness: Option<f64>,
+}
+
+/// What a link carried one way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkResult {
+    /// The link's name.
+    pub name: String,
+    /// The way.
+    pub direction: Direction,
+    /// Its rate, if it has a fixed one.
+    pub rate: Option<BitRate>,
+    /// What it carried, of all runs together.
+    pub record: LinkRecord,
+}
+
+impl WorldScenario {
+    /// Runs all profiles on `threads` cores. `done` is called from any thread with the simulated time since its last
+    /// call. Once `is_stopped` says so, worlds end where they are, and the results are of the time simulated by then.
+    /// The result does not depend on `threads`.
+    ///
+    /// # Errors
+    /// A world that cannot be built, although it could when it was read or changed.
+    pub fn run(
+        &self,
+        threads: usize,
+        done: impl Fn(Duration) + Sync,
+        is_stopped: impl Fn() -> bool + Sync,
+    ) -> Result<Vec<WorldResult>, String> {
+        let runs = self.runs as usize;
+        let one = |number: usize| {
+            let (profile, run) = (&self.profiles[number / runs], (number % runs) as u64);
+            self.run_one(profile, run, &mut NoObserver, &done, &is_stopped)
+        };
+        let all = in_parallel(self.profiles.len() * runs, threads, one)?;
+        Ok(all.chunks(runs).filter_map(WorldResult::of_runs).collect())
+    }
+
+    /// Runs all worlds of a profile one after another, the first with an observer.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_observed<O: Observer>(
+        &self,
+        profile: &Profile,
+        observer: &mut O,
+        done: impl Fn(Duration),
+        is_stopped: impl Fn() -> bool,
+    ) -> Result<WorldResult, String> {
+        let mut runs = vec![self.run_one(profile, 0, observer, &done, &is_stopped)?];
+        for run in 1..self.runs {
+            runs.push(self.run_one(profile, run, &mut NoObserver, &done, &is_stopped)?);
+        }
+        WorldResult::of_runs(&runs).ok_or_else(|| "a world has at least one run".into())
+    }
+
+    /// Runs one world of a profile. `run` counts from 0.
+    fn run_one<O: Observer>(
+        &self,
+        profile: &Profile,
+        run: u64,
+        observer: &mut O,
+        done: impl Fn(Duration),
+        is_stopped: impl Fn() -> bool,
+    ) -> Result<WorldResult, String> {
+        let seed = self.seed.wrapping_add(run);
+        let built = self.build().map_err(|(_, why)| why)?;
+        let mut world = World::new(&built.topology, seed).map_err(|e| e.to_string())?;
+        let sources = self.workloads.iter().zip(&built.routes).zip(0_u64..);
+        let sources = sources.map(|((one, route), number)| {
+            // A seed of its own, so that workloads do not begin their flows at the same times.
+            Counted::new(one.source(profile, *route, seed ^ number << 32))
+        });
+        let mut traffic = Mix::new(sources.collect());
+        let mut until = Duration::ZERO;
+        let slice = self.duration / SLICES;
+        for left in (0..SLICES).rev() {
+            if is_stopped() {
+                break;
+            }
+            let next = self.duration - slice * left;
+            world.run(&mut traffic, Instant::ZERO + next, observer);
+            done(next - until);
+            until = next;
+        }
+        let links = self.link_results(&world);
+        world.cut_off(&mut traffic);
+        let workloads = self.workloads.iter().zip(traffic.into_sources());
+        Ok(WorldResult {
+            profile: profile.name().into(),
+            simulated: until,
+            workloads: workloads
+                .map(|(one, counted)| counted.result(&one.name))
+                .collect(),
+            links,
+        })
+    }
+
+    fn link_results<A: recoup_sim::Application>(&self, world: &World<A>) -> Vec<LinkResult> {
+        let links = self.links.iter().enumerate();
+        let both = links.flat_map(|link| [Direction::Up, Direction::Down].map(|way| (link, way)));
+        let result = |((number, link), direction): ((usize, &super::Link), Direction)| LinkResult {
+            name: link.name.clone(),
+            direction,
+            rate: link.rate(direction),
+            record: *world.link(link_id(number, direction)),
+        };
+        both.map(result).collect()
+    }
+}
+
+impl WorldResult {
+    /// Several runs of one profile as one.
+    fn of_runs(runs: &[Self]) -> Option<Self> {
+        let (first, others) = runs.split_first()?;
+        let mut all = first.clone();
+        for run in others {
+            all.simulated += run.simulated;
+            for (ours, theirs) in all.workloads.iter_mut().zip(&run.workloads) {
+                ours.cost.merge(&theirs.cost);
+                ours.delivered += theirs.delivered;
+            }
+            for (ours, theirs) in all.links.iter_mut().zip(&run.links) {
+                ours.record.merge(&theirs.record);
+            }
+        }
+        for (number, workload) in all.workloads.iter_mut().enumerate() {
+            let known = runs.iter().filter_map(|run| run.workloads[number].fairness);
+            let known: Vec<f64> = known.collect();
+            let mean = known.iter().sum::<f64>() / known.len() as f64;
+            workload.fairness = (!known.is_empty()).then_some(mean);
+        }
+        Some(all)
+    }
+}
+
+impl WorkloadResult {
+    /// Payload that arrived, in bit/s.
+    pub fn goodput(&self, simulated: Duration) -> Option<f64> {
+        let seconds = simulated.as_secs_f64();
+        (seconds > 0.0).then(|| self.delivered as f64 * 8.0 / seconds)
+    }
+}
+
+impl LinkResult {
+    /// The share of its rate that the link carried, from 0 to 1; `None` without a fixed rate.
+    pub fn utilisation(&self, simulated: Duration) -> Option<f64> {
+        let seconds = simulated.as_secs_f64();
+        let rate = self.rate.filter(|_| seconds > 0.0)?;
+        let bits = self.record.bytes_delivered as f64 * 8.0;
+        Some(bits / (rate.bits_per_second() as f64 * seconds))
+    }
+}
+
+/// A source, and what its flows came to.
+struct Counted {
+    source: Repeated,
+    cost: Cost,
+    /// Payload bytes that arrived at each pair of hosts.
+    by_pair: Vec<u64>,
+}
+
+impl Counted {
+    fn new(source: Repeated) -> Self {
+        Self {
+            source,
+            cost: Cost::default(),
+            by_pair: Vec::new(),
+        }
+    }
+
+    fn result(self, name: &str) -> WorkloadResult {
+        let pairs = self.source.pairs();
+        let mut by_pair = self.by_pair;
+        by_pair.resize(pairs, 0);
+        WorkloadResult {
+            name: name.into(),
+            cost: self.cost,
+            delivered: by_pair.iter().sum(),
+            fairness: (pairs > 1).then(|| jains_index(&by_pair)).flatten(),
+        }
+    }
+}
+
+impl Source for Counted {
+    fn next_start(&self) -> Option<Instant> {
+        self.source.next_start()
+    }
+
+    fn start(&mut self, now: Instant) -> NewFlow<'_> {
+        self.source.start(now)
+    }
+
+    fn on_complete(&mut self, now: Instant, number: u64) {
+        self.source.on_complete(now, number);
+    }
+
+    fn on_end(&mut self, now: Instant, number: u64, ended: &FlowEnd<'_>) {
+        let senders = ended.endpoints.iter().map(|endpoint| endpoint.sender());
+        let recoveries = senders.flat_map(|sender| sender.recoveries());
+        self.cost.add_flow(ended.record, recoveries);
+        let pair = self.source.pair(number);
+        if self.by_pair.len() <= pair {
+            self.by_pair.resize(pair + 1, 0);
+        }
+        self.by_pair[pair] += ended
+            .endpoints
+            .iter()
+            .map(|one| delivered(one))
+            .sum::<u64>();
+        self.source.on_end(now, number, ended);
+    }
+}
+
+/// The payload bytes that an endpoint received in order.
+fn delivered(endpoint: &Endpoint) -> u64 {
+    let receiver = endpoint.receiver();
+    let fin = u64::from(receiver.finished());
+    receiver.next().0.saturating_sub(Offset::DATA.0 + fin)
+}
+
+/// The fairness index of Jain, Chiu and Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource
+/// Allocation in Shared Computer Systems", 1984; `None` if nobody got anything.
+fn jains_index(shares: &[u64]) -> Option<f64> {
+    let sum: f64 = shares.iter().map(|share| *share as f64).sum();
+    let squares: f64 = shares.iter().map(|share| (*share as f64).powi(2)).sum();
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jains_index_is_one_for_equal_shares() {
+        for (shares, expected) in [
+            (&[5, 5, 5][..], Some(1.0)),
+            (&[9, 0, 0], Some(1.0 / 3.0)),
+            (&[1, 2, 3], Some(36.0 / 42.0)),
+            (&[0, 0], None),
+        ] {
+            assert_eq!(jains_index(shares), expected, "{shares:?}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Worlds: many flows over links that they share.
+
+use super::{Args, Stages, deferring_interrupts, key_and_value};
+use crate::output::{Format, print};
+use crate::{Failure, console, interrupt};
+use indicatif::{ProgressBar, ProgressStyle};
+use recoup_api::run::world::{WorldOutcome, WorldRequest};
+use recoup_lab::world::{WorldReport, WorldScenario};
+use std::time::Duration;
+
+pub fn run(args: &Args, world: WorldScenario) -> Result<(), Failure> {
+    let request = request(args, world)?;
+    let world = request.world.clone();
+    let bar = progress(request.total());
+    let done = |simulated: Duration| bar.inc(millis(simulated));
+    deferring_interrupts(
+        || {
+            let outcome = request.run(&done, &interrupt::is_interrupted);
+            bar.finish_and_clear();
+            outcome
+        },
+        |outcome| print_outcome(args, &world, &outcome),
+    )
+}
+
+fn request(args: &Args, mut world: WorldScenario) -> Result<WorldRequest, Failure> {
+    let wrong = |line: &str| Err(Failure::Wrong(line.into()));
+    if args.on != Stages::Sim {
+        return wrong("--on: a scenario with links and workloads runs in the simulator only");
+    }
+    if args.client.is_some() || args.server.is_some() {
+        return wrong(
+            "--client, --server: a scenario with links and workloads runs in the simulator only",
+        );
+    }
+    if args.flows.is_some() {
+        return wrong(
+            "--flows: in a world, set the flows of a workload: --set workloads.NAME.flows=N",
+        );
+    }
+    if !args.watch.is_empty() && args.pcap.is_none() && args.events.is_none() {
+        return wrong("--watch: expected beside --pcap or --events");
+    }
+    args.check_format()?;
+    for setting in &args.settings {
+        let (key, value) = key_and_value(setting, "duration=10s")?;
+        let set = world.set(key, value);
+        set.map_err(|e| Failure::Wrong(format!("--set {e}")))?;
+    }
+    if let Some(profiles) = args.profiles()? {
+        world.profiles = profiles;
+    }
+    world.seed = args.seed.unwrap_or(world.seed);
+    let watched = args.watch.iter().map(|text| {
+        let chosen = world.choose(text);
+        chosen.map_err(|e| Failure::Wrong(format!("--watch {text}: {e}")))
+    });
+    Ok(WorldRequest {
+        watched: watched.collect::<Result<_, _>>()?,
+        world,
+        pcap: args.pcap.clone(),
+        events: args.event_target(),
+    })
+}
+
+fn print_outcome(
+    args: &Args,
+    world: &WorldScenario,
+    outcome: &WorldOutcome,
+) -> Result<(), Failure> {
+    outcome.notes.iter().for_each(console::note);
+    if args.prints_events() || outcome.results.is_empty() {
+        return Ok(());
+    }
+    let report = WorldReport::new(world, &outcome.results);
+    match args.format {
+        Format::Json => print(&report.to_json()),
+        Format::Csv => print(&report.to_csv()),
+        _ => print(&report.to_table(args.view(), args.keep())),
+    }
+}
+
+/// A bar of simulated time, drawn when standard error is a terminal.
+fn progress(total: Duration) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(millis(total)), console::progress_target());
+    let template = "{wide_bar} {percent} % of the simulated time";
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
