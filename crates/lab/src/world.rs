@@ -127,8 +127,10 @@ impl WorldScenario {
 
 impl Link {
     fn new(name: &str) -> Self {
-        let mut settings = Settings::default();
-        settings.rtt = Duration::ZERO;
+        let settings = Settings {
+            rtt: Duration::ZERO,
+            ..Settings::default()
+        };
         Self {
             name: name.into(),
             between: Default::default(),

@@ -13,6 +13,7 @@ mod run;
 mod scenarios;
 mod whatif;
 mod whatif_study;
+mod world;
 
 use serde_json::Value;
 use std::fs;

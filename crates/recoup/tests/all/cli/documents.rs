@@ -140,6 +140,21 @@ fn a_run_has_the_fields_of_its_version() {
 }
 
 #[test]
+fn a_world_has_the_fields_of_its_version() {
+    let args = "-q run dumbbell --set duration=1s --set links.bottleneck.rate=20Mbit \
+        --profile linux-6+slp --format json";
+    let document = Folder::new()
+        .recoup(&args.split_whitespace().collect::<Vec<_>>())
+        .json();
+    assert_eq!(document["schema"], "recoup.world");
+    let columns = report::columns().fields();
+    let columns = columns
+        .iter()
+        .map(|field| format!("results[].workloads[].{}", field.path));
+    check(&document, "", columns.collect());
+}
+
+#[test]
 fn analyses_have_the_fields_of_their_versions() {
     let folder = captured();
     for view in ["summary", "connections", "retransmissions"] {
