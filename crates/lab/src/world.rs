@@ -37,10 +37,12 @@ pub use report::{SCHEMA, WorldReport};
 pub use run::{LinkResult, WorkloadResult, WorldResult};
 pub use watch::{Chosen, Watch};
 
-use crate::settings::Settings;
+use crate::settings::{Settings, SourceFile};
 use recoup_recovery::Profile;
+use recoup_traffic::cvec::ConnectionVector;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A world, and what to compare in it.
@@ -95,8 +97,21 @@ pub struct Workload {
     pub every: Option<Duration>,
     /// How many flows begin at most.
     pub flows: Option<u64>,
+    /// Connections to replay in place of pairs that run one flow after another.
+    pub tmix: Option<Tmix>,
+    /// What their start times are multiplied by.
+    pub scale: f64,
     /// What its hosts do.
     settings: Settings,
+}
+
+/// Connections of Tmix.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tmix {
+    /// Those of a file.
+    File(SourceFile, Arc<[ConnectionVector]>),
+    /// A synthetic mix, with so many connections a second. Its seed is that of the run.
+    Synthetic(f64),
 }
 
 /// Where a world was read from.
@@ -116,7 +131,16 @@ impl WorldScenario {
         let of_links = self.links.iter().map(|link| &link.settings);
         let all = of_links.chain(self.workloads.iter().map(|one| &one.settings));
         let read = all.flat_map(Settings::files);
-        self.origin.path.as_deref().into_iter().chain(read)
+        let vectors = self.workloads.iter().filter_map(|one| match &one.tmix {
+            Some(Tmix::File(file, _)) => Some(&*file.path),
+            _ => None,
+        });
+        self.origin
+            .path
+            .as_deref()
+            .into_iter()
+            .chain(read)
+            .chain(vectors)
     }
 
     /// Every key with its value as text, in the order of the file.
@@ -150,6 +174,8 @@ impl Workload {
             think: Duration::ZERO,
             every: None,
             flows: None,
+            tmix: None,
+            scale: 1.0,
             settings: Settings::default(),
         }
     }

@@ -4,12 +4,16 @@
 //! is several sources together, and what a world runs. All random choices are keyed ([`draws`]), so that a
 //! source's flows do not depend on the sources beside it.
 
+pub mod cvec;
 pub mod draws;
 mod mix;
 mod repeated;
+mod replay;
+pub mod synth;
 
 pub use mix::Mix;
 pub use repeated::{Repeated, StartRule};
+pub use replay::{Replay, ReplaySettings};
 
 use recoup_sim::world::{FlowEnd, RouteId};
 use recoup_sim::{Application, FlowSpec};

@@ -1,23 +1,37 @@
 //! From a world as data to the simulator's topology and sources of flows.
 
-use super::{Link, Workload, WorldScenario};
+use super::{Link, Tmix, Workload, WorldScenario};
 use crate::suggest::did_you_mean;
 use recoup_path::DataSegments;
 use recoup_recovery::Profile;
-use recoup_sim::world::{LinkId, RouteId, Topology, World};
-use recoup_traffic::{App, Repeated, StartRule};
-use recoup_units::{BitRate, Direction};
+use recoup_sim::FlowSpec;
+use recoup_sim::world::{FlowEnd, LinkId, Route, RouteId, Topology, World};
+use recoup_traffic::cvec::ConnectionVector;
+use recoup_traffic::synth::Synth;
+use recoup_traffic::{App, NewFlow, Repeated, Replay, ReplaySettings, Source, StartRule};
+use recoup_units::{BitRate, Direction, Instant};
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// A place in the file, and what is wrong there.
 type Wrong = (String, String);
 
-/// The links of a world, and a route for each workload.
+/// The most connections that are synthesized, on average.
+const MOST_SYNTHETIC: f64 = 1e7;
+
+/// The links of a world, and the flows of each workload.
 #[derive(Debug)]
 pub(super) struct Built {
     pub topology: Topology,
-    /// The route of each workload.
-    pub routes: Vec<RouteId>,
+    pub flows: Vec<Flows>,
+}
+
+/// The flows of a workload.
+#[derive(Debug)]
+pub(super) enum Flows {
+    Repeated(Box<Repeated>),
+    Replay(Box<Replay>),
 }
 
 /// The number of a link in its topology.
@@ -37,13 +51,14 @@ impl WorldScenario {
                 return Err((key.into(), why));
             }
         }
-        let built = self.build()?;
+        let built = self.build(&self.profiles[0], self.seed)?;
         World::<App>::new(&built.topology, self.seed)
             .map(drop)
             .map_err(|e| ("links".into(), e.to_string()))
     }
 
-    pub(super) fn build(&self) -> Result<Built, Wrong> {
+    /// The world of a profile, with the flows of this seed.
+    pub(super) fn build(&self, profile: &Profile, seed: u64) -> Result<Built, Wrong> {
         let mut topology = Topology::default();
         for link in &self.links {
             let key = format!("links.{}", link.name);
@@ -57,7 +72,8 @@ impl WorldScenario {
                 topology.add_link(&link.name, link.settings.hops(&drop, direction));
             }
         }
-        let routes = self.workloads.iter().map(|one| {
+        let flows = self.workloads.iter().zip(0_u64..).map(|(one, number)| {
+            one.check(self.duration)?;
             let [client, server] = self.ends(one)?;
             let up = self.route(client, server).ok_or_else(|| {
                 let key = format!("workloads.{}", one.name);
@@ -65,11 +81,31 @@ impl WorldScenario {
                 (key, why)
             })?;
             let down: Vec<LinkId> = up.iter().rev().map(|link| LinkId(link.0 ^ 1)).collect();
-            one.check()?;
-            Ok(topology.add_route(&up, &down))
+            let profile = one.profile.as_ref().unwrap_or(profile);
+            let spec = one.settings.flow(profile);
+            // A seed of its own, so that workloads do not begin their flows at the same times.
+            let seed = seed ^ number << 32;
+            let Some(tmix) = &one.tmix else {
+                let route = topology.add_route(&up, &down);
+                return Ok(Flows::Repeated(Box::new(one.repeated(spec, route, seed))));
+            };
+            let rtts = up
+                .iter()
+                .map(|link| self.links[link.0 as usize / 2].settings.rtt);
+            let settings = ReplaySettings {
+                spec,
+                shared_rtt: rtts.sum(),
+                shared: Route { up, down },
+                scale: one.scale,
+            };
+            let vectors = tmix.vectors(seed, self.duration.div_f64(one.scale));
+            let most = usize::try_from(one.flows.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+            let vectors = &vectors[..vectors.len().min(most)];
+            let replay = Replay::new(vectors, settings, &mut topology);
+            Ok(Flows::Replay(Box::new(replay)))
         });
-        let routes = routes.collect::<Result<_, Wrong>>()?;
-        Ok(Built { topology, routes })
+        let flows = flows.collect::<Result<_, Wrong>>()?;
+        Ok(Built { topology, flows })
     }
 
     /// The nodes of a workload, which exist and differ.
@@ -136,22 +172,38 @@ impl Link {
 }
 
 impl Workload {
-    fn check(&self) -> Result<(), Wrong> {
-        let key = format!("workloads.{}", self.name);
+    fn check(&self, duration: Duration) -> Result<(), Wrong> {
+        let wrong = |key: &str, why: &str| {
+            let above = format!("workloads.{}", self.name);
+            let why = format!("{above}: {why}");
+            Err((format!("{above}.{key}"), why))
+        };
         if self.pairs.is_some() && self.every.is_some() {
-            let why = format!("{key}: expected `pairs` or `every`, found both");
-            return Err((format!("{key}.every"), why));
+            return wrong("every", "expected `pairs` or `every`, found both");
         }
-        if self.every.is_some() && !self.think.is_zero() {
-            let why = format!("{key}.think: only pairs of hosts pause; `every` is the interval");
-            return Err((format!("{key}.think"), why));
+        if self.tmix.is_some() && (self.pairs.is_some() || self.every.is_some()) {
+            return wrong("tmix", "expected `pairs`, `every` or `tmix`, found several");
+        }
+        let in_pairs = self.every.is_none() && self.tmix.is_none();
+        if !in_pairs && !self.think.is_zero() {
+            return wrong("think", "`think` is for pairs of hosts alone");
+        }
+        if let Some(Tmix::Synthetic(rate)) = self.tmix
+            && rate * duration.as_secs_f64() / self.scale > MOST_SYNTHETIC
+        {
+            return wrong(
+                "tmix",
+                "expected at most 10,000,000 connections of synth: rate · duration / scale",
+            );
+        }
+        if self.tmix.is_none() && self.scale != 1.0 {
+            return wrong("scale", "`scale` is for `tmix` alone");
         }
         Ok(())
     }
 
-    /// The flows of this workload, whose hosts are of `profile` unless they have their own.
-    pub(super) fn source(&self, profile: &Profile, route: RouteId, seed: u64) -> Repeated {
-        let spec = self.settings.flow(self.profile.as_ref().unwrap_or(profile));
+    /// The flows of pairs that run one after another, or of flows at intervals.
+    fn repeated(&self, spec: FlowSpec, route: RouteId, seed: u64) -> Repeated {
         let rule = match self.every {
             Some(mean) => StartRule::Poisson { mean },
             None => StartRule::AfterThinking {
@@ -160,5 +212,70 @@ impl Workload {
             },
         };
         Repeated::new(spec, route, rule, self.flows.unwrap_or(u64::MAX), seed)
+    }
+}
+
+impl Tmix {
+    /// The vectors of a run; a synthetic mix begins connections until `duration`.
+    fn vectors(&self, seed: u64, duration: Duration) -> Arc<[ConnectionVector]> {
+        match *self {
+            Self::File(_, ref vectors) => Arc::clone(vectors),
+            Self::Synthetic(rate) => {
+                let synth = Synth {
+                    seed,
+                    rate,
+                    duration,
+                };
+                synth.vectors().into()
+            }
+        }
+    }
+}
+
+impl Flows {
+    /// The number of pairs of hosts that run one flow after another; else 1.
+    pub fn pairs(&self) -> usize {
+        match self {
+            Self::Repeated(repeated) => repeated.pairs(),
+            Self::Replay(_) => 1,
+        }
+    }
+
+    /// The pair that runs the flow with this number.
+    pub fn pair(&self, number: u64) -> usize {
+        match self {
+            Self::Repeated(repeated) => repeated.pair(number),
+            Self::Replay(_) => 0,
+        }
+    }
+}
+
+impl Source for Flows {
+    fn next_start(&self) -> Option<Instant> {
+        match self {
+            Self::Repeated(repeated) => repeated.next_start(),
+            Self::Replay(replay) => replay.next_start(),
+        }
+    }
+
+    fn start(&mut self, now: Instant) -> NewFlow<'_> {
+        match self {
+            Self::Repeated(repeated) => repeated.start(now),
+            Self::Replay(replay) => replay.start(now),
+        }
+    }
+
+    fn on_complete(&mut self, now: Instant, number: u64) {
+        match self {
+            Self::Repeated(repeated) => repeated.on_complete(now, number),
+            Self::Replay(replay) => replay.on_complete(now, number),
+        }
+    }
+
+    fn on_end(&mut self, now: Instant, number: u64, ended: &FlowEnd<'_>) {
+        match self {
+            Self::Repeated(repeated) => repeated.on_end(now, number, ended),
+            Self::Replay(replay) => replay.on_end(now, number, ended),
+        }
     }
 }

@@ -1,10 +1,14 @@
 //! The keys of a world: what each sets, and its value as text.
 
-use super::{Link, Workload, WorldScenario};
+use super::{Link, Tmix, Workload, WorldScenario};
+use crate::input;
 use crate::profile::parse_profile;
 use crate::quantity::{format_duration, parse_duration};
-use crate::settings::{self, Settings, SettingsError};
+use crate::settings::{self, Settings, SettingsError, SourceFile};
 use crate::suggest::did_you_mean;
+use recoup_traffic::cvec;
+use recoup_traffic::synth::Synth;
+use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -48,7 +52,7 @@ pub const LINK_KEYS: [(&str, &str); 9] = [
 ];
 
 /// The keys of a workload that are not settings of hosts and traffic: names, and what they mean.
-pub const WORKLOAD_KEYS: [(&str, &str); 7] = [
+pub const WORKLOAD_KEYS: [(&str, &str); 9] = [
     ("client", "the node of the clients"),
     ("server", "the node of the servers, which send the data"),
     (
@@ -68,6 +72,14 @@ pub const WORKLOAD_KEYS: [(&str, &str); 7] = [
         "in place of pairs: the mean interval at which flows begin (Poisson): 50ms",
     ),
     ("flows", "how many flows begin at most: 1000"),
+    (
+        "tmix",
+        "in place of pairs: connection vectors of Tmix to replay: a file, or synth:10 (a synthetic mix of ten connections a second)",
+    ),
+    (
+        "scale",
+        "what the start times of tmix are multiplied by: 0.5 doubles the load",
+    ),
 ];
 
 /// Whether a setting is for links, and not for hosts.
@@ -219,6 +231,14 @@ fn set_workload(one: &mut Workload, key: &str, text: &str, base: &Path) -> Resul
             one.every = Some(every);
         }
         "flows" => one.flows = Some(number(text, 1, u64::MAX)?),
+        "tmix" => one.tmix = Some(parse_tmix(text, base)?),
+        "scale" => {
+            let scale = text
+                .parse()
+                .ok()
+                .filter(|scale| (1e-6..=1e6).contains(scale));
+            one.scale = scale.ok_or_else(|| format!("`{text}`: expected a number above 0"))?;
+        }
         key if host_settings().any(|known| known == key) => {
             set_setting(&mut one.settings, key, text, base)?;
         }
@@ -235,6 +255,29 @@ fn set_workload(one: &mut Workload, key: &str, text: &str, base: &Path) -> Resul
         }
     }
     Ok(())
+}
+
+/// The longest file of connection vectors that is read, in bytes.
+const LONGEST_CVEC: u64 = 256 << 20;
+
+fn parse_tmix(text: &str, base: &Path) -> Result<Tmix, String> {
+    if let Some(rate) = text.strip_prefix("synth") {
+        let rate = match rate {
+            "" => Some(Synth::default().rate),
+            rate => rate.strip_prefix(':').and_then(|rate| rate.parse().ok()),
+        };
+        let rate = rate.filter(|rate| (1e-3..=1e5).contains(rate));
+        let wrong =
+            || format!("`{text}`: expected synth:10, with connections a second up to 100,000");
+        return rate.map(Tmix::Synthetic).ok_or_else(wrong);
+    }
+    let path = base.join(text);
+    let content = input::read_file(&path, LONGEST_CVEC)
+        .map_err(|e| format!("cannot read the connection vectors {}: {e}", path.display()))?;
+    let vectors =
+        cvec::parse(&content).map_err(|e| format!("{}:{}: {}", path.display(), e.line, e.why))?;
+    let name = text.into();
+    Ok(Tmix::File(SourceFile { name, path }, vectors.into()))
 }
 
 fn set_setting(settings: &mut Settings, key: &str, text: &str, base: &Path) -> Result<(), String> {
@@ -291,6 +334,8 @@ pub(super) fn values(world: &WorldScenario) -> Vec<(String, String)> {
             ("think", one.pairs.map(|_| format_duration(one.think))),
             ("every", one.every.map(format_duration)),
             ("flows", one.flows.map(|flows| flows.to_string())),
+            ("tmix", one.tmix.as_ref().map(Tmix::to_string)),
+            ("scale", (one.scale != 1.0).then(|| one.scale.to_string())),
         ];
         let optional = optional.into_iter();
         all.extend(optional.filter_map(|(name, value)| Some((key(name), value?))));
@@ -316,4 +361,13 @@ fn changed(
             (usual.get(name).as_ref() != Some(&value)).then_some((name, value))
         });
     values.collect::<Vec<_>>().into_iter()
+}
+
+impl fmt::Display for Tmix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(file, _) => f.write_str(&file.name),
+            Self::Synthetic(rate) => write!(f, "synth:{rate}"),
+        }
+    }
 }

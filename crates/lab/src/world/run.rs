@@ -1,13 +1,13 @@
 //! Runs a world: each profile in worlds of its own, several at a time.
 
 use super::WorldScenario;
-use super::build::link_id;
+use super::build::{Flows, link_id};
 use crate::run::{Cost, in_parallel};
 use recoup_recovery::Profile;
 use recoup_sim::world::{FlowEnd, LinkRecord, World};
 use recoup_sim::{NoObserver, Observer};
 use recoup_tcp::Endpoint;
-use recoup_traffic::{Mix, NewFlow, Repeated, Source};
+use recoup_traffic::{Mix, NewFlow, Source};
 use recoup_units::{BitRate, Direction, Instant, Offset};
 use std::time::Duration;
 
@@ -104,13 +104,9 @@ impl WorldScenario {
         is_stopped: impl Fn() -> bool,
     ) -> Result<WorldResult, String> {
         let seed = self.seed.wrapping_add(run);
-        let built = self.build().map_err(|(_, why)| why)?;
+        let built = self.build(profile, seed).map_err(|(_, why)| why)?;
         let mut world = World::new(&built.topology, seed).map_err(|e| e.to_string())?;
-        let sources = self.workloads.iter().zip(&built.routes).zip(0_u64..);
-        let sources = sources.map(|((one, route), number)| {
-            // A seed of its own, so that workloads do not begin their flows at the same times.
-            Counted::new(one.source(profile, *route, seed ^ number << 32))
-        });
+        let sources = built.flows.into_iter().map(Counted::new);
         let mut traffic = Mix::new(sources.collect());
         let mut until = Duration::ZERO;
         let slice = self.duration / SLICES;
@@ -194,14 +190,14 @@ impl LinkResult {
 
 /// A source, and what its flows came to.
 struct Counted {
-    source: Repeated,
+    source: Flows,
     cost: Cost,
     /// Payload bytes that arrived at each pair of hosts.
     by_pair: Vec<u64>,
 }
 
 impl Counted {
-    fn new(source: Repeated) -> Self {
+    fn new(source: Flows) -> Self {
         Self {
             source,
             cost: Cost::default(),

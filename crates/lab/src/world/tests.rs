@@ -266,6 +266,28 @@ fn errors_name_the_line_and_what_was_expected() {
             "two.toml:4: seed: expected text or a number, found a list",
         ),
         (
+            valid("pairs = 4", "tmix = \"synth\"\npairs = 4"),
+            "two.toml:20: workloads.short: expected `pairs`, `every` or `tmix`, found several",
+        ),
+        (
+            valid("pairs = 4", "scale = 0.5"),
+            "two.toml:20: workloads.short: `scale` is for `tmix` alone",
+        ),
+        (
+            valid("pairs = 4", "tmix = \"synth:fast\""),
+            "two.toml:20: workloads.short.tmix: `synth:fast`: expected synth:10, ",
+        ),
+        (
+            valid("duration = \"5s\"", "duration = \"1000s\"")
+                .replace("pairs = 4", "tmix = \"synth:100000\"")
+                .replace("think = \"50ms\"", ""),
+            "two.toml:20: workloads.short: expected at most 10,000,000 connections of synth",
+        ),
+        (
+            valid("pairs = 4", "tmix = \"absent.cvec\""),
+            "two.toml:20: workloads.short.tmix: cannot read the connection vectors ./absent.cvec: ",
+        ),
+        (
             "[links.a]\nbetween = [\"a\", \"b\"]".into(),
             "two.toml:1: the world has no workloads: expected [workloads.NAME]",
         ),
@@ -284,6 +306,47 @@ fn errors_name_the_line_and_what_was_expected() {
             "expected {error}\nfound    {found}"
         );
     }
+}
+
+/// A connection in both ways of writing it: the request waits for nothing, the response for the request.
+const VECTORS: &str = "\
+    S 0 1 1 1\nr 80000\nI 0 0 300\nA 0 100000 20000\nI 0 0 0\n\
+    S 2000000 1 1 2\nr 80000\nI 0 0 300\nA 0 100000 20000\nI 0 0 0\n";
+
+#[test]
+fn connection_vectors_are_read_from_a_file_beside_the_world_or_synthesized() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("two.cvec");
+    std::fs::write(&file, VECTORS).unwrap();
+    let text = |tmix: &str| {
+        let text = TWO.replace("pairs = 4", &format!("tmix = {tmix:?}\nscale = 0.5"));
+        let text = text.replace("think = \"50ms\"\nsegments = 10\nclose = true", "");
+        text.split("[workloads.long]").next().unwrap().to_string()
+    };
+    let read = |text: &str| {
+        let source = ScenarioText::new("two", "two.toml", text, folder.path());
+        let table = source.table().unwrap();
+        WorldScenario::read(&source, table.get_ref()).map_err(|e| e.to_string())
+    };
+    let world = read(&text("two.cvec")).unwrap();
+    assert_eq!(world.files().collect::<Vec<_>>(), [&*file]);
+    let result = &run(&world, 1)[0].workloads[0];
+    assert_eq!((result.cost.flows, result.cost.completed), (2, 2));
+    assert_eq!(result.delivered, 2 * 20_300);
+    // The times of the file are halved, so that the second begins within 1.5 s.
+    let mut short = world;
+    short.set("duration", "1500ms").unwrap();
+    assert_eq!(run(&short, 1)[0].workloads[0].cost.flows, 2);
+
+    let synthetic = read(&text("synth:40")).unwrap();
+    let flows = run(&synthetic, 1)[0].workloads[0].cost.flows;
+    // 5 s at 40 connections a second, whose times are halved: 400, with a standard deviation of 20.
+    assert!((300..500).contains(&flows), "{flows}");
+
+    std::fs::write(&file, VECTORS.replace("A 0", "B 0")).unwrap();
+    let error = read(&text("two.cvec")).unwrap_err();
+    let expected = format!("two.toml:20: workloads.short.tmix: {}:4: ", file.display());
+    assert!(error.starts_with(&expected), "{error}");
 }
 
 #[test]
