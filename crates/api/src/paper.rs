@@ -6,6 +6,7 @@ use recoup_lab::settings::SettingsError;
 use recoup_lab::stage::{self, Ends, Stage, StageError};
 use recoup_papers::loss_detection::{self, impact};
 use recoup_papers::{Sheet, prr, slp, tail_loss};
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// A figure of a paper, or another study of its claims.
@@ -15,6 +16,8 @@ pub enum Figure {
     TailLossFig1,
     /// Tail loss, figure 2: one to five segments lost.
     TailLossFig2,
+    /// Tail loss, figure 3: short flows on a congested bottleneck.
+    TailLossFig3,
     /// PRR, figure 2: PRR, rate halving and RFC 3517.
     PrrFig2,
     /// PRR, figure 3: heavy loss.
@@ -61,7 +64,7 @@ impl Figure {
     /// The name of its paper.
     pub const fn paper(self) -> &'static str {
         match self {
-            Self::TailLossFig1 | Self::TailLossFig2 => tail_loss::NAME,
+            Self::TailLossFig1 | Self::TailLossFig2 | Self::TailLossFig3 => tail_loss::NAME,
             Self::PrrFig2 | Self::PrrFig3 | Self::PrrFig4 | Self::PrrProperties => prr::NAME,
             Self::LossDetectionTables
             | Self::LossDetectionFig1
@@ -77,7 +80,7 @@ impl Figure {
     /// The built-in scenario whose settings its cells start from.
     const fn scenario(self) -> &'static str {
         match self {
-            Self::TailLossFig1 | Self::TailLossFig2 => tail_loss::NAME,
+            Self::TailLossFig1 | Self::TailLossFig2 | Self::TailLossFig3 => tail_loss::NAME,
             Self::PrrFig2 | Self::PrrFig3 | Self::PrrFig4 | Self::PrrProperties => prr::NAME,
             _ => "fetch",
         }
@@ -87,6 +90,7 @@ impl Figure {
     pub fn own_settings(self) -> &'static [&'static str] {
         match self {
             Self::TailLossFig1 | Self::TailLossFig2 => &tail_loss::OWN_SETTINGS,
+            Self::TailLossFig3 => &tail_loss::dumbbell::OWN_SETTINGS,
             Self::PrrFig2 | Self::PrrFig3 | Self::PrrFig4 => &prr::OWN_SETTINGS,
             Self::PrrProperties => &prr::properties::OWN_SETTINGS,
             _ => &[],
@@ -94,10 +98,16 @@ impl Figure {
     }
 
     /// Regenerates it in the simulator.
-    fn simulate(self, base: &Scenario) -> Result<Sheet, SettingsError> {
-        match self {
+    fn simulate(self, request: &Request) -> Result<Sheet, PaperError> {
+        let base = &request.base;
+        let sheet = match self {
             Self::TailLossFig1 => tail_loss::sheet(tail_loss::Id::Fig1, base),
             Self::TailLossFig2 => tail_loss::sheet(tail_loss::Id::Fig2, base),
+            Self::TailLossFig3 => {
+                let background = request.background.as_deref();
+                let sheet = tail_loss::dumbbell::sheet(base, background);
+                return sheet.map_err(PaperError::Unfit);
+            }
             Self::PrrFig2 => prr::sheet(prr::Id::Fig2, base),
             Self::PrrFig3 => prr::sheet(prr::Id::Fig3, base),
             Self::PrrFig4 => prr::sheet(prr::Id::Fig4, base),
@@ -120,7 +130,8 @@ impl Figure {
             Self::LossDetectionFig4 => impact::sheet(impact::Id::Fig4, base.seed),
             Self::LossDetectionFig5a => impact::sheet(impact::Id::Fig5a, base.seed),
             Self::LossDetectionFig5b => impact::sheet(impact::Id::Fig5b, base.seed),
-        }
+        };
+        Ok(sheet?)
     }
 
     /// Measures it over real packets. `None` for figures that are not measured.
@@ -184,7 +195,9 @@ pub enum PaperError {
     #[error("{0}")]
     Unfit(String),
     /// A setting that the cells set themselves.
-    #[error("--set {0}: the cells of the figures set it; use `recoup run` for one of your own")]
+    #[error(
+        "--set {0}: the cells of the figures set it; name other figures, or use `recoup run` for one of your own"
+    )]
     OwnSetting(&'static str),
     /// A stage with real packets failed.
     #[error(transparent)]
@@ -205,6 +218,8 @@ pub struct Request {
     pub simulate: bool,
     /// The stages with real packets to measure them on, after the simulator.
     pub real: Vec<Stage>,
+    /// A file of connection vectors for the background of figure 3 of tail loss, in place of the synthetic mix.
+    pub background: Option<PathBuf>,
 }
 
 /// The scenario that the cells of these figures start from: the paper's, as `change` changes it.
@@ -248,7 +263,7 @@ impl Request {
         if self.simulate {
             for (i, figure) in self.figures.iter().enumerate() {
                 progress.figure_begins(*figure, i + 1, self.figures.len());
-                let sheet = figure.simulate(&self.base);
+                let sheet = figure.simulate(self);
                 progress.figure_ends();
                 sheets.push(sheet?);
             }

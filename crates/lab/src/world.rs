@@ -25,13 +25,15 @@
 //! node takes no time.
 
 mod build;
+mod calibrate;
 mod keys;
 mod parse;
 mod report;
 mod run;
 mod watch;
 
-pub use keys::{LINK_KEYS, WORKLOAD_KEYS};
+pub use calibrate::{Calibration, Target};
+pub use keys::{LINK_KEYS, WORKLOAD_KEYS, host_settings};
 pub(crate) use parse::is_world;
 pub use report::{SCHEMA, WorldReport};
 pub use run::{LinkResult, WorkloadResult, WorldResult};

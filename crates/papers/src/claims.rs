@@ -4,6 +4,7 @@
 //! verdict, so that a changed verdict is noticed. Each has a source: the paper, an RFC, or ourselves.
 
 use comfy_table::ContentArrangement;
+use recoup_lab::stats::Estimate;
 use recoup_table::plain_table;
 use serde::Serialize;
 
@@ -17,6 +18,8 @@ pub enum ClaimVerdict {
     Tie,
     /// The check refutes the claim.
     Fails,
+    /// The data do not tell: the confidence interval of the difference on which the claim depends contains zero.
+    Undecided,
 }
 
 impl ClaimVerdict {
@@ -25,12 +28,36 @@ impl ClaimVerdict {
         if holds { Self::Holds } else { Self::Fails }
     }
 
+    /// `Holds` if the whole interval lies above 0, `Fails` if it lies below.
+    pub fn on_positive(difference: Estimate) -> Self {
+        let Estimate { mean, half } = difference;
+        if mean > half {
+            Self::Holds
+        } else if mean < -half {
+            Self::Fails
+        } else {
+            Self::Undecided
+        }
+    }
+
+    /// `Fails` if one of the parts of a claim fails, `Holds` if all hold.
+    pub fn all(parts: impl IntoIterator<Item = Self>) -> Self {
+        let worse = |all: Self, part: Self| match (all, part) {
+            (Self::Fails, _) | (_, Self::Fails) => Self::Fails,
+            (Self::Undecided, _) | (_, Self::Undecided) => Self::Undecided,
+            (Self::Tie, _) | (_, Self::Tie) => Self::Tie,
+            (Self::Holds, Self::Holds) => Self::Holds,
+        };
+        parts.into_iter().fold(Self::Holds, worse)
+    }
+
     /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
             Self::Tie => "holds (tie)",
             Self::Fails => "FAILS",
+            Self::Undecided => "undecided",
         }
     }
 }
@@ -237,6 +264,23 @@ mod tests {
             assert_eq!(cells(&claim)[1], cell);
             assert_eq!(claim.changed(), changed, "{cell}");
         }
+    }
+
+    #[test]
+    fn a_difference_whose_interval_contains_zero_decides_nothing() {
+        use ClaimVerdict::{Fails, Holds, Undecided};
+        for (mean, half, verdict) in [
+            (2.0, 1.9, Holds),
+            (-2.0, 1.9, Fails),
+            (2.0, 2.0, Undecided),
+            (-2.0, 3.0, Undecided),
+        ] {
+            let difference = Estimate { mean, half };
+            assert_eq!(ClaimVerdict::on_positive(difference), verdict);
+        }
+        assert_eq!(ClaimVerdict::all([Holds, Undecided, Holds]), Undecided);
+        assert_eq!(ClaimVerdict::all([Fails, Undecided]), Fails);
+        assert_eq!(ClaimVerdict::all([]), Holds);
     }
 
     #[test]

@@ -14,6 +14,7 @@
 
 mod cell;
 mod claims;
+pub mod dumbbell;
 #[cfg(target_os = "linux")]
 pub mod stages;
 

@@ -55,6 +55,9 @@ struct TailLoss {
     /// Where to run the cells; real packets take minutes, and need root or user namespaces
     #[arg(long, value_name = "STAGE", value_enum, default_value_t = Stages::Sim)]
     on: Stages,
+    /// Connection vectors of Tmix for the background of fig3, in both directions [default: a synthetic mix]
+    #[arg(long, value_name = "FILE")]
+    background: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
 }
@@ -118,6 +121,8 @@ enum TailLossFigure {
     Fig1,
     /// One to five segments lost, RTT 80 ms
     Fig2,
+    /// Flows of 4 to 100 segments beside Tmix traffic on a congested bottleneck
+    Fig3,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -172,36 +177,60 @@ enum LossDetectionFigure {
     Fig5b,
 }
 
+/// What is asked of the figures of a paper, besides their names.
+struct Asked<'a> {
+    settings: &'a [String],
+    seed: Option<u64>,
+    on: Stages,
+    background: Option<&'a Path>,
+    output: &'a Output,
+}
+
+impl<'a> Asked<'a> {
+    /// Simulated figures as the paper has them.
+    const fn new(output: &'a Output) -> Self {
+        Self {
+            settings: &[],
+            seed: None,
+            on: Stages::Sim,
+            background: None,
+            output,
+        }
+    }
+}
+
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.paper {
-        Paper::TailLoss(args) => regenerate(
-            &named_or_all(&args.figures),
-            &args.settings,
-            None,
-            args.on,
-            &args.output,
-        ),
-        Paper::Prr(args) => regenerate(
-            &named_or_all(&args.figures),
-            &args.settings,
-            None,
-            Stages::Sim,
-            &args.output,
-        ),
-        Paper::Slp(args) => regenerate(
-            &named_or_all(&args.figures),
-            &[],
-            args.seed,
-            Stages::Sim,
-            &args.output,
-        ),
-        Paper::LossDetection(args) => regenerate(
-            &named_or_all(&args.figures),
-            &[],
-            args.seed,
-            Stages::Sim,
-            &args.output,
-        ),
+        Paper::TailLoss(args) => {
+            let asked = Asked {
+                settings: &args.settings,
+                on: args.on,
+                background: args.background.as_deref(),
+                ..Asked::new(&args.output)
+            };
+            regenerate(&named_or_all(&args.figures), &asked)
+        }
+        Paper::Prr(args) => {
+            let asked = Asked {
+                settings: &args.settings,
+                ..Asked::new(&args.output)
+            };
+            regenerate(&named_or_all(&args.figures), &asked)
+        }
+        Paper::Slp(args) => {
+            let asked = Asked {
+                seed: args.seed,
+                ..Asked::new(&args.output)
+            };
+            regenerate(&named_or_all(&args.figures), &asked)
+        }
+        Paper::LossDetection(args) => {
+            let asked = Asked {
+                seed: args.seed,
+                ..Asked::new(&args.output)
+            };
+            regenerate(&named_or_all(&args.figures), &asked)
+        }
     }
 }
 
@@ -225,6 +254,7 @@ impl Named for TailLossFigure {
         match self {
             Self::Fig1 => Figure::TailLossFig1,
             Self::Fig2 => Figure::TailLossFig2,
+            Self::Fig3 => Figure::TailLossFig3,
         }
     }
 }
@@ -285,13 +315,14 @@ fn named_or_all<Id: Named>(named: &[Id]) -> Vec<(Figure, String)> {
 
 /// Regenerates figures, prints and writes them, and fails when a claim's verdict is not the expected
 /// one.
-fn regenerate(
-    named: &[(Figure, String)],
-    settings: &[String],
-    seed: Option<u64>,
-    on: Stages,
-    output: &Output,
-) -> Result<(), Failure> {
+fn regenerate(named: &[(Figure, String)], asked: &Asked<'_>) -> Result<(), Failure> {
+    let &Asked {
+        settings,
+        seed,
+        on,
+        background,
+        output,
+    } = asked;
     let figures: Vec<Figure> = named.iter().map(|(figure, _)| *figure).collect();
     let is_changed = |key: &str| {
         let given = |setting: &String| setting.trim_start().starts_with(&format!("{key}="));
@@ -309,6 +340,7 @@ fn regenerate(
         base,
         simulate: on.simulates(),
         real: on.real().to_vec(),
+        background: background.map(Path::to_path_buf),
     };
     request.notes().iter().for_each(console::note);
     let sheets = request.run(&FigureBar::new(named))?;

@@ -4,7 +4,7 @@ use crate::Packet;
 use recoup_path::DropCause;
 use recoup_recovery::Event;
 use recoup_tcp::Endpoint;
-use recoup_tcp::flow::Host;
+use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_units::{Direction, FlowId, Instant};
 
 /// The point of a packet's way at which an observer sees it.
@@ -31,6 +31,9 @@ pub trait Observer {
 
     /// A host has nothing more to do at this instant; `endpoint` is its state.
     fn on_settled(&mut self, _now: Instant, _host: Host, _endpoint: &Endpoint) {}
+
+    /// Nothing more will happen to a flow of a [`World`](crate::world::World). Flows that are cut off do not end.
+    fn on_flow_end(&mut self, _now: Instant, _flow: FlowId, _record: &FlowRecord) {}
 }
 
 /// Ignores everything.
@@ -59,6 +62,10 @@ impl<O: Observer> Observer for &mut O {
     fn on_settled(&mut self, now: Instant, host: Host, endpoint: &Endpoint) {
         O::on_settled(self, now, host, endpoint);
     }
+
+    fn on_flow_end(&mut self, now: Instant, flow: FlowId, record: &FlowRecord) {
+        O::on_flow_end(self, now, flow, record);
+    }
 }
 
 /// An observer that may be absent at run time. Events are recorded in either case.
@@ -80,6 +87,12 @@ impl<O: Observer> Observer for Option<O> {
     fn on_settled(&mut self, now: Instant, host: Host, endpoint: &Endpoint) {
         if let Some(observer) = self {
             observer.on_settled(now, host, endpoint);
+        }
+    }
+
+    fn on_flow_end(&mut self, now: Instant, flow: FlowId, record: &FlowRecord) {
+        if let Some(observer) = self {
+            observer.on_flow_end(now, flow, record);
         }
     }
 }
@@ -105,6 +118,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn on_settled(&mut self, now: Instant, host: Host, endpoint: &Endpoint) {
         self.0.on_settled(now, host, endpoint);
         self.1.on_settled(now, host, endpoint);
+    }
+
+    fn on_flow_end(&mut self, now: Instant, flow: FlowId, record: &FlowRecord) {
+        self.0.on_flow_end(now, flow, record);
+        self.1.on_flow_end(now, flow, record);
     }
 }
 

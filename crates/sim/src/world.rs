@@ -190,7 +190,7 @@ impl<A: Application> World<A> {
         slot.in_flight = 0;
         slot.completed = false;
         self.turn(number, observer, |turn| turn.connect());
-        self.after_turn(number, traffic);
+        self.after_turn(number, traffic, observer);
     }
 
     /// Moves all packets that are due, and delivers those that arrive at hosts.
@@ -203,7 +203,7 @@ impl<A: Application> World<A> {
         for host in [Host::Client, Host::Server] {
             while let Some(moved) = self.links.take(host) {
                 self.settle(host, &moved, observer);
-                self.after_turn(moved.slot(), traffic);
+                self.after_turn(moved.slot(), traffic, observer);
                 self.links.recycle(moved);
             }
         }
@@ -262,7 +262,7 @@ impl<A: Application> World<A> {
                 }
             });
         }
-        self.after_turn(number, traffic);
+        self.after_turn(number, traffic, observer);
     }
 
     /// Lets something happen to the hosts of a slot.
@@ -293,7 +293,11 @@ impl<A: Application> World<A> {
     }
 
     /// Notes when a slot wants to be woken, and whether its flow has ended.
-    fn after_turn<T: Traffic<Application = A>>(&mut self, number: u32, traffic: &mut T) {
+    fn after_turn<T, O>(&mut self, number: u32, traffic: &mut T, observer: &mut O)
+    where
+        T: Traffic<Application = A>,
+        O: Observer,
+    {
         let slot = &mut self.slots[number as usize];
         let Some(applications) = &slot.applications else {
             return;
@@ -312,9 +316,10 @@ impl<A: Application> World<A> {
             slot.scheduled = None;
             self.free.push(number);
             let now = self.now;
-            return slot
-                .pair
-                .end_at(over.max(now), |ended| traffic.on_end(now, &ended));
+            return slot.pair.end_at(over.max(now), |ended| {
+                observer.on_flow_end(now, flow, ended.record);
+                traffic.on_end(now, &ended);
+            });
         }
         // A later event is noticed when the entry comes up.
         if let Some(at) = slot.pair.next_event(applications)

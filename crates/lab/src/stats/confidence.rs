@@ -80,6 +80,14 @@ impl Estimate {
         }
     }
 
+    /// This mean less another, of values that do not depend on these.
+    pub fn minus(self, other: Self) -> Self {
+        Self {
+            mean: self.mean - other.mean,
+            half: self.half.hypot(other.half),
+        }
+    }
+
     /// Whether the whole interval lies above 0.
     pub fn is_positive(&self) -> bool {
         self.mean > self.half
@@ -135,6 +143,11 @@ mod tests {
         assert_eq!(Estimate { mean, half }.to_string(), "2.5 ± 1.3");
         assert!(Estimate { mean, half }.is_positive());
         assert!(!Estimate { mean: -mean, half }.is_positive());
+        let difference = Estimate { mean, half: 3.0 }.minus(Estimate {
+            mean: 1.0,
+            half: 4.0,
+        });
+        assert_eq!((difference.mean, difference.half), (1.5, 5.0));
         let alone = Estimate::of([7.0].into_iter());
         assert_eq!((alone.mean, alone.half), (7.0, 0.0));
     }

@@ -88,7 +88,7 @@ fn is_of_link(key: &str) -> bool {
 }
 
 /// The settings that a workload can have.
-pub(super) fn host_settings() -> impl Iterator<Item = &'static str> {
+pub fn host_settings() -> impl Iterator<Item = &'static str> {
     let all = settings::all().map(|setting| setting.key);
     all.filter(|key| !is_of_link(key) && !key.starts_with("kernel."))
 }

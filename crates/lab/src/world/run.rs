@@ -95,7 +95,10 @@ impl WorldScenario {
     }
 
     /// Runs one world of a profile. `run` counts from 0.
-    fn run_one<O: Observer>(
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_one<O: Observer>(
         &self,
         profile: &Profile,
         run: u64,

@@ -5,7 +5,7 @@ use crate::suggest::did_you_mean;
 use recoup_recovery::Event;
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::Endpoint;
-use recoup_tcp::flow::Host;
+use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_traffic::Mix;
 use recoup_units::{Direction, FlowId, Instant};
 use std::ops::RangeInclusive;
@@ -88,5 +88,11 @@ impl<O: Observer> Observer for Watch<'_, O> {
 
     fn on_settled(&mut self, now: Instant, host: Host, endpoint: &Endpoint) {
         self.observer.on_settled(now, host, endpoint);
+    }
+
+    fn on_flow_end(&mut self, now: Instant, flow: FlowId, record: &FlowRecord) {
+        if self.wants(flow) {
+            self.observer.on_flow_end(now, flow, record);
+        }
     }
 }

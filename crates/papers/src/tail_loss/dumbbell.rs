@@ -1,0 +1,465 @@
+//! §3.2, figure 3: short flows on a congested bottleneck, whose full queue decides what is lost.
+//!
+//! The world is the built-in scenario `tail-loss-dumbbell`. The foreground is one flow after another, of 4, 10 or 100
+//! segments; the background is Tmix traffic in both directions, whose connections begin at the same times whatever
+//! the mechanism. Its load is adjusted until the bottleneck loses 1.5 ± 0.1 % of its packets.
+//!
+//! The paper's distributions are "for flows that have at least one loss in the four last segments". It does not say
+//! how a loss was noticed. We ask which segments were lost when they were first sent. A choice by retransmission would
+//! depend on the mechanism, because some retransmissions are spurious; how many flows it takes is printed beside it.
+//!
+//! The network of two mechanisms is never the same, because the background reacts to the foreground. So no flow of one
+//! can be compared with a flow of the other, and differences have the confidence intervals of independent samples.
+//!
+//! Deviations from the paper: a flow begins a random time after the last has ended, 500 ms on average, because a fixed
+//! interval cannot be shorter than a flow; the rate, the queue and the background are ours, because the paper gives
+//! the loss rate and the delay of the queue alone; the 100-segment panels have 5 ms and 160 ms, the first of which the
+//! stored text of the paper does not show.
+
+mod claims;
+mod columns;
+mod watch;
+
+pub use watch::{Flow, MOST_SEGMENTS, Segments};
+
+use super::NAME;
+use super::cell::{Acks, MECHANISMS, Mechanism};
+use crate::{Figure, Picture, Sheet};
+use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
+use recoup_lab::run::{cores, in_parallel};
+use recoup_lab::scenario::{Experiment, Scenario};
+use recoup_lab::stats::Estimate;
+use recoup_lab::world::{self, Calibration, Chosen, LinkResult, Target, WorldScenario};
+use recoup_recovery::Profile;
+use recoup_units::Direction;
+use std::path::Path;
+use watch::Watch;
+
+/// The name on the command line.
+pub const ID: &str = "fig3";
+
+/// The world's name among the built-in scenarios.
+pub const WORLD: &str = "tail-loss-dumbbell";
+
+/// The sizes of foreground flows, in segments.
+pub const SIZES: [u64; 3] = [4, 10, 100];
+
+/// The one-way delays of foreground flows, in ms.
+pub const DELAYS: [u64; 3] = [5, 40, 160];
+
+/// The settings that a foreground flow's cell or its world sets.
+pub const OWN_SETTINGS: [&str; 14] = [
+    "rtt",
+    "rate",
+    "queue",
+    "link",
+    "drop",
+    "reorder",
+    "duplicate",
+    "corrupt",
+    "request",
+    "segments",
+    "writes",
+    "exchanges",
+    "ack",
+    "close",
+];
+
+/// The flows of one mechanism in one network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// Segments of a flow.
+    pub size: u64,
+    /// The one-way delay without queueing, in ms.
+    pub owd_ms: u64,
+    /// The receiver.
+    pub acks: Acks,
+}
+
+/// The panels of the paper's figure 3, a to f.
+pub const PANELS: [(char, Setup); 6] = {
+    const fn setup(size: u64, owd_ms: u64, acks: Acks) -> Setup {
+        Setup { size, owd_ms, acks }
+    }
+    [
+        ('a', setup(4, 5, Acks::Quick)),
+        ('b', setup(4, 5, Acks::Delayed)),
+        ('c', setup(100, 5, Acks::Quick)),
+        ('d', setup(4, 160, Acks::Quick)),
+        ('e', setup(4, 160, Acks::Delayed)),
+        ('f', setup(100, 160, Acks::Quick)),
+    ]
+};
+
+impl Setup {
+    /// Every combination of size, delay and receiver.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let grid = SIZES
+            .into_iter()
+            .flat_map(|size| DELAYS.map(|owd_ms| (size, owd_ms)));
+        grid.flat_map(|(size, owd_ms)| {
+            [Acks::Quick, Acks::Delayed].map(|acks| Self { size, owd_ms, acks })
+        })
+    }
+
+    /// The panel that shows it.
+    pub fn panel(self) -> Option<char> {
+        let panel = PANELS.into_iter().find(|(_, setup)| *setup == self);
+        panel.map(|(letter, _)| letter)
+    }
+
+    /// The last four segments of a flow.
+    const fn tail(self) -> Segments {
+        0b1111 << (self.size - 4)
+    }
+
+    /// The last segment of a flow.
+    const fn last(self) -> Segments {
+        1 << (self.size - 1)
+    }
+}
+
+/// Which of the last four segments were lost when first sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// Only the last one.
+    Last,
+    /// The last two or three.
+    TwoOrThree,
+    /// All four, or not the last one alone.
+    Other,
+}
+
+/// How much work a figure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Flows that each mechanism needs in a panel, with a loss among their last four segments.
+    pub selected: usize,
+    /// Worlds that run before their flows are counted again.
+    pub batch: usize,
+    /// The most worlds of a panel's mechanism. A setup without a panel has one batch.
+    pub most: usize,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self {
+            selected: 300,
+            batch: 4,
+            most: 64,
+        }
+    }
+}
+
+/// The flows of one mechanism in one network.
+#[derive(Clone, Debug)]
+pub struct DumbbellCell {
+    /// The flows' network.
+    pub setup: Setup,
+    /// The mechanism.
+    pub mechanism: Mechanism,
+    /// Worlds run.
+    pub worlds: usize,
+    /// The flows that completed.
+    pub flows: Vec<Flow>,
+    /// The bottleneck, on the way of the flows' data.
+    pub bottleneck: LinkResult,
+}
+
+impl DumbbellCell {
+    /// The flows with a loss among the first transmissions of their last four segments.
+    pub fn selected(&self) -> impl Iterator<Item = &Flow> {
+        let tail = self.setup.tail();
+        self.flows.iter().filter(move |flow| flow.lost & tail != 0)
+    }
+
+    /// The flows that sent one of their last four segments more than once.
+    pub fn selected_by_retransmission(&self) -> impl Iterator<Item = &Flow> {
+        let tail = self.setup.tail();
+        self.flows.iter().filter(move |flow| flow.again & tail != 0)
+    }
+
+    /// The completion times of the selected flows, in ms, in ascending order.
+    pub fn fcts(&self) -> Vec<f64> {
+        sorted(self.selected())
+    }
+
+    /// The completion times of the selected flows that lost nothing else than this, in ms, in ascending order.
+    pub fn fcts_of(&self, tail: Tail) -> Vec<f64> {
+        sorted(self.selected().filter(|flow| self.tail_of(flow) == tail))
+    }
+
+    fn tail_of(&self, flow: &Flow) -> Tail {
+        let last = self.setup.last();
+        match flow.lost {
+            lost if lost == last => Tail::Last,
+            lost if lost == last | last >> 1 || lost == last | last >> 1 | last >> 2 => {
+                Tail::TwoOrThree
+            }
+            _ => Tail::Other,
+        }
+    }
+
+    /// The mean completion time of the selected flows, in ms.
+    pub fn mean(&self) -> Estimate {
+        Estimate::of(self.fcts().into_iter())
+    }
+
+    /// Loss episodes: "one or more consecutive losses in a flow", among first transmissions. How many there are,
+    /// how many segments were lost in them, and how many include the last segment.
+    pub fn episodes(&self) -> Episodes {
+        let mut all = Episodes::default();
+        for flow in &self.flows {
+            // A bit that begins a run of set bits has an unset one below it.
+            let begins = flow.lost & !(flow.lost << 1);
+            all.episodes += u64::from(begins.count_ones());
+            all.lost += u64::from(flow.lost.count_ones());
+            all.at_tail += u64::from(flow.lost & self.setup.last() != 0);
+        }
+        all
+    }
+
+    /// Data segments sent, and spurious retransmissions among them.
+    pub fn spurious(&self) -> (u64, u64) {
+        let sum = |(sent, spurious): (u64, u64), flow: &Flow| {
+            (sent + flow.segments_sent, spurious + flow.spurious)
+        };
+        self.flows.iter().fold((0, 0), sum)
+    }
+}
+
+/// Loss episodes of flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Episodes {
+    /// Runs of consecutive segments lost.
+    pub episodes: u64,
+    /// Segments lost.
+    pub lost: u64,
+    /// Runs that include the flow's last segment.
+    pub at_tail: u64,
+}
+
+impl Episodes {
+    /// The mean number of segments lost in an episode; 0 without episodes.
+    pub fn mean_length(self) -> f64 {
+        self.lost as f64 / self.episodes.max(1) as f64
+    }
+}
+
+fn sorted<'a>(flows: impl Iterator<Item = &'a Flow>) -> Vec<f64> {
+    let mut fcts: Vec<f64> = flows.filter_map(|flow| flow.fct_ms).collect();
+    fcts.sort_by(f64::total_cmp);
+    fcts
+}
+
+/// The loss rate of the bottleneck (§3.2), and how far from it the calibration may end.
+const LOSS: (f64, f64) = (0.015, 0.001);
+
+/// A world, and the load that was found for it.
+#[derive(Clone, Debug)]
+struct Calibrated {
+    world: WorldScenario,
+    load: Calibration,
+}
+
+/// The world with the background that loses what the paper's lost. The foreground's hosts have those settings of `base`
+/// that are not the paper's.
+fn calibrated(
+    base: &Scenario,
+    background: Option<&Path>,
+    effort: Effort,
+) -> Result<Calibrated, String> {
+    let Experiment::World(mut world) = Experiment::load(WORLD).map_err(|e| e.to_string())? else {
+        return Err(format!("{WORLD}: expected a world"));
+    };
+    world.seed = base.seed;
+    let paper = Scenario::load(NAME).map_err(|e| e.to_string())?;
+    let host_settings = world::host_settings().filter(|key| !OWN_SETTINGS.contains(key));
+    for key in host_settings {
+        if let Some(value) = base.settings.get(key)
+            && paper.settings.get(key).as_ref() != Some(&value)
+        {
+            world.set(&format!("workloads.foreground.{key}"), &value)?;
+        }
+    }
+    world.runs = effort.batch as u64;
+    if let Some(file) = background {
+        for workload in ["background", "reverse"] {
+            let file = file.display().to_string();
+            world.set(&format!("workloads.{workload}.tmix"), &file)?;
+        }
+    }
+    let target = Target {
+        link: "bottleneck".into(),
+        direction: Direction::Up,
+        loss: LOSS.0,
+        tolerance: LOSS.1,
+    };
+    let load = world.calibrate(&target, cores(), |_| (), || false)?;
+    Ok(Calibrated {
+        world: *world,
+        load,
+    })
+}
+
+/// Runs worlds `first` to `first + worlds` of a setup, with all mechanisms.
+fn run_batch(
+    world: &WorldScenario,
+    setup: Setup,
+    first: usize,
+    worlds: usize,
+) -> Result<Vec<DumbbellCell>, String> {
+    let mut world = world.clone();
+    world.set("workloads.foreground.segments", &setup.size.to_string())?;
+    world.set("workloads.foreground.ack", setup.acks.name())?;
+    world.set("links.receiver.delay", &format!("{}ms", setup.owd_ms))?;
+    let chosen = [world.choose("foreground")?];
+    let runs = in_parallel(MECHANISMS.len() * worlds, cores(), |i| {
+        let mechanism = MECHANISMS[i / worlds];
+        run_one(
+            &world,
+            &chosen,
+            setup,
+            mechanism,
+            (first + i % worlds) as u64,
+        )
+    })?;
+    let of_mechanism = |runs: &[DumbbellCell]| {
+        let (one, others) = runs.split_first()?;
+        let mut all = one.clone();
+        others.iter().for_each(|other| all.add(other));
+        Some(all)
+    };
+    Ok(runs.chunks(worlds).filter_map(of_mechanism).collect())
+}
+
+impl DumbbellCell {
+    /// Adds the flows of other worlds.
+    fn add(&mut self, other: &Self) {
+        self.worlds += other.worlds;
+        self.flows.extend(&other.flows);
+        self.bottleneck.record.merge(&other.bottleneck.record);
+    }
+}
+
+fn run_one(
+    world: &WorldScenario,
+    chosen: &[Chosen],
+    setup: Setup,
+    mechanism: Mechanism,
+    run: u64,
+) -> Result<DumbbellCell, String> {
+    let profile: Profile = mechanism
+        .profile()
+        .parse()
+        .map_err(|_| mechanism.profile())?;
+    let mut watch = world::Watch::new(Watch::default(), chosen);
+    let result = world.run_one(&profile, run, &mut watch, |_| (), || false)?;
+    let is_bottleneck = |link: &&LinkResult| link.name == "bottleneck";
+    let bottleneck = result.links.iter().find(is_bottleneck);
+    Ok(DumbbellCell {
+        setup,
+        mechanism,
+        worlds: 1,
+        flows: watch.into_observer().flows,
+        bottleneck: bottleneck.ok_or("expected a link `bottleneck`")?.clone(),
+    })
+}
+
+/// Runs a setup with all mechanisms until each has selected flows enough.
+fn run_setup(
+    world: &WorldScenario,
+    setup: Setup,
+    effort: Effort,
+) -> Result<Vec<DumbbellCell>, String> {
+    let mut cells = run_batch(world, setup, 0, effort.batch)?;
+    let lacks = |cells: &[DumbbellCell]| {
+        let mut all = cells.iter();
+        all.any(|cell| cell.selected().count() < effort.selected)
+    };
+    while setup.panel().is_some() && lacks(&cells) && cells[0].worlds < effort.most {
+        let more = run_batch(world, setup, cells[0].worlds, effort.batch)?;
+        cells
+            .iter_mut()
+            .zip(&more)
+            .for_each(|(cell, more)| cell.add(more));
+    }
+    Ok(cells)
+}
+
+/// Runs all cells and checks the claims. `background`: a file of connection vectors in place of the synthetic mix.
+///
+/// # Errors
+/// A file that cannot be read, or traffic that cannot be made to lose 1.5 %.
+pub fn figure(
+    base: &Scenario,
+    background: Option<&Path>,
+    effort: Effort,
+) -> Result<(Figure<DumbbellCell>, Calibration), String> {
+    let Calibrated { world, load } = calibrated(base, background, effort)?;
+    let mut cells = Vec::new();
+    for setup in Setup::all() {
+        cells.extend(run_setup(&world, setup, effort)?);
+    }
+    let figure = Figure {
+        paper: NAME,
+        figure: ID,
+        title: format!(
+            "FCT of flows that lose one of their last four segments to congestion, seed {}",
+            base.seed
+        ),
+        claims: claims::all(&cells),
+        picture: Picture::Lines(chart(&cells)),
+        cells,
+    };
+    Ok((figure, load))
+}
+
+/// The cells as [`figure`] computes them, in every format.
+///
+/// # Errors
+/// As [`figure`].
+pub fn sheet(base: &Scenario, background: Option<&Path>) -> Result<Sheet, String> {
+    let (figure, load) = figure(base, background, Effort::default())?;
+    let cells = figure.cells.clone();
+    let sheet = figure.into_sheet(&columns::text(&cells, &load), &columns::cells());
+    Ok(sheet.with_rows(
+        "distributions",
+        &columns::distributions(),
+        &columns::points(&cells),
+    ))
+}
+
+/// The cells of a setup, in the order of the mechanisms.
+fn cells_of(cells: &[DumbbellCell], setup: Setup) -> Vec<&DumbbellCell> {
+    cells.iter().filter(|cell| cell.setup == setup).collect()
+}
+
+fn chart(cells: &[DumbbellCell]) -> LineChart {
+    let panel = |(letter, setup): (char, Setup)| LinePanel {
+        title: format!(
+            "({letter}) {} segments, {} ms one way, {}",
+            setup.size,
+            setup.owd_ms,
+            setup.acks.title()
+        ),
+        lines: cells_of(cells, setup)
+            .into_iter()
+            .map(|cell| columns::distribution(&cell.fcts()))
+            .collect(),
+    };
+    LineChart {
+        title: "FCT of flows that lose one of their last four segments to congestion".into(),
+        x_label: "FCT (ms)".into(),
+        y_label: "share of the flows".into(),
+        scale: Scale::Logarithmic,
+        y_scale: Scale::Linear,
+        largest: Some(1.0),
+        interpolation: Interpolation::Steps,
+        series: MECHANISMS.map(|m| m.name().to_string()).to_vec(),
+        panels: PANELS.map(panel).to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

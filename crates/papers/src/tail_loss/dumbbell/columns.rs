@@ -1,0 +1,261 @@
+//! The rows of figure 3.
+
+use super::{DumbbellCell, ID, LOSS, PANELS, Setup, Tail, cells_of};
+use crate::columns_of_figure;
+use recoup_lab::world::Calibration;
+use recoup_table::{Columns, millis, plain_table};
+
+/// A row a cell.
+pub fn cells() -> Columns<DumbbellCell> {
+    let ms = |fcts: Vec<f64>, share: f64| quantile(&fcts, share);
+    let mut columns = columns_of_figure::<DumbbellCell>(ID)
+        .text(
+            (
+                "panel",
+                "",
+                "the panel of the paper's figure; unknown without one",
+            ),
+            |c| c.setup.panel().map(|letter| letter.to_string().into()),
+        )
+        .integer(("segments", "segments", "the flow's length"), |c| {
+            Some(c.setup.size)
+        })
+        .integer(("owd_ms", "ms", "one-way delay without queueing"), |c| {
+            Some(c.setup.owd_ms)
+        })
+        .text(("ack", "", "the receiver's `ack` setting"), |c| {
+            Some(c.setup.acks.name().into())
+        })
+        .text(("mechanism", "", "the sender's mechanism"), |c| {
+            Some(c.mechanism.name().into())
+        })
+        .integer(
+            ("worlds", "", "worlds run, of ten simulated minutes each"),
+            |c| Some(c.worlds as u64),
+        )
+        .integer(("flows", "flows", "flows that ended"), |c| {
+            Some(c.flows.len() as u64)
+        })
+        .integer(
+            (
+                "selected",
+                "flows",
+                "flows that lost one of their last four segments when it was first sent",
+            ),
+            |c| Some(c.selected().count() as u64),
+        )
+        .integer(
+            (
+                "selected_by_retransmission",
+                "flows",
+                "flows that sent one of their last four segments again",
+            ),
+            |c| Some(c.selected_by_retransmission().count() as u64),
+        )
+        .real(
+            (
+                "fct_mean_ms",
+                "ms",
+                "mean FCT of the selected flows, from establishment",
+            ),
+            |c| Some(c.mean().mean),
+        )
+        .real(
+            (
+                "fct_mean_half_ms",
+                "ms",
+                "half the width of its 95 % confidence interval",
+            ),
+            |c| Some(c.mean().half),
+        );
+    for (name, share) in [
+        ("p10", 0.1),
+        ("p25", 0.25),
+        ("p50", 0.5),
+        ("p75", 0.75),
+        ("p90", 0.9),
+    ] {
+        let about = format!(
+            "FCT that {:.0} % of the selected flows do not exceed",
+            share * 100.0
+        );
+        columns = columns.real((format!("fct_{name}_ms"), "ms", about), move |c| {
+            ms(c.fcts(), share)
+        });
+    }
+    for (name, tail, about) in [
+        ("last", Tail::Last, "lost only their last segment"),
+        (
+            "two_or_three",
+            Tail::TwoOrThree,
+            "lost only their last two or three segments",
+        ),
+    ] {
+        columns = columns
+            .integer(
+                (
+                    format!("{name}_flows"),
+                    "flows",
+                    format!("flows that {about}"),
+                ),
+                move |c| Some(c.fcts_of(tail).len() as u64),
+            )
+            .real(
+                (
+                    format!("{name}_p50_ms"),
+                    "ms",
+                    format!("median FCT of the flows that {about}"),
+                ),
+                move |c| ms(c.fcts_of(tail), 0.5),
+            );
+    }
+    columns
+        .integer(("episodes", "", "runs of consecutive segments lost"), |c| {
+            Some(c.episodes().episodes)
+        })
+        .integer(
+            (
+                "episodes_at_tail",
+                "",
+                "those that include the flow's last segment",
+            ),
+            |c| Some(c.episodes().at_tail),
+        )
+        .integer(("lost", "segments", "segments lost in them"), |c| {
+            Some(c.episodes().lost)
+        })
+        .integer(("segments_sent", "segments", "data segments sent"), |c| {
+            Some(c.spurious().0)
+        })
+        .integer(
+            (
+                "spurious",
+                "segments",
+                "spurious retransmissions among them",
+            ),
+            |c| Some(c.spurious().1),
+        )
+        .integer(
+            (
+                "bottleneck_packets",
+                "packets",
+                "packets that reached the bottleneck",
+            ),
+            |c| Some(c.bottleneck.record.packets),
+        )
+        .integer(
+            (
+                "bottleneck_dropped",
+                "packets",
+                "packets that its queue dropped",
+            ),
+            |c| Some(c.bottleneck.record.dropped_by_queue),
+        )
+}
+
+/// The value that the share `q` of the values, which ascend, does not exceed.
+pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
+    let rank = (values.len() as f64 * q).ceil().max(1.0) as usize;
+    values.get(rank - 1).copied()
+}
+
+/// The distribution function of values that ascend.
+pub fn distribution(values: &[f64]) -> Vec<(f64, f64)> {
+    let start = values.first().map(|first| (*first, 0.0));
+    let n = values.len() as f64;
+    let steps = values
+        .iter()
+        .zip(1..)
+        .map(|(value, rank)| (*value, f64::from(rank) / n));
+    start.into_iter().chain(steps).collect()
+}
+
+/// A selected flow of a panel.
+#[derive(Clone, Debug)]
+pub struct Point {
+    setup: Setup,
+    mechanism: &'static str,
+    fct_ms: f64,
+}
+
+/// The selected flows of all panels, in ascending order of their FCT.
+pub fn points(cells: &[DumbbellCell]) -> Vec<Point> {
+    let in_panels = PANELS.iter().flat_map(|(_, setup)| cells_of(cells, *setup));
+    let of_cell = |cell: &DumbbellCell| {
+        let (setup, mechanism) = (cell.setup, cell.mechanism.name());
+        let point = move |fct_ms| Point {
+            setup,
+            mechanism,
+            fct_ms,
+        };
+        cell.fcts().into_iter().map(point)
+    };
+    in_panels.flat_map(of_cell).collect()
+}
+
+/// A row a selected flow.
+pub fn distributions() -> Columns<Point> {
+    columns_of_figure::<Point>(ID)
+        .text(("panel", "", "the panel of the paper's figure"), |p| {
+            p.setup.panel().map(|letter| letter.to_string().into())
+        })
+        .text(("mechanism", "", "the sender's mechanism"), |p| {
+            Some(p.mechanism.into())
+        })
+        .real(("fct_ms", "ms", "FCT from establishment"), |p| {
+            Some(p.fct_ms)
+        })
+}
+
+/// The load that was found, the panels, and spurious retransmissions.
+pub fn text(cells: &[DumbbellCell], load: &Calibration) -> String {
+    let mut panels = plain_table();
+    panels.set_header([
+        "panel",
+        "segments",
+        "owd (ms)",
+        "ack",
+        "mechanism",
+        "flows",
+        "selected",
+        "mean FCT (ms)",
+        "p25",
+        "p50",
+        "p75",
+        "p90",
+        "last lost: p50",
+        "2-3 lost: p50",
+    ]);
+    for (letter, setup) in PANELS {
+        for cell in cells_of(cells, setup) {
+            let fcts = cell.fcts();
+            let at = |share| millis(quantile(&fcts, share));
+            let of = |tail| millis(quantile(&cell.fcts_of(tail), 0.5));
+            panels.add_row([
+                letter.to_string(),
+                setup.size.to_string(),
+                setup.owd_ms.to_string(),
+                setup.acks.name().into(),
+                cell.mechanism.name().into(),
+                cell.flows.len().to_string(),
+                fcts.len().to_string(),
+                cell.mean().to_string(),
+                at(0.25),
+                at(0.5),
+                at(0.75),
+                at(0.9),
+                of(Tail::Last),
+                of(Tail::TwoOrThree),
+            ]);
+        }
+    }
+    format!(
+        "Background: start times scaled by {:.4} in {} tries, so that the bottleneck loses {:.2} % of its packets; \
+         expected {:.1} ± {:.1} %.\nFCT: from establishment. Selected: one of the last four segments was lost when first sent.\n\n{panels}",
+        load.scale,
+        load.tries,
+        load.loss * 100.0,
+        LOSS.0 * 100.0,
+        LOSS.1 * 100.0,
+    )
+}

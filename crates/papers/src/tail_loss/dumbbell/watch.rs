@@ -1,0 +1,96 @@
+//! Watches the foreground flows of a dumbbell: which of their segments were lost when first sent.
+
+use recoup_recovery::Event;
+use recoup_sim::{Observer, Packet, Point};
+use recoup_tcp::flow::{FlowRecord, Host};
+use recoup_units::{Direction, FlowId, Instant};
+use recoup_wire::SeqNumber;
+use std::collections::BTreeMap;
+
+/// A set of segments of a flow: segment n, from 0, is the bit n.
+pub type Segments = u128;
+
+/// The longest flow that can be watched, in segments.
+pub const MOST_SEGMENTS: u64 = 128;
+
+/// A flow that has ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Flow {
+    /// Its completion time from establishment, in ms; `None` if it never completed.
+    pub fct_ms: Option<f64>,
+    /// The segments whose first transmission was lost.
+    pub lost: Segments,
+    /// The segments sent more than once.
+    pub again: Segments,
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Spurious retransmissions of data.
+    pub spurious: u64,
+}
+
+/// Watches flows of equal segments that the server sends.
+#[derive(Debug, Default)]
+pub struct Watch {
+    open: BTreeMap<FlowId, Open>,
+    /// The flows that have ended, in the order of their ends.
+    pub flows: Vec<Flow>,
+}
+
+/// A flow under way.
+#[derive(Debug)]
+struct Open {
+    /// Where its data begins.
+    first: SeqNumber,
+    /// The bytes of a segment.
+    mss: u32,
+    /// The packet that carried each segment first, by its number in the flow.
+    originals: Vec<Option<u64>>,
+    lost: Segments,
+    again: Segments,
+}
+
+impl Observer for Watch {
+    const WANTS_EVENTS: bool = false;
+
+    fn on_packet(&mut self, _: Instant, point: Point, direction: Direction, packet: &Packet) {
+        let segment = &packet.segment;
+        if direction != Direction::Down || segment.payload_len == 0 || point == Point::Arrived {
+            return;
+        }
+        let open = self.open.entry(packet.flow).or_insert_with(|| Open {
+            first: segment.seq,
+            mss: segment.payload_len,
+            originals: Vec::new(),
+            lost: 0,
+            again: 0,
+        });
+        let index = (segment.seq.since(open.first) / open.mss) as usize;
+        if index as u64 >= MOST_SEGMENTS {
+            return;
+        }
+        if open.originals.len() <= index {
+            open.originals.resize(index + 1, None);
+        }
+        let original = &mut open.originals[index];
+        match (point, *original) {
+            (Point::Sent, None) => *original = Some(packet.ordinal),
+            (Point::Sent, Some(_)) => open.again |= 1 << index,
+            (_, Some(original)) if original == packet.ordinal => open.lost |= 1 << index,
+            _ => {}
+        }
+    }
+
+    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
+
+    fn on_flow_end(&mut self, _: Instant, flow: FlowId, record: &FlowRecord) {
+        let open = self.open.remove(&flow);
+        let (lost, again) = open.map_or((0, 0), |open| (open.lost, open.again));
+        self.flows.push(Flow {
+            fct_ms: record.fct_established.map(|fct| fct.as_secs_f64() * 1e3),
+            lost,
+            again,
+            segments_sent: record.segments_sent,
+            spurious: record.spurious_data,
+        });
+    }
+}
