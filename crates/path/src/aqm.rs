@@ -164,6 +164,8 @@ pub(crate) struct CoDelQueue {
     serving: Option<(PacketKey, Instant)>,
     /// Packets dropped or marked by the last departure.
     judged: VecDeque<(PacketKey, Managed)>,
+    /// The packet whose transmission began with the last departure, and how long it had waited.
+    served: Option<(PacketKey, Duration)>,
     /// When packets will have waited for too long for a whole interval.
     first_above: Option<Instant>,
     dropping: bool,
@@ -181,6 +183,7 @@ impl CoDelQueue {
             bytes: 0,
             serving: None,
             judged: VecDeque::new(),
+            served: None,
             first_above: None,
             dropping: false,
             drop_next: Instant::ZERO,
@@ -223,10 +226,17 @@ impl CoDelQueue {
         self.judged.pop_front()
     }
 
+    /// The packet whose transmission began with the last departure, and how long it had waited.
+    pub fn take_served(&mut self) -> Option<(PacketKey, Duration)> {
+        self.served.take()
+    }
+
     fn serve(&mut self, now: Instant) {
+        self.served = None;
         if let Some(next) = self.dequeue(now) {
             let leaves = now + self.rate.time_for(next.len.into());
             self.serving = Some((next.place, leaves));
+            self.served = Some((next.place, now.since(next.arrived)));
         }
     }
 

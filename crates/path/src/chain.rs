@@ -293,6 +293,11 @@ impl<P: Packet> Chain<P> {
                 }
             }
         }
+        if let Some((served, waited)) = self.hops[hop].take_served()
+            && let Some(carried) = self.inside.get_mut(served)
+        {
+            carried.packet.waited(waited);
+        }
         self.update_next_release();
         if let Some(place) = place {
             self.pass(hop + 1, at, place);

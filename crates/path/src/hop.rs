@@ -193,7 +193,13 @@ impl Hop {
         match self.action {
             Action::Nothing => HopVerdict::Pass,
             Action::Delay(delay) => hold(at, at + delay),
-            Action::Rate { .. } | Action::Link { .. } => self.serve(at, carried.packet.ip_len()),
+            Action::Rate { .. } | Action::Link { .. } => {
+                let verdict = self.serve(at, carried.packet.ip_len());
+                if let HopVerdict::Hold(transit) = verdict {
+                    carried.packet.waited(transit.starts.since(at));
+                }
+                verdict
+            }
             Action::Red { .. } => self.serve_early(at, carried),
             Action::CoDel(ref queue) if queue.has_room() => HopVerdict::Wait,
             Action::CoDel(_) => HopVerdict::Drop(DropCause::QueueFull),
@@ -269,6 +275,7 @@ impl Hop {
         }
         let starts = at.max(*free_at);
         *free_at = starts + rate.time_for(carried.packet.ip_len().into());
+        carried.packet.waited(starts.since(at));
         hold(starts, *free_at)
     }
 
@@ -352,6 +359,15 @@ impl Hop {
         match &mut self.action {
             Action::CoDel(queue) => queue.release(),
             _ => self.store.release(),
+        }
+    }
+
+    /// The packet whose transmission began with the last release, and how long it had waited, if that was not known
+    /// when it arrived.
+    pub fn take_served(&mut self) -> Option<(PacketKey, Duration)> {
+        match &mut self.action {
+            Action::CoDel(queue) => queue.take_served(),
+            _ => None,
         }
     }
 

@@ -9,8 +9,10 @@
 //! then applications are woken and timers fire, in the order of the flows' slots.
 
 mod links;
+mod queueing;
 
 pub use links::{LinkId, LinkRecord, LinkSpec, Route, RouteId, Topology, TopologyError};
+pub use queueing::QueueingDelays;
 
 use crate::network::earlier;
 use crate::observe::{Observer, Point};

@@ -4,6 +4,7 @@ use super::{LinkResult, WorkloadResult, WorldResult, WorldScenario};
 use crate::report::{self, Entry, View};
 use crate::run::{Cost, ProfileResult};
 use crate::stage::Stage;
+use recoup_sim::world::QueueingDelays;
 use recoup_table::{Columns, Comparison, Keep, Line, Schema};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -316,6 +317,54 @@ fn link_columns() -> Columns<LinkRow> {
         )
         .heading("Lost by rule")
         .share_of(|row| row.link.record.packets)
+        .integer(
+            (
+                "marked",
+                "packets",
+                "packets that the management of the queue marked: congestion experienced (RFC 3168)",
+            ),
+            |row| Some(row.link.record.marked),
+        )
+        .heading("Marked")
+        .share_of(|row| row.link.record.packets)
+        .integer(
+            (
+                "flows_with_drops",
+                "flows",
+                "flows of which the link dropped a packet, by its queue or by a rule",
+            ),
+            |row| Some(row.link.flows_with_drops),
+        )
+        .heading("Flows with drops")
+        .integer(
+            (
+                "most_drops_of_a_flow",
+                "packets",
+                "the most packets of one flow that the link dropped",
+            ),
+            |row| Some(row.link.most_drops_of_a_flow),
+        )
+        .heading("Most drops of a flow")
+        .group("queueing_ms", queueing_columns(), |row| Some(&row.link.record.queueing))
+}
+
+/// Quantiles of the queueing delays.
+fn queueing_columns() -> Columns<QueueingDelays> {
+    let about =
+        "time that packets waited in the queues of the link before their transmission began";
+    let parts = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)];
+    parts
+        .into_iter()
+        .fold(Columns::new(), |columns, (name, share)| {
+            let column = (name, "ms", format!("{about}: {name}"));
+            columns
+                .real(column, move |delays: &QueueingDelays| {
+                    delays
+                        .quantile(share)
+                        .map(|delay| delay.as_secs_f64() * 1e3)
+                })
+                .heading(format!("Queueing delay {name}"))
+        })
 }
 
 /// The links one below the other, each with all profiles.

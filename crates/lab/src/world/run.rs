@@ -52,6 +52,10 @@ pub struct LinkResult {
     pub rate: Option<BitRate>,
     /// What it carried, of all runs together.
     pub record: LinkRecord,
+    /// Flows of which the link dropped a packet, of all runs together.
+    pub flows_with_drops: u64,
+    /// The most packets of one flow that the link dropped.
+    pub most_drops_of_a_flow: u64,
 }
 
 impl WorldScenario {
@@ -138,11 +142,16 @@ impl WorldScenario {
     fn link_results<A: recoup_sim::Application>(&self, world: &World<A>) -> Vec<LinkResult> {
         let links = self.links.iter().enumerate();
         let both = links.flat_map(|link| [Direction::Up, Direction::Down].map(|way| (link, way)));
-        let result = |((number, link), direction): ((usize, &super::Link), Direction)| LinkResult {
-            name: link.name.clone(),
-            direction,
-            rate: link.rate(direction),
-            record: *world.link(link_id(number, direction)),
+        let result = |((number, link), direction): ((usize, &super::Link), Direction)| {
+            let record = world.link(link_id(number, direction)).clone();
+            LinkResult {
+                name: link.name.clone(),
+                direction,
+                rate: link.rate(direction),
+                flows_with_drops: record.drops_by_flow.len() as u64,
+                most_drops_of_a_flow: record.drops_by_flow.values().copied().max().unwrap_or(0),
+                record,
+            }
         };
         both.map(result).collect()
     }
@@ -161,6 +170,9 @@ impl WorldResult {
             }
             for (ours, theirs) in all.links.iter_mut().zip(&run.links) {
                 ours.record.merge(&theirs.record);
+                ours.flows_with_drops += theirs.flows_with_drops;
+                ours.most_drops_of_a_flow =
+                    ours.most_drops_of_a_flow.max(theirs.most_drops_of_a_flow);
             }
         }
         for (number, workload) in all.workloads.iter_mut().enumerate() {

@@ -88,6 +88,11 @@ fn workloads_share_the_link_and_open_flows_count() {
         assert!(delivered < passed && delivered > 0.9 * passed, "{result:?}");
         assert!(bottleneck.utilisation(result.simulated).unwrap() > 0.95);
         assert!(bottleneck.record.dropped_by_queue > 0);
+        assert!(bottleneck.flows_with_drops >= 2, "{result:?}");
+        assert!(bottleneck.most_drops_of_a_flow > 1);
+        let waited = &bottleneck.record.queueing;
+        assert!(waited.quantile(0.99) > waited.quantile(0.5));
+        assert!(waited.longest() > Duration::ZERO);
         assert!(long.fairness.unwrap() > 0.7, "{:?}", long.fairness);
         assert_eq!(result.simulated, Duration::from_secs(5));
     }

@@ -1,13 +1,16 @@
 //! The links of a world, and the packets on them.
 
+use super::queueing::QueueingDelays;
 use crate::{Entrance, Packet};
 use recoup_path::{self as path, Chain, ChainError, DropCause, Exit, HopSpec, TcpFacts};
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant};
 use siphasher::sip::SipHasher13;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::hash::Hasher;
+use std::mem;
+use std::time::Duration;
 use thiserror::Error;
 
 /// The number of a link in its [`Topology`].
@@ -85,7 +88,7 @@ impl Topology {
 }
 
 /// What a link carried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkRecord {
     /// Packets that reached the link.
     pub packets: u64,
@@ -95,15 +98,25 @@ pub struct LinkRecord {
     pub dropped_by_queue: u64,
     /// Packets dropped by a loss rule.
     pub lost: u64,
+    /// Packets that the management of the queue marked: congestion experienced (RFC 3168 §5).
+    pub marked: u64,
+    /// How long the packets that left the link had waited in its queues.
+    pub queueing: QueueingDelays,
+    /// Packets of each flow that the link dropped, by its queue or by a loss rule. Flows without drops are not in
+    /// it. After a [`merge`](Self::merge) it has the flows of one run only, because other runs give the same numbers to
+    /// other flows.
+    pub drops_by_flow: BTreeMap<FlowId, u64>,
 }
 
 impl LinkRecord {
-    /// Adds what a link carried in another run.
+    /// Adds what a link carried in another run, except the drops of its flows.
     pub fn merge(&mut self, other: &Self) {
         self.packets += other.packets;
         self.bytes_delivered += other.bytes_delivered;
         self.dropped_by_queue += other.dropped_by_queue;
         self.lost += other.lost;
+        self.marked += other.marked;
+        self.queueing.merge(&other.queueing);
     }
 }
 
@@ -117,6 +130,10 @@ pub(super) struct Carried {
     direction: Direction,
     /// How many links of the route it has passed.
     passed: u32,
+    /// How long it has waited in the queues of its link.
+    waited: Duration,
+    /// Whether a queue of its link marked it.
+    marked: bool,
 }
 
 impl path::Packet for Carried {
@@ -143,6 +160,11 @@ impl path::Packet for Carried {
 
     fn mark(&mut self) {
         self.packet.mark();
+        self.marked = true;
+    }
+
+    fn waited(&mut self, time: Duration) {
+        self.waited += time;
     }
 
     fn corrupt(&mut self, draw: u64) {
@@ -330,7 +352,9 @@ impl Link {
     fn take(&mut self, now: Instant) -> Option<Moved> {
         let record = &mut self.record;
         Some(match self.chain.next_exit(now)? {
-            Exit::Delivered(carried) => {
+            Exit::Delivered(mut carried) => {
+                record.queueing.add(mem::take(&mut carried.waited));
+                record.marked += u64::from(mem::take(&mut carried.marked));
                 record.bytes_delivered += u64::from(carried.packet.ip_len);
                 Moved::Arrived(carried)
             }
@@ -339,6 +363,9 @@ impl Link {
                     DropCause::Loss => record.lost += 1,
                     DropCause::QueueFull | DropCause::Managed => record.dropped_by_queue += 1,
                     DropCause::Thinned => {}
+                }
+                if cause != DropCause::Thinned {
+                    *record.drops_by_flow.entry(packet.packet.flow).or_default() += 1;
                 }
                 Moved::Dropped(packet, cause)
             }
@@ -372,6 +399,8 @@ impl Entrance for Entry<'_> {
             route: self.route,
             direction,
             passed: 0,
+            waited: Duration::ZERO,
+            marked: false,
         };
         self.links.pass(now, carried);
     }

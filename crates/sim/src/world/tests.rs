@@ -1,6 +1,6 @@
 use super::*;
 use crate::{NoObserver, Packet, Simulation, TimerModel};
-use recoup_path::{HopSpec, LossSpec, PathSpec, Queue};
+use recoup_path::{CoDel, HopSpec, LossSpec, PathSpec, Queue, Red};
 use recoup_recovery::{Event, Profile};
 use recoup_tcp as tcp;
 use recoup_tcp::flow::{ScriptProgress, Workload};
@@ -200,11 +200,57 @@ fn flows_share_a_bottleneck() {
     assert!(record.dropped_by_queue > 0, "{record:?}");
     let dropped: u64 = flows.records.iter().map(|(_, r)| r.packets_dropped).sum();
     assert_eq!(dropped, record.dropped_by_queue);
+    for (flow, of_flow) in &flows.records {
+        let drops = record.drops_by_flow.get(flow).copied().unwrap_or(0);
+        assert_eq!(drops, of_flow.packets_dropped, "{flow:?}");
+    }
+    // 50 packets of 1500 bytes wait for 60 ms, and the one that is transmitted takes at most 1.2 ms more.
+    let [median, most] = [0.5, 1.0].map(|share| record.queueing.quantile(share).unwrap());
+    assert!(record.queueing.longest() <= Duration::from_micros(61_200));
+    assert!(most > ms(58) && median > ms(10), "{median:?}, {most:?}");
+    let left = record.packets - record.dropped_by_queue;
+    assert_eq!(record.queueing.count(), left);
     // None of them gets less than a third of its share.
     for (flow, at) in &flows.completed {
         assert!(
             at.since(Instant::ZERO).as_secs_f64() > seconds / 3.0,
             "{flow:?}"
+        );
+    }
+}
+
+#[test]
+fn links_count_marks_and_the_delays_of_managed_queues() {
+    let codel = CoDel {
+        ecn: true,
+        ..CoDel::default()
+    };
+    let red = Red {
+        min: 5,
+        max: 15,
+        ecn: true,
+    };
+    for queue in [Queue::CoDel(codel), Queue::Red(red)] {
+        let mut topology = Topology::default();
+        let down = topology.add_link("down", vec![rate(5_000_000, queue)]);
+        let both = topology.add_link("both", vec![HopSpec::Delay(ms(10))]);
+        let route = topology.add_route(&[both], &[both, down]);
+        let mut world = World::new(&topology, 1).unwrap();
+        let mut spec = spec("linux-6", Workload::exchange(100, 2000 * MSS));
+        for host in [&mut spec.client, &mut spec.server] {
+            host.ecn = recoup_tcp::Ecn::Ask;
+        }
+        let mut flows = Flows::new(spec, vec![(Instant::ZERO, route); 2]);
+        world.run(&mut flows, FOREVER, &mut NoObserver);
+        let (record, other) = (world.link(down), world.link(both));
+        assert!(record.marked > 10, "{queue:?}: {record:?}");
+        assert_eq!(other.marked, 0);
+        assert_eq!(other.queueing.longest(), Duration::ZERO);
+        let [median, most] = [0.5, 1.0].map(|share| record.queueing.quantile(share).unwrap());
+        assert!(median > ms(2) && most > median, "{median:?}, {most:?}");
+        assert_eq!(
+            record.queueing.count(),
+            record.packets - record.dropped_by_queue
         );
     }
 }
