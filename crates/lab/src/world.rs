@@ -27,7 +27,7 @@
 mod build;
 mod keys;
 mod parse;
-mod report;
+pub(crate) mod report;
 mod run;
 mod watch;
 
