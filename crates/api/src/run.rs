@@ -2,6 +2,7 @@
 //! its printing.
 
 mod files;
+pub mod sweep;
 pub mod world;
 
 pub use files::EventTarget;

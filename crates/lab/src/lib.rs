@@ -22,6 +22,7 @@ pub mod state_file;
 pub mod stats;
 pub mod study;
 pub mod suggest;
+pub mod sweep;
 pub mod time_window;
 pub mod whatif;
 pub mod world;

@@ -84,7 +84,7 @@ impl Report {
                 .map(|s| (s.key.into(), setting(s.key)))
                 .collect(),
             finding: finding(scenario, &entries),
-            heading: heading(scenario),
+            heading: heading(scenario, &[]),
             results: entries,
         }
     }
@@ -140,13 +140,14 @@ impl Report {
 }
 
 /// The scenario with the settings that have an effect: those that differ from the defaults, and the most
-/// important ones.
-fn heading(scenario: &Scenario) -> String {
+/// important ones. Those of `left_out` are left out.
+pub(crate) fn heading(scenario: &Scenario, left_out: &[&str]) -> String {
     const SHOWN: [&str; 6] = ["rtt", "rate", "segments", "drop", "ack", "timers"];
     let usual = Settings::default();
     let settings: Vec<String> = effect::effective_settings(&scenario.settings)
         .into_iter()
         .filter(|(name, value)| SHOWN.contains(name) || usual.get(name).as_ref() != Some(value))
+        .filter(|(name, _)| !left_out.contains(name))
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     let (name, flows, seed) = (&scenario.name, scenario.flows, scenario.seed);
@@ -176,6 +177,20 @@ impl Entry {
             recovery_time: result.cost.recoveries.time.summary(),
             result: result.clone(),
         }
+    }
+
+    /// The entry without its distributions: its statistics are computed.
+    pub(crate) fn without_distributions(mut self) -> Self {
+        let cost = &mut self.result.cost;
+        for times in [
+            &mut cost.fct,
+            &mut cost.fct_established,
+            &mut cost.last_ack_to_retransmission,
+            &mut cost.recoveries.time,
+        ] {
+            *times = Durations::default();
+        }
+        self
     }
 
     /// Whether the senders' internal state is known, and not only their packets.

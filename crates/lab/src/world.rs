@@ -28,7 +28,7 @@ mod build;
 mod calibrate;
 mod keys;
 mod parse;
-mod report;
+pub(crate) mod report;
 mod run;
 mod watch;
 

@@ -1,5 +1,6 @@
 //! `recoup run`.
 
+mod sweep;
 mod world;
 
 use crate::output::{Format, format_parser, print};
@@ -31,6 +32,11 @@ A scenario with links and workloads is a world: many flows share its links for a
 runs in the simulator. --set takes its keys, such as links.bottleneck.queue=50 or duration=10s. The
 results are a table for each workload, and one of the links; CSV has the workloads.
 
+--sweep runs every combination of the values that it names, at most 1000, and prints one table of them:
+--sweep rtt=20ms,80ms --sweep drop=none,tail:1. Semicolons separate values that contain commas:
+--sweep 'drop=tail:1;tail:1,up:ack:2'. All combinations have the same seed. After an interrupt, those
+that are finished are printed.
+
 A scenario file may have up to 1 MiB, a recorded link up to 64 MiB.";
 
 /// The formats that results can be printed in.
@@ -53,6 +59,9 @@ pub struct Args {
     /// Change a setting of the scenario; repeat for several (see `recoup scenario list`)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    /// Run with each of these values of a setting; repeat for every combination with those of others
+    #[arg(long = "sweep", value_name = "KEY=VALUE,…")]
+    sweeps: Vec<String>,
     /// Where to run the scenario (real packets need root or user namespaces)
     #[arg(long, value_name = "STAGE", value_enum, default_value_t = Stages::Sim)]
     on: Stages,
@@ -256,6 +265,15 @@ impl Args {
         self.events.as_deref() == Some(Path::new("-"))
     }
 
+    fn note_unused_profiles(&self, real: &[Ends]) {
+        if self.on == Stages::Kernel
+            && !self.profile.is_empty()
+            && real.iter().any(|ends| !ends.has_profiles())
+        {
+            console::note("--profile has no effect: the kernel is at both ends");
+        }
+    }
+
     fn request(&self, scenario: Scenario) -> Result<Request, Failure> {
         if !self.watch.is_empty() {
             let line = "--watch: expected beside a scenario with links and workloads";
@@ -273,21 +291,18 @@ impl Args {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    match Experiment::load(&args.scenario)? {
-        Experiment::Pair(scenario) => run_pair(args, *scenario),
-        Experiment::World(world) => world::run(args, *world),
+    match (Experiment::load(&args.scenario)?, args.sweep()?) {
+        (Experiment::Pair(scenario), None) => run_pair(args, *scenario),
+        (Experiment::Pair(scenario), Some(over)) => sweep::run_pairs(args, *scenario, &over),
+        (Experiment::World(world), None) => world::run(args, *world),
+        (Experiment::World(world), Some(over)) => sweep::run_worlds(args, *world, &over),
     }
 }
 
 fn run_pair(args: &Args, scenario: Scenario) -> Result<(), Failure> {
     let request = args.request(scenario)?;
     let scenario = request.scenario.clone();
-    if args.on == Stages::Kernel
-        && !args.profile.is_empty()
-        && request.real.iter().any(|ends| !ends.has_profiles())
-    {
-        console::note("--profile has no effect: the kernel is at both ends");
-    }
+    args.note_unused_profiles(&request.real);
     request.notes().iter().for_each(console::note);
     deferring_interrupts(
         || request.run(&FlowBar::default()),

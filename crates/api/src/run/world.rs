@@ -34,9 +34,7 @@ pub struct WorldOutcome {
 impl WorldRequest {
     /// The time to simulate, of all worlds together.
     pub fn total(&self) -> Duration {
-        let worlds = self.world.profiles.len() as u64 * self.world.runs;
-        let worlds = u32::try_from(worlds).unwrap_or(u32::MAX);
-        self.world.duration.saturating_mul(worlds)
+        self.world.total()
     }
 
     /// Runs the world. `done` is called from any thread with the simulated time since its last call; `is_stopped` may
@@ -107,7 +105,7 @@ fn interruption(world: &WorldScenario, results: &[WorldResult], has_files: bool)
 }
 
 /// A note for each workload with flows that were open at the end.
-fn cut_off(world: &WorldScenario, results: &[WorldResult]) -> Vec<String> {
+pub(super) fn cut_off(world: &WorldScenario, results: &[WorldResult]) -> Vec<String> {
     let notes = world
         .workloads
         .iter()

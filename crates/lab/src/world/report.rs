@@ -24,23 +24,23 @@ pub struct WorldReport {
     settings: Map<String, Value>,
     /// The scenario and its keys, in a few lines.
     heading: String,
-    results: Vec<Results>,
+    pub(crate) results: Vec<Results>,
 }
 
 /// The rows of one profile.
 #[derive(Clone, Debug)]
-struct Results {
+pub(crate) struct Results {
     profile: String,
     simulated: Duration,
-    workloads: Vec<WorkloadRow>,
-    links: Vec<LinkRow>,
+    pub workloads: Vec<WorkloadRow>,
+    pub links: Vec<LinkRow>,
 }
 
 /// A workload's flows with one profile.
 #[derive(Clone, Debug)]
-struct WorkloadRow {
+pub(crate) struct WorkloadRow {
     workload: String,
-    entry: Entry,
+    pub entry: Entry,
     /// In Mbit/s.
     goodput: Option<f64>,
     /// Divided by the first profile's.
@@ -50,7 +50,7 @@ struct WorkloadRow {
 
 /// A link with one profile.
 #[derive(Clone, Debug)]
-struct LinkRow {
+pub(crate) struct LinkRow {
     profile: String,
     link: LinkResult,
     /// In percent.
@@ -60,17 +60,16 @@ struct LinkRow {
 impl WorldReport {
     /// The report of these results.
     pub fn new(world: &WorldScenario, results: &[WorldResult]) -> Self {
-        let values = world.values();
-        let heading = heading(&world.name, &values);
         let first = results.first();
         Self {
             scenario: world.name.clone(),
             seed: world.seed,
-            settings: values
+            settings: world
+                .values()
                 .into_iter()
                 .map(|(key, value)| (key, value.into()))
                 .collect(),
-            heading,
+            heading: heading(world, &[]),
             results: results
                 .iter()
                 .map(|result| Results::new(result, first))
@@ -78,8 +77,29 @@ impl WorldReport {
         }
     }
 
+    /// Every key that differs from its default, as text.
+    pub(crate) fn settings(&self) -> &Map<String, Value> {
+        &self.settings
+    }
+
     /// As JSON, indented, with a final newline.
     pub fn to_json(&self) -> String {
+        let text = self
+            .results_to_json()
+            .map_err(Into::into)
+            .and_then(|results| {
+                SCHEMA.to_text(&json!({
+                    "scenario": self.scenario,
+                    "seed": self.seed,
+                    "settings": self.settings,
+                    "results": results,
+                }))
+            });
+        text.unwrap_or_else(|e| json!({ "error": e.to_string() }).to_string() + "\n")
+    }
+
+    /// The results in JSON, one object per profile.
+    pub(crate) fn results_to_json(&self) -> Result<Vec<Value>, serde_json::Error> {
         let (workloads, links) = (workload_columns(), link_columns());
         let results = self.results.iter().map(|result| {
             Ok(json!({
@@ -89,16 +109,7 @@ impl WorldReport {
                 "links": serde_json::to_value(links.to_json(&result.links))?,
             }))
         });
-        let results: Result<Vec<Value>, serde_json::Error> = results.collect();
-        let text = results.map_err(Into::into).and_then(|results| {
-            SCHEMA.to_text(&json!({
-                "scenario": self.scenario,
-                "seed": self.seed,
-                "settings": self.settings,
-                "results": results,
-            }))
-        });
-        text.unwrap_or_else(|e| json!({ "error": e.to_string() }).to_string() + "\n")
+        results.collect()
     }
 
     /// The workloads as CSV, one line per profile and workload. A column's name is the path of its JSON key, joined
@@ -143,11 +154,13 @@ impl WorldReport {
     }
 }
 
-/// The world with its keys, a line for each link and workload.
-fn heading(name: &str, values: &[(String, String)]) -> String {
-    let mut text = name.to_owned();
+/// The world with its keys, a line for each link and workload. Those of `left_out` are left out.
+pub(crate) fn heading(world: &WorldScenario, left_out: &[&str]) -> String {
+    let mut text = world.name.clone();
+    let values = world.values();
     let mut above = "";
-    for (key, value) in values {
+    let shown = values.iter();
+    for (key, value) in shown.filter(|(key, _)| !left_out.contains(&key.as_str())) {
         let (part, key) = key.rsplit_once('.').unwrap_or(("", key));
         let part = match part.match_indices('.').nth(1) {
             // The settings of one kind, such as rto.min, have a dot of their own.
@@ -220,7 +233,7 @@ impl WorkloadRow {
     }
 }
 
-fn workload_columns() -> Columns<WorkloadRow> {
+pub(crate) fn workload_columns() -> Columns<WorkloadRow> {
     Columns::<WorkloadRow>::new()
         .text(("workload", "", "the workload"), |row| Some(row.workload.clone().into()))
         .all_of(report::columns(), |row| Some(&row.entry))
@@ -263,7 +276,7 @@ fn workload_table(rows: &[&WorkloadRow], view: View, keep: Keep) -> String {
     format!("{text}\n{}", report::left_out_note(left_out))
 }
 
-fn link_columns() -> Columns<LinkRow> {
+pub(crate) fn link_columns() -> Columns<LinkRow> {
     Columns::<LinkRow>::new()
         .text(("link", "", "the link"), |row| {
             Some(row.link.name.clone().into())

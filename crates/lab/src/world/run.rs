@@ -59,6 +59,13 @@ pub struct LinkResult {
 }
 
 impl WorldScenario {
+    /// The time to simulate, of all runs of all profiles together.
+    pub fn total(&self) -> Duration {
+        let worlds = self.profiles.len() as u64 * self.runs;
+        let worlds = u32::try_from(worlds).unwrap_or(u32::MAX);
+        self.duration.saturating_mul(worlds)
+    }
+
     /// Runs all profiles on `threads` cores. `done` is called from any thread with the simulated time since its last
     /// call. Once `is_stopped` says so, worlds end where they are, and the results are of the time simulated by then.
     /// The result does not depend on `threads`.

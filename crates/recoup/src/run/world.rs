@@ -9,7 +9,17 @@ use recoup_lab::world::{WorldReport, WorldScenario};
 use std::time::Duration;
 
 pub fn run(args: &Args, world: WorldScenario) -> Result<(), Failure> {
-    let request = request(args, world)?;
+    let world = changed(args, world)?;
+    let watched = args.watch.iter().map(|text| {
+        let chosen = world.choose(text);
+        chosen.map_err(|e| Failure::Wrong(format!("--watch {text}: {e}")))
+    });
+    let request = WorldRequest {
+        watched: watched.collect::<Result<_, _>>()?,
+        world,
+        pcap: args.pcap.clone(),
+        events: args.event_target(),
+    };
     let world = request.world.clone();
     let bar = progress(request.total());
     let done = |simulated: Duration| bar.inc(millis(simulated));
@@ -23,7 +33,8 @@ pub fn run(args: &Args, world: WorldScenario) -> Result<(), Failure> {
     )
 }
 
-fn request(args: &Args, mut world: WorldScenario) -> Result<WorldRequest, Failure> {
+/// The world with the changes of the command line.
+pub(super) fn changed(args: &Args, mut world: WorldScenario) -> Result<WorldScenario, Failure> {
     let wrong = |line: &str| Err(Failure::Wrong(line.into()));
     if args.on != Stages::Sim {
         return wrong("--on: a scenario with links and workloads runs in the simulator only");
@@ -51,16 +62,7 @@ fn request(args: &Args, mut world: WorldScenario) -> Result<WorldRequest, Failur
         world.profiles = profiles;
     }
     world.seed = args.seed.unwrap_or(world.seed);
-    let watched = args.watch.iter().map(|text| {
-        let chosen = world.choose(text);
-        chosen.map_err(|e| Failure::Wrong(format!("--watch {text}: {e}")))
-    });
-    Ok(WorldRequest {
-        watched: watched.collect::<Result<_, _>>()?,
-        world,
-        pcap: args.pcap.clone(),
-        events: args.event_target(),
-    })
+    Ok(world)
 }
 
 fn print_outcome(
@@ -81,7 +83,7 @@ fn print_outcome(
 }
 
 /// A bar of simulated time, drawn when standard error is a terminal.
-fn progress(total: Duration) -> ProgressBar {
+pub(super) fn progress(total: Duration) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(millis(total)), console::progress_target());
     let template = "{wide_bar} {percent} % of the simulated time";
     match ProgressStyle::with_template(template) {
@@ -90,6 +92,6 @@ fn progress(total: Duration) -> ProgressBar {
     }
 }
 
-fn millis(duration: Duration) -> u64 {
+pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -11,6 +11,7 @@ mod plot;
 mod refusals;
 mod run;
 mod scenarios;
+mod sweep;
 mod whatif;
 mod whatif_study;
 mod world;

@@ -4,8 +4,8 @@
 //! The fields of each document are listed in `docs/schemas`, a file for each version. With
 //! `RECOUP_UPDATE_SCHEMAS` set, new fields are added to these files; a field is never taken out.
 
-use crate::cli::Folder;
 use crate::cli::drill::SERVER;
+use crate::cli::{Folder, recoup};
 use recoup_lab::report;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -152,6 +152,32 @@ fn a_world_has_the_fields_of_its_version() {
         .iter()
         .map(|field| format!("results[].workloads[].{}", field.path));
     check(&document, "", columns.collect());
+}
+
+#[test]
+fn sweeps_have_the_fields_of_their_versions() {
+    let swept = [
+        (
+            "recoup.sweep",
+            "results[]",
+            "tail-loss --flows 60 --sweep segments=100,150",
+        ),
+        (
+            "recoup.world_sweep",
+            "results[].workloads[]",
+            "dumbbell --set duration=1s --sweep links.bottleneck.rate=20Mbit,30Mbit",
+        ),
+    ];
+    for (schema, rows, args) in swept {
+        let args = format!("-q run {args} --profile linux-6+slp --format json");
+        let document = recoup(&args.split_whitespace().collect::<Vec<_>>()).json();
+        assert_eq!(document["schema"], schema);
+        let columns = report::columns().fields();
+        let columns = columns
+            .iter()
+            .map(|field| format!("cells[].{rows}.{}", field.path));
+        check(&document, "", columns.collect());
+    }
 }
 
 #[test]

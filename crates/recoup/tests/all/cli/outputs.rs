@@ -295,7 +295,7 @@ fn an_interrupted_run_prints_its_results() {
 
 /// The signals that this process and therefore the program ignore, one bit each.
 #[cfg(unix)]
-fn ignored_signals() -> u64 {
+pub(super) fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
     let mask = u64::from_str_radix(mask.unwrap_or_default().trim(), 16);
@@ -336,7 +336,7 @@ fn the_next_run_removes_the_files_of_a_killed_one() {
 /// As under `nohup`, or in the background of a shell.
 #[cfg(target_os = "linux")]
 #[test]
-fn ignored_signals_stay_ignored() {
+pub(super) fn ignored_signals_stay_ignored() {
     let dir = Folder::new();
     let script = "trap '' HUP; \"$0\" run tail-loss --flows 3000 --events events & \
                   pid=$!; until ls .recoup-*.tmp; do sleep 0.01; done; kill -HUP $pid; wait $pid";
