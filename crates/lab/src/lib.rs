@@ -24,5 +24,6 @@ pub mod study;
 pub mod suggest;
 pub mod sweep;
 pub mod time_window;
+pub mod tmix;
 pub mod whatif;
 pub mod world;

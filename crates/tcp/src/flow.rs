@@ -32,6 +32,14 @@ impl Host {
         }
     }
 
+    /// The other host.
+    pub const fn peer(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+
     /// The direction in which this host sends.
     pub const fn sends(self) -> Direction {
         match self {

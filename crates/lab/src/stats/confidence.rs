@@ -57,12 +57,12 @@ impl fmt::Display for Share {
     }
 }
 
-/// A mean, and half the width of its 95 % confidence interval.
+/// A mean or a median, and half the width of its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The mean.
+    /// The mean, or the median.
     pub mean: f64,
-    /// The interval is the mean ± this.
+    /// The interval is this far to both sides; infinite if too few values say anything.
     pub half: f64,
 }
 
@@ -80,7 +80,29 @@ impl Estimate {
         }
     }
 
-    /// This mean less another, of values that do not depend on these.
+    /// The median of these values, which ascend. Its interval is from the value at rank n/2 − 0.98·√n to that at
+    /// n/2 + 0.98·√n, because the number of values below the median is binomial with p = 1/2; the half is half of its
+    /// width. Fewer than six values say nothing.
+    pub fn of_median(values: &[f64]) -> Self {
+        let n = values.len();
+        let mean = match values.get(n / 2) {
+            Some(upper) if n.is_multiple_of(2) => f64::midpoint(values[n / 2 - 1], *upper),
+            Some(middle) => *middle,
+            None => 0.0,
+        };
+        let spread = Z * (n as f64).sqrt() / 2.0;
+        let low = (n as f64 / 2.0 - spread).floor();
+        let half = match n {
+            0..6 => f64::INFINITY,
+            _ => {
+                let low = low.max(1.0) as usize;
+                (values[n - low] - values[low - 1]) / 2.0
+            }
+        };
+        Self { mean, half }
+    }
+
+    /// This value less another, of values that do not depend on these.
     pub fn minus(self, other: Self) -> Self {
         Self {
             mean: self.mean - other.mean,
@@ -148,6 +170,13 @@ mod tests {
             half: 4.0,
         });
         assert_eq!((difference.mean, difference.half), (1.5, 5.0));
+        // Of a hundred values the interval of the median is from the 40th to the 61st.
+        let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
+        let Estimate { mean, half } = Estimate::of_median(&hundred);
+        assert_eq!((mean, half), (50.5, 10.5));
+        let six = Estimate::of_median(&[1.0, 2.0, 3.0, 4.0, 5.0, 9.0]);
+        assert_eq!((six.mean, six.half), (3.5, 4.0));
+        assert_eq!(Estimate::of_median(&[1.0, 2.0, 4.0]).half, f64::INFINITY);
         let alone = Estimate::of([7.0].into_iter());
         assert_eq!((alone.mean, alone.half), (7.0, 0.0));
     }

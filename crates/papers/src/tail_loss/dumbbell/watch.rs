@@ -16,6 +16,8 @@ pub const MOST_SEGMENTS: u64 = 128;
 /// A flow that has ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flow {
+    /// The world in which it ran, from 0.
+    pub world: u64,
     /// Its completion time from establishment, in ms; `None` if it never completed.
     pub fct_ms: Option<f64>,
     /// The segments whose first transmission was lost.
@@ -31,9 +33,20 @@ pub struct Flow {
 /// Watches flows of equal segments that the server sends.
 #[derive(Debug, Default)]
 pub struct Watch {
+    world: u64,
     open: BTreeMap<FlowId, Open>,
     /// The flows that have ended, in the order of their ends.
     pub flows: Vec<Flow>,
+}
+
+impl Watch {
+    /// Watches flows of the world with this number.
+    pub fn in_world(world: u64) -> Self {
+        Self {
+            world,
+            ..Self::default()
+        }
+    }
 }
 
 /// A flow under way.
@@ -86,6 +99,7 @@ impl Observer for Watch {
         let open = self.open.remove(&flow);
         let (lost, again) = open.map_or((0, 0), |open| (open.lost, open.again));
         self.flows.push(Flow {
+            world: self.world,
             fct_ms: record.fct_established.map(|fct| fct.as_secs_f64() * 1e3),
             lost,
             again,
