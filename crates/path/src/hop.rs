@@ -196,7 +196,7 @@ impl Hop {
             Action::Rate { .. } | Action::Link { .. } => {
                 let verdict = self.serve(at, carried.packet.ip_len());
                 if let HopVerdict::Hold(transit) = verdict {
-                    carried.packet.waited(transit.starts.since(at));
+                    carried.packet.waited(transit.starts.nanos_since(at));
                 }
                 verdict
             }
@@ -275,7 +275,7 @@ impl Hop {
         }
         let starts = at.max(*free_at);
         *free_at = starts + rate.time_for(carried.packet.ip_len().into());
-        carried.packet.waited(starts.since(at));
+        carried.packet.waited(starts.nanos_since(at));
         hold(starts, *free_at)
     }
 
@@ -362,9 +362,9 @@ impl Hop {
         }
     }
 
-    /// The packet whose transmission began with the last release, and how long it had waited, if that was not known
-    /// when it arrived.
-    pub fn take_served(&mut self) -> Option<(PacketKey, Duration)> {
+    /// The packet whose transmission began with the last release, and how long it had waited in
+    /// nanoseconds, if that was not known when it arrived.
+    pub fn take_served(&mut self) -> Option<(PacketKey, u64)> {
         match &mut self.action {
             Action::CoDel(queue) => queue.take_served(),
             _ => None,

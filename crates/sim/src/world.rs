@@ -16,6 +16,7 @@ pub use queueing::QueueingDelays;
 
 use crate::network::earlier;
 use crate::observe::{Observer, Point};
+use crate::packet::PacketPool;
 use crate::pair::{Pair, Turn};
 use crate::{Application, FlowSpec};
 use links::{Carried, Entry, Links, Moved};
@@ -83,6 +84,7 @@ pub struct Ended {
 #[derive(Debug)]
 pub struct World<A> {
     links: Links,
+    packets: PacketPool,
     slots: Vec<Slot<A>>,
     free: Vec<u32>,
     /// When slots want to be woken. An entry that is not its slot's `scheduled` is out of date.
@@ -114,6 +116,7 @@ impl<A: Application> World<A> {
     pub fn new(topology: &Topology, seed: u64) -> Result<Self, TopologyError> {
         Ok(Self {
             links: Links::new(topology, seed)?,
+            packets: PacketPool::default(),
             slots: Vec::new(),
             free: Vec::new(),
             wakes: BinaryHeap::new(),
@@ -206,7 +209,7 @@ impl<A: Application> World<A> {
             while let Some(moved) = self.links.take(host) {
                 self.settle(host, &moved, observer);
                 self.after_turn(moved.slot(), traffic, observer);
-                self.links.recycle(moved);
+                self.packets.put(moved.into_packet());
             }
         }
     }
@@ -288,6 +291,7 @@ impl<A: Application> World<A> {
             now: self.now,
             pair: &mut slot.pair,
             network: &mut entry,
+            packets: &mut self.packets,
             applications,
             observer,
         });

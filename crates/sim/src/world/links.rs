@@ -10,7 +10,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::hash::Hasher;
 use std::mem;
-use std::time::Duration;
 use thiserror::Error;
 
 /// The number of a link in its [`Topology`].
@@ -125,13 +124,13 @@ impl LinkRecord {
 pub(super) struct Carried {
     /// Elsewhere in memory, because it is large and links pass it on.
     pub packet: Box<Packet>,
+    /// How long it has waited in the queues of its link, in nanoseconds.
+    waited: u64,
     pub slot: u32,
     route: RouteId,
-    direction: Direction,
     /// How many links of the route it has passed.
     passed: u32,
-    /// How long it has waited in the queues of its link.
-    waited: Duration,
+    direction: Direction,
     /// Whether a queue of its link marked it.
     marked: bool,
 }
@@ -163,8 +162,8 @@ impl path::Packet for Carried {
         self.marked = true;
     }
 
-    fn waited(&mut self, time: Duration) {
-        self.waited += time;
+    fn waited(&mut self, nanos: u64) {
+        self.waited += nanos;
     }
 
     fn corrupt(&mut self, draw: u64) {
@@ -180,6 +179,11 @@ pub(super) enum Moved {
 }
 
 impl Moved {
+    pub fn into_packet(self) -> Box<Packet> {
+        let (Self::Arrived(carried) | Self::Dropped(carried, _)) = self;
+        carried.packet
+    }
+
     pub const fn carried(&self) -> &Carried {
         match self {
             Self::Arrived(carried) | Self::Dropped(carried, _) => carried,
@@ -200,12 +204,6 @@ pub(super) struct Links {
     schedule: BinaryHeap<Reverse<(Instant, u32)>>,
     /// Packets that left the network and were not taken yet, by the host they were for.
     moved: [VecDeque<Moved>; 2],
-    /// Memory for packets, to be used again.
-    #[expect(
-        clippy::vec_box,
-        reason = "the boxes are used again, not what is in them"
-    )]
-    spare: Vec<Box<Packet>>,
     /// Whether a link duplicates packets.
     duplicate: bool,
 }
@@ -241,7 +239,6 @@ impl Links {
             routes: topology.routes.clone(),
             schedule: BinaryHeap::new(),
             moved: [VecDeque::new(), VecDeque::new()],
-            spare: Vec::new(),
             duplicate: hops.any(|hop| matches!(hop, HopSpec::Duplicate { .. })),
         })
     }
@@ -285,12 +282,6 @@ impl Links {
     /// Takes out the next packet that was for `host`.
     pub fn take(&mut self, host: Host) -> Option<Moved> {
         self.moved[host as usize].pop_front()
-    }
-
-    /// Takes back the memory of a packet that was taken out.
-    pub fn recycle(&mut self, moved: Moved) {
-        let (Moved::Arrived(carried) | Moved::Dropped(carried, _)) = moved;
-        self.spare.push(carried.packet);
     }
 
     /// Whether copies of packets of this flow may be on their way.
@@ -353,7 +344,7 @@ impl Link {
         let record = &mut self.record;
         Some(match self.chain.next_exit(now)? {
             Exit::Delivered(mut carried) => {
-                record.queueing.add(mem::take(&mut carried.waited));
+                record.queueing.add_nanos(mem::take(&mut carried.waited));
                 record.marked += u64::from(mem::take(&mut carried.marked));
                 record.bytes_delivered += u64::from(carried.packet.ip_len);
                 Moved::Arrived(carried)
@@ -384,22 +375,15 @@ pub(super) struct Entry<'a> {
 }
 
 impl Entrance for Entry<'_> {
-    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet) {
+    fn enter(&mut self, now: Instant, direction: Direction, packet: Box<Packet>) {
         self.entered += 1;
-        let packet = match self.links.spare.pop() {
-            Some(mut spare) => {
-                *spare = packet;
-                spare
-            }
-            None => Box::new(packet),
-        };
         let carried = Carried {
             packet,
             slot: self.slot,
             route: self.route,
             direction,
             passed: 0,
-            waited: Duration::ZERO,
+            waited: 0,
             marked: false,
         };
         self.links.pass(now, carried);
