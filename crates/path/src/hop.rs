@@ -57,7 +57,8 @@ pub(crate) struct Hop {
 #[derive(Debug)]
 enum Action {
     Nothing,
-    Delay(Duration),
+    /// In nanoseconds.
+    Delay(u64),
     Rate {
         rate: BitRate,
         queue: Queue,
@@ -100,7 +101,9 @@ impl Action {
     /// `duplicating` is the number of duplicating hops before this one.
     fn new(spec: &HopSpec, duplicating: u32) -> Self {
         match *spec {
-            HopSpec::Delay(delay) => Self::Delay(delay),
+            HopSpec::Delay(delay) => {
+                Self::Delay(u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX))
+            }
             HopSpec::Rate {
                 rate,
                 queue: Queue::Red(spec),
@@ -192,7 +195,7 @@ impl Hop {
         let concerns = |t: Option<u32>| t.is_none_or(|t| t == matched.transmission);
         match self.action {
             Action::Nothing => HopVerdict::Pass,
-            Action::Delay(delay) => hold(at, at + delay),
+            Action::Delay(delay) => hold(at, at.plus_nanos(delay)),
             Action::Rate { .. } | Action::Link { .. } => {
                 let verdict = self.serve(at, carried.packet.ip_len());
                 if let HopVerdict::Hold(transit) = verdict {
@@ -240,7 +243,7 @@ impl Hop {
                     return HopVerdict::Drop(DropCause::QueueFull);
                 }
                 let starts = at.max(*free_at);
-                *free_at = starts + rate.time_for(len.into());
+                *free_at = starts.plus_nanos(rate.nanos_for(len.into()));
                 hold(starts, *free_at)
             }
             Action::Link { queue, .. } if !self.store.has_room(*queue, at, len) => {
@@ -312,7 +315,7 @@ impl Hop {
     ) -> HopVerdict {
         match self.action {
             Action::Nothing => HopVerdict::Pass,
-            Action::Delay(delay) => hold(at, at + delay),
+            Action::Delay(delay) => hold(at, at.plus_nanos(delay)),
             Action::Rate { .. } | Action::Link { .. } | Action::Red { .. } => {
                 // Departures come before arrivals.
                 while self.store.next_release().is_some_and(|leaves| leaves <= at) {

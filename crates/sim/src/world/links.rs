@@ -7,6 +7,7 @@ use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant};
 use siphasher::sip::SipHasher13;
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::hash::Hasher;
 use std::mem;
@@ -257,12 +258,12 @@ impl Links {
 
     /// Moves all packets that move by `now`, from link to link or out of the network.
     pub fn advance(&mut self, now: Instant) {
-        while let Some(Reverse((at, number))) = self.schedule.peek().copied()
+        while let Some(&Reverse((at, number))) = self.schedule.peek()
             && at <= now
         {
-            self.schedule.pop();
             let link = &mut self.links[number as usize];
             if link.scheduled != Some(at) {
+                self.schedule.pop();
                 continue;
             }
             link.scheduled = None;
@@ -275,7 +276,28 @@ impl Links {
                     Moved::Dropped(..) => self.leave(exit),
                 }
             }
-            self.reschedule(number);
+            self.reschedule_first(at, number);
+        }
+    }
+
+    /// Notes when a link moves a packet next that has moved all that were due at `at`. Its entry of that time is out
+    /// of date, and mostly still the first: to replace it costs less than to remove it and to add another.
+    fn reschedule_first(&mut self, at: Instant, number: u32) {
+        let link = &mut self.links[number as usize];
+        let next = link.chain.next_event();
+        let next = next.filter(|next| link.scheduled.is_none_or(|scheduled| *next < scheduled));
+        link.scheduled = next.or(link.scheduled);
+        if let Some(mut first) = self.schedule.peek_mut()
+            && *first == Reverse((at, number))
+        {
+            match next {
+                Some(next) => *first = Reverse((next, number)),
+                None => {
+                    PeekMut::pop(first);
+                }
+            }
+        } else if let Some(next) = next {
+            self.schedule.push(Reverse((next, number)));
         }
     }
 
