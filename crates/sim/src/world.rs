@@ -10,6 +10,7 @@
 
 mod links;
 mod queueing;
+mod wakes;
 
 pub use links::{LinkId, LinkRecord, LinkSpec, Route, RouteId, Topology, TopologyError};
 pub use queueing::QueueingDelays;
@@ -24,8 +25,7 @@ use recoup_path::DropCause;
 use recoup_tcp::Endpoint;
 use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_units::{FlowId, Instant};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use wakes::Wakes;
 
 /// The flows of a world: when they begin, and what follows when they end.
 pub trait Traffic {
@@ -87,8 +87,8 @@ pub struct World<A> {
     packets: PacketPool,
     slots: Vec<Slot<A>>,
     free: Vec<u32>,
-    /// When slots want to be woken. An entry that is not its slot's `scheduled` is out of date.
-    wakes: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// When slots want to be woken, or earlier: a timer that moves to a later time is noticed when this time comes.
+    wakes: Wakes,
     seed: u64,
     now: Instant,
     events: u64,
@@ -103,8 +103,6 @@ struct Slot<A> {
     route: RouteId,
     /// Packets in the network. Copies that links make are not counted.
     in_flight: u32,
-    /// The time of the entry in [`World::wakes`] that counts.
-    scheduled: Option<Instant>,
     completed: bool,
 }
 
@@ -119,7 +117,7 @@ impl<A: Application> World<A> {
             packets: PacketPool::default(),
             slots: Vec::new(),
             free: Vec::new(),
-            wakes: BinaryHeap::new(),
+            wakes: Wakes::new(),
             seed,
             now: Instant::ZERO,
             events: 0,
@@ -168,8 +166,8 @@ impl<A: Application> World<A> {
     }
 
     fn next_event<T: Traffic<Application = A>>(&self, traffic: &T) -> Option<Instant> {
-        let wake = self.wakes.peek().map(|Reverse((at, _))| *at);
-        earlier(earlier(self.links.next_event(), wake), traffic.next_start())
+        let of_packets_and_hosts = earlier(self.links.next_event(), self.wakes.first());
+        earlier(of_packets_and_hosts, traffic.next_start())
     }
 
     fn begin<T, O>(&mut self, traffic: &mut T, observer: &mut O)
@@ -249,14 +247,11 @@ impl<A: Application> World<A> {
         T: Traffic<Application = A>,
         O: Observer,
     {
-        let Some(Reverse((at, number))) = self.wakes.pop() else {
-            return;
-        };
-        let slot = &mut self.slots[number as usize];
-        if slot.scheduled != Some(at) {
+        if self.wakes.first().is_none_or(|at| at > self.now) {
             return;
         }
-        slot.scheduled = None;
+        let number = self.wakes.first_slot();
+        let slot = &mut self.slots[number as usize];
         let due = slot.applications.as_ref();
         let due = due.and_then(|applications| slot.pair.next_event(applications));
         if due.is_some_and(|due| due <= self.now) {
@@ -319,7 +314,7 @@ impl<A: Application> World<A> {
         {
             // TIME-WAIT would hold the slot for a minute in which nothing happens.
             slot.applications = None;
-            slot.scheduled = None;
+            self.wakes.set(number, None);
             self.free.push(number);
             let now = self.now;
             return slot.pair.end_at(over.max(now), |ended| {
@@ -327,12 +322,10 @@ impl<A: Application> World<A> {
                 traffic.on_end(now, &ended);
             });
         }
-        // A later event is noticed when the entry comes up.
-        if let Some(at) = slot.pair.next_event(applications)
-            && slot.scheduled.is_none_or(|scheduled| at < scheduled)
-        {
-            slot.scheduled = Some(at);
-            self.wakes.push(Reverse((at, number)));
+        let at = slot.pair.next_event(applications);
+        let is_sooner = |set: Instant| set <= self.now || at.is_some_and(|at| at < set);
+        if self.wakes.get(number).map_or(at.is_some(), is_sooner) {
+            self.wakes.set(number, at);
         }
     }
 }
@@ -344,7 +337,6 @@ impl<A> Slot<A> {
             applications: None,
             route: RouteId(0),
             in_flight: 0,
-            scheduled: None,
             completed: false,
         }
     }
