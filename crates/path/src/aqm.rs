@@ -164,8 +164,8 @@ pub(crate) struct CoDelQueue {
     serving: Option<(PacketKey, Instant)>,
     /// Packets dropped or marked by the last departure.
     judged: VecDeque<(PacketKey, Managed)>,
-    /// The packet whose transmission began with the last departure, and how long it had waited.
-    served: Option<(PacketKey, Duration)>,
+    /// The packet whose transmission began with the last departure, and how long it had waited in nanoseconds.
+    served: Option<(PacketKey, u64)>,
     /// When packets will have waited for too long for a whole interval.
     first_above: Option<Instant>,
     dropping: bool,
@@ -226,8 +226,8 @@ impl CoDelQueue {
         self.judged.pop_front()
     }
 
-    /// The packet whose transmission began with the last departure, and how long it had waited.
-    pub fn take_served(&mut self) -> Option<(PacketKey, Duration)> {
+    /// The packet whose transmission began with the last departure, and how long it had waited in nanoseconds.
+    pub fn take_served(&mut self) -> Option<(PacketKey, u64)> {
         self.served.take()
     }
 
@@ -236,7 +236,7 @@ impl CoDelQueue {
         if let Some(next) = self.dequeue(now) {
             let leaves = now + self.rate.time_for(next.len.into());
             self.serving = Some((next.place, leaves));
-            self.served = Some((next.place, now.since(next.arrived)));
+            self.served = Some((next.place, now.nanos_since(next.arrived)));
         }
     }
 

@@ -92,9 +92,9 @@ struct Departed<P> {
     at: Instant,
     /// The hops up to and including the last one that held it. At one instant, packets released by hops nearer
     /// the exit leave first.
-    released_by: usize,
+    released_by: u32,
+    dropped: Option<(u32, DropCause)>,
     packet: P,
-    dropped: Option<(usize, DropCause)>,
 }
 
 /// Why a chain cannot be built.
@@ -267,7 +267,11 @@ impl<P: Packet> Chain<P> {
                 } = self.exits.pop_front()?;
                 return Some(match dropped {
                     None => Exit::Delivered(packet),
-                    Some((hop, cause)) => Exit::Dropped { packet, hop, cause },
+                    Some((hop, cause)) => Exit::Dropped {
+                        packet,
+                        hop: hop as usize,
+                        cause,
+                    },
                 });
             }
             let (hop, at) = self.due()?;
@@ -360,7 +364,7 @@ impl<P: Packet> Chain<P> {
             at,
             released_by: 0,
             packet,
-            dropped,
+            dropped: dropped.map(|(hop, cause)| (hop as u32, cause)),
         });
     }
 
@@ -370,7 +374,7 @@ impl<P: Packet> Chain<P> {
         &mut self,
         from: usize,
         mut at: Instant,
-        mut released_by: usize,
+        mut released_by: u32,
         mut carried: Carried<P>,
     ) {
         let mut dropped = None;
@@ -380,10 +384,10 @@ impl<P: Packet> Chain<P> {
                 HopVerdict::Pass | HopVerdict::Replace(_) | HopVerdict::Wait => {}
                 HopVerdict::Hold(transit) => {
                     at = transit.leaves;
-                    released_by = index + 1;
+                    released_by = index as u32 + 1;
                 }
                 HopVerdict::Drop(cause) => {
-                    dropped = Some((index, cause));
+                    dropped = Some((index as u32, cause));
                     break;
                 }
                 HopVerdict::Copy(bit) => {

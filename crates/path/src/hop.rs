@@ -57,7 +57,8 @@ pub(crate) struct Hop {
 #[derive(Debug)]
 enum Action {
     Nothing,
-    Delay(Duration),
+    /// In nanoseconds.
+    Delay(u64),
     Rate {
         rate: BitRate,
         queue: Queue,
@@ -100,7 +101,9 @@ impl Action {
     /// `duplicating` is the number of duplicating hops before this one.
     fn new(spec: &HopSpec, duplicating: u32) -> Self {
         match *spec {
-            HopSpec::Delay(delay) => Self::Delay(delay),
+            HopSpec::Delay(delay) => {
+                Self::Delay(u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX))
+            }
             HopSpec::Rate {
                 rate,
                 queue: Queue::Red(spec),
@@ -192,11 +195,11 @@ impl Hop {
         let concerns = |t: Option<u32>| t.is_none_or(|t| t == matched.transmission);
         match self.action {
             Action::Nothing => HopVerdict::Pass,
-            Action::Delay(delay) => hold(at, at + delay),
+            Action::Delay(delay) => hold(at, at.plus_nanos(delay)),
             Action::Rate { .. } | Action::Link { .. } => {
                 let verdict = self.serve(at, carried.packet.ip_len());
                 if let HopVerdict::Hold(transit) = verdict {
-                    carried.packet.waited(transit.starts.since(at));
+                    carried.packet.waited(transit.starts.nanos_since(at));
                 }
                 verdict
             }
@@ -240,7 +243,7 @@ impl Hop {
                     return HopVerdict::Drop(DropCause::QueueFull);
                 }
                 let starts = at.max(*free_at);
-                *free_at = starts + rate.time_for(len.into());
+                *free_at = starts.plus_nanos(rate.nanos_for(len.into()));
                 hold(starts, *free_at)
             }
             Action::Link { queue, .. } if !self.store.has_room(*queue, at, len) => {
@@ -275,7 +278,7 @@ impl Hop {
         }
         let starts = at.max(*free_at);
         *free_at = starts + rate.time_for(carried.packet.ip_len().into());
-        carried.packet.waited(starts.since(at));
+        carried.packet.waited(starts.nanos_since(at));
         hold(starts, *free_at)
     }
 
@@ -312,7 +315,7 @@ impl Hop {
     ) -> HopVerdict {
         match self.action {
             Action::Nothing => HopVerdict::Pass,
-            Action::Delay(delay) => hold(at, at + delay),
+            Action::Delay(delay) => hold(at, at.plus_nanos(delay)),
             Action::Rate { .. } | Action::Link { .. } | Action::Red { .. } => {
                 // Departures come before arrivals.
                 while self.store.next_release().is_some_and(|leaves| leaves <= at) {
@@ -362,9 +365,9 @@ impl Hop {
         }
     }
 
-    /// The packet whose transmission began with the last release, and how long it had waited, if that was not known
-    /// when it arrived.
-    pub fn take_served(&mut self) -> Option<(PacketKey, Duration)> {
+    /// The packet whose transmission began with the last release, and how long it had waited in
+    /// nanoseconds, if that was not known when it arrived.
+    pub fn take_served(&mut self) -> Option<(PacketKey, u64)> {
         match &mut self.action {
             Action::CoDel(queue) => queue.take_served(),
             _ => None,

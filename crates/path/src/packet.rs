@@ -1,7 +1,5 @@
 //! What a path needs to know of the packets it carries.
 
-use std::time::Duration;
-
 use recoup_units::FlowId;
 
 /// Something that travels a [`Chain`](crate::Chain).
@@ -32,9 +30,9 @@ pub trait Packet: Sized + Clone {
     /// Marks the packet: it experienced congestion (RFC 3168 §5).
     fn mark(&mut self) {}
 
-    /// Notes that the packet waited this long in a queue before its transmission began. Called once for each queue
-    /// with a rate or a recorded link behind it.
-    fn waited(&mut self, _: Duration) {}
+    /// Notes that the packet waited this long, in nanoseconds, in a queue before its transmission began. Called once
+    /// for each queue with a rate or a recorded link behind it.
+    fn waited(&mut self, _nanos: u64) {}
 
     /// Damages the packet. `draw`, uniform over 64 bits, chooses where.
     fn corrupt(&mut self, draw: u64);

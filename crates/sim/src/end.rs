@@ -1,11 +1,11 @@
 //! One host of a flow.
 
 use crate::timers::HostTimers;
-use crate::{Application, TimerModel};
+use crate::{Application, EcnField, Packet, TimerModel};
 use recoup_tcp::flow::{Action, SpuriousRetransmissions};
 use recoup_tcp::{self as tcp, Endpoint};
-use recoup_units::{Instant, Offset};
-use recoup_wire::SeqNumber;
+use recoup_units::{Instant, Offset, Span};
+use recoup_wire::{Flags, SeqNumber};
 
 /// A host: its endpoint, and what the simulator keeps about it.
 #[derive(Debug)]
@@ -68,6 +68,38 @@ impl End {
     pub fn wake_of<A: Application>(&self, application: &A) -> Option<Instant> {
         let is_new = |at: &Instant| self.idle_wake.is_none_or(|idle| *at > idle);
         application.wake().filter(is_new)
+    }
+
+    /// A packet of the `far` host arrives. Returns whether both hosts have received everything.
+    // Not inlined: the compiler would compute the address of every field for both hosts first.
+    #[inline(never)]
+    pub fn receive(&mut self, now: Instant, packet: &Packet, far: &mut Self) -> bool {
+        if packet.segment.flags.contains(Flags::ACK) {
+            self.last_ack_at = Some(now);
+        }
+        let near = self.endpoint.receiver().next();
+        if packet.ecn == EcnField::Ce {
+            self.endpoint.on_congestion_experienced();
+        }
+        self.endpoint.on_segment(now, &packet.segment);
+        if far.spurious.is_waiting() {
+            let len = u64::from(packet.segment.sequence_len());
+            let start = packet.segment.seq.unwrap(far.isn, near);
+            let span = start.map_or(Span::default(), |start| Span::at(start, len));
+            // Segments that the endpoint rejected, for an old timestamp, are not delivered.
+            if far.spurious.awaits(span) && self.endpoint.receiver().holds(span) {
+                far.spurious.on_arrival(packet.ordinal, span);
+            }
+        }
+        // The application reads all data at once.
+        let readable = self.endpoint.readable();
+        if readable > 0 {
+            self.endpoint.read(now, readable);
+        }
+        if self.established.is_none() && self.endpoint.is_open() {
+            self.established = Some(now);
+        }
+        self.has_all() && far.has_all()
     }
 
     pub fn perform(&mut self, now: Instant, action: Action) {

@@ -2,6 +2,7 @@
 
 use crate::network::earlier;
 use crate::observe::{Observer, Point};
+use crate::packet::PacketPool;
 use crate::pair::{Pair, Turn};
 use crate::{Application, Chains, Network, TimerModel};
 use recoup_path::{ChainError, DropCause, Exit, PathSpec};
@@ -28,6 +29,7 @@ pub struct FlowSpec {
 pub struct Simulation<N = Chains> {
     pair: Pair,
     network: N,
+    packets: PacketPool,
     now: Instant,
 }
 
@@ -47,6 +49,7 @@ impl<N: Network> Simulation<N> {
         Self {
             pair: Pair::new(),
             network,
+            packets: PacketPool::default(),
             now: Instant::ZERO,
         }
     }
@@ -101,6 +104,7 @@ impl<N: Network> Simulation<N> {
             now: self.now,
             pair: &mut self.pair,
             network: &mut self.network,
+            packets: &mut self.packets,
             applications,
             observer,
         }
@@ -132,32 +136,38 @@ impl<N: Network> Simulation<N> {
 impl<N: Network, A: Application, O: Observer> Turn<'_, N, A, O> {
     /// Handles all packets due now, and returns whether there were any.
     fn move_packets(&mut self) -> bool {
-        let (now, mut moved) = (self.now, false);
-        for host in [Host::Client, Host::Server] {
-            let towards = host.sends().reverse();
-            let mut delivered = false;
-            while let Some(exit) = self.network.next_exit(now, towards) {
-                moved = true;
-                match exit {
-                    Exit::Delivered(packet) => {
-                        self.observer
-                            .on_packet(now, Point::Arrived, towards, &packet);
-                        if packet.damage.is_none() {
-                            delivered = true;
-                            self.deliver(host, &packet);
-                        }
+        let to_client = self.move_packets_to(Host::Client);
+        self.move_packets_to(Host::Server) || to_client
+    }
+
+    // Not inlined: the compiler would compute the address of every field for both hosts first.
+    #[inline(never)]
+    fn move_packets_to(&mut self, host: Host) -> bool {
+        let (now, towards) = (self.now, host.sends().reverse());
+        let (mut moved, mut delivered) = (false, false);
+        while let Some(exit) = self.network.next_exit(now, towards) {
+            moved = true;
+            match exit {
+                Exit::Delivered(packet) => {
+                    self.observer
+                        .on_packet(now, Point::Arrived, towards, &packet);
+                    if packet.damage.is_none() {
+                        delivered = true;
+                        self.deliver(host, &packet);
                     }
-                    Exit::Dropped { packet, cause, .. } => {
-                        // Thinned ACKs do not count as drops.
-                        self.pair.record.packets_dropped += u64::from(cause != DropCause::Thinned);
-                        self.observer
-                            .on_packet(now, Point::Dropped(cause), towards, &packet);
-                    }
+                    self.packets.put(packet);
+                }
+                Exit::Dropped { packet, cause, .. } => {
+                    // Thinned ACKs do not count as drops.
+                    self.pair.record.packets_dropped += u64::from(cause != DropCause::Thinned);
+                    self.observer
+                        .on_packet(now, Point::Dropped(cause), towards, &packet);
+                    self.packets.put(packet);
                 }
             }
-            if delivered {
-                self.after_arrivals(host);
-            }
+        }
+        if delivered {
+            self.after_arrivals(host);
         }
         moved
     }

@@ -7,7 +7,7 @@ use recoup_units::{Direction, FlowId, Instant};
 /// Where hosts put their packets in.
 pub trait Entrance {
     /// The host that sends in `direction` sent this packet.
-    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet);
+    fn enter(&mut self, now: Instant, direction: Direction, packet: Box<Packet>);
 }
 
 /// What carries packets between the two hosts of a flow.
@@ -21,14 +21,14 @@ pub trait Network: Entrance {
     fn next_event(&self) -> Option<Instant>;
 
     /// Takes out the next packet of `direction` that leaves by `now`, delivered or dropped.
-    fn next_exit(&mut self, now: Instant, direction: Direction) -> Option<Exit<Packet>>;
+    fn next_exit(&mut self, now: Instant, direction: Direction) -> Option<Exit<Box<Packet>>>;
 }
 
 /// A path: a chain of hops for each direction.
 #[derive(Debug)]
 pub struct Chains {
-    up: Chain<Packet>,
-    down: Chain<Packet>,
+    /// Up and down.
+    both: [Chain<Box<Packet>>; 2],
 }
 
 impl Chains {
@@ -38,16 +38,15 @@ impl Chains {
     /// When a hop cannot be built.
     pub fn new(path: &PathSpec) -> Result<Self, ChainError> {
         Ok(Self {
-            up: Chain::new(&path.up, Direction::Up, 0)?,
-            down: Chain::new(&path.down, Direction::Down, 0)?,
+            both: [
+                Chain::new(&path.up, Direction::Up, 0)?,
+                Chain::new(&path.down, Direction::Down, 0)?,
+            ],
         })
     }
 
-    const fn chain(&mut self, direction: Direction) -> &mut Chain<Packet> {
-        match direction {
-            Direction::Up => &mut self.up,
-            Direction::Down => &mut self.down,
-        }
+    const fn chain(&mut self, direction: Direction) -> &mut Chain<Box<Packet>> {
+        &mut self.both[direction as usize]
     }
 }
 
@@ -62,24 +61,24 @@ pub(crate) fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant>
 
 impl Entrance for Chains {
     #[inline]
-    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet) {
+    fn enter(&mut self, now: Instant, direction: Direction, packet: Box<Packet>) {
         self.chain(direction).enter(now, packet);
     }
 }
 
 impl Network for Chains {
     fn begin(&mut self, seed: u64, _: FlowId) {
-        self.up.reset(seed);
-        self.down.reset(seed);
+        self.both.iter_mut().for_each(|chain| chain.reset(seed));
     }
 
     #[inline]
     fn next_event(&self) -> Option<Instant> {
-        earlier(self.up.next_event(), self.down.next_event())
+        let [up, down] = &self.both;
+        earlier(up.next_event(), down.next_event())
     }
 
     #[inline]
-    fn next_exit(&mut self, now: Instant, direction: Direction) -> Option<Exit<Packet>> {
+    fn next_exit(&mut self, now: Instant, direction: Direction) -> Option<Exit<Box<Packet>>> {
         self.chain(direction).next_exit(now)
     }
 }

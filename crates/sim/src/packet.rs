@@ -55,6 +55,29 @@ impl Packet {
     }
 }
 
+/// Packets whose memory is used again.
+#[derive(Debug, Default)]
+#[expect(
+    clippy::vec_box,
+    reason = "the boxes are used again, not what is in them"
+)]
+pub(crate) struct PacketPool(Vec<Box<Packet>>);
+
+impl PacketPool {
+    /// A packet with any contents.
+    #[inline]
+    pub fn take(&mut self) -> Box<Packet> {
+        let spare = self.0.pop();
+        spare.unwrap_or_else(|| Box::new(Packet::new(FlowId(0), 0, Segment::default())))
+    }
+
+    /// Takes back the memory of a packet.
+    #[inline]
+    pub fn put(&mut self, packet: Box<Packet>) {
+        self.0.push(packet);
+    }
+}
+
 impl path::Packet for Packet {
     fn flow(&self) -> FlowId {
         self.flow
@@ -92,5 +115,35 @@ impl path::Packet for Packet {
 
     fn corrupt(&mut self, draw: u64) {
         self.damage = Some(draw);
+    }
+}
+
+impl path::Packet for Box<Packet> {
+    fn flow(&self) -> FlowId {
+        (**self).flow()
+    }
+
+    fn ip_len(&self) -> u32 {
+        (**self).ip_len()
+    }
+
+    fn tcp(&self) -> Option<TcpFacts> {
+        (**self).tcp()
+    }
+
+    fn ordinal(&self) -> Option<u64> {
+        (**self).ordinal()
+    }
+
+    fn is_ecn_capable(&self) -> bool {
+        (**self).is_ecn_capable()
+    }
+
+    fn mark(&mut self) {
+        (**self).mark();
+    }
+
+    fn corrupt(&mut self, draw: u64) {
+        (**self).corrupt(draw);
     }
 }

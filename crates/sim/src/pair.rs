@@ -4,6 +4,7 @@ use crate::end::End;
 use crate::host_random::{Purpose, random_bits};
 use crate::network::earlier;
 use crate::observe::{Observer, Point};
+use crate::packet::PacketPool;
 use crate::timers::HostTimers;
 use crate::world::FlowEnd;
 use crate::{Application, EcnField, Entrance, FlowSpec, Packet};
@@ -12,13 +13,13 @@ use recoup_recovery::{Transmission, Trigger};
 use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_tcp::{self as tcp, Endpoint, Transmit};
 use recoup_units::{FlowId, Instant, Offset, Span};
-use recoup_wire::{Flags, Segment, SeqNumber};
+use recoup_wire::SeqNumber;
 
 /// The two hosts of a flow.
 #[derive(Debug)]
 pub(crate) struct Pair {
-    client: End,
-    server: End,
+    /// The client, the server.
+    ends: [End; 2],
     pub flow: FlowId,
     /// When the client connected.
     began: Instant,
@@ -29,8 +30,7 @@ impl Pair {
     pub fn new() -> Self {
         let idle = tcp::Config::new(recoup_recovery::Mechanisms::LINUX_3_17);
         Self {
-            client: End::new(Endpoint::connect(&idle)),
-            server: End::new(Endpoint::listen(&idle)),
+            ends: [Endpoint::connect(&idle), Endpoint::listen(&idle)].map(End::new),
             flow: FlowId(0),
             began: Instant::ZERO,
             record: FlowRecord::default(),
@@ -50,9 +50,10 @@ impl Pair {
         self.began = now;
         self.record = FlowRecord::default();
         let timers = HostTimers::new(spec.timers, spec.timers.phase(seed, flow));
+        let [client, server] = &mut self.ends;
         for (end, config, connects, isn) in [
-            (&mut self.client, &spec.client, true, Purpose::ClientIsn),
-            (&mut self.server, &spec.server, false, Purpose::ServerIsn),
+            (&mut *client, &spec.client, true, Purpose::ClientIsn),
+            (&mut *server, &spec.server, false, Purpose::ServerIsn),
         ] {
             let isn = SeqNumber(random_bits(seed, flow, isn) as u32);
             let config = tcp::Config {
@@ -62,15 +63,15 @@ impl Pair {
             };
             end.begin(&config, connects, timers);
         }
-        self.client.expect(applications[1].total());
-        self.server.expect(applications[0].total());
+        client.expect(applications[1].total());
+        server.expect(applications[0].total());
     }
 
     /// The record of the flow, which has ended at `now`.
     pub fn finish(&mut self, now: Instant) -> FlowRecord {
         let mut record = self.record;
         record.duration = now.since(self.began);
-        for end in [&mut self.client, &mut self.server] {
+        for end in &mut self.ends {
             let spurious = end.spurious.spurious();
             record.spurious += spurious.all;
             record.spurious_data += spurious.data;
@@ -92,17 +93,16 @@ impl Pair {
 
     /// When an application wants to be woken or a timer fires.
     pub fn next_event<A: Application>(&self, [client, server]: &[A; 2]) -> Option<Instant> {
-        let [timers, wakes] = [
-            [&self.client, &self.server].map(|end| end.wake.map(|(at, _)| at)),
-            [self.client.wake_of(client), self.server.wake_of(server)],
-        ];
+        let [one, two] = &self.ends;
+        let timers = [one, two].map(|end| end.wake.map(|(at, _)| at));
+        let wakes = [one.wake_of(client), two.wake_of(server)];
         earlier(earlier(timers[0], timers[1]), earlier(wakes[0], wakes[1]))
     }
 
     /// Whether nothing can happen to the hosts any more, if no packet is on its way: when the last of them
     /// leaves TIME-WAIT.
     pub fn over<A: Application>(&self, [client, server]: &[A; 2]) -> Option<Instant> {
-        let ends = [(&self.client, client), (&self.server, server)];
+        let ends = self.ends.iter().zip([client, server]);
         ends.into_iter()
             .try_fold(Instant::ZERO, |over, (end, application)| {
                 match (end.wake, end.wake_of(application)) {
@@ -113,56 +113,29 @@ impl Pair {
             })
     }
 
-    pub fn end(&self, host: Host) -> &End {
-        match host {
-            Host::Client => &self.client,
-            Host::Server => &self.server,
-        }
+    #[inline]
+    pub const fn end(&self, host: Host) -> &End {
+        &self.ends[host as usize]
     }
 
-    fn end_mut(&mut self, host: Host) -> &mut End {
-        match host {
-            Host::Client => &mut self.client,
-            Host::Server => &mut self.server,
-        }
+    #[inline]
+    const fn end_mut(&mut self, host: Host) -> &mut End {
+        &mut self.ends[host as usize]
     }
 
     /// A host, and the other one.
-    fn near_and_far(&mut self, host: Host) -> (&mut End, &mut End) {
+    #[inline]
+    const fn near_and_far(&mut self, host: Host) -> (&mut End, &mut End) {
+        let [client, server] = &mut self.ends;
         match host {
-            Host::Client => (&mut self.client, &mut self.server),
-            Host::Server => (&mut self.server, &mut self.client),
+            Host::Client => (client, server),
+            Host::Server => (server, client),
         }
     }
 
     fn receive(&mut self, now: Instant, host: Host, packet: &Packet) {
-        let (end, far) = self.near_and_far(host);
-        if packet.segment.flags.contains(Flags::ACK) {
-            end.last_ack_at = Some(now);
-        }
-        let near = end.endpoint.receiver().next();
-        if packet.ecn == EcnField::Ce {
-            end.endpoint.on_congestion_experienced();
-        }
-        end.endpoint.on_segment(now, &packet.segment);
-        if far.spurious.is_waiting() {
-            let len = u64::from(packet.segment.sequence_len());
-            let start = packet.segment.seq.unwrap(far.isn, near);
-            let span = start.map_or(Span::default(), |start| Span::at(start, len));
-            // Segments that the endpoint rejected, for an old timestamp, are not delivered.
-            if far.spurious.awaits(span) && end.endpoint.receiver().holds(span) {
-                far.spurious.on_arrival(packet.ordinal, span);
-            }
-        }
-        // The application reads all data at once.
-        let readable = end.endpoint.readable();
-        if readable > 0 {
-            end.endpoint.read(now, readable);
-        }
-        if end.established.is_none() && end.endpoint.is_open() {
-            end.established = Some(now);
-        }
-        let complete = end.has_all() && far.has_all();
+        let (near, far) = self.near_and_far(host);
+        let complete = near.receive(now, packet, far);
         if complete && self.record.fct.is_none() {
             self.complete(now);
         }
@@ -172,12 +145,9 @@ impl Pair {
     fn complete(&mut self, now: Instant) {
         self.record.fct = Some(now.since(self.began));
         // The server expects what the client sends.
-        let client_sends = self.server.expected > Offset::DATA;
-        let sender = if client_sends {
-            &self.client
-        } else {
-            &self.server
-        };
+        let [client, server] = &self.ends;
+        let client_sends = server.expected > Offset::DATA;
+        let sender = if client_sends { client } else { server };
         self.record.fct_established = sender.established.map(|then| now.since(then));
     }
 
@@ -219,6 +189,7 @@ pub(crate) struct Turn<'a, N, A, O> {
     pub now: Instant,
     pub pair: &'a mut Pair,
     pub network: &'a mut N,
+    pub packets: &'a mut PacketPool,
     /// The client's, the server's.
     pub applications: &'a mut [A; 2],
     pub observer: &'a mut O,
@@ -228,7 +199,7 @@ impl<N: Entrance, A: Application, O: Observer> Turn<'_, N, A, O> {
     /// The client connects.
     pub fn connect(&mut self) {
         self.transmit(Host::Client);
-        self.pair.client.update_wake(self.now);
+        self.pair.end_mut(Host::Client).update_wake(self.now);
     }
 
     /// A packet arrives at `host`, undamaged.
@@ -317,14 +288,18 @@ impl<N: Entrance, A: Application, O: Observer> Turn<'_, N, A, O> {
     }
 
     /// Sends all segments that `host` wants to send. To be called after every change of `host`.
+    #[inline(never)]
     fn transmit(&mut self, host: Host) {
         let (now, flow) = (self.now, self.pair.flow);
-        let mut packet = Packet::new(flow, 0, Segment::default());
         loop {
             let end = self.pair.end_mut(host);
+            let mut packet = self.packets.take();
             let Some(transmit) = end.endpoint.poll_transmit(now, &mut packet.segment) else {
+                self.packets.put(packet);
                 break;
             };
+            packet.flow = flow;
+            packet.damage = None;
             // Only first transmissions of data may be marked (RFC 3168 §6.1.4, §6.1.5).
             let is_new = matches!(transmit, Transmit::Stream(what) if what.is_new());
             let capable = is_new && packet.segment.payload_len > 0 && end.endpoint.is_ecn_capable();

@@ -10,12 +10,14 @@
 
 mod links;
 mod queueing;
+mod wakes;
 
 pub use links::{LinkId, LinkRecord, LinkSpec, Route, RouteId, Topology, TopologyError};
 pub use queueing::QueueingDelays;
 
 use crate::network::earlier;
 use crate::observe::{Observer, Point};
+use crate::packet::PacketPool;
 use crate::pair::{Pair, Turn};
 use crate::{Application, FlowSpec};
 use links::{Carried, Entry, Links, Moved};
@@ -23,8 +25,7 @@ use recoup_path::DropCause;
 use recoup_tcp::Endpoint;
 use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_units::{FlowId, Instant};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use wakes::Wakes;
 
 /// The flows of a world: when they begin, and what follows when they end.
 pub trait Traffic {
@@ -83,10 +84,11 @@ pub struct Ended {
 #[derive(Debug)]
 pub struct World<A> {
     links: Links,
+    packets: PacketPool,
     slots: Vec<Slot<A>>,
     free: Vec<u32>,
-    /// When slots want to be woken. An entry that is not its slot's `scheduled` is out of date.
-    wakes: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// When slots want to be woken, or earlier: a timer that moves to a later time is noticed when this time comes.
+    wakes: Wakes,
     seed: u64,
     now: Instant,
     events: u64,
@@ -101,8 +103,6 @@ struct Slot<A> {
     route: RouteId,
     /// Packets in the network. Copies that links make are not counted.
     in_flight: u32,
-    /// The time of the entry in [`World::wakes`] that counts.
-    scheduled: Option<Instant>,
     completed: bool,
 }
 
@@ -114,9 +114,10 @@ impl<A: Application> World<A> {
     pub fn new(topology: &Topology, seed: u64) -> Result<Self, TopologyError> {
         Ok(Self {
             links: Links::new(topology, seed)?,
+            packets: PacketPool::default(),
             slots: Vec::new(),
             free: Vec::new(),
-            wakes: BinaryHeap::new(),
+            wakes: Wakes::new(),
             seed,
             now: Instant::ZERO,
             events: 0,
@@ -165,8 +166,8 @@ impl<A: Application> World<A> {
     }
 
     fn next_event<T: Traffic<Application = A>>(&self, traffic: &T) -> Option<Instant> {
-        let wake = self.wakes.peek().map(|Reverse((at, _))| *at);
-        earlier(earlier(self.links.next_event(), wake), traffic.next_start())
+        let of_packets_and_hosts = earlier(self.links.next_event(), self.wakes.first());
+        earlier(of_packets_and_hosts, traffic.next_start())
     }
 
     fn begin<T, O>(&mut self, traffic: &mut T, observer: &mut O)
@@ -206,7 +207,7 @@ impl<A: Application> World<A> {
             while let Some(moved) = self.links.take(host) {
                 self.settle(host, &moved, observer);
                 self.after_turn(moved.slot(), traffic, observer);
-                self.links.recycle(moved);
+                self.packets.put(moved.into_packet());
             }
         }
     }
@@ -246,14 +247,11 @@ impl<A: Application> World<A> {
         T: Traffic<Application = A>,
         O: Observer,
     {
-        let Some(Reverse((at, number))) = self.wakes.pop() else {
-            return;
-        };
-        let slot = &mut self.slots[number as usize];
-        if slot.scheduled != Some(at) {
+        if self.wakes.first().is_none_or(|at| at > self.now) {
             return;
         }
-        slot.scheduled = None;
+        let number = self.wakes.first_slot();
+        let slot = &mut self.slots[number as usize];
         let due = slot.applications.as_ref();
         let due = due.and_then(|applications| slot.pair.next_event(applications));
         if due.is_some_and(|due| due <= self.now) {
@@ -288,6 +286,7 @@ impl<A: Application> World<A> {
             now: self.now,
             pair: &mut slot.pair,
             network: &mut entry,
+            packets: &mut self.packets,
             applications,
             observer,
         });
@@ -315,7 +314,7 @@ impl<A: Application> World<A> {
         {
             // TIME-WAIT would hold the slot for a minute in which nothing happens.
             slot.applications = None;
-            slot.scheduled = None;
+            self.wakes.set(number, None);
             self.free.push(number);
             let now = self.now;
             return slot.pair.end_at(over.max(now), |ended| {
@@ -323,12 +322,10 @@ impl<A: Application> World<A> {
                 traffic.on_end(now, &ended);
             });
         }
-        // A later event is noticed when the entry comes up.
-        if let Some(at) = slot.pair.next_event(applications)
-            && slot.scheduled.is_none_or(|scheduled| at < scheduled)
-        {
-            slot.scheduled = Some(at);
-            self.wakes.push(Reverse((at, number)));
+        let at = slot.pair.next_event(applications);
+        let is_sooner = |set: Instant| set <= self.now || at.is_some_and(|at| at < set);
+        if self.wakes.get(number).map_or(at.is_some(), is_sooner) {
+            self.wakes.set(number, at);
         }
     }
 }
@@ -340,7 +337,6 @@ impl<A> Slot<A> {
             applications: None,
             route: RouteId(0),
             in_flight: 0,
-            scheduled: None,
             completed: false,
         }
     }

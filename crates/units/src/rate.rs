@@ -24,8 +24,20 @@ impl BitRate {
 
     /// The transmission time of `bytes` at this rate, rounded up to the nanosecond.
     pub fn time_for(self, bytes: u64) -> Duration {
-        let nanos = (u128::from(bytes) * 8_000_000_000).div_ceil(u128::from(self.0.get()));
-        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        Duration::from_nanos(self.nanos_for(bytes))
+    }
+
+    /// As [`time_for`](Self::time_for), in nanoseconds: cheaper where many times are added up.
+    #[inline]
+    pub fn nanos_for(self, bytes: u64) -> u64 {
+        const NANO_BITS: u64 = 8_000_000_000;
+        match bytes.checked_mul(NANO_BITS) {
+            Some(bits) => bits.div_ceil(self.0.get()),
+            None => {
+                let bits = u128::from(bytes) * u128::from(NANO_BITS);
+                u64::try_from(bits.div_ceil(u128::from(self.0.get()))).unwrap_or(u64::MAX)
+            }
+        }
     }
 }
 
@@ -52,6 +64,9 @@ mod tests {
             (10_000_000, 1500, 1_200_000, "10Mbit"),
             (1_500_000, 40, 213_334, "1500kbit"),
             (7, 1, 1_142_857_143, "7bit"),
+            (7, 2_305_843_009, 2_635_249_153_142_857_143, "7bit"),
+            (8_000_000, 2_305_843_010, 2_305_843_010_000, "8Mbit"),
+            (8, u64::MAX, u64::MAX, "8bit"),
         ];
         for (bits, bytes, nanos, text) in cases {
             let rate = BitRate::from_bits_per_second(bits).unwrap();

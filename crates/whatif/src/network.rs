@@ -73,7 +73,7 @@ struct OnTheWay {
     at: Instant,
     number: u64,
     is_dropped: bool,
-    packet: Packet,
+    packet: Box<Packet>,
     arrival: Option<Matched>,
 }
 
@@ -133,7 +133,7 @@ impl RecordedNetwork {
     }
 
     /// A packet of the sender leaves.
-    fn send(&mut self, now: Instant, packet: Packet) {
+    fn send(&mut self, now: Instant, packet: Box<Packet>) {
         if self.entered > self.recorded.most_packets() {
             return self.put(now, true, packet, None);
         }
@@ -182,7 +182,7 @@ impl RecordedNetwork {
             .minus_nanos(nanos(recorded.back));
         let at = arrives.max(now);
         let recorded = arrival;
-        self.put(at, false, packet, Some(Matched { span, recorded }));
+        self.put(at, false, packet.clone(), Some(Matched { span, recorded }));
         if is_duplicated {
             let recorded = None;
             self.put(at, false, packet, Some(Matched { span, recorded }));
@@ -288,7 +288,7 @@ impl RecordedNetwork {
                 at: at + self.recorded.back,
                 number,
                 is_dropped: false,
-                packet,
+                packet: Box::new(packet),
                 arrival: None,
             });
         }
@@ -300,7 +300,13 @@ impl RecordedNetwork {
     }
 
     /// Puts a packet of the sender on its way.
-    fn put(&mut self, at: Instant, is_dropped: bool, packet: Packet, arrival: Option<Matched>) {
+    fn put(
+        &mut self,
+        at: Instant,
+        is_dropped: bool,
+        packet: Box<Packet>,
+        arrival: Option<Matched>,
+    ) {
         let number = self.number();
         self.on_the_way[self.recorded.sender.sends() as usize].push(OnTheWay {
             at,
@@ -313,10 +319,10 @@ impl RecordedNetwork {
 }
 
 impl Entrance for RecordedNetwork {
-    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet) {
+    fn enter(&mut self, now: Instant, direction: Direction, packet: Box<Packet>) {
         match direction == self.recorded.sender.sends() {
             true => self.send(now, packet),
-            false => self.answer(now, packet),
+            false => self.answer(now, *packet),
         }
     }
 }
@@ -345,7 +351,7 @@ impl Network for RecordedNetwork {
             .min()
     }
 
-    fn next_exit(&mut self, now: Instant, direction: Direction) -> Option<Exit<Packet>> {
+    fn next_exit(&mut self, now: Instant, direction: Direction) -> Option<Exit<Box<Packet>>> {
         let from_sender = direction == self.recorded.sender.sends();
         if !from_sender {
             self.release(now, direction);

@@ -35,11 +35,9 @@ impl Ring {
     /// A ring that owns `segments`, the first of which has the number `first`, and grows to `most`.
     fn owned(first: Id, most: u32, segments: impl ExactSizeIterator<Item = SentSegment>) -> Self {
         let mut ring = Self {
-            slots: Memory::Owned(Vec::new()),
-            waiting: Waiting::default(),
             first,
-            len: 0,
             most,
+            ..Self::default()
         };
         ring.set_slots(segments.len());
         for segment in segments {
@@ -266,7 +264,13 @@ impl<'de> serde::Deserialize<'de> for Ring {
 
 impl Default for Ring {
     fn default() -> Self {
-        Self::owned(1, MOST, [].into_iter())
+        Self {
+            slots: Memory::Owned(Vec::new()),
+            waiting: Waiting::default(),
+            first: 1,
+            len: 0,
+            most: MOST,
+        }
     }
 }
 

@@ -47,14 +47,18 @@ impl Waiting {
 
     /// Removes all, and changes the number of slots.
     pub fn resize(&mut self, slots: usize) {
-        self.words.resize(words(slots));
         self.clear();
+        self.words.resize(words(slots));
     }
 
     /// Removes all.
+    #[inline]
     pub fn clear(&mut self) {
-        self.words.fill(0);
-        self.lowest = 0;
+        // An empty set has no bit set.
+        if self.lowest != 0 {
+            self.words.fill(0);
+            self.lowest = 0;
+        }
     }
 
     /// Adds the segment `id`.
@@ -135,7 +139,10 @@ impl Waiting {
 
 impl Default for Waiting {
     fn default() -> Self {
-        Self::stored_in(Memory::Owned(Vec::new()))
+        Self {
+            words: Memory::Owned(Vec::new()),
+            lowest: 0,
+        }
     }
 }
 

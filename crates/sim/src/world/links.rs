@@ -7,10 +7,10 @@ use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant};
 use siphasher::sip::SipHasher13;
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::hash::Hasher;
 use std::mem;
-use std::time::Duration;
 use thiserror::Error;
 
 /// The number of a link in its [`Topology`].
@@ -125,13 +125,13 @@ impl LinkRecord {
 pub(super) struct Carried {
     /// Elsewhere in memory, because it is large and links pass it on.
     pub packet: Box<Packet>,
+    /// How long it has waited in the queues of its link, in nanoseconds.
+    waited: u64,
     pub slot: u32,
     route: RouteId,
-    direction: Direction,
     /// How many links of the route it has passed.
     passed: u32,
-    /// How long it has waited in the queues of its link.
-    waited: Duration,
+    direction: Direction,
     /// Whether a queue of its link marked it.
     marked: bool,
 }
@@ -163,8 +163,8 @@ impl path::Packet for Carried {
         self.marked = true;
     }
 
-    fn waited(&mut self, time: Duration) {
-        self.waited += time;
+    fn waited(&mut self, nanos: u64) {
+        self.waited += nanos;
     }
 
     fn corrupt(&mut self, draw: u64) {
@@ -180,6 +180,11 @@ pub(super) enum Moved {
 }
 
 impl Moved {
+    pub fn into_packet(self) -> Box<Packet> {
+        let (Self::Arrived(carried) | Self::Dropped(carried, _)) = self;
+        carried.packet
+    }
+
     pub const fn carried(&self) -> &Carried {
         match self {
             Self::Arrived(carried) | Self::Dropped(carried, _) => carried,
@@ -200,12 +205,6 @@ pub(super) struct Links {
     schedule: BinaryHeap<Reverse<(Instant, u32)>>,
     /// Packets that left the network and were not taken yet, by the host they were for.
     moved: [VecDeque<Moved>; 2],
-    /// Memory for packets, to be used again.
-    #[expect(
-        clippy::vec_box,
-        reason = "the boxes are used again, not what is in them"
-    )]
-    spare: Vec<Box<Packet>>,
     /// Whether a link duplicates packets.
     duplicate: bool,
 }
@@ -241,7 +240,6 @@ impl Links {
             routes: topology.routes.clone(),
             schedule: BinaryHeap::new(),
             moved: [VecDeque::new(), VecDeque::new()],
-            spare: Vec::new(),
             duplicate: hops.any(|hop| matches!(hop, HopSpec::Duplicate { .. })),
         })
     }
@@ -260,12 +258,12 @@ impl Links {
 
     /// Moves all packets that move by `now`, from link to link or out of the network.
     pub fn advance(&mut self, now: Instant) {
-        while let Some(Reverse((at, number))) = self.schedule.peek().copied()
+        while let Some(&Reverse((at, number))) = self.schedule.peek()
             && at <= now
         {
-            self.schedule.pop();
             let link = &mut self.links[number as usize];
             if link.scheduled != Some(at) {
+                self.schedule.pop();
                 continue;
             }
             link.scheduled = None;
@@ -278,19 +276,34 @@ impl Links {
                     Moved::Dropped(..) => self.leave(exit),
                 }
             }
-            self.reschedule(number);
+            self.reschedule_first(at, number);
+        }
+    }
+
+    /// Notes when a link moves a packet next that has moved all that were due at `at`. Its entry of that time is out
+    /// of date, and mostly still the first: to replace it costs less than to remove it and to add another.
+    fn reschedule_first(&mut self, at: Instant, number: u32) {
+        let link = &mut self.links[number as usize];
+        let next = link.chain.next_event();
+        let next = next.filter(|next| link.scheduled.is_none_or(|scheduled| *next < scheduled));
+        link.scheduled = next.or(link.scheduled);
+        if let Some(mut first) = self.schedule.peek_mut()
+            && *first == Reverse((at, number))
+        {
+            match next {
+                Some(next) => *first = Reverse((next, number)),
+                None => {
+                    PeekMut::pop(first);
+                }
+            }
+        } else if let Some(next) = next {
+            self.schedule.push(Reverse((next, number)));
         }
     }
 
     /// Takes out the next packet that was for `host`.
     pub fn take(&mut self, host: Host) -> Option<Moved> {
         self.moved[host as usize].pop_front()
-    }
-
-    /// Takes back the memory of a packet that was taken out.
-    pub fn recycle(&mut self, moved: Moved) {
-        let (Moved::Arrived(carried) | Moved::Dropped(carried, _)) = moved;
-        self.spare.push(carried.packet);
     }
 
     /// Whether copies of packets of this flow may be on their way.
@@ -353,7 +366,7 @@ impl Link {
         let record = &mut self.record;
         Some(match self.chain.next_exit(now)? {
             Exit::Delivered(mut carried) => {
-                record.queueing.add(mem::take(&mut carried.waited));
+                record.queueing.add_nanos(mem::take(&mut carried.waited));
                 record.marked += u64::from(mem::take(&mut carried.marked));
                 record.bytes_delivered += u64::from(carried.packet.ip_len);
                 Moved::Arrived(carried)
@@ -384,22 +397,15 @@ pub(super) struct Entry<'a> {
 }
 
 impl Entrance for Entry<'_> {
-    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet) {
+    fn enter(&mut self, now: Instant, direction: Direction, packet: Box<Packet>) {
         self.entered += 1;
-        let packet = match self.links.spare.pop() {
-            Some(mut spare) => {
-                *spare = packet;
-                spare
-            }
-            None => Box::new(packet),
-        };
         let carried = Carried {
             packet,
             slot: self.slot,
             route: self.route,
             direction,
             passed: 0,
-            waited: Duration::ZERO,
+            waited: 0,
             marked: false,
         };
         self.links.pass(now, carried);

@@ -13,7 +13,8 @@ pub struct QueueingDelays {
     waited: Option<Box<Histogram<u64>>>,
     /// Packets that did not wait.
     at_once: u64,
-    longest: Duration,
+    /// In nanoseconds.
+    longest: u64,
 }
 
 /// The significant decimal digits of a delay.
@@ -22,12 +23,17 @@ const DIGITS: u8 = 2;
 impl QueueingDelays {
     /// Adds a packet that waited this long.
     pub fn add(&mut self, waited: Duration) {
-        if waited.is_zero() {
+        self.add_nanos(u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// As [`add`](Self::add), in nanoseconds.
+    #[inline]
+    pub(super) fn add_nanos(&mut self, nanos: u64) {
+        if nanos == 0 {
             self.at_once += 1;
             return;
         }
-        self.longest = self.longest.max(waited);
-        let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+        self.longest = self.longest.max(nanos);
         if let Some(histogram) = self.histogram() {
             // Recording cannot fail, because the histogram resizes itself.
             let _ = histogram.record(nanos);
@@ -65,12 +71,12 @@ impl QueueingDelays {
         // In the middle of the rank's step, so that rounding cannot choose its neighbour.
         let among = (rank as f64 + 0.5) / waited.len() as f64;
         let nanos = waited.value_at_quantile(among.min(1.0));
-        Some(Duration::from_nanos(nanos).min(self.longest))
+        Some(Duration::from_nanos(nanos.min(self.longest)))
     }
 
     /// The longest delay; zero without packets.
     pub const fn longest(&self) -> Duration {
-        self.longest
+        Duration::from_nanos(self.longest)
     }
 
     fn histogram(&mut self) -> Option<&mut Histogram<u64>> {

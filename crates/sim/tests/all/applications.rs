@@ -237,12 +237,12 @@ fn both_hosts_losses_and_retransmissions_are_counted() {
 #[derive(Debug, Default)]
 struct FixedDelay {
     delay: Duration,
-    inside: [VecDeque<(Instant, Packet)>; 2],
+    inside: [VecDeque<(Instant, Box<Packet>)>; 2],
     entered: u64,
 }
 
 impl Entrance for FixedDelay {
-    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet) {
+    fn enter(&mut self, now: Instant, direction: Direction, packet: Box<Packet>) {
         self.inside[direction as usize].push_back((now + self.delay, packet));
         self.entered += 1;
     }
@@ -255,11 +255,11 @@ impl Network for FixedDelay {
     }
 
     fn next_event(&self) -> Option<Instant> {
-        let first = |queue: &VecDeque<(Instant, Packet)>| queue.front().map(|(at, _)| *at);
+        let first = |queue: &VecDeque<(Instant, Box<Packet>)>| queue.front().map(|(at, _)| *at);
         self.inside.iter().filter_map(first).min()
     }
 
-    fn next_exit(&mut self, now: Instant, direction: Direction) -> Option<Exit<Packet>> {
+    fn next_exit(&mut self, now: Instant, direction: Direction) -> Option<Exit<Box<Packet>>> {
         let queue = &mut self.inside[direction as usize];
         queue.front().filter(|(at, _)| *at <= now)?;
         queue.pop_front().map(|(_, packet)| Exit::Delivered(packet))
