@@ -1,5 +1,5 @@
-//! Charts as SVG, in the style of the papers' figures: [`BarChart`], [`LineChart`] and [`PointChart`]. The
-//! panels of a chart stand one above the other and share their scales.
+//! Charts as SVG, in the style of the papers' figures: [`BarChart`], [`BoxChart`], [`LineChart`] and
+//! [`PointChart`]. The panels of a chart stand one above the other and share their scales.
 //!
 //! A picture is 900 px wide and as high as its panels need. It depends on nothing but its data (no
 //! date, no random id), so two pictures can be compared byte for byte. The viewer's sans-serif font
@@ -11,6 +11,7 @@
 
 mod axis;
 mod bars;
+mod boxes;
 mod horizontal_axis;
 mod layout;
 mod lines;
@@ -18,6 +19,7 @@ mod points;
 mod symmetric_axis;
 
 pub use bars::{BarChart, BarGroup, BarPanel};
+pub use boxes::{BoxChart, BoxPanel, Quantiles};
 pub use lines::{Interpolation, LineChart, LinePanel, Scale};
 pub use points::{PointChart, PointPanel, RangePoint};
 

@@ -4,12 +4,14 @@
 
 mod columns;
 mod finding;
+mod plot;
 mod recovery;
 mod stages;
 mod tables;
 
 pub use columns::columns;
 pub use finding::finding;
+pub use plot::{Plot, PlotKind};
 pub use tables::View;
 pub(crate) use tables::{left_out_note, lines};
 

@@ -120,7 +120,7 @@ impl Durations {
     }
 
     /// The smallest value, in ms, that at least the share `q` of all values do not exceed.
-    fn quantile(&self, q: f64) -> f64 {
+    pub(crate) fn quantile(&self, q: f64) -> f64 {
         let nanos = match &self.coarse {
             Some(coarse) => coarse.value_at_quantile(q),
             None => {
@@ -134,6 +134,27 @@ impl Durations {
             }
         };
         nanos.clamp(self.min, self.max) as f64 / 1e6
+    }
+
+    /// The distinct values in ns from the smallest to the largest, each with the number of values up to it. Beyond 4,096
+    /// distinct values they are those of a histogram.
+    pub(crate) fn cumulative(&self) -> Vec<(u64, u64)> {
+        let counts: Vec<(u64, u64)> = match &self.coarse {
+            None => self.exact.iter().map(|(nanos, n)| (*nanos, *n)).collect(),
+            Some(coarse) => coarse
+                .iter_recorded()
+                .map(|step| {
+                    let nanos = step.value_iterated_to().clamp(self.min, self.max);
+                    (nanos, step.count_since_last_iteration())
+                })
+                .collect(),
+        };
+        let mut seen = 0;
+        let counts = counts.into_iter().map(|(nanos, n)| {
+            seen += n;
+            (nanos, seen)
+        });
+        counts.collect()
     }
 
     /// Quantiles and mean; `None` without values.
@@ -189,6 +210,22 @@ mod tests {
             );
         }
         assert_eq!((s.min, s.max, s.mean), (1.0, 100_000.0, 50_000.5));
+    }
+
+    #[test]
+    fn cumulative_counts_end_at_the_number_of_values() {
+        let few = of([5, 1, 5, 2]).cumulative();
+        assert_eq!(few, [(1_000_000, 1), (2_000_000, 2), (5_000_000, 4)]);
+        assert_eq!(of([]).cumulative(), []);
+        let many = of(1..=100_000).cumulative();
+        assert_eq!(many.last(), Some(&(100_000_000_000, 100_000)));
+        for (nanos, count) in many {
+            let expected = nanos as f64 / 1e6;
+            assert!(
+                (count as f64 / expected - 1.0).abs() < 0.01,
+                "{nanos} {count}"
+            );
+        }
     }
 
     #[test]

@@ -32,12 +32,12 @@ pub fn format_of_output(
     match Format::of_file(output).filter(|format| formats.contains(format)) {
         Some(format) => Ok(format),
         None if is_special() => Ok(usual),
-        None => Err(unknown_ending(output, formats)),
+        None => Err(unknown_ending("--output", output, formats)),
     }
 }
 
-/// The error for an output file whose ending stands for none of these formats.
-pub fn unknown_ending(output: &Path, formats: &[Format]) -> Failure {
+/// The error for the output file of an option whose ending stands for none of these formats.
+pub fn unknown_ending(option: &str, output: &Path, formats: &[Format]) -> Failure {
     let endings = formats.iter().map(|format| format!(".{}", format.ending()));
     let endings: Vec<String> = endings.collect();
     let endings = match endings.split_last() {
@@ -47,7 +47,7 @@ pub fn unknown_ending(output: &Path, formats: &[Format]) -> Failure {
         _ => endings.join(""),
     };
     Failure::Wrong(format!(
-        "--output {}: expected a name that ends in {endings}",
+        "{option} {}: expected a name that ends in {endings}",
         output.display()
     ))
 }

@@ -251,6 +251,6 @@ fn format(args: &Args) -> Result<Format, Failure> {
     match args.format {
         Some(format) => Ok(format),
         None if has_ending => format_of_output(&args.output, FORMATS, Format::Svg),
-        None => Err(unknown_ending(&args.output, FORMATS)),
+        None => Err(unknown_ending("--output", &args.output, FORMATS)),
     }
 }

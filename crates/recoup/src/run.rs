@@ -1,5 +1,6 @@
 //! `recoup run`.
 
+mod plot;
 mod sweep;
 mod world;
 
@@ -7,9 +8,10 @@ use crate::output::{Format, format_parser, print};
 use crate::{Failure, console, interrupt};
 use clap::ValueEnum;
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use plot::{Kind, PlotFile};
 use recoup_api::run::{EventTarget, Outcome, Progress, Request, RunError};
 use recoup_lab::profile::parse_profile;
-use recoup_lab::report::{Report, View};
+use recoup_lab::report::{Plot, Report, View};
 use recoup_lab::scenario::{Experiment, Scenario};
 use recoup_lab::stage::{self, Ends, Stage};
 use recoup_recovery::Profile;
@@ -25,8 +27,8 @@ handshake: it begins when the host that sends the data is established. The table
 --all-rows, or if a SYN or SYN-ACK was retransmitted; JSON and CSV always have it.
 
 An interrupt (Ctrl-C) ends the run after the flows that are under way; the results so far are
-printed. A second one ends the program at once. Captures and event files of an interrupted run are
-not written.
+printed. A second one ends the program at once. Captures, event files and
+plots of an interrupted run are not written.
 
 A scenario with links and workloads is a world: many flows share its links for a fixed time. It
 runs in the simulator. --set takes its keys, such as links.bottleneck.queue=50 or duration=10s. The
@@ -81,6 +83,12 @@ pub struct Args {
     /// repeat for several
     #[arg(long, value_name = "WORKLOAD[:N-M]")]
     watch: Vec<String>,
+    /// Draw the flow completion times of the profiles into this file, .svg, .png or .pdf
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// What --plot draws [default: cdf]
+    #[arg(long, value_name = "KIND", value_enum)]
+    plot_kind: Option<Kind>,
     /// Format of the results
     #[arg(long, value_parser = format_parser(FORMATS), default_value = "table")]
     format: Format,
@@ -302,11 +310,19 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn run_pair(args: &Args, scenario: Scenario) -> Result<(), Failure> {
     let request = args.request(scenario)?;
     let scenario = request.scenario.clone();
+    request.check_files()?;
+    let plot = PlotFile::create(args, || scenario.files())?;
     args.note_unused_profiles(&request.real);
     request.notes().iter().for_each(console::note);
     deferring_interrupts(
         || request.run(&FlowBar::default()),
-        |outcome| print_outcome(args, &scenario, &outcome),
+        |outcome| {
+            print_outcome(args, &scenario, &outcome)?;
+            let results = &outcome.results;
+            plot.map_or(Ok(()), |file| {
+                file.write(&Plot::of_pair(&scenario, results))
+            })
+        },
     )
 }
 

@@ -91,7 +91,10 @@ impl BarChart {
     /// All panels share one scale, from 0 to 1, or further if a value is larger.
     pub fn to_svg(&self) -> String {
         let value_labels = self.value_labels();
-        let labels = GroupLabels::of(&self.panels);
+        let labels = GroupLabels::of(self.panels.iter().map(|panel| {
+            let labels = panel.groups.iter().map(|group| group.label.as_str());
+            labels.collect()
+        }));
         let layout = ChartLayout::of(Content {
             title: &self.title,
             x_label: &self.x_label,
@@ -168,7 +171,8 @@ impl ChartPainter for BarPainter<'_> {
         let groups = GroupColumns::of(frame, panel.groups.len());
         for (i, group) in panel.groups.iter().enumerate() {
             if self.labels.shows(i) {
-                self.draw_group_label(canvas, &group.label, groups.centre(i), frame);
+                self.labels
+                    .draw(canvas, &group.label, groups.centre(i), frame);
             }
             let bars = groups.bars(i, self.chart.series.len());
             self.draw_bars(canvas, group, &bars, frame, axis);
@@ -189,7 +193,7 @@ impl BarPainter<'_> {
             let (left, right) = bars.edges(series);
             let centre = (left + right) / 2;
             let Some(value) = group.value(series) else {
-                canvas.text("–", (centre, frame.bottom - 6), DASH, FOREGROUND);
+                draw_dash(canvas, centre, frame);
                 continue;
             };
             let top = frame.y(axis.part(value));
@@ -199,17 +203,6 @@ impl BarPainter<'_> {
                 draw_number(canvas, &value_text(value), (centre, top), style);
             }
         }
-    }
-
-    fn draw_group_label(&self, canvas: &Canvas<'_>, text: &str, x: i32, frame: &PanelFrame) {
-        let upright = self.labels.upright;
-        let style = Style {
-            align: if upright { Align::Right } else { Align::Centre },
-            upright,
-            ..GROUP
-        };
-        let y = frame.bottom + if upright { 6 } else { 12 };
-        canvas.text(&self.labels.fitted(text), (x, y), style, FOREGROUND);
     }
 }
 
@@ -228,8 +221,18 @@ fn draw_number(canvas: &Canvas<'_>, number: &str, (x, top): (i32, i32), style: S
     canvas.text(number, (x, y), style, FOREGROUND);
 }
 
+/// Draws a dash in place of a value that is unknown.
+pub(super) fn draw_dash(canvas: &Canvas<'_>, x: i32, frame: &PanelFrame) {
+    canvas.text("–", (x, frame.bottom - 6), DASH, FOREGROUND);
+}
+
 /// Draws a box of `colour` with a dark edge inside its bounds.
-fn draw_box(canvas: &Canvas<'_>, (x0, y0): (i32, i32), (x1, y1): (i32, i32), colour: Colour) {
+pub(super) fn draw_box(
+    canvas: &Canvas<'_>,
+    (x0, y0): (i32, i32),
+    (x1, y1): (i32, i32),
+    colour: Colour,
+) {
     if x1 - x0 < 4 {
         return canvas.fill((x0, y0), (x1, y1), colour);
     }
@@ -240,13 +243,14 @@ fn draw_box(canvas: &Canvas<'_>, (x0, y0): (i32, i32), (x1, y1): (i32, i32), col
 }
 
 /// The division of a panel's width among its groups.
-struct GroupColumns {
+pub(super) struct GroupColumns {
     left: f64,
-    each: f64,
+    /// The width of each group.
+    pub each: f64,
 }
 
 impl GroupColumns {
-    fn of(frame: &PanelFrame, count: usize) -> Self {
+    pub fn of(frame: &PanelFrame, count: usize) -> Self {
         Self {
             left: f64::from(frame.left),
             each: f64::from(frame.right - frame.left) / count.max(1) as f64,
@@ -260,7 +264,7 @@ impl GroupColumns {
     }
 
     /// The middle of group `i`.
-    fn centre(&self, i: usize) -> i32 {
+    pub fn centre(&self, i: usize) -> i32 {
         (self.left + self.each * (i as f64 + 0.5)).round() as i32
     }
 
@@ -294,9 +298,9 @@ impl BarPositions {
 
 /// The placement of the labels below the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct GroupLabels {
+pub(super) struct GroupLabels {
     /// The height they need below the axis.
-    height: i32,
+    pub height: i32,
     upright: bool,
     /// Every `every`th group is labelled.
     every: usize,
@@ -305,12 +309,13 @@ struct GroupLabels {
 impl GroupLabels {
     /// Labels are level if each fits below its group. Otherwise they are upright, and fewer groups are
     /// labelled if upright labels would touch.
-    fn of(panels: &[BarPanel]) -> Self {
+    pub fn of<'a>(panels: impl Iterator<Item = Vec<&'a str>>) -> Self {
         const LINE: i32 = 15;
-        let groups = panels.iter().map(|panel| panel.groups.len()).max();
+        let panels: Vec<Vec<&str>> = panels.collect();
+        let groups = panels.iter().map(Vec::len).max();
         let each = (RIGHT - LEFT) / i32::try_from(groups.unwrap_or(0).max(1)).unwrap_or(i32::MAX);
-        let labels = panels.iter().flat_map(|panel| &panel.groups);
-        let longest = labels.map(|group| width(&group.label, GROUP.size)).max();
+        let labels = panels.iter().flatten();
+        let longest = labels.map(|label| width(label, GROUP.size)).max();
         let longest = longest.unwrap_or(0);
         if longest + 4 <= each {
             return Self {
@@ -327,8 +332,20 @@ impl GroupLabels {
     }
 
     /// Whether group `i` is labelled.
-    fn shows(self, i: usize) -> bool {
+    pub fn shows(self, i: usize) -> bool {
         i.is_multiple_of(self.every)
+    }
+
+    /// Draws a label with its middle at `x`.
+    pub fn draw(self, canvas: &Canvas<'_>, text: &str, x: i32, frame: &PanelFrame) {
+        let upright = self.upright;
+        let style = Style {
+            align: if upright { Align::Right } else { Align::Centre },
+            upright,
+            ..GROUP
+        };
+        let y = frame.bottom + if upright { 6 } else { 12 };
+        canvas.text(&self.fitted(text), (x, y), style, FOREGROUND);
     }
 
     /// A label, cut where there is no room.

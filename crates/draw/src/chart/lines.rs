@@ -92,7 +92,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    fn shows(self, value: f64) -> bool {
+    pub(super) fn shows(self, value: f64) -> bool {
         let from = match self {
             Self::Linear => value >= 0.0,
             Self::Logarithmic => value > 0.0,
@@ -101,7 +101,7 @@ impl Scale {
     }
 
     /// The axis that shows these values.
-    fn axis(self, values: impl Iterator<Item = f64>) -> Axis {
+    pub(super) fn axis(self, values: impl Iterator<Item = f64>) -> Axis {
         let (low, high) = values.fold((f64::MAX, 0.0), |(low, high): (f64, f64), value| {
             (value.min(low), value.max(high))
         });

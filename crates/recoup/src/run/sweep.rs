@@ -30,6 +30,7 @@ impl Args {
         let unusable = [
             ("--pcap", self.pcap.is_some()),
             ("--events", self.events.is_some()),
+            ("--plot", self.plot.is_some()),
             ("--watch", !self.watch.is_empty()),
             ("--report", self.report.is_some()),
             ("--all-rows", self.all_rows),

@@ -1,10 +1,12 @@
 //! Worlds: many flows over links that they share.
 
+use super::plot::PlotFile;
 use super::{Args, Stages, deferring_interrupts, key_and_value};
 use crate::output::{Format, print};
 use crate::{Failure, console, interrupt};
 use indicatif::{ProgressBar, ProgressStyle};
 use recoup_api::run::world::{WorldOutcome, WorldRequest};
+use recoup_lab::report::Plot;
 use recoup_lab::world::{WorldReport, WorldScenario};
 use std::time::Duration;
 
@@ -21,6 +23,7 @@ pub fn run(args: &Args, world: WorldScenario) -> Result<(), Failure> {
         events: args.event_target(),
     };
     let world = request.world.clone();
+    let plot = PlotFile::create(args, || world.files())?;
     let bar = progress(request.total());
     let done = |simulated: Duration| bar.inc(millis(simulated));
     deferring_interrupts(
@@ -29,7 +32,11 @@ pub fn run(args: &Args, world: WorldScenario) -> Result<(), Failure> {
             bar.finish_and_clear();
             outcome
         },
-        |outcome| print_outcome(args, &world, &outcome),
+        |outcome| {
+            print_outcome(args, &world, &outcome)?;
+            let results = &outcome.results;
+            plot.map_or(Ok(()), |file| file.write(&Plot::of_world(&world, results)))
+        },
     )
 }
 

@@ -248,6 +248,102 @@ fn a_signal_leaves_no_partial_files() {
     }
 }
 
+#[test]
+fn a_run_draws_its_flow_completion_times() {
+    let dir = Folder::new();
+    for (scenario, args, texts) in [
+        (
+            "tail-loss",
+            "--flows 50 --set drop=bernoulli:5%",
+            [
+                "tail-loss: flow completion times of 50 flows per profile",
+                "linux-6+tlpr",
+            ],
+        ),
+        (
+            "dumbbell",
+            "--set duration=1s",
+            ["dumbbell: flow completion times in 1s", "fetches"],
+        ),
+    ] {
+        for (kind, text) in [
+            ("cdf", "share of the flows"),
+            ("ccdf", "share of flows that take longer"),
+            ("box", "whiskers: 5th and 95th percentile"),
+        ] {
+            let mut all = vec![
+                "-q",
+                "run",
+                scenario,
+                "--plot",
+                "p.svg",
+                "--plot-kind",
+                kind,
+            ];
+            all.extend(args.split(' '));
+            let with = dir.recoup(&all).printed();
+            all.drain(3..7);
+            assert_eq!(with, dir.recoup(&all).printed(), "the results are the same");
+            let svg = dir.read("p.svg");
+            for text in texts.iter().chain([&text]) {
+                assert!(svg.contains(text), "{kind}: {text}");
+            }
+        }
+    }
+    for (file, start) in [("p.png", &b"\x89PNG"[..]), ("p.pdf", b"%PDF")] {
+        dir.recoup(&["run", "tail-loss", "--plot", file]).printed();
+        let bytes = fs::read(dir.path(file)).expect("a file");
+        assert!(bytes.starts_with(start), "{file}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_plot_that_cannot_be_written_is_refused_before_the_run() {
+    let dir = Folder::new();
+    dir.write("mine.toml", "about = \"a scenario\"\n");
+    std::os::unix::fs::symlink("mine.toml", dir.path("link.svg")).expect("a link");
+    for (args, error) in [
+        (
+            "tail-loss --plot p.gif",
+            "--plot p.gif: expected a name that ends in .svg, .png or .pdf",
+        ),
+        (
+            "tail-loss --plot -",
+            "--plot -: expected a name that ends in ",
+        ),
+        (
+            "tail-loss --plot-kind box",
+            "--plot-kind: expected beside --plot",
+        ),
+        ("tail-loss --plot none/p.svg", "cannot write `none/p.svg`: "),
+        (
+            "tail-loss --plot p.svg --events p.svg",
+            "--plot p.svg: --events has the same name",
+        ),
+        (
+            "mine.toml --plot link.svg",
+            "cannot write `link.svg`: it is `mine.toml`, which is read",
+        ),
+        (
+            "tail-loss --plot p.svg --sweep rtt=1ms",
+            "--plot: expected without --sweep",
+        ),
+    ] {
+        let args: Vec<&str> = ["run"].into_iter().chain(args.split(' ')).collect();
+        let outcome = dir.recoup(&args);
+        assert_eq!(
+            (outcome.status, &*outcome.stdout),
+            (Some(2), ""),
+            "{args:?}"
+        );
+        let expected = format!("recoup: {error}");
+        assert!(outcome.stderr.starts_with(&expected), "{}", outcome.stderr);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+    }
+    assert_eq!(dir.files(), ["link.svg", "mine.toml"]);
+}
+
 /// After Ctrl-C the current flows finish, and the results so far are printed.
 #[cfg(unix)]
 #[test]
