@@ -1,6 +1,7 @@
 //! Sources of flows for a [`World`](recoup_sim::world::World).
 //!
-//! A [`Source`] begins flows of one kind: hosts that fetch again and again ([`Repeated`]), and others. A [`Mix`]
+//! A [`Source`] begins flows of one kind: hosts that fetch again and again ([`Repeated`]),
+//! a browser's download of a page ([`web::Browser`]), and others. A [`Mix`]
 //! is several sources together, and what a world runs. All random choices are keyed ([`draws`]), so that a
 //! source's flows do not depend on the sources beside it.
 
@@ -10,6 +11,7 @@ mod mix;
 mod repeated;
 mod replay;
 pub mod synth;
+pub mod web;
 
 pub use mix::Mix;
 pub use repeated::{Repeated, StartRule};
@@ -54,6 +56,10 @@ pub struct NewFlow<'a> {
 pub enum App {
     /// It follows a script.
     Script(ScriptProgress),
+    /// It is a browser's end of a connection.
+    WebClient(web::WebClient),
+    /// It is a web server's end of a connection.
+    WebServer(web::WebServer),
 }
 
 impl Application for App {
@@ -61,6 +67,8 @@ impl Application for App {
     fn poll(&mut self, now: Instant, endpoint: &Endpoint) -> Option<Action> {
         match self {
             Self::Script(script) => Application::poll(script, now, endpoint),
+            Self::WebClient(client) => client.poll(now, endpoint),
+            Self::WebServer(server) => server.poll(now, endpoint),
         }
     }
 
@@ -68,12 +76,16 @@ impl Application for App {
     fn wake(&self) -> Option<Instant> {
         match self {
             Self::Script(script) => script.wake(),
+            Self::WebClient(client) => client.wake(),
+            Self::WebServer(server) => server.wake(),
         }
     }
 
     fn total(&self) -> Option<u64> {
         match self {
             Self::Script(script) => script.total(),
+            Self::WebClient(client) => client.total(),
+            Self::WebServer(server) => server.total(),
         }
     }
 }
