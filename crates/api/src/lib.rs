@@ -13,4 +13,5 @@ pub mod plot;
 pub mod run;
 #[cfg(target_os = "linux")]
 pub mod testbeds;
+pub mod tmix;
 pub mod whatif;

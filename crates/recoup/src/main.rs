@@ -18,6 +18,7 @@ mod run;
 mod scenario;
 #[cfg(target_os = "linux")]
 mod send;
+mod tmix;
 #[cfg(target_os = "linux")]
 mod transfer;
 mod whatif;
@@ -76,6 +77,8 @@ enum Command {
     Receive(receive::Args),
     /// List the built-in scenarios, show one, or infer one from a capture
     Scenario(scenario::Args),
+    /// Make Tmix connection vectors for worlds: from a capture, or synthetic
+    Tmix(tmix::Args),
     /// Describe one profile, or list all profiles and mechanisms, with each value and its source
     Profiles(profiles::Args),
 }
@@ -180,6 +183,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Receive(args) => receive::run(&args),
         Command::Scenario(args) => scenario::run(&args),
+        Command::Tmix(args) => tmix::run(&args),
         Command::Profiles(args) => profiles::run(&args),
     };
     result.map_or_else(Failure::exit, |()| ExitCode::SUCCESS)

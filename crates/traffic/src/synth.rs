@@ -1,20 +1,48 @@
 //! A synthetic mix of connections, as connection vectors.
 //!
-//! | quantity | distribution | source |
-//! |---|---|---|
-//! | arrivals | Poisson, [`Synth::rate`] | Paxson and Floyd, "Wide Area Traffic: The Failure of Poisson Modeling", 1995: sessions that users begin are Poisson |
-//! | requests of a connection | geometric, mean 3.1 | Dukkipati et al. 2011, §2: requests of a connection at Google |
-//! | request | 350 bytes | our choice: a GET without cookies |
-//! | response | lognormal, median 4 kB, σ 1.8 | our choice, of the shape that Barford and Crovella 1998, §3.2, found for the body of the sizes of files |
-//! | time before a further request | lognormal, median 0.5 s, σ 1.5, at most 60 s | our choice |
-//! | round-trip time | lognormal, median 60 ms, σ 0.7, from 2 ms to 2 s | our choice |
-//! | long transfers | 0.1 % of all connections, one response, lognormal, median 5 MB, σ 1 | our choice: the heavy tail |
-//! | windows | 64 KiB | hosts without large windows were usual when Tmix's traces were taken |
+//! [`QUANTITIES`] says which distributions it has, and where they are from.
 
 use crate::cvec::{ConnectionVector, DataUnit, Pattern, Wait};
 use crate::draws::{Draws, LogNormal};
 use recoup_tcp::flow::Host;
 use std::time::Duration;
+
+/// What is drawn: the quantity, its distribution, and the source of this choice.
+pub const QUANTITIES: [(&str, &str, &str); 9] = [
+    (
+        "starts",
+        "Poisson, at the rate given",
+        "Paxson and Floyd, \"Wide Area Traffic: The Failure of Poisson Modeling\", 1995: sessions that users begin are Poisson",
+    ),
+    (
+        "requests of a connection",
+        "geometric, mean 3.1",
+        "Dukkipati et al., \"Proportional Rate Reduction for TCP\", 2011, section 2: mean of Google's web servers",
+    ),
+    ("request", "350 bytes", "our choice: a GET without cookies"),
+    (
+        "response",
+        "lognormal, median 4 kB, sigma 1.8",
+        "our choice; Barford and Crovella, \"Generating Representative Web Workloads\", 1998, section 3.2, found a lognormal body of the sizes of files",
+    ),
+    (
+        "time before a further request",
+        "lognormal, median 0.5 s, sigma 1.5, at most 60 s",
+        "our choice",
+    ),
+    (
+        "round-trip time",
+        "lognormal, median 60 ms, sigma 0.7, from 2 ms to 2 s",
+        "our choice",
+    ),
+    (
+        "long transfers",
+        "0.1 % of the connections, one response, lognormal, median 5 MB, sigma 1",
+        "our choice: the heavy tail of the sizes of files",
+    ),
+    ("windows", "64 KiB", "usual when Tmix's traces were taken"),
+    ("loss", "none but that of the world's queues", "our choice"),
+];
 
 /// What to synthesize.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -226,7 +226,7 @@ impl Connection {
         self.ends[us].sent = end;
         self.ends[us].timed.get_or_insert((at, end));
         let unseen = self.ends[other].sent > self.ends[other].place_of(segment.ack);
-        let established = self.established;
+        let established = self.established_at(from);
         let pauses = |last_new: Option<Instant>| {
             quiet_before && last_new.is_some_and(|last| at.since(last) > QUIET)
         };
@@ -246,7 +246,7 @@ impl Connection {
         match both.units.last().map(|unit| unit.from) {
             Some(last) if last != from => {
                 self.is_concurrent |= unseen;
-                let heard = self.ends[other].last_new.unwrap_or(established);
+                let heard = self.ends[other].last_new.unwrap_or(self.established);
                 let wait = at.since(heard).saturating_sub(near);
                 both.begin(from, Wait::AfterReceiving(wait), new, at);
             }
@@ -259,6 +259,15 @@ impl Connection {
         self.ends[us].last_new = Some(at);
     }
 
+    /// When what a host sends would pass, had it sent it as soon as it was established.
+    fn established_at(&self, host: Host) -> Instant {
+        match host {
+            Host::Client => self.established,
+            // The client's ACK has to reach it first.
+            Host::Server => self.established + self.ends[0].far_rtt.unwrap_or_default(),
+        }
+    }
+
     /// How long a host waited before it closed.
     fn wait_to_close(&self, from: Host, at: Instant) -> Wait {
         let [us, other] = [from, from.peer()].map(place);
@@ -269,7 +278,10 @@ impl Connection {
                 let near = self.ends[other].far_rtt.unwrap_or_default();
                 Wait::AfterReceiving(at.since(heard).saturating_sub(near))
             }
-            (ours, _) => Wait::AfterSending(at.since(ours.unwrap_or(self.established))),
+            (ours, _) => {
+                let since = ours.unwrap_or_else(|| self.established_at(from));
+                Wait::AfterSending(at.since(since))
+            }
         }
     }
 
