@@ -1,15 +1,16 @@
-//! Measures a world: pairs of hosts share one bottleneck of 100 Mbit/s with a queue of 100 packets and a
-//! one-way delay of 20 ms. Each pair runs one flow after another, with exponential think times of 70 ms on average
-//! in between.
+//! Measures the world of the scenario `dumbbell`: pairs of hosts share one bottleneck of 100 Mbit/s with a queue of
+//! 100 packets and a one-way delay of 20 ms. Each pair runs one flow after another, with exponential think times of
+//! 70 ms on average in between. The first cases differ in the number of pairs, the others in the length of flows. The
+//! group `link_rate` measures single flows over a link of 10 Mbit/s for comparison.
 //!
 //! Criterion's throughput counts data segments sent, so its time per element is the cost per segment, with
 //! handshakes, closes and ACKs included.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use recoup_path::{HopSpec, Queue};
+use recoup_path::{HopSpec, PathSpec, Queue};
 use recoup_recovery::Profile;
 use recoup_sim::world::{FlowEnd, RouteId, Start, Topology, Traffic, World};
-use recoup_sim::{FlowSpec, NoObserver, TimerModel};
+use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
 use recoup_tcp::Config;
 use recoup_tcp::flow::{ScriptProgress, Workload};
 use recoup_units::{BitRate, FlowId, Instant};
@@ -35,17 +36,22 @@ struct Pairs {
     segments_sent: u64,
 }
 
+/// Flows of this many segments, which are closed.
+fn spec(segments: u64) -> FlowSpec {
+    let profile: Profile = "linux-6".parse().expect("a profile");
+    let host = Config::new(*profile.mechanisms());
+    FlowSpec {
+        client: host,
+        server: host,
+        timers: TimerModel::Exact,
+        workload: Workload::exchange(0, segments * 1448).closing(true),
+    }
+}
+
 impl Pairs {
     fn new(pairs: usize, segments: u64, route: RouteId) -> Self {
-        let profile: Profile = "linux-6".parse().expect("a profile");
-        let host = Config::new(*profile.mechanisms());
         let mut all = Self {
-            spec: FlowSpec {
-                client: host,
-                server: host,
-                timers: TimerModel::Exact,
-                workload: Workload::exchange(0, segments * 1448).closing(true),
-            },
+            spec: spec(segments),
             route,
             starts: BinaryHeap::new(),
             pairs: Vec::new(),
@@ -97,13 +103,12 @@ impl Traffic for Pairs {
 
 fn topology() -> (Topology, RouteId) {
     let mut topology = Topology::default();
-    let delay = |ms| HopSpec::Delay(Duration::from_millis(ms));
     let rate = BitRate::from_bits_per_second(100_000_000).expect("a rate");
     let queue = Queue::Packets(100);
-    let access = topology.add_link("access", vec![delay(5)]);
+    let delay = HopSpec::Delay(Duration::from_millis(20));
     let [up, down] = ["up", "down"]
-        .map(|name| topology.add_link(name, vec![HopSpec::Rate { rate, queue }, delay(10)]));
-    let route = topology.add_route(&[access, up, access], &[access, down, access]);
+        .map(|name| topology.add_link(name, vec![HopSpec::Rate { rate, queue }, delay.clone()]));
+    let route = topology.add_route(&[up], &[down]);
     (topology, route)
 }
 
@@ -119,7 +124,9 @@ fn run(pairs: usize, segments: u64) -> u64 {
 fn dumbbell(c: &mut Criterion) {
     let mut group = c.benchmark_group("dumbbell");
     group.sample_size(10);
-    for (pairs, segments) in [(10, 10), (100, 10), (1000, 10), (100, 100), (10, 1000)] {
+    let by_pairs = [10, 100, 1000].map(|pairs| (pairs, 10));
+    let by_length = [1, 100, 1000].map(|segments| (100, segments));
+    for (pairs, segments) in by_pairs.into_iter().chain(by_length) {
         group.throughput(Throughput::Elements(run(pairs, segments)));
         let id = BenchmarkId::new(format!("{pairs} pairs"), format!("{segments} segments"));
         group.bench_function(id, |b| b.iter(|| run(pairs, segments)));
@@ -127,5 +134,33 @@ fn dumbbell(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, dumbbell);
+/// Single flows over a link with a rate, one after another.
+fn link_rate(c: &mut Criterion) {
+    let delay = HopSpec::Delay(Duration::from_millis(20));
+    let rate = BitRate::from_bits_per_second(10_000_000).expect("a rate");
+    let queue = Queue::Packets(100);
+    let path = PathSpec {
+        up: vec![delay.clone()],
+        down: vec![HopSpec::Rate { rate, queue }, delay],
+    };
+    let mut group = c.benchmark_group("link_rate");
+    for segments in [10, 100, 1000] {
+        let spec = spec(segments);
+        let mut simulation = Simulation::new(&path).expect("a path");
+        let mut flow = 0;
+        let sent = simulation
+            .run(&spec, 1, FlowId(0), &mut NoObserver)
+            .segments_sent;
+        group.throughput(Throughput::Elements(sent));
+        group.bench_function(format!("{segments} segments"), |b| {
+            b.iter(|| {
+                flow += 1;
+                simulation.run(&spec, 1, FlowId(flow), &mut NoObserver)
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, dumbbell, link_rate);
 criterion_main!(benches);

@@ -70,10 +70,11 @@ impl End {
         application.wake().filter(is_new)
     }
 
-    /// A packet of the `far` host arrives. Returns whether both hosts have received everything.
+    /// A packet of the `far` host arrives. Returns whether both hosts have received everything with it.
     // Not inlined: the compiler would compute the address of every field for both hosts first.
     #[inline(never)]
     pub fn receive(&mut self, now: Instant, packet: &Packet, far: &mut Self) -> bool {
+        let had_all = self.has_all();
         if packet.segment.flags.contains(Flags::ACK) {
             self.last_ack_at = Some(now);
         }
@@ -99,7 +100,8 @@ impl End {
         if self.established.is_none() && self.endpoint.is_open() {
             self.established = Some(now);
         }
-        self.has_all() && far.has_all()
+        // What the far host has received does not change here.
+        !had_all && self.has_all() && far.has_all()
     }
 
     pub fn perform(&mut self, now: Instant, action: Action) {

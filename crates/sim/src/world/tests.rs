@@ -274,6 +274,29 @@ fn slots_are_used_again_and_the_result_does_not_depend_on_it() {
     assert_eq!(run().1.records, flows.records);
 }
 
+/// The memory includes two packets in flight.
+#[test]
+fn a_flow_takes_at_most_eight_kilobytes() {
+    let memory = |flows: usize| {
+        let (topology, route, _) = dumbbell(10_000_000_000, 1_000_000, ms(20));
+        let workload = Workload::exchange(100, 2 * MSS).closing(true);
+        let mut flows = Flows::new(
+            spec("linux-6", workload),
+            vec![(Instant::ZERO, route); flows],
+        );
+        flows.records.reserve(flows.starts.len());
+        let used = allocation_counter::measure(|| {
+            let mut world = World::new(&topology, 1).unwrap();
+            let ended = world.run(&mut flows, FOREVER, &mut NoObserver);
+            assert_eq!(ended.open, 0);
+            assert_eq!(world.slots.len(), flows.records.len(), "all run at once");
+        });
+        used.bytes_max
+    };
+    let of_each = (memory(4096) - memory(1024)) / 3072;
+    assert!((4000..=8192).contains(&of_each), "{of_each} bytes");
+}
+
 #[test]
 fn a_world_stops_at_the_limit_of_time() {
     let (topology, route, _) = dumbbell(1_000_000, 20, ms(10));
