@@ -244,6 +244,7 @@ fn play(
             write(&names(ends, job.profile).0, FlowId(flow), &outcome.events);
         }
         sum.cost.add_flow(&outcome.record, &outcome.recoveries);
+        sum.cost.keep_time(FlowId(flow), &outcome.record);
         sum.error.merge(&outcome.report.error);
         let took = outcome.record.fct.unwrap_or(outcome.record.duration);
         sum.blurred += u64::from(outcome.report.blurs(took));

@@ -4,13 +4,16 @@
 
 mod columns;
 mod finding;
+pub(crate) mod intervals;
 mod plot;
 mod recovery;
 mod stages;
 mod tables;
 
 pub use columns::columns;
+pub(crate) use columns::table_columns;
 pub use finding::finding;
+pub use intervals::{Differences, Estimated, Intervals};
 pub use plot::{Plot, PlotKind};
 pub use tables::View;
 pub(crate) use tables::{left_out_note, lines};
@@ -65,6 +68,8 @@ pub struct Entry {
     pub last_ack_to_retransmission: Option<Summary>,
     /// Durations of recoveries in ms; `None` if no recovery ended.
     pub recovery_time: Option<Summary>,
+    /// Intervals of the flow completion times; `None` with too few flows, or in a world runs.
+    pub intervals: Option<Intervals>,
 }
 
 impl Report {
@@ -75,10 +80,18 @@ impl Report {
             let mut of_stage = results.iter().filter(|r| r.stage == stage);
             of_stage.next().map(|r| &r.cost)
         };
-        let entries: Vec<Entry> = results
-            .iter()
-            .map(|result| Entry::new(result, first(result.stage)))
-            .collect();
+        let entries = results.iter();
+        let entries = entries.map(|result| Entry::new(result, first(result.stage)));
+        let mut entries: Vec<Entry> = entries.collect();
+        for stage in Stage::ALL {
+            let of_stage = results.iter().filter(|result| result.stage == stage);
+            let costs: Vec<&Cost> = of_stage.map(|result| &result.cost).collect();
+            let intervals = intervals::of_flows(&costs, scenario.seed).into_iter();
+            let of_stage = entries.iter_mut().filter(|entry| entry.stage() == stage);
+            for (entry, intervals) in of_stage.zip(intervals.flatten()) {
+                entry.intervals = Some(intervals);
+            }
+        }
         Self {
             scenario: scenario.name.clone(),
             seed: scenario.seed,
@@ -177,6 +190,7 @@ impl Entry {
             fct_established_normalised,
             last_ack_to_retransmission: result.cost.last_ack_to_retransmission.summary(),
             recovery_time: result.cost.recoveries.time.summary(),
+            intervals: None,
             result: result.clone(),
         }
     }
@@ -192,6 +206,7 @@ impl Entry {
         ] {
             *times = Durations::default();
         }
+        cost.fct_by_flow = Vec::new();
         self
     }
 

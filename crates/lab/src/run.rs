@@ -17,6 +17,9 @@ use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_units::FlowId;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The flows whose completion time is kept: those with the lowest numbers.
+pub const FLOWS_KEPT: u32 = 20_000;
+
 /// What all flows of one profile cost together.
 #[derive(Clone, Debug, Default)]
 pub struct Cost {
@@ -26,6 +29,9 @@ pub struct Cost {
     pub completed: u64,
     /// Flow completion times of the completed flows.
     pub fct: Durations,
+    /// Flow completion times in ns by the number of the flow, in no order: of the completed ones among the first
+    /// [`FLOWS_KEPT`] flows, if they have paths of their own.
+    pub fct_by_flow: Vec<(u32, u64)>,
     /// Their flow completion times [from establishment](FlowRecord::fct_established).
     pub fct_established: Durations,
     /// Times from the last ACK to the first retransmission of data, for flows with a retransmission.
@@ -59,6 +65,16 @@ impl Cost {
         recoveries.into_iter().for_each(|r| self.recoveries.add(r));
     }
 
+    /// Keeps the completion time of a flow that has a path of its own.
+    pub fn keep_time(&mut self, number: FlowId, flow: &FlowRecord) {
+        let number = u32::try_from(number.0).ok();
+        let number = number.filter(|number| *number < FLOWS_KEPT);
+        if let Some((number, fct)) = number.zip(flow.fct) {
+            let nanos = u64::try_from(fct.as_nanos()).unwrap_or(u64::MAX);
+            self.fct_by_flow.push((number, nanos));
+        }
+    }
+
     /// Adds a flow without its recoveries.
     fn add(&mut self, flow: &FlowRecord) {
         self.flows += 1;
@@ -86,6 +102,7 @@ impl Cost {
         self.flows += other.flows;
         self.completed += other.completed;
         self.fct.merge(&other.fct);
+        self.fct_by_flow.extend(&other.fct_by_flow);
         self.fct_established.merge(&other.fct_established);
         self.last_ack_to_retransmission
             .merge(&other.last_ack_to_retransmission);
@@ -202,6 +219,7 @@ fn run_flows(
                 }
                 let record = simulation.run(&job.spec, job.seed, FlowId(flow), &mut NoObserver);
                 cost.add_flow(&record, recoveries(&simulation));
+                cost.keep_time(FlowId(flow), &record);
             }
             done(to - from);
         }
@@ -244,6 +262,7 @@ pub fn run_observed_until<O: Observer>(
     for flow in (0..scenario.flows).take_while(|_| !is_stopped()) {
         let record = simulation.run(&spec, scenario.seed, FlowId(flow), observer);
         cost.add_flow(&record, recoveries(&simulation));
+        cost.keep_time(FlowId(flow), &record);
         done(1);
     }
     Ok(ProfileResult::simulated(profile, cost))

@@ -1,8 +1,10 @@
 //! Statistics of many flows in bounded memory.
 
+mod bootstrap;
 mod confidence;
 mod integers;
 
+pub use bootstrap::{Bootstrap, Interval, RESAMPLES, Sample, Statistic, Statistics};
 pub use confidence::{Estimate, Share};
 pub use integers::{Integers, Signs};
 

@@ -1,6 +1,6 @@
 //! Runs the cells of a sweep, several at a time.
 
-use super::{Outcome, Progress, Request, RunError, drop_without_effect, flows};
+use super::{Progress, Request, RunError, drop_without_effect, flows};
 use recoup_lab::report::Report;
 use recoup_lab::run::{cores, in_parallel, run_until};
 use recoup_lab::scenario::Scenario;
@@ -35,6 +35,9 @@ pub struct SweepOutcome<R> {
     /// What the user should know of the results, a line each.
     pub notes: Vec<String>,
 }
+
+/// A finished cell's report, and its notes.
+type Finished = (Report, Vec<String>);
 
 impl SweepRequest {
     /// What has no effect on these cells, a line each.
@@ -71,16 +74,18 @@ impl SweepRequest {
                         break;
                     }
                     let outcome = self.request(scenario).run(progress)?;
-                    outcomes.push((!outcome.interrupted).then_some(outcome));
+                    outcomes.push((!outcome.interrupted).then(|| {
+                        let report = Report::new(scenario, &outcome.results);
+                        (report, outcome.notes)
+                    }));
                 }
                 outcomes
             }
         };
         let finished = self.cells.iter().zip(outcomes);
-        let finished = finished.filter_map(|((cell, scenario), outcome)| {
-            let outcome = outcome?;
-            let report = Report::new(scenario, &outcome.results);
-            Some(((cell.clone(), report), outcome.notes))
+        let finished = finished.filter_map(|((cell, _), outcome)| {
+            let (report, notes) = outcome?;
+            Some(((cell.clone(), report), notes))
         });
         let (finished, notes): (Vec<_>, Vec<_>) = finished.unzip();
         let cells = finished.iter().map(|(cell, _)| cell);
@@ -88,8 +93,8 @@ impl SweepRequest {
         Ok(SweepOutcome { finished, notes })
     }
 
-    /// The outcome of each cell in the simulator; `None` for cells that were not finished.
-    fn simulated(&self, progress: &dyn Progress) -> Result<Vec<Option<Outcome>>, RunError> {
+    /// The report and the notes of each cell in the simulator; `None` for cells that were not finished.
+    fn simulated(&self, progress: &dyn Progress) -> Result<Vec<Option<Finished>>, RunError> {
         let totals = self.cells.iter().map(|(_, scenario)| total(scenario));
         progress.stage_begins(Stage::Sim, totals.fold(0, u64::saturating_add));
         let (cells, each) = division(self.cells.len());
@@ -102,12 +107,9 @@ impl SweepRequest {
             let results = run_until(scenario, each, done, || progress.is_stopped())?;
             let finished = results.iter().map(|result| result.cost.flows);
             let is_finished = finished.sum::<u64>() == total(scenario);
-            Ok(is_finished.then(|| Outcome {
-                notes: drop_without_effect(scenario, &results)
-                    .into_iter()
-                    .collect(),
-                results,
-                interrupted: false,
+            Ok(is_finished.then(|| {
+                let notes = drop_without_effect(scenario, &results);
+                (Report::new(scenario, &results), notes.into_iter().collect())
             }))
         });
         progress.stage_ends();

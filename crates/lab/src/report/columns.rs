@@ -74,8 +74,14 @@ pub fn columns() -> Columns<Entry> {
         |e| e.last_ack_to_retransmission.as_ref(),
     );
     columns
+        .all_of(super::intervals::columns(), |e| Some(e))
         .group("recovery", recovery(), |e| e.senders_known().then_some(e))
         .group("live", live(), |e| e.result.live.as_ref())
+}
+
+/// The same, and columns that tables for reading have in addition.
+pub(crate) fn table_columns() -> Columns<Entry> {
+    columns().all_of(super::intervals::texts(), |e| Some(e))
 }
 
 /// Data sent, and the unnecessary part of it.

@@ -1,6 +1,6 @@
 //! Results as text tables with one column per profile.
 
-use super::{Entry, Report, columns, stages};
+use super::{Entry, Report, intervals, stages, table_columns};
 use crate::stage::Stage;
 use recoup_recovery::undo::Proof;
 use recoup_recovery::{State, Trigger};
@@ -45,8 +45,14 @@ fn table(entries: &[&Entry], view: View, keep: Keep) -> String {
     let known = |entry: &&&Entry| view == View::Cost || entry.senders_known();
     let entries: Vec<&Entry> = entries.iter().filter(known).copied().collect();
     let lines = lines(&entries, view, keep);
-    let Comparison { text, left_out } = columns().compare(&entries, "profile", &lines, keep);
-    format!("{text}\n{}", left_out_note(left_out))
+    let Comparison { text, left_out } = table_columns().compare(&entries, "profile", &lines, keep);
+    let mut text = format!("{text}\n{}", left_out_note(left_out));
+    let flows = entries.iter().map(|entry| entry.result.cost.flows).max();
+    if view == View::Cost && flows.is_some_and(|n| (2..intervals::FEWEST_UNITS).contains(&n)) {
+        let fewest = intervals::FEWEST_UNITS;
+        text += &format!("\nIntervals need at least {fewest} flows: --flows {fewest}.\n");
+    }
+    text
 }
 
 /// The lines of a view of these results.
@@ -104,6 +110,9 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
                 ..name.into()
             }));
             lines.push("fct_normalised".into());
+            if entries.iter().any(|entry| entry.intervals.is_some()) {
+                lines.extend(intervals::text_names().map(Line::from));
+            }
             if from_establishment {
                 lines.extend(distribution("fct_established_ms").map(Line::from));
                 lines.push("fct_established_normalised".into());

@@ -163,7 +163,7 @@ impl SweepReport {
                 self.columns(report::columns(), settings).to_csv(rows)
             }
             Rows::World(rows, _) => {
-                let columns = world_report::workload_columns();
+                let columns = world_report::workload_columns(report::columns());
                 let keys = self.keys.iter().cloned();
                 self.columns(columns, keys).to_csv(rows)
             }
@@ -176,11 +176,14 @@ impl SweepReport {
         let keys = || self.keys.iter().cloned();
         let tables = match &self.rows {
             Rows::Pair(rows) => {
-                let columns = self.columns(report::columns(), keys());
+                let columns = self.columns(report::table_columns(), keys());
                 self.table(&columns, rows, &costs(rows.iter().map(|row| &row.of)))
             }
             Rows::World(rows, links) => {
-                let columns = self.columns(world_report::workload_columns(), keys());
+                let columns = self.columns(
+                    world_report::workload_columns(report::table_columns()),
+                    keys(),
+                );
                 let mut names = vec!["workload"];
                 names.extend(costs(rows.iter().map(|row| &row.of.entry)));
                 names.retain(|name| *name != "spurious");
@@ -268,12 +271,11 @@ fn costs<'a>(entries: impl Iterator<Item = &'a Entry> + Clone) -> Vec<&'static s
     if cost().any(|cost| cost.flows > 1) {
         names.extend(["fct_ms_p50", "fct_ms_p99"]);
     }
-    names.extend([
-        "fct_ms_mean",
-        "fct_normalised",
-        "retransmissions_total",
-        "spurious",
-    ]);
+    names.push("fct_ms_mean");
+    if entries.clone().any(|entry| entry.intervals.is_some()) {
+        names.push("text_difference_mean");
+    }
+    names.extend(["fct_normalised", "retransmissions_total", "spurious"]);
     names
 }
 

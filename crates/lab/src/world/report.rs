@@ -1,9 +1,10 @@
 //! The results of a world, as text, JSON and CSV.
 
 use super::{LinkResult, WorkloadResult, WorldResult, WorldScenario};
-use crate::report::{self, Entry, View};
+use crate::report::{self, Entry, View, intervals};
 use crate::run::{Cost, ProfileResult};
 use crate::stage::Stage;
+use crate::stats::Durations;
 use recoup_sim::world::QueueingDelays;
 use recoup_table::{Columns, Comparison, Keep, Line, Schema};
 use serde_json::{Map, Value, json};
@@ -24,6 +25,7 @@ pub struct WorldReport {
     settings: Map<String, Value>,
     /// The scenario and its keys, in a few lines.
     heading: String,
+    runs: u64,
     pub(crate) results: Vec<Results>,
 }
 
@@ -61,6 +63,9 @@ impl WorldReport {
     /// The report of these results.
     pub fn new(world: &WorldScenario, results: &[WorldResult]) -> Self {
         let first = results.first();
+        let of_profiles = results.iter().map(|result| Results::new(result, first));
+        let mut rows: Vec<Results> = of_profiles.collect();
+        add_intervals(world, results, &mut rows);
         Self {
             scenario: world.name.clone(),
             seed: world.seed,
@@ -70,10 +75,8 @@ impl WorldReport {
                 .map(|(key, value)| (key, value.into()))
                 .collect(),
             heading: heading(world, &[]),
-            results: results
-                .iter()
-                .map(|result| Results::new(result, first))
-                .collect(),
+            runs: world.runs,
+            results: rows,
         }
     }
 
@@ -100,7 +103,7 @@ impl WorldReport {
 
     /// The results in JSON, one object per profile.
     pub(crate) fn results_to_json(&self) -> Result<Vec<Value>, serde_json::Error> {
-        let (workloads, links) = (workload_columns(), link_columns());
+        let (workloads, links) = (workload_columns(report::columns()), link_columns());
         let results = self.results.iter().map(|result| {
             Ok(json!({
                 "profile": result.profile,
@@ -123,7 +126,7 @@ impl WorldReport {
             .integer(("seed", "", "the seed that repeats the run"), move |_| {
                 Some(seed)
             })
-            .all_of(workload_columns(), |row| Some(row));
+            .all_of(workload_columns(report::columns()), |row| Some(row));
         let rows: Vec<WorkloadRow> = self
             .results
             .iter()
@@ -148,9 +151,33 @@ impl WorldReport {
             let name = rows.first().map_or("", |row| &row.workload);
             text += &format!("\n{name}\n\n{}", workload_table(&rows, view, keep));
         }
+        if view == View::Cost && self.runs < intervals::FEWEST_UNITS {
+            let fewest = intervals::FEWEST_UNITS;
+            text += &format!(
+                "\nNo intervals: the flows of a run depend on each other, so intervals need at least {fewest} runs (--set runs={fewest}).\n"
+            );
+        }
         let links: Vec<LinkRow> = self.results.iter().flat_map(|r| r.links.clone()).collect();
         text += &format!("\nLinks\n\n{}", link_table(links));
         text
+    }
+}
+
+/// Adds the intervals of each workload. Those of an interrupted run are unknown, because its runs have different lengths.
+fn add_intervals(world: &WorldScenario, results: &[WorldResult], rows: &mut [Results]) {
+    let simulated = results.iter().map(|result| result.simulated);
+    if simulated.sum::<Duration>() < world.total() {
+        return;
+    }
+    for number in 0..world.workloads.len() {
+        let workloads = results.iter().map(|result| &result.workloads[number]);
+        let times: Vec<(&[Durations], &Durations)> = workloads
+            .map(|workload| (&*workload.by_run, &workload.cost.fct))
+            .collect();
+        let intervals = intervals::of_runs(&times, world.seed).into_iter();
+        for (result, intervals) in rows.iter_mut().zip(intervals.flatten()) {
+            result.workloads[number].entry.intervals = Some(intervals);
+        }
     }
 }
 
@@ -233,10 +260,10 @@ impl WorkloadRow {
     }
 }
 
-pub(crate) fn workload_columns() -> Columns<WorkloadRow> {
+pub(crate) fn workload_columns(of_entry: Columns<Entry>) -> Columns<WorkloadRow> {
     Columns::<WorkloadRow>::new()
         .text(("workload", "", "the workload"), |row| Some(row.workload.clone().into()))
-        .all_of(report::columns(), |row| Some(&row.entry))
+        .all_of(of_entry, |row| Some(&row.entry))
         .real(
             (
                 "goodput_mbps",
@@ -272,7 +299,8 @@ fn workload_table(rows: &[&WorkloadRow], view: View, keep: Keep) -> String {
             ..name.into()
         }));
     }
-    let Comparison { text, left_out } = workload_columns().compare(rows, "profile", &lines, keep);
+    let columns = workload_columns(report::table_columns());
+    let Comparison { text, left_out } = columns.compare(rows, "profile", &lines, keep);
     format!("{text}\n{}", report::left_out_note(left_out))
 }
 

@@ -3,6 +3,7 @@
 use super::WorldScenario;
 use super::build::{Flows, link_id};
 use crate::run::{Cost, in_parallel};
+use crate::stats::Durations;
 use recoup_recovery::Profile;
 use recoup_sim::world::{FlowEnd, LinkRecord, World};
 use recoup_sim::{NoObserver, Observer};
@@ -32,6 +33,8 @@ pub struct WorldResult {
 pub struct WorkloadResult {
     /// The workload's name.
     pub name: String,
+    /// The flow completion times of each run.
+    pub by_run: Vec<Durations>,
     /// What its flows cost, of all runs together. A flow that was open when time was over counts as not completed.
     pub cost: Cost,
     /// Payload bytes that arrived, of both directions.
@@ -173,6 +176,7 @@ impl WorldResult {
             all.simulated += run.simulated;
             for (ours, theirs) in all.workloads.iter_mut().zip(&run.workloads) {
                 ours.cost.merge(&theirs.cost);
+                ours.by_run.extend(theirs.by_run.iter().cloned());
                 ours.delivered += theirs.delivered;
             }
             for (ours, theirs) in all.links.iter_mut().zip(&run.links) {
@@ -233,6 +237,7 @@ impl Counted {
         by_pair.resize(pairs, 0);
         WorkloadResult {
             name: name.into(),
+            by_run: vec![self.cost.fct.clone()],
             cost: self.cost,
             delivered: by_pair.iter().sum(),
             fairness: (pairs > 1).then(|| jains_index(&by_pair)).flatten(),

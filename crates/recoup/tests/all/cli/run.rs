@@ -260,8 +260,22 @@ fn the_same_seed_gives_the_same_output() {
         "csv",
         &["--profile", "linux-3.17", "--profile", "linux-3.17"],
     );
-    let rows: Vec<&str> = twice.lines().collect();
-    assert_eq!(rows[1], rows[2]);
+    let rows = twice
+        .lines()
+        .map(|line| line.split(',').collect::<Vec<_>>());
+    let [header, first, second] = rows.collect::<Vec<_>>().try_into().expect("three lines");
+    // Settings behind the results contain commas, and only the second profile has a difference.
+    for (column, name) in header.iter().enumerate() {
+        match name.strip_prefix("fct_difference_ms_mean_") {
+            Some("verdict") => assert_eq!([first[column], second[column]], ["", "equal"]),
+            None if !name.starts_with("fct_difference_ms")
+                && !name.starts_with("fct_normalised_interval") =>
+            {
+                assert_eq!(first[column], second[column], "{name}");
+            }
+            _ => {}
+        }
+    }
 }
 
 /// `--report` selects a table. JSON and CSV contain the figures of every table.
@@ -415,4 +429,64 @@ fn settings_without_effect_are_noted() {
     let profiles = recoup(&["profiles"]).printed();
     let (top, _) = profiles.split_once("\n\n").expect("a paragraph");
     assert!(top.ends_with("the last one wins."), "{top}");
+}
+
+#[test]
+fn differences_have_intervals_and_verdicts() {
+    let args = ["--flows=1000", "--set", "drop=bernoulli:3%"];
+    let document = tail_loss(&args);
+    let results = document["results"].as_array().expect("results");
+    assert!(results[0]["fct_difference_ms"].is_null());
+    for result in results {
+        for statistic in ["mean", "p50", "p95", "p99"] {
+            let one = &result["fct_interval_ms"][statistic];
+            let [low, value, high] = ["low", "value", "high"].map(|end| one[end].as_f64());
+            assert!(low.is_some() && low <= value && value <= high, "{one}");
+        }
+    }
+    let difference = &results[1]["fct_difference_ms"];
+    for (statistic, verdict) in [("mean", "shorter"), ("p50", "equal"), ("p99", "undecided")] {
+        assert_eq!(
+            difference[format!("{statistic}_verdict")],
+            verdict,
+            "{difference}"
+        );
+    }
+    assert!(
+        difference["mean"]["high"].as_f64() < Some(0.0),
+        "{difference}"
+    );
+    let table = recoup(&[&["run", "tail-loss"], &args[..]].concat()).printed();
+    let row = |start: &str| {
+        let found = table.lines().find(|line| line.starts_with(start));
+        found.unwrap_or_else(|| panic!("{start}: {table}"))
+    };
+    assert!(!row("| FCT mean - first profile's (ms)").contains("undecided"));
+    assert!(row("| FCT p99 - first profile's (ms)").contains("] undecided |"));
+    // Six flows have intervals, five have none and say so.
+    let few = recoup(&["run", "tail-loss", "--flows=5"]).printed();
+    assert!(
+        few.ends_with("\nIntervals need at least 6 flows: --flows 6.\n"),
+        "{few}"
+    );
+    let six = tail_loss(&["--flows=6"]);
+    assert!(six["results"][0]["fct_interval_ms"]["mean"].is_object());
+}
+
+#[test]
+fn intervals_of_a_world_are_over_its_runs() {
+    let args = ["-q", "run", "dumbbell", "--set", "duration=500ms", "--set"];
+    let json = |runs: &str| recoup(&[&args[..], &[runs, "--format", "json"]].concat()).json();
+    let workload =
+        |document: &Value, profile: usize| document["results"][profile]["workloads"][0].clone();
+    let six = workload(&json("runs=6"), 1);
+    assert!(six["fct_interval_ms"]["p99"].is_object(), "{six}");
+    assert!(six["fct_difference_ms"]["mean_verdict"].is_string());
+    let five = json("runs=5");
+    assert!(workload(&five, 1)["fct_interval_ms"].is_null());
+    let table = recoup(&[&args[..], &["runs=5"]].concat()).printed();
+    assert!(
+        table.contains("at least 6 runs (--set runs=6).\n"),
+        "{table}"
+    );
 }
