@@ -12,6 +12,7 @@ mod refusals;
 mod run;
 mod scenarios;
 mod sweep;
+mod tmix;
 mod whatif;
 mod whatif_study;
 mod world;

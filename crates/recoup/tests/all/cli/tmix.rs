@@ -1,0 +1,107 @@
+//! `recoup tmix`.
+
+use crate::cli::Folder;
+
+const WORLD: &str = r#"
+profiles = ["linux-6"]
+duration = "20s"
+
+[links.path]
+between = ["servers", "clients"]
+rate = "50Mbit"
+delay = "5ms"
+
+[workloads.vectors]
+client = "clients"
+server = "servers"
+tmix = "first.cvec"
+"#;
+
+/// The lines that say what applications wrote, without the times.
+fn units(cvec: &str) -> Vec<(String, String)> {
+    let lines = cvec.lines().filter(|line| line.starts_with(['I', 'A']));
+    let parts = lines.map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut units: Vec<_> = parts
+        .filter(|parts| parts[3] != "0")
+        .map(|parts| (parts[0].to_owned(), parts[3].to_owned()))
+        .collect();
+    units.sort();
+    units
+}
+
+#[test]
+fn a_synthetic_mix_is_replayed_captured_and_extracted() {
+    let dir = Folder::new();
+    let synth = [
+        "-q",
+        "tmix",
+        "synth",
+        "--rate",
+        "5",
+        "--duration",
+        "3s",
+        "--seed",
+        "2",
+    ];
+    dir.recoup(&[&synth[..], &["-o", "first.cvec"]].concat())
+        .printed();
+    let first = dir.read("first.cvec");
+    assert_eq!(dir.recoup(&synth).printed(), first);
+    assert!(first.contains("# response: lognormal"), "{first}");
+    dir.write("world.toml", WORLD);
+    dir.recoup(&["-q", "run", "world.toml", "--pcap", "caps"])
+        .printed();
+    for capture in ["caps/linux-6-sender.pcap", "caps/linux-6-receiver.pcap"] {
+        let extracted = dir.recoup(&["-q", "tmix", "extract", capture]).printed();
+        let connections = first.lines().filter(|line| line.starts_with("S ")).count();
+        let head = format!("# {connections} connections extracted from {capture}\n");
+        assert!(extracted.starts_with(&head), "{extracted}");
+        // Responses of two requests within 500 ms are told apart by the requests between them.
+        assert_eq!(units(&extracted), units(&first));
+    }
+    let original = ["--format", "original"];
+    let args = ["-q", "tmix", "extract", "caps/linux-6-sender.pcap"];
+    let original = dir.recoup(&[&args[..], &original].concat()).printed();
+    assert!(original.contains("\nSEQ 0 "), "{original}");
+}
+
+#[test]
+fn bad_input_is_named() {
+    let dir = Folder::new();
+    dir.write("bad.cvec", "S 0 1 1 1\nI 0 0 300\nB 0 0 1\n");
+    let world = WORLD.replace("first.cvec", "bad.cvec");
+    dir.write("world.toml", world);
+    dir.write("text.pcap", "no capture");
+    for (args, error) in [
+        (
+            &["run", "world.toml"][..],
+            "world.toml:13: workloads.vectors.tmix: bad.cvec:3: `B`: expected ",
+        ),
+        (&["tmix", "extract", "absent.pcap"], "absent.pcap: "),
+        (&["tmix", "extract", "text.pcap"], "text.pcap: "),
+        (
+            &["tmix", "extract", "a.pcap", "b.pcap"],
+            "expected one capture, or --join",
+        ),
+        (
+            &["tmix", "synth", "--rate", "0"],
+            "invalid value '0' for '--rate <N>': expected a number of connections",
+        ),
+        (
+            &["tmix", "synth", "--duration", "0s"],
+            "invalid value '0s' for '--duration <TIME>'",
+        ),
+        (
+            &["tmix", "synth", "--rate", "100000", "--duration", "1h"],
+            "--rate times --duration: expected at most 10,000,000 connections",
+        ),
+    ] {
+        let outcome = dir.recoup(args);
+        assert_eq!(outcome.status, Some(2), "{args:?}");
+        let line = outcome.stderr;
+        assert!(
+            line.contains(error) && line.lines().count() == 1,
+            "{args:?}: {line}"
+        );
+    }
+}
