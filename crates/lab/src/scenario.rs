@@ -32,7 +32,7 @@ use toml::de::{DeString, DeTable, DeValue};
 const LONGEST_SCENARIO: u64 = 1 << 20;
 
 /// The scenarios in the binary: name and text.
-pub const BUILT_IN: [(&str, &str); 7] = [
+pub const BUILT_IN: [(&str, &str); 8] = [
     (
         "tail-loss",
         include_str!("../../../scenarios/tail-loss.toml"),
@@ -45,6 +45,10 @@ pub const BUILT_IN: [(&str, &str); 7] = [
         include_str!("../../../scenarios/reordering.toml"),
     ),
     ("dumbbell", include_str!("../../../scenarios/dumbbell.toml")),
+    (
+        "slp-congestion",
+        include_str!("../../../scenarios/slp-congestion.toml"),
+    ),
     (
         "tail-loss-dumbbell",
         include_str!("../../../scenarios/tail-loss-dumbbell.toml"),

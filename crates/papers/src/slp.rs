@@ -14,6 +14,7 @@
 
 pub mod arbitrator;
 pub mod combined;
+pub mod congestion;
 pub mod fec;
 pub mod fetch;
 pub mod tails;
