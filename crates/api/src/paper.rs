@@ -18,6 +18,8 @@ pub enum Figure {
     TailLossFig2,
     /// Tail loss, figure 3: short flows on a congested bottleneck.
     TailLossFig3,
+    /// Tail loss, figure 4: web pages.
+    TailLossFig4,
     /// PRR, figure 2: PRR, rate halving and RFC 3517.
     PrrFig2,
     /// PRR, figure 3: heavy loss.
@@ -64,7 +66,9 @@ impl Figure {
     /// The name of its paper.
     pub const fn paper(self) -> &'static str {
         match self {
-            Self::TailLossFig1 | Self::TailLossFig2 | Self::TailLossFig3 => tail_loss::NAME,
+            Self::TailLossFig1 | Self::TailLossFig2 | Self::TailLossFig3 | Self::TailLossFig4 => {
+                tail_loss::NAME
+            }
             Self::PrrFig2 | Self::PrrFig3 | Self::PrrFig4 | Self::PrrProperties => prr::NAME,
             Self::LossDetectionTables
             | Self::LossDetectionFig1
@@ -80,7 +84,9 @@ impl Figure {
     /// The built-in scenario whose settings its cells start from.
     const fn scenario(self) -> &'static str {
         match self {
-            Self::TailLossFig1 | Self::TailLossFig2 | Self::TailLossFig3 => tail_loss::NAME,
+            Self::TailLossFig1 | Self::TailLossFig2 | Self::TailLossFig3 | Self::TailLossFig4 => {
+                tail_loss::NAME
+            }
             Self::PrrFig2 | Self::PrrFig3 | Self::PrrFig4 | Self::PrrProperties => prr::NAME,
             _ => "fetch",
         }
@@ -91,6 +97,7 @@ impl Figure {
         match self {
             Self::TailLossFig1 | Self::TailLossFig2 => &tail_loss::OWN_SETTINGS,
             Self::TailLossFig3 => &tail_loss::dumbbell::OWN_SETTINGS,
+            Self::TailLossFig4 => &tail_loss::web::OWN_SETTINGS,
             Self::PrrFig2 | Self::PrrFig3 | Self::PrrFig4 => &prr::OWN_SETTINGS,
             Self::PrrProperties => &prr::properties::OWN_SETTINGS,
             _ => &[],
@@ -106,6 +113,10 @@ impl Figure {
             Self::TailLossFig3 => {
                 let background = request.background.as_deref();
                 let sheet = tail_loss::dumbbell::sheet(base, background);
+                return sheet.map_err(PaperError::Unfit);
+            }
+            Self::TailLossFig4 => {
+                let sheet = tail_loss::web::sheet(base, &request.pages);
                 return sheet.map_err(PaperError::Unfit);
             }
             Self::PrrFig2 => prr::sheet(prr::Id::Fig2, base),
@@ -220,6 +231,8 @@ pub struct Request {
     pub real: Vec<Stage>,
     /// A file of connection vectors for the background of figure 3 of tail loss, in place of the synthetic mix.
     pub background: Option<PathBuf>,
+    /// The pages of figure 4 of tail loss, and how often they are downloaded.
+    pub pages: tail_loss::web::Pages,
 }
 
 /// The scenario that the cells of these figures start from: the paper's, as `change` changes it.

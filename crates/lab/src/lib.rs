@@ -9,6 +9,7 @@ pub mod explain;
 pub mod filter;
 pub mod input;
 pub mod output_file;
+pub mod page;
 pub mod parameters;
 pub mod profile;
 pub mod quantity;

@@ -17,6 +17,7 @@ mod claims;
 pub mod dumbbell;
 #[cfg(target_os = "linux")]
 pub mod stages;
+pub mod web;
 
 pub use cell::{Acks, First, MECHANISMS, Mechanism, TailLossCell};
 

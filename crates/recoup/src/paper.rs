@@ -1,14 +1,18 @@
 //! `recoup paper`.
 
+mod pages;
+
 use crate::output::{Format, format_parser, print};
 use crate::run::{Stages, apply_settings, progress};
 use crate::{Failure, console};
 use clap::{Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
+use pages::PageArgs;
 use recoup_api::paper::{self, Figure, Progress, Request};
 use recoup_lab::output_file::{OutputFile, create_folder};
 use recoup_lab::stage::Stage;
 use recoup_papers::Sheet;
+use recoup_papers::tail_loss::web::Pages;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -58,6 +62,8 @@ struct TailLoss {
     /// Connection vectors of Tmix for the background of fig3, in both directions [default: a synthetic mix]
     #[arg(long, value_name = "FILE")]
     background: Option<PathBuf>,
+    #[command(flatten)]
+    pages: PageArgs,
     #[command(flatten)]
     output: Output,
 }
@@ -123,6 +129,8 @@ enum TailLossFigure {
     Fig2,
     /// Flows of 4 to 100 segments beside Tmix traffic on a congested bottleneck
     Fig3,
+    /// Web pages over six persistent connections per subdomain
+    Fig4,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -183,17 +191,19 @@ struct Asked<'a> {
     seed: Option<u64>,
     on: Stages,
     background: Option<&'a Path>,
+    pages: Pages,
     output: &'a Output,
 }
 
 impl<'a> Asked<'a> {
     /// Simulated figures as the paper has them.
-    const fn new(output: &'a Output) -> Self {
+    fn new(output: &'a Output) -> Self {
         Self {
             settings: &[],
             seed: None,
             on: Stages::Sim,
             background: None,
+            pages: Pages::default(),
             output,
         }
     }
@@ -206,6 +216,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 settings: &args.settings,
                 on: args.on,
                 background: args.background.as_deref(),
+                pages: args.pages.read()?,
                 ..Asked::new(&args.output)
             };
             regenerate(&named_or_all(&args.figures), &asked)
@@ -255,6 +266,7 @@ impl Named for TailLossFigure {
             Self::Fig1 => Figure::TailLossFig1,
             Self::Fig2 => Figure::TailLossFig2,
             Self::Fig3 => Figure::TailLossFig3,
+            Self::Fig4 => Figure::TailLossFig4,
         }
     }
 }
@@ -321,6 +333,7 @@ fn regenerate(named: &[(Figure, String)], asked: &Asked<'_>) -> Result<(), Failu
         seed,
         on,
         background,
+        ref pages,
         output,
     } = asked;
     let figures: Vec<Figure> = named.iter().map(|(figure, _)| *figure).collect();
@@ -341,6 +354,7 @@ fn regenerate(named: &[(Figure, String)], asked: &Asked<'_>) -> Result<(), Failu
         simulate: on.simulates(),
         real: on.real().to_vec(),
         background: background.map(Path::to_path_buf),
+        pages: pages.clone(),
     };
     request.notes().iter().for_each(console::note);
     let sheets = request.run(&FigureBar::new(named))?;

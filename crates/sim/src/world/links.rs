@@ -28,6 +28,9 @@ pub struct LinkSpec {
     pub name: String,
     /// What packets pass, in this order.
     pub hops: Vec<HopSpec>,
+    /// Whether its hops take the packets of all flows for those of one. The hops' random choices then follow from a
+    /// packet's place among all packets of the link, so that a Gilbert–Elliott channel steps once for each of them.
+    pub one_channel: bool,
 }
 
 /// The links between the hosts of a flow, in the order in which packets pass them.
@@ -74,8 +77,24 @@ pub enum TopologyError {
 impl Topology {
     /// Adds a link.
     pub fn add_link(&mut self, name: impl Into<String>, hops: Vec<HopSpec>) -> LinkId {
-        let name = name.into();
-        self.links.push(LinkSpec { name, hops });
+        self.add(name.into(), hops, false)
+    }
+
+    /// Adds a link whose hops take the packets of all flows for those of one (see [`LinkSpec::one_channel`]).
+    pub fn add_link_of_one_channel(
+        &mut self,
+        name: impl Into<String>,
+        hops: Vec<HopSpec>,
+    ) -> LinkId {
+        self.add(name.into(), hops, true)
+    }
+
+    fn add(&mut self, name: String, hops: Vec<HopSpec>, one_channel: bool) -> LinkId {
+        self.links.push(LinkSpec {
+            name,
+            hops,
+            one_channel,
+        });
         LinkId(self.links.len() as u32 - 1)
     }
 
@@ -134,11 +153,16 @@ pub(super) struct Carried {
     direction: Direction,
     /// Whether a queue of its link marked it.
     marked: bool,
+    /// Its place among all packets of its link, from 0, if the link takes them for those of one flow.
+    place: Option<u64>,
 }
 
 impl path::Packet for Carried {
     fn flow(&self) -> FlowId {
-        self.packet.flow()
+        match self.place {
+            Some(_) => FlowId(0),
+            None => self.packet.flow(),
+        }
     }
 
     fn ip_len(&self) -> u32 {
@@ -151,7 +175,8 @@ impl path::Packet for Carried {
 
     fn ordinal(&self) -> Option<u64> {
         // A link may be part of both ways of a flow.
-        Some(self.packet.ordinal * 2 + self.direction as u64)
+        let of_flow = self.packet.ordinal * 2 + self.direction as u64;
+        Some(self.place.unwrap_or(of_flow))
     }
 
     fn is_ecn_capable(&self) -> bool {
@@ -212,6 +237,7 @@ pub(super) struct Links {
 #[derive(Debug)]
 struct Link {
     chain: Chain<Carried>,
+    one_channel: bool,
     /// The time of the entry in [`Links::schedule`] that counts.
     scheduled: Option<Instant>,
     record: LinkRecord,
@@ -229,7 +255,8 @@ impl Links {
         }
         let links = (0..).zip(&topology.links).map(|(number, spec)| {
             let chain = Chain::new(&spec.hops, Direction::Up, seed_of_link(seed, number));
-            chain.map(Link::new).map_err(|error| TopologyError::Link {
+            let link = chain.map(|chain| Link::new(chain, spec.one_channel));
+            link.map_err(|error| TopologyError::Link {
                 link: spec.name.clone(),
                 error,
             })
@@ -317,7 +344,7 @@ impl Links {
     }
 
     /// Passes a packet to the next link of its route, or out of the network after the last one.
-    fn pass(&mut self, now: Instant, carried: Carried) {
+    fn pass(&mut self, now: Instant, mut carried: Carried) {
         let route = &self.routes[carried.route.0 as usize];
         let links = match carried.direction {
             Direction::Up => &route.up,
@@ -327,6 +354,7 @@ impl Links {
             return self.leave(Moved::Arrived(carried));
         };
         let link = &mut self.links[next as usize];
+        carried.place = link.one_channel.then_some(link.record.packets);
         link.record.packets += 1;
         link.chain.enter(now, carried);
         self.reschedule(next);
@@ -353,9 +381,10 @@ impl Links {
 }
 
 impl Link {
-    fn new(chain: Chain<Carried>) -> Self {
+    fn new(chain: Chain<Carried>, one_channel: bool) -> Self {
         Self {
             chain,
+            one_channel,
             scheduled: None,
             record: LinkRecord::default(),
         }
@@ -407,6 +436,7 @@ impl Entrance for Entry<'_> {
             passed: 0,
             waited: 0,
             marked: false,
+            place: None,
         };
         self.links.pass(now, carried);
     }

@@ -1,6 +1,8 @@
 use super::*;
 use crate::{NoObserver, Packet, Simulation, TimerModel};
-use recoup_path::{CoDel, HopSpec, LossSpec, PathSpec, Queue, Red};
+use recoup_path::{
+    CoDel, GilbertElliott, HopSpec, LossKind, LossSpec, PathSpec, Probability, Queue, Red,
+};
 use recoup_recovery::{Event, Profile};
 use recoup_tcp as tcp;
 use recoup_tcp::flow::{ScriptProgress, Workload};
@@ -295,6 +297,63 @@ fn a_flow_takes_at_most_eight_kilobytes() {
     };
     let of_each = (memory(4096) - memory(1024)) / 3072;
     assert!((4000..=8192).contains(&of_each), "{of_each} bytes");
+}
+
+/// Notes the packets of the way down in the order in which they are sent, and which of them the path drops.
+#[derive(Debug, Default)]
+struct Losses {
+    sent: Vec<(FlowId, u64)>,
+    dropped: Vec<(FlowId, u64)>,
+}
+
+impl Observer for Losses {
+    const WANTS_EVENTS: bool = false;
+
+    fn on_packet(&mut self, _: Instant, point: Point, direction: Direction, packet: &Packet) {
+        let which = (packet.flow, packet.ordinal);
+        match (direction, point) {
+            (Direction::Down, Point::Sent) => self.sent.push(which),
+            (Direction::Down, Point::Dropped(_)) => self.dropped.push(which),
+            _ => {}
+        }
+    }
+
+    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
+}
+
+#[test]
+fn a_link_of_one_channel_steps_it_with_the_packets_of_all_flows() {
+    // The channel changes its state with every packet, and the bad one loses it.
+    let channel = GilbertElliott::new(Probability::ONE, Probability::ONE);
+    let loss = HopSpec::Loss(LossSpec {
+        kind: LossKind::GilbertElliott(channel),
+        transmission: None,
+    });
+    for one_channel in [true, false] {
+        let mut topology = Topology::default();
+        let up = topology.add_link("up", vec![HopSpec::Delay(ms(10))]);
+        let hops = vec![loss.clone(), HopSpec::Delay(ms(10))];
+        let down = match one_channel {
+            true => topology.add_link_of_one_channel("down", hops),
+            false => topology.add_link("down", hops),
+        };
+        let route = topology.add_route(&[up], &[down]);
+        let starts = [0, 3, 7].map(|at| (Instant::from_millis(at), route));
+        let spec = spec("linux-3.17", Workload::exchange(0, 20 * MSS));
+        let mut flows = Flows::new(spec, starts.to_vec());
+        let mut losses = Losses::default();
+        let mut world = World::new(&topology, 1).unwrap();
+        world.run(&mut flows, Instant::from_millis(100_000), &mut losses);
+        let alternates = |of: &dyn Fn(&FlowId) -> bool| {
+            let sent = losses.sent.iter().filter(|(flow, _)| of(flow));
+            let fates: Vec<bool> = sent.map(|which| losses.dropped.contains(which)).collect();
+            assert!(fates.len() > 30, "{}", fates.len());
+            fates.windows(2).all(|pair| pair[0] != pair[1])
+        };
+        assert_eq!(alternates(&|_| true), one_channel);
+        let each = (0..3).all(|flow| alternates(&|of| of.0 == flow));
+        assert_eq!(each, !one_channel);
+    }
 }
 
 #[test]

@@ -1,0 +1,369 @@
+//! §3.3, figure 4: web pages over persistent connections.
+//!
+//! A browser downloads a page: the HTML document, then all other objects over six connections per subdomain
+//! ([`recoup_traffic::web`]). All connections of a download share a link of 10 Mbit/s. The object completion time (OCT)
+//! is the time from the request to the last byte. It includes the handshake for a connection's first object.
+//!
+//! A download counts with one value: the mean OCT of all objects on those connections on which an object had a retransmission
+//! in one of its last four segments. A spurious retransmission qualifies, too, so the mechanism influences what is selected.
+//! The selection by segments that were lost when they were first sent stands beside it.
+//!
+//! Download n has the same seed with all mechanisms, so that packet n of a connection meets the same channel. A
+//! difference of two mechanisms has the confidence interval of paired samples ([`difference`]).
+//!
+//! Not in the paper, and chosen by us: the sizes of the objects ([`sites`]), the queue (100 packets), and the parameters
+//! of the Gilbert–Elliott channel. Ours loses every packet in its bad state, which lasts two packets on average, and 1.5 %
+//! of all packets from the server, SYN-ACKs included. Each connection has a channel of its own: the bursts that the paper
+//! refers to ([11]) were measured within connections. The paper's emulator may have used one for all.
+
+mod claims;
+mod columns;
+mod sites;
+mod watch;
+
+pub use watch::Selection;
+
+use super::NAME;
+use super::cell::{Acks, MECHANISMS, Mechanism};
+use crate::{Figure, Picture, Sheet};
+use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
+use recoup_lab::run::{cores, in_parallel};
+use recoup_lab::scenario::Scenario;
+use recoup_lab::settings::Settings;
+use recoup_lab::stats::Estimate;
+use recoup_recovery::Profile;
+use recoup_sim::FlowSpec;
+use recoup_sim::world::{Topology, World};
+use recoup_traffic::Mix;
+use recoup_traffic::web::{Browser, Page};
+use recoup_units::Instant;
+use std::path::Path;
+use std::time::Duration;
+use watch::Watch;
+
+/// The name on the command line.
+pub const ID: &str = "fig4";
+
+/// The round-trip times of the figure's rows, in ms.
+pub const RTTS: [u64; 2] = [10, 160];
+
+/// Downloads of a page with each mechanism, unless the user says otherwise.
+pub const DOWNLOADS: usize = 400;
+
+/// Downloads of a page with each mechanism in the paper (§3.3).
+pub const PAPERS_DOWNLOADS: usize = 2000;
+
+/// The settings that the cells set themselves.
+pub const OWN_SETTINGS: [&str; 7] = [
+    "rtt",
+    "ack",
+    "request",
+    "segments",
+    "writes",
+    "exchanges",
+    "close",
+];
+
+/// The path, where the user changes nothing: settings and values.
+const PATH: [(&str, &str); 3] = [
+    ("rate", "10Mbit"),
+    ("queue", "100"),
+    ("drop", "gilbert-elliott:0.0076142,0.5"),
+];
+
+/// A simulated hour: a download that takes longer is incomplete.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// A download of a page.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Download {
+    /// The mean OCT of all objects, in ms; `None` if one never arrived.
+    pub oct_ms: Option<f64>,
+    /// The mean OCT of the objects on selected connections, in ms, by selection in the order of [`Selection::ALL`].
+    /// `None` without such connections, and if an object of the page never arrived.
+    pub selected_ms: [Option<f64>; 2],
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Spurious retransmissions of data.
+    pub spurious: u64,
+}
+
+impl Download {
+    /// The mean OCT of the objects on connections selected in this way, in ms.
+    pub const fn selected(&self, selection: Selection) -> Option<f64> {
+        self.selected_ms[selection as usize]
+    }
+}
+
+/// The downloads of a page with one mechanism.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WebCell {
+    /// The page's place in the figure, from 0.
+    pub page: usize,
+    /// The page's name.
+    pub site: String,
+    /// The round-trip time without queueing, in ms.
+    pub rtt_ms: u64,
+    /// The mechanism.
+    pub mechanism: Mechanism,
+    /// The downloads, in the order of their seeds.
+    pub downloads: Vec<Download>,
+}
+
+impl WebCell {
+    /// The mean OCTs of the selected downloads, in ms, in ascending order.
+    pub fn octs(&self, selection: Selection) -> Vec<f64> {
+        let selected = self.downloads.iter().map(|one| one.selected(selection));
+        let mut octs: Vec<f64> = selected.flatten().collect();
+        octs.sort_by(f64::total_cmp);
+        octs
+    }
+
+    /// Downloads with an object that never arrived.
+    pub fn incomplete(&self) -> usize {
+        let octs = self.downloads.iter().map(|one| one.oct_ms);
+        octs.filter(Option::is_none).count()
+    }
+
+    /// Data segments sent, and spurious retransmissions among them.
+    pub fn spurious(&self) -> (u64, u64) {
+        let sum = |(sent, spurious): (u64, u64), one: &Download| {
+            (sent + one.segments_sent, spurious + one.spurious)
+        };
+        self.downloads.iter().fold((0, 0), sum)
+    }
+
+    /// The letter of its panel; `None` beyond z.
+    pub fn panel(&self, pages: usize) -> Option<char> {
+        let row = RTTS.iter().position(|rtt| *rtt == self.rtt_ms)?;
+        let place = u8::try_from(row * pages + self.page).ok()?;
+        ('a'..='z').nth(place.into())
+    }
+}
+
+/// Fewer selected downloads than this decide nothing.
+const FEWEST: usize = 20;
+
+/// The mean of `of` over the selected downloads of `a`, less that over the selected downloads of `b`, with its 95 %
+/// confidence interval.
+///
+/// Download n of both cells has the same seed. Each mean is a ratio of two sums over all downloads: of the values
+/// of those selected, and of their number. The interval is that of a difference of such ratios, from the first terms of their
+/// Taylor series (Cochran, "Sampling Techniques", 1977, §6.5). The interval is unbounded if one of the cells has fewer than
+/// 20 selected downloads.
+pub fn difference(
+    a: &WebCell,
+    b: &WebCell,
+    selection: Selection,
+    of: impl Fn(f64) -> f64,
+) -> Estimate {
+    let values = |cell: &WebCell| -> Vec<Option<f64>> {
+        let selected = cell.downloads.iter().map(|one| one.selected(selection));
+        selected.map(|oct| oct.map(&of)).collect()
+    };
+    let (a, b) = (values(a), values(b));
+    let (Some((mean_a, terms_a)), Some((mean_b, terms_b))) = (ratio(&a), ratio(&b)) else {
+        return Estimate {
+            mean: 0.0,
+            half: f64::INFINITY,
+        };
+    };
+    let terms = terms_a.iter().zip(&terms_b).map(|(a, b)| a - b);
+    Estimate {
+        mean: mean_a - mean_b,
+        half: Estimate::of(terms.collect::<Vec<_>>().into_iter()).half,
+    }
+}
+
+/// The mean of the values there are, and how much each item moves it. `None` with fewer than [`FEWEST`] values.
+fn ratio(values: &[Option<f64>]) -> Option<(f64, Vec<f64>)> {
+    let count = values.iter().flatten().count();
+    if count < FEWEST {
+        return None;
+    }
+    let mean = values.iter().flatten().sum::<f64>() / count as f64;
+    let share = count as f64 / values.len() as f64;
+    let moves = |value: &Option<f64>| value.map_or(0.0, |value| (value - mean) / share);
+    Some((mean, values.iter().map(moves).collect()))
+}
+
+/// The network and the hosts of a cell.
+struct Setup {
+    topology: Topology,
+    spec: FlowSpec,
+}
+
+impl Setup {
+    /// The settings of `base`, with the paper's path where the user changed nothing.
+    fn new(base: &Scenario, rtt_ms: u64, mechanism: Mechanism) -> Result<Self, String> {
+        let paper = Scenario::load(NAME).map_err(|e| e.to_string())?;
+        let mut settings = base.settings.clone();
+        let rtt = format!("{rtt_ms}ms");
+        let changed = |key: &str| base.settings.get(key) != paper.settings.get(key);
+        let path = PATH.into_iter().filter(|(key, _)| !changed(key));
+        let own = [("rtt", rtt.as_str()), ("ack", Acks::Delayed.name())];
+        for (key, value) in path.chain(own) {
+            let set = settings.set(key, value, Path::new(""));
+            set.map_err(|e| e.to_string())?;
+        }
+        let profile: Profile = mechanism
+            .profile()
+            .parse()
+            .map_err(|_| mechanism.profile())?;
+        Ok(Self {
+            topology: topology(&settings)?,
+            spec: settings.flow(&profile),
+        })
+    }
+
+    /// Downloads a page.
+    fn download(&self, page: &Page, seed: u64) -> Result<Download, String> {
+        let mut world = World::new(&self.topology, seed).map_err(|e| e.to_string())?;
+        let route = recoup_sim::world::RouteId(0);
+        let mut traffic = Mix::new(vec![Browser::new(page, self.spec.clone(), route)]);
+        let mut watch = Watch::default();
+        world.run(&mut traffic, Instant::ZERO + LONGEST, &mut watch);
+        let fetches = traffic.sources()[0].fetches();
+        let is_complete = traffic.sources()[0].is_complete();
+        let mss = u64::from(self.spec.server.mss);
+        let mean = |is_taken: &dyn Fn(u64) -> bool| {
+            let taken = fetches.iter().filter(|fetch| is_taken(fetch.connection));
+            let times = taken.filter_map(|fetch| fetch.completion_time());
+            let times: Vec<f64> = times.map(|time| time.as_secs_f64() * 1e3).collect();
+            let mean = times.iter().sum::<f64>() / times.len() as f64;
+            (is_complete && !times.is_empty()).then_some(mean)
+        };
+        let selected = |selection| {
+            let touched = fetches.iter().filter(|fetch| {
+                let bytes = page.objects[fetch.object].bytes;
+                watch.touches_tail(selection, fetch, bytes, mss)
+            });
+            let connections: Vec<u64> = touched.map(|fetch| fetch.connection).collect();
+            mean(&|connection| connections.contains(&connection))
+        };
+        Ok(Download {
+            oct_ms: mean(&|_| true),
+            selected_ms: Selection::ALL.map(selected),
+            segments_sent: watch.segments_sent,
+            spurious: watch.spurious,
+        })
+    }
+}
+
+/// The path as a topology: one link each way, and a route over both.
+fn topology(settings: &Settings) -> Result<Topology, String> {
+    let path = settings.path().map_err(|e| e.to_string())?;
+    let mut topology = Topology::default();
+    let up = topology.add_link("up", path.up);
+    let down = topology.add_link("down", path.down);
+    topology.add_route(&[up], &[down]);
+    Ok(topology)
+}
+
+/// Downloads all pages with all mechanisms, on `threads` cores. The result does not depend on `threads`.
+fn run(
+    base: &Scenario,
+    pages: &[Page],
+    downloads: usize,
+    threads: usize,
+) -> Result<Vec<WebCell>, String> {
+    let mut cells = Vec::new();
+    for rtt_ms in RTTS {
+        for (page, content) in pages.iter().enumerate() {
+            for mechanism in MECHANISMS {
+                let setup = Setup::new(base, rtt_ms, mechanism)?;
+                let one = |n: usize| setup.download(content, base.seed.wrapping_add(n as u64));
+                cells.push(WebCell {
+                    page,
+                    site: content.name.clone(),
+                    rtt_ms,
+                    mechanism,
+                    downloads: in_parallel(downloads, threads, one)?,
+                });
+            }
+        }
+    }
+    Ok(cells)
+}
+
+/// Which pages are downloaded, and how often.
+#[derive(Clone, Debug, Default)]
+pub struct Pages {
+    /// The pages; `None`: those of the paper's sites, about which the paper's claims are.
+    pub own: Option<Vec<Page>>,
+    /// Downloads of a page with each mechanism; `None`: [`DOWNLOADS`].
+    pub downloads: Option<usize>,
+}
+
+/// Runs all cells and checks the claims.
+///
+/// # Errors
+/// Settings that do not fit together.
+pub fn figure(base: &Scenario, pages: &Pages) -> Result<Figure<WebCell>, String> {
+    let downloads = pages.downloads.unwrap_or(DOWNLOADS);
+    let (contents, is_papers) = match &pages.own {
+        Some(own) => (own.clone(), false),
+        None => (sites::pages(), true),
+    };
+    let cells = run(base, &contents, downloads, cores())?;
+    Ok(Figure {
+        paper: NAME,
+        figure: ID,
+        title: format!(
+            "Mean object completion time of {downloads} downloads per page and mechanism, seed {}",
+            base.seed
+        ),
+        claims: if is_papers {
+            claims::all(&cells)
+        } else {
+            vec![]
+        },
+        picture: Picture::Lines(chart(&cells, contents.len())),
+        cells,
+    })
+}
+
+/// The cells as [`figure`] computes them, in every format.
+///
+/// # Errors
+/// As [`figure`].
+pub fn sheet(base: &Scenario, pages: &Pages) -> Result<Sheet, String> {
+    let figure = figure(base, pages)?;
+    let cells = figure.cells.clone();
+    let sheet = figure.into_sheet(&columns::text(&cells), &columns::cells(&cells));
+    Ok(sheet.with_rows(
+        "distributions",
+        &columns::distributions(),
+        &columns::points(&cells),
+    ))
+}
+
+fn chart(cells: &[WebCell], pages: usize) -> LineChart {
+    let panel = |cells: &[WebCell]| LinePanel {
+        title: format!(
+            "({}) {}, RTT {} ms",
+            cells[0].panel(pages).unwrap_or('-'),
+            cells[0].site,
+            cells[0].rtt_ms
+        ),
+        lines: cells
+            .iter()
+            .map(|cell| columns::distribution(&cell.octs(Selection::Retransmission)))
+            .collect(),
+    };
+    LineChart {
+        title: "Mean OCT of downloads with a retransmission in an object's last four segments"
+            .into(),
+        x_label: "mean OCT (ms)".into(),
+        y_label: "share of the downloads".into(),
+        scale: Scale::Logarithmic,
+        y_scale: Scale::Linear,
+        largest: Some(1.0),
+        interpolation: Interpolation::Steps,
+        series: MECHANISMS.map(|m| m.name().to_string()).to_vec(),
+        panels: cells.chunks(MECHANISMS.len()).map(panel).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

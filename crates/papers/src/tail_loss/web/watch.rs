@@ -1,0 +1,105 @@
+//! Watches the connections of a download: which bytes were lost, and which were sent again.
+
+use recoup_recovery::Event;
+use recoup_sim::{Observer, Packet, Point};
+use recoup_tcp::flow::{FlowRecord, Host};
+use recoup_traffic::Mix;
+use recoup_traffic::web::{Browser, Fetch};
+use recoup_units::{Direction, FlowId, Instant};
+use recoup_wire::SeqNumber;
+use std::collections::BTreeSet;
+
+/// Watches what the servers of a download send.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// By the number of the connection.
+    connections: Vec<Connection>,
+    /// Data segments sent by both hosts, retransmissions included.
+    pub segments_sent: u64,
+    /// Spurious retransmissions of data.
+    pub spurious: u64,
+}
+
+/// What the server of a connection sent. Bytes count from its first one.
+#[derive(Debug, Default)]
+struct Connection {
+    first: Option<SeqNumber>,
+    /// The end of the bytes sent so far.
+    end: u64,
+    /// The packets that are retransmissions, by their numbers in the flow.
+    retransmissions: BTreeSet<u64>,
+    /// The bytes sent again: begin and end of each retransmission.
+    again: Vec<(u64, u64)>,
+    /// The bytes lost when they were first sent.
+    lost: Vec<(u64, u64)>,
+}
+
+/// Why a download's connection is selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// One of the last four segments of an object was sent again (§3.3).
+    Retransmission,
+    /// One of the last four segments of an object was lost when it was first sent.
+    Loss,
+}
+
+impl Selection {
+    /// Both selections, the paper's first.
+    pub const ALL: [Self; 2] = [Self::Retransmission, Self::Loss];
+}
+
+impl Watch {
+    /// Whether a connection is selected because of this object, of `bytes` bytes in segments of `mss`.
+    pub fn touches_tail(&self, selection: Selection, fetch: &Fetch, bytes: u64, mss: u64) -> bool {
+        let Some(connection) = self.connections.get(fetch.connection as usize) else {
+            return false;
+        };
+        // An object is written when all bytes before it have arrived, so its segments begin with it.
+        let before_tail = bytes.div_ceil(mss).saturating_sub(4) * mss;
+        let (begin, end) = (fetch.offset + before_tail, fetch.offset + bytes);
+        let spans = match selection {
+            Selection::Retransmission => &connection.again,
+            Selection::Loss => &connection.lost,
+        };
+        spans.iter().any(|span| span.0 < end && begin < span.1)
+    }
+}
+
+impl Observer for Watch {
+    const WANTS_EVENTS: bool = false;
+
+    fn on_packet(&mut self, _: Instant, point: Point, direction: Direction, packet: &Packet) {
+        let segment = &packet.segment;
+        if direction != Direction::Down || segment.payload_len == 0 || point == Point::Arrived {
+            return;
+        }
+        let (_, number) = Mix::<Browser>::origin(packet.flow);
+        let number = number as usize;
+        if self.connections.len() <= number {
+            self.connections
+                .resize_with(number + 1, Connection::default);
+        }
+        let on = &mut self.connections[number];
+        let first = *on.first.get_or_insert(segment.seq);
+        let begin = u64::from(segment.seq.since(first));
+        let span = (begin, begin + u64::from(segment.payload_len));
+        match point {
+            Point::Sent if begin < on.end => {
+                on.retransmissions.insert(packet.ordinal);
+                on.again.push(span);
+            }
+            Point::Sent => on.end = span.1,
+            Point::Dropped(_) if !on.retransmissions.contains(&packet.ordinal) => {
+                on.lost.push(span);
+            }
+            Point::Dropped(_) | Point::Arrived => {}
+        }
+    }
+
+    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
+
+    fn on_flow_end(&mut self, _: Instant, _: FlowId, record: &FlowRecord) {
+        self.segments_sent += record.segments_sent;
+        self.spurious += record.spurious_data;
+    }
+}
