@@ -46,6 +46,8 @@ pub enum Figure {
     SlpTails,
     /// SLP: latency saved against bytes added.
     SlpCombined,
+    /// SLP on a shared bottleneck.
+    SlpCongestion,
     /// The study of loss detection: its tables and recoveries.
     LossDetectionTables,
     /// The study of loss detection, figure 1: bytes per connection.
@@ -132,6 +134,9 @@ impl Figure {
             Self::SlpSizes => slp::fetch::sizes::sheet(base),
             Self::SlpTails => slp::tails::sheet(base.seed),
             Self::SlpCombined => slp::combined::sheet(base),
+            Self::SlpCongestion => {
+                return slp::congestion::sheet(base.seed).map_err(PaperError::Unfit);
+            }
             Self::LossDetectionTables => {
                 loss_detection::sheet(loss_detection::Id::Tables, base.seed)
             }

@@ -165,6 +165,8 @@ enum SlpFigure {
     Tails,
     /// Latency saved against bytes added, with and without SLP, random and bursty losses
     Combined,
+    /// SLP on a shared bottleneck: what copies save and what they cost others, by load
+    Congestion,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -294,6 +296,7 @@ impl Named for SlpFigure {
             Self::Sizes => Figure::SlpSizes,
             Self::Tails => Figure::SlpTails,
             Self::Combined => Figure::SlpCombined,
+            Self::Congestion => Figure::SlpCongestion,
         }
     }
 }
@@ -495,7 +498,7 @@ mod tests {
         let bar = FigureBar::new(&names);
         assert_eq!(
             bar.count(Figure::SlpFig7, 3, names.len()),
-            "slp fig7 (3 of 9)"
+            "slp fig7 (3 of 10)"
         );
         let names = named_or_all(&[PrrFigure::Properties]);
         let bar = FigureBar::new(&names);

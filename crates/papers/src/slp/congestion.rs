@@ -82,7 +82,9 @@ pub struct Setup {
 
 impl Setup {
     fn all() -> impl Iterator<Item = Self> {
-        let loads = PROFILES.iter().flat_map(|profile| THINK_TIMES.map(|think| (profile, think)));
+        let loads = PROFILES
+            .iter()
+            .flat_map(|profile| THINK_TIMES.map(|think| (profile, think)));
         loads.flat_map(|(profile, think)| {
             Copying::ALL.map(|copying| Self {
                 profile,
@@ -149,7 +151,8 @@ impl CongestionCell {
 
     /// Jain's fairness index of both groups' goodput, over all worlds: 1 if both got the same.
     pub fn fairness(&self) -> f64 {
-        let [one, other] = [0, 1].map(|group: usize| self.groups[group].goodput_mbps.iter().sum::<f64>());
+        let [one, other] =
+            [0, 1].map(|group: usize| self.groups[group].goodput_mbps.iter().sum::<f64>());
         (one + other).powi(2) / (2.0 * (one * one + other * other))
     }
 }
@@ -161,7 +164,11 @@ fn mean(values: &[f64]) -> Estimate {
 
 /// The mean of the differences of worlds with equal seeds.
 fn difference(one: &[f64], other: &[f64]) -> Estimate {
-    let differences: Vec<f64> = one.iter().zip(other).map(|(one, other)| one - other).collect();
+    let differences: Vec<f64> = one
+        .iter()
+        .zip(other)
+        .map(|(one, other)| one - other)
+        .collect();
     mean(&differences)
 }
 
@@ -191,7 +198,9 @@ fn figure_of(world: &WorldScenario) -> Result<Figure<CongestionCell>, String> {
         run_one(world, setups[i / runs], (i % runs) as u64)
     })?;
     let cells = setups.iter().zip(results.chunks(runs));
-    let cells: Vec<_> = cells.map(|(setup, runs)| CongestionCell::of(*setup, runs)).collect();
+    let cells: Vec<_> = cells
+        .map(|(setup, runs)| CongestionCell::of(*setup, runs))
+        .collect();
     Ok(Figure {
         paper: NAME,
         figure: ID,
@@ -237,16 +246,23 @@ fn chart(cells: &[CongestionCell]) -> BarChart {
                 .to_vec(),
         });
         BarPanel {
-            title: format!("{profile}, {}", ["the group that may copy", "the other group"][group]),
+            title: format!(
+                "{profile}, {}",
+                ["the group that may copy", "the other group"][group]
+            ),
             groups: bars.to_vec(),
         }
     };
-    let panels = PROFILES.iter().flat_map(|profile| [0, 1].map(|group| panel(profile, group)));
+    let panels = PROFILES
+        .iter()
+        .flat_map(|profile| [0, 1].map(|group| panel(profile, group)));
     BarChart {
         title: "Mean FCT of fetches on a shared bottleneck".into(),
         x_label: "mean pause between fetches of a pair of hosts".into(),
         y_label: "mean FCT (ms)".into(),
-        series: Copying::ALL.map(|copying| format!("copies: {}", copying.name())).to_vec(),
+        series: Copying::ALL
+            .map(|copying| format!("copies: {}", copying.name()))
+            .to_vec(),
         panels: panels.collect(),
     }
 }
