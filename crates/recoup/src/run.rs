@@ -26,6 +26,10 @@ mean over that of the first profile on the same stage. FCT from establishment le
 handshake: it begins when the host that sends the data is established. The table shows it with
 --all-rows, or if a SYN or SYN-ACK was retransmitted; JSON and CSV always have it.
 
+Values in brackets are 95 % bootstrap intervals, over flows and in a world over runs. Differences
+from the first profile are paired. \"undecided\" stands where the interval contains 0, or where few
+flows differ.
+
 An interrupt (Ctrl-C) ends the run after the flows that are under way; the results so far are
 printed. A second one ends the program at once. Captures, event files and
 plots of an interrupted run are not written.
