@@ -292,7 +292,7 @@ fn a_closed_pipe_is_no_error() {
     for args in [
         &["run", "tail-loss"][..],
         &["run", "tail-loss", "--flows", "50", "--events", "-"],
-        &["paper", "tail-loss"],
+        &["paper", "tail-loss", "fig1"],
         &["scenario", "list"],
         &["scenario", "show", "tail-loss"],
         &["profiles"],
@@ -324,7 +324,7 @@ fn a_full_disk_is_an_error() {
     for args in [
         &["run", "tail-loss"][..],
         &["run", "tail-loss", "--events", "-"],
-        &["paper", "tail-loss"],
+        &["paper", "tail-loss", "fig1"],
         &["scenario", "list"],
         &["profiles"],
     ] {

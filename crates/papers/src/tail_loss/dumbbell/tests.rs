@@ -23,6 +23,8 @@ fn cell(setup: Setup, mechanism: Mechanism, flows: Vec<Flow>) -> DumbbellCell {
             direction: Direction::Up,
             rate: None,
             record: LinkRecord::default(),
+            flows_with_drops: 0,
+            most_drops_of_a_flow: 0,
         },
     }
 }
@@ -144,9 +146,9 @@ fn a_short_world_shows_what_probes_save() {
     world.seed = base.seed;
     // A heavy load and a short pause, so that many flows lose segments in a short time.
     for (key, value) in [
-        ("duration", "60s"),
-        ("workloads.background.scale", "0.5"),
-        ("workloads.reverse.scale", "1"),
+        ("duration", "120s"),
+        ("workloads.background.scale", "1"),
+        ("workloads.reverse.scale", "2"),
         ("workloads.foreground.think", "20ms"),
     ] {
         world.set(key, value).unwrap();

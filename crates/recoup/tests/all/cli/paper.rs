@@ -37,16 +37,15 @@ fn tail_loss(args: &[&str]) -> String {
 }
 
 #[test]
-fn without_a_name_all_figures_are_printed() {
+fn named_figures_are_printed_one_after_another() {
+    let both = |format: &str| tail_loss(&["fig1", "fig2", "--format", format]);
+    let each = FIGURES.map(|figure| tail_loss(&[figure]));
+    assert_eq!(both("table"), each.concat());
+    assert_eq!(tail_loss(&["fig1", "fig2"]), both("table"));
     for format in ["table", "json", "csv"] {
-        let all = tail_loss(&["--format", format]);
-        let both = tail_loss(&["fig1", "fig2", "--format", format]);
-        assert!(all == both, "{format}");
-        assert!(all == tail_loss(&["--format", format]), "{format}: twice");
+        assert!(both(format) == both(format), "{format}: twice");
     }
-    assert_eq!(tail_loss(&[]), tail_loss(&["--format", "table"]));
-    let csv = tail_loss(&["--format", "csv"]);
-    assert_eq!(csv_rows(&csv).len(), 1 + 56 + 40, "one header");
+    assert_eq!(csv_rows(&both("csv")).len(), 1 + 56 + 40, "one header");
 }
 
 #[test]
@@ -156,9 +155,16 @@ fn each_figure_has_each_format() {
 #[test]
 fn files_have_the_printed_text() {
     let dir = Folder::new();
-    let outcome = dir.recoup(&["paper", "tail-loss", "--out", "figures/here"]);
+    let outcome = dir.recoup(&[
+        "paper",
+        "tail-loss",
+        "fig1",
+        "fig2",
+        "--out",
+        "figures/here",
+    ]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-    assert_eq!(outcome.stdout, tail_loss(&[]));
+    assert_eq!(outcome.stdout, tail_loss(&["fig1", "fig2"]));
     let mut names = vec!["figures".to_owned(), "figures/here".to_owned()];
     for figure in FIGURES {
         for ending in ["csv", "json", "svg"] {
@@ -208,7 +214,7 @@ fn unwritable_figures_leave_no_files() {
         ("file/below", "`file/below`"),
         ("folder", "`folder/tail-loss-fig2.json`"),
     ] {
-        let outcome = dir.recoup(&["paper", "tail-loss", "--out", out]);
+        let outcome = dir.recoup(&["paper", "tail-loss", "fig1", "fig2", "--out", out]);
         assert_eq!(
             (outcome.status, outcome.stdout.as_str()),
             (Some(2), ""),

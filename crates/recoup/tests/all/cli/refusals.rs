@@ -151,7 +151,7 @@ fn impossible_values() {
         refuses(&dir, &["run", "tail-loss", "--set", setting], &[part]);
     }
     // Also in a figure, if a cell loses more segments than the flow has.
-    let figure = ["paper", "tail-loss", "--out", "new", "--set"];
+    let figure = ["paper", "tail-loss", "fig1", "--out", "new", "--set"];
     refuses(
         &dir,
         &[&figure[..], &["segments=3"]].concat(),
@@ -301,7 +301,7 @@ fn unknown_arguments() {
             "--report: chooses the table",
         ),
         (&["paper", "tail-los"], "'tail-loss'"),
-        (&["paper", "tail-loss", "fig3"], "fig1, fig2"),
+        (&["paper", "tail-loss", "fig5"], "fig1, fig2, fig3, fig4"),
         (&["paper", "tail-loss", "--format", "png"], "'png'"),
         (&["scenario", "show"], "<NAME>"),
         (
