@@ -31,6 +31,7 @@ pub fn all(cells: &[DumbbellCell]) -> Vec<Claim> {
     let about_times = [
         restart_saves_a_round_trip(&cells),
         restart_saves_the_delay(&cells),
+        restart_saves_the_delay_near(&cells),
         restart_saves_the_delay_with_two_lost(&cells),
         probes_are_fast_to_seventy_percent(&cells),
         probes_gain_more_with_delayed_acks(&cells),
@@ -267,12 +268,12 @@ fn less_bursty_far(cells: &Cells<'_>) -> Claim {
 /// Whether RTO restart saves at least the round-trip time and `more` ms, in these panels and tails.
 fn restart_saves(
     cells: &Cells<'_>,
-    panels: [char; 2],
+    panels: &[char],
     tails: &[(&str, &[Tail])],
     more: f64,
 ) -> (String, ClaimVerdict) {
     let (mut shown, mut parts) = (Vec::new(), Vec::new());
-    for panel in panels {
+    for &panel in panels {
         for (name, tail) in tails {
             let saved = cells.saved(panel, Mechanism::Baseline, Mechanism::Rtor, tail);
             let least = Cells::rtt(panel) + more;
@@ -289,19 +290,40 @@ fn restart_saves_a_round_trip(cells: &Cells<'_>) -> Claim {
         "3.2, 3.4",
         "RTO restart saves at least one RTT",
         "a, d: median FCT of the baseline less that of RTOR is more than the RTT without queueing",
-        restart_saves(cells, ['a', 'd'], &[("1", LAST), ("2 or 3", MORE)], 0.0),
+        restart_saves(cells, &['a', 'd'], &[("1", LAST), ("2 or 3", MORE)], 0.0),
     )
 }
 
+/// The flows with an odd number of segments lost: of four, one or three.
+const ODD: [(&str, &[Tail]); 2] = [("1", LAST), ("3", &[Tail::Three])];
+
+/// How the claims about 200 ms are checked.
+const AND_200_MS: &str =
+    "median FCT of the baseline less that of RTOR is more than the RTT and 200 ms";
+
 fn restart_saves_the_delay(cells: &Cells<'_>) -> Claim {
-    let tails = [("1", LAST), ("3", &[Tail::Three])];
     judged(
-        "rtor-saves-the-delayed-ack",
+        "rtor-saves-200-ms",
         "3.2",
-        "With delayed ACKs RTO restart saves 200 ms more, if the last segment or the last three are lost",
-        "b, e: median FCT of the baseline less that of RTOR is more than the RTT and 200 ms",
-        restart_saves(cells, ['b', 'e'], &tails, LEAST_RTO),
+        "With delayed ACKs RTO restart saves 200 ms more, if the last segment or the last three are lost (160 ms)",
+        AND_200_MS,
+        restart_saves(cells, &['e'], &ODD, LEAST_RTO),
     )
+}
+
+fn restart_saves_the_delay_near(cells: &Cells<'_>) -> Claim {
+    let note = "The queue varies the FCTs by more than the 10 ms of the round trip.";
+    Claim {
+        known: ClaimVerdict::Undecided,
+        note: Some(note.into()),
+        ..judged(
+            "rtor-saves-200-ms-near",
+            "3.2",
+            "With delayed ACKs RTO restart saves 200 ms more, if the last segment or the last three are lost (5 ms)",
+            AND_200_MS,
+            restart_saves(cells, &['b'], &ODD, LEAST_RTO),
+        )
+    }
 }
 
 fn restart_saves_the_delay_with_two_lost(cells: &Cells<'_>) -> Claim {
@@ -309,11 +331,11 @@ fn restart_saves_the_delay_with_two_lost(cells: &Cells<'_>) -> Claim {
         "The receiver acknowledges the first two segments at once, because it has two. So the last ACK, which restarts the \
          baseline's timer, is not delayed, and RTOR saves the RTT alone.",
         judged(
-            "rtor-saves-the-delayed-ack-with-two-lost",
+            "rtor-saves-200-ms-two-lost",
             "3.2",
             "With delayed ACKs RTO restart saves 200 ms more, if the last two segments are lost",
-            "b, e: median FCT of the baseline less that of RTOR is more than the RTT and 200 ms",
-            restart_saves(cells, ['b', 'e'], &[("2", &[Tail::Two])], LEAST_RTO),
+            AND_200_MS,
+            restart_saves(cells, &['b', 'e'], &[("2", &[Tail::Two])], LEAST_RTO),
         ),
     )
 }
@@ -493,11 +515,12 @@ fn restarted_probe_saves_up_to(cells: &Cells<'_>) -> Claim {
     )
 }
 
-/// The largest relative gain of a mechanism in a panel.
+/// The largest relative gain of a mechanism in a panel, of mean FCTs: those of long flows have two peaks, between which a
+/// median jumps.
 fn largest_gain(cells: &Cells<'_>, panel: char) -> Estimate {
-    let baseline = cells.get(panel, Mechanism::Baseline).median();
+    let baseline = cells.get(panel, Mechanism::Baseline).mean();
     let others = MECHANISMS.iter().skip(1);
-    let gains = others.map(|m| below(1.0, ratio(cells.get(panel, *m).median(), baseline)));
+    let gains = others.map(|m| below(1.0, ratio(cells.get(panel, *m).mean(), baseline)));
     let larger = |one: Estimate, other: Estimate| if other.mean > one.mean { other } else { one };
     gains.reduce(larger).expect("three mechanisms")
 }
@@ -522,7 +545,7 @@ fn long_flows_differ_little(cells: &Cells<'_>) -> Claim {
         "long-flows-differ-little",
         "3.2, 3.4",
         "With 100 segments the mechanisms differ little",
-        "the largest share of the baseline's median FCT that a mechanism saves is less than half of that with four segments",
+        "the largest share of the baseline's mean FCT that a mechanism saves is less than half of that with four segments",
         (shown.join("; "), ClaimVerdict::all(parts)),
     )
 }
