@@ -1,6 +1,9 @@
 use super::*;
 use crate::assert_fits_a_terminal;
-use crate::claims::ClaimVerdict::{self, Fails, Holds, Undecided};
+use crate::claims::{
+    ClaimVerdict::{self, Fails, Holds, Undecided},
+    assert_known,
+};
 
 /// The cells of the paper's sites.
 fn cells(downloads: usize, threads: usize) -> Vec<WebCell> {
@@ -277,17 +280,8 @@ fn the_channel_loses_1_5_percent_and_settings_change_it() {
 }
 
 #[test]
-#[ignore = "prints"]
-fn print_all() {
-    let mut base = Scenario::load(NAME).unwrap();
-    if let Ok(set) = std::env::var("SET") {
-        let (key, value) = set.split_once('=').unwrap();
-        base.settings.set(key, value, Path::new("")).unwrap();
-    }
-    let n = std::env::var("N").unwrap().parse().unwrap();
-    let pages = Pages {
-        own: None,
-        downloads: Some(n),
-    };
-    println!("{}", sheet(&base, &pages).unwrap().table);
+fn verdicts_are_as_expected() {
+    let base = Scenario::load(NAME).unwrap();
+    let figure = figure(&base, &Pages::default()).unwrap();
+    assert_known(&figure.claims);
 }
