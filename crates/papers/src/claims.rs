@@ -144,6 +144,15 @@ pub(crate) fn failing(note: &str, claim: Claim) -> Claim {
     }
 }
 
+/// A claim that is known not to be decided by our data, with the reason.
+pub(crate) fn undecided(note: &str, claim: Claim) -> Claim {
+    Claim {
+        known: ClaimVerdict::Undecided,
+        note: Some(note.into()),
+        ..claim
+    }
+}
+
 /// A claim that no paper makes.
 pub(crate) fn ours(claim: Claim) -> Claim {
     let source = Source::Ours;

@@ -8,13 +8,13 @@
 //! in one of its last four segments. A spurious retransmission qualifies, too, so the mechanism influences what is selected.
 //! The selection by segments that were lost when they were first sent stands beside it.
 //!
-//! Download n has the same seed with all mechanisms, so that packet n of a connection meets the same channel. A
+//! Download n has the same seed with all mechanisms: their channels are in the same state for packet n of the download. A
 //! difference of two mechanisms has the confidence interval of paired samples ([`difference`]).
 //!
 //! Not in the paper, and chosen by us: the sizes of the objects ([`sites`]), the queue (100 packets), and the parameters
 //! of the Gilbert–Elliott channel. Ours loses every packet in its bad state, which lasts two packets on average, and 1.5 %
-//! of all packets from the server, SYN-ACKs included. Each connection has a channel of its own: the bursts that the paper
-//! refers to ([11]) were measured within connections. The paper's emulator may have used one for all.
+//! of all packets from the server, SYN-ACKs included. It steps with every packet of the download, whatever its connection.
+//! The way to the server loses nothing. `--set` changes `rate`, `queue`, `drop` and the settings of the hosts.
 
 mod claims;
 mod columns;
@@ -250,12 +250,12 @@ impl Setup {
     }
 }
 
-/// The path as a topology: one link each way, and a route over both.
+/// The path as a topology: one link each way, and a route over both. Each link has one channel for all connections.
 fn topology(settings: &Settings) -> Result<Topology, String> {
     let path = settings.path().map_err(|e| e.to_string())?;
     let mut topology = Topology::default();
-    let up = topology.add_link("up", path.up);
-    let down = topology.add_link("down", path.down);
+    let up = topology.add_link_of_one_channel("up", path.up);
+    let down = topology.add_link_of_one_channel("down", path.down);
     topology.add_route(&[up], &[down]);
     Ok(topology)
 }

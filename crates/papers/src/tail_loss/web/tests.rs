@@ -1,4 +1,9 @@
 use super::*;
+use crate::assert_fits_a_terminal;
+use crate::claims::{
+    ClaimVerdict::{self, Fails, Holds, Undecided},
+    assert_known,
+};
 
 /// The cells of the paper's sites.
 fn cells(downloads: usize, threads: usize) -> Vec<WebCell> {
@@ -8,17 +13,275 @@ fn cells(downloads: usize, threads: usize) -> Vec<WebCell> {
 
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
-    assert_eq!(cells(3, 1), cells(3, 2));
+    assert_eq!(cells(2, 1), cells(2, 2));
+}
+
+/// Downloads of three sites with these mean OCTs in ms, each 10 ms more than the one before it, and these spurious
+/// retransmissions of a million segments.
+fn made_up(oct: impl Fn(u64, Mechanism, u64) -> f64, spurious: [u64; 4]) -> Vec<WebCell> {
+    let mut cells = Vec::new();
+    for rtt_ms in RTTS {
+        for page in 0..3 {
+            for mechanism in MECHANISMS {
+                let download = |n: u64| Download {
+                    oct_ms: None,
+                    selected_ms: [Some(oct(rtt_ms, mechanism, n) + 10.0 * n as f64); 2],
+                    segments_sent: 25_000,
+                    spurious: if n == 0 {
+                        spurious[mechanism as usize]
+                    } else {
+                        0
+                    },
+                };
+                cells.push(WebCell {
+                    page,
+                    site: sites::SITES[page].0.into(),
+                    rtt_ms,
+                    mechanism,
+                    downloads: (0..40).map(download).collect(),
+                });
+            }
+        }
+    }
+    cells
+}
+
+/// Mean OCTs as the paper has them.
+fn as_in_the_paper(rtt_ms: u64, mechanism: Mechanism, _: u64) -> f64 {
+    match (rtt_ms, mechanism) {
+        (10, Mechanism::Baseline) => 1000.0,
+        (10, Mechanism::Rtor) => 800.0,
+        (10, _) => 300.0,
+        (_, Mechanism::Baseline) => 830.0,
+        (_, Mechanism::Rtor) => 700.0,
+        (_, Mechanism::Tlp) => 760.0,
+        (_, Mechanism::Tlpr) => 650.0,
+    }
+}
+
+const SPURIOUS: [u64; 4] = [48, 59, 1800, 2100];
+
+fn verdict(cells: &[WebCell], id: &str) -> ClaimVerdict {
+    let claims = claims::all(cells);
+    claims
+        .iter()
+        .find(|claim| claim.id == id)
+        .expect("a claim")
+        .verdict
 }
 
 #[test]
-#[ignore = "prints"]
-fn print_all() {
-    let base = Scenario::load(NAME).unwrap();
-    let n = std::env::var("N").unwrap().parse().unwrap();
-    let pages = Pages {
-        own: None,
-        downloads: Some(n),
+fn the_papers_results_confirm_every_claim() {
+    for claim in claims::all(&made_up(as_in_the_paper, SPURIOUS)) {
+        assert_eq!(claim.verdict, Holds, "{}: {}", claim.id, claim.ours);
+    }
+}
+
+#[test]
+fn each_claim_about_oct_is_refuted_by_a_change_of_one_mechanism() {
+    use Mechanism::{Baseline, Rtor, Tlp, Tlpr};
+    // A change of the mean OCTs of one mechanism at one RTT, in ms.
+    for (id, rtt, mechanism, change) in [
+        ("web-10ms-better", 10, Rtor, 300.0),
+        ("web-10ms-better", 10, Tlp, 800.0),
+        ("web-10ms-probes", 10, Tlpr, 600.0),
+        ("web-10ms-probes", 10, Rtor, -600.0),
+        ("web-10ms-halved", 10, Baseline, -500.0),
+        ("web-160ms-tlpr", 160, Tlpr, 60.0),
+        ("web-160ms-tlpr", 160, Baseline, -200.0),
+        ("web-160ms-rtor", 160, Rtor, 70.0),
+        ("web-newspaper-1s", 160, Rtor, 200.0),
+        ("web-newspaper-1s", 160, Tlp, 200.0),
+    ] {
+        let changed = |rtt_ms, one, n| {
+            let is_changed = rtt_ms == rtt && one == mechanism;
+            as_in_the_paper(rtt_ms, one, n) + if is_changed { change } else { 0.0 }
+        };
+        let cells = made_up(changed, SPURIOUS);
+        assert_eq!(verdict(&cells, id), Fails, "{id}: {mechanism:?} {change}");
+        if id != "web-newspaper-1s" {
+            let by_loss = format!("{id}-by-loss");
+            assert_eq!(verdict(&cells, &by_loss), Fails, "{by_loss}");
+        }
+    }
+}
+
+#[test]
+fn each_claim_about_spurious_retransmissions_is_refuted_by_another_count() {
+    for (id, spurious) in [
+        ("web-spurious-probes", [48, 200, 1800, 2100]),
+        ("web-spurious-probes", [200, 59, 1800, 2100]),
+        ("web-spurious-order", [60, 59, 1800, 2100]),
+        ("web-spurious-order", [48, 59, 2200, 2100]),
+        ("web-spurious-order", [48, 59, 1800, 10_100]),
+    ] {
+        let cells = made_up(as_in_the_paper, spurious);
+        assert_eq!(verdict(&cells, id), Fails, "{id}: {spurious:?}");
+    }
+}
+
+#[test]
+fn what_varies_more_than_it_differs_is_undecided() {
+    // TLP is 60 ms slower than RTOR on average, but by turns 940 ms faster and 1060 ms slower.
+    let by_turns = |rtt_ms, one, n: u64| {
+        let turn = if n.is_multiple_of(2) { 1000.0 } else { -1000.0 };
+        as_in_the_paper(rtt_ms, one, n) + if one == Mechanism::Tlp { turn } else { 0.0 }
     };
-    println!("{}", sheet(&base, &pages).unwrap().table);
+    let cells = made_up(by_turns, SPURIOUS);
+    assert_eq!(verdict(&cells, "web-160ms-rtor"), Undecided);
+}
+
+/// A cell whose downloads have these values under the paper's selection.
+fn cell(values: impl IntoIterator<Item = Option<f64>>) -> WebCell {
+    let download = |value| Download {
+        oct_ms: None,
+        selected_ms: [value, None],
+        segments_sent: 0,
+        spurious: 0,
+    };
+    WebCell {
+        page: 0,
+        site: String::new(),
+        rtt_ms: 10,
+        mechanism: Mechanism::Baseline,
+        downloads: values.into_iter().map(download).collect(),
+    }
+}
+
+#[test]
+fn equal_seeds_make_the_interval_of_a_difference_narrow() {
+    let values = |plus: f64| (0..100).map(move |n| Some(f64::from(n * n % 101) + plus));
+    let first = Selection::Retransmission;
+    let paired = difference(&cell(values(5.0)), &cell(values(0.0)), first, |oct| oct);
+    assert!(
+        (paired.mean - 5.0).abs() < 1e-9 && paired.half < 1e-9,
+        "{paired:?}"
+    );
+    // Without pairs, the half widths of both means add up as independent ones do.
+    let reversed: Vec<_> = values(0.0).rev().collect();
+    let unpaired = difference(&cell(values(5.0)), &cell(reversed), first, |oct| oct);
+    let one = Estimate::of((0..100).map(|n| f64::from(n * n % 101)));
+    assert!(unpaired.half > 0.5 * one.half, "{unpaired:?}");
+    // What is not selected is in no mean.
+    let half = values(5.0)
+        .enumerate()
+        .map(|(n, value)| value.filter(|_| n % 2 == 0));
+    let taken: Vec<f64> = values(5.0).step_by(2).flatten().collect();
+    let mean = taken.iter().sum::<f64>() / taken.len() as f64;
+    let difference_of_means = difference(&cell(half), &cell([Some(0.0); 100]), first, |oct| oct);
+    let alone = Estimate::of(taken.into_iter());
+    assert!((difference_of_means.mean - mean).abs() < 1e-9);
+    assert!((difference_of_means.half / alone.half - 1.0).abs() < 0.02);
+    let few = cell((0..100).map(|n| (n < 19).then_some(1.0)));
+    assert!(difference(&few, &few, first, |oct| oct).half.is_infinite());
+}
+
+/// A page of one object of this many segments.
+fn page_of(segments: u64) -> Page {
+    let bytes = segments * 1448;
+    let objects = vec![recoup_traffic::web::PageObject {
+        bytes,
+        subdomain: 0,
+    }];
+    let name = "page".into();
+    Page { name, objects }
+}
+
+/// A download of one object whose segment number `lost`, from 1, is lost once.
+fn lossy(segments: u64, lost: &str, mechanism: Mechanism) -> Download {
+    let mut base = Scenario::load(NAME).unwrap();
+    base.settings.set("drop", lost, Path::new("")).unwrap();
+    let setup = Setup::new(&base, 10, mechanism).unwrap();
+    setup.download(&page_of(segments), 1).unwrap()
+}
+
+#[test]
+fn a_loss_among_the_last_four_segments_selects_a_download() {
+    for (lost, selected) in [
+        ("none", false),
+        ("data:1", false),
+        ("data:4", false),
+        ("data:5", true),
+        ("data:8", true),
+    ] {
+        let download = lossy(8, lost, Mechanism::Baseline);
+        for selection in Selection::ALL {
+            let oct = download.selected(selection);
+            assert_eq!(oct.is_some(), selected, "{lost}: {selection:?}");
+            assert_eq!(oct, download.oct_ms.filter(|_| selected));
+        }
+        assert_eq!(
+            (download.segments_sent, download.spurious),
+            (8 + 1 + u64::from(lost != "none"), 0)
+        );
+    }
+}
+
+#[test]
+fn an_object_takes_as_long_as_its_segments_on_the_link_and_two_round_trips() {
+    // A SYN and a SYN-ACK of 60 bytes, a request of 352 bytes, which is the handshake's last ACK, too, and eight segments
+    // of 1500 bytes at 10 Mbit/s.
+    let download = lossy(8, "none", Mechanism::Baseline);
+    let headers = (60.0 + 60.0 + 352.0) * 8.0 / 1e4;
+    let expected = 20.0 + headers + 8.0 * 1500.0 * 8.0 / 1e4;
+    let oct = download.oct_ms.expect("it arrived");
+    assert!((oct - expected).abs() < 1e-6, "{oct} {expected}");
+}
+
+#[test]
+fn a_probe_is_faster_than_a_timeout_when_the_last_segment_is_lost() {
+    let oct = |mechanism| lossy(8, "data:8", mechanism).oct_ms.expect("it arrived");
+    let [baseline, _, tlp, _] = MECHANISMS.map(oct);
+    assert!(tlp < baseline, "{tlp} {baseline}");
+}
+
+#[test]
+fn own_pages_have_no_claims_of_the_paper() {
+    let base = Scenario::load(NAME).unwrap();
+    let pages = Pages {
+        own: Some(vec![page_of(3), page_of(9)]),
+        downloads: Some(5),
+    };
+    let figure = figure(&base, &pages).unwrap();
+    assert!(figure.claims.is_empty());
+    assert_eq!(figure.cells.len(), 2 * 2 * 4);
+    assert!(figure.cells.iter().all(|cell| cell.downloads.len() == 5));
+    let panels: Vec<_> = figure
+        .cells
+        .iter()
+        .filter_map(|cell| cell.panel(2))
+        .collect();
+    assert_eq!(panels.iter().collect::<String>(), "aaaabbbbccccdddd");
+    assert_fits_a_terminal(&sheet(&base, &pages).unwrap().table);
+}
+
+#[test]
+fn the_channel_loses_1_5_percent_and_settings_change_it() {
+    let base = Scenario::load(NAME).unwrap();
+    let lost = |base: &Scenario| {
+        let setup = Setup::new(base, 10, Mechanism::Baseline).unwrap();
+        let topology = &setup.topology.links[1];
+        topology.hops.clone()
+    };
+    let recoup_path::HopSpec::Loss(loss) = lost(&base)[0] else {
+        panic!("expected a loss first")
+    };
+    let recoup_path::LossKind::GilbertElliott(channel) = loss.kind else {
+        panic!("expected a Gilbert-Elliott channel")
+    };
+    assert!((channel.share_bad() - 0.015).abs() < 1e-6);
+    let mut changed = base.clone();
+    changed
+        .settings
+        .set("drop", "bernoulli:0.5", Path::new(""))
+        .unwrap();
+    assert_ne!(lost(&base)[0], lost(&changed)[0]);
+    assert_eq!(lost(&base)[1..], lost(&changed)[1..]);
+}
+
+#[test]
+fn verdicts_are_as_expected() {
+    let base = Scenario::load(NAME).unwrap();
+    let figure = figure(&base, &Pages::default()).unwrap();
+    assert_known(&figure.claims);
 }
