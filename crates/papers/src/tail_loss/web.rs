@@ -11,7 +11,7 @@
 //! Download n has the same seed with all mechanisms: their channels are in the same state for packet n of the download. A
 //! difference of two mechanisms has the confidence interval of paired samples ([`difference`]).
 //!
-//! Not in the paper, and chosen by us: the sizes of the objects ([`sites`]), the queue (100 packets), and the parameters
+//! Not in the paper, and chosen by us: the sizes of the objects (module `sites`), the queue (100 packets), and the parameters
 //! of the Gilbert–Elliott channel. Ours loses every packet in its bad state, which lasts two packets on average, and 1.5 %
 //! of all packets from the server, SYN-ACKs included. It steps with every packet of the download, whatever its connection.
 //! The way to the server loses nothing. `--set` changes `rate`, `queue`, `drop` and the settings of the hosts.
