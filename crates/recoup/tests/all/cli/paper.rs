@@ -1,5 +1,7 @@
 //! `recoup paper`.
 
+mod pages;
+
 use crate::cli::{Folder, csv_rows, recoup};
 use serde_json::Value;
 use std::fs;
