@@ -38,7 +38,7 @@ A scenario with links and workloads is a world: many flows share its links for a
 runs in the simulator. --set takes its keys, such as links.bottleneck.queue=50 or duration=10s. The
 results are a table for each workload, and one of the links; CSV has the workloads.
 
---sweep runs every combination of the values that it names, at most 1000, and prints one table of them:
+--sweep runs every combination of the values that it names, at most 1000, and prints one table:
 --sweep rtt=20ms,80ms --sweep drop=none,tail:1. Semicolons separate values that contain commas:
 --sweep 'drop=tail:1;tail:1,up:ack:2'. All combinations have the same seed. After an interrupt, those
 that are finished are printed.

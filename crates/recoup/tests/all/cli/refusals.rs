@@ -151,7 +151,7 @@ fn impossible_values() {
         refuses(&dir, &["run", "tail-loss", "--set", setting], &[part]);
     }
     // Also in a figure, if a cell loses more segments than the flow has.
-    let figure = ["paper", "tail-loss", "fig1", "--out", "new", "--set"];
+    let figure = ["paper", "tail-loss", "fig2", "--out", "new", "--set"];
     refuses(
         &dir,
         &[&figure[..], &["segments=3"]].concat(),

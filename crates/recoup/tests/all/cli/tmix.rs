@@ -4,7 +4,7 @@ use crate::cli::Folder;
 
 const WORLD: &str = r#"
 profiles = ["linux-6"]
-duration = "20s"
+duration = "300s"
 
 [links.path]
 between = ["servers", "clients"]
