@@ -40,8 +40,8 @@ results are a table for each workload, and one of the links; CSV has the workloa
 
 --sweep runs every combination of the values that it names, at most 1000, and prints one table:
 --sweep rtt=20ms,80ms --sweep drop=none,tail:1. Semicolons separate values that contain commas:
---sweep 'drop=tail:1;tail:1,up:ack:2'. All combinations have the same seed. After an interrupt, those
-that are finished are printed.
+--sweep 'drop=tail:1;tail:1,up:ack:2'. All combinations have the same seed. After an
+interrupt, those that are finished are printed.
 
 A scenario file may have up to 1 MiB, a recorded link up to 64 MiB.";
 
