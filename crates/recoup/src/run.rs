@@ -87,6 +87,10 @@ pub struct Args {
     /// repeat for several
     #[arg(long, value_name = "WORKLOAD[:N-M]")]
     watch: Vec<String>,
+    /// In a world: first scale the load of all workloads with tmix until the queue of a link drops this
+    /// share of its packets: bottleneck=1.5% (up), bottleneck:down=1.5%
+    #[arg(long, value_name = "LINK=SHARE")]
+    calibrate: Option<String>,
     /// Draw the flow completion times of the profiles into this file, .svg, .png or .pdf
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -287,9 +291,14 @@ impl Args {
     }
 
     fn request(&self, scenario: Scenario) -> Result<Request, Failure> {
-        if !self.watch.is_empty() {
-            let line = "--watch: expected beside a scenario with links and workloads";
-            return Err(Failure::Wrong(line.into()));
+        for (option, is_given) in [
+            ("--watch", !self.watch.is_empty()),
+            ("--calibrate", self.calibrate.is_some()),
+        ] {
+            if is_given {
+                let line = format!("{option}: expected beside a scenario with links and workloads");
+                return Err(Failure::Wrong(line));
+            }
         }
         self.check_format()?;
         Ok(Request {

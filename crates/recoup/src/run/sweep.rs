@@ -32,6 +32,7 @@ impl Args {
             ("--events", self.events.is_some()),
             ("--plot", self.plot.is_some()),
             ("--watch", !self.watch.is_empty()),
+            ("--calibrate", self.calibrate.is_some()),
             ("--report", self.report.is_some()),
             ("--all-rows", self.all_rows),
         ];

@@ -7,11 +7,15 @@ use crate::{Failure, console, interrupt};
 use indicatif::{ProgressBar, ProgressStyle};
 use recoup_api::run::world::{WorldOutcome, WorldRequest};
 use recoup_lab::report::Plot;
-use recoup_lab::world::{WorldReport, WorldScenario};
+use recoup_lab::run::cores;
+use recoup_lab::world::{Target, WorldReport, WorldScenario};
 use std::time::Duration;
 
 pub fn run(args: &Args, world: WorldScenario) -> Result<(), Failure> {
-    let world = changed(args, world)?;
+    let mut world = changed(args, world)?;
+    if let Some(target) = &args.calibrate {
+        calibrate(&mut world, target)?;
+    }
     let watched = args.watch.iter().map(|text| {
         let chosen = world.choose(text);
         chosen.map_err(|e| Failure::Wrong(format!("--watch {text}: {e}")))
@@ -38,6 +42,26 @@ pub fn run(args: &Args, world: WorldScenario) -> Result<(), Failure> {
             plot.map_or(Ok(()), |file| file.write(&Plot::of_world(&world, results)))
         },
     )
+}
+
+/// Finds the load with this loss, and says what it is.
+fn calibrate(world: &mut WorldScenario, target: &str) -> Result<(), Failure> {
+    let wrong = |e| Failure::Wrong(format!("--calibrate {target}: {e}"));
+    let goal = Target::parse(target).map_err(wrong)?;
+    let spinner = ProgressBar::with_draw_target(None, console::progress_target());
+    spinner.set_message("finding the load");
+    let found = world.calibrate(&goal, cores(), |_| spinner.tick(), || false);
+    spinner.finish_and_clear();
+    let found = found.map_err(wrong)?;
+    console::note(format_args!(
+        "scale = {:.6}: the queue of {} drops {:.2} % of its packets with {}; {} loads tried",
+        found.scale,
+        goal.link,
+        found.loss * 100.0,
+        world.profiles[0].name(),
+        found.tries
+    ));
+    Ok(())
 }
 
 /// The world with the changes of the command line.

@@ -66,6 +66,31 @@ fn a_synthetic_mix_is_replayed_captured_and_extracted() {
 }
 
 #[test]
+fn a_load_is_found_that_loses_what_is_asked() {
+    let dir = Folder::new();
+    let world = WORLD
+        .replace("first.cvec", "synth:10")
+        .replace("50Mbit\"", "5Mbit\"\nqueue = \"20\"")
+        .replace("300s", "60s");
+    dir.write("world.toml", world);
+    let run = ["run", "world.toml", "--format", "json"];
+    let outcome = dir.recoup(&[&run[..], &["--calibrate", "path:up=3%"]].concat());
+    let (scale, _) = outcome
+        .stderr
+        .strip_prefix("recoup: note: scale = ")
+        .and_then(|rest| rest.split_once(':'))
+        .unwrap_or_else(|| panic!("{}", outcome.stderr));
+    // The scale that is printed gives the same by itself.
+    let setting = format!("workloads.vectors.scale={scale}");
+    let again = dir.recoup(&[&run[..], &["-q", "--set", &setting]].concat());
+    let document = again.json();
+    let link = &document["results"][0]["links"][0];
+    let count = |name: &str| link[name].as_f64().unwrap_or_else(|| panic!("{link}"));
+    let lost = count("dropped_by_queue") / count("packets");
+    assert!((lost - 0.03).abs() < 0.004, "{lost}");
+}
+
+#[test]
 fn bad_input_is_named() {
     let dir = Folder::new();
     dir.write("bad.cvec", "S 0 1 1 1\nI 0 0 300\nB 0 0 1\n");
@@ -76,6 +101,27 @@ fn bad_input_is_named() {
         (
             &["run", "world.toml"][..],
             "world.toml:13: workloads.vectors.tmix: bad.cvec:3: `B`: expected ",
+        ),
+        (
+            &["run", "dumbbell", "--calibrate", "bottleneck=1%"],
+            "--calibrate bottleneck=1%: no workload has `tmix`, whose load could be changed",
+        ),
+        (
+            &["run", "tail-loss-dumbbell", "--calibrate", "botleneck=1%"],
+            "--calibrate botleneck=1%: no link `botleneck`, did you mean `bottleneck`?",
+        ),
+        (
+            &[
+                "run",
+                "tail-loss-dumbbell",
+                "--calibrate",
+                "bottleneck=much",
+            ],
+            "--calibrate bottleneck=much: `bottleneck=much`: expected a link and a share",
+        ),
+        (
+            &["run", "tail-loss", "--calibrate", "bottleneck=1%"],
+            "--calibrate: expected beside a scenario with links and workloads",
         ),
         (&["tmix", "extract", "absent.pcap"], "absent.pcap: "),
         (&["tmix", "extract", "text.pcap"], "text.pcap: "),
