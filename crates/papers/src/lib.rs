@@ -1,6 +1,7 @@
 //! Figures and tables of papers, computed with Recoup's engine, and checks of the papers' claims.
 
 pub mod claims;
+mod distribution;
 pub mod loss_detection;
 pub mod population;
 pub mod prr;

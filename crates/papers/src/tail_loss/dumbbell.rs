@@ -26,7 +26,7 @@ pub use watch::{Flow, MOST_SEGMENTS, Segments};
 
 use super::NAME;
 use super::cell::{Acks, MECHANISMS, Mechanism};
-use crate::{Figure, Picture, Sheet};
+use crate::{Figure, Picture, Sheet, distribution};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::scenario::{Experiment, Scenario};
@@ -481,7 +481,7 @@ fn chart(cells: &[DumbbellCell]) -> LineChart {
         ),
         lines: cells_of(cells, setup)
             .into_iter()
-            .map(|cell| columns::distribution(&cell.fcts()))
+            .map(|cell| distribution::steps(&cell.fcts()))
             .collect(),
     };
     LineChart {

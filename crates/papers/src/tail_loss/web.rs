@@ -25,7 +25,7 @@ pub use watch::Selection;
 
 use super::NAME;
 use super::cell::{Acks, MECHANISMS, Mechanism};
-use crate::{Figure, Picture, Sheet};
+use crate::{Figure, Picture, Sheet, distribution};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::scenario::Scenario;
@@ -348,7 +348,7 @@ fn chart(cells: &[WebCell], pages: usize) -> LineChart {
         ),
         lines: cells
             .iter()
-            .map(|cell| columns::distribution(&cell.octs(Selection::Retransmission)))
+            .map(|cell| distribution::steps(&cell.octs(Selection::Retransmission)))
             .collect(),
     };
     LineChart {

@@ -2,6 +2,7 @@
 
 use super::{DumbbellCell, ID, LOSS, PANELS, Setup, Tail, cells_of};
 use crate::columns_of_figure;
+use crate::distribution::quantile;
 use recoup_lab::world::Calibration;
 use recoup_table::{Columns, millis, plain_table};
 
@@ -151,23 +152,6 @@ pub fn cells() -> Columns<DumbbellCell> {
             ),
             |c| Some(c.bottleneck.record.dropped_by_queue),
         )
-}
-
-/// The value that the share `q` of the values, which ascend, does not exceed.
-pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
-    let rank = (values.len() as f64 * q).ceil().max(1.0) as usize;
-    values.get(rank - 1).copied()
-}
-
-/// The distribution function of values that ascend.
-pub fn distribution(values: &[f64]) -> Vec<(f64, f64)> {
-    let start = values.first().map(|first| (*first, 0.0));
-    let n = values.len() as f64;
-    let steps = values
-        .iter()
-        .zip(1..)
-        .map(|(value, rank)| (*value, f64::from(rank) / n));
-    start.into_iter().chain(steps).collect()
 }
 
 /// A selected flow of a panel.

@@ -2,15 +2,10 @@
 
 use super::{ID, Selection, WebCell};
 use crate::columns_of_figure;
+use crate::distribution::quantile;
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
 use recoup_lab::stats::Estimate;
 use recoup_table::{Columns, millis, plain_table};
-
-/// The value that the share `q` of the values, which ascend, does not exceed.
-fn quantile(values: &[f64], q: f64) -> Option<f64> {
-    let rank = (values.len() as f64 * q).ceil().max(1.0) as usize;
-    values.get(rank - 1).copied()
-}
 
 /// The share of the values below this; `None` without values.
 pub fn share_below(values: &[f64], limit: f64) -> Option<f64> {
@@ -21,17 +16,6 @@ pub fn share_below(values: &[f64], limit: f64) -> Option<f64> {
 /// The mean; `None` without values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| Estimate::of(values.iter().copied()).mean)
-}
-
-/// The distribution function of values that ascend.
-pub fn distribution(values: &[f64]) -> Vec<(f64, f64)> {
-    let start = values.first().map(|first| (*first, 0.0));
-    let n = values.len() as f64;
-    let steps = values
-        .iter()
-        .zip(1..)
-        .map(|(value, rank)| (*value, f64::from(rank) / n));
-    start.into_iter().chain(steps).collect()
 }
 
 /// The number of pages among the cells.
