@@ -139,17 +139,23 @@ fn extract(args: &Extract) -> Result<(), Failure> {
     for note in &notes {
         console::note(format_args!("{name}: {note}"));
     }
-    if extraction.without_handshake > 0 {
-        console::note(format_args!(
-            "{name}: {} connections left out: their handshake is not in the capture",
-            extraction.without_handshake
-        ));
-    }
-    if extraction.open_at_end > 0 {
-        console::note(format_args!(
-            "{name}: {} connections were still open: their vectors end with the capture",
-            extraction.open_at_end
-        ));
+    for (count, one, several) in [
+        (
+            extraction.without_handshake,
+            "1 connection is left out: its handshake is not in the capture",
+            "connections are left out: their handshake is not in the capture",
+        ),
+        (
+            extraction.open_at_end,
+            "1 connection was still open: its vector ends with the capture",
+            "connections were still open: their vectors end with the capture",
+        ),
+    ] {
+        match count {
+            0 => {}
+            1 => console::note(format_args!("{name}: {one}")),
+            _ => console::note(format_args!("{name}: {count} {several}")),
+        }
     }
     let count = extraction.vectors.len();
     let about = format!("# {count} connections extracted from {name}\n");

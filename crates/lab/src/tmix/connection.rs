@@ -210,6 +210,10 @@ impl Connection {
         let end = start + u64::from(segment.payload_len);
         let mss = u64::from(self.ends[us].segment_size(&self.ends[other]));
         let segments = u64::from(segment.payload_len).div_ceil(mss.max(1));
+        // No window is larger (RFC 7323 §2.3): the sequence number is damaged, or another connection's.
+        if start.saturating_sub(self.ends[us].sent) > 1 << 30 {
+            return;
+        }
         let quiet_before = self.ends[us].acked >= self.ends[us].sent;
         let is_probe = segment.payload_len <= 1 && end <= self.ends[us].sent && quiet_before;
         if is_probe {
