@@ -404,7 +404,7 @@ fn queueing_columns() -> Columns<QueueingDelays> {
                         .quantile(share)
                         .map(|delay| delay.as_secs_f64() * 1e3)
                 })
-                .heading(format!("Queueing delay {name}"))
+                .heading(format!("Queueing {name}"))
         })
 }
 
@@ -416,7 +416,19 @@ fn link_table(mut links: Vec<LinkRow>) -> String {
         (place, row.link.direction as u8)
     });
     let columns = link_columns();
+    let happens = |count: fn(&LinkResult) -> u64| links.iter().any(|row| count(&row.link) > 0);
+    // The others are in JSON and CSV.
+    let is_left_out = |name: &str| match name {
+        "packets" | "bytes_delivered" | "flows_with_drops" | "most_drops_of_a_flow" => true,
+        "lost" => !happens(|link| link.record.lost),
+        "marked" => !happens(|link| link.record.marked),
+        _ => false,
+    };
     let names = columns.names();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let names: Vec<&str> = names
+        .into_iter()
+        .filter(|name| !is_left_out(name))
+        .collect();
     columns.to_text(&links, &names) + "\n"
 }
