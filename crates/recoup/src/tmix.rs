@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const HELP: &str = "\
-A connection vector says what the applications of a connection wrote, and when: requests, responses and think
-times, apart from the network they had. A world replays vectors over any network:
+A connection vector says what the applications of a connection wrote, and when: requests,
+responses and think times, apart from the network they had. A world replays them elsewhere:
 
   recoup tmix extract server.pcap -o mine.cvec     # what the applications in a capture did
   recoup tmix synth --rate 20 -o synth.cvec        # or a synthetic mix
   recoup run mine.toml                             # a world with tmix = \"mine.cvec\" in a workload
 
-docs/tmix.md describes the formats, how vectors are extracted, and what the synthetic mix is made of.
+docs/tmix.md describes the formats, how vectors are extracted, and the synthetic mix.
 
 Exit status: 0 written; 2 wrong use, or a capture that cannot be read.";
 

@@ -236,7 +236,9 @@ fn help_lists_every_command_and_every_option() {
 /// followed by the rest of the paragraph.
 #[test]
 fn paragraphs_of_help_are_wrapped_once() {
-    for command in ["run", "analyze", "explain", "whatif", "emulate", "drill"] {
+    for command in [
+        "run", "analyze", "explain", "whatif", "emulate", "drill", "tmix",
+    ] {
         let help = recoup(&[command, "--help"]).printed();
         let lines: Vec<&str> = help.lines().collect();
         for part in lines.windows(3) {
