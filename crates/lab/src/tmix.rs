@@ -12,8 +12,6 @@ use recoup_wire::{Endpoints, Flags};
 use std::collections::HashMap;
 use std::time::Duration;
 
-pub use connection::QUIET;
-
 /// Connections without a packet for so long are over.
 const IDLE: Duration = Duration::from_secs(15 * 60);
 

@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 /// A pause of an application is longer than this.
-pub const QUIET: Duration = Duration::from_millis(500);
+const QUIET: Duration = Duration::from_millis(500);
 
 /// The bytes that timestamps take from a segment.
 const TIMESTAMPS: u16 = 12;

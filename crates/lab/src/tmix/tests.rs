@@ -48,7 +48,12 @@ ack = "quick"
 
 /// The connections of `VECTORS`, simulated and captured at the client and the server.
 fn captured(folder: &Path, changes: &[(&str, &str)]) -> [Extraction; 2] {
-    std::fs::write(folder.join("given.cvec"), VECTORS).unwrap();
+    captured_of(VECTORS, folder, changes)
+}
+
+/// The same of these vectors.
+fn captured_of(vectors: &str, folder: &Path, changes: &[(&str, &str)]) -> [Extraction; 2] {
+    std::fs::write(folder.join("given.cvec"), vectors).unwrap();
     let file = folder.join("world.toml");
     std::fs::write(&file, WORLD).unwrap();
     let Ok(Experiment::World(mut world)) = Experiment::load(file.to_str().unwrap()) else {
@@ -158,7 +163,6 @@ fn retransmissions_are_losses_and_do_not_make_units() {
     assert!((0.03..0.3).contains(&lost), "{lost}");
 }
 
-/// The same workload again: what was extracted from a replay is what was replayed.
 #[test]
 fn a_replay_of_extracted_vectors_extracts_to_the_same_units() {
     let folder = tempfile::tempdir().unwrap();
@@ -167,14 +171,15 @@ fn a_replay_of_extracted_vectors_extracts_to_the_same_units() {
     for vector in &first.vectors {
         cvec::write(vector, cvec::Format::Alternate, &mut text);
     }
-    let again = cvec::parse(&text).unwrap();
-    for (ours, theirs) in again.iter().zip(&first.vectors) {
+    let [again, _] = captured_of(&text, folder.path(), &[]);
+    assert_eq!(again.vectors.len(), first.vectors.len());
+    for (ours, theirs) in again.vectors.iter().zip(&first.vectors) {
         assert_eq!(ours.pattern, theirs.pattern);
-        let bytes = |vector: &ConnectionVector, host| vector.bytes(host);
-        for host in [Host::Client, Host::Server] {
-            assert_eq!(bytes(ours, host), bytes(theirs, host));
-        }
-        assert_eq!(ours.units.len(), theirs.units.len());
+        let written = |vector: &ConnectionVector| -> Vec<(Host, u64)> {
+            let data = vector.units.iter().filter(|unit| unit.bytes > 0);
+            data.map(|unit| (unit.from, unit.bytes)).collect()
+        };
+        assert_eq!(written(ours), written(theirs));
     }
 }
 

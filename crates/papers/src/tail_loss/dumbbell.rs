@@ -22,7 +22,7 @@ mod claims;
 mod columns;
 mod watch;
 
-pub use watch::{Flow, MOST_SEGMENTS, Segments};
+pub use watch::{Flow, Segments};
 
 use super::NAME;
 use super::cell::{Acks, MECHANISMS, Mechanism};

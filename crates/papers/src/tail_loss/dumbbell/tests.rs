@@ -186,12 +186,3 @@ fn a_short_world_shows_what_probes_save() {
             .all(|fct| fct < 300.0)
     );
 }
-
-/// The whole figure: minutes.
-#[test]
-#[ignore = "takes minutes; `recoup paper tail-loss fig3` checks the same"]
-fn verdicts_are_as_expected() {
-    let base = Scenario::load(NAME).unwrap();
-    let (figure, _) = figure(&base, None, Effort::default()).unwrap();
-    crate::claims::assert_known(&figure.claims);
-}

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub type Segments = u128;
 
 /// The longest flow that can be watched, in segments.
-pub const MOST_SEGMENTS: u64 = 128;
+const MOST_SEGMENTS: u64 = 128;
 
 /// A flow that has ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
