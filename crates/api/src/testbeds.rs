@@ -332,7 +332,7 @@ fn options(settings: &Settings) -> Options {
         switches: switches(&settings.kernel),
         congestion_control: match &settings.kernel.cc {
             Some(name) => name.clone(),
-            None => settings.cc.unwrap_or(Algorithm::Cubic).name().into(),
+            None => settings.cc.unwrap_or(Algorithm::Cubic).linux_name().into(),
         },
         initial_window: settings.initial_window.map(|window| window.0),
         quick_acks: !matches!(settings.ack, AckPolicy::Linux { .. }),

@@ -335,9 +335,11 @@ pub enum Timer {
     Copy = 5,
     /// The user timeout: the connection is given up.
     User = 6,
+    /// The next burst of a sender that paces by itself may leave.
+    Pacing = 7,
 }
 
-const TIMERS: [(engine::Timer, Timer); 7] = [
+const TIMERS: [(engine::Timer, Timer); 8] = [
     (engine::Timer::Early, Timer::Early),
     (engine::Timer::Reorder, Timer::Reorder),
     (engine::Timer::Probe, Timer::Probe),
@@ -345,6 +347,7 @@ const TIMERS: [(engine::Timer, Timer); 7] = [
     (engine::Timer::Persist, Timer::Persist),
     (engine::Timer::Copy, Timer::Copy),
     (engine::Timer::User, Timer::User),
+    (engine::Timer::Pacing, Timer::Pacing),
 ];
 
 impl Timer {

@@ -1,17 +1,23 @@
 //! Congestion control: the growth of the congestion window, and the slow-start threshold after a loss.
 //! [`detect`](crate::detect) decides what is lost, [`rate`](crate::rate) what may be sent in recovery.
 
+mod bbr;
 mod cubic;
 mod hystart;
+mod path;
 mod reno;
 
+pub use crate::delivery::RateSample;
+use bbr::Bbr;
 use cubic::Cubic;
 use hystart::HyStart;
 pub use hystart::Round;
+pub use path::{PathSample, PathTotals, PathVerdict, Start};
 
+use alloc::boxed::Box;
 use core::fmt;
 use core::time::Duration;
-use recoup_units::{Instant, Segments};
+use recoup_units::{BitRate, Instant, Segments};
 
 /// The smallest slow-start threshold (RFC 5681 §3.1 equation 4).
 pub const MIN_SSTHRESH: Segments = Segments(2);
@@ -25,18 +31,35 @@ pub enum Algorithm {
     Reno,
     /// RFC 9438 with Linux's constants.
     Cubic,
+    /// BBR, version 1, as in Linux.
+    Bbr1,
 }
 
 impl Algorithm {
     /// Every algorithm.
-    pub const ALL: [Self; 2] = [Self::Cubic, Self::Reno];
+    pub const ALL: [Self; 3] = [Self::Cubic, Self::Reno, Self::Bbr1];
 
     /// The name used in profiles and settings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reno => "reno",
             Self::Cubic => "cubic",
+            Self::Bbr1 => "bbr1",
         }
+    }
+
+    /// The name of Linux's module (`net.ipv4.tcp_congestion_control`).
+    pub const fn linux_name(self) -> &'static str {
+        match self {
+            Self::Bbr1 => "bbr",
+            _ => self.name(),
+        }
+    }
+
+    /// The algorithm with this name, or with that of Linux's module.
+    pub fn named(name: &str) -> Option<Self> {
+        let is_it = |a: &Self| a.name() == name || a.linux_name() == name;
+        Self::ALL.into_iter().find(is_it)
     }
 }
 
@@ -91,6 +114,46 @@ pub trait CongestionControl: Clone + fmt::Debug {
     fn on_rtt(&mut self, _round: &Round) -> bool {
         false
     }
+
+    /// Whether the algorithm models the path. Its [`on_path_sample`](Self::on_path_sample) then sets the window after
+    /// each ACK, in recovery as well, in place of growth and rate control; no idle time shrinks the window; and the
+    /// sender paces at [`pacing_rate`](Self::pacing_rate). The answer never changes.
+    fn models_path(&self) -> bool {
+        false
+    }
+
+    /// Takes an ACK into the model.
+    fn on_path_sample(&mut self, sample: &PathSample) -> PathVerdict {
+        PathVerdict::unchanged(sample.cwnd)
+    }
+
+    /// The connection is established, and its model begins. `min_rtt`: the minimum RTT, if it is known.
+    fn on_established(&mut self, _start: &Start, _min_rtt: Option<Duration>) {}
+
+    /// Nothing is in flight, and the sender sends again after the application limited it. Returns the window. Only for an
+    /// algorithm that models the path.
+    fn on_restart(&mut self, start: &Start) -> Segments {
+        start.cwnd
+    }
+
+    /// The sender enters the Loss state. `mss`: the payload of a full segment, in bytes.
+    fn on_loss_state(&mut self, _totals: &PathTotals, _mss: u32) {}
+
+    /// A reduction was undone.
+    fn on_undone(&mut self, _totals: &PathTotals) {}
+
+    /// The pacing rate; `None`: the sender derives it from window and SRTT.
+    fn pacing_rate(&self) -> Option<BitRate> {
+        None
+    }
+
+    /// Seeds what the algorithm draws at random.
+    fn set_random_seed(&mut self, _seed: u64) {}
+
+    /// The bytes that the algorithm takes on the heap.
+    fn memory(&self) -> usize {
+        0
+    }
 }
 
 /// An ACK that may make the window grow.
@@ -110,13 +173,13 @@ pub struct Growth {
 }
 
 /// The state of one of Recoup's own congestion controls.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Congestion {
     control: Control,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Control {
     Reno {
@@ -124,6 +187,7 @@ enum Control {
         acked: u32,
     },
     Cubic(Cubic),
+    Bbr(Box<Bbr>),
 }
 
 impl Congestion {
@@ -132,40 +196,46 @@ impl Congestion {
         let control = match algorithm {
             Algorithm::Reno => Control::Reno { acked: 0 },
             Algorithm::Cubic => Control::Cubic(Cubic::default()),
+            Algorithm::Bbr1 => Control::Bbr(Box::default()),
         };
         Self { control }
     }
 
-    /// Segments acknowledged since the window last grew.
-    fn acked(&mut self) -> &mut u32 {
+    fn bbr(&mut self) -> Option<&mut Bbr> {
         match &mut self.control {
-            Control::Reno { acked } => acked,
-            Control::Cubic(cubic) => &mut cubic.acked,
+            Control::Bbr(bbr) => Some(bbr),
+            Control::Reno { .. } | Control::Cubic(_) => None,
         }
     }
+}
 
-    /// Congestion avoidance: the window grows by one segment per `count` acknowledged (Linux
-    /// `tcp_cong_avoid_ai`). Credit from a larger count is worth one segment.
-    fn avoid(&mut self, acked: Segments, cwnd: Segments, count: Segments) -> Segments {
-        let so_far = self.acked();
-        let mut grown = 0;
-        if *so_far >= count.0 {
-            *so_far = 0;
-            grown = 1;
-        }
-        *so_far = so_far.saturating_add(acked.0);
-        grown += *so_far / count.0;
-        *so_far %= count.0;
-        cwnd + Segments(grown)
+/// Congestion avoidance: the window grows by one segment per `count` acknowledged, of which `so_far` were before
+/// (Linux `tcp_cong_avoid_ai`). Credit from a larger count is worth one segment.
+fn avoid(so_far: &mut u32, acked: Segments, cwnd: Segments, count: Segments) -> Segments {
+    let count = count.0.max(1);
+    let mut grown = 0;
+    if *so_far >= count {
+        *so_far = 0;
+        grown = 1;
     }
+    *so_far = so_far.saturating_add(acked.0);
+    grown += *so_far / count;
+    *so_far %= count;
+    cwnd + Segments(grown)
 }
 
 impl CongestionControl for Congestion {
     fn ssthresh_after_loss(&mut self, cwnd: Segments) -> Segments {
-        *self.acked() = 0;
         match &mut self.control {
-            Control::Reno { .. } => reno::ssthresh(cwnd),
-            Control::Cubic(cubic) => cubic.ssthresh(cwnd),
+            Control::Reno { acked } => {
+                *acked = 0;
+                reno::ssthresh(cwnd)
+            }
+            Control::Cubic(cubic) => {
+                cubic.acked = 0;
+                cubic.ssthresh(cwnd)
+            }
+            Control::Bbr(bbr) => bbr.ssthresh_after_loss(cwnd),
         }
     }
 
@@ -175,26 +245,30 @@ impl CongestionControl for Congestion {
         if left == Segments::ZERO {
             return cwnd;
         }
-        let count = match &mut self.control {
-            Control::Reno { .. } => cwnd,
-            Control::Cubic(cubic) => cubic.count(growth.now, left, cwnd, growth.min_rtt),
-        };
-        self.avoid(left, cwnd, count.max(Segments::ONE))
+        match &mut self.control {
+            Control::Reno { acked } => avoid(acked, left, cwnd, cwnd),
+            Control::Cubic(cubic) => {
+                let count = cubic.count(growth.now, left, cwnd, growth.min_rtt);
+                avoid(&mut cubic.acked, left, cwnd, count)
+            }
+            Control::Bbr(_) => growth.cwnd,
+        }
     }
 
     /// Half of ssthresh for Reno.
     fn halving_floor(&self, ssthresh: Segments) -> Segments {
         match self.control {
             Control::Reno { .. } => Segments(ssthresh.0 / 2),
-            Control::Cubic(_) => ssthresh,
+            Control::Cubic(_) | Control::Bbr(_) => ssthresh,
         }
     }
 
     /// Restarts the growth curve.
     fn on_timeout(&mut self) {
-        *self.acked() = 0;
-        if let Control::Cubic(cubic) = &mut self.control {
-            cubic.on_timeout();
+        match &mut self.control {
+            Control::Reno { acked } => *acked = 0,
+            Control::Cubic(cubic) => cubic.on_timeout(),
+            Control::Bbr(_) => {}
         }
     }
 
@@ -206,8 +280,62 @@ impl CongestionControl for Congestion {
 
     fn on_rtt(&mut self, round: &Round) -> bool {
         match &mut self.control {
-            Control::Reno { .. } => false,
             Control::Cubic(cubic) => cubic.on_rtt(round),
+            Control::Reno { .. } | Control::Bbr(_) => false,
+        }
+    }
+
+    #[inline]
+    fn models_path(&self) -> bool {
+        matches!(self.control, Control::Bbr(_))
+    }
+
+    fn on_path_sample(&mut self, sample: &PathSample) -> PathVerdict {
+        match &mut self.control {
+            Control::Bbr(bbr) => bbr.on_ack(sample),
+            Control::Reno { .. } | Control::Cubic(_) => PathVerdict::unchanged(sample.cwnd),
+        }
+    }
+
+    fn on_established(&mut self, start: &Start, min_rtt: Option<Duration>) {
+        if let Some(bbr) = self.bbr() {
+            bbr.on_established(start, min_rtt);
+        }
+    }
+
+    fn on_restart(&mut self, start: &Start) -> Segments {
+        self.bbr().map_or(start.cwnd, |bbr| bbr.on_restart(start))
+    }
+
+    fn on_loss_state(&mut self, totals: &PathTotals, mss: u32) {
+        if let Some(bbr) = self.bbr() {
+            bbr.on_loss_state(totals, mss);
+        }
+    }
+
+    fn on_undone(&mut self, totals: &PathTotals) {
+        if let Some(bbr) = self.bbr() {
+            bbr.on_undone(totals);
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        match &self.control {
+            Control::Bbr(bbr) => bbr.pacing_rate(),
+            Control::Reno { .. } | Control::Cubic(_) => None,
+        }
+    }
+
+    fn set_random_seed(&mut self, seed: u64) {
+        if let Some(bbr) = self.bbr() {
+            bbr.set_random_seed(seed);
+        }
+    }
+
+    fn memory(&self) -> usize {
+        match &self.control {
+            Control::Bbr(bbr) => size_of_val(bbr.as_ref()),
+            Control::Reno { .. } | Control::Cubic(_) => 0,
         }
     }
 }

@@ -12,15 +12,16 @@
 //!
 //! Source: draft-cheng-iccrg-delivery-rate-estimation §3; Linux `tcp_rate.c`.
 //!
-//! Deviations: delivered data is counted in full segments, as in Linux. The connection state is recorded
-//! for first transmissions only, so the sample of a retransmission starts at its original.
+//! Deviations: delivered data is counted in full segments, as in Linux. What a transmission remembers is found again by
+//! its time, and for transmissions of one instant by their order in the stream. Of retransmissions of one instant, the
+//! memory of a later one may be taken for an earlier one's.
 
 use crate::scoreboard::Sent;
 use alloc::collections::VecDeque;
 use core::time::Duration;
 use recoup_units::{BitRate, Instant, Offset, Segments};
 
-/// The connection state when a range of the stream was sent.
+/// The connection state when segments were sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Stamp {
@@ -28,6 +29,32 @@ struct Stamp {
     delivered_at: Instant,
     first_sent_at: Instant,
     app_limited: bool,
+}
+
+/// A stamp, and the first transmission that has it.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Stamped {
+    sent_at: Instant,
+    start: Offset,
+    /// `snd_nxt` before it: everything sent earlier is below.
+    nxt: Offset,
+    stamp: Stamp,
+}
+
+/// A sample of the delivery rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RateSample {
+    /// Segments delivered since the newest delivered segment was sent.
+    pub delivered: u64,
+    /// Segments delivered before it was sent.
+    pub prior_delivered: u64,
+    /// The time that the delivery took. `None` if it is zero or less than the minimum RTT: the sample then says nothing
+    /// about the rate.
+    pub interval: Option<Duration>,
+    /// The application limited the rate.
+    pub app_limited: bool,
 }
 
 /// Measures a connection's delivery rate.
@@ -40,8 +67,8 @@ pub(crate) struct DeliveryRate {
     first_sent_at: Instant,
     /// Samples are application-limited until this many segments are delivered; 0: not limited.
     limited_until: u64,
-    /// For everything outstanding, in ascending order: the offset from which a stamp applies.
-    stamps: VecDeque<(Offset, Stamp)>,
+    /// For everything outstanding, in the order of transmission.
+    stamps: VecDeque<Stamped>,
     rate: Option<BitRate>,
 }
 
@@ -58,7 +85,7 @@ impl DeliveryRate {
 
     /// The bytes it takes on the heap.
     pub fn memory(&self) -> usize {
-        self.stamps.capacity() * size_of::<(Offset, Stamp)>()
+        self.stamps.capacity() * size_of::<Stamped>()
     }
 
     /// The delivery rate, once a sample was limited by the network and not by the application.
@@ -66,13 +93,25 @@ impl DeliveryRate {
         self.rate
     }
 
-    /// The application writes while the window has room and no data waits. `pipe` is in flight.
+    /// Segments delivered since the connection began, and when the last of them was.
+    pub fn delivered(&self) -> (u64, Instant) {
+        (self.delivered, self.delivered_at)
+    }
+
+    /// Whether the application limits the samples of what is sent now.
+    pub fn is_application_limited(&self) -> bool {
+        self.limited_until > 0
+    }
+
+    /// The application writes while the window has room and no data waits, or what is in flight is kept small. `pipe` is
+    /// in flight.
     pub fn on_application_limited(&mut self, pipe: Segments) {
         self.limited_until = (self.delivered + u64::from(pipe.0)).max(1);
     }
 
-    /// New data from `start` on is sent. `alone`: nothing else was outstanding.
-    pub fn on_sent(&mut self, now: Instant, start: Offset, alone: bool) {
+    /// A segment that begins at `start` is sent, for the first time or again. `nxt`: `snd_nxt` before it; `alone`:
+    /// nothing else was outstanding.
+    pub fn on_sent(&mut self, now: Instant, start: Offset, nxt: Offset, alone: bool) {
         if alone {
             self.first_sent_at = now;
             self.delivered_at = now;
@@ -83,44 +122,69 @@ impl DeliveryRate {
             first_sent_at: self.first_sent_at,
             app_limited: self.limited_until > 0 || start == Offset::SYN,
         };
-        if self.stamps.back().is_none_or(|(_, last)| *last != stamp) {
-            self.stamps.push_back((start, stamp));
+        if self.stamps.back().is_none_or(|last| last.stamp != stamp) {
+            self.stamps.push_back(Stamped {
+                sent_at: now,
+                start,
+                nxt,
+                stamp,
+            });
         }
     }
 
-    /// Processes an ACK that delivered data.
-    pub fn on_ack(&mut self, now: Instant, ack: &Delivery) {
+    /// Processes an ACK that delivered data. `None` if it says nothing.
+    pub fn on_ack(&mut self, now: Instant, ack: &Delivery) -> Option<RateSample> {
         if ack.delivered == Segments::ZERO {
-            return;
+            return None;
         }
         self.delivered += u64::from(ack.delivered.0);
         self.delivered_at = now;
         if self.delivered > self.limited_until {
             self.limited_until = 0;
         }
-        if let Some(newest) = ack.newest {
-            let after = self.stamps.partition_point(|(from, _)| *from < newest.end);
-            if let Some((_, stamp)) = after.checked_sub(1).and_then(|i| self.stamps.get(i)) {
-                let stamp = *stamp;
-                self.sample(now, newest, &stamp, ack);
-            }
-        }
-        while self.stamps.get(1).is_some_and(|(from, _)| *from <= ack.una) {
+        let newest = ack.newest?;
+        let sample = self
+            .stamp_of(newest)
+            .map(|stamp| self.sample(now, newest, &stamp, ack));
+        while self.stamps.get(1).is_some_and(|next| next.nxt <= ack.una) {
             self.stamps.pop_front();
         }
+        sample
     }
 
-    fn sample(&mut self, now: Instant, newest: Sent, stamp: &Stamp, ack: &Delivery) {
+    /// What the transmission remembers.
+    fn stamp_of(&self, sent: Sent) -> Option<Stamp> {
+        let mut after = self.stamps.partition_point(|one| one.sent_at <= sent.at);
+        let is_later = |one: &Stamped| one.sent_at == sent.at && one.start >= sent.end;
+        while after > 1 && is_later(&self.stamps[after - 1]) {
+            after -= 1;
+        }
+        Some(self.stamps.get(after.checked_sub(1)?)?.stamp)
+    }
+
+    fn sample(&mut self, now: Instant, newest: Sent, stamp: &Stamp, ack: &Delivery) -> RateSample {
         self.first_sent_at = newest.at;
         let sending = newest.at.since(stamp.first_sent_at);
         let interval = sending.max(now.since(stamp.delivered_at));
-        if interval.is_zero() || interval < ack.min_rtt {
+        let is_plausible = !interval.is_zero() && interval >= ack.min_rtt;
+        let sample = RateSample {
+            delivered: self.delivered - stamp.delivered,
+            prior_delivered: stamp.delivered,
+            interval: is_plausible.then_some(interval),
+            app_limited: stamp.app_limited,
+        };
+        self.take_rate(&sample, ack.mss);
+        sample
+    }
+
+    fn take_rate(&mut self, sample: &RateSample, mss: u32) {
+        let Some(interval) = sample.interval else {
             return;
-        }
-        let bits = u128::from(self.delivered - stamp.delivered) * u128::from(ack.mss) * 8;
+        };
+        let bits = u128::from(sample.delivered) * u128::from(mss) * 8;
         let rate = bits * 1_000_000_000 / interval.as_nanos();
         let rate = BitRate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX));
-        if !stamp.app_limited || (self.rate.is_some() && rate > self.rate) {
+        if !sample.app_limited || (self.rate.is_some() && rate > self.rate) {
             self.rate = rate.or(self.rate);
         }
     }
@@ -164,7 +228,8 @@ mod tests {
     }
 
     fn send(rate: &mut DeliveryRate, now: u64, n: u64, alone: bool) {
-        rate.on_sent(ms(now), Offset(1 + (n - 1) * MSS), alone);
+        let start = Offset(1 + (n - 1) * MSS);
+        rate.on_sent(ms(now), start, start, alone);
     }
 
     #[test]
@@ -220,5 +285,50 @@ mod tests {
             deliver(&mut rate, 100 * n + 50, n, 100 * n);
             assert!(rate.stamps.len() <= 2);
         }
+    }
+
+    #[test]
+    fn a_retransmission_has_a_stamp_of_its_own() {
+        let mut rate = DeliveryRate::default();
+        for n in 1..=4 {
+            send(&mut rate, 0, n, n == 1);
+        }
+        deliver(&mut rate, 40, 2, 0);
+        // The first segment is lost, and sent again at 60 ms, when one was delivered.
+        rate.on_sent(ms(60), Offset::DATA, Offset(1 + 4 * MSS), false);
+        deliver(&mut rate, 61, 3, 0);
+        let una = Offset(1 + 3 * MSS);
+        let newest = Some(Sent {
+            at: ms(60),
+            end: Offset(1 + MSS),
+        });
+        let ack = Delivery {
+            delivered: Segments::ONE,
+            newest,
+            una,
+            min_rtt: Duration::from_millis(40),
+            mss: MSS as u32,
+        };
+        let sample = rate.on_ack(ms(100), &ack).unwrap();
+        assert_eq!((sample.prior_delivered, sample.delivered), (1, 2));
+        assert_eq!(sample.interval, Some(Duration::from_millis(60)));
+    }
+
+    #[test]
+    fn segments_of_one_instant_are_told_apart_by_their_order() {
+        let mut rate = DeliveryRate::default();
+        for n in 1..=2 {
+            send(&mut rate, 0, n, n == 1);
+        }
+        // Two ACKs at 40 ms, each of which lets a segment go.
+        for n in 1..=2 {
+            deliver(&mut rate, 40, n, 0);
+            send(&mut rate, 40, 2 + n, false);
+        }
+        let sample = |rate: &DeliveryRate, n: u64| {
+            let end = Offset(1 + n * MSS);
+            rate.stamp_of(Sent { at: ms(40), end }).unwrap().delivered
+        };
+        assert_eq!((sample(&rate, 3), sample(&rate, 4)), (1, 2));
     }
 }

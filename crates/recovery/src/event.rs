@@ -157,6 +157,8 @@ pub enum Timer {
     Copy,
     /// The user timeout: give up.
     User,
+    /// The next burst of a sender that paces by itself may leave. Hosts should not round this one up.
+    Pacing,
 }
 
 impl Timer {
@@ -170,6 +172,7 @@ impl Timer {
             Self::Persist => "persist",
             Self::Copy => "copy",
             Self::User => "user",
+            Self::Pacing => "pacing",
         }
     }
 }

@@ -46,6 +46,7 @@ mod late;
 mod packet_time;
 mod packets;
 mod parts;
+mod path_model;
 mod path_mtu;
 mod reason;
 mod reduce;
@@ -61,7 +62,7 @@ use crate::delivery::DeliveryRate;
 use crate::detect::{LossRule, PacketTime, Rack, Suspects, Threshold};
 use crate::event::{Event, EventLog, LossDetector, State, Timer, Transmission, Trigger};
 use crate::frto::Frto;
-use crate::pacing::{Pacer, PacingInput};
+use crate::pacing::{self, Pacer, PacingInput};
 use crate::peer_window::PeerWindow;
 use crate::profile::Mechanisms;
 use crate::rate::Reduction;
@@ -99,6 +100,8 @@ pub struct Sender<C = Congestion> {
     rtt: RttEstimator,
     timers: Timers,
     copying: Option<Box<Copying>>,
+    /// For copies, and for a congestion control that models the path.
+    delivery: Option<Box<DeliveryRate>>,
     /// Takes no memory of its own until a packet is given up.
     given_up: GivenUp,
     totals: Totals,
@@ -118,6 +121,7 @@ impl Sender {
         let mut board = core::mem::take(&mut self.board);
         let mut recoveries = core::mem::take(&mut self.totals.recoveries);
         let copying = Copying::renewed(self.copying.take(), mechanisms.slp);
+        let delivery = self.delivery.take();
         let mut given_up = core::mem::take(&mut self.given_up);
         board.reset(Offset::SYN);
         recoveries.clear();
@@ -126,6 +130,11 @@ impl Sender {
         *self = Self::new(&without_copies, mss, syn_trigger, log);
         self.board = board;
         self.copying = copying;
+        if self.delivery.is_some() || self.copying.is_some() {
+            let mut delivery = delivery.unwrap_or_default();
+            delivery.reset();
+            self.delivery = Some(delivery);
+        }
         self.given_up = given_up;
         self.totals.recoveries = recoveries;
     }
@@ -145,14 +154,22 @@ impl<C: CongestionControl> Sender<C> {
         syn_trigger: Trigger,
         log: bool,
     ) -> Self {
+        let models_path = control.models_path();
+        let delivery = (models_path || mechanisms.slp.is_some()).then(Box::default);
+        let mut settings = Settings::of(mechanisms, syn_trigger);
+        settings.restart_after_idle &= !models_path;
+        let mut stream = Stream::new();
+        if models_path {
+            stream.pacer = Pacer::Sender(Box::default());
+        }
         Self {
-            mechanisms: Settings::of(mechanisms, syn_trigger),
+            mechanisms: settings,
             peer: Peer {
                 full: mss.clamp(1, Self::MOST_MSS),
                 mss: mss.clamp(1, Self::MOST_MSS),
                 window: PeerWindow::default(),
             },
-            stream: Stream::new(),
+            stream,
             board: Scoreboard::new(Offset::SYN),
             congestion: Window::new(control, mechanisms.initial_window),
             losses: Losses::new(mechanisms),
@@ -160,6 +177,7 @@ impl<C: CongestionControl> Sender<C> {
             rtt: RttEstimator::new(mechanisms.rto),
             timers: Timers::default(),
             copying: (mechanisms.slp).map(|rules| Box::new(Copying::new(rules))),
+            delivery,
             given_up: GivenUp::default(),
             totals: Totals::default(),
             logging: Logging::new(log),
@@ -181,15 +199,16 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The heap memory of the sender, in bytes. A new sender has none, unless it keeps events or sends copies.
     pub fn memory(&self) -> usize {
-        let copying = self.copying.as_deref();
+        let (copying, delivery) = (self.copying.as_deref(), self.delivery.as_deref());
         self.board.memory()
             + self.totals.recoveries.memory()
             + self.losses.suspects.memory()
             + self.logging.log.memory()
             + self.given_up.memory()
-            + copying.map_or(0, |copying| {
-                size_of_val(copying) + copying.delivery.memory()
-            })
+            + self.stream.pacer.memory()
+            + self.congestion.control.memory()
+            + copying.map_or(0, size_of_val)
+            + delivery.map_or(0, |delivery| size_of_val(delivery) + delivery.memory())
     }
 
     /// Frees memory beyond what most connections need.
@@ -356,9 +375,13 @@ impl<C: CongestionControl> Sender<C> {
         self.peer.window
     }
 
-    /// The pacing rate (Linux `tcp_update_pacing_rate`). `None` before the first RTT sample. Where windows count bytes,
-    /// it depends on the bytes in flight, not on the segments. [`next_send`](Self::next_send) does not wait for it.
+    /// The pacing rate: that of a congestion control that models the path, or else Linux's
+    /// (`tcp_update_pacing_rate`), which [`next_send`](Self::next_send) does not wait for. `None` before the first RTT
+    /// sample. Where windows count bytes, Linux's depends on the bytes in flight, not on the segments.
     pub fn pacing_rate(&self) -> Option<BitRate> {
+        if self.congestion.control.models_path() {
+            return self.congestion.control.pacing_rate();
+        }
         // Where windows count bytes, the pipe is in full segments, and what is outstanding is not.
         let outstanding = match self.board.counts_bytes() {
             true => self.board.pipe(),
@@ -374,14 +397,15 @@ impl<C: CongestionControl> Sender<C> {
         .rate()
     }
 
-    /// Switches pacing by [`next_departure`](Self::next_departure) on or off. It is off by default.
+    /// Switches pacing by [`next_departure`](Self::next_departure) on or off. It is off by default. No effect with a
+    /// congestion control that models the path: such a sender paces by itself, with [`Timer::Pacing`].
     pub fn set_paced(&mut self, on: bool) {
-        self.stream.pacer.set_on(on);
+        self.stream.pacer.set_by_host(on);
     }
 
     /// When the pacing rate lets the next segment leave: `now` or later. It is `now` without pacing, before the first
-    /// RTT sample, and for the first ten segments after a pause. [`next_send`](Self::next_send) does not wait for it,
-    /// and no timer fires at it: the host waits.
+    /// RTT sample, and for the first ten segments after a pause. Where [`set_paced`](Self::set_paced) switches pacing
+    /// on, [`next_send`](Self::next_send) does not wait for it, and no timer fires at it: the host waits.
     pub fn next_departure(&self, now: Instant) -> Instant {
         match self.pacing_rate() {
             Some(rate) if self.stream.pacer.is_on() => {
@@ -389,6 +413,19 @@ impl<C: CongestionControl> Sender<C> {
             }
             _ => now,
         }
+    }
+
+    /// The segments that leave together at the pacing rate, at least `least`: those of 1/1024 s, more on short paths
+    /// (Linux `tcp_tso_autosize`).
+    pub fn burst(&self, least: u32) -> u32 {
+        let rate = self.pacing_rate().map(|rate| rate.bits_per_second() / 8);
+        let rate = rate.unwrap_or(u64::MAX);
+        pacing::burst(rate, self.peer.mss, self.rtt.min(), least)
+    }
+
+    /// Seeds what the sender draws at random: the phase in which BBR begins to probe. 0 by default.
+    pub fn set_random_seed(&mut self, seed: u64) {
+        self.congestion.control.set_random_seed(seed);
     }
 
     /// The congestion window in bytes: that many full segments.

@@ -127,6 +127,7 @@ impl HostTimers {
                 continue;
             };
             let fires = match *slot {
+                _ if timer == Timer::Pacing => deadline, // Linux: a high-resolution timer
                 Some((armed_for, fires)) if armed_for == deadline => fires,
                 _ => self.model.fires_at(self.phase, now, deadline + measured),
             };

@@ -149,6 +149,7 @@ impl Endpoint {
         let mss = u32::from(config.mss);
         let mut sender = Sender::new(&config.mechanisms, mss, syn, config.log);
         sender.set_nagle(config.nagle);
+        sender.set_random_seed(u64::from(config.isn.0));
         let mut receiver = Receiver::new(config.receive_buffer, config.mss);
         receiver.report_duplicates(config.dsack);
         Self {

@@ -276,7 +276,7 @@ fn burst(start: Offset, chunk_end: Offset, least: u32, sender: &Sender) -> u32 {
     let quota = half.min(1 + sender.room().0);
     let end = chunk_end.min(sender.peer_window().edge().max(start + 1));
     let there = u32::try_from(end.since(start).div_ceil(mss(sender))).unwrap_or(u32::MAX);
-    quota.min(there).min(paced(least, sender)).max(1)
+    quota.min(there).min(sender.burst(least)).max(1)
 }
 
 /// The number of segments from `start` to the end of a burst that can be retransmitted now.
@@ -284,23 +284,6 @@ fn lost_after(start: Offset, end: Offset, sender: &Sender) -> u32 {
     let lost = sender.board().lost_from(start);
     let burst = lost.take_while(|s| s.span.end <= end);
     burst.take(sender.room().0 as usize).count() as u32
-}
-
-/// The number of segments per millisecond at the pacing rate, more on short paths (Linux
-/// `tcp_tso_autosize`).
-fn paced(least: u32, sender: &Sender) -> u32 {
-    // Bytes in 1/1024 s.
-    let paced = match sender.pacing_rate() {
-        Some(rate) => (rate.bits_per_second() / 8) >> 10,
-        None => u64::MAX,
-    };
-    let round_trips = sender.rtt().min().map_or(u128::MAX, |rtt| rtt.as_micros()) >> 9;
-    let near = u64::from(u16::MAX)
-        .checked_shr(u32::try_from(round_trips).unwrap_or(u32::MAX))
-        .unwrap_or(0);
-    let bytes = paced.saturating_add(near).min(LARGEST_CHUNK);
-    let segments = u32::try_from(bytes / mss(sender)).unwrap_or(u32::MAX);
-    segments.max(least)
 }
 
 fn mss(sender: &Sender) -> u64 {

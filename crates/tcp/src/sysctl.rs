@@ -113,10 +113,10 @@ impl Value for [u64; 3] {
 }
 
 impl Value for Algorithm {
-    const EXPECTED: &str = "`reno` or `cubic`";
+    const EXPECTED: &str = "`reno`, `cubic` or `bbr`";
 
     fn read(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|a| a.name() == text)
+        Self::named(text)
     }
 }
 
@@ -165,8 +165,8 @@ const WITHOUT_EFFECT: [(&str, &str); 18] = [
         "tcp_no_metrics_save",
         "nothing is remembered between connections",
     ),
-    ("tcp_pacing_ca_ratio", "nothing is paced"),
-    ("tcp_pacing_ss_ratio", "nothing is paced"),
+    ("tcp_pacing_ca_ratio", "BBR alone paces, at a rate of its own"),
+    ("tcp_pacing_ss_ratio", "BBR alone paces, at a rate of its own"),
     (
         "tcp_syn_retries",
         "the user timeout alone ends the handshake",

@@ -25,7 +25,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "cc",
-        help: "congestion control: profile (as the profile has it), cubic, reno",
+        help: "congestion control: profile (as the profile has it), cubic, reno, bbr1",
         set: |s, text, _| put(&mut s.cc, parse_cc(text)),
         get: |s| or_profile(s.cc, |cc| cc.name().into()),
     },

@@ -62,7 +62,7 @@ impl Host {
         let end = value.iter().position(|b| *b == 0).unwrap_or(value.len());
         let name = std::str::from_utf8(&value[..end]).map_err(|_| Errno::NO_ENTRY)?;
         let socket = self.socket_mut(fd)?;
-        let known = Algorithm::ALL.into_iter().find(|a| a.name() == name);
+        let known = Algorithm::named(name);
         socket.config.mechanisms.congestion = known.ok_or(Errno::NO_ENTRY)?;
         Ok(())
     }

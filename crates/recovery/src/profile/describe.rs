@@ -392,6 +392,9 @@ impl Mechanisms {
                 match self.congestion {
                     Algorithm::Cubic => "RFC 9438 with C = 0.4 and Linux's β = 717/1024",
                     Algorithm::Reno => "RFC 5681 §3.1",
+                    Algorithm::Bbr1 => {
+                        "Linux tcp_bbr.c; it also takes the place of rate control and idle restart"
+                    }
                 },
             ),
             match self.reduction_base {

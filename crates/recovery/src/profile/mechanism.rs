@@ -204,6 +204,9 @@ mechanisms! {
     Reno, "reno", CONGESTION_CONTROL,
         "Reno congestion control (RFC 5681)",
         |m| m.congestion = Algorithm::Reno;
+    Bbr1, "bbr1", CONGESTION_CONTROL,
+        "BBR congestion control, version 1: a model of the path sets window and pacing rate, in recovery as well (Linux tcp_bbr.c)",
+        |m| m.congestion = Algorithm::Bbr1;
 }
 
 impl Mechanism {

@@ -1,5 +1,6 @@
 //! How the sender processes an ACK.
 
+use super::path_model::BeforeAck;
 use super::*;
 use crate::ack::AckSummary;
 use crate::detect::RackVersion;
@@ -57,6 +58,10 @@ impl<C: CongestionControl> Sender<C> {
             &bare
         };
         let una = self.board.una();
+        let before = BeforeAck {
+            pipe: self.board.pipe(),
+            marks: self.board.marks(),
+        };
         summary.window_changed = self.peer.window.on_ack(una, ack.cumulative, ack.window);
         self.timers.persist.unanswered = 0;
         self.episode.release = Release::ByPipe;
@@ -111,9 +116,10 @@ impl<C: CongestionControl> Sender<C> {
             self.losses.rack.on_ack(now, summary);
         }
         let grows_before = self.mechanisms.ack_processing != AckProcessing::Linux4_13;
+        let models_path = self.models_path();
         if syn_acked {
             self.open(syn_transmissions);
-        } else if grows_before && !self.reducing() {
+        } else if grows_before && !self.reducing() && !models_path {
             self.grow_window(now, acked, summary);
         }
         let replaces_other = self.move_timers(now, summary);
@@ -130,7 +136,17 @@ impl<C: CongestionControl> Sender<C> {
             && self.board.is_clean()
             && self.episode.undo.first_retransmission().is_none();
         let entering = !quiet && self.run_states(now, ack, summary);
-        if clocks && self.reducing() {
+        let rate = match self.delivery {
+            Some(_) => self.sample_delivery(now, summary),
+            None => None,
+        };
+        if models_path {
+            match syn_acked {
+                true => self.begin_model(now),
+                false if clocks => self.follow_path(now, summary, before, rate),
+                false => {}
+            }
+        } else if clocks && self.reducing() {
             self.reduce(summary, self.board.marks() - marks, entering);
         } else if clocks && !grows_before && !syn_acked {
             self.grow_window(now, summary.delivered, summary);
@@ -139,7 +155,7 @@ impl<C: CongestionControl> Sender<C> {
             self.judge_probe(now, ack, summary);
         }
         if copies {
-            self.follow_copied(now, summary);
+            self.follow_copied();
         }
         self.count(summary);
         if probes {

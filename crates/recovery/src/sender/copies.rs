@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::ack::AckSummary;
-use crate::delivery::Delivery;
 use crate::slp::{Carried, FIRST_GAP, Kind, Stakes};
 
 /// No SYN is repeated sooner by its timer (RFC 6298 §2.1).
@@ -54,12 +53,10 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The arbitrator's verdict.
     fn is_worth_a_copy(&self, span: Span, carried: Carried) -> bool {
-        let Some(Copying {
-            rules, delivery, ..
-        }) = self.copying.as_deref()
-        else {
+        let Some(Copying { rules, .. }) = self.copying.as_deref() else {
             return false;
         };
+        let measured = self.delivery.as_ref().and_then(|delivery| delivery.rate());
         let counters = &self.totals.counters;
         let again = &counters.retransmissions;
         let handshake = again.of(Trigger::Syn) + again.of(Trigger::SynAck);
@@ -70,7 +67,7 @@ impl<C: CongestionControl> Sender<C> {
             q: rules.likelihoods.of_all(self.kinds(span, carried)),
             rto: self.rto(),
             ip_len: carried.ip_len,
-            bandwidth: delivery.rate().unwrap_or(rules.bandwidth),
+            bandwidth: measured.unwrap_or(rules.bandwidth),
         };
         stakes.favour_a_copy()
     }
@@ -148,19 +145,6 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// The application is about to write: until now the connection may have waited for it.
-    pub(super) fn note_application_limit(&mut self) {
-        let room = self.room();
-        let Some(copying) = &mut self.copying else {
-            return;
-        };
-        let nothing_waits =
-            self.board.nxt() >= self.stream.limit && self.board.next_lost().is_none();
-        if nothing_waits && room > Segments::ZERO {
-            copying.delivery.on_application_limited(self.board.pipe());
-        }
-    }
-
     /// The report that a copy arrived beside its original says nothing else: neither a retransmission
     /// was spurious nor does the path reorder.
     pub(super) fn take_report_of_copy(&mut self, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
@@ -213,23 +197,13 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// After an ACK: what became of the segment copied, and how fast the network delivers.
-    pub(super) fn follow_copied(&mut self, now: Instant, summary: &AckSummary) {
+    /// After an ACK: what became of the segment copied.
+    pub(super) fn follow_copied(&mut self) {
         let una = self.board.una();
         if let Some(copying) = &mut self.copying {
             copying.copies.on_una(una);
         }
         self.review_copied();
-        let delivery = Delivery {
-            delivered: summary.delivered,
-            newest: summary.newest_delivered,
-            una,
-            min_rtt: self.rtt.min().unwrap_or_default(),
-            mss: self.peer.full,
-        };
-        if let Some(copying) = &mut self.copying {
-            copying.delivery.on_ack(now, &delivery);
-        }
     }
 
     /// Drops a copy that was due and was not sent.

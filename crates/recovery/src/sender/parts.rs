@@ -21,7 +21,7 @@ pub(super) struct Peer {
 }
 
 /// What the application wrote, and what was sent of it last.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Stream {
     /// End of what the application has written, SYN and FIN included.
@@ -41,7 +41,7 @@ pub(super) struct Stream {
 }
 
 /// The congestion window and what changes it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Window<C> {
     pub cwnd: Segments,
@@ -151,7 +151,6 @@ pub(super) struct Persist {
 pub(super) struct Copying {
     pub rules: SlpRules,
     pub copies: Copies,
-    pub delivery: DeliveryRate,
     /// Counts of the connection (see [`Counters`]).
     pub sent: u64,
     pub sent_bytes: u64,
@@ -346,15 +345,8 @@ impl Copying {
     /// Begins again with `rules`, in the memory of `old`.
     pub fn renewed(old: Option<Box<Self>>, rules: Option<SlpRules>) -> Option<Box<Self>> {
         let rules = rules?;
-        let Some(mut copying) = old else {
-            return Some(Box::new(Self::new(rules)));
-        };
-        let mut delivery = core::mem::take(&mut copying.delivery);
-        delivery.reset();
-        *copying = Self {
-            delivery,
-            ..Self::new(rules)
-        };
+        let mut copying = old.unwrap_or_else(|| Box::new(Self::new(rules)));
+        *copying = Self::new(rules);
         Some(copying)
     }
 
@@ -362,7 +354,6 @@ impl Copying {
         Self {
             rules,
             copies: Copies::default(),
-            delivery: DeliveryRate::default(),
             sent: 0,
             sent_bytes: 0,
             withheld: 0,

@@ -64,7 +64,7 @@ impl<C: CongestionControl> Sender<C> {
                     Timer::Early | Timer::Reorder => true,
                     Timer::Probe => self.timers.probe.is_answered() && self.is_probed(span),
                     Timer::Rto => head,
-                    Timer::Persist | Timer::Copy | Timer::User => false,
+                    Timer::Persist | Timer::Copy | Timer::User | Timer::Pacing => false,
                 };
             if !fires {
                 return None;

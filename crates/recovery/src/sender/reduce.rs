@@ -20,12 +20,14 @@ impl<C: CongestionControl> Sender<C> {
         if self.episode.state <= State::Disorder {
             self.episode.undo.forbid();
             self.begin_reduction(Segments::ZERO);
-            let pipe = self.board.pipe();
-            self.congestion.cwnd = self.congestion.reduction.at_signal(
-                self.congestion.cwnd,
-                pipe,
-                self.congestion.ssthresh,
-            );
+            if !self.models_path() {
+                let pipe = self.board.pipe();
+                self.congestion.cwnd = self.congestion.reduction.at_signal(
+                    self.congestion.cwnd,
+                    pipe,
+                    self.congestion.ssthresh,
+                );
+            }
             self.keep_probe_timeout(now);
             self.set_state(now, State::Cwr);
         } else {
@@ -139,6 +141,9 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The window an ACK leaves while it is being reduced. `losses`: segments it showed lost.
     pub(super) fn reduce(&mut self, summary: &AckSummary, losses: u64, entering: bool) {
+        if self.models_path() {
+            return;
+        }
         let advanced = summary.una_advanced > 0;
         let duplicate = !self.uses_sack() && !advanced && !summary.window_changed;
         let progress = AckProgress {
@@ -169,6 +174,9 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The reduction is over, its window reached.
     pub(super) fn end_reduction(&mut self) {
+        if self.models_path() {
+            return;
+        }
         self.congestion.cwnd = self
             .congestion
             .reduction
@@ -237,6 +245,10 @@ impl<C: CongestionControl> Sender<C> {
             false => Frto::Off,
         };
         self.set_state(now, State::Loss);
+        if self.models_path() {
+            let (totals, mss) = (self.path_totals(), self.peer.mss);
+            self.congestion.control.on_loss_state(&totals, mss);
+        }
     }
 
     /// Marks lost what a timeout takes for lost; the timer's own retransmission is due.
@@ -268,7 +280,11 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The reduction was for nothing: back to the window before it.
     pub(super) fn take_back(&mut self, now: Instant, by: Proof) {
-        if let Some(before) = self.episode.undo.take() {
+        let before = self.episode.undo.take();
+        if self.models_path() {
+            let totals = self.path_totals();
+            self.congestion.control.on_undone(&totals);
+        } else if let Some(before) = before {
             self.congestion.cwnd = self.congestion.cwnd.max(before.cwnd);
             self.congestion.ssthresh = self.congestion.ssthresh.max(before.ssthresh);
         } else if self.mechanisms.ack_processing != AckProcessing::Linux4_13 {

@@ -45,6 +45,7 @@ impl<C: CongestionControl> Sender<C> {
         self.stream.limit = self.board.nxt();
         self.note_usage();
         self.congestion.cwnd = self.congestion.cwnd.max(self.board.outstanding());
+        self.begin_model(state.advanced_at);
         if let Some(first) = first {
             self.totals.busy_since = Some(first);
             self.timers

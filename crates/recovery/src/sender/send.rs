@@ -11,7 +11,39 @@ impl<C: CongestionControl> Sender<C> {
         if self.timers.gave_up {
             return None;
         }
-        self.next_called_for(now).or_else(|| self.next_copy())
+        let next = self.next_called_for(now).or_else(|| self.next_copy())?;
+        self.may_depart(now, next).then_some(next)
+    }
+
+    /// Whether pacing by the sender lets `what` go now.
+    #[inline]
+    fn may_depart(&self, now: Instant, what: Transmission) -> bool {
+        let Pacer::Sender(departures) = &self.stream.pacer else {
+            return true;
+        };
+        self.is_unpaced(what) || what.span().is_none_or(|span| departures.permits(now, span))
+    }
+
+    /// Whether `what` goes as soon as it is due: the retransmission of a timeout, a probe, the SYN (Linux checks pacing in
+    /// `tcp_write_xmit` and `tcp_xmit_retransmit_queue` alone).
+    fn is_unpaced(&self, what: Transmission) -> bool {
+        match what {
+            Transmission::New(span) => span.start == Offset::SYN || self.timers.persist.due,
+            Transmission::Again(_, trigger) => {
+                !matches!(trigger, Trigger::Fast | Trigger::Early | Trigger::SlowStart)
+            }
+            Transmission::NewProbe(_) | Transmission::Copy(_) | Transmission::WindowProbe => true,
+        }
+    }
+
+    /// When pacing lets the next segment go, if one waits for it.
+    pub(super) fn pacing_deadline(&self) -> Option<Instant> {
+        let Pacer::Sender(departures) = &self.stream.pacer else {
+            return None;
+        };
+        let at = departures.deadline()?;
+        let next = self.next_called_for(at)?;
+        (!self.is_unpaced(next)).then_some(at)
     }
 
     /// Whether [`next_send`](Self::next_send) is a retransmission. Faster, because mostly it is none.
@@ -114,6 +146,9 @@ impl<C: CongestionControl> Sender<C> {
     /// `what` was sent and is not refused. `size`: the bytes of a numbered packet.
     #[inline]
     pub(super) fn commit(&mut self, now: Instant, what: Transmission, size: u32) {
+        if self.models_path() && what.span().is_some() {
+            self.restart_model(now);
+        }
         if self.stream.pacer.is_on() {
             self.pace(now, what, size);
         }
@@ -153,9 +188,22 @@ impl<C: CongestionControl> Sender<C> {
             (true, false) => u64::from(self.peer.mss), // as it fills the window
             (false, _) => what.span().map_or(0, Span::len),
         };
-        if let Some(rate) = self.pacing_rate() {
-            self.stream.pacer.on_sent(now, size, rate);
+        let span = what.span().unwrap_or_default();
+        if let Some(rate) = self.pacing_rate()
+            && span.start > Offset::SYN
+        {
+            let burst = match self.stream.pacer {
+                Pacer::Sender(_) => self.paced_burst(rate),
+                Pacer::Host { .. } | Pacer::Off => 1,
+            };
+            self.stream.pacer.on_sent(now, span, size, rate, burst);
         }
+    }
+
+    /// The segments of a burst of a sender that paces by itself.
+    fn paced_burst(&self, rate: BitRate) -> u32 {
+        let least = pacing::least_burst(rate.bits_per_second() / 8);
+        self.burst(least).min((self.congestion.cwnd.0 / 2).max(1))
     }
 
     fn on_sent_new(&mut self, now: Instant, span: Span) {
@@ -173,10 +221,7 @@ impl<C: CongestionControl> Sender<C> {
         if span.len() < u64::from(self.peer.full) {
             self.stream.partial_to = span.end;
         }
-        if let Some(copying) = &mut self.copying {
-            let alone = self.board.is_empty();
-            copying.delivery.on_sent(now, span.start, alone);
-        }
+        self.stamp(now, span);
         self.rtt.on_sent(now, span.start);
         self.put_on_board(now, span);
         self.count_sent(span, 1);
@@ -185,6 +230,14 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.timers.persist = Persist::default();
         self.reschedule_probe_after_sending(now);
+    }
+
+    /// Keeps what the delivery rate needs to know of a transmission.
+    fn stamp(&mut self, now: Instant, span: Span) {
+        if let Some(delivery) = &mut self.delivery {
+            let alone = self.board.is_empty();
+            delivery.on_sent(now, span.start, self.board.nxt(), alone);
+        }
     }
 
     pub(super) fn put_on_board(&mut self, now: Instant, span: Span) {
@@ -201,14 +254,14 @@ impl<C: CongestionControl> Sender<C> {
     /// turn, and faster. It leaves to those two the last segment written, and every segment on which
     /// anything else is to be decided or logged.
     pub fn send_more(&mut self, now: Instant, most: u32) -> u32 {
-        let plain = !self.timers.gave_up
+        let plain = self.delivery.is_none()
+            && !self.timers.gave_up
             && !self.timers.persist.due
             && !self.timers.probe.is_due()
             && self.episode.frto != Frto::NewDataFirst
             && self.board.next_lost().is_none()
             && !self.board.is_empty()
             && self.board.una() > Offset::SYN
-            && !self.sends_copies()
             && !self.stream.pacer.is_on()
             && !self.logging.log.is_on();
         if !plain {
@@ -264,6 +317,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.episode.state == State::Recovery && !called_for {
             self.episode.rescue_after = self.episode.recovery_point; // one a recovery
         }
+        self.stamp(now, span);
         self.rtt.on_sent_again();
         let sent_at = self.stream.stopped_clock.unwrap_or(now);
         let probe_timeout = self.has_probe_timeout();

@@ -8,7 +8,7 @@ use crate::tlp::{MAX_ACK_DELAY, ProbeVersion};
 impl Timer {
     /// Every timer, in the order in which those due at one instant fire. A probe that is due together with
     /// the retransmission timeout is sent in its place.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Early,
         Self::Reorder,
         Self::Probe,
@@ -16,6 +16,7 @@ impl Timer {
         Self::Persist,
         Self::Copy,
         Self::User,
+        Self::Pacing,
     ];
 }
 
@@ -50,6 +51,7 @@ impl<C: CongestionControl> Sender<C> {
                 let end = || self.mechanisms.user_timeout.end(self.timers.progress_at);
                 waiting.then(end).flatten()
             }
+            Timer::Pacing => self.pacing_deadline(),
         }
     }
 
@@ -60,6 +62,12 @@ impl<C: CongestionControl> Sender<C> {
             return;
         }
         self.stream.stopped_clock = None;
+        if timer == Timer::Pacing {
+            if let Pacer::Sender(departures) = &mut self.stream.pacer {
+                departures.on_timer();
+            }
+            return;
+        }
         self.episode.release = Release::ByPipe;
         self.drop_due_copy();
         self.logging.log.push(now, Event::TimerFired { timer });
@@ -98,6 +106,7 @@ impl<C: CongestionControl> Sender<C> {
                 }
                 self.logging.log.push(now, Event::GaveUp);
             }
+            Timer::Pacing => {}
         }
         self.review_copied();
         self.keep_probe_timeout(now);
@@ -324,7 +333,8 @@ impl<C: CongestionControl> Sender<C> {
         self.log_state(now);
         for (i, timer) in Timer::ALL.into_iter().enumerate() {
             let at = self.deadline(timer);
-            if timer != Timer::User
+            // One moves with each ACK, the other with each burst.
+            if !matches!(timer, Timer::User | Timer::Pacing)
                 && let Some(last) = self.logging.log.last()
                 && at != last.timers[i]
             {

@@ -72,14 +72,14 @@ impl Runner<'_> {
                 return Ok(None);
             }
             "TCP_CONGESTION" => {
-                let (value, place) = self.argument(call, 3, "\"reno\" or \"cubic\"")?;
+                let (value, place) = self.argument(call, 3, "\"reno\", \"cubic\" or \"bbr\"")?;
                 let text = match value {
                     Expression::Text(text) => text.as_str(),
                     _ => "",
                 };
-                let known = Algorithm::ALL.into_iter().find(|a| a.name() == text);
+                let known = Algorithm::named(text);
                 let Some(algorithm) = known else {
-                    let names = Algorithm::ALL.map(Algorithm::name);
+                    let names = Algorithm::ALL.map(Algorithm::linux_name);
                     return Err(Wrong::unknown(place, "congestion control", text, names).into());
                 };
                 options.congestion = Some(algorithm);
