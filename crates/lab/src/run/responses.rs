@@ -8,11 +8,11 @@ use recoup_tcp::flow::Response;
 pub struct ResponseTimes {
     /// Responses that servers wrote.
     pub written: u64,
-    /// The latency of all responses whose last byte was acknowledged.
+    /// The latency of all acknowledged responses: of those whose last byte was acknowledged.
     pub all: Durations,
-    /// Of those with a retransmission (Table 9).
+    /// The latency of acknowledged responses with a retransmission (Table 9).
     pub retransmitted: Durations,
-    /// Of those that lost a segment and have more than one (Table 11).
+    /// The latency of acknowledged responses that lost a segment and have more than one (Table 11).
     pub lossy: Durations,
 }
 
