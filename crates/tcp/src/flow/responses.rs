@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_filters_are_those_of_tables_9_and_11() {
-        let of = |bytes, retransmissions, lost| {
+        let of = |bytes: u64, retransmissions, lost| {
             let mut responses = Responses::default();
             responses.on_write(span(1, 1 + bytes), 1000);
             (0..retransmissions).for_each(|_| responses.on_retransmission(span(1, 2)));
