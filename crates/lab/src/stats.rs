@@ -37,10 +37,20 @@ pub struct Durations {
 pub struct Summary {
     /// The smallest value.
     pub min: f64,
+    /// The 5th percentile.
+    pub p5: f64,
+    /// The 10th percentile.
+    pub p10: f64,
+    /// The 25th percentile.
+    pub p25: f64,
     /// The median.
     pub p50: f64,
+    /// The 75th percentile.
+    pub p75: f64,
     /// The 90th percentile.
     pub p90: f64,
+    /// The 95th percentile.
+    pub p95: f64,
     /// The 99th percentile.
     pub p99: f64,
     /// The largest value.
@@ -163,8 +173,13 @@ impl Durations {
     pub fn summary(&self) -> Option<Summary> {
         (self.count > 0).then(|| Summary {
             min: self.min as f64 / 1e6,
+            p5: self.quantile(0.05),
+            p10: self.quantile(0.1),
+            p25: self.quantile(0.25),
             p50: self.quantile(0.5),
+            p75: self.quantile(0.75),
             p90: self.quantile(0.9),
+            p95: self.quantile(0.95),
             p99: self.quantile(0.99),
             max: self.max as f64 / 1e6,
             // Rounded to the nanosecond, the resolution of the other figures.

@@ -166,6 +166,8 @@ enum Tables {
     Retransmissions,
     /// Windows and time in fast recovery: the rows of Tables 5, 6 and 7 of Dukkipati et al. 2011
     Recovery,
+    /// TCP latency of responses: the rows of Tables 9 and 11 of Dukkipati et al. 2011
+    Latency,
 }
 
 impl Tables {
@@ -174,6 +176,7 @@ impl Tables {
             Self::Cost => View::Cost,
             Self::Retransmissions => View::Retransmissions,
             Self::Recovery => View::Recovery,
+            Self::Latency => View::Latency,
         }
     }
 }

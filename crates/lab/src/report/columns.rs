@@ -1,6 +1,7 @@
 //! The columns of a run's results.
 
 use super::Entry;
+use super::latency::responses;
 use super::recovery::recovery;
 use crate::stage::{KernelFacts, Lateness, Live};
 use crate::stats::Summary;
@@ -76,6 +77,7 @@ pub fn columns() -> Columns<Entry> {
     columns
         .all_of(super::intervals::columns(), |e| Some(e))
         .group("recovery", recovery(), |e| e.senders_known().then_some(e))
+        .group("responses", responses(), |e| e.responses.as_ref())
         .group("live", live(), |e| e.result.live.as_ref())
 }
 
@@ -182,10 +184,15 @@ fn retransmissions() -> Columns<Entry> {
 
 /// Quantiles of a distribution in ms, which `heading` and `about` name.
 pub(super) fn summary(heading: &'static str, about: &'static str) -> Columns<Summary> {
-    const PARTS: [Part<Summary>; 6] = [
+    const PARTS: [Part<Summary>; 11] = [
         ("min", |s| s.min),
+        ("p5", |s| s.p5),
+        ("p10", |s| s.p10),
+        ("p25", |s| s.p25),
         ("p50", |s| s.p50),
+        ("p75", |s| s.p75),
         ("p90", |s| s.p90),
+        ("p95", |s| s.p95),
         ("p99", |s| s.p99),
         ("max", |s| s.max),
         ("mean", |s| s.mean),

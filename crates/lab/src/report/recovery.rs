@@ -43,8 +43,16 @@ pub(super) fn recovery() -> Columns<Entry> {
         )
         .group(
             "time_ms",
-            summary("Time in recovery", "duration of recoveries"),
+            summary("Time in recovery", "time in the state Recovery, which a timeout ends"),
             |e| e.recovery_time.as_ref(),
+        )
+        .group(
+            "time_until_open_ms",
+            summary(
+                "Recovery time until Open",
+                "from the beginning of a recovery until the sender is Open again, timeout recovery included",
+            ),
+            |e| e.recovery_time_until_open.as_ref(),
         )
 }
 

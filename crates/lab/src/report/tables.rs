@@ -16,6 +16,8 @@ pub enum View {
     Retransmissions,
     /// Windows and time in fast recovery (Tables 5, 6 and 7 and figure 5 of the same paper).
     Recovery,
+    /// The TCP latency of responses (Tables 9 and 11 of the same paper).
+    Latency,
 }
 
 /// One table per stage. If there are several stages, their comparison precedes the tables.
@@ -42,8 +44,15 @@ pub(super) fn tables(report: &Report, view: View, keep: Keep) -> String {
 
 /// A table with one column per profile.
 fn table(entries: &[&Entry], view: View, keep: Keep) -> String {
-    let known = |entry: &&&Entry| view == View::Cost || entry.senders_known();
+    let known = |entry: &&&Entry| match view {
+        View::Cost => true,
+        View::Retransmissions | View::Recovery => entry.senders_known(),
+        View::Latency => entry.responses.is_some(),
+    };
     let entries: Vec<&Entry> = entries.iter().filter(known).copied().collect();
+    if entries.is_empty() && view == View::Latency {
+        return "Only the simulator measures responses.\n".into();
+    }
     let lines = lines(&entries, view, keep);
     let Comparison { text, left_out } = table_columns().compare(&entries, "profile", &lines, keep);
     let mut text = format!("{text}\n{}", left_out_note(left_out));
@@ -61,6 +70,7 @@ pub(crate) fn lines(entries: &[&Entry], view: View, keep: Keep) -> Vec<Line> {
         View::Cost => cost(entries, keep),
         View::Retransmissions => retransmissions().into_iter().map(Line::from).collect(),
         View::Recovery => recovery().into_iter().map(Line::from).collect(),
+        View::Latency => latency(),
     }
 }
 
@@ -73,9 +83,18 @@ pub(crate) fn left_out_note(lines: usize) -> String {
     }
 }
 
-/// The columns of a distribution.
-fn distribution(name: &str) -> [String; 6] {
-    ["min", "p50", "p90", "p99", "max", "mean"].map(|part| format!("{name}_{part}"))
+/// The columns of a distribution that stand in most tables.
+const FEW: &[&str] = &["min", "p50", "p90", "p99", "max", "mean"];
+
+/// All columns of a distribution.
+const ALL: &[&str] = &[
+    "min", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "max", "mean",
+];
+
+/// These columns of a distribution.
+fn distribution(name: &str, parts: &[&str]) -> Vec<String> {
+    let column = |part: &&str| format!("{name}_{part}");
+    parts.iter().map(column).collect()
 }
 
 fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
@@ -105,7 +124,9 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
             lines.push(headed(waited, "Last ACK to retransmission"));
         }
         false => {
-            lines.extend(distribution("fct_ms").map(|name| Line {
+            let parts = if keep == Keep::All { ALL } else { FEW };
+            let fct = distribution("fct_ms", parts).into_iter();
+            lines.extend(fct.map(|name| Line {
                 always: name == "fct_ms_p50",
                 ..name.into()
             }));
@@ -114,7 +135,8 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
                 lines.extend(intervals::text_names().map(Line::from));
             }
             if from_establishment {
-                lines.extend(distribution("fct_established_ms").map(Line::from));
+                let established = distribution("fct_established_ms", parts).into_iter();
+                lines.extend(established.map(Line::from));
                 lines.push("fct_established_normalised".into());
             }
             lines.push(waited.into());
@@ -213,6 +235,26 @@ fn recovery() -> Vec<String> {
             names.push(format!("recovery_{window}_p{percent}"));
         }
     }
-    names.extend(distribution("recovery_time_ms"));
+    names.extend(distribution("recovery_time_ms", ALL));
+    names.extend(distribution("recovery_time_until_open_ms", ALL));
     names
+}
+
+/// The rows of Tables 9 and 11, for each of the paper's choices of responses.
+fn latency() -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for choice in ["all", "retransmitted", "lossy"] {
+        lines.push(Line {
+            always: true,
+            ..format!("responses_{choice}_count").into()
+        });
+        let parts = &[&["mean"], &ALL[1..ALL.len() - 2]].concat();
+        let times = distribution(&format!("responses_{choice}_latency_ms"), parts).into_iter();
+        lines.extend(times.map(|name| Line {
+            always: name.ends_with("mean"),
+            ..name.into()
+        }));
+    }
+    lines.insert(0, "responses_written".into());
+    lines
 }

@@ -402,6 +402,13 @@ fn reports_have_every_workload_and_link() {
     assert_eq!(first["workloads"][1]["workload"], "long");
     assert!(first["workloads"][1]["goodput_mbps"].as_f64().unwrap() > 1.0);
     assert_eq!(first["links"][3]["direction"], "down");
+    // The workload `short` has one response per flow. Flows that were open when the time was over have no latency.
+    let short = &first["workloads"][0];
+    let (written, all) = (&short["responses"]["written"], &short["responses"]["all"]);
+    assert!(all["count"].as_u64().unwrap() > 0, "{all}");
+    assert!(all["count"].as_u64() <= written.as_u64(), "{all}");
+    assert!(written.as_u64() <= short["flows"].as_u64(), "{short}");
+    assert!(all["latency_ms"]["p5"].as_f64() <= all["latency_ms"]["p99"].as_f64());
     assert_eq!(json["settings"]["links.bottleneck.queue"], "20p");
     assert_eq!(report.to_csv().lines().count(), 1 + 2 * 2);
     let table = report.to_table(View::Cost, Keep::Telling);

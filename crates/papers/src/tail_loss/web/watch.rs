@@ -7,7 +7,6 @@ use recoup_traffic::Mix;
 use recoup_traffic::web::{Browser, Fetch};
 use recoup_units::{Direction, FlowId, Instant};
 use recoup_wire::SeqNumber;
-use std::collections::BTreeSet;
 
 /// Watches what the servers of a download send.
 #[derive(Debug, Default)]
@@ -24,10 +23,6 @@ pub struct Watch {
 #[derive(Debug, Default)]
 struct Connection {
     first: Option<SeqNumber>,
-    /// The end of the bytes sent so far.
-    end: u64,
-    /// The packets that are retransmissions, by their numbers in the flow.
-    retransmissions: BTreeSet<u64>,
     /// The bytes sent again: begin and end of each retransmission.
     again: Vec<(u64, u64)>,
     /// The bytes lost when they were first sent.
@@ -84,15 +79,9 @@ impl Observer for Watch {
         let begin = u64::from(segment.seq.since(first));
         let span = (begin, begin + u64::from(segment.payload_len));
         match point {
-            Point::Sent if begin < on.end => {
-                on.retransmissions.insert(packet.ordinal);
-                on.again.push(span);
-            }
-            Point::Sent => on.end = span.1,
-            Point::Dropped(_) if !on.retransmissions.contains(&packet.ordinal) => {
-                on.lost.push(span);
-            }
-            Point::Dropped(_) | Point::Arrived => {}
+            Point::Sent if !packet.is_first => on.again.push(span),
+            Point::Dropped(_) if packet.is_first => on.lost.push(span),
+            Point::Sent | Point::Dropped(_) | Point::Arrived => {}
         }
     }
 

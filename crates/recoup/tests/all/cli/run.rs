@@ -45,7 +45,11 @@ fn json_has_the_documented_names() {
             assert!(result[name].is_u64(), "{name}: {result}");
         }
         let fct = &result["fct_ms"];
-        assert_eq!(keys(fct), ["min", "p50", "p90", "p99", "max", "mean"]);
+        let quantiles = ["p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99"];
+        assert_eq!(
+            keys(fct),
+            [&["min"], &quantiles[..], &["max", "mean"]].concat()
+        );
         assert!(
             keys(fct)
                 .iter()
@@ -341,6 +345,22 @@ fn reports_are_views_of_one_result() {
     ] {
         assert_eq!(row(&shown, name), value.to_string(), "{name}");
     }
+    let responses = &first["responses"];
+    let acknowledged = &responses["all"]["count"];
+    let shown = table("latency");
+    for (name, part) in [
+        ("Responses acknowledged", acknowledged),
+        (
+            "Responses with a retransmission",
+            &responses["retransmitted"]["count"],
+        ),
+        (
+            "Responses of several segments with a loss",
+            &responses["lossy"]["count"],
+        ),
+    ] {
+        assert_eq!(row(&shown, name), share(part, acknowledged), "{name}");
+    }
     let csv = recoup(&[&args[..], &["--format", "csv"]].concat()).printed();
     let rows = csv_rows(&csv);
     for (column, value) in [
@@ -353,6 +373,14 @@ fn reports_are_views_of_one_result() {
         ),
         ("recovery_cwnd_after_p50", &recovery["cwnd_after"]["p50"]),
         ("recovery_time_ms_p90", &recovery["time_ms"]["p90"]),
+        (
+            "recovery_time_until_open_ms_p10",
+            &recovery["time_until_open_ms"]["p10"],
+        ),
+        (
+            "responses_lossy_latency_ms_p5",
+            &responses["lossy"]["latency_ms"]["p5"],
+        ),
     ] {
         let found = rows[0].iter().position(|n| *n == column);
         let found = found.unwrap_or_else(|| panic!("{column}: {csv}"));
