@@ -165,8 +165,14 @@ const WITHOUT_EFFECT: [(&str, &str); 18] = [
         "tcp_no_metrics_save",
         "nothing is remembered between connections",
     ),
-    ("tcp_pacing_ca_ratio", "BBR alone paces, at a rate of its own"),
-    ("tcp_pacing_ss_ratio", "BBR alone paces, at a rate of its own"),
+    (
+        "tcp_pacing_ca_ratio",
+        "BBR alone paces, at a rate of its own",
+    ),
+    (
+        "tcp_pacing_ss_ratio",
+        "BBR alone paces, at a rate of its own",
+    ),
     (
         "tcp_syn_retries",
         "the user timeout alone ends the handshake",

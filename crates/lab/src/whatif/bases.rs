@@ -74,7 +74,7 @@ impl Bases {
         let early = host.filter(|_| explained.max().is_none_or(|explained| explained < FEW));
         let names = early.into_iter().flatten().chain(own());
         let names = names.chain(host.into_iter().flatten()).chain(&self.capture);
-        let found = names.filter_map(|name| self.number(name));
+        let found = names.flat_map(|name| self.numbers(name));
         let mut order = Vec::with_capacity(self.known.len());
         for number in found.chain(0..self.known.len()) {
             if !order.contains(&number) {
@@ -84,8 +84,16 @@ impl Bases {
         order
     }
 
-    fn number(&self, name: &str) -> Option<usize> {
-        self.known.iter().position(|profile| profile.name() == name)
+    /// A profile, and the same with a congestion control that its retransmissions do not tell from its own.
+    fn numbers<'a>(&'a self, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+        let is_it = move |profile: &Profile| match profile.name().strip_prefix(name) {
+            Some(rest) => rest.is_empty() || rest == BBR,
+            None => false,
+        };
+        let known = self.known.iter().enumerate();
+        known
+            .filter(move |(_, profile)| is_it(profile))
+            .map(|(number, _)| number)
     }
 }
 
@@ -97,12 +105,18 @@ fn by_count(explained: Explained, known: &[Profile]) -> Vec<String> {
     names.into_iter().map(|(name, _)| name).collect()
 }
 
-/// The profiles that senders are identified by, and then the other base profiles.
+/// The congestion control with which Linux's current loss recovery is tried besides its own.
+const BBR: &str = "+bbr1";
+
+/// The profiles that senders are identified by, and then the other base profiles. Linux with BBR comes right after Linux.
 fn known() -> Vec<Profile> {
+    let with_bbr = |name: &str| (name == "linux-6").then(|| format!("{name}{BBR}"));
     let identified = identified_profiles();
     let others = BASES.iter().map(|(name, ..)| *name);
+    let names = identified.chain(others);
+    let names = names.flat_map(|name| [Some(name.to_string()), with_bbr(name)]);
     let mut known: Vec<Profile> = Vec::new();
-    for name in identified.chain(others) {
+    for name in names.flatten() {
         if let Ok(profile) = name.parse::<Profile>()
             && known.iter().all(|other| other.name() != name)
         {
