@@ -137,6 +137,8 @@ typedef enum recoup_timer {
     RECOUP_TIMER_COPY = 5,
     // The user timeout: the connection is given up.
     RECOUP_TIMER_USER = 6,
+    // The next burst of a sender that paces by itself may leave.
+    RECOUP_TIMER_PACING = 7,
 } recoup_timer;
 
 // The state of a sender, by Linux's names.

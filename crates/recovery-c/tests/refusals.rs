@@ -338,7 +338,7 @@ fn positions_and_constants_out_of_range_are_refused() {
         let of_bytes = self::sender(Numbering::Bytes);
         assert_eq!(recoup_abandon(of_bytes, 0, 0, far), position);
         free(of_bytes);
-        assert_eq!(recoup_on_timer(sender, 0, 7), Error::Constant as i32);
+        assert_eq!(recoup_on_timer(sender, 0, 8), Error::Constant as i32);
         assert_eq!(recoup_on_timer(sender, 0, -1), Error::Constant as i32);
     }
     free(sender);

@@ -6,6 +6,7 @@ mod detection;
 mod growth;
 mod newreno;
 mod pacing;
+mod path_model;
 mod probes;
 mod quic;
 mod rack;
@@ -32,6 +33,7 @@ pub fn all() -> Vec<File> {
         adaptive::files(),
         byte_windows::files(),
         pacing::files(),
+        path_model::files(),
     ];
     groups.into_iter().flatten().collect()
 }

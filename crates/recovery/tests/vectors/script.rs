@@ -274,6 +274,17 @@ impl Script {
         self
     }
 
+    /// Bursts leave whenever the sender's own pacing lets them, until `ms`.
+    #[track_caller]
+    pub fn paced_until(&mut self, ms: u64) -> &mut Self {
+        while let Some((at, Timer::Pacing)) = self.driver.sender.next_timer()
+            && self.driver.since_start(at) < ms * MS
+        {
+            self.fires(Timer::Pacing);
+        }
+        self.at(ms)
+    }
+
     /// The next ACK echoes the timestamp of a segment sent at `ms`.
     pub fn echoing(&mut self, ms: u64) -> &mut Self {
         self.echo = Some(ms);
@@ -298,6 +309,11 @@ impl Script {
         assert_eq!(next, timer, "the timer that fires next");
         self.at_ns = self.driver.since_start(at);
         self.takes(Input::Timer(timer.name().into()))
+    }
+
+    /// The time, in whole milliseconds.
+    pub fn now_ms(&self) -> u64 {
+        self.at_ns / MS
     }
 
     /// The segments or packets sent so far, and those below the lowest unacknowledged one.
