@@ -59,7 +59,7 @@ fn what_is_not_known_and_what_has_no_effect() {
         (
             "tcp_congestion_control",
             "vegas",
-            "tcp_congestion_control=vegas: expected `reno` or `cubic`",
+            "tcp_congestion_control=vegas: expected `reno`, `cubic` or `bbr`",
         ),
     ] {
         assert_eq!(set(name, value), Err(error.into()));
