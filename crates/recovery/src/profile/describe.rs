@@ -172,11 +172,22 @@ impl Mechanisms {
             ),
         };
         let when = match self.early_retransmit {
-            EarlyRetransmit::Delayed { min, max, .. } if max == Duration::MAX => {
-                format!("delayed by max(SRTT/4, {}), off after reordering", ms(min))
-            }
-            EarlyRetransmit::Delayed { min, max, .. } => format!(
-                "delayed by SRTT/4 within {} to {}, off after reordering",
+            EarlyRetransmit::Delayed {
+                srtt_divisor,
+                min,
+                max: Duration::MAX,
+                ..
+            } => format!(
+                "delayed by max(SRTT/{srtt_divisor}, {}), off after reordering",
+                ms(min)
+            ),
+            EarlyRetransmit::Delayed {
+                srtt_divisor,
+                min,
+                max,
+                ..
+            } => format!(
+                "delayed by SRTT/{srtt_divisor} within {} to {}, off after reordering",
                 ms(min),
                 ms(max)
             ),
