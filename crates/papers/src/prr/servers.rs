@@ -1,0 +1,4 @@
+//! Servers.
+
+pub mod connection;
+pub mod users;
