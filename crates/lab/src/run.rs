@@ -2,9 +2,11 @@
 
 mod parallel;
 mod recoveries;
+mod responses;
 
 pub use parallel::{cores, in_parallel, in_parallel_with};
 pub use recoveries::Recoveries;
+pub use responses::ResponseTimes;
 
 use crate::scenario::Scenario;
 use crate::settings::SettingsError;
@@ -52,6 +54,8 @@ pub struct Cost {
     pub counters: Counters,
     /// The recoveries of both hosts' senders.
     pub recoveries: Recoveries,
+    /// The responses of the servers. Real packets do not show them.
+    pub responses: ResponseTimes,
 }
 
 impl Cost {
@@ -114,6 +118,7 @@ impl Cost {
         self.unnecessary_bytes += other.unnecessary_bytes;
         self.counters.merge(&other.counters);
         self.recoveries.merge(&other.recoveries);
+        self.responses.merge(&other.responses);
     }
 }
 
@@ -219,6 +224,7 @@ fn run_flows(
                 }
                 let record = simulation.run(&job.spec, job.seed, FlowId(flow), &mut NoObserver);
                 cost.add_flow(&record, recoveries(&simulation));
+                cost.responses.add(simulation.responses());
                 cost.keep_time(FlowId(flow), &record);
             }
             done(to - from);
@@ -262,6 +268,7 @@ pub fn run_observed_until<O: Observer>(
     for flow in (0..scenario.flows).take_while(|_| !is_stopped()) {
         let record = simulation.run(&spec, scenario.seed, FlowId(flow), observer);
         cost.add_flow(&record, recoveries(&simulation));
+        cost.responses.add(simulation.responses());
         cost.keep_time(FlowId(flow), &record);
         done(1);
     }
@@ -308,6 +315,7 @@ mod tests {
                             r.cost.counters.retransmissions,
                             r.cost.counters,
                             &r.cost.recoveries,
+                            &r.cost.responses,
                         )
                     )
                 })

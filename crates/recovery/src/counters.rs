@@ -253,8 +253,11 @@ impl From<Nanos> for Duration {
 pub struct Recovery {
     /// When it began.
     pub entered_at: Instant,
-    /// How long it lasted.
+    /// How long the sender was in the state Recovery. A timeout ends it.
     pub duration: Duration,
+    /// The time until the sender was Open again: the recovery time of the 2011 paper (§5). After a timeout it includes
+    /// the timeout recovery. `None` if the sender has not been Open since.
+    pub until_open: Option<Duration>,
     /// Segments in flight at its start, without those already marked lost.
     pub pipe: Segments,
     /// The slow-start threshold it reduced the window to.
@@ -359,6 +362,7 @@ impl Recoveries {
         Some(Recovery {
             entered_at: current.entered_at,
             duration: now.since(current.entered_at),
+            until_open: None,
             pipe: current.pipe,
             ssthresh: current.ssthresh,
             last_cwnd,
@@ -367,6 +371,18 @@ impl Recoveries {
             delivered: current.delivered,
             ended,
         })
+    }
+
+    /// The sender is Open again.
+    pub fn note_open(&mut self, now: Instant) {
+        let Some(finished) = &mut self.finished else {
+            return;
+        };
+        let latest = finished.iter_mut().rev();
+        let waiting = latest.take_while(|recovery| recovery.until_open.is_none());
+        waiting.for_each(|recovery| {
+            recovery.until_open = Some(now.since(recovery.entered_at));
+        });
     }
 
     /// Keeps a finished recovery.

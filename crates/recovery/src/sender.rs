@@ -282,6 +282,9 @@ impl<C: CongestionControl> Sender<C> {
             State::Loss => self.totals.counters.in_loss += spent,
             State::Open | State::Disorder | State::Cwr => {}
         }
+        if to == State::Open {
+            self.totals.recoveries.note_open(now);
+        }
         if from != to && self.logging.log.is_on() {
             self.log_state(now);
             if let Some(last) = self.logging.log.last() {

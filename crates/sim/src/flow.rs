@@ -5,8 +5,8 @@ use crate::observe::{Observer, Point};
 use crate::packet::PacketPool;
 use crate::pair::{Pair, Turn};
 use crate::{Application, Chains, Network, TimerModel};
-use recoup_path::{ChainError, DropCause, Exit, PathSpec};
-use recoup_tcp::flow::{FlowRecord, Host, ScriptProgress, Workload};
+use recoup_path::{ChainError, Exit, PathSpec};
+use recoup_tcp::flow::{FlowRecord, Host, Response, ScriptProgress, Workload};
 use recoup_tcp::{self as tcp, Endpoint};
 use recoup_units::{FlowId, Instant};
 
@@ -127,6 +127,11 @@ impl<N: Network> Simulation<N> {
         &mut self.network
     }
 
+    /// The responses of the flow that ran last.
+    pub fn responses(&self) -> &[Response] {
+        self.pair.responses.all()
+    }
+
     /// The endpoint of a host, in its current state.
     pub fn endpoint(&self, host: Host) -> &Endpoint {
         &self.pair.end(host).endpoint
@@ -154,12 +159,13 @@ impl<N: Network, A: Application, O: Observer> Turn<'_, N, A, O> {
                     if packet.damage.is_none() {
                         delivered = true;
                         self.deliver(host, &packet);
+                    } else {
+                        self.pair.on_loss(host.peer(), &packet);
                     }
                     self.packets.put(packet);
                 }
                 Exit::Dropped { packet, cause, .. } => {
-                    // Thinned ACKs do not count as drops.
-                    self.pair.record.packets_dropped += u64::from(cause != DropCause::Thinned);
+                    self.pair.on_drop(host.peer(), &packet, cause);
                     self.observer
                         .on_packet(now, Point::Dropped(cause), towards, &packet);
                     self.packets.put(packet);

@@ -13,6 +13,8 @@ pub struct Packet {
     pub segment: Segment,
     /// Its number among the packets of its flow and direction, from 0.
     pub ordinal: u64,
+    /// Whether its data is sent for the first time.
+    pub is_first: bool,
     /// Its length with IP and TCP headers, in bytes.
     pub ip_len: u32,
     /// The ECN field of the IP header.
@@ -35,12 +37,13 @@ pub enum EcnField {
 }
 
 impl Packet {
-    /// Packet number `ordinal` of its direction, over IPv4.
+    /// Packet number `ordinal` of its direction, over IPv4. It is no first transmission.
     pub fn new(flow: FlowId, ordinal: u64, segment: Segment) -> Self {
         let mut packet = Self {
             flow,
             segment,
             ordinal,
+            is_first: false,
             ip_len: 0,
             ecn: EcnField::NotEct,
             damage: None,

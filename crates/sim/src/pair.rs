@@ -8,9 +8,9 @@ use crate::packet::PacketPool;
 use crate::timers::HostTimers;
 use crate::world::FlowEnd;
 use crate::{Application, EcnField, Entrance, FlowSpec, Packet};
-use recoup_path::Packet as _;
+use recoup_path::{DropCause, Packet as _};
 use recoup_recovery::{Transmission, Trigger};
-use recoup_tcp::flow::{FlowRecord, Host};
+use recoup_tcp::flow::{Action, FlowRecord, Host, Responses};
 use recoup_tcp::{self as tcp, Endpoint, Transmit};
 use recoup_units::{FlowId, Instant, Offset, Span};
 use recoup_wire::SeqNumber;
@@ -24,6 +24,8 @@ pub(crate) struct Pair {
     /// When the client connected.
     began: Instant,
     pub record: FlowRecord,
+    /// What the server wrote.
+    pub responses: Responses,
 }
 
 impl Pair {
@@ -34,6 +36,7 @@ impl Pair {
             flow: FlowId(0),
             began: Instant::ZERO,
             record: FlowRecord::default(),
+            responses: Responses::default(),
         }
     }
 
@@ -49,6 +52,7 @@ impl Pair {
         self.flow = flow;
         self.began = now;
         self.record = FlowRecord::default();
+        self.responses.clear();
         let timers = HostTimers::new(spec.timers, spec.timers.phase(seed, flow));
         let [client, server] = &mut self.ends;
         for (end, config, connects, isn) in [
@@ -87,6 +91,7 @@ impl Pair {
         of(FlowEnd {
             flow: self.flow,
             record: &record,
+            responses: self.responses.all(),
             endpoints: [Host::Client, Host::Server].map(|host| &self.end(host).endpoint),
         });
     }
@@ -151,6 +156,51 @@ impl Pair {
         self.record.fct_established = sender.established.map(|then| now.since(then));
     }
 
+    /// The application of `host` acts.
+    fn perform(&mut self, now: Instant, host: Host, action: Action) {
+        let end = self.end_mut(host);
+        // The end of what was written, but for the FIN.
+        let written = |end: &End| end.endpoint.sender().limit();
+        let start = written(end);
+        end.perform(now, action);
+        if host == Host::Server
+            && let Action::Write(bytes) | Action::WriteAndClose(bytes) = action
+            && written(end) >= start + bytes
+        {
+            let mss = end.endpoint.sender().mss();
+            self.responses.on_write(Span::at(start, bytes), mss);
+        }
+    }
+
+    /// The server has nothing more to send at `now`.
+    #[inline]
+    fn on_server_settled(&mut self, now: Instant) {
+        let [_, server] = &self.ends;
+        self.responses.on_settled(now, server.endpoint.sender());
+    }
+
+    /// The network dropped a packet of `host`.
+    pub fn on_drop(&mut self, host: Host, packet: &Packet, cause: DropCause) {
+        // Thinned ACKs do not count as drops.
+        self.record.packets_dropped += u64::from(cause != DropCause::Thinned);
+        self.on_loss(host, packet);
+    }
+
+    /// A packet of `host` does not arrive, or arrives damaged.
+    #[inline(never)]
+    pub fn on_loss(&mut self, host: Host, packet: &Packet) {
+        if host != Host::Server || !packet.is_first {
+            return;
+        }
+        let end = self.end(host);
+        let near = end.endpoint.sender().una();
+        let start = packet.segment.seq.unwrap(end.isn, near);
+        if let Some(start) = start {
+            let span = Span::at(start, u64::from(packet.segment.payload_len));
+            self.responses.on_loss(span);
+        }
+    }
+
     fn count(&mut self, now: Instant, host: Host, packet: &Packet, transmit: Transmit) {
         let record = &mut self.record;
         record.bytes_sent += u64::from(packet.ip_len());
@@ -176,7 +226,11 @@ impl Pair {
             .on_retransmission(packet.ordinal, is_data, |missing| {
                 receiver.missing(span, missing);
             });
+        if host == Host::Server {
+            self.responses.on_retransmission(span);
+        }
         if !matches!(trigger, Trigger::Syn | Trigger::SynAck) {
+            let end = self.end(host);
             let waited = end.last_ack_at.map(|at| now.since(at));
             let record = &mut self.record;
             record.last_ack_to_retransmission = record.last_ack_to_retransmission.or(waited);
@@ -231,7 +285,7 @@ impl<N: Entrance, A: Application, O: Observer> Turn<'_, N, A, O> {
                 end.idle_wake = Some(now);
                 continue;
             };
-            end.perform(now, action);
+            self.pair.perform(now, host, action);
             self.transmit(host);
             self.act_until_idle(host);
             self.pair.end_mut(host).update_wake(now);
@@ -283,7 +337,7 @@ impl<N: Entrance, A: Application, O: Observer> Turn<'_, N, A, O> {
         }
         application
             .poll(now, &end.endpoint)
-            .map(|action| end.perform(now, action))
+            .map(|action| self.pair.perform(now, host, action))
             .is_some()
     }
 
@@ -308,6 +362,7 @@ impl<N: Entrance, A: Application, O: Observer> Turn<'_, N, A, O> {
                 false => EcnField::NotEct,
             };
             packet.ordinal = end.packets;
+            packet.is_first = is_new;
             packet.measure();
             end.packets += 1;
             self.pair.count(now, host, &packet, transmit);
@@ -322,5 +377,8 @@ impl<N: Entrance, A: Application, O: Observer> Turn<'_, N, A, O> {
             }
         }
         self.observer.on_settled(now, host, &end.endpoint);
+        if host == Host::Server {
+            self.pair.on_server_settled(now);
+        }
     }
 }

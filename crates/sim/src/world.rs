@@ -21,9 +21,8 @@ use crate::packet::PacketPool;
 use crate::pair::{Pair, Turn};
 use crate::{Application, FlowSpec};
 use links::{Carried, Entry, Links, Moved};
-use recoup_path::DropCause;
 use recoup_tcp::Endpoint;
-use recoup_tcp::flow::{FlowRecord, Host};
+use recoup_tcp::flow::{FlowRecord, Host, Response};
 use recoup_units::{FlowId, Instant};
 use wakes::Wakes;
 
@@ -52,6 +51,8 @@ pub struct FlowEnd<'a> {
     pub flow: FlowId,
     /// What it cost.
     pub record: &'a FlowRecord,
+    /// What the server wrote, and when it was acknowledged.
+    pub responses: &'a [Response],
     /// The endpoints of client and server.
     pub endpoints: [&'a Endpoint; 2],
 }
@@ -232,10 +233,12 @@ impl<A: Application> World<A> {
                         turn.deliver(host, packet);
                         turn.after_arrivals(host);
                     });
+                } else {
+                    place.pair.on_loss(host.peer(), packet);
                 }
             }
             &Moved::Dropped(_, cause) => {
-                place.pair.record.packets_dropped += u64::from(cause != DropCause::Thinned);
+                place.pair.on_drop(host.peer(), packet, cause);
                 observer.on_packet(now, Point::Dropped(cause), towards, packet);
             }
         }

@@ -3,11 +3,13 @@
 //! The simulator and the testbed over real packets share these types.
 
 mod record;
+mod responses;
 mod script_progress;
 mod spurious;
 mod workload;
 
 pub use record::FlowRecord;
+pub use responses::{Response, Responses};
 pub use script_progress::{Action, ScriptProgress};
 pub use spurious::{SpuriousCounts, SpuriousRetransmissions};
 pub use workload::{Script, TimedWrite, When, Workload, Write};

@@ -14,8 +14,11 @@ pub struct Recoveries {
     pub cwnd_above_ssthresh: Integers,
     /// cwnd after a recovery, in segments (Table 7).
     pub cwnd_after: Integers,
-    /// Durations of recoveries (figure 5).
+    /// Durations of recoveries: the time in the state Recovery.
     pub time: Durations,
+    /// Times until the sender was Open again: the paper's recovery times (§5, figure 5). Without recoveries whose
+    /// connection ended before.
+    pub time_until_open: Durations,
     /// Recoveries that ended when the recovery point was acknowledged.
     pub complete: u64,
     /// Recoveries that were undone because they were spurious.
@@ -32,6 +35,9 @@ impl Recoveries {
         self.cwnd_above_ssthresh.add(above(recovery.last_cwnd));
         self.cwnd_after.add(recovery.cwnd.0.into());
         self.time.add(recovery.duration);
+        if let Some(time) = recovery.until_open {
+            self.time_until_open.add(time);
+        }
         *match recovery.ended {
             Ended::Complete => &mut self.complete,
             Ended::Undone => &mut self.undone,
@@ -45,6 +51,7 @@ impl Recoveries {
         self.cwnd_above_ssthresh.merge(&other.cwnd_above_ssthresh);
         self.cwnd_after.merge(&other.cwnd_after);
         self.time.merge(&other.time);
+        self.time_until_open.merge(&other.time_until_open);
         self.complete += other.complete;
         self.undone += other.undone;
         self.timed_out += other.timed_out;
@@ -66,6 +73,7 @@ mod tests {
         Recovery {
             entered_at: Instant::ZERO,
             duration: Duration::from_millis(100),
+            until_open: (ended != Ended::Timeout).then_some(Duration::from_millis(150)),
             pipe: Segments(pipe),
             ssthresh: Segments(10),
             last_cwnd: Segments(last_cwnd),
@@ -89,5 +97,9 @@ mod tests {
         assert_eq!(ends(&one.cwnd_after), (Some(1), Some(10), Some(20)));
         assert_eq!((one.complete, one.undone, one.timed_out), (1, 1, 1));
         assert_eq!(one.count(), 3);
+        // The sender that timed out was not Open again.
+        assert_eq!(one.time_until_open.count(), 2);
+        let open = one.time_until_open.summary().unwrap();
+        assert_eq!((open.min, open.max), (150.0, 150.0));
     }
 }

@@ -262,6 +262,7 @@ impl Source for Counted {
         let senders = ended.endpoints.iter().map(|endpoint| endpoint.sender());
         let recoveries = senders.flat_map(|sender| sender.recoveries());
         self.cost.add_flow(ended.record, recoveries);
+        self.cost.responses.add(ended.responses);
         let pair = self.source.pair(number);
         if self.by_pair.len() <= pair {
             self.by_pair.resize(pair + 1, 0);

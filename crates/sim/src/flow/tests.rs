@@ -1,3 +1,5 @@
+mod responses;
+
 use super::*;
 use crate::NoObserver;
 use recoup_path::{HopSpec, LossSpec};

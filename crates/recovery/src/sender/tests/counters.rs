@@ -136,6 +136,7 @@ fn a_recovery_is_recorded_from_its_first_moment_to_its_last() {
     let record = flow.last_recovery();
     assert_eq!(record.entered_at, Instant::from_millis(160));
     assert_eq!(record.duration, Duration::from_millis(80));
+    assert_eq!(record.until_open, Some(record.duration));
     assert_eq!((record.pipe, record.ssthresh), (Segments(6), Segments(7)));
     assert_eq!((record.last_cwnd, record.cwnd), (Segments(7), Segments(7)));
     assert_eq!(record.retransmissions, 1);
@@ -203,6 +204,24 @@ fn an_undone_recovery_is_recorded_with_the_restored_window() {
     assert_eq!((record.last_cwnd, record.cwnd), (Segments(7), Segments(10)));
     assert_eq!(record.ended, Ended::Undone);
     assert_eq!(record.duration, Duration::from_millis(10));
+}
+
+#[test]
+fn a_recovery_that_times_out_goes_on_until_the_sender_is_open() {
+    // The 2011 paper §5: "from when a connection enters recovery to when it re-enters Open state".
+    let mut flow = repaired("linux-3.17", 10);
+    flow.sends("fast 1");
+    flow.expires(Timer::Rto, 440).sends("rto 1");
+    let record = flow.last_recovery();
+    assert_eq!(record.duration, Duration::from_millis(280));
+    assert_eq!(record.until_open, None);
+    flow.expires(Timer::Rto, 1000).sends("rto 1");
+    assert_eq!(flow.last_recovery().until_open, None);
+    flow.at(1080).ack(10).state(State::Open);
+    let record = flow.last_recovery();
+    assert_eq!(record.ended, Ended::Timeout);
+    assert_eq!(record.duration, Duration::from_millis(280));
+    assert_eq!(record.until_open, Some(Duration::from_millis(920)));
 }
 
 #[test]
