@@ -5,11 +5,12 @@
 
 use recoup_lab::settings::Settings;
 use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, Probability, Queue};
-use recoup_recovery::{Mechanisms, Profile};
-use recoup_sim::{FlowSpec, TimerModel};
+use recoup_recovery::Profile;
+use recoup_recovery::detect::EarlyRetransmit;
 use recoup_sim::world::Topology;
-use recoup_tcp::flow::{Script, When, Workload, Write};
+use recoup_sim::{FlowSpec, TimerModel};
 use recoup_tcp::Config;
+use recoup_tcp::flow::{Script, When, Workload, Write};
 use recoup_traffic::draws::{Draws, LogNormal};
 use recoup_units::BitRate;
 use std::time::Duration;
@@ -39,8 +40,6 @@ pub struct Users {
     pub loss: LogNormal,
     /// The mean length of a burst of losses, in packets; at least 1.
     pub burst: f64,
-    /// The share of the packets of a burst that are lost.
-    pub burst_loss: f64,
     /// The share of the packets from the user that are lost, divided by `loss`.
     pub ack_loss: f64,
     /// The share of the packets to the user that are delayed, so that later ones overtake them.
@@ -104,8 +103,6 @@ pub struct User {
     pub topology: Topology,
     /// What the applications write.
     pub workload: Workload,
-    /// The bytes of each response, in order.
-    pub responses: Vec<u64>,
     /// Whether the client offers SACK.
     pub sack: bool,
     /// Whether the client offers timestamps.
@@ -116,11 +113,9 @@ impl Users {
     /// User number `number`, from 0.
     pub fn user(&self, seed: u64, number: u64) -> User {
         let draws = Draws::new(seed, DOMAIN, number);
-        let (workload, responses) = self.workload(&draws);
         User {
             topology: self.topology(&draws),
-            workload,
-            responses,
+            workload: self.workload(&draws),
             sack: draws.happens(self.sack, Purpose::Sack as u64),
             timestamps: draws.happens(self.timestamps, Purpose::Timestamps as u64),
         }
@@ -132,7 +127,7 @@ impl Users {
         let loss = draw(&self.loss, Purpose::Loss);
         let rate = draw(&self.rate, Purpose::Rate);
         let full = draw(&self.queue, Purpose::Queue);
-        let mut down = vec![bursts(loss, self.burst, self.burst_loss)];
+        let mut down = vec![bursts(loss, self.burst)];
         if let Some(bits) = BitRate::from_bits_per_second((rate * 1e6) as u64) {
             // One Mbit/s sends 125 bytes per ms.
             let packets = (full * rate * 125.0 / PACKET) as u32;
@@ -160,7 +155,7 @@ impl Users {
         topology
     }
 
-    fn workload(&self, draws: &Draws) -> (Workload, Vec<u64>) {
+    fn workload(&self, draws: &Draws) -> Workload {
         match &self.service {
             Service::Web {
                 requests,
@@ -175,41 +170,38 @@ impl Users {
             } => {
                 let size = draws.lognormal(size, Purpose::VideoSize as u64, 0) as u64;
                 let encoding = draws.lognormal(encoding, Purpose::Encoding as u64, 0);
-                (video(size, encoding, *burst, *block), vec![size])
+                video(size, encoding, *burst, *block)
             }
         }
     }
 }
 
 /// A client that thinks after each response, and a server that answers at once.
-fn web(
-    draws: &Draws,
-    requests: f64,
-    response: &LogNormal,
-    think_time: &LogNormal,
-) -> (Workload, Vec<u64>) {
+fn web(draws: &Draws, requests: f64, response: &LogNormal, think_time: &LogNormal) -> Workload {
     // A geometric number: each request is followed by another one with the probability 1 − 1/mean.
     let goes_on = 1.0 - 1.0 / requests;
-    let (mut client, mut server, mut responses) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut client, mut server) = (Vec::new(), Vec::new());
     let (mut requested, mut answered) = (0, 0);
     for n in 0.. {
         let think = draws.lognormal(think_time, Purpose::ThinkTime as u64, n);
-        let after = if n == 0 { Duration::ZERO } else { millis(think) };
+        let after = if n == 0 {
+            Duration::ZERO
+        } else {
+            millis(think)
+        };
         client.push(write(answered, after, REQUEST));
         requested += REQUEST;
         let bytes = draws.lognormal(response, Purpose::Response as u64, n) as u64;
         server.push(write(requested, Duration::ZERO, bytes));
-        responses.push(bytes);
         answered += bytes;
         if draws.uniform(Purpose::Requests as u64, n) >= goes_on {
             break;
         }
     }
-    let workload = Workload {
+    Workload {
         client: Script::of(&client),
         server: Script::of(&server),
-    };
-    (workload, responses)
+    }
 }
 
 /// A server that writes the first `burst` seconds of a video at once, then blocks at the encoding rate in kbit/s.
@@ -238,18 +230,13 @@ fn write(received: u64, after: Duration, bytes: u64) -> Write {
     Write { when, bytes }
 }
 
-/// A Gilbert–Elliott channel that loses this share of the packets: the share `burst_loss` of the packets in bad states that
-/// last `burst` packets on average.
-fn bursts(share: f64, burst: f64, burst_loss: f64) -> HopSpec {
+/// A Gilbert channel that loses this share of the packets, in bursts of this mean length.
+fn bursts(share: f64, burst: f64) -> HopSpec {
     // The share of time in the bad state is to_bad / (to_bad + to_good).
-    let bad = (share / burst_loss).min(0.9);
-    let channel = GilbertElliott {
-        loss_bad: probability(burst_loss),
-        ..GilbertElliott::new(
-            probability(bad / (1.0 - bad) / burst),
-            probability(1.0 / burst),
-        )
-    };
+    let channel = GilbertElliott::new(
+        probability(share / (1.0 - share) / burst),
+        probability(1.0 / burst),
+    );
     HopSpec::Loss(LossSpec {
         kind: LossKind::GilbertElliott(channel),
         transmission: None,
@@ -283,9 +270,9 @@ impl Hosts {
         }
     }
 
-    /// The server's mechanisms.
-    pub const fn mechanisms_mut(&mut self) -> &mut Mechanisms {
-        &mut self.server.mechanisms
+    /// Gives the server another early retransmit.
+    pub const fn set_early_retransmit(&mut self, form: EarlyRetransmit) {
+        self.server.mechanisms.early_retransmit = form;
     }
 
     /// The connection of a user.
