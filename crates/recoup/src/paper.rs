@@ -86,7 +86,7 @@ struct Prr {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
     /// Users of web, video and early, at least 2; with fewer than the default, claims may be undecided or fail [default:
-    /// web 200000, video 3000, early 150000]
+    /// web 300000, video 3000, early 150000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=MOST_USERS))]
     users: Option<u32>,
     #[command(flatten)]

@@ -29,7 +29,7 @@ use recoup_traffic::draws::LogNormal;
 pub fn users() -> Users {
     Users {
         rtt: LogNormal {
-            median: 600.0,
+            median: 655.0,
             sigma: 0.4,
             least: 50.0,
             most: 3000.0,
@@ -47,12 +47,12 @@ pub fn users() -> Users {
             most: 3000.0,
         },
         loss: LogNormal {
-            median: 0.029,
+            median: 0.032,
             sigma: 0.5,
             least: 0.0001,
             most: 0.3,
         },
-        burst: 2.0,
+        burst: 2.1,
         ack_loss: 0.2,
         reordered: 0.0075,
         reordering_delay: LogNormal {

@@ -462,7 +462,7 @@ const BUCKET: f64 = 200.0;
 const BUCKETS: usize = 10;
 
 /// A bucket needs this many responses with retransmissions.
-const FEWEST: usize = 50;
+const FEWEST: usize = 30;
 
 /// A bucket of figure 1: mean latencies and mean minimum RTT, in ms, of responses of 4 to 8 kB.
 #[derive(Clone, Copy, Debug)]
