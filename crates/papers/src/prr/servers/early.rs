@@ -273,8 +273,11 @@ fn timers(rows: &mut Rows, arms: Arms<'_>) {
     );
 }
 
+/// A count of the sender, with its name.
+type Counted = (&'static str, fn(&Counters) -> u64);
+
 /// The totals in which effects of ER and PRR are added up.
-const ADDED: [(&str, fn(&Counters) -> u64); 3] = [
+const ADDED: [Counted; 3] = [
     ("fast retransmits", fast),
     ("timeouts in Disorder", in_disorder),
     ("all retransmissions", retransmissions),

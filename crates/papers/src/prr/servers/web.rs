@@ -84,8 +84,11 @@ pub fn users() -> Users {
     }
 }
 
+/// A group of responses, with its name.
+type Group = (&'static str, fn(&Answer) -> bool);
+
 /// The groups of responses of table 9, with the paper's services in their place.
-const GROUPS: [(&str, fn(&Answer) -> bool); 3] = [
+const GROUPS: [Group; 3] = [
     ("up to 7.5 kB", |one| one.bytes as f64 <= MEAN_RESPONSE),
     ("over 7.5 kB", |one| one.bytes as f64 > MEAN_RESPONSE),
     ("all", |_| true),
