@@ -7,10 +7,8 @@ use super::super::compare::{above, below, percent, points, relative, shown, size
 use super::super::tables::{
     self, count, fast, latency, pipe_above, responses, retransmissions, slow_start, timeouts,
 };
-use super::{
-    Cell, TABLE_7, buckets, bursts_above_ten, cwnd_after, in_rtts, of_recoveries,
-    recovery_time_difference,
-};
+use super::figures::{buckets, in_rtts, recovery_time_difference};
+use super::{Cell, TABLE_7, bursts_above_ten, cwnd_after, of_recoveries};
 use crate::claims::ClaimVerdict::Fails;
 use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::distribution::quantile;
