@@ -66,9 +66,9 @@ fn claims_about_prr_on_web_servers_fail_where_it_is_rate_halving() {
     assert_eq!(verdicts(Id::Web, &cells, windows), [Fails]);
 }
 
-/// The same of video servers.
+/// The same of RFC 3517 on video servers.
 #[test]
-fn claims_about_prr_on_video_servers_fail_where_it_is_rate_halving() {
+fn claims_about_rfc_3517_on_video_servers_fail_where_it_is_rate_halving() {
     use ClaimVerdict::{Fails, Holds};
     let names = ["table10-transmit-rfc", "table10-slow-start-none"];
     let mut cells = cells(Id::Video, &Id::Video.arms(), 100, 2);
