@@ -7,6 +7,8 @@ use recoup_lab::stage::{self, Ends, Stage, StageError};
 use recoup_papers::loss_detection::{self, impact};
 use recoup_papers::{Sheet, prr, slp, tail_loss};
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 use thiserror::Error;
 
 /// A figure of a paper, or another study of its claims.
@@ -28,6 +30,12 @@ pub enum Figure {
     PrrFig4,
     /// PRR, the properties of section 4.3.
     PrrProperties,
+    /// PRR, section 5.3: web servers.
+    PrrWeb,
+    /// PRR, section 5.4: video servers.
+    PrrVideo,
+    /// PRR, section 6: early retransmit.
+    PrrEarly,
     /// SLP: goodput of ARQ and FEC.
     SlpFec,
     /// SLP, figure 1: timeouts by position of the lost packet.
@@ -71,7 +79,13 @@ impl Figure {
             Self::TailLossFig1 | Self::TailLossFig2 | Self::TailLossFig3 | Self::TailLossFig4 => {
                 tail_loss::NAME
             }
-            Self::PrrFig2 | Self::PrrFig3 | Self::PrrFig4 | Self::PrrProperties => prr::NAME,
+            Self::PrrFig2
+            | Self::PrrFig3
+            | Self::PrrFig4
+            | Self::PrrProperties
+            | Self::PrrWeb
+            | Self::PrrVideo
+            | Self::PrrEarly => prr::NAME,
             Self::LossDetectionTables
             | Self::LossDetectionFig1
             | Self::LossDetectionFig2
@@ -89,7 +103,13 @@ impl Figure {
             Self::TailLossFig1 | Self::TailLossFig2 | Self::TailLossFig3 | Self::TailLossFig4 => {
                 tail_loss::NAME
             }
-            Self::PrrFig2 | Self::PrrFig3 | Self::PrrFig4 | Self::PrrProperties => prr::NAME,
+            Self::PrrFig2
+            | Self::PrrFig3
+            | Self::PrrFig4
+            | Self::PrrProperties
+            | Self::PrrWeb
+            | Self::PrrVideo
+            | Self::PrrEarly => prr::NAME,
             _ => "fetch",
         }
     }
@@ -102,13 +122,28 @@ impl Figure {
             Self::TailLossFig4 => &tail_loss::web::OWN_SETTINGS,
             Self::PrrFig2 | Self::PrrFig3 | Self::PrrFig4 => &prr::OWN_SETTINGS,
             Self::PrrProperties => &prr::properties::OWN_SETTINGS,
+            Self::PrrWeb | Self::PrrVideo | Self::PrrEarly => &prr::servers::OWN_SETTINGS,
             _ => &[],
+        }
+    }
+
+    /// Its data center, if it is one of the PRR paper's sections 5 and 6.
+    const fn servers(self) -> Option<prr::servers::Id> {
+        match self {
+            Self::PrrWeb => Some(prr::servers::Id::Web),
+            Self::PrrVideo => Some(prr::servers::Id::Video),
+            Self::PrrEarly => Some(prr::servers::Id::Early),
+            _ => None,
         }
     }
 
     /// Regenerates it in the simulator.
     fn simulate(self, request: &Request) -> Result<Sheet, PaperError> {
         let base = &request.base;
+        if let Some(servers) = self.servers() {
+            let sheet = prr::servers::sheet(servers, base, request.users);
+            return sheet.map_err(PaperError::Unfit);
+        }
         let sheet = match self {
             Self::TailLossFig1 => tail_loss::sheet(tail_loss::Id::Fig1, base),
             Self::TailLossFig2 => tail_loss::sheet(tail_loss::Id::Fig2, base),
@@ -124,7 +159,10 @@ impl Figure {
             Self::PrrFig2 => prr::sheet(prr::Id::Fig2, base),
             Self::PrrFig3 => prr::sheet(prr::Id::Fig3, base),
             Self::PrrFig4 => prr::sheet(prr::Id::Fig4, base),
-            Self::PrrProperties => prr::properties::sheet(base),
+            // The other three are data centers.
+            Self::PrrProperties | Self::PrrWeb | Self::PrrVideo | Self::PrrEarly => {
+                prr::properties::sheet(base)
+            }
             Self::SlpFec => slp::fec::sheet(base.seed),
             Self::SlpFig1 => slp::timeouts::positions(base.seed),
             Self::SlpFig3 => slp::timeouts::flags(base.seed),
@@ -196,7 +234,15 @@ pub trait Progress: Sync {
 
     /// The figure is finished.
     fn figure_ends(&self);
+
+    /// Whether the figure that is simulated should be given up.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
+
+/// How often a figure that is simulated looks whether it is stopped.
+const STOP_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Why figures cannot be regenerated.
 #[derive(Debug, Error)]
@@ -238,6 +284,17 @@ pub struct Request {
     pub background: Option<PathBuf>,
     /// The pages of figure 4 of tail loss, and how often they are downloaded.
     pub pages: tail_loss::web::Pages,
+    /// The users of the data centers of PRR; `None`: as many as each figure has by default.
+    pub users: Option<u32>,
+}
+
+/// The figures that are finished.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// In order.
+    pub sheets: Vec<Sheet>,
+    /// The figure at which [`Progress::is_stopped`] ended the regeneration.
+    pub interrupted: Option<Figure>,
 }
 
 /// The scenario that the cells of these figures start from: the paper's, as `change` changes it.
@@ -272,18 +329,29 @@ impl Request {
         }
     }
 
-    /// Regenerates the figures in the simulator, then measures those that can be measured.
+    /// Regenerates the figures in the simulator, then measures those that can be measured. After
+    /// [`Progress::is_stopped`] the figures that are finished are returned at once. A simulation that is under way then goes
+    /// on in a thread of its own, until the process ends.
     ///
     /// # Errors
     /// Settings that do not fit together; a system that refuses what a testbed needs.
-    pub fn run(&self, progress: &dyn Progress) -> Result<Vec<Sheet>, PaperError> {
+    pub fn run(&self, progress: &dyn Progress) -> Result<Finished, PaperError> {
         let mut sheets = Vec::new();
         if self.simulate {
             for (i, figure) in self.figures.iter().enumerate() {
                 progress.figure_begins(*figure, i + 1, self.figures.len());
-                let sheet = figure.simulate(self);
+                let sheet = self.simulate_apart(*figure, progress);
                 progress.figure_ends();
-                sheets.push(sheet?);
+                match sheet {
+                    Some(sheet) => sheets.push(sheet?),
+                    None => {
+                        let interrupted = Some(*figure);
+                        return Ok(Finished {
+                            sheets,
+                            interrupted,
+                        });
+                    }
+                }
             }
         }
         for figure in &self.figures {
@@ -291,6 +359,29 @@ impl Request {
                 sheets.extend(figure.measure(&self.base, *stage, progress)?);
             }
         }
-        Ok(sheets)
+        Ok(Finished {
+            sheets,
+            interrupted: None,
+        })
+    }
+
+    /// Regenerates a figure in the simulator, in a thread of its own. `None` if it was stopped first.
+    fn simulate_apart(
+        &self,
+        figure: Figure,
+        progress: &dyn Progress,
+    ) -> Option<Result<Sheet, PaperError>> {
+        let request = self.clone();
+        let worker = thread::spawn(move || figure.simulate(&request));
+        while !worker.is_finished() {
+            if progress.is_stopped() {
+                return None;
+            }
+            thread::sleep(STOP_INTERVAL);
+        }
+        match worker.join() {
+            Ok(sheet) => Some(sheet),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
     }
 }

@@ -93,6 +93,8 @@ pub struct Sheet {
     pub claims: Vec<Claim>,
     /// The drawing.
     pub picture: Picture,
+    /// Further drawings of the same data, each with its name.
+    pub further: Vec<(&'static str, Picture)>,
 }
 
 impl<Cell: 'static> Figure<Cell> {
@@ -125,6 +127,7 @@ impl<Cell: 'static> Figure<Cell> {
             csv: columns.to_csv(&cells),
             claims,
             picture,
+            further: vec![],
         }
     }
 }
@@ -147,6 +150,12 @@ fn same(a: f64, b: f64) -> bool {
 }
 
 impl Sheet {
+    /// Adds a further drawing of the same data.
+    fn with_picture(mut self, name: &'static str, picture: Picture) -> Self {
+        self.further.push((name, picture));
+        self
+    }
+
     /// Adds a further array of rows to the JSON.
     fn with_rows<R: 'static>(mut self, name: &str, columns: &Columns<R>, rows: &[R]) -> Self {
         self.json[name] = to_value(&columns.to_json(rows));

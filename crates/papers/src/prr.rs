@@ -23,6 +23,7 @@ mod cell;
 mod claims;
 mod columns;
 pub mod properties;
+pub mod servers;
 
 pub use cell::{Acks, Exit, Flow, Scheme, SchemeCell, Sent, Step};
 

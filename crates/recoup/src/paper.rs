@@ -4,7 +4,7 @@ mod pages;
 
 use crate::output::{Format, format_parser, print};
 use crate::run::{Stages, apply_settings, progress};
-use crate::{Failure, console};
+use crate::{Failure, console, interrupt};
 use clap::{Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use pages::PageArgs;
@@ -18,13 +18,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+/// The most users of a data center: more do not fit in the memory of a usual machine.
+const MOST_USERS: i64 = 5_000_000;
+
 /// The formats that figures can be printed in.
 const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Csv, Format::Svg];
 
 const HELP: &str = "\
 Exit status: 0 when every claim has its expected verdict, 1 when one has another
 (`FAILS (expected: holds)`), 2 wrong use. A claim that is known not to hold
-(`FAILS (expected)`) has a note below the table that says why; it is no failure.";
+(`FAILS (expected)`) has a note below the table that says why; it is no failure.
+
+An interrupt (Ctrl-C) gives up the figure under way; those that are finished are printed, and
+written with --out. The exit status is then 130. With --on, it ends the program at once.";
 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
@@ -37,7 +43,7 @@ pub struct Args {
 enum Paper {
     /// Rajiullah et al. 2015, "An Evaluation of Tail Loss Recovery Mechanisms for TCP", section 3.1
     TailLoss(TailLoss),
-    /// Dukkipati et al. 2011, "Proportional Rate Reduction for TCP", sections 4.1 and 4.3
+    /// Dukkipati et al. 2011, "Proportional Rate Reduction for TCP", sections 4.1, 4.3, 5 and 6
     Prr(Prr),
     /// "Selective Loss Prevention" (2021), sections II and III
     Slp(Slp),
@@ -75,9 +81,14 @@ struct Prr {
     #[arg(value_enum)]
     figures: Vec<PrrFigure>,
     /// Change a setting of every cell, except drop, writes and ack, and in `properties` except segments,
-    /// reorder and duplicate (see `recoup scenario list`); claims may then fail
+    /// reorder and duplicate; in `web`, `video` and `early` settings of the hosts alone (see `recoup scenario list`);
+    /// claims may then fail
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    /// Users of web, video and early, at least 2; with fewer than the default, claims may be undecided or fail [default:
+    /// web 300000, video 3000, early 150000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=MOST_USERS))]
+    users: Option<u32>,
     #[command(flatten)]
     output: Output,
 }
@@ -143,6 +154,12 @@ enum PrrFigure {
     Fig4,
     /// Section 4.3's properties, checked in every recovery of thousands of flows
     Properties,
+    /// Section 5.3: web servers with PRR, RFC 3517 and rate halving (tables 2, 3 and 5 to 9, figures 1 and 5)
+    Web,
+    /// Section 5.4: video servers with the same three (tables 2, 3 and 10)
+    Video,
+    /// Section 6: early retransmit, naive and mitigated (table 11)
+    Early,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -194,6 +211,7 @@ struct Asked<'a> {
     on: Stages,
     background: Option<&'a Path>,
     pages: Pages,
+    users: Option<u32>,
     output: &'a Output,
 }
 
@@ -206,6 +224,7 @@ impl<'a> Asked<'a> {
             on: Stages::Sim,
             background: None,
             pages: Pages::default(),
+            users: None,
             output,
         }
     }
@@ -226,6 +245,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Paper::Prr(args) => {
             let asked = Asked {
                 settings: &args.settings,
+                users: args.users,
                 ..Asked::new(&args.output)
             };
             regenerate(&named_or_all(&args.figures), &asked)
@@ -280,6 +300,9 @@ impl Named for PrrFigure {
             Self::Fig3 => Figure::PrrFig3,
             Self::Fig4 => Figure::PrrFig4,
             Self::Properties => Figure::PrrProperties,
+            Self::Web => Figure::PrrWeb,
+            Self::Video => Figure::PrrVideo,
+            Self::Early => Figure::PrrEarly,
         }
     }
 }
@@ -337,6 +360,7 @@ fn regenerate(named: &[(Figure, String)], asked: &Asked<'_>) -> Result<(), Failu
         on,
         background,
         ref pages,
+        users,
         output,
     } = asked;
     let figures: Vec<Figure> = named.iter().map(|(figure, _)| *figure).collect();
@@ -358,12 +382,39 @@ fn regenerate(named: &[(Figure, String)], asked: &Asked<'_>) -> Result<(), Failu
         real: on.real().to_vec(),
         background: background.map(Path::to_path_buf),
         pages: pages.clone(),
+        users,
     };
     request.notes().iter().for_each(console::note);
-    let sheets = request.run(&FigureBar::new(named))?;
+    let bar = FigureBar::new(named);
+    if !request.real.is_empty() {
+        let finished = request.run(&bar)?;
+        deliver(&finished.sheets, output)?;
+        return check_claims(&finished.sheets);
+    }
+    interrupt::defer();
+    let outcome = request.run(&bar);
+    let is_interrupted = interrupt::stop_deferring();
+    let delivered = outcome
+        .map_err(Failure::from)
+        .and_then(|finished| deliver(&finished.sheets, output).map(|()| finished));
+    if is_interrupted {
+        match &delivered {
+            Ok(finished) => bar.note_interrupted(finished.interrupted),
+            Err(failure) => failure.print(),
+        }
+        interrupt::exit();
+    }
+    check_claims(&delivered?.sheets)
+}
+
+/// Writes and prints finished figures.
+fn deliver(sheets: &[Sheet], output: &Output) -> Result<(), Failure> {
+    if sheets.is_empty() {
+        return Ok(());
+    }
     let text = match output.format {
-        Format::Json => Sheet::to_json(&sheets),
-        Format::Csv => Sheet::to_csv(&sheets).ok_or_else(|| {
+        Format::Json => Sheet::to_json(sheets),
+        Format::Csv => Sheet::to_csv(sheets).ok_or_else(|| {
             let line = "--format csv: the figures have different columns: name those to print, or use --out for a file each";
             Failure::Wrong(line.into())
         })?,
@@ -371,10 +422,9 @@ fn regenerate(named: &[(Figure, String)], asked: &Asked<'_>) -> Result<(), Failu
         _ => sheets.iter().map(|sheet| sheet.table.as_str()).collect(),
     };
     if let Some(dir) = &output.out {
-        write_files(dir, &sheets)?;
+        write_files(dir, sheets)?;
     }
-    print(&text)?;
-    check_claims(&sheets)
+    print(&text)
 }
 
 /// Shows a spinner for a simulated figure, and a bar for a measured one, when standard error is a
@@ -401,6 +451,25 @@ impl<'a> FigureBar<'a> {
 
     fn with(&self, act: impl FnOnce(&mut ProgressBar)) {
         act(&mut self.bar.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Says which figure an interrupt gave up, and that the ones after it did not begin.
+    fn note_interrupted(&self, interrupted: Option<Figure>) {
+        let Some(figure) = interrupted else {
+            return;
+        };
+        let place = self.names.iter().position(|(named, _)| *named == figure);
+        let left = self.names.len() - place.map_or(0, |place| place + 1);
+        let name = self.name(figure);
+        match left {
+            0 => console::note(format_args!("interrupted: {name} is not finished")),
+            1 => console::note(format_args!(
+                "interrupted: {name} is not finished; one more figure did not begin"
+            )),
+            _ => console::note(format_args!(
+                "interrupted: {name} is not finished; {left} more figures did not begin"
+            )),
+        }
     }
 
     /// Which figure of how many it is: `slp combined (6 of 6)`.
@@ -435,6 +504,10 @@ impl Progress for FigureBar<'_> {
     fn figure_ends(&self) {
         self.with(|bar| bar.finish_and_clear());
     }
+
+    fn is_stopped(&self) -> bool {
+        interrupt::is_interrupted()
+    }
 }
 
 /// Writes the files of all figures. Each is whole before the first gets its name.
@@ -448,6 +521,8 @@ fn write_files(dir: &Path, sheets: &[Sheet]) -> Result<(), Failure> {
             (".json".into(), Sheet::to_json(std::slice::from_ref(sheet))),
             (".csv".into(), sheet.csv.clone()),
         ];
+        let further = sheet.further.iter();
+        texts.extend(further.map(|(name, picture)| (format!("-{name}.svg"), picture.to_svg())));
         let panels = sheet.picture.to_xplot().into_iter();
         texts.extend(panels.map(|(panel, text)| (format!("-{}.xpl", file_name(&panel)), text)));
         for (ending, text) in texts {

@@ -70,6 +70,9 @@ pub struct Mechanisms {
     pub initial_window: Segments,
     /// Whether idle time shrinks the window (RFC 5681 §4.1; Linux tcp_slow_start_after_idle).
     pub restart_after_idle: bool,
+    /// Whether every ACK in Disorder lets the window fall to three segments more than are in flight
+    /// (Linux 2.6 `tcp_try_to_open`, `tcp_moderate_cwnd`).
+    pub moderate_window: bool,
     /// How long data may stay unacknowledged before the connection is aborted (RFC 9293 §3.9.1).
     pub user_timeout: Duration,
 }
@@ -185,6 +188,7 @@ impl Mechanisms {
         ack_processing: AckProcessing::Linux3_13,
         initial_window: Segments(10),
         restart_after_idle: true,
+        moderate_window: false,
         user_timeout: Duration::from_secs(300),
     };
 
@@ -252,6 +256,7 @@ impl Mechanisms {
         ack_processing: AckProcessing::Linux2_6,
         initial_window: Segments(10),
         restart_after_idle: true,
+        moderate_window: false,
         user_timeout: Duration::from_secs(300),
     };
 
@@ -273,6 +278,7 @@ impl Mechanisms {
         reduction_base: ReductionBase::Cwnd,
         ack_processing: AckProcessing::Linux4_13,
         restart_after_idle: false,
+        moderate_window: false,
         ..Self::RFC_6675
     };
 

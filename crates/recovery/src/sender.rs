@@ -26,7 +26,7 @@
 //!   way, `linux-3.17` does not.
 //! - `linux-2.6` leaves out three rules of Linux 2.6: a head older than the RTO is lost
 //!   (`tcp_head_timedout`); Linux 2.6's form of F-RTO (3.17's form runs instead); on every doubtful ACK the window
-//!   falls to three segments more than are in flight (`tcp_moderate_cwnd`).
+//!   falls to three segments more than are in flight (`tcp_moderate_cwnd`; `+moderate` adds it in Disorder).
 //! - Without SACK, each partial ACK restarts the retransmission timer, as in Linux. RFC 6582 §3.2 step 3
 //!   restarts it at the first partial ACK alone.
 //! - Congestion avoidance counts acknowledged segments in every profile. Linux 3.17 counts ACKs.

@@ -42,10 +42,12 @@ pub enum EarlyRetransmit {
     Naive(EarlyThreshold),
     /// It acts at once, but not after reordering was detected.
     ReorderAware(EarlyThreshold),
-    /// It acts after SRTT/4, but not after reordering was detected.
+    /// It acts after a part of SRTT, but not after reordering was detected.
     Delayed {
         /// The number of SACKed segments that suffices.
         threshold: EarlyThreshold,
+        /// The delay is SRTT divided by this; 0 counts as 1.
+        srtt_divisor: u8,
         /// The shortest delay.
         min: Duration,
         /// The longest delay.
@@ -66,9 +68,13 @@ pub enum EarlyThreshold {
 }
 
 impl EarlyRetransmit {
+    /// The 2011 paper's and Linux's delay: SRTT/4.
+    pub const SRTT_DIVISOR: u8 = 4;
+
     /// The 2011 paper §6.1: both mitigations, 25 to 500 ms.
     pub const PAPER: Self = Self::Delayed {
         threshold: EarlyThreshold::AllButOne,
+        srtt_divisor: Self::SRTT_DIVISOR,
         min: Duration::from_millis(25),
         max: Duration::from_millis(500),
     };
@@ -76,6 +82,7 @@ impl EarlyRetransmit {
     /// Linux 3.10 to 4.11: at least 2 ms.
     pub const LINUX: Self = Self::Delayed {
         threshold: EarlyThreshold::One,
+        srtt_divisor: Self::SRTT_DIVISOR,
         min: Duration::from_millis(2),
         max: Duration::MAX,
     };
@@ -99,6 +106,8 @@ pub(crate) struct EarlyRule {
     threshold: Option<EarlyThreshold>,
     /// Whether it also acts after reordering was detected.
     ignores_reordering: bool,
+    /// The delay is SRTT divided by this; at least 1.
+    srtt_divisor: u8,
     /// The bounds of the delay in µs, at most 71 minutes.
     min: u32,
     max: u32,
@@ -107,13 +116,19 @@ pub(crate) struct EarlyRule {
 impl From<EarlyRetransmit> for EarlyRule {
     fn from(form: EarlyRetransmit) -> Self {
         let micros = |delay: Duration| u32::try_from(delay.as_micros()).unwrap_or(u32::MAX);
-        let (min, max) = match form {
-            EarlyRetransmit::Delayed { min, max, .. } => (micros(min), micros(max)),
-            _ => (0, 0),
+        let (srtt_divisor, min, max) = match form {
+            EarlyRetransmit::Delayed {
+                srtt_divisor,
+                min,
+                max,
+                ..
+            } => (srtt_divisor.max(1), micros(min), micros(max)),
+            _ => (1, 0, 0),
         };
         Self {
             threshold: form.threshold(),
             ignores_reordering: matches!(form, EarlyRetransmit::Naive(_)),
+            srtt_divisor,
             min,
             max,
         }
@@ -144,7 +159,8 @@ impl EarlyRule {
         let bound = |micros: u32| Duration::from_micros(micros.into());
         applies.then(|| {
             srtt.map_or(Duration::ZERO, |srtt| {
-                (srtt / 4).max(bound(self.min)).min(bound(self.max))
+                let delay = srtt / u32::from(self.srtt_divisor);
+                delay.max(bound(self.min)).min(bound(self.max))
             })
         })
     }
@@ -257,6 +273,16 @@ mod tests {
         let slow =
             EarlyRule::from(EarlyRetransmit::PAPER).delay(&b, Some(ms(4000)), false, || false);
         assert_eq!(slow, Some(ms(500)));
+        for (srtt_divisor, delay) in [(0, 160), (1, 160), (2, 80), (8, 25)] {
+            let form = EarlyRetransmit::Delayed {
+                threshold: EarlyThreshold::AllButOne,
+                srtt_divisor,
+                min: ms(25),
+                max: ms(500),
+            };
+            let got = EarlyRule::from(form).delay(&b, Some(ms(160)), false, || false);
+            assert_eq!(got, Some(ms(delay)), "SRTT/{srtt_divisor}");
+        }
         assert_eq!(
             EarlyRule::from(EarlyRetransmit::Off).delay(&b, Some(ms(80)), false, || false),
             None

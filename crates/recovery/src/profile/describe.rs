@@ -31,6 +31,7 @@ pub(super) const RTO_RESTART: &str = "RTO restart";
 pub(super) const TAIL_LOSS_PROBE: &str = "tail loss probe";
 pub(super) const COPIES: &str = "extra copies";
 pub(super) const AFTER_IDLE: &str = "after idle time";
+pub(super) const DOUBTFUL_ACKS: &str = "doubtful ACKs";
 pub(super) const CONGESTION_CONTROL: &str = "congestion control";
 
 /// One setting of a profile, for printing.
@@ -172,11 +173,22 @@ impl Mechanisms {
             ),
         };
         let when = match self.early_retransmit {
-            EarlyRetransmit::Delayed { min, max, .. } if max == Duration::MAX => {
-                format!("delayed by max(SRTT/4, {}), off after reordering", ms(min))
-            }
-            EarlyRetransmit::Delayed { min, max, .. } => format!(
-                "delayed by SRTT/4 within {} to {}, off after reordering",
+            EarlyRetransmit::Delayed {
+                srtt_divisor,
+                min,
+                max: Duration::MAX,
+                ..
+            } => format!(
+                "delayed by max(SRTT/{srtt_divisor}, {}), off after reordering",
+                ms(min)
+            ),
+            EarlyRetransmit::Delayed {
+                srtt_divisor,
+                min,
+                max,
+                ..
+            } => format!(
+                "delayed by SRTT/{srtt_divisor} within {} to {}, off after reordering",
                 ms(min),
                 ms(max)
             ),
@@ -384,7 +396,7 @@ impl Mechanisms {
         setting(COPIES, value, source)
     }
 
-    fn window_settings(&self) -> [Setting; 7] {
+    fn window_settings(&self) -> [Setting; 8] {
         [
             setting(
                 CONGESTION_CONTROL,
@@ -448,6 +460,16 @@ impl Mechanisms {
                     false => "the window stays",
                 },
                 "RFC 5681 §4.1; RFC 2861 §2; Linux tcp_cwnd_restart",
+            ),
+            setting(
+                DOUBTFUL_ACKS,
+                match self.moderate_window {
+                    true => {
+                        "in Disorder the window falls to three segments more than are in flight"
+                    }
+                    false => "the window stays",
+                },
+                "Linux 2.6 tcp_moderate_cwnd",
             ),
             setting(
                 "user timeout",

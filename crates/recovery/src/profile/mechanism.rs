@@ -1,8 +1,9 @@
 //! Mechanisms that can be added to a profile.
 
 use super::describe::{
-    AFTER_IDLE, CONGESTION_CONTROL, COPIES, EARLY_RETRANSMIT, FRTO, LIMITED_TRANSMIT,
-    LOSS_DETECTION, RATE, RECOVERY_FILL, RTO, RTO_RESTART, SACK, TAIL_LOSS_PROBE, THRESHOLDS, UNDO,
+    AFTER_IDLE, CONGESTION_CONTROL, COPIES, DOUBTFUL_ACKS, EARLY_RETRANSMIT, FRTO,
+    LIMITED_TRANSMIT, LOSS_DETECTION, RATE, RECOVERY_FILL, RTO, RTO_RESTART, SACK, TAIL_LOSS_PROBE,
+    THRESHOLDS, UNDO,
 };
 use super::{LINUX_DETECTION, LimitedTransmit, Mechanisms, RecoveryFill};
 use crate::congestion::Algorithm;
@@ -198,6 +199,9 @@ mechanisms! {
     Idle, "idle", AFTER_IDLE,
         "idle time shrinks the window (RFC 5681 §4.1)",
         |m| m.restart_after_idle = true;
+    Moderate, "moderate", DOUBTFUL_ACKS,
+        "each ACK in Disorder lets cwnd fall to three segments more than are in flight (Linux 2.6 tcp_moderate_cwnd)",
+        |m| m.moderate_window = true;
     Cubic, "cubic", CONGESTION_CONTROL,
         "CUBIC congestion control (RFC 9438)",
         |m| m.congestion = Algorithm::Cubic;

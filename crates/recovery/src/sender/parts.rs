@@ -258,6 +258,7 @@ pub(super) struct Settings {
     pub reduction_base: ReductionBase,
     pub ack_processing: AckProcessing,
     pub restart_after_idle: bool,
+    pub moderate_window: bool,
     /// The trigger of a retransmission of this side's SYN.
     pub syn_trigger: Trigger,
     /// A partial segment waits while another is unacknowledged (Nagle's rule).
@@ -314,6 +315,7 @@ impl Settings {
             reduction_base,
             ack_processing,
             restart_after_idle,
+            moderate_window,
             detection: _,
             rto: _,
             congestion: _,
@@ -335,6 +337,7 @@ impl Settings {
             reduction_base,
             ack_processing,
             restart_after_idle,
+            moderate_window,
             syn_trigger,
             nagle: false,
         }

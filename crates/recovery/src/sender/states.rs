@@ -411,8 +411,18 @@ impl<C: CongestionControl> Sender<C> {
         }
         if self.episode.state != State::Cwr {
             self.keep_open(now);
+            if self.mechanisms.moderate_window && self.episode.state == State::Disorder {
+                self.moderate_window();
+            }
         }
         false
+    }
+
+    /// The window falls to three segments more than are in flight (Linux `tcp_moderate_cwnd`).
+    fn moderate_window(&mut self) {
+        const MAX_BURST: Segments = Segments(3);
+        let most = self.board.pipe() + MAX_BURST;
+        self.congestion.cwnd = self.congestion.cwnd.min(most);
     }
 
     fn is_evident(&self, now: Instant) -> bool {

@@ -269,7 +269,16 @@ fn the_prr_papers_figures_are_time_sequence_diagrams() {
 #[test]
 fn time_sequence_figures_come_with_files_for_xplot() {
     let dir = Folder::new();
-    let outcome = dir.recoup(&["paper", "prr", "--out", "out"]);
+    let outcome = dir.recoup(&[
+        "paper",
+        "prr",
+        "fig2",
+        "fig3",
+        "fig4",
+        "properties",
+        "--out",
+        "out",
+    ]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let mut names = vec!["out".to_owned()];
     names.extend(["csv", "json", "svg"].map(|ending| format!("out/prr-properties.{ending}")));
@@ -496,4 +505,78 @@ fn slp_and_the_tail_loss_mechanisms_share_one_table() {
     let csv = dir.read("out/slp-tails.csv");
     assert_eq!(csv_rows(&csv).len(), 1 + cells.len());
     assert!(dir.read("out/slp-tails.svg").contains(">normalised FCT<"));
+}
+
+#[test]
+fn servers_of_the_prr_paper_take_a_number_of_users() {
+    let video = ["paper", "prr", "video", "--users", "3", "--format"];
+    let printed = |format: &str| recoup(&[&video[..], &[format]].concat()).stdout;
+    let figure = only(&printed("json"));
+    let title = figure["title"].as_str().expect("a title");
+    assert!(title.contains(" 3 users,"), "{title}");
+    let cells = figure["cells"].as_array().expect("cells");
+    assert!(cells.iter().any(|cell| cell["table"] == "Table 10"));
+    let csv = printed("csv");
+    assert_eq!(csv, printed("csv"), "twice");
+    assert_eq!(csv.lines().count(), 1 + cells.len());
+    for (args, part) in [
+        (["video", "--users=0"], "0"),
+        (["video", "--users=few"], "few"),
+        (["vidoe", "--users=3"], "video"),
+        (["web", "--set=rtt=80ms"], "rtt"),
+    ] {
+        let refused = recoup(&[&["paper", "prr"], &args[..]].concat());
+        assert_eq!(refused.status, Some(2), "{args:?}");
+        assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
+        assert!(refused.stderr.contains(part), "{}", refused.stderr);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_prints_the_finished_figures_and_names_the_other() {
+    use crate::cli::outputs::ignored_signals;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    const SIGINT: i32 = 2;
+    if ignored_signals() & (1 << (SIGINT - 1)) != 0 {
+        return;
+    }
+    let folder = Folder::new();
+    let args = "paper prr fig2 web fig3 --users 5000000 --format json --out figures";
+    let mut child = folder
+        .command(&args.split(' ').collect::<Vec<_>>())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // The first figure takes milliseconds, the second one minutes.
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(child.try_wait().expect("the program's state").is_none());
+    let id = child.id().to_string();
+    let kill = Command::new("kill").args(["-INT", &id]).status();
+    assert!(kill.expect("kill").success());
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(output.status.signal(), Some(SIGINT), "{output:?}");
+    let figure = only(std::str::from_utf8(&output.stdout).expect("UTF-8"));
+    assert_eq!(figure["figure"], "fig2");
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    let note = "interrupted: prr web is not finished; one more figure did not begin\n";
+    assert!(stderr.ends_with(note), "{stderr}");
+    let written = fs::read_dir(folder.path("figures")).expect("the folder");
+    let written: Vec<String> = written
+        .map(|file| {
+            file.expect("a file")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    assert!(written.contains(&"prr-fig2.svg".to_string()), "{written:?}");
+    assert!(
+        written.iter().all(|name| name.starts_with("prr-fig2")),
+        "{written:?}"
+    );
 }

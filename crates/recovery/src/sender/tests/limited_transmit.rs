@@ -84,3 +84,17 @@ fn without_sack_a_duplicate_ack_is_a_segment_out_of_the_pipe() {
         flow.at(161).ack(0).cwnd(10).sends(second);
     }
 }
+
+#[test]
+fn moderation_lets_the_window_follow_the_segments_in_flight() {
+    // Linux 2.6 tcp_try_to_open: cwnd is at most three segments above the pipe while the sender is in Disorder.
+    for (profile, after) in [("linux-2.6", [10, 10]), ("linux-2.6+moderate", [7, 6])] {
+        let mut flow = Script::connected(profile, 80);
+        flow.writes(5).sends("1-5");
+        flow.at(160).sack(0, &[2..=2]).state(State::Disorder);
+        flow.cwnd(after[0]);
+        flow.at(161).sack(0, &[2..=3]).state(State::Disorder);
+        flow.cwnd(after[1]);
+        flow.at(162).ack(5).state(State::Open);
+    }
+}

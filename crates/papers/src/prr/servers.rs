@@ -1,0 +1,292 @@
+//! §5 and §6: simulated data centers in place of the paper's. `web` (§5.3, tables 2, 3 and 5 to 9, figures 1 and 5), `video`
+//! (§5.4, tables 2, 3 and 10) and `early` (§6, table 11).
+//!
+//! The paper compared servers with different recovery algorithms, and steered users at random to one of them. Here
+//! each user meets every arm: user n has the same network and asks for the same responses ([`users`]). So differences between
+//! arms are paired ([`compare`]). All arms use FACK and CUBIC.
+//!
+//! What the paper says about its users and networks is an input here, not a result. We chose the other parameters so that the
+//! baseline arm alone meets the paper's figures for it; each figure lists inputs with what the baseline measured. Differences
+//! between arms were never fitted.
+//!
+//! Our choices where the paper gives no value:
+//!
+//! - Every user has a link of his own with a rate, a drop-tail queue, Gilbert's channel, and light reordering. The channel
+//!   steps with each packet of the connection.
+//! - Response sizes, think times, rates, RTTs and loss rates are lognormal, the number of requests geometric.
+//! - Clients delay ACKs by at most 100 ms, the mean of Windows' 200 ms timer, which runs freely.
+//! - MSS 1430 bytes.
+//! - The profile is `linux-2.6+moderate`. Linux 2.6 moderates the window in Disorder. This decides from which window a
+//!   recovery begins when a response fills only a part of it, and tables 5 to 7 depend on that.
+//!
+//! Deviations: idle connections are not closed, because nothing is measured of that. No client disappears, so there are no
+//! failed retransmissions (15 % of those in DC1). Totals of table 2 and absolute counts of table 8 depend on the number of users.
+
+pub mod compare;
+pub mod connection;
+mod early;
+mod pictures;
+mod rows;
+mod tables;
+pub mod users;
+mod video;
+mod web;
+
+pub use rows::Row;
+
+use super::NAME;
+use crate::claims::{Claim, ClaimVerdict};
+use crate::{Figure, Picture, Sheet};
+use connection::Connection;
+use recoup_lab::run::{cores, in_parallel};
+use recoup_lab::scenario::Scenario;
+use recoup_lab::settings::Settings;
+use recoup_recovery::Profile;
+use recoup_recovery::detect::{EarlyRetransmit, EarlyThreshold};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use users::{Hosts, Users};
+
+/// The settings that the users' networks and applications decide.
+pub const OWN_SETTINGS: [&str; 13] = [
+    "rtt",
+    "rate",
+    "queue",
+    "link",
+    "request",
+    "segments",
+    "writes",
+    "exchanges",
+    "drop",
+    "reorder",
+    "duplicate",
+    "corrupt",
+    "close",
+];
+
+/// The settings of all hosts, where the user changes nothing.
+const HOSTS: [(&str, &str); 3] = [
+    ("mss", "1430"),
+    ("initial_window", "profile"),
+    ("ack", "delayed:100ms"),
+];
+
+/// A figure of a data center.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Id {
+    /// §5.3: web servers with three rate controls.
+    Web,
+    /// §5.4: video servers with three rate controls.
+    Video,
+    /// §6: web servers with forms of early retransmit.
+    Early,
+}
+
+impl Id {
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Web => "web",
+            Self::Video => "video",
+            Self::Early => "early",
+        }
+    }
+
+    /// Users, unless the user of the program says otherwise.
+    pub const fn default_users(self) -> u32 {
+        match self {
+            Self::Web => 300_000,
+            Self::Video => 3000,
+            Self::Early => 150_000,
+        }
+    }
+
+    fn users(self) -> Users {
+        match self {
+            Self::Web | Self::Early => web::users(),
+            Self::Video => video::users(),
+        }
+    }
+
+    fn arms(self) -> Vec<Arm> {
+        match self {
+            Self::Web | Self::Video => vec![Arm::LINUX, Arm::RFC_3517, Arm::PRR],
+            Self::Early => early::ARMS.to_vec(),
+        }
+    }
+}
+
+/// Servers with one recovery algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arm {
+    /// The name in tables.
+    pub name: &'static str,
+    /// The profile.
+    pub profile: &'static str,
+    /// The delay of early retransmit is SRTT divided by this; `None`: as the profile has it.
+    pub srtt_divisor: Option<u8>,
+}
+
+impl Arm {
+    /// The baseline: rate halving, no early retransmit.
+    pub const LINUX: Self = Self::new("Linux", "linux-2.6+moderate");
+    /// The rate control of RFC 3517.
+    pub const RFC_3517: Self = Self::new("RFC 3517", "linux-2.6+moderate+std");
+    /// Proportional rate reduction.
+    pub const PRR: Self = Self::new("PRR", "linux-2.6+moderate+prr");
+
+    /// Servers of this profile.
+    pub const fn new(name: &'static str, profile: &'static str) -> Self {
+        Self {
+            name,
+            profile,
+            srtt_divisor: None,
+        }
+    }
+
+    fn hosts(&self, settings: &Settings) -> Result<Hosts, String> {
+        let profile = |name: &str| name.parse::<Profile>().map_err(|e| e.to_string());
+        let mut hosts = Hosts::new(
+            settings,
+            &profile(Self::LINUX.profile)?,
+            &profile(self.profile)?,
+        );
+        if let Some(srtt_divisor) = self.srtt_divisor {
+            hosts.set_early_retransmit(EarlyRetransmit::Delayed {
+                threshold: EarlyThreshold::AllButOne,
+                srtt_divisor,
+                // Wide bounds, lest they hide the divisor.
+                min: Duration::from_millis(2),
+                max: Duration::from_secs(4),
+            });
+        }
+        Ok(hosts)
+    }
+}
+
+/// The connections of all users with one arm.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The arm.
+    pub arm: Arm,
+    /// The connections, by user.
+    pub connections: Vec<Arc<Connection>>,
+}
+
+/// Runs the connections of `users` users with each arm, on `threads` cores. The result does not depend on `threads`.
+fn run(
+    base: &Scenario,
+    population: &Users,
+    arms: &[Arm],
+    users: u32,
+    threads: usize,
+) -> Result<Vec<Cell>, String> {
+    let settings = settings(base)?;
+    let mut cells: Vec<Cell> = Vec::new();
+    for arm in arms {
+        let hosts = arm.hosts(&settings)?;
+        let baseline = cells.first();
+        let one = |user: usize| {
+            // A connection that nothing disturbed is the same with all arms.
+            let known = baseline.map(|cell| &cell.connections[user]);
+            if let Some(known) = known.filter(|known| known.disturbed.is_none()) {
+                return Ok(known.clone());
+            }
+            let number = user as u64;
+            let drawn = population.user(base.seed, number);
+            Connection::run(&drawn, &hosts, base.seed, number).map(Arc::new)
+        };
+        let connections = in_parallel(users as usize, threads, one)?;
+        cells.push(Cell {
+            arm: *arm,
+            connections,
+        });
+    }
+    Ok(cells)
+}
+
+/// The settings of `base`, with those of the paper's hosts where the user changed nothing.
+fn settings(base: &Scenario) -> Result<Settings, String> {
+    let paper = Scenario::load(NAME).map_err(|e| e.to_string())?;
+    let mut settings = base.settings.clone();
+    for (key, value) in HOSTS {
+        if base.settings.get(key) == paper.settings.get(key) {
+            let set = settings.set(key, value, Path::new(""));
+            set.map_err(|e| e.to_string())?;
+        }
+    }
+    Ok(settings)
+}
+
+/// What a figure shows.
+struct Shown {
+    rows: Vec<Row>,
+    claims: Vec<Claim>,
+    picture: Picture,
+    /// Further pictures, each with its name.
+    more: Vec<(&'static str, Picture)>,
+}
+
+fn shown(id: Id, cells: &[Cell]) -> Shown {
+    match id {
+        Id::Web => web::shown(cells),
+        Id::Video => video::shown(cells),
+        Id::Early => early::shown(cells),
+    }
+}
+
+/// Regenerates a figure with `users` users (`None`: [`Id::default_users`]), in every format.
+///
+/// # Errors
+/// Settings that do not fit together.
+pub fn sheet(id: Id, base: &Scenario, users: Option<u32>) -> Result<Sheet, String> {
+    let users = users.unwrap_or(id.default_users());
+    let cells = run(base, &id.users(), &id.arms(), users, cores())?;
+    let shown = shown(id, &cells);
+    let arms: Vec<&str> = cells.iter().map(|cell| cell.arm.name).collect();
+    let figure = Figure {
+        paper: NAME,
+        figure: id.name(),
+        title: format!("{} {users} users, seed {}", title(id), base.seed),
+        claims: shown.claims,
+        picture: shown.picture,
+        cells: shown.rows,
+    };
+    let text = rows::to_text(&figure.cells, &arms);
+    let sheet = figure.into_sheet(&text, &rows::columns(id.name()));
+    let add = |sheet: Sheet, (name, picture)| sheet.with_picture(name, picture);
+    Ok(shown.more.into_iter().fold(sheet, add))
+}
+
+/// The claim with this verdict.
+fn judged(claim: Claim, verdict: ClaimVerdict) -> Claim {
+    Claim { verdict, ..claim }
+}
+
+/// A claim that is known not to hold: its id, the verdict and the reason.
+type Known = (&'static str, ClaimVerdict, &'static str);
+
+/// The claims with the verdicts that they are known to have.
+fn with_known(claims: Vec<Claim>, known: &[Known]) -> Vec<Claim> {
+    let annotate = |claim: Claim| match known.iter().find(|(id, ..)| *id == claim.id) {
+        Some((_, known, note)) => Claim {
+            known: *known,
+            note: Some((*note).into()),
+            ..claim
+        },
+        None => claim,
+    };
+    claims.into_iter().map(annotate).collect()
+}
+
+const fn title(id: Id) -> &'static str {
+    match id {
+        Id::Web => "Web servers with rate halving, RFC 3517 and PRR (section 5.3):",
+        Id::Video => "Video servers with rate halving, RFC 3517 and PRR (section 5.4):",
+        Id::Early => "Web servers with forms of early retransmit (section 6):",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! One user's connection with one arm, and what is counted of it.
+
+use super::users::{Hosts, User};
+use recoup_recovery::{Counters, Event, Recovery, State, Transmission, Trigger};
+use recoup_sim::world::{FlowEnd, RouteId, Start, Traffic, World};
+use recoup_sim::{FlowSpec, Observer, Packet, Point};
+use recoup_tcp::Endpoint;
+use recoup_tcp::flow::{Host, Response, ScriptProgress};
+use recoup_units::{Direction, FlowId, Instant, Offset, Span};
+use std::time::Duration;
+
+/// A connection that takes longer is cut off.
+const LONGEST: Duration = Duration::from_secs(6 * 3600);
+
+/// What a connection cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Connection {
+    /// Data segments that the server sent.
+    pub segments_sent: u64,
+    /// Time in which the server had unacknowledged data, in ms.
+    pub busy_ms: f64,
+    /// The smoothed RTT at the end, in ms; 0 without a sample.
+    pub srtt_ms: f64,
+    /// The responses that were acknowledged.
+    pub responses: Vec<Answer>,
+    /// What is known of a disturbed connection; `None` if all packets to the client arrived in order and the server
+    /// retransmitted nothing. The server then received no duplicate ACK, and all arms do the same.
+    pub disturbed: Option<Box<Disturbed>>,
+}
+
+/// A response that was acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Answer {
+    /// Its TCP latency, in ms.
+    pub latency_ms: f64,
+    /// The least RTT that the server had measured, in ms.
+    pub min_rtt_ms: f64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Whether a byte of it was retransmitted.
+    pub is_retransmitted: bool,
+    /// Whether it lost a segment and has more than one.
+    pub lost_one_of_several: bool,
+}
+
+/// What a disturbed connection counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Disturbed {
+    /// The counters of the server's sender.
+    pub counters: Counters,
+    /// Its recoveries.
+    pub recoveries: Vec<Recovery>,
+    /// The most segments sent on one ACK in each recovery.
+    pub bursts: Vec<u32>,
+    /// Early retransmissions.
+    pub early: u64,
+    /// Early retransmissions that a DSACK reported as duplicates.
+    pub early_reported: u64,
+}
+
+impl Connection {
+    /// Runs the connection of user `number`.
+    ///
+    /// # Errors
+    /// A network that cannot be built.
+    pub fn run(user: &User, hosts: &Hosts, seed: u64, number: u64) -> Result<Self, String> {
+        // The seed of the world decides the losses, which differ between users.
+        let seed = seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut world = World::new(&user.topology, seed).map_err(|e| e.to_string())?;
+        let mut traffic = OneConnection {
+            spec: hosts.spec(user),
+            has_begun: false,
+            found: None,
+        };
+        let mut watch = Watch::default();
+        let ended = world.run(&mut traffic, Instant::ZERO + LONGEST, &mut watch);
+        if ended.open > 0 {
+            world.cut_off(&mut traffic);
+        }
+        let Some((mut connection, counters, recoveries)) = traffic.found else {
+            return Ok(Self::default());
+        };
+        let is_disturbed = watch.is_disturbed || counters.retransmissions.total() > 0;
+        connection.disturbed = is_disturbed.then(|| {
+            Box::new(Disturbed {
+                counters,
+                recoveries,
+                bursts: watch.bursts,
+                early: watch.early,
+                early_reported: watch.early_reported,
+            })
+        });
+        Ok(connection)
+    }
+
+    /// A count of the server's sender; 0 where nothing was disturbed.
+    pub fn count(&self, of: impl Fn(&Counters) -> u64) -> f64 {
+        self.disturbed.as_ref().map_or(0, |it| of(&it.counters)) as f64
+    }
+
+    /// Its recoveries.
+    pub fn recoveries(&self) -> &[Recovery] {
+        self.disturbed.as_ref().map_or(&[], |it| &it.recoveries)
+    }
+}
+
+impl Answer {
+    fn of(response: &Response) -> Option<Self> {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        Some(Self {
+            latency_ms: ms(response.latency()?),
+            min_rtt_ms: ms(response.min_rtt?),
+            bytes: response.bytes(),
+            is_retransmitted: response.is_retransmitted(),
+            lost_one_of_several: response.lost_one_of_several(),
+        })
+    }
+}
+
+/// The traffic of a user.
+struct OneConnection {
+    spec: FlowSpec,
+    has_begun: bool,
+    found: Option<(Connection, Counters, Vec<Recovery>)>,
+}
+
+impl Traffic for OneConnection {
+    type Application = ScriptProgress;
+
+    fn next_start(&self) -> Option<Instant> {
+        (!self.has_begun).then_some(Instant::ZERO)
+    }
+
+    fn start(&mut self, _: Instant) -> Start<'_, ScriptProgress> {
+        self.has_begun = true;
+        let workload = &self.spec.workload;
+        Start {
+            flow: FlowId(0),
+            route: RouteId(0),
+            applications: [&workload.client, &workload.server].map(ScriptProgress::new),
+            spec: &self.spec,
+        }
+    }
+
+    fn on_end(&mut self, _: Instant, ended: &FlowEnd<'_>) {
+        let sender = ended.endpoints[Host::Server as usize].sender();
+        let counters = sender.counters();
+        let srtt = sender.rtt().srtt().unwrap_or_default();
+        let connection = Connection {
+            segments_sent: counters.segments_sent,
+            busy_ms: counters.busy.as_secs_f64() * 1e3,
+            srtt_ms: srtt.as_secs_f64() * 1e3,
+            responses: ended.responses.iter().filter_map(Answer::of).collect(),
+            disturbed: None,
+        };
+        let recoveries = sender.recoveries().copied().collect();
+        self.found = Some((connection, counters, recoveries));
+    }
+}
+
+/// Notices what disturbs a connection, bursts in recovery, and early retransmissions.
+#[derive(Debug, Default)]
+struct Watch {
+    /// The ordinal after that of the last packet that arrived at the client.
+    next: u64,
+    is_disturbed: bool,
+    /// Segments that the server sent since it last had nothing more to do.
+    sending: u32,
+    is_recovering: bool,
+    bursts: Vec<u32>,
+    /// Early retransmissions that no DSACK has reported.
+    unreported: Vec<Span>,
+    early: u64,
+    early_reported: u64,
+}
+
+impl Observer for Watch {
+    const WANTS_EVENTS: bool = true;
+
+    fn on_packet(&mut self, _: Instant, point: Point, direction: Direction, packet: &Packet) {
+        if direction != Direction::Down {
+            return;
+        }
+        match point {
+            Point::Sent => {}
+            Point::Arrived => {
+                self.is_disturbed |= packet.ordinal < self.next;
+                self.next = packet.ordinal + 1;
+            }
+            Point::Dropped(_) => self.is_disturbed = true,
+        }
+    }
+
+    fn on_event(&mut self, _: Instant, _: FlowId, host: Host, event: &Event) {
+        if host != Host::Server {
+            return;
+        }
+        match *event {
+            Event::Sent { what, .. } => {
+                let span = what.span();
+                self.sending += u32::from(span.is_some_and(|span| span.end > Offset::DATA));
+                if let Transmission::Again(span, Trigger::Early) = what {
+                    self.early += 1;
+                    self.unreported.push(span);
+                }
+            }
+            Event::Acked {
+                dsack: Some(duplicate),
+                ..
+            } => {
+                let before = self.unreported.len();
+                self.unreported
+                    .retain(|span| span.start >= duplicate.end || duplicate.start >= span.end);
+                self.early_reported += (before - self.unreported.len()) as u64;
+            }
+            _ => {}
+        }
+    }
+
+    fn on_settled(&mut self, _: Instant, host: Host, endpoint: &Endpoint) {
+        if host != Host::Server {
+            return;
+        }
+        let sent = std::mem::take(&mut self.sending);
+        let is_recovering = endpoint.sender().state() == State::Recovery;
+        match (is_recovering, self.is_recovering) {
+            (true, false) => self.bursts.push(sent),
+            (true, true) => {
+                if let Some(burst) = self.bursts.last_mut() {
+                    *burst = sent.max(*burst);
+                }
+            }
+            (false, _) => {}
+        }
+        self.is_recovering = is_recovering;
+    }
+}

@@ -1,0 +1,133 @@
+//! The rows of the tables: a quantity of an arm, beside the paper's.
+
+use crate::columns_of_figure;
+use recoup_lab::stats::Estimate;
+use recoup_table::{Columns, plain_table};
+use std::fmt::Write as _;
+
+/// A quantity of an arm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The table or figure of the paper, or `inputs`.
+    pub table: &'static str,
+    /// The quantity.
+    pub quantity: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// The arm.
+    pub arm: &'static str,
+    /// Our value, if there are data.
+    pub ours: Option<f64>,
+    /// Half the width of its 95 % confidence interval, where it was computed.
+    pub half: Option<f64>,
+    /// The paper's value, if it has one.
+    pub paper: Option<f64>,
+}
+
+/// The rows of a table under construction.
+#[derive(Debug, Default)]
+pub struct Rows(pub Vec<Row>);
+
+impl Rows {
+    /// Adds a value of each arm, with the paper's values.
+    pub fn add(
+        &mut self,
+        (table, quantity, unit): (&'static str, impl Into<String>, &'static str),
+        ours: impl IntoIterator<Item = (&'static str, Estimate)>,
+        paper: &[f64],
+    ) {
+        let quantity = quantity.into();
+        for (i, (arm, Estimate { mean, half })) in ours.into_iter().enumerate() {
+            let known = mean.is_finite() && half.is_finite();
+            self.0.push(Row {
+                table,
+                quantity: quantity.clone(),
+                unit,
+                arm,
+                ours: known.then_some(mean),
+                half: (known && half > 0.0).then_some(half),
+                paper: paper.get(i).copied().filter(|value| value.is_finite()),
+            });
+        }
+    }
+}
+
+/// A value without an interval.
+pub const fn exactly(mean: f64) -> Estimate {
+    Estimate { mean, half: 0.0 }
+}
+
+/// The columns of all formats but the text.
+pub fn columns(figure: &'static str) -> Columns<Row> {
+    columns_of_figure::<Row>(figure)
+        .text(
+            (
+                "table",
+                "",
+                "the paper's table or figure; `inputs` are no results",
+            ),
+            |r| Some(r.table.into()),
+        )
+        .text(("quantity", "", "the quantity"), |r| {
+            Some(r.quantity.clone().into())
+        })
+        .text(("unit", "", "its unit"), |r| Some(r.unit.into()))
+        .text(("arm", "", "the servers' recovery algorithm"), |r| {
+            Some(r.arm.into())
+        })
+        .real(("ours", "", "our value"), |r| r.ours)
+        .real(
+            ("half", "", "half the width of its 95 % confidence interval"),
+            |r| r.half,
+        )
+        .real(("paper", "", "the paper's value"), |r| r.paper)
+}
+
+/// The tables for reading: a row per quantity, a column per arm, the paper's value in brackets.
+pub fn to_text(rows: &[Row], arms: &[&str]) -> String {
+    let mut text = String::from(
+        "Each cell: our value ± half of the 95 % confidence interval (the paper's value).\n",
+    );
+    for of_table in rows.chunk_by(|a, b| a.table == b.table) {
+        let present = |arm: &&&str| of_table.iter().any(|row| row.arm == **arm);
+        let arms: Vec<&str> = arms.iter().filter(present).copied().collect();
+        let mut table = plain_table();
+        let head = [of_table[0].table].into_iter();
+        table.set_header(head.chain(arms.iter().copied()));
+        for of_quantity in of_table.chunk_by(|a, b| a.quantity == b.quantity) {
+            let name = match of_quantity[0].unit {
+                "" => of_quantity[0].quantity.clone(),
+                unit => format!("{} ({unit})", of_quantity[0].quantity),
+            };
+            let cell = |arm: &&str| {
+                let row = of_quantity.iter().find(|row| row.arm == *arm);
+                row.map_or_else(String::new, cell_text)
+            };
+            table.add_row([name].into_iter().chain(arms.iter().map(cell)));
+        }
+        let _ = write!(text, "\n{table}\n");
+    }
+    text
+}
+
+fn cell_text(row: &Row) -> String {
+    let mut text = row.ours.map_or("-".into(), number);
+    if let Some(half) = row.half {
+        text = text + " ± " + &number(half);
+    }
+    if let Some(paper) = row.paper {
+        text = text + " (" + &number(paper) + ")";
+    }
+    text
+}
+
+/// Three digits at least; no more decimals than they need.
+fn number(value: f64) -> String {
+    if value.abs() >= 100.0 || value == value.trunc() {
+        format!("{value:.0}")
+    } else if value.abs() >= 10.0 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.2}")
+    }
+}

@@ -1,0 +1,185 @@
+//! Quantities that several figures have: tables 2 and 3, and inputs.
+
+use super::compare::{Of, percent, ratio};
+use super::connection::{Answer, Connection};
+use super::rows::{Rows, exactly};
+use super::{Cell, compare};
+use recoup_lab::stats::Estimate;
+use recoup_recovery::{Counters, State, Trigger};
+
+/// A count of the server's sender, as a quantity of a connection.
+pub fn count(of: impl Fn(&Counters) -> u64) -> impl Of {
+    move |connection: &Connection| connection.count(&of)
+}
+
+/// All retransmissions.
+pub fn retransmissions(counters: &Counters) -> u64 {
+    counters.retransmissions.total()
+}
+
+/// Fast retransmits, early ones included: they begin a fast recovery, and Linux's counters do not tell them apart.
+pub fn fast(counters: &Counters) -> u64 {
+    let all = counters.retransmissions;
+    all.of(Trigger::Fast) + all.of(Trigger::Early)
+}
+
+/// The first retransmissions upon a timeout.
+pub fn timeouts(counters: &Counters) -> u64 {
+    counters.retransmissions.of(Trigger::Rto)
+}
+
+/// Retransmissions in slow start after a timeout.
+pub fn slow_start(counters: &Counters) -> u64 {
+    counters.retransmissions.of(Trigger::SlowStart)
+}
+
+/// Reductions that were undone.
+pub fn undone(counters: &Counters) -> u64 {
+    counters.undone.iter().sum()
+}
+
+/// Data segments sent.
+pub fn segments(connection: &Connection) -> f64 {
+    connection.segments_sent as f64
+}
+
+/// The number of responses that `counts`.
+pub fn responses(counts: impl Fn(&Answer) -> bool) -> impl Of {
+    move |connection: &Connection| {
+        let found = connection.responses.iter().filter(|one| counts(one));
+        found.count() as f64
+    }
+}
+
+/// The sum of the latencies of the responses that `counts`, in ms.
+pub fn latency(counts: impl Fn(&Answer) -> bool) -> impl Of {
+    move |connection: &Connection| {
+        let found = connection.responses.iter().filter(|one| counts(one));
+        found.map(|one| one.latency_ms).sum()
+    }
+}
+
+/// A value of each arm.
+pub fn of_each(cells: &[Cell], of: impl Fn(&Cell) -> Estimate) -> Vec<(&'static str, Estimate)> {
+    cells.iter().map(|cell| (cell.arm.name, of(cell))).collect()
+}
+
+/// A difference of each arm but the first from the first.
+pub fn differences(
+    cells: &[Cell],
+    of: impl Fn(&Cell, &Cell) -> Estimate,
+) -> Vec<(&'static str, Estimate)> {
+    let arms = cells.iter().skip(1);
+    arms.map(|cell| (cell.arm.name, of(&cells[0], cell)))
+        .collect()
+}
+
+/// Table 2: kinds of retransmissions, in percent of all. `paper`: its column for this data center.
+pub fn table2(rows: &mut Rows, baseline: &Cell, paper: [f64; 7]) {
+    type Kind = (&'static str, fn(&Counters) -> u64);
+    let kinds: [Kind; 7] = [
+        ("fast retransmits", fast),
+        ("timeout retransmits", timeouts),
+        ("timeouts in Open", |c| c.timeouts_in(State::Open)),
+        ("timeouts in Disorder", |c| c.timeouts_in(State::Disorder)),
+        ("timeouts in Recovery", |c| c.timeouts_in(State::Recovery)),
+        ("timeouts in exponential back-off", |c| {
+            c.timeouts_in(State::Loss)
+        }),
+        ("slow start retransmits", slow_start),
+    ];
+    for ((name, kind), paper) in kinds.into_iter().zip(paper) {
+        let share = percent(baseline, count(kind), count(retransmissions));
+        let header = ("Table 2", format!("{name} of all retransmissions"), "%");
+        rows.add(header, [(baseline.arm.name, share)], &[paper]);
+    }
+}
+
+/// Table 3: how well fast recovery performs. `paper`: its column for this data center, without the fitted first row.
+pub fn table3(rows: &mut Rows, baseline: &Cell, paper: [f64; 4]) {
+    type Part = (&'static str, fn(&Counters) -> u64, fn(&Counters) -> u64);
+    let parts: [Part; 4] = [
+        (
+            "fast recoveries with DSACKs",
+            |c| c.recoveries_with_dsack,
+            |c| c.recoveries,
+        ),
+        ("DSACKs per retransmission", |c| c.dsacks, retransmissions),
+        (
+            "lost fast retransmits per fast recovery",
+            |c| c.lost_retransmissions,
+            |c| c.recoveries,
+        ),
+        (
+            "lost fast retransmits per retransmission",
+            |c| c.lost_retransmissions,
+            retransmissions,
+        ),
+    ];
+    for ((name, part, whole), paper) in parts.into_iter().zip(paper) {
+        let share = percent(baseline, count(part), count(whole));
+        rows.add(
+            ("Table 3", name, "%"),
+            [(baseline.arm.name, share)],
+            &[paper],
+        );
+    }
+}
+
+/// An input that the baseline meets by our choice of parameters, with the value that was aimed at.
+pub fn met(
+    rows: &mut Rows,
+    baseline: &Cell,
+    quantity: &'static str,
+    unit: &'static str,
+    ours: Estimate,
+    aim: f64,
+) {
+    rows.add(
+        ("inputs", quantity, unit),
+        [(baseline.arm.name, ours)],
+        &[aim],
+    );
+}
+
+/// A parameter of the users, with the paper's value if it has one.
+pub fn chosen(
+    rows: &mut Rows,
+    baseline: &Cell,
+    quantity: &'static str,
+    unit: &'static str,
+    value: f64,
+    paper: f64,
+) {
+    rows.add(
+        ("inputs", quantity, unit),
+        [(baseline.arm.name, exactly(value))],
+        &[paper],
+    );
+}
+
+/// Retransmissions of all segments, in percent.
+pub fn retransmission_rate(cell: &Cell) -> Estimate {
+    percent(cell, count(retransmissions), segments)
+}
+
+/// Fast retransmits per fast recovery.
+pub fn per_recovery(cell: &Cell) -> Estimate {
+    ratio(cell, count(fast), count(|c| c.recoveries))
+}
+
+/// The share of the recoveries that `counts`, in percent.
+pub fn recoveries(cell: &Cell, counts: impl Fn(&recoup_recovery::Recovery) -> bool) -> Estimate {
+    let found = move |connection: &Connection| {
+        let found = connection.recoveries().iter().filter(|one| counts(one));
+        found.count() as f64
+    };
+    compare::percent(cell, found, |connection| {
+        connection.recoveries().len() as f64
+    })
+}
+
+/// pipe − ssthresh at the start of a recovery, in segments.
+pub fn pipe_above(recovery: &recoup_recovery::Recovery) -> i64 {
+    i64::from(recovery.pipe.0) - i64::from(recovery.ssthresh.0)
+}
