@@ -63,6 +63,9 @@ const TIMERS: [(TimerModel, u64); 3] = [
     (TimerModel::LinuxWheel { hz: 1000 }, 2),
 ];
 
+/// A rerun whose duration differs by at most this fraction (1/n) is close to the capture.
+const CLOSE: u32 = 100;
+
 /// What a rerun cost. Counts are those of the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
@@ -128,7 +131,9 @@ impl Rerunner {
             let mut nearest = None;
             for (number, profile) in profiles.iter().enumerate() {
                 match self.try_profile(recorded, number, profile.mechanisms(), pacing) {
-                    Ok((0, reproduced)) => return Ok(reproduced),
+                    Ok((0, reproduced)) => {
+                        return Ok(self.with_nearest_control(recorded, profiles, reproduced));
+                    }
                     Ok(near) => keep_nearer(&mut nearest, near),
                     Err(mismatch) => _ = first.get_or_insert(mismatch),
                 }
@@ -138,6 +143,35 @@ impl Rerunner {
             }
         }
         Err(first.unwrap_or(Mismatch::NoProfile))
+    }
+
+    /// Retransmissions do not tell congestion controls apart. Of the profiles that differ from the found one in it alone,
+    /// and reproduce the capture as well, the one whose duration is nearest is the better base. A duration within
+    /// [`CLOSE`] is near enough.
+    fn with_nearest_control(
+        &mut self,
+        recorded: &Arc<Recorded>,
+        profiles: &[Profile],
+        found: Reproduced,
+    ) -> Reproduced {
+        let error = |one: &Reproduced| one.base.duration.abs_diff(recorded.duration());
+        let mut nearest = found;
+        if error(&nearest) * CLOSE <= recorded.duration() {
+            return nearest;
+        }
+        let (first, pacing) = (nearest.profile, nearest.pacing);
+        let own = *profiles[first].mechanisms();
+        for (number, profile) in profiles.iter().enumerate() {
+            let other = profile.mechanisms();
+            let is_alike = number != first && other.with(|m| m.congestion = own.congestion) == own;
+            if is_alike
+                && let Ok((0, other)) = self.try_profile(recorded, number, other, pacing)
+                && error(&other) < error(&nearest)
+            {
+                nearest = other;
+            }
+        }
+        nearest
     }
 
     /// Tries timers that fire at their deadlines first, and then rounded ones, which depend on the phase of

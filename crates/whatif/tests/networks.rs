@@ -90,7 +90,15 @@ fn small_queue(flow: u64) -> PathSpec {
 
 /// A flow of 10 to 100 segments over a path, under a profile: its flow completion time and its capture.
 fn simulate(path: &PathSpec, profile: &Profile, flow: u64) -> (Duration, Capture) {
-    let segments = 10 + flow * 37 % 91;
+    simulate_segments(path, profile, flow, 10 + flow * 37 % 91)
+}
+
+fn simulate_segments(
+    path: &PathSpec,
+    profile: &Profile,
+    flow: u64,
+    segments: u64,
+) -> (Duration, Capture) {
     let acks = match flow % 3 {
         0 => AckPolicy::Quick,
         1 => AckPolicy::Delayed(Duration::from_millis(200)),
@@ -195,6 +203,41 @@ fn a_rerun_meets_the_queue_that_it_fills_itself() {
         assert!(
             with.error < 0.1 * without.error,
             "{base} {other}: {with:?} {without:?}"
+        );
+    }
+}
+
+#[test]
+fn bbr_is_predicted_on_average_and_from_bbr() {
+    for (base, other) in [("linux-6+bbr1", "linux-6"), ("linux-6", "linux-6+bbr1")] {
+        let with = compare(base, other, true);
+        assert_eq!(with.reproduced as u64, FLOWS, "{base} {other}");
+        let bound = f64::max(0.2 * with.truth.abs(), 0.02 * with.base);
+        let apart = (with.predicted - with.truth).abs();
+        assert!(apart <= bound, "{base} {other}: {with:?}");
+    }
+}
+
+#[test]
+fn most_senders_that_lose_segments_are_reproduced_by_their_own_congestion_control() {
+    let profiles: [Profile; 2] = ["linux-6", "linux-6+bbr1"].map(|name| name.parse().unwrap());
+    for (captured, profile) in profiles.iter().enumerate() {
+        // By linux-6, by linux-6+bbr1, by none.
+        let mut by = [0; 3];
+        for flow in 0..FLOWS {
+            let (_, capture) = simulate_segments(&small_queue(flow), profile, flow, 400);
+            let recorded = record(&capture.packets, Host::Server, &[]).expect("a suitable capture");
+            if !recorded.has_loss() {
+                continue;
+            }
+            let reproduced = Rerunner::new().reproduce(&Arc::new(recorded), &profiles);
+            by[reproduced.map_or(2, |reproduced| reproduced.profile)] += 1;
+        }
+        let [own, other] = [by[captured], by[1 - captured]];
+        let name = profile.name();
+        assert!(
+            own > 20 && other * 2 <= own && by[2] * 10 <= own,
+            "{name}: {by:?}"
         );
     }
 }
