@@ -58,9 +58,13 @@ impl<C: CongestionControl> Sender<C> {
             &bare
         };
         let una = self.board.una();
-        let before = BeforeAck {
-            pipe: self.board.pipe(),
-            marks: self.board.marks(),
+        let models_path = self.models_path();
+        let before = match models_path {
+            true => BeforeAck {
+                pipe: self.board.pipe(),
+                marks: self.board.marks(),
+            },
+            false => BeforeAck::default(),
         };
         summary.window_changed = self.peer.window.on_ack(una, ack.cumulative, ack.window);
         self.timers.persist.unanswered = 0;
@@ -116,7 +120,6 @@ impl<C: CongestionControl> Sender<C> {
             self.losses.rack.on_ack(now, summary);
         }
         let grows_before = self.mechanisms.ack_processing != AckProcessing::Linux4_13;
-        let models_path = self.models_path();
         if syn_acked {
             self.open(syn_transmissions);
         } else if grows_before && !self.reducing() && !models_path {

@@ -6,7 +6,7 @@ use crate::congestion::{PathSample, PathTotals, RateSample, Start};
 use crate::delivery::Delivery;
 
 /// The connection before an ACK.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BeforeAck {
     pub pipe: Segments,
     /// Segments marked lost so far.

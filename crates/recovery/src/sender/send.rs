@@ -11,17 +11,14 @@ impl<C: CongestionControl> Sender<C> {
         if self.timers.gave_up {
             return None;
         }
-        let next = self.next_called_for(now).or_else(|| self.next_copy())?;
-        self.may_depart(now, next).then_some(next)
-    }
-
-    /// Whether pacing by the sender lets `what` go now.
-    #[inline]
-    fn may_depart(&self, now: Instant, what: Transmission) -> bool {
-        let Pacer::Sender(departures) = &self.stream.pacer else {
-            return true;
-        };
-        self.is_unpaced(what) || what.span().is_none_or(|span| departures.permits(now, span))
+        let next = self.next_called_for(now).or_else(|| self.next_copy());
+        match &self.stream.pacer {
+            Pacer::Sender(departures) => next.filter(|&what| {
+                self.is_unpaced(what)
+                    || what.span().is_none_or(|span| departures.permits(now, span))
+            }),
+            Pacer::Off | Pacer::Host { .. } => next,
+        }
     }
 
     /// Whether `what` goes as soon as it is due: the retransmission of a timeout, a probe, the SYN (Linux checks pacing in
@@ -146,10 +143,10 @@ impl<C: CongestionControl> Sender<C> {
     /// `what` was sent and is not refused. `size`: the bytes of a numbered packet.
     #[inline]
     pub(super) fn commit(&mut self, now: Instant, what: Transmission, size: u32) {
-        if self.models_path() && what.span().is_some() {
-            self.restart_model(now);
-        }
         if self.stream.pacer.is_on() {
+            if self.models_path() && what.span().is_some() {
+                self.restart_model(now);
+            }
             self.pace(now, what, size);
         }
         match what {
