@@ -1,7 +1,7 @@
 //! The state of a connection in the form of Linux's `TCP_INFO`.
 //!
 //! Names and units are the kernel's, without the `tcpi_` prefix, so that documentation of `ss -i` and
-//! `struct tcp_info` applies. Features that this endpoint does not have (pacing, fast open) have no field.
+//! `struct tcp_info` applies. Pacing and delivery rates, and features that this endpoint does not have (fast open), have no field.
 
 use crate::endpoint::{Endpoint, State};
 use recoup_recovery::{State as RecoveryState, Transmission};
