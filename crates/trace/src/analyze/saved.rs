@@ -81,7 +81,7 @@ impl SavedSettings {
 
 impl SavedAnalysis {
     /// The version of the layout. A state of another version cannot be read.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
 
     pub(super) fn new(settings: &Settings) -> Self {
         Self {
