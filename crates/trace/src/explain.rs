@@ -18,6 +18,7 @@
 //! | [`way_back`] | says which ACKs had reached a sender far from the capture point |
 //! | [`replay`] | replays a tape under one profile, and names each retransmission's trigger |
 //! | [`identify`] | chooses the profile that explains most, for a connection and for a host |
+//! | [`reduction`] | compares what a sender sends with the window that its losses would leave it |
 //! | [`rtt_samples`] | holds the RTT samples that a replay's estimator starts from |
 //! | [`context`] | holds what an explanation depends on besides the packets |
 //! | [`provisional`] | keeps verdicts that may be revised when more becomes known of a host |
@@ -31,6 +32,7 @@ pub(crate) mod identify;
 mod playback;
 pub(crate) mod pool;
 pub(crate) mod provisional;
+mod reduction;
 pub(crate) mod replay;
 pub(crate) mod rtt_samples;
 pub(crate) mod tape;

@@ -10,6 +10,7 @@ pub use renumber::Renumbering;
 pub use revision::{HeldConnections, Revision};
 
 use crate::follow::points::Mark;
+use crate::hosts::WindowEvidence;
 use crate::read::CapturedPacket;
 use crate::timeline::Timeline;
 use recoup_recovery::Trigger;
@@ -582,6 +583,8 @@ pub struct Direction {
     pub rtt: Option<RttQuantiles>,
     /// The profile its sender behaves like.
     pub profile: Identification,
+    /// What its recoveries show of its congestion window; nothing unless captured at the sender.
+    pub window: WindowEvidence,
     /// Recoveries: each lasts from a retransmission to the ACK of everything sent before it.
     pub episodes: u32,
     /// Time spent detecting losses and recovering from them, including supposed losses.

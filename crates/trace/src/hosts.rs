@@ -24,6 +24,19 @@ const MOST_PROFILES: usize = 16;
 /// are no chance.
 const ENOUGH_MISSING: u32 = 3;
 
+/// Recoveries that contradict a reduced window, from which on the window is taken not to fall.
+const ENOUGH_UNREDUCED: u32 = 2;
+
+/// At most so many recoveries for each that contradicts: BBR contradicts at every third one if losses are frequent,
+/// more rarely if the window could have grown in between. An error may contradict now and then.
+const MOST_PER_UNREDUCED: u32 = 20;
+
+/// Packets of new data that show whether a sender paces.
+const ENOUGH_CLOCKED: u32 = 20;
+
+/// At most so many of them for each that followed no ACK, if a sender paces.
+const MOST_PER_PACED: u32 = 8;
+
 /// The facts about each host, by IP address. At most 65,536 hosts are kept; what would add more is
 /// ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +51,8 @@ pub struct HostFacts {
     pub profiles: BTreeMap<Arc<str>, Score>,
     /// Whether the host sends tail loss probes.
     pub probes: ProbeEvidence,
+    /// Whether losses reduce its congestion window.
+    pub window: WindowEvidence,
     /// The duplicates that the host received, and which of them it reported.
     pub duplicates: DuplicateReports,
 }
@@ -60,6 +75,44 @@ pub struct ProbeEvidence {
     /// Retransmissions that a profile explains as a timeout, and does not explain if it has probes:
     /// one was due before.
     pub left_out: u32,
+}
+
+/// What shows whether a host's congestion window falls at losses, and whether the host paces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WindowEvidence {
+    /// Recoveries that earlier ones of the same connection bear on.
+    pub recoveries: u32,
+    /// Those at which more was in flight than a window could have held that earlier recoveries had reduced.
+    pub unreduced: u32,
+    /// Packets of new data that followed an ACK at once, around recoveries.
+    pub at_once: u32,
+    /// Those that left later, between ACKs.
+    pub paced: u32,
+}
+
+impl WindowEvidence {
+    /// Whether this shows BBR: the window does not fall at losses, and the sender paces. Once may be chance.
+    pub fn shows_bbr(self) -> bool {
+        self.unreduced >= ENOUGH_UNREDUCED
+            && self.unreduced >= self.recoveries / MOST_PER_UNREDUCED
+            && !self.is_clocked()
+            && self.paced > 0
+    }
+
+    /// Whether ACKs make the sender send, rather than a clock of its own.
+    pub fn is_clocked(self) -> bool {
+        let all = self.at_once.saturating_add(self.paced);
+        all >= ENOUGH_CLOCKED && self.paced < all / MOST_PER_PACED
+    }
+
+    /// Adds the evidence of other connections.
+    pub fn merge(&mut self, other: Self) {
+        self.recoveries = self.recoveries.saturating_add(other.recoveries);
+        self.unreduced = self.unreduced.saturating_add(other.unreduced);
+        self.at_once = self.at_once.saturating_add(other.at_once);
+        self.paced = self.paced.saturating_add(other.paced);
+    }
 }
 
 impl ProbeEvidence {
@@ -131,6 +184,7 @@ impl HostFacts {
             }
         }
         self.probes.merge(other.probes);
+        self.window.merge(other.window);
         self.duplicates.merge(other.duplicates);
     }
 
@@ -138,6 +192,7 @@ impl HostFacts {
     pub fn is_empty(&self) -> bool {
         self.profiles.is_empty()
             && self.probes == ProbeEvidence::default()
+            && self.window == WindowEvidence::default()
             && self.duplicates == DuplicateReports::default()
     }
 }
@@ -276,7 +331,9 @@ impl KnownHosts {
     /// Adds facts about `host`.
     pub fn learn(&mut self, host: IpAddr, facts: &HostFacts, candidates: &Candidates) {
         self.learned.add(host, facts);
-        let of_sender = !facts.profiles.is_empty() || facts.probes != ProbeEvidence::default();
+        let of_sender = !facts.profiles.is_empty()
+            || facts.probes != ProbeEvidence::default()
+            || facts.window != WindowEvidence::default();
         if of_sender && self.learned.get(host).is_some() {
             let now = candidates.profiles_on(&self.of(host));
             if self.profiles.insert(host, now) != Some(now) {
@@ -318,12 +375,40 @@ mod tests {
         }
     }
 
+    #[test]
+    fn bbr_is_a_window_that_does_not_fall_at_a_sender_that_paces() {
+        let cases = [
+            // (recoveries, unreduced, at once, paced, whether they show BBR)
+            ([8, 3, 600, 400], true),
+            ([8, 1, 600, 400], false),
+            ([100, 2, 600, 400], false),
+            // Another control that does not reduce: ACKs make it send.
+            ([8, 3, 980, 20], false),
+            ([8, 0, 0, 1000], false),
+            ([0, 0, 0, 0], false),
+        ];
+        for ([recoveries, unreduced, at_once, paced], expected) in cases {
+            let evidence = WindowEvidence {
+                recoveries,
+                unreduced,
+                at_once,
+                paced,
+            };
+            assert_eq!(evidence.shows_bbr(), expected, "{evidence:?}");
+        }
+    }
+
     fn host(number: u32) -> IpAddr {
         Ipv4Addr::from(number).into()
     }
 
     fn facts(explained: u32, seen: u32) -> HostFacts {
         HostFacts {
+            window: WindowEvidence {
+                recoveries: seen,
+                unreduced: 1,
+                ..WindowEvidence::default()
+            },
             profiles: [("linux-6".into(), Score { explained, of: 20 })].into(),
             probes: ProbeEvidence {
                 sent: seen,

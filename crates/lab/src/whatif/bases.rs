@@ -3,7 +3,7 @@
 use super::candidates::Candidate;
 use recoup_recovery::Profile;
 use recoup_recovery::profile::BASES;
-use recoup_trace::finding::identified_profiles;
+use recoup_trace::finding::{identified_profiles, systems_like};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -108,9 +108,12 @@ fn by_count(explained: Explained, known: &[Profile]) -> Vec<String> {
 /// The congestion control with which Linux's current loss recovery is tried besides its own.
 const BBR: &str = "+bbr1";
 
-/// The profiles that senders are identified by, and then the other base profiles. Linux with BBR comes right after Linux.
+/// The profiles that senders are identified by, and then the other base profiles. Linux with BBR comes right after the same Linux.
 fn known() -> Vec<Profile> {
-    let with_bbr = |name: &str| (name == "linux-6").then(|| format!("{name}{BBR}"));
+    let with_bbr = |name: &str| {
+        let name = format!("{name}{BBR}");
+        systems_like(&name).is_some().then_some(name)
+    };
     let identified = identified_profiles();
     let others = BASES.iter().map(|(name, ..)| *name);
     let names = identified.chain(others);

@@ -21,6 +21,14 @@ pub(crate) struct ReplayContext {
     pub timeline: Option<RefCell<Timeline>>,
 }
 
+impl ReplayContext {
+    /// What is known of hosts.
+    pub fn hosts(&self) -> RwLockReadGuard<'_, KnownHosts> {
+        // The lock is poisoned only if another thread panicked, which has ended the analysis.
+        self.hosts.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// What an episode needs to know about its connection.
 #[derive(Debug)]
 pub(crate) struct EpisodeContext<'a> {

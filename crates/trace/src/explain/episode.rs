@@ -15,13 +15,14 @@ use super::context::EpisodeContext;
 use super::identify::Replayed;
 use super::playback::Playback;
 use super::provisional::ProvisionalRow;
+use super::reduction;
 use super::replay::MOST_REPLAYED;
 use super::rtt_samples::Estimators;
 use super::tape::{Departure, Tape};
 use crate::ablation::{Step, reaches};
 use crate::cost::lost::causes::Clues;
 use crate::finding::{Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict};
-use crate::hosts::{HostFacts, ProbeEvidence, Score};
+use crate::hosts::{HostFacts, ProbeEvidence, Score, WindowEvidence};
 use crate::memory::{HeapSize, allocated};
 use crate::read::CapturedPacket;
 use crate::verdict::acks::AckVerdicts;
@@ -88,6 +89,10 @@ pub(crate) struct Episode {
     retransmitted_to: Offset,
     /// What the receiver reported above its cumulative ACKs.
     reports: ReportsAbove,
+    /// When its last ACK came.
+    heard_at: Instant,
+    /// New data that followed an ACK at once while steps were recorded, and that did not, in packets.
+    clocked: [u32; 2],
 }
 
 impl Episode {
@@ -111,6 +116,8 @@ impl Episode {
         self.unreported = None;
         self.retransmitted_to = Offset(0);
         self.reports = ReportsAbove::default();
+        self.heard_at = Instant::ZERO;
+        self.clocked = [0; 2];
     }
 
     /// Whether its parts refer to rows and profiles that are there.
@@ -260,6 +267,24 @@ impl Episode {
         Replayed {
             scores,
             probes: candidates.probe_evidence(rows, replayed),
+            window: self.window_evidence(context),
+        }
+    }
+
+    /// What the retransmissions show of the sender's window. Away from the sender they show nothing.
+    fn window_evidence(&self, context: &EpisodeContext<'_>) -> WindowEvidence {
+        let Some(rtt) = context
+            .min_rtt
+            .filter(|_| context.vantage == Vantage::Sender)
+        else {
+            return WindowEvidence::default();
+        };
+        let repairs = self.rows.iter().filter(|row| !row.syn).map(Row::repair);
+        let [at_once, paced] = self.clocked;
+        WindowEvidence {
+            at_once,
+            paced,
+            ..reduction::window_evidence(repairs, rtt)
         }
     }
 
@@ -286,6 +311,9 @@ impl Episode {
     pub fn on_new(&mut self, at: Instant, span: Span) {
         if let Some(tape) = &mut self.tape {
             self.quiet_steps += 1;
+            let paced = at.since(self.heard_at) > reduction::AT_ONCE;
+            let count = &mut self.clocked[usize::from(paced)];
+            *count = count.saturating_add(1);
             tape.on_sent(at, span, None);
         }
     }
@@ -343,6 +371,8 @@ impl Episode {
             recovered_by: prior.nxt,
             rtt: prior.rtt,
             flight: prior.flight,
+            sent_lately: prior.sent_lately,
+            most_flight: prior.most_flight,
             triggers: match syn {
                 true if segment.flags.contains(Flags::ACK) => Trigger::SynAck.into(),
                 true => Trigger::Syn.into(),
@@ -462,6 +492,7 @@ impl Episode {
         sent: SentSegments<'_>,
     ) {
         let AckMarks { echo, ts, missing } = marks;
+        self.heard_at = at;
         if let Some(tape) = &mut self.tape {
             let shows_loss = ack.has_blocks() || ack.cumulative == una;
             self.quiet_steps = if shows_loss { 0 } else { self.quiet_steps + 1 };
@@ -654,6 +685,8 @@ mod tests {
                 revealed_ts: None,
                 rtt: None,
                 flight: 1,
+                sent_lately: 1,
+                most_flight: 1,
                 nxt: span.end,
                 sent_at: Instant::ZERO,
                 all_due: Instant::ZERO,

@@ -6,7 +6,7 @@
 
 use super::replay::Explained;
 use crate::finding::{Explanation, Identification};
-use crate::hosts::{HostFacts, KnownHosts, ProbeEvidence, Score};
+use crate::hosts::{HostFacts, KnownHosts, ProbeEvidence, Score, WindowEvidence};
 use recoup_recovery::{Mechanisms, Profile, Trigger};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -39,7 +39,11 @@ const STUDIED: [(&str, &str); 1] = [("linux-2.4", LINUX_2_4)];
 pub fn systems_like(profile: &str) -> Option<&'static str> {
     let mut known = PROFILES.iter().chain(&STUDIED);
     let known = known.find(|(name, _)| *name == profile);
-    known.map(|(_, systems)| *systems)
+    let mut with_bbr = WITH_BBR.iter();
+    let with_bbr = with_bbr.find(|(_, name, _)| *name == profile);
+    known
+        .map(|(_, systems)| *systems)
+        .or(with_bbr.map(|(.., systems)| *systems))
 }
 
 /// The profiles that senders are compared with, the most widespread today first.
@@ -49,6 +53,21 @@ pub fn identified_profiles() -> impl Iterator<Item = &'static str> {
 
 /// Profiles of systems on which somebody must have changed a setting, and the profiles without that.
 const CHANGED_SETTINGS: [(&str, &str); 1] = [("linux-6+notlp", "linux-6")];
+
+/// Profiles of systems that may run BBR, the same with BBR, and those systems. Linux has it since 4.9.
+const WITH_BBR: [(&str, &str, &str); 3] = [
+    ("linux-6", "linux-6+bbr1", "Linux since 4.18 with BBR"),
+    (
+        "linux-6+notlp",
+        "linux-6+notlp+bbr1",
+        "Linux since 4.18 with BBR, tcp_early_retrans=0",
+    ),
+    (
+        "linux-3.17+tlp",
+        "linux-3.17+tlp+bbr1",
+        "Linux 4.9 to 4.11 with BBR",
+    ),
+];
 
 /// Probes that a host left out before it counts as sending none. One may have been left out for
 /// another reason.
@@ -78,6 +97,7 @@ pub(crate) struct Replayed {
     /// The score of each candidate.
     pub scores: Vec<Score>,
     pub probes: ProbeEvidence,
+    pub window: WindowEvidence,
 }
 
 /// A set of candidates, one bit each.
@@ -130,9 +150,16 @@ pub(crate) struct HostProfiles {
     /// Before that, none.
     plausible: ProfileSet,
     probing: Probing,
+    /// Its connections together show BBR.
+    bbr: bool,
 }
 
 impl HostProfiles {
+    /// Whether the host's connections together show BBR.
+    pub fn shows_bbr(self) -> bool {
+        self.bbr
+    }
+
     /// The best one, once it explains enough, and those that are behind it by no more than chance.
     /// Before that, none.
     pub fn plausible(self) -> impl Iterator<Item = usize> {
@@ -288,6 +315,7 @@ impl Candidates {
             similar: similar(&scores).into_iter().collect(),
             plausible: plausible(&scores),
             probing: host.probes.into(),
+            bbr: host.window.shows_bbr(),
         }
     }
 
@@ -328,6 +356,37 @@ impl Candidates {
             several.retain(|one| self.index_of(one).is_some_and(|i| left.contains(&i)));
         }
         found.unwrap_single();
+    }
+
+    /// Adds BBR to the profiles if this connection shows it, or its host does. `window`: what the connection shows.
+    /// A profile that the user chose keeps its name.
+    pub fn name_bbr(
+        &self,
+        found: &mut Identification,
+        window: WindowEvidence,
+        on_host: HostProfiles,
+    ) {
+        let shown = window.shows_bbr() || (on_host.bbr && !window.is_clocked());
+        let with_bbr = |one: &Explanation| WITH_BBR.iter().find(|(base, ..)| *base == one.profile);
+        // The best one names the triggers.
+        let may_run_it = found.best().and_then(with_bbr).is_some();
+        if !shown || !may_run_it || self.len() == 1 {
+            return;
+        }
+        if let Identification::Several(several) = found {
+            several.retain(|one| with_bbr(one).is_some());
+            found.unwrap_single();
+        }
+        let named = match found {
+            Identification::Profile(one) => std::slice::from_mut(one),
+            Identification::Several(several) => several.as_mut_slice(),
+            Identification::Nothing | Identification::None(_) => &mut [],
+        };
+        for one in named {
+            if let Some((_, name, _)) = with_bbr(one) {
+                one.profile = (*name).into();
+            }
+        }
     }
 
     /// Who the sender is; `best` comes from [`best`](Self::best).
@@ -404,7 +463,7 @@ mod tests {
         let explained = [linux, 0, 0].into_iter().chain(rest);
         Replayed {
             scores: explained.map(|explained| Score { explained, of }).collect(),
-            probes: ProbeEvidence::default(),
+            ..Replayed::default()
         }
     }
 
@@ -469,6 +528,75 @@ mod tests {
             let replayed = replayed(explained, of);
             let host = candidates.facts(&replayed.scores, replayed.probes);
             assert_eq!(plausible_on(&host), plausible, "{explained:?}");
+        }
+    }
+
+    #[test]
+    fn bbr_is_added_to_profiles_of_systems_that_have_it() {
+        let shown = WindowEvidence {
+            recoveries: 8,
+            unreduced: 3,
+            at_once: 600,
+            paced: 400,
+        };
+        let clocked = WindowEvidence {
+            at_once: 1000,
+            ..WindowEvidence::default()
+        };
+        let nothing = WindowEvidence::default();
+        // (what explains most, what the connection shows, whether its host shows BBR, what is named)
+        let cases = [
+            ("linux-6", shown, false, "linux-6+bbr1"),
+            ("linux-6", nothing, true, "linux-6+bbr1"),
+            ("linux-6", nothing, false, "linux-6"),
+            ("linux-6", clocked, true, "linux-6"),
+            ("linux-6+notlp", shown, false, "linux-6+notlp+bbr1"),
+            (
+                "linux-6 linux-3.17+tlp linux-3.17",
+                shown,
+                false,
+                "linux-6+bbr1 linux-3.17+tlp+bbr1",
+            ),
+            ("linux-6 windows-xp", shown, false, "linux-6+bbr1"),
+            ("windows-xp linux-6", shown, false, "windows-xp linux-6"),
+            ("freebsd-5", shown, true, "freebsd-5"),
+        ];
+        for (names, window, bbr, expected) in cases {
+            let explanation = |profile: &str| Explanation {
+                profile: profile.into(),
+                explained: 1,
+                of: 1,
+            };
+            let several = names.split(' ').map(explanation).collect();
+            let mut found = Identification::Several(several);
+            found.unwrap_single();
+            let on_host = HostProfiles {
+                bbr,
+                ..HostProfiles::default()
+            };
+            Candidates::known().name_bbr(&mut found, window, on_host);
+            let named = match found {
+                Identification::Profile(one) => one.profile,
+                Identification::Several(several) => {
+                    let names: Vec<String> = several.into_iter().map(|e| e.profile).collect();
+                    names.join(" ")
+                }
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(named, expected, "{names}");
+        }
+    }
+
+    /// The names are profiles, and differ from their base in the congestion control alone.
+    #[test]
+    fn profiles_with_bbr_are_profiles() {
+        for (base, name, systems) in WITH_BBR {
+            let [base, with_bbr] = [base, name].map(|name| name.parse::<Profile>().unwrap());
+            let bbr = recoup_recovery::congestion::Algorithm::Bbr1;
+            let changed = base.mechanisms().with(|m| m.congestion = bbr);
+            assert_eq!(*with_bbr.mechanisms(), changed, "{name}");
+            assert_eq!(with_bbr.name(), name);
+            assert_eq!(systems_like(name), Some(systems));
         }
     }
 

@@ -109,6 +109,8 @@ pub(crate) struct DirectionState {
     outstanding: VecDeque<OutstandingPacket>,
     /// How many of the `outstanding` packets are acknowledged; they are kept for late duplicates.
     acknowledged: u32,
+    /// The most bytes that were outstanding at a time.
+    most_outstanding: u32,
     ids: IdCounter,
     /// What is known of the way from the sender, where the capture point is away from it.
     away: Option<Box<AwayState>>,
@@ -174,6 +176,7 @@ impl Default for DirectionState {
             plain_duplicates: 0,
             outstanding: VecDeque::new(),
             acknowledged: 0,
+            most_outstanding: 0,
             ids: IdCounter::default(),
             away: None,
             episode: None,
@@ -423,6 +426,7 @@ impl DirectionState {
             away.on_new();
         }
         self.nxt = span.end;
+        self.note_outstanding();
         if self.is_unconfirmed && self.unconfirmed_ack <= self.nxt {
             self.accept_unconfirmed_ack();
         }
@@ -494,6 +498,8 @@ impl DirectionState {
             revealed_ts: earlier.filter(|_| uncaptured).and_then(|gap| gap.ts),
             rtt: self.rtts.average().map(|rtt| rtt + episode_context.lag),
             flight: self.segments_outstanding(episode_context.mss),
+            sent_lately: self.sent_lately(now, episode_context.mss),
+            most_flight: self.most_flight(episode_context.mss),
             nxt: self.nxt,
             sent_at: departure.at,
             all_due: self.all_due(now, context),

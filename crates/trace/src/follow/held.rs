@@ -74,15 +74,17 @@ impl Held {
         &mut self,
         connection: Connection,
         rows: Vec<ProvisionalRow>,
+        hosts: &KnownHosts,
+        candidates: &Candidates,
         findings: &mut impl Findings,
     ) {
-        if !waits(&connection) || rows.len() > MOST_ROWS {
-            return self.pass_on(connection, &rows, findings);
+        if !waits(&connection, hosts, candidates) || rows.len() > MOST_ROWS {
+            return self.pass_on(connection, &rows, hosts, candidates, findings);
         }
         while self.waiting.len() >= MOST_WAITING
             && let Some(Waiting { connection, rows }) = self.waiting.pop_first()
         {
-            self.pass_on(connection, &rows, findings);
+            self.pass_on(connection, &rows, hosts, candidates, findings);
         }
         self.waiting.push(Waiting { connection, rows });
     }
@@ -116,10 +118,10 @@ impl Held {
                 continue;
             };
             waiting.settle(hosts, candidates);
-            if !waits(&waiting.connection)
+            if !waits(&waiting.connection, hosts, candidates)
                 && let Some(Waiting { connection, rows }) = self.waiting.remove(number)
             {
-                self.pass_on(connection, &rows, findings);
+                self.pass_on(connection, &rows, hosts, candidates, findings);
             }
         }
     }
@@ -151,7 +153,7 @@ impl Held {
         self.compared = 0;
         self.settle(hosts, candidates, findings);
         while let Some(Waiting { connection, rows }) = self.waiting.pop_first() {
-            self.pass_on(connection, &rows, findings);
+            self.pass_on(connection, &rows, hosts, candidates, findings);
         }
     }
 
@@ -159,10 +161,15 @@ impl Held {
         &mut self,
         mut connection: Connection,
         rows: &[ProvisionalRow],
+        hosts: &KnownHosts,
+        candidates: &Candidates,
         findings: &mut impl Findings,
     ) {
-        for direction in &mut connection.directions {
+        let ends = [connection.endpoints.src, connection.endpoints.dst];
+        for (direction, end) in connection.directions.iter_mut().zip(ends) {
             assume_defaults(&mut direction.profile);
+            let on_host = hosts.profiles_of(end.ip(), candidates);
+            candidates.name_bbr(&mut direction.profile, direction.window, on_host);
         }
         let all: Vec<Retransmission> = rows.iter().map(|row| row.retransmission).collect();
         findings.connection(connection, &all);
@@ -174,9 +181,16 @@ impl Held {
     }
 }
 
-fn waits(connection: &Connection) -> bool {
-    let mut profiles = connection.directions.iter().map(|d| &d.profile);
-    profiles.any(|profile| matches!(profile, Identification::Several(_)))
+/// Whether the hosts' other connections may still decide who a sender is.
+fn waits(connection: &Connection, hosts: &KnownHosts, candidates: &Candidates) -> bool {
+    let ends = [connection.endpoints.src, connection.endpoints.dst];
+    let mut directions = connection.directions.iter().zip(ends);
+    directions.any(|(direction, end)| {
+        let window = direction.window;
+        let may_be_bbr = window.unreduced > 0 && !window.shows_bbr() && !window.is_clocked();
+        matches!(direction.profile, Identification::Several(_))
+            || (may_be_bbr && !hosts.profiles_of(end.ip(), candidates).shows_bbr())
+    })
 }
 
 /// Names the triggers under another profile, and counts them.

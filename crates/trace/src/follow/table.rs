@@ -39,7 +39,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use std::mem::take;
 use std::net::IpAddr;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a connection is kept after its end, for retransmitted FINs and late segments.
@@ -555,7 +555,10 @@ impl ConnectionTable {
             for row in &mut rows {
                 row.retransmission.connection = connection.id;
             }
-            self.held.take(connection, rows, findings);
+            let hosts = self.replay_context.hosts();
+            let candidates = &self.replay_context.candidates;
+            self.held
+                .take(connection, rows, &hosts, candidates, findings);
         }
     }
 
@@ -627,19 +630,15 @@ impl ConnectionTable {
 
     /// Passes on the connections whose senders are settled by now.
     fn settle(&mut self, findings: &mut impl Findings) {
-        let ReplayContext {
-            hosts, candidates, ..
-        } = &self.replay_context;
-        let hosts = hosts.read().unwrap_or_else(PoisonError::into_inner);
+        let hosts = self.replay_context.hosts();
+        let candidates = &self.replay_context.candidates;
         self.held.settle(&hosts, candidates, findings);
     }
 
     /// All connections are closed, and all is known of their hosts.
     pub fn pass_on_held(&mut self, findings: &mut impl Findings) {
-        let ReplayContext {
-            hosts, candidates, ..
-        } = &self.replay_context;
-        let hosts = hosts.read().unwrap_or_else(PoisonError::into_inner);
+        let hosts = self.replay_context.hosts();
+        let candidates = &self.replay_context.candidates;
         self.held.finish(&hosts, candidates, findings);
     }
 

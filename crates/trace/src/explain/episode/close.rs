@@ -44,10 +44,15 @@ impl Episode {
         if exact {
             found.profile = context.candidates.identification(&replayed, &best);
         }
+        found.window = replayed.window;
         let learned = Learned {
-            sender: match end.was_over {
-                true => HostFacts::default(),
-                false => sender_facts(&replayed, context),
+            sender: HostFacts {
+                // When the connection was over, the verdicts were not final.
+                window: replayed.window,
+                ..match end.was_over {
+                    true => HostFacts::default(),
+                    false => sender_facts(&replayed, context),
+                }
             },
             receiver: self.receiver_facts(),
         };

@@ -1,9 +1,11 @@
 //! A packet with bytes below `snd_nxt`: what was known when it came, and what it turns out to be.
 
 use super::super::identify::MOST_CANDIDATES;
+use super::super::reduction::Repair;
 use super::super::replay::Explained;
 use crate::cost::lost::causes::Clues;
 use crate::finding::{Evidence, Triggers, Vantage, Verdict};
+use crate::hosts::ReportsDuplicates;
 use crate::verdict::{ConditionalVerdict, Transmission};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::SeqNumber;
@@ -39,6 +41,10 @@ pub(crate) struct PriorTransmissions {
     pub rtt: Option<Duration>,
     /// Segments outstanding.
     pub flight: u32,
+    /// Segments first sent within the shortest round-trip time before.
+    pub sent_lately: u32,
+    /// The largest flight so far, in segments.
+    pub most_flight: u32,
     /// `snd_nxt` before the packet.
     pub nxt: Offset,
     /// When the packet would have come if nothing had held it up.
@@ -73,6 +79,8 @@ pub(super) struct Row {
     pub recovered_by: Offset,
     pub rtt: Option<Duration>,
     pub flight: u32,
+    pub sent_lately: u32,
+    pub most_flight: u32,
     pub triggers: Triggers,
     /// One per candidate profile.
     pub explained: [Explained; MOST_CANDIDATES],
@@ -85,6 +93,19 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// As it bears on the sender's window, at the sender.
+    pub fn repair(&self) -> Repair {
+        let verdict = self.verdict_at(Vantage::Sender);
+        let is_needed = |given| verdict.is_some_and(|v| v.given(given).0 == Verdict::Needed);
+        Repair {
+            at: self.at,
+            until: self.recovery.map(|recovery| self.at + recovery),
+            needed: is_needed(ReportsDuplicates::Yes) && is_needed(ReportsDuplicates::No),
+            sent_lately: self.sent_lately,
+            most_flight: self.most_flight,
+        }
+    }
+
     /// Why it was sent, under each candidate profile.
     pub fn triggers_by_profile(&self) -> [Triggers; MOST_CANDIDATES] {
         match self.triggers.first() {

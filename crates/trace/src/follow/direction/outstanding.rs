@@ -163,6 +163,36 @@ impl DirectionState {
         u32::try_from(counted + rest).unwrap_or(u32::MAX)
     }
 
+    /// Something was sent for the first time.
+    #[inline]
+    pub(super) fn note_outstanding(&mut self) {
+        let outstanding = self.nxt.since(self.una.min(self.nxt));
+        let outstanding = u32::try_from(outstanding).unwrap_or(u32::MAX);
+        self.most_outstanding = self.most_outstanding.max(outstanding);
+    }
+
+    /// Segments of `mss` bytes first sent within the shortest round-trip time before `now`.
+    pub(super) fn sent_lately(&self, now: Instant, mss: u32) -> u32 {
+        let Some(least) = self.rtts.least() else {
+            return 0;
+        };
+        let older = |packet: &OutstandingPacket| packet.at + least <= now;
+        let first = self.outstanding.partition_point(older);
+        let bytes = (self.outstanding.get(first)).map_or(0, |p| self.nxt.since(p.span.start));
+        u32::try_from(bytes / u64::from(mss.max(1))).unwrap_or(u32::MAX)
+    }
+
+    /// The largest flight so far, in segments of `mss` bytes. If the capture may have begun later, the most that
+    /// the peer accepted.
+    pub(super) fn most_flight(&self, mss: u32) -> u32 {
+        let unseen = match self.syn() {
+            Some(_) => 0,
+            None => self.window_edge.since(self.una.min(self.window_edge)),
+        };
+        let most = unseen.max(self.most_outstanding.into());
+        u32::try_from(most.div_ceil(mss.max(1).into())).unwrap_or(u32::MAX)
+    }
+
     /// Whether the packets of the direction pay for this many more steps, which are then spent.
     fn can_afford(&mut self, steps: usize) -> bool {
         let earned = FREE_STEPS + STEPS_PER_SEGMENT * self.captured_segments();

@@ -40,6 +40,7 @@ impl DirectionState {
             return;
         }
         self.nxt = span.end;
+        self.note_outstanding();
         if self.is_unconfirmed && self.unconfirmed_ack <= self.nxt {
             self.accept_unconfirmed_ack();
         }
@@ -102,6 +103,7 @@ impl DirectionState {
             window_probe: before.window_probe,
             outstanding: before.outstanding,
             acknowledged: before.acknowledged,
+            most_outstanding: before.most_outstanding,
             ids: before.ids,
             away: before.away,
             recent: before.recent,

@@ -182,7 +182,11 @@ impl ConnectionTable {
         found.capture_point = capture_point;
         self.check_separation(&found, connection.late_copies());
         match connection.number.get() {
-            Some(_) => self.held.take(found, rows, findings),
+            Some(_) => {
+                let hosts = self.replay_context.hosts();
+                let candidates = &self.replay_context.candidates;
+                self.held.take(found, rows, &hosts, candidates, findings);
+            }
             None => self.unnumbered_closed.push((found, rows)),
         }
     }
