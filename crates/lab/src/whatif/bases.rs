@@ -155,10 +155,11 @@ mod tests {
         };
         let order = names(&all[0]);
         assert_eq!(
-            order[..5],
+            order[..6],
             [
                 "linux-2.4",
                 "linux-3.17+tlp",
+                "linux-3.17+tlp+bbr1",
                 "linux-3.17",
                 "solaris-10",
                 "linux-6"
@@ -170,8 +171,9 @@ mod tests {
         let mut hardly = candidate("192.0.2.1:80");
         hardly.identified = identified(&[("windows-xp", FEW - 1)]);
         let order = names(&hardly);
-        assert_eq!(order[..2], ["linux-3.17+tlp", "linux-3.17"]);
-        assert_eq!(order[3], "windows-xp");
+        let on_host = ["linux-3.17+tlp", "linux-3.17+tlp+bbr1", "linux-3.17"];
+        assert_eq!(order[..3], on_host);
+        assert_eq!(order[4], "windows-xp");
         // Nothing is known of this host.
         assert_eq!(names(&candidate("192.0.2.77:80"))[0], "solaris-10");
     }
