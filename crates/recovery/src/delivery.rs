@@ -294,7 +294,7 @@ mod tests {
             send(&mut rate, 0, n, n == 1);
         }
         deliver(&mut rate, 40, 2, 0);
-        // The first segment is lost, and sent again at 60 ms, when one was delivered.
+        // The first segment is lost. It is retransmitted at 60 ms, when one segment was delivered.
         rate.on_sent(ms(60), Offset::DATA, Offset(1 + 4 * MSS), false);
         deliver(&mut rate, 61, 3, 0);
         let una = Offset(1 + 3 * MSS);
