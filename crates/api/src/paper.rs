@@ -1,261 +1,43 @@
-//! Regenerates figures of papers with their claims: `recoup paper` without its arguments and its
-//! printing.
+//! Runs experiments of papers and checks the papers' claims: `recoup paper` without its arguments and its printing.
 
-use recoup_lab::scenario::{Scenario, ScenarioError};
-use recoup_lab::settings::SettingsError;
+use recoup_lab::scenario::Scenario;
 use recoup_lab::stage::{self, Ends, Stage, StageError};
-use recoup_papers::loss_detection::{self, impact};
-use recoup_papers::{Sheet, prr, slp, tail_loss};
-use std::path::PathBuf;
+use recoup_papers::experiment::{Effort, Experiment, ExperimentError, Setup};
+use recoup_papers::ledger::Ledger;
+use recoup_papers::{Sheet, tail_loss};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// A figure of a paper, or another study of its claims.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Figure {
-    /// Tail loss, figure 1: one segment lost, by RTT.
-    TailLossFig1,
-    /// Tail loss, figure 2: one to five segments lost.
-    TailLossFig2,
-    /// Tail loss, figure 3: short flows on a congested bottleneck.
-    TailLossFig3,
-    /// Tail loss, figure 4: web pages.
-    TailLossFig4,
-    /// PRR, figure 2: PRR, rate halving and RFC 3517.
-    PrrFig2,
-    /// PRR, figure 3: heavy loss.
-    PrrFig3,
-    /// PRR, figure 4: an application that pauses.
-    PrrFig4,
-    /// PRR, the properties of section 4.3.
-    PrrProperties,
-    /// PRR, section 5.3: web servers.
-    PrrWeb,
-    /// PRR, section 5.4: video servers.
-    PrrVideo,
-    /// PRR, section 6: early retransmit.
-    PrrEarly,
-    /// SLP: goodput of ARQ and FEC.
-    SlpFec,
-    /// SLP, figure 1: timeouts by position of the lost packet.
-    SlpFig1,
-    /// SLP, figure 3: timeouts by flags of the lost packet.
-    SlpFig3,
-    /// SLP: the bandwidth above which a packet is copied.
-    SlpArbitrator,
-    /// SLP, table I: completion times of flows with SYN loss.
-    SlpTable1,
-    /// SLP, figure 7: completion times of fetches.
-    SlpFig7,
-    /// SLP: fetches by size.
-    SlpSizes,
-    /// SLP beside RTO restart and tail loss probes.
-    SlpTails,
-    /// SLP: latency saved against bytes added.
-    SlpCombined,
-    /// SLP on a shared bottleneck.
-    SlpCongestion,
-    /// The study of loss detection: its tables and recoveries.
-    LossDetectionTables,
-    /// The study of loss detection, figure 1: bytes per connection.
-    LossDetectionFig1,
-    /// The study of loss detection, figure 2: detection durations.
-    LossDetectionFig2,
-    /// The study of loss detection, figure 3: best-case reduction.
-    LossDetectionFig3,
-    /// Loss detection, figure 4: other k.
-    LossDetectionFig4,
-    /// Loss detection, figure 5a: another minimum RTO.
-    LossDetectionFig5a,
-    /// Loss detection, figure 5b: other a and b.
-    LossDetectionFig5b,
-}
-
-impl Figure {
-    /// The name of its paper.
-    pub const fn paper(self) -> &'static str {
-        match self {
-            Self::TailLossFig1 | Self::TailLossFig2 | Self::TailLossFig3 | Self::TailLossFig4 => {
-                tail_loss::NAME
-            }
-            Self::PrrFig2
-            | Self::PrrFig3
-            | Self::PrrFig4
-            | Self::PrrProperties
-            | Self::PrrWeb
-            | Self::PrrVideo
-            | Self::PrrEarly => prr::NAME,
-            Self::LossDetectionTables
-            | Self::LossDetectionFig1
-            | Self::LossDetectionFig2
-            | Self::LossDetectionFig3
-            | Self::LossDetectionFig4
-            | Self::LossDetectionFig5a
-            | Self::LossDetectionFig5b => loss_detection::NAME,
-            _ => slp::NAME,
-        }
-    }
-
-    /// The built-in scenario whose settings its cells start from.
-    const fn scenario(self) -> &'static str {
-        match self {
-            Self::TailLossFig1 | Self::TailLossFig2 | Self::TailLossFig3 | Self::TailLossFig4 => {
-                tail_loss::NAME
-            }
-            Self::PrrFig2
-            | Self::PrrFig3
-            | Self::PrrFig4
-            | Self::PrrProperties
-            | Self::PrrWeb
-            | Self::PrrVideo
-            | Self::PrrEarly => prr::NAME,
-            _ => "fetch",
-        }
-    }
-
-    /// The settings that its cells set themselves, and that cannot be changed.
-    pub fn own_settings(self) -> &'static [&'static str] {
-        match self {
-            Self::TailLossFig1 | Self::TailLossFig2 => &tail_loss::OWN_SETTINGS,
-            Self::TailLossFig3 => &tail_loss::dumbbell::OWN_SETTINGS,
-            Self::TailLossFig4 => &tail_loss::web::OWN_SETTINGS,
-            Self::PrrFig2 | Self::PrrFig3 | Self::PrrFig4 => &prr::OWN_SETTINGS,
-            Self::PrrProperties => &prr::properties::OWN_SETTINGS,
-            Self::PrrWeb | Self::PrrVideo | Self::PrrEarly => &prr::servers::OWN_SETTINGS,
-            _ => &[],
-        }
-    }
-
-    /// Its data center, if it is one of the PRR paper's sections 5 and 6.
-    const fn servers(self) -> Option<prr::servers::Id> {
-        match self {
-            Self::PrrWeb => Some(prr::servers::Id::Web),
-            Self::PrrVideo => Some(prr::servers::Id::Video),
-            Self::PrrEarly => Some(prr::servers::Id::Early),
-            _ => None,
-        }
-    }
-
-    /// Regenerates it in the simulator.
-    fn simulate(self, request: &Request) -> Result<Sheet, PaperError> {
-        let base = &request.base;
-        if let Some(servers) = self.servers() {
-            let sheet = prr::servers::sheet(servers, base, request.users);
-            return sheet.map_err(PaperError::Unfit);
-        }
-        let sheet = match self {
-            Self::TailLossFig1 => tail_loss::sheet(tail_loss::Id::Fig1, base),
-            Self::TailLossFig2 => tail_loss::sheet(tail_loss::Id::Fig2, base),
-            Self::TailLossFig3 => {
-                let background = request.background.as_deref();
-                let sheet = tail_loss::dumbbell::sheet(base, background);
-                return sheet.map_err(PaperError::Unfit);
-            }
-            Self::TailLossFig4 => {
-                let sheet = tail_loss::web::sheet(base, &request.pages);
-                return sheet.map_err(PaperError::Unfit);
-            }
-            Self::PrrFig2 => prr::sheet(prr::Id::Fig2, base),
-            Self::PrrFig3 => prr::sheet(prr::Id::Fig3, base),
-            Self::PrrFig4 => prr::sheet(prr::Id::Fig4, base),
-            // The other three are data centers.
-            Self::PrrProperties | Self::PrrWeb | Self::PrrVideo | Self::PrrEarly => {
-                prr::properties::sheet(base)
-            }
-            Self::SlpFec => slp::fec::sheet(base.seed),
-            Self::SlpFig1 => slp::timeouts::positions(base.seed),
-            Self::SlpFig3 => slp::timeouts::flags(base.seed),
-            Self::SlpArbitrator => Ok(slp::arbitrator::sheet()),
-            Self::SlpTable1 => slp::timeouts::table(base.seed),
-            Self::SlpFig7 => slp::fetch::fig7::sheet(base),
-            Self::SlpSizes => slp::fetch::sizes::sheet(base),
-            Self::SlpTails => slp::tails::sheet(base.seed),
-            Self::SlpCombined => slp::combined::sheet(base),
-            Self::SlpCongestion => {
-                return slp::congestion::sheet(base.seed).map_err(PaperError::Unfit);
-            }
-            Self::LossDetectionTables => {
-                loss_detection::sheet(loss_detection::Id::Tables, base.seed)
-            }
-            Self::LossDetectionFig1 => loss_detection::sheet(loss_detection::Id::Fig1, base.seed),
-            Self::LossDetectionFig2 => loss_detection::sheet(loss_detection::Id::Fig2, base.seed),
-            Self::LossDetectionFig3 => loss_detection::sheet(loss_detection::Id::Fig3, base.seed),
-            Self::LossDetectionFig4 => impact::sheet(impact::Id::Fig4, base.seed),
-            Self::LossDetectionFig5a => impact::sheet(impact::Id::Fig5a, base.seed),
-            Self::LossDetectionFig5b => impact::sheet(impact::Id::Fig5b, base.seed),
-        };
-        Ok(sheet?)
-    }
-
-    /// Measures it over real packets. `None` for figures that are not measured.
-    #[cfg(target_os = "linux")]
-    fn measure(
-        self,
-        base: &Scenario,
-        stage: Stage,
-        progress: &dyn Progress,
-    ) -> Result<Option<Sheet>, PaperError> {
-        let id = match self {
-            Self::TailLossFig1 => tail_loss::Id::Fig1,
-            Self::TailLossFig2 => tail_loss::Id::Fig2,
-            _ => return Ok(None),
-        };
-        let testbeds = crate::testbeds::Testbeds::default();
-        progress.measurement_begins(self, stage, tail_loss::stages::flows(id, stage));
-        let finished = |n| progress.flows_finished(n);
-        let sheet = tail_loss::stages::sheet(id, base, stage, &testbeds, &finished);
-        progress.figure_ends();
-        Ok(sheet?)
-    }
-
-    /// Other systems have no TUN devices and network namespaces.
-    #[cfg(not(target_os = "linux"))]
-    fn measure(
-        self,
-        _: &Scenario,
-        stage: Stage,
-        _: &dyn Progress,
-    ) -> Result<Option<Sheet>, PaperError> {
-        Err(PaperError::NoTestbed(stage.name()))
-    }
-}
-
-/// Follows the regeneration of figures. Calls come from any thread.
+/// Follows a run of experiments. Calls come from any thread.
 pub trait Progress: Sync {
-    /// A figure begins in the simulator; it is the `number`-th, counted from 1, of `figures`.
-    fn figure_begins(&self, figure: Figure, number: usize, figures: usize);
+    /// An experiment begins in the simulator; it is the `number`-th, counted from 1, of `all`.
+    fn experiment_begins(&self, experiment: &'static Experiment, number: usize, all: usize);
 
     /// A figure begins over real packets, with this many flows.
-    fn measurement_begins(&self, figure: Figure, stage: Stage, flows: u64);
+    fn measurement_begins(&self, experiment: &'static Experiment, stage: Stage, flows: u64);
 
     /// This many more flows are finished.
     fn flows_finished(&self, flows: u64);
 
-    /// The figure is finished.
-    fn figure_ends(&self);
+    /// The experiment is finished; in the simulator it took this long.
+    fn experiment_ends(&self, took: Option<Duration>);
 
-    /// Whether the figure that is simulated should be given up.
-    fn is_stopped(&self) -> bool {
-        false
+    /// Called again and again while an experiment is simulated. `false` gives it up.
+    fn goes_on(&self) -> bool {
+        true
     }
 }
 
-/// How often a figure that is simulated looks whether it is stopped.
-const STOP_INTERVAL: Duration = Duration::from_millis(10);
+/// How often [`Progress::goes_on`] is asked.
+const ASK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Why figures cannot be regenerated.
+/// Why experiments cannot run.
 #[derive(Debug, Error)]
 pub enum PaperError {
-    /// The paper's scenario cannot be read.
+    /// An experiment's settings do not fit together.
     #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// The settings do not fit together.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    /// The settings do not fit together; the text says where they are from.
-    #[error("{0}")]
-    Unfit(String),
+    Experiment(#[from] ExperimentError),
     /// A setting that the cells set themselves.
     #[error(
         "--set {0}: the cells of the figures set it; name other figures, or use `recoup run` for one of your own"
@@ -269,53 +51,78 @@ pub enum PaperError {
     NoTestbed(&'static str),
 }
 
-/// Figures of one paper, the settings of their cells, and where to run them.
+/// An experiment with what it starts from.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The experiment.
+    pub experiment: &'static Experiment,
+    /// What it starts from.
+    pub setup: Setup,
+}
+
+/// A finished experiment.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The experiment.
+    pub experiment: &'static Experiment,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// Its figure and claims.
+    pub sheet: Sheet,
+    /// How long it took in the simulator; `None` over real packets.
+    pub took: Option<Duration>,
+}
+
+/// The experiments that are finished.
+#[derive(Clone, Debug, Default)]
+pub struct Finished {
+    /// In order.
+    pub runs: Vec<Run>,
+    /// Those that [`Progress::goes_on`] kept from being finished, in order; the first had begun.
+    pub missing: Vec<&'static Experiment>,
+}
+
+impl Finished {
+    /// The claims with their verdicts.
+    pub fn ledger(&self, effort: Effort) -> Ledger {
+        let runs = self.runs.iter();
+        Ledger::new(effort, runs.map(|run| (run.experiment, &run.sheet)))
+    }
+}
+
+/// Experiments, and where to run them.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The figures, in order.
-    pub figures: Vec<Figure>,
-    /// The scenario whose settings the cells start from.
-    pub base: Scenario,
+    /// The experiments, in order.
+    pub planned: Vec<Planned>,
     /// Whether to run them in the simulator.
     pub simulate: bool,
     /// The stages with real packets to measure them on, after the simulator.
     pub real: Vec<Stage>,
-    /// A file of connection vectors for the background of figure 3 of tail loss, in place of the synthetic mix.
-    pub background: Option<PathBuf>,
-    /// The pages of figure 4 of tail loss, and how often they are downloaded.
-    pub pages: tail_loss::web::Pages,
-    /// The users of the data centers of PRR; `None`: as many as each figure has by default.
-    pub users: Option<u32>,
 }
 
-/// The figures that are finished.
-#[derive(Clone, Debug)]
-pub struct Finished {
-    /// In order.
-    pub sheets: Vec<Sheet>,
-    /// The figure at which [`Progress::is_stopped`] ended the regeneration.
-    pub interrupted: Option<Figure>,
-}
-
-/// The scenario that the cells of these figures start from: the paper's, as `change` changes it.
-/// `is_changed` says whether a setting is changed.
+/// The setup of each experiment, with its scenario as `change` changes it. `is_changed` says whether a setting is changed.
 ///
 /// # Errors
 /// A setting that the cells set themselves; settings that do not fit together; errors of `change`.
-pub fn base<E: From<PaperError>>(
-    figures: &[Figure],
+pub fn plan<E: From<PaperError>>(
+    experiments: &[&'static Experiment],
+    effort: Effort,
     is_changed: impl Fn(&str) -> bool,
-    change: impl FnOnce(&mut Scenario) -> Result<(), E>,
-) -> Result<Scenario, E> {
-    let name = figures.first().map_or(tail_loss::NAME, |f| f.scenario());
-    let mut base = Scenario::load(name).map_err(PaperError::from)?;
-    let own = figures.iter().flat_map(|figure| figure.own_settings());
+    change: impl Fn(&mut Scenario) -> Result<(), E>,
+) -> Result<Vec<Planned>, E> {
+    let own = experiments.iter().flat_map(|one| one.own_settings);
     if let Some(key) = own.copied().find(|key| is_changed(key)) {
         return Err(PaperError::OwnSetting(key).into());
     }
-    change(&mut base)?;
-    base.check().map_err(PaperError::Unfit)?;
-    Ok(base)
+    let planned = |experiment: &&'static Experiment| {
+        let mut setup = Setup::new(experiment, effort).map_err(PaperError::from)?;
+        change(&mut setup.base)?;
+        let check = setup.base.check();
+        check.map_err(|line| PaperError::from(ExperimentError::Unfit(line)))?;
+        Ok(Planned { experiment, setup })
+    };
+    experiments.iter().map(planned).collect()
 }
 
 impl Request {
@@ -323,65 +130,151 @@ impl Request {
     pub fn notes(&self) -> Vec<String> {
         let ends = self.real.iter().copied();
         let ends: Vec<Ends> = ends.filter_map(|s| Ends::new(s, None, None)).collect();
-        match ends.is_empty() {
-            true => vec![],
-            false => stage::notes(&self.base, self.simulate, &ends),
+        match self.planned.first() {
+            Some(first) if !ends.is_empty() => {
+                stage::notes(&first.setup.base, self.simulate, &ends)
+            }
+            _ => vec![],
         }
     }
 
-    /// Regenerates the figures in the simulator, then measures those that can be measured. After
-    /// [`Progress::is_stopped`] the figures that are finished are returned at once. A simulation that is under way then goes
-    /// on in a thread of its own, until the process ends.
+    /// Runs the experiments in the simulator, then measures those that can be measured. If [`Progress::goes_on`] says no, the
+    /// experiments that are finished are returned at once. A simulation that is under way then goes on in a thread of its own,
+    /// until the process ends.
     ///
     /// # Errors
     /// Settings that do not fit together; a system that refuses what a testbed needs.
     pub fn run(&self, progress: &dyn Progress) -> Result<Finished, PaperError> {
-        let mut sheets = Vec::new();
-        if self.simulate {
-            for (i, figure) in self.figures.iter().enumerate() {
-                progress.figure_begins(*figure, i + 1, self.figures.len());
-                let sheet = self.simulate_apart(*figure, progress);
-                progress.figure_ends();
-                match sheet {
-                    Some(sheet) => sheets.push(sheet?),
-                    None => {
-                        let interrupted = Some(*figure);
-                        return Ok(Finished {
-                            sheets,
-                            interrupted,
-                        });
-                    }
-                }
-            }
+        let mut runs = Vec::new();
+        let simulated = match self.simulate {
+            true => self.planned.as_slice(),
+            false => &[],
+        };
+        for (i, planned) in simulated.iter().enumerate() {
+            progress.experiment_begins(planned.experiment, i + 1, simulated.len());
+            let begin = Instant::now();
+            let sheet = planned.run_apart(progress);
+            let took = Some(begin.elapsed());
+            let Some(sheet) = sheet else {
+                progress.experiment_ends(None);
+                let missing = simulated[i..].iter().map(|one| one.experiment).collect();
+                return Ok(Finished { runs, missing });
+            };
+            let sheet = sheet?;
+            progress.experiment_ends(took);
+            runs.push(planned.finished(sheet, took));
         }
-        for figure in &self.figures {
+        for planned in &self.planned {
             for stage in &self.real {
-                sheets.extend(figure.measure(&self.base, *stage, progress)?);
+                let sheet = planned.measure(*stage, progress)?;
+                runs.extend(sheet.map(|sheet| planned.finished(sheet, None)));
             }
         }
         Ok(Finished {
-            sheets,
-            interrupted: None,
+            runs,
+            missing: vec![],
         })
     }
+}
 
-    /// Regenerates a figure in the simulator, in a thread of its own. `None` if it was stopped first.
-    fn simulate_apart(
-        &self,
-        figure: Figure,
-        progress: &dyn Progress,
-    ) -> Option<Result<Sheet, PaperError>> {
-        let request = self.clone();
-        let worker = thread::spawn(move || figure.simulate(&request));
+impl Planned {
+    fn finished(&self, sheet: Sheet, took: Option<Duration>) -> Run {
+        Run {
+            experiment: self.experiment,
+            seed: self.setup.seed(),
+            sheet,
+            took,
+        }
+    }
+
+    /// Runs it in the simulator, in a thread of its own. `None` if it was stopped first.
+    fn run_apart(&self, progress: &dyn Progress) -> Option<Result<Sheet, ExperimentError>> {
+        let Self { experiment, setup } = self.clone();
+        let worker = thread::spawn(move || experiment.run(&setup));
         while !worker.is_finished() {
-            if progress.is_stopped() {
+            if !progress.goes_on() {
                 return None;
             }
-            thread::sleep(STOP_INTERVAL);
+            thread::sleep(ASK_INTERVAL);
         }
         match worker.join() {
             Ok(sheet) => Some(sheet),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
+
+    /// Measures it over real packets. `None` for experiments that are not measured.
+    #[cfg(target_os = "linux")]
+    fn measure(&self, stage: Stage, progress: &dyn Progress) -> Result<Option<Sheet>, PaperError> {
+        let Self { experiment, setup } = self;
+        let mut figures = tail_loss::Id::ALL.into_iter();
+        let figure = figures.find(|id| id.name() == experiment.name);
+        let Some(id) = figure.filter(|_| experiment.paper == tail_loss::NAME) else {
+            return Ok(None);
+        };
+        let testbeds = crate::testbeds::Testbeds::default();
+        progress.measurement_begins(experiment, stage, tail_loss::stages::flows(id, stage));
+        let finished = |n| progress.flows_finished(n);
+        let sheet = tail_loss::stages::sheet(id, &setup.base, stage, &testbeds, &finished);
+        progress.experiment_ends(None);
+        Ok(sheet?)
+    }
+
+    /// Other systems have no TUN devices and network namespaces.
+    #[cfg(not(target_os = "linux"))]
+    fn measure(&self, stage: Stage, _: &dyn Progress) -> Result<Option<Sheet>, PaperError> {
+        Err(PaperError::NoTestbed(stage.name()))
+    }
+}
+
+/// Whether a mutation turned the claims that it says it turns.
+#[derive(Clone, Debug)]
+pub struct MutationReport {
+    /// The experiment.
+    pub experiment: &'static Experiment,
+    /// The mutation's name.
+    pub mutation: &'static str,
+    /// The claims whose verdict it changed, with the verdict's name before and after.
+    pub turned: Vec<(&'static str, &'static str, &'static str)>,
+    /// The claims that it says it turns, and that kept their verdict.
+    pub kept: Vec<&'static str>,
+}
+
+impl MutationReport {
+    /// Compares the claims of a mutated run with the committed ledger.
+    pub fn new(run: &Run, mutation: &'static recoup_papers::experiment::Mutation) -> Self {
+        let claims = run.sheet.claims.iter();
+        let turned = claims.filter(|claim| claim.changed());
+        let turned = turned.map(|claim| {
+            let before = claim.expected.map_or("none", |verdict| verdict.name());
+            (claim.id, before, claim.verdict.name())
+        });
+        let turned: Vec<_> = turned.collect();
+        let is_turned = |id: &&str| turned.iter().any(|(one, ..)| one == id);
+        let kept = mutation.turns.iter().copied();
+        Self {
+            experiment: run.experiment,
+            mutation: mutation.name,
+            kept: kept.filter(|id| !is_turned(id)).collect(),
+            turned,
+        }
+    }
+}
+
+/// Every mutation of these experiments, each with its experiment set up for it, at the quick effort.
+///
+/// # Errors
+/// A mutation's setting does not fit its experiment.
+pub fn mutated(experiments: &[&'static Experiment]) -> Result<Vec<Planned>, PaperError> {
+    let of = |experiment: &'static Experiment| {
+        let mutations = experiment.mutations.iter();
+        mutations.map(move |mutation| {
+            let setup = Setup::new(experiment, Effort::Quick)?.mutated(mutation)?;
+            Ok(Planned { experiment, setup })
+        })
+    };
+    let planned = experiments.iter().flat_map(|experiment| of(experiment));
+    planned
+        .collect::<Result<_, ExperimentError>>()
+        .map_err(Into::into)
 }

@@ -1,15 +1,15 @@
 //! Claims of papers. Each has a check and a verdict.
 //!
-//! A claim that does not hold stays in the list, with the reason. Each claim also has an expected
-//! verdict, so that a changed verdict is noticed. Each has a source: the paper, an RFC, or ourselves.
+//! A claim that does not hold stays in the list, with the reason. The committed ledger (module `ledger`) has the expected
+//! verdict of each, so that a changed verdict is noticed. Each has a source: the paper, an RFC, or ourselves.
 
 use comfy_table::ContentArrangement;
 use recoup_lab::stats::Estimate;
 use recoup_table::plain_table;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Whether a claim holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimVerdict {
     /// The check confirms the claim.
@@ -63,7 +63,7 @@ impl ClaimVerdict {
 }
 
 /// Who makes a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// The paper, in the section given.
@@ -87,20 +87,72 @@ pub struct Claim {
     pub statement: &'static str,
     /// How the claim is checked.
     pub check: &'static str,
+    /// What the paper gives, in short: a number, a comparison.
+    pub paper_says: Option<String>,
     /// Our result.
     pub ours: String,
+    /// The 95 % confidence interval of our result.
+    pub interval: Option<String>,
     /// The verdict from our result.
     pub verdict: ClaimVerdict,
-    /// The expected verdict.
-    pub known: ClaimVerdict,
+    /// The verdict in the committed ledger; `None` if the claim is not there.
+    pub expected: Option<ClaimVerdict>,
+    /// Whether the claim follows from definitions or arithmetic, so that no run could refute it.
+    pub by_construction: bool,
     /// Why the claim fails, or a remark.
     pub note: Option<String>,
 }
 
 impl Claim {
-    /// Whether the verdict differs from the expected one.
+    /// Whether the verdict differs from that in the committed ledger.
     pub fn changed(&self) -> bool {
-        self.verdict != self.known
+        self.expected != Some(self.verdict)
+    }
+
+    /// With what the paper gives: `22 % fewer`.
+    pub(crate) fn paper(mut self, says: impl Into<String>) -> Self {
+        self.paper_says = Some(says.into());
+        self
+    }
+
+    /// With the 95 % confidence interval of our result.
+    pub(crate) fn interval(mut self, interval: impl Into<String>) -> Self {
+        self.interval = Some(interval.into());
+        self
+    }
+
+    /// With a reason or a remark.
+    pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
+        self.note = Some(note.into());
+        self
+    }
+
+    /// With another verdict than the check's.
+    pub(crate) const fn verdict(mut self, verdict: ClaimVerdict) -> Self {
+        self.verdict = verdict;
+        self
+    }
+
+    /// Follows from definitions or arithmetic.
+    pub(crate) const fn by_construction(mut self) -> Self {
+        self.by_construction = true;
+        self
+    }
+
+    /// The verdict in tables, with the expected one where it differs.
+    pub fn verdict_text(&self) -> String {
+        let verdict = match self.verdict {
+            ClaimVerdict::Holds if self.by_construction => "holds (by construction)",
+            verdict => verdict.name(),
+        };
+        match self.expected {
+            Some(expected) if expected == self.verdict => match self.verdict {
+                ClaimVerdict::Fails => format!("{verdict} (expected)"),
+                _ => verdict.into(),
+            },
+            Some(expected) => format!("{verdict} (expected: {})", expected.name()),
+            None => format!("{verdict} (not in the ledger)"),
+        }
     }
 
     /// Where the claim stands: the section, or that it is ours.
@@ -113,7 +165,7 @@ impl Claim {
     }
 }
 
-/// A claim of the paper that is expected to hold, with our result and whether it confirms the claim.
+/// A claim of the paper, with our result and whether it confirms the claim.
 pub(crate) fn claim(
     id: &'static str,
     section: impl Into<Option<&'static str>>,
@@ -121,36 +173,25 @@ pub(crate) fn claim(
     check: &'static str,
     (ours, holds): (String, bool),
 ) -> Claim {
-    let verdict = ClaimVerdict::on(holds);
     Claim {
         id,
         source: Source::Paper,
         section: section.into(),
         statement,
         check,
+        paper_says: None,
         ours,
-        verdict,
-        known: ClaimVerdict::Holds,
+        interval: None,
+        verdict: ClaimVerdict::on(holds),
+        expected: None,
+        by_construction: false,
         note: None,
     }
 }
 
-/// A claim that is known not to hold, with the reason.
-pub(crate) fn failing(note: &str, claim: Claim) -> Claim {
-    Claim {
-        known: ClaimVerdict::Fails,
-        note: Some(note.into()),
-        ..claim
-    }
-}
-
-/// A claim that is known not to be decided by our data, with the reason.
-pub(crate) fn undecided(note: &str, claim: Claim) -> Claim {
-    Claim {
-        known: ClaimVerdict::Undecided,
-        note: Some(note.into()),
-        ..claim
-    }
+/// A claim with the reason why it does not hold, or with a remark.
+pub(crate) fn noted(note: &str, claim: Claim) -> Claim {
+    claim.note(note)
 }
 
 /// A claim that no paper makes.
@@ -165,17 +206,11 @@ pub(crate) fn of_rfc(claim: Claim) -> Claim {
     Claim { source, ..claim }
 }
 
-/// A claim that is known to hold by a tie. `equal`: the two quantities on which it depends are equal.
+/// A claim that holds by a tie alone if the two quantities on which it depends are `equal`.
 pub(crate) fn tied(equal: bool, claim: Claim) -> Claim {
-    let verdict = match claim.verdict {
-        ClaimVerdict::Holds if equal => ClaimVerdict::Tie,
-        verdict => verdict,
-    };
-    let known = ClaimVerdict::Tie;
-    Claim {
-        verdict,
-        known,
-        ..claim
+    match claim.verdict {
+        ClaimVerdict::Holds if equal => claim.verdict(ClaimVerdict::Tie),
+        _ => claim,
     }
 }
 
@@ -189,14 +224,8 @@ pub fn to_table(claims: &[Claim]) -> String {
     table.set_width(WIDTH);
     table.set_header(["verdict", "id", "section", "claim", "our result"]);
     for claim in claims {
-        let verdict = claim.verdict.name();
-        let verdict = match (claim.verdict, claim.known) {
-            (ClaimVerdict::Fails, ClaimVerdict::Fails) => format!("{verdict} (expected)"),
-            (one, known) if one == known => verdict.into(),
-            (_, known) => format!("{verdict} (expected: {})", known.name()),
-        };
         table.add_row([
-            verdict.as_str(),
+            claim.verdict_text().as_str(),
             claim.id,
             &claim.place(),
             claim.statement,
@@ -214,11 +243,19 @@ pub fn to_table(claims: &[Claim]) -> String {
     }
 }
 
-/// Asserts that every claim has the expected verdict.
+/// Asserts that claims of an experiment have the verdicts of its committed ledger.
 #[cfg(test)]
-pub(crate) fn assert_known(claims: &[Claim]) {
+pub(crate) fn assert_known(
+    paper: &str,
+    experiment: &str,
+    effort: crate::experiment::Effort,
+    claims: &[Claim],
+) {
     println!("{}", to_table(claims));
-    let changed = claims.iter().filter(|claim| claim.changed());
+    let ledger = crate::ledger::Ledger::committed(paper, effort).expect("a paper");
+    let changed = claims
+        .iter()
+        .filter(|claim| ledger.verdict(experiment, claim.id) != Some(claim.verdict));
     let changed: Vec<String> = changed
         .map(|claim| format!("{}: {} ({})", claim.id, claim.ours, claim.check))
         .collect();
@@ -263,15 +300,14 @@ mod tests {
     }
 
     #[test]
-    fn equal_quantities_are_a_tie_and_no_change() {
-        for (holds, equal, cell, changed) in [
-            (true, true, "holds (tie)", false),
-            (true, false, "holds (expected: holds (tie))", true),
-            (false, true, "FAILS (expected: holds (tie))", true),
+    fn equal_quantities_are_a_tie() {
+        for (holds, equal, cell) in [
+            (true, true, "holds (tie)"),
+            (true, false, "holds"),
+            (false, true, "FAILS"),
         ] {
             let claim = tied(equal, a_claim(Some("3"), holds));
-            assert_eq!(cells(&claim)[1], cell);
-            assert_eq!(claim.changed(), changed, "{cell}");
+            assert_eq!(claim.verdict.name(), cell);
         }
     }
 
@@ -294,21 +330,25 @@ mod tests {
 
     #[test]
     fn a_row_shows_the_verdict_and_the_expected_one() {
-        for (holds, known, cell) in [
-            (true, ClaimVerdict::Holds, "holds"),
-            (false, ClaimVerdict::Fails, "FAILS (expected)"),
-            (false, ClaimVerdict::Holds, "FAILS (expected: holds)"),
-            (true, ClaimVerdict::Fails, "holds (expected: FAILS)"),
-            (true, ClaimVerdict::Tie, "holds (expected: holds (tie))"),
+        use ClaimVerdict::{Fails, Holds, Tie};
+        for (holds, expected, cell, changed) in [
+            (true, Some(Holds), "holds", false),
+            (false, Some(Fails), "FAILS (expected)", false),
+            (false, Some(Holds), "FAILS (expected: holds)", true),
+            (true, Some(Fails), "holds (expected: FAILS)", true),
+            (true, Some(Tie), "holds (expected: holds (tie))", true),
+            (true, None, "holds (not in the ledger)", true),
         ] {
             let claim = Claim {
-                known,
-                note: Some("so it is".into()),
-                ..a_claim(Some("3"), holds)
+                expected,
+                ..a_claim(Some("3"), holds).note("so it is")
             };
             assert_eq!(cells(&claim)[1..3], [cell, "an-id"]);
+            assert_eq!(claim.changed(), changed);
             let table = to_table(&[claim]);
             assert!(table.ends_with("- an-id: so it is\n"), "{table}");
         }
+        let claim = a_claim(None, true).by_construction();
+        assert!(claim.verdict_text().starts_with("holds (by construction)"));
     }
 }

@@ -2,6 +2,8 @@
 
 pub mod claims;
 mod distribution;
+pub mod experiment;
+pub mod ledger;
 pub mod loss_detection;
 pub mod population;
 pub mod prr;
@@ -9,6 +11,7 @@ pub mod slp;
 pub mod tail_loss;
 
 use claims::Claim;
+use experiment::Experiment;
 use recoup_draw::chart::{BarChart, LineChart, PointChart};
 use recoup_draw::sequence::{Diagram, Panel};
 use recoup_table::{Columns, Schema};
@@ -23,6 +26,53 @@ pub const SCHEMA: Schema = Schema {
     name: "recoup.paper",
     version: 1,
 };
+
+/// A paper whose claims are checked.
+#[derive(Debug)]
+pub struct Paper {
+    /// The short name, as on the command line.
+    pub name: &'static str,
+    /// Authors, title, venue and year.
+    pub citation: &'static str,
+    /// What is run for it.
+    pub experiments: &'static [Experiment],
+    /// The committed ledger of the full effort, as JSON.
+    full_ledger: &'static str,
+    /// The committed ledger of the quick effort, as JSON.
+    quick_ledger: &'static str,
+}
+
+/// The four papers.
+pub const PAPERS: &[Paper] = &[
+    Paper {
+        name: tail_loss::NAME,
+        citation: "Rajiullah, Hurtig, Brunstrom, Petlund, Welzl: An Evaluation of Tail Loss Recovery Mechanisms for TCP (ACM SIGCOMM CCR, 2015)",
+        experiments: tail_loss::EXPERIMENTS,
+        full_ledger: include_str!("../ledger/tail-loss-full.json"),
+        quick_ledger: include_str!("../ledger/tail-loss-quick.json"),
+    },
+    Paper {
+        name: prr::NAME,
+        citation: "Dukkipati, Mathis, Cheng, Ghobadi: Proportional Rate Reduction for TCP (ACM IMC, 2011)",
+        experiments: prr::EXPERIMENTS,
+        full_ledger: include_str!("../ledger/prr-full.json"),
+        quick_ledger: include_str!("../ledger/prr-quick.json"),
+    },
+    Paper {
+        name: slp::NAME,
+        citation: "Selective Loss Prevention (2021)",
+        experiments: slp::EXPERIMENTS,
+        full_ledger: include_str!("../ledger/slp-full.json"),
+        quick_ledger: include_str!("../ledger/slp-quick.json"),
+    },
+    Paper {
+        name: loss_detection::NAME,
+        citation: "Rewaskar, Kaur, Smith: A Performance Study of Loss Detection/Recovery in Real-world TCP Implementations (IEEE ICNP, 2007)",
+        experiments: loss_detection::EXPERIMENTS,
+        full_ledger: include_str!("../ledger/loss-detection-full.json"),
+        quick_ledger: include_str!("../ledger/loss-detection-quick.json"),
+    },
+];
 
 /// One regenerated figure.
 #[derive(Clone, Debug)]
@@ -83,10 +133,12 @@ pub struct Sheet {
     pub paper: &'static str,
     /// The figure's name.
     pub figure: &'static str,
-    /// Title, data and claims as text.
+    /// A line that describes the figure.
+    pub title: String,
+    /// The data as text.
     pub table: String,
-    /// The figure as an element of the JSON document's `figures`.
-    pub json: Value,
+    /// The figure as an element of the JSON document's `figures`, without its claims.
+    json: Value,
     /// The data as CSV: a header and a line per row.
     pub csv: String,
     /// The checked claims.
@@ -109,21 +161,17 @@ impl<Cell: 'static> Figure<Cell> {
             claims,
             picture,
         } = self;
-        let mut table = format!("{paper} {figure}: {title}\n\n{}\n\n", text.trim_end());
-        if !claims.is_empty() {
-            table = table + &claims::to_table(&claims) + "\n";
-        }
         Sheet {
             paper,
             figure,
-            table,
+            table: text.trim_end().into(),
             json: json!({
                 "paper": paper,
                 "figure": figure,
                 "title": title,
                 "cells": to_value(&columns.to_json(&cells)),
-                "claims": to_value(&claims),
             }),
+            title,
             csv: columns.to_csv(&cells),
             claims,
             picture,
@@ -171,9 +219,33 @@ impl Sheet {
         }
     }
 
+    /// Title, data and claims as text.
+    pub fn to_text(&self) -> String {
+        let Self {
+            paper,
+            figure,
+            title,
+            table,
+            claims,
+            ..
+        } = self;
+        let mut text = format!("{paper} {figure}: {title}\n\n{table}\n\n");
+        if !claims.is_empty() {
+            text = text + &claims::to_table(claims) + "\n";
+        }
+        text
+    }
+
+    /// The figure as an element of the JSON document's `figures`.
+    pub fn json(&self) -> Value {
+        let mut json = self.json.clone();
+        json["claims"] = to_value(&self.claims);
+        json
+    }
+
     /// The JSON document of these figures (see [`SCHEMA`]), indented, with a final newline.
     pub fn to_json(sheets: &[Self]) -> String {
-        let figures: Vec<&Value> = sheets.iter().map(|sheet| &sheet.json).collect();
+        let figures: Vec<Value> = sheets.iter().map(Self::json).collect();
         // Writing to memory cannot fail.
         SCHEMA
             .to_text(&json!({ "figures": figures }))

@@ -31,6 +31,7 @@
 
 mod claims;
 mod columns;
+mod experiments;
 pub mod impact;
 
 use crate::population::Population;
@@ -47,6 +48,8 @@ use recoup_trace::finding::{
 use recoup_trace::study::published::System;
 use recoup_trace::study::{Cdf, Report, SenderReport, Shares, Study};
 use std::sync::{Arc, Mutex, PoisonError};
+
+pub use experiments::EXPERIMENTS;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "loss-detection";

@@ -22,6 +22,7 @@
 mod cell;
 mod claims;
 mod columns;
+mod experiments;
 pub mod properties;
 pub mod servers;
 
@@ -32,6 +33,8 @@ use recoup_draw::sequence::{Diagram, Panel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_units::Instant;
+
+pub use experiments::EXPERIMENTS;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "prr";

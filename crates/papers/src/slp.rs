@@ -15,10 +15,13 @@
 pub mod arbitrator;
 pub mod combined;
 pub mod congestion;
+mod experiments;
 pub mod fec;
 pub mod fetch;
 pub mod tails;
 pub mod timeouts;
+
+pub use experiments::EXPERIMENTS;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "slp";

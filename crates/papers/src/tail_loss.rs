@@ -15,6 +15,7 @@
 mod cell;
 mod claims;
 pub mod dumbbell;
+mod experiments;
 #[cfg(target_os = "linux")]
 pub mod stages;
 pub mod web;
@@ -28,6 +29,8 @@ use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Trigger;
 use recoup_table::{Columns, millis, plain_table};
+
+pub use experiments::EXPERIMENTS;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "tail-loss";

@@ -2,7 +2,7 @@
 //! numbers of losses.
 
 use super::{Id, Populations};
-use crate::claims::{Claim, claim, failing};
+use crate::claims::{Claim, claim, noted};
 use recoup_trace::study::published::System;
 use recoup_trace::study::{FlightRecovery, MOST_LOST, SenderReport};
 use std::ops::RangeInclusive;
@@ -70,7 +70,7 @@ fn accuracy(populations: &Populations) -> Vec<Claim> {
     let by_fast = populations.stated("spurious retransmissions by FR/R");
     let (least, most) = range(&by_fast);
     vec![
-        failing(
+        noted(
             "By §II Linux's minimum of 200 ms applies to the RTO, as on Windows. So on short paths both systems time out \
              needlessly when the path pauses. In the kernel the minimum applies to 4·RTTVAR. With it (linux-2.4+minrttvar) \
              Linux's share is 18.3 %, and the claim holds.",
@@ -82,7 +82,7 @@ fn accuracy(populations: &Populations) -> Vec<Claim> {
                 (shown(&by_rto, " %"), by_rto[WINDOWS] >= 2.0 * by_rto[LINUX]),
             ),
         ),
-        failing(
+        noted(
             "FreeBSD, whose minimum RTO is 1.2 s, rarely times out for nothing here. Its share of both depends on how \
              often paths pause and reorder, which is our choice. The study found 31.7 % and 4.5 %.",
             claim(
@@ -170,7 +170,7 @@ fn timeliness(populations: &Populations) -> Vec<Claim> {
             "most needed timeouts come with no more segments outstanding than D, the duplicate ACK threshold",
             (shown(&few, " %"), few.iter().all(|share| *share > 50.0)),
         ),
-        failing(
+        noted(
             "The study names the initial RTO as the cause. In the simulation both systems measure the RTT in the \
              handshake, so the initial RTO applies to hardly any data. Most of Windows's timeouts here are \
              spurious, and those come early",
@@ -284,7 +284,7 @@ fn recovery(populations: &Populations) -> Vec<Claim> {
 fn scope(populations: &Populations) -> Vec<Claim> {
     let much = populations.stated("senders with a best-case reduction of more than 10 %");
     let others = [much[WINDOWS], much[SOLARIS], much[FREEBSD]];
-    vec![failing(
+    vec![noted(
         "Over the same networks the systems with the larger least RTOs (FreeBSD 1200 ms, Solaris 400 ms) have more \
          to gain. In the study each system had its own networks: all senders of one trace ran Linux (Table III, ibi)",
         claim(

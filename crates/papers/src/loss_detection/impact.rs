@@ -393,7 +393,12 @@ mod tests {
         for id in Id::ALL {
             let sheet = sheet_of(id, &impact);
             println!("{}", sheet.table);
-            crate::claims::assert_known(&sheet.claims);
+            crate::claims::assert_known(
+                NAME,
+                id.name(),
+                crate::experiment::Effort::Full,
+                &sheet.claims,
+            );
             crate::assert_fits_a_terminal(&sheet.table);
             assert!(sheet.csv.starts_with("figure,system,replaced,senders,"));
         }

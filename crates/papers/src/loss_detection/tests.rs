@@ -6,7 +6,12 @@ fn verdicts_are_as_expected() {
     for id in Id::ALL {
         let sheet = sheet_of(id, &populations);
         println!("{}", sheet.table);
-        crate::claims::assert_known(&sheet.claims);
+        crate::claims::assert_known(
+            NAME,
+            id.name(),
+            crate::experiment::Effort::Full,
+            &sheet.claims,
+        );
         crate::assert_fits_a_terminal(&sheet.table);
     }
     assert_eq!(populations.report.senders.len(), System::ALL.len());

@@ -264,17 +264,13 @@ fn judged(claim: Claim, verdict: ClaimVerdict) -> Claim {
     Claim { verdict, ..claim }
 }
 
-/// A claim that is known not to hold: its id, the verdict and the reason.
-type Known = (&'static str, ClaimVerdict, &'static str);
+/// The id of a claim, and why it does not hold.
+type Note = (&'static str, &'static str);
 
-/// The claims with the verdicts that they are known to have.
-fn with_known(claims: Vec<Claim>, known: &[Known]) -> Vec<Claim> {
-    let annotate = |claim: Claim| match known.iter().find(|(id, ..)| *id == claim.id) {
-        Some((_, known, note)) => Claim {
-            known: *known,
-            note: Some((*note).into()),
-            ..claim
-        },
+/// The claims with their notes.
+fn with_notes(claims: Vec<Claim>, notes: &[Note]) -> Vec<Claim> {
+    let annotate = |claim: Claim| match notes.iter().find(|(id, _)| *id == claim.id) {
+        Some((_, note)) => claim.note(*note),
         None => claim,
     };
     claims.into_iter().map(annotate).collect()

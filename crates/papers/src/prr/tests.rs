@@ -5,7 +5,12 @@ fn verdicts_are_as_expected() {
     let base = Scenario::load(NAME).unwrap();
     for id in Id::ALL {
         let figure = figure(id, &base).unwrap();
-        crate::claims::assert_known(&figure.claims);
+        crate::claims::assert_known(
+            NAME,
+            id.name(),
+            crate::experiment::Effort::Full,
+            &figure.claims,
+        );
         println!("{}", to_sheet(figure).table);
     }
 }

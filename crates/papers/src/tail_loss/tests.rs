@@ -13,6 +13,11 @@ fn verdicts_are_as_expected() {
     let base = Scenario::load(NAME).unwrap();
     for id in Id::ALL {
         let figure = figure(id, &base).unwrap();
-        claims::assert_known(&figure.claims);
+        claims::assert_known(
+            NAME,
+            id.name(),
+            crate::experiment::Effort::Full,
+            &figure.claims,
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The statements of §V-B, and of footnote 12 on m, for simulated populations.
 
 use super::{Id, Impact, LINUX, M, Replaced, Row, SOLARIS, WINDOWS, replaced};
-use crate::claims::{Claim, claim, failing};
+use crate::claims::{Claim, claim, noted};
 use recoup_trace::study::published::System;
 
 /// The claims of a figure.
@@ -132,7 +132,7 @@ fn k(impact: &Impact) -> Vec<Claim> {
                     .all(|row| row.saved_rtts > 0.0 && share(row) < share(&two)),
             ),
         ),
-        failing(
+        noted(
             "most RTTs of these populations (median 60 ms) are far below 200 ms. By §II Linux's minimum applies to the RTO. So \
              its RTO is often the minimum, and k then changes nothing. With the kernel's minimum of 4·RTTVAR \
              (linux-2.4+minrttvar), k = 2 saves most, 1.12 RTTs, and the claim holds.",
@@ -144,7 +144,7 @@ fn k(impact: &Impact) -> Vec<Claim> {
                 (all_saved(&top), top[LINUX].replaced.starts_with("k =")),
             ),
         ),
-        failing(
+        noted(
             "every larger m is worse, on all systems, and on Solaris m = 1 is better than its own 1.25. But m = 0.5, \
              which the paper may not have tried, saves more than m = 1 where the RTT varies little.",
             claim(
@@ -180,7 +180,7 @@ fn min_rto(impact: &Impact) -> Vec<Claim> {
                 larger.saved_rtts < 0.0 && larger.faster_percent <= larger.slower_percent / 10.0,
             ),
         ),
-        failing(
+        noted(
             "most RTTs of these populations (median 60 ms) are far below Solaris's 400 ms, so that its minimum is its RTO.",
             claim(
                 "solaris-100",
@@ -193,7 +193,7 @@ fn min_rto(impact: &Impact) -> Vec<Claim> {
                 ),
             ),
         ),
-        failing(
+        noted(
             "it fails for the same reason as k-most-influential. With the kernel's minimum of 4·RTTVAR, the RTO is at least \
              SRTT + 200 ms, and a minimum RTO of 100 ms changes nothing: 0.00 RTTs.",
             claim(
@@ -228,7 +228,7 @@ fn weights(impact: &Impact) -> Vec<Claim> {
         helped.count(),
         rows.iter().filter(|row| row.slower_percent > 0.0).count(),
     );
-    vec![failing(
+    vec![noted(
         "the opposite holds in these populations, on Linux as well. Their RTTs rise before a queue overflows; with a larger weight \
              SRTT and RTTVAR are large just then, and so is the RTO. The study's RTTs may have varied in other ways.",
         claim(

@@ -9,7 +9,12 @@ static FIGURE: LazyLock<Figure<PropertyCell>> =
 fn verdicts_are_as_expected() {
     let figure = &*FIGURE;
     println!("{}", to_sheet(figure.clone()).table);
-    crate::claims::assert_known(&figure.claims);
+    crate::claims::assert_known(
+        NAME,
+        "properties",
+        crate::experiment::Effort::Full,
+        &figure.claims,
+    );
 }
 
 /// With RecoverFS = FlightSize, only lost ACKs keep the paper's PRR from its convergence, and pipe is then too large.

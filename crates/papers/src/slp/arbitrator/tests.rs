@@ -2,7 +2,12 @@ use super::*;
 
 #[test]
 fn verdicts_are_as_expected() {
-    crate::claims::assert_known(&figure().claims);
+    crate::claims::assert_known(
+        NAME,
+        "arbitrator",
+        crate::experiment::Effort::Full,
+        &figure().claims,
+    );
     let header = "figure,packet,size,q_percent,rto_ms,threshold_bits_per_second,\
          solved_bits_per_second";
     assert_eq!(sheet().csv.lines().next(), Some(header));

@@ -36,7 +36,12 @@ fn verdicts_are_as_expected() {
     let table = to_sheet(FIGURE.clone()).table;
     println!("{table}");
     crate::assert_fits_a_terminal(&table);
-    crate::claims::assert_known(&FIGURE.claims);
+    crate::claims::assert_known(
+        NAME,
+        "combined",
+        crate::experiment::Effort::Full,
+        &FIGURE.claims,
+    );
 }
 
 /// Compares Gilbert's channel with values computed by hand, and random losses with the setting.

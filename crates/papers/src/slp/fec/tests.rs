@@ -4,7 +4,7 @@ use crate::claims;
 #[test]
 fn verdicts_are_as_expected() {
     let figure = figure(1).unwrap();
-    claims::assert_known(&figure.claims);
+    claims::assert_known(NAME, "fec", crate::experiment::Effort::Full, &figure.claims);
     let header = "figure,seed,groups,p,n,k,fails,paper,alone_exact,alone_simulated,alone_low,\
          alone_high,alone_agrees,with_arq_exact,with_arq_simulated,with_arq_low,\
          with_arq_high,with_arq_agrees";

@@ -7,7 +7,12 @@ static FIGURE: LazyLock<Figure<TailCell>> = LazyLock::new(|| figure(1).unwrap())
 #[test]
 fn verdicts_are_as_expected() {
     println!("{}", to_sheet(FIGURE.clone()).table);
-    crate::claims::assert_known(&FIGURE.claims);
+    crate::claims::assert_known(
+        NAME,
+        "tails",
+        crate::experiment::Effort::Full,
+        &FIGURE.claims,
+    );
 }
 
 /// The seed decides only initial sequence numbers.

@@ -5,7 +5,7 @@
 
 use super::columns::ColumnCell;
 use super::{RerunFlow, Studied};
-use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::claims::{Claim, claim};
 use recoup_trace::study::slp::{Classification, Classifier, Report, Statement};
 
 /// Why a ratio of ten is out of reach.
@@ -262,7 +262,6 @@ fn different(report: &Report, of: fn(&Classification) -> Option<f64>, most: f64)
 /// A claim that is known to fail, and why.
 fn fails(why: &str, claim: Claim) -> Claim {
     Claim {
-        known: ClaimVerdict::Fails,
         note: Some(why.into()),
         ..claim
     }

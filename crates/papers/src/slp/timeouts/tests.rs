@@ -35,7 +35,12 @@ fn claims_by_arithmetic_or_construction_are_as_known() {
     let by_construction = claims
         .into_iter()
         .filter(|claim| claim.id != "all-shorter-rerun");
-    assert_known(&by_construction.collect::<Vec<_>>());
+    assert_known(
+        NAME,
+        "table1",
+        crate::experiment::Effort::Full,
+        &by_construction.collect::<Vec<_>>(),
+    );
 }
 
 /// The claims that compare shares, which have wide margins.
@@ -43,11 +48,14 @@ fn claims_by_arithmetic_or_construction_are_as_known() {
 fn comparisons_are_as_known() {
     let report = small().report;
     let of = |id: &str| id.ends_with("-more") || id == "syn-timeouts";
-    let claims = claims::positions(&report).into_iter();
-    let claims = claims.chain(claims::flags(&report));
-    let claims: Vec<_> = claims.filter(|claim| of(claim.id)).collect();
-    assert_eq!(claims.len(), 6);
-    assert_known(&claims);
+    for (experiment, claims, count) in [
+        (POSITIONS, claims::positions(&report), 3),
+        (FLAGS, claims::flags(&report), 3),
+    ] {
+        let claims: Vec<_> = claims.into_iter().filter(|claim| of(claim.id)).collect();
+        assert_eq!(claims.len(), count);
+        assert_known(NAME, experiment, crate::experiment::Effort::Full, &claims);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! distributions: the few flows whose retransmission is lost too would decide about means.
 
 use super::{DumbbellCell, Episodes, LOSS, Mechanism, PANELS, Setup, Tail};
-use crate::claims::{Claim, ClaimVerdict, claim, failing};
+use crate::claims::{Claim, ClaimVerdict, claim, noted};
 use crate::tail_loss::cell::MECHANISMS;
 use recoup_lab::stats::{Estimate, Share};
 use std::time::Duration;
@@ -253,7 +253,6 @@ fn less_bursty_near(cells: &Cells<'_>) -> Claim {
 fn less_bursty_far(cells: &Cells<'_>) -> Claim {
     let note = "At 160 ms a flow of 100 segments ends within slow start, whose last window is one burst, as a short flow is.";
     Claim {
-        known: ClaimVerdict::Undecided,
         note: Some(note.into()),
         ..judged(
             "long-flows-are-less-bursty-far",
@@ -314,7 +313,6 @@ fn restart_saves_the_delay(cells: &Cells<'_>) -> Claim {
 fn restart_saves_the_delay_near(cells: &Cells<'_>) -> Claim {
     let note = "The queue varies the FCTs by more than the 10 ms of the round trip.";
     Claim {
-        known: ClaimVerdict::Undecided,
         note: Some(note.into()),
         ..judged(
             "rtor-saves-200-ms-near",
@@ -327,7 +325,7 @@ fn restart_saves_the_delay_near(cells: &Cells<'_>) -> Claim {
 }
 
 fn restart_saves_the_delay_with_two_lost(cells: &Cells<'_>) -> Claim {
-    failing(
+    noted(
         "The receiver acknowledges the first two segments at once, because it has two. So the last ACK, which restarts the \
          baseline's timer, is not delayed, and RTOR saves the RTT alone.",
         judged(
@@ -462,7 +460,7 @@ fn probe_beats_restart(cells: &Cells<'_>) -> Claim {
 
 fn probe_beats_restart_with_three_lost(cells: &Cells<'_>) -> Claim {
     let saved = cells.saved('e', Mechanism::Rtor, Mechanism::Tlp, &[Tail::Three]);
-    failing(
+    noted(
         "TLP retransmits the fourth segment first. Early retransmit then waits for RTT/4 and sends the second, and the third follows \
          a round trip later. RTOR sends the second segment when its timer expires, and the other two after its ACK. Figure 2 says \
          the same for 80 ms.",
@@ -604,7 +602,7 @@ fn spurious_is_small(cells: &Cells<'_>) -> Claim {
 fn probes_are_no_more_spurious(cells: &Cells<'_>) -> Claim {
     let restart = cells.spurious(Mechanism::Rtor);
     let probes = [Mechanism::Tlp, Mechanism::Tlpr].map(|m| larger(restart, cells.spurious(m)));
-    failing(
+    noted(
         "At 5 ms one way a probe is due after two smoothed RTTs, some 20 to 40 ms. The queue adds up to 35 ms within one flow, so \
          that some ACKs come later than that. Nearly all spurious probes are in the cells with 5 ms; the paper's shares of flows \
          by delay are not known.",

@@ -9,7 +9,7 @@
 
 use super::columns::{share_below, spurious};
 use super::{PAPERS_DOWNLOADS, Selection, WebCell, difference};
-use crate::claims::{Claim, ClaimVerdict, claim, failing, ours, undecided};
+use crate::claims::{Claim, ClaimVerdict, claim, noted, ours};
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
 use recoup_lab::stats::Estimate;
 use std::fmt::Write;
@@ -52,12 +52,12 @@ pub fn all(cells: &[WebCell]) -> Vec<Claim> {
     let [paper, by_loss] = Selection::ALL.map(|selection| Cells { cells, selection });
     let [better, probes, halved, tlpr, rtor] = paper.about_octs();
     let mut claims = vec![
-        failing(SPURIOUS_SELECTED, better),
+        noted(SPURIOUS_SELECTED, better),
         probes,
-        failing(SHARED_LINK, halved),
+        noted(SHARED_LINK, halved),
         tlpr,
-        failing(OTHER_DOWNLOADS, rtor),
-        undecided(BELOW_1_S, paper.newspaper()),
+        noted(OTHER_DOWNLOADS, rtor),
+        noted(BELOW_1_S, paper.newspaper()),
     ];
     let [better, probes, halved, tlpr, rtor] = by_loss.about_octs().map(ours);
     claims.extend([
@@ -66,14 +66,14 @@ pub fn all(cells: &[WebCell]) -> Vec<Claim> {
             .all(|cell| cell.downloads.len() >= PAPERS_DOWNLOADS)
         {
             true => better,
-            false => undecided(NEWSPAPER_RTOR, better),
+            false => noted(NEWSPAPER_RTOR, better),
         },
         probes,
-        failing(SHARED_LINK, halved),
+        noted(SHARED_LINK, halved),
         tlpr,
-        failing(TLP_LEADS, rtor),
+        noted(TLP_LEADS, rtor),
     ]);
-    claims.push(failing(RTOR_SPURIOUS, paper.probes_are_spurious()));
+    claims.push(noted(RTOR_SPURIOUS, paper.probes_are_spurious()));
     claims.push(paper.most_spurious());
     claims
 }

@@ -283,5 +283,10 @@ fn the_channel_loses_1_5_percent_and_settings_change_it() {
 fn verdicts_are_as_expected() {
     let base = Scenario::load(NAME).unwrap();
     let figure = figure(&base, &Pages::default()).unwrap();
-    assert_known(&figure.claims);
+    assert_known(
+        NAME,
+        "fig4",
+        crate::experiment::Effort::Full,
+        &figure.claims,
+    );
 }

@@ -3,9 +3,8 @@
 use super::super::compare::{above, below, percent, points, shown, sized, total};
 use super::super::tables::{self, count, fast, retransmissions, segments, slow_start, timeouts};
 use super::{Cell, lost_fast, recovery, sent_in_recovery, slow_start_after, transmit};
-use crate::claims::ClaimVerdict::{Fails, Undecided};
 use crate::claims::{Claim, ClaimVerdict, claim};
-use crate::prr::servers::{Known, judged, with_known};
+use crate::prr::servers::{Note, judged, with_notes};
 use recoup_lab::stats::Estimate;
 use recoup_recovery::State;
 
@@ -28,36 +27,32 @@ pub fn all(cells: &[Cell]) -> Vec<Claim> {
         slow_start_linux(linux),
         slow_start_none(rfc, prr),
     ];
-    with_known(claims, &KNOWN)
+    with_notes(claims, &NOTES)
 }
 
 const NOT_BELOW: &str = "pipe starts below ssthresh in 4 % of the recoveries and not in 40 % (see inputs), so that RFC 3517 has next to nothing to send \
      in a burst";
 
 /// The claims that do not hold, and why.
-const KNOWN: [Known; 6] = [
+const NOTES: [Note; 6] = [
     (
         "table10-transmit-prr",
-        Fails,
         "PRR saves more than twice as much as in the paper, for the reason of table10-rfc-fastest",
     ),
     (
         "table10-time-in-recovery",
-        Undecided,
         "Linux and RFC 3517 differ as in the paper, but PRR's recoveries take little more of the time than Linux's: it transmits sooner \
          in them, see table10-rfc-fastest",
     ),
     (
         "table10-rfc-fastest",
-        Fails,
         "PRR is faster. Nearly all recoveries start with pipe above ssthresh (see inputs): RFC 3517 then waits for half an RTT, and \
          PRR does not. RFC 3517's gain in the paper comes from the 40 % that start below",
     ),
-    ("table10-rate", Undecided, NOT_BELOW),
-    ("table10-lost-rfc", Fails, NOT_BELOW),
+    ("table10-rate", NOT_BELOW),
+    ("table10-lost-rfc", NOT_BELOW),
     (
         "table10-lost-few",
-        Fails,
         "the channel loses every packet with the same probability of about 5 %, retransmissions too. The paper's losses came \
          from congestion, which was over when the retransmission came",
     ),

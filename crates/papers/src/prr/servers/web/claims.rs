@@ -9,10 +9,9 @@ use super::super::tables::{
 };
 use super::figures::{buckets, in_rtts, recovery_time_difference};
 use super::{Cell, TABLE_7, bursts_above_ten, cwnd_after, of_recoveries};
-use crate::claims::ClaimVerdict::Fails;
 use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::distribution::quantile;
-use crate::prr::servers::{Known, judged, with_known};
+use crate::prr::servers::{Note, judged, with_notes};
 use recoup_lab::stats::Estimate;
 use recoup_recovery::State;
 
@@ -46,7 +45,7 @@ pub fn all(cells: &[Cell]) -> Vec<Claim> {
         spread(c),
         recovery_time(c),
     ];
-    with_known(claims, &KNOWN)
+    with_notes(claims, &NOTES)
 }
 
 const TIMEOUTS: &str = "it is the reverse here. Of 20,000 users, 30 have more such timeouts with PRR than with Linux, and 26 of these have as many \
@@ -57,82 +56,69 @@ const NO_LARGE_BURSTS: &str = "the largest burst has eight segments. Where pipe 
      server has little to send. The paper's servers had flows with hundreds of segments in flight (table 5)";
 
 /// The claims that do not hold, and why.
-const KNOWN: [Known; 16] = [
+const NOTES: [Note; 16] = [
     (
         "web-kinds",
-        Fails,
         "the shares depend on the population. The paper itself cannot explain its many timeouts in Open: \"some other \
          mechanism must be present\", by which whole windows are lost (2.1, footnote 2). Our channel has none",
     ),
     (
         "web-open-timeouts",
-        Fails,
         "most timeouts are in Open, but those in Disorder are 22 % of these and not 7 %. With the paper's unexplained timeouts in \
          Open (see web-kinds) they would be fewer",
     ),
     (
         "table5-modes",
-        Fails,
         "the order of the first two is reversed. Responses have five segments on average, so that often most of a window of ten is unused \
          when a recovery begins, and pipe is below ssthresh = 0.7 cwnd. Without moderation of the window these are more",
     ),
-    ("table5-bursts", Fails, NO_LARGE_BURSTS),
+    ("table5-bursts", NO_LARGE_BURSTS),
     (
         "table6-converges",
-        Fails,
         "recoveries that begin below ssthresh (half of them, see table5-modes) at the end of a response have nothing to send with \
          which pipe could grow",
     ),
     (
         "table8-fast",
-        Fails,
         "the direction is the paper's, but not the size. After most recoveries the response is over: fewer segments than in the paper \
          follow with the larger window",
     ),
     (
         "table8-fewer-fast",
-        Fails,
         "both send the same number within 0.2 %. RFC 3517's bursts are small here, see table5-bursts",
     ),
-    ("table8-timeouts-prr", Fails, TIMEOUTS),
-    ("table8-timeouts-rfc", Fails, TIMEOUTS),
+    ("table8-timeouts-prr", TIMEOUTS),
+    ("table8-timeouts-rfc", TIMEOUTS),
     (
         "table8-lost",
-        Fails,
         "the direction and the order are the paper's, but not the size: RFC 3517's bursts are small here, see table5-bursts. The baseline loses \
          more retransmissions (table 3), because a burst of the channel lasts until the next packets, however late they are",
     ),
     (
         "table9-mean",
-        Fails,
         "RFC 3517 saves less than 3 %. PRR's mean is not decided: a few responses that back off for minutes, while a burst of the channel lasts, \
          move it by percents. At each quantile both save about the same (table 9)",
     ),
     (
         "table9-similar",
-        Fails,
         "the means are not precise enough, see table9-mean; the quantiles of both are alike",
     ),
     (
         "table9-overall",
-        Fails,
         "responses with retransmissions are 6 % of all and have about a third of the latency. What is saved on them makes less than 1 % \
          of all; 3 to 5 % of all would need 10 % of these and more. In the paper's own table 9 only page ads have that",
     ),
     (
         "fig1-seven-to-ten",
-        Fails,
         "below 200 ms the minimum RTO of 200 ms and back-off after it weigh more, above it is 10 to 12 times",
     ),
     (
         "fig1-near-ideal",
-        Fails,
         "below 400 ms of RTT the rate counts: at 1.9 Mbit/s on average and half of the users below 1.15, 6 kB take 42 ms or more, \
          and the ACK of a single segment is delayed by 100 ms",
     ),
     (
         "fig5-prr-shortest",
-        Fails,
         "PRR is faster than Linux, but RFC 3517 is faster by half a percent: without large bursts its transmissions cost it nothing \
          (see table5-bursts), and it fills the window at once",
     ),

@@ -4,7 +4,7 @@
 //! it: the whole interval of the probability lies above one half.
 
 use super::{Copied, FETCHES, FetchCell, Over};
-use crate::claims::{Claim, ClaimVerdict, claim, ours};
+use crate::claims::{Claim, claim, ours};
 use crate::slp::fetch::NEGLIGIBLE;
 use recoup_lab::stats::Share;
 
@@ -79,7 +79,6 @@ fn over_two_seconds(
         ),
     );
     let alike = |cell: &FetchCell| cell.as_in_the_paper.unwrap_or(Share::of(0, 0));
-    claim.known = ClaimVerdict::Fails;
     claim.note = Some(format!(
         "with an initial RTO of 1 s, a SYN must be lost twice in a row, and 1 − 0.9996^{FETCHES} is {}. The claim needs an initial RTO of 2 s or more: with 3 s ({}), {} of runs have such a fetch. {} of pairs of runs show all three findings of the paper ({}); with 3 s, {}",
         percent(ours.by_lost_syns),
@@ -137,7 +136,6 @@ fn packets_added([without, with]: [&FetchCell; 2]) -> Claim {
         "SLP adds less than 5 % to the packets of a fetch of 34 kB, both directions",
         (format!("{added:.1} %"), added < NEGLIGIBLE),
     ));
-    claim.known = ClaimVerdict::Fails;
     claim.note = Some(format!(
         "{:.2} packets in addition to the {before:.2} of a fetch without SLP: copies of the SYN, the SYN-ACK (our extension) and the request ({:.2}, {:.2} and {:.2} per fetch), and the responses to them. SLP does not copy the end of the file ({:.2} per fetch), because a delivery rate of ten segments per round trip is below its threshold. docs/speed.md measures the instructions of a fetch: 22.9 % more",
         after - before,

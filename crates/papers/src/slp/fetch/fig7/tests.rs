@@ -22,7 +22,12 @@ fn verdicts_are_as_expected() {
     assert_eq!(sheet.json["cells"][1]["copies_syn"], 1.0);
     assert_eq!(sheet.json["over"][0]["runs"]["trials"], COUNT);
     assert_eq!(FIGURE.claims.len(), 6);
-    crate::claims::assert_known(&FIGURE.claims);
+    crate::claims::assert_known(
+        NAME,
+        "fig7",
+        crate::experiment::Effort::Full,
+        &FIGURE.claims,
+    );
 }
 
 /// Shares of runs agree with the probabilities of lost SYNs within four standard errors.

@@ -1,7 +1,7 @@
 //! The claims of §III-B on files of other lengths.
 
 use super::SizeCell;
-use crate::claims::{Claim, ClaimVerdict, claim, ours};
+use crate::claims::{Claim, claim, ours};
 use crate::slp::fetch::NEGLIGIBLE;
 
 /// The smallest visible gain of the mean completion time, in percent.
@@ -158,7 +158,6 @@ fn overhead(cells: &[SizeCell]) -> Claim {
         cells.iter().map(bytes).fold(f64::INFINITY, f64::min),
         cells.iter().map(bytes).fold(0.0, f64::max),
     );
-    claim.known = ClaimVerdict::Fails;
     claim.note = Some(format!(
         "the overhead is negligible from {from} kB on. At any length SLP adds {least:.0} to {most:.0} bytes per fetch: copies of the handshake, the request and sometimes the last segment, and the responses to them. A fetch of 0.25 kB has hardly more packets than these",
     ));

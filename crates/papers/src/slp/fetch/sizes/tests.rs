@@ -17,7 +17,12 @@ fn verdicts_are_as_expected() {
     let header = "figure,size,profile,fetches,completed,fct_ms_mean,fct_ms_p50,fct_ms_p99,\
          fct_ms_max,bytes,syn_timeouts,copies,withheld";
     assert_eq!(sheet.csv.lines().next(), Some(header));
-    crate::claims::assert_known(&figure.claims);
+    crate::claims::assert_known(
+        NAME,
+        "sizes",
+        crate::experiment::Effort::Full,
+        &figure.claims,
+    );
     let sizes: Vec<u64> = figure.cells.iter().map(|cell| cell.size).collect();
     assert_eq!((sizes[0], sizes[1], sizes[15]), (250, 500, 8_192_000));
     for cell in &figure.cells {

@@ -1,0 +1,148 @@
+//! The experiments of the paper on selective loss prevention.
+
+use super::{NAME, arbitrator, combined, congestion, fec, fetch, tails, timeouts};
+use crate::experiment::{Budget, Experiment};
+
+/// The experiments, in the order of the command line.
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        paper: NAME,
+        name: "fec",
+        section: "II-A",
+        about: "Goodput of ARQ and of FEC for all packets: computed and simulated",
+        budget: Budget {
+            full_s: 5,
+            quick_s: 2,
+        },
+        scenario: "fetch",
+        own_settings: &[],
+        mutations: &[],
+        run: |setup| Ok(fec::sheet(setup.seed())?),
+    },
+    Experiment {
+        paper: NAME,
+        name: "fig1",
+        section: "II-B, figure 1",
+        about: "Timeouts by position of the lost packet, in a simulated population",
+        budget: Budget {
+            full_s: 15,
+            quick_s: 3,
+        },
+        scenario: "fetch",
+        own_settings: &[],
+        mutations: &[],
+        run: |setup| Ok(timeouts::positions(setup.seed())?),
+    },
+    Experiment {
+        paper: NAME,
+        name: "fig3",
+        section: "II-B, figure 3",
+        about: "Timeouts by flags of the lost packet, in the same population",
+        budget: Budget {
+            full_s: 15,
+            quick_s: 3,
+        },
+        scenario: "fetch",
+        own_settings: &[],
+        mutations: &[],
+        run: |setup| Ok(timeouts::flags(setup.seed())?),
+    },
+    Experiment {
+        paper: NAME,
+        name: "arbitrator",
+        section: "II-C1",
+        about: "The bandwidth above which a packet is copied",
+        budget: Budget {
+            full_s: 2,
+            quick_s: 2,
+        },
+        scenario: "fetch",
+        own_settings: &[],
+        mutations: &[],
+        run: |_| Ok(arbitrator::sheet()),
+    },
+    Experiment {
+        paper: NAME,
+        name: "table1",
+        section: "III-A, table I",
+        about: "Completion times of flows with SYN loss: computed as in the paper, and run again",
+        budget: Budget {
+            full_s: 15,
+            quick_s: 3,
+        },
+        scenario: "fetch",
+        own_settings: &[],
+        mutations: &[],
+        run: |setup| Ok(timeouts::table(setup.seed())?),
+    },
+    Experiment {
+        paper: NAME,
+        name: "fig7",
+        section: "III-B, figure 7",
+        about: "Completion times of fifty fetches of 34 kB, and how likely fifty fetches show them",
+        budget: Budget {
+            full_s: 30,
+            quick_s: 5,
+        },
+        scenario: "fetch",
+        own_settings: &[],
+        mutations: &[],
+        run: |setup| Ok(fetch::fig7::sheet(&setup.base)?),
+    },
+    Experiment {
+        paper: NAME,
+        name: "sizes",
+        section: "III-B",
+        about: "Fetches of 0.25 kB to 8 MB",
+        budget: Budget {
+            full_s: 30,
+            quick_s: 5,
+        },
+        scenario: "fetch",
+        own_settings: &[],
+        mutations: &[],
+        run: |setup| Ok(fetch::sizes::sheet(&setup.base)?),
+    },
+    Experiment {
+        paper: NAME,
+        name: "tails",
+        section: "II-C",
+        about: "SLP beside RTO restart and tail loss probes: a tail, a SYN or a SYN-ACK lost",
+        budget: Budget {
+            full_s: 5,
+            quick_s: 2,
+        },
+        scenario: "fetch",
+        own_settings: &[],
+        mutations: &[],
+        run: |setup| Ok(tails::sheet(setup.seed())?),
+    },
+    Experiment {
+        paper: NAME,
+        name: "combined",
+        section: "ours",
+        about: "Latency saved against bytes added, with and without SLP, random and bursty losses",
+        budget: Budget {
+            full_s: 40,
+            quick_s: 5,
+        },
+        scenario: "fetch",
+        own_settings: &[],
+        mutations: &[],
+        run: |setup| Ok(combined::sheet(&setup.base)?),
+    },
+    Experiment {
+        paper: NAME,
+        name: "congestion",
+        section: "ours",
+        about: "SLP on a shared bottleneck: what copies save and what they cost others, by load",
+        budget: Budget {
+            full_s: 40,
+            quick_s: 5,
+        },
+        scenario: "fetch",
+        own_settings: &[],
+        mutations: &[],
+        run: |setup| Ok(congestion::sheet(setup.seed())?),
+    },
+];

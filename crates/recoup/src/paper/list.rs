@@ -1,0 +1,63 @@
+//! `recoup paper` without a paper: the experiments.
+
+use crate::Failure;
+use crate::output::print;
+use recoup_papers::PAPERS;
+use recoup_papers::experiment::{self, Effort, Experiment};
+use recoup_papers::ledger::{Count, Ledger};
+use recoup_table::plain_table;
+
+/// How many claims of an experiment have each verdict in the committed ledger.
+fn count(experiment: &Experiment) -> Count {
+    let ledger = Ledger::committed(experiment.paper, Effort::Full);
+    let claims = ledger.iter().flat_map(|ledger| &ledger.claims);
+    let own = claims.filter(|claim| claim.experiment == experiment.name);
+    Count::of(own.map(|claim| claim.verdict))
+}
+
+fn minutes(seconds: u32) -> String {
+    format!("{} min {:02} s", seconds / 60, seconds % 60)
+}
+
+/// The list of all experiments.
+fn text() -> String {
+    let mut text = String::new();
+    for paper in PAPERS {
+        text += &format!("{}: {}\n\n", paper.name, paper.citation);
+        let mut table = plain_table();
+        table.set_header([
+            "experiment",
+            "section",
+            "shows",
+            "claims",
+            "s",
+            "s (--quick)",
+        ]);
+        for one in paper.experiments {
+            let Count {
+                hold,
+                fail,
+                undecided,
+            } = count(one);
+            table.add_row([
+                one.name.into(),
+                one.section.into(),
+                one.about.into(),
+                format!("{hold} hold, {fail} fail, {undecided} undecided"),
+                one.budget.full_s.to_string(),
+                one.budget.quick_s.to_string(),
+            ]);
+        }
+        text += &format!("{table}\n\n");
+    }
+    let [full, quick] = [Effort::Full, Effort::Quick]
+        .map(|effort| minutes(experiment::all().map(|one| one.budget.of(effort)).sum()));
+    text + &format!(
+        "Claims: as the committed ledger has them (CLAIMS.md). s: the most it takes on two cores; all: {full}, with --quick {quick}.\n\
+         `recoup paper all --out DIR` runs all; `recoup paper PAPER EXPERIMENT` runs one.\n"
+    )
+}
+
+pub fn run() -> Result<(), Failure> {
+    print(&text())
+}
