@@ -51,6 +51,11 @@ impl ClaimVerdict {
         parts.into_iter().fold(Self::Holds, worse)
     }
 
+    /// Whether the check confirms the claim, be it by a tie.
+    pub const fn is_confirmed(self) -> bool {
+        matches!(self, Self::Holds | Self::Tie)
+    }
+
     /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -58,6 +63,14 @@ impl ClaimVerdict {
             Self::Tie => "holds (tie)",
             Self::Fails => "FAILS",
             Self::Undecided => "undecided",
+        }
+    }
+
+    /// The name in reports of the verdict on a claim that may follow from definitions.
+    pub const fn name_of(self, by_construction: bool) -> &'static str {
+        match self {
+            Self::Holds if by_construction => "holds (by construction)",
+            verdict => verdict.name(),
         }
     }
 }
@@ -141,10 +154,7 @@ impl Claim {
 
     /// The verdict in tables, with the expected one where it differs.
     pub fn verdict_text(&self) -> String {
-        let verdict = match self.verdict {
-            ClaimVerdict::Holds if self.by_construction => "holds (by construction)",
-            verdict => verdict.name(),
-        };
+        let verdict = self.verdict.name_of(self.by_construction);
         match self.expected {
             Some(expected) if expected == self.verdict => match self.verdict {
                 ClaimVerdict::Fails => format!("{verdict} (expected)"),
@@ -154,14 +164,14 @@ impl Claim {
             None => format!("{verdict} (not in the ledger)"),
         }
     }
+}
 
-    /// Where the claim stands: the section, or that it is ours.
-    fn place(&self) -> String {
-        match (self.source, self.section) {
-            (Source::Ours, None) => "ours".into(),
-            (Source::Ours, Some(section)) => format!("ours ({section})"),
-            (Source::Paper | Source::Rfc, section) => section.unwrap_or_default().into(),
-        }
+/// Where a claim stands: the section, or that it is ours.
+pub(crate) fn place(source: Source, section: Option<&str>) -> String {
+    match (source, section) {
+        (Source::Ours, None) => "ours".into(),
+        (Source::Ours, Some(section)) => format!("ours ({section})"),
+        (Source::Paper | Source::Rfc, section) => section.unwrap_or_default().into(),
     }
 }
 
@@ -227,7 +237,7 @@ pub fn to_table(claims: &[Claim]) -> String {
         table.add_row([
             claim.verdict_text().as_str(),
             claim.id,
-            &claim.place(),
+            &place(claim.source, claim.section),
             claim.statement,
             &claim.ours,
         ]);

@@ -5,7 +5,7 @@
 //! `recoup paper PAPER [--quick] --out DIR` writes `DIR/ledger.json`.
 
 use crate::Sheet;
-use crate::claims::{Claim, ClaimVerdict, Source};
+use crate::claims::{Claim, ClaimVerdict, Source, place};
 use crate::experiment::{Effort, Experiment};
 use recoup_table::Schema;
 use serde::{Deserialize, Serialize};
@@ -129,6 +129,16 @@ impl Entry {
             note: claim.note.clone(),
             command: experiment.command(effort),
         }
+    }
+
+    /// Where the claim stands: the section, or that it is ours.
+    pub fn place(&self) -> String {
+        place(self.source, self.section.as_deref())
+    }
+
+    /// The verdict in reports.
+    pub const fn verdict_name(&self) -> &'static str {
+        self.verdict.name_of(self.by_construction)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Figures and tables of papers, computed with Recoup's engine, and checks of the papers' claims.
 
 pub mod claims;
+pub mod claims_page;
+pub mod coverage;
 mod distribution;
 pub mod experiment;
 pub mod ledger;
@@ -36,6 +38,8 @@ pub struct Paper {
     pub citation: &'static str,
     /// What is run for it.
     pub experiments: &'static [Experiment],
+    /// The sentences that are tested, and those that are not, as TOML (module `coverage`).
+    coverage: &'static str,
     /// The committed ledger of the full effort, as JSON.
     full_ledger: &'static str,
     /// The committed ledger of the quick effort, as JSON.
@@ -48,6 +52,7 @@ pub const PAPERS: &[Paper] = &[
         name: tail_loss::NAME,
         citation: "Rajiullah, Hurtig, Brunstrom, Petlund, Welzl: An Evaluation of Tail Loss Recovery Mechanisms for TCP (ACM SIGCOMM CCR, 2015)",
         experiments: tail_loss::EXPERIMENTS,
+        coverage: include_str!("../coverage/tail-loss.toml"),
         full_ledger: include_str!("../ledger/tail-loss-full.json"),
         quick_ledger: include_str!("../ledger/tail-loss-quick.json"),
     },
@@ -55,6 +60,7 @@ pub const PAPERS: &[Paper] = &[
         name: prr::NAME,
         citation: "Dukkipati, Mathis, Cheng, Ghobadi: Proportional Rate Reduction for TCP (ACM IMC, 2011)",
         experiments: prr::EXPERIMENTS,
+        coverage: include_str!("../coverage/prr.toml"),
         full_ledger: include_str!("../ledger/prr-full.json"),
         quick_ledger: include_str!("../ledger/prr-quick.json"),
     },
@@ -62,6 +68,7 @@ pub const PAPERS: &[Paper] = &[
         name: slp::NAME,
         citation: "Selective Loss Prevention (2021)",
         experiments: slp::EXPERIMENTS,
+        coverage: include_str!("../coverage/slp.toml"),
         full_ledger: include_str!("../ledger/slp-full.json"),
         quick_ledger: include_str!("../ledger/slp-quick.json"),
     },
@@ -69,6 +76,7 @@ pub const PAPERS: &[Paper] = &[
         name: loss_detection::NAME,
         citation: "Rewaskar, Kaur, Smith: A Performance Study of Loss Detection/Recovery in Real-world TCP Implementations (IEEE ICNP, 2007)",
         experiments: loss_detection::EXPERIMENTS,
+        coverage: include_str!("../coverage/loss-detection.toml"),
         full_ledger: include_str!("../ledger/loss-detection-full.json"),
         quick_ledger: include_str!("../ledger/loss-detection-quick.json"),
     },

@@ -1,0 +1,166 @@
+//! Which sentences of the papers are tested.
+//!
+//! The committed lists (`coverage/` in this crate) hold every sentence of a paper that could be computed or measured: a
+//! result, a number, a mechanism's behaviour, a cause. A sentence names the claims that decide it, or why none does.
+
+use crate::Paper;
+use serde::{Deserialize, Serialize};
+
+/// The sentences of a paper, in its order.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Coverage {
+    /// The sentences.
+    #[serde(rename = "sentence")]
+    pub sentences: Vec<Sentence>,
+}
+
+/// A sentence that could be computed or measured.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sentence {
+    /// The section of the paper.
+    pub section: String,
+    /// What it says, in our words.
+    pub says: String,
+    /// The claims that decide it: `experiment/id`.
+    #[serde(default)]
+    pub claims: Vec<String>,
+    /// Why no claim decides it.
+    pub untested: Option<Untested>,
+    /// More on the reason.
+    pub because: Option<String>,
+}
+
+/// Why a sentence is not tested.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Untested {
+    /// It describes a real population that is not ours.
+    Population,
+    /// The stored text cannot be read.
+    Illegible,
+    /// It reports the work of others.
+    RelatedWork,
+    /// It is an opinion or a plan.
+    Opinion,
+    /// It could be tested, and is not yet.
+    NotBuilt,
+}
+
+impl Untested {
+    /// The reason in reports.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Population => "not testable here: a real population",
+            Self::Illegible => "illegible",
+            Self::RelatedWork => "work of others",
+            Self::Opinion => "opinion or plan",
+            Self::NotBuilt => "not built",
+        }
+    }
+}
+
+impl Paper {
+    /// Its sentences.
+    ///
+    /// # Panics
+    /// Never: a test reads every committed list.
+    pub fn coverage(&self) -> Coverage {
+        let read = toml::from_str(self.coverage);
+        read.unwrap_or_else(|e| panic!("coverage/{}.toml: {e}", self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PAPERS;
+    use crate::claims::Source;
+    use crate::experiment::Effort;
+    use crate::ledger::{Entry, Ledger};
+    use std::collections::BTreeSet;
+
+    fn ledger(paper: &Paper, effort: Effort) -> &'static [Entry] {
+        &Ledger::committed(paper.name, effort)
+            .expect("a paper")
+            .claims
+    }
+
+    fn key(claim: &Entry) -> String {
+        format!("{}/{}", claim.experiment, claim.id)
+    }
+
+    #[test]
+    fn a_sentence_has_claims_or_a_reason() {
+        for paper in PAPERS {
+            let Coverage { sentences } = paper.coverage();
+            assert!(sentences.len() > 20, "{}", paper.name);
+            for sentence in sentences {
+                let is_tested = !sentence.claims.is_empty();
+                assert_ne!(is_tested, sentence.untested.is_some(), "{sentence:?}");
+                let is_explained = sentence.because.is_some();
+                assert!(is_tested || is_explained, "{sentence:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn sentences_name_the_claims_of_the_ledger() {
+        for paper in PAPERS {
+            let claims = ledger(paper, Effort::Full);
+            let known: BTreeSet<String> = claims.iter().map(key).collect();
+            let sentences = paper.coverage().sentences.into_iter();
+            let named: BTreeSet<String> = sentences.flat_map(|one| one.claims).collect();
+            let unknown: Vec<&String> = named.difference(&known).collect();
+            assert!(
+                unknown.is_empty(),
+                "{}: no such claim: {unknown:?}",
+                paper.name
+            );
+            let of_paper = claims.iter().filter(|claim| claim.source == Source::Paper);
+            let of_paper: BTreeSet<String> = of_paper.map(key).collect();
+            let unnamed: Vec<&String> = of_paper.difference(&named).collect();
+            assert!(
+                unnamed.is_empty(),
+                "{}: claims of no sentence: {unnamed:?}",
+                paper.name
+            );
+        }
+    }
+
+    #[test]
+    fn both_ledgers_have_the_same_claims() {
+        for paper in PAPERS {
+            let keys = |effort| ledger(paper, effort).iter().map(key).collect::<Vec<_>>();
+            assert_eq!(keys(Effort::Full), keys(Effort::Quick), "{}", paper.name);
+        }
+    }
+
+    #[test]
+    fn whatever_holds_is_turned_by_a_mutation_or_holds_by_construction() {
+        for paper in PAPERS {
+            for experiment in paper.experiments {
+                let mutations = experiment.mutations.iter();
+                let turned: BTreeSet<&str> = mutations.flat_map(|one| one.turns).copied().collect();
+                let own = ledger(paper, Effort::Quick).iter();
+                let own = own.filter(|claim| claim.experiment == experiment.name);
+                let own: Vec<&Entry> = own.collect();
+                let ids: BTreeSet<&str> = own.iter().map(|claim| claim.id.as_str()).collect();
+                let unknown: Vec<&&str> = turned.difference(&ids).collect();
+                assert!(unknown.is_empty(), "{}: {unknown:?}", experiment.title());
+                let unturned = own.iter().filter(|claim| {
+                    claim.verdict.is_confirmed()
+                        && !claim.by_construction
+                        && !turned.contains(claim.id.as_str())
+                });
+                let unturned: Vec<&str> = unturned.map(|claim| claim.id.as_str()).collect();
+                assert!(
+                    unturned.is_empty(),
+                    "{}: nothing turns {unturned:?}",
+                    experiment.title()
+                );
+            }
+        }
+    }
+}
