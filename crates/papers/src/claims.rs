@@ -108,7 +108,8 @@ pub struct Claim {
     pub interval: Option<String>,
     /// The verdict from our result.
     pub verdict: ClaimVerdict,
-    /// The verdict in the committed ledger; `None` if the claim is not there.
+    /// The verdict in the committed ledger; `None` if the claim is not there. `known` in JSON.
+    #[serde(rename = "known")]
     pub expected: Option<ClaimVerdict>,
     /// Whether the claim follows from definitions or arithmetic, so that no run could refute it.
     pub by_construction: bool,

@@ -268,6 +268,16 @@ fn a_figure_of_a_paper_has_the_fields_of_its_version() {
     }
 }
 
+#[test]
+fn a_ledger_has_the_fields_of_its_version() {
+    let folder = Folder::new();
+    folder
+        .recoup(&["paper", "slp", "arbitrator", "--out", "out"])
+        .printed();
+    let document = serde_json::from_str(&folder.read("out/ledger.json")).expect("JSON");
+    check(&document, "", Fields::new());
+}
+
 /// The check itself finds what vanished and what is new.
 #[test]
 fn fields_are_compared_by_their_whole_names() {

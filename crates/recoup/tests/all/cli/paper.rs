@@ -1,5 +1,6 @@
 //! `recoup paper`.
 
+mod ledger;
 mod pages;
 
 use crate::cli::{Folder, csv_rows, recoup};
@@ -14,6 +15,9 @@ const PRR: [(&str, &[&str]); 3] = [
     ("fig3", &["prr"]),
     ("fig4", &["prr"]),
 ];
+
+/// The endings of a figure's files.
+const ENDINGS: [&str; 5] = ["csv", "json", "pdf", "png", "svg"];
 
 /// The only figure of a JSON document.
 fn only(json: &str) -> Value {
@@ -168,13 +172,18 @@ fn files_have_the_printed_text() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert_eq!(outcome.stdout, tail_loss(&["fig1", "fig2"]));
     let mut names = vec!["figures".to_owned(), "figures/here".to_owned()];
+    names.push("figures/here/ledger.json".into());
     for figure in FIGURES {
-        for ending in ["csv", "json", "svg"] {
+        for ending in ENDINGS {
             let name = format!("figures/here/tail-loss-{figure}.{ending}");
-            assert!(
-                dir.read(&name) == tail_loss(&[figure, "--format", ending]),
-                "{name}"
-            );
+            match ending {
+                "pdf" => assert!(dir.bytes(&name).starts_with(b"%PDF-"), "{name}"),
+                "png" => assert!(dir.bytes(&name).starts_with(b"\x89PNG"), "{name}"),
+                _ => assert!(
+                    dir.read(&name) == tail_loss(&[figure, "--format", ending]),
+                    "{name}"
+                ),
+            }
             let note = format!("wrote {name}\n");
             assert!(outcome.stderr.contains(&note), "{}", outcome.stderr);
             names.push(name);
@@ -182,11 +191,12 @@ fn files_have_the_printed_text() {
     }
     names.sort();
     assert_eq!(dir.files(), names);
-    assert_eq!(outcome.stderr.lines().count(), 6);
+    // The time of each figure, its files, and the ledger.
+    assert_eq!(outcome.stderr.lines().count(), 2 * (1 + 5) + 1);
 
     // Writing one figure replaces the existing file.
     let again = dir.recoup(&["paper", "tail-loss", "fig2", "--out", "figures/here"]);
-    assert_eq!(again.stderr.lines().count(), 3, "{}", again.stderr);
+    assert_eq!(again.stderr.lines().count(), 1 + 5 + 1, "{}", again.stderr);
     assert_eq!(dir.files(), names);
 }
 
@@ -198,11 +208,15 @@ fn a_claim_with_another_verdict_fails_the_check() {
     let row = "| FAILS (expected: holds) ";
     assert!(outcome.stdout.contains(row), "{}", outcome.stdout);
     let stderr = &outcome.stderr;
+    let (time, claims) = stderr.split_once('\n').expect("two lines");
+    assert!(time.starts_with("recoup: tail-loss fig1: "), "{stderr}");
     assert!(
-        stderr.starts_with("recoup: claims with another verdict than the expected one: "),
+        claims.starts_with(
+            "recoup: claims with another verdict than the expected one: tail-loss fig1 "
+        ),
         "{stderr}"
     );
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert_eq!(claims.lines().count(), 1, "{stderr}");
 }
 
 #[test]
@@ -224,7 +238,11 @@ fn unwritable_figures_leave_no_files() {
         );
         let line = format!("recoup: cannot write {named}");
         assert!(
-            outcome.stderr.starts_with(&line) && outcome.stderr.lines().count() == 1,
+            outcome
+                .stderr
+                .lines()
+                .last()
+                .is_some_and(|last| last.starts_with(&line)),
             "{out}: {}",
             outcome.stderr
         );
@@ -280,10 +298,10 @@ fn time_sequence_figures_come_with_files_for_xplot() {
         "out",
     ]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-    let mut names = vec!["out".to_owned()];
-    names.extend(["csv", "json", "svg"].map(|ending| format!("out/prr-properties.{ending}")));
+    let mut names = vec!["out".to_owned(), "out/ledger.json".to_owned()];
+    names.extend(ENDINGS.map(|ending| format!("out/prr-properties.{ending}")));
     for (figure, panels) in PRR {
-        names.extend(["csv", "json", "svg"].map(|ending| format!("out/prr-{figure}.{ending}")));
+        names.extend(ENDINGS.map(|ending| format!("out/prr-{figure}.{ending}")));
         for panel in panels {
             let name = format!("out/prr-{figure}-{panel}.xpl");
             let text = dir.read(&name);
@@ -563,7 +581,7 @@ fn an_interrupt_prints_the_finished_figures_and_names_the_other() {
     let figure = only(std::str::from_utf8(&output.stdout).expect("UTF-8"));
     assert_eq!(figure["figure"], "fig2");
     let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-    let note = "interrupted: prr web is not finished; one more figure did not begin\n";
+    let note = "interrupted: prr web is not finished; did not begin: prr fig3\n";
     assert!(stderr.ends_with(note), "{stderr}");
     let written = fs::read_dir(folder.path("figures")).expect("the folder");
     let written: Vec<String> = written
@@ -576,7 +594,9 @@ fn an_interrupt_prints_the_finished_figures_and_names_the_other() {
         .collect();
     assert!(written.contains(&"prr-fig2.svg".to_string()), "{written:?}");
     assert!(
-        written.iter().all(|name| name.starts_with("prr-fig2")),
+        written
+            .iter()
+            .all(|name| name.starts_with("prr-fig2") || name == "ledger.json"),
         "{written:?}"
     );
 }
