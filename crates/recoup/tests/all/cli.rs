@@ -51,6 +51,10 @@ impl Folder {
         fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
+    fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
     /// All files and subfolders, sorted.
     fn files(&self) -> Vec<String> {
         let mut found = Vec::new();
