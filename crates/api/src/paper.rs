@@ -1,5 +1,7 @@
 //! Runs experiments of papers and checks the papers' claims: `recoup paper` without its arguments and its printing.
 
+pub mod report;
+
 use recoup_lab::scenario::Scenario;
 use recoup_lab::stage::{self, Ends, Stage, StageError};
 use recoup_papers::experiment::{Effort, Experiment, ExperimentError, Setup};

@@ -123,6 +123,11 @@ impl Claim {
         self.expected != Some(self.verdict)
     }
 
+    /// Where the claim stands: the section, or that it is ours.
+    pub fn place(&self) -> String {
+        place(self.source, self.section)
+    }
+
     /// With what the paper gives: `22 % fewer`.
     pub(crate) fn paper(mut self, says: impl Into<String>) -> Self {
         self.paper_says = Some(says.into());
@@ -238,7 +243,7 @@ pub fn to_table(claims: &[Claim]) -> String {
         table.add_row([
             claim.verdict_text().as_str(),
             claim.id,
-            &place(claim.source, claim.section),
+            &claim.place(),
             claim.statement,
             &claim.ours,
         ]);

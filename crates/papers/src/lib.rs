@@ -34,6 +34,8 @@ pub const SCHEMA: Schema = Schema {
 pub struct Paper {
     /// The short name, as on the command line.
     pub name: &'static str,
+    /// A heading in few words.
+    pub heading: &'static str,
     /// Authors, title, venue and year.
     pub citation: &'static str,
     /// What is run for it.
@@ -50,6 +52,7 @@ pub struct Paper {
 pub const PAPERS: &[Paper] = &[
     Paper {
         name: tail_loss::NAME,
+        heading: "Tail loss recovery (2015)",
         citation: "Rajiullah, Hurtig, Brunstrom, Petlund, Welzl: An Evaluation of Tail Loss Recovery Mechanisms for TCP (ACM SIGCOMM CCR, 2015)",
         experiments: tail_loss::EXPERIMENTS,
         coverage: include_str!("../coverage/tail-loss.toml"),
@@ -58,6 +61,7 @@ pub const PAPERS: &[Paper] = &[
     },
     Paper {
         name: prr::NAME,
+        heading: "Proportional rate reduction (2011)",
         citation: "Dukkipati, Mathis, Cheng, Ghobadi: Proportional Rate Reduction for TCP (ACM IMC, 2011)",
         experiments: prr::EXPERIMENTS,
         coverage: include_str!("../coverage/prr.toml"),
@@ -66,6 +70,7 @@ pub const PAPERS: &[Paper] = &[
     },
     Paper {
         name: slp::NAME,
+        heading: "Selective loss prevention (2021)",
         citation: "Selective Loss Prevention (2021)",
         experiments: slp::EXPERIMENTS,
         coverage: include_str!("../coverage/slp.toml"),
@@ -74,6 +79,7 @@ pub const PAPERS: &[Paper] = &[
     },
     Paper {
         name: loss_detection::NAME,
+        heading: "A study of loss detection (2007)",
         citation: "Rewaskar, Kaur, Smith: A Performance Study of Loss Detection/Recovery in Real-world TCP Implementations (IEEE ICNP, 2007)",
         experiments: loss_detection::EXPERIMENTS,
         coverage: include_str!("../coverage/loss-detection.toml"),

@@ -3,11 +3,12 @@
 use super::Output;
 use crate::output::{Format, print};
 use crate::{Failure, console};
-use recoup_api::paper::{Finished, Run};
+use recoup_api::paper::{Finished, Run, report};
 use recoup_lab::output_file::{OutputFile, create_folder};
 use recoup_papers::experiment::Experiment;
 use recoup_papers::{Sheet, claims};
 use std::io::Write;
+use std::iter::once;
 use std::path::Path;
 
 /// Creates the folder for results, and checks that files can be written there, before any work is done.
@@ -82,6 +83,7 @@ pub fn note_missing(missing: &[&'static Experiment]) {
 /// Writes the files of all experiments. Each is whole before the first gets its name.
 fn write_files(dir: &Path, finished: &Finished, output: &Output<'_>) -> Result<(), Failure> {
     let failed = |path: &Path, e| Failure::Wrong(format!("cannot write `{}`: {e}", path.display()));
+    let drawn = |e: recoup_draw::render::RenderError| Failure::Wrong(e.to_string());
     let mut files = Vec::new();
     let mut add = |name: String, content: &[u8]| -> Result<(), Failure> {
         let path = dir.join(name);
@@ -93,16 +95,23 @@ fn write_files(dir: &Path, finished: &Finished, output: &Output<'_>) -> Result<(
     };
     for Run { sheet, .. } in &finished.runs {
         let name = format!("{}-{}", sheet.paper, sheet.figure);
-        add(format!("{name}.svg"), sheet.picture.to_svg().as_bytes())?;
         let json = Sheet::to_json(std::slice::from_ref(sheet));
         add(format!("{name}.json"), json.as_bytes())?;
         add(format!("{name}.csv"), sheet.csv.as_bytes())?;
-        for (more, picture) in &sheet.further {
-            add(format!("{name}-{more}.svg"), picture.to_svg().as_bytes())?;
+        let further = sheet.further.iter();
+        let further = further.map(|(more, picture)| (format!("{name}-{more}"), picture));
+        for (name, picture) in once((name.clone(), &sheet.picture)).chain(further) {
+            add(format!("{name}.svg"), picture.to_svg().as_bytes())?;
+            add(format!("{name}.pdf"), &picture.to_pdf().map_err(drawn)?)?;
+            add(format!("{name}.png"), &picture.to_png().map_err(drawn)?)?;
         }
         for (panel, text) in sheet.picture.to_xplot() {
             add(format!("{name}-{}.xpl", file_name(&panel)), text.as_bytes())?;
         }
+    }
+    if output.is_whole {
+        let page = report::to_html(finished, output.effort);
+        add("report.html".into(), page.as_bytes())?;
     }
     let ledger = finished.ledger(output.effort).to_json();
     add("ledger.json".into(), ledger.as_bytes())?;
