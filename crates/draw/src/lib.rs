@@ -4,6 +4,7 @@
 
 mod canvas;
 pub mod chart;
+mod html;
 pub mod look;
 pub mod page;
 pub mod render;
