@@ -8,5 +8,6 @@ mod html;
 pub mod look;
 pub mod page;
 pub mod render;
+pub mod report;
 pub mod sequence;
 mod text;
