@@ -51,6 +51,9 @@ pub(crate) const BACKGROUND: Paint = Paint::new(Colour(0xff, 0xff, 0xff), Colour
 pub(crate) const FOREGROUND: Paint = Paint::new(Colour(0x22, 0x22, 0x22), Colour(0xe4, 0xe6, 0xe8));
 pub(crate) const GRID: Paint = Paint::new(Colour(0xdd, 0xdd, 0xdd), Colour(0x34, 0x3a, 0x41));
 
+/// The colours of what is the same in all pictures.
+pub(crate) const PAINTS: &[Paint] = &[BACKGROUND, FOREGROUND, GRID];
+
 /// Viridis in even steps, from dark to light.
 const VIRIDIS: [Colour; 8] = [
     Colour(0x44, 0x01, 0x54),
@@ -75,6 +78,33 @@ impl Colour {
     /// The line colour of series `i` of `n`, without the colours too light for a line on white.
     pub fn of_line(i: usize, n: usize) -> Self {
         Self::at(0.8 * i.min(n.max(1) - 1) as f64 / (n.max(2) - 1) as f64)
+    }
+
+    /// The colour that `digits` name: six hexadecimal ones.
+    pub fn from_hex(digits: &str) -> Option<Self> {
+        let number = u32::from_str_radix(digits, 16).ok()?;
+        let [high, red, green, blue] = number.to_be_bytes();
+        (digits.len() == 6 && high == 0).then_some(Self(red, green, blue))
+    }
+
+    /// The counterpart on a dark ground of a series's colour: viridis without its darkest third. Other colours stay.
+    pub fn of_series_on_dark(self) -> Self {
+        const STEPS: u32 = 250;
+        const DARKEST: f64 = 0.37;
+        // Rounding may shift a colour by one.
+        const MARGIN: u32 = 9;
+        let distance = |Self(r, g, b): Self| {
+            let square = |a: u8, b: u8| u32::from(a.abs_diff(b)).pow(2);
+            square(r, self.0) + square(g, self.1) + square(b, self.2)
+        };
+        let steps = (0..=STEPS).map(|i| f64::from(i) / f64::from(STEPS));
+        let nearest = steps.min_by_key(|lightness| distance(Self::at(*lightness)));
+        match nearest {
+            Some(lightness) if distance(Self::at(lightness)) <= MARGIN => {
+                Self::at(DARKEST + (1.0 - DARKEST) * lightness)
+            }
+            _ => self,
+        }
     }
 
     /// The viridis colour at `lightness`, from 0 (dark) to 1 (light).

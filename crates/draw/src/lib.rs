@@ -4,8 +4,10 @@
 
 mod canvas;
 pub mod chart;
+mod html;
 pub mod look;
 pub mod page;
 pub mod render;
+pub mod report;
 pub mod sequence;
 mod text;

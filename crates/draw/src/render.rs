@@ -3,7 +3,7 @@
 //! Both are set in the fonts of this crate, whatever fonts the machine has, so the same document gives the
 //! same picture everywhere. A character that the fonts lack becomes their sign for a missing one.
 
-use crate::look::Look;
+use crate::look::{Look, PRINT_DOTS_PER_PIXEL};
 use resvg::tiny_skia::{Pixmap, Transform};
 use std::sync::{Arc, LazyLock};
 use svg2pdf::{ConversionOptions, PageOptions};
@@ -45,9 +45,23 @@ const MOST_DOTS: u64 = 100_000_000;
 /// # Errors
 /// A picture with too many dots.
 pub fn to_png(svg: &str, look: &Look) -> Result<Vec<u8>, RenderError> {
+    raster(svg, look.width.dots_per_pixel())
+}
+
+/// A picture as PNG for print: 300 dots an inch, of which the document has 96 pixels. `svg` is one of this crate's
+/// documents.
+///
+/// # Errors
+/// A picture with too many dots.
+pub fn to_print_png(svg: &str) -> Result<Vec<u8>, RenderError> {
+    raster(svg, PRINT_DOTS_PER_PIXEL)
+}
+
+/// A picture with this many dots for each of its pixels.
+fn raster(svg: &str, dots_per_pixel: f64) -> Result<Vec<u8>, RenderError> {
     let tree = tree(svg)?;
     let failed = |why: &dyn std::fmt::Display| RenderError::Failed(why.to_string());
-    let scale = look.width.dots_per_pixel() as f32;
+    let scale = dots_per_pixel as f32;
     let size = tree.size();
     let [width, height] = [size.width(), size.height()].map(|side| (side * scale).round() as u32);
     if u64::from(width) * u64::from(height) > MOST_DOTS {

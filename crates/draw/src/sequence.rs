@@ -30,6 +30,7 @@ mod recorder;
 mod svg;
 mod xplot;
 
+pub(crate) use mark_style::PAINTS;
 pub use recorder::{AckArrival, MarkRecorder};
 
 use crate::look::Look;

@@ -15,6 +15,7 @@ pub mod tail_loss;
 use claims::Claim;
 use experiment::Experiment;
 use recoup_draw::chart::{BarChart, LineChart, PointChart};
+use recoup_draw::render::{self, RenderError};
 use recoup_draw::sequence::{Diagram, Panel};
 use recoup_table::{Columns, Schema};
 use serde::Serialize;
@@ -127,6 +128,22 @@ impl Picture {
             Self::Points(chart) => chart.to_svg(),
             Self::Sequence(diagram) => diagram.to_svg(),
         }
+    }
+
+    /// The picture as PNG with 300 dots an inch: some 2800 dots wide.
+    ///
+    /// # Errors
+    /// A picture of more than 100 million dots.
+    pub fn to_png(&self) -> Result<Vec<u8>, RenderError> {
+        render::to_print_png(&self.to_svg())
+    }
+
+    /// The picture as PDF: lines, areas and text in embedded fonts.
+    ///
+    /// # Errors
+    /// None: these pictures can be converted.
+    pub fn to_pdf(&self) -> Result<Vec<u8>, RenderError> {
+        render::to_pdf(&self.to_svg())
     }
 
     /// The picture for xplot: the name and text of one file per panel. Charts have none.

@@ -1,9 +1,9 @@
 //! The page's data as JSON, which the scripts read.
 
 use super::encoding::{Encoded, encode, items};
-use super::static_parts::thousands;
 use super::thinning::thin;
 use super::{Cell, Chart, ColumnKind, Connection, Importance, MAX_FRAMES, MAX_MARKS, Page, Table};
+use crate::html::thousands;
 use crate::sequence::Panel;
 use recoup_units::Instant;
 use serde::Serialize;

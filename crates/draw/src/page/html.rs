@@ -1,10 +1,8 @@
 //! The page around its parts: head, policy, scripts, and what fits.
 
-use super::static_parts::{breakdown, connection_facts, escaped, sections, thousands};
+use super::static_parts::{breakdown, connection_facts, sections};
 use super::{Connection, MAX_BYTES, MAX_ROWS, Page, data};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
-use sha2::{Digest, Sha256};
+use crate::html::{self, escaped, thousands};
 use std::fmt::Write;
 
 const UPLOT_LICENCE: &str = include_str!("uplot/LICENSE");
@@ -12,6 +10,7 @@ const UPLOT_LICENCE: &str = include_str!("uplot/LICENSE");
 const STYLE: &str = concat!(
     include_str!("uplot/uPlot.min.css"),
     "\n",
+    include_str!("../html/base.css"),
     include_str!("page.css")
 );
 
@@ -23,7 +22,9 @@ const STRIPES: &str = "<svg class=\"definitions\" aria-hidden=\"true\"><pattern 
 const SCRIPT: &str = concat!(
     include_str!("uplot/uPlot.iife.min.js"),
     "\n(() => {\n\"use strict\";\n",
-    include_str!("base.js"),
+    include_str!("../html/base.js"),
+    include_str!("../html/theme.js"),
+    include_str!("format.js"),
     include_str!("zoom.js"),
     include_str!("charts.js"),
     include_str!("table.js"),
@@ -34,17 +35,6 @@ const SCRIPT: &str = concat!(
     include_str!("main.js"),
     "})();\n"
 );
-
-/// The content security policy: the page's own style and script, and nothing from anywhere else.
-fn policy(style: &str, script: &str) -> String {
-    let hash = |text: &str| BASE64_STANDARD.encode(Sha256::digest(text));
-    format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; \
-         form-action 'none'",
-        hash(style),
-        hash(script)
-    )
-}
 
 // Writing to a string cannot fail, so results are ignored.
 pub(super) fn write(page: &Page) -> String {
@@ -62,21 +52,16 @@ pub(super) fn write(page: &Page) -> String {
 }
 
 fn head(html: &mut String, page: &Page) {
-    let title = escaped(&page.title);
-    write!(
+    html::open(
         html,
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
-         <a class=\"skip\" href=\"#connections\">Skip to the table of connections</a>\n\
-         <header><div><h1>{title}</h1>\n<p class=\"summary\">{summary}</p></div>\n\
-         <button type=\"button\" id=\"theme\" hidden>Dark</button></header>\n<main>\n",
-        policy = policy(STYLE, SCRIPT),
-        summary = escaped(&page.summary),
-    )
-    .ok();
+        &html::Head {
+            title: &page.title,
+            summary: &page.summary,
+            style: STYLE,
+            script: SCRIPT,
+            skip: ("connections", "Skip to the table of connections"),
+        },
+    );
 }
 
 fn time_and_rates(html: &mut String, page: &Page) {

@@ -1,44 +1,9 @@
 //! The parts of the page that are HTML and need no script.
 
 use super::{Breakdown, Connection, Page, Part, Point, Ranked, Section};
-use crate::text::printable;
+use crate::html::escaped;
 use std::collections::HashSet;
 use std::fmt::Write;
-
-/// `text` for HTML, between tags or in an attribute with double quotes.
-pub(super) fn escaped(text: &str) -> String {
-    let mut html = String::with_capacity(text.len());
-    for c in printable_lines(text).chars() {
-        match c {
-            '&' => html.push_str("&amp;"),
-            '<' => html.push_str("&lt;"),
-            '>' => html.push_str("&gt;"),
-            '"' => html.push_str("&quot;"),
-            '\'' => html.push_str("&#39;"),
-            c => html.push(c),
-        }
-    }
-    html
-}
-
-/// A number with commas between groups of three digits.
-pub(super) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `text` without control characters other than line breaks.
-fn printable_lines(text: &str) -> String {
-    let lines: Vec<String> = text.lines().map(printable).collect();
-    lines.join("\n")
-}
 
 // Writing to a string cannot fail, so results are ignored.
 pub(super) fn sections(html: &mut String, page: &Page) {
@@ -184,23 +149,5 @@ pub(super) fn connection_facts(html: &mut String, of: &Connection, thinning: Opt
     html.push_str("</dl>\n");
     for note in of.notes.iter().map(String::as_str).chain(thinning) {
         writeln!(html, "<p class=\"note\">{}</p>", escaped(note)).ok();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digits_are_grouped() {
-        let cases = [
-            (0, "0"),
-            (999, "999"),
-            (1000, "1,000"),
-            (12_345_678, "12,345,678"),
-        ];
-        for (number, text) in cases {
-            assert_eq!(thousands(number), text);
-        }
     }
 }

@@ -256,7 +256,6 @@ function plotOptions(width, height, xLabel, yLabel) {
 
 /** The width of plots on paper, in pixels: A4 and Letter have more within their margins. */
 const PAPER_WIDTH = 680;
-let printing = false;
 
 /** Keeps the width of `plot` that of its `holder`, and its colours those of the theme. */
 function keepFitting(plot, holder) {

@@ -17,6 +17,18 @@ const GREY: Paint = Paint::new(Colour(0x76, 0x76, 0x76), Colour(0xa8, 0xa8, 0xa8
 /// Faint orange.
 const BAND: Paint = Paint::new(Colour(0xfb, 0xe7, 0xbf), Colour(0x46, 0x35, 0x0c));
 
+/// The colours of all styles that [`canvas::PAINTS`](crate::canvas::PAINTS) lacks.
+pub(crate) const PAINTS: &[Paint] = &[
+    VERMILLION,
+    BLUISH_GREEN,
+    REDDISH_PURPLE,
+    ORANGE,
+    BLUE,
+    LIGHT,
+    GREY,
+    BAND,
+];
+
 /// Half the width of the symbol on a retransmission's line, in pixels.
 const SYMBOL_REACH: f64 = 5.0;
 
