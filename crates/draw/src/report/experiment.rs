@@ -99,11 +99,7 @@ fn experiment(html: &mut String, paper: &Paper, of: &Experiment) {
 fn facts(of: &Experiment) -> String {
     let mut facts = Vec::new();
     if !of.section.is_empty() {
-        let is_number = of.section.starts_with(|c: char| c.is_ascii_digit());
-        facts.push(match is_number {
-            true => format!("§{}", of.section),
-            false => of.section.clone(),
-        });
+        facts.push(place(&of.section));
     }
     let budget = of.budget.map(seconds);
     match (&of.outcome, budget) {
@@ -165,7 +161,7 @@ fn claim(html: &mut String, paper: &Paper, of: &Experiment, claim: &Claim) {
         badge(claim.verdict),
         was(claim.ledger),
         escaped(&paper.address(&of.name, &claim.id)),
-        escaped(&place(claim)),
+        escaped(&name(claim)),
         escaped(&claim.statement)
     )
     .ok();
@@ -191,11 +187,18 @@ fn claim(html: &mut String, paper: &Paper, of: &Experiment, claim: &Claim) {
 }
 
 /// The name and the section of a claim.
-fn place(claim: &Claim) -> String {
-    match claim.section.starts_with(|c: char| c.is_ascii_digit()) {
-        true => format!("{}, §{}", claim.id, claim.section),
-        false if claim.section.is_empty() => claim.id.clone(),
-        false => format!("{}, {}", claim.id, claim.section),
+fn name(claim: &Claim) -> String {
+    match &*claim.section {
+        "" => claim.id.clone(),
+        section => format!("{}, {}", claim.id, place(section)),
+    }
+}
+
+/// A section with its sign, if it is a number.
+pub(super) fn place(section: &str) -> String {
+    match section.starts_with(|c: char| c.is_ascii_digit()) {
+        true => format!("§{section}"),
+        false => section.to_string(),
     }
 }
 

@@ -13,7 +13,7 @@ class FigureView {
     this.svg = this.picture.querySelector("svg");
     const [, , width, height] = this.svg.getAttribute("viewBox").split(" ").map(Number);
     this.full = { width, height };
-    this.view = { x: 0, y: 0, width };
+    this.view = { x: 0, y: 0, width, height };
     this.marks = null;
     this.current = -1;
     this.tooltip = element("div", { class: "tooltip", hidden: "", "aria-live": "polite" });
@@ -24,6 +24,9 @@ class FigureView {
     this.picture.setAttribute("role", "group");
     this.picture.setAttribute("aria-label", "Figure. Keys: + and − zoom, arrows pan, 0 shows everything, n and p go through the values.");
     new Gestures(this);
+    addEventListener("resize", () => {
+      if (this.isEnlarged) this.showAll();
+    });
     this.apply();
   }
 
@@ -46,8 +49,24 @@ class FigureView {
     return Boolean(this.dialog?.open);
   }
 
+  /** The height of what is visible, as a multiple of its width. */
+  get ratio() {
+    const { clientWidth: width, clientHeight: height } = this.svg;
+    return this.isEnlarged && width > 0 ? height / width : this.full.height / this.full.width;
+  }
+
+  /** The width of a view that has the whole picture. */
+  get widest() {
+    return Math.max(this.full.width, this.full.height / this.ratio);
+  }
+
+  /** The width of a view that the picture fills. */
+  get filled() {
+    return Math.min(this.full.width, this.full.height / this.ratio);
+  }
+
   get isZoomed() {
-    return this.view.width < this.full.width;
+    return this.view.width < 0.999 * this.widest;
   }
 
   /** A place on the screen in the picture's units. */
@@ -61,22 +80,18 @@ class FigureView {
     return this.svg.getScreenCTM().a;
   }
 
-  /** Shows the part of the picture from a corner on. */
+  /** Shows the part of the picture from a corner on. What is wider or higher than the picture has it in its middle. */
   show(x, y, width) {
     const { full } = this;
-    const shown = Math.min(Math.max(width, full.width / MOST_ZOOM), full.width);
-    const height = (shown / full.width) * full.height;
-    this.view = {
-      x: Math.min(Math.max(x, 0), full.width - shown),
-      y: Math.min(Math.max(y, 0), full.height - height),
-      width: shown,
-    };
+    const shown = Math.min(Math.max(width, full.width / MOST_ZOOM), this.widest);
+    const height = shown * this.ratio;
+    const within = (at, size, whole) => (size < whole ? Math.min(Math.max(at, 0), whole - size) : (whole - size) / 2);
+    this.view = { x: within(x, shown, full.width), y: within(y, height, full.height), width: shown, height };
     this.apply();
   }
 
   apply() {
-    const { x, y, width } = this.view;
-    const height = (width / this.full.width) * this.full.height;
+    const { x, y, width, height } = this.view;
     this.svg.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
     this.picture.classList.toggle("zoomed", this.isZoomed);
     this.reset.disabled = this.out.disabled = !this.isZoomed;
@@ -84,26 +99,25 @@ class FigureView {
   }
 
   showAll() {
-    this.show(0, 0, this.full.width);
+    this.show(0, 0, this.widest);
   }
 
   /** Zooms in by a factor; what is at `at` stays there. */
   zoom(factor, at = this.centre()) {
     const { view, full } = this;
-    const width = Math.min(Math.max(view.width / factor, full.width / MOST_ZOOM), full.width);
+    const width = Math.min(Math.max(view.width / factor, full.width / MOST_ZOOM), this.widest);
     const share = width / view.width;
     this.show(at.x - (at.x - view.x) * share, at.y - (at.y - view.y) * share, width);
   }
 
   centre() {
-    const { x, y, width } = this.view;
-    return { x: x + width / 2, y: y + ((width / this.full.width) * this.full.height) / 2 };
+    const { x, y, width, height } = this.view;
+    return { x: x + width / 2, y: y + height / 2 };
   }
 
   /** Moves by shares of what is visible. */
   pan(right, down) {
-    const { x, y, width } = this.view;
-    const height = (width / this.full.width) * this.full.height;
+    const { x, y, width, height } = this.view;
     this.show(x + right * width, y + down * height, width);
   }
 
@@ -127,8 +141,7 @@ class FigureView {
     this.current = (this.current + by + marks.length) % marks.length;
     const mark = marks[this.current];
     if (this.isZoomed) {
-      const { width } = this.view;
-      const height = (width / this.full.width) * this.full.height;
+      const { width, height } = this.view;
       this.show((mark.left + mark.right - width) / 2, (mark.top + mark.bottom - height) / 2, width);
     }
     this.showValues(mark);
@@ -181,7 +194,7 @@ class FigureView {
     this.ring = null;
   }
 
-  /** Moves the figure into a dialog as large as the window, or back. */
+  /** Moves the figure into a dialog as large as the window, or back. On upright screens it fills the height. */
   toggleDialog() {
     if (this.isEnlarged) {
       this.dialog.close();
@@ -200,7 +213,7 @@ class FigureView {
     document.body.append(this.dialog);
     this.enlarge.textContent = "Close";
     this.dialog.showModal();
-    this.hideValues();
+    this.show(0, 0, this.ratio > 1 ? this.filled : this.widest);
     this.picture.focus();
   }
 }
