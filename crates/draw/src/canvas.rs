@@ -90,10 +90,10 @@ impl Colour {
         (digits.len() == 6 && high == 0).then_some(Self(red, green, blue))
     }
 
-    /// The counterpart on a dark ground of a series's colour: viridis without its darkest third. Other colours stay.
+    /// The counterpart on a dark ground of a series's colour: viridis without its dark part. Other colours stay.
     pub fn of_series_on_dark(self) -> Self {
         const STEPS: u32 = 250;
-        const DARKEST: f64 = 0.37;
+        const DARKEST: f64 = 0.42;
         // Rounding may shift a colour by one.
         const MARGIN: u32 = 9;
         let distance = |Self(r, g, b): Self| {

@@ -153,6 +153,76 @@ mod tests {
         assert_eq!((has_font(&with), has_font(&without)), (true, false));
     }
 
+    /// A chart of each kind, and a diagram.
+    fn pictures() -> [(&'static str, String); 5] {
+        use crate::chart::{
+            BarChart, BarGroup, BarPanel, BoxChart, BoxPanel, LineChart, LinePanel, PointChart,
+            PointPanel, Quantiles, RangePoint,
+        };
+        let bars = BarChart {
+            series: vec!["linux-6".into()],
+            panels: vec![BarPanel {
+                title: String::new(),
+                groups: vec![BarGroup {
+                    label: "80".into(),
+                    values: vec![Some(0.5)],
+                }],
+            }],
+            ..BarChart::default()
+        };
+        let boxes = BoxChart {
+            panels: vec![BoxPanel {
+                title: String::new(),
+                boxes: vec![(
+                    "linux-6".into(),
+                    Some(Quantiles {
+                        p95: 9.0,
+                        ..Quantiles::default()
+                    }),
+                )],
+            }],
+            ..BoxChart::default()
+        };
+        let lines = LineChart {
+            series: vec!["linux-6".into(), "reno".into()],
+            panels: vec![LinePanel {
+                title: String::new(),
+                lines: vec![vec![(1.0, 2.0), (3.0, 4.0)]; 2],
+            }],
+            ..LineChart::default()
+        };
+        let points = PointChart {
+            panels: vec![PointPanel {
+                title: String::new(),
+                points: vec![RangePoint {
+                    x: 1.0,
+                    ..RangePoint::default()
+                }],
+            }],
+            ..PointChart::default()
+        };
+        [
+            ("bars", bars.to_svg()),
+            ("boxes", boxes.to_svg()),
+            ("lines", lines.to_svg()),
+            ("points", points.to_svg()),
+            ("diagram", diagram().to_svg()),
+        ]
+    }
+
+    #[test]
+    fn pictures_for_print_are_sharp() {
+        for (name, svg) in pictures() {
+            let (across, _) = size(&to_print_png(&svg).unwrap());
+            assert!(across.abs_diff(900 * 300 / 96) <= 1, "{name}: {across}");
+            // The PDF has fonts and shapes, and no raster picture.
+            let pdf = to_pdf(&svg).unwrap();
+            let has = |word: &[u8]| pdf.windows(word.len()).any(|part| part == word);
+            assert!(has(b"/FontFile"), "{name}");
+            assert!(!has(b"/Image"), "{name}");
+        }
+    }
+
     #[test]
     fn a_picture_with_too_many_dots_is_refused() {
         let svg = r#"<svg xmlns="http://www.w3.org/2000/svg" width="90000" height="90000"/>"#;

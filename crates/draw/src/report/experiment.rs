@@ -126,16 +126,17 @@ fn figure(html: &mut String, address: &str, of: &Experiment, figure: &Figure) {
         &figure.about
     };
     let name = escaped(&figure.name);
+    let caption = match of.figures.len() {
+        1 => String::new(),
+        _ => format!("<figcaption>{name}</figcaption>\n"),
+    };
     write!(
         html,
-        "<figure class=\"figure\" id=\"{address}/figure/{name}\">\n<div class=\"picture\">{}</div>\n",
+        "<figure class=\"figure\" id=\"{address}/figure/{name}\">\n{caption}<div class=\"picture\">{}</div>\n\
+         </figure>\n",
         labelled(&figure.svg, &format!("{}: {about}", figure.name))
     )
     .ok();
-    if of.figures.len() > 1 {
-        write!(html, "<figcaption>{name}</figcaption>\n").ok();
-    }
-    html.push_str("</figure>\n");
 }
 
 /// A picture with its name for readers who do not see it.
@@ -276,11 +277,26 @@ fn table(html: &mut String, headings: &[String], rows: &[Vec<String>]) {
     for row in rows.iter().take(MAX_ROWS) {
         html.push_str("<tr>");
         for (i, cell) in row.iter().enumerate() {
-            write!(html, "<td{}>{}</td>", class(i), escaped(cell)).ok();
+            write!(html, "<td{}>{}</td>", class(i), escaped(&shortened(cell))).ok();
         }
         html.push_str("</tr>\n");
     }
     html.push_str("</tbody></table>");
+}
+
+/// A number with six significant digits, if the cell is one with more. Files have all of them.
+fn shortened(cell: &str) -> String {
+    const DIGITS: usize = 6;
+    let is_long = cell.contains('.') && cell.bytes().filter(u8::is_ascii_digit).count() > DIGITS;
+    match cell.parse::<f64>() {
+        Ok(number) if is_long && number.is_finite() => {
+            let rounded: f64 = format!("{number:.*e}", DIGITS - 1)
+                .parse()
+                .unwrap_or(number);
+            rounded.to_string()
+        }
+        _ => cell.to_string(),
+    }
 }
 
 fn files(html: &mut String, of: &Experiment) {

@@ -60,9 +60,9 @@ class FigureView {
     return Math.max(this.full.width, this.full.height / this.ratio);
   }
 
-  /** The width of a view that the picture fills. */
-  get filled() {
-    return Math.min(this.full.width, this.full.height / this.ratio);
+  /** The width of the first view in the dialog: the whole picture, or as much as keeps text in its size. */
+  get readable() {
+    return Math.min(this.svg.clientWidth, this.widest);
   }
 
   get isZoomed() {
@@ -194,7 +194,7 @@ class FigureView {
     this.ring = null;
   }
 
-  /** Moves the figure into a dialog as large as the window, or back. On upright screens it fills the height. */
+  /** Moves the figure into a dialog as large as the window, or back. */
   toggleDialog() {
     if (this.isEnlarged) {
       this.dialog.close();
@@ -213,7 +213,7 @@ class FigureView {
     document.body.append(this.dialog);
     this.enlarge.textContent = "Close";
     this.dialog.showModal();
-    this.show(0, 0, this.ratio > 1 ? this.filled : this.widest);
+    this.show(0, 0, this.readable);
     this.picture.focus();
   }
 }
