@@ -36,6 +36,19 @@ pub enum RenderError {
     Failed(String),
 }
 
+/// The chunk of a PNG that says how large its dots are: 11,811 a metre, which is 300 an inch (RFC 2083 §4.2.4.2).
+#[rustfmt::skip]
+const DOT_SIZE: [u8; 21] = [
+    0, 0, 0, 9,
+    b'p', b'H', b'Y', b's',
+    0, 0, 0x2e, 0x23,
+    0, 0, 0x2e, 0x23,
+    1,
+    0x78, 0xa5, 0x3f, 0x76, // CRC-32
+];
+/// Where the first chunk of a PNG, the header, ends.
+const PNG_HEADER: usize = 33;
+
 /// The most dots of a raster picture: 400 MB while it is drawn.
 const MOST_DOTS: u64 = 100_000_000;
 
@@ -54,7 +67,9 @@ pub fn to_png(svg: &str, look: &Look) -> Result<Vec<u8>, RenderError> {
 /// # Errors
 /// A picture with too many dots.
 pub fn to_print_png(svg: &str) -> Result<Vec<u8>, RenderError> {
-    raster(svg, PRINT_DOTS_PER_PIXEL)
+    let mut png = raster(svg, PRINT_DOTS_PER_PIXEL)?;
+    png.splice(PNG_HEADER..PNG_HEADER, DOT_SIZE);
+    Ok(png)
 }
 
 /// A picture with this many dots for each of its pixels.
@@ -213,13 +228,22 @@ mod tests {
     #[test]
     fn pictures_for_print_are_sharp() {
         for (name, svg) in pictures() {
-            let (across, _) = size(&to_print_png(&svg).unwrap());
+            let png = to_print_png(&svg).unwrap();
+            let (across, _) = size(&png);
             assert!(across.abs_diff(900 * 300 / 96) <= 1, "{name}: {across}");
+            // Each chunk has its length, its name, its content and a checksum.
+            let (mut at, mut chunks) = (8, Vec::new());
+            while at < png.len() {
+                let length = u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+                chunks.push(&png[at + 4..at + 8]);
+                at += length as usize + 12;
+            }
+            assert_eq!(chunks[..3], [b"IHDR", b"pHYs", b"IDAT"], "{name}");
             // The PDF has fonts and shapes, and no raster picture.
             let pdf = to_pdf(&svg).unwrap();
             let has = |word: &[u8]| pdf.windows(word.len()).any(|part| part == word);
             assert!(has(b"/FontFile"), "{name}");
-            assert!(!has(b"/Image"), "{name}");
+            assert!(!has(b"/Subtype /Image"), "{name}");
         }
     }
 
