@@ -17,7 +17,7 @@ pub(super) fn paper(html: &mut String, paper: &Paper) {
     )
     .ok();
     if counts.total() > 0 {
-        write!(html, "{}{}\n", bar(counts), tally(counts)).ok();
+        writeln!(html, "{}{}", bar(counts), tally(counts)).ok();
     }
     index(html, paper);
     for of in &paper.experiments {
@@ -65,9 +65,9 @@ fn experiment(html: &mut String, paper: &Paper, of: &Experiment) {
     )
     .ok();
     if let Some(why) = of.missing() {
-        write!(
+        writeln!(
             html,
-            "<p class=\"warning\">This experiment has no result: {}</p>\n",
+            "<p class=\"warning\">This experiment has no result: {}</p>",
             escaped(why)
         )
         .ok();
@@ -79,7 +79,7 @@ fn experiment(html: &mut String, paper: &Paper, of: &Experiment) {
             1 => "beside",
             _ => "beside several",
         };
-        write!(html, "<div class=\"{class}\">\n").ok();
+        writeln!(html, "<div class=\"{class}\">").ok();
         if has_figures {
             html.push_str("<div class=\"figures\">\n");
             for drawing in &of.figures {
@@ -175,14 +175,14 @@ fn claim(html: &mut String, paper: &Paper, of: &Experiment, claim: &Claim) {
         )
         .ok();
     }
-    write!(
+    writeln!(
         html,
-        "<div><dt>Ours</dt><dd>{}</dd></div></dl>\n",
+        "<div><dt>Ours</dt><dd>{}</dd></div></dl>",
         escaped(&ours(claim))
     )
     .ok();
     if let Some(note) = &claim.note {
-        write!(html, "<p class=\"note\">{}</p>\n", escaped(note)).ok();
+        writeln!(html, "<p class=\"note\">{}</p>", escaped(note)).ok();
     }
     html.push_str("</li>\n");
 }
@@ -231,7 +231,7 @@ fn data(html: &mut String, of: &Experiment) {
     match &of.data {
         Data::None => {}
         Data::Text(text) => {
-            write!(html, "{open}<pre>{}</pre></div></details>\n", escaped(text)).ok();
+            writeln!(html, "{open}<pre>{}</pre></div></details>", escaped(text)).ok();
         }
         Data::Rows { headings, rows } => {
             html.push_str(&open);
@@ -239,9 +239,9 @@ fn data(html: &mut String, of: &Experiment) {
             html.push_str("</div>\n");
             if rows.len() > MAX_ROWS {
                 let left_out = thousands((rows.len() - MAX_ROWS) as u64);
-                write!(
+                writeln!(
                     html,
-                    "<p class=\"note\">{left_out} more rows are left out.</p>\n"
+                    "<p class=\"note\">{left_out} more rows are left out.</p>"
                 )
                 .ok();
             }

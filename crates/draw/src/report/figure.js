@@ -2,6 +2,8 @@
 
 const MOST_ZOOM = 40;
 const STEP = 1.5;
+/** A figure is tall if its height is this multiple of its width. */
+const TALL = 0.9;
 /** A mark answers when the pointer is this near, in pixels of the screen. */
 const REACH = 24;
 const TOUCH_REACH = 40;
@@ -20,6 +22,8 @@ class FigureView {
     this.buttons = this.makeButtons();
     figure.append(this.tooltip, this.buttons);
     this.picture.classList.add("live");
+    // A figure that fits the window stays beside its claims; a higher one would hide its foot.
+    if (this.full.height < TALL * this.full.width) figure.parentNode.classList.add("sticky");
     this.picture.setAttribute("tabindex", "0");
     this.picture.setAttribute("role", "group");
     this.picture.setAttribute("aria-label", "Figure. Keys: + and − zoom, arrows pan, 0 shows everything, n and p go through the values.");

@@ -284,7 +284,7 @@ fn points() -> String {
         x: 0.2 * f64::from(i + 1),
         y: 0.1 * f64::from(i),
         top: 0.2 * f64::from(i + 1),
-        is_hollow: i % 5 == 0,
+        is_hollow: i.is_multiple_of(5),
     };
     PointChart {
         title: "Reduction by best case".into(),
