@@ -2,9 +2,12 @@
 //!
 //! Coordinates are in pixels, and are written with two decimals. The document names fonts but holds none:
 //! a viewer without the first one takes the next.
+//!
+//! Marks carry their values: a title, which browsers show when readers point at the mark, or the values of a line's
+//! points in `data-points`. The group around the marks of a panel names the panel and its quantities.
 
 use crate::look::{Look, Theme};
-use crate::text::printable;
+use crate::text::{printable, printable_lines};
 use std::cell::RefCell;
 use std::fmt::{self, Write};
 
@@ -87,10 +90,10 @@ impl Colour {
         (digits.len() == 6 && high == 0).then_some(Self(red, green, blue))
     }
 
-    /// The counterpart on a dark ground of a series's colour: viridis without its darkest third. Other colours stay.
+    /// The counterpart on a dark ground of a series's colour: viridis without its dark part. Other colours stay.
     pub fn of_series_on_dark(self) -> Self {
         const STEPS: u32 = 250;
-        const DARKEST: f64 = 0.37;
+        const DARKEST: f64 = 0.42;
         // Rounding may shift a colour by one.
         const MARGIN: u32 = 9;
         let distance = |Self(r, g, b): Self| {
@@ -244,6 +247,84 @@ impl<'a> Canvas<'a> {
         ));
     }
 
+    /// Draws a line of dashes through these points. `dashes` holds the lengths of dashes and gaps in turn, in
+    /// pixels; empty: one dash.
+    pub fn dashed_line(
+        &self,
+        points: &[Point],
+        thickness: f64,
+        dashes: &[f64],
+        paint: impl Into<Paint>,
+    ) {
+        self.write(format_args!(
+            "{}/>",
+            self.polyline(points, thickness, dashes, paint.into())
+        ));
+    }
+
+    /// Draws a line of dashes like [`dashed_line`](Self::dashed_line) with its name and its values. `values` has a
+    /// pair for each point, or for every second one from the first on.
+    pub fn data_line(
+        &self,
+        points: &[Point],
+        thickness: f64,
+        dashes: &[f64],
+        paint: impl Into<Paint>,
+        (name, values): (&str, &str),
+    ) {
+        self.write(format_args!(
+            r#"{} data-points="{}"><title>{}</title></polyline>"#,
+            self.polyline(points, thickness, dashes, paint.into()),
+            Escaped(values),
+            Escaped(&printable_lines(name)),
+        ));
+    }
+
+    /// A polyline without its end.
+    fn polyline(&self, points: &[Point], thickness: f64, dashes: &[f64], paint: Paint) -> String {
+        let list = |pairs: &mut dyn Iterator<Item = String>, gap| {
+            let pairs: Vec<String> = pairs.collect();
+            pairs.join(gap)
+        };
+        let places = points.iter();
+        let places = &mut places.map(|(x, y)| format!("{},{}", Number(*x), Number(*y)));
+        let lengths = &mut dashes.iter().map(|length| Number(*length).to_string());
+        let pattern = match dashes {
+            [] => String::new(),
+            _ => format!(r#" stroke-dasharray="{}""#, list(lengths, " ")),
+        };
+        format!(
+            r#"<polyline points="{}" fill="none" stroke="{}" stroke-width="{}"{pattern}"#,
+            list(places, " "),
+            self.colour(paint),
+            Number(thickness),
+        )
+    }
+
+    /// Draws a mark with the text that readers get when they point at it.
+    pub fn described(&self, text: &str, draw: impl FnOnce()) {
+        let title = printable_lines(text);
+        self.write(format_args!("<g><title>{}</title>", Escaped(&title)));
+        draw();
+        self.write(format_args!("</g>"));
+    }
+
+    /// Draws the marks of a panel. `about` names the panel and its quantities, as `data-…` attributes.
+    pub fn panel(&self, about: &[(&str, &str)], draw: impl FnOnce()) {
+        let mut attributes = String::new();
+        for (name, value) in about {
+            write!(
+                attributes,
+                r#" data-{name}="{}""#,
+                Escaped(&printable(value))
+            )
+            .ok();
+        }
+        self.write(format_args!("<g{attributes}>"));
+        draw();
+        self.write(format_args!("</g>"));
+    }
+
     /// Fills areas.
     pub fn fill_path(&self, path: &Path, paint: Paint) {
         if !path.0.is_empty() {
@@ -324,6 +405,11 @@ pub(crate) struct Path(String);
 impl Path {
     pub const fn new() -> Self {
         Self(String::new())
+    }
+
+    /// Whether there are no lines or areas.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Adds a line through these points.

@@ -50,7 +50,16 @@ fn to_svg(layout: &ChartLayout, chart: &impl ChartPainter) -> String {
     }
     for (i, frame) in layout.frames.iter().enumerate() {
         draw_frame(&canvas, frame, layout);
-        chart.draw_panel(&canvas, i, frame, &layout.axis);
+        let lines = |lines: &[(String, i32)]| {
+            let lines: Vec<&str> = lines.iter().map(|(line, _)| line.as_str()).collect();
+            lines.join(" ")
+        };
+        let about = [
+            ("panel", &*lines(&frame.title)),
+            ("x", layout.x_label.as_ref().map_or("", |(text, _)| text)),
+            ("y", &lines(&layout.y_label)),
+        ];
+        canvas.panel(&about, || chart.draw_panel(&canvas, i, frame, &layout.axis));
         // The x axis covers the lower ends of bars and lines.
         let foot = frame.bottom;
         canvas.fill((frame.left, foot), (frame.right, foot + 1), FOREGROUND);
@@ -86,6 +95,20 @@ fn draw_frame(canvas: &Canvas<'_>, frame: &PanelFrame, layout: &ChartLayout) {
     }
     let (left, foot) = (frame.left, frame.bottom + 1);
     canvas.fill((left - 1, frame.top), (left, foot), FOREGROUND);
+}
+
+/// The text of a mark: its name, then its quantities, a line each.
+fn describe(name: &str, quantities: &[(&str, &str)]) -> String {
+    let mut text = name.to_string();
+    for (label, value) in quantities {
+        text.push('\n');
+        if !label.is_empty() {
+            text.push_str(label);
+            text.push_str(": ");
+        }
+        text.push_str(value);
+    }
+    text
 }
 
 #[cfg(test)]

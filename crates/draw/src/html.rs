@@ -4,7 +4,7 @@
 //! A document permits its own style and script by their hashes, and nothing else, so nothing that it shows can load
 //! or run anything.
 
-use crate::text::printable;
+use crate::text::printable_lines;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
@@ -84,12 +84,6 @@ pub(crate) fn thousands(number: u64) -> String {
         text.push(digit);
     }
     text
-}
-
-/// `text` without control characters other than line breaks.
-fn printable_lines(text: &str) -> String {
-    let lines: Vec<String> = text.lines().map(printable).collect();
-    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -36,6 +36,19 @@ pub enum RenderError {
     Failed(String),
 }
 
+/// The chunk of a PNG that says how large its dots are: 11,811 a metre, which is 300 an inch (RFC 2083 §4.2.4.2).
+#[rustfmt::skip]
+const DOT_SIZE: [u8; 21] = [
+    0, 0, 0, 9,
+    b'p', b'H', b'Y', b's',
+    0, 0, 0x2e, 0x23,
+    0, 0, 0x2e, 0x23,
+    1,
+    0x78, 0xa5, 0x3f, 0x76, // CRC-32
+];
+/// Where the first chunk of a PNG, the header, ends.
+const PNG_HEADER: usize = 33;
+
 /// The most dots of a raster picture: 400 MB while it is drawn.
 const MOST_DOTS: u64 = 100_000_000;
 
@@ -54,7 +67,9 @@ pub fn to_png(svg: &str, look: &Look) -> Result<Vec<u8>, RenderError> {
 /// # Errors
 /// A picture with too many dots.
 pub fn to_print_png(svg: &str) -> Result<Vec<u8>, RenderError> {
-    raster(svg, PRINT_DOTS_PER_PIXEL)
+    let mut png = raster(svg, PRINT_DOTS_PER_PIXEL)?;
+    png.splice(PNG_HEADER..PNG_HEADER, DOT_SIZE);
+    Ok(png)
 }
 
 /// A picture with this many dots for each of its pixels.
@@ -151,6 +166,85 @@ mod tests {
         assert!(with.starts_with(b"%PDF-"));
         let has_font = |pdf: &[u8]| pdf.windows(9).any(|word| word == b"/FontFile");
         assert_eq!((has_font(&with), has_font(&without)), (true, false));
+    }
+
+    /// A chart of each kind, and a diagram.
+    fn pictures() -> [(&'static str, String); 5] {
+        use crate::chart::{
+            BarChart, BarGroup, BarPanel, BoxChart, BoxPanel, LineChart, LinePanel, PointChart,
+            PointPanel, Quantiles, RangePoint,
+        };
+        let bars = BarChart {
+            series: vec!["linux-6".into()],
+            panels: vec![BarPanel {
+                title: String::new(),
+                groups: vec![BarGroup {
+                    label: "80".into(),
+                    values: vec![Some(0.5)],
+                }],
+            }],
+            ..BarChart::default()
+        };
+        let boxes = BoxChart {
+            panels: vec![BoxPanel {
+                title: String::new(),
+                boxes: vec![(
+                    "linux-6".into(),
+                    Some(Quantiles {
+                        p95: 9.0,
+                        ..Quantiles::default()
+                    }),
+                )],
+            }],
+            ..BoxChart::default()
+        };
+        let lines = LineChart {
+            series: vec!["linux-6".into(), "reno".into()],
+            panels: vec![LinePanel {
+                title: String::new(),
+                lines: vec![vec![(1.0, 2.0), (3.0, 4.0)]; 2],
+            }],
+            ..LineChart::default()
+        };
+        let points = PointChart {
+            panels: vec![PointPanel {
+                title: String::new(),
+                points: vec![RangePoint {
+                    x: 1.0,
+                    ..RangePoint::default()
+                }],
+            }],
+            ..PointChart::default()
+        };
+        [
+            ("bars", bars.to_svg()),
+            ("boxes", boxes.to_svg()),
+            ("lines", lines.to_svg()),
+            ("points", points.to_svg()),
+            ("diagram", diagram().to_svg()),
+        ]
+    }
+
+    #[test]
+    fn pictures_for_print_are_sharp() {
+        for (name, svg) in pictures() {
+            let png = to_print_png(&svg).unwrap();
+            let (across, _) = size(&png);
+            assert!(across.abs_diff(900 * 300 / 96) <= 1, "{name}: {across}");
+            // Each chunk has its length, its name, its content and a checksum.
+            let (mut at, mut chunks) = (8, Vec::new());
+            while at < png.len() {
+                let length = u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+                chunks.push(&png[at + 4..at + 8]);
+                at += length as usize + 12;
+            }
+            assert_eq!(chunks[..3], [b"IHDR", b"pHYs", b"IDAT"], "{name}");
+            // The PDF has fonts and shapes, and no raster picture.
+            let pdf = to_pdf(&svg).unwrap();
+            let has = |word: &[u8]| pdf.windows(word.len()).any(|part| part == word);
+            assert!(has(b"/FontFile"), "{name}");
+            assert!(!has(b"/Subtype /Image"), "{name}");
+        }
     }
 
     #[test]

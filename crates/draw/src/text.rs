@@ -11,6 +11,25 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().map(fit).collect()
 }
 
+/// `text` as [`printable`] makes it, but with its line breaks.
+pub(crate) fn printable_lines(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(printable).collect();
+    lines.join("\n")
+}
+
+/// A number with four significant digits, or all digits before the point.
+pub(crate) fn four_digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".into(),
+        size if (1000.0..1e12).contains(&size) => format!("{value:.0}"),
+        size if (1e-4..1000.0).contains(&size) => {
+            let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+            rounded.to_string()
+        }
+        _ => format!("{value:.3e}"),
+    }
+}
+
 /// The width of `text` in pixels at a font size of `size` pixels. It is that of DejaVu Sans, which is
 /// wider than most sans-serif fonts.
 pub(crate) fn width(text: &str, size: i32) -> i32 {
@@ -90,6 +109,23 @@ mod tests {
         ];
         for (text, room, lines) in cases {
             assert_eq!(wrap(text, 10, room), lines, "{text:?} in {room} px");
+        }
+    }
+
+    #[test]
+    fn values_have_four_digits() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.846_153, "0.8462"),
+            (-0.25, "-0.25"),
+            (123.456, "123.5"),
+            (123_456.7, "123457"),
+            (0.000_123_456, "0.0001235"),
+            (1.5e-7, "1.500e-7"),
+            (3e300, "3.000e300"),
+        ] {
+            assert_eq!(four_digits(value), text);
         }
     }
 

@@ -2,10 +2,10 @@
 
 use super::axis::{Axis, LinearAxis};
 use super::layout::{ChartLayout, Content, LEFT, PanelFrame, RIGHT, SWATCH, style};
-use super::{ChartPainter, to_svg};
+use super::{ChartPainter, describe, to_svg};
 use crate::canvas::{Align, Canvas, Colour, Style};
 use crate::canvas::{BACKGROUND, FOREGROUND};
-use crate::text::{cut, width};
+use crate::text::{cut, four_digits, width};
 
 /// The height from a panel's x axis to the largest number on its y axis.
 const PLOT_HEIGHT: i32 = 190;
@@ -198,7 +198,14 @@ impl BarPainter<'_> {
             };
             let top = frame.y(axis.part(value));
             let colour = Colour::of_series(series, self.chart.series.len());
-            draw_box(canvas, (left, top), (right, frame.bottom), colour);
+            let quantities = [
+                (&*self.chart.x_label, &*group.label),
+                (&*self.chart.y_label, &*four_digits(value)),
+            ];
+            let text = describe(&self.chart.series[series], &quantities);
+            canvas.described(&text, || {
+                draw_box(canvas, (left, top), (right, frame.bottom), colour);
+            });
             if let Some(style) = self.value_labels {
                 draw_number(canvas, &value_text(value), (centre, top), style);
             }

@@ -7,8 +7,9 @@ use super::axis::Axis;
 use super::bars::{GroupColumns, GroupLabels, draw_box};
 use super::layout::{ChartLayout, Content, PanelFrame, SWATCH};
 use super::lines::{PLOT_HEIGHT, THICKNESS};
-use super::{ChartPainter, Scale, to_svg};
+use super::{ChartPainter, Scale, describe, to_svg};
 use crate::canvas::{BACKGROUND, Canvas, Colour, FOREGROUND};
+use crate::text::four_digits;
 
 const WIDEST_BOX: f64 = 80.0;
 /// The part of a group's width that its box fills.
@@ -146,15 +147,27 @@ impl ChartPainter for BoxPainter<'_> {
                 continue;
             };
             let colour = Colour::of_series(number, boxes.len());
-            draw_quantiles(
-                canvas,
-                quantiles,
-                (f64::from(centre), half),
-                colour,
-                |value| frame.exact_y(axis.part(value)),
-            );
+            canvas.described(&text(&one.0, quantiles), || {
+                let place = (f64::from(centre), half);
+                let y = |value| frame.exact_y(axis.part(value));
+                draw_quantiles(canvas, quantiles, place, colour, y);
+            });
         }
     }
+}
+
+/// The name of a box and its numbers.
+fn text(label: &str, quantiles: &Quantiles) -> String {
+    let [p5, p25, p50, p75, p95, mean] = quantiles.values().map(four_digits);
+    let quantities = [
+        ("5th percentile", &*p5),
+        ("1st quartile", &p25),
+        ("median", &p50),
+        ("3rd quartile", &p75),
+        ("95th percentile", &p95),
+        ("mean", &mean),
+    ];
+    describe(label, &quantities)
 }
 
 /// Draws a box with its whiskers around `x`, `half` as wide to each side.

@@ -6,12 +6,15 @@
 use super::axis::{Axis, LinearAxis, LogAxis};
 use super::horizontal_axis::HorizontalAxis;
 use super::layout::{ChartLayout, Content, PanelFrame, SWATCH};
-use super::{ChartPainter, to_svg};
+use super::{ChartPainter, describe, to_svg};
 use crate::canvas::{Canvas, Colour, Point};
+use crate::text::four_digits;
 
 /// The height from a panel's x axis to the largest number on its y axis.
 pub(super) const PLOT_HEIGHT: i32 = 260;
 pub(super) const THICKNESS: f64 = 2.0;
+/// Points that are nearer than this to each other in both directions are one, in pixels.
+const NEAR: f64 = 0.1;
 /// The width of a sample in the legend: one period of the longest dash pattern.
 pub(super) const SAMPLE: i32 = 36;
 
@@ -176,7 +179,8 @@ struct LinePainter<'a> {
 impl ChartPainter for LinePainter<'_> {
     fn draw_legend_sample(&self, canvas: &Canvas<'_>, i: usize, (x, y): (i32, i32)) {
         let (left, y) = (f64::from(x), f64::from(y + SWATCH / 2));
-        self.draw_line(canvas, i, &[(left, y), (left + f64::from(SAMPLE), y)]);
+        let ends = [(left, y), (left + f64::from(SAMPLE), y)];
+        canvas.dashed_line(&ends, THICKNESS, self.dashes(i), self.colour(i));
     }
 
     fn draw_panel(&self, canvas: &Canvas<'_>, i: usize, frame: &PanelFrame, axis: &Axis) {
@@ -186,27 +190,67 @@ impl ChartPainter for LinePainter<'_> {
             for part in points.split(|point| !self.chart.shows(*point)) {
                 let place =
                     |(x, y): &(f64, f64)| (self.x_axis.pixel(*x), frame.exact_y(axis.part(*y)));
-                let corners = match self.chart.interpolation {
-                    Interpolation::Linear => part.iter().map(place).collect(),
-                    Interpolation::Steps => steps(part.iter().map(place)),
-                };
-                self.draw_line(canvas, series, &corners);
+                let points: Vec<_> = part.iter().map(|point| (*point, place(point))).collect();
+                self.draw_line(canvas, series, &distinct(&points));
             }
         }
     }
 }
 
+/// A point of a line: its values and its place.
+type Vertex = ((f64, f64), Point);
+
 impl LinePainter<'_> {
+    fn colour(&self, series: usize) -> Colour {
+        Colour::of_line(series, self.chart.series.len())
+    }
+
+    fn dashes(&self, series: usize) -> &'static [f64] {
+        DASHES[series % DASHES.len()]
+    }
+
     /// Draws a line in the colour and dash pattern of its series, or a dot for a single point.
-    fn draw_line(&self, canvas: &Canvas<'_>, series: usize, corners: &[Point]) {
-        let colour = Colour::of_line(series, self.chart.series.len());
-        if let [(x, y)] = corners {
-            return canvas.fill((x - 2.5, y - 2.5), (x + 2.5, y + 2.5), colour);
+    fn draw_line(&self, canvas: &Canvas<'_>, series: usize, points: &[Vertex]) {
+        let (name, colour) = (&self.chart.series[series], self.colour(series));
+        if let [((x, y), place)] = points {
+            let quantities = [
+                (&*self.chart.x_label, &*four_digits(*x)),
+                (&self.chart.y_label, &four_digits(*y)),
+            ];
+            return canvas.described(&describe(name, &quantities), || {
+                let (left, top) = (place.0 - 2.5, place.1 - 2.5);
+                canvas.fill((left, top), (left + 5.0, top + 5.0), colour);
+            });
         }
-        for dash in dashes(corners, DASHES[series % DASHES.len()]) {
-            canvas.line(dash, THICKNESS, colour);
+        let places = points.iter().map(|(_, place)| *place);
+        let corners = match self.chart.interpolation {
+            Interpolation::Linear => places.collect(),
+            Interpolation::Steps => steps(places),
+        };
+        let values = points.iter();
+        let values = values.map(|((x, y), _)| format!("{},{}", four_digits(*x), four_digits(*y)));
+        let values = values.collect::<Vec<_>>().join(" ");
+        if corners.len() > 1 {
+            let dashes = self.dashes(series);
+            canvas.data_line(&corners, THICKNESS, dashes, colour, (name, &values));
         }
     }
+}
+
+/// The points without those that lie where the one before lies.
+fn distinct(points: &[Vertex]) -> Vec<Vertex> {
+    let mut kept: Vec<Vertex> = Vec::new();
+    for (i, point) in points.iter().enumerate() {
+        let is_near = |last: &Vertex| {
+            let ((x, y), (left, top)) = (point.1, last.1);
+            (x - left).abs() < NEAR && (y - top).abs() < NEAR
+        };
+        let is_last = i + 1 == points.len();
+        if is_last || !kept.last().is_some_and(is_near) {
+            kept.push(*point);
+        }
+    }
+    kept
 }
 
 /// The corners of a line that stays level until the next point.
@@ -219,42 +263,6 @@ fn steps(points: impl Iterator<Item = Point>) -> Vec<Point> {
         corners.push((x, y));
     }
     corners
-}
-
-/// The dashes of a line. `pattern` holds the lengths of dashes and gaps in turn and repeats along the
-/// line. Without a pattern the whole line is one dash.
-pub(super) fn dashes(corners: &[Point], pattern: &[f64]) -> Vec<Vec<Point>> {
-    let mut corners = corners.to_vec();
-    corners.dedup();
-    let Some((first, _)) = pattern.first().zip(corners.first()) else {
-        return vec![corners];
-    };
-    // Dashes and gaps in turn.
-    let (mut parts, mut part, mut left) = (Vec::new(), vec![corners[0]], *first);
-    for ends in corners.windows(2) {
-        let (from, to) = (ends[0], ends[1]);
-        let (dx, dy) = (to.0 - from.0, to.1 - from.1);
-        let length = dx.hypot(dy);
-        let along = |gone: f64| {
-            let [dx, dy] = [dx, dy].map(|d| d * gone / length);
-            (from.0 + dx, from.1 + dy)
-        };
-        let mut gone = 0.0;
-        while length - gone >= left {
-            gone += left;
-            part.push(along(gone));
-            parts.push(std::mem::replace(&mut part, vec![along(gone)]));
-            left = pattern[parts.len() % pattern.len()];
-        }
-        left -= length - gone;
-        part.push(to);
-    }
-    parts.push(part);
-    let pieces = parts.into_iter().step_by(2).map(|mut piece| {
-        piece.dedup();
-        piece
-    });
-    pieces.filter(|piece| piece.len() > 1).collect()
 }
 
 #[cfg(test)]

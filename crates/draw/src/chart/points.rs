@@ -5,10 +5,11 @@
 use super::axis::{Axis, LogAxis};
 use super::horizontal_axis::HorizontalAxis;
 use super::layout::{ChartLayout, Content, PanelFrame, SWATCH};
-use super::lines::{DASHES, PLOT_HEIGHT, SAMPLE, THICKNESS, dashes};
+use super::lines::{DASHES, PLOT_HEIGHT, SAMPLE, THICKNESS};
 use super::symmetric_axis::SymmetricAxis;
-use super::{ChartPainter, to_svg};
+use super::{ChartPainter, describe, to_svg};
 use crate::canvas::{BACKGROUND, Canvas, Colour, FOREGROUND, Point};
+use crate::text::four_digits;
 
 /// Half the side of a point's square.
 const HALF: f64 = 4.0;
@@ -141,14 +142,26 @@ impl ChartPainter for PointPainter<'_> {
         for point in self.chart.panels[i].shown() {
             let at = |y| (self.x_axis.pixel(point.x), frame.exact_y(axis.part(y)));
             let ((x, y), (_, top)) = (at(point.y), at(point.top));
-            canvas.line([(x, y), (x, top)], THICKNESS, point_colour());
-            canvas.line([(x - CAP, top), (x + CAP, top)], THICKNESS, point_colour());
-            draw_point(canvas, (x, y), point.is_hollow);
+            canvas.described(&self.text(point), || {
+                canvas.line([(x, y), (x, top)], THICKNESS, point_colour());
+                canvas.line([(x - CAP, top), (x + CAP, top)], THICKNESS, point_colour());
+                draw_point(canvas, (x, y), point.is_hollow);
+            });
         }
     }
 }
 
 impl PointPainter<'_> {
+    fn text(&self, point: &RangePoint) -> String {
+        let name = &self.chart.legend[usize::from(point.is_hollow)];
+        let values = format!("{}, up to {}", four_digits(point.y), four_digits(point.top));
+        let quantities = [
+            (&*self.chart.x_label, &*four_digits(point.x)),
+            (&self.chart.y_label, &values),
+        ];
+        describe(name, &quantities)
+    }
+
     /// Draws y = x from one end of the x axis to the other, as far as the y axis goes.
     fn draw_diagonal(&self, canvas: &Canvas<'_>, frame: &PanelFrame, axis: &Axis) {
         let (low, high) = self.ends;
@@ -184,9 +197,7 @@ fn draw_point(canvas: &Canvas<'_>, (x, y): Point, is_hollow: bool) {
 }
 
 fn draw_dashed(canvas: &Canvas<'_>, corners: &[Point]) {
-    for dash in dashes(corners, DASHES[1]) {
-        canvas.line(dash, THICKNESS, Colour::of_line(1, 2));
-    }
+    canvas.dashed_line(corners, THICKNESS, DASHES[1], Colour::of_line(1, 2));
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ pub(super) fn parse(svg: &str) -> Vec<Element> {
             assert_eq!(text.trim(), "");
             continue;
         }
-        let (name, mut rest) = tag.split_once(' ').expect("attributes");
+        let (name, mut rest) = tag.split_once(' ').unwrap_or((tag, ""));
         let mut attributes = Vec::new();
         while let Some((key, tail)) = rest.split_once("=\"") {
             let (value, tail) = tail.split_once('"').expect("a quote that ends");

@@ -1,5 +1,6 @@
 //! The papers' sentences: which claims decide them, or why none does.
 
+use super::experiment::place;
 use super::summary::icon;
 use super::{Claim, Paper, Report, Sentence};
 use crate::html::escaped;
@@ -78,7 +79,7 @@ fn sentence(html: &mut String, paper: &Paper, of: &Sentence, claims: &HashMap<St
     write!(
         html,
         "<tr><td class=\"section\">{}</td><td>{}</td><td class=\"by\">",
-        escaped(&of.section),
+        escaped(&place(&of.section)),
         escaped(&of.says)
     )
     .ok();

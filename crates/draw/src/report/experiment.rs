@@ -17,7 +17,7 @@ pub(super) fn paper(html: &mut String, paper: &Paper) {
     )
     .ok();
     if counts.total() > 0 {
-        write!(html, "{}{}\n", bar(counts), tally(counts)).ok();
+        writeln!(html, "{}{}", bar(counts), tally(counts)).ok();
     }
     index(html, paper);
     for of in &paper.experiments {
@@ -65,9 +65,9 @@ fn experiment(html: &mut String, paper: &Paper, of: &Experiment) {
     )
     .ok();
     if let Some(why) = of.missing() {
-        write!(
+        writeln!(
             html,
-            "<p class=\"warning\">This experiment has no result: {}</p>\n",
+            "<p class=\"warning\">This experiment has no result: {}</p>",
             escaped(why)
         )
         .ok();
@@ -79,7 +79,7 @@ fn experiment(html: &mut String, paper: &Paper, of: &Experiment) {
             1 => "beside",
             _ => "beside several",
         };
-        write!(html, "<div class=\"{class}\">\n").ok();
+        writeln!(html, "<div class=\"{class}\">").ok();
         if has_figures {
             html.push_str("<div class=\"figures\">\n");
             for drawing in &of.figures {
@@ -99,11 +99,7 @@ fn experiment(html: &mut String, paper: &Paper, of: &Experiment) {
 fn facts(of: &Experiment) -> String {
     let mut facts = Vec::new();
     if !of.section.is_empty() {
-        let is_number = of.section.starts_with(|c: char| c.is_ascii_digit());
-        facts.push(match is_number {
-            true => format!("§{}", of.section),
-            false => of.section.clone(),
-        });
+        facts.push(place(&of.section));
     }
     let budget = of.budget.map(seconds);
     match (&of.outcome, budget) {
@@ -130,16 +126,17 @@ fn figure(html: &mut String, address: &str, of: &Experiment, figure: &Figure) {
         &figure.about
     };
     let name = escaped(&figure.name);
+    let caption = match of.figures.len() {
+        1 => String::new(),
+        _ => format!("<figcaption>{name}</figcaption>\n"),
+    };
     write!(
         html,
-        "<figure class=\"figure\" id=\"{address}/figure/{name}\">\n<div class=\"picture\">{}</div>\n",
+        "<figure class=\"figure\" id=\"{address}/figure/{name}\">\n{caption}<div class=\"picture\">{}</div>\n\
+         </figure>\n",
         labelled(&figure.svg, &format!("{}: {about}", figure.name))
     )
     .ok();
-    if of.figures.len() > 1 {
-        write!(html, "<figcaption>{name}</figcaption>\n").ok();
-    }
-    html.push_str("</figure>\n");
 }
 
 /// A picture with its name for readers who do not see it.
@@ -165,7 +162,7 @@ fn claim(html: &mut String, paper: &Paper, of: &Experiment, claim: &Claim) {
         badge(claim.verdict),
         was(claim.ledger),
         escaped(&paper.address(&of.name, &claim.id)),
-        escaped(&place(claim)),
+        escaped(&name(claim)),
         escaped(&claim.statement)
     )
     .ok();
@@ -178,24 +175,31 @@ fn claim(html: &mut String, paper: &Paper, of: &Experiment, claim: &Claim) {
         )
         .ok();
     }
-    write!(
+    writeln!(
         html,
-        "<div><dt>Ours</dt><dd>{}</dd></div></dl>\n",
+        "<div><dt>Ours</dt><dd>{}</dd></div></dl>",
         escaped(&ours(claim))
     )
     .ok();
     if let Some(note) = &claim.note {
-        write!(html, "<p class=\"note\">{}</p>\n", escaped(note)).ok();
+        writeln!(html, "<p class=\"note\">{}</p>", escaped(note)).ok();
     }
     html.push_str("</li>\n");
 }
 
 /// The name and the section of a claim.
-fn place(claim: &Claim) -> String {
-    match claim.section.starts_with(|c: char| c.is_ascii_digit()) {
-        true => format!("{}, §{}", claim.id, claim.section),
-        false if claim.section.is_empty() => claim.id.clone(),
-        false => format!("{}, {}", claim.id, claim.section),
+fn name(claim: &Claim) -> String {
+    match &*claim.section {
+        "" => claim.id.clone(),
+        section => format!("{}, {}", claim.id, place(section)),
+    }
+}
+
+/// A section with its sign, if it is a number.
+pub(super) fn place(section: &str) -> String {
+    match section.starts_with(|c: char| c.is_ascii_digit()) {
+        true => format!("§{section}"),
+        false => section.to_string(),
     }
 }
 
@@ -227,7 +231,7 @@ fn data(html: &mut String, of: &Experiment) {
     match &of.data {
         Data::None => {}
         Data::Text(text) => {
-            write!(html, "{open}<pre>{}</pre></div></details>\n", escaped(text)).ok();
+            writeln!(html, "{open}<pre>{}</pre></div></details>", escaped(text)).ok();
         }
         Data::Rows { headings, rows } => {
             html.push_str(&open);
@@ -235,9 +239,9 @@ fn data(html: &mut String, of: &Experiment) {
             html.push_str("</div>\n");
             if rows.len() > MAX_ROWS {
                 let left_out = thousands((rows.len() - MAX_ROWS) as u64);
-                write!(
+                writeln!(
                     html,
-                    "<p class=\"note\">{left_out} more rows are left out.</p>\n"
+                    "<p class=\"note\">{left_out} more rows are left out.</p>"
                 )
                 .ok();
             }
@@ -273,11 +277,26 @@ fn table(html: &mut String, headings: &[String], rows: &[Vec<String>]) {
     for row in rows.iter().take(MAX_ROWS) {
         html.push_str("<tr>");
         for (i, cell) in row.iter().enumerate() {
-            write!(html, "<td{}>{}</td>", class(i), escaped(cell)).ok();
+            write!(html, "<td{}>{}</td>", class(i), escaped(&shortened(cell))).ok();
         }
         html.push_str("</tr>\n");
     }
     html.push_str("</tbody></table>");
+}
+
+/// A number with six significant digits, if the cell is one with more. Files have all of them.
+fn shortened(cell: &str) -> String {
+    const DIGITS: usize = 6;
+    let is_long = cell.contains('.') && cell.bytes().filter(u8::is_ascii_digit).count() > DIGITS;
+    match cell.parse::<f64>() {
+        Ok(number) if is_long && number.is_finite() => {
+            let rounded: f64 = format!("{number:.*e}", DIGITS - 1)
+                .parse()
+                .unwrap_or(number);
+            rounded.to_string()
+        }
+        _ => cell.to_string(),
+    }
 }
 
 fn files(html: &mut String, of: &Experiment) {

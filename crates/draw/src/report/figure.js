@@ -2,6 +2,8 @@
 
 const MOST_ZOOM = 40;
 const STEP = 1.5;
+/** A figure is tall if its height is this multiple of its width. */
+const TALL = 0.9;
 /** A mark answers when the pointer is this near, in pixels of the screen. */
 const REACH = 24;
 const TOUCH_REACH = 40;
@@ -13,17 +15,22 @@ class FigureView {
     this.svg = this.picture.querySelector("svg");
     const [, , width, height] = this.svg.getAttribute("viewBox").split(" ").map(Number);
     this.full = { width, height };
-    this.view = { x: 0, y: 0, width };
+    this.view = { x: 0, y: 0, width, height };
     this.marks = null;
     this.current = -1;
     this.tooltip = element("div", { class: "tooltip", hidden: "", "aria-live": "polite" });
     this.buttons = this.makeButtons();
     figure.append(this.tooltip, this.buttons);
     this.picture.classList.add("live");
+    // A figure that fits the window stays beside its claims; a higher one would hide its foot.
+    if (this.full.height < TALL * this.full.width) figure.parentNode.classList.add("sticky");
     this.picture.setAttribute("tabindex", "0");
     this.picture.setAttribute("role", "group");
     this.picture.setAttribute("aria-label", "Figure. Keys: + and − zoom, arrows pan, 0 shows everything, n and p go through the values.");
     new Gestures(this);
+    addEventListener("resize", () => {
+      if (this.isEnlarged) this.showAll();
+    });
     this.apply();
   }
 
@@ -46,8 +53,24 @@ class FigureView {
     return Boolean(this.dialog?.open);
   }
 
+  /** The height of what is visible, as a multiple of its width. */
+  get ratio() {
+    const { clientWidth: width, clientHeight: height } = this.svg;
+    return this.isEnlarged && width > 0 ? height / width : this.full.height / this.full.width;
+  }
+
+  /** The width of a view that has the whole picture. */
+  get widest() {
+    return Math.max(this.full.width, this.full.height / this.ratio);
+  }
+
+  /** The width of the first view in the dialog: the whole picture, or as much as keeps text in its size. */
+  get readable() {
+    return Math.min(this.svg.clientWidth, this.widest);
+  }
+
   get isZoomed() {
-    return this.view.width < this.full.width;
+    return this.view.width < 0.999 * this.widest;
   }
 
   /** A place on the screen in the picture's units. */
@@ -61,22 +84,18 @@ class FigureView {
     return this.svg.getScreenCTM().a;
   }
 
-  /** Shows the part of the picture from a corner on. */
+  /** Shows the part of the picture from a corner on. What is wider or higher than the picture has it in its middle. */
   show(x, y, width) {
     const { full } = this;
-    const shown = Math.min(Math.max(width, full.width / MOST_ZOOM), full.width);
-    const height = (shown / full.width) * full.height;
-    this.view = {
-      x: Math.min(Math.max(x, 0), full.width - shown),
-      y: Math.min(Math.max(y, 0), full.height - height),
-      width: shown,
-    };
+    const shown = Math.min(Math.max(width, full.width / MOST_ZOOM), this.widest);
+    const height = shown * this.ratio;
+    const within = (at, size, whole) => (size < whole ? Math.min(Math.max(at, 0), whole - size) : (whole - size) / 2);
+    this.view = { x: within(x, shown, full.width), y: within(y, height, full.height), width: shown, height };
     this.apply();
   }
 
   apply() {
-    const { x, y, width } = this.view;
-    const height = (width / this.full.width) * this.full.height;
+    const { x, y, width, height } = this.view;
     this.svg.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
     this.picture.classList.toggle("zoomed", this.isZoomed);
     this.reset.disabled = this.out.disabled = !this.isZoomed;
@@ -84,26 +103,25 @@ class FigureView {
   }
 
   showAll() {
-    this.show(0, 0, this.full.width);
+    this.show(0, 0, this.widest);
   }
 
   /** Zooms in by a factor; what is at `at` stays there. */
   zoom(factor, at = this.centre()) {
     const { view, full } = this;
-    const width = Math.min(Math.max(view.width / factor, full.width / MOST_ZOOM), full.width);
+    const width = Math.min(Math.max(view.width / factor, full.width / MOST_ZOOM), this.widest);
     const share = width / view.width;
     this.show(at.x - (at.x - view.x) * share, at.y - (at.y - view.y) * share, width);
   }
 
   centre() {
-    const { x, y, width } = this.view;
-    return { x: x + width / 2, y: y + ((width / this.full.width) * this.full.height) / 2 };
+    const { x, y, width, height } = this.view;
+    return { x: x + width / 2, y: y + height / 2 };
   }
 
   /** Moves by shares of what is visible. */
   pan(right, down) {
-    const { x, y, width } = this.view;
-    const height = (width / this.full.width) * this.full.height;
+    const { x, y, width, height } = this.view;
     this.show(x + right * width, y + down * height, width);
   }
 
@@ -127,8 +145,7 @@ class FigureView {
     this.current = (this.current + by + marks.length) % marks.length;
     const mark = marks[this.current];
     if (this.isZoomed) {
-      const { width } = this.view;
-      const height = (width / this.full.width) * this.full.height;
+      const { width, height } = this.view;
       this.show((mark.left + mark.right - width) / 2, (mark.top + mark.bottom - height) / 2, width);
     }
     this.showValues(mark);
@@ -200,7 +217,7 @@ class FigureView {
     document.body.append(this.dialog);
     this.enlarge.textContent = "Close";
     this.dialog.showModal();
-    this.hideValues();
+    this.show(0, 0, this.readable);
     this.picture.focus();
   }
 }

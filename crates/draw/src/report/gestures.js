@@ -71,7 +71,7 @@ class Gestures {
     if (start.tap) return;
     view.picture.classList.add("dragged");
     const factor = start.distance > 0 ? now.distance / start.distance : 1;
-    const width = Math.min(start.view.width / factor, view.full.width);
+    const width = Math.min(start.view.width / factor, view.widest);
     // What was under the middle of the fingers stays there.
     const ratio = width / start.view.width;
     const corner = view.svg.getBoundingClientRect();

@@ -55,9 +55,12 @@ class LedgerTable {
       known.count += 1;
       samples.set(row.dataset.verdict, known);
     }
-    this.verdicts = [...samples].map(([verdict, { badge, count }]) => {
+    // The order of the bars.
+    const order = ["holds", "construction", "tie", "fails", "undecided"];
+    const inOrder = [...samples].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b));
+    this.verdicts = inOrder.map(([verdict, { badge, count }]) => {
       const toggle = button("", () => this.toggle(verdict, toggle), { "aria-pressed": "true" });
-      toggle.append(badge.cloneNode(true), ` ${count}`);
+      toggle.append(badge.cloneNode(true), String(count));
       return toggle;
     });
     return this.verdicts;

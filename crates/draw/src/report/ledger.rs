@@ -1,6 +1,6 @@
 //! The ledger: all claims in one table.
 
-use super::experiment::{ours, was};
+use super::experiment::{ours, place, was};
 use super::summary::badge;
 use super::{Claim, Experiment, Paper, Report};
 use crate::html::escaped;
@@ -14,7 +14,7 @@ pub(super) fn write(html: &mut String, report: &Report) {
          <p>Each claim with its check, the paper's figure, our result and the command that repeats it.</p>\n\
          <div id=\"controls\"></div>\n\
          <table class=\"ledger\"><thead><tr><th scope=\"col\">Verdict</th><th scope=\"col\">Place</th>\
-         <th scope=\"col\">Claim</th><th scope=\"col\">Paper</th><th scope=\"col\">Ours</th></tr></thead>\n<tbody>\n",
+         <th scope=\"col\">Claim</th><th scope=\"col\">The paper's figure</th><th scope=\"col\">Our result</th></tr></thead>\n<tbody>\n",
     );
     for (paper, experiment) in report.experiments() {
         for claim in &experiment.claims {
@@ -30,7 +30,7 @@ fn row(html: &mut String, paper: &Paper, experiment: &Experiment, claim: &Claim)
         html,
         "<tr id=\"{id}\" data-paper=\"{paper}\" data-verdict=\"{verdict}\">\
          <td>{badge}{was}</td>\
-         <td class=\"place\"><a href=\"#{id}\">{shown}</a><span>{section}</span></td>\
+         <td class=\"place\"><a href=\"#{id}\">{shown}</a> <span>{section}</span></td>\
          <td class=\"what\"><p class=\"statement\">{statement}</p>",
         id = escaped(&address),
         paper = escaped(&paper.id),
@@ -39,7 +39,7 @@ fn row(html: &mut String, paper: &Paper, experiment: &Experiment, claim: &Claim)
         was = was(claim.ledger),
         // A name may break after each part.
         shown = escaped(&address).replace('/', "/<wbr>"),
-        section = escaped(&section(claim)),
+        section = escaped(&place(&claim.section)),
         statement = escaped(&claim.statement),
     )
     .ok();
@@ -60,16 +60,9 @@ fn row(html: &mut String, paper: &Paper, experiment: &Experiment, claim: &Claim)
     }
     writeln!(
         html,
-        "</td><td data-label=\"Paper\">{}</td><td data-label=\"Ours\">{}</td></tr>",
+        "</td><td data-label=\"The paper's figure\">{}</td><td data-label=\"Our result\">{}</td></tr>",
         escaped(claim.paper.as_deref().unwrap_or("–")),
         escaped(&ours(claim))
     )
     .ok();
-}
-
-fn section(claim: &Claim) -> String {
-    match claim.section.starts_with(|c: char| c.is_ascii_digit()) {
-        true => format!("§{}", claim.section),
-        false => claim.section.clone(),
-    }
 }

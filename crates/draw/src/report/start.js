@@ -6,9 +6,10 @@ for (const figure of document.querySelectorAll(".figure")) {
 }
 const firstFigure = document.querySelector(".beside");
 if (firstFigure) {
-  const help =
-    "Point at a mark to read its values. Ctrl or Shift and the wheel zoom a figure, and so do the buttons and the keys + and −. " +
-    "Drag to pan; a double click or 0 shows everything. The keys n and p go through the values. Touch: two fingers zoom, a tap shows values.";
+  const help = matchMedia("(pointer: coarse)").matches
+    ? "Tap a mark to read its values. Two fingers zoom a figure, one finger pans it."
+    : "Point at a mark to read its values. Ctrl or Shift and the wheel zoom a figure, and so do the buttons and the keys + and −. " +
+      "Drag to pan; a double click or 0 shows everything. The keys n and p go through the values.";
   firstFigure.before(element("p", { class: "help" }, help));
 }
 const ledger = new LedgerTable(document.querySelector("table.ledger"), document.getElementById("controls"));

@@ -97,12 +97,18 @@ pub(super) fn bar(counts: Counts) -> String {
 pub(super) fn tally(counts: Counts) -> String {
     let mut html = String::from("<ul class=\"tally\">");
     for (verdict, count) in counts.present() {
+        let words = match (count, verdict) {
+            (1, _) | (_, Verdict::Undecided) => verdict.name(),
+            (_, Verdict::Holds) => "hold",
+            (_, Verdict::ByConstruction) => "hold by construction",
+            (_, Verdict::Tie) => "hold (tie)",
+            (_, Verdict::Fails) => "fail",
+        };
         write!(
             html,
-            "<li>{}<strong>{}</strong> {}</li>",
+            "<li>{}<strong>{}</strong> {words}</li>",
             icon(verdict),
             thousands(count as u64),
-            verdict.name()
         )
         .ok();
     }

@@ -142,6 +142,35 @@ fn colours_of_pictures_have_a_dark_counterpart() {
 }
 
 #[test]
+fn numbers_in_tables_have_six_digits_at_most() {
+    let mut report = a_report(vec![]);
+    let cells = [
+        "201.4141437194233",
+        "12000",
+        "1234567890",
+        "0.00012345678",
+        "linux-3.17",
+    ];
+    report.papers[0].experiments[0].data = Data::Rows {
+        headings: cells.map(String::from).to_vec(),
+        rows: vec![cells.map(String::from).to_vec()],
+    };
+    let html = report.to_html();
+    for (shown, class) in [
+        ("201.414", " class=\"number\""),
+        ("12000", " class=\"number\""),
+        ("1234567890", " class=\"number\""),
+        ("0.000123457", " class=\"number\""),
+        ("linux-3.17", ""),
+    ] {
+        assert!(
+            html.contains(&format!("<td{class}>{shown}</td>")),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
 fn long_tables_say_how_many_rows_they_lack() {
     let mut report = a_report(vec![]);
     report.papers[0].experiments[0].data = Data::Rows {

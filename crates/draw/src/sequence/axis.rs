@@ -84,6 +84,14 @@ impl PixelAxis {
         format!("{} ({})", self.quantity.name(), unit.name)
     }
 
+    /// Two places and the values there, in the unit of the label, for readers who compute values from places.
+    pub fn scale(&self) -> String {
+        let unit = self.quantity.unit(self.high).size as f64;
+        let (from, to) = self.ends;
+        let (low, high) = (self.low as f64 / unit, self.high as f64 / unit);
+        format!("{from} {to} {low} {high}")
+    }
+
     /// Place and text of each round number on the axis.
     pub fn ticks(&self) -> impl Iterator<Item = (f64, String)> + '_ {
         let unit = self.quantity.unit(self.high).size;

@@ -187,6 +187,13 @@ impl Shapes {
         canvas.fill_path(&self.holes, BACKGROUND);
     }
 
+    /// Draws the shapes with the name of their style.
+    pub fn draw_described(&self, canvas: &Canvas<'_>) {
+        if !(self.lines.is_empty() && self.areas.is_empty()) {
+            canvas.described(self.style.name(), || self.draw(canvas));
+        }
+    }
+
     pub fn line(&mut self, points: &[Point]) {
         self.lines.line(points.iter().copied());
     }

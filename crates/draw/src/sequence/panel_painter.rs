@@ -237,7 +237,7 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
             };
             self.occupied.take_around(covered.0, covered.1);
         }
-        shapes.draw(self.canvas);
+        shapes.draw_described(self.canvas);
     }
 
     fn stairs(&mut self, style: MarkStyle, steps: &[super::Step]) {
@@ -264,7 +264,7 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
             }
         }
         shapes.line(&line);
-        shapes.draw(self.canvas);
+        shapes.draw_described(self.canvas);
     }
 
     /// Writes the notes, and triggers beside retransmissions. A retransmission gets no label when the

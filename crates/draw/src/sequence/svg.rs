@@ -66,7 +66,16 @@ pub(super) fn draw(diagram: &Diagram, look: &Look) -> String {
         let painter = PanelPainter::new(&canvas, &frame.plot);
         painter.paint_bands(marks);
         draw_axes(&canvas, &frame.plot);
-        painter.paint(marks);
+        let title: Vec<&str> = frame.title.iter().map(|(line, _)| line.as_str()).collect();
+        let (time, sequence) = (&frame.plot.time, &frame.plot.sequence);
+        let about = [
+            ("panel", &*title.join(" ")),
+            ("x", &time.label()),
+            ("y", &sequence.label()),
+            ("time-scale", &time.scale()),
+            ("sequence-scale", &sequence.scale()),
+        ];
+        canvas.panel(&about, || painter.paint(marks));
     }
     let middle = (LEFT + layout.width - RIGHT_MARGIN) / 2;
     let place = (middle, layout.height - MARGIN - 10);

@@ -339,11 +339,11 @@ fn a_retransmission_is_visible_among_any_number_of_segments() {
     // The line and the heads, in the legend and in the picture, drawn after all other marks.
     let shapes: Vec<&str> = svg
         .lines()
-        .filter(|line| !line.starts_with("<text"))
+        .filter(|line| line.starts_with("<path"))
         .collect();
     let is_red = |i: &usize| shapes[*i].contains("#D55E00");
     let reds: Vec<usize> = (0..shapes.len()).filter(is_red).collect();
-    let last = shapes.len() - 2;
+    let last = shapes.len() - 1;
     assert_eq!(reds.len(), 4, "{reds:?}");
     assert_eq!(reds[2..], [last - 1, last], "{}", shapes[last]);
     let line = shapes[reds[2]];

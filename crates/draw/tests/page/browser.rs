@@ -91,11 +91,7 @@ impl Browser {
     }
 
     fn load(&mut self, address: &str) {
-        let light = json!({ "features": [
-            { "name": "prefers-color-scheme", "value": "light" },
-            { "name": "prefers-reduced-motion", "value": "reduce" },
-        ] });
-        self.call("Emulation.setEmulatedMedia", light);
+        self.prefer("light");
         self.call("Page.navigate", json!({ "url": address }));
         let end = Instant::now() + PATIENCE;
         while self.evaluate("document.readyState + location.protocol") != "completefile:" {
@@ -105,8 +101,20 @@ impl Browser {
         self.settle();
     }
 
+    /// The reader prefers `scheme`: `light` or `dark`.
+    pub fn prefer(&mut self, scheme: &str) {
+        let features = json!([
+            { "name": "prefers-color-scheme", "value": scheme },
+            { "name": "prefers-reduced-motion", "value": "reduce" },
+        ]);
+        self.call(
+            "Emulation.setEmulatedMedia",
+            json!({ "features": features }),
+        );
+    }
+
     /// Sends a command and waits for its answer.
-    fn call(&mut self, method: &str, parameters: Value) -> Value {
+    pub fn call(&mut self, method: &str, parameters: Value) -> Value {
         let answer = self.try_call(method, parameters);
         answer.unwrap_or_else(|error| panic!("{error}"))
     }
@@ -208,11 +216,13 @@ impl Browser {
 
     /// Turns the wheel; a negative distance is away from the user.
     pub fn wheel(&mut self, x: f64, y: f64, distance: f64) {
-        self.mouse(
-            "mouseWheel",
-            (x, y),
-            json!({ "deltaX": 0, "deltaY": distance }),
-        );
+        self.wheel_with(0, (x, y), distance);
+    }
+
+    /// Turns the wheel with keys held down: 2 is Control, 8 is Shift.
+    pub fn wheel_with(&mut self, keys: u32, at: (f64, f64), distance: f64) {
+        let turn = json!({ "deltaX": 0, "deltaY": distance, "modifiers": keys });
+        self.mouse("mouseWheel", at, turn);
         self.settle();
     }
 

@@ -161,3 +161,18 @@ fn labels_too_long_for_their_group_are_upright() {
         assert_eq!(upright(label, groups), expected, "{groups} × {label}");
     }
 }
+
+#[test]
+fn bars_carry_their_values() {
+    let elements = parse(&two_panels().to_svg());
+    let titles: Vec<&str> = elements
+        .iter()
+        .filter(|e| e.name == "title")
+        .map(|e| e.text.as_str())
+        .collect();
+    assert_eq!(titles.len(), 8);
+    assert_eq!(titles[1], "rtor\nRTT (ms): 10\nNormalised FCT: 0.553");
+    let panels = elements.iter().filter(|e| !e.get("data-panel").is_empty());
+    let panels: Vec<&str> = panels.map(|e| e.get("data-panel")).collect();
+    assert_eq!(panels, ["Delayed ACKs", "Quick ACKs"]);
+}

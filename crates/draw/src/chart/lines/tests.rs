@@ -22,9 +22,6 @@ fn polylines(svg: &str) -> Vec<Element> {
     elements.filter(|e| e.name == "polyline").collect()
 }
 
-/// A dash pattern, and the dashes of a line.
-type Dashed<'a> = (&'a [f64], &'a [&'a [(i32, i32)]]);
-
 fn exact(points: &[(i32, i32)]) -> Vec<Point> {
     let points = points.iter();
     points.map(|(x, y)| ((*x).into(), (*y).into())).collect()
@@ -197,33 +194,61 @@ fn unusual_charts_have_finite_coordinates() {
 }
 
 #[test]
-fn dashes_follow_the_line_around_corners() {
-    let line = [(0, 0), (10, 0), (10, 10)];
-    let cases: [Dashed<'_>; 5] = [
-        (&[], &[&[(0, 0), (10, 0), (10, 10)]]),
-        (
-            &[4.0, 4.0],
-            &[
-                &[(0, 0), (4, 0)],
-                &[(8, 0), (10, 0), (10, 2)],
-                &[(10, 6), (10, 10)],
-            ],
-        ),
-        (&[30.0, 4.0], &[&[(0, 0), (10, 0), (10, 10)]]),
-        (&[10.0, 10.0], &[&[(0, 0), (10, 0)]]),
-        (
-            &[2.0, 6.0, 1.0, 9.0],
-            &[&[(0, 0), (2, 0)], &[(8, 0), (9, 0)], &[(10, 8), (10, 10)]],
-        ),
-    ];
-    for (pattern, expected) in cases {
-        let expected: Vec<Vec<Point>> = expected.iter().map(|dash| exact(dash)).collect();
-        assert_eq!(dashes(&exact(&line), pattern), expected, "{pattern:?}");
+fn each_series_has_its_dashes() {
+    let points: &[(f64, f64)] = &[(0.0, 1.0), (100.0, 1.0)];
+    let dashes = |series: usize| {
+        let lines = polylines(&chart(&vec![points; series]).to_svg());
+        // Samples of the legend stand before the lines.
+        let of_lines = lines.iter().rev().take(series).rev();
+        of_lines
+            .map(|line| line.get("stroke-dasharray").to_string())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(dashes(1), [""]);
+    assert_eq!(dashes(3), ["", "10 4", "3 3"]);
+    let mut eight = dashes(8);
+    eight.sort();
+    eight.dedup();
+    assert_eq!(eight.len(), 8);
+}
+
+#[test]
+fn lines_carry_the_values_of_their_points() {
+    let values = [(1.0, 0.3), (2.0, 0.123_45), (3.0, 1.0)];
+    for interpolation in [Interpolation::Linear, Interpolation::Steps] {
+        let svg = LineChart {
+            interpolation,
+            x_label: "FCT (ms)".into(),
+            y_label: "share".into(),
+            ..chart(&[&values])
+        }
+        .to_svg();
+        let line = &polylines(&svg)[0];
+        assert_eq!(line.get("data-points"), "1,0.3 2,0.1235 3,1");
+        let elements = parse(&svg);
+        let title = elements
+            .iter()
+            .find(|e| e.name == "title")
+            .expect("a title");
+        assert_eq!(title.text, "series 0");
+        let panel = elements
+            .iter()
+            .find(|e| !e.get("data-x").is_empty())
+            .expect("a panel");
+        assert_eq!(
+            (panel.get("data-x"), panel.get("data-y")),
+            ("FCT (ms)", "share")
+        );
     }
-    assert!(dashes(&[(1.0, 1.0), (1.0, 1.0)], DASHES[1]).is_empty());
-    // Points are where they are, not on whole pixels.
-    let slope = dashes(&[(0.0, 0.0), (3.0, 4.0)], &[1.0, 9.0]);
-    assert_eq!(slope, [[(0.0, 0.0), (0.6, 0.8)]]);
+}
+
+#[test]
+fn points_at_one_place_are_drawn_once_and_the_last_one_stays() {
+    let many: Vec<(f64, f64)> = (0..=100_000).map(|i| (f64::from(i), 1.0)).collect();
+    let line = &polylines(&chart(&[&many]).to_svg())[0];
+    let values: Vec<&str> = line.get("data-points").split(' ').collect();
+    assert!(values.len() < 8200, "{} points", values.len());
+    assert_eq!((values[0], values[values.len() - 1]), ("0,1", "100000,1"));
 }
 
 #[test]

@@ -129,14 +129,30 @@ fn labels_and_legend_are_written() {
 
 #[test]
 fn the_diagonal_goes_up_to_the_end_of_the_y_axis() {
-    let dashes = |points: &[RangePoint]| {
+    let corners = |points: &[RangePoint]| {
         let svg = chart(points).to_svg();
         let lines = parse(&svg).into_iter().filter(|e| e.name == "polyline");
-        let pale = lines.filter(|e| e.get("points").split(' ').count() > 2);
-        pale.count()
+        let corners = lines.map(|e| e.get("points").split(' ').count());
+        corners.max().unwrap_or(0)
     };
     // Only its part up to y = 1 is on the axis.
-    let short = dashes(&[point(0.1, 0.0, 0.5), point(1e4, 0.0, 0.5)]);
-    let long = dashes(&[point(0.1, 0.0, 0.5), point(1e4, 0.0, 1e4)]);
+    let short = corners(&[point(0.1, 0.0, 0.5), point(1e4, 0.0, 0.5)]);
+    let long = corners(&[point(0.1, 0.0, 0.5), point(1e4, 0.0, 1e4)]);
     assert!(0 < short && short < long, "{short} {long}");
+}
+
+#[test]
+fn points_carry_their_values() {
+    let hollow = RangePoint {
+        is_hollow: true,
+        ..point(2.0, 3.0, 4.5)
+    };
+    let titles = |point| {
+        let elements = parse(&chart(&[point]).to_svg()).into_iter();
+        let titles = elements.filter(|e| e.name == "title").map(|e| e.text);
+        titles.collect::<Vec<_>>()
+    };
+    let values = "best case (RTTs): 2\nreduction (RTTs): 3, up to 4.5";
+    assert_eq!(titles(point(2.0, 3.0, 4.5)), [format!("mean\n{values}")]);
+    assert_eq!(titles(hollow), [format!("few\n{values}")]);
 }
