@@ -1,5 +1,9 @@
 //! "Proportional Rate Reduction for TCP" (Dukkipati, Mathis, Cheng, Ghobadi; ACM IMC 2011): the
-//! examples of §4.1 and §4.3.
+//! examples of §4.1 and §4.3. The modules below have the other sections:
+//!
+//! - [`linux`] (§3.2), [`losses`] (§3.1, §4.3), [`acks`] (§4, §4.3), [`er`] (§6): single flows;
+//! - [`lengths`] (§2.1), [`pipe`] (§4.3), [`properties`] (§4.2, §4.3): thousands of flows;
+//! - [`servers`] (§1, §5, §6): data centers.
 //!
 //! The setting is the scenario `prr`: RTT 100 ms, 1.2 Mbit/s, 1000-byte segments and Reno. The server
 //! writes 20 kB with a cwnd of 20, and 10 kB more later. All three schemes are Linux 2.6 with FACK; only

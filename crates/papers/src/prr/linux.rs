@@ -103,6 +103,8 @@ struct Data {
     one_lost: Trace,
     /// The same with CUBIC and a window of 100: Linux and PRR.
     cubic: [Trace; 2],
+    /// CUBIC and a window of 100, but nothing more to send: Linux and PRR.
+    idle: [Trace; 2],
     /// The first k segments lost and nothing more to send, by k from 1.
     heavy: Vec<Trace>,
     lonely: Vec<Lonely>,
@@ -116,9 +118,9 @@ fn own<'a>(drop: &'a str, writes: &'a str) -> [(&'a str, &'a str); 3] {
 
 fn data(setup: &Setup) -> Result<Data, ExperimentError> {
     let run = |profile, drop: &str, writes: &str| flow(setup, profile, &own(drop, writes));
-    let cubic = |rate: &str| {
+    let cubic = |rate: &str, writes: &str| {
         let profile = format!("linux-2.6+cubic+fack+holes+{rate}");
-        let mut settings = own("data:1", PLENTY).to_vec();
+        let mut settings = own("data:1", writes).to_vec();
         settings.extend([("initial_window", "100"), ("rate", "12Mbit")]);
         flow(setup, &profile, &settings)
     };
@@ -134,7 +136,8 @@ fn data(setup: &Setup) -> Result<Data, ExperimentError> {
         ],
         reordering: reordering(setup)?,
         one_lost: run(LINUX, "data:1", PLENTY)?,
-        cubic: [cubic("halving")?, cubic("prr")?],
+        cubic: [cubic("halving", PLENTY)?, cubic("prr", PLENTY)?],
+        idle: [cubic("halving", "100kB@0")?, cubic("prr", "100kB@0")?],
         heavy: heavy.collect::<Result<_, _>>()?,
         lonely: lonely(setup)?,
         next_write: [later(LINUX)?, later(PRR)?],
@@ -301,7 +304,7 @@ fn findings(setup: &Setup, data: &Data) -> Vec<Finding> {
     findings
 }
 
-/// The window over the ACKs of recovery: one segment of 20 lost, nothing more to send; and CUBIC with plenty.
+/// The window over the ACKs of recovery, without new data and with plenty.
 fn windows(data: &Data) -> LineChart {
     let line = |trace: &Trace| {
         let acks = trace.recovery_acks().enumerate();
@@ -313,14 +316,14 @@ fn windows(data: &Data) -> LineChart {
         lines: traces.iter().map(line).collect(),
     };
     LineChart {
-        title: "The congestion window in recovery, one segment lost".into(),
+        title: "The congestion window in recovery: CUBIC, one of 100 segments lost".into(),
         x_label: "ACKs since the beginning of recovery".into(),
         y_label: "cwnd (segments)".into(),
         interpolation: Interpolation::Steps,
         series: ["Linux (rate halving)", "PRR"].map(String::from).to_vec(),
         panels: vec![
-            panel("Reno, window 20, nothing more to send", &data.next_write),
-            panel("CUBIC, window 100, plenty to send", &data.cubic),
+            panel("nothing more to send", &data.idle),
+            panel("plenty to send", &data.cubic),
         ],
         ..LineChart::default()
     }

@@ -100,7 +100,8 @@ fn of_first(trace: &Trace) -> Vec<(f64, Trigger)> {
 /// The ACK with which this many segments are delivered.
 fn after_delivering(trace: &Trace, segments: u32) -> Option<&Step> {
     let mut delivered = 0;
-    trace.steps.iter().find(|step| {
+    // The first step delivers the SYN.
+    trace.steps.iter().skip(1).find(|step| {
         delivered += step.delivered;
         delivered >= segments
     })

@@ -343,7 +343,8 @@ impl Watch {
         }
         let ended = sender.recoveries().last();
         // HyStart may have lowered ssthresh in recovery, as in Linux.
-        let at_ssthresh = ended.is_some_and(|one| one.cwnd == sender.ssthresh());
+        let at_ssthresh =
+            ended.is_some_and(|one| one.cwnd == one.ssthresh || one.cwnd.0 == self.last.ssthresh);
         self.at_ssthresh += u64::from(at_ssthresh);
         let Snapshot {
             pipe,

@@ -61,7 +61,7 @@ const NO_LARGE_BURSTS: &str = "the largest burst has eight segments. Where pipe 
      server has little to send. The paper's servers had flows with hundreds of segments in flight (table 5)";
 
 /// The claims that do not hold, and why.
-const NOTES: [Note; 16] = [
+const NOTES: [Note; 18] = [
     (
         "web-kinds",
         "the shares depend on the population. The paper itself cannot explain its many timeouts in Open: \"some other \
@@ -92,6 +92,10 @@ const NOTES: [Note; 16] = [
         "table8-fewer-fast",
         "both send the same number within 0.2 %. RFC 3517's bursts are small here, see table5-bursts",
     ),
+    (
+        "table7-cwnd-is-ssthresh",
+        "in a few recoveries HyStart lowers ssthresh below the value at the start of recovery",
+    ),
     ("table8-timeouts-prr", TIMEOUTS),
     ("table8-timeouts-rfc", TIMEOUTS),
     (
@@ -121,6 +125,11 @@ const NOTES: [Note; 16] = [
         "fig1-near-ideal",
         "below 400 ms of RTT the rate counts: at 1.9 Mbit/s on average and half of the users below 1.15, 6 kB take 42 ms or more, \
          and the ACK of a single segment is delayed by 100 ms",
+    ),
+    (
+        "fig5-fewer-timeouts",
+        "PRR has fewer than RFC 3517, but more than Linux, for the reason of table8-timeouts-prr; yet its recoveries are shorter than Linux's \
+         (fig5-prr-shortest), and not shorter than RFC 3517's",
     ),
     (
         "fig5-prr-shortest",
