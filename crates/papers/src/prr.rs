@@ -1,5 +1,9 @@
 //! "Proportional Rate Reduction for TCP" (Dukkipati, Mathis, Cheng, Ghobadi; ACM IMC 2011): the
-//! examples of §4.1 and §4.3.
+//! examples of §4.1 and §4.3. The modules below have the other sections:
+//!
+//! - [`linux`] (§3.2), [`losses`] (§3.1, §4.3), [`acks`] (§4, §4.3), [`er`] (§6): single flows;
+//! - [`lengths`] (§2.1), [`pipe`] (§4.3), [`properties`] (§4.2, §4.3): thousands of flows;
+//! - [`servers`] (§1, §5, §6): data centers.
 //!
 //! The setting is the scenario `prr`: RTT 100 ms, 1.2 Mbit/s, 1000-byte segments and Reno. The server
 //! writes 20 kB with a cwnd of 20, and 10 kB more later. All three schemes are Linux 2.6 with FACK; only
@@ -16,22 +20,30 @@
 //! - Losses happen before the bottleneck.
 //! - The receiver delays ACKs by at most 200 ms while nothing is missing. The data also have a receiver
 //!   that acknowledges every segment; it is not drawn.
-//! - Figure 4 loses the first segment. Its second write is at 170 ms, when PRR has banked the number of
-//!   segments that the text gives. The notes of its claims list other times.
+//! - Figure 4 loses the first segment. Its second write is drawn at 170 ms, the last time at which pipe is above ssthresh. Its
+//!   claims are checked with a write at every millisecond of recovery (`bank`).
 
+pub mod acks;
+mod bank;
 mod cell;
 mod claims;
 mod columns;
+pub mod er;
 mod experiments;
+mod finding;
+pub mod lengths;
+pub mod linux;
+pub mod losses;
+pub mod pipe;
 pub mod properties;
 pub mod servers;
+mod trace;
 
 pub use cell::{Acks, Exit, Flow, Scheme, SchemeCell, Sent, Step};
 
 use super::{Figure, Picture, Sheet};
+use crate::experiment::{ExperimentError, Setup};
 use recoup_draw::sequence::{Diagram, Panel};
-use recoup_lab::scenario::Scenario;
-use recoup_lab::settings::SettingsError;
 use recoup_units::Instant;
 
 pub use experiments::EXPERIMENTS;
@@ -60,9 +72,6 @@ pub enum Id {
 }
 
 impl Id {
-    /// The second write of figure 4, in ms.
-    const FIG4_WRITE_MS: f64 = 170.0;
-
     /// Every figure regenerated.
     pub const ALL: [Self; 3] = [Self::Fig2, Self::Fig3, Self::Fig4];
 
@@ -108,16 +117,16 @@ impl Id {
     }
 }
 
-/// Regenerates a figure. `base` is the scenario that each cell varies.
+/// Regenerates a figure.
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(id: Id, base: &Scenario) -> Result<Figure<SchemeCell>, SettingsError> {
+pub fn figure(id: Id, setup: &Setup) -> Result<Figure<SchemeCell>, ExperimentError> {
     let (mut cells, mut panels) = (Vec::new(), Vec::new());
     for scheme in Scheme::ALL {
         for acks in Acks::ALL {
             let own = [("drop", id.drop()), ("writes", id.writes())];
-            let (cell, panel) = cell::run_cell(base, scheme, acks, &own)?;
+            let (cell, panel) = cell::run_cell(setup, scheme, acks, &own)?;
             cells.push(cell);
             if acks == Acks::Delayed && id.drawn().contains(&scheme) {
                 panels.push(panel);
@@ -125,9 +134,9 @@ pub fn figure(id: Id, base: &Scenario) -> Result<Figure<SchemeCell>, SettingsErr
         }
     }
     let claims = match id {
-        Id::Fig2 => claims::fig2(&cells, base)?,
+        Id::Fig2 => claims::fig2(&cells, setup)?,
         Id::Fig3 => claims::fig3(&cells),
-        Id::Fig4 => claims::fig4(&cells, base)?,
+        Id::Fig4 => bank::claims(setup)?,
     };
     Ok(Figure {
         paper: NAME,
@@ -155,8 +164,8 @@ fn diagram(id: Id, panels: Vec<Panel>) -> Diagram {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(id: Id, base: &Scenario) -> Result<Sheet, SettingsError> {
-    Ok(to_sheet(figure(id, base)?))
+pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, ExperimentError> {
+    Ok(to_sheet(figure(id, setup)?))
 }
 
 fn to_sheet(figure: Figure<SchemeCell>) -> Sheet {

@@ -1,11 +1,10 @@
 //! One flow of a figure, and its sender's actions step by step.
 
+use crate::experiment::{ExperimentError, Setup};
 use recoup_draw::sequence::Panel;
 use recoup_lab::diagram::Watch;
 use recoup_lab::run::simulation;
-use recoup_lab::scenario::Scenario;
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::{Event, Profile, State, Transmission, Trigger};
+use recoup_recovery::{Event, State, Transmission, Trigger};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_table::millis;
 use recoup_tcp::Endpoint;
@@ -40,9 +39,9 @@ impl Scheme {
     /// The name of the profile.
     pub const fn profile(self) -> &'static str {
         match self {
-            Self::Prr => "linux-2.6+reno+prr",
-            Self::Linux => "linux-2.6+reno",
-            Self::Rfc3517 => "linux-2.6+reno+std",
+            Self::Prr => "linux-2.6+reno+fack+prr",
+            Self::Linux => "linux-2.6+reno+fack+halving",
+            Self::Rfc3517 => "linux-2.6+reno+fack+std",
         }
     }
 }
@@ -183,19 +182,24 @@ impl SchemeCell {
 
 /// Runs a flow and draws it. `own` are the settings of its figure.
 pub fn run_cell(
-    base: &Scenario,
+    setup: &Setup,
     scheme: Scheme,
     acks: Acks,
     own: &[(&str, &str)],
-) -> Result<(SchemeCell, Panel), SettingsError> {
-    let mut settings = base.settings.clone();
+) -> Result<(SchemeCell, Panel), ExperimentError> {
+    let mut settings = setup.base.settings.clone();
     for (key, value) in own.iter().chain(&[("ack", acks.name())]) {
         settings.set(key, value, Path::new(""))?;
     }
-    let profile: Profile = scheme.profile().parse().expect("a profile that exists");
+    let profile = setup.profile(scheme.profile());
     let mut simulation = simulation(&settings.path()?)?;
     let mut watch = (Watch::new(Host::Server), Log::new(settings.mss));
-    simulation.run(&settings.flow(&profile), base.seed, FlowId(0), &mut watch);
+    simulation.run(
+        &settings.flow(&profile),
+        setup.seed(),
+        FlowId(0),
+        &mut watch,
+    );
     let (drawn, log) = watch;
     let panel = drawn.into_panel(scheme.name());
     let origin = log.origin.unwrap_or_default();

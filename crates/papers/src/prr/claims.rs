@@ -3,9 +3,7 @@
 use super::cell::{Acks, Flow, Scheme, SchemeCell, Step, run_cell};
 use super::{Id, SECOND_WRITE};
 use crate::claims::{Claim, claim};
-use recoup_lab::scenario::Scenario;
-use recoup_lab::settings::SettingsError;
-use std::fmt::Write as _;
+use crate::experiment::{ExperimentError, Setup};
 use std::path::Path;
 
 /// The cells of a figure, found by their settings.
@@ -49,18 +47,19 @@ fn sent_per_ack(cell: &SchemeCell) -> Vec<u32> {
 }
 
 /// Checks the claims that figure 2 decides.
-pub fn fig2(cells: &[SchemeCell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
+pub fn fig2(cells: &[SchemeCell], setup: &Setup) -> Result<Vec<Claim>, ExperimentError> {
     let c = Cells(cells);
     Ok(vec![
         first_dupack(&c),
         alternate_acks(&c),
         leaves_at_ssthresh(&c),
-        end_of_recovery(&c, base)?,
+        end_of_recovery(&c, setup)?,
         one_round_trip(&c),
         similar_timings(&c),
         leaves_with_pipe_and_one(&c),
         four_round_trips(&c),
         half_round_trip_of_silence(&c),
+        second_after_half(&c),
     ])
 }
 
@@ -116,12 +115,12 @@ fn leaves_at_ssthresh(c: &Cells<'_>) -> Claim {
 }
 
 /// The text's 460 ms, and an RTT that gives them.
-fn end_of_recovery(c: &Cells<'_>, base: &Scenario) -> Result<Claim, SettingsError> {
+fn end_of_recovery(c: &Cells<'_>, setup: &Setup) -> Result<Claim, ExperimentError> {
     let near = |time: Option<f64>| time.is_some_and(|time| (455.0..465.0).contains(&time));
     let end = |cell: &SchemeCell| cell.exit.as_ref().map(|exit| exit.at_ms);
     let ours = end(c.get(Scheme::Prr, Acks::Delayed));
-    let mut twice = base.clone();
-    twice.settings.set("rtt", "200ms", Path::new(""))?;
+    let mut twice = setup.clone();
+    twice.base.settings.set("rtt", "200ms", Path::new(""))?;
     let own = [("drop", Id::Fig2.drop()), ("writes", Id::Fig2.writes())];
     let (cell, _) = run_cell(&twice, Scheme::Prr, Acks::Delayed, &own)?;
     let mut claim = claim(
@@ -237,6 +236,24 @@ fn half_round_trip_of_silence(c: &Cells<'_>) -> Claim {
     )
 }
 
+fn second_after_half(c: &Cells<'_>) -> Claim {
+    let acks = sent_per_ack(c.get(Scheme::Rfc3517, Acks::Quick));
+    // The flight of 20 less the four lost.
+    let flight = 16;
+    let silent = acks.iter().skip(1).take_while(|sent| **sent == 0).count();
+    let share = (silent + 1) as f64 / f64::from(flight);
+    claim(
+        "rfc3517-second-after-half",
+        "4.1",
+        "RFC 3517 retransmits the second segment after about half of the ACKs are received",
+        "the ACKs of the flight before its second retransmission are 40 to 60 % of the 16 that arrive",
+        (
+            format!("after {} of {flight}", silent + 1),
+            (0.4..=0.6).contains(&share),
+        ),
+    )
+}
+
 /// Checks the claims that figure 3 decides.
 pub fn fig3(cells: &[SchemeCell]) -> Vec<Claim> {
     let c = Cells(cells);
@@ -271,19 +288,7 @@ pub fn fig3(cells: &[SchemeCell]) -> Vec<Claim> {
                 !second.is_empty() && second == expected,
             ),
         ),
-        claim(
-            "rfc3517-burst",
-            "3.1, 4.3",
-            "RFC 3517 sends ssthresh − pipe segments in one burst",
-            "RFC 3517's largest number of segments on one ACK exceeds PRR's two",
-            (
-                format!(
-                    "{} on one ACK",
-                    sent_per_ack(rfc).into_iter().max().unwrap_or(0)
-                ),
-                sent_per_ack(rfc).into_iter().max() > second.iter().copied().max(),
-            ),
-        ),
+        rfc_burst(rfc, second.iter().copied().max().unwrap_or(0)),
         claim(
             "linux-one-an-ack",
             "3.2",
@@ -304,149 +309,25 @@ pub fn fig3(cells: &[SchemeCell]) -> Vec<Claim> {
     ]
 }
 
+fn rfc_burst(rfc: &SchemeCell, prr: u32) -> Claim {
+    let acks = rfc.recovery(true);
+    let burst = acks.reduce(|most, ack| if ack.sent > most.sent { ack } else { most });
+    // The burst fills pipe up to ssthresh.
+    let fills = burst.is_some_and(|ack| ack.pipe == ack.ssthresh);
+    let sent = burst.map_or(0, |ack| ack.sent);
+    claim(
+        "rfc3517-burst",
+        "3.1, 4.3",
+        "RFC 3517 sends ssthresh − pipe segments in one burst",
+        "RFC 3517's largest number of segments on one ACK fills pipe up to ssthresh, and exceeds PRR's",
+        (
+            format!("{sent} on one ACK (PRR {prr})"),
+            fills && sent > prr,
+        ),
+    )
+}
+
 fn later(cell: &SchemeCell, than: &SchemeCell) -> bool {
     let ends = [cell, than].map(|cell| cell.exit.as_ref().map(|exit| exit.at_ms));
     matches!(ends, [Some(ours), Some(other)] if ours > other)
-}
-
-/// Checks the claims that figure 4 decides.
-pub fn fig4(cells: &[SchemeCell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
-    let c = Cells(cells);
-    let released = |scheme| {
-        let mut writes = c.get(scheme, Acks::Delayed).recovery(false);
-        writes.next().map_or(0, |step| step.sent)
-    };
-    let prr = c.get(Scheme::Prr, Acks::Delayed);
-    let (banked, most) = (released(Scheme::Prr), prr.largest_burst());
-    let after = prr
-        .recovery(true)
-        .filter(|step| step.at_ms > Id::FIG4_WRITE_MS);
-    let after: Vec<u32> = after.map(|step| step.sent).collect();
-    let others = [Scheme::Rfc3517, Scheme::Linux].map(released);
-    let mut claims = vec![
-        claim(
-            "banked-three",
-            "4.3",
-            "PRR banks the sending opportunities that the application misses: the write releases three segments at once, and no more",
-            "segments sent on the write in recovery, and the largest burst after the first write: both three",
-            (
-                format!("{banked} on the write, at most {most} at any instant"),
-                (banked, most) == (3, 3),
-            ),
-        ),
-        claim(
-            "then-spread",
-            "4.3",
-            "After the write, PRR spreads the new segments over the ACKs",
-            "at most one segment on each later ACK of recovery",
-            (
-                list(after.clone()),
-                !after.is_empty() && after.iter().all(|sent| *sent <= 1),
-            ),
-        ),
-        claim(
-            "linux-banks-nothing",
-            "4.3",
-            "Linux banks nothing, because its cwnd tracks pipe",
-            "Linux sends at most one segment (pipe + 1) on the write",
-            (
-                format!("{} (RFC 3517: {})", others[1], others[0]),
-                others[1] <= 1,
-            ),
-        ),
-    ];
-    claims.extend(bank_claims(base)?);
-    Ok(claims)
-}
-
-/// A write in recovery.
-struct Release {
-    /// The time of the write, in ms.
-    at: u32,
-    /// Segments sent on the write.
-    sent: u32,
-    /// `prr_delivered` and `prr_out` before it.
-    delivered: u32,
-    out: u32,
-    /// Whether pipe was above ssthresh, so that PRR's proportional part applied.
-    proportional: bool,
-}
-
-/// Runs figure 4 with the second write at every millisecond of recovery, with an ACK per segment.
-fn releases(base: &Scenario) -> Result<Vec<Release>, SettingsError> {
-    let mut releases = Vec::new();
-    for at in 122..240 {
-        let writes = format!("20kB@0,10kB@{at}ms");
-        let own = [("drop", Id::Fig4.drop()), ("writes", &writes)];
-        let (cell, _) = run_cell(base, Scheme::Prr, Acks::Quick, &own)?;
-        let Some(write) = cell.recovery(false).next() else {
-            continue;
-        };
-        let before = || cell.recovery(true).filter(|step| step.at_ms < write.at_ms);
-        // Each ACK delivers one segment.
-        let (delivered, out) = before().fold((0, 0), |(d, out), step| (d + 1, out + step.sent));
-        releases.push(Release {
-            at,
-            sent: write.sent,
-            delivered,
-            out,
-            proportional: before()
-                .last()
-                .is_some_and(|step| step.pipe > step.ssthresh),
-        });
-    }
-    Ok(releases)
-}
-
-fn bank_claims(base: &Scenario) -> Result<[Claim; 2], SettingsError> {
-    let releases = releases(base)?;
-    let most = |proportional| {
-        let part = releases.iter().filter(|r| r.proportional == proportional);
-        part.map(|r| r.sent).max().unwrap_or(0)
-    };
-    let mut at_most = claim(
-        "bank-at-most-three",
-        "4.3",
-        "The proportional part allows a burst of ratio · (prr_delivered − prr_out), in this example three segments",
-        "the second write at every whole millisecond of figure 4's recovery: the largest burst while pipe is above ssthresh is three",
-        (format!("{} segments", most(true)), most(true) == 3),
-    );
-    let mut note =
-        String::from("the paper does not give the time of the write. The burst by that time:");
-    let mut last = None;
-    for release in &releases {
-        if last != Some(release.sent) {
-            let separator = if last.is_none() { "" } else { "," };
-            // Writing to a string cannot fail.
-            let _ = write!(
-                note,
-                "{separator} {} from {} ms on",
-                release.sent, release.at
-            );
-        }
-        last = Some(release.sent);
-    }
-    let slow_start = releases
-        .iter()
-        .find(|r| !r.proportional)
-        .map_or(0, |r| r.at);
-    let _ = write!(
-        note,
-        ". From {slow_start} ms on, pipe is not above ssthresh, and the slow-start part releases up to {} segments",
-        most(false)
-    );
-    at_most.note = Some(note);
-    let above = |r: &&Release| r.sent > r.delivered.saturating_sub(r.out) + 1;
-    let above = releases.iter().filter(above).count();
-    let bound = claim(
-        "bank-bound",
-        "4.3",
-        "A write in recovery releases a burst of at most prr_delivered − prr_out + 1",
-        "the burst of each of the same writes",
-        (
-            format!("{above} of {} exceed it", releases.len()),
-            above == 0 && !releases.is_empty(),
-        ),
-    );
-    Ok([at_most, bound])
 }

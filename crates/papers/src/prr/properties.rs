@@ -7,6 +7,7 @@
 //! the server sends. Some properties fail in the paper's wording but hold in an exact one; we check both
 //! and show a counterexample.
 
+mod ack_view;
 mod check;
 mod claims;
 mod columns;
@@ -16,12 +17,10 @@ pub use check::{Check, Moment, Property};
 use columns::Counterexample;
 
 use super::NAME;
+use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::{cores, in_parallel, simulation};
-use recoup_lab::scenario::Scenario;
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::Profile;
 use recoup_recovery::rate::RecoverFs;
 use recoup_units::FlowId;
 use std::path::Path;
@@ -35,6 +34,9 @@ pub const OWN_SETTINGS: [&str; 6] = ["segments", "writes", "drop", "ack", "reord
 
 /// Flows of each scheme on each network.
 pub const FLOWS: u64 = 300;
+
+/// The same with the quick effort.
+const QUICK_FLOWS: u64 = 60;
 
 /// A rate control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,13 +85,13 @@ impl Scheme {
     /// The name of the profile.
     pub const fn profile(self) -> &'static str {
         match self {
-            Self::Prr => "linux-2.6+reno+prr",
-            Self::PrrCubic => "linux-2.6+cubic+prr",
-            Self::PrrConservative => "linux-2.6+reno+prrcrb",
-            Self::PrrSafe => "linux-2.6+reno+prrsafe",
-            Self::PrrUnlimited => "linux-2.6+reno+prrub",
-            Self::Linux => "linux-2.6+reno",
-            Self::Rfc3517 => "linux-2.6+reno+std",
+            Self::Prr => "linux-2.6+sack+reno+prr",
+            Self::PrrCubic => "linux-2.6+sack+cubic+prr",
+            Self::PrrConservative => "linux-2.6+sack+reno+prrcrb",
+            Self::PrrSafe => "linux-2.6+sack+reno+prrsafe",
+            Self::PrrUnlimited => "linux-2.6+sack+reno+prrub",
+            Self::Linux => "linux-2.6+sack+reno+halving",
+            Self::Rfc3517 => "linux-2.6+sack+reno+std",
         }
     }
 
@@ -215,6 +217,12 @@ pub struct PropertyCell {
     /// Recoveries that break [`Property::ConvergesAsStated`] and whose last ACK was the first to report some of the
     /// segments delivered.
     pub not_yet_reported: u64,
+    /// Recoveries of [`complete`](Self::complete) after which cwnd was ssthresh.
+    pub at_ssthresh: u64,
+    /// Recoveries with data to send in which only the first retransmission was sent.
+    pub sent_one: u64,
+    /// Recoveries that a timeout ended.
+    pub timed_out: u64,
     /// The result of each property, in the order of [`Property::ALL`].
     pub checks: [Check; Property::ALL.len()],
 }
@@ -226,19 +234,20 @@ impl PropertyCell {
     }
 }
 
-/// Runs all flows and checks the claims. `base` is the scenario that each cell varies.
+/// Runs all flows and checks the claims.
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(base: &Scenario) -> Result<Figure<PropertyCell>, SettingsError> {
-    let cells = run_cells(base)?;
-    let claims = claims::all(&cells, base);
+pub fn figure(setup: &Setup) -> Result<Figure<PropertyCell>, ExperimentError> {
+    let cells = run_cells(setup)?;
+    let claims = claims::all(&cells, &setup.base);
     let picture = Picture::Bars(chart(&cells));
     Ok(Figure {
         paper: NAME,
         figure: ID,
         title: format!(
-            "Properties of recovery: {FLOWS} flows of each rate control on each network"
+            "Properties of recovery: {} flows of each rate control on each network",
+            setup.effort.of(FLOWS, QUICK_FLOWS)
         ),
         cells,
         claims,
@@ -246,35 +255,39 @@ pub fn figure(base: &Scenario) -> Result<Figure<PropertyCell>, SettingsError> {
     })
 }
 
-fn run_cells(base: &Scenario) -> Result<Vec<PropertyCell>, SettingsError> {
+fn run_cells(setup: &Setup) -> Result<Vec<PropertyCell>, ExperimentError> {
     in_parallel(Network::ALL.len() * Scheme::ALL.len(), cores(), |i| {
         let (network, scheme) = (i / Scheme::ALL.len(), i % Scheme::ALL.len());
-        run_cell(base, Network::ALL[network], Scheme::ALL[scheme])
+        run_cell(setup, Network::ALL[network], Scheme::ALL[scheme])
     })
 }
 
 fn run_cell(
-    base: &Scenario,
+    setup: &Setup,
     network: Network,
     scheme: Scheme,
-) -> Result<PropertyCell, SettingsError> {
-    let mut settings = base.settings.clone();
+) -> Result<PropertyCell, ExperimentError> {
+    let mut settings = setup.base.settings.clone();
     for (key, value) in settings_of(network) {
         settings.set(key, value, Path::new(""))?;
     }
-    let profile: Profile = scheme.profile().parse().expect("a profile that exists");
+    let profile = setup.profile(scheme.profile());
     let mut simulation = simulation(&settings.path()?)?;
     let spec = settings.flow(&profile);
     let mut watch = Watch::new(settings.mss, scheme.recover_fs());
-    for flow in 0..FLOWS {
+    if setup.is_mutated("one-block") {
+        watch.blocks = 1;
+    }
+    let flows = setup.effort.of(FLOWS, QUICK_FLOWS);
+    for flow in 0..flows {
         watch.begin(flow);
-        simulation.run(&spec, base.seed, FlowId(flow), &mut watch);
+        simulation.run(&spec, setup.seed(), FlowId(flow), &mut watch);
     }
     Ok(PropertyCell {
         network,
         scheme,
         profile: scheme.profile(),
-        flows: FLOWS,
+        flows,
         recoveries: watch.recoveries,
         acks: watch.acks,
         most_on_an_ack: watch.ack_bursts.max().unwrap_or(0),
@@ -283,6 +296,9 @@ fn run_cell(
         below_ssthresh: watch.before_exit.signs().below,
         most_short: watch.shortfall.max().unwrap_or(0).max(0),
         not_yet_reported: watch.not_yet_reported,
+        at_ssthresh: watch.at_ssthresh,
+        sent_one: watch.sent_one,
+        timed_out: watch.timed_out,
         checks: watch.checks,
     })
 }
@@ -311,8 +327,8 @@ fn chart(cells: &[PropertyCell]) -> BarChart {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(base: &Scenario) -> Result<Sheet, SettingsError> {
-    Ok(to_sheet(figure(base)?))
+pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+    Ok(to_sheet(figure(setup)?))
 }
 
 fn to_sheet(figure: Figure<PropertyCell>) -> Sheet {

@@ -36,12 +36,12 @@ pub use rows::Row;
 
 use super::NAME;
 use crate::claims::{Claim, ClaimVerdict};
+use crate::experiment::{Effort, ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet};
 use connection::Connection;
 use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::Settings;
-use recoup_recovery::Profile;
 use recoup_recovery::detect::{EarlyRetransmit, EarlyThreshold};
 use std::path::Path;
 use std::sync::Arc;
@@ -94,11 +94,11 @@ impl Id {
     }
 
     /// Users, unless the user of the program says otherwise.
-    pub const fn default_users(self) -> u32 {
+    pub fn default_users(self, effort: Effort) -> u32 {
         match self {
-            Self::Web => 300_000,
-            Self::Video => 3000,
-            Self::Early => 150_000,
+            Self::Web => effort.of(300_000, 30_000),
+            Self::Video => effort.of(3000, 150),
+            Self::Early => effort.of(150_000, 15_000),
         }
     }
 
@@ -130,7 +130,7 @@ pub struct Arm {
 
 impl Arm {
     /// The baseline: rate halving, no early retransmit.
-    pub const LINUX: Self = Self::new("Linux", "linux-2.6+moderate");
+    pub const LINUX: Self = Self::new("Linux", "linux-2.6+moderate+halving");
     /// The rate control of RFC 3517.
     pub const RFC_3517: Self = Self::new("RFC 3517", "linux-2.6+moderate+std");
     /// Proportional rate reduction.
@@ -145,23 +145,23 @@ impl Arm {
         }
     }
 
-    fn hosts(&self, settings: &Settings) -> Result<Hosts, String> {
-        let profile = |name: &str| name.parse::<Profile>().map_err(|e| e.to_string());
-        let mut hosts = Hosts::new(
-            settings,
-            &profile(Self::LINUX.profile)?,
-            &profile(self.profile)?,
-        );
+    fn hosts(&self, setup: &Setup, settings: &Settings) -> Hosts {
+        let client = setup.profile(Self::LINUX.profile);
+        let mut hosts = Hosts::new(settings, &client, &setup.profile(self.profile));
         if let Some(srtt_divisor) = self.srtt_divisor {
-            hosts.set_early_retransmit(EarlyRetransmit::Delayed {
-                threshold: EarlyThreshold::AllButOne,
-                srtt_divisor,
-                // Wide bounds, lest they hide the divisor.
-                min: Duration::from_millis(2),
-                max: Duration::from_secs(4),
+            let is_off = srtt_divisor == 1 && setup.is_mutated("one-timer-off");
+            hosts.set_early_retransmit(match is_off {
+                true => EarlyRetransmit::Off,
+                false => EarlyRetransmit::Delayed {
+                    threshold: EarlyThreshold::AllButOne,
+                    srtt_divisor,
+                    // Wide bounds, lest they hide the divisor.
+                    min: Duration::from_millis(2),
+                    max: Duration::from_secs(4),
+                },
             });
         }
-        Ok(hosts)
+        hosts
     }
 }
 
@@ -176,16 +176,16 @@ pub struct Cell {
 
 /// Runs the connections of `users` users with each arm, on `threads` cores. The result does not depend on `threads`.
 fn run(
-    base: &Scenario,
+    setup: &Setup,
     population: &Users,
     arms: &[Arm],
     users: u32,
     threads: usize,
 ) -> Result<Vec<Cell>, String> {
-    let settings = settings(base)?;
+    let settings = settings(&setup.base)?;
     let mut cells: Vec<Cell> = Vec::new();
     for arm in arms {
-        let hosts = arm.hosts(&settings)?;
+        let hosts = arm.hosts(setup, &settings);
         let baseline = cells.first();
         let one = |user: usize| {
             // A connection that nothing disturbed is the same with all arms.
@@ -194,8 +194,8 @@ fn run(
                 return Ok(known.clone());
             }
             let number = user as u64;
-            let drawn = population.user(base.seed, number);
-            Connection::run(&drawn, &hosts, base.seed, number).map(Arc::new)
+            let drawn = population.user(setup.seed(), number);
+            Connection::run(&drawn, &hosts, setup.seed(), number).map(Arc::new)
         };
         let connections = in_parallel(users as usize, threads, one)?;
         cells.push(Cell {
@@ -236,19 +236,23 @@ fn shown(id: Id, cells: &[Cell]) -> Shown {
     }
 }
 
-/// Regenerates a figure with `users` users (`None`: [`Id::default_users`]), in every format.
+/// Regenerates a figure, in every format.
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn sheet(id: Id, base: &Scenario, users: Option<u32>) -> Result<Sheet, String> {
-    let users = users.unwrap_or(id.default_users());
-    let cells = run(base, &id.users(), &id.arms(), users, cores())?;
+pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, ExperimentError> {
+    let users = setup.users.unwrap_or(id.default_users(setup.effort));
+    let mut population = id.users();
+    if setup.is_mutated("single-losses") {
+        population.burst = 1.0;
+    }
+    let cells = run(setup, &population, &id.arms(), users, cores())?;
     let shown = shown(id, &cells);
     let arms: Vec<&str> = cells.iter().map(|cell| cell.arm.name).collect();
     let figure = Figure {
         paper: NAME,
         figure: id.name(),
-        title: format!("{} {users} users, seed {}", title(id), base.seed),
+        title: format!("{} {users} users, seed {}", title(id), setup.seed()),
         claims: shown.claims,
         picture: shown.picture,
         cells: shown.rows,

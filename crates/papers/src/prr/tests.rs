@@ -1,16 +1,16 @@
 use super::*;
+use crate::experiment::Effort;
+
+fn setup() -> Setup {
+    Setup::new(&EXPERIMENTS[0], Effort::Full).unwrap()
+}
 
 #[test]
 fn verdicts_are_as_expected() {
-    let base = Scenario::load(NAME).unwrap();
+    let setup = setup();
     for id in Id::ALL {
-        let figure = figure(id, &base).unwrap();
-        crate::claims::assert_known(
-            NAME,
-            id.name(),
-            crate::experiment::Effort::Full,
-            &figure.claims,
-        );
+        let figure = figure(id, &setup).unwrap();
+        crate::claims::assert_known(NAME, id.name(), Effort::Full, &figure.claims);
         println!("{}", to_sheet(figure).table);
     }
 }
@@ -18,8 +18,8 @@ fn verdicts_are_as_expected() {
 #[test]
 fn the_drawing_of_figure_2_shows_the_transmissions_of_the_cells() {
     use recoup_draw::sequence::MarkKind;
-    let base = Scenario::load(NAME).unwrap();
-    let figure = figure(Id::Fig2, &base).unwrap();
+    let setup = setup();
+    let figure = figure(Id::Fig2, &setup).unwrap();
     let Picture::Sequence(diagram) = &figure.picture else {
         panic!("{:?}", figure.picture);
     };
@@ -52,8 +52,8 @@ fn the_drawing_of_figure_2_shows_the_transmissions_of_the_cells() {
 
 #[test]
 fn every_segment_has_a_line_in_the_csv() {
-    let base = Scenario::load(NAME).unwrap();
-    let figure = figure(Id::Fig4, &base).unwrap();
+    let setup = setup();
+    let figure = figure(Id::Fig4, &setup).unwrap();
     let sheet = to_sheet(figure);
     let csv = &sheet.csv;
     let header = "figure,scheme,profile,ack,at_ms,segment,again,trigger,pipe,cwnd";

@@ -36,11 +36,24 @@ pub enum Property {
     DeliveredAndOne,
     /// out ≤ D + ACKs that advanced snd_una and showed no loss + 1.
     DeliveredAndSafe,
+    /// With pipe ≤ s and data to send, an ACK releases min(s − pipe, max(D − out, segments it delivers) + 1). The first
+    /// retransmission is always sent.
+    SlowStarts,
+    /// With pipe ≤ s and data to send, an ACK that shows no further loss leaves pipe at least as large as before it, or at s.
+    Inhibits,
+    /// D is the progress of snd_una and of the segments SACKed since recovery began.
+    Progress,
+    /// The segments that an ACK delivers are those that an observer of the ACKs which arrive finds.
+    Observed,
+    /// All segments delivered so far are those that an observer at the receiver finds, who sees the lost ACKs, too.
+    ObservedAnywhere,
+    /// After an ACK of recovery pipe is not larger than before it.
+    Shrinks,
 }
 
 impl Property {
     /// All, in the order of reports.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 19] = [
         Self::Clocked,
         Self::Paced,
         Self::Converges,
@@ -54,6 +67,12 @@ impl Property {
         Self::DeliveredAndAcks,
         Self::DeliveredAndOne,
         Self::DeliveredAndSafe,
+        Self::SlowStarts,
+        Self::Inhibits,
+        Self::Progress,
+        Self::Observed,
+        Self::ObservedAnywhere,
+        Self::Shrinks,
     ];
 
     /// The name in reports.
@@ -72,6 +91,12 @@ impl Property {
             Self::DeliveredAndAcks => "delivered_and_acks",
             Self::DeliveredAndOne => "delivered_and_one",
             Self::DeliveredAndSafe => "delivered_and_safe",
+            Self::SlowStarts => "slow_starts",
+            Self::Inhibits => "inhibits",
+            Self::Progress => "progress",
+            Self::Observed => "observed",
+            Self::ObservedAnywhere => "observed_anywhere",
+            Self::Shrinks => "shrinks",
         }
     }
 }

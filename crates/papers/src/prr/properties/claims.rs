@@ -1,4 +1,6 @@
-//! The claims of §4.3, in the paper's wording and in an exact one, which is ours.
+//! The claims of §4 that the flows of `properties` decide; those of §4.3 in the paper's wording and in an exact one, which is ours.
+
+mod algorithm;
 
 use super::{Check, Moment, Network, OWN_SETTINGS, Property, PropertyCell, Scheme};
 use crate::claims::{Claim, claim, of_rfc, ours};
@@ -128,6 +130,7 @@ fn command(base: &Scenario, cell: &PropertyCell, flow: u64) -> String {
 pub fn all(cells: &[PropertyCell], base: &Scenario) -> Vec<Claim> {
     let c = Cells { cells, base };
     let parts = [
+        algorithm::all(&c),
         clocking(&c),
         convergence(&c),
         banking(&c),
@@ -162,7 +165,7 @@ fn clocking(c: &Cells<'_>) -> Vec<Claim> {
             ours(claim(
                 "paced",
                 "4.3 (1)",
-                "PRR maintains ACK clocking even for large bursts of losses: an ACK releases at most the segments it delivers, plus one",
+                "In a stricter sense of ACK clocking than the paper's: an ACK releases at most the segments it delivers, plus one",
                 "segments sent on each ACK of recovery ≤ DeliveredData + 1; Reno and CUBIC",
                 paced.ours("ACKs"),
             )),

@@ -110,7 +110,27 @@ pub fn cells() -> Columns<PropertyCell> {
             ),
             |c| Some(c.most_short),
         )
-        .heading("largest shortfall from PRR's share");
+        .heading("largest shortfall from PRR's share")
+        .integer(
+            (
+                "at_ssthresh",
+                "recoveries",
+                "recoveries of `complete` after which cwnd was ssthresh",
+            ),
+            |c| Some(c.at_ssthresh),
+        )
+        .integer(
+            (
+                "sent_one",
+                "recoveries",
+                "recoveries with data to send in which only the first retransmission was sent",
+            ),
+            |c| Some(c.sent_one),
+        )
+        .integer(
+            ("timed_out", "recoveries", "recoveries that a timeout ended"),
+            |c| Some(c.timed_out),
+        );
     for property in Property::ALL {
         let check = Columns::<PropertyCell>::new()
             .integer(

@@ -2,8 +2,12 @@ use super::*;
 use std::sync::LazyLock;
 
 /// Run once for all tests.
-static FIGURE: LazyLock<Figure<PropertyCell>> =
-    LazyLock::new(|| figure(&Scenario::load(NAME).unwrap()).unwrap());
+static FIGURE: LazyLock<Figure<PropertyCell>> = LazyLock::new(|| figure(&setup()).unwrap());
+
+fn setup() -> Setup {
+    let experiment = crate::prr::EXPERIMENTS.iter().find(|one| one.name == ID);
+    Setup::new(experiment.unwrap(), crate::experiment::Effort::Full).unwrap()
+}
 
 #[test]
 fn verdicts_are_as_expected() {
@@ -68,17 +72,19 @@ fn every_cell_has_a_line_in_the_csv_and_an_object_in_the_json() {
     assert_eq!(csv.lines().count(), 1 + cells, "{csv}");
     assert!(
         csv.lines()
-            .all(|line| line.split(',').count() == 12 + 2 * 13)
+            .all(|line| line.split(',').count() == 15 + 2 * 19)
     );
     let header = "figure,network,scheme,profile,flows,recoveries,acks,most_on_an_ack,\
-         most_with_a_write,complete,below_ssthresh,most_short,clocked_cases,\
+         most_with_a_write,complete,below_ssthresh,most_short,at_ssthresh,sent_one,timed_out,clocked_cases,\
          clocked_broken,paced_cases,paced_broken,converges_cases,converges_broken,\
          converges_as_stated_cases,converges_as_stated_broken,refills_cases,\
          refills_broken,banks_cases,banks_broken,banks_as_stated_cases,\
          banks_as_stated_broken,precise_cases,precise_broken,twice_cases,twice_broken,\
          twice_if_delivering_cases,twice_if_delivering_broken,delivered_and_acks_cases,\
          delivered_and_acks_broken,delivered_and_one_cases,delivered_and_one_broken,\
-         delivered_and_safe_cases,delivered_and_safe_broken";
+         delivered_and_safe_cases,delivered_and_safe_broken,slow_starts_cases,slow_starts_broken,\
+         inhibits_cases,inhibits_broken,progress_cases,progress_broken,observed_cases,observed_broken,\
+         observed_anywhere_cases,observed_anywhere_broken,shrinks_cases,shrinks_broken";
     assert_eq!(csv.lines().next(), Some(header));
     let json = &sheet.json;
     assert_eq!(json["cells"].as_array().map(Vec::len), Some(cells));

@@ -1,5 +1,6 @@
 //! Counts the server's segments and ACKs in each recovery and checks the properties.
 
+use super::ack_view::AckView;
 use super::check::{Check, Moment, Property};
 use recoup_lab::stats::Integers;
 use recoup_recovery::rate::RecoverFs;
@@ -8,6 +9,7 @@ use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::Endpoint;
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset};
+use recoup_wire::Flags;
 
 /// Observations of the recoveries of many flows.
 #[derive(Debug)]
@@ -32,6 +34,20 @@ pub struct Watch {
     pub not_yet_reported: u64,
     /// The result of each property.
     pub checks: [Check; Property::ALL.len()],
+    /// Completed recoveries after which cwnd was ssthresh, and those after which only the first retransmission was sent.
+    pub at_ssthresh: u64,
+    pub sent_one: u64,
+    /// Recoveries that a timeout ended.
+    pub timed_out: u64,
+    /// How many SACK blocks of an ACK the observers read.
+    pub blocks: usize,
+    /// The ACKs that arrive at the server, and those that the client sends.
+    arriving: AckView,
+    sent_acks: AckView,
+    /// By the ordinal of the client's packets: the bytes that `sent_acks` had seen delivered.
+    by_ordinal: Vec<u64>,
+    /// The latest ordinal that arrived.
+    newest: u64,
     recovery: Option<Recovery>,
     step: Step,
     last: Snapshot,
@@ -46,6 +62,8 @@ struct Recovery {
     /// acknowledged cumulatively.
     undelivered: u64,
     delivered: u64,
+    /// Segments acknowledged in sequence or SACKed before the ACK that began recovery.
+    reached: u64,
     /// Segments delivered by the last ACK.
     just_delivered: u64,
     sent: u64,
@@ -65,6 +83,8 @@ struct Step {
     ack: bool,
     sent: u32,
     marked: u64,
+    /// Bytes that the ACK delivers, by what an observer of the ACKs knows.
+    observed: u64,
     dsack: bool,
     undone: bool,
     /// State changes: from and to.
@@ -77,6 +97,7 @@ struct Snapshot {
     delivered: u64,
     una: Offset,
     nxt: Offset,
+    sacked: u32,
     pipe: u32,
     cwnd: u32,
     ssthresh: u32,
@@ -96,6 +117,14 @@ impl Watch {
             before_exit: Integers::default(),
             shortfall: Integers::default(),
             not_yet_reported: 0,
+            at_ssthresh: 0,
+            sent_one: 0,
+            timed_out: 0,
+            blocks: 4,
+            arriving: AckView::default(),
+            sent_acks: AckView::default(),
+            by_ordinal: Vec::new(),
+            newest: 0,
             checks: Default::default(),
             recovery: None,
             step: Step::default(),
@@ -109,6 +138,8 @@ impl Watch {
         self.recovery = None;
         self.step = Step::default();
         self.last = Snapshot::default();
+        self.by_ordinal.clear();
+        self.newest = 0;
     }
 
     /// Adds a case of a property that bounds `value` by `most`.
@@ -138,6 +169,7 @@ impl Watch {
             delivered: sender.counters().delivered,
             una: sender.una(),
             nxt: sender.nxt(),
+            sacked: sender.board().sacked().0,
             pipe: sender.pipe().0,
             cwnd: sender.cwnd().0,
             ssthresh: sender.ssthresh().0,
@@ -157,6 +189,7 @@ impl Watch {
             flight,
             undelivered: (flight + arrived).saturating_sub(sacked),
             delivered: 0,
+            reached: self.reached(self.last.una, self.last.sacked),
             just_delivered: 0,
             sent: 0,
             acks: 0,
@@ -194,6 +227,8 @@ impl Watch {
         if ack {
             self.acks += 1;
             self.after_ack(&recovery, before, &moment);
+            self.slow_start_part(&recovery, before, &moment);
+            self.deliveries(&recovery, sender, &moment);
         } else if burst == 0 {
             return;
         } else {
@@ -205,6 +240,11 @@ impl Watch {
             self.at_most(Property::BanksAsStated, burst.into(), stated, &moment);
         }
         self.in_proportion_to_deliveries(&recovery, &moment);
+    }
+
+    /// Segments acknowledged in sequence or SACKed.
+    fn reached(&self, una: Offset, sacked: u32) -> u64 {
+        una.since(Offset::DATA) / self.mss + u64::from(sacked)
     }
 
     /// PRR's RecoverFS; for other rate controls, the one of algorithm 2.
@@ -234,6 +274,46 @@ impl Watch {
         }
     }
 
+    /// The second part of algorithm 2.
+    fn slow_start_part(&mut self, recovery: &Recovery, before: u64, moment: &Moment) {
+        let pipe = moment.pipe - moment.burst.min(moment.pipe);
+        if recovery.acks > 1 {
+            let shrinks = moment.pipe <= self.last.pipe;
+            self.is_true(Property::Shrinks, shrinks, moment);
+        }
+        if !recovery.unlimited || pipe > moment.ssthresh {
+            return;
+        }
+        let behind = recovery.delivered.saturating_sub(before);
+        let limit = behind.max(recovery.just_delivered) + 1;
+        let due = u64::from(moment.ssthresh - pipe).min(limit);
+        let forced = u64::from(recovery.acks == 1);
+        let exact = u64::from(moment.burst) == due.max(forced);
+        self.is_true(Property::SlowStarts, exact, moment);
+        if self.step.marked == 0 && recovery.acks > 1 {
+            let least = self.last.pipe.min(moment.ssthresh);
+            self.is_true(Property::Inhibits, moment.pipe >= least, moment);
+        }
+    }
+
+    /// DeliveredData (§4.2).
+    fn deliveries(&mut self, recovery: &Recovery, sender: &Sender, moment: &Moment) {
+        let sacked = sender.board().sacked().0;
+        let progress = self
+            .reached(sender.una(), sacked)
+            .saturating_sub(recovery.reached);
+        self.is_true(Property::Progress, recovery.delivered == progress, moment);
+        let observed = self.step.observed / self.mss;
+        self.is_true(
+            Property::Observed,
+            recovery.just_delivered == observed,
+            moment,
+        );
+        let known = self.by_ordinal.get(self.newest as usize).copied();
+        let anywhere = known == Some(self.arriving.delivered());
+        self.is_true(Property::ObservedAnywhere, anywhere, moment);
+    }
+
     fn in_proportion_to_deliveries(&mut self, recovery: &Recovery, moment: &Moment) {
         let Recovery {
             delivered, sent, ..
@@ -256,9 +336,16 @@ impl Watch {
         let Some(recovery) = self.recovery.take() else {
             return;
         };
+        self.sent_one += u64::from(recovery.sent == 1 && recovery.unlimited);
+        self.timed_out += u64::from(to == State::Loss);
         if to == State::Loss || self.step.undone {
             return;
         }
+        let ended = sender.recoveries().last();
+        // HyStart may have lowered ssthresh in recovery, as in Linux.
+        let at_ssthresh =
+            ended.is_some_and(|one| one.cwnd == one.ssthresh || one.cwnd.0 == self.last.ssthresh);
+        self.at_ssthresh += u64::from(at_ssthresh);
         let Snapshot {
             pipe,
             cwnd,
@@ -306,8 +393,28 @@ impl Watch {
 impl Observer for Watch {
     const WANTS_EVENTS: bool = true;
 
-    fn on_packet(&mut self, _: Instant, point: Point, direction: Direction, _: &Packet) {
-        self.step.ack |= (point, direction) == (Point::Arrived, Direction::Up);
+    fn on_packet(&mut self, _: Instant, point: Point, direction: Direction, packet: &Packet) {
+        let segment = &packet.segment;
+        match (point, direction) {
+            (Point::Sent, Direction::Down) if segment.flags.contains(Flags::SYN) => {
+                self.arriving = AckView::new(segment.seq, self.blocks);
+                self.sent_acks = AckView::new(segment.seq, self.blocks);
+            }
+            (Point::Sent, Direction::Up) if segment.flags.contains(Flags::ACK) => {
+                self.sent_acks.on_ack(segment);
+                let ordinal = packet.ordinal as usize;
+                self.by_ordinal.resize(ordinal + 1, 0);
+                self.by_ordinal[ordinal] = self.sent_acks.delivered();
+            }
+            (Point::Arrived, Direction::Up) => {
+                self.step.ack = true;
+                if segment.flags.contains(Flags::ACK) {
+                    self.step.observed += self.arriving.on_ack(segment);
+                    self.newest = self.newest.max(packet.ordinal);
+                }
+            }
+            _ => {}
+        }
     }
 
     fn on_event(&mut self, _: Instant, _: FlowId, host: Host, event: &Event) {

@@ -214,16 +214,16 @@ fn poisson(resample: u64, user: u32) -> u64 {
     UP_TO.iter().filter(|limit| bits >= **limit).count() as u64
 }
 
-/// Whether a difference has the paper's sign and size: the 95 % interval excludes 0 and overlaps half to twice the paper's
-/// value. It fails if it does not overlap, and is undecided if it also contains 0.
+/// Whether a difference has the paper's sign and size: the 95 % interval lies within half to twice the paper's value. It fails
+/// if it lies outside, and is undecided if it reaches across a limit.
 pub fn sized(difference: Estimate, paper: f64) -> ClaimVerdict {
     let Estimate { mean, half } = difference;
     let sign = paper.signum();
     let (low, high) = (mean * sign - half, mean * sign + half);
-    let size = paper.abs();
-    if high < size / 2.0 || low > size * 2.0 {
+    let (least, most) = (paper.abs() / 2.0, paper.abs() * 2.0);
+    if high < least || low > most {
         ClaimVerdict::Fails
-    } else if low > 0.0 {
+    } else if low >= least && high <= most {
         ClaimVerdict::Holds
     } else {
         ClaimVerdict::Undecided
@@ -311,7 +311,8 @@ mod tests {
         for (mean, half, paper, verdict) in [
             (-4.0, 1.0, -4.7, Holds),
             (-1.0, 0.5, -4.7, Fails),
-            (-2.0, 0.5, -4.7, Holds),
+            (-2.0, 0.5, -4.7, Undecided),
+            (-3.0, 0.5, -4.7, Holds),
             (-2.0, 2.5, -4.7, Undecided),
             (4.0, 1.0, -4.7, Fails),
             (12.0, 1.0, 4.7, Fails),

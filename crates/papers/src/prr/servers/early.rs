@@ -24,9 +24,9 @@ use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::stats::Estimate;
 use recoup_recovery::{Counters, State};
 
-const NAIVE: Arm = Arm::new("naive ER", "linux-2.6+moderate+ernaive");
-const FIRST: Arm = Arm::new("first mitigation", "linux-2.6+moderate+erfirst");
-const BOTH: Arm = Arm::new("both mitigations", "linux-2.6+moderate+er");
+const NAIVE: Arm = Arm::new("naive ER", "linux-2.6+moderate+halving+ernaive");
+const FIRST: Arm = Arm::new("first mitigation", "linux-2.6+moderate+halving+erfirst");
+const BOTH: Arm = Arm::new("both mitigations", "linux-2.6+moderate+halving+er");
 const BOTH_AND_PRR: Arm = Arm::new("both and PRR", "linux-2.6+moderate+er+prr");
 
 /// All arms.

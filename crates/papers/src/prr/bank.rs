@@ -1,0 +1,216 @@
+//! The claims of §4.3 (3) that figure 4 decides: what PRR banks while the application stalls.
+//!
+//! The paper does not give the time of the second write. So each claim is checked with a write at every millisecond of recovery.
+
+use super::Id;
+use super::cell::{Acks, Scheme, run_cell};
+use super::finding::list;
+use crate::claims::{Claim, claim};
+use crate::experiment::{ExperimentError, Setup};
+use std::fmt::Write as _;
+
+/// RecoverFS: the flight of figure 4.
+const RECOVER_FS: u32 = 20;
+
+/// The writes tried, in ms after the first one.
+const WRITES: std::ops::Range<u32> = 115..260;
+
+/// A write in recovery.
+struct Release {
+    /// The time of the write, in ms.
+    at: u32,
+    /// Segments sent on the write.
+    sent: u32,
+    /// Segments sent on each later ACK of recovery.
+    later: Vec<u32>,
+    /// `prr_delivered` and `prr_out` before the write.
+    delivered: u32,
+    out: u32,
+    ssthresh: u32,
+    /// Whether pipe was above ssthresh, so that PRR's proportional part applied.
+    proportional: bool,
+}
+
+impl Release {
+    /// prr_delivered − prr_out.
+    fn behind(&self) -> u32 {
+        self.delivered.saturating_sub(self.out)
+    }
+
+    /// What the proportional part has banked: ⌈prr_delivered · ssthresh / RecoverFS⌉ − prr_out.
+    fn banked(&self) -> u32 {
+        let due = (self.delivered * self.ssthresh).div_ceil(RECOVER_FS);
+        due.saturating_sub(self.out)
+    }
+
+    /// Whether it sends at most ratio · (prr_delivered − prr_out), ratio being ssthresh / RecoverFS.
+    fn keeps_to_ratio(&self) -> bool {
+        self.sent * RECOVER_FS <= self.behind() * self.ssthresh
+    }
+}
+
+/// Runs figure 4 with the second write at every millisecond of recovery, with an ACK per segment.
+fn releases(setup: &Setup, scheme: Scheme) -> Result<Vec<Release>, ExperimentError> {
+    let mut releases = Vec::new();
+    for at in WRITES {
+        let writes = format!("20kB@0,10kB@{at}ms");
+        let own = [("drop", Id::Fig4.drop()), ("writes", &writes)];
+        let (cell, _) = run_cell(setup, scheme, Acks::Quick, &own)?;
+        let Some(write) = cell.recovery(false).next() else {
+            continue;
+        };
+        let before = || cell.recovery(true).filter(|step| step.at_ms < write.at_ms);
+        let later = cell.recovery(true).filter(|step| step.at_ms > write.at_ms);
+        // Each ACK delivers one segment.
+        let (delivered, out) = before().fold((0, 0), |(d, out), step| (d + 1, out + step.sent));
+        releases.push(Release {
+            at,
+            sent: write.sent,
+            later: later.map(|step| step.sent).collect(),
+            delivered,
+            out,
+            ssthresh: write.ssthresh,
+            proportional: before()
+                .last()
+                .is_some_and(|step| step.pipe > step.ssthresh),
+        });
+    }
+    Ok(releases)
+}
+
+/// Checks the claims that figure 4 decides.
+pub fn claims(setup: &Setup) -> Result<Vec<Claim>, ExperimentError> {
+    let prr = releases(setup, Scheme::Prr)?;
+    let rfc = releases(setup, Scheme::Rfc3517)?;
+    let linux = releases(setup, Scheme::Linux)?;
+    Ok(vec![
+        banks(&prr),
+        at_most_three(&prr),
+        then_spread(&prr),
+        rfc_gap(&rfc),
+        linux_banks_nothing(&linux),
+    ])
+}
+
+fn proportional(releases: &[Release]) -> impl Iterator<Item = &Release> + Clone {
+    releases.iter().filter(|release| release.proportional)
+}
+
+/// The burst by the time of the write.
+fn by_time(releases: &[Release]) -> String {
+    let mut text = String::from("the burst by the time of the write:");
+    let mut last = None;
+    for release in releases {
+        if last != Some(release.sent) {
+            let separator = if last.is_none() { "" } else { "," };
+            // Writing to a string cannot fail.
+            let _ = write!(
+                text,
+                "{separator} {} from {} ms on",
+                release.sent, release.at
+            );
+        }
+        last = Some(release.sent);
+    }
+    let slow_start = releases.iter().find(|release| !release.proportional);
+    if let Some(release) = slow_start {
+        let _ = write!(
+            text,
+            ". From {} ms on pipe is not above ssthresh, and the slow-start part applies",
+            release.at
+        );
+    }
+    text
+}
+
+fn banks(releases: &[Release]) -> Claim {
+    let all = proportional(releases);
+    let exact = all.clone().filter(|one| one.sent == one.banked()).count();
+    let most = all.clone().map(|one| one.sent).max().unwrap_or(0);
+    let all = all.count();
+    claim(
+        "banks-at-any-time",
+        "4.3 (3)",
+        "PRR stores the opportunities that a stalled application misses, and the application's next write releases them at once",
+        "a write at every millisecond of recovery, pipe above ssthresh: it releases ⌈prr_delivered · ssthresh / RecoverFS⌉ − prr_out segments, more than one at \
+         some time",
+        (
+            format!("{exact} of {all}; up to {most} segments"),
+            exact == all && most > 1,
+        ),
+    )
+}
+
+fn at_most_three(releases: &[Release]) -> Claim {
+    let all = proportional(releases);
+    let beyond = all.clone().filter(|one| !one.keeps_to_ratio()).count();
+    let most = all.clone().map(|one| one.sent).max().unwrap_or(0);
+    claim(
+        "bank-at-most-three",
+        "4.3 (3)",
+        "In figure 4 the proportional part allows a burst of up to ratio · (prr_delivered − prr_out), which is three segments",
+        "a write at every millisecond of recovery, pipe above ssthresh: no burst exceeds (prr_delivered − prr_out) / 2, and the largest is three",
+        (
+            format!("at most {most}; {beyond} of {} exceed the bound", all.count()),
+            beyond == 0 && most == 3,
+        ),
+    )
+    .paper("three segments")
+    .note(by_time(releases))
+}
+
+fn then_spread(releases: &[Release]) -> Claim {
+    let all = proportional(releases).filter(|one| one.sent > 0);
+    let burst = all
+        .clone()
+        .filter(|one| one.later.is_empty() || one.later.iter().any(|sent| *sent > 1));
+    let example = all.clone().max_by_key(|one| one.sent);
+    claim(
+        "then-spread",
+        "4.3 (3)",
+        "After the write, PRR spreads the new segments over the ACKs",
+        "the same writes: at most one segment on each later ACK of recovery",
+        (
+            format!(
+                "{} of {}; after the largest burst {}",
+                all.clone().count() - burst.clone().count(),
+                all.clone().count(),
+                example.map_or(String::new(), |one| list(&one.later))
+            ),
+            burst.count() == 0 && all.count() > 0,
+        ),
+    )
+}
+
+fn rfc_gap(releases: &[Release]) -> Claim {
+    let bursts = releases.iter().filter(|one| one.sent > 0);
+    let most = bursts.clone().map(|one| one.sent).max().unwrap_or(0);
+    claim(
+        "rfc3517-banks-gap",
+        "4.3 (3)",
+        "RFC 3517 banks missed opportunities through ssthresh − pipe",
+        "a write at every millisecond of recovery: at some time RFC 3517 releases several segments at once",
+        (
+            format!(
+                "up to {most} segments, some in {} of {} writes",
+                bursts.count(),
+                releases.len()
+            ),
+            most > 1,
+        ),
+    )
+}
+
+fn linux_banks_nothing(releases: &[Release]) -> Claim {
+    let most = releases.iter().map(|one| one.sent).max().unwrap_or(0);
+    claim(
+        "linux-banks-nothing",
+        "4.3 (3)",
+        "Linux banks nothing, because its cwnd tracks pipe",
+        "a write at every millisecond of recovery: Linux sends at most one segment (pipe + 1)",
+        (
+            format!("at most {most} on {} writes", releases.len()),
+            most <= 1 && !releases.is_empty(),
+        ),
+    )
+}

@@ -1,0 +1,79 @@
+//! What single flows show: a question, the profile and the settings that vary, and the result.
+
+use super::NAME;
+use crate::claims::Claim;
+use crate::{Figure, Picture, Sheet, columns_of_figure};
+use recoup_table::Columns;
+
+/// What a flow, or a group of flows, shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The question: the id of the claim that it decides, or a group of claims.
+    pub question: &'static str,
+    /// The profile.
+    pub profile: String,
+    /// The settings that vary.
+    pub input: String,
+    /// The result, with its quantity.
+    pub result: String,
+}
+
+impl Finding {
+    /// A finding.
+    pub fn new(
+        question: &'static str,
+        profile: impl Into<String>,
+        input: impl Into<String>,
+        result: impl Into<String>,
+    ) -> Self {
+        Self {
+            question,
+            profile: profile.into(),
+            input: input.into(),
+            result: result.into(),
+        }
+    }
+}
+
+fn columns(figure: &'static str) -> Columns<Finding> {
+    columns_of_figure::<Finding>(figure)
+        .text(("question", "", "what the flows show"), |f| {
+            Some(f.question.into())
+        })
+        .text(("profile", "", "the server's profile"), |f| {
+            Some(f.profile.clone().into())
+        })
+        .text(("input", "", "the settings that vary"), |f| {
+            Some(f.input.clone().into())
+        })
+        .text(("result", "", "the result"), |f| {
+            Some(f.result.clone().into())
+        })
+}
+
+/// The sheet of an experiment whose data are findings.
+pub fn sheet(
+    figure: &'static str,
+    title: String,
+    findings: Vec<Finding>,
+    claims: Vec<Claim>,
+    picture: Picture,
+) -> Sheet {
+    let columns = columns(figure);
+    let text = columns.to_text(&findings, &["question", "profile", "input", "result"]);
+    let figure = Figure {
+        paper: NAME,
+        figure,
+        title,
+        cells: findings,
+        claims,
+        picture,
+    };
+    figure.into_sheet(&text, &columns)
+}
+
+/// Numbers separated by spaces.
+pub fn list<T: ToString>(numbers: impl IntoIterator<Item = T>) -> String {
+    let numbers: Vec<String> = numbers.into_iter().map(|n| n.to_string()).collect();
+    numbers.join(" ")
+}

@@ -1,0 +1,334 @@
+//! §4.3 (4): how errors of the pipe estimator change the amount of data that recovery sends.
+//!
+//! Flows of the scenario `prr` with 40 segments in flight and Reno, so that ssthresh is 20. The first segment is lost; others are held
+//! back by 60 ms with some probability, so that later ones overtake them. FACK takes them for lost, and pipe falls. Their
+//! originals arrive before the retransmissions. The link has 3 Mbit/s, the receiver acknowledges every segment, and there are
+//! always more data to send.
+//!
+//! The error of a flow is the difference in segments sent in recovery from the same flow without reordering, when 30 of the 40
+//! segments have arrived in recovery. The comparison is with the same rate control, so it shows what the errors of pipe change, and not how the
+//! rate controls differ.
+
+use super::NAME;
+use super::trace::{Flows, Trace};
+use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::experiment::{ExperimentError, Setup};
+use crate::{Figure, Picture, Sheet, columns_of_figure};
+use recoup_draw::chart::{Interpolation, LineChart, LinePanel};
+use recoup_lab::run::{cores, in_parallel};
+use recoup_lab::stats::Estimate;
+use recoup_table::Columns;
+
+/// The name on the command line.
+pub const ID: &str = "pipe";
+
+/// The settings that each flow sets itself.
+pub const OWN_SETTINGS: [&str; 6] = ["drop", "writes", "ack", "initial_window", "rate", "reorder"];
+
+/// The rate controls.
+const SCHEMES: [(&str, &str); 3] = [
+    ("PRR", "linux-2.6+reno+fack+prr"),
+    ("Linux", "linux-2.6+reno+fack+halving"),
+    ("RFC 3517", "linux-2.6+reno+fack+std"),
+];
+
+/// The probabilities that a segment is held back.
+const REORDERED: [&str; 4] = ["0.05", "0.1", "0.2", "0.3"];
+
+/// The error is measured when this many segments have arrived in recovery.
+const ARRIVED: u32 = 30;
+
+/// All flows of a rate control with one probability.
+#[derive(Clone, Debug)]
+struct Cell {
+    scheme: &'static str,
+    reordered: &'static str,
+    /// Flows with retransmissions that were not needed.
+    misled: u64,
+    /// Flows in which an ACK brought pipe below ssthresh by then.
+    below: u64,
+    /// The absolute error of each flow, in segments; NaN where recovery ended before.
+    errors: Vec<f64>,
+    /// The same with its sign.
+    signed: Vec<f64>,
+}
+
+impl Cell {
+    fn mean(&self) -> Estimate {
+        let known: Vec<f64> = self
+            .errors
+            .iter()
+            .copied()
+            .filter(|e| e.is_finite())
+            .collect();
+        Estimate::of(known.into_iter())
+    }
+
+    fn bias(&self) -> Estimate {
+        let known: Vec<f64> = self
+            .signed
+            .iter()
+            .copied()
+            .filter(|e| e.is_finite())
+            .collect();
+        Estimate::of(known.into_iter())
+    }
+
+    /// How much larger its errors are than another rate control's in the same flows.
+    fn above(&self, other: &Self) -> Estimate {
+        let pairs = self.errors.iter().zip(&other.errors);
+        let differences: Vec<f64> = pairs
+            .map(|(a, b)| a - b)
+            .filter(|d| d.is_finite())
+            .collect();
+        Estimate::of(differences.into_iter())
+    }
+}
+
+/// Segments sent in recovery when `ARRIVED` segments have arrived in it.
+fn sent_by_then(trace: &Trace) -> Option<u32> {
+    let (mut delivered, mut sent) = (0, 0);
+    for ack in trace.recovery_acks() {
+        delivered += ack.delivered;
+        sent += ack.sent();
+        if delivered >= ARRIVED {
+            return Some(sent);
+        }
+    }
+    None
+}
+
+/// Whether an ACK brings pipe below ssthresh before `ARRIVED` segments have arrived in recovery.
+fn falls_below(trace: &Trace) -> bool {
+    let mut delivered = 0;
+    let acks = trace.recovery_acks().take_while(|ack| {
+        delivered += ack.delivered;
+        delivered < ARRIVED
+    });
+    acks.into_iter()
+        .any(|ack| ack.pipe_before_sending() < ack.ssthresh)
+}
+
+/// The experiment in every format.
+///
+/// # Errors
+/// Settings that do not fit together.
+pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+    let count = SCHEMES.len() * REORDERED.len();
+    let cells = in_parallel(count, cores(), |i| {
+        run(
+            setup,
+            SCHEMES[i / REORDERED.len()],
+            REORDERED[i % REORDERED.len()],
+        )
+    })?;
+    let columns = columns();
+    let text = columns.to_text(
+        &cells,
+        &[
+            "scheme",
+            "reordered",
+            "misled",
+            "error",
+            "error_half",
+            "bias",
+        ],
+    );
+    let figure = Figure {
+        paper: NAME,
+        figure: ID,
+        title: "What errors of pipe change in recovery".into(),
+        claims: claims(&cells),
+        picture: Picture::Lines(chart(&cells)),
+        cells,
+    };
+    Ok(figure.into_sheet(&text, &columns))
+}
+
+fn run(
+    setup: &Setup,
+    (scheme, profile): (&'static str, &'static str),
+    reordered: &'static str,
+) -> Result<Cell, ExperimentError> {
+    let reorder = format!("{reordered}:60ms");
+    let flows = |reorder: &str| {
+        let own = [
+            ("drop", "data:1"),
+            ("writes", "300kB@0"),
+            ("ack", "quick"),
+            ("initial_window", "40"),
+            ("rate", "3Mbit"),
+            ("reorder", reorder),
+        ];
+        Flows::new(setup, profile, &own)
+    };
+    let plain = flows("none")?.run(0);
+    let alone = sent_by_then(&plain).map_or(f64::NAN, f64::from);
+    let mut flows = flows(&reorder)?;
+    let mut cell = Cell {
+        scheme,
+        reordered,
+        misled: 0,
+        below: 0,
+        errors: Vec::new(),
+        signed: Vec::new(),
+    };
+    for number in 0..setup.effort.of(600, 150) {
+        let trace = flows.run(number);
+        cell.misled += u64::from(trace.record.spurious_data > 0);
+        cell.below += u64::from(falls_below(&trace));
+        let sent = sent_by_then(&trace).map_or(f64::NAN, f64::from);
+        cell.signed.push(sent - alone);
+        cell.errors.push((sent - alone).abs());
+    }
+    Ok(cell)
+}
+
+fn columns() -> Columns<Cell> {
+    columns_of_figure::<Cell>(ID)
+        .text(("scheme", "", "the server's rate control"), |c| {
+            Some(c.scheme.into())
+        })
+        .text(
+            ("reordered", "", "probability that a segment is held back"),
+            |c| Some(c.reordered.into()),
+        )
+        .integer(("misled", "", "flows with unneeded retransmissions"), |c| {
+            Some(c.misled)
+        })
+        .heading("flows misled")
+        .real(
+            (
+                "error",
+                "segments",
+                "mean absolute difference from the flow without reordering, in segments sent",
+            ),
+            |c| Some(c.mean().mean),
+        )
+        .real(
+            (
+                "error_half",
+                "",
+                "half the width of its 95 % confidence interval",
+            ),
+            |c| Some(c.mean().half),
+        )
+        .heading("±")
+        .real(
+            ("bias", "segments", "mean difference, with its sign"),
+            |c| Some(c.bias().mean),
+        )
+}
+
+/// The cells of a rate control.
+fn of<'a>(cells: &'a [Cell], scheme: &str) -> Vec<&'a Cell> {
+    cells.iter().filter(|cell| cell.scheme == scheme).collect()
+}
+
+fn claims(cells: &[Cell]) -> Vec<Claim> {
+    let [prr, linux, rfc] = ["PRR", "Linux", "RFC 3517"].map(|scheme| of(cells, scheme));
+    vec![
+        less_sensitive(
+            ("prr-less-sensitive-than-rfc3517", "RFC 3517's"),
+            "PRR is less sensitive to errors of pipe than RFC 3517",
+            &prr,
+            &rfc,
+        ),
+        less_sensitive(
+            ("prr-less-sensitive-than-linux", "Linux's"),
+            "PRR is less sensitive to errors of pipe than Linux",
+            &prr,
+            &linux,
+        )
+        .note(below_note(&prr)),
+        rfc_imprecise(&rfc),
+    ]
+}
+
+/// Why PRR's error can exceed Linux's.
+fn below_note(prr: &[&Cell]) -> String {
+    let shares = prr.iter().map(|cell| {
+        let share = 100.0 * cell.below as f64 / cell.errors.len().max(1) as f64;
+        format!("{} ({share:.0} % of the flows)", cell.reordered)
+    });
+    format!(
+        "PRR's error grows as segments taken for lost bring pipe below ssthresh: with the shares {}. Its slow-start part then sends up to one segment more than \
+         each ACK delivers, where Linux never sends more than one per ACK",
+        shares.collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn less_sensitive(
+    (id, whose): (&'static str, &str),
+    statement: &'static str,
+    prr: &[&Cell],
+    other: &[&Cell],
+) -> Claim {
+    let differences = prr.iter().zip(other).map(|(prr, other)| other.above(prr));
+    let shown: Vec<String> = prr
+        .iter()
+        .zip(other)
+        .map(|(prr, other)| {
+            format!(
+                "{}: {:.2} and {:.2}",
+                prr.reordered,
+                prr.mean().mean,
+                other.mean().mean
+            )
+        })
+        .collect();
+    claim(
+        id,
+        "4.3 (4)",
+        statement,
+        "with each share of reordered segments, PRR's error in the segments sent is smaller in the same flows, interval included",
+        (
+            format!("PRR's error and {whose}, by share: {}", shown.join("; ")),
+            false,
+        ),
+    )
+    .verdict(ClaimVerdict::all(differences.map(ClaimVerdict::on_positive)))
+}
+
+fn rfc_imprecise(rfc: &[&Cell]) -> Claim {
+    let most = rfc.last().map_or(
+        Estimate {
+            mean: 0.0,
+            half: 0.0,
+        },
+        |cell| cell.mean(),
+    );
+    claim(
+        "rfc3517-imprecise-pipe",
+        "4.3 (3, 4)",
+        "When pipe is wrong, RFC 3517 does not send a precise number of segments",
+        "with 30 % of the segments reordered, the mean error is more than a tenth of ssthresh (two segments), interval included",
+        (format!("{most} segments"), false),
+    )
+    .verdict(ClaimVerdict::on_positive(Estimate {
+        mean: most.mean - 2.0,
+        half: most.half,
+    }))
+}
+
+fn chart(cells: &[Cell]) -> LineChart {
+    let line = |(scheme, _): &(&str, &str)| {
+        let points = of(cells, scheme).into_iter().map(|cell| {
+            let share: f64 = cell.reordered.parse().unwrap_or(f64::NAN);
+            (100.0 * share, cell.mean().mean)
+        });
+        points.collect()
+    };
+    LineChart {
+        title: "Error in the segments sent when reordered segments are taken for lost".into(),
+        x_label: "segments held back by 60 ms (%)".into(),
+        y_label: "mean error (segments)".into(),
+        interpolation: Interpolation::Linear,
+        series: SCHEMES.map(|(scheme, _)| scheme.into()).to_vec(),
+        panels: vec![LinePanel {
+            title: String::new(),
+            lines: SCHEMES.iter().map(line).collect(),
+        }],
+        ..LineChart::default()
+    }
+}
