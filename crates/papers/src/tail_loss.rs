@@ -14,18 +14,22 @@
 
 mod cell;
 mod claims;
+pub mod detection;
 pub mod dumbbell;
 mod experiments;
+mod single_flow;
 #[cfg(target_os = "linux")]
 pub mod stages;
+mod tampered;
+pub mod timers;
 pub mod web;
 
 pub use cell::{Acks, First, MECHANISMS, Mechanism, TailLossCell};
 
 use super::{Figure, Picture, Sheet, columns_of_figure};
+use crate::experiment::Setup;
 use cell::run_cell;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Trigger;
 use recoup_table::{Columns, millis, plain_table};
@@ -94,16 +98,34 @@ impl Id {
     }
 }
 
-/// Regenerates a figure. `base` is the scenario that each cell varies.
+/// Regenerates a figure.
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(id: Id, base: &Scenario) -> Result<Figure<TailLossCell>, SettingsError> {
+pub fn figure(id: Id, setup: &Setup) -> Result<Figure<TailLossCell>, SettingsError> {
+    let cells = cells(id, setup)?;
+    let claims = match id {
+        Id::Fig1 => claims::fig1(&cells, setup)?,
+        Id::Fig2 => claims::fig2(&cells, setup)?,
+    };
+    let picture = Picture::Bars(chart(id, &cells));
+    Ok(Figure {
+        paper: NAME,
+        figure: id.name(),
+        title: id.title().into(),
+        cells,
+        claims,
+        picture,
+    })
+}
+
+/// The bars of a figure, the baseline first in each group.
+fn cells(id: Id, setup: &Setup) -> Result<Vec<TailLossCell>, SettingsError> {
     let mut cells = Vec::new();
     for acks in Acks::ALL {
         for (rtt, lost) in id.groups() {
             for mechanism in MECHANISMS {
-                cells.push(run_cell(base, acks, rtt, lost, mechanism, &[])?);
+                cells.push(run_cell(setup, acks, rtt, lost, mechanism, &[])?);
             }
         }
     }
@@ -120,19 +142,7 @@ pub fn figure(id: Id, base: &Scenario) -> Result<Figure<TailLossCell>, SettingsE
         cells[i].fct_normalised = normalised;
         cells[i].fct_established_normalised = established;
     }
-    let claims = match id {
-        Id::Fig1 => claims::fig1(&cells, base)?,
-        Id::Fig2 => claims::fig2(&cells, base)?,
-    };
-    let picture = Picture::Bars(chart(id, &cells));
-    Ok(Figure {
-        paper: NAME,
-        figure: id.name(),
-        title: id.title().into(),
-        cells,
-        claims,
-        picture,
-    })
+    Ok(cells)
 }
 
 fn chart(id: Id, cells: &[TailLossCell]) -> BarChart {
@@ -163,8 +173,8 @@ fn chart(id: Id, cells: &[TailLossCell]) -> BarChart {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(id: Id, base: &Scenario) -> Result<Sheet, SettingsError> {
-    let figure = figure(id, base)?;
+pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, SettingsError> {
+    let figure = figure(id, setup)?;
     let (name, cells) = (figure.figure, figure.cells.clone());
     let sheet = figure.into_sheet(&text(&cells), &columns(name));
     Ok(sheet.with_rows(
@@ -226,11 +236,7 @@ fn columns(figure: &'static str) -> Columns<TailLossCell> {
         columns = columns.integer((name, "segments", about), move |c| Some(c.count(trigger)));
     }
     columns.integer(
-        (
-            "spurious",
-            "segments",
-            "spurious retransmissions of data of all flows of the cell",
-        ),
+        ("spurious", "segments", "spurious retransmissions of data"),
         |c| Some(c.spurious),
     )
 }

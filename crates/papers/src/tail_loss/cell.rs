@@ -1,9 +1,9 @@
 //! One bar of a figure: a flow and its sender's first retransmission.
 
+use crate::experiment::Setup;
 use recoup_lab::run::simulation;
-use recoup_lab::scenario::Scenario;
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::{Event, Profile, Transmission, Trigger};
+use recoup_lab::settings::{Settings, SettingsError};
+use recoup_recovery::{Event, Transmission, Trigger};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation};
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset};
@@ -53,9 +53,6 @@ impl Mechanism {
         }
     }
 }
-
-/// Flows per cell. Each has its own number, to see whether anything varies.
-pub const FLOWS: u64 = 11;
 
 /// The receivers of the study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,11 +118,9 @@ pub struct TailLossCell {
     pub fct_established_ms: Option<f64>,
     /// It, divided by the baseline's.
     pub fct_established_normalised: Option<f64>,
-    /// Whether the records of the cell's flows (times, bytes, retransmissions) differ.
-    pub varies: bool,
     /// Retransmissions per flow by trigger; no entry where there are none.
     pub retransmissions: BTreeMap<&'static str, u64>,
-    /// Spurious retransmissions of data of all flows.
+    /// Spurious retransmissions of data.
     pub spurious: u64,
     /// The first retransmission.
     pub first: Option<First>,
@@ -141,50 +136,59 @@ impl TailLossCell {
     }
 }
 
-/// Runs the flows of a cell. `more` are settings in addition to the figure's.
+/// Runs the flow of a cell. `more` are settings in addition to the figure's.
 pub fn run_cell(
-    base: &Scenario,
+    setup: &Setup,
     acks: Acks,
     rtt_ms: u64,
     lost: u64,
     mechanism: Mechanism,
     more: &[(&str, &str)],
 ) -> Result<TailLossCell, SettingsError> {
-    let (spec, mut simulation) = prepare(base, acks, rtt_ms, lost, mechanism, more)?;
-    let (mut records, mut watch) = (Vec::new(), Watch::default());
-    for flow in 0..FLOWS {
-        watch = Watch::default();
-        records.push(simulation.run(&spec, base.seed, FlowId(flow), &mut watch));
-    }
-    let first = records[0];
+    let (spec, mut simulation) = prepare(setup, acks, rtt_ms, lost, mechanism, more)?;
+    let mut watch = Watch::default();
+    let record = simulation.run(&spec, setup.seed(), FlowId(0), &mut watch);
     let ms = |time: Duration| time.as_nanos() as f64 / 1e6;
-    let counts = Trigger::ALL.map(|t| (t.name(), first.counters.retransmissions.of(t)));
+    let counts = Trigger::ALL.map(|t| (t.name(), record.counters.retransmissions.of(t)));
     Ok(TailLossCell {
         ack: acks.name(),
         rtt_ms,
         lost,
         mechanism,
-        fct_ms: first.fct.map(ms),
+        fct_ms: record.fct.map(ms),
         fct_normalised: None,
-        fct_established_ms: first.fct_established.map(ms),
+        fct_established_ms: record.fct_established.map(ms),
         fct_established_normalised: None,
-        varies: records.iter().any(|record| *record != first),
         retransmissions: counts.into_iter().filter(|(_, n)| *n > 0).collect(),
-        spurious: records.iter().map(|record| record.spurious_data).sum(),
+        spurious: record.spurious_data,
         first: watch.first,
     })
 }
 
 /// The flow of a cell and its simulation. `more` are settings in addition to the figure's.
 pub fn prepare(
-    base: &Scenario,
+    setup: &Setup,
     acks: Acks,
     rtt_ms: u64,
     lost: u64,
     mechanism: Mechanism,
     more: &[(&str, &str)],
 ) -> Result<(FlowSpec, Simulation), SettingsError> {
-    let mut settings = base.settings.clone();
+    let settings = settings(setup, acks, rtt_ms, lost, more)?;
+    let profile = setup.profile(mechanism.profile());
+    let simulation = simulation(&settings.path()?)?;
+    Ok((settings.flow(&profile), simulation))
+}
+
+/// The settings of a cell. `more` are settings in addition to the figure's.
+pub fn settings(
+    setup: &Setup,
+    acks: Acks,
+    rtt_ms: u64,
+    lost: u64,
+    more: &[(&str, &str)],
+) -> Result<Settings, SettingsError> {
+    let mut settings = setup.base.settings.clone();
     let rtt = format!("{rtt_ms}ms");
     let drop = if lost == 0 {
         "none".into()
@@ -195,9 +199,7 @@ pub fn prepare(
     for (key, value) in own.iter().chain(more) {
         settings.set(key, value, Path::new(""))?;
     }
-    let profile: Profile = mechanism.profile().parse().expect("a profile that exists");
-    let simulation = simulation(&settings.path()?)?;
-    Ok((settings.flow(&profile), simulation))
+    Ok(settings)
 }
 
 /// Observes the server's sender up to its first retransmission of data.

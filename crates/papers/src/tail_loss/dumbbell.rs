@@ -1,7 +1,7 @@
 //! §3.2, figure 3: short flows on a congested bottleneck, whose full queue decides what is lost.
 //!
-//! The world is the built-in scenario `tail-loss-dumbbell`. The foreground is one flow after another, of 4, 10 or 100
-//! segments; the background is Tmix traffic in both directions, whose connections begin at the same times whatever
+//! The world is the built-in scenario `tail-loss-dumbbell`. The foreground is flows of 4, 10 or 100
+//! segments, one after another; the background is Tmix traffic in both directions, whose connections begin at the same times whatever
 //! the mechanism. Its load is adjusted until the bottleneck loses 1.5 ± 0.1 % of its packets.
 //!
 //! The paper's distributions are "for flows that have at least one loss in the four last segments". It does not say
@@ -11,7 +11,8 @@
 //! The network of two mechanisms is never the same, because the background reacts to the foreground. So no flow of one
 //! can be compared with a flow of the other, and differences have the confidence intervals of independent samples.
 //!
-//! Deviations from the paper: a flow begins a random time after the last has ended, 500 ms on average, because a fixed
+//! Deviations from the paper: four pairs of hosts run short flows at once, one flow of each after another, which gives four
+//! times as many flows for the same background; a flow begins a random time after the last has ended, 500 ms on average, because a fixed
 //! interval cannot be shorter than a flow; the rates, the queue and the background are ours, because the paper gives
 //! the loss rate and the delay of the queue alone. The hosts' links have 1 Gbit/s: with 100 Mbit/s a burst is spread
 //! out before it reaches the queue, and only 86 % (4 segments) and 66 % (10) of the loss episodes are tails, where the
@@ -26,15 +27,14 @@ pub use watch::{Flow, Segments};
 
 use super::NAME;
 use super::cell::{Acks, MECHANISMS, Mechanism};
+use crate::experiment::{Effort, ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, distribution};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::scenario::{Experiment, Scenario};
 use recoup_lab::stats::{Estimate, Share};
 use recoup_lab::world::{self, Calibration, Chosen, LinkResult, Target, WorldScenario};
-use recoup_recovery::Profile;
 use recoup_units::Direction;
-use std::path::Path;
 use watch::Watch;
 
 /// The figure's name.
@@ -69,7 +69,7 @@ pub const OWN_SETTINGS: [&str; 14] = [
 
 /// The flows of one mechanism in one network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setup {
+pub struct Foreground {
     /// Segments of a flow.
     pub size: u64,
     /// The one-way delay without queueing, in ms.
@@ -79,21 +79,21 @@ pub struct Setup {
 }
 
 /// The panels of the paper's figure 3, a to f.
-pub const PANELS: [(char, Setup); 6] = {
-    const fn setup(size: u64, owd_ms: u64, acks: Acks) -> Setup {
-        Setup { size, owd_ms, acks }
+pub const PANELS: [(char, Foreground); 6] = {
+    const fn flows(size: u64, owd_ms: u64, acks: Acks) -> Foreground {
+        Foreground { size, owd_ms, acks }
     }
     [
-        ('a', setup(4, 5, Acks::Quick)),
-        ('b', setup(4, 5, Acks::Delayed)),
-        ('c', setup(100, 5, Acks::Quick)),
-        ('d', setup(4, 160, Acks::Quick)),
-        ('e', setup(4, 160, Acks::Delayed)),
-        ('f', setup(100, 160, Acks::Quick)),
+        ('a', flows(4, 5, Acks::Quick)),
+        ('b', flows(4, 5, Acks::Delayed)),
+        ('c', flows(100, 5, Acks::Quick)),
+        ('d', flows(4, 160, Acks::Quick)),
+        ('e', flows(4, 160, Acks::Delayed)),
+        ('f', flows(100, 160, Acks::Quick)),
     ]
 };
 
-impl Setup {
+impl Foreground {
     /// Every combination of size, delay and receiver.
     pub fn all() -> impl Iterator<Item = Self> {
         let grid = SIZES
@@ -106,7 +106,7 @@ impl Setup {
 
     /// The panel that shows it.
     pub fn panel(self) -> Option<char> {
-        let panel = PANELS.into_iter().find(|(_, setup)| *setup == self);
+        let panel = PANELS.into_iter().find(|(_, flows)| *flows == self);
         panel.map(|(letter, _)| letter)
     }
 
@@ -136,7 +136,7 @@ pub enum Tail {
 
 /// How much work a figure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effort {
+pub struct Amount {
     /// Flows that each mechanism needs in a panel, with a loss among their last four segments.
     pub selected: usize,
     /// Worlds that run before their flows are counted again.
@@ -145,15 +145,27 @@ pub struct Effort {
     pub most: usize,
     /// The worlds of a mechanism in a setup without a panel.
     pub without_panel: usize,
+    /// The worlds of each load that is tried.
+    pub calibration: u64,
 }
 
-impl Default for Effort {
-    fn default() -> Self {
-        Self {
-            selected: 300,
-            batch: 4,
-            without_panel: 2,
-            most: 64,
+impl Amount {
+    const fn of(effort: Effort) -> Self {
+        match effort {
+            Effort::Full => Self {
+                selected: 300,
+                batch: 2,
+                most: 16,
+                without_panel: 1,
+                calibration: 4,
+            },
+            Effort::Quick => Self {
+                selected: 1,
+                batch: 1,
+                most: 1,
+                without_panel: 0,
+                calibration: 1,
+            },
         }
     }
 }
@@ -161,8 +173,8 @@ impl Default for Effort {
 /// The flows of one mechanism in one network.
 #[derive(Clone, Debug)]
 pub struct DumbbellCell {
-    /// The flows' network.
-    pub setup: Setup,
+    /// The flows and their network.
+    pub foreground: Foreground,
     /// The mechanism.
     pub mechanism: Mechanism,
     /// Worlds run.
@@ -171,18 +183,36 @@ pub struct DumbbellCell {
     pub flows: Vec<Flow>,
     /// The bottleneck, on the way of the flows' data.
     pub bottleneck: LinkResult,
+    /// Connections of the background in each world.
+    pub background: Vec<u64>,
 }
 
 impl DumbbellCell {
     /// The flows with a loss among the first transmissions of their last four segments.
     pub fn selected(&self) -> impl Iterator<Item = &Flow> {
-        let tail = self.setup.tail();
+        let tail = self.foreground.tail();
         self.flows.iter().filter(move |flow| flow.lost & tail != 0)
+    }
+
+    /// The completion times of all flows, in ms, in ascending order.
+    pub fn all_fcts(&self) -> Vec<f64> {
+        sorted(self.flows.iter())
+    }
+
+    /// The flows that lost nothing when they sent it first.
+    pub fn unharmed(&self) -> impl Iterator<Item = &Flow> {
+        self.flows.iter().filter(|flow| flow.lost == 0)
+    }
+
+    /// The completion times of the selected flows that lost an earlier segment too, in ms, in ascending order.
+    pub fn fcts_after_earlier_losses(&self) -> Vec<f64> {
+        let tail = self.foreground.tail();
+        sorted(self.selected().filter(|flow| flow.lost & !tail != 0))
     }
 
     /// The flows that sent one of their last four segments more than once.
     pub fn selected_by_retransmission(&self) -> impl Iterator<Item = &Flow> {
-        let tail = self.setup.tail();
+        let tail = self.foreground.tail();
         self.flows.iter().filter(move |flow| flow.again & tail != 0)
     }
 
@@ -201,7 +231,7 @@ impl DumbbellCell {
     }
 
     fn tail_of(&self, flow: &Flow) -> Tail {
-        let last = self.setup.last();
+        let last = self.foreground.last();
         let [two, three] = [last | last >> 1, last | last >> 1 | last >> 2];
         match flow.lost {
             lost if lost == last => Tail::One,
@@ -218,7 +248,7 @@ impl DumbbellCell {
 
     /// The selected flows that lost more than one of their last four segments.
     pub fn with_several_at_tail(&self) -> Share {
-        let lost = |flow: &&Flow| (flow.lost & self.setup.tail()).count_ones() > 1;
+        let lost = |flow: &&Flow| (flow.lost & self.foreground.tail()).count_ones() > 1;
         let several = self.selected().filter(lost).count();
         Share::of(several as u64, self.selected().count() as u64)
     }
@@ -232,7 +262,7 @@ impl DumbbellCell {
             let begins = flow.lost & !(flow.lost << 1);
             all.episodes += u64::from(begins.count_ones());
             all.lost += u64::from(flow.lost.count_ones());
-            all.at_tail += u64::from(flow.lost & self.setup.last() != 0);
+            all.at_tail += u64::from(flow.lost & self.foreground.last() != 0);
         }
         all
     }
@@ -285,6 +315,9 @@ fn sorted<'a>(flows: impl Iterator<Item = &'a Flow>) -> Vec<f64> {
     fcts
 }
 
+/// Pairs of hosts that run short flows at once.
+const PAIRS: &str = "4";
+
 /// The loss rate of the bottleneck (§3.2), and how far from it the calibration may end.
 const LOSS: (f64, f64) = (0.015, 0.001);
 
@@ -295,18 +328,15 @@ struct Calibrated {
     load: Calibration,
 }
 
-/// The world with the background that loses what the paper's lost. The foreground's hosts have those settings of `base`
+/// The world with the background that loses what the paper's lost. The foreground's hosts have those settings of the setup
 /// that are not the paper's.
-fn calibrated(
-    base: &Scenario,
-    background: Option<&Path>,
-    effort: Effort,
-) -> Result<Calibrated, String> {
-    let Experiment::World(mut world) = Experiment::load(WORLD).map_err(|e| e.to_string())? else {
-        return Err(format!("{WORLD}: expected a world"));
+fn calibrated(setup: &Setup, amount: Amount) -> Result<Calibrated, ExperimentError> {
+    let base = &setup.base;
+    let Experiment::World(mut world) = Experiment::load(WORLD)? else {
+        return Err(format!("{WORLD}: expected a world").into());
     };
     world.seed = base.seed;
-    let paper = Scenario::load(NAME).map_err(|e| e.to_string())?;
+    let paper = Scenario::load(NAME)?;
     let host_settings = world::host_settings().filter(|key| !OWN_SETTINGS.contains(key));
     for key in host_settings {
         if let Some(value) = base.settings.get(key)
@@ -315,12 +345,19 @@ fn calibrated(
             world.set(&format!("workloads.foreground.{key}"), &value)?;
         }
     }
-    world.runs = effort.batch as u64;
-    if let Some(file) = background {
+    world.runs = amount.calibration;
+    if let Some(file) = &setup.background {
         for workload in ["background", "reverse"] {
             let file = file.display().to_string();
             world.set(&format!("workloads.{workload}.tmix"), &file)?;
         }
+    }
+    world.set("workloads.foreground.pairs", PAIRS)?;
+    if setup.is_mutated("deep-queue") {
+        world.set("links.bottleneck.queue", "84kB")?;
+    }
+    if setup.is_mutated("slow-access") {
+        world.set("links.sender.rate", "5Mbit")?;
     }
     let target = Target {
         link: "bottleneck".into(),
@@ -335,27 +372,30 @@ fn calibrated(
     })
 }
 
-/// Runs worlds `first` to `first + worlds` of a setup, with all mechanisms.
+/// Runs worlds `first` to `first + worlds` of a foreground, with all mechanisms.
 fn run_batch(
+    setup: &Setup,
     world: &WorldScenario,
-    setup: Setup,
+    foreground: Foreground,
     first: usize,
     worlds: usize,
 ) -> Result<Vec<DumbbellCell>, String> {
     let mut world = world.clone();
-    world.set("workloads.foreground.segments", &setup.size.to_string())?;
-    world.set("workloads.foreground.ack", setup.acks.name())?;
-    world.set("links.receiver.delay", &format!("{}ms", setup.owd_ms))?;
+    world.set(
+        "workloads.foreground.segments",
+        &foreground.size.to_string(),
+    )?;
+    world.set("workloads.foreground.ack", foreground.acks.name())?;
+    if foreground.size == 100 {
+        // Several long flows at once would be a load of their own.
+        world.set("workloads.foreground.pairs", "1")?;
+    }
+    world.set("links.receiver.delay", &format!("{}ms", foreground.owd_ms))?;
     let chosen = [world.choose("foreground")?];
     let runs = in_parallel(MECHANISMS.len() * worlds, cores(), |i| {
         let mechanism = MECHANISMS[i / worlds];
-        run_one(
-            &world,
-            &chosen,
-            setup,
-            mechanism,
-            (first + i % worlds) as u64,
-        )
+        let run = (first + i % worlds) as u64;
+        run_one(setup, &world, &chosen, foreground, mechanism, run)
     })?;
     let of_mechanism = |runs: &[DumbbellCell]| {
         let (one, others) = runs.split_first()?;
@@ -372,49 +412,54 @@ impl DumbbellCell {
         self.worlds += other.worlds;
         self.flows.extend(&other.flows);
         self.bottleneck.record.merge(&other.bottleneck.record);
+        self.background.extend(&other.background);
     }
 }
 
 fn run_one(
+    setup: &Setup,
     world: &WorldScenario,
     chosen: &[Chosen],
-    setup: Setup,
+    foreground: Foreground,
     mechanism: Mechanism,
     run: u64,
 ) -> Result<DumbbellCell, String> {
-    let profile: Profile = mechanism
-        .profile()
-        .parse()
-        .map_err(|_| mechanism.profile())?;
+    let profile = setup.profile(mechanism.profile());
     let mut watch = world::Watch::new(Watch::in_world(run), chosen);
     let result = world.run_one(&profile, run, &mut watch, |_| (), || false)?;
     let is_bottleneck = |link: &&LinkResult| link.name == "bottleneck";
     let bottleneck = result.links.iter().find(is_bottleneck);
+    let background = result.workloads.iter().find(|one| one.name == "background");
     Ok(DumbbellCell {
-        setup,
+        foreground,
         mechanism,
         worlds: 1,
         flows: watch.into_observer().flows,
         bottleneck: bottleneck.ok_or("expected a link `bottleneck`")?.clone(),
+        background: background.map(|one| one.cost.flows).into_iter().collect(),
     })
 }
 
-/// Runs a setup with all mechanisms until each has selected flows enough.
-fn run_setup(
+/// Runs a foreground with all mechanisms until each has selected flows enough.
+fn run_foreground(
+    setup: &Setup,
     world: &WorldScenario,
-    setup: Setup,
-    effort: Effort,
+    foreground: Foreground,
+    amount: Amount,
 ) -> Result<Vec<DumbbellCell>, String> {
-    if setup.panel().is_none() {
-        return run_batch(world, setup, 0, effort.without_panel);
+    if foreground.panel().is_none() {
+        if amount.without_panel == 0 {
+            return Ok(vec![]);
+        }
+        return run_batch(setup, world, foreground, 0, amount.without_panel);
     }
-    let mut cells = run_batch(world, setup, 0, effort.batch)?;
+    let mut cells = run_batch(setup, world, foreground, 0, amount.batch)?;
     let lacks = |cells: &[DumbbellCell]| {
         let mut all = cells.iter();
-        all.any(|cell| cell.selected().count() < effort.selected)
+        all.any(|cell| cell.selected().count() < amount.selected)
     };
-    while lacks(&cells) && cells[0].worlds < effort.most {
-        let more = run_batch(world, setup, cells[0].worlds, effort.batch)?;
+    while lacks(&cells) && cells[0].worlds < amount.most {
+        let more = run_batch(setup, world, foreground, cells[0].worlds, amount.batch)?;
         cells
             .iter_mut()
             .zip(&more)
@@ -423,26 +468,23 @@ fn run_setup(
     Ok(cells)
 }
 
-/// Runs all cells and checks the claims. `background`: a file of connection vectors in place of the synthetic mix.
+/// Runs all cells and checks the claims.
 ///
 /// # Errors
 /// A file that cannot be read, or traffic that cannot be made to lose 1.5 %.
-pub fn figure(
-    base: &Scenario,
-    background: Option<&Path>,
-    effort: Effort,
-) -> Result<(Figure<DumbbellCell>, Calibration), String> {
-    let Calibrated { world, load } = calibrated(base, background, effort)?;
+pub fn figure(setup: &Setup) -> Result<(Figure<DumbbellCell>, Calibration), ExperimentError> {
+    let amount = Amount::of(setup.effort);
+    let Calibrated { world, load } = calibrated(setup, amount)?;
     let mut cells = Vec::new();
-    for setup in Setup::all() {
-        cells.extend(run_setup(&world, setup, effort)?);
+    for foreground in Foreground::all() {
+        cells.extend(run_foreground(setup, &world, foreground, amount)?);
     }
     let figure = Figure {
         paper: NAME,
         figure: ID,
         title: format!(
             "FCT of flows that lose one of their last four segments to congestion, seed {}",
-            base.seed
+            setup.seed()
         ),
         claims: claims::all(&cells),
         picture: Picture::Lines(chart(&cells)),
@@ -455,8 +497,8 @@ pub fn figure(
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(base: &Scenario, background: Option<&Path>) -> Result<Sheet, String> {
-    let (figure, load) = figure(base, background, Effort::default())?;
+pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+    let (figure, load) = figure(setup)?;
     let cells = figure.cells.clone();
     let sheet = figure.into_sheet(&columns::text(&cells, &load), &columns::cells());
     Ok(sheet.with_rows(
@@ -466,20 +508,23 @@ pub fn sheet(base: &Scenario, background: Option<&Path>) -> Result<Sheet, String
     ))
 }
 
-/// The cells of a setup, in the order of the mechanisms.
-fn cells_of(cells: &[DumbbellCell], setup: Setup) -> Vec<&DumbbellCell> {
-    cells.iter().filter(|cell| cell.setup == setup).collect()
+/// The cells of a foreground, in the order of the mechanisms.
+fn cells_of(cells: &[DumbbellCell], foreground: Foreground) -> Vec<&DumbbellCell> {
+    cells
+        .iter()
+        .filter(|cell| cell.foreground == foreground)
+        .collect()
 }
 
 fn chart(cells: &[DumbbellCell]) -> LineChart {
-    let panel = |(letter, setup): (char, Setup)| LinePanel {
+    let panel = |(letter, flows): (char, Foreground)| LinePanel {
         title: format!(
             "({letter}) {} segments, {} ms one way, {}",
-            setup.size,
-            setup.owd_ms,
-            setup.acks.title()
+            flows.size,
+            flows.owd_ms,
+            flows.acks.title()
         ),
-        lines: cells_of(cells, setup)
+        lines: cells_of(cells, flows)
             .into_iter()
             .map(|cell| distribution::steps(&cell.fcts()))
             .collect(),

@@ -19,19 +19,20 @@
 mod claims;
 mod columns;
 mod sites;
+pub mod subdomains;
 mod watch;
 
 pub use watch::Selection;
 
 use super::NAME;
 use super::cell::{Acks, MECHANISMS, Mechanism};
+use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, distribution};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::Settings;
 use recoup_lab::stats::Estimate;
-use recoup_recovery::Profile;
 use recoup_sim::FlowSpec;
 use recoup_sim::world::{Topology, World};
 use recoup_traffic::Mix;
@@ -47,8 +48,8 @@ pub const ID: &str = "fig4";
 /// The round-trip times of the figure's rows, in ms.
 pub const RTTS: [u64; 2] = [10, 160];
 
-/// Downloads of a page with each mechanism, unless the user says otherwise.
-pub const DOWNLOADS: usize = 400;
+/// Downloads of a page with each mechanism at the full and the quick effort, unless the user says otherwise.
+pub const DOWNLOADS: [usize; 2] = [400, 120];
 
 /// Downloads of a page with each mechanism in the paper (§3.3).
 pub const PAPERS_DOWNLOADS: usize = 2000;
@@ -86,6 +87,10 @@ pub struct Download {
     pub segments_sent: u64,
     /// Spurious retransmissions of data.
     pub spurious: u64,
+    /// Packets that the servers sent.
+    pub packets: u64,
+    /// Those of them that the channel lost.
+    pub lost: u64,
 }
 
 impl Download {
@@ -188,31 +193,26 @@ fn ratio(values: &[Option<f64>]) -> Option<(f64, Vec<f64>)> {
 }
 
 /// The network and the hosts of a cell.
-struct Setup {
+struct Testbed {
     topology: Topology,
     spec: FlowSpec,
 }
 
-impl Setup {
-    /// The settings of `base`, with the paper's path where the user changed nothing.
-    fn new(base: &Scenario, rtt_ms: u64, mechanism: Mechanism) -> Result<Self, String> {
-        let paper = Scenario::load(NAME).map_err(|e| e.to_string())?;
-        let mut settings = base.settings.clone();
+impl Testbed {
+    /// The settings of the setup, with the paper's path where they are the scenario's.
+    fn new(setup: &Setup, rtt_ms: u64, mechanism: Mechanism) -> Result<Self, ExperimentError> {
+        let paper = Scenario::load(NAME)?;
+        let mut settings = setup.base.settings.clone();
         let rtt = format!("{rtt_ms}ms");
-        let changed = |key: &str| base.settings.get(key) != paper.settings.get(key);
+        let changed = |key: &str| setup.base.settings.get(key) != paper.settings.get(key);
         let path = PATH.into_iter().filter(|(key, _)| !changed(key));
-        let own = [("rtt", rtt.as_str()), ("ack", Acks::Delayed.name())];
+        let own = [("rtt", rtt.as_str()), ("ack", receiver(setup).name())];
         for (key, value) in path.chain(own) {
-            let set = settings.set(key, value, Path::new(""));
-            set.map_err(|e| e.to_string())?;
+            settings.set(key, value, Path::new(""))?;
         }
-        let profile: Profile = mechanism
-            .profile()
-            .parse()
-            .map_err(|_| mechanism.profile())?;
         Ok(Self {
             topology: topology(&settings)?,
-            spec: settings.flow(&profile),
+            spec: settings.flow(&setup.profile(mechanism.profile())),
         })
     }
 
@@ -246,13 +246,15 @@ impl Setup {
             selected_ms: Selection::ALL.map(selected),
             segments_sent: watch.segments_sent,
             spurious: watch.spurious,
+            packets: watch.packets,
+            lost: watch.lost,
         })
     }
 }
 
 /// The path as a topology: one link each way, and a route over both. Each link has one channel for all connections.
-fn topology(settings: &Settings) -> Result<Topology, String> {
-    let path = settings.path().map_err(|e| e.to_string())?;
+fn topology(settings: &Settings) -> Result<Topology, ExperimentError> {
+    let path = settings.path()?;
     let mut topology = Topology::default();
     let up = topology.add_link_of_one_channel("up", path.up);
     let down = topology.add_link_of_one_channel("down", path.down);
@@ -260,30 +262,52 @@ fn topology(settings: &Settings) -> Result<Topology, String> {
     Ok(topology)
 }
 
+/// The browser's host delays its ACKs (§3.3).
+fn receiver(setup: &Setup) -> Acks {
+    match setup.is_mutated("quick-acks") {
+        true => Acks::Quick,
+        false => Acks::Delayed,
+    }
+}
+
 /// Downloads all pages with all mechanisms, on `threads` cores. The result does not depend on `threads`.
 fn run(
-    base: &Scenario,
+    setup: &Setup,
     pages: &[Page],
     downloads: usize,
     threads: usize,
-) -> Result<Vec<WebCell>, String> {
+) -> Result<Vec<WebCell>, ExperimentError> {
     let mut cells = Vec::new();
     for rtt_ms in RTTS {
         for (page, content) in pages.iter().enumerate() {
             for mechanism in MECHANISMS {
-                let setup = Setup::new(base, rtt_ms, mechanism)?;
-                let one = |n: usize| setup.download(content, base.seed.wrapping_add(n as u64));
-                cells.push(WebCell {
-                    page,
-                    site: content.name.clone(),
-                    rtt_ms,
-                    mechanism,
-                    downloads: in_parallel(downloads, threads, one)?,
-                });
+                let testbed = Testbed::new(setup, rtt_ms, mechanism)?;
+                let amount = (downloads, threads);
+                let web = run_cell(setup, &testbed, (page, content), rtt_ms, mechanism, amount)?;
+                cells.push(web);
             }
         }
     }
     Ok(cells)
+}
+
+/// Downloads a page, the `place`-th of a figure, so often and on so many cores.
+fn run_cell(
+    setup: &Setup,
+    testbed: &Testbed,
+    (place, page): (usize, &Page),
+    rtt_ms: u64,
+    mechanism: Mechanism,
+    (downloads, threads): (usize, usize),
+) -> Result<WebCell, ExperimentError> {
+    let one = |n: usize| testbed.download(page, setup.seed().wrapping_add(n as u64));
+    Ok(WebCell {
+        page: place,
+        site: page.name.clone(),
+        rtt_ms,
+        mechanism,
+        downloads: in_parallel(downloads, threads, one)?,
+    })
 }
 
 /// Which pages are downloaded, and how often.
@@ -291,7 +315,7 @@ fn run(
 pub struct Pages {
     /// The pages; `None`: those of the paper's sites, about which the paper's claims are.
     pub own: Option<Vec<Page>>,
-    /// Downloads of a page with each mechanism; `None`: [`DOWNLOADS`].
+    /// Downloads of a page with each mechanism; `None`: as many as [`DOWNLOADS`] says.
     pub downloads: Option<usize>,
 }
 
@@ -299,19 +323,21 @@ pub struct Pages {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn figure(base: &Scenario, pages: &Pages) -> Result<Figure<WebCell>, String> {
-    let downloads = pages.downloads.unwrap_or(DOWNLOADS);
-    let (contents, is_papers) = match &pages.own {
+pub fn figure(setup: &Setup) -> Result<Figure<WebCell>, ExperimentError> {
+    let [full, quick] = DOWNLOADS;
+    let downloads = setup.pages.downloads;
+    let downloads = downloads.unwrap_or(setup.effort.of(full, quick));
+    let (contents, is_papers) = match &setup.pages.own {
         Some(own) => (own.clone(), false),
         None => (sites::pages(), true),
     };
-    let cells = run(base, &contents, downloads, cores())?;
+    let cells = run(setup, &contents, downloads, cores())?;
     Ok(Figure {
         paper: NAME,
         figure: ID,
         title: format!(
             "Mean object completion time of {downloads} downloads per page and mechanism, seed {}",
-            base.seed
+            setup.seed()
         ),
         claims: if is_papers {
             claims::all(&cells)
@@ -327,8 +353,8 @@ pub fn figure(base: &Scenario, pages: &Pages) -> Result<Figure<WebCell>, String>
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(base: &Scenario, pages: &Pages) -> Result<Sheet, String> {
-    let figure = figure(base, pages)?;
+pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+    let figure = figure(setup)?;
     let cells = figure.cells.clone();
     let sheet = figure.into_sheet(&columns::text(&cells), &columns::cells(&cells));
     Ok(sheet.with_rows(

@@ -1,12 +1,10 @@
 //! The claims that figure 1 (one lost segment, by RTT) decides.
 
-use super::{Cells, claim, common, list, same};
+use super::{Cells, Setup, claim, common, comparisons, list, same};
 use crate::claims::Claim;
 use crate::tail_loss::RTTS;
 use crate::tail_loss::cell::{Acks, First, Mechanism, TailLossCell, prepare, run_cell};
-use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
-use recoup_recovery::tlp::ProbeRules;
 use recoup_recovery::{State, Trigger};
 use recoup_sim::NoObserver;
 use recoup_tcp::flow::Host;
@@ -35,16 +33,17 @@ fn in_every_cell(f: impl Fn(Acks, u64) -> bool) -> (String, bool) {
 }
 
 /// Checks the claims.
-pub fn fig1(cells: &[TailLossCell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
+pub fn fig1(cells: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
     let mut claims = restart_claims(&c);
     claims.extend(probe_claims(&c));
     claims.push(probe_restart_claim(&c));
-    claims.push(equations_claim());
+    claims.push(equations_claim(setup));
     claims.push(capped_claim(&c));
-    claims.push(idle_probe_claim(base)?);
-    claims.push(ten_ms_exception(&c, base)?);
-    claims.extend(common(cells, base)?);
+    claims.push(idle_probe_claim(setup)?);
+    claims.push(ten_ms_exception(&c, setup)?);
+    claims.extend(comparisons::claims(cells, setup)?);
+    claims.extend(common(cells, setup)?);
     Ok(claims)
 }
 
@@ -175,12 +174,13 @@ fn probe_claims(c: &Cells) -> Vec<Claim> {
 }
 
 /// The ratio of the two probe timeouts.
-fn equations_claim() -> Claim {
+fn equations_claim(setup: &Setup) -> Claim {
+    let rules = setup.profile(Mechanism::Tlp.profile()).mechanisms().probe;
     let ratio = RTTS.map(|rtt| {
         let pto = |outstanding| {
             let srtt = Some(Duration::from_millis(rtt));
-            let timeout = ProbeRules::DRAFT_01.timeout(srtt, Segments(outstanding));
-            timeout.unwrap_or_default().as_secs_f64()
+            let timeout = rules.and_then(|rules| rules.timeout(srtt, Segments(outstanding)));
+            timeout.map_or(f64::NAN, |timeout| timeout.as_secs_f64())
         };
         pto(10) / pto(1)
     });
@@ -218,14 +218,14 @@ fn capped_claim(c: &Cells) -> Claim {
 }
 
 /// A probe after which nothing turns out lost.
-fn idle_probe_claim(base: &Scenario) -> Result<Claim, SettingsError> {
+fn idle_probe_claim(setup: &Setup) -> Result<Claim, SettingsError> {
     let mut unchanged = 0;
     for mechanism in [Mechanism::Tlp, Mechanism::Tlpr] {
         for rtt in RTTS {
             // The client's first pure ACK ends the handshake, so the eleventh is the last.
             let lost_ack = [("drop", "up:ack:11")];
-            let (spec, mut simulation) = prepare(base, Acks::Quick, rtt, 0, mechanism, &lost_ack)?;
-            let record = simulation.run(&spec, base.seed, FlowId(0), &mut NoObserver);
+            let (spec, mut simulation) = prepare(setup, Acks::Quick, rtt, 0, mechanism, &lost_ack)?;
+            let record = simulation.run(&spec, setup.seed(), FlowId(0), &mut NoObserver);
             let sender = simulation.endpoint(Host::Server).sender();
             let probed = record.counters.retransmissions.of(Trigger::Tlp) == 1
                 && record.counters.retransmissions.total() == 1;
@@ -263,13 +263,13 @@ fn probe_restart_claim(c: &Cells) -> Claim {
 }
 
 /// The paper's exception at 10 ms, and a receiver that produces it.
-fn ten_ms_exception(c: &Cells, base: &Scenario) -> Result<Claim, SettingsError> {
+fn ten_ms_exception(c: &Cells, setup: &Setup) -> Result<Claim, SettingsError> {
     let (acks, tlp) = (Acks::Quick, Mechanism::Tlp);
     let first = c.first(acks, 10, 1, Mechanism::Tlp);
     let waited = first.map_or(f64::NAN, |f| f.since_last_ack_ms);
     let holds = first.is_some_and(|f| same(waited, equation_1(&f)));
     let by_equation_1 = |rtt| -> Result<bool, SettingsError> {
-        let first = run_cell(base, acks, rtt, 1, tlp, &[("ack", "linux:8")])?.first;
+        let first = run_cell(setup, acks, rtt, 1, tlp, &[("ack", "linux:8")])?.first;
         Ok(first.is_some_and(|f| same(f.since_last_ack_ms, equation_1(&f))))
     };
     let explained = by_equation_1(10)? && !by_equation_1(20)?;

@@ -1,10 +1,9 @@
 //! The claims that figure 2 (one to five lost segments, RTT 80 ms) decides.
 
-use super::{Cells, claim, common, list, same};
+use super::{Cells, Setup, claim, common, list, same};
 use crate::claims::Claim;
 use crate::tail_loss::cell::{Acks, Mechanism, TailLossCell, prepare};
 use crate::tail_loss::{DEGREES, FIG2_RTT};
-use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Trigger;
 use recoup_recovery::detect::EarlyRetransmit;
@@ -12,7 +11,7 @@ use recoup_sim::NoObserver;
 use recoup_units::FlowId;
 
 /// Checks the claims.
-pub fn fig2(cells: &[TailLossCell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
+pub fn fig2(cells: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
     let rtt = FIG2_RTT;
     let every = |degrees: &[u64], f: &dyn Fn(Acks, u64) -> bool| {
@@ -72,9 +71,9 @@ pub fn fig2(cells: &[TailLossCell], base: &Scenario) -> Result<Vec<Claim>, Setti
         ),
     ];
     claims.push(held_ack_claim(&c));
-    claims.push(early_retransmit_claim(&c, base)?);
+    claims.push(early_retransmit_claim(&c, setup)?);
     claims.extend(repair_claims(&c));
-    claims.extend(common(cells, base)?);
+    claims.extend(common(cells, setup)?);
     Ok(claims)
 }
 
@@ -96,15 +95,15 @@ fn held_ack_claim(c: &Cells) -> Claim {
 }
 
 /// The baseline with and without early retransmit.
-fn early_retransmit_claim(c: &Cells, base: &Scenario) -> Result<Claim, SettingsError> {
+fn early_retransmit_claim(c: &Cells, setup: &Setup) -> Result<Claim, SettingsError> {
     let mut equal = 0;
     for acks in Acks::ALL {
         for lost in DEGREES {
             let (mut spec, mut simulation) =
-                prepare(base, acks, FIG2_RTT, lost, Mechanism::Baseline, &[])?;
+                prepare(setup, acks, FIG2_RTT, lost, Mechanism::Baseline, &[])?;
             spec.server.mechanisms.early_retransmit = EarlyRetransmit::Off;
             let without = simulation
-                .run(&spec, base.seed, FlowId(0), &mut NoObserver)
+                .run(&spec, setup.seed(), FlowId(0), &mut NoObserver)
                 .fct_established;
             let without = without.map_or(f64::NAN, |fct| fct.as_secs_f64() * 1e3);
             equal += usize::from(same(

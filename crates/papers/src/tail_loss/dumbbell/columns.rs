@@ -1,6 +1,6 @@
 //! The rows of figure 3.
 
-use super::{DumbbellCell, ID, LOSS, PANELS, Setup, Tail, cells_of};
+use super::{DumbbellCell, Foreground, ID, LOSS, PANELS, Tail, cells_of};
 use crate::columns_of_figure;
 use crate::distribution::quantile;
 use recoup_lab::world::Calibration;
@@ -16,16 +16,16 @@ pub fn cells() -> Columns<DumbbellCell> {
                 "",
                 "the panel of the paper's figure; unknown without one",
             ),
-            |c| c.setup.panel().map(|letter| letter.to_string().into()),
+            |c| c.foreground.panel().map(|letter| letter.to_string().into()),
         )
         .integer(("segments", "segments", "the flow's length"), |c| {
-            Some(c.setup.size)
+            Some(c.foreground.size)
         })
         .integer(("owd_ms", "ms", "one-way delay without queueing"), |c| {
-            Some(c.setup.owd_ms)
+            Some(c.foreground.owd_ms)
         })
         .text(("ack", "", "the receiver's `ack` setting"), |c| {
-            Some(c.setup.acks.name().into())
+            Some(c.foreground.acks.name().into())
         })
         .text(("mechanism", "", "the sender's mechanism"), |c| {
             Some(c.mechanism.name().into())
@@ -157,18 +157,18 @@ pub fn cells() -> Columns<DumbbellCell> {
 /// A selected flow of a panel.
 #[derive(Clone, Debug)]
 pub struct Point {
-    setup: Setup,
+    foreground: Foreground,
     mechanism: &'static str,
     fct_ms: f64,
 }
 
 /// The selected flows of all panels, in ascending order of their FCT.
 pub fn points(cells: &[DumbbellCell]) -> Vec<Point> {
-    let in_panels = PANELS.iter().flat_map(|(_, setup)| cells_of(cells, *setup));
+    let in_panels = PANELS.iter().flat_map(|(_, flows)| cells_of(cells, *flows));
     let of_cell = |cell: &DumbbellCell| {
-        let (setup, mechanism) = (cell.setup, cell.mechanism.name());
+        let (foreground, mechanism) = (cell.foreground, cell.mechanism.name());
         let point = move |fct_ms| Point {
-            setup,
+            foreground,
             mechanism,
             fct_ms,
         };
@@ -181,7 +181,7 @@ pub fn points(cells: &[DumbbellCell]) -> Vec<Point> {
 pub fn distributions() -> Columns<Point> {
     columns_of_figure::<Point>(ID)
         .text(("panel", "", "the panel of the paper's figure"), |p| {
-            p.setup.panel().map(|letter| letter.to_string().into())
+            p.foreground.panel().map(|letter| letter.to_string().into())
         })
         .text(("mechanism", "", "the sender's mechanism"), |p| {
             Some(p.mechanism.into())
@@ -210,16 +210,16 @@ pub fn text(cells: &[DumbbellCell], load: &Calibration) -> String {
         "last lost: p50",
         "2-3 lost: p50",
     ]);
-    for (letter, setup) in PANELS {
-        for cell in cells_of(cells, setup) {
+    for (letter, flows) in PANELS {
+        for cell in cells_of(cells, flows) {
             let fcts = cell.fcts();
             let at = |share| millis(quantile(&fcts, share));
             let of = |tails: &[Tail]| millis(quantile(&cell.fcts_of(tails), 0.5));
             panels.add_row([
                 letter.to_string(),
-                setup.size.to_string(),
-                setup.owd_ms.to_string(),
-                setup.acks.name().into(),
+                flows.size.to_string(),
+                flows.owd_ms.to_string(),
+                flows.acks.name().into(),
                 cell.mechanism.name().into(),
                 cell.flows.len().to_string(),
                 fcts.len().to_string(),

@@ -9,12 +9,14 @@ fn flow(fct_ms: f64, lost: Segments, again: Segments) -> Flow {
         again,
         segments_sent: 4,
         spurious: 0,
+        by_acks: 0,
+        retransmissions: 0,
     }
 }
 
-fn cell(setup: Setup, mechanism: Mechanism, flows: Vec<Flow>) -> DumbbellCell {
+fn cell(foreground: Foreground, mechanism: Mechanism, flows: Vec<Flow>) -> DumbbellCell {
     DumbbellCell {
-        setup,
+        foreground,
         mechanism,
         worlds: 1,
         flows,
@@ -26,11 +28,12 @@ fn cell(setup: Setup, mechanism: Mechanism, flows: Vec<Flow>) -> DumbbellCell {
             flows_with_drops: 0,
             most_drops_of_a_flow: 0,
         },
+        background: vec![],
     }
 }
 
-const FOUR: Setup = PANELS[0].1;
-const HUNDRED: Setup = PANELS[2].1;
+const FOUR: Foreground = PANELS[0].1;
+const HUNDRED: Foreground = PANELS[2].1;
 
 #[test]
 fn flows_are_selected_by_what_was_lost_first() {
@@ -54,9 +57,9 @@ fn flows_are_selected_by_what_was_lost_first() {
 
 #[test]
 fn episodes_are_runs_of_lost_segments() {
-    let of = |setup: Setup, lost: &[Segments]| {
+    let of = |foreground: Foreground, lost: &[Segments]| {
         let flows = lost.iter().map(|lost| flow(1.0, *lost, 0)).collect();
-        cell(setup, Mechanism::Baseline, flows).episodes()
+        cell(foreground, Mechanism::Baseline, flows).episodes()
     };
     let expected = |episodes, lost, at_tail| Episodes {
         episodes,
@@ -84,9 +87,9 @@ fn verdict(id: &str, of: impl Fn(char, Mechanism) -> Vec<Flow>) -> crate::claims
     let panels = PANELS
         .into_iter()
         .flat_map(|panel| MECHANISMS.map(|m| (panel, m)));
-    let cells = panels.map(|((letter, setup), mechanism)| {
+    let cells = panels.map(|((letter, foreground), mechanism)| {
         let flows = of(letter, mechanism);
-        cell(setup, mechanism, flows)
+        cell(foreground, mechanism, flows)
     });
     let claims = claims::all(&cells.collect::<Vec<_>>());
     let found = claims.into_iter().find(|claim| claim.id == id);
@@ -117,7 +120,7 @@ fn verdicts_follow_the_times() {
 
     // TLP: flows that lost two or three segments are fast, the others not.
     let probes = |fast: f64, slow: f64| move |_, _| flows(slow, fast, fast);
-    let id = "tlp-is-fast-up-to-70-percent";
+    let id = "probes-are-fast-up-to-70-percent";
     assert_eq!(verdict(id, probes(150.0, 300.0)), Holds);
     assert_eq!(verdict(id, probes(150.0, 160.0)), Fails);
     assert_eq!(verdict(id, probes(250.0, 300.0)), Fails);
@@ -139,11 +142,11 @@ fn verdicts_follow_the_times() {
 
 #[test]
 fn a_short_world_shows_what_probes_save() {
-    let base = Scenario::load(NAME).unwrap();
+    let setup = crate::tail_loss::tests::setup_of(ID);
     let Ok(Experiment::World(mut world)) = Experiment::load(WORLD) else {
         panic!("a world")
     };
-    world.seed = base.seed;
+    world.seed = setup.seed();
     // A heavy load and a short pause, so that many flows lose segments in a short time.
     for (key, value) in [
         ("duration", "120s"),
@@ -153,7 +156,7 @@ fn a_short_world_shows_what_probes_save() {
     ] {
         world.set(key, value).unwrap();
     }
-    let cells = run_batch(&world, FOUR, 0, 1).unwrap();
+    let cells = run_batch(&setup, &world, FOUR, 0, 1).unwrap();
     let [baseline, _, tlp, _] = &cells[..] else {
         panic!("a cell a mechanism")
     };

@@ -1,6 +1,6 @@
 //! Watches the foreground flows of a dumbbell: which of their segments were lost when first sent.
 
-use recoup_recovery::Event;
+use recoup_recovery::{Event, Trigger};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_units::{Direction, FlowId, Instant};
@@ -28,6 +28,10 @@ pub struct Flow {
     pub segments_sent: u64,
     /// Spurious retransmissions of data.
     pub spurious: u64,
+    /// Retransmissions of data by fast and early retransmit.
+    pub by_acks: u64,
+    /// All retransmissions of data.
+    pub retransmissions: u64,
 }
 
 /// Watches flows of equal segments that the server sends.
@@ -98,6 +102,8 @@ impl Observer for Watch {
     fn on_flow_end(&mut self, _: Instant, flow: FlowId, record: &FlowRecord) {
         let open = self.open.remove(&flow);
         let (lost, again) = open.map_or((0, 0), |open| (open.lost, open.again));
+        let counts = &record.counters.retransmissions;
+        let of = |triggers: &[Trigger]| triggers.iter().map(|one| counts.of(*one)).sum::<u64>();
         self.flows.push(Flow {
             world: self.world,
             fct_ms: record.fct_established.map(|fct| fct.as_secs_f64() * 1e3),
@@ -105,6 +111,8 @@ impl Observer for Watch {
             again,
             segments_sent: record.segments_sent,
             spurious: record.spurious_data,
+            by_acks: of(&[Trigger::Fast, Trigger::Early]),
+            retransmissions: of(&Trigger::ALL) - of(&[Trigger::Syn, Trigger::SynAck]),
         });
     }
 }

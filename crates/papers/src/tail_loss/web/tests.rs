@@ -4,11 +4,12 @@ use crate::claims::{
     ClaimVerdict::{self, Fails, Holds, Undecided},
     assert_known,
 };
+use crate::experiment::Effort;
+use crate::tail_loss::tests::setup_of;
 
 /// The cells of the paper's sites.
 fn cells(downloads: usize, threads: usize) -> Vec<WebCell> {
-    let base = Scenario::load(NAME).unwrap();
-    run(&base, &sites::pages(), downloads, threads).unwrap()
+    run(&setup_of(ID), &sites::pages(), downloads, threads).unwrap()
 }
 
 #[test]
@@ -32,6 +33,8 @@ fn made_up(oct: impl Fn(u64, Mechanism, u64) -> f64, spurious: [u64; 4]) -> Vec<
                     } else {
                         0
                     },
+                    packets: 1000,
+                    lost: 15,
                 };
                 cells.push(WebCell {
                     page,
@@ -138,6 +141,8 @@ fn cell(values: impl IntoIterator<Item = Option<f64>>) -> WebCell {
         selected_ms: [value, None],
         segments_sent: 0,
         spurious: 0,
+        packets: 0,
+        lost: 0,
     };
     WebCell {
         page: 0,
@@ -189,10 +194,14 @@ fn page_of(segments: u64) -> Page {
 
 /// A download of one object whose segment number `lost`, from 1, is lost once.
 fn lossy(segments: u64, lost: &str, mechanism: Mechanism) -> Download {
-    let mut base = Scenario::load(NAME).unwrap();
-    base.settings.set("drop", lost, Path::new("")).unwrap();
-    let setup = Setup::new(&base, 10, mechanism).unwrap();
-    setup.download(&page_of(segments), 1).unwrap()
+    let mut setup = setup_of(ID);
+    setup
+        .base
+        .settings
+        .set("drop", lost, Path::new(""))
+        .unwrap();
+    let testbed = Testbed::new(&setup, 10, mechanism).unwrap();
+    testbed.download(&page_of(segments), 1).unwrap()
 }
 
 #[test]
@@ -237,12 +246,12 @@ fn a_probe_is_faster_than_a_timeout_when_the_last_segment_is_lost() {
 
 #[test]
 fn own_pages_have_no_claims_of_the_paper() {
-    let base = Scenario::load(NAME).unwrap();
-    let pages = Pages {
+    let mut setup = setup_of(ID);
+    setup.pages = Pages {
         own: Some(vec![page_of(3), page_of(9)]),
         downloads: Some(5),
     };
-    let figure = figure(&base, &pages).unwrap();
+    let figure = figure(&setup).unwrap();
     assert!(figure.claims.is_empty());
     assert_eq!(figure.cells.len(), 2 * 2 * 4);
     assert!(figure.cells.iter().all(|cell| cell.downloads.len() == 5));
@@ -252,41 +261,36 @@ fn own_pages_have_no_claims_of_the_paper() {
         .filter_map(|cell| cell.panel(2))
         .collect();
     assert_eq!(panels.iter().collect::<String>(), "aaaabbbbccccdddd");
-    assert_fits_a_terminal(&sheet(&base, &pages).unwrap().table);
+    assert_fits_a_terminal(&sheet(&setup).unwrap().table);
 }
 
 #[test]
 fn the_channel_loses_1_5_percent_and_settings_change_it() {
-    let base = Scenario::load(NAME).unwrap();
-    let lost = |base: &Scenario| {
-        let setup = Setup::new(base, 10, Mechanism::Baseline).unwrap();
-        let topology = &setup.topology.links[1];
+    let setup = setup_of(ID);
+    let lost = |setup: &Setup| {
+        let testbed = Testbed::new(setup, 10, Mechanism::Baseline).unwrap();
+        let topology = &testbed.topology.links[1];
         topology.hops.clone()
     };
-    let recoup_path::HopSpec::Loss(loss) = lost(&base)[0] else {
+    let recoup_path::HopSpec::Loss(loss) = lost(&setup)[0] else {
         panic!("expected a loss first")
     };
     let recoup_path::LossKind::GilbertElliott(channel) = loss.kind else {
         panic!("expected a Gilbert-Elliott channel")
     };
     assert!((channel.share_bad() - 0.015).abs() < 1e-6);
-    let mut changed = base.clone();
+    let mut changed = setup.clone();
     changed
+        .base
         .settings
         .set("drop", "bernoulli:0.5", Path::new(""))
         .unwrap();
-    assert_ne!(lost(&base)[0], lost(&changed)[0]);
-    assert_eq!(lost(&base)[1..], lost(&changed)[1..]);
+    assert_ne!(lost(&setup)[0], lost(&changed)[0]);
+    assert_eq!(lost(&setup)[1..], lost(&changed)[1..]);
 }
 
 #[test]
 fn verdicts_are_as_expected() {
-    let base = Scenario::load(NAME).unwrap();
-    let figure = figure(&base, &Pages::default()).unwrap();
-    assert_known(
-        NAME,
-        "fig4",
-        crate::experiment::Effort::Full,
-        &figure.claims,
-    );
+    let figure = figure(&setup_of(ID)).unwrap();
+    assert_known(NAME, ID, Effort::Quick, &figure.claims);
 }

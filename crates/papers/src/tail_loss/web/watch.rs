@@ -1,5 +1,6 @@
 //! Watches the connections of a download: which bytes were lost, and which were sent again.
 
+use recoup_path::DropCause;
 use recoup_recovery::Event;
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::flow::{FlowRecord, Host};
@@ -17,6 +18,10 @@ pub struct Watch {
     pub segments_sent: u64,
     /// Spurious retransmissions of data.
     pub spurious: u64,
+    /// Packets that the servers sent.
+    pub packets: u64,
+    /// Those of them that the channel lost.
+    pub lost: u64,
 }
 
 /// What the server of a connection sent. Bytes count from its first one.
@@ -64,6 +69,10 @@ impl Observer for Watch {
     const WANTS_EVENTS: bool = false;
 
     fn on_packet(&mut self, _: Instant, point: Point, direction: Direction, packet: &Packet) {
+        if direction == Direction::Down {
+            self.packets += u64::from(point == Point::Sent);
+            self.lost += u64::from(point == Point::Dropped(DropCause::Loss));
+        }
         let segment = &packet.segment;
         if direction != Direction::Down || segment.payload_len == 0 || point == Point::Arrived {
             return;

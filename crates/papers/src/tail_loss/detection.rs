@@ -1,0 +1,166 @@
+//! §2 and §4: when duplicate ACKs reveal a loss, and when only a timeout does.
+//!
+//! ```text
+//! fast retransmit:    three duplicate ACKs
+//! early retransmit:   fewer, while fewer than four segments are outstanding
+//! limited transmit:   new data on the first two duplicate ACKs, so that more follow
+//! ```
+//! The figure: flows of ten segments lose one, and the number of segments sent after it decides. The RTT is 80 ms, and
+//! the receiver acknowledges every segment.
+//!
+//! Deviations from the paper: its §2 and §4 state these rules and measure nothing; the flows are ours. Linux 3.17
+//! detects losses by FACK, which asks for three segments SACKed above the lost one, as do three duplicate ACKs.
+
+mod claims;
+
+use super::NAME;
+use super::single_flow::{Trace, run};
+use crate::experiment::Setup;
+use crate::{Figure, Picture, Sheet, columns_of_figure};
+use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
+use recoup_lab::settings::SettingsError;
+use recoup_recovery::Trigger;
+use recoup_table::{Columns, millis, plain_table};
+
+/// The experiment's name.
+pub const ID: &str = "detection";
+
+/// The settings that the flows set themselves.
+pub const OWN_SETTINGS: [&str; 9] = [
+    "rtt",
+    "rate",
+    "drop",
+    "ack",
+    "segments",
+    "writes",
+    "reorder",
+    "receive_buffer",
+    "initial_window",
+];
+
+/// The senders compared: name and profile.
+const SENDERS: [(&str, &str); 3] = [
+    ("fast retransmit alone", "linux-3.17+noer"),
+    ("with early retransmit", "linux-3.17"),
+    ("with probes, too", "linux-3.17+tlp"),
+];
+
+/// The numbers of segments sent after the lost one.
+const AFTER: [u64; 6] = [0, 1, 2, 3, 4, 5];
+
+/// A flow that lost one segment.
+#[derive(Clone, Debug)]
+pub struct DetectionCell {
+    /// The segments sent after the lost one.
+    pub after: u64,
+    /// The sender.
+    pub sender: &'static str,
+    /// The flow completion time from establishment, in ms.
+    pub fct_ms: Option<f64>,
+    /// The trigger of the first retransmission.
+    pub trigger: Option<Trigger>,
+    /// Duplicate ACKs before it.
+    pub duplicate_acks: u64,
+}
+
+/// Runs all flows and checks the claims.
+///
+/// # Errors
+/// When settings contradict each other.
+pub fn figure(setup: &Setup) -> Result<Figure<DetectionCell>, SettingsError> {
+    let mut cells = Vec::new();
+    for after in AFTER {
+        for (sender, profile) in SENDERS {
+            let drop = format!("data:{}", 10 - after);
+            let trace = run(setup, profile, &[("drop", drop.as_str()), ("ack", "quick")])?;
+            let first = trace.first_repair();
+            cells.push(DetectionCell {
+                after,
+                sender,
+                fct_ms: trace.fct_ms(),
+                trigger: first.and_then(|first| first.trigger),
+                duplicate_acks: first.map_or(0, |first| first.duplicate_acks as u64),
+            });
+        }
+    }
+    Ok(Figure {
+        paper: NAME,
+        figure: ID,
+        title: "FCT of ten segments by the number of segments sent after the lost one".into(),
+        claims: claims::all(setup, &cells)?,
+        picture: Picture::Bars(chart(&cells)),
+        cells,
+    })
+}
+
+/// The experiment in every format.
+///
+/// # Errors
+/// As [`figure`].
+pub fn sheet(setup: &Setup) -> Result<Sheet, SettingsError> {
+    let figure = figure(setup)?;
+    let text = text(&figure.cells);
+    Ok(figure.into_sheet(&text, &columns()))
+}
+
+fn chart(cells: &[DetectionCell]) -> BarChart {
+    let groups = cells.chunks(SENDERS.len()).map(|bars| BarGroup {
+        label: bars[0].after.to_string(),
+        values: bars.iter().map(|cell| cell.fct_ms).collect(),
+    });
+    BarChart {
+        title: "One of ten segments lost, RTT 80 ms, quick ACKs".into(),
+        x_label: "segments sent after the lost one".into(),
+        y_label: "FCT (ms)".into(),
+        series: SENDERS.map(|(name, _)| name.to_string()).to_vec(),
+        panels: vec![BarPanel {
+            title: String::new(),
+            groups: groups.collect(),
+        }],
+    }
+}
+
+/// A row per flow.
+fn columns() -> Columns<DetectionCell> {
+    columns_of_figure::<DetectionCell>(ID)
+        .integer(
+            ("after", "segments", "segments sent after the lost one"),
+            |c| Some(c.after),
+        )
+        .text(("sender", "", "the sender"), |c| Some(c.sender.into()))
+        .real(
+            ("fct_ms", "ms", "flow completion time from establishment"),
+            |c| c.fct_ms,
+        )
+        .text(
+            ("trigger", "", "the trigger of the first retransmission"),
+            |c| c.trigger.map(|trigger| trigger.name().into()),
+        )
+        .integer(
+            ("duplicate_acks", "ACKs", "duplicate ACKs before it"),
+            |c| Some(c.duplicate_acks),
+        )
+}
+
+/// A row per number of segments after the lost one.
+fn text(cells: &[DetectionCell]) -> String {
+    let mut table = plain_table();
+    let mut header = vec!["segments after".into()];
+    header.extend(SENDERS.map(|(name, _)| format!("{name}: FCT (ms), trigger")));
+    table.set_header(header);
+    for bars in cells.chunks(SENDERS.len()) {
+        let mut row = vec![bars[0].after.to_string()];
+        row.extend(bars.iter().map(|cell| {
+            let trigger = cell.trigger.map_or("-", Trigger::name);
+            format!("{}, {trigger}", millis(cell.fct_ms))
+        }));
+        table.add_row(row);
+    }
+    format!("Ten segments, of which one is lost.\n\n{table}")
+}
+
+/// Whether every retransmission of a flow has this trigger, and there are any.
+fn all_by(trace: &Trace, trigger: Trigger) -> bool {
+    let repairs = trace.repairs();
+    !repairs.is_empty() && repairs.iter().all(|one| one.trigger == Some(trigger))
+}

@@ -1,0 +1,165 @@
+//! §2 and §4: data that is merely delayed, and the minimum RTO.
+//!
+//! The RTT is 10 ms, so that the minimum RTO decides. As in Linux, it is a minimum of the term that is added to SRTT.
+
+use super::{Mechanism, SettingsError, Setup};
+use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::tail_loss::single_flow::{Trace, run, run_many};
+use recoup_lab::stats::Share;
+use recoup_recovery::Trigger;
+
+/// A sender that does not undo what a spurious timeout did.
+const WITHOUT_UNDO: &str = "linux-3.17+noundo+nofrto";
+
+pub fn claims(setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
+    Ok(vec![
+        delayed_data_is_not_repeated(setup)?,
+        spurious_timeouts_cost_time(setup)?,
+        lower_minimum_is_more_spurious(setup)?,
+        minimum_rto_decides(setup)?,
+    ])
+}
+
+/// Flows of one segment on a path that loses nothing, and delays each segment with a probability of one half.
+fn delayed(
+    setup: &Setup,
+    extra_ms: u64,
+    least_rto: Option<&str>,
+    flows: u64,
+) -> Result<Vec<Trace>, SettingsError> {
+    let extra_ms = if setup.is_mutated("nothing-delayed") {
+        0
+    } else {
+        extra_ms
+    };
+    let reorder = format!("down:50%:{extra_ms}ms");
+    let own = [
+        ("rtt", "10ms"),
+        ("drop", "none"),
+        ("ack", "quick"),
+        ("segments", "1"),
+        ("reorder", reorder.as_str()),
+        ("rto.min_of", "rttvar"),
+        ("rto.min", least_rto.unwrap_or_default()),
+    ];
+    let own = match least_rto {
+        Some(_) => &own[..],
+        None => &own[..5],
+    };
+    run_many(setup, Mechanism::Baseline.profile(), own, flows)
+}
+
+/// The flows with a timeout of data.
+fn with_timeouts(traces: &[Trace]) -> u64 {
+    let has = |trace: &&Trace| trace.record.counters.retransmissions.of(Trigger::Rto) > 0;
+    traces.iter().filter(has).count() as u64
+}
+
+fn delayed_data_is_not_repeated(setup: &Setup) -> Result<Claim, SettingsError> {
+    let flows = setup.effort.of(2000, 400);
+    let traces = delayed(setup, 150, None, flows)?;
+    let is_late = |trace: &&Trace| trace.fct_ms().is_some_and(|fct| fct > 100.0);
+    let late = traces.iter().filter(is_late).count();
+    let timeouts = with_timeouts(&traces);
+    Ok(claim(
+        "delayed-data-is-not-repeated",
+        "2",
+        "The RTO is so conservative that data which is merely delayed is not retransmitted",
+        "one segment at an RTT of 10 ms, half of the segments 150 ms late: no timeout",
+        (
+            format!("{timeouts} timeouts in {late} late flows"),
+            late > 0 && timeouts == 0,
+        ),
+    ))
+}
+
+/// The ACK of the first segment is delayed. The data that follows finds the window as the timeout left it.
+fn spurious_timeouts_cost_time(setup: &Setup) -> Result<Claim, SettingsError> {
+    let (mut shown, mut holds) = (Vec::new(), true);
+    for (rtt, rtt_ms) in [("10ms", 10.0), ("20ms", 20.0), ("40ms", 40.0)] {
+        let fct = |least_rto| -> Result<(f64, u64), SettingsError> {
+            let own = [
+                ("rtt", rtt),
+                ("drop", "none"),
+                ("ack", "delayed:150ms"),
+                ("writes", "1kB@0,100kB@500ms"),
+                ("rto.min_of", "rttvar"),
+                ("rto.min", least_rto),
+            ];
+            let trace = run(setup, WITHOUT_UNDO, &own)?;
+            Ok((
+                trace.fct_ms().unwrap_or(f64::NAN),
+                trace.record.spurious_data,
+            ))
+        };
+        let ((hasty, many), (patient, none)) = (fct("20ms")?, fct("200ms")?);
+        holds &= many > 0 && none == 0 && hasty - patient >= rtt_ms;
+        shown.push(format!("{:.0} ms longer at {rtt}", hasty - patient));
+    }
+    Ok(claim(
+        "spurious-timeouts-cost-time",
+        "2",
+        "Reducing the window after a spurious retransmission can degrade performance",
+        "1 kB whose ACK is 150 ms late, then 100 kB, no undo: with a minimum RTO of 20 ms the first segment is retransmitted without need, and the flow takes at least one RTT longer than with 200 ms",
+        (shown.join(", "), holds),
+    ))
+}
+
+fn lower_minimum_is_more_spurious(setup: &Setup) -> Result<Claim, SettingsError> {
+    let flows = setup.effort.of(1000, 200);
+    let (mut shown, mut shares) = (Vec::new(), Vec::new());
+    for least_rto in ["200ms", "100ms", "50ms", "20ms"] {
+        let (mut spurious, mut all) = (0, 0);
+        for extra_ms in [20, 40, 80, 160] {
+            let traces = delayed(setup, extra_ms, Some(least_rto), flows)?;
+            all += traces.len() as u64;
+            spurious += with_timeouts(&traces);
+        }
+        let share = Share::of(spurious, all);
+        shown.push(format!("{least_rto}: {share}"));
+        shares.push(share);
+    }
+    let parts = shares.windows(2).map(|pair| {
+        if pair[1].low > pair[0].high {
+            ClaimVerdict::Holds
+        } else if pair[1].high < pair[0].low {
+            ClaimVerdict::Fails
+        } else {
+            ClaimVerdict::Undecided
+        }
+    });
+    let verdict = ClaimVerdict::all(parts);
+    Ok(claim(
+        "lower-minimum-is-more-spurious",
+        "4",
+        "With a lower minimum RTO spurious retransmissions are more likely",
+        "one segment without loss, half of the segments 20 to 160 ms late: the share of flows with a timeout grows from each minimum RTO to the next lower one",
+        (shown.join("; "), true),
+    )
+    .verdict(verdict))
+}
+
+fn minimum_rto_decides(setup: &Setup) -> Result<Claim, SettingsError> {
+    let fct = |least_rto| -> Result<f64, SettingsError> {
+        let own = [
+            ("rtt", "10ms"),
+            ("drop", "tail:1"),
+            ("ack", "quick"),
+            ("rto.min_of", "rttvar"),
+            ("rto.min", least_rto),
+        ];
+        let trace = run(setup, Mechanism::Baseline.profile(), &own)?;
+        Ok(trace.fct_ms().unwrap_or(f64::NAN))
+    };
+    let fcts = [fct("1000ms")?, fct("200ms")?, fct("20ms")?];
+    Ok(claim(
+        "minimum-rto-decides",
+        "4",
+        "The minimum RTO largely determines how fast losses are recovered",
+        "the last of ten segments lost at an RTT of 10 ms: the FCT falls by more than half from a minimum RTO of 1 s to 200 ms, and again to 20 ms",
+        (
+            format!("{:.0}, {:.0} and {:.0} ms", fcts[0], fcts[1], fcts[2]),
+            fcts.windows(2).all(|pair| pair[1] < 0.5 * pair[0]),
+        ),
+    ))
+}

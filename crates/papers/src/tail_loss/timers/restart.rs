@@ -1,0 +1,300 @@
+//! §2 and §2.1: the retransmission timer, and RTO restart.
+
+use super::{Cells, Mechanism, SettingsError, Setup, same};
+use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::tail_loss::RTTS;
+use crate::tail_loss::cell::{Acks, MECHANISMS};
+use crate::tail_loss::single_flow::{Trace, run, run_many};
+use recoup_lab::stats::Share;
+use recoup_recovery::{Event, Trigger};
+
+/// Fewer segments outstanding than RTO restart's threshold, and as many or more.
+const BELOW_FOUR: &[u64] = &[1, 2, 3];
+const FOUR_AND_MORE: &[u64] = &[4, 5, 6];
+const ALL: &[u64] = &super::LOST;
+
+pub fn claims(setup: &Setup, cells: &Cells<'_>) -> Result<Vec<Claim>, SettingsError> {
+    Ok(vec![
+        timeout_without_ack(setup)?,
+        rto_follows_the_rtt(setup)?,
+        after_the_last_ack(cells),
+        below_four(cells),
+        too_few_for_fast_retransmit(setup)?,
+        never_below_the_rto(setup)?,
+        converges_in_long_flows(setup)?,
+        lost_ack_is_spurious(setup)?,
+        repaired_segment_is_acked_late(setup)?,
+    ])
+}
+
+/// Flows of one segment, which is lost or not.
+fn timeout_without_ack(setup: &Setup) -> Result<Claim, SettingsError> {
+    let (mut as_claimed, mut all) = (0, 0);
+    for rtt_ms in RTTS {
+        let rtt = format!("{rtt_ms}ms");
+        for drop in ["tail:1", "none"] {
+            let own = [
+                ("rtt", rtt.as_str()),
+                ("segments", "1"),
+                ("ack", "quick"),
+                ("drop", drop),
+            ];
+            let repairs = run(setup, Mechanism::Baseline.profile(), &own)?.repairs();
+            all += 1;
+            as_claimed += usize::from(match (drop, &repairs[..]) {
+                ("none", []) => true,
+                ("tail:1", [one]) => {
+                    one.trigger == Some(Trigger::Rto) && same(one.since_earliest_ms, one.rto_ms)
+                }
+                _ => false,
+            });
+        }
+    }
+    Ok(claim(
+        "rto-without-ack",
+        "2",
+        "The sender retransmits a segment if its ACK does not arrive within an RTO, and only then",
+        "flows of one segment at every RTT: retransmitted exactly one RTO after the transmission if it is lost, never if it is not",
+        (format!("{as_claimed} of {all} flows"), as_claimed == all),
+    ))
+}
+
+/// A path whose RTT grows from segment to segment, because they queue.
+fn rto_follows_the_rtt(setup: &Setup) -> Result<Claim, SettingsError> {
+    let own = [
+        ("drop", "none"),
+        ("rate", "1Mbit"),
+        ("ack", "quick"),
+        ("segments", "40"),
+    ];
+    let trace = run(setup, Mechanism::Baseline.profile(), &own)?;
+    let samples: Vec<[f64; 3]> = samples(&trace);
+    let pairs = samples.windows(2).filter(|pair| {
+        let [_, before, _] = pair[0];
+        let [rtt, srtt, rto] = pair[1];
+        let between = srtt >= before.min(rtt) - 1e-6 && srtt <= before.max(rtt) + 1e-6;
+        between && rto >= srtt + 200.0 - 1e-6
+    });
+    let (count, all) = (pairs.count(), samples.len().saturating_sub(1));
+    let grown = samples.last().zip(samples.first());
+    let grown = grown.map_or(f64::NAN, |(last, first)| last[1] - first[1]);
+    Ok(claim(
+        "rto-follows-the-rtt",
+        "2",
+        "The RTO follows from periodic measurements of the RTT, and is conservative",
+        "40 segments that queue at 1 Mbit/s: each sample moves SRTT towards itself, SRTT grows by more than 100 ms, and the RTO stays 200 ms or more above SRTT",
+        (
+            format!("{count} of {all} samples; SRTT grew by {grown:.0} ms"),
+            all > 0 && count == all && grown > 100.0,
+        ),
+    ))
+}
+
+/// RTT samples of the data: sample, SRTT and RTO, in ms.
+fn samples(trace: &Trace) -> Vec<[f64; 3]> {
+    let sample = |(_, event): &(_, Event)| match event {
+        Event::RttSample { rtt, srtt, rto } => {
+            Some([rtt, srtt, rto].map(|time| time.as_secs_f64() * 1e3))
+        }
+        _ => None,
+    };
+    trace.events.iter().filter_map(sample).collect()
+}
+
+fn after_the_last_ack(cells: &Cells<'_>) -> Claim {
+    claim(
+        "rto-after-last-ack",
+        "2.1",
+        "The standard timer restarts on each ACK, so the retransmission comes one RTO after the last ACK",
+        "baseline, one to six segments lost, every RTT, both receivers: the timeout is RTO after the last ACK, and later than RTO after the transmission",
+        cells.in_every(Mechanism::Baseline, ALL, |_, first| {
+            first.trigger == Some(Trigger::Rto)
+                && same(first.since_last_ack_ms, first.rto_ms)
+                && first.since_earliest_ms > first.rto_ms + 1e-3
+        }),
+    )
+}
+
+fn below_four(cells: &Cells<'_>) -> Claim {
+    let few = cells.in_every(Mechanism::Rtor, BELOW_FOUR, |cell, first| {
+        first.trigger == Some(Trigger::Rto)
+            && first.outstanding as u64 == cell.lost
+            && same(first.since_earliest_ms, first.rto_ms)
+    });
+    let many = cells.in_every(Mechanism::Rtor, FOUR_AND_MORE, |cell, first| {
+        first.trigger == Some(Trigger::Rto)
+            && first.outstanding as u64 == cell.lost
+            && same(first.since_last_ack_ms, first.rto_ms)
+            && first.since_earliest_ms > first.rto_ms + 1e-3
+    });
+    claim(
+        "restart-below-four",
+        "2.1, 3.1",
+        "RTO restart is active only with fewer than four segments outstanding",
+        "RTOR, every RTT, both receivers: with one to three segments outstanding the timeout is RTO after the transmission, with four to six RTO after the last ACK",
+        (
+            format!("one to three: {}; four to six: {}", few.0, many.0),
+            few.1 && many.1,
+        ),
+    )
+}
+
+/// Flows of n segments that lose the first one. Early retransmit is off.
+fn too_few_for_fast_retransmit(setup: &Setup) -> Result<Claim, SettingsError> {
+    let (mut shown, mut holds) = (Vec::new(), true);
+    for segments in 2..=6_u64 {
+        let count = segments.to_string();
+        let own = [
+            ("segments", count.as_str()),
+            ("drop", "data:1"),
+            ("ack", "quick"),
+        ];
+        let first = run(setup, "linux-3.17+noer", &own)?.first_repair();
+        let trigger = first.and_then(|first| first.trigger);
+        let expected = match segments < 4 {
+            true => Trigger::Rto,
+            false => Trigger::Fast,
+        };
+        holds &= trigger == Some(expected);
+        shown.push(format!(
+            "{segments}: {}",
+            trigger.map_or("none", Trigger::name)
+        ));
+    }
+    Ok(claim(
+        "below-four-no-fast-retransmit",
+        "2.1",
+        "With fewer than four segments outstanding there are too few to trigger fast retransmit",
+        "flows of two to six segments that lose the first, without early retransmit: a timeout below four, fast retransmit from four on",
+        (shown.join(", "), holds),
+    ))
+}
+
+/// Random losses in both directions.
+fn never_below_the_rto(setup: &Setup) -> Result<Claim, SettingsError> {
+    let flows = setup.effort.of(2000, 400);
+    let (mut early, mut timeouts) = (0, 0);
+    for acks in Acks::ALL {
+        let own = [
+            ("drop", "bernoulli:10%,up:bernoulli:10%"),
+            ("ack", acks.name()),
+        ];
+        for trace in run_many(setup, Mechanism::Rtor.profile(), &own, flows)? {
+            // What is retransmitted without an ACK that says so: by the timer.
+            for one in trace.repairs() {
+                if matches!(one.trigger, Some(Trigger::Rto | Trigger::Tlp) | None) {
+                    timeouts += 1;
+                    early += u64::from(one.since_earliest_ms < one.rto_ms - 1e-3);
+                }
+            }
+        }
+    }
+    let share = Share::of(early, timeouts);
+    Ok(Claim {
+        verdict: ClaimVerdict::on(timeouts > 0 && early == 0),
+        ..claim(
+            "rtor-never-below-rto",
+            "3.4",
+            "With RTO restart the recovery never begins before the RTO has passed",
+            "10 % of the packets lost both ways: no timer of RTOR sends earlier than RTO after the segment's last transmission",
+            (format!("{} of {} earlier", share.hits, share.trials), true),
+        )
+    })
+}
+
+/// The RTO when the last of four and of 100 segments is lost.
+fn converges_in_long_flows(setup: &Setup) -> Result<Claim, SettingsError> {
+    let of = |segments, mechanism: Mechanism| -> Result<(f64, f64), SettingsError> {
+        let own = [
+            ("rtt", "320ms"),
+            ("segments", segments),
+            ("drop", "tail:1"),
+            ("ack", "quick"),
+        ];
+        let trace = run(setup, mechanism.profile(), &own)?;
+        let rto = trace.first_repair().map_or(f64::NAN, |first| first.rto_ms);
+        Ok((rto, trace.fct_ms().unwrap_or(f64::NAN)))
+    };
+    let (short, long) = (
+        of("4", Mechanism::Baseline)?.0,
+        of("100", Mechanism::Baseline)?.0,
+    );
+    // SRTT, and the minimum of the term that is added to it.
+    let limit = 320.0 + 200.0;
+    let lead = |segments| -> Result<f64, SettingsError> {
+        Ok(of(segments, Mechanism::Tlp)?.1 - of(segments, Mechanism::Rtor)?.1)
+    };
+    let (short_lead, long_lead) = (lead("4")?, lead("100")?);
+    Ok(claim(
+        "rto-converges-in-long-flows",
+        "3.2",
+        "Because 100 segments take several RTTs the RTO converges, which favours the baseline and RTOR",
+        "RTT 320 ms, last segment lost: the RTO after 100 segments is nearer to its limit of 520 ms than to that after four segments, and RTOR's lead over TLP is larger",
+        (
+            format!(
+                "RTO {short:.0} and {long:.0} ms; RTOR's lead {short_lead:.0} and {long_lead:.0} ms"
+            ),
+            (long - limit).abs() < (short - long).abs() && short > limit && long_lead > short_lead,
+        ),
+    ))
+}
+
+/// Only the ACK of the last segment is lost. The client's first pure ACK ends the handshake, so the eleventh is the last.
+fn lost_ack_is_spurious(setup: &Setup) -> Result<Claim, SettingsError> {
+    let (mut counted, mut all) = (0, 0);
+    for mechanism in MECHANISMS {
+        for rtt_ms in RTTS {
+            let rtt = format!("{rtt_ms}ms");
+            let own = [
+                ("rtt", rtt.as_str()),
+                ("drop", "up:ack:11"),
+                ("ack", "quick"),
+            ];
+            let record = run(setup, mechanism.profile(), &own)?.record;
+            all += 1;
+            counted += usize::from(record.spurious_data == 1);
+        }
+    }
+    Ok(claim(
+        "lost-ack-is-spurious",
+        "3.2",
+        "Retransmissions after a lost ACK count as spurious",
+        "only the ACK of the last segment is lost: one spurious retransmission with each mechanism at every RTT",
+        (format!("{counted} of {all} flows"), counted == all),
+    ))
+}
+
+/// Four segments, the last two lost: RTOR repeats the third, which arrives in order, and TLP the fourth, which does not.
+fn repaired_segment_is_acked_late(setup: &Setup) -> Result<Claim, SettingsError> {
+    let rtts = ["160ms", "320ms", "640ms"];
+    let wait = |rtt, mechanism: Mechanism| -> Result<f64, SettingsError> {
+        let own = [
+            ("rtt", rtt),
+            ("segments", "4"),
+            ("drop", "tail:2"),
+            ("ack", "delayed:200ms"),
+        ];
+        let trace = run(setup, mechanism.profile(), &own)?;
+        let arrival = trace
+            .first_repair()
+            .and_then(|first| trace.arrival_after(first.at));
+        let answer = arrival.and_then(|at| trace.acks().map(|ack| ack.at).find(|ack| *ack >= at));
+        let both = arrival.zip(answer);
+        Ok(both.map_or(f64::NAN, |(at, answer)| {
+            answer.since(at).as_secs_f64() * 1e3
+        }))
+    };
+    let (mut shown, mut holds) = (Vec::new(), true);
+    for rtt in rtts {
+        let [rtor, tlp] = [wait(rtt, Mechanism::Rtor)?, wait(rtt, Mechanism::Tlp)?];
+        holds &= same(rtor, 200.0) && same(tlp, 0.0);
+        shown.push(format!("{rtt}: {rtor:.0} and {tlp:.0} ms"));
+    }
+    Ok(claim(
+        "repaired-segment-is-acked-late",
+        "3.2",
+        "If the last two segments are lost, the ACK of the third, which RTOR retransmits first, is delayed; that of TLP's probe is not",
+        "four segments, delayed ACKs: the receiver answers RTOR's first retransmission after 200 ms, and TLP's at once",
+        (shown.join(", "), holds),
+    ))
+}
