@@ -59,16 +59,15 @@ class LedgerTable {
     const order = ["holds", "construction", "tie", "fails", "undecided"];
     const inOrder = [...samples].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b));
     this.verdicts = inOrder.map(([verdict, { badge, count }]) => {
-      const toggle = button("", () => this.toggle(verdict, toggle), { "aria-pressed": "true" });
+      const toggle = button("", () => this.toggle(verdict), { "aria-pressed": "true", "data-verdict": verdict });
       toggle.append(badge.cloneNode(true), String(count));
       return toggle;
     });
     return this.verdicts;
   }
 
-  toggle(verdict, on) {
+  toggle(verdict) {
     if (!this.hidden.delete(verdict)) this.hidden.add(verdict);
-    on.setAttribute("aria-pressed", String(!this.hidden.has(verdict)));
     this.update();
   }
 
@@ -114,6 +113,9 @@ class LedgerTable {
       shown += row.hidden ? 0 : 1;
     }
     this.body.append(...sorted);
+    for (const toggle of this.verdicts) {
+      toggle.setAttribute("aria-pressed", String(!this.hidden.has(toggle.dataset.verdict)));
+    }
     this.status.textContent = `${formatCount(shown)} of ${formatCount(this.rows.length)} claims are shown.`;
   }
 
@@ -122,7 +124,16 @@ class LedgerTable {
     this.words = [];
     this.hidden.clear();
     if (this.changed) this.changed.checked = false;
-    for (const toggle of this.verdicts) toggle.setAttribute("aria-pressed", "true");
+    this.update();
+  }
+
+  /** Shows the claims with a verdict, of a paper or of all. */
+  showOnly(verdict, paper) {
+    this.showAll();
+    this.papers.value = paper;
+    for (const { dataset } of this.verdicts) {
+      if (dataset.verdict !== verdict) this.hidden.add(dataset.verdict);
+    }
     this.update();
   }
 
