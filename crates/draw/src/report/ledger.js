@@ -72,8 +72,10 @@ class LedgerTable {
   }
 
   makeSorter(cell, index) {
-    const sorter = button(cell.textContent, () => this.sortBy(index));
-    cell.replaceChildren(sorter);
+    const name = cell.textContent;
+    const sorter = button(name, () => this.sortBy(index));
+    // Browsers do not print buttons in headings that they repeat on each page.
+    cell.replaceChildren(sorter, element("span", { class: "on-paper" }, name));
     cell.setAttribute("aria-sort", "none");
   }
 
@@ -85,8 +87,7 @@ class LedgerTable {
     this.headings.forEach((cell, i) => {
       const order = this.sort?.index !== i ? "none" : this.sort.sign === 1 ? "ascending" : "descending";
       cell.setAttribute("aria-sort", order);
-      const name = cell.textContent.replace(/ [▲▼]$/, "");
-      cell.firstChild.textContent = name + { none: "", ascending: " ▲", descending: " ▼" }[order];
+      cell.firstChild.textContent = cell.lastChild.textContent + { none: "", ascending: " ▲", descending: " ▼" }[order];
     });
     this.update();
   }
