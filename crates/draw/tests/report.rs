@@ -266,6 +266,14 @@ fn the_ledger_filters_sorts_and_copies() {
         format!("{} of 243 claims are shown.", 63 - verdicts[0])
     );
 
+    // The numbers of the summary lead to their claims.
+    browser.evaluate("document.querySelector('#tail-loss a[data-only=fails]').click()");
+    browser.settle();
+    assert_eq!(rows(&mut browser).len(), verdicts[3]);
+    let kinds = "[...new Set([...document.querySelectorAll('.ledger tbody tr')].filter((row) => !row.hidden) \
+        .map((row) => `${row.dataset.paper} ${row.dataset.verdict}`))].join()";
+    assert_eq!(browser.evaluate(kinds), "tail-loss fails");
+
     // A link to a row that a filter hides shows it.
     browser.evaluate("location.hash = '#tail-loss/fig1/restart-shorter-0'");
     browser.settle();

@@ -17,7 +17,7 @@ pub(super) fn paper(html: &mut String, paper: &Paper) {
     )
     .ok();
     if counts.total() > 0 {
-        writeln!(html, "{}{}", bar(counts), tally(counts)).ok();
+        writeln!(html, "{}{}", bar(counts), tally(counts, Some(paper))).ok();
     }
     index(html, paper);
     for of in &paper.experiments {

@@ -59,22 +59,23 @@ class LedgerTable {
     const order = ["holds", "construction", "tie", "fails", "undecided"];
     const inOrder = [...samples].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b));
     this.verdicts = inOrder.map(([verdict, { badge, count }]) => {
-      const toggle = button("", () => this.toggle(verdict, toggle), { "aria-pressed": "true" });
+      const toggle = button("", () => this.toggle(verdict), { "aria-pressed": "true", "data-verdict": verdict });
       toggle.append(badge.cloneNode(true), String(count));
       return toggle;
     });
     return this.verdicts;
   }
 
-  toggle(verdict, on) {
+  toggle(verdict) {
     if (!this.hidden.delete(verdict)) this.hidden.add(verdict);
-    on.setAttribute("aria-pressed", String(!this.hidden.has(verdict)));
     this.update();
   }
 
   makeSorter(cell, index) {
-    const sorter = button(cell.textContent, () => this.sortBy(index));
-    cell.replaceChildren(sorter);
+    const name = cell.textContent;
+    const sorter = button(name, () => this.sortBy(index));
+    // Browsers do not print buttons in headings that they repeat on each page.
+    cell.replaceChildren(sorter, element("span", { class: "on-paper" }, name));
     cell.setAttribute("aria-sort", "none");
   }
 
@@ -86,8 +87,7 @@ class LedgerTable {
     this.headings.forEach((cell, i) => {
       const order = this.sort?.index !== i ? "none" : this.sort.sign === 1 ? "ascending" : "descending";
       cell.setAttribute("aria-sort", order);
-      const name = cell.textContent.replace(/ [▲▼]$/, "");
-      cell.firstChild.textContent = name + { none: "", ascending: " ▲", descending: " ▼" }[order];
+      cell.firstChild.textContent = cell.lastChild.textContent + { none: "", ascending: " ▲", descending: " ▼" }[order];
     });
     this.update();
   }
@@ -114,6 +114,9 @@ class LedgerTable {
       shown += row.hidden ? 0 : 1;
     }
     this.body.append(...sorted);
+    for (const toggle of this.verdicts) {
+      toggle.setAttribute("aria-pressed", String(!this.hidden.has(toggle.dataset.verdict)));
+    }
     this.status.textContent = `${formatCount(shown)} of ${formatCount(this.rows.length)} claims are shown.`;
   }
 
@@ -122,7 +125,16 @@ class LedgerTable {
     this.words = [];
     this.hidden.clear();
     if (this.changed) this.changed.checked = false;
-    for (const toggle of this.verdicts) toggle.setAttribute("aria-pressed", "true");
+    this.update();
+  }
+
+  /** Shows the claims with a verdict, of a paper or of all. */
+  showOnly(verdict, paper) {
+    this.showAll();
+    this.papers.value = paper;
+    for (const { dataset } of this.verdicts) {
+      if (dataset.verdict !== verdict) this.hidden.add(dataset.verdict);
+    }
     this.update();
   }
 

@@ -52,7 +52,7 @@ fn row(html: &mut String, paper: &Paper, experiment: &Experiment, claim: &Claim)
         .ok();
     }
     if let Some(note) = &claim.note {
-        write!(html, "<p class=\"note\">{}</p>", escaped(note)).ok();
+        write!(html, "<p class=\"note\">Note: {}</p>", escaped(note)).ok();
     }
     if !claim.command.is_empty() {
         let command = escaped(&claim.command);

@@ -14,6 +14,10 @@ if (firstFigure) {
 }
 const ledger = new LedgerTable(document.querySelector("table.ledger"), document.getElementById("controls"));
 
+for (const link of document.querySelectorAll("a[data-only]")) {
+  link.addEventListener("click", () => ledger.showOnly(link.dataset.only, link.dataset.of));
+}
+
 /** Opens and shows what the address names. */
 function openTarget() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));

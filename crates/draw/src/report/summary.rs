@@ -93,8 +93,10 @@ pub(super) fn bar(counts: Counts) -> String {
     svg
 }
 
-/// The verdicts that occur, with their numbers and signs.
-pub(super) fn tally(counts: Counts) -> String {
+/// The verdicts that occur, with their numbers and signs. They lead to the ledger, where a script shows only the
+/// claims with that verdict, of that paper if one is given.
+pub(super) fn tally(counts: Counts, paper: Option<&Paper>) -> String {
+    let paper = escaped(paper.map_or("", |paper| &paper.id));
     let mut html = String::from("<ul class=\"tally\">");
     for (verdict, count) in counts.present() {
         let words = match (count, verdict) {
@@ -106,7 +108,8 @@ pub(super) fn tally(counts: Counts) -> String {
         };
         write!(
             html,
-            "<li>{}<strong>{}</strong> {words}</li>",
+            "<li><a href=\"#ledger\" data-only=\"{}\" data-of=\"{paper}\">{}<strong>{}</strong> {words}</a></li>",
+            verdict.class(),
             icon(verdict),
             thousands(count as u64),
         )
@@ -125,7 +128,7 @@ pub(super) fn write(html: &mut String, report: &Report) {
          <h2 id=\"summary-heading\">{}</h2>\n{}{}\n",
         headline(counts),
         bar(counts),
-        tally(counts)
+        tally(counts, None)
     )
     .ok();
     papers(html, report);
