@@ -32,7 +32,8 @@ pub(super) fn capture_both_ends(
         let flow = population.flow(number);
         let mut simulation = simulation(&flow.path)?;
         let spec = flow.spec(sender);
-        simulation.run(&spec, population.seed, FlowId(number), &mut captures);
+        let record = simulation.run(&spec, population.seed, FlowId(number), &mut captures);
+        captures.retransmissions += record.counters.retransmissions.total();
     }
     for packets in [&mut captures.at_servers, &mut captures.at_clients] {
         packets.sort_by_key(|packet| packet.at);
@@ -50,6 +51,8 @@ pub struct EndCaptures {
     pub at_servers: Vec<CapturedPacket>,
     /// The packets that pass the clients.
     pub at_clients: Vec<CapturedPacket>,
+    /// The retransmissions of all hosts, SYNs and FINs included.
+    pub retransmissions: u64,
 }
 
 impl Observer for EndCaptures {

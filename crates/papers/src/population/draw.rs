@@ -21,6 +21,7 @@ pub(super) enum Purpose {
     Sack,
     Timestamps,
     DelayedAcks,
+    RequestSize,
 }
 
 /// The draws of one flow.

@@ -16,9 +16,6 @@ use std::time::Duration;
 /// The length of a full packet in bytes.
 const PACKET: f64 = 1500.0;
 
-/// The bytes of a request.
-const REQUEST: u64 = 300;
-
 /// How long the pauses of a path are drawn for, in ms; then they repeat.
 const PAUSES_REPEAT: f64 = 60_000.0;
 
@@ -106,11 +103,13 @@ impl Networks {
     };
 }
 
-/// What the applications write: requests of 300 bytes and responses.
+/// What the applications write: requests and responses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Traffic {
     /// The mean number of requests on a connection (geometrically distributed); at least 1.
     pub exchanges: f64,
+    /// The bytes of a request.
+    pub request: LogNormal,
     /// The bytes of a response.
     pub response: LogNormal,
     /// The time from a response to the next request, in ms.
@@ -118,9 +117,18 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// Requests of 300 bytes.
+    pub const SHORT_REQUEST: LogNormal = LogNormal {
+        median: 300.0,
+        sigma: 0.0,
+        least: 300.0,
+        most: 300.0,
+    };
+
     /// Web pages on persistent connections. The numbers are our choice.
     pub const WEB: Self = Self {
         exchanges: 2.0,
+        request: Self::SHORT_REQUEST,
         response: LogNormal {
             median: 8_000.0,
             sigma: 1.4,
@@ -309,15 +317,16 @@ fn workload(traffic: &Traffic, draws: &Draws) -> Workload {
     for n in 0.. {
         let think = draws.lognormal(&traffic.think_time, Purpose::ThinkTime, n);
         let think = if n == 0 { 0.0 } else { think };
+        let request = draws.lognormal(&traffic.request, Purpose::RequestSize, n) as u64;
         requests.push(Write {
             when: When {
                 received: answered,
                 after: millis(think),
                 ..When::default()
             },
-            bytes: REQUEST,
+            bytes: request,
         });
-        asked += REQUEST;
+        asked += request;
         let bytes = draws.lognormal(&traffic.response, Purpose::ResponseSize, n) as u64;
         responses.push(Write {
             when: When {

@@ -14,6 +14,7 @@
 mod claims;
 
 use super::NAME;
+use crate::experiment::{Change, ExperimentError, Mutation, Setup};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_recovery::slp::Stakes;
@@ -26,6 +27,14 @@ pub const ID: &str = "arbitrator";
 
 /// p, in percent.
 const LOSS: u32 = 2;
+
+/// What turns the claims.
+pub const MUTATIONS: &[Mutation] = &[Mutation {
+    name: "rare-loss",
+    about: "the arbitrator assumes a loss rate of 0.01 %",
+    change: Change::Own,
+    turns: &["arbitrator", "syn-selected-above", "psh-selected-above"],
+}];
 
 /// RTOs in ms: Linux's smallest, the one at an RTT of 40 ms, the initial RTO, and the initial RTO before
 /// 2011.
@@ -60,21 +69,24 @@ impl CopiedPacket {
         }
     }
 
+    /// Whether the arbitrator favours a copy at this bandwidth in bit/s.
+    pub fn is_favoured(&self, p: Ppm, rto: Duration, bits: u64) -> bool {
+        let bandwidth = BitRate::from_bits_per_second(bits);
+        bandwidth.is_some_and(|bandwidth| {
+            let stakes = Stakes {
+                p,
+                q: Ppm::percent(self.q_percent),
+                rto,
+                ip_len: self.size,
+                bandwidth,
+            };
+            stakes.favour_a_copy()
+        })
+    }
+
     /// The smallest bandwidth at which the arbitrator favours a copy, in bit/s; `None` if there is none.
-    pub fn threshold(&self, rto: Duration) -> Option<u64> {
-        let favours = |bits| {
-            let bandwidth = BitRate::from_bits_per_second(bits);
-            bandwidth.is_some_and(|bandwidth| {
-                let stakes = Stakes {
-                    p: Ppm::percent(LOSS),
-                    q: Ppm::percent(self.q_percent),
-                    rto,
-                    ip_len: self.size,
-                    bandwidth,
-                };
-                stakes.favour_a_copy()
-            })
-        };
+    pub fn threshold(&self, p: Ppm, rto: Duration) -> Option<u64> {
+        let favours = |bits| self.is_favoured(p, rto, bits);
         let (mut without, mut with) = (0, u64::MAX);
         if !favours(with) {
             return None;
@@ -110,15 +122,15 @@ pub struct ThresholdCell {
     pub solved_bits_per_second: f64,
 }
 
-/// Finds all thresholds and checks the claims.
-pub fn figure() -> Figure<ThresholdCell> {
+/// Finds all thresholds with this p and checks the claims.
+pub fn figure(p: Ppm) -> Figure<ThresholdCell> {
     let cells = PACKETS.iter().flat_map(|packet| {
         RTOS.map(|rto_ms| {
             let rto = Duration::from_millis(rto_ms);
             ThresholdCell {
                 packet: *packet,
                 rto_ms,
-                threshold_bits_per_second: packet.threshold(rto),
+                threshold_bits_per_second: packet.threshold(p, rto),
                 solved_bits_per_second: packet.solved(rto),
             }
         })
@@ -128,7 +140,7 @@ pub fn figure() -> Figure<ThresholdCell> {
         paper: NAME,
         figure: ID,
         title: format!("Threshold: the bandwidth from which SLP copies a packet, p = {LOSS} %"),
-        claims: claims::all(&cells),
+        claims: claims::all(&cells, p),
         cells,
         picture: Picture::Lines(chart()),
     }
@@ -162,10 +174,16 @@ fn chart() -> LineChart {
 }
 
 /// The thresholds as [`figure`] computes them, in every format.
-pub fn sheet() -> Sheet {
-    let figure = figure();
+///
+/// # Errors
+/// Never.
+pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+    let figure = figure(match setup.is_mutated("rare-loss") {
+        true => Ppm::new(100),
+        false => Ppm::percent(LOSS),
+    });
     let text = text(&figure.cells);
-    figure.into_sheet(&text, &columns())
+    Ok(figure.into_sheet(&text, &columns()))
 }
 
 fn columns() -> Columns<ThresholdCell> {

@@ -32,12 +32,12 @@ pub use grid::{Copied, GAP, LOSS, Load, Network, Recovery, Setup};
 pub use watch::Pairs;
 
 use super::NAME;
+use crate::experiment::{self, Change, ExperimentError, Mutation};
 use crate::{Figure, Picture, Sheet};
 use columns::Distance;
 use grid::REQUEST;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::{cores, in_parallel};
-use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stats::Estimate;
 use std::time::Duration;
@@ -46,8 +46,42 @@ use trial::Trial;
 /// The name on the command line.
 pub const ID: &str = "combined";
 
-/// Flows per cell.
-pub const FLOWS: u64 = 12_000;
+/// Flows per cell, by effort.
+pub const FLOWS: [u64; 2] = [12_000, 1500];
+
+/// What turns the claims.
+pub const MUTATIONS: &[Mutation] = &[
+    Mutation {
+        name: "no-slp",
+        about: "no SLP: nothing is copied",
+        change: Change::Swap(&[("slp", "")]),
+        turns: &[
+            "both-lost",
+            "slp-saves-more",
+            "slp-on-tlpr",
+            "slp-on-linux-6",
+            "mostly-the-handshake",
+            "window-withholds-tails",
+            "tail-copies-dear",
+            "bursts-take-the-gain",
+            "gap-costs",
+            "packets-between",
+            "important-packets",
+        ],
+    },
+    Mutation {
+        name: "no-tlpr",
+        about: "no tail loss probe with restart",
+        change: Change::Swap(&[("tlpr", "")]),
+        turns: &["tlpr-cheaper"],
+    },
+    Mutation {
+        name: "lossier",
+        about: "random losses take 3 % of the packets",
+        change: Change::Own,
+        turns: &["same-mean"],
+    },
+];
 
 /// The longest time that counts for a flow.
 pub const DEADLINE: Duration = Duration::from_secs(10);
@@ -122,19 +156,14 @@ impl CombinedCell {
     }
 }
 
-/// Runs all flows and checks the claims. `base` is the scenario that each cell varies.
+/// Runs `flows` flows per cell and checks the claims. Each cell varies the scenario of `run`.
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(base: &Scenario) -> Result<Figure<CombinedCell>, SettingsError> {
-    figure_of(base, FLOWS)
-}
-
-/// The same with `flows` flows per cell.
-fn figure_of(base: &Scenario, flows: u64) -> Result<Figure<CombinedCell>, SettingsError> {
+pub fn figure(run: &experiment::Setup, flows: u64) -> Result<Figure<CombinedCell>, SettingsError> {
     let setups = [Setup::mechanisms(), Setup::gaps()].concat();
     let trials = in_parallel(setups.len(), cores(), |i| {
-        Trial::run(&setups[i], base, flows)
+        Trial::run(&setups[i], run, flows)
     })?;
     let trial = |setup: Setup| {
         let i = setups.iter().position(|other| *other == setup);
@@ -149,14 +178,15 @@ fn figure_of(base: &Scenario, flows: u64) -> Result<Figure<CombinedCell>, Settin
     Ok(Figure {
         paper: NAME,
         figure: ID,
-        title: title(base, flows),
-        claims: claims::all(&cells, base)?,
+        title: title(run, flows),
+        claims: claims::all(&cells, run)?,
         picture: Picture::Bars(chart(&cells)),
         cells,
     })
 }
 
-fn title(base: &Scenario, flows: u64) -> String {
+fn title(run: &experiment::Setup, flows: u64) -> String {
+    let base = &run.base;
     let setting = |key| base.settings.get(key).unwrap_or_default();
     format!(
         "Latency saved against bytes added, 2 % lost in both directions (rtt={} rate={} request={REQUEST}): {flows} flows per row, seed {}; an FCT counts as {} s at most",
@@ -237,8 +267,9 @@ fn chart(cells: &[CombinedCell]) -> BarChart {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(base: &Scenario) -> Result<Sheet, SettingsError> {
-    Ok(to_sheet(figure(base)?))
+pub fn sheet(run: &experiment::Setup) -> Result<Sheet, ExperimentError> {
+    let [full, quick] = FLOWS;
+    Ok(to_sheet(figure(run, run.effort.of(full, quick))?))
 }
 
 fn to_sheet(figure: Figure<CombinedCell>) -> Sheet {

@@ -1,4 +1,5 @@
-//! SLP where losses come from congestion. The paper has no such experiment: its losses do not depend on what is sent.
+//! SLP where losses come from congestion. The paper has no such experiment: its losses do not
+//! depend on what is sent. But it says that copies will not congest the network.
 //!
 //! Two groups of hosts fetch files over one bottleneck (the built-in scenario `slp-congestion`). Copies take a share of
 //! the rate and of the queue, so that they can cause the losses they are meant to repair, and losses of hosts that send
@@ -11,6 +12,7 @@ mod claims;
 mod columns;
 
 use super::NAME;
+use crate::experiment::{self, Change, ExperimentError, Mutation};
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::{cores, in_parallel};
@@ -22,6 +24,28 @@ use recoup_sim::NoObserver;
 
 /// The name on the command line.
 pub const ID: &str = "congestion";
+
+/// What turns the claims.
+pub const MUTATIONS: &[Mutation] = &[
+    Mutation {
+        name: "no-slp",
+        about: "no SLP: nothing is copied",
+        change: Change::Swap(&[("slp", "")]),
+        turns: &["duplicates-do-not-congest"],
+    },
+    Mutation {
+        name: "overload",
+        about: "the light load is an overload too",
+        change: Change::Own,
+        turns: &["copies-do-nothing-in-a-light-load"],
+    },
+    Mutation {
+        name: "few-others",
+        about: "the group that does not copy has a quarter of the hosts",
+        change: Change::Own,
+        turns: &["copies-take-little-goodput"],
+    },
+];
 
 /// The world's name among the built-in scenarios.
 pub const WORLD: &str = "slp-congestion";
@@ -172,10 +196,17 @@ fn difference(one: &[f64], other: &[f64]) -> Estimate {
     mean(&differences)
 }
 
-fn world(seed: u64) -> Result<WorldScenario, String> {
+fn world(setup: &experiment::Setup) -> Result<WorldScenario, String> {
     match Experiment::load(WORLD) {
         Ok(Experiment::World(mut world)) => {
-            world.seed = seed;
+            world.seed = setup.seed();
+            if setup.effort == experiment::Effort::Quick {
+                world.set("runs", "8")?;
+                world.set("duration", "30s")?;
+            }
+            if setup.is_mutated("few-others") {
+                world.set("workloads.others.pairs", "5")?;
+            }
             Ok(*world)
         }
         Ok(_) => Err(format!("{WORLD}: expected a world")),
@@ -187,15 +218,18 @@ fn world(seed: u64) -> Result<WorldScenario, String> {
 ///
 /// # Errors
 /// Settings that do not fit together.
-pub fn figure(seed: u64) -> Result<Figure<CongestionCell>, String> {
-    figure_of(&world(seed)?)
+pub fn figure(setup: &experiment::Setup) -> Result<Figure<CongestionCell>, String> {
+    figure_of(setup, &world(setup)?)
 }
 
-fn figure_of(world: &WorldScenario) -> Result<Figure<CongestionCell>, String> {
+fn figure_of(
+    experiment: &experiment::Setup,
+    world: &WorldScenario,
+) -> Result<Figure<CongestionCell>, String> {
     let setups: Vec<Setup> = Setup::all().collect();
     let runs = world.runs as usize;
     let results = in_parallel(setups.len() * runs, cores(), |i| {
-        run_one(world, setups[i / runs], (i % runs) as u64)
+        run_one(experiment, world, setups[i / runs], (i % runs) as u64)
     })?;
     let cells = setups.iter().zip(results.chunks(runs));
     let cells: Vec<_> = cells
@@ -215,16 +249,26 @@ fn figure_of(world: &WorldScenario) -> Result<Figure<CongestionCell>, String> {
     })
 }
 
-fn run_one(world: &WorldScenario, setup: Setup, run: u64) -> Result<WorldResult, String> {
+fn run_one(
+    experiment: &experiment::Setup,
+    world: &WorldScenario,
+    setup: Setup,
+    run: u64,
+) -> Result<WorldResult, String> {
     let mut world = world.clone();
     for (place, group) in GROUPS.iter().enumerate() {
         let profile = match setup.copying.copies(place) {
-            true => format!("{}+slp", setup.profile),
+            true => experiment.profile_name(&format!("{}+slp", setup.profile)),
             false => setup.profile.to_owned(),
+        };
+        let is_light = setup.think == THINK_TIMES[0];
+        let think = match experiment.is_mutated("overload") && is_light {
+            true => THINK_TIMES[2],
+            false => setup.think,
         };
         world.set(&format!("workloads.{group}.profile"), &profile)?;
         world.set(&format!("workloads.{group}.slp.p"), "learned")?;
-        world.set(&format!("workloads.{group}.think"), setup.think)?;
+        world.set(&format!("workloads.{group}.think"), think)?;
     }
     let profile: Profile = setup.profile.parse().map_err(|_| setup.profile)?;
     world.run_one(&profile, run, &mut NoObserver, |_| (), || false)
@@ -271,8 +315,8 @@ fn chart(cells: &[CongestionCell]) -> BarChart {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(seed: u64) -> Result<Sheet, String> {
-    let figure = figure(seed)?;
+pub fn sheet(setup: &experiment::Setup) -> Result<Sheet, ExperimentError> {
+    let figure = figure(setup)?;
     let rows = columns::rows(&figure.cells);
     let (text, columns) = (columns::text(&rows), columns::all());
     let Figure {

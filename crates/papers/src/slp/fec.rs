@@ -43,6 +43,7 @@ pub use code::Code;
 pub use trial::Goodput;
 
 use super::NAME;
+use crate::experiment::{Change, ExperimentError, Mutation, Setup};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_lab::settings::SettingsError;
@@ -51,6 +52,14 @@ use recoup_units::FlowId;
 
 /// The name on the command line.
 pub const ID: &str = "fec";
+
+/// What turns the claims.
+pub const MUTATIONS: &[Mutation] = &[Mutation {
+    name: "lossier",
+    about: "the simulated hop loses a third more than p",
+    change: Change::Own,
+    turns: &["closed-forms", "arq-goodput", "arq-transmissions"],
+}];
 
 /// Loss rates.
 pub const LOSSES: [f64; 9] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3];
@@ -70,8 +79,8 @@ pub const CODES: [Code; 8] = [
     Code { n: 20, k: 4 },
 ];
 
-/// Packets per cell, without retransmissions.
-pub const PACKETS: u32 = 200_000;
+/// Packets per cell, without retransmissions, by effort.
+pub const PACKETS: [u32; 2] = [200_000, 50_000];
 
 /// The number of simulated goodputs: two per cell.
 const SIMULATED: usize = 2 * LOSSES.len() * CODES.len();
@@ -97,15 +106,26 @@ pub struct CodeCell {
     pub groups: u32,
 }
 
-/// Computes all goodputs, simulates them with this seed, and checks the claims.
+/// Computes all goodputs, simulates them, and checks the claims.
 ///
 /// # Errors
 /// Never with the loss rates of the figure.
-pub fn figure(seed: u64) -> Result<Figure<CodeCell>, SettingsError> {
+pub fn figure(setup: &Setup) -> Result<Figure<CodeCell>, SettingsError> {
+    let seed = setup.seed();
+    let [full, quick] = PACKETS;
+    let packets = setup.effort.of(full, quick);
+    // What the hop loses.
+    let loses = |p: f64| {
+        if setup.is_mutated("lossier") {
+            4.0 / 3.0 * p
+        } else {
+            p
+        }
+    };
     let grid = LOSSES.iter().flat_map(|p| CODES.map(|code| (*p, code)));
     let cells = (0..).zip(grid).map(|(flow, (p, code))| {
-        let groups = PACKETS / code.packets();
-        let [alone, with_arq] = trial::run(code, p, groups, seed, FlowId(flow))?;
+        let groups = packets / code.packets();
+        let [alone, with_arq] = trial::run(code, [p, loses(p)], groups, seed, FlowId(flow))?;
         Ok(CodeCell {
             p,
             code,
@@ -118,20 +138,23 @@ pub fn figure(seed: u64) -> Result<Figure<CodeCell>, SettingsError> {
         })
     });
     let cells = cells.collect::<Result<Vec<_>, SettingsError>>()?;
+    let arq =
+        LOSSES.map(|p| trial::transmissions(loses(p), packets, seed).map(|counts| (p, counts)));
+    let arq = arq.into_iter().collect::<Result<Vec<_>, SettingsError>>()?;
     Ok(Figure {
         paper: NAME,
         figure: ID,
-        title: title(seed),
-        claims: claims::all(&cells),
+        title: title(seed, packets),
+        claims: claims::all(&cells, &arq),
         cells,
         picture: Picture::Lines(chart()),
     })
 }
 
-fn title(seed: u64) -> String {
+fn title(seed: u64, packets: u32) -> String {
     let all = SIMULATED as f64 * trial::OUTSIDE;
     format!(
-        "Goodput of ARQ and FEC; simulated with {PACKETS} packets per cell, seed {seed}; intervals of {:.3} % confidence each, {:.1} % for all {SIMULATED} together",
+        "Goodput of ARQ and FEC; simulated with {packets} packets per cell, seed {seed}; intervals of {:.3} % confidence each, {:.1} % for all {SIMULATED} together",
         100.0 * (1.0 - trial::OUTSIDE),
         100.0 * (1.0 - all),
     )
@@ -175,8 +198,8 @@ fn chart() -> LineChart {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(seed: u64) -> Result<Sheet, SettingsError> {
-    let figure = figure(seed)?;
+pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+    let figure = figure(setup)?;
     let text = text(&figure.cells);
     Ok(figure.into_sheet(&text, &columns()))
 }

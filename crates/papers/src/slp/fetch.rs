@@ -13,8 +13,8 @@
 pub mod fig7;
 pub mod sizes;
 
+use crate::experiment::Setup;
 use recoup_lab::run::{cores, in_parallel, simulation};
-use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::{Event, Profile, Transmission};
 use recoup_sim::{Observer, Packet, Point};
@@ -24,9 +24,6 @@ use std::time::Duration;
 
 /// Fetches per run.
 pub const FETCHES: u64 = 50;
-
-/// An overhead below this is negligible, in percent.
-const NEGLIGIBLE: f64 = 5.0;
 
 /// A kind of copied packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,8 +102,9 @@ impl Observer for Watch {
     }
 }
 
-/// Runs a profile `runs` times, with the seed of `base` and the seeds that follow it.
-fn runs(base: &Scenario, profile: &Profile, runs: usize) -> Result<Vec<Run>, SettingsError> {
+/// Runs a profile `runs` times, with the seed of `setup` and the seeds that follow it.
+fn runs(setup: &Setup, profile: &Profile, runs: usize) -> Result<Vec<Run>, SettingsError> {
+    let base = &setup.base;
     let path = base.settings.path()?;
     let spec = base.settings.flow(profile);
     in_parallel(runs, cores(), |i| {
@@ -125,11 +123,6 @@ fn runs(base: &Scenario, profile: &Profile, runs: usize) -> Result<Vec<Run>, Set
             watch,
         })
     })
-}
-
-/// The profile of this name, which must exist.
-fn profile(name: &str) -> Profile {
-    name.parse().expect("a profile that exists")
 }
 
 /// The time in ms.

@@ -17,6 +17,7 @@ mod claims;
 pub use cell::{Case, PROFILES, TailCell};
 
 use super::NAME;
+use crate::experiment::{Change, ExperimentError, Mutation, Setup};
 use crate::tail_loss::Acks;
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use comfy_table::Table;
@@ -27,23 +28,65 @@ use recoup_table::{Columns, millis, plain_table};
 /// The name on the command line.
 pub const ID: &str = "tails";
 
+/// What turns the claims.
+pub const MUTATIONS: &[Mutation] = &[
+    Mutation {
+        name: "no-slp",
+        about: "no SLP: nothing is copied",
+        change: Change::Swap(&[("slp", "")]),
+        turns: &[
+            "last-two-of-a-window",
+            "withheld-is-no-help",
+            "costs-the-gap",
+            "full-segment-worth-from",
+            "defaults-pass-tails-by",
+            "handshake-costs-the-gap",
+            "syn-copy-shortens-setup",
+        ],
+    },
+    Mutation {
+        name: "delayed-acks",
+        about: "where receivers should acknowledge every segment, they delay their ACKs",
+        change: Change::Own,
+        turns: &["tail-behind-a-full-window"],
+    },
+    Mutation {
+        name: "no-loss",
+        about: "nothing is lost",
+        change: Change::Own,
+        turns: &["lost-original-pays"],
+    },
+    Mutation {
+        name: "rtor-copies",
+        about: "SLP in place of RTO restart",
+        change: Change::Swap(&[("rtor", "slp")]),
+        turns: &["handshake-none-other"],
+    },
+    Mutation {
+        name: "probes-alone",
+        about: "tail loss probes without restart",
+        change: Change::Swap(&[("tlpr", "tlp")]),
+        turns: &["together-the-best"],
+    },
+];
+
 /// The RTTs, in ms.
 pub const RTTS: [u64; 3] = [20, 80, 320];
 
 const TITLE: &str = "Flows that lose their last segment, their SYN or their SYN-ACK, once";
 
-/// Runs every case with every profile and checks the claims. `seed` decides initial sequence numbers;
+/// Runs every case with every profile and checks the claims. The seed decides initial sequence numbers;
 /// nothing else is random.
 ///
 /// # Errors
 /// Never with the settings of the figure.
-pub fn figure(seed: u64) -> Result<Figure<TailCell>, SettingsError> {
+pub fn figure(setup: &Setup) -> Result<Figure<TailCell>, SettingsError> {
     let mut cells = Vec::new();
     for case in Case::ALL {
         for acks in case.receivers() {
             for profile in PROFILES {
                 for rtt_ms in RTTS {
-                    cells.push(cell::run(case, *acks, rtt_ms, profile, seed, &[])?);
+                    cells.push(cell::run(setup, case, *acks, rtt_ms, profile, &[])?);
                 }
             }
         }
@@ -58,7 +101,7 @@ pub fn figure(seed: u64) -> Result<Figure<TailCell>, SettingsError> {
         paper: NAME,
         figure: ID,
         title: TITLE.into(),
-        claims: claims::all(&cells, seed)?,
+        claims: claims::all(&cells, setup)?,
         picture: Picture::Bars(chart(&cells)),
         cells,
     })
@@ -98,8 +141,8 @@ fn chart(cells: &[TailCell]) -> BarChart {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(seed: u64) -> Result<Sheet, SettingsError> {
-    Ok(to_sheet(figure(seed)?))
+pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+    Ok(to_sheet(figure(setup)?))
 }
 
 fn to_sheet(figure: Figure<TailCell>) -> Sheet {

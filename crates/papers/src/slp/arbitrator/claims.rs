@@ -2,6 +2,7 @@
 
 use super::{CopiedPacket, PACKETS, ThresholdCell};
 use crate::claims::{Claim, claim};
+use recoup_units::Ppm;
 use std::time::Duration;
 
 /// The RTO of the paper's two thresholds.
@@ -12,8 +13,14 @@ const PRINTED_SYN: f64 = 3.35;
 const PRINTED_PSH: f64 = 7.16;
 
 /// Checks the claims.
-pub fn all(cells: &[ThresholdCell]) -> Vec<Claim> {
-    vec![as_the_formula(cells), syn(), psh()]
+pub fn all(cells: &[ThresholdCell], p: Ppm) -> Vec<Claim> {
+    vec![
+        as_the_formula(cells),
+        selected_above_syn(p),
+        selected_above_psh(p),
+        syn(p),
+        psh(p),
+    ]
 }
 
 /// The figure's packet with this length and q (in percent).
@@ -22,8 +29,8 @@ fn packet(size: u32, q_percent: u32) -> CopiedPacket {
     *PACKETS.iter().find(is).expect("a packet of the figure")
 }
 
-fn threshold(packet: CopiedPacket) -> f64 {
-    packet.threshold(RTO).map_or(f64::INFINITY, |b| b as f64)
+fn threshold(packet: CopiedPacket, p: Ppm) -> f64 {
+    packet.threshold(p, RTO).map_or(f64::INFINITY, |b| b as f64)
 }
 
 /// Converts bit/s to KiB/s.
@@ -52,12 +59,48 @@ fn as_the_formula(cells: &[ThresholdCell]) -> Claim {
     )
 }
 
-fn syn() -> Claim {
-    let ours = threshold(packet(70, 100));
+/// Packets below a length that are favoured at all bandwidths tried, of all tried.
+fn favoured_above(q_percent: u32, below: u32, mbps: f64, p: Ppm) -> (usize, usize) {
+    // Just above the threshold, twice and ten times as much, and 100 Gbit/s.
+    let from = (mbps * 1e6) as u64 + 1;
+    let rates = [from, 2 * from, 10 * from, 100_000_000_000];
+    let cases = (40..below).flat_map(|size| rates.map(|bits| (size, bits)));
+    let favoured = cases
+        .clone()
+        .filter(|(size, bits)| CopiedPacket::new("", *size, q_percent).is_favoured(p, RTO, *bits));
+    (favoured.count(), cases.count())
+}
+
+fn selected_above_syn(p: Ppm) -> Claim {
+    let (favoured, all) = favoured_above(100, 70, PRINTED_SYN, p);
+    claim(
+        "syn-selected-above",
+        "II-C1",
+        "At an RTO of 1 s, a SYN of less than 70 bytes is selected if the bandwidth is greater than 3.35 Mbit/s",
+        "40 to 69 bytes, bandwidths from just above 3.35 Mbit/s to 100 Gbit/s: the arbitrator favours every copy",
+        (format!("{favoured} of {all} cases"), favoured == all),
+    )
+    .paper("above 3.35 Mbit/s")
+}
+
+fn selected_above_psh(p: Ppm) -> Claim {
+    let (favoured, all) = favoured_above(10, 1500, PRINTED_PSH, p);
+    claim(
+        "psh-selected-above",
+        "II-C1",
+        "At an RTO of 1 s, a PSH packet of less than 1,500 bytes is selected if the bandwidth is greater than 7.16 Mbit/s",
+        "40 to 1,499 bytes, bandwidths from just above 7.16 Mbit/s to 100 Gbit/s: the arbitrator favours every copy",
+        (format!("{favoured} of {all} cases"), favoured == all),
+    )
+    .paper("above 7.16 Mbit/s")
+}
+
+fn syn(p: Ppm) -> Claim {
+    let ours = threshold(packet(70, 100), p);
     let mut claim = claim(
         "syn-threshold",
         "II-C1",
-        "At an RTO of 1 s, SLP copies a SYN of less than 70 bytes above 3.35 Mbit/s",
+        "At an RTO of 1 s, the threshold of a SYN of 70 bytes is 3.35 Mbit/s",
         "the arbitrator's threshold for 70 bytes at q = 1 rounds to the printed one",
         (
             format!("{:.2} kbit/s", ours / 1e3),
@@ -71,12 +114,15 @@ fn syn() -> Claim {
     claim
 }
 
-fn psh() -> Claim {
-    let (ours, first) = (threshold(packet(1500, 10)), threshold(packet(70, 100)));
+fn psh(p: Ppm) -> Claim {
+    let (ours, first) = (
+        threshold(packet(1500, 10), p),
+        threshold(packet(70, 100), p),
+    );
     let mut claim = claim(
         "psh-threshold",
         "II-C1",
-        "At an RTO of 1 s, SLP copies a PSH packet of less than 1,500 bytes above 7.16 Mbit/s",
+        "At an RTO of 1 s, the threshold of a PSH packet of 1,500 bytes is 7.16 Mbit/s",
         "the arbitrator's threshold for 1,500 bytes at q = 0.1 rounds to the printed one",
         (
             format!("{:.2} Mbit/s", ours / 1e6),

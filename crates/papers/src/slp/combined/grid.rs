@@ -1,6 +1,6 @@
 //! The grid of cells: loads, networks, mechanisms and copies.
 
-use recoup_lab::scenario::Scenario;
+use crate::experiment;
 use recoup_lab::settings::{Settings, SettingsError};
 use recoup_path::LossKind;
 use recoup_recovery::Profile;
@@ -87,8 +87,13 @@ impl Network {
     /// The value of the `drop` setting. Gilbert's channel leaves a burst with probability 1/length and
     /// spends a share [`LOSS`] of the packets in bursts.
     pub fn drop(self) -> String {
+        self.drop_at(LOSS)
+    }
+
+    /// The same where `random` is the loss rate of random losses.
+    fn drop_at(self, random: f64) -> String {
         let rule = match self.burst() {
-            None => format!("bernoulli:{LOSS}"),
+            None => format!("bernoulli:{random}"),
             Some(length) => {
                 let to_good = 1.0 / length;
                 let to_bad = to_good * LOSS / (1.0 - LOSS);
@@ -286,10 +291,13 @@ impl Setup {
         format!("{}{slp}", self.recovery.profile())
     }
 
-    /// The settings, from those of `base`, and the profile.
-    pub fn settings(&self, base: &Scenario) -> Result<(Settings, Profile), SettingsError> {
-        let mut settings = base.settings.clone();
-        let drop = self.network.drop();
+    /// The settings, from those of `run`, and the profile.
+    pub fn settings(&self, run: &experiment::Setup) -> Result<(Settings, Profile), SettingsError> {
+        let mut settings = run.base.settings.clone();
+        let drop = match run.is_mutated("lossier") {
+            true => self.network.drop_at(0.03),
+            false => self.network.drop(),
+        };
         let own = [
             ("drop", &*drop),
             ("slp.q", self.copied.likelihoods()),
@@ -298,8 +306,7 @@ impl Setup {
         for (key, value) in self.load.settings().into_iter().chain(own) {
             settings.set(key, value, Path::new(""))?;
         }
-        let profile = self.profile().parse().expect("a profile that exists");
-        Ok((settings, profile))
+        Ok((settings, run.profile(&self.profile())))
     }
 }
 

@@ -1,6 +1,7 @@
 use super::grid::GAPS;
 use super::watch::Watch;
 use super::*;
+use crate::experiment::Effort;
 use recoup_path::DropCause;
 use recoup_recovery::{Event, Transmission};
 use recoup_sim::{Observer, Packet, Point};
@@ -16,7 +17,7 @@ const FEW: u64 = 1500;
 static FIGURE: LazyLock<Figure<CombinedCell>> = LazyLock::new(|| few(FEW));
 
 fn few(flows: u64) -> Figure<CombinedCell> {
-    figure_of(&Scenario::load("fetch").unwrap(), flows).unwrap()
+    figure(&crate::slp::setup(ID, Effort::Full), flows).unwrap()
 }
 
 fn get(load: Load, network: Network, recovery: Recovery, copied: Copied) -> &'static CombinedCell {
@@ -36,12 +37,7 @@ fn verdicts_are_as_expected() {
     let table = to_sheet(FIGURE.clone()).table;
     println!("{table}");
     crate::assert_fits_a_terminal(&table);
-    crate::claims::assert_known(
-        NAME,
-        "combined",
-        crate::experiment::Effort::Full,
-        &FIGURE.claims,
-    );
+    crate::claims::assert_known(NAME, ID, Effort::Full, &FIGURE.claims);
 }
 
 /// Compares Gilbert's channel with values computed by hand, and random losses with the setting.

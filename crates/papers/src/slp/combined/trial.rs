@@ -3,8 +3,8 @@
 use super::DEADLINE;
 use super::grid::{Copied, Setup};
 use super::watch::{Pairs, Watch};
+use crate::experiment;
 use recoup_lab::run::simulation;
-use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stats::Estimate;
 use recoup_recovery::Counters;
@@ -35,25 +35,25 @@ pub struct Trial {
 
 impl Trial {
     /// Runs a cell's flows.
-    pub fn run(setup: &Setup, base: &Scenario, flows: u64) -> Result<Self, SettingsError> {
+    pub fn run(setup: &Setup, run: &experiment::Setup, flows: u64) -> Result<Self, SettingsError> {
         match setup.copied {
-            Copied::Nothing => Self::watched(setup, base, flows, Watch::<false>::default()),
-            _ => Self::watched(setup, base, flows, Watch::<true>::default()),
+            Copied::Nothing => Self::watched(setup, run, flows, Watch::<false>::default()),
+            _ => Self::watched(setup, run, flows, Watch::<true>::default()),
         }
     }
 
     fn watched<const EVENTS: bool>(
         setup: &Setup,
-        base: &Scenario,
+        run: &experiment::Setup,
         flows: u64,
         mut watch: Watch<EVENTS>,
     ) -> Result<Self, SettingsError> {
-        let (settings, profile) = setup.settings(base)?;
+        let (settings, profile) = setup.settings(run)?;
         let mut simulation = simulation(&settings.path()?)?;
         let spec = settings.flow(&profile);
         let mut trial = Self::default();
         for flow in 0..flows {
-            let record = simulation.run(&spec, base.seed, FlowId(flow), &mut watch);
+            let record = simulation.run(&spec, run.seed(), FlowId(flow), &mut watch);
             watch.end_flow();
             let in_time = record.fct.filter(|fct| *fct <= DEADLINE);
             trial.late += u64::from(in_time.is_none());

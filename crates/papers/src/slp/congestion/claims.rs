@@ -1,4 +1,4 @@
-//! What copies do to those who send them, and to the others. No paper makes these claims.
+//! What copies do to the network, to those who send them, and to the others. Only the first claim is the paper's.
 
 use super::{CongestionCell, Copying, PROFILES, THINK_TIMES, difference};
 use crate::claims::{Claim, ClaimVerdict, claim, ours};
@@ -8,11 +8,11 @@ use recoup_lab::stats::Estimate;
 pub fn all(cells: &[CongestionCell]) -> Vec<Claim> {
     let cells = Cells(cells);
     vec![
+        no_congestion(&cells),
         does_nothing_without_losses(&cells),
         pays_for_the_group(&cells),
         harms_others(&cells),
         pays_for_nobody(&cells),
-        raises_the_loss(&cells),
         goodput_stays(&cells),
     ]
 }
@@ -134,18 +134,36 @@ fn pays_for_nobody(cells: &Cells<'_>) -> Claim {
     )
 }
 
-fn raises_the_loss(cells: &Cells<'_>) -> Claim {
-    let loss = |copying| &cells.get(PROFILES[0], OVERLOAD, copying).loss;
-    let more = difference(loss(Copying::All), loss(Copying::None));
-    judged(
-        "copies-raise-the-loss",
-        "Copies of all make the queue drop more",
-        "linux-3.17, pause of 250 ms: share of packets dropped less that without copies is positive",
-        (
-            format!("{:.2} ± {:.2} % more", 100.0 * more.mean, 100.0 * more.half),
-            ClaimVerdict::on_positive(more),
-        ),
+/// The largest increase of the share of dropped packets that counts as none.
+const NO_INCREASE: f64 = 0.001;
+
+fn no_congestion(cells: &Cells<'_>) -> Claim {
+    let more = THINK_TIMES.map(|think| {
+        let loss = |copying| &cells.get(PROFILES[0], think, copying).loss;
+        (think, difference(loss(Copying::All), loss(Copying::None)))
+    });
+    let shown = more.map(|(think, more)| {
+        format!(
+            "{think}: {:.2} ± {:.2} points",
+            100.0 * more.mean,
+            100.0 * more.half
+        )
+    });
+    let none = more.map(|(_, more)| {
+        ClaimVerdict::on_positive(Estimate {
+            mean: NO_INCREASE - more.mean,
+            ..more
+        })
+    });
+    claim(
+        "duplicates-do-not-congest",
+        "Abstract, I, II-C2",
+        "Duplicates do not congest the network, because they take their share of the sender's window",
+        "linux-3.17, all copy: in every load the queue drops at most 0.1 percentage points more of the packets than if nobody copies, with 95 % confidence",
+        (shown.join(", "), true),
     )
+    .verdict(ClaimVerdict::all(none))
+    .note("the window of these fetches of 34 kB rarely fills, and copies of SYN, SYN-ACK and request are sent without regard to it: where the queue is full, they come on top")
 }
 
 fn goodput_stays(cells: &Cells<'_>) -> Claim {

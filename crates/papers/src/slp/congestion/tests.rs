@@ -3,10 +3,11 @@ use super::*;
 /// A short world: who copies, who does not, and what is compared.
 #[test]
 fn only_the_groups_that_should_copy_do() {
-    let mut world = world(1).unwrap();
+    let setup = crate::slp::setup(ID, experiment::Effort::Full);
+    let mut world = world(&setup).unwrap();
     world.set("duration", "4s").unwrap();
     world.set("runs", "2").unwrap();
-    let figure = figure_of(&world).unwrap();
+    let figure = figure_of(&setup, &world).unwrap();
     assert_eq!(figure.cells.len(), 2 * 3 * 3);
     for cell in &figure.cells {
         let copies = [0, 1].map(|group: usize| cell.groups[group].copies > 0);

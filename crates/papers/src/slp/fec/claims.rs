@@ -34,13 +34,95 @@ fn range(number: impl Fn(Code) -> f64, write: impl Fn(f64) -> String) -> String 
 }
 
 /// Checks the claims.
-pub fn all(cells: &[CodeCell]) -> Vec<Claim> {
+pub fn all(cells: &[CodeCell], arq: &[(f64, Vec<u32>)]) -> Vec<Claim> {
     vec![
+        transmissions(arq),
+        arq_goodput(cells),
+        fec_goodput(),
         arq_within_the_border(),
         no_retransmission(),
         not_cost_effective(),
         as_simulated(cells),
     ]
+}
+
+/// Whether `hits` of `all` is within four standard errors of a probability.
+fn is_likely(hits: f64, all: f64, p: f64) -> bool {
+    // One more, because the normal approximation is poor for few hits.
+    (hits - all * p).abs() <= 4.0 * (all * p * (1.0 - p)).sqrt() + 1.0
+}
+
+fn transmissions(arq: &[(f64, Vec<u32>)]) -> Claim {
+    let (mut agree, mut all) = (0, 0);
+    let mut means = Vec::new();
+    for (p, counts) in arq {
+        let packets: f64 = counts.iter().map(|count| f64::from(*count)).sum();
+        for (x, count) in (1..=3).zip(counts.iter().chain(&[0; 3])) {
+            let expected = p.powi(x - 1) * (1.0 - p);
+            all += 1;
+            agree += u32::from(is_likely(f64::from(*count), packets, expected));
+        }
+        let sent = (1..)
+            .zip(counts)
+            .map(|(x, count)| f64::from(x) * f64::from(*count));
+        let (mean, expected) = (sent.sum::<f64>() / packets, 1.0 / (1.0 - p));
+        let error = (p / packets).sqrt() / (1.0 - p);
+        all += 1;
+        agree += u32::from((mean - expected).abs() <= 4.0 * error);
+        means.push((*p, mean, expected));
+    }
+    let shown = means.iter().filter(|(p, ..)| [0.02, 0.3].contains(p));
+    let shown: Vec<String> = shown
+        .map(|(p, mean, expected)| format!("{mean:.4} ({expected:.4}) at {} %", percent(*p)))
+        .collect();
+    claim(
+        "arq-transmissions",
+        "II-A",
+        "A packet arrives at its x-th transmission with probability pˣ⁻¹(1 − p), so it takes 1/(1 − p) transmissions on average",
+        "simulated, at every loss rate: the shares of packets that need one, two and three transmissions, and the mean number, are within four standard errors",
+        (
+            format!("{agree} of {all} agree; mean {}", shown.join(", ")),
+            agree == all && all > 0,
+        ),
+    )
+}
+
+fn arq_goodput(cells: &[CodeCell]) -> Claim {
+    let arq = cells.iter().filter(|cell| cell.code == Code::ARQ);
+    let arq: Vec<&CodeCell> = arq.collect();
+    let agree = arq.iter().filter(|cell| {
+        let goodput = cell.with_arq;
+        (goodput.low..=goodput.high).contains(&(1.0 - cell.p))
+    });
+    let agree = agree.count();
+    claim(
+        "arq-goodput",
+        "II-A",
+        "ARQ's goodput is 1 − p",
+        "simulated, at every loss rate: 1 − p lies in the interval of packets delivered divided by packets sent",
+        (
+            format!("at {agree} of {} loss rates", arq.len()),
+            agree == arq.len(),
+        ),
+    )
+}
+
+fn fec_goodput() -> Claim {
+    let ideal = |code: Code| f64::from(code.n) / f64::from(code.packets());
+    let same = codes()
+        .filter(|code| code.alone(0.0) == ideal(*code))
+        .count();
+    claim(
+        "fec-goodput",
+        "II-A",
+        "If no packet needs to be retransmitted, FEC's goodput is n/(n + k)",
+        "the closed form where no group fails",
+        (
+            format!("{same} of {} codes", codes().count()),
+            same == codes().count(),
+        ),
+    )
+    .by_construction()
 }
 
 /// Loss rates of 0.1 to 99.9 %.
@@ -75,7 +157,7 @@ fn arq_within_the_border() -> Claim {
         codes().map(beaten).sum::<usize>(),
         codes().count() * rates().count(),
     ));
-    claim
+    claim.by_construction()
 }
 
 fn no_retransmission() -> Claim {
@@ -131,7 +213,8 @@ fn not_cost_effective() -> Claim {
         percent(1.0 - most.fails(TYPICAL)),
         most.name(),
     ));
-    claim
+    // No code exceeds the capacity of the channel.
+    claim.by_construction()
 }
 
 fn as_simulated(cells: &[CodeCell]) -> Claim {

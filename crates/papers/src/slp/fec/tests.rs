@@ -1,10 +1,11 @@
 use super::*;
 use crate::claims;
+use crate::experiment::Effort;
 
 #[test]
 fn verdicts_are_as_expected() {
-    let figure = figure(1).unwrap();
-    claims::assert_known(NAME, "fec", crate::experiment::Effort::Full, &figure.claims);
+    let figure = figure(&crate::slp::setup(ID, Effort::Full)).unwrap();
+    claims::assert_known(NAME, ID, Effort::Full, &figure.claims);
     let header = "figure,seed,groups,p,n,k,fails,paper,alone_exact,alone_simulated,alone_low,\
          alone_high,alone_agrees,with_arq_exact,with_arq_simulated,with_arq_low,\
          with_arq_high,with_arq_agrees";

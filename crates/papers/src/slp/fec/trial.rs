@@ -58,19 +58,40 @@ impl fmt::Display for Goodput {
     }
 }
 
-/// Simulates a code without and with ARQ, over `groups` groups. `p` is below 1. `seed` and `flow` decide
-/// all random choices.
+/// How many transmissions a packet needs until one arrives: the number of packets that need 1, 2, … of them.
+///
+/// # Errors
+/// Never with a `p` below 1.
+pub fn transmissions(p: f64, packets: u32, seed: u64) -> Result<Vec<u32>, SettingsError> {
+    // A flow of its own.
+    let mut network = Network::new(p, seed, FlowId(u64::MAX))?;
+    let mut counts = Vec::new();
+    for _ in 0..packets {
+        let mut needed = 1;
+        while network.lost_of(1) > 0 {
+            needed += 1;
+        }
+        if counts.len() < needed {
+            counts.resize(needed, 0);
+        }
+        counts[needed - 1] += 1;
+    }
+    Ok(counts)
+}
+
+/// Simulates a code without and with ARQ, over `groups` groups. The hop loses packets with probability `loses`, below 1;
+/// the closed forms are those of `p`. `seed` and `flow` decide all random choices.
 ///
 /// # Errors
 /// Never with a `p` below 1.
 pub fn run(
     code: Code,
-    p: f64,
+    [p, loses]: [f64; 2],
     groups: u32,
     seed: u64,
     flow: FlowId,
 ) -> Result<[Goodput; 2], SettingsError> {
-    let mut network = Network::new(p, seed, flow)?;
+    let mut network = Network::new(loses, seed, flow)?;
     let (mut alone, mut with_arq) = (Cycles::default(), Cycles::default());
     for _ in 0..groups {
         let data = network.lost_of(code.n);

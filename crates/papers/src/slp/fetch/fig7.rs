@@ -16,11 +16,11 @@
 mod claims;
 mod tables;
 
-use super::{Copied, FETCHES, Run, ms, profile, runs};
+use super::{Copied, FETCHES, Run, ms, runs};
+use crate::experiment::{Change, ExperimentError, Mutation, Setup};
 use crate::slp::NAME;
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stats::Share;
 use std::collections::BTreeMap;
@@ -29,8 +29,30 @@ use std::time::Duration;
 /// The name on the command line.
 pub const ID: &str = "fig7";
 
-/// Runs from which we estimate probabilities.
-pub const RUNS: usize = 2000;
+/// Runs from which we estimate probabilities, by effort.
+pub const RUNS: [usize; 2] = [2000, 300];
+
+/// What turns the claims.
+pub const MUTATIONS: &[Mutation] = &[
+    Mutation {
+        name: "no-slp",
+        about: "no SLP: nothing is copied",
+        change: Change::Swap(&[("slp", "")]),
+        turns: &["none-over-half-a-second", "long-tail-reduced"],
+    },
+    Mutation {
+        name: "lossy",
+        about: "the client loses 60 % of the packets it sends",
+        change: Change::Set(&[("drop", "up:bernoulli:0.6")]),
+        turns: &["most-within-half-a-second"],
+    },
+    Mutation {
+        name: "tiny-file",
+        about: "the file has 1 kB",
+        change: Change::Set(&[("writes", "1kB@0")]),
+        turns: &["overhead-in-bytes"],
+    },
+];
 
 /// The scenario's loss rate of packets that the client sends.
 const LOSS: f64 = 0.02;
@@ -211,17 +233,18 @@ fn by_lost_syns(limit: Duration, initial_rto: Duration, slp: bool) -> f64 {
     1.0 - (1.0 - LOSS.powi(packets)).powi(FETCHES as i32)
 }
 
-/// Runs each profile `count` times and checks the claims. The first run has the seed of `base`; it is
+/// Runs each profile `count` times and checks the claims. The first run has the seed of `setup`; it is
 /// the one shown.
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(base: &Scenario, count: usize) -> Result<Figure<FetchCell>, SettingsError> {
+pub fn figure(setup: &Setup, count: usize) -> Result<Figure<FetchCell>, SettingsError> {
+    let base = &setup.base;
     let mut cells = Vec::new();
     for system in SYSTEMS {
         let [without, with] = system
             .profiles
-            .map(|name| runs(base, &profile(name), count));
+            .map(|name| runs(setup, &setup.profile(name), count));
         let both = [without?, with?];
         let before = spent(&both[0]);
         for (slp, (name, runs)) in [false, true]
@@ -310,8 +333,12 @@ fn chart(cells: &[FetchCell]) -> LineChart {
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(base: &Scenario) -> Result<Sheet, SettingsError> {
-    Ok(tables::to_sheet(figure(base, RUNS)?))
+pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+    let [full, quick] = RUNS;
+    Ok(tables::to_sheet(figure(
+        setup,
+        setup.effort.of(full, quick),
+    )?))
 }
 
 #[cfg(test)]

@@ -7,17 +7,16 @@
 //! The paper does not define short, long, visible and negligible. Here a file is *short* if its fastest
 //! fetch takes less than twice as long as that of the shortest file, and *long* if it takes at least ten
 //! times as long ("dominated by the file size"). A gain is *visible* from 5 % of the mean completion time
-//! on. An overhead is *negligible* below 5 % of the bytes.
+//! on.
 
 mod claims;
 mod tables;
 
-use super::profile;
+use crate::experiment::{Change, ExperimentError, Mutation, Setup};
 use crate::slp::NAME;
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_lab::run::{Cost, cores, run};
-use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stats::Summary;
 use recoup_recovery::Trigger;
@@ -28,6 +27,22 @@ pub const ID: &str = "sizes";
 
 /// The settings that each cell sets itself.
 pub const OWN_SETTINGS: [&str; 1] = ["writes"];
+
+/// What turns the claims.
+pub const MUTATIONS: &[Mutation] = &[
+    Mutation {
+        name: "no-slp",
+        about: "no SLP: nothing is copied",
+        change: Change::Swap(&[("slp", "")]),
+        turns: &["short-tails", "syn-timeouts", "long-files"],
+    },
+    Mutation {
+        name: "no-rate",
+        about: "the link has no rate, so that round trips alone take time",
+        change: Change::Set(&[("rate", "none")]),
+        turns: &["long-dominated-by-size"],
+    },
+];
 
 /// Files from 250 bytes to 8.192 MB.
 const SIZES: u32 = 16;
@@ -55,6 +70,13 @@ impl Effort {
         bytes: 400_000_000,
         least: 400,
         most: 4000,
+    };
+
+    /// The quick effort.
+    pub const QUICK: Self = Self {
+        bytes: 100_000_000,
+        least: 100,
+        most: 1000,
     };
 
     fn fetches(self, size: u64) -> u64 {
@@ -136,19 +158,19 @@ impl SizeCell {
     }
 }
 
-/// Fetches all files and checks the claims. `base` is the scenario that each cell varies.
+/// Fetches all files and checks the claims. Each cell varies the scenario of `setup`.
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(base: &Scenario, effort: Effort) -> Result<Figure<SizeCell>, SettingsError> {
-    let cells = (0..SIZES).map(|i| run_cell(base, 250 << i, effort));
+pub fn figure(setup: &Setup, effort: Effort) -> Result<Figure<SizeCell>, SettingsError> {
+    let cells = (0..SIZES).map(|i| run_cell(setup, 250 << i, effort));
     let cells = cells.collect::<Result<Vec<_>, _>>()?;
     Ok(Figure {
         paper: NAME,
         figure: ID,
         title: format!(
             "Completion times (FCT) of fetches of 0.25 kB to 8 MB, seed {}",
-            base.seed
+            setup.seed()
         ),
         claims: claims::all(&cells),
         picture: Picture::Lines(chart(&cells)),
@@ -156,9 +178,9 @@ pub fn figure(base: &Scenario, effort: Effort) -> Result<Figure<SizeCell>, Setti
     })
 }
 
-fn run_cell(base: &Scenario, size: u64, effort: Effort) -> Result<SizeCell, SettingsError> {
-    let mut scenario = base.clone();
-    scenario.profiles = PROFILES.map(profile).to_vec();
+fn run_cell(setup: &Setup, size: u64, effort: Effort) -> Result<SizeCell, SettingsError> {
+    let mut scenario = setup.base.clone();
+    scenario.profiles = PROFILES.map(|name| setup.profile(name)).to_vec();
     scenario.flows = effort.fetches(size);
     scenario
         .settings
@@ -201,12 +223,13 @@ fn chart(cells: &[SizeCell]) -> LineChart {
     }
 }
 
-/// The figure as [`figure`] computes it with [`Effort::FULL`], in every format.
+/// The figure as [`figure`] computes it, in every format.
 ///
 /// # Errors
 /// As [`figure`].
-pub fn sheet(base: &Scenario) -> Result<Sheet, SettingsError> {
-    Ok(tables::to_sheet(figure(base, Effort::FULL)?))
+pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+    let effort = setup.effort.of(Effort::FULL, Effort::QUICK);
+    Ok(tables::to_sheet(figure(setup, effort)?))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! One flow with one profile.
 
+use crate::experiment::Setup;
 use crate::tail_loss::Acks;
 use recoup_lab::run::simulation;
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
-use recoup_recovery::Profile;
 use recoup_sim::NoObserver;
 use recoup_tcp::flow::FlowRecord;
 use recoup_units::FlowId;
@@ -150,23 +150,30 @@ impl TailCell {
 
 /// Runs a flow of a case. `more` are settings in addition to the case's.
 pub fn run(
+    setup: &Setup,
     case: Case,
     acks: Acks,
     rtt_ms: u64,
     profile: &'static str,
-    seed: u64,
     more: &[(&str, &str)],
 ) -> Result<TailCell, SettingsError> {
     let (rtt, segments) = (format!("{rtt_ms}ms"), case.segments().to_string());
     let own = [
         ("rtt", &*rtt),
         ("segments", &segments),
-        ("drop", case.drop()),
+        (
+            "drop",
+            if setup.is_mutated("no-loss") {
+                "none"
+            } else {
+                case.drop()
+            },
+        ),
         ("ack", acks.name()),
         ("slp.q", case.likelihoods()),
     ];
     let settings: Vec<(&str, &str)> = own.iter().chain(more).copied().collect();
-    let flow = run_flow(case.scenario(), &settings, profile, seed)?;
+    let flow = run_flow(setup, case.scenario(), &settings, profile)?;
     Ok(TailCell {
         case,
         ack: acks.name(),
@@ -184,20 +191,19 @@ pub fn run(
 
 /// Runs the first flow of a built-in scenario with these settings.
 pub fn run_flow(
+    setup: &Setup,
     scenario: &str,
     settings: &[(&str, &str)],
     profile: &str,
-    seed: u64,
 ) -> Result<FlowRecord, SettingsError> {
     let mut base = Scenario::load(scenario).expect("a built-in scenario");
     for (key, value) in settings {
         base.settings.set(key, value, Path::new(""))?;
     }
-    let profile: Profile = profile.parse().expect("a profile that exists");
     let mut simulation = simulation(&base.settings.path()?)?;
     Ok(simulation.run(
-        &base.settings.flow(&profile),
-        seed,
+        &base.settings.flow(&setup.profile(profile)),
+        setup.seed(),
         FlowId(0),
         &mut NoObserver,
     ))

@@ -1,8 +1,14 @@
 use super::*;
 use std::sync::LazyLock;
 
+fn setup(seed: u64) -> Setup {
+    let mut setup = crate::slp::setup(ID, crate::experiment::Effort::Full);
+    setup.base.seed = seed;
+    setup
+}
+
 /// Run once for all tests.
-static FIGURE: LazyLock<Figure<TailCell>> = LazyLock::new(|| figure(1).unwrap());
+static FIGURE: LazyLock<Figure<TailCell>> = LazyLock::new(|| figure(&setup(1)).unwrap());
 
 #[test]
 fn verdicts_are_as_expected() {
@@ -18,7 +24,7 @@ fn verdicts_are_as_expected() {
 /// The seed decides only initial sequence numbers.
 #[test]
 fn the_seed_changes_nothing() {
-    assert_eq!(figure(2).unwrap().cells, FIGURE.cells);
+    assert_eq!(figure(&setup(2)).unwrap().cells, FIGURE.cells);
 }
 
 /// FCTs computed by hand: last of 8 segments, quick ACKs, RTT 80 ms.

@@ -1,6 +1,6 @@
 //! The figures as tables for reading and as columns.
 
-use super::{FLAGS, POSITIONS, Studied, TABLE};
+use super::{Studied, TABLE};
 use crate::columns_of_figure;
 use comfy_table::Table;
 use recoup_table::{Columns, plain_table};
@@ -30,9 +30,9 @@ pub struct ColumnCell {
     pub rerun_s: Option<f64>,
 }
 
-/// The columns of Figure 1.
-pub fn positions() -> Columns<PositionCell> {
-    columns_of_figure::<PositionCell>(POSITIONS)
+/// The columns of Figures 1 and 2.
+pub fn positions(figure: &'static str) -> Columns<PositionCell> {
+    columns_of_figure::<PositionCell>(figure)
         .text(("sender", "", "who sent the packets"), |c| {
             Some(c.sender.into())
         })
@@ -51,9 +51,9 @@ pub fn positions() -> Columns<PositionCell> {
         .all_of(shares(), |c| Some(&c.shares))
 }
 
-/// The columns of Figure 3.
-pub fn flags() -> Columns<FlagCell> {
-    columns_of_figure::<FlagCell>(FLAGS)
+/// The columns of Figures 3 and 4.
+pub fn flags(figure: &'static str) -> Columns<FlagCell> {
+    columns_of_figure::<FlagCell>(figure)
         .text(("sender", "", "who sent the packets"), |c| {
             Some(c.sender.into())
         })

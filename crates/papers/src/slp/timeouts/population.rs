@@ -1,6 +1,7 @@
-//! The population, captured at both ends, studied, and its flows with SYN loss run again.
+//! The populations, captured at both ends, studied, and their flows with SYN loss run again.
 
 use super::SENDER;
+use crate::experiment::Setup;
 use crate::population::{FLOWS_PER_CAPTURE, LogNormal, Networks, Population, Receivers, Traffic};
 use recoup_lab::run::{cores, in_parallel, simulation};
 use recoup_lab::settings::SettingsError;
@@ -10,10 +11,13 @@ use recoup_recovery::{Event, Profile};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Settings;
-use recoup_trace::study::slp::{Capture, Report, SynLoss};
+use recoup_trace::study::slp::{Capture, Report, Sample, SynLoss};
+use recoup_traffic::draws::Draws;
 use recoup_units::{Direction, FlowId, Instant, Ppm};
 use recoup_wire::Flags;
+use std::net::IpAddr;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Paths of a backbone: no link pauses, and both directions lose packets alike. The paper measured a mean
 /// loss rate of 2 % in the CAIDA captures (§II-C1), and so the mean is 2 % here. The other numbers are our
@@ -65,9 +69,50 @@ const NETWORKS: Networks = Networks {
     pausing_rate: 1.0,
 };
 
+/// Paths within a data center: below a millisecond, fast, and without reordering. As many packets are lost as on the
+/// backbone, mostly in bursts: how likely a loss causes a timeout hardly depends on how many there are, and rare losses
+/// would need more flows. All numbers are our choice.
+const DATA_CENTER: Networks = Networks {
+    rtt: LogNormal {
+        median: 0.4,
+        sigma: 0.6,
+        least: 0.1,
+        most: 5.0,
+    },
+    rate: LogNormal {
+        median: 1000.0,
+        sigma: 0.5,
+        least: 100.0,
+        most: 10_000.0,
+    },
+    queue: LogNormal {
+        median: 1.0,
+        sigma: 0.5,
+        least: 0.1,
+        most: 10.0,
+    },
+    bursty: 0.8,
+    reordering: 0.0,
+    ..NETWORKS
+};
+
+/// Exchanges one soon after the other, in which clients send data too.
+const DATA_CENTER_TRAFFIC: Traffic = Traffic {
+    exchanges: 3.0,
+    request: TRAFFIC.response,
+    think_time: LogNormal {
+        median: 10.0,
+        sigma: 1.2,
+        least: 1.0,
+        most: 1000.0,
+    },
+    ..TRAFFIC
+};
+
 /// Requests and responses of the web: few connections have more than 200 packets (§II-B3).
 const TRAFFIC: Traffic = Traffic {
     exchanges: 2.0,
+    request: Traffic::SHORT_REQUEST,
     response: LogNormal {
         median: 12_000.0,
         sigma: 1.5,
@@ -90,15 +135,56 @@ const RECEIVERS: Receivers = Receivers {
     buffer: 1 << 20,
 };
 
+/// The traces that the population stands in for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traces {
+    /// Those of data centers: clients and servers are told apart.
+    DataCenter,
+    /// Those of a backbone link, whose two directions cannot be paired.
+    Backbone,
+}
+
+impl Traces {
+    /// The name in titles.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DataCenter => "data center",
+            Self::Backbone => "backbone",
+        }
+    }
+
+    fn population(self, flows: u64, seed: u64) -> Population {
+        let (networks, traffic) = match self {
+            Self::DataCenter => (DATA_CENTER, DATA_CENTER_TRAFFIC),
+            Self::Backbone => (NETWORKS, TRAFFIC),
+        };
+        Population {
+            flows,
+            seed,
+            networks,
+            traffic,
+            receivers: RECEIVERS,
+        }
+    }
+}
+
 /// The population and what its captures show.
 #[derive(Clone, Debug)]
 pub struct Studied {
+    /// What it stands in for.
+    pub traces: Traces,
     /// Flows simulated.
     pub flows: u64,
     /// The seed of everything random.
     pub seed: u64,
     /// The paper's analysis.
     pub report: Report,
+    /// All retransmissions.
+    pub samples: Vec<Sample>,
+    /// Retransmissions that the senders sent.
+    pub sent_again: u64,
+    /// Retransmissions that a capture at the receivers shows by their numbers.
+    pub seen_far: u64,
     /// The flows with SYN loss, in order.
     pub reruns: Vec<RerunFlow>,
 }
@@ -116,44 +202,110 @@ pub struct RerunFlow {
     pub rerun_s: Option<f64>,
 }
 
+/// The number of the flow of a retransmission: its client has an address of its own.
+pub fn flow_of(sample: &Sample) -> u64 {
+    let client = match sample.direction {
+        Direction::Up => sample.endpoints.src,
+        Direction::Down => sample.endpoints.dst,
+    };
+    match client.ip() {
+        IpAddr::V4(ip) => u64::from(u32::from(ip) & 0xff_ffff),
+        IpAddr::V6(_) => 0,
+    }
+}
+
+/// The study that was made last, with what it depends on. Several figures show the same one.
+static LAST: Mutex<Option<(String, Arc<Studied>)>> = Mutex::new(None);
+
 /// Simulates, captures and studies so many flows.
 ///
 /// # Errors
-/// If a path cannot be built. Those of this population can.
-pub fn study(flows: u64, seed: u64) -> Result<Studied, SettingsError> {
-    let population = Population {
-        flows,
-        seed,
-        networks: NETWORKS,
-        traffic: TRAFFIC,
-        receivers: RECEIVERS,
-    };
-    let sender: Profile = SENDER.parse().expect("a profile that exists");
+/// If a path cannot be built. Those of these populations can.
+pub fn study(setup: &Setup, traces: Traces, flows: u64) -> Result<Arc<Studied>, SettingsError> {
+    let sender = setup.profile(SENDER);
+    let mutation = setup.mutation.map_or("", |mutation| mutation.name);
+    let key = format!("{traces:?} {flows} {} {sender} {mutation}", setup.seed());
+    let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, studied)) = last().as_ref().filter(|(made, _)| *made == key) {
+        return Ok(Arc::clone(studied));
+    }
+    let studied = Arc::new(study_anew(setup, traces, flows, &sender)?);
+    *last() = Some((key, Arc::clone(&studied)));
+    Ok(studied)
+}
+
+fn study_anew(
+    setup: &Setup,
+    traces: Traces,
+    flows: u64,
+    sender: &Profile,
+) -> Result<Studied, SettingsError> {
+    let population = traces.population(flows, setup.seed());
     let parts = usize::try_from(flows.div_ceil(FLOWS_PER_CAPTURE)).unwrap_or(usize::MAX);
+    // Data centers have no table of lost SYNs.
+    let reruns = (traces == Traces::Backbone).then_some(!setup.is_mutated("no-duplicate"));
     let parts = in_parallel(parts, cores(), |i| {
         let first = i as u64 * FLOWS_PER_CAPTURE;
         let flows = first..(first + FLOWS_PER_CAPTURE).min(population.flows);
-        part(&population, &sender, flows)
+        part(&population, sender, flows, reruns)
     })?;
-    let mut capture = Capture::default();
-    let mut reruns = Vec::new();
-    for (part, more) in parts {
-        capture.merge(part);
-        reruns.extend(more);
+    let mut all = Part::default();
+    for one in parts {
+        all.capture.merge(one.capture);
+        all.far.extend(one.far);
+        all.reruns.extend(one.reruns);
+        all.sent_again += one.sent_again;
+    }
+    let mut capture = all.capture;
+    if setup.is_mutated("far-end") {
+        capture.samples = all.far.clone();
+    }
+    if setup.is_mutated("dealt") {
+        deal(&mut capture.samples, setup.seed());
+    }
+    if traces == Traces::Backbone {
+        // As if only one direction of each connection had been captured.
+        capture.one_way = capture.connections;
     }
     Ok(Studied {
+        traces,
         flows,
-        seed,
+        seed: setup.seed(),
         report: Report::new(&capture),
-        reruns,
+        samples: capture.samples,
+        sent_again: all.sent_again,
+        seen_far: all.far.len() as u64,
+        reruns: all.reruns,
     })
+}
+
+/// Deals the triggers to the retransmissions at random, so that no packet is special.
+fn deal(samples: &mut [Sample], seed: u64) {
+    let draw =
+        |n: usize| Draws::new(seed, u64::from_le_bytes(*b"shuffled"), n as u64).uniform(0, 0);
+    let mut order: Vec<usize> = (0..samples.len()).collect();
+    order.sort_by(|a, b| draw(*a).total_cmp(&draw(*b)));
+    let dealt: Vec<_> = order.iter().map(|from| samples[*from].trigger).collect();
+    for (sample, trigger) in samples.iter_mut().zip(dealt) {
+        sample.trigger = trigger;
+    }
+}
+
+/// What one capture shows.
+#[derive(Default)]
+struct Part {
+    capture: Capture,
+    far: Vec<Sample>,
+    reruns: Vec<RerunFlow>,
+    sent_again: u64,
 }
 
 fn part(
     population: &Population,
     sender: &Profile,
     flows: Range<u64>,
-) -> Result<(Capture, Vec<RerunFlow>), SettingsError> {
+    reruns: Option<bool>,
+) -> Result<Part, SettingsError> {
     let settings = Settings {
         profile: Some(sender.clone()),
         threads: 0,
@@ -162,27 +314,29 @@ fn part(
     let captures = population.capture_both_ends(sender, flows.clone())?;
     let mut capture = study_packets(&captures.at_clients, &settings);
     let at_servers = study_packets(&captures.at_servers, &settings);
-    let sent = |direction: Direction| {
-        move |capture: &Capture| {
-            let sent = capture.samples.iter();
-            sent.filter(move |sample| sample.direction == direction)
-                .copied()
-                .collect::<Vec<_>>()
-        }
+    let sent = |capture: &Capture, direction: Direction| {
+        let sent = capture.samples.iter();
+        let sent = sent.filter(|sample| sample.direction == direction);
+        sent.copied().collect::<Vec<_>>()
     };
-    capture.samples = [
-        sent(Direction::Up)(&capture),
-        sent(Direction::Down)(&at_servers),
-    ]
-    .concat();
-    let [_, down] = at_servers.packets;
-    capture.packets[Direction::Down as usize] = down;
+    let (up, down) = (Direction::Up, Direction::Down);
+    let far = [sent(&at_servers, up), sent(&capture, down)].concat();
+    capture.samples = [sent(&capture, up), sent(&at_servers, down)].concat();
+    let [_, packets_down] = at_servers.packets;
+    capture.packets[down as usize] = packets_down;
     capture.unseen = 0;
-    let mut reruns = Vec::new();
-    for loss in &capture.syn_losses {
-        reruns.extend(rerun(population, sender, flows.start, loss)?);
+    let mut again = Vec::new();
+    if let Some(duplicate) = reruns {
+        for loss in &capture.syn_losses {
+            again.extend(rerun(population, sender, flows.start, loss, duplicate)?);
+        }
     }
-    Ok((capture, reruns))
+    Ok(Part {
+        capture,
+        far,
+        reruns: again,
+        sent_again: captures.retransmissions,
+    })
 }
 
 /// Runs a flow with SYN loss again. Connections have the order of their flows, because each flow begins
@@ -192,6 +346,7 @@ fn rerun(
     sender: &Profile,
     first: u64,
     loss: &SynLoss,
+    duplicate: bool,
 ) -> Result<Option<RerunFlow>, SettingsError> {
     let Some(without) = loss.completion else {
         return Ok(None);
@@ -201,7 +356,7 @@ fn rerun(
     let mut spec = flow.spec(sender);
     let mut rules = SlpRules::PAPER;
     rules.likelihoods = Likelihoods::default().with(Kind::Syn, Ppm::ONE);
-    spec.client.mechanisms.slp = Some(rules);
+    spec.client.mechanisms.slp = duplicate.then_some(rules);
     let mut seen = Completion::default();
     simulation(&flow.path)?.run(&spec, population.seed, FlowId(number), &mut seen);
     let ended = seen.begun.zip(seen.last_data);

@@ -2,15 +2,15 @@
 
 use super::{Cells, NO_SECTION, by_load, by_network, likely};
 use crate::claims::{Claim, claim};
+use crate::experiment;
 use crate::slp::combined::grid::{Copied, LOSS, Load, Network, Recovery, mean_losses};
-use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 
-pub fn same_mean(c: &Cells<'_>, base: &Scenario) -> Result<Claim, SettingsError> {
+pub fn same_mean(c: &Cells<'_>, run: &experiment::Setup) -> Result<Claim, SettingsError> {
     let cell = |network| c.get(Load::Fetch, network, Recovery::Nothing, Copied::Nothing);
     let mut computed = true;
     for network in Network::ALL {
-        let (settings, _) = cell(network).setup.settings(base)?;
+        let (settings, _) = cell(network).setup.settings(run)?;
         let rules: Vec<f64> = mean_losses(&settings).collect();
         computed &= rules.len() == 2 && rules.iter().all(|mean| (mean - LOSS).abs() < 1e-9);
     }

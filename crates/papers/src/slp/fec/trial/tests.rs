@@ -19,7 +19,7 @@ fn the_interval_is_agresti_and_coulls() {
 fn seed_and_flow_alone_decide_random_choices() {
     let code = Code { n: 4, k: 1 };
     let simulated = |seed, flow| {
-        let both = run(code, 0.1, 500, seed, FlowId(flow)).unwrap();
+        let both = run(code, [0.1; 2], 500, seed, FlowId(flow)).unwrap();
         both.map(|goodput| goodput.simulated)
     };
     assert_eq!(simulated(1, 3), simulated(1, 3));
@@ -31,7 +31,7 @@ fn seed_and_flow_alone_decide_random_choices() {
 fn without_loss_the_interval_still_has_a_width() {
     for (n, k) in [(1, 0), (1, 1), (20, 4), (3, 7)] {
         let ideal = f64::from(n) / f64::from(n + k);
-        for goodput in run(Code { n, k }, 0.0, 1000, 1, FLOW).unwrap() {
+        for goodput in run(Code { n, k }, [0.0; 2], 1000, 1, FLOW).unwrap() {
             assert_eq!((goodput.simulated, goodput.exact), (ideal, ideal));
             assert!(goodput.agrees && goodput.low < ideal, "{goodput}");
         }
@@ -44,7 +44,7 @@ fn intervals_contain_the_closed_form_with_few_groups_and_many_seeds() {
     for (n, k) in [(1, 0), (1, 1), (4, 1), (16, 1), (10, 2)] {
         for p in [0.001, 0.02, 0.2, 0.6] {
             for seed in 0..25 {
-                let both = run(Code { n, k }, p, 1000, seed, FLOW).unwrap();
+                let both = run(Code { n, k }, [p; 2], 1000, seed, FLOW).unwrap();
                 outside += both.iter().filter(|goodput| !goodput.agrees).count();
             }
         }
@@ -56,12 +56,12 @@ fn intervals_contain_the_closed_form_with_few_groups_and_many_seeds() {
 #[test]
 fn intervals_are_narrow_enough_to_exclude_wrong_values() {
     let code = Code { n: 16, k: 1 };
-    for goodput in run(code, 0.02, 10_000, 1, FLOW).unwrap() {
+    for goodput in run(code, [0.02; 2], 10_000, 1, FLOW).unwrap() {
         assert!(
             goodput.agrees && goodput.high < code.paper(0.02),
             "{goodput}"
         );
     }
-    let [alone, with_arq] = run(code, 0.05, 10_000, 1, FLOW).unwrap();
+    let [alone, with_arq] = run(code, [0.05; 2], 10_000, 1, FLOW).unwrap();
     assert!(alone.high < with_arq.low, "{alone}, {with_arq}");
 }

@@ -1,4 +1,6 @@
 use super::*;
+use crate::experiment::Effort;
+use recoup_lab::scenario::Scenario;
 use std::sync::LazyLock;
 
 /// Fewer runs than in the figure, to save time.
@@ -6,7 +8,7 @@ const COUNT: usize = 300;
 
 /// Run once for all tests.
 static FIGURE: LazyLock<Figure<FetchCell>> =
-    LazyLock::new(|| figure(&Scenario::load("fetch").unwrap(), COUNT).unwrap());
+    LazyLock::new(|| figure(&crate::slp::setup(ID, Effort::Full), COUNT).unwrap());
 
 #[test]
 fn verdicts_are_as_expected() {
@@ -22,12 +24,7 @@ fn verdicts_are_as_expected() {
     assert_eq!(sheet.json["cells"][1]["copies_syn"], 1.0);
     assert_eq!(sheet.json["over"][0]["runs"]["trials"], COUNT);
     assert_eq!(FIGURE.claims.len(), 6);
-    crate::claims::assert_known(
-        NAME,
-        "fig7",
-        crate::experiment::Effort::Full,
-        &FIGURE.claims,
-    );
+    crate::claims::assert_known(NAME, ID, crate::experiment::Effort::Full, &FIGURE.claims);
 }
 
 /// Shares of runs agree with the probabilities of lost SYNs within four standard errors.
@@ -66,7 +63,9 @@ fn probabilities_of_lost_syns() {
 fn a_run_is_the_scenario_with_its_seed() {
     let mut scenario = Scenario::load("fetch").unwrap();
     scenario.seed = 8;
-    let shown = figure(&scenario, 1).unwrap();
+    let mut setup = crate::slp::setup(ID, Effort::Full);
+    setup.base.seed = 8;
+    let shown = figure(&setup, 1).unwrap();
     for (cell, result) in shown
         .cells
         .iter()

@@ -1,8 +1,7 @@
 //! The claims of §III-B on files of other lengths.
 
 use super::SizeCell;
-use crate::claims::{Claim, claim, ours};
-use crate::slp::fetch::NEGLIGIBLE;
+use crate::claims::{Claim, claim};
 
 /// The smallest visible gain of the mean completion time, in percent.
 const VISIBLE: f64 = 5.0;
@@ -14,7 +13,7 @@ pub fn all(cells: &[SizeCell]) -> Vec<Claim> {
         tail(&files),
         syn_timeouts(cells),
         long_files(&files),
-        overhead(cells),
+        dominated(&files),
     ]
 }
 
@@ -134,32 +133,33 @@ fn long_files(files: &Files<'_>) -> Claim {
     claim
 }
 
-fn overhead(cells: &[SizeCell]) -> Claim {
-    let all: Vec<&SizeCell> = cells.iter().collect();
-    let mut claim = ours(claim(
-        "overhead-at-any-size",
+/// The least growth of the completion time of a file twice as long that its size dominates.
+const NEARLY_TWICE: f64 = 1.7;
+
+fn dominated(files: &Files<'_>) -> Claim {
+    let long = files.long();
+    let median = |cell: &SizeCell| cell.without.fct(|s| s.p50);
+    let growth = long
+        .windows(2)
+        .map(|pair| median(pair[1]) / median(pair[0]));
+    let growth: Vec<f64> = growth.collect();
+    let short = files.short();
+    let of_short = short
+        .windows(2)
+        .map(|pair| median(pair[1]) / median(pair[0]));
+    let most = of_short.fold(1.0, f64::max);
+    let shown: Vec<String> = growth.iter().map(|times| format!("{times:.2}")).collect();
+    claim(
+        "long-dominated-by-size",
         "III-B",
-        "SLP's overhead in bytes is negligible",
-        "SLP adds less than 5 % to the IP bytes, for every file",
+        "The file size dominates the completion time of long files",
+        "from each long file to the next, which is twice as long, the median completion time without SLP grows at least 1.7 times",
         (
-            range(&all, SizeCell::added),
-            cells.iter().all(|cell| cell.added() < NEGLIGIBLE),
+            format!(
+                "{} times; short files at most {most:.2} times",
+                shown.join(" and ")
+            ),
+            growth.len() > 1 && growth.iter().all(|times| *times >= NEARLY_TWICE),
         ),
-    ));
-    let from = cells
-        .iter()
-        .rev()
-        .take_while(|cell| cell.added() < NEGLIGIBLE);
-    let from = from
-        .last()
-        .map_or("never".into(), |cell| cell.kilobytes().to_string());
-    let bytes = |cell: &SizeCell| cell.with.bytes - cell.without.bytes;
-    let (least, most) = (
-        cells.iter().map(bytes).fold(f64::INFINITY, f64::min),
-        cells.iter().map(bytes).fold(0.0, f64::max),
-    );
-    claim.note = Some(format!(
-        "the overhead is negligible from {from} kB on. At any length SLP adds {least:.0} to {most:.0} bytes per fetch: copies of the handshake, the request and sometimes the last segment, and the responses to them. A fetch of 0.25 kB has hardly more packets than these",
-    ));
-    claim
+    )
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::experiment;
 
 /// Fewer fetches than in the figure, to save time.
 const SOME: Effort = Effort {
@@ -9,7 +10,7 @@ const SOME: Effort = Effort {
 
 #[test]
 fn verdicts_are_as_expected() {
-    let figure = figure(&Scenario::load("fetch").unwrap(), SOME).unwrap();
+    let figure = figure(&crate::slp::setup(ID, experiment::Effort::Full), SOME).unwrap();
     let sheet = tables::to_sheet(figure.clone());
     println!("{}", sheet.table);
     crate::assert_fits_a_terminal(&sheet.table);
@@ -17,12 +18,7 @@ fn verdicts_are_as_expected() {
     let header = "figure,size,profile,fetches,completed,fct_ms_mean,fct_ms_p50,fct_ms_p99,\
          fct_ms_max,bytes,syn_timeouts,copies,withheld";
     assert_eq!(sheet.csv.lines().next(), Some(header));
-    crate::claims::assert_known(
-        NAME,
-        "sizes",
-        crate::experiment::Effort::Full,
-        &figure.claims,
-    );
+    crate::claims::assert_known(NAME, ID, crate::experiment::Effort::Full, &figure.claims);
     let sizes: Vec<u64> = figure.cells.iter().map(|cell| cell.size).collect();
     assert_eq!((sizes[0], sizes[1], sizes[15]), (250, 500, 8_192_000));
     for cell in &figure.cells {

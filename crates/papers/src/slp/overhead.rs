@@ -1,0 +1,250 @@
+//! §III-B, the last sentences: SLP's overhead in CPU and memory.
+//!
+//! The paper looks at the utilization of CPU and memory while its machines fetch files. We measure both in the fetch of
+//! 34 kB. A host's work is not measurable apart from the simulator's, so the CPU time is that of both hosts and the
+//! network between them: an upper bound of what a host needs.
+//!
+//! ```text
+//! CPU utilization (%)      CPU time of a fetch / its median completion time
+//! memory (bytes)           the two senders, with what they have on the heap, at the most
+//! ```
+//!
+//! CPU time depends on the machine and on what else it does. So we take the fastest of many batches of fetches, and
+//! report bounds alone. All other numbers here are the same on every machine.
+//!
+//! Inputs: what is "noticeable" is not given. Tools such as `top` show tenths of a percent, so a change below 0.1
+//! percentage points of one core is none here. For memory the machine has 16 GB, as the paper's have, and 1,000
+//! connections.
+
+mod claims;
+
+use super::NAME;
+use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+use crate::{Figure, Picture, Sheet, columns_of_figure};
+use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
+use recoup_lab::run::simulation;
+use recoup_lab::settings::SettingsError;
+use recoup_recovery::{Event, Sender};
+use recoup_sim::{NoObserver, Observer, Packet, Point};
+use recoup_table::{Columns, plain_table};
+use recoup_tcp::Endpoint;
+use recoup_tcp::flow::Host;
+use recoup_units::{Direction, FlowId, Instant};
+use std::time::{self, Duration};
+
+/// The name on the command line.
+pub const ID: &str = "overhead";
+
+/// What turns the claims.
+pub const MUTATIONS: &[Mutation] = &[
+    Mutation {
+        name: "idle-never",
+        about: "a path of 0.1 ms without a rate: the hosts never wait, so that all work shows",
+        change: Change::Set(&[("rtt", "0.1ms"), ("rate", "none")]),
+        turns: &["cpu-unchanged"],
+    },
+    Mutation {
+        name: "small-machine",
+        about: "a machine with 16 MB of memory",
+        change: Change::Own,
+        turns: &["memory-unchanged"],
+    },
+];
+
+/// The profiles without and with SLP.
+const PROFILES: [&str; 2] = ["linux-3.17", "linux-3.17+slp"];
+
+/// Fetches per batch.
+const BATCH: u64 = 400;
+
+/// The fetches of a profile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OverheadCell {
+    /// The profile of both hosts.
+    pub profile: String,
+    /// Fetches.
+    pub flows: u64,
+    /// The median completion time in ms.
+    pub median_ms: f64,
+    /// IP bytes per fetch, both directions.
+    pub bytes: f64,
+    /// Packets and timers that the hosts processed, per fetch.
+    pub steps: f64,
+    /// The most memory of both senders together, in bytes.
+    pub memory: usize,
+    /// The CPU time of a fetch in the fastest batch.
+    pub cpu: Duration,
+}
+
+/// Runs all batches and checks the claims.
+///
+/// # Errors
+/// Settings that do not fit together.
+pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+    let mut cells = Vec::new();
+    for name in PROFILES {
+        cells.push(counted(setup, name)?);
+    }
+    time_batches(setup, &mut cells)?;
+    let machine = if setup.is_mutated("small-machine") {
+        16e6
+    } else {
+        16e9
+    };
+    let figure = Figure {
+        paper: NAME,
+        figure: ID,
+        title: "What SLP costs the hosts, in fetches of 34 kB".into(),
+        claims: claims::all(&cells, machine),
+        picture: Picture::Bars(chart(&cells)),
+        cells,
+    };
+    let text = text(&figure.cells);
+    Ok(figure.into_sheet(&text, &columns()))
+}
+
+/// What does not depend on the machine.
+fn counted(setup: &Setup, name: &'static str) -> Result<OverheadCell, SettingsError> {
+    let (path, profile) = (setup.base.settings.path()?, setup.profile(name));
+    let spec = setup.base.settings.flow(&profile);
+    let mut simulation = simulation(&path)?;
+    let mut most = MostMemory::default();
+    let (mut times, mut bytes, mut steps) = (Vec::new(), 0, 0);
+    for flow in 0..BATCH {
+        most.now = [0; 2];
+        let record = simulation.run(&spec, setup.seed(), FlowId(flow), &mut most);
+        times.extend(record.fct.map(|fct| fct.as_secs_f64() * 1e3));
+        bytes += record.bytes_sent;
+        steps += record.events;
+    }
+    times.sort_unstable_by(f64::total_cmp);
+    Ok(OverheadCell {
+        profile: profile.to_string(),
+        flows: BATCH,
+        median_ms: crate::distribution::quantile(&times, 0.5).unwrap_or(f64::NAN),
+        bytes: bytes as f64 / BATCH as f64,
+        steps: steps as f64 / BATCH as f64,
+        memory: most.most,
+        cpu: Duration::MAX,
+    })
+}
+
+/// Sets the CPU times: those of the fastest of several batches, the profiles in turn.
+fn time_batches(setup: &Setup, cells: &mut [OverheadCell]) -> Result<(), SettingsError> {
+    let batches = setup.effort.of(40, 15);
+    let path = setup.base.settings.path()?;
+    for _ in 0..batches {
+        for (cell, name) in cells.iter_mut().zip(PROFILES) {
+            let spec = setup.base.settings.flow(&setup.profile(name));
+            let mut simulation = simulation(&path)?;
+            let begun = time::Instant::now();
+            for flow in 0..BATCH {
+                simulation.run(&spec, setup.seed(), FlowId(flow), &mut NoObserver);
+            }
+            cell.cpu = cell.cpu.min(begun.elapsed() / BATCH as u32);
+        }
+    }
+    Ok(())
+}
+
+/// The most memory that the senders of a flow had together.
+#[derive(Debug, Default)]
+struct MostMemory {
+    now: [usize; 2],
+    most: usize,
+}
+
+impl Observer for MostMemory {
+    const WANTS_EVENTS: bool = false;
+
+    fn on_packet(&mut self, _: Instant, _: Point, _: Direction, _: &Packet) {}
+
+    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
+
+    fn on_settled(&mut self, _: Instant, host: Host, endpoint: &Endpoint) {
+        self.now[host as usize] = size_of::<Sender>() + endpoint.sender().memory();
+        self.most = self.most.max(self.now.iter().sum());
+    }
+}
+
+fn chart(cells: &[OverheadCell]) -> BarChart {
+    type Number = fn(&OverheadCell) -> f64;
+    const NUMBERS: [(&str, Number); 3] = [
+        ("IP bytes", |cell| cell.bytes),
+        ("packets and timers processed", |cell| cell.steps),
+        ("memory of both senders", |cell| cell.memory as f64),
+    ];
+    let group = |(name, number): (&str, Number)| BarGroup {
+        label: name.into(),
+        values: cells
+            .iter()
+            .map(|cell| Some(number(cell) / number(&cells[0])))
+            .collect(),
+    };
+    BarChart {
+        title: "A fetch of 34 kB with SLP, over one without".into(),
+        x_label: "quantity".into(),
+        y_label: "normalised".into(),
+        series: cells.iter().map(|cell| cell.profile.clone()).collect(),
+        panels: vec![BarPanel {
+            title: String::new(),
+            groups: NUMBERS.map(group).to_vec(),
+        }],
+    }
+}
+
+fn columns() -> Columns<OverheadCell> {
+    columns_of_figure::<OverheadCell>(ID)
+        .text(("profile", "", "profile of both hosts"), |c| {
+            Some(c.profile.clone().into())
+        })
+        .integer(("flows", "", "fetches"), |c| Some(c.flows))
+        .real(("fct_ms_p50", "ms", "median completion time"), |c| {
+            Some(c.median_ms)
+        })
+        .real(("bytes", "bytes", "IP bytes per fetch"), |c| Some(c.bytes))
+        .real(
+            (
+                "steps",
+                "",
+                "packets and timers that the hosts processed, per fetch",
+            ),
+            |c| Some(c.steps),
+        )
+        .integer(
+            (
+                "memory",
+                "bytes",
+                "the most memory of both senders together",
+            ),
+            |c| Some(c.memory as u64),
+        )
+}
+
+fn text(cells: &[OverheadCell]) -> String {
+    let mut table = plain_table();
+    table.set_header([
+        "profile",
+        "fetches",
+        "median (ms)",
+        "IP bytes",
+        "packets and timers",
+        "memory (bytes)",
+    ]);
+    for cell in cells {
+        table.add_row([
+            cell.profile.clone(),
+            cell.flows.to_string(),
+            format!("{:.1}", cell.median_ms),
+            format!("{:.0}", cell.bytes),
+            format!("{:.1}", cell.steps),
+            cell.memory.to_string(),
+        ]);
+    }
+    format!(
+        "Per fetch; the claims have bounds of the CPU time, which depends on the machine.\n\n{table}"
+    )
+}
+
+#[cfg(test)]
+mod tests;

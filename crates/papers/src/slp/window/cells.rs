@@ -1,0 +1,284 @@
+//! The flows.
+
+use super::WindowCell;
+use crate::experiment::Setup;
+use crate::slp::micro::{Keys, Log, SenderState, fct_ms, ms, run};
+use recoup_lab::settings::SettingsError;
+use recoup_tcp::flow::{FlowRecord, Host};
+use recoup_units::Offset;
+
+const WITHOUT: &str = "linux-3.17";
+const WITH: &str = "linux-3.17+slp";
+
+/// Windows in segments.
+const WINDOWS: std::ops::RangeInclusive<u64> = 3..=12;
+
+/// The payload of a full segment, in bytes.
+const MSS: u64 = 1448;
+
+/// q for every data segment.
+const ALL_DATA: &str = "first:1,psh:1,tail:1,other:1";
+
+/// A congestion window that is no limit, in segments.
+const WIDE: &str = "40";
+
+/// Queues that the burst of eight segments overflows, in packets.
+const QUEUES: std::ops::RangeInclusive<u64> = 1..=6;
+
+/// All that the claims need.
+#[derive(Debug, Default)]
+pub struct Cells {
+    /// One flow per window and length.
+    pub rule: Vec<WindowCell>,
+    /// Instants at which data waited, and those of them at which the flight was not `win`.
+    pub formula: (usize, usize),
+    /// Segments sent before the first ACK, without and with a copy: where the congestion window is the limit.
+    pub first_flight: [u64; 2],
+    /// The same where the receiver's window is.
+    pub first_flight_offered: [u64; 2],
+    /// The numbers sent up to each ACK from that of the copied segment on: ACKs compared, and those that differ.
+    pub grown_back: (usize, usize),
+    /// Copies of a flow whose every segment is worth one, and the most that were unacknowledged at once.
+    pub one_at_a_time: (usize, usize),
+    /// The shortest and the longest gap between an original and its copy, in ms.
+    pub gaps_ms: [f64; 2],
+    /// Bursts whose last segment the queue dropped, and those of them whose copy it dropped too.
+    pub bursts: (usize, usize),
+    /// The same without a gap.
+    pub bursts_without_gap: (usize, usize),
+    /// Copied bytes, bytes that arrived twice, and whether the offered windows and the completion time are those
+    /// without copies.
+    pub discarded: (u64, u64, bool),
+    /// Copies and withheld copies: if the arbitrator does not favour one, if it does and the window has room, and if
+    /// it has none.
+    pub order: [(u64, u64); 3],
+}
+
+impl Cells {
+    /// Runs all flows.
+    pub fn run(setup: &Setup) -> Result<Self, SettingsError> {
+        let mut cells = Self {
+            rule: rule(setup)?,
+            ..Self::default()
+        };
+        cells.windows(setup)?;
+        cells.bursts = bursts(setup, None)?;
+        cells.bursts_without_gap = bursts(setup, Some("0"))?;
+        cells.copies(setup)?;
+        Ok(cells)
+    }
+
+    fn windows(&mut self, setup: &Setup) -> Result<(), SettingsError> {
+        let first = |profile, buffer: &str, window| {
+            let settings = [("receive_buffer", buffer), ("initial_window", window)];
+            flow(setup, profile, 30, "first:1", &settings)
+        };
+        let offered = (8 * MSS).to_string();
+        let [(_, without), (_, with)] =
+            [first(WITHOUT, "64MiB", "10")?, first(WITH, "64MiB", "10")?];
+        self.first_flight = [&without, &with].map(first_flight);
+        self.grown_back = grown_back(&without, &with);
+        let narrow = [
+            first(WITHOUT, &offered, WIDE)?,
+            first(WITH, &offered, WIDE)?,
+        ];
+        self.first_flight_offered = narrow.each_ref().map(|(_, log)| first_flight(log));
+        for (q, window, buffer) in [
+            ("first:1", "10", "64MiB"),
+            ("psh:1", "10", "64MiB"),
+            (ALL_DATA, "10", "64MiB"),
+            (ALL_DATA, "4", "64MiB"),
+            (ALL_DATA, WIDE, &*offered),
+        ] {
+            let settings = [("receive_buffer", buffer), ("initial_window", window)];
+            let (_, log) = flow(setup, WITH, 60, q, &settings)?;
+            let (instants, wrong) = formula(&log);
+            self.formula.0 += instants;
+            self.formula.1 += wrong;
+        }
+        Ok(())
+    }
+
+    fn copies(&mut self, setup: &Setup) -> Result<(), SettingsError> {
+        let (without, plain) = flow(setup, WITHOUT, 200, ALL_DATA, &[])?;
+        let (record, log) = flow(setup, WITH, 200, ALL_DATA, &[])?;
+        let copies = log.copies(Host::Server);
+        self.one_at_a_time = (copies.len(), most_out(&log));
+        let gaps = copies
+            .iter()
+            .map(|(_, original, copy)| ms(copy.since(*original)));
+        self.gaps_ms = gaps.fold([f64::INFINITY, 0.0], |[least, most], gap| {
+            [least.min(gap), most.max(gap)]
+        });
+        let least = |log: &Log| log.windows.iter().copied().min();
+        let same = least(&log) == least(&plain) && fct_ms(&record) == fct_ms(&without);
+        self.discarded = (record.counters.copied_bytes, record.unnecessary_bytes, same);
+        for (place, (q, segments)) in [("syn:0", 8), ("tail:1", 8), ("tail:1", 9)]
+            .into_iter()
+            .enumerate()
+        {
+            let (record, _) = flow(setup, WITH, segments, q, &[])?;
+            self.order[place] = (record.counters.copies, record.counters.copies_withheld);
+        }
+        Ok(())
+    }
+}
+
+/// Runs a flow of so many segments with these likelihoods.
+fn flow(
+    setup: &Setup,
+    profile: &str,
+    segments: u64,
+    q: &str,
+    more: Keys<'_>,
+) -> Result<(FlowRecord, Log), SettingsError> {
+    let segments = if setup.is_mutated("one-segment") {
+        1
+    } else {
+        segments
+    };
+    let segments = segments.to_string();
+    let own = [
+        ("segments", &*segments),
+        ("initial_window", "10"),
+        ("slp.p", "0.5"),
+        ("slp.q", q),
+    ];
+    let settings: Vec<(&str, &str)> = own.iter().chain(more).copied().collect();
+    run(setup, profile, &settings)
+}
+
+/// One flow per window and length.
+fn rule(setup: &Setup) -> Result<Vec<WindowCell>, SettingsError> {
+    let mut cells = Vec::new();
+    for rwnd in [false, true] {
+        for window in WINDOWS {
+            for segments in 1..=window {
+                let wide: u64 = WIDE.parse().unwrap_or_default();
+                let cwnd = if rwnd { wide } else { window };
+                let (initial, buffer) = (cwnd.to_string(), (window * MSS).to_string());
+                let buffer = if rwnd { &*buffer } else { "64MiB" };
+                let settings = [("initial_window", &*initial), ("receive_buffer", buffer)];
+                let (record, _) = flow(setup, WITH, segments, "tail:1", &settings)?;
+                // The last segment is `next`: all before it are outstanding.
+                let next = segments - 1;
+                let takes_a_copy = next + 2 < cwnd && (!rwnd || next + 1 < window);
+                cells.push(WindowCell {
+                    cwnd,
+                    rwnd: rwnd.then_some(window),
+                    segments,
+                    permitted: takes_a_copy,
+                    copies: record.counters.copies,
+                    withheld: record.counters.copies_withheld,
+                });
+            }
+        }
+    }
+    Ok(cells)
+}
+
+/// Segments sent before the first ACK of data.
+fn first_flight(log: &Log) -> u64 {
+    let before = log.states.iter().filter(|state| state.una == Offset::DATA);
+    before
+        .map(|state| state.nxt.since(Offset::DATA) / state.mss)
+        .max()
+        .unwrap_or(0)
+}
+
+/// Compares what had been sent after each ACK, from that of the first segment on.
+fn grown_back(without: &Log, with: &Log) -> (usize, usize) {
+    let after = |log: &Log| -> Vec<SenderState> {
+        let states = log.states.iter();
+        states
+            .filter(|state| state.una > Offset::DATA && state.nxt < state.limit)
+            .copied()
+            .collect()
+    };
+    let (without, with) = (after(without), after(with));
+    let pairs = without.iter().filter_map(|state| {
+        let same = with.iter().find(|other| other.una == state.una);
+        same.map(|other| other.nxt == state.nxt)
+    });
+    let pairs: Vec<bool> = pairs.collect();
+    (pairs.len(), pairs.iter().filter(|same| !**same).count())
+}
+
+/// Instants at which data waited, and those at which the flight was not `win`.
+fn formula(log: &Log) -> (usize, usize) {
+    let copies = log.copies(Host::Server);
+    let waiting = log
+        .states
+        .iter()
+        .filter(|state| state.una >= Offset::DATA && state.nxt < state.limit);
+    let is_wrong = |state: &&SenderState| {
+        // A copy counts from its decision, which is made with the original, to the ACK of its segment.
+        let dup = copies
+            .iter()
+            .any(|(span, original, _)| *original <= state.at && state.una < span.end);
+        let congestion = (state.cwnd - u64::from(dup)) * state.mss;
+        // Only whole segments are sent.
+        let win = congestion.min(state.offered) / state.mss * state.mss;
+        state.nxt.since(state.una) != win
+    };
+    (waiting.clone().count(), waiting.filter(is_wrong).count())
+}
+
+/// The most copies that were unacknowledged at once.
+fn most_out(log: &Log) -> usize {
+    let copies = log.copies(Host::Server);
+    let acked_at = |end: Offset| {
+        let state = log.states.iter().find(|state| state.una >= end);
+        state.map(|state| state.at)
+    };
+    let out_at = |now| {
+        let out = copies.iter().filter(|(span, _, copy)| {
+            *copy <= now && acked_at(span.end).is_none_or(|acked| acked > now)
+        });
+        out.count()
+    };
+    copies
+        .iter()
+        .map(|(_, _, copy)| out_at(*copy))
+        .max()
+        .unwrap_or(0)
+}
+
+/// Bursts of eight segments into a short queue: those whose last segment it dropped, and those of them whose copy it
+/// dropped too.
+fn bursts(setup: &Setup, gap: Option<&str>) -> Result<(usize, usize), SettingsError> {
+    let (mut lost, mut both) = (0, 0);
+    for queue in QUEUES {
+        let queue = queue.to_string();
+        let mut settings = vec![
+            ("rate", "12Mbit"),
+            ("queue", &*queue),
+            ("initial_window", "20"),
+        ];
+        settings.extend(gap.map(|gap| ("slp.gap", gap)));
+        let (_, log) = flow(setup, WITH, 8, "tail:1", &settings)?;
+        // The tail has the highest sequence number; its first two transmissions are original and copy.
+        let Some((_, isn)) = log.sent_down.first() else {
+            continue;
+        };
+        let place = |seq: recoup_wire::SeqNumber| seq.since(*isn);
+        let Some(highest) = log.sent_down.iter().map(|(_, seq)| place(*seq)).max() else {
+            continue;
+        };
+        let tail = log
+            .sent_down
+            .iter()
+            .filter(|(_, seq)| place(*seq) == highest);
+        let arrived: Vec<bool> = tail
+            .map(|(n, _)| log.arrived_down.contains(n))
+            .take(2)
+            .collect();
+        if let [false, copy] = arrived[..]
+            && !log.copies(Host::Server).is_empty()
+        {
+            lost += 1;
+            both += usize::from(!copy);
+        }
+    }
+    Ok((lost, both))
+}
