@@ -40,7 +40,7 @@ pub use bins::{Bin, Bins, FEW};
 pub use columns::{changes, events, results};
 pub use document::{CHANGES, EVENTS, write_studies};
 pub use figures::{Figure, chart, figures, panel};
-pub use recoup_whatif::parameters::Grid;
+pub use recoup_whatif::parameters::{ChangeKind, Grid};
 pub use rows::{ChangeRow, EventRow, InstanceValues, ResultRow, SenderIdentity, SenderRow};
 pub use run::{ParameterStudy, Request, TakesSenders, study_capture, study_stream};
 pub use text::study_text;

@@ -128,7 +128,7 @@ pub fn points(figure: &'static str) -> Columns<Point> {
             (
                 "share",
                 "",
-                "on the y axis: the share of the values up to this one, in fig2 above it",
+                "on the y axis: the share of the values up to this one",
             ),
             |p| Some(p.share),
         )

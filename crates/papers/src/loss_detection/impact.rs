@@ -5,6 +5,7 @@
 //! | fig4 | k = 2, 3 and 6 for Linux |
 //! | fig5a | the minimum RTO: 100 ms for Solaris, 400 ms for Linux |
 //! | fig5b | a and b for Windows |
+//! | tradeoff | accuracy against timeliness: what k, the minimum RTO and D change in both (§II, §V-B) |
 //!
 //! The captures of the populations go through the study of `recoup whatif --study`, with each value by itself and
 //! the model of the paper's equations.
@@ -16,28 +17,36 @@
 //! - The paper calls changes significant, slight or negligible, and gives no bounds. Ours are in the checks.
 
 mod claims;
+mod tradeoff;
 
 use super::NAME;
-use crate::population::{InMemory, Population};
+use super::captures::CAPTURES;
+use super::populations::population;
+use crate::experiment::{Effort, ExperimentError, Setup};
+use crate::population::InMemory;
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::PointPanel;
 use recoup_lab::parameters::{
-    Grid, ParameterStudy, Request, SenderRow, Totals, chart, instance_text, panel, study_capture,
+    ChangeKind, Grid, ParameterStudy, Request, SenderRow, Totals, chart, instance_text, panel,
+    study_capture,
 };
 use recoup_lab::settings::SettingsError;
+use recoup_lab::stats::Estimate;
 use recoup_lab::whatif::Watch;
-use recoup_recovery::Profile;
 use recoup_recovery::parameters::Parameters;
 use recoup_recovery::rtt::Factor;
 use recoup_table::Columns;
 use recoup_trace::analyze::Settings;
 use recoup_trace::study::Model;
 use recoup_trace::study::published::System;
+use recoup_units::Segments;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The flows of each system's population.
-const FLOWS: u64 = 4000;
+/// The flows of each system in each capture.
+fn flows(effort: Effort) -> u64 {
+    effort.of(8000, 1000)
+}
 
 /// A figure of §V-B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +57,13 @@ pub enum Id {
     Fig5a,
     /// a and b.
     Fig5b,
+    /// Accuracy and timeliness.
+    Tradeoff,
 }
 
 impl Id {
     /// Every figure regenerated.
-    pub const ALL: [Self; 3] = [Self::Fig4, Self::Fig5a, Self::Fig5b];
+    pub const ALL: [Self; 4] = [Self::Fig4, Self::Fig5a, Self::Fig5b, Self::Tradeoff];
 
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
@@ -60,6 +71,7 @@ impl Id {
             Self::Fig4 => "fig4",
             Self::Fig5a => "fig5a",
             Self::Fig5b => "fig5b",
+            Self::Tradeoff => "tradeoff",
         }
     }
 
@@ -73,6 +85,9 @@ impl Id {
             }
             Self::Fig5b => {
                 "Reduction of the connection duration with other a and b (simulated populations)"
+            }
+            Self::Tradeoff => {
+                "Reduction of the connection duration with other D (simulated populations)"
             }
         }
     }
@@ -88,8 +103,15 @@ pub(super) struct Impact(Vec<Studied>);
 
 struct Studied {
     study: ParameterStudy,
-    /// Senders that k = 2 makes slower: the best case and by how much, in RTTs.
-    slower_by_k_2: Vec<[f64; 2]>,
+    senders: Vec<Sender>,
+}
+
+/// What the values change for one sender.
+struct Sender {
+    /// The best case in its RTTs.
+    best_case: f64,
+    /// By value, in the order of the study's singles: the reduction of the duration in RTTs; negative: longer.
+    saved: Vec<f64>,
 }
 
 /// A parameter replaced by itself.
@@ -101,6 +123,7 @@ enum Replaced {
     B(u32),
     /// In hundredths.
     M(u32),
+    D(u32),
 }
 
 impl Replaced {
@@ -112,6 +135,7 @@ impl Replaced {
             Self::A(divisor) => parameters.rttvar_weight = Some(Factor::one_over(divisor)),
             Self::B(divisor) => parameters.srtt_weight = Some(Factor::one_over(divisor)),
             Self::M(hundredths) => parameters.srtt_factor = Some(Factor(hundredths * 10_000)),
+            Self::D(segments) => parameters.dupthresh = Some(Segments(segments)),
         }
         parameters
     }
@@ -126,6 +150,7 @@ fn grid() -> Grid {
     Grid {
         rttvar_factors: [2, 3, 4, 6, 8].map(Factor::whole).into(),
         srtt_factors: M.map(|hundredths| Factor(hundredths * 10_000)).into(),
+        dupthreshs: D.map(Segments).into(),
         alone: true,
         ..Grid::study()
     }
@@ -134,11 +159,13 @@ fn grid() -> Grid {
 /// m, in hundredths.
 const M: [u32; 5] = [50, 100, 125, 150, 200];
 
+/// D. The study's values are cut off.
+const D: [u32; 6] = [1, 2, 3, 4, 5, 6];
+
 impl Impact {
-    /// Simulates and studies populations of `flows` flows for each system.
-    fn simulate(flows: u64, seed: u64) -> Result<Self, SettingsError> {
-        let population = Population::web(flows, seed);
-        let of = |system: &System| study(&population, system);
+    /// Simulates and studies populations of `flows` flows for each system in each capture.
+    fn simulate(setup: &Setup, flows: u64) -> Result<Self, SettingsError> {
+        let of = |system: &System| study(setup, flows, system);
         System::ALL
             .iter()
             .map(of)
@@ -147,17 +174,50 @@ impl Impact {
     }
 
     /// The last result is kept, because every figure needs it.
-    fn of_seed(seed: u64) -> Result<Arc<Self>, SettingsError> {
-        static LAST: Mutex<Option<(u64, Arc<Impact>)>> = Mutex::new(None);
+    fn of(setup: &Setup) -> Result<Arc<Self>, SettingsError> {
+        type Key = (u64, u64, Option<&'static str>);
+        static LAST: Mutex<Option<(Key, Arc<Impact>)>> = Mutex::new(None);
+        let flows = flows(setup.effort);
+        let mutation = setup.mutation.map(|mutation| mutation.name);
+        let key = (setup.seed(), flows, mutation);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {
-            Some((of, impact)) if *of == seed => Ok(Arc::clone(impact)),
+            Some((of, impact)) if *of == key => Ok(Arc::clone(impact)),
             _ => {
-                let impact = Arc::new(Self::simulate(FLOWS, seed)?);
-                *last = Some((seed, Arc::clone(&impact)));
+                let impact = Arc::new(Self::simulate(setup, flows)?);
+                *last = Some((key, Arc::clone(&impact)));
                 Ok(impact)
             }
         }
+    }
+
+    /// What a value saves each sender, in RTTs, with the best case of the sender.
+    fn saved(&self, system: usize, replaced: Replaced) -> impl Iterator<Item = [f64; 2]> {
+        let number = self.number(system, replaced);
+        let senders = self.0[system].senders.iter();
+        senders.map(move |sender| [sender.best_case, sender.saved[number]])
+    }
+
+    /// The mean of a quantity of senders.
+    fn mean(&self, system: usize, of: impl Fn(&Sender) -> f64) -> Estimate {
+        let values: Vec<f64> = self.0[system].senders.iter().map(of).collect();
+        Estimate::of(values.into_iter())
+    }
+
+    /// Detections that a value changes in one of these ways.
+    fn events(&self, system: usize, replaced: Replaced, kinds: &[ChangeKind]) -> u64 {
+        let number = self.number(system, replaced);
+        self.totals(system).instances[number].events_of(kinds)
+    }
+
+    /// What a value saves by changes of these kinds, in ms per sender.
+    fn saved_ms(&self, system: usize, replaced: Replaced, kinds: &[ChangeKind]) -> f64 {
+        let totals = self.totals(system);
+        let of = &totals.instances[self.number(system, replaced)];
+        let saved = kinds
+            .iter()
+            .map(|kind| of.saved[Model::Forms as usize][*kind as usize]);
+        totals.mean_ms(saved.sum()).unwrap_or(f64::NAN)
     }
 
     fn totals(&self, system: usize) -> &Totals {
@@ -197,10 +257,20 @@ impl Impact {
     }
 }
 
-/// The servers of a population, captured and studied.
-fn study(population: &Population, system: &System) -> Result<Studied, SettingsError> {
-    let profile: Profile = system.profile.parse().unwrap_or_default();
-    let packets = InMemory::new(population.capture(&profile, 0..population.flows)?);
+/// The servers of a system in all captures, studied.
+fn study(setup: &Setup, flows: u64, system: &System) -> Result<Studied, SettingsError> {
+    let profile = setup.profile(system.profile);
+    // Flows have their own addresses and times by their numbers.
+    let mut packets = Vec::new();
+    for (i, capture) in (0..).zip(&CAPTURES) {
+        let population = population(setup, capture, flows);
+        packets.extend(population.capture(&profile, i * flows..(i + 1) * flows)?);
+    }
+    packets.sort_by_key(|packet| packet.at);
+    for (frame, packet) in (1..).zip(&mut packets) {
+        packet.frame = frame;
+    }
+    let packets = InMemory::new(packets);
     let request = Request {
         grid: grid(),
         model: Model::Forms,
@@ -215,7 +285,7 @@ fn study(population: &Population, system: &System) -> Result<Studied, SettingsEr
         reruns: &|_, _| true,
     };
     let again = packets.clone();
-    let mut slower = Vec::new();
+    let mut senders = Vec::new();
     let studied = study_capture(
         system.name,
         packets,
@@ -223,28 +293,27 @@ fn study(population: &Population, system: &System) -> Result<Studied, SettingsEr
         &request,
         &settings,
         watch,
-        &mut |sender| slower.extend(slower_by(Replaced::K(2), sender)),
+        &mut |row| senders.extend(sender(row)),
     );
     // Reading from memory does not fail.
     let studied = studied.map_err(|e| SettingsError::Path(e.to_string()))?;
     Ok(Studied {
         study: studied.findings,
-        slower_by_k_2: slower,
+        senders,
     })
 }
 
-/// The best case of a sender that a value makes slower, and by how much, in RTTs.
-fn slower_by(replaced: Replaced, sender: &SenderRow<'_>) -> Option<[f64; 2]> {
-    let wanted = replaced.parameters();
-    let number = sender
-        .instances
-        .singles()
+/// A sender with an RTT, in its RTTs.
+fn sender(row: &SenderRow<'_>) -> Option<Sender> {
+    let rtt = row.studied.mean_rtt.as_nanos() as f64;
+    let changes = &row.studied.changes[..row.instances.singles().len()];
+    let saved = changes
         .iter()
-        .position(|one| *one == wanted)?;
-    let saved = sender.studied.changes.get(number)?.saved(Model::Forms);
-    let rtt = sender.studied.mean_rtt.as_nanos() as f64;
-    let best_case = sender.best_case.as_nanos() as f64;
-    (saved < 0 && rtt > 0.0).then(|| [best_case / rtt, -saved as f64 / rtt])
+        .map(|change| change.saved(Model::Forms) as f64 / rtt);
+    (rtt > 0.0).then(|| Sender {
+        best_case: row.best_case.as_nanos() as f64 / rtt,
+        saved: saved.collect(),
+    })
 }
 
 /// What a value changes for a system.
@@ -311,6 +380,7 @@ fn replaced(id: Id) -> Vec<Replaced> {
             .map(Replaced::A)
             .chain(weights().map(Replaced::B))
             .collect(),
+        Id::Tradeoff => D.map(Replaced::D).into(),
     }
 }
 
@@ -343,15 +413,16 @@ fn panels(id: Id, impact: &Impact) -> Vec<PointPanel> {
         ]
         .map(|one| of((WINDOWS, one)))
         .into(),
+        Id::Tradeoff => [1, 2, 4].map(|d| of((LINUX, Replaced::D(d)))).into(),
     }
 }
 
-/// Regenerates a figure in every format. `seed` decides everything random.
+/// Regenerates a figure in every format.
 ///
 /// # Errors
-/// Never with the population of web traffic.
-pub fn sheet(id: Id, seed: u64) -> Result<Sheet, SettingsError> {
-    Ok(sheet_of(id, &*Impact::of_seed(seed)?))
+/// Never with these populations.
+pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, ExperimentError> {
+    Ok(sheet_of(id, &*Impact::of(setup)?))
 }
 
 fn sheet_of(id: Id, impact: &Impact) -> Sheet {
@@ -384,31 +455,4 @@ fn sheet_of(id: Id, impact: &Impact) -> Sheet {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn verdicts_are_as_expected() {
-        let impact = Impact::of_seed(1).unwrap();
-        for id in Id::ALL {
-            let sheet = sheet_of(id, &impact);
-            println!("{}", sheet.table);
-            crate::claims::assert_known(
-                NAME,
-                id.name(),
-                crate::experiment::Effort::Full,
-                &sheet.claims,
-            );
-            crate::assert_fits_a_terminal(&sheet.table);
-            assert!(sheet.csv.starts_with("figure,system,replaced,senders,"));
-        }
-        for (study, system) in impact.0.iter().zip(&System::ALL) {
-            let refused = study.study.refused.by_count();
-            assert!(
-                study.study.all.senders > 200,
-                "{}: {refused:?}",
-                system.name
-            );
-        }
-    }
-}
+mod tests;

@@ -5,7 +5,7 @@ use super::draw::{Draws, Purpose};
 use recoup_path::{
     GilbertElliott, HopSpec, LinkTrace, LossKind, LossSpec, PathSpec, Probability, Queue,
 };
-use recoup_recovery::Profile;
+use recoup_recovery::{Mechanisms, Profile};
 use recoup_sim::{FlowSpec, TimerModel};
 use recoup_tcp::flow::{Script, When, Workload, Write};
 use recoup_tcp::{AckPolicy, Config};
@@ -203,7 +203,11 @@ impl Flow {
 
     /// The flow with servers of this profile.
     pub fn spec(&self, sender: &Profile) -> FlowSpec {
-        let mechanisms = *sender.mechanisms();
+        self.spec_with(*sender.mechanisms())
+    }
+
+    /// The flow with servers of these mechanisms.
+    pub fn spec_with(&self, mechanisms: Mechanisms) -> FlowSpec {
         let server = Config {
             sack: mechanisms.sack,
             ..Config::new(mechanisms)

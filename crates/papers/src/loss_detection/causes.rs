@@ -1,0 +1,325 @@
+//! Populations rerun with one thing changed: are the causes that the study names the causes here?
+//!
+//! The study could not rerun its connections: it assumes that RTTs and losses do not depend on loss detection (§IV-C). Here
+//! the same flows run twice, with and without one change, and what really happened is counted
+//! ([`watch`](super::watch)), without captures.
+//!
+//! | change | asked |
+//! | --- | --- |
+//! | networks without reordering | do spurious fast retransmits vanish? (§V-A1) |
+//! | Solaris with m = 1, Solaris and FreeBSD with a minimum RTO of 200 ms | are they as quick as Windows and Linux? (§V-A2a) |
+//! | D = 2 on Linux, Solaris and FreeBSD | does FR/R detect more losses? (§V-A2a) |
+//! | ticks of 10 ms on Windows, minimum RTO of 100 ms on Windows and Linux | do connections become shorter? (§I) |
+//! | k = 2 and 8, minimum RTO of 1 s, a = b = 1, D = 2 on Linux | do recoveries, RTTs, losses change? (§IV-C, §V-A2b) |
+//!
+//! Differences are between the two runs of the same flow; their intervals are those of their mean over flows.
+
+mod claims;
+
+use super::NAME;
+use super::captures::CAPTURES;
+use super::micro::{self, Measured};
+use super::populations::population;
+use super::watch::Watch;
+use crate::experiment::{ExperimentError, Setup};
+use crate::{Figure, Picture, Sheet};
+use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
+use recoup_lab::run::{cores, in_parallel, simulation};
+use recoup_lab::settings::SettingsError;
+use recoup_recovery::parameters::Parameters;
+use recoup_recovery::rtt::Factor;
+use recoup_recovery::{Mechanisms, Trigger};
+use recoup_trace::study::Detector;
+use recoup_trace::study::published::System;
+use recoup_units::{FlowId, Segments};
+use std::time::Duration;
+
+/// The name on the command line.
+pub const ID: &str = "causes";
+
+/// Flows simulated in one piece of work.
+const TOGETHER: u64 = 64;
+
+/// One flow.
+#[derive(Clone, Debug, Default)]
+struct Outcome {
+    /// The flow completion time in ms; NaN if it did not complete.
+    duration_ms: f64,
+    /// Its mean RTT in ms; NaN without samples.
+    rtt_ms: f64,
+    /// Data packets lost, and sent.
+    lost: [f64; 2],
+    /// Detections by FR/R and by timeout (first retransmissions): spurious, all.
+    detections: [[u32; 2]; 2],
+    /// The durations of the first retransmissions by timeout, in RTTs.
+    timeouts: Vec<f64>,
+    /// The lengths of its recoveries, in RTTs.
+    recoveries: Vec<f64>,
+}
+
+/// All flows of a system under one change.
+type Outcomes = Vec<Outcome>;
+
+/// What is changed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Changed {
+    parameters: Parameters,
+    granularity: Option<Duration>,
+    no_reordering: bool,
+}
+
+impl Changed {
+    fn of(parameters: Parameters) -> Self {
+        Self {
+            parameters,
+            ..Self::default()
+        }
+    }
+
+    fn sender(&self, setup: &Setup, system: &System) -> Mechanisms {
+        let mut sender = *setup.profile(system.profile).mechanisms();
+        if !setup.is_mutated("no-change") {
+            self.parameters.apply(&mut sender);
+            sender.rto.granularity = self.granularity.unwrap_or(sender.rto.granularity);
+        }
+        sender
+    }
+}
+
+fn k(k: u32) -> Changed {
+    Changed::of(Parameters {
+        rttvar_factor: Some(Factor::whole(k)),
+        ..Parameters::default()
+    })
+}
+
+fn min(ms: u64) -> Changed {
+    Changed::of(Parameters {
+        min_rto: Some(Duration::from_millis(ms)),
+        ..Parameters::default()
+    })
+}
+
+fn dupthresh(segments: u32) -> Changed {
+    Changed::of(Parameters {
+        dupthresh: Some(Segments(segments)),
+        ..Parameters::default()
+    })
+}
+
+fn run(setup: &Setup, system: usize, changed: Changed) -> Result<Outcomes, SettingsError> {
+    let sender = changed.sender(setup, &System::ALL[system]);
+    let flows = setup.effort.of(6400, 640);
+    let pieces = (flows / TOGETHER) as usize;
+    let parts = in_parallel(CAPTURES.len() * pieces, cores(), |part| {
+        let mut population = population(setup, &CAPTURES[part / pieces], flows);
+        let is_usual = changed.granularity.is_none() && changed.parameters == Parameters::default();
+        if setup.is_mutated("other-networks") && !is_usual {
+            // The changed runs are of paths with more losses and longer RTTs.
+            population.networks.rtt.median *= 2.0;
+            population.networks.loss.median *= 3.0;
+            population.networks.bursty = 1.0;
+            population.networks.burst = 8.0;
+            population.receivers.sack = 0.0;
+        }
+        if changed.no_reordering && !setup.is_mutated("no-change") {
+            population.networks.reordering = 0.0;
+        }
+        let first = (part % pieces) as u64 * TOGETHER;
+        let each = (first..first + TOGETHER).map(|number| {
+            let flow = population.flow(number);
+            let mut watch = Watch::default();
+            let spec = flow.spec_with(sender);
+            let mut simulation = simulation(&flow.path)?;
+            let record = simulation.run(&spec, population.seed, FlowId(number), &mut watch);
+            Ok::<_, SettingsError>(outcome(&watch, record.fct))
+        });
+        each.collect::<Result<Vec<_>, _>>()
+    })?;
+    Ok(parts.into_iter().flatten().collect())
+}
+
+fn outcome(watch: &Watch, duration: Option<Duration>) -> Outcome {
+    let mut found = Outcome {
+        duration_ms: duration.map_or(f64::NAN, |time| time.as_secs_f64() * 1e3),
+        rtt_ms: watch.samples.1 / watch.samples.0 as f64,
+        lost: [watch.lost.0 as f64, watch.lost.1 as f64],
+        recoveries: watch.recoveries.iter().map(|(_, rtts)| *rtts).collect(),
+        ..Outcome::default()
+    };
+    for one in watch.repeated() {
+        let Some(detector) = Detector::of(Some(one.trigger)) else {
+            continue;
+        };
+        let counts = &mut found.detections[detector as usize];
+        counts[0] += u32::from(one.spurious);
+        counts[1] += 1;
+        if one.trigger == Trigger::Rto && one.copy == 1 {
+            found.timeouts.extend(one.detection_rtts);
+        }
+    }
+    found
+}
+
+/// All runs.
+struct Runs {
+    /// As they are, in the order of [`System::ALL`].
+    usual: Vec<Outcomes>,
+    /// On networks without reordering.
+    in_order: Vec<Outcomes>,
+    /// Solaris and FreeBSD with Linux's minimum and m.
+    quick: [Outcomes; 2],
+    /// Linux, Solaris and FreeBSD with D = 2.
+    two: [Outcomes; 3],
+    /// Windows with ticks of 10 ms.
+    ticks: Outcomes,
+    /// Windows and Linux with a minimum RTO of 100 ms.
+    low: [Outcomes; 2],
+    /// Linux with other parameters of the RTO and D, with their names.
+    other: Vec<(&'static str, Outcomes)>,
+}
+
+impl Runs {
+    fn all(setup: &Setup) -> Result<Self, SettingsError> {
+        let run = |system, changed| run(setup, system, changed);
+        let in_order = Changed {
+            no_reordering: true,
+            ..Changed::default()
+        };
+        let one = Some(Factor::ONE);
+        let quick = Changed::of(Parameters {
+            srtt_factor: one,
+            min_rto: Some(Duration::from_millis(200)),
+            ..Parameters::default()
+        });
+        let ticks = Changed {
+            granularity: Some(Duration::from_millis(10)),
+            ..Changed::default()
+        };
+        let weights = Changed::of(Parameters {
+            rttvar_weight: one,
+            srtt_weight: one,
+            ..Parameters::default()
+        });
+        let other = [
+            ("k = 2", k(2)),
+            ("k = 8", k(8)),
+            ("minRTO = 1 s", min(1000)),
+            ("a = b = 1", weights),
+            ("D = 2", dupthresh(2)),
+        ];
+        Ok(Self {
+            usual: (0..4)
+                .map(|i| run(i, Changed::default()))
+                .collect::<Result<_, _>>()?,
+            in_order: (0..4).map(|i| run(i, in_order)).collect::<Result<_, _>>()?,
+            quick: [run(2, quick)?, run(3, quick)?],
+            two: [
+                run(1, dupthresh(2))?,
+                run(2, dupthresh(2))?,
+                run(3, dupthresh(2))?,
+            ],
+            ticks: run(0, ticks)?,
+            low: [run(0, min(100))?, run(1, min(100))?],
+            other: other
+                .into_iter()
+                .map(|(name, changed)| Ok((name, run(1, changed)?)))
+                .collect::<Result<_, SettingsError>>()?,
+        })
+    }
+}
+
+/// Reruns the populations.
+///
+/// # Errors
+/// Never with these populations.
+pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
+    let runs = Runs::all(setup)?;
+    let mut cells: Vec<Measured> = Vec::new();
+    let mut add = |case: String, outcomes: &Outcomes| {
+        for (quantity, value) in [
+            (
+                "mean duration of completed flows (ms)",
+                claims::mean_duration(outcomes),
+            ),
+            (
+                "median detection by timeout (RTTs)",
+                claims::median_timeout(outcomes).mean,
+            ),
+            (
+                "median recovery (RTTs)",
+                claims::median_recovery(outcomes).mean,
+            ),
+            (
+                "spurious FR/R (% of the retransmissions)",
+                claims::spurious_share(outcomes, 0),
+            ),
+            (
+                "spurious timeouts (% of the retransmissions)",
+                claims::spurious_share(outcomes, 1),
+            ),
+        ] {
+            cells.push(Measured {
+                quantity: quantity.into(),
+                case: case.clone(),
+                study: None,
+                engine: Some(value),
+            });
+        }
+    };
+    for (system, (usual, in_order)) in System::ALL
+        .iter()
+        .zip(runs.usual.iter().zip(&runs.in_order))
+    {
+        add(system.name.into(), usual);
+        add(format!("{}, no reordering", system.name), in_order);
+    }
+    for (name, outcomes) in ["Solaris", "FreeBSD"].iter().zip(&runs.quick) {
+        add(format!("{name}, m = 1, minRTO = 200 ms"), outcomes);
+    }
+    for (name, outcomes) in ["Linux", "Solaris", "FreeBSD"].iter().zip(&runs.two) {
+        add(format!("{name}, D = 2"), outcomes);
+    }
+    add("Windows, ticks of 10 ms".into(), &runs.ticks);
+    for (name, outcomes) in ["Windows", "Linux"].iter().zip(&runs.low) {
+        add(format!("{name}, minRTO = 100 ms"), outcomes);
+    }
+    for (name, outcomes) in &runs.other {
+        add(format!("Linux, {name}"), outcomes);
+    }
+    let title =
+        "Median detection time by timeout, as the systems are and with Linux's minimum RTO and m";
+    let medians = |outcomes: &Outcomes| Some(claims::median_timeout(outcomes).mean);
+    let changed = [None, None, Some(&runs.quick[0]), Some(&runs.quick[1])];
+    let group = |((system, usual), changed): ((&System, &Outcomes), Option<&Outcomes>)| BarGroup {
+        label: system.name.into(),
+        values: vec![medians(usual), changed.and_then(medians)],
+    };
+    let columns = micro::columns(ID);
+    let text = columns.to_text(&cells, &["quantity", "case", "engine"]);
+    let figure = Figure {
+        paper: NAME,
+        figure: ID,
+        title: title.into(),
+        claims: claims::of(&runs),
+        picture: Picture::Bars(BarChart {
+            title: title.into(),
+            x_label: "system".into(),
+            y_label: "RTTs".into(),
+            series: ["as it is", "minimum RTO of 200 ms, m = 1"]
+                .map(String::from)
+                .to_vec(),
+            panels: vec![BarPanel {
+                title: String::new(),
+                groups: System::ALL
+                    .iter()
+                    .zip(&runs.usual)
+                    .zip(changed)
+                    .map(group)
+                    .collect(),
+            }],
+        }),
+        cells,
+    };
+    Ok(figure.into_sheet(&text, &columns))
+}

@@ -1,0 +1,369 @@
+//! The four systems' servers over the four populations of [`CAPTURES`], captured and analyzed.
+//!
+//! Every system serves every population: the same flows over the same networks. Ten batches, each with a tenth of the
+//! flows, give the intervals: half of the interval of a quantity is 2.26 standard errors of its ten values (batch means,
+//! Student's t with nine degrees of freedom). The retransmissions of a connection depend on each other, connections do not.
+
+use super::captures::{CAPTURES, Capture};
+use crate::experiment::{Effort, Setup};
+use crate::population::Population;
+use recoup_lab::analysis::{Collector, Summary};
+use recoup_lab::settings::SettingsError;
+use recoup_lab::stats::Estimate;
+use recoup_recovery::{Profile, Trigger};
+use recoup_trace::analyze::Findings;
+use recoup_trace::finding::{
+    Connection, Explanation, Identification, Retransmission, Revision, Tally, Verdict,
+};
+use recoup_trace::study::published::System;
+use recoup_trace::study::{Cdf, Report, SenderReport, Study};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Batches, for intervals.
+pub const BATCHES: usize = 10;
+
+/// Student's t for 95 % and nine degrees of freedom.
+const T: f64 = 2.262;
+
+/// The flows of each population.
+fn flows(effort: Effort) -> u64 {
+    effort.of(12_800, 1280)
+}
+
+/// The population of a capture, or what a mutation makes of it.
+pub fn population(setup: &Setup, capture: &Capture, flows: u64) -> Population {
+    let mut population = capture.population(flows, setup.seed());
+    let Some(mutation) = setup.mutation else {
+        return population;
+    };
+    let Population {
+        networks,
+        traffic,
+        receivers,
+        ..
+    } = &mut population;
+    match mutation.name {
+        "steady-networks" => {
+            networks.pausing = 0.0;
+            networks.reordering = 0.0;
+        }
+        "reordering-networks" => {
+            networks.pausing = 0.0;
+            networks.reordering = 1.0;
+            networks.reordered = 0.1;
+            networks.reordering_delay.median = 60.0;
+        }
+        "long-bursts" => {
+            networks.bursty = 1.0;
+            networks.burst = 20.0;
+            receivers.sack = 0.0;
+        }
+        "long-rtts" => {
+            networks.rtt.median = 2000.0;
+            networks.rtt.most = 5000.0;
+            networks.pausing = 0.0;
+        }
+        "short-rtts" => networks.rtt.median = 8.0,
+        "heavy-loss" => networks.loss.median = 0.15,
+        "lossless" => {
+            networks.loss.median = 0.0;
+            networks.loss.least = 0.0;
+            networks.queue.median = 5000.0;
+            networks.queue.least = 5000.0;
+        }
+        "one-size" => {
+            traffic.exchanges = 1.0;
+            traffic.response.sigma = 0.0;
+            traffic.response.median = 100_000.0;
+            receivers.sack = 1.0;
+        }
+        "uniform" => {
+            for quantity in [&mut networks.rtt, &mut networks.rate, &mut networks.queue] {
+                quantity.sigma = 0.0;
+            }
+            networks.loss.sigma = 0.0;
+            networks.loss.median = 0.002;
+            networks.pausing = 0.0;
+            networks.bursty = 0.0;
+            traffic.exchanges = 1.0;
+            traffic.response.sigma = 0.0;
+            traffic.response.median = 60_000.0;
+            receivers.sack = 1.0;
+        }
+        _ => {}
+    }
+    population
+}
+
+/// The results of some of the flows.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// Of all systems together; its senders are in the order of their profiles' names.
+    pub report: Report,
+    /// Of the systems that use SACK together.
+    pub with_sack: SenderReport,
+    /// What the analysis does not count, by system in the order of [`System::ALL`].
+    counts: [Counts; System::ALL.len()],
+}
+
+/// The results of the four systems.
+#[derive(Clone, Debug)]
+pub struct Populations {
+    /// Of all flows.
+    pub all: Results,
+    batches: Vec<Results>,
+    /// The payload of each capture's connections, by title.
+    pub bytes: Vec<(String, Cdf)>,
+    /// The whole report of each capture, in the order of [`CAPTURES`].
+    pub captures: Vec<Report>,
+}
+
+impl Results {
+    fn new(studies: &[Study], counts: [Counts; 4], sack: [bool; 4]) -> Self {
+        let [mut all, mut with_sack] = [Study::default(), Study::default()];
+        for (study, sack) in studies.iter().zip(sack) {
+            all.merge(study);
+            if sack {
+                with_sack.merge(study);
+            }
+        }
+        Self {
+            report: all.report(),
+            with_sack: with_sack.report().all,
+            counts,
+        }
+    }
+
+    /// The results of a system's servers.
+    pub fn system(&self, system: &System) -> Option<&SenderReport> {
+        let mut senders = self.report.senders.iter();
+        senders.find(|sender| sender.sender == system.profile)
+    }
+}
+
+impl Populations {
+    /// Simulates and analyzes the populations.
+    ///
+    /// # Errors
+    /// Never with these populations.
+    pub fn simulate(setup: &Setup, flows: u64) -> Result<Self, SettingsError> {
+        let mut by_batch: Vec<[Study; 4]> = (0..BATCHES).map(|_| Default::default()).collect();
+        let mut counts = vec![[Counts::default(); 4]; BATCHES];
+        let mut by_capture: [Study; 4] = Default::default();
+        let mut sack = [false; 4];
+        for (place, system) in System::ALL.iter().enumerate() {
+            let profile = setup.profile(system.profile);
+            sack[place] = profile.mechanisms().sack;
+            for (capture, whole) in CAPTURES.iter().zip(&mut by_capture) {
+                let population = population(setup, capture, flows);
+                let parts = population.analyze(&profile, || Servers::new(&profile, system))?;
+                for (number, mut part) in parts.into_iter().enumerate() {
+                    part.summary.order();
+                    let mut summary = Summary::default();
+                    summary.merge(part.summary);
+                    let batch = number % BATCHES;
+                    by_batch[batch][place].merge(&summary.study);
+                    whole.merge(&summary.study);
+                    counts[batch][place].add(&part.counts);
+                }
+            }
+        }
+        let mut studies: [Study; 4] = Default::default();
+        let mut total = [Counts::default(); 4];
+        for (batch, counts) in by_batch.iter().zip(&counts) {
+            for place in 0..4 {
+                studies[place].merge(&batch[place]);
+                total[place].add(&counts[place]);
+            }
+        }
+        let batches = by_batch.iter().zip(counts);
+        Ok(Self {
+            all: Results::new(&studies, total, sack),
+            batches: batches
+                .map(|(studies, counts)| Results::new(studies, counts, sack))
+                .collect(),
+            bytes: CAPTURES
+                .iter()
+                .zip(&by_capture)
+                .map(|(capture, study)| (capture.title.into(), study.report().bytes))
+                .collect(),
+            captures: by_capture.iter().map(Study::report).collect(),
+        })
+    }
+
+    /// The populations of a setup. The last result is kept, because every figure needs it.
+    ///
+    /// # Errors
+    /// Never with these populations.
+    pub fn of(setup: &Setup) -> Result<Arc<Self>, SettingsError> {
+        type Key = (u64, u64, Option<&'static str>);
+        static LAST: Mutex<Option<(Key, Arc<Populations>)>> = Mutex::new(None);
+        let flows = flows(setup.effort);
+        let mutation = setup.mutation.map(|mutation| mutation.name);
+        let key = (setup.seed(), flows, mutation);
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some((of, populations)) if *of == key => Ok(Arc::clone(populations)),
+            _ => {
+                let populations = Arc::new(Self::simulate(setup, flows)?);
+                *last = Some((key, Arc::clone(&populations)));
+                Ok(populations)
+            }
+        }
+    }
+
+    /// A quantity with its interval.
+    pub fn estimate(&self, of: impl Fn(&Results) -> Option<f64>) -> Estimate {
+        let values: Vec<f64> = self.batches.iter().filter_map(&of).collect();
+        Estimate {
+            mean: of(&self.all).unwrap_or(f64::NAN),
+            half: half_width(&values),
+        }
+    }
+
+    /// A quantity of each system, in the order of [`System::ALL`].
+    pub fn each(&self, of: impl Fn(&SenderReport) -> Option<f64>) -> [Estimate; 4] {
+        std::array::from_fn(|i| self.estimate(|results| of(results.system(&System::ALL[i])?)))
+    }
+
+    /// The figure of a statement for each system.
+    pub fn stated(&self, what: &str) -> [Estimate; 4] {
+        self.each(|sender| {
+            let mut claims = sender.claims.iter();
+            claims.find(|claim| claim.what == what)?.here
+        })
+    }
+
+    /// A share of counts of each system, in %.
+    pub fn counted(&self, of: impl Fn(&Counts) -> [u64; 2]) -> [Estimate; 4] {
+        std::array::from_fn(|i| {
+            self.estimate(|results| {
+                let [part, whole] = of(&results.counts[i]);
+                (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
+            })
+        })
+    }
+}
+
+/// Half of the interval of the mean of all from those of batches; infinite if some batches have none.
+fn half_width(values: &[f64]) -> f64 {
+    if values.len() < BATCHES {
+        return f64::INFINITY;
+    }
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    T * (squares / (n - 1.0) / n).sqrt()
+}
+
+/// What the analysis of a system does not count.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Needed timeouts: first retransmissions by the timer.
+    pub timeouts: u64,
+    /// Those with no more segments outstanding than the duplicate ACK threshold. The first of them is the lost
+    /// one, so the others cause fewer duplicate ACKs.
+    pub few_outstanding: u64,
+    /// Detections by FR/R with a known duration.
+    pub fast: u64,
+    /// Those that took 0.5 to 2.5 RTTs: about one or two.
+    pub fast_one_or_two: u64,
+    /// Timeouts that took more than ten RTTs.
+    pub long: u64,
+    /// Those before the first twenty segments of the connection were acknowledged.
+    pub long_early: u64,
+    /// Timeouts that took no more.
+    pub short: u64,
+    /// Those before the first twenty segments of the connection were acknowledged.
+    pub short_early: u64,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Self) {
+        self.timeouts += other.timeouts;
+        self.few_outstanding += other.few_outstanding;
+        self.fast += other.fast;
+        self.fast_one_or_two += other.fast_one_or_two;
+        self.long += other.long;
+        self.long_early += other.long_early;
+        self.short += other.short;
+        self.short_early += other.short_early;
+    }
+}
+
+/// Collects what the servers retransmitted. What the clients retransmit, requests and SYNs, was not captured
+/// at its sender and is left out.
+struct Servers {
+    summary: Summary,
+    profile: Profile,
+    /// The name under which the servers are reported, whatever they run.
+    name: &'static str,
+    counts: Counts,
+}
+
+/// A timeout this soon after the beginning of its connection is early, in RTTs.
+const EARLY: f64 = 20.0;
+
+impl Servers {
+    fn new(profile: &Profile, system: &System) -> Self {
+        Self {
+            summary: Summary::default(),
+            profile: profile.clone(),
+            name: system.profile,
+            counts: Counts::default(),
+        }
+    }
+
+    fn count(&mut self, connection: &Connection, row: &Retransmission) {
+        let counts = &mut self.counts;
+        let rtts = row.detection_rtts();
+        match row.triggers.first() {
+            Some(Trigger::Fast | Trigger::Early) if !row.syn => {
+                counts.fast += u64::from(rtts.is_some());
+                let is_usual = rtts.is_some_and(|rtts| (0.5..2.5).contains(&rtts));
+                counts.fast_one_or_two += u64::from(is_usual);
+            }
+            Some(Trigger::Rto) if row.copy == 1 => {
+                if row.verdict == Verdict::Needed {
+                    counts.timeouts += 1;
+                    let threshold = self.profile.mechanisms().detection.dupthresh.0;
+                    counts.few_outstanding += u64::from(row.flight <= threshold);
+                }
+                let Some((rtts, rtt)) = rtts.zip(row.rtt) else {
+                    return;
+                };
+                let sent = row.at.since(connection.begun) - row.detection.unwrap_or_default();
+                let is_early = sent.as_secs_f64() < EARLY * rtt.as_secs_f64();
+                let (all, early) = match rtts > 10.0 {
+                    true => (&mut counts.long, &mut counts.long_early),
+                    false => (&mut counts.short, &mut counts.short_early),
+                };
+                *all += 1;
+                *early += u64::from(is_early);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Findings for Servers {
+    fn connection(&mut self, mut connection: Connection, retransmissions: &[Retransmission]) {
+        let [client, server] = &mut connection.directions;
+        client.retransmissions = Tally::default();
+        let best = server.profile.best();
+        // The servers have this profile, however little of them it explains.
+        server.profile = Identification::Profile(Explanation {
+            profile: self.name.into(),
+            explained: best.map_or(0, |best| best.explained),
+            of: best.map_or(0, |best| best.of),
+        });
+        let own = |row: &&Retransmission| row.endpoints.src == connection.endpoints.dst;
+        let own: Vec<Retransmission> = retransmissions.iter().filter(own).copied().collect();
+        own.iter().for_each(|row| self.count(&connection, row));
+        self.summary.connection(connection, &own);
+    }
+
+    fn revision(&mut self, revision: &Revision) {
+        self.summary.revision(revision);
+    }
+}
