@@ -36,6 +36,7 @@ const fn lognormal(median: f64, sigma: f64, least: f64, most: f64) -> LogNormal 
 const fn traffic(exchanges: f64, median: f64, sigma: f64) -> Traffic {
     Traffic {
         exchanges,
+        request: Traffic::SHORT_REQUEST,
         response: lognormal(median, sigma, 200.0, 5_000_000.0),
         think_time: Traffic::WEB.think_time,
     }
