@@ -155,8 +155,6 @@ pub enum Verdict {
     Holds,
     /// It cannot fail: a definition, arithmetic.
     ByConstruction,
-    /// It holds only because two quantities are equal.
-    Tie,
     /// The check refutes it.
     Fails,
     /// The data do not tell.
@@ -165,10 +163,9 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order of bars and columns.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 4] = [
         Self::Holds,
         Self::ByConstruction,
-        Self::Tie,
         Self::Fails,
         Self::Undecided,
     ];
@@ -178,7 +175,6 @@ impl Verdict {
         match self {
             Self::Holds => "holds",
             Self::ByConstruction => "holds by construction",
-            Self::Tie => "holds (tie)",
             Self::Fails => "fails",
             Self::Undecided => "undecided",
         }
@@ -189,7 +185,6 @@ impl Verdict {
         match self {
             Self::Holds => "holds",
             Self::ByConstruction => "construction",
-            Self::Tie => "tie",
             Self::Fails => "fails",
             Self::Undecided => "undecided",
         }

@@ -14,8 +14,6 @@ use serde::{Deserialize, Serialize};
 pub enum ClaimVerdict {
     /// The check confirms the claim.
     Holds,
-    /// The claim holds only because two quantities are equal, such as the times of two events.
-    Tie,
     /// The check refutes the claim.
     Fails,
     /// The data do not tell: the confidence interval of the difference on which the claim depends contains zero.
@@ -45,22 +43,15 @@ impl ClaimVerdict {
         let worse = |all: Self, part: Self| match (all, part) {
             (Self::Fails, _) | (_, Self::Fails) => Self::Fails,
             (Self::Undecided, _) | (_, Self::Undecided) => Self::Undecided,
-            (Self::Tie, _) | (_, Self::Tie) => Self::Tie,
             (Self::Holds, Self::Holds) => Self::Holds,
         };
         parts.into_iter().fold(Self::Holds, worse)
-    }
-
-    /// Whether the check confirms the claim, be it by a tie.
-    pub const fn is_confirmed(self) -> bool {
-        matches!(self, Self::Holds | Self::Tie)
     }
 
     /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
-            Self::Tie => "holds (tie)",
             Self::Fails => "FAILS",
             Self::Undecided => "undecided",
         }
@@ -222,14 +213,6 @@ pub(crate) fn of_rfc(claim: Claim) -> Claim {
     Claim { source, ..claim }
 }
 
-/// A claim that holds by a tie alone if the two quantities on which it depends are `equal`.
-pub(crate) fn tied(equal: bool, claim: Claim) -> Claim {
-    match claim.verdict {
-        ClaimVerdict::Holds if equal => claim.verdict(ClaimVerdict::Tie),
-        _ => claim,
-    }
-}
-
 /// The width of the table of claims in characters; longer cells wrap.
 const WIDTH: u16 = 160;
 
@@ -316,18 +299,6 @@ mod tests {
     }
 
     #[test]
-    fn equal_quantities_are_a_tie() {
-        for (holds, equal, cell) in [
-            (true, true, "holds (tie)"),
-            (true, false, "holds"),
-            (false, true, "FAILS"),
-        ] {
-            let claim = tied(equal, a_claim(Some("3"), holds));
-            assert_eq!(claim.verdict.name(), cell);
-        }
-    }
-
-    #[test]
     fn a_difference_whose_interval_contains_zero_decides_nothing() {
         use ClaimVerdict::{Fails, Holds, Undecided};
         for (mean, half, verdict) in [
@@ -346,13 +317,13 @@ mod tests {
 
     #[test]
     fn a_row_shows_the_verdict_and_the_expected_one() {
-        use ClaimVerdict::{Fails, Holds, Tie};
+        use ClaimVerdict::{Fails, Holds, Undecided};
         for (holds, expected, cell, changed) in [
             (true, Some(Holds), "holds", false),
             (false, Some(Fails), "FAILS (expected)", false),
             (false, Some(Holds), "FAILS (expected: holds)", true),
             (true, Some(Fails), "holds (expected: FAILS)", true),
-            (true, Some(Tie), "holds (expected: holds (tie))", true),
+            (true, Some(Undecided), "holds (expected: undecided)", true),
             (true, None, "holds (not in the ledger)", true),
         ] {
             let claim = Claim {

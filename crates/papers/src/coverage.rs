@@ -76,7 +76,7 @@ impl Paper {
 mod tests {
     use super::*;
     use crate::PAPERS;
-    use crate::claims::Source;
+    use crate::claims::{ClaimVerdict, Source};
     use crate::experiment::Effort;
     use crate::ledger::{Entry, Ledger};
     use std::collections::BTreeSet;
@@ -150,7 +150,7 @@ mod tests {
                 let unknown: Vec<&&str> = turned.difference(&ids).collect();
                 assert!(unknown.is_empty(), "{}: {unknown:?}", experiment.title());
                 let unturned = own.iter().filter(|claim| {
-                    claim.verdict.is_confirmed()
+                    claim.verdict == ClaimVerdict::Holds
                         && !claim.by_construction
                         && !turned.contains(claim.id.as_str())
                 });

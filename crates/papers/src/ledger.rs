@@ -145,7 +145,7 @@ impl Entry {
 /// How many claims have each verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Claims that hold, those by construction and by a tie included.
+    /// Claims that hold, those by construction included.
     pub hold: usize,
     /// Claims that fail.
     pub fail: usize,
@@ -159,7 +159,7 @@ impl Count {
         let mut count = Self::default();
         for verdict in verdicts {
             match verdict {
-                ClaimVerdict::Holds | ClaimVerdict::Tie => count.hold += 1,
+                ClaimVerdict::Holds => count.hold += 1,
                 ClaimVerdict::Fails => count.fail += 1,
                 ClaimVerdict::Undecided => count.undecided += 1,
             }

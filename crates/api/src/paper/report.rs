@@ -26,7 +26,10 @@ pub fn to_html(finished: &Finished, effort: Effort) -> String {
             seeds.join(" and "),
             effort.of("", " --quick"),
         ),
-        papers: PAPERS.iter().map(|one| paper(one, finished, effort)).collect(),
+        papers: PAPERS
+            .iter()
+            .map(|one| paper(one, finished, effort))
+            .collect(),
         notes: vec![],
         generator: format!("recoup {version}"),
     };
@@ -79,8 +82,14 @@ fn experiment(
         },
         figures: figures(sheet),
         data: Data::Text(sheet.table.clone()),
-        claims: sheet.claims.iter().map(|one| claim(one, experiment, effort)).collect(),
-        files: FILE_ENDINGS.map(|ending| format!("{file}.{ending}")).to_vec(),
+        claims: sheet
+            .claims
+            .iter()
+            .map(|one| claim(one, experiment, effort))
+            .collect(),
+        files: FILE_ENDINGS
+            .map(|ending| format!("{file}.{ending}"))
+            .to_vec(),
         ..empty
     }
 }
@@ -122,7 +131,6 @@ const fn verdict_of(verdict: ClaimVerdict, by_construction: bool) -> Verdict {
     match verdict {
         ClaimVerdict::Holds if by_construction => Verdict::ByConstruction,
         ClaimVerdict::Holds => Verdict::Holds,
-        ClaimVerdict::Tie => Verdict::Tie,
         ClaimVerdict::Fails => Verdict::Fails,
         ClaimVerdict::Undecided => Verdict::Undecided,
     }

@@ -56,7 +56,7 @@ class LedgerTable {
       samples.set(row.dataset.verdict, known);
     }
     // The order of the bars.
-    const order = ["holds", "construction", "tie", "fails", "undecided"];
+    const order = ["holds", "construction", "fails", "undecided"];
     const inOrder = [...samples].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b));
     this.verdicts = inOrder.map(([verdict, { badge, count }]) => {
       const toggle = button("", () => this.toggle(verdict), { "aria-pressed": "true", "data-verdict": verdict });

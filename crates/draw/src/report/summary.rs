@@ -8,7 +8,6 @@ use std::fmt::Write;
 pub(super) const ICONS: &str = "<svg class=\"definitions\" aria-hidden=\"true\">\
     <symbol id=\"icon-holds\" viewBox=\"0 0 16 16\"><path d=\"M3 8.5 6.5 12 13 4.5\"></path></symbol>\
     <symbol id=\"icon-construction\" viewBox=\"0 0 16 16\"><path d=\"M3.5 4.5h9M3.5 8h9M3.5 11.5h9\"></path></symbol>\
-    <symbol id=\"icon-tie\" viewBox=\"0 0 16 16\"><path d=\"M3.5 6h9M3.5 10h9\"></path></symbol>\
     <symbol id=\"icon-fails\" viewBox=\"0 0 16 16\"><path d=\"M4 4l8 8M12 4l-8 8\"></path></symbol>\
     <symbol id=\"icon-undecided\" viewBox=\"0 0 16 16\"><path d=\"M5.2 6a2.8 2.8 0 1 1 4 2.5c-.8.4-1.2.9-1.2 1.7M8 12.4v.6\"></path></symbol>\
     </svg>\n";
@@ -103,7 +102,6 @@ pub(super) fn tally(counts: Counts, paper: Option<&Paper>) -> String {
             (1, _) | (_, Verdict::Undecided) => verdict.name(),
             (_, Verdict::Holds) => "hold",
             (_, Verdict::ByConstruction) => "hold by construction",
-            (_, Verdict::Tie) => "hold (tie)",
             (_, Verdict::Fails) => "fail",
         };
         write!(

@@ -171,7 +171,7 @@ fn claim(number: usize, of: &str, experiment: &str) -> Claim {
     ][number % 5];
     let verdict = [
         Verdict::Holds,
-        Verdict::Tie,
+        Verdict::Undecided,
         Verdict::Fails,
         Verdict::Undecided,
         Verdict::ByConstruction,
