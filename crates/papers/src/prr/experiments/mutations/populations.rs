@@ -10,6 +10,7 @@ pub const PROPERTIES: &[Mutation] = &[
         "PRR's servers run rate halving",
         &[("prr", "halving")],
         &[
+            "window-as-intended",
             "slow-start-part",
             "inhibits-reductions",
             "converges",
