@@ -97,7 +97,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         section: "4.3",
         about: "What errors of the pipe estimator change",
         budget: Budget {
-            full_s: 10,
+            full_s: 8,
             quick_s: 3,
         },
         scenario: NAME,
@@ -139,7 +139,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         section: "4.3",
         about: "Section 4.3's properties, checked in every recovery of thousands of flows",
         budget: Budget {
-            full_s: 18,
+            full_s: 16,
             quick_s: 4,
         },
         scenario: NAME,
@@ -153,7 +153,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         section: "5.3, tables 2, 3, 5 to 9, figures 1 and 5",
         about: "Web servers with PRR, RFC 3517 and rate halving",
         budget: Budget {
-            full_s: 66,
+            full_s: 60,
             quick_s: 6,
         },
         scenario: NAME,
@@ -167,7 +167,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         section: "5.4, tables 2, 3 and 10",
         about: "Video servers with the same three",
         budget: Budget {
-            full_s: 50,
+            full_s: 45,
             quick_s: 4,
         },
         scenario: NAME,
@@ -181,7 +181,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         section: "6, table 11",
         about: "Early retransmit, naive and mitigated",
         budget: Budget {
-            full_s: 69,
+            full_s: 60,
             quick_s: 7,
         },
         scenario: NAME,
