@@ -78,6 +78,20 @@ fn releases(setup: &Setup, scheme: Scheme) -> Result<Vec<Release>, ExperimentErr
     Ok(releases)
 }
 
+/// The burst on a write at every millisecond, if nothing is lost.
+fn without_loss(setup: &Setup) -> Result<Vec<(u32, u32)>, ExperimentError> {
+    let mut bursts = Vec::new();
+    for at in WRITES {
+        let writes = format!("20kB@0,10kB@{at}ms");
+        let own = [("drop", "none"), ("writes", &writes)];
+        let (cell, _) = run_cell(setup, Scheme::Prr, Acks::Quick, &own)?;
+        let mut steps = cell.steps.iter();
+        let write = steps.find(|step| !step.ack && step.at_ms > 0.0 && step.sent > 0);
+        bursts.extend(write.map(|write| (at, write.sent)));
+    }
+    Ok(bursts)
+}
+
 /// Checks the claims that figure 4 decides.
 pub fn claims(setup: &Setup) -> Result<Vec<Claim>, ExperimentError> {
     let prr = releases(setup, Scheme::Prr)?;
@@ -89,6 +103,7 @@ pub fn claims(setup: &Setup) -> Result<Vec<Claim>, ExperimentError> {
         then_spread(&prr),
         rfc_gap(&rfc),
         linux_banks_nothing(&linux),
+        outside_recovery(&prr, &without_loss(setup)?),
     ])
 }
 
@@ -213,4 +228,26 @@ fn linux_banks_nothing(releases: &[Release]) -> Claim {
             most <= 1 && !releases.is_empty(),
         ),
     )
+}
+
+fn outside_recovery(releases: &[Release], without_loss: &[(u32, u32)]) -> Claim {
+    let pairs = releases.iter().filter_map(|inside| {
+        let outside = without_loss.iter().find(|(at, _)| *at == inside.at);
+        outside.map(|(_, sent)| (inside.sent, *sent))
+    });
+    let larger = pairs.clone().filter(|(inside, outside)| inside > outside);
+    let most = pairs.clone().map(|(_, outside)| outside).max().unwrap_or(0);
+    let (larger, all) = (larger.count(), pairs.count());
+    claim(
+        "same-burst-outside-recovery",
+        "4.3 (3), footnote 4",
+        "The same happens after a partial RTT stall outside of recovery",
+        "figure 4 without the loss: at each time the write releases at least as many segments as in PRR's recovery",
+        (
+            format!("fewer in {larger} of {all} writes; up to {most} segments"),
+            larger == 0 && all > 0,
+        ),
+    )
+    .by_construction()
+    .note("outside of recovery the window has room for all that was acknowledged in the stall, and in recovery PRR banks a part of it")
 }

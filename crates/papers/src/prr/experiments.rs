@@ -1,7 +1,9 @@
 //! The experiments of the paper on proportional rate reduction.
 
+mod mutations;
+
 use super::{Id, NAME, OWN_SETTINGS, acks, er, lengths, linux, losses, pipe, properties, servers};
-use crate::experiment::{Budget, Change, Experiment, Mutation};
+use crate::experiment::{Budget, Experiment};
 
 /// The experiments, in the order of the command line.
 pub const EXPERIMENTS: &[Experiment] = &[
@@ -16,47 +18,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         },
         scenario: NAME,
         own_settings: &OWN_SETTINGS,
-        mutations: &[
-            Mutation {
-                name: "prr-is-halving",
-                about: "PRR's servers run rate halving",
-                change: Change::Swap(&[("prr", "halving")]),
-                turns: &[
-                    "prr-alternate-acks",
-                    "prr-leaves-at-ssthresh",
-                    "prr-one-rtt",
-                ],
-            },
-            Mutation {
-                name: "halving-is-prr",
-                about: "Linux's servers run PRR",
-                change: Change::Swap(&[("halving", "prr")]),
-                turns: &["linux-pipe-plus-one", "linux-four-rtts"],
-            },
-            Mutation {
-                name: "halving-is-standard",
-                about: "Linux's servers run RFC 3517",
-                change: Change::Swap(&[("halving", "std")]),
-                turns: &["linux-timings", "linux-pipe-plus-one", "linux-four-rtts"],
-            },
-            Mutation {
-                name: "standard-is-prr",
-                about: "RFC 3517's servers run PRR",
-                change: Change::Swap(&[("std", "prr")]),
-                turns: &["rfc3517-silence", "rfc3517-second-after-half"],
-            },
-            Mutation {
-                name: "no-fack",
-                about: "losses are found by counting duplicates",
-                change: Change::Swap(&[("fack", "nofack")]),
-                turns: &[
-                    "first-dupack",
-                    "prr-alternate-acks",
-                    "rfc3517-silence",
-                    "rfc3517-second-after-half",
-                ],
-            },
-        ],
+        mutations: mutations::FIG2,
         run: |setup| super::sheet(Id::Fig2, setup),
     },
     Experiment {
@@ -70,26 +32,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         },
         scenario: NAME,
         own_settings: &OWN_SETTINGS,
-        mutations: &[
-            Mutation {
-                name: "prr-is-halving",
-                about: "PRR's servers run rate halving",
-                change: Change::Swap(&[("prr", "halving")]),
-                turns: &["prr-alternate-first", "prr-two-an-ack", "linux-one-an-ack"],
-            },
-            Mutation {
-                name: "halving-is-prr",
-                about: "Linux's servers run PRR",
-                change: Change::Swap(&[("halving", "prr")]),
-                turns: &["linux-one-an-ack"],
-            },
-            Mutation {
-                name: "standard-is-prr",
-                about: "RFC 3517's servers run PRR",
-                change: Change::Swap(&[("std", "prr")]),
-                turns: &["rfc3517-burst"],
-            },
-        ],
+        mutations: mutations::FIG3,
         run: |setup| super::sheet(Id::Fig3, setup),
     },
     Experiment {
@@ -103,32 +46,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         },
         scenario: NAME,
         own_settings: &OWN_SETTINGS,
-        mutations: &[
-            Mutation {
-                name: "prr-is-halving",
-                about: "PRR's servers run rate halving",
-                change: Change::Swap(&[("prr", "halving")]),
-                turns: &["banks-at-any-time", "bank-at-most-three"],
-            },
-            Mutation {
-                name: "prr-is-standard",
-                about: "PRR's servers run RFC 3517",
-                change: Change::Swap(&[("prr", "std")]),
-                turns: &["banks-at-any-time", "bank-at-most-three", "then-spread"],
-            },
-            Mutation {
-                name: "halving-is-prr",
-                about: "Linux's servers run PRR",
-                change: Change::Swap(&[("halving", "prr")]),
-                turns: &["linux-banks-nothing"],
-            },
-            Mutation {
-                name: "standard-is-halving",
-                about: "RFC 3517's servers run rate halving",
-                change: Change::Swap(&[("std", "halving")]),
-                turns: &["rfc3517-banks-gap"],
-            },
-        ],
+        mutations: mutations::FIG4,
         run: |setup| super::sheet(Id::Fig4, setup),
     },
     Experiment {
@@ -142,43 +60,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         },
         scenario: NAME,
         own_settings: &linux::OWN_SETTINGS,
-        mutations: &[
-            Mutation {
-                name: "no-fack",
-                about: "losses are found by counting duplicates",
-                change: Change::Swap(&[("fack", "nofack")]),
-                turns: &[
-                    "fack-first-sack",
-                    "lost-retransmission",
-                    "lost-retransmission-rtts",
-                    "large-reordering-ends-fack",
-                ],
-            },
-            Mutation {
-                name: "fack-everywhere",
-                about: "the profiles without FACK have it",
-                change: Change::Swap(&[("nofack", "fack")]),
-                turns: &["fack-first-sack", "undetected-timeout"],
-            },
-            Mutation {
-                name: "no-holes",
-                about: "recovery sends nothing but lost segments and new data",
-                change: Change::Swap(&[("holes", "noholes")]),
-                turns: &["holes-repaired"],
-            },
-            Mutation {
-                name: "halving-is-prr",
-                about: "Linux runs PRR",
-                change: Change::Swap(&[("halving", "prr")]),
-                turns: &[
-                    "linux-alternate-acks",
-                    "halving-for-cubic",
-                    "linux-follows-pipe",
-                    "linux-window-of-one",
-                    "linux-slow-start-after-one-loss",
-                ],
-            },
-        ],
+        mutations: mutations::LINUX,
         run: linux::sheet,
     },
     Experiment {
@@ -192,62 +74,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         },
         scenario: NAME,
         own_settings: &losses::OWN_SETTINGS,
-        mutations: &[
-            Mutation {
-                name: "standard-is-prr",
-                about: "RFC 3517's servers run PRR",
-                change: Change::Swap(&[("std", "prr")]),
-                turns: &[
-                    "algorithm-1",
-                    "rfc3517-silent-acks",
-                    "rfc3517-in-proportion-to-losses",
-                    "rfc3517-gap-at-once",
-                    "prr-clocked-at-any-loss",
-                    "rfc3517-bursts-lose-retransmissions",
-                ],
-            },
-            Mutation {
-                name: "standard-is-halving",
-                about: "RFC 3517's servers run rate halving",
-                change: Change::Swap(&[("std", "halving")]),
-                turns: &[
-                    "algorithm-1",
-                    "rfc3517-silent-acks",
-                    "rfc3517-more-losses-larger-bursts",
-                    "rfc3517-in-proportion-to-losses",
-                    "rfc3517-gap-at-once",
-                    "rfc3517-more-aggressive",
-                    "prr-clocked-at-any-loss",
-                    "rfc3517-converges-at-any-loss",
-                    "rfc3517-bursts-lose-retransmissions",
-                ],
-            },
-            Mutation {
-                name: "prr-is-halving",
-                about: "PRR's servers run rate halving",
-                change: Change::Swap(&[("prr", "halving")]),
-                turns: &["prr-converges-after-few-losses", "linux-prolonged"],
-            },
-            Mutation {
-                name: "prr-is-standard",
-                about: "PRR's servers run RFC 3517",
-                change: Change::Swap(&[("prr", "std")]),
-                turns: &[
-                    "prr-clocked-at-any-loss",
-                    "rfc3517-bursts-lose-retransmissions",
-                ],
-            },
-            Mutation {
-                name: "halving-is-prr",
-                about: "Linux's servers run PRR",
-                change: Change::Swap(&[("halving", "prr")]),
-                turns: &[
-                    "linux-does-not-converge",
-                    "linux-pipe-does-not-grow",
-                    "linux-prolonged",
-                ],
-            },
-        ],
+        mutations: mutations::LOSSES,
         run: losses::sheet,
     },
     Experiment {
@@ -261,51 +88,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         },
         scenario: NAME,
         own_settings: &acks::OWN_SETTINGS,
-        mutations: &[
-            Mutation {
-                name: "prr-is-standard",
-                about: "PRR's servers run RFC 3517",
-                change: Change::Swap(&[("prr", "std")]),
-                turns: &[
-                    "cubic-seven-for-ten",
-                    "prr-out-approaches-ssthresh",
-                    "prr-precise-with-stretch-acks",
-                    "very-heavy-losses",
-                ],
-            },
-            Mutation {
-                name: "cubic-is-reno",
-                about: "Reno halves the window in place of CUBIC",
-                change: Change::Swap(&[("cubic", "reno")]),
-                turns: &["cubic-seven-for-ten"],
-            },
-            Mutation {
-                name: "prr-is-halving",
-                about: "PRR's servers run rate halving",
-                change: Change::Swap(&[("prr", "halving")]),
-                turns: &[
-                    "cubic-seven-for-ten",
-                    "prr-out-approaches-ssthresh",
-                    "prr-precise-with-stretch-acks",
-                ],
-            },
-            Mutation {
-                name: "halving-is-prr",
-                about: "Linux's servers run PRR",
-                change: Change::Swap(&[("halving", "prr")]),
-                turns: &["linux-lost-acks"],
-            },
-            Mutation {
-                name: "no-sack",
-                about: "no ACK carries SACK blocks",
-                change: Change::Swap(&[("linux-2.6", "linux-2.6+nosack")]),
-                turns: &[
-                    "cubic-seven-for-ten",
-                    "prr-precise-with-stretch-acks",
-                    "later-acks-deliver-more",
-                ],
-            },
-        ],
+        mutations: mutations::ACKS,
         run: acks::sheet,
     },
     Experiment {
@@ -314,25 +97,12 @@ pub const EXPERIMENTS: &[Experiment] = &[
         section: "4.3",
         about: "What errors of the pipe estimator change",
         budget: Budget {
-            full_s: 10,
-            quick_s: 3,
+            full_s: 8,
+            quick_s: 2,
         },
         scenario: NAME,
         own_settings: &pipe::OWN_SETTINGS,
-        mutations: &[
-            Mutation {
-                name: "standard-is-prr",
-                about: "RFC 3517's servers run PRR",
-                change: Change::Swap(&[("std", "prr")]),
-                turns: &["prr-less-sensitive-than-rfc3517"],
-            },
-            Mutation {
-                name: "large-dupthresh",
-                about: "reordered segments are not taken for lost",
-                change: Change::Set(&[("dupthresh", "25")]),
-                turns: &["prr-less-sensitive-than-rfc3517", "rfc3517-imprecise-pipe"],
-            },
-        ],
+        mutations: mutations::PIPE,
         run: pipe::sheet,
     },
     Experiment {
@@ -342,47 +112,11 @@ pub const EXPERIMENTS: &[Experiment] = &[
         about: "How the length of a response decides how losses are repaired",
         budget: Budget {
             full_s: 10,
-            quick_s: 3,
+            quick_s: 2,
         },
         scenario: NAME,
         own_settings: &lengths::OWN_SETTINGS,
-        mutations: &[
-            Mutation {
-                name: "probes",
-                about: "tail loss probes are sent",
-                change: Change::Swap(&[("linux-2.6", "linux-2.6+tlp")]),
-                turns: &["one-segment-times-out", "three-kinds"],
-            },
-            Mutation {
-                name: "small-window",
-                about: "the initial window has two segments",
-                change: Change::Set(&[("initial_window", "2")]),
-                turns: &["ideal-fits-the-window"],
-            },
-            Mutation {
-                name: "no-fast-retransmit",
-                about: "a thousand duplicate ACKs are needed for a fast retransmit",
-                change: Change::Set(&[("dupthresh", "1000")]),
-                turns: &["longer-flows-more-fast"],
-            },
-            Mutation {
-                name: "rack",
-                about: "losses are found by time",
-                change: Change::Swap(&[("fack", "rack")]),
-                turns: &["short-flows-lack-dupacks", "longer-flows-more-slow-start"],
-            },
-            Mutation {
-                name: "probe-timeout",
-                about: "a probe timeout takes the place of the retransmission timeout",
-                change: Change::Swap(&[("linux-2.6", "linux-2.6+pto")]),
-                turns: &[
-                    "one-segment-times-out",
-                    "three-kinds",
-                    "timeout-resets-window",
-                    "longer-flows-more-slow-start",
-                ],
-            },
-        ],
+        mutations: mutations::LENGTHS,
         run: lengths::sheet,
     },
     Experiment {
@@ -396,40 +130,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         },
         scenario: NAME,
         own_settings: &er::OWN_SETTINGS,
-        mutations: &[
-            Mutation {
-                name: "naive-is-off",
-                about: "naive ER is off",
-                change: Change::Swap(&[("ernaive", "noer")]),
-                turns: &[
-                    "er-lowers-dupthresh",
-                    "er-end-of-stream",
-                    "er-reordering-triggers",
-                    "er-false-recovery-lowers-window",
-                    "er-false-recovery-slows-next",
-                    "er-off-after-reordering",
-                    "er-delay-cancels",
-                ],
-            },
-            Mutation {
-                name: "mitigations-off",
-                about: "the mitigations are off",
-                change: Change::Swap(&[("erfirst", "ernaive"), ("er", "ernaive")]),
-                turns: &["er-off-after-reordering", "er-delay-cancels", "er-delay"],
-            },
-            Mutation {
-                name: "probes",
-                about: "ER comes with tail loss probes",
-                change: Change::Swap(&[("er", "er+tlp")]),
-                turns: &["er-single-segment"],
-            },
-            Mutation {
-                name: "timestamps-undo",
-                about: "timestamps undo reductions, too",
-                change: Change::Swap(&[("dsack", "undo")]),
-                turns: &["er-false-recovery-slows-next"],
-            },
-        ],
+        mutations: mutations::ER,
         run: er::sheet,
     },
     Experiment {
@@ -438,111 +139,12 @@ pub const EXPERIMENTS: &[Experiment] = &[
         section: "4.3",
         about: "Section 4.3's properties, checked in every recovery of thousands of flows",
         budget: Budget {
-            full_s: 18,
-            quick_s: 4,
+            full_s: 16,
+            quick_s: 3,
         },
         scenario: NAME,
         own_settings: &properties::OWN_SETTINGS,
-        mutations: &[
-            Mutation {
-                name: "prr-is-halving",
-                about: "PRR's servers run rate halving",
-                change: Change::Swap(&[("prr", "halving")]),
-                turns: &[
-                    "slow-start-part",
-                    "inhibits-reductions",
-                    "converges",
-                    "linux-below-ssthresh",
-                    "precise",
-                    "linux-imprecise",
-                ],
-            },
-            Mutation {
-                name: "prr-is-standard",
-                about: "PRR's servers run RFC 3517",
-                change: Change::Swap(&[("prr", "std")]),
-                turns: &[
-                    "slow-start-part",
-                    "clocked",
-                    "rfc3517-bursts",
-                    "banks",
-                    "precise",
-                    "linux-imprecise",
-                    "twice-delivered-if-each-delivers",
-                    "slow-start-bound",
-                ],
-            },
-            Mutation {
-                name: "other-bounds",
-                about: "the conservative bound and SafeACK are the slow-start bound",
-                change: Change::Swap(&[("prrcrb", "prr"), ("prrsafe", "prr")]),
-                turns: &["conservative-bound", "safe-ack-bound"],
-            },
-            Mutation {
-                name: "bounds-are-halving",
-                about: "all bounds of PRR are rate halving",
-                change: Change::Swap(&[
-                    ("prr", "halving"),
-                    ("prrcrb", "halving"),
-                    ("prrsafe", "halving"),
-                    ("prrub", "halving"),
-                ]),
-                turns: &[
-                    "slow-start-part",
-                    "inhibits-reductions",
-                    "converges",
-                    "linux-below-ssthresh",
-                    "precise",
-                    "linux-imprecise",
-                ],
-            },
-            Mutation {
-                name: "halving-is-prr",
-                about: "Linux's servers run PRR",
-                change: Change::Swap(&[("halving", "prr")]),
-                turns: &[
-                    "linux-pipe-shrinks",
-                    "linux-clocked",
-                    "linux-below-ssthresh",
-                    "linux-banks-nothing",
-                    "linux-imprecise",
-                ],
-            },
-            Mutation {
-                name: "standard-is-prr",
-                about: "RFC 3517's servers run PRR",
-                change: Change::Swap(&[("std", "prr")]),
-                turns: &["rfc3517-bursts", "rfc3517-not-in-proportion"],
-            },
-            Mutation {
-                name: "standard-is-halving",
-                about: "RFC 3517's servers run rate halving",
-                change: Change::Swap(&[("std", "halving")]),
-                turns: &[
-                    "rfc3517-banks",
-                    "rfc3517-bursts",
-                    "rfc3517-converges",
-                    "rfc3517-not-in-proportion",
-                ],
-            },
-            Mutation {
-                name: "no-sack",
-                about: "no ACK carries SACK blocks",
-                change: Change::Swap(&[("sack", "nosack")]),
-                turns: &[
-                    "delivered-is-progress",
-                    "delivered-observed",
-                    "rfc3517-bursts",
-                    "linux-imprecise",
-                ],
-            },
-            Mutation {
-                name: "one-block",
-                about: "observers read the first SACK block of an ACK alone",
-                change: Change::Own,
-                turns: &["delivered-observed", "delivered-anywhere"],
-            },
-        ],
+        mutations: mutations::PROPERTIES,
         run: |setup| properties::sheet(setup),
     },
     Experiment {
@@ -551,66 +153,12 @@ pub const EXPERIMENTS: &[Experiment] = &[
         section: "5.3, tables 2, 3, 5 to 9, figures 1 and 5",
         about: "Web servers with PRR, RFC 3517 and rate halving",
         budget: Budget {
-            full_s: 66,
-            quick_s: 6,
+            full_s: 60,
+            quick_s: 5,
         },
         scenario: NAME,
         own_settings: &servers::OWN_SETTINGS,
-        mutations: &[
-            Mutation {
-                name: "prr-is-halving",
-                about: "PRR's servers run rate halving",
-                change: Change::Swap(&[("prr", "halving")]),
-                turns: &[
-                    "table7-similar",
-                    "table8-total",
-                    "table9-similar",
-                    "table7-cwnd-is-ssthresh",
-                    "table6-too-heavy",
-                ],
-            },
-            Mutation {
-                name: "prr-is-standard",
-                about: "PRR's servers run RFC 3517",
-                change: Change::Swap(&[("prr", "std")]),
-                turns: &["table8-lost-order", "table6-too-heavy"],
-            },
-            Mutation {
-                name: "halving-is-prr",
-                about: "Linux's servers run PRR",
-                change: Change::Swap(&[("halving", "prr")]),
-                turns: &[
-                    "table7-below-three",
-                    "table7-similar",
-                    "table8-total",
-                    "table9-similar",
-                ],
-            },
-            Mutation {
-                name: "prr-with-naive-er",
-                about: "PRR's servers have naive ER",
-                change: Change::Swap(&[("prr", "prr+ernaive")]),
-                turns: &[
-                    "table7-similar",
-                    "table8-total",
-                    "table9-similar",
-                    "table3-insensitive",
-                    "table6-too-heavy",
-                ],
-            },
-            Mutation {
-                name: "prr-without-sack",
-                about: "PRR's servers do not use SACK",
-                change: Change::Swap(&[("prr", "prr+nosack")]),
-                turns: &["table7-similar", "table8-total", "table9-similar"],
-            },
-            Mutation {
-                name: "single-losses",
-                about: "losses do not come in bursts",
-                change: Change::Own,
-                turns: &["table9-similar", "fig1-spread", "table6-too-heavy"],
-            },
-        ],
+        mutations: mutations::WEB,
         run: |setup| servers::sheet(servers::Id::Web, setup),
     },
     Experiment {
@@ -619,33 +167,12 @@ pub const EXPERIMENTS: &[Experiment] = &[
         section: "5.4, tables 2, 3 and 10",
         about: "Video servers with the same three",
         budget: Budget {
-            full_s: 50,
-            quick_s: 4,
+            full_s: 45,
+            quick_s: 3,
         },
         scenario: NAME,
         own_settings: &servers::OWN_SETTINGS,
-        mutations: &[
-            Mutation {
-                name: "standard-is-halving",
-                about: "RFC 3517's servers run rate halving",
-                change: Change::Swap(&[("std", "halving")]),
-                turns: &[
-                    "table10-transmit-rfc",
-                    "table10-bytes",
-                    "table10-slow-start-none",
-                ],
-            },
-            Mutation {
-                name: "halving-is-prr",
-                about: "Linux's servers run PRR",
-                change: Change::Swap(&[("halving", "prr")]),
-                turns: &[
-                    "table10-transmit-rfc",
-                    "table10-bytes",
-                    "table10-slow-start-linux",
-                ],
-            },
-        ],
+        mutations: mutations::VIDEO,
         run: |setup| servers::sheet(servers::Id::Video, setup),
     },
     Experiment {
@@ -654,49 +181,12 @@ pub const EXPERIMENTS: &[Experiment] = &[
         section: "6, table 11",
         about: "Early retransmit, naive and mitigated",
         budget: Budget {
-            full_s: 69,
-            quick_s: 7,
+            full_s: 60,
+            quick_s: 6,
         },
         scenario: NAME,
         own_settings: &servers::OWN_SETTINGS,
-        mutations: &[
-            Mutation {
-                name: "naive-is-off",
-                about: "naive ER is off",
-                change: Change::Swap(&[("ernaive", "noer")]),
-                turns: &["er-naive-spurious", "er-first-hardly-helps"],
-            },
-            Mutation {
-                name: "first-is-both",
-                about: "the first mitigation comes with the second",
-                change: Change::Swap(&[("erfirst", "er")]),
-                turns: &["er-first-hardly-helps"],
-            },
-            Mutation {
-                name: "both-are-off",
-                about: "ER with both mitigations is off",
-                change: Change::Swap(&[("er", "noer")]),
-                turns: &[
-                    "er-naive-spurious",
-                    "er-both-total",
-                    "table11-short-most",
-                    "er-both-repairs",
-                    "er-overall-limited",
-                ],
-            },
-            Mutation {
-                name: "both-are-naive",
-                about: "ER with both mitigations is naive",
-                change: Change::Swap(&[("er", "ernaive")]),
-                turns: &["er-naive-spurious", "er-both-total"],
-            },
-            Mutation {
-                name: "one-timer-off",
-                about: "the arm that waits for SRTT has no ER",
-                change: Change::Own,
-                turns: &["er-timer"],
-            },
-        ],
+        mutations: mutations::EARLY,
         run: |setup| servers::sheet(servers::Id::Early, setup),
     },
 ];

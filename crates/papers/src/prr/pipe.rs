@@ -47,6 +47,9 @@ struct Cell {
     misled: u64,
     /// Flows in which an ACK brought pipe below ssthresh by then.
     below: u64,
+    /// Retransmissions that were not needed, and DSACKs that reported duplicates.
+    spurious: u64,
+    dsacks: u64,
     /// The absolute error of each flow, in segments; NaN where recovery ended before.
     errors: Vec<f64>,
     /// The same with its sign.
@@ -170,6 +173,8 @@ fn run(
         reordered,
         misled: 0,
         below: 0,
+        spurious: 0,
+        dsacks: 0,
         errors: Vec::new(),
         signed: Vec::new(),
     };
@@ -177,6 +182,8 @@ fn run(
         let trace = flows.run(number);
         cell.misled += u64::from(trace.record.spurious_data > 0);
         cell.below += u64::from(falls_below(&trace));
+        cell.spurious += trace.record.spurious_data;
+        cell.dsacks += trace.record.counters.dsacks;
         let sent = sent_by_then(&trace).map_or(f64::NAN, f64::from);
         cell.signed.push(sent - alone);
         cell.errors.push((sent - alone).abs());
@@ -242,6 +249,7 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
         )
         .note(below_note(&prr)),
         rfc_imprecise(&rfc),
+        dsacks(cells),
     ]
 }
 
@@ -309,6 +317,23 @@ fn rfc_imprecise(rfc: &[&Cell]) -> Claim {
         mean: most.mean - 2.0,
         half: most.half,
     }))
+}
+
+fn dsacks(cells: &[Cell]) -> Claim {
+    let above = cells.iter().filter(|cell| cell.dsacks > cell.spurious);
+    let [reported, all] = [|cell: &Cell| cell.dsacks, |cell: &Cell| cell.spurious]
+        .map(|of| cells.iter().map(of).sum::<u64>());
+    claim(
+        "dsacks-lower-bound",
+        "2.1",
+        "Duplicates at the receiver trigger DSACKs, whose number is a lower bound of the spurious retransmissions",
+        "each rate control and share: DSACKs arrive, and not more than retransmissions whose originals had arrived, too",
+        (
+            format!("{reported} DSACKs, {all} spurious retransmissions"),
+            above.count() == 0 && reported > 0,
+        ),
+    )
+    .note("a network that duplicates packets triggers DSACKs without retransmissions (mutation `duplicates`)")
 }
 
 fn chart(cells: &[Cell]) -> LineChart {

@@ -176,7 +176,7 @@ fn timer(data: &Data) -> Claim {
     let off = data
         .delays
         .iter()
-        .filter(|(rtt, delay)| !((delay - due(*rtt)).abs() <= 1.0));
+        .filter(|(rtt, delay)| delay.is_nan() || (delay - due(*rtt)).abs() > 1.0);
     let shown = data
         .delays
         .iter()

@@ -57,7 +57,10 @@ fn no_property_holds_for_lack_of_cases() {
 #[test]
 fn every_property_fails_for_some_scheme() {
     let cells = &FIGURE.cells;
-    for property in Property::ALL {
+    // With SACK no scheme breaks these; the mutation `no-sack` does.
+    let of_sack = [Property::Progress, Property::Observed];
+    let properties = Property::ALL.into_iter();
+    for property in properties.filter(|property| !of_sack.contains(property)) {
         let broken = cells.iter().any(|cell| cell.check(property).broken > 0);
         assert!(broken, "{}", property.name());
     }
