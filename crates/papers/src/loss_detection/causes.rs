@@ -9,6 +9,7 @@
 //! | networks without reordering | do spurious fast retransmits vanish? (§V-A1) |
 //! | Solaris with m = 1, Solaris and FreeBSD with a minimum RTO of 200 ms | are they as quick as Windows and Linux? (§V-A2a) |
 //! | D = 2 on Linux, Solaris and FreeBSD | does FR/R detect more losses? (§V-A2a) |
+//! | k = 2 on Windows, with and without ticks of 10 ms | do ticks hide a small k? (§V-B1) |
 //! | ticks of 10 ms on Windows, minimum RTO of 100 ms on Windows and Linux | do connections become shorter? (§I) |
 //! | k = 2 and 8, minimum RTO of 1 s, a = b = 1, D = 2 on Linux | do recoveries, RTTs, losses change? (§IV-C, §V-A2b) |
 //!
@@ -51,6 +52,8 @@ struct Outcome {
     lost: [f64; 2],
     /// Detections by FR/R and by timeout (first retransmissions): spurious, all.
     detections: [[u32; 2]; 2],
+    /// Spurious detections by FR/R after the connection had timed out.
+    fast_after_timeout: u32,
     /// The durations of the first retransmissions by timeout, in RTTs.
     timeouts: Vec<f64>,
     /// The lengths of its recoveries, in RTTs.
@@ -147,6 +150,7 @@ fn outcome(watch: &Watch, duration: Option<Duration>) -> Outcome {
         recoveries: watch.recoveries.iter().map(|(_, rtts)| *rtts).collect(),
         ..Outcome::default()
     };
+    let mut has_timed_out = false;
     for one in watch.repeated() {
         let Some(detector) = Detector::of(Some(one.trigger)) else {
             continue;
@@ -154,6 +158,9 @@ fn outcome(watch: &Watch, duration: Option<Duration>) -> Outcome {
         let counts = &mut found.detections[detector as usize];
         counts[0] += u32::from(one.spurious);
         counts[1] += 1;
+        has_timed_out |= detector == Detector::Timeout;
+        let is_fast = detector == Detector::FastRetransmit;
+        found.fast_after_timeout += u32::from(is_fast && one.spurious && has_timed_out);
         if one.trigger == Trigger::Rto && one.copy == 1 {
             found.timeouts.extend(one.detection_rtts);
         }
@@ -173,6 +180,8 @@ struct Runs {
     two: [Outcomes; 3],
     /// Windows with ticks of 10 ms.
     ticks: Outcomes,
+    /// Windows with k = 2, and with ticks of 10 ms beside.
+    small_k: [Outcomes; 2],
     /// Windows and Linux with a minimum RTO of 100 ms.
     low: [Outcomes; 2],
     /// Linux with other parameters of the RTO and D, with their names.
@@ -220,6 +229,16 @@ impl Runs {
                 run(3, dupthresh(2))?,
             ],
             ticks: run(0, ticks)?,
+            small_k: [
+                run(0, k(2))?,
+                run(
+                    0,
+                    Changed {
+                        granularity: ticks.granularity,
+                        ..k(2)
+                    },
+                )?,
+            ],
             low: [run(0, min(100))?, run(1, min(100))?],
             other: other
                 .into_iter()

@@ -17,6 +17,7 @@
 //! - The paper calls changes significant, slight or negligible, and gives no bounds. Ours are in the checks.
 
 mod claims;
+mod optimal;
 mod tradeoff;
 
 use super::NAME;

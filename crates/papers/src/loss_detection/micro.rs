@@ -58,8 +58,8 @@ pub struct Bench {
     pub segments: u64,
     /// The round-trip time.
     pub rtt: Duration,
-    /// Whether both hosts use timestamps.
-    pub timestamps: bool,
+    /// Whether both hosts use timestamps, and the client reports duplicates.
+    pub evidence: bool,
     /// The client's receive buffer in segments.
     pub buffer: u64,
     /// The time that the network takes to send a data segment; the next one waits.
@@ -73,7 +73,7 @@ impl Bench {
             sender,
             segments,
             rtt: Duration::from_millis(100),
-            timestamps: false,
+            evidence: false,
             buffer: 4000,
             spacing: Duration::ZERO,
         }
@@ -84,8 +84,8 @@ impl Bench {
         let config = Config {
             mss: SEGMENT,
             sack: self.sender.sack,
-            dsack: false,
-            timestamps: self.timestamps,
+            dsack: self.evidence,
+            timestamps: self.evidence,
             receive_buffer: self.buffer * u64::from(SEGMENT),
             log: true,
             ..Config::new(self.sender)
@@ -211,6 +211,9 @@ impl Observer for Log {
     }
 }
 
+/// The packets inside the network, by the time at which they leave and the number at which they entered.
+type Inside = BTreeMap<(Instant, u64), Exit<Box<Packet>>>;
+
 /// The network.
 struct Scripted<F> {
     one_way: Duration,
@@ -219,7 +222,7 @@ struct Scripted<F> {
     free: Instant,
     fate: F,
     /// By direction, in the order of exit.
-    inside: [BTreeMap<(Instant, u64), Exit<Box<Packet>>>; 2],
+    inside: [Inside; 2],
     entered: u64,
     /// Transmissions by sequence number, and SYNs and ACKs by direction.
     copies: HashMap<(Direction, u32), u64>,

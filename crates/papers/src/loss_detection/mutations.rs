@@ -260,6 +260,7 @@ pub const CAUSES: &[Mutation] = &[
             "minimum-is-the-cause",
             "smaller-d-more-fast",
             "k-2-rerun",
+            "ticks-hide-small-k",
         ],
     ),
     own(
@@ -271,5 +272,10 @@ pub const CAUSES: &[Mutation] = &[
             "losses-independent",
             "recovery-independent",
         ],
+    ),
+    own(
+        "quick-acks",
+        "every receiver acknowledges every segment at once",
+        &["rtts-independent"],
     ),
 ];

@@ -64,6 +64,7 @@ pub fn population(setup: &Setup, capture: &Capture, flows: u64) -> Population {
             networks.pausing = 0.0;
         }
         "short-rtts" => networks.rtt.median = 8.0,
+        "quick-acks" => receivers.delayed_acks = 0.0,
         "heavy-loss" => networks.loss.median = 0.15,
         "lossless" => {
             networks.loss.median = 0.0;

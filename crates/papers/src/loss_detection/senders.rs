@@ -13,17 +13,22 @@
 //! still uncertain by 0.03 and 0.1.
 
 mod claims;
+mod measure;
 
 use super::NAME;
-use super::micro::{self, Bench, Fate, Measured, Run, ms};
+use super::micro::{self, Measured};
 use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet};
+use measure::{
+    after_a_step, converges, covered, dupthresh, factors_of, formula, initial_rto, jittery,
+    mean_rto, overtaken_twice, samples_per_flight, tail_wait, tick,
+};
 use recoup_draw::chart::{LineChart, LinePanel};
+use recoup_recovery::Mechanisms;
 use recoup_recovery::parameters::Parameters;
 use recoup_recovery::rtt::{Factor, Sampling, Smoothing};
-use recoup_recovery::{Mechanisms, Trigger};
 use recoup_trace::study::published::System;
-use recoup_units::{Direction, Instant, Segments};
+use recoup_units::Segments;
 use std::time::Duration;
 
 /// The name on the command line.
@@ -31,9 +36,6 @@ pub const ID: &str = "senders";
 
 /// Quantities of the four systems, in the order of [`System::ALL`].
 type Values = [f64; 4];
-
-/// RTT samples of the comparison with the formula.
-const SAMPLES: u64 = 300;
 
 /// What was measured of each sender.
 struct Senders {
@@ -209,232 +211,6 @@ impl Senders {
             }),
         }
     }
-}
-
-/// From the first SYN-ACK to the second, if the first is lost, in ms.
-fn initial_rto(sender: Mechanisms) -> f64 {
-    let mut sent: Vec<Instant> = Vec::new();
-    Bench::new(sender, 1).run(|packet| {
-        if !packet.syn || packet.direction != Direction::Down {
-            return Fate::Passes;
-        }
-        sent.push(packet.at);
-        match packet.copy {
-            1 => Fate::Lost,
-            _ => Fate::Passes,
-        }
-    });
-    match sent[..] {
-        [first, second, ..] => ms(second.since(first)),
-        _ => f64::NAN,
-    }
-}
-
-/// The last of 40 segments is lost, at a steady RTT: from the last ACK to its retransmission, and the RTO at that time,
-/// in ms.
-fn tail_wait(sender: Mechanisms, rtt_ms: u64) -> [f64; 2] {
-    let bench = Bench {
-        rtt: Duration::from_millis(rtt_ms),
-        ..Bench::new(sender, 40)
-    };
-    let run = bench.run(|packet| match (packet.segment, packet.copy) {
-        (40, 1) => Fate::Lost,
-        _ => Fate::Passes,
-    });
-    let Some((at, 40, Trigger::Rto)) = run.first_retransmission() else {
-        return [f64::NAN; 2];
-    };
-    let acks = run.acks.iter().filter(|(arrived, _)| *arrived < at);
-    // The ACK of the segment before may have arrived before the last segment was sent.
-    let last = acks.map(|(arrived, _)| *arrived).max();
-    let set = last.max(run.first_sent(40)).unwrap_or(at);
-    let rto = run.rtos().last().map_or(f64::NAN, |[.., rto]| *rto);
-    [ms(at.since(set)), rto]
-}
-
-/// Sample, SRTT and RTO (ms) over RTTs of `rtt_ms` and up to `most` ms more, one segment a flight.
-fn jittery(sender: Mechanisms, rtt_ms: u64, most: u64) -> Vec<[f64; 3]> {
-    one_by_one(sender, rtt_ms, |segment| match most {
-        0 => 0,
-        _ => segment * 7919 % most,
-    })
-    .rtos()
-}
-
-/// A transfer of one segment a flight: the RTT in ms, and what the data segments take longer.
-fn one_by_one(sender: Mechanisms, rtt_ms: u64, extra_ms: impl Fn(u64) -> u64) -> Run {
-    let bench = Bench {
-        rtt: Duration::from_millis(rtt_ms),
-        buffer: 1,
-        ..Bench::new(sender, SAMPLES)
-    };
-    bench.run(|packet| match packet.segment {
-        0 => Fate::Passes,
-        segment => Fate::Late(Duration::from_millis(extra_ms(segment))),
-    })
-}
-
-fn mean_rto(rtos: &[[f64; 3]]) -> f64 {
-    rtos.iter().map(|[.., rto]| rto).sum::<f64>() / rtos.len() as f64
-}
-
-/// The largest of 1, 10, 100 and 1000 ms of which all RTOs are multiples; 0 if none.
-fn tick(rtos: &[[f64; 3]]) -> f64 {
-    let divides = |tick: &f64| {
-        rtos.iter().all(|[.., rto]| {
-            let ticks = rto / tick;
-            (ticks - ticks.round()).abs() < 1e-6
-        })
-    };
-    let ticks = [1000.0, 100.0, 10.0, 1.0];
-    ticks.into_iter().find(divides).unwrap_or(0.0)
-}
-
-/// a, b, m and k from the RTOs after a steady RTT of 2 s, and after one sample of 4 s.
-fn factors_of(sender: Mechanisms) -> [f64; 4] {
-    let steady = one_by_one(sender, 2000, |_| 0).rtos();
-    let step = one_by_one(sender, 2000, |segment| match segment {
-        1 => 2000,
-        _ => 0,
-    });
-    let step = step.rtos();
-    let (Some(last), Some([first, second])) = (steady.last(), step.get(..2)) else {
-        return [f64::NAN; 4];
-    };
-    let ([rtt, srtt, rto], [sample, srtt2, rto2]) = (*first, *second);
-    let m = last[2] / last[0];
-    let k = (rto - m * srtt) / (rtt / 2.0);
-    let b = (srtt2 - srtt) / (sample - srtt);
-    let rttvar = (rto2 - m * srtt2) / k;
-    let deviation = (srtt - sample).abs();
-    let a = (rttvar - rtt / 2.0) / (deviation - rtt / 2.0);
-    [a, b, m, k]
-}
-
-/// Sample, SRTT and RTO after the RTT rose from 2 s to 5 s.
-fn after_a_step(sender: Mechanisms) -> [f64; 3] {
-    let run = one_by_one(sender, 2000, |segment| match segment {
-        1 => 3000,
-        _ => 0,
-    });
-    run.rtos().get(1).copied().unwrap_or([f64::NAN; 3])
-}
-
-/// The share of RTT samples below the RTO before them, in %.
-fn covered(rtos: &[[f64; 3]]) -> f64 {
-    let covered = rtos.windows(2).filter(|pair| pair[1][0] < pair[0][2]);
-    100.0 * covered.count() as f64 / (rtos.len() - 1) as f64
-}
-
-/// The duplicate ACKs that had arrived when a lost segment was retransmitted. The segments arrive 1 ms apart.
-fn dupthresh(mut sender: Mechanisms) -> f64 {
-    sender.initial_window = Segments(20);
-    let bench = Bench {
-        spacing: Duration::from_millis(1),
-        ..Bench::new(sender, 20)
-    };
-    let run = bench.run(|packet| match (packet.segment, packet.copy) {
-        (5, 1) => Fate::Lost,
-        _ => Fate::Passes,
-    });
-    let Some((at, 5, Trigger::Fast)) = run.first_retransmission() else {
-        return f64::NAN;
-    };
-    let duplicates = run.duplicates(5);
-    duplicates.iter().filter(|arrived| **arrived <= at).count() as f64
-}
-
-/// RTT samples per flight of ten segments, in 40 flights after the first ones.
-fn samples_per_flight(mut sender: Mechanisms) -> f64 {
-    sender.initial_window = Segments(10);
-    let bench = Bench {
-        buffer: 10,
-        ..Bench::new(sender, 400)
-    };
-    let samples = bench.run(|_| Fate::Passes).rtos().len();
-    (samples as f64 - 1.0) / 40.0
-}
-
-/// The share of the RTOs that are those of §II and Table I in whole ticks, and the largest distance to them, in %.
-fn formula(sender: Mechanisms) -> [f64; 2] {
-    let rules = sender.rto;
-    let (m, min, tick) = (
-        rules.srtt_factor.as_f64(),
-        ms(rules.min),
-        ms(rules.granularity),
-    );
-    let mut state: Option<(f64, f64)> = None;
-    let rtos = jittery(sender, 300, 300);
-    let (mut equal, mut most) = (0, 0.0_f64);
-    for [rtt, _, rto] in &rtos {
-        let (srtt, rttvar) = state.map_or((*rtt, rtt / 2.0), |(srtt, rttvar)| {
-            let deviation = (srtt - rtt).abs();
-            (0.875 * srtt + 0.125 * rtt, 0.75 * rttvar + 0.25 * deviation)
-        });
-        state = Some((srtt, rttvar));
-        let exact = (m * srtt + 4.0 * rttvar).max(min);
-        let above = rto - exact;
-        if (-1e-3..tick + 1e-3).contains(&above) {
-            equal += 1;
-        }
-        // Ticks are no difference.
-        let off = if above < 0.0 {
-            -above
-        } else {
-            (above - tick).max(0.0)
-        };
-        most = most.max(100.0 * off / exact);
-    }
-    [100.0 * f64::from(equal) / rtos.len() as f64, most]
-}
-
-/// The SYN-ACK takes 1 s, everything else 100 ms: RTTs from the first data until the RTO is at most one and a half times
-/// its final value.
-fn converges(mut sender: Mechanisms) -> f64 {
-    sender.initial_window = Segments(10);
-    sender.rto.min = Duration::ZERO;
-    let bench = Bench {
-        buffer: 10,
-        ..Bench::new(sender, 2000)
-    };
-    let run = bench.run(|packet| match (packet.syn, packet.direction) {
-        (true, Direction::Down) => Fate::Late(Duration::from_millis(900)),
-        _ => Fate::Passes,
-    });
-    let samples: Vec<(Instant, f64)> = run
-        .events
-        .iter()
-        .filter_map(|(at, event)| match event {
-            recoup_recovery::Event::RttSample { rto, .. } => Some((*at, ms(*rto))),
-            _ => None,
-        })
-        .collect();
-    let (Some(begin), Some((_, last))) = (run.first_sent(1), samples.last()) else {
-        return f64::NAN;
-    };
-    let slow = samples.iter().rposition(|(_, rto)| *rto > 1.5 * last);
-    let converged = slow.map_or(samples.first(), |slow| samples.get(slow + 1));
-    converged.map_or(f64::NAN, |(at, _)| ms(at.since(begin)) / 100.0)
-}
-
-/// Of 900 segments, the 30th and the 808th are overtaken by those after it: the number of fast retransmits. The segments
-/// of a flight arrive 1 ms apart.
-fn overtaken_twice(mut sender: Mechanisms) -> f64 {
-    sender.initial_window = Segments(20);
-    let bench = Bench {
-        buffer: 20,
-        spacing: Duration::from_millis(1),
-        ..Bench::new(sender, 900)
-    };
-    let run = bench.run(|packet| match (packet.segment, packet.copy) {
-        (30 | 808, 1) => Fate::Late(Duration::from_millis(40)),
-        _ => Fate::Passes,
-    });
-    let fast = run
-        .sent()
-        .filter(|(.., again)| *again == Some(Trigger::Fast));
-    let of_the_two = fast.filter(|(_, segment, _)| [30, 808].contains(segment));
-    of_the_two.count() as f64
 }
 
 fn measured(senders: &Senders) -> Vec<Measured> {

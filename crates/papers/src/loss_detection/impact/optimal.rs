@@ -1,0 +1,84 @@
+//! The statements about the best values: the most influential parameter (§V-B1), m (footnote 12), the values in use (abstract).
+
+use super::super::claims::{above, decided, exactly};
+use super::claims::{halves, name, percent, shown, with_saved};
+use super::{Id, Impact, LINUX, M, Replaced, Sender, replaced};
+use crate::claims::{Claim, ClaimVerdict};
+use recoup_lab::stats::{Estimate, Share};
+use recoup_trace::study::published::System;
+
+/// Which parameter matters most, m, and whether the values in use are optimal.
+pub(super) fn of(impact: &Impact) -> Vec<Claim> {
+    let tried = |system: usize| {
+        let figures = [Id::Fig4, Id::Fig5a, Id::Fig5b].into_iter();
+        let all = figures.flat_map(replaced).map(|one| (system, one));
+        with_saved(impact, &all.collect::<Vec<_>>())
+    };
+    let largest = |all: &[(usize, Replaced, Estimate)]| {
+        let by_mean = |a: &&(usize, Replaced, Estimate), b: &&(usize, Replaced, Estimate)| {
+            a.2.mean.total_cmp(&b.2.mean)
+        };
+        all.iter().max_by(by_mean).copied()
+    };
+    let linux = tried(LINUX);
+    let (of_k, others): (Vec<_>, Vec<_>) = linux
+        .iter()
+        .copied()
+        .partition(|(_, one, _)| matches!(one, Replaced::K(_)));
+    let ends = [largest(&of_k), largest(&others)];
+    let ends: Vec<(usize, Replaced, Estimate)> = ends.into_iter().flatten().collect();
+    let most = match ends[..] {
+        [k, other] => above(k.2, other.2),
+        _ => ClaimVerdict::Undecided,
+    };
+    let m = with_saved(impact, &M.map(|m| (LINUX, Replaced::M(m))));
+    let none_better = m.iter().map(|(_, one, saved)| match one {
+        Replaced::M(100) => ClaimVerdict::Holds,
+        _ => above(exactly(0.0), *saved),
+    });
+    let gains: Vec<Share> = (0..System::ALL.len())
+        .map(|system| {
+            let best = |sender: &Sender| sender.saved.iter().copied().fold(0.0, f64::max);
+            let senders = &impact.0[system].senders;
+            let gain = senders.iter().filter(|sender| best(sender) >= 1.0).count();
+            Share::of(gain as u64, senders.len() as u64)
+        })
+        .collect();
+    let gains_shown: Vec<String> = gains
+        .iter()
+        .enumerate()
+        .map(|(system, share)| format!("{} {share}", name(system)))
+        .collect();
+    vec![
+        decided(
+            "k-most-influential",
+            "V-B1",
+            "k is the most influential parameter",
+            "of all values of k, m, minRTO, a and b by themselves, one of k saves most on Linux",
+            shown(&ends),
+            most,
+        )
+        .interval(halves(&ends)),
+        decided(
+            "m-1-is-best",
+            "footnote 12",
+            "The usual m = 1 is optimal",
+            "each other m lengthens Linux's connections on average",
+            shown(&m),
+            ClaimVerdict::all(none_better),
+        )
+        .interval(halves(&m)),
+        decided(
+            "settings-not-optimal",
+            "abstract",
+            "The recommended and the implemented settings are not optimal for a significant fraction of the connections",
+            "for at least a tenth of each system's senders, another value of one parameter saves an RTT or more",
+            gains_shown.join(", "),
+            ClaimVerdict::all(
+                gains
+                    .iter()
+                    .map(|share| above(percent(share), exactly(10.0))),
+            ),
+        ),
+    ]
+}
