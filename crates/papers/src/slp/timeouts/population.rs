@@ -113,7 +113,6 @@ const DATA_CENTER_TRAFFIC: Traffic = Traffic {
         least: 1.0,
         most: 1000.0,
     },
-    ..TRAFFIC
 };
 
 /// Requests and responses of the web: few connections have more than 200 packets (§II-B3).
