@@ -245,20 +245,38 @@ fn learned(setup: &Setup) -> Result<Learned, SettingsError> {
     })
 }
 
+/// Draws what losses and copies add, and what duplicated SYNs save. A negative estimate has no bar.
 fn chart(cells: &[StakeCell]) -> BarChart {
-    let group = |cell: &StakeCell| BarGroup {
-        label: format!("{}, {} kbit/s", cell.row, cell.rate_kbps),
-        values: vec![Some(cell.longer_ms.mean), Some(cell.predicted_ms)],
+    let panel = |title: &str, rows: &[&str], sign: f64| BarPanel {
+        title: title.into(),
+        groups: cells
+            .iter()
+            .filter(|cell| rows.contains(&cell.row))
+            .map(|cell| BarGroup {
+                label: format!("{}, {} kbit/s", cell.row, cell.rate_kbps),
+                values: [cell.longer_ms.mean, cell.predicted_ms]
+                    .map(|ms| Some(sign * ms).filter(|ms| *ms >= 0.0))
+                    .to_vec(),
+            })
+            .collect(),
     };
     BarChart {
         title: "What losses and copies cost on average".into(),
         x_label: "comparison".into(),
-        y_label: "completion time added (ms)".into(),
+        y_label: "completion time (ms)".into(),
         series: vec!["measured".into(), "the arbitrator's estimate".into()],
-        panels: vec![BarPanel {
-            title: String::new(),
-            groups: cells.iter().map(group).collect(),
-        }],
+        panels: vec![
+            panel(
+                "Added by losses, and by copies",
+                &["loss", "copies", "busy"],
+                1.0,
+            ),
+            panel(
+                "Saved by duplicated SYNs above and below the threshold (no bar: the estimate is a loss)",
+                &["above", "below"],
+                -1.0,
+            ),
+        ],
     }
 }
 

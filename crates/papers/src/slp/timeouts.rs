@@ -81,7 +81,7 @@ pub const BACKBONE_POSITION_MUTATIONS: &[Mutation] = &[
         name: "probes",
         about: PROBES,
         change: Change::Swap(&[("linux-3.17", "linux-6")]),
-        turns: &["tail-more", "timeouts-cost-most"],
+        turns: &["timeouts-cost-most"],
     },
 ];
 
@@ -111,7 +111,7 @@ pub const TABLE_MUTATIONS: &[Mutation] = &[Mutation {
 
 /// Flows of a population.
 fn flows(setup: &Setup) -> u64 {
-    setup.effort.of(4000, 960)
+    setup.effort.of(16_000, 2400)
 }
 
 fn title(what: &str, studied: &Studied) -> String {

@@ -17,7 +17,7 @@ mod claims;
 use super::NAME;
 use crate::experiment::{Change, ExperimentError, Mutation, Setup};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
-use cells::Cells;
+use cells::{Cells, LEAST_RTOS};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_table::{Columns, millis, plain_table};
 
@@ -97,7 +97,9 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
 }
 
 fn chart(cells: &[LossCell]) -> BarChart {
-    let arms: Vec<(u64, &str)> = arms(cells);
+    // The loss of the first segment costs the same with any smallest RTO.
+    let is_drawn = |arm: &(u64, &str)| arm.1 == "last" || arm.0 == LEAST_RTOS[1];
+    let arms: Vec<(u64, &str)> = arms(cells).into_iter().filter(is_drawn).collect();
     let rtts = cells.iter().map(|cell| cell.rtt_ms);
     let mut rtts: Vec<u64> = rtts.collect();
     rtts.dedup();

@@ -284,7 +284,7 @@ fn as_in_the_paper([without, with]: &[Vec<Run>; 2]) -> Share {
     Share::of(alike.count() as u64, without.len() as u64)
 }
 
-/// Draws the distribution functions of the paper's Linux.
+/// Draws the distribution functions of the paper's Linux: without SLP and with it, as in the paper.
 fn chart(cells: &[FetchCell]) -> LineChart {
     let drawn = &cells[..2.min(cells.len())];
     let times = |cell: &FetchCell| {
@@ -307,24 +307,25 @@ fn chart(cells: &[FetchCell]) -> LineChart {
             .chain(steps)
             .collect()
     };
-    let panel = |title: String, shown: bool| LinePanel {
-        title,
-        lines: drawn.iter().map(|cell| line(cell, shown)).collect(),
+    let panel = |(title, cell): (&str, &FetchCell)| LinePanel {
+        title: format!("{title} ({})", cell.profile),
+        lines: vec![line(cell, true), line(cell, false)],
     };
     let (seed, runs) = cells.first().map_or((0, 0), |cell| (cell.seed, cell.runs));
+    let titles = ["Without SLP", "With SLP"];
     LineChart {
         title: "Fetches of 34 kB; the client loses 2 % of the packets it sends".into(),
         x_label: "completion time (s)".into(),
         y_label: "share of the fetches".into(),
-        scale: Scale::Logarithmic,
+        scale: Scale::Linear,
         y_scale: Scale::Linear,
         largest: Some(1.0),
         interpolation: Interpolation::Steps,
-        series: drawn.iter().map(|cell| cell.profile.into()).collect(),
-        panels: vec![
-            panel(format!("{FETCHES} fetches (seed {seed})"), true),
-            panel(format!("{} fetches ({runs} runs)", runs * FETCHES), false),
+        series: vec![
+            format!("{FETCHES} fetches (seed {seed})"),
+            format!("{} fetches ({runs} runs)", runs * FETCHES),
         ],
+        panels: titles.into_iter().zip(drawn).map(panel).collect(),
     }
 }
 

@@ -53,7 +53,7 @@ pub fn contrast(
         sums
     };
     let sums = [by_flow(&one), by_flow(&other)];
-    let totals = sums.each_ref().map(|sums| total(sums));
+    let totals = sums.each_ref().map(total);
     if totals.iter().any(|[n, _]| *n < FEWEST) {
         return None;
     }

@@ -96,17 +96,23 @@ const DATA_CENTER: Networks = Networks {
     ..NETWORKS
 };
 
-/// Exchanges one soon after the other, in which clients send data too.
+/// Short exchanges one soon after the other, in which clients send data too.
 const DATA_CENTER_TRAFFIC: Traffic = Traffic {
     exchanges: 3.0,
-    request: TRAFFIC.response,
+    request: LogNormal {
+        median: 2000.0,
+        ..TRAFFIC.response
+    },
+    response: LogNormal {
+        median: 4000.0,
+        ..TRAFFIC.response
+    },
     think_time: LogNormal {
         median: 10.0,
         sigma: 1.2,
         least: 1.0,
         most: 1000.0,
     },
-    ..TRAFFIC
 };
 
 /// Requests and responses of the web: few connections have more than 200 packets (§II-B3).
