@@ -206,14 +206,6 @@ pub(crate) fn of_rfc(claim: Claim) -> Claim {
     Claim { source, ..claim }
 }
 
-/// A claim that holds by a tie alone if the two quantities on which it depends are `equal`.
-pub(crate) fn tied(equal: bool, claim: Claim) -> Claim {
-    match claim.verdict {
-        ClaimVerdict::Holds if equal => claim.verdict(ClaimVerdict::Tie),
-        _ => claim,
-    }
-}
-
 /// The width of the table of claims in characters; longer cells wrap.
 const WIDTH: u16 = 160;
 
@@ -296,18 +288,6 @@ mod tests {
             let json = crate::to_value(&claim);
             assert_eq!(json["source"], source);
             assert_eq!(json["section"].as_str(), section);
-        }
-    }
-
-    #[test]
-    fn equal_quantities_are_a_tie() {
-        for (holds, equal, cell) in [
-            (true, true, "holds (tie)"),
-            (true, false, "holds"),
-            (false, true, "FAILS"),
-        ] {
-            let claim = tied(equal, a_claim(Some("3"), holds));
-            assert_eq!(claim.verdict.name(), cell);
         }
     }
 
