@@ -147,17 +147,20 @@ pub struct Amount {
     pub without_panel: usize,
     /// The worlds of each load that is tried.
     pub calibration: u64,
+    /// How long a world runs.
+    pub duration: &'static str,
 }
 
 impl Amount {
     const fn of(effort: Effort) -> Self {
         match effort {
             Effort::Full => Self {
-                selected: 300,
-                batch: 2,
-                most: 16,
+                selected: 250,
+                batch: 1,
+                most: 12,
                 without_panel: 1,
                 calibration: 4,
+                duration: "600s",
             },
             Effort::Quick => Self {
                 selected: 1,
@@ -165,6 +168,7 @@ impl Amount {
                 most: 1,
                 without_panel: 0,
                 calibration: 1,
+                duration: "360s",
             },
         }
     }
@@ -272,6 +276,15 @@ impl DumbbellCell {
         Estimate::of_median(&self.fcts())
     }
 
+    /// How many pairs of hosts ran flows at once.
+    pub const fn pairs(&self) -> u64 {
+        if self.foreground.size == 100 {
+            1
+        } else {
+            PAIRS
+        }
+    }
+
     /// Data segments sent in the first `worlds` worlds, and spurious retransmissions among them.
     pub fn spurious(&self, worlds: u64) -> (u64, u64) {
         let sum = |(sent, spurious): (u64, u64), flow: &Flow| {
@@ -316,7 +329,10 @@ fn sorted<'a>(flows: impl Iterator<Item = &'a Flow>) -> Vec<f64> {
 }
 
 /// Pairs of hosts that run short flows at once.
-const PAIRS: &str = "4";
+const PAIRS: u64 = 4;
+
+/// The scale of the synthetic background that is tried first.
+const FIRST_SCALE: &str = "1.3";
 
 /// The loss rate of the bottleneck (§3.2), and how far from it the calibration may end.
 const LOSS: (f64, f64) = (0.015, 0.001);
@@ -346,13 +362,15 @@ fn calibrated(setup: &Setup, amount: Amount) -> Result<Calibrated, ExperimentErr
         }
     }
     world.runs = amount.calibration;
-    if let Some(file) = &setup.background {
-        for workload in ["background", "reverse"] {
-            let file = file.display().to_string();
-            world.set(&format!("workloads.{workload}.tmix"), &file)?;
+    world.set("duration", amount.duration)?;
+    for workload in ["background", "reverse"] {
+        let key = |key: &str| format!("workloads.{workload}.{key}");
+        match &setup.background {
+            Some(file) => world.set(&key("tmix"), &file.display().to_string())?,
+            None => world.set(&key("scale"), FIRST_SCALE)?,
         }
     }
-    world.set("workloads.foreground.pairs", PAIRS)?;
+    world.set("workloads.foreground.pairs", &PAIRS.to_string())?;
     if setup.is_mutated("deep-queue") {
         world.set("links.bottleneck.queue", "84kB")?;
     }
@@ -385,7 +403,11 @@ fn run_batch(
         "workloads.foreground.segments",
         &foreground.size.to_string(),
     )?;
-    world.set("workloads.foreground.ack", foreground.acks.name())?;
+    let acks = match setup.is_mutated("quick-acks") {
+        true => Acks::Quick,
+        false => foreground.acks,
+    };
+    world.set("workloads.foreground.ack", acks.name())?;
     if foreground.size == 100 {
         // Several long flows at once would be a load of their own.
         world.set("workloads.foreground.pairs", "1")?;

@@ -75,16 +75,18 @@ impl Cells<'_> {
         cells.fold(Episodes::default(), |all, cell| all.and(cell.episodes()))
     }
 
-    /// Spurious retransmissions among the data segments of all cells, in as many worlds of each.
+    /// Spurious retransmissions among the data segments of all cells, in as many worlds of each, as if one pair of
+    /// hosts had run in each.
     fn spurious(&self, mechanism: Mechanism) -> Share {
         let worlds = self.0.iter().map(|cell| cell.worlds).min();
         let worlds = worlds.unwrap_or(0) as u64;
         let cells = self.0.iter().filter(|cell| cell.mechanism == mechanism);
-        let (sent, spurious) = cells.fold((0, 0), |(sent, spurious), cell| {
+        let (sent, spurious) = cells.fold((0.0, 0.0), |(sent, spurious), cell| {
             let (more_sent, more_spurious) = cell.spurious(worlds);
-            (sent + more_sent, spurious + more_spurious)
+            let of_one = |count: u64| count as f64 / cell.pairs() as f64;
+            (sent + of_one(more_sent), spurious + of_one(more_spurious))
         });
-        Share::of(spurious, sent)
+        Share::of(f64::round(spurious) as u64, f64::round(sent) as u64)
     }
 }
 
@@ -121,6 +123,17 @@ fn above(share: Share, bound: f64) -> ClaimVerdict {
         share if share.high < bound => ClaimVerdict::Fails,
         _ => ClaimVerdict::Undecided,
     }
+}
+
+/// Whether a share lies between two bounds.
+fn between(share: Share, low: f64, high: f64) -> ClaimVerdict {
+    ClaimVerdict::all([
+        above(share, low),
+        above(
+            Share::of(share.trials - share.hits, share.trials),
+            1.0 - high,
+        ),
+    ])
 }
 
 /// Whether one share is larger than another.

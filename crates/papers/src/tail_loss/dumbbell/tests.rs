@@ -75,10 +75,10 @@ fn episodes_are_runs_of_lost_segments() {
     assert_eq!(outside.selected().count(), 0);
 }
 
-/// Twenty flows of each kind of tail, with these completion times.
+/// Two hundred flows of each kind of tail, with these completion times.
 fn flows(one: f64, two: f64, three: f64) -> Vec<Flow> {
     let kinds = [(one, 0b1000), (two, 0b1100), (three, 0b1110)];
-    let of_kind = |(fct, lost)| (0..20).map(move |i| flow(fct + f64::from(i) / 10.0, lost, 0));
+    let of_kind = |(fct, lost)| (0..200).map(move |i| flow(fct + f64::from(i) / 100.0, lost, 0));
     kinds.into_iter().flat_map(of_kind).collect()
 }
 
