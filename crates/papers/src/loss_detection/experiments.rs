@@ -12,7 +12,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         about: "Tables I, III and IV, and how long recoveries take by the number of segments lost",
         budget: Budget {
             full_s: 15,
-            quick_s: 2,
+            quick_s: 3,
         },
         scenario: "fetch",
         own_settings: &[],
@@ -68,7 +68,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         about: "What other k (and m) would save",
         budget: Budget {
             full_s: 12,
-            quick_s: 2,
+            quick_s: 3,
         },
         scenario: "fetch",
         own_settings: &[],
@@ -180,7 +180,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         about: "Populations rerun with one thing changed",
         budget: Budget {
             full_s: 25,
-            quick_s: 4,
+            quick_s: 5,
         },
         scenario: "fetch",
         own_settings: &[],

@@ -140,7 +140,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         about: "Section 4.3's properties, checked in every recovery of thousands of flows",
         budget: Budget {
             full_s: 16,
-            quick_s: 3,
+            quick_s: 2,
         },
         scenario: NAME,
         own_settings: &properties::OWN_SETTINGS,
@@ -154,7 +154,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         about: "Web servers with PRR, RFC 3517 and rate halving",
         budget: Budget {
             full_s: 60,
-            quick_s: 5,
+            quick_s: 4,
         },
         scenario: NAME,
         own_settings: &servers::OWN_SETTINGS,
@@ -168,7 +168,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         about: "Video servers with the same three",
         budget: Budget {
             full_s: 45,
-            quick_s: 3,
+            quick_s: 2,
         },
         scenario: NAME,
         own_settings: &servers::OWN_SETTINGS,
@@ -182,7 +182,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         about: "Early retransmit, naive and mitigated",
         budget: Budget {
             full_s: 60,
-            quick_s: 6,
+            quick_s: 4,
         },
         scenario: NAME,
         own_settings: &servers::OWN_SETTINGS,

@@ -170,7 +170,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         about: "Completion times of fifty fetches of 34 kB, and how likely fifty fetches show them",
         budget: Budget {
             full_s: 15,
-            quick_s: 2,
+            quick_s: 3,
         },
         scenario: "fetch",
         own_settings: &[],
@@ -226,7 +226,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         about: "Latency saved against bytes added, with and without SLP, random and bursty losses",
         budget: Budget {
             full_s: 38,
-            quick_s: 4,
+            quick_s: 6,
         },
         scenario: "fetch",
         own_settings: &[],
@@ -240,7 +240,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         about: "SLP on a shared bottleneck: what copies save and what they cost others, by load",
         budget: Budget {
             full_s: 18,
-            quick_s: 5,
+            quick_s: 8,
         },
         scenario: "fetch",
         own_settings: &[],
