@@ -64,7 +64,7 @@ fn answers_at_once(trace: &Trace, expected: u64) -> bool {
             if above > 0 {
                 break;
             }
-            hole = hole + arrival.segment.payload_len;
+            hole += arrival.segment.payload_len;
             continue;
         }
         let is_answer = |ack: &&Seen| ack.at == arrival.at && ack.segment.ack == hole;

@@ -1,5 +1,8 @@
+use super::run::run_batch;
 use super::*;
+use recoup_lab::scenario::Experiment;
 use recoup_sim::world::LinkRecord;
+use recoup_units::Direction;
 
 fn flow(fct_ms: f64, lost: Segments, again: Segments) -> Flow {
     Flow {
