@@ -56,7 +56,8 @@ fn named_figures_are_printed_one_after_another() {
 
 #[test]
 fn the_study_of_loss_detection_has_a_figure_and_claims() {
-    let json = recoup(&["paper", "loss-detection", "fig2", "--format", "json"]).printed();
+    let args = ["paper", "loss-detection", "fig2", "--quick", "--format", "json"];
+    let json = recoup(&args).printed();
     let figure = only(&json);
     assert_eq!(figure["paper"], "loss-detection");
     assert_eq!(figure["cells"].as_array().map(Vec::len), Some(4));
@@ -430,7 +431,7 @@ fn the_slp_papers_goodputs_are_computed_and_simulated() {
 #[test]
 fn the_slp_papers_population_has_the_verdicts_that_are_known() {
     let dir = Folder::new();
-    let outcome = dir.recoup(&["paper", "slp", "fig1", "table1", "--out", "out"]);
+    let outcome = dir.recoup(&["paper", "slp", "fig1", "table1", "--quick", "--out", "out"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stdout);
     for id in ["head-more", "k-means-threshold", "all-shorter-rerun"] {
         assert!(outcome.stdout.contains(id), "{id}");
