@@ -12,7 +12,7 @@ use crate::{Failure, console, interrupt};
 use bar::ExperimentBar;
 use clap::Subcommand;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use deliver::{check_claims, deliver};
+use deliver::{ResultFolder, check_claims, deliver};
 use pages::PageArgs;
 use recoup_api::paper::{self, PaperError, Planned, Request};
 use recoup_papers::experiment::{self, Effort, Experiment};
@@ -314,11 +314,12 @@ fn run_and_deliver(request: &Request, output: &Output<'_>) -> Result<(), Failure
             "--format svg: name the one figure to print, or use --out for all".into(),
         ));
     }
-    if let Some(dir) = output.out {
-        deliver::check_folder(dir)?;
-    }
+    let folder = output
+        .out
+        .map(|dir| ResultFolder::create(dir))
+        .transpose()?;
     request.notes().iter().for_each(console::note);
-    let bar = ExperimentBar::new(request, output.effort);
+    let bar = ExperimentBar::new(request, output.effort, output.is_whole);
     if !request.real.is_empty() {
         let finished = request.run(&bar)?;
         deliver(&finished, output)?;
@@ -335,6 +336,7 @@ fn run_and_deliver(request: &Request, output: &Output<'_>) -> Result<(), Failure
             Ok(finished) => deliver::note_missing(&finished.missing),
             Err(failure) => failure.print(),
         }
+        drop(folder);
         interrupt::exit();
     }
     check_claims(&delivered?.runs)

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 /// as time has passed.
 pub struct ExperimentBar {
     effort: Effort,
+    /// Whether the time of each experiment is said, beside its budget.
+    says_times: bool,
     state: Mutex<State>,
 }
 
@@ -33,7 +35,7 @@ fn millis(seconds: u32) -> u64 {
 }
 
 impl ExperimentBar {
-    pub fn new(request: &Request, effort: Effort) -> Self {
+    pub fn new(request: &Request, effort: Effort, says_times: bool) -> Self {
         let budgets = request.planned.iter();
         let sum = budgets.map(|one| millis(one.experiment.budget.of(effort)));
         let whole = match request.simulate {
@@ -45,6 +47,7 @@ impl ExperimentBar {
         }
         Self {
             effort,
+            says_times,
             state: Mutex::new(State {
                 whole,
                 measured: ProgressBar::hidden(),
@@ -98,9 +101,10 @@ impl Progress for ExperimentBar {
             if is_last || took.is_none() {
                 state.whole.finish_and_clear();
             }
-            let Some(took) = took.map(|took| took.as_secs_f64()) else {
+            let Some(took) = took.filter(|_| self.says_times) else {
                 return;
             };
+            let took = took.as_secs_f64();
             let line = format!("{}: {took:.1} s of {budget} s", experiment.title());
             state.whole.suspend(|| match took > f64::from(budget) {
                 true => console::note(format_args!("{line}, more than its budget")),

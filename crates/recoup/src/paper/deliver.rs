@@ -7,16 +7,39 @@ use recoup_api::paper::{Finished, Run, report};
 use recoup_lab::output_file::{OutputFile, create_folder};
 use recoup_papers::experiment::Experiment;
 use recoup_papers::{Sheet, claims};
+use std::fs;
 use std::io::Write;
 use std::iter::once;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Creates the folder for results, and checks that files can be written there, before any work is done.
-pub fn check_folder(dir: &Path) -> Result<(), Failure> {
-    create_folder(dir)?;
-    // An output file that is dropped leaves nothing.
-    drop(OutputFile::create(&dir.join("ledger.json"))?);
-    Ok(())
+/// The folder for results. Folders that were created for it vanish with this value if they are still empty.
+pub struct ResultFolder {
+    /// The innermost first.
+    created: Vec<PathBuf>,
+}
+
+impl ResultFolder {
+    /// Creates the folder, and checks that files can be written there, before any work is done.
+    pub fn create(dir: &Path) -> Result<Self, Failure> {
+        let new = dir.ancestors().take_while(|folder| !folder.exists());
+        let created = new.map(Path::to_path_buf).collect();
+        create_folder(dir)?;
+        let folder = Self { created };
+        // An output file that is dropped leaves nothing.
+        drop(OutputFile::create(&dir.join("ledger.json"))?);
+        Ok(folder)
+    }
+}
+
+impl Drop for ResultFolder {
+    fn drop(&mut self) {
+        for folder in &self.created {
+            // This fails, as it should, where results are.
+            if fs::remove_dir(folder).is_err() {
+                return;
+            }
+        }
+    }
 }
 
 /// Writes and prints finished experiments.

@@ -8,11 +8,14 @@ use recoup_papers::ledger::{Count, Ledger};
 use recoup_table::plain_table;
 
 /// How many claims of an experiment have each verdict in the committed ledger.
-fn count(experiment: &Experiment) -> Count {
+fn claims(experiment: &Experiment) -> String {
     let ledger = Ledger::committed(experiment.paper, Effort::Full);
     let claims = ledger.iter().flat_map(|ledger| &ledger.claims);
     let own = claims.filter(|claim| claim.experiment == experiment.name);
-    Count::of(own.map(|claim| claim.verdict))
+    match Count::of(own.map(|claim| claim.verdict)) {
+        count if count == Count::default() => "none".into(),
+        count => count.to_string(),
+    }
 }
 
 fn minutes(seconds: u32) -> String {
@@ -34,16 +37,11 @@ fn text() -> String {
             "s (--quick)",
         ]);
         for one in paper.experiments {
-            let Count {
-                hold,
-                fail,
-                undecided,
-            } = count(one);
             table.add_row([
                 one.name.into(),
                 one.section.into(),
                 one.about.into(),
-                format!("{hold} hold, {fail} fail, {undecided} undecided"),
+                claims(one),
                 one.budget.full_s.to_string(),
                 one.budget.quick_s.to_string(),
             ]);

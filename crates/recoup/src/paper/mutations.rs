@@ -72,7 +72,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         simulate: true,
         real: vec![],
     };
-    let bar = ExperimentBar::new(&request, Effort::Quick);
+    let bar = ExperimentBar::new(&request, Effort::Quick, true);
     interrupt::defer();
     let outcome = request.run(&bar);
     let is_interrupted = interrupt::stop_deferring();

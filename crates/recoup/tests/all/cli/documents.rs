@@ -271,9 +271,8 @@ fn a_figure_of_a_paper_has_the_fields_of_its_version() {
 #[test]
 fn a_ledger_has_the_fields_of_its_version() {
     let folder = Folder::new();
-    folder
-        .recoup(&["paper", "slp", "arbitrator", "--out", "out"])
-        .printed();
+    let outcome = folder.recoup(&["paper", "slp", "arbitrator", "--out", "out"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let document = serde_json::from_str(&folder.read("out/ledger.json")).expect("JSON");
     check(&document, "", Fields::new());
 }

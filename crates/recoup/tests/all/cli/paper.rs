@@ -56,7 +56,14 @@ fn named_figures_are_printed_one_after_another() {
 
 #[test]
 fn the_study_of_loss_detection_has_a_figure_and_claims() {
-    let args = ["paper", "loss-detection", "fig2", "--quick", "--format", "json"];
+    let args = [
+        "paper",
+        "loss-detection",
+        "fig2",
+        "--quick",
+        "--format",
+        "json",
+    ];
     let json = recoup(&args).printed();
     let figure = only(&json);
     assert_eq!(figure["paper"], "loss-detection");
@@ -192,12 +199,12 @@ fn files_have_the_printed_text() {
     }
     names.sort();
     assert_eq!(dir.files(), names);
-    // The time of each figure, its files, and the ledger.
-    assert_eq!(outcome.stderr.lines().count(), 2 * (1 + 5) + 1);
+    // The files of each figure, and the ledger.
+    assert_eq!(outcome.stderr.lines().count(), 2 * 5 + 1);
 
     // Writing one figure replaces the existing file.
     let again = dir.recoup(&["paper", "tail-loss", "fig2", "--out", "figures/here"]);
-    assert_eq!(again.stderr.lines().count(), 1 + 5 + 1, "{}", again.stderr);
+    assert_eq!(again.stderr.lines().count(), 5 + 1, "{}", again.stderr);
     assert_eq!(dir.files(), names);
 }
 
@@ -209,15 +216,13 @@ fn a_claim_with_another_verdict_fails_the_check() {
     let row = "| FAILS (expected: holds) ";
     assert!(outcome.stdout.contains(row), "{}", outcome.stdout);
     let stderr = &outcome.stderr;
-    let (time, claims) = stderr.split_once('\n').expect("two lines");
-    assert!(time.starts_with("recoup: tail-loss fig1: "), "{stderr}");
     assert!(
-        claims.starts_with(
+        stderr.starts_with(
             "recoup: claims with another verdict than the expected one: tail-loss fig1 "
         ),
         "{stderr}"
     );
-    assert_eq!(claims.lines().count(), 1, "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
 }
 
 #[test]
@@ -388,7 +393,8 @@ fn the_slp_papers_goodputs_are_computed_and_simulated() {
         "goodput, paper (unique/sent)",
         "| 16+1 ",
         "\nClosed forms outside the simulated interval, at all loss rates: none of 144\n",
-        "| FAILS (expected) | no-retransmission ",
+        "| FAILS (expected) ",
+        "| no-retransmission ",
     ] {
         assert!(table.contains(part), "{part}\n{table}");
     }

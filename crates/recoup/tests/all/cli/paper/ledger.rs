@@ -24,9 +24,10 @@ fn without_a_paper_every_experiment_is_listed() {
             "{experiment}\n{list}"
         );
     }
-    // Every experiment has claims that the ledger knows, and a budget of time.
+    // The verdicts are those of the ledger; one figure has no claims.
+    assert_eq!(list.matches("| none ").count(), 1, "{list}");
+    assert!(list.matches(" hold, ").count() > 40, "{list}");
     for row in list.lines().filter(|line| line.starts_with("| ")) {
-        assert!(!row.contains("| 0 hold, 0 fail, 0 undecided "), "{row}");
         assert!(row.chars().count() <= 200, "{row}");
     }
     assert!(list.contains("with --quick"), "{list}");
