@@ -54,7 +54,7 @@ struct Cli {
 enum Command {
     /// Run a scenario once per profile and compare what each profile cost
     Run(run::Args),
-    /// Regenerate a figure of a paper and check the paper's claims
+    /// Repeat the experiments of papers: figures, and the verdicts on their claims
     Paper(paper::Args),
     /// Say where the time of a capture's connections went, and what made them lose time
     Explain(explain::Args),

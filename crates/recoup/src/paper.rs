@@ -39,7 +39,10 @@ const LIST_HELP: &str = "\
 Without PAPER, `recoup paper` lists every experiment with what its claims say and the time it takes.
 
 `recoup paper all --out DIR` runs them all and writes DIR/report.html: every figure beside the claims of
-the paper about it, and the ledger of all claims.";
+the paper about it, and the ledger of all claims.
+
+Exit status: 0 when every claim has the verdict of the committed ledger (CLAIMS.md), 1 when one has
+another, 2 wrong use.";
 
 #[derive(clap::Args)]
 #[command(after_help = LIST_HELP)]

@@ -21,7 +21,7 @@ pub fn to_html(finished: &Finished, effort: Effort) -> String {
     let report = Report {
         title: "Loss recovery: four papers checked".into(),
         made: format!(
-            "Recoup {version}, {} run, seed {}; repeat it with `recoup paper all --out DIR{}`",
+            "Recoup {version}, {} run, seed {}. Repeat it: recoup paper all --out DIR{}",
             effort.name(),
             seeds.join(" and "),
             effort.of("", " --quick"),

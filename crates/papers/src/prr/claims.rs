@@ -129,7 +129,8 @@ fn end_of_recovery(c: &Cells<'_>, setup: &Setup) -> Result<Claim, ExperimentErro
         "The sender completes recovery at 460 ms",
         "PRR's recovery ends between 455 and 465 ms",
         (ms(ours), near(ours)),
-    );
+    )
+    .paper("460 ms");
     claim.note = Some(format!(
         "an RTT of 100 ms does not give 460 ms. The first SACK arrives after one RTT and the 7 ms of a segment. The sender makes the fourth retransmission six ACKs (42 ms) later. Its ACK arrives after another RTT and 7 ms, at 257 ms. With an RTT of 200 ms (100 ms each way), recovery ends at {}",
         ms(end(&cell))

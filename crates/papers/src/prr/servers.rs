@@ -268,8 +268,17 @@ fn judged(claim: Claim, verdict: ClaimVerdict) -> Claim {
     Claim { verdict, ..claim }
 }
 
-/// The id of a claim, and why it does not hold.
+/// The id of a claim, and what is said of it: why it does not hold, or what the paper prints.
 type Note = (&'static str, &'static str);
+
+/// The claims with what the paper prints for them: ids and numbers.
+fn with_printed(claims: Vec<Claim>, printed: &[Note]) -> Vec<Claim> {
+    let annotate = |claim: Claim| match printed.iter().find(|(id, _)| *id == claim.id) {
+        Some((_, numbers)) => claim.paper(*numbers),
+        None => claim,
+    };
+    claims.into_iter().map(annotate).collect()
+}
 
 /// The claims with their notes.
 fn with_notes(claims: Vec<Claim>, notes: &[Note]) -> Vec<Claim> {

@@ -69,8 +69,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
         section: "3.2, figure 3",
         about: "Flows of 4 to 100 segments beside Tmix traffic on a congested bottleneck",
         budget: Budget {
-            full_s: 230,
-            quick_s: 18,
+            full_s: 260,
+            quick_s: 20,
         },
         scenario: NAME,
         own_settings: &dumbbell::OWN_SETTINGS,
@@ -97,8 +97,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
         section: "3.3, figure 4f",
         about: "The newspaper's object completion times by the number of subdomains",
         budget: Budget {
-            full_s: 12,
-            quick_s: 2,
+            full_s: 15,
+            quick_s: 3,
         },
         scenario: NAME,
         own_settings: &web::OWN_SETTINGS,

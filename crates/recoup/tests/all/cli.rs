@@ -255,7 +255,7 @@ fn paragraphs_of_help_are_wrapped_once() {
 
 #[test]
 fn without_arguments_the_usage_is_printed_and_the_status_is_2() {
-    for args in [&[][..], &["paper"], &["scenario"]] {
+    for args in [&[][..], &["scenario"]] {
         let Outcome {
             status,
             stdout,

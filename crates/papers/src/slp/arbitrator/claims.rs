@@ -106,7 +106,8 @@ fn syn(p: Ppm) -> Claim {
             format!("{:.2} kbit/s", ours / 1e3),
             format!("{:.2}", ours / 1e6) == PRINTED_SYN.to_string(),
         ),
-    );
+    )
+    .paper("3.35 Mbit/s");
     claim.note = Some(format!(
         "the formula gives 0.98 · 70 · 8/0.02 bit/s = {:.2} KiB/s: the printed number with another unit. SLP copies a SYN above 3.35 Mbit/s, but also from 27.44 kbit/s on",
         kibytes(ours),
@@ -128,7 +129,8 @@ fn psh(p: Ppm) -> Claim {
             format!("{:.2} Mbit/s", ours / 1e6),
             format!("{:.2}", ours / 1e6) == PRINTED_PSH.to_string(),
         ),
-    );
+    )
+    .paper("7.16 Mbit/s");
     claim.note = Some(format!(
         "no reading of the formula gives 7.16. In KiB/s, the unit that explains the SYN's threshold, ours is {:.1}: near 7.16 except for a factor of 100 and {:.1} %. The ratio of the printed thresholds is {:.2}, that of the formula's {:.1}. Without 1 − p the threshold is 6.00 Mbit/s; at q = 1 % it is 7.15 MiB/s; with the 1,460 bytes of payload it is 715.4 kB/s. As a bound 7.16 Mbit/s is correct: SLP copies a PSH packet above it, but also from 5.88 Mbit/s on",
         kibytes(ours),

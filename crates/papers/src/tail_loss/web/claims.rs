@@ -209,6 +209,7 @@ impl Cells<'_> {
                 all > 0 && 4 * halved >= all,
             ),
         )
+        .paper("more than 50 %, in many cases")
     }
 
     fn restart_and_probe_is_best(&self) -> Claim {
