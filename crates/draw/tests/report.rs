@@ -269,7 +269,7 @@ fn the_ledger_filters_sorts_and_copies() {
     // The numbers of the summary lead to their claims.
     browser.evaluate("document.querySelector('#tail-loss a[data-only=fails]').click()");
     browser.settle();
-    assert_eq!(rows(&mut browser).len(), verdicts[3]);
+    assert_eq!(rows(&mut browser).len(), verdicts[2]);
     let kinds = "[...new Set([...document.querySelectorAll('.ledger tbody tr')].filter((row) => !row.hidden) \
         .map((row) => `${row.dataset.paper} ${row.dataset.verdict}`))].join()";
     assert_eq!(browser.evaluate(kinds), "tail-loss fails");

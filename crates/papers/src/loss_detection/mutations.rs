@@ -189,7 +189,6 @@ pub const SENDERS: &[Mutation] = &[
             "sampling",
             "linux-converges",
             "small-steady-rtt",
-            "linux-adapts-dupthresh",
         ],
     ),
     own(
@@ -202,7 +201,7 @@ pub const SENDERS: &[Mutation] = &[
         "the RTO is half of SRTT",
         &["rto-exceeds-rtt"],
     ),
-    modern(&["timer"]),
+    modern(&["timer", "linux-adapts-dupthresh"]),
 ];
 
 pub const REACTIONS: &[Mutation] = &[
