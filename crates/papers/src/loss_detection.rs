@@ -2,7 +2,7 @@
 //! Smith; IEEE ICNP 2007).
 //!
 //! The study analyzed 2.8 million connections of four systems. Here each system serves the same four populations
-//! of simulated flows ([`captures`]), and the captures of its servers go through the analysis of
+//! of simulated flows (module `captures`), and the captures of its servers go through the analysis of
 //! `recoup analyze --study`.
 //!
 //! | experiment | shows                                                                       |

@@ -12,7 +12,7 @@
 //! 80 ms.
 //!
 //! Deviations from the paper: its §2 states these rules and measures nothing; the flows are ours. Delays that are
-//! merely long ([`delay`]) come from a path that holds packets back at random.
+//! merely long (module `delay`) come from a path that holds packets back at random.
 
 mod delay;
 mod probe;
