@@ -67,7 +67,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         section: "V-B, figure 4",
         about: "What other k (and m) would save",
         budget: Budget {
-            full_s: 12,
+            full_s: 25,
             quick_s: 3,
         },
         scenario: "fetch",
