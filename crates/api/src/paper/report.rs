@@ -9,7 +9,7 @@ use recoup_papers::experiment::{self, Effort};
 use recoup_papers::{PAPERS, Sheet};
 
 /// The endings of a figure's files beside the report.
-pub const FILE_ENDINGS: [&str; 5] = ["svg", "pdf", "png", "json", "csv"];
+const FILE_ENDINGS: [&str; 5] = ["svg", "pdf", "png", "json", "csv"];
 
 /// The report of these experiments, as one HTML page. Experiments of a paper that are not finished are named as missing.
 pub fn to_html(finished: &Finished, effort: Effort) -> String {

@@ -63,9 +63,9 @@ struct Senders {
     covered: Values,
     /// The mean RTO for each of (m, k) = (1, 2), (1, 4), (1.25, 4), (1, 8), in ms.
     by_factors: [Values; 4],
-    /// The RTO after the RTT has doubled, for (a, b) = (1/32, 1/8), (1/4, 1/8), (1, 1/8), in ms.
+    /// The RTO in ms after the RTT has doubled, with b = 1/8: for a = 1/32, 1/4 and 1.
     by_a: [Values; 3],
-    /// The SRTT after the RTT has doubled, for b = 1/32, 1/8, 1, in ms.
+    /// The SRTT in ms after the RTT has doubled: for b = 1/32, 1/8 and 1.
     by_b: [Values; 3],
     /// The mean RTO in mean RTTs at a steady RTT and at a variable one, with k = 2 and 4.
     by_variability: [[Values; 2]; 2],

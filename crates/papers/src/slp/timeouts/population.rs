@@ -144,9 +144,9 @@ const RECEIVERS: Receivers = Receivers {
 /// The traces that the population stands in for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traces {
-    /// Those of data centers: clients and servers are told apart.
+    /// Data centers: clients and servers are told apart.
     DataCenter,
-    /// Those of a backbone link, whose two directions cannot be paired.
+    /// A backbone link, whose two directions cannot be paired.
     Backbone,
 }
 
