@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitStatus};
 
 const HELP: &str = "\
 COMMAND runs in a network namespace of its own, as the client: its packets travel up, packets to it
@@ -176,7 +176,7 @@ impl Records {
 }
 
 /// Runs a command behind a path, and returns its exit status.
-pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+pub fn run(args: &Args) -> Result<u8, Failure> {
     let path = args.path()?;
     let mut relay = Relay::new(&path.up, &path.down, args.seed, args.mtu)?;
     // User namespaces can be entered only while the process has one thread.
@@ -200,7 +200,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 
 /// Runs the command and carries packets until it ends. Returns the exit status, and a report if the
 /// command could be run.
-fn play(args: &Args, relay: Relay, wire: &Wire) -> Result<(ExitCode, Option<Report>), Failure> {
+fn play(args: &Args, relay: Relay, wire: &Wire) -> Result<(u8, Option<Report>), Failure> {
     let signals = catch_signals();
     let mut running = match wire.run(command(args, wire)) {
         Ok(running) => running,
@@ -210,7 +210,7 @@ fn play(args: &Args, relay: Relay, wire: &Wire) -> Result<(ExitCode, Option<Repo
                 ErrorKind::NotFound => 127,
                 _ => 126,
             };
-            return Ok((ExitCode::from(code), None));
+            return Ok((code, None));
         }
         Err(e) => return Err(e.into()),
     };
@@ -326,9 +326,9 @@ fn in_foreground() -> bool {
     foreground.is_ok_and(|group| group == Ok(rustix::process::getpgrp()))
 }
 
-fn exit_code(status: ExitStatus) -> ExitCode {
+fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or(status.signal().map(|signal| 128 + signal));
-    ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(2))
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(2)
 }
 
 /// Prints how many packets were carried, and how late they were.

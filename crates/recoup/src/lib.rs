@@ -1,4 +1,5 @@
-//! The command line: it parses arguments, calls the libraries and prints results.
+//! The command line: it parses arguments, calls the libraries and prints results. The program `recoup` and
+//! the Python package run it by [`run`].
 
 mod analysis_args;
 mod analyze;
@@ -25,13 +26,7 @@ mod whatif;
 
 use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
-use mimalloc::MiMalloc;
-use std::process::ExitCode;
-
-/// An analysis allocates and frees much: with the system's allocator it takes a quarter longer. Huge pages are
-/// off (`no_thp`): they take a sixth more memory, and save no time.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
+use std::ffi::OsString;
 
 /// Explain TCP retransmissions, and compare loss recovery mechanisms on simulated and real paths.
 ///
@@ -120,35 +115,42 @@ impl Failure {
     }
 
     /// Prints the error and returns the exit status.
-    fn exit(self) -> ExitCode {
+    fn exit(self) -> u8 {
         self.print();
         match self {
-            Self::CheckFailed => ExitCode::from(1),
-            Self::Wrong(_) | Self::Reported => ExitCode::from(2),
+            Self::CheckFailed => 1,
+            Self::Wrong(_) | Self::Reported => 2,
         }
     }
 }
 
 /// Parses the arguments. Colours follow the terminal, NO_COLOR and `--no-color`.
-fn parse() -> Result<Cli, clap::Error> {
-    let mut arguments = std::env::args_os().take_while(|argument| argument != "--");
-    let colors = match arguments.any(|argument| argument == "--no-color") {
+fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let mut options = arguments.iter().take_while(|argument| *argument != "--");
+    let colors = match options.any(|argument| argument == "--no-color") {
         true => ColorChoice::Never,
         false => ColorChoice::Auto,
     };
-    let matches = Cli::command().color(colors).try_get_matches()?;
+    let matches = command().color(colors).try_get_matches_from(arguments)?;
     Cli::from_arg_matches(&matches)
 }
 
-fn main() -> ExitCode {
-    let cli = match parse() {
+/// All commands with their options, for manual pages and completions.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Runs the command that `arguments` name, the program's name first, and returns the exit status. It handles signals,
+/// so a process calls it once, from its main thread.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match parse(arguments.into_iter().collect()) {
         Ok(cli) => cli,
         Err(e)
             if e.use_stderr()
                 && e.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
         {
             console::error(&one_line(&e.to_string()));
-            return ExitCode::from(2);
+            return 2;
         }
         Err(help) => help.exit(),
     };
@@ -186,7 +188,7 @@ fn main() -> ExitCode {
         Command::Tmix(args) => tmix::run(&args),
         Command::Profiles(args) => profiles::run(&args),
     };
-    result.map_or_else(Failure::exit, |()| ExitCode::SUCCESS)
+    result.map_or_else(Failure::exit, |()| 0)
 }
 
 /// Clap's error, without its usage and help lines.
