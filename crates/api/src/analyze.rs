@@ -4,7 +4,7 @@ mod continued;
 mod joined;
 mod slp;
 
-pub use continued::{Run, StateFiles, continue_analysis};
+pub use continued::{Run, StateFiles, Steps, continue_analysis};
 pub use joined::analyze_joined;
 pub use slp::study_all;
 

@@ -10,6 +10,7 @@ mod changes;
 mod continuation;
 mod continuity;
 mod document;
+mod everything;
 mod findings;
 mod given_out;
 mod notes;
@@ -25,6 +26,7 @@ pub use changes::{Changes, Continued, MergeSaved, SavedConnections, SavedRetrans
 pub use continuation::{Continuation, ContinueError, FinishError};
 pub use continuity::{CaptureEnds, WithEnds, rotation_note};
 pub use document::{Document, write_json};
+pub use everything::{Everything, Interval, intervals};
 pub use findings::{
     AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, View, run,
 };

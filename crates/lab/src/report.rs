@@ -26,6 +26,10 @@ use crate::scenario::Scenario;
 use crate::settings::{self, Settings};
 use crate::stage::Stage;
 use crate::stats::{Durations, Summary};
+#[cfg(feature = "arrow")]
+use arrow_schema::ArrowError;
+#[cfg(feature = "arrow")]
+use recoup_table::{Batches, Part};
 use recoup_table::{Columns, Keep, Schema};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -133,6 +137,21 @@ impl Report {
     /// As CSV, one line per profile. A column's name is the path of its JSON key, joined by underscores.
     /// The last columns are the settings, with the prefix `set_`.
     pub fn to_csv(&self) -> String {
+        self.columns().to_csv(&self.results)
+    }
+
+    /// As Arrow, with the columns of CSV.
+    ///
+    /// # Errors
+    /// If two columns have one name.
+    #[cfg(feature = "arrow")]
+    pub fn to_arrow(&self) -> Result<Batches, ArrowError> {
+        let rows = &self.results;
+        self.columns().to_arrow(&[Part { name: "", rows }])
+    }
+
+    /// The columns of CSV.
+    fn columns(&self) -> Columns<Entry> {
         let (scenario, seed) = (self.scenario.clone(), self.seed);
         let mut all = Columns::<Entry>::new()
             .text(("scenario", "", "the scenario"), move |_| {
@@ -147,7 +166,7 @@ impl Report {
             let header = (format!("set_{key}"), "", "a setting of the scenario");
             all = all.text(header, move |_| Some(value.clone()?.into()));
         }
-        all.to_csv(&self.results)
+        all
     }
 
     /// As text: the result in one sentence, the scenario with its most important settings, and one table

@@ -78,6 +78,17 @@ pub enum Source {
     Ours,
 }
 
+impl Source {
+    /// The name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Rfc => "rfc",
+            Self::Ours => "ours",
+        }
+    }
+}
+
 /// A checked statement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Claim {

@@ -7,8 +7,9 @@
 use crate::Sheet;
 use crate::claims::{Claim, ClaimVerdict, Source, place};
 use crate::experiment::{Effort, Experiment};
-use recoup_table::Schema;
+use recoup_table::{Columns, Schema};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -58,6 +59,60 @@ pub struct Ledger {
     pub effort: String,
     /// In the order of the experiments.
     pub claims: Vec<Entry>,
+}
+
+/// The columns of the claims.
+pub fn columns() -> Columns<Entry> {
+    fn text(value: &str) -> Option<Cow<'static, str>> {
+        Some(value.to_owned().into())
+    }
+    Columns::<Entry>::new()
+        .text(("paper", "", "the paper's name"), |e| text(&e.paper))
+        .text(
+            ("experiment", "", "the experiment that decides the claim"),
+            |e| text(&e.experiment),
+        )
+        .text(("id", "", "a short name, unique in the experiment"), |e| {
+            text(&e.id)
+        })
+        .text(("source", "", "who makes the claim"), |e| {
+            text(e.source.name())
+        })
+        .text(
+            ("section", "", "the section of the paper or the RFC"),
+            |e| text(e.section.as_deref()?),
+        )
+        .text(("statement", "", "the claim in our words"), |e| {
+            text(&e.statement)
+        })
+        .text(("check", "", "how the claim is checked"), |e| {
+            text(&e.check)
+        })
+        .text(("paper_says", "", "what the paper gives"), |e| {
+            text(e.paper_says.as_deref()?)
+        })
+        .text(("ours", "", "our result"), |e| text(&e.ours))
+        .text(
+            ("interval", "", "the 95 % confidence interval of our result"),
+            |e| text(e.interval.as_deref()?),
+        )
+        .text(("verdict", "", "whether the claim holds"), |e| {
+            text(e.verdict.name())
+        })
+        .flag(
+            (
+                "by_construction",
+                "",
+                "the claim follows from definitions, so that no run could refute it",
+            ),
+            |e| e.by_construction,
+        )
+        .text(("note", "", "why the claim fails, or a remark"), |e| {
+            text(e.note.as_deref()?)
+        })
+        .text(("command", "", "the command that repeats it"), |e| {
+            text(&e.command)
+        })
 }
 
 impl Ledger {

@@ -387,6 +387,11 @@ impl<R> Cell<R> {
     }
 }
 
+/// No count and no time before 2262 is larger than 63 bits hold.
+pub(crate) fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
 /// Seconds since 1970 with nine decimals.
 pub(crate) struct EpochSeconds(pub Instant);
 

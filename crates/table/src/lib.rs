@@ -1,13 +1,16 @@
-//! Tables: typed columns of any kind of row, written as text, JSON, CSV or Parquet.
+//! Tables: typed columns of any kind of row, as text, JSON, CSV, Parquet or Arrow (feature `arrow`).
 //!
 //! ```text
 //! rows ──► Columns<Row> (name, unit, description, cell) ─┬─► to_text, compare: for reading
 //!                                                        ├─► to_json, in a document with its Schema
 //!                                                        ├─► write_csv
 //!                                                        ├─► write_parquet
+//!                                                        ├─► to_arrow: for other programs in this process
 //!                                                        └─► RowFile: rows that are written as they come
 //! ```
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod columns;
 mod csv;
 mod format;
@@ -16,6 +19,8 @@ mod parquet;
 mod row_file;
 mod text;
 
+#[cfg(feature = "arrow")]
+pub use arrow::Batches;
 pub use columns::{Columns, Field};
 pub use format::Format;
 pub use json::{Layout, Schema};

@@ -4,7 +4,7 @@
 //! Types: text is a UTF-8 string, integers are INT64, real numbers DOUBLE, flags BOOLEAN, and times
 //! are INT64 timestamps in nanoseconds since 1970, UTC.
 
-use crate::columns::{Cell, Columns, Leaf};
+use crate::columns::{Cell, Columns, Leaf, signed};
 use crate::{Part, SOURCE};
 use ::parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use ::parquet::column::writer::ColumnWriterImpl;
@@ -136,11 +136,6 @@ impl<R> Cell<R> {
             }
         }
     }
-}
-
-/// No count and no time before 2262 is larger than 63 bits hold.
-fn signed(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 /// Writes the next column of a row group.

@@ -53,55 +53,116 @@ pub fn continue_analysis<V: Continued>(
     settings: &Settings,
     progress: &dyn Progress,
 ) -> Result<Run<V>, AnalyzeError> {
-    let origin = Origin {
-        view: V::ARGUMENT.into(),
-        profile: settings.profile.as_ref().map(ToString::to_string),
-        idle: settings.idle,
-        filter: settings.filter.as_ref().map(ToString::to_string),
-        window: settings.window,
-    };
-    let open = |path: &Path| {
-        let state = StateReader::open(path, SavedAnalysis::VERSION, &origin);
-        state.map_err(ContinueError::from)
-    };
     // The first run begins a state. Without captures there must be one to show.
     let begins = !captures.is_empty() || !files.merged.is_empty();
     let before = files.state.filter(|path| !begins || path.exists());
-    let before = before.map(open).transpose()?;
-    let merged = files.merged.iter().map(|path| open(path));
-    let merged = merged.collect::<Result<Vec<StateReader>, _>>()?;
-    let mut analysis = Continuation::<V>::load(before, merged, settings)?;
-    let mut joined = Joined::open(captures, &analysis.counts().files);
-    let failures = joined.failures().into_iter();
-    let failures: Vec<AnalyzeError> = failures.map(AnalyzeError::from).collect();
-    if joined.files_to_read() == 0 && !failures.is_empty() {
+    let mut steps = Steps::<V>::begin(before, files.merged, settings)?;
+    let joined = steps.open(captures);
+    if joined.files_to_read() == 0 && !steps.failures.is_empty() {
         return Ok(Run {
             analyzed: None,
-            failures,
+            failures: steps.failures,
             state: None,
         });
     }
     let changes = joined.files_to_read() > 0 || !files.merged.is_empty();
     let writer = files.state.filter(|_| changes);
-    let writer = writer.map(|path| StateWriter::create(path, SavedAnalysis::VERSION, &origin));
-    let writer = writer.transpose().map_err(ContinueError::from)?;
-    let name = match captures {
-        [] => files.names(),
-        _ => joined.name().to_owned(),
-    };
-    if joined.files_to_read() > 0 {
-        progress.capture_begins(&name, joined.size());
-        let read = analysis.read(joined, |joined| {
+    let writer = writer.map(|path| steps.writer(path)).transpose()?;
+    if captures.is_empty() {
+        steps.name = files.names();
+    }
+    steps.read(joined, progress)?;
+    steps.finish(writer)
+}
+
+/// An analysis that goes on from one step to the next: reading captures again and again, then
+/// finishing.
+pub struct Steps<V: Continued> {
+    analysis: Continuation<V>,
+    origin: Origin,
+    name: String,
+    failures: Vec<AnalyzeError>,
+}
+
+impl<V: Continued> Steps<V> {
+    /// Goes on from a state, or begins, with other states merged into it.
+    ///
+    /// # Errors
+    /// A state that cannot be read, continued or merged.
+    pub fn begin(
+        state: Option<&Path>,
+        merged: &[PathBuf],
+        settings: &Settings,
+    ) -> Result<Self, AnalyzeError> {
+        let origin = Origin {
+            view: V::ARGUMENT.into(),
+            profile: settings.profile.as_ref().map(ToString::to_string),
+            idle: settings.idle,
+            filter: settings.filter.as_ref().map(ToString::to_string),
+            window: settings.window,
+        };
+        let open = |path: &Path| {
+            let state = StateReader::open(path, SavedAnalysis::VERSION, &origin);
+            state.map_err(ContinueError::from)
+        };
+        let before = state.map(open).transpose()?;
+        let merged = merged.iter().map(|path| open(path));
+        let merged = merged.collect::<Result<Vec<StateReader>, _>>()?;
+        Ok(Self {
+            analysis: Continuation::load(before, merged, settings)?,
+            origin,
+            name: String::new(),
+            failures: Vec::new(),
+        })
+    }
+
+    /// The next captures, which go on from those read before.
+    pub fn open(&mut self, captures: &[PathBuf]) -> Joined {
+        let mut joined = Joined::open(captures, &self.analysis.counts().files);
+        let failures = joined.failures().into_iter();
+        self.failures.extend(failures.map(AnalyzeError::from));
+        joined
+    }
+
+    /// Reads captures, if there is anything in them that was not read before.
+    ///
+    /// # Errors
+    /// A capture that is cut off from what was read before.
+    pub fn read(&mut self, joined: Joined, progress: &dyn Progress) -> Result<(), AnalyzeError> {
+        if self.name.is_empty() {
+            joined.name().clone_into(&mut self.name);
+        }
+        if joined.files_to_read() == 0 {
+            return Ok(());
+        }
+        progress.capture_begins(joined.name(), joined.size());
+        let read = self.analysis.read(joined, |joined| {
             progress.bytes_read(joined.taken());
             !progress.is_stopped()
         });
         progress.capture_ends();
-        read?;
+        Ok(read?)
     }
-    let (analyzed, state) = analysis.finish(&name, writer)?;
-    Ok(Run {
-        analyzed: Some(analyzed),
-        failures,
-        state,
-    })
+
+    /// The file of the state that will be saved.
+    ///
+    /// # Errors
+    /// If nothing can be written there.
+    pub fn writer(&self, path: &Path) -> Result<StateWriter, AnalyzeError> {
+        let writer = StateWriter::create(path, SavedAnalysis::VERSION, &self.origin);
+        Ok(writer.map_err(ContinueError::from)?)
+    }
+
+    /// What the analysis shows so far, and the state that the next one continues.
+    ///
+    /// # Errors
+    /// A state that cannot be written; captures in which nothing is readable.
+    pub fn finish(self, writer: Option<StateWriter>) -> Result<Run<V>, AnalyzeError> {
+        let (analyzed, state) = self.analysis.finish(&self.name, writer)?;
+        Ok(Run {
+            analyzed: Some(analyzed),
+            failures: self.failures,
+            state,
+        })
+    }
 }

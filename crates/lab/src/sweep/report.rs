@@ -5,6 +5,10 @@ use crate::report::{self, Entry, Report};
 use crate::scenario::Scenario;
 use crate::world::report::{self as world_report, LinkRow, WorkloadRow};
 use crate::world::{WorldReport, WorldScenario};
+#[cfg(feature = "arrow")]
+use arrow_schema::ArrowError;
+#[cfg(feature = "arrow")]
+use recoup_table::{Batches, Part};
 use recoup_table::{Columns, Schema};
 use serde_json::{Map, Value, json};
 
@@ -158,16 +162,34 @@ impl SweepReport {
     /// those that are swept.
     pub fn to_csv(&self) -> String {
         match &self.rows {
-            Rows::Pair(rows) => {
-                let settings = crate::settings::all().map(|setting| setting.key.to_owned());
-                self.columns(report::columns(), settings).to_csv(rows)
-            }
-            Rows::World(rows, _) => {
-                let columns = world_report::workload_columns(report::columns());
-                let keys = self.keys.iter().cloned();
-                self.columns(columns, keys).to_csv(rows)
-            }
+            Rows::Pair(rows) => self.pair_columns().to_csv(rows),
+            Rows::World(rows, _) => self.world_columns().to_csv(rows),
         }
+    }
+
+    /// As Arrow, with the columns of CSV.
+    ///
+    /// # Errors
+    /// If two columns have one name.
+    #[cfg(feature = "arrow")]
+    pub fn to_arrow(&self) -> Result<Batches, ArrowError> {
+        let name = "";
+        match &self.rows {
+            Rows::Pair(rows) => self.pair_columns().to_arrow(&[Part { name, rows }]),
+            Rows::World(rows, _) => self.world_columns().to_arrow(&[Part { name, rows }]),
+        }
+    }
+
+    /// The columns of CSV for one pair of hosts.
+    fn pair_columns(&self) -> Columns<Row<Entry>> {
+        let settings = crate::settings::all().map(|setting| setting.key.to_owned());
+        self.columns(report::columns(), settings)
+    }
+
+    /// The columns of CSV for a world.
+    fn world_columns(&self) -> Columns<Row<WorkloadRow>> {
+        let columns = world_report::workload_columns(report::columns());
+        self.columns(columns, self.keys.iter().cloned())
     }
 
     /// As text: the scenario, and a table with one row per cell and profile. In a world the table has one row per cell,

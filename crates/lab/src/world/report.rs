@@ -5,7 +5,11 @@ use crate::report::{self, Entry, View, intervals};
 use crate::run::{Cost, ProfileResult};
 use crate::stage::Stage;
 use crate::stats::Durations;
+#[cfg(feature = "arrow")]
+use arrow_schema::ArrowError;
 use recoup_sim::world::QueueingDelays;
+#[cfg(feature = "arrow")]
+use recoup_table::{Batches, Part};
 use recoup_table::{Columns, Comparison, Keep, Line, Schema};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -118,21 +122,36 @@ impl WorldReport {
     /// The workloads as CSV, one line per profile and workload. A column's name is the path of its JSON key, joined
     /// by underscores.
     pub fn to_csv(&self) -> String {
+        self.columns().to_csv(&self.workloads())
+    }
+
+    /// The workloads as Arrow, with the columns of CSV.
+    ///
+    /// # Errors
+    /// If two columns have one name.
+    #[cfg(feature = "arrow")]
+    pub fn to_arrow(&self) -> Result<Batches, ArrowError> {
+        let rows = &self.workloads();
+        self.columns().to_arrow(&[Part { name: "", rows }])
+    }
+
+    /// The workloads of all profiles.
+    fn workloads(&self) -> Vec<WorkloadRow> {
+        let workloads = self.results.iter().flat_map(|r| r.workloads.clone());
+        workloads.collect()
+    }
+
+    /// The columns of CSV.
+    fn columns(&self) -> Columns<WorkloadRow> {
         let (scenario, seed) = (self.scenario.clone(), self.seed);
-        let columns = Columns::<WorkloadRow>::new()
+        Columns::<WorkloadRow>::new()
             .text(("scenario", "", "the scenario"), move |_| {
                 Some(scenario.clone().into())
             })
             .integer(("seed", "", "the seed that repeats the run"), move |_| {
                 Some(seed)
             })
-            .all_of(workload_columns(report::columns()), |row| Some(row));
-        let rows: Vec<WorkloadRow> = self
-            .results
-            .iter()
-            .flat_map(|r| r.workloads.clone())
-            .collect();
-        columns.to_csv(&rows)
+            .all_of(workload_columns(report::columns()), |row| Some(row))
     }
 
     /// As text: the scenario, a table per workload with one column per profile, and a table of the links.

@@ -1,0 +1,180 @@
+//! All views of a capture, from one reading of it.
+
+use super::findings::{AllConnections, AllRetransmissions, Analyzed, Collector, View};
+use super::rows::ms;
+use super::summary::{Summary, Vantages};
+use recoup_table::Columns;
+use recoup_trace::analyze::Findings;
+use recoup_trace::finding::{Connection, Retransmission, Revision};
+use recoup_trace::timeline::Timeline;
+use recoup_units::Instant;
+use std::time::Duration;
+
+/// Collects connections, retransmissions, totals and what the capture shows over time.
+#[derive(Debug, Default)]
+pub struct Everything {
+    /// The connections.
+    pub connections: AllConnections,
+    /// The retransmissions.
+    pub retransmissions: AllRetransmissions,
+    /// The totals.
+    pub summary: Summary,
+    /// What the capture shows over time; empty without
+    /// [`Settings::timeline`](recoup_trace::analyze::Settings).
+    pub timeline: Timeline,
+}
+
+/// What the connections of a capture did in an interval of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// When it begins.
+    pub begun: Instant,
+    /// How long it is.
+    pub width: Duration,
+    /// Segments with payload, SYN or FIN, retransmissions included.
+    pub segments: u64,
+    /// Retransmissions.
+    pub retransmissions: u64,
+    /// Bytes acknowledged for the first time.
+    pub acknowledged: u64,
+    /// The mean round-trip time; `None` without samples.
+    pub rtt: Option<Duration>,
+}
+
+impl Everything {
+    /// The intervals of the capture, in order, without gaps. They are equally long, and at most 2,048.
+    pub fn intervals(&self) -> Vec<Interval> {
+        let width = self.timeline.width();
+        let intervals = self.timeline.bins().map(|(begun, bin)| Interval {
+            begun,
+            width,
+            segments: bin.segments,
+            retransmissions: bin.retransmissions,
+            acknowledged: bin.acknowledged,
+            rtt: bin.mean_rtt(),
+        });
+        intervals.collect()
+    }
+}
+
+/// The columns of intervals.
+pub fn intervals() -> Columns<Interval> {
+    let second = |interval: &Interval| interval.width.as_secs_f64();
+    Columns::<Interval>::new()
+        .time(
+            ("time", "s", "when the interval begins: seconds since 1970"),
+            |i| Some(i.begun),
+        )
+        .real(("width_ms", "ms", "how long the interval is"), |i| {
+            Some(ms(i.width))
+        })
+        .integer(
+            (
+                "segments",
+                "segments",
+                "segments with payload, SYN or FIN, retransmissions included",
+            ),
+            |i| Some(i.segments),
+        )
+        .integer(
+            ("retransmissions", "segments", "retransmitted segments"),
+            |i| Some(i.retransmissions),
+        )
+        .integer(
+            (
+                "acknowledged_bytes",
+                "bytes",
+                "bytes acknowledged for the first time",
+            ),
+            |i| Some(i.acknowledged),
+        )
+        .real(
+            (
+                "goodput_mbps",
+                "Mbit/s",
+                "bytes acknowledged for the first time, per second",
+            ),
+            move |i| Some(i.acknowledged as f64 * 8e-6 / second(i)),
+        )
+        .real(
+            (
+                "rtt_mean_ms",
+                "ms",
+                "mean round-trip time; missing without a sample",
+            ),
+            |i| i.rtt.map(ms),
+        )
+}
+
+impl Analyzed<Everything> {
+    /// The connections and retransmissions, the totals alone, and the intervals.
+    pub fn divide(
+        self,
+    ) -> (
+        AllConnections,
+        AllRetransmissions,
+        Analyzed<Summary>,
+        Vec<Interval>,
+    ) {
+        let intervals = self.findings.intervals();
+        let summary = Analyzed {
+            capture: self.capture,
+            counts: self.counts,
+            interrupted: self.interrupted,
+            findings: self.findings.summary,
+        };
+        let Everything {
+            connections,
+            retransmissions,
+            ..
+        } = self.findings;
+        (connections, retransmissions, summary, intervals)
+    }
+}
+
+impl Findings for Everything {
+    fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
+        for row in retransmissions {
+            self.timeline.on_retransmission(row.at);
+        }
+        self.retransmissions
+            .connection(connection.clone(), retransmissions);
+        self.summary.connection(connection.clone(), retransmissions);
+        self.connections.connection(connection, retransmissions);
+    }
+
+    fn revision(&mut self, revision: &Revision) {
+        self.retransmissions.revision(revision);
+        self.summary.revision(revision);
+        self.connections.revision(revision);
+    }
+
+    fn timeline(&mut self, timeline: Timeline) {
+        self.timeline.merge(timeline);
+    }
+}
+
+impl View for Everything {
+    fn connections(&self) -> u64 {
+        self.summary.connections()
+    }
+
+    fn vantages(&self) -> &Vantages {
+        self.summary.vantages()
+    }
+}
+
+impl Collector for Everything {
+    fn merge(&mut self, other: Self) {
+        self.connections.merge(other.connections);
+        self.retransmissions.merge(other.retransmissions);
+        self.summary.merge(other.summary);
+        self.timeline.merge(other.timeline);
+    }
+
+    fn order(&mut self) {
+        self.connections.order();
+        self.retransmissions.order();
+        self.summary.order();
+    }
+}

@@ -1,0 +1,362 @@
+"""Captures: what happened in them, why, and what would have helped."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import warnings
+from functools import cached_property
+
+from . import _captures, _html, _recoup
+from ._picture import Svg
+from ._progress import reporting
+from ._recoup import RecoupError, Table
+
+
+def _options(*, filter=None, start=None, end=None, profile=None, idle=None, threads=None) -> dict:
+    def text(value):
+        return None if value is None else str(value)
+
+    return {
+        "filter": filter,
+        "start": text(start),
+        "end": text(end),
+        "profile": profile,
+        "idle": text(idle),
+        "threads": threads,
+    }
+
+
+def _warn(failures) -> None:
+    for line in failures:
+        warnings.warn(line, RuntimeWarning, stacklevel=3)
+
+
+def analyze(captures, *, join=False, progress=None, **options) -> Analysis:
+    """Explains every retransmission of captures: why it was sent, and whether it was needed.
+
+    ``captures``: a path, a pattern such as ``"day.pcap*"``, a list of both, or a binary file object. pcap and pcapng, plain,
+    gzip or zstd. Each file is analyzed by itself, unless ``join`` is true: then they are one capture, in the order of their
+    times. A file that cannot be read is a warning and is listed in ``failures``, if another one can.
+
+    ``options``:
+
+    - ``filter``: analyze these connections only: an expression of tcpdump, such as ``"port 443"``.
+    - ``start``, ``end``: analyze only this time: a duration after the first segment (``"5s"``), or a time in UTC
+      (``"2026-11-22T10:00:00Z"``).
+    - ``profile``: explain every sender by this profile, such as ``"linux-6"``. By default each sender by the profile that
+      explains most.
+    - ``idle``: a connection is over after this long without a packet; by default ``"15min"``.
+    - ``threads``: threads that read and analyze; by default one per core.
+
+    Raises :class:`CaptureError` for captures that cannot be read, :class:`RecoupError` for wrong arguments.
+    """
+    chosen = _options(**options)
+    # The file of a stream is gone afterwards.
+    reread = None if hasattr(captures, "read") else _captures.paths(captures)
+    with _captures.files(captures if reread is None else reread) as paths:
+        with reporting(progress) as report:
+            found = _recoup.analyze(paths, join, chosen, report)
+    _warn(found.failures)
+    return Analysis(found, reread, join, chosen)
+
+
+class Analysis:
+    """What the captures of one call of :func:`analyze` hold.
+
+    ``analysis[13]`` is the connection with number 13, of one capture or of joined ones.
+    """
+
+    def __init__(self, found, paths, join, options):
+        self._found = found
+        self._paths = paths
+        self._join = join
+        self._options = options
+
+    @property
+    def retransmissions(self) -> Table:
+        """A row for each retransmission, in the order of the capture."""
+        return self._found.retransmissions
+
+    @property
+    def connections(self) -> Table:
+        """A row for each connection, ordered by number. Columns of the client's data begin with ``up_``, those of the
+        server's data with ``down_``."""
+        return self._found.connections
+
+    @property
+    def intervals(self) -> Table:
+        """A row for each interval of time: segments, retransmissions, goodput and round-trip time of all connections.
+        All intervals of a capture are equally long, and there are at most 2,048."""
+        return self._found.intervals
+
+    @property
+    def summary(self) -> Table:
+        """A row for each capture: its totals."""
+        return self._found.summary
+
+    @property
+    def captures(self) -> list[str]:
+        """The names of the captures."""
+        return self._found.captures
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know of the captures."""
+        return self._found.notes
+
+    @property
+    def failures(self) -> list[str]:
+        """Why captures could not be read, a line each."""
+        return self._found.failures
+
+    def __getitem__(self, number: int) -> Connection:
+        self._check_one(f"[{number}]")
+        return Connection(self, number)
+
+    def explain(self, *, progress=None, **options) -> Explanation:
+        """Where the time of these connections went (:func:`explain`)."""
+        self._check_rereadable("explain")
+        return _explain(self._paths, self._join, self._options, progress, **options)
+
+    def whatif(self, alternatives=(), *, progress=None, **options) -> WhatIf:
+        """What other loss recovery would have changed (:func:`whatif`)."""
+        self._check_rereadable("whatif")
+        return _whatif(self._paths, alternatives, self._join, self._options, progress, **options)
+
+    def _check_rereadable(self, what):
+        if self._paths is None:
+            raise RecoupError(f"{what}: the capture was a stream: expected one in a file, which is read again")
+
+    def _check_one(self, what):
+        if len(self._found.captures) != 1:
+            raise RecoupError(f"{what}: expected an analysis of one capture, or join=True")
+
+    def __str__(self):
+        return self._found.text()
+
+    def __repr__(self):
+        names = ", ".join(self.captures)
+        return f"<recoup.Analysis of {names}: {len(self.connections)} connections, {len(self.retransmissions)} retransmissions>"
+
+    def _repr_html_(self):
+        return _html.of_text(str(self))
+
+
+class Connection:
+    """A connection of a capture: its row, its explanation and its picture."""
+
+    def __init__(self, analysis: Analysis, number: int):
+        self._analysis = analysis
+        self.number = number
+        numbers = analysis.connections["connection"]
+        if number not in numbers:
+            last = max(numbers, default=None)
+            found = "there is none" if last is None else f"expected 0 to {last}"
+            raise RecoupError(f"no connection {number}: {found}")
+        self._row = analysis.connections[numbers.index(number)]
+
+    @property
+    def row(self) -> dict:
+        """Its row of ``connections``."""
+        return dict(self._row)
+
+    def __getitem__(self, column: str):
+        if column not in self._row:
+            # The table's error names the similar column.
+            self._analysis.connections[column]
+        return self._row[column]
+
+    @property
+    def retransmissions(self) -> list[dict]:
+        """Its rows of ``retransmissions``."""
+        table = self._analysis.retransmissions
+        numbers = table["connection"]
+        return [table[place] for place, number in enumerate(numbers) if number == self.number]
+
+    def plot(self, *, width=None, dark=False, progress=None) -> Svg:
+        """Its time–sequence diagram, retransmissions marked by trigger and verdict. ``width`` is a CSS length, such as
+        ``"900px"``."""
+        analysis = self._analysis
+        analysis._check_rereadable("plot")
+        with reporting(progress) as report:
+            svg = _recoup.plot(
+                analysis._paths, analysis._join, analysis._options, self.number, width, dark, report
+            )
+        return Svg(svg)
+
+    def explain(self, *, progress=None) -> str:
+        """What happened, episode by episode."""
+        analysis = self._analysis
+        analysis._check_rereadable("explain")
+        with reporting(progress) as report:
+            return _recoup.explain_connection(
+                analysis._paths, analysis._join, analysis._options, self.number, report
+            )
+
+    def __repr__(self):
+        row = self._row
+        return f"<recoup.Connection {self.number}: {row['src']} > {row['dst']}>"
+
+    @cached_property
+    def _html(self):
+        if self._analysis._paths is None:
+            return _html.of_text(repr(self))
+        return _html.of_text(self.explain(progress=False)) + self.plot(progress=False).svg
+
+    def _repr_html_(self):
+        return self._html
+
+
+def explain(captures=None, *, join=False, advice=True, sort="time-lost", top=3, progress=None, **options) -> Explanation:
+    """Says where the time of captures' connections went, and what made them lose time.
+
+    ``captures``: as for :func:`analyze`; None is a small capture that is built in. ``advice`` also says what would have
+    helped; for that the captures are read again. ``sort`` and ``top``: which connections are listed. ``options``: as for
+    :func:`analyze`.
+    """
+    chosen = _options(**options)
+    if captures is None:
+        return _explain([], join, chosen, progress, advice=advice, sort=sort, top=top)
+    with _captures.files(captures) as paths:
+        return _explain(paths, join, chosen, progress, advice=advice, sort=sort, top=top)
+
+
+def _explain(paths, join, chosen, progress, *, advice=True, sort="time-lost", top=3):
+    with reporting(progress) as report:
+        explained = _recoup.explain(paths, join, chosen, advice, sort, top, report)
+    _warn(explained.failures)
+    return Explanation(explained, (paths, join, chosen, advice, sort))
+
+
+class Explanation:
+    """Where the time went. ``print`` shows it in sentences."""
+
+    def __init__(self, explained, request):
+        self._explained = explained
+        self._request = request
+
+    @property
+    def findings(self) -> list[str]:
+        """How much time was lost, a sentence for each capture."""
+        return self._explained.findings
+
+    @cached_property
+    def document(self) -> dict:
+        """Everything, as in the JSON document of ``recoup explain`` (docs/schemas.md)."""
+        return json.loads(self._explained.json())
+
+    def page(self, *, top=2000, progress=None) -> str:
+        """One HTML page with charts, tables and diagrams. The captures are read again."""
+        paths, join, chosen, advice, sort = self._request
+        with reporting(progress) as report:
+            return _recoup.page(paths, join, chosen, advice, sort, top, report)
+
+    def __str__(self):
+        return self._explained.text()
+
+    def __repr__(self):
+        return f"<recoup.Explanation: {' '.join(self.findings)}>"
+
+    def _repr_html_(self):
+        return _html.of_text(str(self))
+
+
+def whatif(captures, alternatives=(), *, join=False, draws=10, seed=1, progress=None, **options) -> WhatIf:
+    """Runs every connection of captures again under other loss recovery, and says what would have changed.
+
+    ``alternatives``: profiles such as ``"rfc6675"``, or mechanisms on top of what each sender has, such as ``"+tlpr"``; by
+    default those that the senders lack. ``draws``: runs of each connection and mechanism where the capture does not hold the
+    fate of every packet. ``captures`` and ``options``: as for :func:`analyze`.
+    """
+    chosen = _options(**options)
+    with _captures.files(captures) as paths:
+        return _whatif(paths, alternatives, join, chosen, progress, draws=draws, seed=seed)
+
+
+def _whatif(paths, alternatives, join, chosen, progress, *, draws=10, seed=1):
+    if isinstance(alternatives, str):
+        alternatives = [alternatives]
+    with reporting(progress) as report:
+        answers = _recoup.whatif(paths, join, chosen, list(alternatives), draws, seed, report)
+    _warn(answers.failures)
+    return WhatIf(answers)
+
+
+class WhatIf:
+    """What other loss recovery would have changed. ``print`` shows it in sentences."""
+
+    def __init__(self, answers):
+        self._answers = answers
+
+    @property
+    def results(self) -> Table:
+        """A row for each mechanism."""
+        return self._answers.results
+
+    @property
+    def connections(self) -> Table:
+        """A row for each connection and mechanism: what is predicted."""
+        return self._answers.connections
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know."""
+        return self._answers.notes
+
+    def __str__(self):
+        return self._answers.text()
+
+    def _repr_html_(self):
+        return _html.of_text(str(self))
+
+
+class Continuation:
+    """An analysis that goes on from file to file, and from process to process.
+
+    ``table``: ``"retransmissions"``, ``"connections"`` or ``"summary"``. ``state``: what an earlier analysis left
+    (:attr:`state`). ``options``: as for :func:`analyze`, and always the same for one state.
+
+    ::
+
+        first = recoup.Continuation("retransmissions")
+        first.read("day-00.pcap")
+        records = first.finish()
+        second = recoup.Continuation("retransmissions", first.state)
+        second.read("day-01.pcap")
+        records = second.finish()
+
+    The records are rows that are new, revised or withdrawn; the column ``record`` says which. The latest record of every key
+    (frame and seq, or connection and capture_point) is the row of one analysis of all files joined.
+    """
+
+    def __init__(self, table="retransmissions", state: bytes | None = None, **options):
+        self.state = None
+        self.failures: list[str] = []
+        self.notes: list[str] = []
+        self.frames = 0
+        with tempfile.TemporaryDirectory(prefix="recoup-") as folder:
+            path = None
+            if state is not None:
+                path = os.path.join(folder, "state")
+                with open(path, "wb") as file:
+                    file.write(state)
+            self._steps = _recoup.Continuation(table, path, _options(**options))
+
+    def read(self, captures, *, progress=False) -> None:
+        """Reads captures, as :func:`analyze` with ``join=True``. They go on from those read before."""
+        with _captures.files(captures) as paths:
+            with reporting(progress) as report:
+                self._steps.read(paths, report)
+
+    def finish(self, *, save=True) -> Table:
+        """The records: rows that changed since the state was made. Afterwards :attr:`state` has the new state, unless
+        ``save`` is false; ``failures`` and ``notes`` say what could not be read; ``frames`` is the number of frames so far."""
+        with tempfile.TemporaryDirectory(prefix="recoup-") as folder:
+            path = os.path.join(folder, "state") if save else None
+            table, self.failures, self.notes, self.frames = self._steps.finish(path)
+            if path is not None:
+                with open(path, "rb") as file:
+                    self.state = file.read()
+        return table

@@ -1,0 +1,166 @@
+"""The simulator: scenarios, sweeps and the experiments of papers."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cached_property
+from typing import NamedTuple
+
+from . import _html, _recoup
+from ._picture import Svg
+from ._progress import reporting
+from ._recoup import RecoupError, Table
+
+
+class Scenario(NamedTuple):
+    """A built-in scenario."""
+
+    name: str
+    about: str
+
+
+def scenarios() -> list[Scenario]:
+    """The built-in scenarios."""
+    return [Scenario(*one) for one in _recoup.scenarios()]
+
+
+def run(scenario, *, profiles=(), flows=None, seed=None, settings=None, progress=None, **more) -> Run:
+    """Runs a scenario in the simulator, once per profile, with the same traffic over the same network.
+
+    ``scenario``: the name of a built-in one (:func:`scenarios`), or a .toml file. ``profiles``: such as
+    ``["linux-6", "rfc6675+tlp"]``; by default the scenario's. ``flows``: flows per profile. ``seed``: of everything random.
+
+    Every other argument is a setting (``recoup scenario list``): ``rtt="80ms"``, ``drop="tail:2"``. ``settings`` takes them as
+    a dict, for names with dots. A list of values is a sweep: ``rtt=["20ms", "80ms"]`` runs each of them, and several lists
+    every combination, at most 1,000.
+    """
+    if isinstance(profiles, str):
+        profiles = [profiles]
+    fixed, swept = [], []
+    for key, value in {**(settings or {}), **more}.items():
+        if isinstance(value, (list, tuple)):
+            if not value:
+                raise RecoupError(f"{key}: expected at least one value")
+            # Semicolons separate values that may contain commas.
+            swept.append(f"{key}={';'.join(map(_text, value))};")
+        else:
+            fixed.append((key, _text(value)))
+    with reporting(progress) as report:
+        results = _recoup.run(os.fspath(scenario), list(profiles), flows, seed, fixed, swept, report)
+    return Run(results)
+
+
+def _text(value) -> str:
+    """A value as settings are written."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+class Run:
+    """What the profiles of a run cost. ``print`` shows it as a table."""
+
+    def __init__(self, results):
+        self._results = results
+
+    @property
+    def results(self) -> Table:
+        """A row for each profile; in a sweep for each combination of values and profile, and in a world for each workload and
+        profile. Columns of settings begin with ``set_``."""
+        return self._results.results
+
+    @property
+    def seed(self) -> int:
+        """The seed that repeats the run."""
+        return self._results.seed
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know of the results."""
+        return self._results.notes
+
+    @cached_property
+    def document(self) -> dict:
+        """Everything, as in the JSON document of ``recoup run`` (docs/schemas.md)."""
+        return json.loads(self._results.json())
+
+    def __str__(self):
+        return self._results.text()
+
+    def _repr_html_(self):
+        return _html.of_text(str(self))
+
+
+def paper(name="all", figures=(), *, quick=False, seed=None, progress=None) -> Paper:
+    """Repeats the experiments of a paper: its figures, and the verdicts on its claims.
+
+    ``name``: ``"tail-loss"``, ``"prr"``, ``"slp"``, ``"loss-detection"`` or ``"all"``. ``figures``: those to run; by default
+    all. ``quick`` runs fewer flows, which leave more claims undecided.
+    """
+    if isinstance(figures, str):
+        figures = [figures]
+    with reporting(progress) as report:
+        return Paper(_recoup.paper(name, list(figures), quick, seed, report))
+
+
+class Paper:
+    """Finished experiments of a paper. ``paper["fig1"]`` is a figure."""
+
+    def __init__(self, finished):
+        self._finished = finished
+        self.figures = {f"{one.paper} {one.name}": Figure(one) for one in finished.figures}
+
+    @property
+    def claims(self) -> Table:
+        """A row for each claim, with its verdict."""
+        return self._finished.claims
+
+    def report(self) -> str:
+        """Figures and claims as one HTML page."""
+        return self._finished.report()
+
+    def __getitem__(self, name: str) -> Figure:
+        found = [figure for key, figure in self.figures.items() if name in (key, figure.name)]
+        if len(found) != 1:
+            what = "no figure" if not found else "several figures"
+            raise KeyError(f"{what} {name}: expected one of {', '.join(self.figures)}")
+        return found[0]
+
+    def __str__(self):
+        return self._finished.text()
+
+    def _repr_html_(self):
+        return "".join(figure._repr_html_() for figure in self.figures.values())
+
+
+class Figure:
+    """A figure or table of a paper: picture, data, claims."""
+
+    def __init__(self, figure):
+        self._figure = figure
+        self.paper: str = figure.paper
+        self.name: str = figure.name
+        self.title: str = figure.title
+
+    @cached_property
+    def svg(self) -> Svg:
+        """The picture."""
+        return Svg(self._figure.svg())
+
+    @cached_property
+    def data(self) -> dict:
+        """Data and claims: the figure's object in the JSON document of ``recoup paper``."""
+        return json.loads(self._figure.json())
+
+    @property
+    def csv(self) -> str:
+        """The data as CSV."""
+        return self._figure.csv()
+
+    def __repr__(self):
+        return f"<recoup.Figure {self.paper} {self.name}: {self.title}>"
+
+    def _repr_html_(self):
+        claims = _html.of_text(self._figure.claims_text())
+        return f"<h4>{self.title}</h4>{self._figure.svg()}{claims}"

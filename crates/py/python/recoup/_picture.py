@@ -1,0 +1,21 @@
+"""Pictures."""
+
+from __future__ import annotations
+
+
+class Svg:
+    """A picture. Notebooks show it; ``save`` writes it."""
+
+    def __init__(self, svg: str):
+        self.svg = svg
+
+    def save(self, path) -> None:
+        """Writes the picture as an SVG file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.svg)
+
+    def _repr_svg_(self):
+        return self.svg
+
+    def __repr__(self):
+        return f"<recoup.Svg: {len(self.svg):,} characters>"

@@ -1,0 +1,168 @@
+//! `recoup.Continuation`: an analysis that goes on from file to file, and from process to process.
+
+use crate::errors::{StateError, capture, defect, wrong};
+use crate::settings::{self, Options};
+use crate::table::Table;
+use crate::watch::{self, Meter};
+use pyo3::prelude::*;
+use recoup_api::analyze::{AnalyzeError, Run, Steps};
+use recoup_lab::analysis::{
+    self, AllConnections, AllRetransmissions, Analyzed, Continued, Row, Summary,
+};
+use recoup_lab::suggest::did_you_mean;
+use recoup_table::Part;
+use recoup_trace::analyze::Settings;
+use recoup_trace::finding::Connection;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// An analysis that later captures continue.
+#[pyclass(frozen, module = "recoup._recoup")]
+pub struct Continuation(Mutex<Option<AnySteps>>);
+
+/// The steps of one of the tables.
+enum AnySteps {
+    Retransmissions(Box<Steps<AllRetransmissions>>),
+    Connections(Box<Steps<AllConnections>>),
+    Summary(Box<Steps<Summary>>),
+}
+
+/// What an analysis shows so far.
+struct Shown {
+    table: PyResult<Table>,
+    failures: Vec<String>,
+    notes: Vec<String>,
+    frames: u64,
+}
+
+const TABLES: [&str; 3] = ["retransmissions", "connections", "summary"];
+
+impl AnySteps {
+    fn begin(table: &str, state: Option<&Path>, settings: &Settings) -> PyResult<Self> {
+        Ok(match table {
+            "retransmissions" => Self::Retransmissions(Box::new(begin(state, settings)?)),
+            "connections" => Self::Connections(Box::new(begin(state, settings)?)),
+            "summary" => Self::Summary(Box::new(begin(state, settings)?)),
+            other => {
+                let (all, hint) = (TABLES.join(", "), did_you_mean(other, TABLES));
+                return Err(wrong(format_args!("table {other}: expected {all}{hint}")));
+            }
+        })
+    }
+
+    fn read(&mut self, captures: &[PathBuf], meter: &Meter) -> Result<(), AnalyzeError> {
+        match self {
+            Self::Retransmissions(steps) => read(steps, captures, meter),
+            Self::Connections(steps) => read(steps, captures, meter),
+            Self::Summary(steps) => read(steps, captures, meter),
+        }
+    }
+
+    fn finish(self, state: Option<&Path>) -> Result<Shown, AnalyzeError> {
+        match self {
+            Self::Retransmissions(steps) => finish(*steps, state, |shown| {
+                let columns = analysis::changed_retransmissions_in(&shown.counts.files);
+                let rows = &shown.findings.records;
+                Table::new(&columns, &[Part { name: "", rows }])
+            }),
+            Self::Connections(steps) => finish(*steps, state, |shown| {
+                let rows = &shown.findings.records;
+                Table::new(&Connection::record_columns(), &[Part { name: "", rows }])
+            }),
+            Self::Summary(steps) => finish(*steps, state, |shown| {
+                let rows = std::slice::from_ref(shown);
+                Table::new(&analysis::summaries(), &[Part { name: "", rows }])
+            }),
+        }
+    }
+}
+
+fn begin<V: Continued>(state: Option<&Path>, settings: &Settings) -> PyResult<Steps<V>> {
+    Steps::begin(state, &[], settings).map_err(error)
+}
+
+fn read<V: Continued>(
+    steps: &mut Steps<V>,
+    captures: &[PathBuf],
+    meter: &Meter,
+) -> Result<(), AnalyzeError> {
+    let joined = steps.open(captures);
+    steps.read(joined, meter)
+}
+
+fn finish<V: Continued>(
+    steps: Steps<V>,
+    state: Option<&Path>,
+    table: impl FnOnce(&Analyzed<V::Shown>) -> PyResult<Table>,
+) -> Result<Shown, AnalyzeError> {
+    let writer = state.map(|path| steps.writer(path)).transpose()?;
+    let Run {
+        analyzed,
+        failures,
+        state,
+    } = steps.finish(writer)?;
+    let published = state.map(|file| file.publish()).transpose();
+    let published = published.map_err(wrong);
+    let shown = analyzed.as_ref();
+    Ok(Shown {
+        table: published.and_then(|_| match shown {
+            Some(shown) => table(shown),
+            None => Err(defect("an analysis without a result")),
+        }),
+        failures: failures.iter().map(ToString::to_string).collect(),
+        notes: shown.map(Analyzed::notes).unwrap_or_default(),
+        frames: shown.map_or(0, |shown| shown.counts.frames),
+    })
+}
+
+/// `finish`'s result: the records, failures, notes, and the number of frames read so far.
+type Finished = (Table, Vec<String>, Vec<String>, u64);
+
+#[pymethods]
+impl Continuation {
+    /// Goes on from the state in a file, or begins.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        table: &str,
+        state: Option<PathBuf>,
+        options: Options,
+    ) -> PyResult<Self> {
+        let settings = options.settings()?;
+        let steps = py.detach(|| AnySteps::begin(table, state.as_deref(), &settings))?;
+        Ok(Self(Mutex::new(Some(steps))))
+    }
+
+    /// Reads captures, joined, which go on from those read before.
+    fn read(
+        &self,
+        py: Python<'_>,
+        captures: Vec<PathBuf>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        settings::check(&captures)?;
+        let mut steps = self.0.try_lock().map_err(|_| wrong(BUSY))?;
+        let steps = steps.as_mut().ok_or_else(|| wrong(OVER))?;
+        watch::run(py, progress, |meter| steps.read(&captures, meter))?.map_err(error)
+    }
+
+    /// What the analysis shows so far. Saves the state in a file.
+    fn finish(&self, py: Python<'_>, state: Option<PathBuf>) -> PyResult<Finished> {
+        let steps = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let steps = steps.ok_or_else(|| wrong(OVER))?;
+        let shown = py
+            .detach(|| steps.finish(state.as_deref()))
+            .map_err(error)?;
+        Ok((shown.table?, shown.failures, shown.notes, shown.frames))
+    }
+}
+
+const OVER: &str = "the analysis is finished: begin another one with its state";
+const BUSY: &str = "the analysis is reading in another thread";
+
+fn error(error: AnalyzeError) -> PyErr {
+    match error {
+        AnalyzeError::State(error) => StateError::new_err(error.to_string()),
+        other => capture(other),
+    }
+}
