@@ -135,7 +135,12 @@ impl analyze::Progress for Meter {
         self.done.store(bytes, Ordering::Relaxed);
     }
 
-    fn capture_ends(&self) {}
+    fn capture_ends(&self) {
+        let all = self.all.load(Ordering::Relaxed);
+        if all > 0 && !self.is_stopped() {
+            self.done.store(all, Ordering::Relaxed);
+        }
+    }
 
     fn is_stopped(&self) -> bool {
         self.is_stopped()

@@ -24,7 +24,11 @@ a function ``progress(done, all, what, unit)`` is called several times a second.
 
 from ._recoup import CaptureError, RecoupError, StateError, Table, __version__
 from ._analysis import Analysis, Connection, Continuation, Explanation, WhatIf, analyze, explain, whatif
+from . import _html
 from ._lab import Figure, Paper, Run, Scenario, Svg, paper, run, scenarios
+
+# Notebooks show tables by what only Python knows how to write.
+Table._repr_html_ = _html.of_table
 
 __all__ = [
     "Analysis",

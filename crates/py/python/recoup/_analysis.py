@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import tempfile
 import warnings
+from collections.abc import Iterable
 from functools import cached_property
+from typing import Any
 
 from . import _captures, _html, _recoup
 from ._picture import Svg
-from ._progress import reporting
+from ._captures import Captures
+from ._progress import Report, reporting
 from ._recoup import RecoupError, Table
 
 
-def _options(*, filter=None, start=None, end=None, profile=None, idle=None, threads=None) -> dict:
-    def text(value):
-        return None if value is None else str(value)
+#: The options of every analysis, as :func:`analyze` describes them.
+_OPTIONS = ("filter", "start", "end", "profile", "idle", "threads")
 
-    return {
-        "filter": filter,
-        "start": text(start),
-        "end": text(end),
-        "profile": profile,
-        "idle": text(idle),
-        "threads": threads,
-    }
+
+def _options(function: str, given: dict) -> dict:
+    """The options of a call of ``function``. Numbers of times and durations are refused later, with what was expected."""
+    for name in given:
+        if name not in _OPTIONS:
+            similar = difflib.get_close_matches(name, _OPTIONS, 1)
+            hint = f", did you mean `{similar[0]}`?" if similar else ""
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+    options = dict.fromkeys(_OPTIONS) | given
+    for name in ("start", "end", "idle"):
+        if options[name] is not None:
+            options[name] = str(options[name])
+    return options
 
 
 def _warn(failures) -> None:
@@ -33,7 +41,9 @@ def _warn(failures) -> None:
         warnings.warn(line, RuntimeWarning, stacklevel=3)
 
 
-def analyze(captures, *, join=False, progress=None, **options) -> Analysis:
+def analyze(
+    captures: Captures, *, join: bool = False, progress: bool | Report | None = None, **options: Any
+) -> Analysis:
     """Explains every retransmission of captures: why it was sent, and whether it was needed.
 
     ``captures``: a path, a pattern such as ``"day.pcap*"``, a list of both, or a binary file object. pcap and pcapng, plain,
@@ -52,7 +62,7 @@ def analyze(captures, *, join=False, progress=None, **options) -> Analysis:
 
     Raises :class:`CaptureError` for captures that cannot be read, :class:`RecoupError` for wrong arguments.
     """
-    chosen = _options(**options)
+    chosen = _options("analyze", options)
     # The file of a stream is gone afterwards.
     reread = None if hasattr(captures, "read") else _captures.paths(captures)
     with _captures.files(captures if reread is None else reread) as paths:
@@ -115,12 +125,18 @@ class Analysis:
         self._check_one(f"[{number}]")
         return Connection(self, number)
 
-    def explain(self, *, progress=None, **options) -> Explanation:
+    def explain(self, *, progress: bool | Report | None = None, **options: Any) -> Explanation:
         """Where the time of these connections went (:func:`explain`)."""
         self._check_rereadable("explain")
         return _explain(self._paths, self._join, self._options, progress, **options)
 
-    def whatif(self, alternatives=(), *, progress=None, **options) -> WhatIf:
+    def whatif(
+        self,
+        alternatives: str | Iterable[str] = (),
+        *,
+        progress: bool | Report | None = None,
+        **options: Any,
+    ) -> WhatIf:
         """What other loss recovery would have changed (:func:`whatif`)."""
         self._check_rereadable("whatif")
         return _whatif(self._paths, alternatives, self._join, self._options, progress, **options)
@@ -162,7 +178,7 @@ class Connection:
         """Its row of ``connections``."""
         return dict(self._row)
 
-    def __getitem__(self, column: str):
+    def __getitem__(self, column: str) -> Any:
         if column not in self._row:
             # The table's error names the similar column.
             self._analysis.connections[column]
@@ -175,7 +191,9 @@ class Connection:
         numbers = table["connection"]
         return [table[place] for place, number in enumerate(numbers) if number == self.number]
 
-    def plot(self, *, width=None, dark=False, progress=None) -> Svg:
+    def plot(
+        self, *, width: str | None = None, dark: bool = False, progress: bool | Report | None = None
+    ) -> Svg:
         """Its time–sequence diagram, retransmissions marked by trigger and verdict. ``width`` is a CSS length, such as
         ``"900px"``."""
         analysis = self._analysis
@@ -186,7 +204,7 @@ class Connection:
             )
         return Svg(svg)
 
-    def explain(self, *, progress=None) -> str:
+    def explain(self, *, progress: bool | Report | None = None) -> str:
         """What happened, episode by episode."""
         analysis = self._analysis
         analysis._check_rereadable("explain")
@@ -209,14 +227,23 @@ class Connection:
         return self._html
 
 
-def explain(captures=None, *, join=False, advice=True, sort="time-lost", top=3, progress=None, **options) -> Explanation:
+def explain(
+    captures: Captures | None = None,
+    *,
+    join: bool = False,
+    advice: bool = True,
+    sort: str = "time-lost",
+    top: int = 3,
+    progress: bool | Report | None = None,
+    **options: Any,
+) -> Explanation:
     """Says where the time of captures' connections went, and what made them lose time.
 
     ``captures``: as for :func:`analyze`; None is a small capture that is built in. ``advice`` also says what would have
     helped; for that the captures are read again. ``sort`` and ``top``: which connections are listed. ``options``: as for
     :func:`analyze`.
     """
-    chosen = _options(**options)
+    chosen = _options("explain", options)
     if captures is None:
         return _explain([], join, chosen, progress, advice=advice, sort=sort, top=top)
     with _captures.files(captures) as paths:
@@ -247,7 +274,7 @@ class Explanation:
         """Everything, as in the JSON document of ``recoup explain`` (docs/schemas.md)."""
         return json.loads(self._explained.json())
 
-    def page(self, *, top=2000, progress=None) -> str:
+    def page(self, *, top: int = 2000, progress: bool | Report | None = None) -> str:
         """One HTML page with charts, tables and diagrams. The captures are read again."""
         paths, join, chosen, advice, sort = self._request
         with reporting(progress) as report:
@@ -263,14 +290,23 @@ class Explanation:
         return _html.of_text(str(self))
 
 
-def whatif(captures, alternatives=(), *, join=False, draws=10, seed=1, progress=None, **options) -> WhatIf:
+def whatif(
+    captures: Captures,
+    alternatives: str | Iterable[str] = (),
+    *,
+    join: bool = False,
+    draws: int = 10,
+    seed: int = 1,
+    progress: bool | Report | None = None,
+    **options: Any,
+) -> WhatIf:
     """Runs every connection of captures again under other loss recovery, and says what would have changed.
 
     ``alternatives``: profiles such as ``"rfc6675"``, or mechanisms on top of what each sender has, such as ``"+tlpr"``; by
     default those that the senders lack. ``draws``: runs of each connection and mechanism where the capture does not hold the
     fate of every packet. ``captures`` and ``options``: as for :func:`analyze`.
     """
-    chosen = _options(**options)
+    chosen = _options("whatif", options)
     with _captures.files(captures) as paths:
         return _whatif(paths, alternatives, join, chosen, progress, draws=draws, seed=seed)
 
@@ -331,8 +367,8 @@ class Continuation:
     (frame and seq, or connection and capture_point) is the row of one analysis of all files joined.
     """
 
-    def __init__(self, table="retransmissions", state: bytes | None = None, **options):
-        self.state = None
+    def __init__(self, table: str = "retransmissions", state: bytes | None = None, **options: Any):
+        self.state: bytes | None = None
         self.failures: list[str] = []
         self.notes: list[str] = []
         self.frames = 0
@@ -342,15 +378,15 @@ class Continuation:
                 path = os.path.join(folder, "state")
                 with open(path, "wb") as file:
                     file.write(state)
-            self._steps = _recoup.Continuation(table, path, _options(**options))
+            self._steps = _recoup.Continuation(table, path, _options("Continuation", options))
 
-    def read(self, captures, *, progress=False) -> None:
+    def read(self, captures: Captures, *, progress: bool | Report | None = False) -> None:
         """Reads captures, as :func:`analyze` with ``join=True``. They go on from those read before."""
         with _captures.files(captures) as paths:
             with reporting(progress) as report:
                 self._steps.read(paths, report)
 
-    def finish(self, *, save=True) -> Table:
+    def finish(self, *, save: bool = True) -> Table:
         """The records: rows that changed since the state was made. Afterwards :attr:`state` has the new state, unless
         ``save`` is false; ``failures`` and ``notes`` say what could not be read; ``frames`` is the number of frames so far."""
         with tempfile.TemporaryDirectory(prefix="recoup-") as folder:

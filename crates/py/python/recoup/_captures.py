@@ -6,12 +6,17 @@ import glob
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import BinaryIO, TypeAlias
 
 from ._recoup import CaptureError, RecoupError
 
+#: A path or a pattern, several of them, or a binary file object.
+Captures: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | BinaryIO"
 
-def paths(captures) -> list[str]:
+
+def paths(captures: Captures) -> list[str]:
     """The files that ``captures`` names, those of a pattern in the order of their names."""
     if isinstance(captures, (str, os.PathLike)):
         captures = [captures]
@@ -38,7 +43,7 @@ def paths(captures) -> list[str]:
 
 
 @contextmanager
-def files(captures):
+def files(captures: Captures) -> Iterator[list[str]]:
     """The files of ``captures``. A binary file object is copied into a temporary file, because some analyses read twice."""
     if not hasattr(captures, "read"):
         yield paths(captures)

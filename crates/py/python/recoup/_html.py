@@ -8,8 +8,9 @@ from html import escape
 SHOWN_ROWS = 10
 
 
-def of_table(table) -> str:
+def of_table(self) -> str:
     """The first rows of a table, its columns with units and descriptions."""
+    table = self
     units, about = table.units, table.descriptions
     rows = table.head(SHOWN_ROWS)
     head = "".join(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from . import _html, _recoup
 from ._picture import Svg
-from ._progress import reporting
+from ._progress import Report, reporting
 from ._recoup import RecoupError, Table
 
 
@@ -25,7 +26,16 @@ def scenarios() -> list[Scenario]:
     return [Scenario(*one) for one in _recoup.scenarios()]
 
 
-def run(scenario, *, profiles=(), flows=None, seed=None, settings=None, progress=None, **more) -> Run:
+def run(
+    scenario: str | os.PathLike[str],
+    *,
+    profiles: str | Iterable[str] = (),
+    flows: int | None = None,
+    seed: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    progress: bool | Report | None = None,
+    **more: Any,
+) -> Run:
     """Runs a scenario in the simulator, once per profile, with the same traffic over the same network.
 
     ``scenario``: the name of a built-in one (:func:`scenarios`), or a .toml file. ``profiles``: such as
@@ -92,7 +102,14 @@ class Run:
         return _html.of_text(str(self))
 
 
-def paper(name="all", figures=(), *, quick=False, seed=None, progress=None) -> Paper:
+def paper(
+    name: str = "all",
+    figures: str | Iterable[str] = (),
+    *,
+    quick: bool = False,
+    seed: int | None = None,
+    progress: bool | Report | None = None,
+) -> Paper:
     """Repeats the experiments of a paper: its figures, and the verdicts on its claims.
 
     ``name``: ``"tail-loss"``, ``"prr"``, ``"slp"``, ``"loss-detection"`` or ``"all"``. ``figures``: those to run; by default

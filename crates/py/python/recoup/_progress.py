@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 #: ``report(done, all, what, unit)``. ``all`` is None if it is not known.
-Report = Callable[[int, "int | None", str, str], None]
+Report = Callable[[int, "int | None", str, str], object]
 
 
 @contextmanager
-def reporting(progress):
+def reporting(progress: bool | Report | None) -> Iterator[Report | None]:
     """Yields the callback of ``progress``: True, False, None, or a callback of the caller's."""
     if callable(progress):
         yield progress
