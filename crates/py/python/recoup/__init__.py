@@ -28,7 +28,7 @@ from . import _html
 from ._lab import Figure, Paper, Run, Scenario, Svg, paper, run, scenarios
 
 # Notebooks show tables by what only Python knows how to write.
-Table._repr_html_ = _html.of_table
+Table._repr_html_ = _html.of_table  # type: ignore[method-assign]
 
 __all__ = [
     "Analysis",

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO, TypeAlias, cast
 
 from ._recoup import CaptureError, RecoupError
 
@@ -53,7 +53,7 @@ def files(captures: Captures) -> Iterator[list[str]]:
         path = os.path.join(folder, name)
         with open(path, "wb") as copy:
             try:
-                shutil.copyfileobj(captures, copy, 1 << 20)
+                shutil.copyfileobj(cast(BinaryIO, captures), copy, 1 << 20)
             except TypeError:
                 raise RecoupError(
                     f"{name}: expected a binary file object, such as open(path, 'rb')"

@@ -42,7 +42,7 @@ def _bar():
 
 class _TqdmBar:
     def __init__(self):
-        from tqdm.auto import tqdm
+        from tqdm.auto import tqdm  # type: ignore[import-untyped]
 
         self._tqdm = tqdm
         self._bar = None

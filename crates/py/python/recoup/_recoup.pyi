@@ -6,7 +6,31 @@ from typing import Any, Self, final, overload
 _Report = Callable[[int, int | None, str, str], object] | None
 _Options = dict[str, Any]
 
-__all__: list[str]
+__all__ = [
+    "Analysis",
+    "Answers",
+    "CaptureError",
+    "Continuation",
+    "Explanation",
+    "Figure",
+    "PaperRun",
+    "RecoupError",
+    "Results",
+    "StateError",
+    "Table",
+    "__version__",
+    "analyze",
+    "explain",
+    "explain_connection",
+    "main",
+    "page",
+    "paper",
+    "plot",
+    "run",
+    "scenarios",
+    "whatif",
+]
+
 __version__: str
 
 class RecoupError(ValueError):
