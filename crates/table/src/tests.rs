@@ -163,6 +163,42 @@ fn parquet_has_the_columns_of_csv() {
     assert_eq!(cell(1, "lost"), ParquetField::Bool(true));
 }
 
+#[cfg(feature = "arrow")]
+#[test]
+fn arrow_has_the_columns_of_csv_with_units() {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, Int64Type, TimestampNanosecondType};
+    use arrow_array::{Array, RecordBatch};
+
+    let rows = rows();
+    let part = |name| Part { name, rows: &rows };
+    let one = columns().to_arrow(&[part("")]).unwrap();
+    let names = one.schema.fields().iter();
+    let names: Vec<String> = names.map(|field| field.name().clone()).collect();
+    assert_eq!(names, columns().names());
+    let field = one.schema.field_with_name("fct_ms_min").unwrap();
+    assert_eq!(field.metadata().get("unit").unwrap(), "ms");
+    let batch = &one.batches[0];
+    let column = |name: &str| batch.column_by_name(name).unwrap();
+    assert_eq!(column("distance").as_primitive::<Int64Type>().value(0), -3);
+    let fct = column("fct_ms_min").as_primitive::<Float64Type>();
+    assert_eq!((fct.value(0), fct.is_null(1)), (80.5, true));
+    assert!(column("lost").as_boolean().value(1));
+    let at = column("at").as_primitive::<TimestampNanosecondType>();
+    assert_eq!(at.value(0), 1_700_000_000_123_456_789);
+    assert_eq!(at.timezone(), Some("UTC"));
+
+    let two = columns().to_arrow(&[part("a"), part("b")]).unwrap();
+    let sources = |batch: &RecordBatch| batch.column_by_name("capture").unwrap().clone();
+    let sources = two.batches.iter().map(sources);
+    let sources: Vec<String> = sources
+        .map(|names| names.as_string::<i32>().value(1).to_owned())
+        .collect();
+    assert_eq!(sources, ["a", "b"]);
+    let none = columns().to_arrow(&[]).unwrap();
+    assert_eq!((none.schema, none.batches.len()), (one.schema, 0));
+}
+
 #[test]
 fn text_has_headings_with_units_and_shares() {
     let text = columns().to_text(&rows(), &["profile", "completed", "fct_ms_max", "at"]);
