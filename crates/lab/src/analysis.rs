@@ -27,6 +27,7 @@ pub use continuation::{Continuation, ContinueError, FinishError};
 pub use continuity::{CaptureEnds, WithEnds, rotation_note};
 pub use document::{Document, write_json};
 pub use everything::{Everything, Interval, intervals};
+pub(crate) use findings::assemble;
 pub use findings::{
     AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, View, run,
 };

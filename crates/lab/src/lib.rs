@@ -11,6 +11,7 @@ pub mod input;
 pub mod output_file;
 pub mod page;
 pub mod parameters;
+pub mod partition;
 pub mod profile;
 pub mod quantity;
 pub mod report;

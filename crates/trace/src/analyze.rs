@@ -18,13 +18,20 @@
 //! | `analyzer` | reads one capture after the other, and can pause in between |
 //! | `saved` | keeps a paused analysis |
 //! | `merge` | merges paused analyses |
-//! | `feed` | divides packets among the shards, with times that never go back |
+//! | `feed` | deals packets out in rounds, with times that never go back |
+//! | `round` | the packets of a round, divided among the shards |
+//! | `rounds` | the rounds of a capture, planned without its headers |
+//! | `partition`, `exchange` | analyzes some shards of a capture, apart from the others |
 //! | `shard` | analyzes the connections of one shard |
 //! | `selection` | which connections are analyzed, and in which time |
 
 mod analyzer;
+mod exchange;
 mod feed;
 mod merge;
+mod partition;
+mod round;
+mod rounds;
 mod saved;
 mod selection;
 mod shard;
@@ -37,25 +44,35 @@ use crate::follow::table::{KeepingCost, Separation};
 use crate::hosts::{Hosts, KnownHosts};
 use crate::read::{CapturedPacket, Counts, LeftOut, PacketSource, ReadError};
 pub use analyzer::{Analyzer, ResumeError};
-use feed::{Round, RoundFacts};
+use exchange::Exchange;
+pub use exchange::{ForeignFacts, PartitionLog};
 pub use merge::MergeError;
+pub use partition::{
+    NumbersConnections, Partition, PartitionAnalysis, PartitionError, PartitionTotals, Settled,
+    analyze_partition, settle,
+};
 use rayon::iter::{
     IndexedParallelIterator, IntoParallelRefMutIterator, ParallelBridge, ParallelIterator,
 };
+use round::{Round, RoundFacts};
+pub use rounds::RoundPlan;
 pub use saved::SavedAnalysis;
 pub use selection::{ConnectionFilter, TimeMark, TimeWindow};
 use serde::{Deserialize, Serialize};
 use shard::Shard;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
-use std::mem::take;
+use std::mem::{swap, take};
 use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-/// Shards that the connections are divided among.
-const SHARDS: usize = 8;
+/// The fewest shards, and their usual number.
+const FEWEST_SHARDS: usize = 8;
+
+/// The most shards.
+const MOST_SHARDS: usize = 256;
 
 /// A connection that takes up more than this fraction (1/n) of the memory is large.
 const LARGE: usize = 8;
@@ -86,6 +103,24 @@ pub struct Settings {
     pub filter: Option<Arc<dyn ConnectionFilter>>,
     /// When the packets that are analyzed were captured.
     pub window: TimeWindow,
+    /// Shards that the connections are divided among: a power of two from 8 to 256. Other numbers mean the next
+    /// one. More shards let more partitions of a capture be analyzed apart
+    /// ([`analyze_partition`]). Findings depend on their number only where a limit is reached that all shards
+    /// share equally, or a silent connection is noticed earlier or later.
+    pub shards: usize,
+}
+
+impl Settings {
+    /// The number of shards that is used.
+    pub fn shard_count(&self) -> usize {
+        let shards = self.shards.clamp(FEWEST_SHARDS, MOST_SHARDS);
+        shards.next_power_of_two()
+    }
+}
+
+/// Whether there can be so many shards.
+fn is_shard_count(shards: usize) -> bool {
+    shards.is_power_of_two() && (FEWEST_SHARDS..=MOST_SHARDS).contains(&shards)
 }
 
 impl Default for Settings {
@@ -100,6 +135,7 @@ impl Default for Settings {
             hosts: Arc::default(),
             filter: None,
             window: TimeWindow::default(),
+            shards: FEWEST_SHARDS,
         }
     }
 }
@@ -208,18 +244,22 @@ struct Shards {
     numbered: u64,
     /// Bytes that the connections may take up.
     most_memory: usize,
+    /// What these shards exchange with those of other partitions; `None`: there are none.
+    #[serde(skip)]
+    exchange: Option<Box<Exchange>>,
 }
 
 impl Shards {
     fn new(settings: &Settings) -> Self {
         let hosts = Arc::new(RwLock::new(KnownHosts::new(Arc::clone(&settings.hosts))));
-        let shards = (0..SHARDS).map(|_| Shard::new(settings, &hosts));
+        let shards = (0..settings.shard_count()).map(|_| Shard::new(settings, &hosts));
         Self {
             shards: shards.collect(),
             hosts,
             changed: BTreeSet::new(),
             numbered: 0,
             most_memory: settings.most_memory,
+            exchange: None,
         }
     }
 
@@ -244,6 +284,33 @@ impl Shards {
             shards.into_iter().par_bridge().for_each(take);
         } else {
             shards.for_each(take);
+        }
+    }
+
+    /// Analyzes round after round. `fill` adds the packets of one to `coming`, which may have some already, until
+    /// it returns `false`. The packets of an incomplete round stay in `coming`.
+    fn take_rounds<F: Findings>(
+        &mut self,
+        coming: &mut Round,
+        mut fill: impl FnMut(&mut Round) -> bool + Send,
+        findings: &mut [F],
+        in_parallel: bool,
+    ) {
+        // One thread takes a round before it reads the next, so it needs the memory of one.
+        let mut read = Round::new(self.shards.len());
+        let mut more = fill(coming);
+        while more {
+            if in_parallel {
+                swap(&mut read, coming);
+                coming.clear();
+                let analyze = || self.take(&read, findings, true);
+                (more, ()) = rayon::join(|| fill(coming), analyze);
+            } else {
+                self.take(coming, findings, false);
+                coming.clear();
+                more = fill(coming);
+            }
+            self.settle(findings);
         }
     }
 
@@ -286,6 +353,9 @@ impl Shards {
     fn settle<F: Findings>(&mut self, findings: &mut [F]) {
         let mut frames: Vec<u64> = self.shards.iter().flat_map(Shard::unnumbered).collect();
         frames.sort_unstable();
+        if let Some(exchange) = &mut self.exchange {
+            exchange.on_new_connections(&frames);
+        }
         let first = self.numbered;
         self.numbered += frames.len() as u64;
         let number = |frame| first + frames.partition_point(|&other| other < frame) as u64;
@@ -297,6 +367,9 @@ impl Shards {
 
     /// Collects what each shard learned of hosts, and revises the findings that this changes.
     fn learn<F: Findings>(&mut self, findings: &mut [F]) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.exchange_facts(&mut self.shards);
+        }
         let mut hosts = self.hosts.write().unwrap_or_else(PoisonError::into_inner);
         hosts.forget_changes();
         let changed = take(&mut self.changed).into_iter();
@@ -312,6 +385,12 @@ impl Shards {
             }
         }
         drop(hosts);
+        if self.exchange.is_some() {
+            let memory = self.memory();
+            self.exchange
+                .iter_mut()
+                .for_each(|exchange| exchange.on_memory(memory));
+        }
         if self.memory() > self.most_memory {
             self.make_room(findings);
         }

@@ -44,7 +44,7 @@ const MOST_PER_PACED: u32 = 8;
 pub struct Hosts(BTreeMap<IpAddr, HostFacts>);
 
 /// What is known of one host.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostFacts {
     /// How well each profile explains the retransmissions that the host sent, by the profile's name.
@@ -58,7 +58,7 @@ pub struct HostFacts {
 }
 
 /// Retransmissions that a profile explains, of those sent and those that it would have sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Score {
     /// Retransmissions that the profile would have sent at that time and for that reason.
     pub explained: u32,
@@ -67,7 +67,7 @@ pub struct Score {
 }
 
 /// What shows whether a host sends tail loss probes (RFC 8985 §7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProbeEvidence {
     /// Retransmissions that a profile explains as a probe, and does not explain if it has no
     /// probes.
@@ -78,7 +78,7 @@ pub struct ProbeEvidence {
 }
 
 /// What shows whether a host's congestion window falls at losses, and whether the host paces.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WindowEvidence {
     /// Recoveries that earlier ones of the same connection bear on.
@@ -124,7 +124,7 @@ impl ProbeEvidence {
 }
 
 /// How often a receiver reported a duplicate by a DSACK (RFC 2883).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DuplicateReports {
     /// DSACKs that the capture holds.
     pub seen: u32,

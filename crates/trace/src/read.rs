@@ -64,7 +64,10 @@ use window::Window;
 
 pub use counts::{Anomaly, ClockAnomalies, Counts, Ending, FrameCount, LeftOut, Oddity, Reason};
 pub use error::ReadError;
-pub use joined::{Joined, JoinedFile, JoinedFiles};
+pub use joined::{
+    CapturePart, Joined, JoinedFile, JoinedFiles, JoinedOrder, OrderedPackets, Record,
+    RecordedFile, RecordedPart, record_file,
+};
 pub use packet::Packet;
 
 /// The longest record of a classic capture, and the longest packet block of pcapng without its

@@ -1,7 +1,7 @@
 //! Analyzes a capture and collects what one view of it shows.
 
 use super::summary::Vantages;
-use recoup_trace::analyze::{Findings, Settings, analyze};
+use recoup_trace::analyze::{Findings, NumbersConnections, Settings, analyze};
 use recoup_trace::finding::{Connection, ConnectionKey, Retransmission, Revision};
 use recoup_trace::read::{Counts, Ending, PacketSource, ReadError, Reason};
 use recoup_units::Instant;
@@ -29,7 +29,7 @@ pub trait Collector: Findings + View + Sized {
 }
 
 /// The connections of a capture.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct AllConnections {
     /// Ordered by number.
     pub rows: Vec<Connection>,
@@ -44,7 +44,7 @@ pub struct AllConnections {
 }
 
 /// The retransmissions of a capture.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct AllRetransmissions {
     /// Ordered by frame.
     pub rows: Vec<Retransmission>,
@@ -108,6 +108,29 @@ impl View for AllConnections {
     }
 }
 
+impl NumbersConnections for AllConnections {
+    fn number_connections(&mut self, number: &dyn Fn(u64) -> u64) {
+        for row in self.rows.iter_mut().chain(&mut self.settled) {
+            row.id = number(row.id);
+        }
+        let provisional = take(&mut self.provisional).into_iter();
+        self.provisional = provisional
+            .map(
+                |((id, point), mut rows): (ConnectionKey, Vec<Retransmission>)| {
+                    for row in &mut rows {
+                        row.connection = number(row.connection);
+                    }
+                    ((number(id), point), rows)
+                },
+            )
+            .collect();
+        for revision in &mut self.revisions {
+            let row = &mut revision.retransmission;
+            row.connection = number(row.connection);
+        }
+    }
+}
+
 impl Collector for AllConnections {
     fn merge(&mut self, other: Self) {
         self.overview.merge(&other.overview);
@@ -150,6 +173,19 @@ impl View for AllRetransmissions {
 
     fn vantages(&self) -> &Vantages {
         &self.overview.vantages
+    }
+}
+
+impl NumbersConnections for AllRetransmissions {
+    fn number_connections(&mut self, number: &dyn Fn(u64) -> u64) {
+        let revised = self.revisions.iter_mut();
+        let revised = revised.map(|revision| &mut revision.retransmission);
+        for row in (self.rows.iter_mut())
+            .chain(&mut self.settled)
+            .chain(revised)
+        {
+            row.connection = number(row.connection);
+        }
     }
 }
 
@@ -219,12 +255,28 @@ pub fn run<V: Collector, S: PacketSource>(
         continues
     };
     let analysis = analyze(source, settings, &collector, watch)?;
-    let counts = analysis.counts;
+    assemble(
+        capture,
+        analysis.counts,
+        interrupted,
+        analysis.findings,
+        collector,
+    )
+}
+
+/// Puts the findings of all threads together.
+pub(crate) fn assemble<V: Collector>(
+    capture: &str,
+    counts: Counts,
+    interrupted: bool,
+    findings: Vec<V>,
+    collector: impl Fn() -> V,
+) -> Result<Analyzed<V>, AnalysisError> {
     if let Some(reason) = why_unreadable(&counts) {
         let capture = capture.into();
         return Err(AnalysisError::Unreadable { capture, reason });
     }
-    let findings = analysis.findings.into_iter().reduce(|mut all, part| {
+    let findings = findings.into_iter().reduce(|mut all, part| {
         all.merge(part);
         all
     });

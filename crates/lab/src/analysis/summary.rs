@@ -4,7 +4,7 @@ use super::findings::{Collector, View};
 use super::rows::trigger_row;
 use crate::stats::Durations;
 use recoup_recovery::Trigger;
-use recoup_trace::analyze::Findings;
+use recoup_trace::analyze::{Findings, NumbersConnections};
 use recoup_trace::finding::{
     Closing, Connection, Direction, Evidence, HeldConnections, Opening, Renumbering,
     Retransmission, Revision, Tally, Vantage, Verdict,
@@ -288,6 +288,15 @@ impl Summary {
         let order = |slow: &SlowConnection| (std::cmp::Reverse(slow.recovering), slow.connection);
         self.slowest.sort_unstable_by_key(order);
         self.slowest.truncate(SLOWEST);
+    }
+}
+
+impl NumbersConnections for Summary {
+    fn number_connections(&mut self, number: &dyn Fn(u64) -> u64) {
+        for slow in &mut self.slowest {
+            slow.connection = number(slow.connection);
+        }
+        self.held.number_connections(number);
     }
 }
 

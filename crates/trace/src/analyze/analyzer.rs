@@ -9,15 +9,15 @@
 //! exchanged after each round of packets, so the end of a capture must not end a round: the packets
 //! of an incomplete round wait for the next capture, or for the end.
 
-use super::feed::{Round, RoundOrder};
+use super::round::{Round, RoundOrder};
 use super::saved::SavedAnalysis;
 use super::{Analysis, Findings, Settings};
-use crate::finding::Retransmission;
+use crate::finding::{Inseparable, Retransmission};
 use crate::follow::table::Separation;
 use crate::hosts::ReportsDuplicates;
 use crate::read::{CapturedPacket, Counts, Packet, PacketSource, ReadError};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::mem::{swap, take};
+use std::mem::take;
 use std::sync::{Arc, PoisonError};
 use thiserror::Error;
 
@@ -75,9 +75,7 @@ impl<F: Findings> Analyzer<F> {
         Self {
             findings: state.shards.shards.iter().map(|_| findings()).collect(),
             state,
-            threads: (settings.threads > 0)
-                .then(|| ThreadPoolBuilder::new().num_threads(settings.threads + 1))
-                .and_then(|pool| pool.build().ok()),
+            threads: threads(settings),
         }
     }
 
@@ -147,22 +145,8 @@ impl<F: Findings> Analyzer<F> {
             ..
         } = &mut self.state;
         let findings = self.findings.as_mut_slice();
-        // One thread takes a round before it reads the next, so it needs the memory of one.
-        let mut read = Round::default();
-        let mut more = feed.fill(&mut packets, coming, last);
-        while more {
-            if in_parallel {
-                swap(&mut read, coming);
-                coming.clear();
-                let analyze = || shards.take(&read, findings, true);
-                (more, ()) = rayon::join(|| feed.fill(&mut packets, coming, last), analyze);
-            } else {
-                shards.take(coming, findings, false);
-                coming.clear();
-                more = feed.fill(&mut packets, coming, last);
-            }
-            shards.settle(findings);
-        }
+        let fill = |round: &mut Round| feed.fill(&mut packets, round, last);
+        shards.take_rounds(coming, fill, findings, in_parallel);
     }
 
     /// What is needed to go on after a pause. Save it before [`finish`](Self::finish).
@@ -192,10 +176,7 @@ impl<F: Findings> Analyzer<F> {
         counts.clock = self.state.feed.clock;
         counts.left_out = self.state.shards.left_out();
         counts.left_out.outside_window = self.state.feed.outside_window;
-        let Separation {
-            inseparable, first, ..
-        } = self.state.shards.separation();
-        counts.inseparable = first.map(|first| (inseparable, first));
+        counts.inseparable = inseparable(&self.state.shards.separation());
         counts
     }
 
@@ -207,13 +188,9 @@ impl<F: Findings> Analyzer<F> {
     /// be told apart.
     pub fn finish(self) -> Result<Analysis<F>, ReadError> {
         let name = self.state.name.clone();
-        let (analysis, Separation { apart, .. }) = self.finish_all();
-        match analysis.counts.inseparable {
-            Some((inseparable, first)) if inseparable * MOST_INSEPARABLE >= apart => {
-                Err(ReadError::Merged { file: name, first })
-            }
-            _ => Ok(analysis),
-        }
+        let (mut analysis, separation) = self.finish_all();
+        check_separation(&mut analysis.counts, &separation, &name)?;
+        Ok(analysis)
     }
 
     /// The same. Also returns whether capture points could be told apart.
@@ -233,5 +210,37 @@ impl<F: Findings> Analyzer<F> {
             hosts: take(&mut hosts.learned),
         };
         (analysis, shards.separation())
+    }
+}
+
+/// The threads of an analysis; `None` if the calling one does everything.
+pub(super) fn threads(settings: &Settings) -> Option<ThreadPool> {
+    (settings.threads > 0)
+        .then(|| ThreadPoolBuilder::new().num_threads(settings.threads + 1))
+        .and_then(|pool| pool.build().ok())
+}
+
+/// How many connections were captured at points that cannot be told apart, and the first of them.
+fn inseparable(separation: &Separation) -> Option<(u64, Inseparable)> {
+    let first = separation.first?;
+    Some((separation.inseparable, first))
+}
+
+/// Counts these connections.
+///
+/// # Errors
+/// [`ReadError::Merged`] if there are too many for an analysis of `name`.
+pub(super) fn check_separation(
+    counts: &mut Counts,
+    separation: &Separation,
+    name: &str,
+) -> Result<(), ReadError> {
+    counts.inseparable = inseparable(separation);
+    match counts.inseparable {
+        Some((inseparable, first)) if inseparable * MOST_INSEPARABLE >= separation.apart => {
+            let file = name.into();
+            Err(ReadError::Merged { file, first })
+        }
+        _ => Ok(()),
     }
 }

@@ -1,5 +1,4 @@
-//! Divides packets among the shards, round by round, and gives each a time that never goes back by
-//! much.
+//! Deals packets out round by round, and gives each a time that never goes back by much.
 //!
 //! The timestamps of a capture are not always that time: clocks are set, files are joined in any
 //! order, and single timestamps are wrong. If a timestamp differs from the latest by [`MOST_LATE`]
@@ -14,16 +13,12 @@
 //!
 //! A clock set forward looks like silence, unless it shows an impossible time.
 
-use super::{SHARDS, TimeWindow};
-use crate::finding::Renumbering;
-use crate::follow::packed::PackedPackets;
-use crate::follow::points::Pair;
+use super::TimeWindow;
+use super::round::{Round, RoundFacts, RoundOrder};
 use crate::read::{CapturedPacket, ClockAnomalies, Packet};
 use recoup_units::Instant;
-use recoup_wire::{Endpoints, IpVersion};
 use serde::{Deserialize, Serialize};
 use std::mem::replace;
-use std::net::{IpAddr, Ipv6Addr};
 
 /// Packets of the first rounds. What a round shows of hosts is known to the next one, so early rounds are
 /// short.
@@ -45,85 +40,37 @@ const LATEST: u64 = 1 << 63;
 /// Where time begins if the first timestamp is impossible, in ns.
 const FALLBACK: Instant = Instant::from_nanos(1 << 60);
 
-/// The order of packets in the capture.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum RoundOrder {
-    /// Ordered by time.
-    #[default]
-    Sorted,
-    /// Some were late. Packets of the next round may belong before the last ones of this round.
-    Unsorted,
-    /// This is the last round.
-    Last,
+/// Takes the packets of a round as they are dealt out.
+pub(super) trait TakesRound {
+    /// The next packet of the round, and its time.
+    fn push(&mut self, packet: &Packet, time: Instant);
+
+    /// A packet that is not analyzed, because it was captured after the end of the window.
+    fn leave_out(&mut self, _: &Packet) {}
+
+    /// What is said of the round.
+    fn describe(&mut self, facts: RoundFacts);
+
+    /// How many packets the round has.
+    fn len(&self) -> usize;
 }
 
-/// Packets that are analyzed together.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Round {
-    /// One part per shard.
-    pub parts: [PackedPackets; SHARDS],
-    pub facts: RoundFacts,
-}
-
-/// What is said of a round besides its packets.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct RoundFacts {
-    pub order: RoundOrder,
-    /// The latest time so far.
-    pub latest: Instant,
-    /// When the time begins that is analyzed.
-    pub window_begins: Instant,
-}
-
-impl Round {
-    /// Removes all packets.
-    pub fn clear(&mut self) {
-        self.parts.iter_mut().for_each(PackedPackets::clear);
-        self.facts.order = RoundOrder::Sorted;
-    }
-
+impl TakesRound for Round {
     #[inline]
     fn push(&mut self, packet: &Packet, time: Instant) {
-        self.parts[shard_of(packet)].push(packet, time);
+        Self::push(self, packet, time);
     }
 
-    /// Whether each packet is in the part of its shard.
-    pub fn is_consistent(&self) -> bool {
-        let mut parts = self.parts.iter().enumerate();
-        parts.all(|(number, part)| {
-            let mut packets = part.iter();
-            packets.all(|timed| shard_of_ends(&timed.packet.endpoints) == number)
-        })
-    }
-
-    /// The ends of all packets.
-    pub fn pairs(&self) -> impl Iterator<Item = Pair> {
-        let packets = self.parts.iter().flat_map(PackedPackets::iter);
-        packets.map(|timed| Pair::of(&timed.packet.endpoints))
-    }
-
-    /// Gives all frames other numbers.
-    pub fn renumber(&mut self, by: Renumbering) {
-        self.parts.iter_mut().for_each(|part| part.renumber(by));
-    }
-
-    /// Adds the packets of `other`, ordered by time.
-    pub fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.parts.iter_mut().zip(&other.parts) {
-            mine.merge(theirs);
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.parts.iter().all(PackedPackets::is_empty)
+    fn describe(&mut self, facts: RoundFacts) {
+        self.facts = facts;
     }
 
     fn len(&self) -> usize {
-        self.parts.iter().map(PackedPackets::len).sum()
+        Self::len(self)
     }
 }
 
-/// Divides packets among the shards.
+/// Deals packets out in rounds.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PacketFeed {
     /// Packets of the first rounds.
@@ -171,19 +118,19 @@ impl PacketFeed {
     pub fn fill(
         &mut self,
         packets: &mut impl FnMut(&mut Packet) -> bool,
-        round: &mut Round,
+        round: &mut impl TakesRound,
         last: bool,
     ) -> bool {
         let is_full = self.deal(packets, round, last);
-        round.facts = self.facts(match self.unsorted {
+        round.describe(self.facts(match self.unsorted {
             _ if !is_full => RoundOrder::Last,
             true => RoundOrder::Unsorted,
             false => RoundOrder::Sorted,
-        });
+        }));
         if is_full {
             self.dealt = self.dealt.saturating_add(round.len() as u64);
         }
-        is_full || (last && !round.is_empty())
+        is_full || (last && round.len() > 0)
     }
 
     /// Whether rounds have a usual size, and the clock is corrected in one direction.
@@ -236,7 +183,7 @@ impl PacketFeed {
     fn deal(
         &mut self,
         packets: &mut impl FnMut(&mut Packet) -> bool,
-        round: &mut Round,
+        round: &mut impl TakesRound,
         last: bool,
     ) -> bool {
         let mut packet = Packet::default();
@@ -271,6 +218,7 @@ impl PacketFeed {
                 let is_segment = packet.path_mtu.is_none();
                 self.outside_window += u64::from(is_segment);
                 if time >= window_ends {
+                    round.leave_out(&packet);
                     continue;
                 }
             }
@@ -346,80 +294,5 @@ impl PacketFeed {
             return packet.at;
         }
         time
-    }
-}
-
-/// The shard of the connection of a packet, the same in both directions and in every run.
-#[inline]
-fn shard_of(packet: &Packet) -> usize {
-    let headers = &packet.headers;
-    let [src, dst] = match headers.ip_version() {
-        IpVersion::V4 => headers.addresses.map(from_v4),
-        IpVersion::V6 => packet.rare.addresses.map(from_v6),
-    };
-    let [src_port, dst_port] = headers.ports.map(u64::from);
-    spread(src ^ src_port ^ dst ^ dst_port)
-}
-
-/// The shard of the connection between these ends.
-pub(super) fn shard_of_ends(ends: &Endpoints) -> usize {
-    let [src, dst] = [ends.src, ends.dst].map(|end| match end.ip() {
-        IpAddr::V4(ip) => from_v4(ip.to_bits()) ^ u64::from(end.port()),
-        IpAddr::V6(ip) => from_v6(ip) ^ u64::from(end.port()),
-    });
-    spread(src ^ dst)
-}
-
-#[inline]
-fn from_v4(bits: u32) -> u64 {
-    u64::from(bits) << 16
-}
-
-#[inline]
-fn from_v6(address: Ipv6Addr) -> u64 {
-    let bits = address.to_bits();
-    (bits ^ (bits >> 64)) as u64
-}
-
-/// The multiplication carries every bit to the upper ones (Knuth, The Art of Computer Programming,
-/// §6.4).
-#[inline]
-fn spread(bits: u64) -> usize {
-    (bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SHARDS.ilog2())) as usize
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use recoup_wire::{Headers, Segment};
-
-    #[test]
-    fn both_directions_share_a_shard_and_connections_spread() {
-        let mut counts = [0; SHARDS];
-        for i in 0..800_u16 {
-            for (src, dst) in [
-                ("192.0.2.1", "198.51.100.7"),
-                ("2001:db8::1", "2001:db8::7"),
-            ] {
-                let ends = Endpoints {
-                    src: (src.parse::<std::net::IpAddr>().unwrap(), 40_000 + i).into(),
-                    dst: (dst.parse::<std::net::IpAddr>().unwrap(), 443).into(),
-                };
-                let shard = |ends: &Endpoints| {
-                    let (headers, rare) = Headers::new(ends, &Segment::default());
-                    shard_of(&Packet {
-                        headers,
-                        rare,
-                        ..Packet::default()
-                    })
-                };
-                assert_eq!(shard(&ends), shard(&ends.reverse()));
-                counts[shard(&ends)] += 1;
-            }
-        }
-        assert!(
-            counts.iter().all(|count| (150..=250).contains(count)),
-            "{counts:?}"
-        );
     }
 }

@@ -65,6 +65,9 @@ impl SavedAnalysis {
         if let Some(setting) = self.settings.difference(&other.settings) {
             return Err(MergeError::Settings(setting));
         }
+        if self.shards.shards.len() != other.shards.shards.len() {
+            return Err(MergeError::Settings("number of shards"));
+        }
         for one in [self, other] {
             one.check_counts().map_err(MergeError::Damaged)?;
         }

@@ -1,8 +1,9 @@
 //! An analysis between two captures, as it is saved.
 
 use super::analyzer::ResumeError;
-use super::feed::{PacketFeed, Round};
-use super::{SHARDS, Settings, Shards, TimeWindow, shard};
+use super::feed::PacketFeed;
+use super::round::Round;
+use super::{Settings, Shards, TimeWindow, is_shard_count, shard};
 use crate::explain::identify::Candidates;
 use crate::finding::Renumbering;
 use crate::hosts::Hosts;
@@ -48,7 +49,12 @@ pub(super) struct SavedSettings {
 }
 
 impl SavedSettings {
-    fn of(settings: &Settings) -> Self {
+    /// Bytes that the connections may take up.
+    pub fn most_memory(&self) -> usize {
+        self.most_memory
+    }
+
+    pub fn of(settings: &Settings) -> Self {
         Self {
             profiles: shard::candidates(settings),
             idle: settings.idle,
@@ -88,7 +94,7 @@ impl SavedAnalysis {
             settings: SavedSettings::of(settings),
             shards: Shards::new(settings),
             feed: PacketFeed::new(settings.window),
-            begun: Round::default(),
+            begun: Round::new(settings.shard_count()),
             counts: Counts::default(),
             name: String::new(),
         }
@@ -125,7 +131,8 @@ impl SavedAnalysis {
     /// Checks what the analysis relies on: that what refers to a slot, a row, or a packet finds it.
     fn check(&self, settings: &Settings) -> Result<(), &'static str> {
         self.check_counts()?;
-        if !self.feed.is_consistent() || !self.begun.is_consistent() {
+        let shards = self.shards.shards.len();
+        if !self.feed.is_consistent() || !self.begun.is_consistent(shards) {
             return Err("a round of packets is not divided among the shards");
         }
         let mut shards = self.shards.shards.iter().enumerate();
@@ -134,7 +141,7 @@ impl SavedAnalysis {
 
     /// Checks how much there is.
     pub(super) fn check_counts(&self) -> Result<(), &'static str> {
-        if self.shards.shards.len() != SHARDS {
+        if !is_shard_count(self.shards.shards.len()) {
             return Err("shards are missing");
         }
         let Counts {
@@ -153,6 +160,9 @@ impl SavedAnalysis {
     pub(super) fn resume(&mut self, settings: &Settings) -> Result<(), ResumeError> {
         if let Some(setting) = self.settings.difference(&SavedSettings::of(settings)) {
             return Err(ResumeError::Settings(setting));
+        }
+        if self.shards.shards.len() != settings.shard_count() {
+            return Err(ResumeError::Settings("number of shards"));
         }
         self.check(settings).map_err(ResumeError::Damaged)?;
         self.shards.resume(settings);

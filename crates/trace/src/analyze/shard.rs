@@ -1,7 +1,7 @@
 //! Analyzes the connections of one shard.
 
-use super::feed::{RoundFacts, RoundOrder, shard_of_ends};
-use super::{Findings, SHARDS, Settings};
+use super::round::{RoundFacts, RoundOrder, shard_of_ends};
+use super::{Findings, Settings};
 use crate::ablation::{Step, reaches};
 use crate::explain::context::ReplayContext;
 use crate::explain::identify::Candidates;
@@ -11,17 +11,18 @@ use crate::finding::Renumbering;
 use crate::follow::packed::PackedPackets;
 use crate::follow::points::Pair;
 use crate::follow::table::{ConnectionTable, KeepingCost, Limits, Separation};
-use crate::hosts::KnownHosts;
+use crate::hosts::{HostFacts, KnownHosts};
 use crate::read::LeftOut;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
+use std::net::IpAddr;
 use std::sync::{Arc, RwLock};
 
-/// Packets held back for sorting, once some came out of order.
-const MOST_HELD: usize = 1024 / SHARDS;
+/// Packets of all shards held back for sorting, once some came out of order.
+const MOST_HELD: usize = 1024;
 
-/// Half-open connections that one shard keeps.
-const MOST_HALF_OPEN: usize = (1 << 15) / SHARDS;
+/// Half-open connections that all shards keep.
+const MOST_HALF_OPEN: usize = 1 << 15;
 
 /// The profiles that senders are compared with.
 pub(super) fn candidates(settings: &Settings) -> Candidates {
@@ -43,8 +44,11 @@ pub(super) fn connection_table(
 fn limits(settings: &Settings) -> Limits {
     Limits {
         idle: settings.idle,
-        most_open: settings.most_connections.div_ceil(SHARDS).max(1),
-        most_half_open: MOST_HALF_OPEN,
+        most_open: settings
+            .most_connections
+            .div_ceil(settings.shard_count())
+            .max(1),
+        most_half_open: MOST_HALF_OPEN / settings.shard_count(),
     }
 }
 
@@ -62,6 +66,9 @@ fn replay_context(settings: &Settings, hosts: Arc<RwLock<KnownHosts>>) -> Replay
 pub(super) struct Shard {
     connections: ConnectionTable,
     reorder: Reorder,
+    /// Packets that it holds back for sorting.
+    #[serde(skip)]
+    most_held: usize,
 }
 
 impl Shard {
@@ -70,6 +77,7 @@ impl Shard {
         Self {
             connections: connection_table(settings, Arc::clone(hosts)),
             reorder: Reorder::default(),
+            most_held: MOST_HELD / settings.shard_count(),
         }
     }
 
@@ -77,6 +85,7 @@ impl Shard {
     pub fn resume(&mut self, settings: &Settings, hosts: &Arc<RwLock<KnownHosts>>) {
         let replay_context = replay_context(settings, Arc::clone(hosts));
         let filter = settings.filter.clone();
+        self.most_held = MOST_HELD / settings.shard_count();
         self.connections
             .resume(limits(settings), filter, replay_context);
     }
@@ -84,7 +93,8 @@ impl Shard {
     /// Checks that the shard with this number does not contradict itself.
     pub fn check(&self, number: usize, settings: &Settings) -> Result<(), &'static str> {
         let profiles = candidates(settings).len();
-        let is_here = |pair: &Pair| shard_of_ends(&pair.ends()) == number;
+        let shards = settings.shard_count();
+        let is_here = |pair: &Pair| shard_of_ends(&pair.ends(), shards) == number;
         if !self
             .reorder
             .0
@@ -136,7 +146,7 @@ impl Shard {
             connections.on_packets(part, findings);
         } else {
             let take = |packets: &PackedPackets| connections.on_packets(packets, findings);
-            self.reorder.in_order(part, order, take);
+            self.reorder.in_order(part, order, self.most_held, take);
         }
         if order == RoundOrder::Last {
             connections.release_all(findings);
@@ -152,6 +162,11 @@ impl Shard {
     /// Numbers those connections; `number` maps the frame to the number.
     pub fn number(&mut self, number: impl Fn(u64) -> u64, findings: &mut impl Findings) {
         self.connections.number(number, findings);
+    }
+
+    /// What connections showed of hosts, and was not passed on yet.
+    pub fn host_facts_mut(&mut self) -> &mut Vec<(IpAddr, HostFacts)> {
+        self.connections.host_facts_mut()
     }
 
     /// Passes on what connections showed of hosts.
@@ -218,17 +233,19 @@ impl Reorder {
         self.0.is_empty()
     }
 
-    /// Passes on the packets held back and those of `part`, ordered by time.
+    /// Passes on the packets held back and those of `part`, ordered by time. Holds `most_held` back if more may
+    /// come out of order.
     pub fn in_order(
         &mut self,
         part: &PackedPackets,
         order: RoundOrder,
+        most_held: usize,
         hand_out: impl FnOnce(&PackedPackets),
     ) {
         self.0.merge(part);
         let ready = match order {
             RoundOrder::Sorted | RoundOrder::Last => self.0.len(),
-            RoundOrder::Unsorted => self.0.len().saturating_sub(MOST_HELD),
+            RoundOrder::Unsorted => self.0.len().saturating_sub(most_held),
         };
         let held = self.0.split_off(ready);
         hand_out(&self.0);

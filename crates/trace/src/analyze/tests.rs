@@ -505,7 +505,10 @@ fn flood(answered: bool) {
         connections.number(|frame| frame, &mut kept);
         most = most.max(connections.open());
     }
-    assert!(most <= (1 << 16) / SHARDS + 2, "{most} connections at once");
+    assert!(
+        most <= (1 << 16) / FEWEST_SHARDS + 2,
+        "{most} connections at once"
+    );
     connections.on_packets(&packed(&rest), &mut kept);
     connections.finish(&mut kept);
     connections.pass_on_held(&mut kept);

@@ -109,6 +109,20 @@ impl HeldConnections {
             .collect();
     }
 
+    /// Gives all connections other numbers in the same order. `number` maps a number to the new one.
+    pub fn number_connections(&mut self, number: &dyn Fn(u64) -> u64) {
+        let held = std::mem::take(&mut self.held).into_values();
+        self.held = held
+            .map(|(mut connection, mut rows)| {
+                connection.id = number(connection.id);
+                for row in &mut rows {
+                    row.connection = number(row.connection);
+                }
+                (connection.key(), (connection, rows))
+            })
+            .collect();
+    }
+
     /// Adds the connections that another thread holds.
     pub fn merge(&mut self, other: Self) {
         self.rows += other.rows;

@@ -562,6 +562,11 @@ impl ConnectionTable {
         }
     }
 
+    /// What connections showed of hosts, and was not [passed on](Self::pass_on_host_facts) yet.
+    pub fn host_facts_mut(&mut self) -> &mut Vec<(IpAddr, HostFacts)> {
+        &mut self.host_facts
+    }
+
     /// Passes on what connections showed of hosts. Adds those that are now proven to report duplicates
     /// or not to `changed`.
     pub fn pass_on_host_facts(&mut self, hosts: &mut KnownHosts, changed: &mut ChangedHosts) {

@@ -79,6 +79,20 @@ pub enum ReadError {
         /// What was found, and what was expected.
         why: String,
     },
+    /// It was recorded before that it cannot be read.
+    #[error("{why}")]
+    Recorded {
+        /// The error message.
+        why: String,
+    },
+    /// A record of the order of its packets is damaged.
+    #[error("{file}: {what}: expected the packet times that were recorded of a capture")]
+    Record {
+        /// The file.
+        file: String,
+        /// What was found.
+        what: String,
+    },
     /// None of its frames has a supported link type.
     #[error("{file}: link type {link}: expected {}", link::KNOWN)]
     LinkType {

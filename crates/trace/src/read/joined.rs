@@ -20,6 +20,9 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `plan` | decides which files are read, and in which order |
+//! | `part` | how a file is read: as it is, or as it was recorded |
+//! | `recorded` | records the order of a file's packets, and reads it |
+//! | `replay` | joins the packets of recorded files as they were planned |
 //! | `look` | looks at the beginning of a file: when it begins, and which capture it is |
 //! | `open_file` | a file that is being read, and its packets that wait |
 //! | `files` | what was read of each file, and notes on it |
@@ -29,13 +32,19 @@ mod files;
 mod frame_map;
 mod look;
 mod open_file;
+mod part;
 mod plan;
+mod recorded;
+mod replay;
 
-use super::{CapturedPacket, Counts, Ending, PacketSource, ReadError};
+use super::{CapturedPacket, Counts, Ending, PacketSource, ReadError, Reader};
 use files::JoinedFile as File;
 use open_file::{Ahead, OpenFile};
+pub use part::CapturePart;
 use plan::{Plan, PlannedFile};
+pub use recorded::{Record, RecordedFile, RecordedPart, record_file};
 use recoup_units::Instant;
+pub use replay::{JoinedOrder, OrderedPackets};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -67,13 +76,13 @@ const NEVER: Instant = Instant::from_nanos(u64::MAX);
 /// # Ok::<(), recoup_trace::read::ReadError>(())
 /// ```
 #[derive(Debug)]
-pub struct Joined {
+pub struct Joined<R = Reader<'static>> {
     /// The files that are yet to be read, the next one first.
     planned: VecDeque<PlannedFile>,
     /// When the next one begins; [`NEVER`] if there is none.
     next_begins: Instant,
     /// The files that are being read.
-    open: Vec<OpenFile>,
+    open: Vec<OpenFile<R>>,
     /// The latest packet, if it had to wait.
     packet: Option<CapturedPacket>,
     counts: Counts,
@@ -87,6 +96,8 @@ pub struct Joined {
     read_until: Option<Instant>,
     /// When the latest packet of the closed files was captured, or of those that earlier runs read.
     latest: Option<Instant>,
+    /// The order of the files and their frames, if it is asked for.
+    order: Option<JoinedOrder>,
 }
 
 impl Joined {
@@ -98,11 +109,28 @@ impl Joined {
     /// reading ended, and the others not at all. Names do not matter: a file may have been renamed or
     /// compressed since.
     pub fn open(paths: &[PathBuf], before: &JoinedFiles) -> Self {
+        Self::open_parts(paths, before)
+    }
+}
+
+impl Joined<RecordedPart> {
+    /// The same with recorded files, whose packets have no headers. [`order`](Self::order) says afterwards in which
+    /// order their packets are to be read.
+    pub fn open_recorded(paths: &[PathBuf]) -> Self {
+        Self {
+            order: Some(JoinedOrder::default()),
+            ..Self::open_parts(paths, &JoinedFiles::default())
+        }
+    }
+}
+
+impl<R: CapturePart> Joined<R> {
+    fn open_parts(paths: &[PathBuf], before: &JoinedFiles) -> Self {
         let Plan {
             files: planned,
             failures,
             missing,
-        } = Plan::of(paths, before);
+        } = Plan::of::<R>(paths, before);
         let mut joined = Self {
             next_begins: NEVER,
             open: Vec::new(),
@@ -116,6 +144,7 @@ impl Joined {
             read_until: before.latest(),
             latest: before.latest(),
             planned,
+            order: None,
         };
         joined.counts.files.missing = missing;
         joined.next_begins = joined.when_next_begins();
@@ -133,6 +162,11 @@ impl Joined {
         self.planned.len() + self.open.len()
     }
 
+    /// The order in which the files and their frames were read, if they are recorded and all was read.
+    pub fn order(&mut self) -> Option<JoinedOrder> {
+        self.order.take()
+    }
+
     fn when_next_begins(&self) -> Instant {
         let next = self.planned.front();
         next.and_then(|file| file.begins).unwrap_or(NEVER)
@@ -145,6 +179,9 @@ impl Joined {
         };
         self.next_begins = self.when_next_begins();
         let index = self.counts.files.files.len() as u32;
+        if let Some(order) = &mut self.order {
+            order.add_file(&planned.path);
+        }
         let mut file = File {
             name: planned.name.clone(),
             frames: planned.read_before,
@@ -184,6 +221,9 @@ impl Joined {
     /// The next file would be one too many: leaves it out.
     fn leave_out_next(&mut self) {
         if let Some(planned) = self.planned.pop_front() {
+            if let Some(order) = &mut self.order {
+                order.add_file(&planned.path);
+            }
             let why = format!("it overlaps {MOST_OPEN} other files");
             self.counts.files.files.push(File {
                 name: planned.name,
@@ -198,6 +238,9 @@ impl Joined {
     fn number(&mut self, place: usize, frame: u64) {
         let file = &mut self.open[place];
         let count = frame.saturating_sub(file.numbered);
+        if let Some(order) = &mut self.order {
+            order.add_frames(file.index, file.numbered + 1, count);
+        }
         let map = &mut self.counts.files.map;
         map.add(file.index, file.numbered + 1, count);
         file.numbered += count;
@@ -322,8 +365,12 @@ impl Joined {
     /// Passes a packet of an open file on, unless another file had it as well.
     fn once(&mut self, place: usize, packet: CapturedPacket) -> Option<(usize, CapturedPacket)> {
         let index = self.open[place].index;
-        if self.recent.is_repeated(&packet, index) {
+        let digest = || R::digest(&packet);
+        if self.recent.is_repeated(packet.at, digest, index) {
             self.number(place, packet.frame);
+            if let Some(order) = &mut self.order {
+                order.repeat(self.counts.frames);
+            }
             self.counts.files.files[index as usize].repeated += 1;
             return None;
         }
@@ -331,7 +378,7 @@ impl Joined {
     }
 }
 
-impl PacketSource for Joined {
+impl<R: CapturePart> PacketSource for Joined<R> {
     #[inline]
     fn next_or_message(&mut self) -> Option<&CapturedPacket> {
         if self.step_in_order() {
@@ -395,16 +442,16 @@ struct RecentPackets {
 
 impl RecentPackets {
     /// Whether another file than `file` had this packet a moment ago.
-    fn is_repeated(&mut self, packet: &CapturedPacket, file: u32) -> bool {
+    fn is_repeated(&mut self, at: Instant, digest: impl FnOnce() -> u64, file: u32) -> bool {
         match self.until {
             None => return false,
-            Some(until) if packet.at.nanos_since(until) > MOST_LATE => {
+            Some(until) if at.nanos_since(until) > MOST_LATE => {
                 *self = Self::default();
                 return false;
             }
             Some(_) => self.slots.resize(MOST_RECENT, None),
         }
-        let digest = look::digest(packet);
+        let digest = digest();
         let slot = &mut self.slots[digest as usize % MOST_RECENT];
         match *slot {
             Some((known, of)) if known == digest && of != file => true,

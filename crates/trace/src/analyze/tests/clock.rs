@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::analyze::feed::PacketFeed;
+use crate::analyze::round::Round;
 use crate::analyze::shard::Reorder;
 use crate::read::ClockAnomalies;
 
@@ -22,10 +23,11 @@ fn timed(timestamps: &[u64]) -> (Vec<u64>, ClockAnomalies) {
         next.map(|next| *packet = next).is_some()
     };
     let mut feed = PacketFeed::new(TimeWindow::default());
-    let (mut round, mut reorder, mut got) = (Round::default(), Reorder::default(), Vec::new());
+    let (mut round, mut reorder, mut got) =
+        (Round::new(FEWEST_SHARDS), Reorder::default(), Vec::new());
     while feed.fill(&mut packets, &mut round, true) {
         for part in &round.parts {
-            reorder.in_order(part, round.facts.order, |packets| {
+            reorder.in_order(part, round.facts.order, 128, |packets| {
                 let times = packets
                     .iter()
                     .map(|timed| timed.time.as_nanos() / 1_000_000);

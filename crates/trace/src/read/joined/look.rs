@@ -18,7 +18,7 @@ const PACKETS: usize = 8;
 /// The first packets of a capture. Two files with the same ones hold the same capture, whatever their
 /// names, formats and compression.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct FirstPackets {
+pub struct FirstPackets {
     /// A digest of the first packet, one of the first two, and so on.
     digests: Vec<u64>,
 }
@@ -35,10 +35,10 @@ impl FirstPackets {
         known > 0 && self.digests[known - 1] == other.digests[known - 1]
     }
 
-    /// Whether the capture may begin with this packet.
-    pub fn may_begin_with(&self, packet: &CapturedPacket) -> bool {
+    /// Whether the capture may begin with the packet that has this digest.
+    pub fn may_begin_with(&self, digest: u64) -> bool {
         let first = self.digests.first();
-        first.is_none_or(|first| *first == mix(0, digest(packet)))
+        first.is_none_or(|first| *first == mix(0, digest))
     }
 
     /// A digest of the first packet; `None` if there is none.
@@ -48,8 +48,8 @@ impl FirstPackets {
 }
 
 /// The beginning of a capture.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Beginning {
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Beginning {
     /// When its first frame was captured; `None` if no frame has a time.
     pub at: Option<Instant>,
     pub packets: FirstPackets,

@@ -1,6 +1,7 @@
 //! A file of a joined capture that is being read.
 
-use super::super::{CapturedPacket, Counts, Ending, PacketSource, ReadError, Reader};
+use super::super::{CapturedPacket, Counts, Ending, ReadError};
+use super::part::CapturePart;
 use super::plan::PlannedFile;
 use super::{JoinedFile, MOST_LATE};
 use recoup_units::Instant;
@@ -23,8 +24,8 @@ pub(super) enum Ahead {
 
 /// A file that is being read.
 #[derive(Debug)]
-pub(super) struct OpenFile {
-    reader: Reader<'static>,
+pub(super) struct OpenFile<R> {
+    reader: R,
     /// Its place in the list of files.
     pub index: u32,
     /// Packets read ahead. Frames are those of the file.
@@ -45,7 +46,7 @@ pub(super) struct OpenFile {
     refused: Option<&'static str>,
 }
 
-impl OpenFile {
+impl<R: CapturePart> OpenFile<R> {
     /// Opens a file and reads its first packet.
     ///
     /// # Errors
@@ -55,7 +56,7 @@ impl OpenFile {
         index: u32,
         read_until: Option<Instant>,
     ) -> Result<Self, ReadError> {
-        let reader = Reader::open(&planned.path)?;
+        let reader = R::open(&planned.path)?;
         let skipped = planned.read_before;
         let mut file = Self {
             reader,
@@ -72,7 +73,11 @@ impl OpenFile {
         if !file.fetch() {
             return Ok(file);
         }
-        if !planned.beginning.packets.may_begin_with(&file.waiting[0]) {
+        if !planned
+            .beginning
+            .packets
+            .may_begin_with(R::digest(&file.waiting[0]))
+        {
             return Err(ReadError::Overwritten { file: planned.name });
         }
         if skipped > 0 {
@@ -108,7 +113,7 @@ impl OpenFile {
         if self.is_over {
             return false;
         }
-        match self.reader.next_or_message() {
+        match self.reader.next_packet() {
             Some(packet) => self.waiting.push_back(*packet),
             None => self.is_over = true,
         }
@@ -121,7 +126,7 @@ impl OpenFile {
         if self.is_over || !self.waiting.is_empty() {
             return None;
         }
-        let Some(packet) = self.reader.next_or_message() else {
+        let Some(packet) = self.reader.next_packet() else {
             self.is_over = true;
             return None;
         };
@@ -240,20 +245,20 @@ impl OpenFile {
     /// Its last frame that was read: all of them if it was read to its end.
     pub fn last_frame(&self) -> u64 {
         match self.is_over && self.waiting.is_empty() && self.refused.is_none() {
-            true => self.reader.counts().frames,
+            true => self.reader.frames(),
             false => self.last_given,
         }
     }
 
     pub fn taken(&self) -> u64 {
-        self.reader.taken()
+        self.reader.bytes_taken()
     }
 
     /// Says in `file` what was read, and returns the counts.
     pub fn finish(self, file: &mut JoinedFile) -> Counts {
         let is_whole = self.is_over && self.waiting.is_empty() && self.refused.is_none();
         file.frames = self.last_frame().max(file.frames);
-        file.size = is_whole.then(|| self.reader.taken());
+        file.size = is_whole.then(|| self.reader.bytes_taken());
         file.times = self.times.map(|[first, ..]| first).zip(self.latest());
         let mut counts = self.reader.into_counts();
         counts.packets = counts.packets.saturating_sub(self.waiting.len() as u64);

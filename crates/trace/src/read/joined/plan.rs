@@ -4,6 +4,7 @@ use super::super::ReadError;
 use super::MOST_LATE;
 use super::files::{JoinedFiles, STDIN};
 use super::look::Beginning;
+use super::part::CapturePart;
 use recoup_units::Instant;
 use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
@@ -34,7 +35,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Looks at all files. `before` are the files that earlier runs read.
-    pub fn of(paths: &[PathBuf], before: &JoinedFiles) -> Self {
+    pub fn of<R: CapturePart>(paths: &[PathBuf], before: &JoinedFiles) -> Self {
         let mut plan = Self::default();
         if let [path] = paths
             && path.as_os_str() == STDIN
@@ -51,7 +52,7 @@ impl Plan {
         let mut files: Vec<PlannedFile> = Vec::new();
         let mut by_first_packet: HashMap<u64, Vec<usize>> = HashMap::new();
         for path in paths {
-            match look(path, before) {
+            match look::<R>(path, before) {
                 Ok(None) => {}
                 Ok(Some(file)) => {
                     let packets = &file.beginning.packets;
@@ -73,7 +74,7 @@ impl Plan {
                 }
                 Err(error) => {
                     if !matches!(error, ReadError::Early { .. }) {
-                        plan.missing.push(path.display().to_string());
+                        plan.missing.push(R::name_of(path));
                     }
                     plan.failures.push(error);
                 }
@@ -85,9 +86,11 @@ impl Plan {
 }
 
 /// Looks at a file; `None` if an earlier run read all of it.
-fn look(path: &Path, before: &JoinedFiles) -> Result<Option<PlannedFile>, ReadError> {
-    let beginning = Beginning::of(path)?;
-    let name = path.display().to_string();
+fn look<R: CapturePart>(
+    path: &Path,
+    before: &JoinedFiles,
+) -> Result<Option<PlannedFile>, ReadError> {
+    let (name, beginning) = R::look(path)?;
     let mut begins = beginning.at;
     let mut read_before = 0;
     if let Some(known) = before.recognize(&name, &beginning.packets) {
