@@ -9,6 +9,7 @@ pub mod explain;
 pub mod infer;
 pub mod paper;
 pub mod parameters;
+pub mod partition;
 pub mod plot;
 pub mod run;
 #[cfg(target_os = "linux")]

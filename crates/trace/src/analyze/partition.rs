@@ -98,6 +98,11 @@ impl<F> PartitionAnalysis<F> {
         self.partition
     }
 
+    /// The findings of each of its shards. They are those of one analysis only once the partitions are settled.
+    pub fn findings(&self) -> impl Iterator<Item = &F> {
+        self.findings.iter()
+    }
+
     fn own(&self) -> Range<usize> {
         self.partition.shards(self.shards)
     }

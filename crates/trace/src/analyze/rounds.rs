@@ -71,7 +71,8 @@ impl RoundPlan {
         }
         ended(&mut source);
         let name = source.name().to_owned();
-        let mut counts = source.stop()?;
+        let mut counts = Counts::default();
+        counts.append(source.stop()?);
         counts.clock = feed.clock;
         counts.left_out.outside_window = feed.outside_window;
         Ok(Self {

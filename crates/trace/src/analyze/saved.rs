@@ -161,7 +161,8 @@ impl SavedAnalysis {
         if let Some(setting) = self.settings.difference(&SavedSettings::of(settings)) {
             return Err(ResumeError::Settings(setting));
         }
-        if self.shards.shards.len() != settings.shard_count() {
+        let shards = self.shards.shards.len();
+        if is_shard_count(shards) && shards != settings.shard_count() {
             return Err(ResumeError::Settings("number of shards"));
         }
         self.check(settings).map_err(ResumeError::Damaged)?;
