@@ -424,3 +424,17 @@ fn a_damaged_value_is_no_value() {
         );
     }
 }
+
+#[test]
+fn a_limit_of_memory_that_one_analysis_reaches_is_reported() {
+    let files = Files::new(&[&captured().1]);
+    for (most_memory, reached) in [(1 << 12, true), (1 << 30, false)] {
+        let settings = Settings {
+            most_memory,
+            ..settings()
+        };
+        let split = files.split(3, &settings);
+        let (found, _) = partitioned::<Summary>(&split, &settings);
+        assert_eq!(found.reached_memory_limit, reached, "{most_memory} bytes");
+    }
+}

@@ -14,7 +14,9 @@
 //! analysis would have learned, and found what it would have found.
 //!
 //! Each pass makes one more round right: after pass n, the facts of the first n rounds are those of F. So the passes
-//! end. Usually the second pass is the last: the facts that a connection shows rarely depend on other facts.
+//! end. Captures whose facts do not depend on other facts need two passes. Where many segments are retransmitted,
+//! what is known of a sender changes how its later connections are explained, and so their facts: three passes are
+//! usual then, and the third only confirms the second's facts.
 //!
 //! Two things are left besides facts:
 //!
