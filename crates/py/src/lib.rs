@@ -14,6 +14,7 @@ mod continuation;
 mod errors;
 mod explain;
 mod paper;
+mod partition;
 mod plot;
 mod run;
 mod settings;
@@ -44,6 +45,10 @@ fn _recoup(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<analysis::Analysis>()?;
     module.add_function(wrap_pyfunction!(analysis::analyze, module)?)?;
     module.add_class::<continuation::Continuation>()?;
+    module.add_function(wrap_pyfunction!(partition::split, module)?)?;
+    module.add_function(wrap_pyfunction!(partition::plan, module)?)?;
+    module.add_function(wrap_pyfunction!(partition::analyze_partition, module)?)?;
+    module.add_function(wrap_pyfunction!(partition::settle, module)?)?;
     module.add_class::<explain::Explanation>()?;
     module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
     module.add_function(wrap_pyfunction!(explain::explain_connection, module)?)?;

@@ -20,14 +20,18 @@ __all__ = [
     "Table",
     "__version__",
     "analyze",
+    "analyze_partition",
     "explain",
     "explain_connection",
     "main",
     "page",
     "paper",
+    "plan",
     "plot",
     "run",
     "scenarios",
+    "settle",
+    "split",
     "whatif",
 ]
 
@@ -169,3 +173,11 @@ def run(
 ) -> Results: ...
 def scenarios() -> list[tuple[str, str]]: ...
 def paper(paper: str, figures: list[str], quick: bool, seed: int | None, progress: _Report) -> PaperRun: ...
+def split(capture: str, folder: str, partitions: int, options: _Options) -> tuple[bytes, str | None, list[int]]: ...
+def plan(splits: list[bytes], options: _Options) -> tuple[bytes, int, list[str], str]: ...
+def analyze_partition(
+    plan: bytes, number: int, facts: bytes | None, table: str, options: _Options
+) -> bytes: ...
+def settle(
+    plan: bytes, analyses: list[bytes], table: str
+) -> tuple[Table | None, list[str], list[int], bytes | None]: ...
