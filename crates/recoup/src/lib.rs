@@ -8,6 +8,7 @@ mod drill;
 #[cfg(target_os = "linux")]
 mod emulate;
 mod explain;
+mod generate;
 mod interrupt;
 mod output;
 mod paper;
@@ -22,6 +23,7 @@ mod send;
 mod tmix;
 #[cfg(target_os = "linux")]
 mod transfer;
+mod version;
 mod whatif;
 
 use clap::error::ErrorKind;
@@ -33,7 +35,7 @@ use std::ffi::OsString;
 /// Results go to standard output, progress and notes to standard error. Exit status: 0 success,
 /// 1 a check failed, 2 wrong use or bad input.
 #[derive(Parser)]
-#[command(version, subcommand_required = true, arg_required_else_help = true)]
+#[command(version, long_version = version::long(), subcommand_required = true, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -76,6 +78,8 @@ enum Command {
     Tmix(tmix::Args),
     /// Describe one profile, or list all profiles and mechanisms, with each value and its source
     Profiles(profiles::Args),
+    /// Write manual pages and shell completions into a folder
+    Generate(generate::Args),
 }
 
 impl Command {
@@ -187,6 +191,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Scenario(args) => scenario::run(&args),
         Command::Tmix(args) => tmix::run(&args),
         Command::Profiles(args) => profiles::run(&args),
+        Command::Generate(args) => generate::run(&args),
     };
     result.map_or_else(Failure::exit, |()| 0)
 }

@@ -5,6 +5,7 @@ mod analyze;
 mod documents;
 mod drill;
 mod explain;
+mod generate;
 mod outputs;
 mod paper;
 mod plot;
@@ -226,14 +227,13 @@ fn help_lists_every_command_and_every_option() {
         ),
         (&["scenario"], &["list", "show"]),
         (&["profiles"], &["Usage"]),
+        (&["generate"], &["~/.local"]),
     ] {
         let help = recoup(&[command, &["--help"]].concat()).printed();
         for option in options {
             assert!(help.contains(option), "{command:?}: {option}\n{help}");
         }
     }
-    let version = recoup(&["--version"]).printed();
-    assert_eq!(version, format!("recoup {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 /// Help is wrapped at 100 columns. A longer line of its source leaves a word or two on a line of their own,
