@@ -1,4 +1,4 @@
-#![doc = include_str!("../../../docs/events.md")]
+//! The event stream of `recoup run --events`, as JSON lines. `docs/events.md` describes every event.
 
 mod line;
 

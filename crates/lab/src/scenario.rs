@@ -33,25 +33,19 @@ const LONGEST_SCENARIO: u64 = 1 << 20;
 
 /// The scenarios in the binary: name and text.
 pub const BUILT_IN: [(&str, &str); 8] = [
-    (
-        "tail-loss",
-        include_str!("../../../scenarios/tail-loss.toml"),
-    ),
-    ("prr", include_str!("../../../scenarios/prr.toml")),
-    ("fetch", include_str!("../../../scenarios/fetch.toml")),
-    ("syn-loss", include_str!("../../../scenarios/syn-loss.toml")),
-    (
-        "reordering",
-        include_str!("../../../scenarios/reordering.toml"),
-    ),
-    ("dumbbell", include_str!("../../../scenarios/dumbbell.toml")),
+    ("tail-loss", include_str!("../scenarios/tail-loss.toml")),
+    ("prr", include_str!("../scenarios/prr.toml")),
+    ("fetch", include_str!("../scenarios/fetch.toml")),
+    ("syn-loss", include_str!("../scenarios/syn-loss.toml")),
+    ("reordering", include_str!("../scenarios/reordering.toml")),
+    ("dumbbell", include_str!("../scenarios/dumbbell.toml")),
     (
         "slp-congestion",
-        include_str!("../../../scenarios/slp-congestion.toml"),
+        include_str!("../scenarios/slp-congestion.toml"),
     ),
     (
         "tail-loss-dumbbell",
-        include_str!("../../../scenarios/tail-loss-dumbbell.toml"),
+        include_str!("../scenarios/tail-loss-dumbbell.toml"),
     ),
 ];
 
