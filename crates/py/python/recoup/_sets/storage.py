@@ -132,15 +132,16 @@ class Store:
     def write(self, uri: str, content: bytes) -> None:
         """Writes a file whole or not at all: an object appears when its upload is complete, a file gets its name last."""
         filesystem, path = self._at(uri)
-        local = isinstance(filesystem, fs.LocalFileSystem)
-        target = f"{path}.{uuid.uuid4().hex}.part" if local else path
         try:
-            if local:
-                filesystem.create_dir(os.path.dirname(path), recursive=True)
-            with filesystem.open_output_stream(target, compression=None) as out:
+            if _has_objects(filesystem):
+                with filesystem.open_output_stream(path, compression=None) as out:
+                    out.write(content)
+                return
+            part = f"{path}.{uuid.uuid4().hex}.part"
+            filesystem.create_dir(os.path.dirname(path), recursive=True)
+            with filesystem.open_output_stream(part, compression=None) as out:
                 out.write(content)
-            if local:
-                filesystem.move(target, path)
+            filesystem.move(part, path)
         except OSError as error:
             raise _refused(uri, error) from None
 
@@ -151,6 +152,13 @@ class Store:
             filesystem.delete_file(path)
         except OSError:
             pass
+
+
+def _has_objects(filesystem: fs.FileSystem) -> bool:
+    """Whether files are objects, which appear whole."""
+    while isinstance(filesystem, fs.SubTreeFileSystem):
+        filesystem = filesystem.base_fs
+    return any(name in filesystem.type_name for name in ("s3", "gcs", "abfs"))
 
 
 def _path(uri: str) -> str:
