@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 import faults
-from conftest import Failed, cut, joined, without_chain
+from helpers import Failed, cut, joined, without_chain
 
 ENGINES = ["daft", "daft-ray", "ray"]
 

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 import recoup
 
-from .._recoup import CaptureError
-from .chains import Chain, ordered
+from .._recoup import CaptureError, StateError
+from .chains import Chain, Ordered, ordered
 from .checkpoint import Checkpoint, Progress
 from .request import ORDER, Request, conform, empty
 from .storage import unlink_after
@@ -33,8 +33,7 @@ _KEYS = {view: ORDER[view] for view in ("retransmissions", "connections")}
 
 def run(request: Request, chain: Chain) -> Iterator[pa.RecordBatch]:
     """The rows of a chain, in the order of one analysis of its files joined."""
-    chain = ordered(chain, request.store)
-    run = _ChainRun(request, chain)
+    run = _ChainRun(request, ordered(chain, request.store))
     if request.table == "intervals":
         rows = run.joined()
     else:
@@ -47,15 +46,16 @@ def run(request: Request, chain: Chain) -> Iterator[pa.RecordBatch]:
 
 
 class _ChainRun:
-    def __init__(self, request: Request, chain: Chain):
+    def __init__(self, request: Request, ordered: Ordered):
         self._request = request
-        self._chain = chain
+        self._chain = ordered.chain
+        self._repeated = ordered.repeated
         self._progress = Progress()
 
     def continued(self) -> pa.Table | None:
         """The rows by an analysis that goes on from file to file."""
         request, files = self._request, self._chain.files
-        saved = Checkpoint(request, self._chain) if request.checkpoint else None
+        saved = Checkpoint(request.checkpoint, request, self._chain) if request.checkpoint else None
         if saved:
             self._progress = saved.load()
         progress = self._progress
@@ -74,9 +74,12 @@ class _ChainRun:
     def _step(self, fetched: _Fetched, begin: int, end: int) -> None:
         """Reads files, and adds their records to the progress."""
         progress, request = self._progress, self._request
-        analysis = recoup.Continuation(request.view, progress.state, **request.options)
+        analysis = self._continue()
         for position in range(begin, end):
             with fetched.file(position) as path:
+                if position in self._repeated:
+                    progress.failures[position] = self._repeated[position]
+                    continue
                 try:
                     analysis.read(path)
                 except CaptureError as error:
@@ -98,6 +101,16 @@ class _ChainRun:
             progress.failures[self._position(line, begin)] = line
         progress.records.append(self._with_files(records, begin))
 
+    def _continue(self) -> recoup.Continuation:
+        request = self._request
+        try:
+            return recoup.Continuation(request.view, self._progress.state, **request.options)
+        except StateError as error:
+            reason = str(error).partition(": ")[2]
+            raise StateError(
+                f"checkpoint of the chain {self._chain.key}: {reason}: remove the folder {request.checkpoint}, or name another one"
+            ) from None
+
     @staticmethod
     def _position(line: str, otherwise: int) -> int:
         found = _LOCAL.search(line)
@@ -114,7 +127,7 @@ class _ChainRun:
             records = records.add_column(place, "file_frame", records["frame"])
             return records.add_column(place, "file", pa.array([at] * records.num_rows, pa.int64()))
         names = records["file"].combine_chunks().dictionary_encode()
-        positions = [int(_LOCAL.search(name).group(1)) for name in names.dictionary.to_pylist()]
+        positions = [self._position(name, position) for name in names.dictionary.to_pylist()]
         at = pa.DictionaryArray.from_arrays(names.indices, pa.array(positions, pa.int64())).dictionary_decode()
         return records.set_column(records.column_names.index("file"), "file", at)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -86,12 +87,20 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts if part]
 
 
-def ordered(chain: Chain, store: Store) -> Chain:
+class Ordered(NamedTuple):
+    """A chain in the order in which it is read."""
+
+    chain: Chain
+    #: Positions of files that begin with the same packets as one before them, and what to say of each.
+    repeated: dict[int, str]
+
+
+def ordered(chain: Chain, store: Store) -> Ordered:
     """The chain in the order of its files' first TCP segments, as ``--join`` reads them. A ring of files
     (``tcpdump -W``) does not begin with its first name. A file without a segment at its beginning keeps its place
     behind the file before it in the order of names."""
     if len(chain.files) < 2:
-        return chain
+        return Ordered(chain, {})
     with ThreadPoolExecutor(min(_HEADS_AT_A_TIME, len(chain.files))) as pool:
         begins = list(pool.map(lambda file: first_segment(file, store), chain.files))
     keys, before = [], -1
@@ -99,7 +108,36 @@ def ordered(chain: Chain, store: Store) -> Chain:
         before = before if begin is None else begin
         keys.append((before, place))
     order = sorted(range(len(keys)), key=keys.__getitem__)
-    return Chain(chain.key, tuple(chain.files[place] for place in order))
+    files = tuple(chain.files[place] for place in order)
+    begins = [begins[place] for place in order]
+    return Ordered(Chain(chain.key, files), _repeated(files, begins, store))
+
+
+def _repeated(files: tuple[File, ...], begins: list[int | None], store: Store) -> dict[int, str]:
+    """Files that hold the packets of another one: an object that was copied, or compressed as well."""
+    same_time: dict[int, list[int]] = {}
+    for position, begin in enumerate(begins):
+        if begin is not None:
+            same_time.setdefault(begin, []).append(position)
+    found = {}
+    for positions in same_time.values():
+        for at, position in enumerate(positions[1:], 1):
+            first = next((p for p in positions[:at] if _is_same_capture(files[p], files[position], store)), None)
+            if first is not None:
+                line = f"{files[position].uri}: the same packets as in {files[first].uri}: expected each capture once"
+                found[position] = line
+    return found
+
+
+def _is_same_capture(one: File, other: File, store: Store) -> bool:
+    """Whether an analysis of both joined leaves the second one out."""
+    with tempfile.TemporaryDirectory(prefix="recoup-") as folder:
+        paths = [os.path.join(folder, name) for name in ("one", "other")]
+        for file, path in zip((one, other), paths):
+            store.fetch(file.uri, path, _HEAD)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return bool(recoup.analyze(paths, join=True, threads=1, progress=False).failures)
 
 
 def first_segment(file: File, store: Store) -> int | None:

@@ -43,12 +43,12 @@ class Progress:
 class Checkpoint:
     """The checkpoints of a chain."""
 
-    def __init__(self, request: Request, chain: Chain):
+    def __init__(self, uri: str, request: Request, chain: Chain):
         self._store = request.store
         # Another number of threads divides the analysis in another way.
         settings = [recoup.__version__, request.view, sorted(request.options.items()), chain.key]
         name = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:32]
-        self._folder = f"{request.checkpoint.rstrip('/')}/{name}"
+        self._folder = f"{uri.rstrip('/')}/{name}"
         self._digests = _digests(chain)
 
     def _name(self, position: int) -> str:
@@ -56,7 +56,7 @@ class Checkpoint:
 
     def load(self) -> Progress:
         """The progress up to the latest whole step that fits the chain."""
-        names = set(self._store.names(self._folder))
+        names: set[str] = set(self._store.names(self._folder))
         numbers = range(len(self._digests) - 1, 0, -1)
         latest = next((number for number in numbers if f"{self._name(number)}.state" in names), None)
         if latest is None:

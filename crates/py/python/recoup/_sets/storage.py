@@ -48,21 +48,21 @@ class Store:
         except (OSError, ValueError) as error:
             raise _refused(uri, error) from None
 
-    def list(self, pattern: str) -> list[File]:
+    def find(self, pattern: str) -> list[File]:
         """The files that ``pattern`` names, by name: a file, a folder, or a pattern with ``*``, ``**``, ``?`` or ``[…]``."""
         magic = _MAGIC.search(pattern)
         if not magic:
-            return self._list_named(pattern)
+            return self._find_named(pattern)
         base = pattern[: pattern.rfind("/", 0, magic.start()) + 1] or "./"
         below = pattern[len(base) if base != "./" or pattern.startswith("./") else 0 :]
         deep = "/" in below or "**" in below
         expression = re.compile(_regex(below))
-        files = self._list_folder(base, deep, lambda relative: expression.fullmatch(relative))
+        files = self._find_folder(base, deep, lambda relative: expression.fullmatch(relative))
         if not files:
             raise CaptureError(f"{pattern}: no file matches: expected at least one")
         return files
 
-    def _list_named(self, uri: str) -> list[File]:
+    def _find_named(self, uri: str) -> list[File]:
         filesystem, path = self._at(uri)
         try:
             info = filesystem.get_file_info(path)
@@ -72,12 +72,12 @@ class Store:
             return [File(uri, info.size)]
         if info.type == fs.FileType.NotFound:
             raise CaptureError(f"{uri}: there is no such file or folder")
-        files = self._list_folder(uri.rstrip("/") + "/", True, _CAPTURE.search)
+        files = self._find_folder(uri.rstrip("/") + "/", True, _CAPTURE.search)
         if not files:
             raise CaptureError(f"{uri}: no captures in this folder: expected names such as *.pcap, *.pcapng or *.pcap.zst")
         return files
 
-    def _list_folder(self, base: str, deep: bool, wanted) -> list[File]:
+    def _find_folder(self, base: str, deep: bool, wanted) -> list[File]:
         filesystem, folder = self._at(base)
         folder = folder.rstrip("/") or "/"
         try:
@@ -197,8 +197,8 @@ def _refused(uri: str, error: Exception) -> CaptureError:
 
 def checked_pattern(uris) -> list[str]:
     """The patterns of a set of captures, a list."""
-    patterns = [uris] if isinstance(uris, (str, os.PathLike)) else list(uris)
-    patterns = [os.fspath(pattern) for pattern in patterns]
+    all_uris = [uris] if isinstance(uris, (str, os.PathLike)) else list(uris)
+    patterns = [str(os.fspath(uri)) for uri in all_uris]
     if not patterns:
         raise RecoupError("captures: expected at least one URI or pattern")
     return patterns

@@ -54,7 +54,7 @@ def of_captures(uris, request: Request, chains, execute: Execute) -> list[ChainT
     """A task for each chain, ordered by key. Chains by time read all files once, on the engine."""
     found: dict[str, File] = {}
     for pattern in checked_pattern(uris):
-        found |= {file.uri: file for file in request.store.list(pattern)}
+        found |= {file.uri: file for file in request.store.find(pattern)}
     files = list(found.values())
     if chains == "time":
         surveys = [SurveyTask(request, file) for file in files]
