@@ -39,6 +39,8 @@ def read_captures(
     checkpoint=None,
     every=1,
     on_error="raise",
+    partitions=None,
+    scratch=None,
     io_config=None,
     filesystem=None,
     **options,
@@ -57,6 +59,10 @@ def read_captures(
     ``checkpoint``: a URI under which the progress of every chain is saved after ``every`` files. A task that is tried again
     goes on from there, and so does a later call when there are more files.
 
+    ``partitions``: for chains that are too long for one worker. Packets are first divided by connection into this many parts,
+    which are analyzed beside each other. ``scratch`` is a URI for what lies between. The work is done by this call, and the rows
+    pass through this process.
+
     ``on_error``: ``"raise"``, or ``"skip"`` leaves files out that cannot be read. The table ``"files"`` lists them.
 
     ``io_config``: Daft's configuration of object stores: its ``s3`` counts. ``filesystem``: a ``pyarrow.fs.FileSystem`` in its
@@ -72,6 +78,8 @@ def read_captures(
         filesystem = _filesystem(io_config)
     request = tasks.request(table, filesystem, on_error, checkpoint, every, options)
     found = tasks.of_captures(captures, request, chains, _execute)
+    if partitions is not None:
+        return daft.from_arrow(tasks.in_partitions(found, partitions, scratch, _execute))
     return _Source(f"recoup captures ({table})", found, request.schema).read()
 
 

@@ -31,6 +31,8 @@ def read_captures(
     checkpoint=None,
     every=1,
     on_error="raise",
+    partitions=None,
+    scratch=None,
     filesystem=None,
     ray_remote_args=None,
     **options,
@@ -43,7 +45,13 @@ def read_captures(
     """
     request = tasks.request(table, filesystem, on_error, checkpoint, every, options)
     args = {"num_cpus": request.options["threads"]} | (ray_remote_args or {})
-    found = tasks.of_captures(captures, request, chains, lambda some, schema: _gathered(some, schema, args))
+
+    def execute(some: list, schema: pa.Schema) -> pa.Table:
+        return _gathered(some, schema, args)
+
+    found = tasks.of_captures(captures, request, chains, execute)
+    if partitions is not None:
+        return ray.data.from_arrow(tasks.in_partitions(found, partitions, scratch, execute))
     return _dataset(found, args)
 
 

@@ -82,6 +82,15 @@ def test_objects_are_read_with_the_environments_credentials(engine, bucket, endp
     assert sum(name.endswith(".records.arrow") for name in names) == 4
 
 
+@pytest.mark.parametrize("engine", ["daft", "ray"])
+def test_partitions_lie_in_the_store_in_between(engine, bucket, endpoint, hundred, on):
+    env = KEYS | {"AWS_ENDPOINT_URL": endpoint}
+    found = on(engine, "read_captures", bucket, env=env, partitions=3, scratch="s3://captures/scratch")
+    assert without_chain(found) == expected(hundred)
+    left = connect(endpoint).get_file_info(fs.FileSelector("captures/scratch", recursive=True, allow_not_found=True))
+    assert [info.path for info in left if info.type == fs.FileType.File] == []
+
+
 def test_dafts_configuration_of_s3_counts(bucket, endpoint, hundred):
     daft = pytest.importorskip("daft")
     import recoup.daft

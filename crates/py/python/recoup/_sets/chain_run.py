@@ -25,7 +25,7 @@ from .storage import unlink_after
 _ROWS = 1 << 16
 
 #: A file's name on this machine: its position in the chain. States and rows carry it from worker to worker.
-_LOCAL = re.compile(r"(?:[^\s,:;]*/)?at-(\d{8})\.capture")
+LOCAL = re.compile(r"(?:[^\s,:;]*/)?at-(\d{8})\.capture")
 
 #: Views whose records are merged by key.
 _KEYS = {view: ORDER[view] for view in ("retransmissions", "connections")}
@@ -113,7 +113,7 @@ class _ChainRun:
 
     @staticmethod
     def _position(line: str, otherwise: int) -> int:
-        found = _LOCAL.search(line)
+        found = LOCAL.search(line)
         return int(found.group(1)) if found else otherwise
 
     def _with_files(self, records: pa.Table, position: int) -> pa.Table:
@@ -149,7 +149,7 @@ class _ChainRun:
         rows = []
         for position, file in enumerate(self._chain.files):
             failure = self._progress.failures.get(position)
-            own = [note for note in self._progress.notes if position in map(int, _LOCAL.findall(note))]
+            own = [note for note in self._progress.notes if position in map(int, LOCAL.findall(note))]
             status = "failed" if failure else "noted" if own else "read"
             message = failure or "; ".join(own) or None
             rows.append(
@@ -158,7 +158,7 @@ class _ChainRun:
                     "file": file.uri,
                     "bytes": file.size,
                     "status": status,
-                    "message": message and self._named(message),
+                    "message": message and named(message, self._chain),
                 }
             )
         table = pa.Table.from_pylist(rows, schema=pa.schema([f for f in self._request.schema if f.name != "chain"]))
@@ -185,19 +185,15 @@ class _ChainRun:
         self._progress.notes = analysis.notes
         return pa.table(analysis.intervals)
 
-    def _named(self, line: str) -> str:
-        """A line with URIs in place of this machine's names."""
-        return _LOCAL.sub(lambda found: self._chain.files[int(found.group(1))].uri, line)
-
     def report(self) -> None:
         """Raises the first failure, or warns of all. The table ``files`` has them as rows."""
         if self._request.table == "files":
             return
-        failures = [self._named(line) for _, line in sorted(self._progress.failures.items())]
+        failures = [named(line, self._chain) for _, line in sorted(self._progress.failures.items())]
         if failures and self._request.on_error == "raise":
             more = f" (and {len(failures) - 1} more files)" if len(failures) > 1 else ""
             raise CaptureError(f"{failures[0]}{more}: on_error='skip' leaves such files out, and the table 'files' lists them")
-        for line in failures + [self._named(note) for note in self._progress.notes]:
+        for line in failures + [named(note, self._chain) for note in self._progress.notes]:
             warnings.warn(line, RuntimeWarning, stacklevel=2)
 
 
@@ -209,6 +205,11 @@ def latest(steps: list[pa.Table], key: tuple[str, ...]) -> pa.Table:
     records = records.take(ages).drop_columns(["age"])
     records = records.filter(pc.not_equal(records["record"], "withdrawn"))
     return records.drop_columns(["record"]).sort_by([(name, "ascending") for name in key])
+
+
+def named(line: str, chain: Chain) -> str:
+    """A line with URIs in place of this machine's names."""
+    return LOCAL.sub(lambda found: chain.files[int(found.group(1))].uri, line)
 
 
 def _local(folder: str, position: int) -> str:

@@ -109,6 +109,24 @@ class Store:
         except OSError as error:
             raise _refused(uri, error) from None
 
+    def has_objects(self, uri: str) -> bool:
+        """Whether it is an object store, rather than a file system."""
+        return _has_objects(self._at(uri)[0])
+
+    def local_path(self, uri: str) -> str:
+        """The path of a file of this machine's file systems."""
+        return self._at(uri)[1]
+
+    def send(self, path: str, uri: str) -> None:
+        """Copies a file of this machine to an object store."""
+        filesystem, remote = self._at(uri)
+        try:
+            with open(path, "rb") as source, filesystem.open_output_stream(remote, compression=None) as copy:
+                while piece := source.read(_CHUNK):
+                    copy.write(piece)
+        except OSError as error:
+            raise _refused(uri, error) from None
+
     def read(self, uri: str) -> bytes | None:
         """A file's bytes, or ``None`` if there is no such file."""
         filesystem, path = self._at(uri)

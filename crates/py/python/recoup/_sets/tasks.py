@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from . import chain_run, survey, sweeps
+from . import chain_run, partitioned, survey, sweeps
 from .chains import Chain, by_name
 from .request import Request
 from .storage import File, Store, checked_pattern
@@ -62,6 +62,15 @@ def of_captures(uris, request: Request, chains, execute: Execute) -> list[ChainT
     else:
         made = by_name(files, chains)
     return [ChainTask(request, chain) for chain in made]
+
+
+def in_partitions(all_tasks: list[ChainTask], partitions: int, scratch: str | None, execute: Execute) -> pa.Table:
+    """The rows of all chains, each analyzed in partitions."""
+    for task in all_tasks:
+        partitioned.check(task.request, partitions, scratch)
+    return pa.concat_tables(
+        partitioned.run(task.request, task.chain, partitions, str(scratch), execute) for task in all_tasks
+    )
 
 
 def of_sweep(scenario, grid, **options) -> tuple[list[CellTask], pa.Schema]:
