@@ -30,8 +30,8 @@ from .storage import Store
 
 _TABLES = ("retransmissions", "connections", "summary")
 
-#: Where workers keep copies of objects.
-_STAGING = "/tmp/recoup-partitions"
+#: Where workers keep copies of objects: a path that is the same on all of them.
+_STAGING = "/var/tmp/recoup-partitions"
 
 #: What tasks hand back: a number and bytes.
 SCHEMA = pa.schema([("number", pa.int64()), ("value", pa.large_binary()), ("files", pa.list_(pa.string()))])
