@@ -15,6 +15,7 @@ mod findings;
 mod given_out;
 mod notes;
 mod one_connection;
+mod packed;
 mod rows;
 mod study_tables;
 mod summary;
@@ -33,6 +34,7 @@ pub use findings::{
 };
 pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};
 pub use one_connection::{ConnectionRow, ListedConnection, OneConnection};
+pub use packed::PackedConnections;
 pub(crate) use rows::ms;
 pub use rows::{changed_retransmissions_in, connections, retransmissions, retransmissions_in};
 pub use study_tables::{StudyTable, study_tables};

@@ -1,5 +1,6 @@
 //! `recoup.analyze`.
 
+use crate::errors::defect;
 use crate::settings::{self, Options};
 use crate::table::Table;
 use crate::watch;
@@ -7,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use recoup_api::analyze::{Captures, analyze_all, analyze_joined};
 use recoup_lab::analysis::{
-    self, AllConnections, AllRetransmissions, Analyzed, Everything, Interval, Summary,
+    self, AllRetransmissions, Analyzed, Everything, Interval, PackedConnections, Summary,
     summary_tables,
 };
 use recoup_table::{Columns, Part};
@@ -27,7 +28,7 @@ pub struct Analysis {
 
 /// What was found in a capture.
 struct Found {
-    connections: AllConnections,
+    connections: PackedConnections,
     retransmissions: AllRetransmissions,
     summary: [Analyzed<Summary>; 1],
     intervals: Vec<Interval>,
@@ -39,43 +40,63 @@ impl Found {
     }
 }
 
+/// Connections that are a batch of their table. More would need more memory while they are converted.
+const BATCH: usize = 1 << 13;
+
 impl Analysis {
-    /// A table of rows that each capture has, made once.
-    fn table<'py, R: 'static>(
+    /// A table, made once.
+    fn table<'py>(
         &self,
         py: Python<'py>,
         number: usize,
-        columns: impl FnOnce(&JoinedFiles) -> Columns<R> + Send,
-        rows: impl Fn(&Found) -> &[R] + Send + Sync,
-    ) -> PyResult<Bound<'py, Table>>
-    where
-        R: Sync,
-    {
-        let make = || {
-            let table = py.detach(|| {
-                let no_files = JoinedFiles::default();
-                let first = self
-                    .found
-                    .first()
-                    .map(|found| &found.summary[0].counts.files);
-                let parts = self.found.iter().map(|found| Part {
-                    name: found.name(),
-                    rows: rows(found),
-                });
-                let mut parts: Vec<Part<'_, R>> = parts.collect();
-                // The columns are those of several captures even where one alone could be read.
-                if self.several && parts.len() < 2 {
-                    parts.push(Part {
-                        name: "",
-                        rows: &[],
-                    });
-                }
-                Table::new(&columns(first.unwrap_or(&no_files)), &parts)
-            });
-            Py::new(py, table?)
-        };
-        let table = self.tables[number].get_or_try_init(py, make)?;
+        make: impl FnOnce() -> PyResult<Table> + Send,
+    ) -> PyResult<Bound<'py, Table>> {
+        let table = self.tables[number].get_or_try_init(py, || Py::new(py, py.detach(make)?))?;
         Ok(table.bind(py).clone())
+    }
+
+    /// A table of rows that each capture has.
+    fn of_rows<R: 'static>(
+        &self,
+        columns: &Columns<R>,
+        rows: impl Fn(&Found) -> &[R],
+    ) -> PyResult<Table> {
+        let parts = self.found.iter().map(|found| Part {
+            name: found.name(),
+            rows: rows(found),
+        });
+        Table::new(columns, &self.parts(parts))
+    }
+
+    /// These parts of a table. Its columns are those of several captures even where one alone could be read.
+    fn parts<'a, R>(&self, parts: impl IntoIterator<Item = Part<'a, R>>) -> Vec<Part<'a, R>> {
+        let mut parts: Vec<Part<'a, R>> = parts.into_iter().collect();
+        if self.several && parts.len() < 2 {
+            parts.push(Part {
+                name: "",
+                rows: &[],
+            });
+        }
+        parts
+    }
+
+    /// The connections, unpacked a batch at a time.
+    fn all_connections(&self) -> PyResult<Table> {
+        let columns = analysis::connections();
+        let mut all = columns.to_arrow(&self.parts([])).map_err(defect)?;
+        for found in &self.found {
+            let connections = &found.connections;
+            for begin in (0..connections.len()).step_by(BATCH) {
+                let end = connections.len().min(begin + BATCH);
+                let rows = connections.rows(begin..end).map_err(defect)?;
+                let part = Part {
+                    name: found.name(),
+                    rows: &rows,
+                };
+                all.append(columns.to_arrow(&self.parts([part])).map_err(defect)?);
+            }
+        }
+        Ok(all.into())
     }
 }
 
@@ -84,31 +105,35 @@ impl Analysis {
     /// A row for each retransmission, in the order of the capture.
     #[getter]
     fn retransmissions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Table>> {
-        let columns = analysis::retransmissions_in;
-        self.table(py, 0, columns, |found| &found.retransmissions.rows)
+        self.table(py, 0, || {
+            let no_files = JoinedFiles::default();
+            let first = self.found.first();
+            let files = first.map_or(&no_files, |found| &found.summary[0].counts.files);
+            let columns = analysis::retransmissions_in(files);
+            self.of_rows(&columns, |found| &found.retransmissions.rows)
+        })
     }
 
     /// A row for each connection, ordered by number.
     #[getter]
     fn connections<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Table>> {
-        self.table(
-            py,
-            1,
-            |_| analysis::connections(),
-            |found| &found.connections.rows,
-        )
+        self.table(py, 1, || self.all_connections())
     }
 
     /// A row for each interval of time.
     #[getter]
     fn intervals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Table>> {
-        self.table(py, 2, |_| analysis::intervals(), |found| &found.intervals)
+        self.table(py, 2, || {
+            self.of_rows(&analysis::intervals(), |found| &found.intervals)
+        })
     }
 
     /// A row for each capture: the totals.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Table>> {
-        self.table(py, 3, |_| analysis::summaries(), |found| &found.summary)
+        self.table(py, 3, || {
+            self.of_rows(&analysis::summaries(), |found| &found.summary)
+        })
     }
 
     /// The names of the captures, in order.

@@ -28,6 +28,13 @@ pub struct Batches {
     pub batches: Vec<RecordBatch>,
 }
 
+impl Batches {
+    /// Adds the rows of the same columns.
+    pub fn append(&mut self, other: Self) {
+        self.batches.extend(other.batches);
+    }
+}
+
 impl<R: 'static> Columns<R> {
     /// The rows as record batches; with several parts the last column names the part.
     ///

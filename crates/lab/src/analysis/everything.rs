@@ -1,6 +1,7 @@
 //! All views of a capture, from one reading of it.
 
-use super::findings::{AllConnections, AllRetransmissions, Analyzed, Collector, View};
+use super::findings::{AllRetransmissions, Analyzed, Collector, View};
+use super::packed::PackedConnections;
 use super::rows::ms;
 use super::summary::{Summary, Vantages};
 use recoup_table::Columns;
@@ -14,7 +15,7 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub struct Everything {
     /// The connections.
-    pub connections: AllConnections,
+    pub connections: PackedConnections,
     /// The retransmissions.
     pub retransmissions: AllRetransmissions,
     /// The totals.
@@ -111,7 +112,7 @@ impl Analyzed<Everything> {
     pub fn divide(
         self,
     ) -> (
-        AllConnections,
+        PackedConnections,
         AllRetransmissions,
         Analyzed<Summary>,
         Vec<Interval>,
@@ -137,16 +138,15 @@ impl Findings for Everything {
         for row in retransmissions {
             self.timeline.on_retransmission(row.at);
         }
-        self.retransmissions
-            .connection(connection.clone(), retransmissions);
-        self.summary.connection(connection.clone(), retransmissions);
-        self.connections.connection(connection, retransmissions);
+        self.retransmissions.add(&connection, retransmissions);
+        self.connections.push(&connection);
+        self.summary.connection(connection, retransmissions);
     }
 
     fn revision(&mut self, revision: &Revision) {
         self.retransmissions.revision(revision);
         self.summary.revision(revision);
-        self.connections.revision(revision);
+        self.connections.revise(revision);
     }
 
     fn timeline(&mut self, timeline: Timeline) {

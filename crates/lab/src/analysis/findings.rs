@@ -154,10 +154,17 @@ impl Collector for AllConnections {
     }
 }
 
+impl AllRetransmissions {
+    /// Adds the retransmissions of a connection.
+    pub(super) fn add(&mut self, connection: &Connection, retransmissions: &[Retransmission]) {
+        self.overview.add(connection);
+        self.rows.extend_from_slice(retransmissions);
+    }
+}
+
 impl Findings for AllRetransmissions {
     fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
-        self.overview.add(&connection);
-        self.rows.extend_from_slice(retransmissions);
+        self.add(&connection, retransmissions);
     }
 
     fn revision(&mut self, revision: &Revision) {

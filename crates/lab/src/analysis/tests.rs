@@ -11,8 +11,9 @@ use recoup_table::{Columns, Part};
 use recoup_trace::analyze::{Findings, Settings};
 use recoup_trace::finding::{
     CapturePoint, Closing, Connection, Direction, Evidence, Explanation, Identification, Opening,
-    Retransmission, RttQuantiles, SenderState, Triggers, Vantage, Verdict,
+    Retransmission, Revision, RttQuantiles, SenderState, Triggers, Vantage, Verdict,
 };
+use recoup_trace::hosts::ReportsDuplicates;
 use recoup_trace::read::{Counts, Reader};
 use recoup_trace::study::{Explained, Sender};
 use recoup_units::Instant;
@@ -630,4 +631,50 @@ fn totals_of_a_merged_file_count_each_direction_at_its_sender() {
     assert!(retransmission_table(&found).contains("| point |"));
     found.findings = AllRetransmissions::default();
     assert!(!retransmission_table(&found).contains("point"));
+}
+
+#[test]
+fn packed_connections_are_those_of_the_view_of_connections() {
+    let mut findings = ten();
+    // This connection needs a block of its own.
+    let names = vec![explanation("linux-6"); 50_000];
+    findings[3].0.directions[0].profile = Identification::Several(names.into());
+    findings.rotate_left(4);
+    let plain: Analyzed<AllConnections> = analyzed(&findings);
+    let mut packed: Analyzed<Everything> = analyzed(&findings[..5]);
+    (packed.findings).merge(analyzed::<Everything>(&findings[5..]).findings);
+    packed.findings.order();
+    let packed = packed.findings.connections;
+    assert_eq!(packed.rows(0..packed.len()).unwrap(), plain.findings.rows);
+    assert_eq!(packed.rows(2..4).unwrap(), plain.findings.rows[2..4]);
+}
+
+#[test]
+fn packed_connections_show_revised_verdicts() {
+    let (connection, rows) = ten().swap_remove(4);
+    let retransmission = Retransmission {
+        connection: connection.id,
+        verdict: Verdict::Needed,
+        ..rows[0]
+    };
+    let revision = Revision {
+        retransmission,
+        before: (rows[0].verdict, rows[0].evidence),
+        cause_before: None,
+        host: retransmission.endpoints.dst.ip(),
+        fact: ReportsDuplicates::No,
+    };
+    let mut plain = AllConnections::default();
+    let mut packed = Everything::default();
+    for (connection, rows) in ten() {
+        plain.connection(connection.clone(), &rows);
+        packed.connection(connection, &rows);
+    }
+    let before = plain.rows[4].clone();
+    plain.revision(&revision);
+    packed.revision(&revision);
+    plain.order();
+    packed.order();
+    assert_ne!(plain.rows[4], before);
+    assert_eq!(packed.connections.rows(0..10).unwrap(), plain.rows);
 }
