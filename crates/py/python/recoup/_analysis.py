@@ -91,8 +91,8 @@ class Analysis:
 
     @property
     def connections(self) -> Table:
-        """A row for each connection, ordered by number. Columns of the client's data begin with ``up_``, those of the
-        server's data with ``down_``."""
+        """A row for each connection, ordered by number. ``src`` opened the connection, or sent its first packet. Columns of
+        its data begin with ``src_``, those of the other end's data with ``dst_``."""
         return self._found.connections
 
     @property
@@ -221,7 +221,7 @@ class Connection:
     def _html(self):
         if self._analysis._paths is None:
             return _html.of_text(repr(self))
-        return _html.of_text(self.explain(progress=False)) + self.plot(progress=False).svg
+        return _html.of_text(self.explain(progress=False)) + _html.of_picture(self.plot(progress=False).svg)
 
     def _repr_html_(self):
         return self._html

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from html import escape
+
+from ._recoup import Table
 
 #: Rows that a table shows in a notebook.
 SHOWN_ROWS = 10
@@ -14,11 +17,11 @@ def of_table(self) -> str:
     units, about = table.units, table.descriptions
     rows = table.head(SHOWN_ROWS)
     head = "".join(
-        f'<th title="{escape(about[name])}">{escape(name)}{_unit(units[name])}</th>'
+        f'<th title="{escape(about[name])}">{escape(name)}{_unit(units[name], about[name])}</th>'
         for name in table.columns
     )
     body = "".join(
-        "<tr>" + "".join(f"<td>{_cell(row[name])}</td>" for name in table.columns) + "</tr>"
+        "<tr>" + "".join(f'<td style="white-space:nowrap">{_cell(row[name], about[name])}</td>' for name in table.columns) + "</tr>"
         for row in rows
     )
     more = len(table) - len(rows)
@@ -29,18 +32,39 @@ def of_table(self) -> str:
     )
 
 
+# The class is Rust's, its look in notebooks Python's.
+Table._repr_html_ = of_table
+
+
 def of_text(text: str) -> str:
     """Text as it is printed."""
-    return f'<pre style="line-height:1.25">{escape(text)}</pre>'
+    # Some notebooks give HTML a proportional font, in which tables of text fall apart.
+    style = "line-height:1.25;font-family:monospace;white-space:pre;overflow-x:auto;text-align:left"
+    return f'<pre style="{style}">{escape(text)}</pre>'
 
 
-def _unit(unit: str) -> str:
-    return f"<br><small>{escape(unit)}</small>" if unit else ""
+def of_picture(svg: str) -> str:
+    """A picture, no wider than the page."""
+    return svg.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
 
 
-def _cell(value) -> str:
+def _is_time(about: str) -> bool:
+    """Whether a column with this description holds times: tables give them as ns since 1970."""
+    return "since 1970" in about
+
+
+def _unit(unit: str, about: str) -> str:
+    shown = "UTC" if _is_time(about) else unit
+    return f"<br><small>{escape(shown)}</small>" if shown else ""
+
+
+def _cell(value, about: str) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, int) and _is_time(about):
+        seconds, nanos = divmod(value, 10**9)
+        moment = datetime.fromtimestamp(seconds, timezone.utc)
+        return f"{moment:%Y-%m-%d %H:%M:%S}.{nanos // 1000:06}"
     return escape(str(value))

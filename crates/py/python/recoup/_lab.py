@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from functools import cached_property
 from collections.abc import Iterable, Mapping
+from functools import cached_property
+from html import escape
 from typing import Any, NamedTuple
 
 from . import _html, _recoup
@@ -180,4 +181,4 @@ class Figure:
 
     def _repr_html_(self):
         claims = _html.of_text(self._figure.claims_text())
-        return f"<h4>{self.title}</h4>{self._figure.svg()}{claims}"
+        return f"<h4>{escape(self.title)}</h4>{_html.of_picture(self.svg.svg)}{claims}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from . import _html
+
 
 class Svg:
     """A picture. Notebooks show it; ``save`` writes it."""
@@ -16,6 +18,9 @@ class Svg:
 
     def _repr_svg_(self):
         return self.svg
+
+    def _repr_html_(self):
+        return _html.of_picture(self.svg)
 
     def __repr__(self):
         return f"<recoup.Svg: {len(self.svg):,} characters>"
