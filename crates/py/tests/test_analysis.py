@@ -8,7 +8,7 @@ import warnings
 
 import pytest
 import recoup
-from conftest import cut, recoup_program
+from program import cut, recoup_program
 
 
 @pytest.fixture(scope="module")

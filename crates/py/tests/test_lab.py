@@ -4,7 +4,7 @@ import json
 
 import pytest
 import recoup
-from conftest import recoup_program
+from program import recoup_program
 
 
 def test_a_run_is_the_programs():

@@ -2,7 +2,7 @@
 
 import pytest
 import recoup
-from conftest import cut
+from program import cut
 from recoup import partition
 
 

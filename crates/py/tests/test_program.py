@@ -7,7 +7,7 @@ import sys
 import time
 
 import recoup
-from conftest import recoup_program
+from program import recoup_program
 
 
 def test_the_program():
