@@ -94,8 +94,11 @@ class Store:
         return sorted(files)
 
     def fetch(self, uri: str, path: str, most: int | None = None) -> None:
-        """Copies a file, or its first ``most`` bytes, to ``path`` of this machine."""
+        """Copies a file, or its first ``most`` bytes, to ``path`` of this machine. A whole file of this machine is linked."""
         filesystem, remote = self._at(uri)
+        if most is None and isinstance(filesystem, fs.LocalFileSystem) and os.path.isfile(remote):
+            os.symlink(remote, path)
+            return
         try:
             with filesystem.open_input_stream(remote, compression=None) as source, open(path, "wb") as copy:
                 while most is None or most > 0:
