@@ -4,6 +4,9 @@ import shutil
 
 import pytest
 
+# For the file system of `faults`; Ray Data brings it along.
+pytest.importorskip("fsspec")
+
 import faults
 from helpers import Failed, cut, joined, without_chain
 
