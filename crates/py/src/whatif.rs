@@ -25,7 +25,7 @@ impl Answers {
     fn results(&self) -> PyResult<Table> {
         let parts = self.answers.iter().map(|analyzed| Part {
             name: &analyzed.capture,
-            rows: &*analyzed.findings.results,
+            rows: &analyzed.findings.results,
         });
         Table::new(&results(), &parts.collect::<Vec<_>>())
     }
