@@ -83,6 +83,19 @@ def test_a_ring_of_files_is_read_in_the_order_of_its_times(capture, tmp_path):
     assert without_chain(found) == joined(in_order, "retransmissions")
 
 
+def test_a_store_that_refuses_a_beginning_changes_no_order(hundred, monkeypatch):
+    fetch = Store.fetch
+
+    def refusing(self, uri, path, most=None):
+        if most is not None and uri == hundred[1]:
+            raise recoup.CaptureError(f"{uri}: the store refuses: busy")
+        return fetch(self, uri, path, most)
+
+    monkeypatch.setattr(Store, "fetch", refusing)
+    with pytest.raises(recoup.CaptureError, match="the store refuses: busy"):
+        run(hundred[:3], on_error="skip")
+
+
 @pytest.mark.parametrize("table", ["retransmissions", "connections", "intervals", "summary"])
 def test_a_chain_gives_what_its_files_joined_give(table, hundred):
     assert without_chain(run(hundred[:40], table)) == joined(hundred[:40], table)

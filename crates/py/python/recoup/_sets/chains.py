@@ -141,12 +141,13 @@ def _is_same_capture(one: File, other: File, store: Store) -> bool:
 
 
 def first_segment(file: File, store: Store) -> int | None:
-    """The time of a file's first TCP segment (ns since 1970). ``None`` if the file's beginning holds none, or cannot be
-    read: reading the whole file says why."""
+    """The time of a file's first TCP segment (ns since 1970). ``None`` if the file's beginning holds none, or is no
+    capture: reading the whole file says why."""
     with tempfile.TemporaryDirectory(prefix="recoup-") as folder:
         path = os.path.join(folder, "head")
+        # A store that refuses must not change the order: that ends the task.
+        store.fetch(file.uri, path, _HEAD)
         try:
-            store.fetch(file.uri, path, _HEAD)
             return recoup.analyze(path, threads=1, progress=False).summary["begun"][0]
         except recoup.CaptureError:
             return None
