@@ -71,7 +71,7 @@ impl Analysis {
     /// These parts of a table. Its columns are those of several captures even where one alone could be read.
     fn parts<'a, R>(&self, parts: impl IntoIterator<Item = Part<'a, R>>) -> Vec<Part<'a, R>> {
         let mut parts: Vec<Part<'a, R>> = parts.into_iter().collect();
-        if self.several && parts.len() < 2 {
+        while self.several && parts.len() < 2 {
             parts.push(Part {
                 name: "",
                 rows: &[],
