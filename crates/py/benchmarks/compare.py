@@ -5,7 +5,7 @@
 
 `overhead` runs program and package in turn, and prints medians. `others` needs pyshark (with tshark), scapy and nfstream;
 those that are missing are left out, and named. Every run is a process of its own, with the capture in the page cache.
-docs/python-speed.md says how its captures were made.
+docs/python.md says how its captures were made.
 """
 
 from __future__ import annotations
