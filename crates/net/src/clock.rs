@@ -37,11 +37,13 @@ impl Clock {
 /// Without, the thread works, but later: the delivery error shows by how much.
 pub fn be_punctual() -> bool {
     let _ = set_current_timer_slack(NonZeroU64::new(1));
-    let lowest = libc::sched_param { sched_priority: 1 };
+    // The kernel's `sched_param`: the priority, here the lowest one.
+    let lowest: libc::c_int = 1;
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     // SAFETY: the kernel reads one `sched_param`, which lives until the call returns; process 0 is the
-    // calling thread. Processes it starts are scheduled as ever.
-    unsafe { libc::sched_setscheduler(0, policy, &raw const lowest) == 0 }
+    // calling thread. Processes it starts are scheduled as ever. musl's function of this name always fails, so
+    // this calls the kernel.
+    unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const lowest) == 0 }
 }
 
 /// The longest time that a thread stays awake before an event is due.
