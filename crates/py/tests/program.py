@@ -1,7 +1,9 @@
 """The program of the package, and captures cut into files."""
 
+import struct
 import subprocess
 import sys
+from pathlib import Path
 
 
 def recoup_program(*arguments, **more):
@@ -10,18 +12,24 @@ def recoup_program(*arguments, **more):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, **more)
 
 
-def cut(capture, folder, count):
-    """Cuts a classic capture into several files."""
-    data = capture.read_bytes()
-    order = "little" if data[:1] in (b"\xd4", b"\x4d") else "big"
-    header, records, at = data[:24], [], 24
-    while at < len(data):
-        length = int.from_bytes(data[at + 8 : at + 12], order)
-        records.append(data[at : at + 16 + length])
-        at += 16 + length
-    size = -(-len(records) // count)
+def records(capture) -> tuple[bytes, list[bytes]]:
+    """The header and the packet records of a pcap file."""
+    content = Path(capture).read_bytes()
+    found, at = [], 24
+    while at < len(content):
+        end = at + 16 + struct.unpack_from("<I", content, at + 8)[0]
+        found.append(content[at:end])
+        at = end
+    return content[:24], found
+
+
+def cut(capture, folder, parts: int = 100, stem: str = "day") -> list[str]:
+    """Cuts a capture into files as dumpcap names them."""
+    header, packets = records(capture)
     paths = []
-    for number in range(count):
-        paths.append(folder / f"piece-{number:03}.pcap")
-        paths[-1].write_bytes(header + b"".join(records[number * size : (number + 1) * size]))
+    for part in range(parts):
+        own = packets[part * len(packets) // parts : (part + 1) * len(packets) // parts]
+        path = folder / f"{stem}_{part + 1:05d}_202611221000{part % 60:02d}.pcap"
+        path.write_bytes(header + b"".join(own))
+        paths.append(str(path))
     return paths

@@ -11,7 +11,8 @@ pa = pytest.importorskip("pyarrow")
 
 sys.path.insert(0, os.path.dirname(__file__))
 
-from helpers import HERE, ORDER, Failed, cut
+from helpers import HERE, ORDER, Failed
+from program import cut
 
 
 @pytest.fixture(scope="session")

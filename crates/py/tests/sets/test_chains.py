@@ -17,7 +17,8 @@ from recoup._sets.chains import Chain
 from recoup._sets.request import ORDER, Request
 from recoup._sets.storage import File, Store
 
-from helpers import cut, joined, records, without_chain
+from helpers import joined, without_chain
+from program import cut, records
 
 STORE = Store()
 

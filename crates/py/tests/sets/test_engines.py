@@ -8,7 +8,8 @@ import pytest
 pytest.importorskip("fsspec")
 
 import faults
-from helpers import Failed, cut, joined, without_chain
+from helpers import Failed, joined, without_chain
+from program import cut
 
 ENGINES = ["daft", "daft-ray", "ray"]
 
