@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 #: ``report(done, all, what, unit)``. ``all`` is None if it is not known.
 Report = Callable[[int, "int | None", str, str], object]
@@ -27,8 +28,9 @@ def reporting(progress: bool | Report | None) -> Iterator[Report | None]:
 
 
 def _is_watched() -> bool:
-    """Whether somebody sees standard error: a terminal, or a notebook."""
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    """Whether somebody sees a bar: on a terminal, or in a notebook that has widgets to draw it."""
+    in_notebook = "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
+    return sys.stderr.isatty() or in_notebook
 
 
 def _bar():
