@@ -24,11 +24,7 @@ a function ``progress(done, all, what, unit)`` is called several times a second.
 
 from ._recoup import CaptureError, RecoupError, StateError, Table, __version__
 from ._analysis import Analysis, Connection, Continuation, Explanation, WhatIf, analyze, explain, whatif
-from . import _html
 from ._lab import Figure, Paper, Run, Scenario, Svg, paper, run, scenarios
-
-# Notebooks show tables by what only Python knows how to write.
-Table._repr_html_ = _html.of_table  # type: ignore[method-assign]
 
 __all__ = [
     "Analysis",

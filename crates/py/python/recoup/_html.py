@@ -33,7 +33,7 @@ def of_table(self) -> str:
 
 
 # The class is Rust's, its look in notebooks Python's.
-Table._repr_html_ = of_table
+Table._repr_html_ = of_table  # type: ignore[method-assign]
 
 
 def of_text(text: str) -> str:
