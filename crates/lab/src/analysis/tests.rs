@@ -638,7 +638,7 @@ fn packed_connections_are_those_of_the_view_of_connections() {
     let mut findings = ten();
     // This connection needs a block of its own.
     let names = vec![explanation("linux-6"); 50_000];
-    findings[3].0.directions[0].profile = Identification::Several(names.into());
+    findings[3].0.directions[0].profile = Identification::Several(names);
     findings.rotate_left(4);
     let plain: Analyzed<AllConnections> = analyzed(&findings);
     let mut packed: Analyzed<Everything> = analyzed(&findings[..5]);
