@@ -194,11 +194,9 @@ fn run_world(
         events: None,
         watched: vec![],
     };
-    let outcome = watch::run(py, progress, |meter| {
-        meter.simulates(millis(request.total()));
-        request.run(&|time| meter.add(millis(time)), &|| meter.is_stopped())
+    let outcome = simulated(py, progress, request.total(), |done, is_stopped| {
+        request.run(done, is_stopped)
     })?;
-    let outcome = outcome.map_err(error)?;
     Ok(Results {
         report: AnyReport::World(WorldReport::new(&world, &outcome.results)),
         notes: outcome.notes,
@@ -237,17 +235,31 @@ fn sweep_worlds(
     let request = WorldSweepRequest {
         cells: sweep.worlds(base).map_err(wrong)?,
     };
-    let outcome = watch::run(py, progress, |meter| {
-        meter.simulates(millis(request.total()));
-        request.run(&|time| meter.add(millis(time)), &|| meter.is_stopped())
+    let outcome = simulated(py, progress, request.total(), |done, is_stopped| {
+        request.run(done, is_stopped)
     })?;
-    let outcome = outcome.map_err(error)?;
     let report = SweepReport::of_worlds(base, sweep, &outcome.finished);
     Ok(Results {
         report: AnyReport::Sweep(report.map_err(defect)?),
         notes: outcome.notes,
         seed: base.seed,
     })
+}
+
+/// Runs worlds, with the simulated time as progress. `run` is given what to call with the time since the last call, and
+/// whether to end early.
+fn simulated<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    total: Duration,
+    run: impl FnOnce(&(dyn Fn(Duration) + Sync), &(dyn Fn() -> bool + Sync)) -> Result<T, RunError>
+    + Send,
+) -> PyResult<T> {
+    let outcome = watch::run(py, progress, |meter| {
+        meter.simulates(millis(total));
+        run(&|time| meter.add(millis(time)), &|| meter.is_stopped())
+    })?;
+    outcome.map_err(error)
 }
 
 /// The built-in scenarios: name and description.

@@ -66,7 +66,7 @@ def read_captures(
     ``on_error``: ``"raise"``, or ``"skip"`` leaves files out that cannot be read. The table ``"files"`` lists them.
 
     ``io_config``: Daft's configuration of object stores: its ``s3`` counts. ``filesystem``: a ``pyarrow.fs.FileSystem`` in its
-    place. By default the environment counts, such as ``AWS_ACCESS_KEY_ID`` and ``AWS_ENDPOINT_URL``.
+    place. By default variables of the environment name the store and its keys (``AWS_ENDPOINT_URL``, ``AWS_ACCESS_KEY_ID``).
 
     ``options``: as for :func:`recoup.analyze`. ``threads`` counts for each task and is 1 by default.
 

@@ -59,3 +59,21 @@ def test_arguments_that_do_not_go_together_are_refused(hundred, tmp_path):
         partitioned.check(Request("summary", Store()), 4, None)
     with pytest.raises(recoup.RecoupError, match="partitions=0: expected 1 to 256"):
         partitioned.check(Request("summary", Store()), 0, "x")
+
+
+def test_a_split_that_was_killed_is_made_again(hundred, tmp_path):
+    """Its link to the capture and its unfinished files may still be in a shared folder."""
+    from recoup._sets import partitioned, tasks
+    from recoup._sets.chains import by_name
+
+    request = tasks.request("retransmissions", None, "raise", None, 1, {})
+    (chain,) = by_name(request.store.find(hundred[0]))
+    scratch = partitioned.Scratch(request.store, str(tmp_path))
+    split = partitioned.SplitTask(request, scratch, chain, 0, 2)
+    (first,) = split.batches()
+    folder = tmp_path / "00000000"
+    (folder / "at-00000000.capture").symlink_to(hundred[0])
+    (folder / ".tmpAbCdEf").write_bytes(b"half a file")
+    (second,) = split.batches()
+    assert second["files"].to_pylist() == first["files"].to_pylist()
+    assert not (folder / "at-00000000.capture").exists()

@@ -12,7 +12,7 @@ use super::round::{RoundFacts, RoundOrder};
 use crate::read::{Counts, Packet, PacketSource, ReadError};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
-use std::collections::hash_map::DefaultHasher;
+use siphasher::sip::SipHasher13;
 use std::hash::{Hash, Hasher};
 
 /// The rounds of a capture. It is small: 25 bytes a round, and more only where timestamps jump.
@@ -101,7 +101,7 @@ impl RoundPlan {
 
     /// Distinguishes this plan from others.
     pub(super) fn digest(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = SipHasher13::new();
         (&self.rounds, &self.last, &self.times).hash(&mut hasher);
         hasher.finish()
     }

@@ -36,6 +36,9 @@ _STAGING = "/var/tmp/recoup-partitions"
 #: What tasks hand back: a number and bytes.
 SCHEMA = pa.schema([("number", pa.int64()), ("value", pa.large_binary()), ("files", pa.list_(pa.string()))])
 
+#: How the names of the files end that a split leaves: the packets of its partitions, and their record.
+_RESULTS = (".parquet", ".packets")
+
 #: The name of a file with the packets of a partition.
 _PACKETS = re.compile(r"\.(\d+)-of-\d+\.parquet$")
 
@@ -102,7 +105,9 @@ class SplitTask:
         self.request.store.fetch(self.chain.files[self.position].uri, capture)
         split = partition.split(capture, folder, self.partitions, **self.request.options)
         os.unlink(capture)
-        files = sorted(os.path.join(folder, name) for name in os.listdir(folder) if not name.endswith(".part"))
+        # What an attempt that was killed has left has another name.
+        names = (name for name in os.listdir(folder) if name.endswith(_RESULTS))
+        files = sorted(os.path.join(folder, name) for name in names)
         for path in files:
             self.scratch.share(path)
         yield pa.RecordBatch.from_pylist([{"number": self.position, "value": split.record, "files": files}], schema=SCHEMA)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import uuid
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -97,6 +97,9 @@ class Store:
         """Copies a file, or its first ``most`` bytes, to ``path`` of this machine. A whole file of this machine is linked."""
         filesystem, remote = self._at(uri)
         if most is None and isinstance(filesystem, fs.LocalFileSystem) and os.path.isfile(remote):
+            # An attempt that was killed may have left its link.
+            with suppress(FileNotFoundError):
+                os.unlink(path)
             os.symlink(remote, path)
             return
         try:
@@ -169,10 +172,8 @@ class Store:
     def remove(self, uri: str) -> None:
         """Removes a file. A file that is not there, or must not be removed, stays so."""
         filesystem, path = self._at(uri)
-        try:
+        with suppress(OSError):
             filesystem.delete_file(path)
-        except OSError:
-            pass
 
 
 def _has_objects(filesystem: fs.FileSystem) -> bool:
@@ -231,7 +232,5 @@ def unlink_after(path: str):
     try:
         yield path
     finally:
-        try:
+        with suppress(FileNotFoundError):
             os.unlink(path)
-        except FileNotFoundError:
-            pass
