@@ -184,8 +184,8 @@ impl<'a> DirectionContext<'a> {
     /// Where the direction was captured.
     pub fn vantage(&self) -> Vantage {
         let shared = self.shared;
-        let [near, far] =
-            [self.side, 1 - self.side].map(|side| shared.response_times[side].least_nanos());
+        let near = shared.response_times[self.side].least_nanos();
+        let far = shared.response_times[1 - self.side].least_nanos();
         let within_a_host = || shared.within_a_host();
         vantage::of(near, far, shared.outgoing[self.side], within_a_host)
     }

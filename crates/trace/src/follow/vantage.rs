@@ -11,12 +11,12 @@
 
 use crate::finding::Vantage;
 
-/// Up to this share of the round trip (in percent), the capture was taken at an end: hosts take
-/// some time to answer.
-const AT_AN_END: u128 = 10;
+/// Where one end answers this many times sooner than the other, the capture was taken at that end: hosts take some
+/// time to answer. That is a tenth of the round trip.
+const AT_AN_END: u64 = 9;
 
 /// In shorter round trips, hosts take as long as the path, so the share says little. In ns.
-const SHORT: u128 = 100_000;
+const SHORT: u64 = 100_000;
 
 /// The capture point of data whose sender answers in `near` ns and whose receiver answers in `far` ns.
 /// `outgoing`: whether the capturing host sent it, if the capture says so. `one_host`: both ends
@@ -35,12 +35,10 @@ pub(crate) fn of(
     let (Some(near), Some(far)) = (near, far) else {
         return Vantage::Unknown;
     };
-    let whole = u128::from(near) + u128::from(far);
-    let percent = u128::from(near) * 100;
-    let short = whole < SHORT;
-    if (short && one_host()) || percent <= whole * AT_AN_END {
+    let short = near.saturating_add(far) < SHORT;
+    if (short && one_host()) || near <= far / AT_AN_END {
         Vantage::Sender
-    } else if percent >= whole * (100 - AT_AN_END) {
+    } else if far <= near / AT_AN_END {
         Vantage::Receiver
     } else if short {
         Vantage::Unknown
@@ -63,6 +61,10 @@ mod tests {
             (Some(60_000), Some(40), None, false, Receiver),
             (Some(20_000), Some(40_000), None, false, Between),
             (Some(400), Some(4_000), None, false, Sender),
+            (Some(400), Some(3_600), None, false, Sender),
+            (Some(400), Some(3_599), None, false, Between),
+            (Some(3_600), Some(400), None, false, Receiver),
+            (Some(3_599), Some(400), None, false, Between),
             (Some(20), Some(30), None, true, Sender),
             // Delayed within the host.
             (Some(20_000), Some(20_000), None, true, Between),
