@@ -26,7 +26,9 @@ PYTHON = {
     "retransmissions": """
 import recoup, pyarrow, pyarrow.parquet
 a = recoup.analyze(CAPTURE, progress=False)
-pyarrow.parquet.write_table(pyarrow.table(a.retransmissions), OUT)
+# pyarrow.table() would import pandas, if it is installed.
+table = pyarrow.RecordBatchReader.from_stream(a.retransmissions).read_all()
+pyarrow.parquet.write_table(table, OUT)
 """,
     "summary": """
 import recoup
@@ -37,7 +39,7 @@ a.summary
 import recoup, pyarrow
 a = recoup.analyze(CAPTURE, progress=False)
 for table in (a.retransmissions, a.connections, a.intervals, a.summary):
-    pyarrow.table(table)
+    pyarrow.RecordBatchReader.from_stream(table).read_all()
 """,
     "recoup": """
 import recoup
