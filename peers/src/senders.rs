@@ -1,0 +1,82 @@
+//! The senders: TCP stacks that answer requests.
+//!
+//! Every sender does the same. It accepts connections at [`PORT`]. On each it reads [`REQUEST`] bytes, a number of bytes in
+//! network byte order, sends that many bytes and closes its side. A connection without a request stays open. A
+//! connection that is reset is forgotten. When the sender accepts connections, it prints `listening ADDRESS:PORT` on standard
+//! output, and then runs until it is killed.
+//!
+//! All but the kernel's TCP send through a TUN device that they open in their network namespace.
+
+mod kernel;
+mod recoup;
+
+use clap::{Args, ValueEnum};
+use recoup_net::host::{TunDevice, TunOptions};
+use std::error::Error;
+use std::net::{IpAddr, SocketAddr};
+
+/// An error in words.
+pub type Failed = Box<dyn Error + Send + Sync>;
+
+/// The port at which senders accept connections.
+pub const PORT: u16 = 5001;
+
+/// The length of a request in bytes: a `u64`.
+pub const REQUEST: usize = 8;
+
+/// The bytes that a connection may have written and not acknowledged, and received and not read, where the stack lets us
+/// choose.
+pub const BUFFER: usize = 4 << 20;
+
+/// A TCP stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Sender {
+    /// Recoup with the profile `linux-6`
+    #[value(name = "linux-6")]
+    Recoup,
+    /// Recoup with the profile `linux-6+tlpr`
+    #[value(name = "linux-6+tlpr")]
+    RecoupTlpr,
+    /// The TCP of this machine's kernel
+    Kernel,
+}
+
+/// The packets of a sender.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Options {
+    /// The longest packet in bytes, IP header included; with --offloads, of what packets are cut into
+    #[arg(long, default_value_t = 1500)]
+    pub mtu: u16,
+    /// Leave TCP segmentation and checksums to the kernel
+    #[arg(long)]
+    pub offloads: bool,
+}
+
+/// Runs a sender until it is killed.
+pub fn run(sender: Sender, options: &Options) -> Result<(), Failed> {
+    match sender {
+        Sender::Recoup => recoup::run("linux-6", options),
+        Sender::RecoupTlpr => recoup::run("linux-6+tlpr", options),
+        Sender::Kernel => kernel::run(),
+    }
+}
+
+/// A TUN device in this network namespace, and the IPv4 address of the stack that uses it.
+fn open_device(options: &Options) -> Result<(TunDevice, IpAddr), Failed> {
+    let device = TunDevice::open_with(&TunOptions {
+        mtu: options.mtu,
+        address: None,
+        offloads: options.offloads,
+    })?;
+    let address = device
+        .host_addresses()
+        .iter()
+        .copied()
+        .find(IpAddr::is_ipv4);
+    Ok((device, address.ok_or("the TUN device has no IPv4 address")?))
+}
+
+/// Says that connections to this address are accepted from now on.
+fn announce(address: IpAddr) {
+    println!("listening {}", SocketAddr::new(address, PORT));
+}

@@ -1,0 +1,71 @@
+//! Recoup's TCP.
+
+use super::{BUFFER, Failed, Options, PORT, REQUEST, announce, open_device};
+use recoup_net::host::{ConnectionId, Driver, Host, HostError, Read, Secret, Settings, TunDevice};
+use recoup_recovery::Profile;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+pub fn run(profile: &str, options: &Options) -> Result<(), Failed> {
+    let (device, address) = open_device(options)?;
+    let mut settings = Settings::new(*profile.parse::<Profile>()?.mechanisms(), options.mtu);
+    settings.send_buffer = BUFFER;
+    let mut host = Host::new(settings, device.host_addresses(), Secret::draw()?);
+    host.listen(SocketAddr::new(address, PORT))?;
+    let mut driver = Driver::new(host, device);
+    announce(address);
+    let mut answers = HashMap::new();
+    loop {
+        driver.turn(Duration::from_secs(1))?;
+        while let Some(event) = driver.host.next_event() {
+            let id = event.connection;
+            let answer = answers.entry(id).or_insert_with(Answer::default);
+            if event.closed.is_some() || answer.advance(&mut driver, id).is_err() {
+                answers.remove(&id);
+                let now = driver.now();
+                // It may be gone already.
+                let _ = driver.host.release(now, id);
+            }
+        }
+    }
+}
+
+/// How far the answer to a connection's request has come.
+#[derive(Default)]
+struct Answer {
+    request: Vec<u8>,
+    sent: u64,
+}
+
+impl Answer {
+    /// Reads the request and writes what the connection takes.
+    fn advance(
+        &mut self,
+        driver: &mut Driver<TunDevice>,
+        id: ConnectionId,
+    ) -> Result<(), HostError> {
+        let now = driver.now();
+        let mut bytes = [0; REQUEST];
+        while let Read::Bytes(count) = driver.host.read(now, id, &mut bytes)? {
+            self.request.extend_from_slice(&bytes[..count]);
+        }
+        let Some(Ok(request)) = self.request.get(..REQUEST).map(<[u8; REQUEST]>::try_from) else {
+            return Ok(());
+        };
+        let total = u64::from_be_bytes(request);
+        while self.sent < total {
+            let left = usize::try_from(total - self.sent).unwrap_or(usize::MAX);
+            let taken = driver.host.write_with(now, id, |room| {
+                let len = room.len().min(left);
+                room[..len].fill(7);
+                len
+            })?;
+            self.sent += taken as u64;
+            if taken == 0 {
+                return Ok(());
+            }
+        }
+        driver.host.close(now, id)
+    }
+}
