@@ -2,18 +2,39 @@
 //!
 //! `cargo run --release` measures every sender and prints the tables in Markdown. Each sender is a process of its
 //! own: this program started again as `send NAME` (see [`senders`]).
+//!
+//! ```text
+//! comparison ── every round: case × sender ──► measure ──┬► network    namespaces, path, loss
+//!      │                                                 ├► process    the sender: `recoup-peers send NAME`
+//!      └► report   medians, ranges, ratios               └► receiver   the kernel's TCP, two ways of reading
+//! ```
 
+mod case;
+mod comparison;
+mod machine;
+mod measure;
+mod network;
+mod process;
+mod receiver;
+mod report;
 mod senders;
 
 use clap::{Parser, Subcommand};
-use senders::{Failed, Options, Sender};
+use comparison::Plan;
+use senders::{Options, Sender};
 use std::process::ExitCode;
 
+/// Compare Recoup's TCP with other TCP stacks, as senders to the kernel's TCP (root)
+///
+/// Without a command it measures all senders in all cases, which takes about forty minutes, and prints tables in Markdown. Other
+/// programs on the machine disturb the measurement.
 #[derive(Parser)]
-#[command(about, version)]
+#[command(version, args_conflicts_with_subcommands = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
+    #[command(flatten)]
+    plan: Plan,
 }
 
 #[derive(Subcommand)]
@@ -28,9 +49,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
+    let Arguments { command, plan } = Arguments::parse();
+    let done = match command {
         Some(Command::Send { sender, options }) => senders::run(sender, &options),
-        None => todo(),
+        None => comparison::run(&plan),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -39,8 +61,4 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-fn todo() -> Result<(), Failed> {
-    Err("not yet".into())
 }

@@ -1,15 +1,16 @@
 //! The senders: TCP stacks that answer requests.
 //!
 //! Every sender does the same. It accepts connections at [`PORT`]. On each it reads [`REQUEST`] bytes, a number of bytes in
-//! network byte order, sends that many bytes and closes its side. A connection without a request stays open. A
-//! connection that is reset is forgotten. When the sender accepts connections, it prints `listening ADDRESS:PORT` on standard
-//! output, and then runs until it is killed.
+//! network byte order, and sends that many bytes. The connection stays open until the receiver closes it, so that no FIN helps to
+//! recover the last segment. When the sender accepts connections, it prints `listening ADDRESS:PORT` on standard output, and
+//! then runs until it is killed.
 //!
 //! All but the kernel's TCP send through a TUN device that they open in their network namespace.
 
 mod kernel;
 mod recoup;
 
+use crate::case::Case;
 use clap::{Args, ValueEnum};
 use recoup_net::host::{TunDevice, TunOptions};
 use std::error::Error;
@@ -37,8 +38,43 @@ pub enum Sender {
     /// Recoup with the profile `linux-6+tlpr`
     #[value(name = "linux-6+tlpr")]
     RecoupTlpr,
-    /// The TCP of this machine's kernel
-    Kernel,
+    /// The TCP of this machine's kernel, with CUBIC as Recoup has it
+    Linux,
+    /// The TCP of this machine's kernel, with BBR
+    LinuxBbr,
+}
+
+impl Sender {
+    /// The name on the command line.
+    pub fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// The name in the tables.
+    pub fn title(self) -> String {
+        match self {
+            Self::Recoup => "Recoup, `linux-6`".into(),
+            Self::RecoupTlpr => "Recoup, `linux-6+tlpr`".into(),
+            Self::Linux => "Linux, cubic".into(),
+            Self::LinuxBbr => "Linux, bbr".into(),
+        }
+    }
+
+    /// Whether it is measured in this case.
+    pub const fn takes_part(self, case: Case) -> bool {
+        match self {
+            // The mechanism concerns the tail of a flow only.
+            Self::RecoupTlpr => matches!(case, Case::Completion(_)),
+            Self::LinuxBbr => !matches!(case, Case::Completion(_) | Case::Idle),
+            Self::Recoup | Self::Linux => true,
+        }
+    }
+
+    /// Whether it is the TCP of this machine's kernel.
+    pub const fn is_kernel(self) -> bool {
+        matches!(self, Self::Linux | Self::LinuxBbr)
+    }
 }
 
 /// The packets of a sender.
@@ -52,12 +88,21 @@ pub struct Options {
     pub offloads: bool,
 }
 
+impl Options {
+    /// Packets of an Ethernet link, without offloads.
+    pub const PLAIN: Self = Self {
+        mtu: 1500,
+        offloads: false,
+    };
+}
+
 /// Runs a sender until it is killed.
 pub fn run(sender: Sender, options: &Options) -> Result<(), Failed> {
     match sender {
         Sender::Recoup => recoup::run("linux-6", options),
         Sender::RecoupTlpr => recoup::run("linux-6+tlpr", options),
-        Sender::Kernel => kernel::run(),
+        Sender::Linux => kernel::run("cubic"),
+        Sender::LinuxBbr => kernel::run("bbr"),
     }
 }
 

@@ -47,8 +47,12 @@ impl Answer {
     ) -> Result<(), HostError> {
         let now = driver.now();
         let mut bytes = [0; REQUEST];
-        while let Read::Bytes(count) = driver.host.read(now, id, &mut bytes)? {
-            self.request.extend_from_slice(&bytes[..count]);
+        loop {
+            match driver.host.read(now, id, &mut bytes)? {
+                Read::Bytes(count) => self.request.extend_from_slice(&bytes[..count]),
+                Read::Nothing => break,
+                Read::End => return driver.host.close(now, id),
+            }
         }
         let Some(Ok(request)) = self.request.get(..REQUEST).map(<[u8; REQUEST]>::try_from) else {
             return Ok(());
@@ -66,6 +70,6 @@ impl Answer {
                 return Ok(());
             }
         }
-        driver.host.close(now, id)
+        Ok(())
     }
 }

@@ -17,7 +17,7 @@ use super::application::Application;
 use super::linux::Options;
 use super::run::{FlowRun, LOOK};
 use crate::clock::timespec;
-use crate::{Clock, NetError};
+use crate::{Clock, NetError, set_receive_low_water_mark};
 
 /// A listening socket.
 #[derive(Debug)]
@@ -155,7 +155,9 @@ fn run_application(
         }
         let expected = application.expected();
         if mark.replace(expected) != Some(expected) {
-            set_low_water_mark(socket, expected)?;
+            // Reading earlier would open the window and send an ACK.
+            set_receive_low_water_mark(socket, expected)
+                .map_err(NetError::system("set up a socket"))?;
         }
         let mut awaited = PollFlags::empty();
         awaited.set(PollFlags::IN, reads);
@@ -212,29 +214,6 @@ fn read(
                 return false;
             }
         }
-    }
-}
-
-/// Wakes the application only when all bytes it waits for have arrived. Reading earlier would open the
-/// window and send an ACK.
-fn set_low_water_mark(socket: &OwnedFd, bytes: u64) -> Result<(), NetError> {
-    let bytes = i32::try_from(bytes.clamp(1, 1 << 20)).unwrap_or(1);
-    // SAFETY: SO_RCVLOWAT reads an int, which lives until the call returns, from a socket that is
-    // open for as long.
-    let set = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_RCVLOWAT,
-            (&raw const bytes).cast(),
-            size_of::<i32>() as libc::socklen_t,
-        )
-    };
-    match set {
-        0 => Ok(()),
-        _ => Err(NetError::system("set up a socket")(
-            io::Error::last_os_error(),
-        )),
     }
 }
 
