@@ -32,6 +32,7 @@ pub mod testbed;
 mod tun;
 mod vnet;
 mod wire;
+mod write_batch;
 
 pub use address::{Addresses, Block};
 pub use capture::{PacketCapture, Tap};

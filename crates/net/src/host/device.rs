@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::address::{self, INTERFACE};
 use crate::netlink::Netlink;
+use crate::write_batch::WriteBatch;
 use crate::{NetError, Tun, VnetHeader};
 
 /// Something that carries IP packets. Its descriptor is readable when there is one to read. One with
@@ -22,6 +23,17 @@ pub trait Device: AsFd {
     /// # Errors
     /// When it is not taken: it is lost then.
     fn write(&mut self, packet: &[u8]) -> io::Result<()>;
+
+    /// Sends a packet, now or with the next [`submit`](Self::submit). Returns how many packets were not taken, of this one
+    /// and those that waited: they are lost.
+    fn queue(&mut self, packet: &[u8]) -> u64 {
+        self.write(packet).is_err().into()
+    }
+
+    /// Sends the packets that wait. Returns how many were not taken.
+    fn submit(&mut self) -> u64 {
+        0
+    }
 
     /// Whether it leaves checksums and segmentation to its user, and its user to it.
     fn offloads(&self) -> bool {
@@ -52,6 +64,8 @@ pub trait Device: AsFd {
 #[derive(Debug)]
 pub struct TunDevice {
     tun: Tun,
+    /// Without offloads. Super-packets are so long that batches of them gain nothing.
+    batch: Option<WriteBatch>,
     host: Vec<IpAddr>,
     kernel: Vec<IpAddr>,
 }
@@ -99,6 +113,10 @@ impl TunDevice {
         tun.bring_up(&mut netlink, options.mtu.into())?;
         let mut device = Self {
             tun,
+            batch: match options.offloads {
+                true => None,
+                false => WriteBatch::new(options.mtu.into()),
+            },
             host: Vec::new(),
             kernel: Vec::new(),
         };
@@ -169,6 +187,18 @@ impl Device for TunDevice {
 
     fn write(&mut self, packet: &[u8]) -> io::Result<()> {
         self.tun.write(packet)
+    }
+
+    fn queue(&mut self, packet: &[u8]) -> u64 {
+        match &mut self.batch {
+            Some(batch) => batch.push(&self.tun, packet),
+            None => self.write(packet).is_err().into(),
+        }
+    }
+
+    fn submit(&mut self) -> u64 {
+        let batch = self.batch.as_mut();
+        batch.map_or(0, |batch| batch.submit(&self.tun))
     }
 
     fn offloads(&self) -> bool {

@@ -144,10 +144,12 @@ impl<D: Device> Driver<D> {
             refused: &mut self.refused,
         };
         let more = self.host.flush(now, &mut out);
+        self.refused += self.device.submit();
         for _ in 0..BATCH {
             let read = self.device.read_frame(&mut self.buffer);
             let read = read.map_err(NetError::system("read from the TUN device"))?;
             let Some((header, len)) = read else {
+                self.refused += self.device.submit();
                 return Ok(more || self.host.has_work());
             };
             let now = self.clock.now();
@@ -163,6 +165,7 @@ impl<D: Device> Driver<D> {
             };
             self.host.receive_frame(now, &header, packet, &mut out);
         }
+        self.refused += self.device.submit();
         Ok(true)
     }
 
@@ -200,7 +203,7 @@ impl<D: Device> Sink for Out<'_, D> {
         if let Some(tap) = self.tap {
             (tap.see)(self.now, packet);
         }
-        *self.refused += u64::from(self.device.write(packet).is_err());
+        *self.refused += self.device.queue(packet);
     }
 
     fn offloads(&self) -> bool {
