@@ -6,7 +6,7 @@ use crate::measure::{Times, measure};
 use crate::network::Network;
 use crate::process::SenderProcess;
 use crate::report::{self, Rounds};
-use crate::senders::{Failed, Options, Sender};
+use crate::senders::{self, Failed, Options, Sender};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
@@ -118,6 +118,7 @@ impl Plan {
 
 /// Starts a sender once.
 fn try_sender(sender: Sender) -> Result<(), Failed> {
+    sender.prepare()?;
     let network = Network::direct(sender, Options::PLAIN)?;
     SenderProcess::start(&network, sender, Options::PLAIN).map(drop)
 }
@@ -138,7 +139,7 @@ fn possible(tables: Vec<Table>) -> (Vec<Table>, Vec<String>) {
 }
 
 fn print(plan: &Plan, chosen: &[Table], senders: &[Sender], all: &[Rounds], notes: &[String]) {
-    println!("{}.", machine::describe());
+    println!("{}. {}.", machine::describe(), senders::versions());
     println!(
         "A cell has the median of {} rounds (their range), and the ratio to Linux with cubic in the same round (×).\n",
         plan.rounds

@@ -18,6 +18,7 @@ mod process;
 mod receiver;
 mod report;
 mod senders;
+mod versions;
 
 use clap::{Parser, Subcommand};
 use comparison::Plan;

@@ -7,10 +7,16 @@
 //!
 //! All but the kernel's TCP send through a TUN device that they open in their network namespace.
 
+mod bare;
+mod gvisor;
 mod kernel;
 mod recoup;
+mod smoltcp;
+mod tcp_ip;
 
 use crate::case::Case;
+use crate::versions::version_of;
+use ::smoltcp::socket::tcp::CongestionControl;
 use clap::{Args, ValueEnum};
 use recoup_net::host::{TunDevice, TunOptions};
 use std::error::Error;
@@ -42,6 +48,20 @@ pub enum Sender {
     Linux,
     /// The TCP of this machine's kernel, with BBR
     LinuxBbr,
+    /// smoltcp without congestion control
+    Smoltcp,
+    /// smoltcp with Reno
+    SmoltcpReno,
+    /// smoltcp with CUBIC
+    SmoltcpCubic,
+    /// The crate tcp_ip
+    TcpIp,
+    /// gVisor's netstack with CUBIC, a program in Go
+    Gvisor,
+    /// gVisor's netstack with Reno
+    GvisorReno,
+    /// No TCP stack: bare writes into the TUN device, as fast as the receiver's window permits
+    Bare,
 }
 
 impl Sender {
@@ -53,21 +73,54 @@ impl Sender {
 
     /// The name in the tables.
     pub fn title(self) -> String {
+        let with_version = |name, package| format!("{name} {}", version_of(package).unwrap_or(""));
+        let recoup = |profile| format!("Recoup, `{profile}`");
+        let smoltcp = |control| format!("{}, {control}", with_version("smoltcp", "smoltcp"));
         match self {
-            Self::Recoup => "Recoup, `linux-6`".into(),
-            Self::RecoupTlpr => "Recoup, `linux-6+tlpr`".into(),
+            Self::Recoup => recoup("linux-6"),
+            Self::RecoupTlpr => recoup("linux-6+tlpr"),
             Self::Linux => "Linux, cubic".into(),
             Self::LinuxBbr => "Linux, bbr".into(),
+            Self::Smoltcp => smoltcp("no congestion control"),
+            Self::SmoltcpReno => smoltcp("reno"),
+            Self::SmoltcpCubic => smoltcp("cubic"),
+            Self::TcpIp => with_version("tcp_ip", "tcp_ip"),
+            Self::Gvisor => "gVisor netstack, cubic".into(),
+            Self::GvisorReno => "gVisor netstack, reno".into(),
+            Self::Bare => "bare write() into a TUN".into(),
         }
     }
 
     /// Whether it is measured in this case.
     pub const fn takes_part(self, case: Case) -> bool {
+        let (lossy, idle) = match case {
+            Case::Bulk { .. } => (false, false),
+            Case::Loss { .. } | Case::DelayedLoss { .. } => (true, false),
+            Case::Completion(_) => (true, false),
+            Case::Idle => (false, true),
+        };
         match self {
             // The mechanism concerns the tail of a flow only.
             Self::RecoupTlpr => matches!(case, Case::Completion(_)),
-            Self::LinuxBbr => !matches!(case, Case::Completion(_) | Case::Idle),
-            Self::Recoup | Self::Linux => true,
+            // Variants differ in congestion control, which matters under loss.
+            Self::SmoltcpReno | Self::SmoltcpCubic | Self::GvisorReno => lossy,
+            Self::LinuxBbr => !idle && !matches!(case, Case::Completion(_)),
+            // It has no segmentation offload.
+            Self::TcpIp => !case.offloads(),
+            // It does not recover from loss.
+            Self::Bare => matches!(case, Case::Bulk { .. }),
+            Self::Recoup | Self::Linux | Self::Smoltcp | Self::Gvisor => true,
+        }
+    }
+
+    /// Builds what the sender needs.
+    ///
+    /// # Errors
+    /// In one line: what is missing on this machine.
+    pub fn prepare(self) -> Result<(), Failed> {
+        match self {
+            Self::Gvisor | Self::GvisorReno => gvisor::build().map(drop),
+            _ => Ok(()),
         }
     }
 
@@ -75,6 +128,18 @@ impl Sender {
     pub const fn is_kernel(self) -> bool {
         matches!(self, Self::Linux | Self::LinuxBbr)
     }
+}
+
+/// The versions of everything that is measured, in one line.
+pub fn versions() -> String {
+    let version = |name, package| format!("{name} {}", version_of(package).unwrap_or("unknown"));
+    let crates = [
+        ("Recoup", "recoup-net"),
+        ("smoltcp", "smoltcp"),
+        ("tcp_ip", "tcp_ip"),
+    ];
+    let crates = crates.map(|(name, package)| version(name, package));
+    format!("{}, gVisor {}", crates.join(", "), gvisor::version())
 }
 
 /// The packets of a sender.
@@ -103,6 +168,13 @@ pub fn run(sender: Sender, options: &Options) -> Result<(), Failed> {
         Sender::RecoupTlpr => recoup::run("linux-6+tlpr", options),
         Sender::Linux => kernel::run("cubic"),
         Sender::LinuxBbr => kernel::run("bbr"),
+        Sender::Smoltcp => smoltcp::run(CongestionControl::None, options),
+        Sender::SmoltcpReno => smoltcp::run(CongestionControl::Reno, options),
+        Sender::SmoltcpCubic => smoltcp::run(CongestionControl::Cubic, options),
+        Sender::TcpIp => tcp_ip::run(options),
+        Sender::Gvisor => gvisor::run("cubic", options),
+        Sender::GvisorReno => gvisor::run("reno", options),
+        Sender::Bare => bare::run(options),
     }
 }
 

@@ -29,6 +29,7 @@ pub fn run(congestion_control: &str) -> Result<(), Failed> {
         for event in events.drain(..) {
             if event.data.u64() == u64::MAX {
                 let (stream, _) = listener.accept()?;
+                stream.set_nodelay(true)?;
                 let number = stream.as_raw_fd().unsigned_abs().into();
                 let data = epoll::EventData::new_u64(number);
                 epoll::add(&waiting, &stream, data, epoll::EventFlags::IN)?;

@@ -11,6 +11,7 @@ pub fn run(profile: &str, options: &Options) -> Result<(), Failed> {
     let (device, address) = open_device(options)?;
     let mut settings = Settings::new(*profile.parse::<Profile>()?.mechanisms(), options.mtu);
     settings.send_buffer = BUFFER;
+    settings.endpoint.nagle = false;
     let mut host = Host::new(settings, device.host_addresses(), Secret::draw()?);
     host.listen(SocketAddr::new(address, PORT))?;
     let mut driver = Driver::new(host, device);
@@ -36,6 +37,8 @@ pub fn run(profile: &str, options: &Options) -> Result<(), Failed> {
 struct Answer {
     request: Vec<u8>,
     sent: u64,
+    /// The receiver has closed its side.
+    closed: bool,
 }
 
 impl Answer {
@@ -47,17 +50,18 @@ impl Answer {
     ) -> Result<(), HostError> {
         let now = driver.now();
         let mut bytes = [0; REQUEST];
-        loop {
+        while !self.closed {
             match driver.host.read(now, id, &mut bytes)? {
                 Read::Bytes(count) => self.request.extend_from_slice(&bytes[..count]),
                 Read::Nothing => break,
-                Read::End => return driver.host.close(now, id),
+                Read::End => self.closed = true,
             }
         }
-        let Some(Ok(request)) = self.request.get(..REQUEST).map(<[u8; REQUEST]>::try_from) else {
-            return Ok(());
+        let request = self.request.get(..REQUEST).map(<[u8; REQUEST]>::try_from);
+        let total = match request {
+            Some(Ok(request)) => u64::from_be_bytes(request),
+            _ => 0,
         };
-        let total = u64::from_be_bytes(request);
         while self.sent < total {
             let left = usize::try_from(total - self.sent).unwrap_or(usize::MAX);
             let taken = driver.host.write_with(now, id, |room| {
@@ -70,6 +74,9 @@ impl Answer {
                 return Ok(());
             }
         }
-        Ok(())
+        match self.closed {
+            true => driver.host.close(now, id),
+            false => Ok(()),
+        }
     }
 }
