@@ -43,7 +43,9 @@ pub fn run(plan: &Plan) -> Result<(), Failed> {
     let (senders, mut notes) = plan.senders();
     if senders.is_empty() {
         notes.iter().for_each(|note| eprintln!("{note}"));
-        return Err("there is no sender to measure".into());
+        return Err(
+            "there is no sender to measure: expected root, and a system with TUN devices".into(),
+        );
     }
     let (tables, left_out) = possible(tables);
     notes.extend(left_out);

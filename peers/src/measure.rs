@@ -8,7 +8,8 @@ use crate::senders::{Failed, Options, Sender};
 use procfs::{Current, CurrentSI, KernelStats, Meminfo};
 use recoup_path::DropRules;
 use recoup_units::Direction;
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +18,9 @@ const ANSWER: u64 = 10 * 1448;
 
 /// Connections without a request whose memory is measured.
 const IDLE_CONNECTIONS: usize = 1000;
+
+/// The shortest processor time that is reported (s).
+const LEAST_TIME: f64 = 0.04;
 
 /// How long memory may take to come to rest.
 const REST: Duration = Duration::from_millis(500);
@@ -36,10 +40,10 @@ pub enum Measured {
     Stream {
         /// Goodput (Mbit/s).
         rate: f64,
-        /// Processor time of the sender's process (s per GB).
-        sender_time: f64,
-        /// Processor time of the whole machine (s per GB).
-        machine_time: f64,
+        /// Processor time of the sender's process (s per GB); `None` if it is too short to be told.
+        sender_time: Option<f64>,
+        /// Processor time of the whole machine (s per GB), as above.
+        machine_time: Option<f64>,
     },
     /// Flow completion time, from the request to the last byte (ms).
     Completion(f64),
@@ -85,10 +89,15 @@ pub fn measure(sender: Sender, case: Case, times: Times) -> Result<Measured, Fai
     }
 }
 
-/// Restricts this thread, and the threads and processes it starts, to the first processors.
+/// Restricts this thread, and the threads and processes it starts, to the first `count` processors that it had at first.
 fn use_processors(count: usize) -> Result<(), Failed> {
+    static ALL: OnceLock<CpuSet> = OnceLock::new();
+    let all = ALL.get_or_init(|| sched_getaffinity(None).unwrap_or_default());
     let mut set = CpuSet::new();
-    (0..count).for_each(|processor| set.set(processor));
+    let permitted = (0..CpuSet::MAX_CPU).filter(|&processor| all.is_set(processor));
+    permitted
+        .take(count)
+        .for_each(|processor| set.set(processor));
     Ok(sched_setaffinity(None, &set)?)
 }
 
@@ -106,11 +115,12 @@ fn stream(
     let before = (process.processor_time()?, machine_time()?);
     let (bytes, took) = network.run_at_receiver(move || read_for(stream, time, reader))??;
     let after = (process.processor_time()?, machine_time()?);
-    let gigabytes = bytes as f64 / 1e9;
+    // The kernel counts in ticks of 10 ms.
+    let per_gigabyte = |time: f64| (time >= LEAST_TIME).then_some(time / (bytes as f64 / 1e9));
     Ok(Measured::Stream {
         rate: bytes as f64 * 8.0 / 1e6 / took.as_secs_f64(),
-        sender_time: (after.0 - before.0) / gigabytes,
-        machine_time: (after.1 - before.1) / gigabytes,
+        sender_time: per_gigabyte(after.0 - before.0),
+        machine_time: per_gigabyte(after.1 - before.1),
     })
 }
 

@@ -11,6 +11,7 @@
 use crate::senders::{Failed, Options, Sender};
 use recoup_net::{Namespace, Relay, Wire};
 use recoup_path::HopSpec;
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -150,7 +151,10 @@ fn set_up_veth(name: &str, address: Ipv4Addr, offloads: bool) -> Result<(), Fail
 fn run(program: &str, arguments: &[&str]) -> Result<(), Failed> {
     let mut command = Command::new(program);
     let output = command.args(arguments).output();
-    let output = output.map_err(|e| format!("cannot run `{program}`: {e}"))?;
+    let output = output.map_err(|e| match e.kind() {
+        ErrorKind::NotFound => format!("`{program}` is not installed"),
+        _ => format!("cannot run `{program}`: {e}"),
+    })?;
     match output.status.success() {
         true => Ok(()),
         false => {

@@ -38,14 +38,14 @@ fn quantities(case: Case) -> &'static [Quantity] {
     const SENDER: Quantity = Quantity {
         heading: "CPU s/GB, sender",
         value: |measured| match measured {
-            Measured::Stream { sender_time, .. } => Some(*sender_time),
+            Measured::Stream { sender_time, .. } => *sender_time,
             _ => None,
         },
     };
     const MACHINE: Quantity = Quantity {
         heading: "CPU s/GB, all",
         value: |measured| match measured {
-            Measured::Stream { machine_time, .. } => Some(*machine_time),
+            Measured::Stream { machine_time, .. } => *machine_time,
             _ => None,
         },
     };
@@ -144,13 +144,15 @@ fn median(values: &mut [f64]) -> Option<f64> {
     Some((lower + upper) / 2.0)
 }
 
-/// A number with three digits, or all digits before the point.
+/// A number with two or three digits, or all digits before the point.
 fn round(value: f64) -> String {
     let digits = match value.abs() {
         size if size >= 99.95 => 0,
         size if size >= 9.995 => 1,
         size if size >= 0.9995 => 2,
-        _ => 3,
+        size if size >= 0.00995 => 3,
+        size if size >= 0.000_995 => 4,
+        _ => 5,
     };
     format!("{value:.digits$}")
 }

@@ -145,7 +145,7 @@ pub fn versions() -> String {
 /// The packets of a sender.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Options {
-    /// The longest packet in bytes, IP header included; with --offloads, of what packets are cut into
+    /// The longest packet in bytes, IP header included; with --offloads the kernel cuts longer ones into such packets
     #[arg(long, default_value_t = 1500)]
     pub mtu: u16,
     /// Leave TCP segmentation and checksums to the kernel

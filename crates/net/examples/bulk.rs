@@ -19,10 +19,10 @@ fn main() {}
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use recoup_net::Namespace;
     use recoup_net::host::{
         ConnectionId, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions,
     };
+    use recoup_net::{Namespace, set_receive_low_water_mark};
     use recoup_recovery::Mechanisms;
     use recoup_tcp::State;
     use rustix::net::{RecvFlags, recv};
@@ -31,7 +31,6 @@ mod linux {
     use std::error::Error;
     use std::io::Write;
     use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-    use std::os::fd::AsRawFd;
     use std::thread::{self, JoinHandle};
     use std::time::{Duration, Instant};
 
@@ -195,32 +194,10 @@ mod linux {
         }
     }
 
-    /// Sets the number of bytes that wake a reader of the socket (socket(7)).
-    fn wake_once_in(stream: &TcpStream, bytes: usize) -> Result<(), Failed> {
-        let bytes = bytes as libc::c_int;
-        let (level, option) = (libc::SOL_SOCKET, libc::SO_RCVLOWAT);
-        // SAFETY: the kernel reads an int, which lives until the call returns and is as long as said; the
-        // descriptor is open for as long as `stream` is borrowed.
-        let set = unsafe {
-            let len = size_of_val(&bytes) as libc::socklen_t;
-            libc::setsockopt(
-                stream.as_raw_fd(),
-                level,
-                option,
-                (&raw const bytes).cast(),
-                len,
-            )
-        };
-        match set {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error().into()),
-        }
-    }
-
     /// The kernel's end: discards the stream.
     fn discard(stream: &TcpStream) -> Result<Duration, Failed> {
         let mut chunk = vec![0_u8; CHUNK];
-        wake_once_in(stream, CHUNK)?;
+        set_receive_low_water_mark(stream, CHUNK as u64)?;
         while recv(stream, &mut chunk[..], RecvFlags::TRUNC)?.1 > 0 {}
         Ok(cpu())
     }
