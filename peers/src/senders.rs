@@ -44,6 +44,9 @@ pub enum Sender {
     /// Recoup with the profile `linux-6+tlpr`
     #[value(name = "linux-6+tlpr")]
     RecoupTlpr,
+    /// Recoup with the profile `linux-6+bbr1`
+    #[value(name = "linux-6+bbr1")]
+    RecoupBbr,
     /// The TCP of this machine's kernel, with CUBIC as Recoup has it
     Linux,
     /// The TCP of this machine's kernel, with BBR
@@ -79,6 +82,7 @@ impl Sender {
         match self {
             Self::Recoup => recoup("linux-6"),
             Self::RecoupTlpr => recoup("linux-6+tlpr"),
+            Self::RecoupBbr => recoup("linux-6+bbr1"),
             Self::Linux => "Linux, cubic".into(),
             Self::LinuxBbr => "Linux, bbr".into(),
             Self::Smoltcp => smoltcp("no congestion control"),
@@ -104,7 +108,7 @@ impl Sender {
             Self::RecoupTlpr => matches!(case, Case::Completion(_)),
             // Variants differ in congestion control, which matters under loss.
             Self::SmoltcpReno | Self::SmoltcpCubic | Self::GvisorReno => lossy,
-            Self::LinuxBbr => !idle && !matches!(case, Case::Completion(_)),
+            Self::RecoupBbr | Self::LinuxBbr => !idle && !matches!(case, Case::Completion(_)),
             // It has no segmentation offload.
             Self::TcpIp => !case.offloads(),
             // It does not recover from loss.
@@ -166,6 +170,7 @@ pub fn run(sender: Sender, options: &Options) -> Result<(), Failed> {
     match sender {
         Sender::Recoup => recoup::run("linux-6", options),
         Sender::RecoupTlpr => recoup::run("linux-6+tlpr", options),
+        Sender::RecoupBbr => recoup::run("linux-6+bbr1", options),
         Sender::Linux => kernel::run("cubic"),
         Sender::LinuxBbr => kernel::run("bbr"),
         Sender::Smoltcp => smoltcp::run(CongestionControl::None, options),

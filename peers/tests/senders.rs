@@ -10,9 +10,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The senders, and whether they have offloads.
-const SENDERS: [(&str, bool); 8] = [
+const SENDERS: [(&str, bool); 9] = [
     ("linux-6", true),
     ("linux-6+tlpr", true),
+    ("linux-6+bbr1", true),
     ("linux", false),
     ("smoltcp", true),
     ("smoltcp-reno", true),
