@@ -27,7 +27,7 @@ use std::process::ExitCode;
 
 /// Compare Recoup's TCP with other TCP stacks, as senders to the kernel's TCP (root)
 ///
-/// Without a command it measures all senders in all cases, which takes about forty minutes, and prints tables in Markdown. Other
+/// Without a command it measures all senders in all cases, which takes about forty-five minutes, and prints tables in Markdown. Other
 /// programs on the machine disturb the measurement.
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]

@@ -44,7 +44,7 @@ pub fn read_for(
     }
     let took = began.elapsed();
     if bytes == 0 {
-        return Err(format!("nothing arrived within {} s", took.as_secs_f64()).into());
+        return Err(format!("nothing arrived within {:.1} s", took.as_secs_f64()).into());
     }
     Ok((bytes, took))
 }
