@@ -113,10 +113,7 @@ impl TunDevice {
         tun.bring_up(&mut netlink, options.mtu.into())?;
         let mut device = Self {
             tun,
-            batch: match options.offloads {
-                true => None,
-                false => WriteBatch::new(options.mtu.into()),
-            },
+            batch: (!options.offloads).then(|| WriteBatch::new(options.mtu.into())),
             host: Vec::new(),
             kernel: Vec::new(),
         };
