@@ -1,8 +1,6 @@
 //! Captures for benchmarks, made by the encoder of `recoup-wire`.
 
-use recoup_wire::{
-    Endpoints, Flags, Options, Payload, SackBlocks, Segment, SeqNumber, Timestamps, encode,
-};
+use recoup_wire::{Endpoints, Flags, Options, Payload, SackBlocks, Segment, SeqNumber, Timestamps, encode};
 
 /// The snap length.
 pub const SNAPLEN: usize = 96;
@@ -14,10 +12,7 @@ fn packets(count: u32, v6: bool) -> impl Iterator<Item = (u64, Vec<u8>)> {
         true => ("[2001:db8::1]:80", "[2001:db8::2]:4000"),
         false => ("192.0.2.1:80", "198.51.100.1:4000"),
     };
-    let down = Endpoints {
-        src: ends.0.parse().expect("an address"),
-        dst: ends.1.parse().expect("an address"),
-    };
+    let down = Endpoints { src: ends.0.parse().expect("an address"), dst: ends.1.parse().expect("an address") };
     (0..count).map(move |i| {
         let up = i % 3 == 2;
         let mut segment = Segment {
@@ -26,10 +21,7 @@ fn packets(count: u32, v6: bool) -> impl Iterator<Item = (u64, Vec<u8>)> {
             payload_len: if up { 0 } else { 1448 },
             window: 500,
             flags: Flags::ACK,
-            options: Options {
-                timestamps: Some(Timestamps { value: i, echo: i }),
-                ..Options::NONE
-            },
+            options: Options { timestamps: Some(Timestamps { value: i, echo: i }), ..Options::NONE },
         };
         if up && i % 33 == 2 {
             let block = [SeqNumber(i), SeqNumber(i + 1448)];
@@ -37,14 +29,7 @@ fn packets(count: u32, v6: bool) -> impl Iterator<Item = (u64, Vec<u8>)> {
         }
         let endpoints = if up { down.reverse() } else { down };
         let mut packet = Vec::new();
-        encode(
-            &segment,
-            &endpoints,
-            i as u16,
-            Payload::Fill(0),
-            &mut packet,
-        )
-        .expect("a packet that can exist");
+        encode(&segment, &endpoints, i as u16, Payload::Fill(0), &mut packet).expect("a packet that can exist");
         (u64::from(i) * 1000, packet)
     })
 }
@@ -91,10 +76,7 @@ pub fn sections(count: u32) -> Vec<u8> {
         let total = padded as u32 + 32;
         let time = [(micros >> 32) as u32, micros as u32];
         let captured = frame.len() as u32;
-        words(
-            &mut file,
-            &[6, total, 0, time[0], time[1], captured, length],
-        );
+        words(&mut file, &[6, total, 0, time[0], time[1], captured, length]);
         file.extend(&frame);
         file.resize(file.len() + padded - frame.len(), 0);
         words(&mut file, &[total]);

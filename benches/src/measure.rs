@@ -27,10 +27,7 @@ pub struct Cost {
 impl Cost {
     /// Prints the column headings.
     pub fn print_head() {
-        println!(
-            "{:<26} {:>8} {:>8} {:>8} {:>8} {:>9}",
-            "", "Mpkt/s", "ns/pkt", "s", "CPU s", "peak MB"
-        );
+        println!("{:<26} {:>8} {:>8} {:>8} {:>8} {:>9}", "", "Mpkt/s", "ns/pkt", "s", "CPU s", "peak MB");
     }
 
     /// Prints a row.
@@ -119,9 +116,7 @@ fn median(run: impl FnMut() -> Cost) -> Cost {
 /// The peak memory of a process, in kB; `None` if Linux does not report it.
 fn peak(process: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 

@@ -76,12 +76,7 @@ impl Traffic {
             .collect();
         let lasts: Duration = flows.iter().map(Flow::duration).sum();
         let lasts = lasts / flows.len() as u32;
-        Self {
-            draws,
-            connections,
-            flows,
-            gap: lasts.div_f64(OPEN.min(connections.max(1) as f64)),
-        }
+        Self { draws, connections, flows, gap: lasts.div_f64(OPEN.min(connections.max(1) as f64)) }
     }
 
     /// Writes the whole capture.
@@ -185,19 +180,15 @@ fn endpoints(draws: Draws, number: u64, version: IpVersion) -> Endpoints {
     let port = FIRST_PORT + (first + number / CLIENTS) % PORTS;
     let server = 1 + client % SERVERS;
     let (src, dst): (IpAddr, IpAddr) = match version {
-        IpVersion::V4 => (
-            Ipv4Addr::from_bits(0xc612_0000 | client as u32).into(),
-            Ipv4Addr::new(192, 0, 2, server as u8).into(),
-        ),
+        IpVersion::V4 => {
+            (Ipv4Addr::from_bits(0xc612_0000 | client as u32).into(), Ipv4Addr::new(192, 0, 2, server as u8).into())
+        }
         IpVersion::V6 => (
             Ipv6Addr::from_bits(0x2001_0db8 << 96 | u128::from(client) << 64 | 0x53).into(),
             Ipv6Addr::from_bits(0x2001_0db8_ffff << 80 | u128::from(server)).into(),
         ),
     };
-    Endpoints {
-        src: (src, port as u16).into(),
-        dst: (dst, 443).into(),
-    }
+    Endpoints { src: (src, port as u16).into(), dst: (dst, 443).into() }
 }
 
 /// Counts the records of a classic little-endian capture, at most `most`. Returns the count and the
@@ -235,10 +226,7 @@ impl<W: Write> CaptureFile<W> {
             endianness: Endianness::Little,
             ..PcapHeader::default()
         };
-        Ok(Self {
-            file: PcapWriter::with_header(out, header)?,
-            frame: Vec::new(),
-        })
+        Ok(Self { file: PcapWriter::with_header(out, header)?, frame: Vec::new() })
     }
 
     /// Writes the connection's next packet.
@@ -258,14 +246,7 @@ impl<W: Write> CaptureFile<W> {
         self.frame.extend_from_slice(&far);
         self.frame.extend_from_slice(&ether_type);
         let id = connection.identification.wrapping_add(seen.ordinal as u16);
-        encode(
-            &seen.segment,
-            &endpoints,
-            id,
-            Payload::Fill(0),
-            &mut self.frame,
-        )
-        .expect("a packet that was sent");
+        encode(&seen.segment, &endpoints, id, Payload::Fill(0), &mut self.frame).expect("a packet that was sent");
         let kept = &self.frame[..self.frame.len().min(SNAPLEN)];
         let at = BEGINNING + connection.next_at;
         let packet = PcapPacket::new(at, self.frame.len() as u32, kept);

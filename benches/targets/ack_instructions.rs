@@ -69,9 +69,7 @@ fn offset(segment: u64) -> Offset {
 /// One ACK per SACKed segment, with one block each.
 fn alone(segments: impl Iterator<Item = u64>) -> Vec<Ack> {
     let block = |n| Span::at(offset(n), MSS);
-    segments
-        .map(|n| Ack::new(Offset::DATA, PEER_WINDOW).with_blocks([block(n)]))
-        .collect()
+    segments.map(|n| Ack::new(Offset::DATA, PEER_WINDOW).with_blocks([block(n)])).collect()
 }
 
 /// The ACKs of a receiver that lacks every `lost`-th segment; 0 for none.

@@ -69,10 +69,7 @@ fn run(case: &str, capture: &Path) {
 }
 
 fn count(capture: &Path, most: u64) -> io::Result<(u64, u64)> {
-    traffic::records(
-        BufReader::with_capacity(1 << 18, File::open(capture)?),
-        most,
-    )
+    traffic::records(BufReader::with_capacity(1 << 18, File::open(capture)?), most)
 }
 
 /// Reads all packets, as an analysis does.
@@ -113,10 +110,7 @@ impl Findings for Counted {
 /// Analyzes everything. Returns packets, connections, connections with a retransmission by the
 /// server, and retransmissions by verdict.
 fn classify(capture: &Path, threads: usize) -> Vec<u64> {
-    let settings = Settings {
-        threads,
-        ..Settings::default()
-    };
+    let settings = Settings { threads, ..Settings::default() };
     let reader = Reader::open(capture).expect("a capture");
     let found = analyze(reader, &settings, Counted::default, |_| true);
     let mut all = Counted::default();
@@ -127,15 +121,7 @@ fn classify(capture: &Path, threads: usize) -> Vec<u64> {
         all.retransmissions.merge(&part.retransmissions);
     }
     let verdicts = Verdict::ALL.map(|v| all.retransmissions.of_verdict(v));
-    [
-        &[
-            all.packets,
-            all.connections,
-            all.connections_with_retransmissions,
-        ][..],
-        &verdicts,
-    ]
-    .concat()
+    [&[all.packets, all.connections, all.connections_with_retransmissions][..], &verdicts].concat()
 }
 
 fn bench(connections: u64) {
@@ -215,10 +201,7 @@ fn compare_programs(capture: &Path, slice: &Path) {
     let copied = part.and_then(|mut part| io::copy(&mut part, &mut File::create(slice)?));
     copied.expect("room on the disk");
     println!("the first {packets} packets:");
-    for (program, arguments) in [
-        ("tcptrace", &["-n", "-l"][..]),
-        ("tshark", &["-n", "-q", "-z", "conv,tcp", "-r"]),
-    ] {
+    for (program, arguments) in [("tcptrace", &["-n", "-l"][..]), ("tshark", &["-n", "-q", "-z", "conv,tcp", "-r"])] {
         match measure::other(program, arguments, slice) {
             Some(cost) => cost.print(program, packets),
             None => println!("{program}: not installed, or it failed"),
@@ -229,14 +212,7 @@ fn compare_programs(capture: &Path, slice: &Path) {
 
 /// Prints what was found, and what the capture holds.
 fn found(cost: &Cost, content: &Content) {
-    let [
-        packets,
-        connections,
-        connections_with_retransmissions,
-        needed,
-        spurious,
-        unknowable,
-    ] = cost.counted[..]
+    let [packets, connections, connections_with_retransmissions, needed, spurious, unknowable] = cost.counted[..]
     else {
         panic!("six numbers");
     };

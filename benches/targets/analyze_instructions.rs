@@ -28,10 +28,7 @@ fn capture(connections: u64) -> Vec<u8> {
 #[bench::traffic(capture(500))]
 fn analyzed(file: Vec<u8>) -> (Vec<u8>, Vec<Kept>) {
     let reader = Reader::new("memory", black_box(&file[..])).expect("a capture");
-    let settings = Settings {
-        threads: 0,
-        ..Settings::default()
-    };
+    let settings = Settings { threads: 0, ..Settings::default() };
     let found = analyze(reader, &settings, Kept::default, |_| true);
     let found = found.expect("a capture").findings;
     (file, found)

@@ -33,16 +33,8 @@ fn main() {
     match words[..] {
         ["case", case, _] => run(case),
         // `cargo bench` passes `--bench`. Without it, this is a test of the bench itself.
-        _ if words.contains(&"--bench") => bench(&Sizes {
-            small: 50_000,
-            large: 400_000,
-            memory: 2_000_000,
-        }),
-        _ => bench(&Sizes {
-            small: 10_000,
-            large: 40_000,
-            memory: 40_000,
-        }),
+        _ if words.contains(&"--bench") => bench(&Sizes { small: 50_000, large: 400_000, memory: 2_000_000 }),
+        _ => bench(&Sizes { small: 10_000, large: 40_000, memory: 40_000 }),
     }
 }
 
@@ -56,10 +48,7 @@ fn run(case: &str) {
 
 /// The processor time in ns, connections that were closed early, and retransmissions.
 fn analyzed(attack: Attack, packets: usize) -> Vec<u64> {
-    let settings = Settings {
-        threads: 0,
-        ..Settings::default()
-    };
+    let settings = Settings { threads: 0, ..Settings::default() };
     let begun = measure::thread_time();
     attack.packets().take(packets).for_each(|packet| {
         std::hint::black_box(packet);
@@ -68,11 +57,7 @@ fn analyzed(attack: Attack, packets: usize) -> Vec<u64> {
     let parts = follow(attack.packets().take(packets), &settings, Counted::default);
     let time = (measure::thread_time() - made).saturating_sub(made - begun);
     let sum = |count: fn(&Counted) -> u64| parts.iter().map(count).sum();
-    vec![
-        time.as_nanos() as u64,
-        sum(|part| part.evicted),
-        sum(|part| part.retransmissions),
-    ]
+    vec![time.as_nanos() as u64, sum(|part| part.evicted), sum(|part| part.retransmissions)]
 }
 
 #[derive(Default)]

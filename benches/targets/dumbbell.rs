@@ -50,13 +50,8 @@ fn spec(segments: u64) -> FlowSpec {
 
 impl Pairs {
     fn new(pairs: usize, segments: u64, route: RouteId) -> Self {
-        let mut all = Self {
-            spec: spec(segments),
-            route,
-            starts: BinaryHeap::new(),
-            pairs: Vec::new(),
-            segments_sent: 0,
-        };
+        let mut all =
+            Self { spec: spec(segments), route, starts: BinaryHeap::new(), pairs: Vec::new(), segments_sent: 0 };
         for pair in 0..pairs {
             all.think(pair, Instant::ZERO);
         }
@@ -106,8 +101,8 @@ fn topology() -> (Topology, RouteId) {
     let rate = BitRate::from_bits_per_second(100_000_000).expect("a rate");
     let queue = Queue::Packets(100);
     let delay = HopSpec::Delay(Duration::from_millis(20));
-    let [up, down] = ["up", "down"]
-        .map(|name| topology.add_link(name, vec![HopSpec::Rate { rate, queue }, delay.clone()]));
+    let [up, down] =
+        ["up", "down"].map(|name| topology.add_link(name, vec![HopSpec::Rate { rate, queue }, delay.clone()]));
     let route = topology.add_route(&[up], &[down]);
     (topology, route)
 }
@@ -139,18 +134,13 @@ fn link_rate(c: &mut Criterion) {
     let delay = HopSpec::Delay(Duration::from_millis(20));
     let rate = BitRate::from_bits_per_second(10_000_000).expect("a rate");
     let queue = Queue::Packets(100);
-    let path = PathSpec {
-        up: vec![delay.clone()],
-        down: vec![HopSpec::Rate { rate, queue }, delay],
-    };
+    let path = PathSpec { up: vec![delay.clone()], down: vec![HopSpec::Rate { rate, queue }, delay] };
     let mut group = c.benchmark_group("link_rate");
     for segments in [10, 100, 1000] {
         let spec = spec(segments);
         let mut simulation = Simulation::new(&path).expect("a path");
         let mut flow = 0;
-        let sent = simulation
-            .run(&spec, 1, FlowId(0), &mut NoObserver)
-            .segments_sent;
+        let sent = simulation.run(&spec, 1, FlowId(0), &mut NoObserver).segments_sent;
         group.throughput(Throughput::Elements(sent));
         group.bench_function(format!("{segments} segments"), |b| {
             b.iter(|| {

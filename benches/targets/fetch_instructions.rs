@@ -20,28 +20,15 @@ use std::time::Duration;
 
 /// A simulation that has run such a fetch before, so that it need not allocate.
 fn fetch(profile: &str) -> (Simulation, FlowSpec) {
-    let rate = HopSpec::Rate {
-        rate: BitRate::from_bits_per_second(20_000_000).expect("a rate"),
-        queue: Queue::Unlimited,
-    };
+    let rate =
+        HopSpec::Rate { rate: BitRate::from_bits_per_second(20_000_000).expect("a rate"), queue: Queue::Unlimited };
     let hops = vec![rate, HopSpec::Delay(Duration::from_millis(20))];
-    let path = PathSpec {
-        up: hops.clone(),
-        down: hops,
-    };
+    let path = PathSpec { up: hops.clone(), down: hops };
     let profile: Profile = profile.parse().expect("a profile");
-    let host = Config {
-        acks: AckPolicy::Linux {
-            quick: AckPolicy::LINUX_QUICK,
-        },
-        ..Config::new(*profile.mechanisms())
-    };
-    let spec = FlowSpec {
-        client: host,
-        server: host,
-        timers: TimerModel::Exact,
-        workload: Workload::exchange(300, 34_000),
-    };
+    let host =
+        Config { acks: AckPolicy::Linux { quick: AckPolicy::LINUX_QUICK }, ..Config::new(*profile.mechanisms()) };
+    let spec =
+        FlowSpec { client: host, server: host, timers: TimerModel::Exact, workload: Workload::exchange(300, 34_000) };
     let mut simulation = Simulation::new(&path).expect("a path");
     simulation.run(&spec, 1, FlowId(0), &mut NoObserver);
     (simulation, spec)

@@ -14,10 +14,7 @@ use std::time::Duration;
 fn long_flow(c: &mut Criterion) {
     let delay = HopSpec::Delay(Duration::from_millis(20));
     let loss: LossSpec = "bernoulli:0.01".parse().expect("a loss rule");
-    let path = PathSpec {
-        up: vec![delay.clone()],
-        down: vec![HopSpec::Loss(loss), delay],
-    };
+    let path = PathSpec { up: vec![delay.clone()], down: vec![HopSpec::Loss(loss), delay] };
     let profile: Profile = "linux-6".parse().expect("a profile");
     let host = Config::new(*profile.mechanisms());
     let mut group = c.benchmark_group("long_flow");
@@ -30,9 +27,7 @@ fn long_flow(c: &mut Criterion) {
             workload: Workload::exchange(0, segments * 1448),
         };
         let mut simulation = Simulation::new(&path).expect("a path");
-        let sent = simulation
-            .run(&spec, 1, FlowId(0), &mut NoObserver)
-            .segments_sent;
+        let sent = simulation.run(&spec, 1, FlowId(0), &mut NoObserver).segments_sent;
         group.throughput(Throughput::Elements(sent));
         group.bench_function(format!("{segments}"), |b| {
             b.iter(|| simulation.run(&spec, 1, FlowId(0), &mut NoObserver));

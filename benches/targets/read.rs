@@ -41,11 +41,7 @@ fn read(criterion: &mut Criterion) {
     gzip.write_all(&classic).expect("memory");
     let gzip = gzip.finish().expect("memory");
     let zstd = zstd::encode_all(&classic[..], 3).expect("memory");
-    let files = [
-        ("file", &classic),
-        ("file, gzip", &gzip),
-        ("file, zstd", &zstd),
-    ];
+    let files = [("file", &classic), ("file, gzip", &gzip), ("file, zstd", &zstd)];
     for (name, bytes) in files {
         let path = folder.join("capture");
         std::fs::write(&path, bytes).expect("a file");

@@ -12,9 +12,7 @@ use std::process::Command;
 fn main() {
     let sources = [given_commit, packaged_commit, checked_out_commit];
     let commit = sources.iter().find_map(|source| source());
-    let rustc = env::var("RUSTC")
-        .ok()
-        .and_then(|rustc| output(&rustc, &["--version"]));
+    let rustc = env::var("RUSTC").ok().and_then(|rustc| output(&rustc, &["--version"]));
     for (name, value) in [
         ("RECOUP_COMMIT", commit),
         ("RECOUP_TARGET", env::var("TARGET").ok()),
@@ -29,9 +27,7 @@ fn main() {
 /// The commit that the packager names.
 fn given_commit() -> Option<String> {
     println!("cargo::rerun-if-env-changed=RECOUP_COMMIT");
-    env::var("RECOUP_COMMIT")
-        .ok()
-        .filter(|commit| !commit.is_empty())
+    env::var("RECOUP_COMMIT").ok().filter(|commit| !commit.is_empty())
 }
 
 /// The commit of a package made by `cargo package`.
@@ -40,10 +36,7 @@ fn packaged_commit() -> Option<String> {
     let (_, rest) = text.split_once("\"sha1\"")?;
     let sha = rest.split('"').nth(1)?;
     let is_changed = text.contains("\"dirty\": true");
-    Some(format!(
-        "{sha}{}",
-        if is_changed { " with changes" } else { "" }
-    ))
+    Some(format!("{sha}{}", if is_changed { " with changes" } else { "" }))
 }
 
 /// The commit that is checked out. A repository that contains this folder without tracking it is another project's.

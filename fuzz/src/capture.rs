@@ -124,12 +124,7 @@ impl Capture {
     /// An empty capture. The clock starts at this time in ms, and the connections' sequence numbers start
     /// at these values.
     pub fn new(begins: u32, isns: [u32; 2]) -> Self {
-        let end = |isn: u32| End {
-            isn,
-            next: isn,
-            acked: isn,
-            ..End::default()
-        };
+        let end = |isn: u32| End { isn, next: isn, acked: isn, ..End::default() };
         Self {
             packets: Vec::new(),
             connections: std::array::from_fn(|_| isns.map(end)),
@@ -197,13 +192,7 @@ impl Capture {
     fn syn(&mut self, side: Side, isn: Option<u32>) {
         let end = self.end(side);
         if let Some(isn) = isn {
-            *end = End {
-                isn,
-                next: isn.wrapping_add(1),
-                acked: end.acked,
-                sent: vec![(isn, 1)],
-                echo: end.echo,
-            };
+            *end = End { isn, next: isn.wrapping_add(1), acked: end.acked, sent: vec![(isn, 1)], echo: end.echo };
         } else if end.next == end.isn {
             end.next = end.isn.wrapping_add(1);
             end.sent = vec![(end.isn, 1)];
@@ -218,11 +207,7 @@ impl Capture {
 
     fn doubled(&mut self) {
         if let Some(&last) = self.packets.last() {
-            self.packets.push(CapturedPacket {
-                frame: last.frame + 1,
-                at: self.now,
-                ..last
-            });
+            self.packets.push(CapturedPacket { frame: last.frame + 1, at: self.now, ..last });
         }
     }
 
@@ -319,10 +304,7 @@ impl Capture {
 
     fn push(&mut self, side: Side, segment: Segment) {
         let client = SocketAddr::from(([192, 0, 2, 1], 40_000 + self.current as u16));
-        let up = Endpoints {
-            src: client,
-            dst: SocketAddr::from(([192, 0, 2, 2], 80)),
-        };
+        let up = Endpoints { src: client, dst: SocketAddr::from(([192, 0, 2, 2], 80)) };
         let frame = self.packets.last().map_or(0, |last| last.frame) + 1;
         self.packets.push(CapturedPacket {
             frame,
@@ -336,9 +318,7 @@ impl Capture {
             hop_limit: 64,
             options_complete: true,
             overlong: false,
-            outgoing: self
-                .outgoing
-                .map(|server| server == matches!(side, Side::Server)),
+            outgoing: self.outgoing.map(|server| server == matches!(side, Side::Server)),
             interface: 0,
             path_mtu: None,
             link: 0,

@@ -1,9 +1,7 @@
 //! Invariants of the findings, for any capture.
 
 use recoup_trace::analyze::{Findings, Kept};
-use recoup_trace::finding::{
-    Connection, Direction, Evidence, Retransmission, Revision, RttQuantiles, Tally, Verdict,
-};
+use recoup_trace::finding::{Connection, Direction, Evidence, Retransmission, Revision, RttQuantiles, Tally, Verdict};
 use recoup_trace::read::CapturedPacket;
 use recoup_wire::Flags;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,10 +61,7 @@ fn check_row(row: &Retransmission, duration: Duration) {
     assert!(row.rtt.unwrap_or_default() <= duration * 2, "{row:?}");
     let says_nothing = matches!(
         row.evidence,
-        Evidence::NotAcknowledged
-            | Evidence::NoReports
-            | Evidence::LooksFirst
-            | Evidence::Ambiguous
+        Evidence::NotAcknowledged | Evidence::NoReports | Evidence::LooksFirst | Evidence::Ambiguous
     );
     assert_eq!(row.verdict == Verdict::Unknowable, says_nothing, "{row:?}");
     for part in [row.detection_rtts(), row.recovery_rtts()] {
@@ -112,9 +107,6 @@ pub fn check_all(found: &Kept, packets: &[CapturedPacket]) {
         assert!(row.at >= packet.at);
         assert_eq!((row.seq, row.len), (segment.seq, segment.payload_len));
         let flags = [row.syn, row.fin];
-        assert_eq!(
-            flags,
-            [Flags::SYN, Flags::FIN].map(|f| segment.flags.contains(f))
-        );
+        assert_eq!(flags, [Flags::SYN, Flags::FIN].map(|f| segment.flags.contains(f)));
     }
 }

@@ -68,12 +68,8 @@ impl From<&AnyOptions> for Options {
     fn from(any: &AnyOptions) -> Self {
         let blocks = any.sack.iter().flatten();
         Self {
-            timestamps: any
-                .timestamps
-                .map(|(value, echo)| Timestamps { value, echo }),
-            sack: blocks
-                .map(|&(left, right)| [SeqNumber(left), SeqNumber(right)])
-                .collect(),
+            timestamps: any.timestamps.map(|(value, echo)| Timestamps { value, echo }),
+            sack: blocks.map(|&(left, right)| [SeqNumber(left), SeqNumber(right)]).collect(),
             mss: any.mss,
             window_scale: any.scale,
             sack_permitted: any.sack_permitted,

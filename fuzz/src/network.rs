@@ -109,9 +109,7 @@ impl AnyHost {
         let acks = match self.acks % 3 {
             0 => AckPolicy::Quick,
             1 => AckPolicy::Delayed(Duration::from_millis(u64::from(self.acks) * 2)),
-            _ => AckPolicy::Linux {
-                quick: u32::from(self.acks) / 8,
-            },
+            _ => AckPolicy::Linux { quick: u32::from(self.acks) / 8 },
         };
         Config {
             acks,
@@ -183,10 +181,7 @@ impl Network {
         let now = self.now;
         match *step {
             Step::Arrive(to, which) => {
-                if let Some(segment) = self
-                    .pick(to, which)
-                    .and_then(|i| self.under_way[to as usize].remove(i))
-                {
+                if let Some(segment) = self.pick(to, which).and_then(|i| self.under_way[to as usize].remove(i)) {
                     self.ends[to as usize].on_segment(now, &segment);
                 }
             }
@@ -216,9 +211,7 @@ impl Network {
             }
             Step::Wait(ms) => self.now = now + Duration::from_millis(ms.into()),
             // A few segments at most, to save time.
-            Step::Write(of, bytes) => {
-                self.write(of as usize, u64::from(bytes) % (20 * self.segment))
-            }
+            Step::Write(of, bytes) => self.write(of as usize, u64::from(bytes) % (20 * self.segment)),
             Step::Read(of, bytes) => {
                 let bytes = u64::from(bytes).min(self.ends[of as usize].readable());
                 self.read(of as usize, bytes);
@@ -254,9 +247,7 @@ impl Network {
         segment.seq = seq_of(any.seq);
         segment.ack = ack_of(any.ack);
         let blocks = any.options.sack.iter().flatten();
-        segment.options.sack = blocks
-            .map(|&(left, len)| [ack_of(left), ack_of(left) + (len & 0x3fff)])
-            .collect();
+        segment.options.sack = blocks.map(|&(left, len)| [ack_of(left), ack_of(left) + (len & 0x3fff)]).collect();
         if let Some(timestamps) = &mut segment.options.timestamps {
             let clock = (self.now.as_nanos() / 1_000_000) as u32;
             timestamps.echo = clock.wrapping_sub(timestamps.echo & 0xff);
@@ -270,9 +261,7 @@ impl Network {
         let end = &self.ends[to];
         let (next, edge) = (end.receiver().next(), end.receiver().edge());
         let start = segment.seq.unwrap(self.isns[1 - to], next);
-        next > Offset::SYN
-            && !matches!(end.state(), State::Closed(_))
-            && start.is_some_and(|start| start > edge)
+        next > Offset::SYN && !matches!(end.state(), State::Closed(_)) && start.is_some_and(|start| start > edge)
     }
 
     fn write(&mut self, side: usize, bytes: u64) {
@@ -352,10 +341,7 @@ impl Network {
             }
         } else {
             let due = |side: &usize| self.ends[*side].next_timer().map(|(at, _)| at);
-            let next = [0, 1]
-                .into_iter()
-                .filter(|s| due(s).is_some())
-                .min_by_key(due);
+            let next = [0, 1].into_iter().filter(|s| due(s).is_some()).min_by_key(due);
             let Some(side) = next else {
                 return false;
             };
@@ -374,9 +360,7 @@ impl Network {
         if !self.honest || (gave_up && !early) {
             return;
         }
-        if states[1] == State::Closed(Closed::Gracefully)
-            && self.ends[1].receiver().next() == Offset(0)
-        {
+        if states[1] == State::Closed(Closed::Gracefully) && self.ends[1].receiver().next() == Offset(0) {
             return; // closed before a connection
         }
         assert_eq!(self.read, [self.written[1], self.written[0]], "{states:?}");

@@ -27,10 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn found(bytes: &[u8], threads: usize) -> Option<Kept> {
-    let settings = Settings {
-        threads,
-        ..Settings::default()
-    };
+    let settings = Settings { threads, ..Settings::default() };
     let reader = Reader::new("x", bytes).ok()?;
     let analysis = analyze(reader, &settings, Checked::default, |_| true).ok()?;
     let mut all = Kept::default();

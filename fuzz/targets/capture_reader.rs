@@ -14,11 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     let messages = counts.path_mtu_messages.count;
     assert_eq!(counts.packets + messages + skipped, counts.frames);
     assert!(packets.windows(2).all(|pair| pair[0].frame < pair[1].frame));
-    assert!(
-        packets
-            .last()
-            .is_none_or(|last| last.frame <= counts.frames)
-    );
+    assert!(packets.last().is_none_or(|last| last.frame <= counts.frames));
     assert!(counts.notes().iter().all(|note| !note.contains('\n')));
     for packet in &packets {
         let _ = format!("{} {}", packet.endpoints, packet.segment);

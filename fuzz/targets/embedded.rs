@@ -40,73 +40,29 @@ enum Range {
 
 #[derive(Arbitrary, Debug)]
 enum Call {
-    Wait {
-        micros: u32,
-    },
-    Back {
-        micros: u16,
-    },
+    Wait { micros: u32 },
+    Back { micros: u16 },
     UntilTimer,
-    Written {
-        bytes: u32,
-    },
-    WrittenAny {
-        bytes: u64,
-    },
-    Withdrawn {
-        bytes: u64,
-    },
-    Send {
-        most: u8,
-    },
-    SendMore {
-        most: u8,
-    },
-    SentNew {
-        range: Range,
-    },
-    SentAgain {
-        range: Range,
-        trigger: u8,
-    },
-    SentCopy {
-        range: Range,
-    },
-    SentProbe {
-        range: Range,
-    },
-    Ack {
-        to: Range,
-        window: u32,
-        ranges: Vec<Range>,
-        data: bool,
-        echo: Option<u32>,
-    },
-    PacketsAcked {
-        ranges: Vec<Range>,
-        delay_micros: u32,
-    },
-    Timer {
-        which: u8,
-    },
+    Written { bytes: u32 },
+    WrittenAny { bytes: u64 },
+    Withdrawn { bytes: u64 },
+    Send { most: u8 },
+    SendMore { most: u8 },
+    SentNew { range: Range },
+    SentAgain { range: Range, trigger: u8 },
+    SentCopy { range: Range },
+    SentProbe { range: Range },
+    Ack { to: Range, window: u32, ranges: Vec<Range>, data: bool, echo: Option<u32> },
+    PacketsAcked { ranges: Vec<Range>, delay_micros: u32 },
+    Timer { which: u8 },
     TakeLost,
-    Abandon {
-        range: Range,
-    },
+    Abandon { range: Range },
     Close,
-    Mss {
-        mss: u16,
-    },
-    PathMtu {
-        mss: u16,
-    },
+    Mss { mss: u16 },
+    PathMtu { mss: u16 },
     Congestion,
-    SeedRtt {
-        micros: u32,
-    },
-    Sack {
-        on: bool,
-    },
+    SeedRtt { micros: u32 },
+    Sack { on: bool },
     DrainEvents,
 }
 
@@ -129,20 +85,13 @@ impl Host {
         let (now, mss) = (Instant::from_millis(1), u32::from(case.mss));
         let mut sender = match case.opening {
             Opening::Handshake => Sender::new(&mechanisms, mss, Trigger::Syn, false),
-            Opening::Established { window } => {
-                Sender::established(now, &mechanisms, mss, window.into())
-            }
+            Opening::Established { window } => Sender::established(now, &mechanisms, mss, window.into()),
             Opening::Packets => Sender::of_packets(now, &mechanisms, mss),
         };
         sender.keep_events(case.events);
         sender.set_paced(case.paced);
         sender.count_bytes(case.by_bytes);
-        Self {
-            now,
-            sender,
-            packets: case.opening == Opening::Packets,
-            settled: HashSet::new(),
-        }
+        Self { now, sender, packets: case.opening == Opening::Packets, settled: HashSet::new() }
     }
 
     fn run(&mut self, calls: &[Call]) {
@@ -153,10 +102,7 @@ impl Host {
             }
             assert!(self.sender.next_departure(self.now) >= self.now);
             // Asking changes nothing.
-            assert_eq!(
-                self.sender.next_send(self.now),
-                self.sender.next_send(self.now)
-            );
+            assert_eq!(self.sender.next_send(self.now), self.sender.next_send(self.now));
         }
     }
 
@@ -164,11 +110,7 @@ impl Host {
         match range {
             Range::Any { start, end } => Span::new(Offset(start), Offset(end)),
             Range::Outstanding { from, len } => {
-                let full = if self.packets {
-                    1
-                } else {
-                    u64::from(self.sender.mss())
-                };
+                let full = if self.packets { 1 } else { u64::from(self.sender.mss()) };
                 let start = self.sender.una() + u64::from(from) % 64 * full;
                 Span::at(start, u64::from(len) % 16 * full)
             }
@@ -201,8 +143,7 @@ impl Host {
                     let Some(what) = sender.next_send(now) else {
                         break;
                     };
-                    let taken =
-                        sender.on_packet_sent(now, what, sender.mss() >> (token % 4), token.into());
+                    let taken = sender.on_packet_sent(now, what, sender.mss() >> (token % 4), token.into());
                     assert!(taken.is_ok(), "{what:?} was offered: {taken:?}");
                 }
             }
@@ -224,13 +165,7 @@ impl Host {
                 let span = self.span(*range);
                 self.sender.on_sent(now, Transmission::Copy(span));
             }
-            Call::Ack {
-                to,
-                window,
-                ranges,
-                data,
-                echo,
-            } => {
+            Call::Ack { to, window, ranges, data, echo } => {
                 let (to, ranges) = (self.span(*to).start, self.spans(ranges));
                 let mut ack = Ack::new(to, (*window).into());
                 ack.carries_data = *data;
@@ -238,18 +173,12 @@ impl Host {
                 ack.echo_sent_before = echo.map(|_| now);
                 self.sender.on_ack(now, &ack.with_ranges(&ranges));
             }
-            Call::PacketsAcked {
-                ranges,
-                delay_micros,
-            } => {
+            Call::PacketsAcked { ranges, delay_micros } => {
                 let delay = Duration::from_micros((*delay_micros).into());
                 let (ranges, settled) = (self.spans(ranges), &mut self.settled);
                 let packets = self.packets;
                 self.sender.on_packets_acked(now, &ranges, delay, |packet| {
-                    assert!(
-                        !packets || settled.insert(packet.number()),
-                        "acknowledged again"
-                    );
+                    assert!(!packets || settled.insert(packet.number()), "acknowledged again");
                 });
             }
             Call::Timer { which } => {

@@ -52,10 +52,7 @@ fuzz_target!(|text: &str| {
         Err(error) => one_line(text, &error),
     }
     if let Ok(rules) = text.parse::<DropRules>() {
-        let lengths = DataSegments {
-            up: Some(0),
-            down: Some(10),
-        };
+        let lengths = DataSegments { up: Some(0), down: Some(10) };
         match rules.resolve(lengths) {
             Ok(resolved) => assert_eq!(resolved.resolve(lengths), Ok(resolved)),
             Err(error) => one_line(text, &error),

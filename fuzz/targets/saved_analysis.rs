@@ -39,10 +39,7 @@ fuzz_target!(|input: Input| {
     }
     let packets = capture.into_packets();
     let parts = parts(&packets, input.pauses);
-    let settings = Settings {
-        threads: 0,
-        ..Settings::default()
-    };
+    let settings = Settings { threads: 0, ..Settings::default() };
     let mut whole = Analyzer::new(&settings, Kept::default);
     let mut paused = Analyzer::new(&settings, Kept::default);
     for part in &parts {

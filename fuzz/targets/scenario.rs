@@ -26,11 +26,7 @@ fn beyond_a_century(settings: &Settings) -> bool {
         TimerModel::Granularity(granularity) => Some(granularity),
         _ => None,
     };
-    let most = held
-        .chain(delayed)
-        .chain(rounded)
-        .chain(settings.user_timeout)
-        .max();
+    let most = held.chain(delayed).chain(rounded).chain(settings.user_timeout).max();
     most > Some(Duration::from_secs(100 * 366 * 86_400))
 }
 
@@ -59,9 +55,7 @@ fuzz_target!(|text: &str| {
     let mut settings = Settings::default();
     for setting in settings::all() {
         let value = scenario.settings.get(setting.key).expect("a known key");
-        settings
-            .set(setting.key, &value, base)
-            .unwrap_or_else(|e| panic!("{value}: {e}"));
+        settings.set(setting.key, &value, base).unwrap_or_else(|e| panic!("{value}: {e}"));
     }
     if !beyond_a_century(&scenario.settings) {
         assert_eq!(settings, scenario.settings);
@@ -71,10 +65,7 @@ fuzz_target!(|text: &str| {
     let written: u64 = scenario.settings.writes.iter().map(|w| w.bytes).sum();
     let small = scenario.settings.segments <= 20
         && written <= 20 * u64::from(scenario.settings.mss)
-        && scenario
-            .settings
-            .user_timeout
-            .is_none_or(|t| t <= Duration::from_secs(1000))
+        && scenario.settings.user_timeout.is_none_or(|t| t <= Duration::from_secs(1000))
         && scenario.profiles.len() <= 4;
     scenario.flows = scenario.flows.min(2);
     if small && scenario.settings.path().is_ok() {

@@ -8,10 +8,7 @@ use recoup_lab::diagram::source::{Choice, read};
 
 fuzz_target!(|bytes: &[u8]| {
     for connection in [None, Some(0)] {
-        let choice = Choice {
-            connection,
-            ..Choice::default()
-        };
+        let choice = Choice { connection, ..Choice::default() };
         let source = match read("x", bytes, &choice) {
             Ok(source) => source,
             Err(error) => {

@@ -34,10 +34,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let again = decode(&packet).expect("what we wrote");
     assert_eq!(again.segment, segment);
-    assert_eq!(
-        (again.endpoints, again.ip_id),
-        (decoded.endpoints, decoded.ip_id)
-    );
+    assert_eq!((again.endpoints, again.ip_id), (decoded.endpoints, decoded.ip_id));
     assert!(again.ip_checksum_ok && again.options_complete);
     let Payload::Bytes(bytes) = payload else {
         return;

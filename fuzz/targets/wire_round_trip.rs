@@ -34,10 +34,7 @@ impl From<&Address> for SocketAddr {
 
 fuzz_target!(|input: Input| {
     let mut segment = Segment::from(&input.segment);
-    let endpoints = Endpoints {
-        src: (&input.src).into(),
-        dst: (&input.dst).into(),
-    };
+    let endpoints = Endpoints { src: (&input.src).into(), dst: (&input.dst).into() };
     let mut packet = vec![7];
     let payload = Payload::Fill(input.fill);
     if let Err(error) = encode(&segment, &endpoints, input.ip_id, payload, &mut packet) {

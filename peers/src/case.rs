@@ -115,47 +115,28 @@ pub fn tables() -> Vec<Table> {
     let mut tables = Vec::new();
     for reader in Reader::ALL {
         for processors in [1, 2] {
-            let bulk = |offloads| Case::Bulk {
-                reader,
-                processors,
-                offloads,
-            };
+            let bulk = |offloads| Case::Bulk { reader, processors, offloads };
             let place = on_processors(processors);
             tables.push(Table {
                 title: format!("One stream, {place}, receiver {reader}"),
                 columns: vec![(bulk(false), "MTU 1500".into()), (bulk(true), "TSO".into())],
             });
-            let loss = |percent| Case::Loss {
-                reader,
-                processors,
-                percent,
-            };
+            let loss = |percent| Case::Loss { reader, processors, percent };
             tables.push(Table {
                 title: format!("Random loss without delay, {place}, receiver {reader}"),
                 columns: lossy(loss),
             });
         }
         tables.push(Table {
-            title: format!(
-                "Random loss at an RTT of {} ms, receiver {reader}",
-                LOSS_RTT.as_millis()
-            ),
+            title: format!("Random loss at an RTT of {} ms, receiver {reader}", LOSS_RTT.as_millis()),
             columns: lossy(|percent| Case::DelayedLoss { reader, percent }),
         });
     }
     tables.push(Table {
-        title: format!(
-            "Ten segments at an RTT of {} ms",
-            COMPLETION_RTT.as_millis()
-        ),
-        columns: LostTail::ALL
-            .map(|lost| (Case::Completion(lost), lost.to_string()))
-            .into(),
+        title: format!("Ten segments at an RTT of {} ms", COMPLETION_RTT.as_millis()),
+        columns: LostTail::ALL.map(|lost| (Case::Completion(lost), lost.to_string())).into(),
     });
-    tables.push(Table {
-        title: "A connection without a request".into(),
-        columns: vec![(Case::Idle, "memory".into())],
-    });
+    tables.push(Table { title: "A connection without a request".into(), columns: vec![(Case::Idle, "memory".into())] });
     tables
 }
 
@@ -190,20 +171,12 @@ impl Case {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Bulk {
-                reader,
-                processors,
-                offloads,
-            } => {
+            Self::Bulk { reader, processors, offloads } => {
                 let packets = if offloads { "TSO" } else { "MTU 1500" };
                 let place = on_processors(processors);
                 write!(f, "one stream, {packets}, {place}, receiver {reader}")
             }
-            Self::Loss {
-                reader,
-                processors,
-                percent,
-            } => {
+            Self::Loss { reader, processors, percent } => {
                 let place = on_processors(processors);
                 write!(f, "{percent} % lost, {place}, receiver {reader}")
             }

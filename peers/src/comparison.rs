@@ -43,26 +43,17 @@ pub fn run(plan: &Plan) -> Result<(), Failed> {
     let (senders, mut notes) = plan.senders();
     if senders.is_empty() {
         notes.iter().for_each(|note| eprintln!("{note}"));
-        return Err(
-            "there is no sender to measure: expected root, and a system with TUN devices".into(),
-        );
+        return Err("there is no sender to measure: expected root, and a system with TUN devices".into());
     }
     let (tables, left_out) = possible(tables);
     notes.extend(left_out);
     let cases = tables.iter().flat_map(|table| &table.columns);
     let cases: Vec<Case> = cases.map(|(case, _)| *case).collect();
-    let times = Times {
-        direct: Duration::from_secs_f64(plan.time),
-        delayed: Duration::from_secs_f64(4.0 * plan.time),
-    };
+    let times = Times { direct: Duration::from_secs_f64(plan.time), delayed: Duration::from_secs_f64(4.0 * plan.time) };
     let mut all: Vec<Rounds> = Vec::new();
     for &case in &cases {
         let takes_part = senders.iter().filter(|sender| sender.takes_part(case));
-        all.extend(takes_part.map(|&sender| Rounds {
-            sender,
-            case,
-            results: Vec::new(),
-        }));
+        all.extend(takes_part.map(|&sender| Rounds { sender, case, results: Vec::new() }));
     }
     let bar = ProgressBar::new(all.len() as u64 * u64::from(plan.rounds));
     let style = ProgressStyle::with_template("{pos}/{len} measurements, {eta} left: {wide_msg}")?;
@@ -92,20 +83,14 @@ impl Plan {
         let chosen = all.into_iter();
         let chosen: Vec<Table> = chosen.filter(|table| table.title.contains(text)).collect();
         match chosen.is_empty() {
-            true => Err(format!(
-                "--table {text}: no title contains it; the titles are: {}",
-                titles.join("; ")
-            )
-            .into()),
+            true => Err(format!("--table {text}: no title contains it; the titles are: {}", titles.join("; ")).into()),
             false => Ok(chosen),
         }
     }
 
     /// The senders that run on this machine, and a line for each that does not.
     fn senders(&self) -> (Vec<Sender>, Vec<String>) {
-        let chosen = |sender: &&Sender| {
-            self.only.is_empty() || **sender == Sender::Linux || self.only.contains(sender)
-        };
+        let chosen = |sender: &&Sender| self.only.is_empty() || **sender == Sender::Linux || self.only.contains(sender);
         let mut notes = Vec::new();
         let mut runs = Vec::new();
         for &sender in Sender::value_variants().iter().filter(chosen) {
@@ -127,8 +112,7 @@ fn try_sender(sender: Sender) -> Result<(), Failed> {
 
 /// The tables that can be measured on this machine, and a line for why others cannot.
 fn possible(tables: Vec<Table>) -> (Vec<Table>, Vec<String>) {
-    let loses =
-        Network::direct(Sender::Recoup, Options::PLAIN).and_then(|network| network.lose(1.0));
+    let loses = Network::direct(Sender::Recoup, Options::PLAIN).and_then(|network| network.lose(1.0));
     let Err(reason) = loses else {
         return (tables, Vec::new());
     };

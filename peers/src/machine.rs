@@ -9,9 +9,6 @@ pub fn describe() -> String {
     let kernel = kernel.unwrap_or_else(|_| "unknown".into());
     let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
     let model = CpuInfo::current().ok();
-    let model = model
-        .as_ref()
-        .and_then(|info| info.model_name(0))
-        .unwrap_or("unknown processor");
+    let model = model.as_ref().and_then(|info| info.model_name(0)).unwrap_or("unknown processor");
     format!("Linux {}, {processors} × {model}", kernel.trim())
 }

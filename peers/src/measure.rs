@@ -54,18 +54,13 @@ pub enum Measured {
 /// Measures one sender in one case.
 pub fn measure(sender: Sender, case: Case, times: Times) -> Result<Measured, Failed> {
     use_processors(case.processors())?;
-    let options = Options {
-        offloads: case.offloads(),
-        ..Options::PLAIN
-    };
+    let options = Options { offloads: case.offloads(), ..Options::PLAIN };
     match case {
         Case::Bulk { reader, .. } => {
             let network = Network::direct(sender, options)?;
             stream(&network, sender, options, reader, times.direct)
         }
-        Case::Loss {
-            reader, percent, ..
-        } => {
+        Case::Loss { reader, percent, .. } => {
             let network = Network::direct(sender, options)?;
             network.lose(percent)?;
             stream(&network, sender, options, reader, times.direct)
@@ -95,9 +90,7 @@ fn use_processors(count: usize) -> Result<(), Failed> {
     let all = ALL.get_or_init(|| sched_getaffinity(None).unwrap_or_default());
     let mut set = CpuSet::new();
     let permitted = (0..CpuSet::MAX_CPU).filter(|&processor| all.is_set(processor));
-    permitted
-        .take(count)
-        .for_each(|processor| set.set(processor));
+    permitted.take(count).for_each(|processor| set.set(processor));
     Ok(sched_setaffinity(None, &set)?)
 }
 
@@ -144,16 +137,10 @@ fn idle(sender: Sender, options: Options) -> Result<Measured, Failed> {
     };
     let to = process.address;
     let before = memory()?;
-    let open = move || {
-        (0..IDLE_CONNECTIONS)
-            .map(|_| connect(to))
-            .collect::<Result<Vec<_>, _>>()
-    };
+    let open = move || (0..IDLE_CONNECTIONS).map(|_| connect(to)).collect::<Result<Vec<_>, _>>();
     let connections = network.run_at_receiver(open)??;
     thread::sleep(REST);
     let taken = memory()?.saturating_sub(before);
     drop(connections);
-    Ok(Measured::Memory(
-        taken as f64 / IDLE_CONNECTIONS as f64 / 1e3,
-    ))
+    Ok(Measured::Memory(taken as f64 / IDLE_CONNECTIONS as f64 / 1e3))
 }

@@ -51,22 +51,14 @@ impl Network {
             true => SenderPlace::Apart(join_by_veth(&receiver, options)?),
             false => SenderPlace::Receiver,
         };
-        Ok(Self {
-            receiver,
-            sender: place,
-            kernel: VETH[1].into(),
-        })
+        Ok(Self { receiver, sender: place, kernel: VETH[1].into() })
     }
 
     /// Sender and receiver at the ends of a path with this round-trip time, whose `lossy` hops lead to the receiver.
     pub fn with_path(rtt: Duration, lossy: Vec<HopSpec>) -> Result<Self, Failed> {
         let receiver = Namespace::new()?;
         let path = RunningPath::start(&receiver, rtt, lossy)?;
-        Ok(Self {
-            receiver,
-            kernel: path.wire.block().ends_v4().inside.into(),
-            sender: SenderPlace::Path(path),
-        })
+        Ok(Self { receiver, kernel: path.wire.block().ends_v4().inside.into(), sender: SenderPlace::Path(path) })
     }
 
     /// Loses this share of the TCP packets that reach the receiver (%).
@@ -81,10 +73,7 @@ impl Network {
     }
 
     /// Runs `job` in the namespace of the sender.
-    pub fn run_at_sender<T: Send + 'static>(
-        &self,
-        job: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Failed> {
+    pub fn run_at_sender<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, Failed> {
         Ok(match &self.sender {
             SenderPlace::Receiver => self.receiver.run(job),
             SenderPlace::Apart(namespace) => namespace.run(job),
@@ -93,10 +82,7 @@ impl Network {
     }
 
     /// Runs `job` in the namespace of the receiver.
-    pub fn run_at_receiver<T: Send + 'static>(
-        &self,
-        job: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Failed> {
+    pub fn run_at_receiver<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, Failed> {
         Ok(self.receiver.run(job)?)
     }
 
@@ -133,17 +119,9 @@ fn join_by_veth(receiver: &Namespace, options: Options) -> Result<Namespace, Fai
 /// before the device, as before a TUN device.
 fn set_up_veth(name: &str, address: Ipv4Addr, offloads: bool) -> Result<(), Failed> {
     if !offloads {
-        run(
-            "ethtool",
-            &[
-                "-K", name, "tx", "off", "tso", "off", "gso", "off", "gro", "off",
-            ],
-        )?;
+        run("ethtool", &["-K", name, "tx", "off", "tso", "off", "gso", "off", "gro", "off"])?;
     }
-    run(
-        "ip",
-        &["address", "add", &format!("{address}/30"), "dev", name],
-    )?;
+    run("ip", &["address", "add", &format!("{address}/30"), "dev", name])?;
     run("ip", &["link", "set", name, "up"])
 }
 
@@ -191,11 +169,7 @@ impl RunningPath {
             let _ = relay.run(carried.ends(), stopped.as_fd());
         };
         let relay = thread::Builder::new().name("path".into()).spawn(carry)?;
-        Ok(Self {
-            wire,
-            stop: Some(stop),
-            relay: Some(relay),
-        })
+        Ok(Self { wire, stop: Some(stop), relay: Some(relay) })
     }
 }
 

@@ -27,10 +27,7 @@ impl SenderProcess {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["send", &sender.name(), "--mtu", &options.mtu.to_string()]);
         command.args(options.offloads.then_some("--offloads"));
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // The system call of `Command::spawn` runs on the namespace's thread.
         let mut child = network.run_at_sender(move || command.spawn())??;
         let (Some(output), Some(errors)) = (child.stdout.take(), child.stderr.take()) else {

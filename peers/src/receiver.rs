@@ -12,19 +12,15 @@ const SILENCE: Duration = Duration::from_secs(30);
 
 /// Opens a connection.
 pub fn connect(to: SocketAddr) -> Result<TcpStream, Failed> {
-    let stream = TcpStream::connect_timeout(&to, SILENCE)
-        .map_err(|e| format!("it does not accept a connection: {e}"))?;
+    let stream =
+        TcpStream::connect_timeout(&to, SILENCE).map_err(|e| format!("it does not accept a connection: {e}"))?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(SILENCE))?;
     Ok(stream)
 }
 
 /// Requests more bytes than can arrive, and reads for some time. Returns the bytes that arrived, and the time they took.
-pub fn read_for(
-    mut stream: TcpStream,
-    time: Duration,
-    reader: Reader,
-) -> Result<(u64, Duration), Failed> {
+pub fn read_for(mut stream: TcpStream, time: Duration, reader: Reader) -> Result<(u64, Duration), Failed> {
     let mut chunk = vec![0; reader.chunk()];
     if reader == Reader::Seldom {
         set_receive_low_water_mark(&stream, chunk.len() as u64)?;

@@ -27,14 +27,8 @@ struct Quantity {
 
 /// The quantities that a case is reported in.
 fn quantities(case: Case) -> &'static [Quantity] {
-    const RATE_GBIT: Quantity = Quantity {
-        heading: "Gbit/s",
-        value: |measured| Some(rate(measured)? / 1e3),
-    };
-    const RATE_MBIT: Quantity = Quantity {
-        heading: "Mbit/s",
-        value: rate,
-    };
+    const RATE_GBIT: Quantity = Quantity { heading: "Gbit/s", value: |measured| Some(rate(measured)? / 1e3) };
+    const RATE_MBIT: Quantity = Quantity { heading: "Mbit/s", value: rate };
     const SENDER: Quantity = Quantity {
         heading: "CPU s/GB, sender",
         value: |measured| match measured {
@@ -81,10 +75,7 @@ fn rate(measured: &Measured) -> Option<f64> {
 
 /// One table with a heading; `None` if it has no results.
 pub fn table(table: &Table, senders: &[Sender], all: &[Rounds]) -> Option<String> {
-    let find = |sender, case| {
-        all.iter()
-            .find(|rounds| rounds.sender == sender && rounds.case == case)
-    };
+    let find = |sender, case| all.iter().find(|rounds| rounds.sender == sender && rounds.case == case);
     let mut text = comfy_table::Table::new();
     text.load_preset(ASCII_MARKDOWN);
     let mut header = vec!["sender".to_owned()];
@@ -161,11 +152,7 @@ fn round(value: f64) -> String {
 pub fn failures(all: &[Rounds]) -> Vec<String> {
     let mut lines = Vec::new();
     for rounds in all {
-        let reasons: Vec<&String> = rounds
-            .results
-            .iter()
-            .filter_map(|r| r.as_ref().err())
-            .collect();
+        let reasons: Vec<&String> = rounds.results.iter().filter_map(|r| r.as_ref().err()).collect();
         if let Some(reason) = reasons.first() {
             lines.push(format!(
                 "- {}, {}: {} of {} rounds failed: {reason}",
@@ -197,10 +184,7 @@ mod tests {
         let base = rounds(Sender::Linux, &[Some(100.0), Some(200.0), Some(400.0)]);
         let own = rounds(Sender::Recoup, &[Some(50.0), Some(400.0), Some(200.0)]);
         let quantity = &quantities(own.case)[0];
-        assert_eq!(
-            cell(Some(&own), Some(&base), quantity),
-            "200 (50.0–400) ×0.500"
-        );
+        assert_eq!(cell(Some(&own), Some(&base), quantity), "200 (50.0–400) ×0.500");
         assert_eq!(cell(Some(&base), Some(&base), quantity), "200 (100–400)");
     }
 
@@ -211,9 +195,6 @@ mod tests {
         assert_eq!(cell(Some(&own), None, quantity), "2.00 (1.00–3.00)");
         let failed = rounds(Sender::Linux, &[None]);
         assert_eq!(cell(Some(&failed), None, quantity), ABSENT);
-        assert_eq!(
-            failures(&[own]),
-            ["- Recoup, `linux-6`, ten segments, 10th lost: 1 of 3 rounds failed: stuck"]
-        );
+        assert_eq!(failures(&[own]), ["- Recoup, `linux-6`, ten segments, 10th lost: 1 of 3 rounds failed: stuck"]);
     }
 }

@@ -137,11 +137,7 @@ impl Sender {
 /// The versions of everything that is measured, in one line.
 pub fn versions() -> String {
     let version = |name, package| format!("{name} {}", version_of(package).unwrap_or("unknown"));
-    let crates = [
-        ("Recoup", "recoup-net"),
-        ("smoltcp", "smoltcp"),
-        ("tcp_ip", "tcp_ip"),
-    ];
+    let crates = [("Recoup", "recoup-net"), ("smoltcp", "smoltcp"), ("tcp_ip", "tcp_ip")];
     let crates = crates.map(|(name, package)| version(name, package));
     format!("{}, gVisor {}", crates.join(", "), gvisor::version())
 }
@@ -159,10 +155,7 @@ pub struct Options {
 
 impl Options {
     /// Packets of an Ethernet link, without offloads.
-    pub const PLAIN: Self = Self {
-        mtu: 1500,
-        offloads: false,
-    };
+    pub const PLAIN: Self = Self { mtu: 1500, offloads: false };
 }
 
 /// Runs a sender until it is killed.
@@ -185,16 +178,8 @@ pub fn run(sender: Sender, options: &Options) -> Result<(), Failed> {
 
 /// A TUN device in this network namespace, and the IPv4 address of the stack that uses it.
 fn open_device(options: &Options) -> Result<(TunDevice, IpAddr), Failed> {
-    let device = TunDevice::open_with(&TunOptions {
-        mtu: options.mtu,
-        address: None,
-        offloads: options.offloads,
-    })?;
-    let address = device
-        .host_addresses()
-        .iter()
-        .copied()
-        .find(IpAddr::is_ipv4);
+    let device = TunDevice::open_with(&TunOptions { mtu: options.mtu, address: None, offloads: options.offloads })?;
+    let address = device.host_addresses().iter().copied().find(IpAddr::is_ipv4);
     Ok((device, address.ok_or("the TUN device has no IPv4 address")?))
 }
 

@@ -17,11 +17,7 @@ mod tests {
 
     #[test]
     fn versions_are_those_of_the_lock_file() {
-        assert_eq!(
-            version_of("recoup-peers"),
-            Some(env!("CARGO_PKG_VERSION")),
-            "the package itself"
-        );
+        assert_eq!(version_of("recoup-peers"), Some(env!("CARGO_PKG_VERSION")), "the package itself");
         let smoltcp = version_of("smoltcp").unwrap();
         assert!(smoltcp.starts_with("0.14."), "{smoltcp}");
         assert_eq!(version_of("smol"), None, "a part of a name");

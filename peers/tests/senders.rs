@@ -69,10 +69,8 @@ fn resets_do_not_disturb_later_requests() {
 
 #[test]
 fn senders_without_offloads_say_so() {
-    let output = Command::new(env!("CARGO_BIN_EXE_recoup-peers"))
-        .args(["send", "tcp-ip", "--offloads"])
-        .output()
-        .unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_recoup-peers")).args(["send", "tcp-ip", "--offloads"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(message.lines().count(), 1, "{message}");

@@ -12,11 +12,7 @@ pub const ATTACKS: &[Attack] = &[
     attack("random resends", 1, random_resends),
     attack("random resends of any length", 15, any_resends),
     attack("random resends, SACKs and ACKs", 1, mixed),
-    attack(
-        "single bytes resent in one packet",
-        1,
-        bytes_resent_together,
-    ),
+    attack("single bytes resent in one packet", 1, bytes_resent_together),
     attack("gaps filled backwards", 1, gaps_backwards),
     attack("wrapping jumps", 1, wrapping_jumps),
     attack("a SACK now and then", 1, rare_sacks),
@@ -40,19 +36,11 @@ pub const ATTACKS: &[Attack] = &[
     attack("connections that replace each other", 1, replaced),
     attack("connections with losses", 1, lossy_connections),
     attack("connections with gaps", 1, connections_with_gaps),
-    attack(
-        "connections with long outstanding data",
-        42,
-        long_connections,
-    ),
+    attack("connections with long outstanding data", 42, long_connections),
 ];
 
 const fn attack(name: &'static str, segments: u32, step: fn(&mut Wire)) -> Attack {
-    Attack {
-        name,
-        step,
-        segments,
-    }
+    Attack { name, step, segments }
 }
 
 /// Opens the connection in the first step.

@@ -72,12 +72,7 @@ impl Wire {
 
     /// SYN, SYN-ACK and ACK, which agree on SACK if `sack`.
     pub fn open(&mut self, sack: bool) {
-        let options = Options {
-            mss: Some(1460),
-            window_scale: Some(14),
-            sack_permitted: sack,
-            ..Options::NONE
-        };
+        let options = Options { mss: Some(1460), window_scale: Some(14), sack_permitted: sack, ..Options::NONE };
         let isn = self.first;
         (self.nxt, self.una) = (isn.wrapping_add(1), isn.wrapping_add(1));
         self.push(true, isn, 0, 0, Flags::SYN, options);
@@ -99,10 +94,7 @@ impl Wire {
     /// The receiver acknowledges everything below `ack`, and these blocks.
     pub fn ack(&mut self, ack: u32, blocks: &[[u32; 2]]) {
         let blocks = blocks.iter().map(|block| block.map(SeqNumber));
-        let options = Options {
-            sack: SackBlocks::from_iter(blocks),
-            ..Options::NONE
-        };
+        let options = Options { sack: SackBlocks::from_iter(blocks), ..Options::NONE };
         self.push(false, 1, ack, 0, Flags::ACK, options);
     }
 
@@ -119,36 +111,18 @@ impl Wire {
         self.una.wrapping_add(packet * len)
     }
 
-    fn push(
-        &mut self,
-        by_sender: bool,
-        seq: u32,
-        ack: u32,
-        payload_len: u32,
-        flags: Flags,
-        mut options: Options,
-    ) {
+    fn push(&mut self, by_sender: bool, seq: u32, ack: u32, payload_len: u32, flags: Flags, mut options: Options) {
         self.now += self.gap;
         self.frame += 1;
         let clock = (self.timestamp).unwrap_or((self.now / 1_000_000) as u32 + 1);
-        options.timestamps = self.timestamps.then_some(Timestamps {
-            value: clock,
-            echo: clock,
-        });
+        options.timestamps = self.timestamps.then_some(Timestamps { value: clock, echo: clock });
         let client = Ipv4Addr::from_bits(0xc612_0000 + self.connection / 50_000);
         let port = 10_000 + (self.connection % 50_000) as u16;
-        let endpoints = Endpoints {
-            src: (client, port).into(),
-            dst: (Ipv4Addr::new(192, 0, 2, 1), 443).into(),
-        };
+        let endpoints = Endpoints { src: (client, port).into(), dst: (Ipv4Addr::new(192, 0, 2, 1), 443).into() };
         self.sent.push_back(CapturedPacket {
             frame: self.frame,
             at: Instant::from_nanos(BEGINNING + self.now),
-            endpoints: if by_sender {
-                endpoints
-            } else {
-                endpoints.reverse()
-            },
+            endpoints: if by_sender { endpoints } else { endpoints.reverse() },
             segment: Segment {
                 seq: SeqNumber(seq),
                 ack: SeqNumber(ack),

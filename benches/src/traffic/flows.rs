@@ -88,19 +88,12 @@ fn spec(draws: Draws, n: u64, version: IpVersion) -> FlowSpec {
         IpVersion::V6 => MSS - 20,
     };
     let host = Config {
-        acks: AckPolicy::Linux {
-            quick: AckPolicy::LINUX_QUICK,
-        },
+        acks: AckPolicy::Linux { quick: AckPolicy::LINUX_QUICK },
         mss,
         ip_version: version,
         ..Config::new(profile)
     };
-    FlowSpec {
-        client: host,
-        server: host,
-        timers: TimerModel::LinuxWheel { hz: 250 },
-        workload: workload(draws, n),
-    }
+    FlowSpec { client: host, server: host, timers: TimerModel::LinuxWheel { hz: 250 }, workload: workload(draws, n) }
 }
 
 fn workload(draws: Draws, n: u64) -> Workload {
@@ -112,10 +105,7 @@ fn workload(draws: Draws, n: u64) -> Workload {
         // Four parts, three of them after a pause.
         u if u < 0.90 => {
             let part = bytes.div_ceil(4);
-            let later = [1, 2, 3].map(|number| TimedWrite {
-                after: number * pause(draws, n),
-                bytes: part,
-            });
+            let later = [1, 2, 3].map(|number| TimedWrite { after: number * pause(draws, n), bytes: part });
             Workload::exchange(REQUEST, part).with_later_writes(&later)
         }
         _ => Workload::exchange(bytes, REQUEST),
@@ -149,12 +139,7 @@ fn trouble(draws: Draws, n: u64, rtt: f64) -> Vec<HopSpec> {
         let p = draws.between(Purpose::Severity, n, least, most);
         Probability::new(p).expect("a probability")
     };
-    let loss = |kind| {
-        HopSpec::Loss(LossSpec {
-            kind,
-            transmission: None,
-        })
-    };
+    let loss = |kind| HopSpec::Loss(LossSpec { kind, transmission: None });
     match draws.unit(Purpose::Trouble, n) {
         u if u < 0.20 => vec![loss(LossKind::Bernoulli(severity(0.005, 0.05)))],
         u if u < 0.35 => {
@@ -162,10 +147,9 @@ fn trouble(draws: Draws, n: u64, rtt: f64) -> Vec<HopSpec> {
             let channel = GilbertElliott::new(severity(0.005, 0.04), to_good);
             vec![loss(LossKind::GilbertElliott(channel))]
         }
-        u if u < 0.40 => vec![HopSpec::Reorder {
-            probability: severity(0.001, 0.03),
-            extra: Duration::from_secs_f64(rtt / 5.0),
-        }],
+        u if u < 0.40 => {
+            vec![HopSpec::Reorder { probability: severity(0.001, 0.03), extra: Duration::from_secs_f64(rtt / 5.0) }]
+        }
         _ => Vec::new(),
     }
 }

@@ -8,8 +8,8 @@
 //! ```
 
 use recoup_api::partition::{
-    CapturePlan, Decision, ForeignFacts, PartitionAnalysis, SplitFile, analyze_partition,
-    from_bytes, plan, settle, split, to_bytes,
+    CapturePlan, Decision, ForeignFacts, PartitionAnalysis, SplitFile, analyze_partition, from_bytes, plan, settle,
+    split, to_bytes,
 };
 use recoup_lab::analysis::{AllRetransmissions, retransmissions_in};
 use recoup_trace::analyze::Settings;
@@ -26,10 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("expected a step and a folder".into());
     };
     let folder = Path::new(folder);
-    let settings = Settings {
-        threads: 0,
-        ..Settings::default()
-    };
+    let settings = Settings { threads: 0, ..Settings::default() };
     match &**step {
         "split" => {
             let [partitions, captures @ ..] = rest else {
@@ -43,12 +40,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         "plan" => {
             let files = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
             let files: Vec<PathBuf> = files.collect::<std::io::Result<_>>()?;
-            let splits = files
-                .iter()
-                .filter(|path| path.extension().is_some_and(|e| e == "split"));
-            let splits = splits
-                .map(|path| read(path))
-                .collect::<Result<Vec<SplitFile>, _>>()?;
+            let splits = files.iter().filter(|path| path.extension().is_some_and(|e| e == "split"));
+            let splits = splits.map(|path| read(path)).collect::<Result<Vec<SplitFile>, _>>()?;
             write(&folder.join("plan"), &plan(&splits, &settings)?)?;
         }
         "analyze" => {
@@ -57,8 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let facts = Arc::new(facts);
             for number in rest {
                 let number: usize = number.parse()?;
-                let analysis =
-                    analyze_partition::<AllRetransmissions>(&plan, number, &facts, &settings)?;
+                let analysis = analyze_partition::<AllRetransmissions>(&plan, number, &facts, &settings)?;
                 write(&folder.join(format!("{number}.analysis")), &analysis)?;
             }
         }
@@ -71,9 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     let columns = retransmissions_in(&found.analyzed.counts.files);
                     print!("{}", columns.to_csv(&found.analyzed.findings.rows));
                 }
-                Decision::Again {
-                    partitions, facts, ..
-                } => {
+                Decision::Again { partitions, facts, .. } => {
                     write(&folder.join("facts"), &facts)?;
                     let numbers: Vec<String> = partitions.iter().map(usize::to_string).collect();
                     eprintln!("analyze again: {}", numbers.join(" "));

@@ -9,8 +9,7 @@ pub use joined::analyze_joined;
 pub use slp::study_all;
 
 use recoup_lab::analysis::{
-    self, AnalysisError, Analyzed, CaptureEnds, Collector, ContinueError, FinishError, WithEnds,
-    rotation_note,
+    self, AnalysisError, Analyzed, CaptureEnds, Collector, ContinueError, FinishError, WithEnds, rotation_note,
 };
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{PacketSource, ReadError, Reader};
@@ -95,23 +94,14 @@ pub fn analyze_all<V: Collector>(
     progress: &dyn Progress,
     view: impl Fn() -> V,
 ) -> Captures<V> {
-    let mut all = Captures {
-        analyzed: Vec::new(),
-        failures: Vec::new(),
-        begun: 0,
-        rotation: None,
-    };
+    let mut all = Captures { analyzed: Vec::new(), failures: Vec::new(), begun: 0, rotation: None };
     let mut ends: Vec<CaptureEnds> = Vec::new();
     for path in captures {
         all.begun += 1;
         let name = path.display().to_string();
         let opened = Reader::open(path).map_err(AnalyzeError::from);
-        let with_ends = || WithEnds {
-            view: view(),
-            ends: CaptureEnds::default(),
-        };
-        let analyzed =
-            opened.and_then(|reader| analyze(&name, reader, settings, progress, with_ends));
+        let with_ends = || WithEnds { view: view(), ends: CaptureEnds::default() };
+        let analyzed = opened.and_then(|reader| analyze(&name, reader, settings, progress, with_ends));
         match analyzed {
             Ok(analyzed) => {
                 let WithEnds { view, ends: own } = analyzed.findings;

@@ -64,39 +64,24 @@ pub fn explain(
         Input::Each(captures) => analyze_all(captures, settings, progress, view),
         Input::Joined(captures) => analyze_joined(captures, settings, progress, view),
         Input::Demo => {
-            let explained =
-                demo().and_then(|demo| analyze(DEMO_NAME, demo, settings, progress, view));
+            let explained = demo().and_then(|demo| analyze(DEMO_NAME, demo, settings, progress, view));
             let (analyzed, failures) = match explained {
                 Ok(analyzed) => (vec![analyzed], vec![]),
                 Err(error) => (vec![], vec![error]),
             };
-            Captures {
-                analyzed,
-                failures,
-                begun: 1,
-                rotation: None,
-            }
+            Captures { analyzed, failures, begun: 1, rotation: None }
         }
     };
     for analyzed in &mut all.analyzed {
         let goes_on = || !progress.is_stopped();
         // Without a second reading there is no advice.
         _ = match input {
-            Input::Demo => advise(
-                analyzed,
-                |_| Reader::new(DEMO_NAME, DEMO),
-                settings,
-                &goes_on,
-            ),
-            Input::Joined(captures) => {
-                advise(analyzed, |_| open_joined(captures), settings, &goes_on)
-            }
+            Input::Demo => advise(analyzed, |_| Reader::new(DEMO_NAME, DEMO), settings, &goes_on),
+            Input::Joined(captures) => advise(analyzed, |_| open_joined(captures), settings, &goes_on),
             Input::Each(_) => {
                 let path = PathBuf::from(&analyzed.capture);
                 match path.metadata() {
-                    Ok(about) if about.is_file() => {
-                        advise(analyzed, |_| Reader::open(&path), settings, &goes_on)
-                    }
+                    Ok(about) if about.is_file() => advise(analyzed, |_| Reader::open(&path), settings, &goes_on),
                     _ => Ok(()),
                 }
             }
@@ -130,13 +115,7 @@ pub fn explain_connection(
         Input::Each(captures) => {
             let path = captures.first().map_or(Path::new("-"), PathBuf::as_path);
             let reader = Reader::open(path).map_err(AnalyzeError::from)?;
-            analyze(
-                &path.display().to_string(),
-                reader,
-                settings,
-                progress,
-                view,
-            )?
+            analyze(&path.display().to_string(), reader, settings, progress, view)?
         }
     };
     match analyzed.findings.row() {
@@ -164,18 +143,9 @@ pub fn explain_as_page(
         progress.bytes_read(bytes);
         !progress.is_stopped()
     };
-    let reading = Reading {
-        settings,
-        go_on: &go_on,
-    };
+    let reading = Reading { settings, go_on: &go_on };
     let page = match input {
-        Input::Demo => page_of(
-            DEMO_NAME,
-            demo()?,
-            |_| Reader::new(DEMO_NAME, DEMO),
-            request,
-            &reading,
-        ),
+        Input::Demo => page_of(DEMO_NAME, demo()?, |_| Reader::new(DEMO_NAME, DEMO), request, &reading),
         Input::Joined(captures) => {
             let joined = open_joined(captures).map_err(AnalyzeError::from)?;
             let name = joined.name().to_owned();
@@ -188,9 +158,7 @@ pub fn explain_as_page(
             let reader = Reader::open(path).map_err(AnalyzeError::from)?;
             progress.capture_begins(&name, reader.size());
             match path.metadata() {
-                Ok(about) if about.is_file() => {
-                    page_of(&name, reader, |_| Reader::open(path), request, &reading)
-                }
+                Ok(about) if about.is_file() => page_of(&name, reader, |_| Reader::open(path), request, &reading),
                 _ => page_of_stream(&name, reader, request, &reading),
             }
         }

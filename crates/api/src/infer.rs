@@ -2,9 +2,7 @@
 
 use crate::plot::open_joined;
 use crate::whatif::{RerunProgress, watched};
-use recoup_lab::whatif::{
-    InferenceError, InferredScenario, infer_scenario, infer_scenario_of_stream,
-};
+use recoup_lab::whatif::{InferenceError, InferredScenario, infer_scenario, infer_scenario_of_stream};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{PacketSource, Reader};
 use std::path::{Path, PathBuf};
@@ -32,11 +30,7 @@ pub fn scenario_from(
 }
 
 /// A file is read twice. Of a stream, which is read once, a limited number of packets is kept.
-fn of_one(
-    path: &Path,
-    settings: &Settings,
-    progress: &dyn RerunProgress,
-) -> Result<InferredScenario, InferenceError> {
+fn of_one(path: &Path, settings: &Settings, progress: &dyn RerunProgress) -> Result<InferredScenario, InferenceError> {
     let name = path.display().to_string();
     let reader = Reader::open(path)?;
     let is_file = path.metadata().is_ok_and(|about| about.is_file());

@@ -41,9 +41,7 @@ pub enum PaperError {
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
     /// A setting that the cells set themselves.
-    #[error(
-        "--set {0}: the cells of the figures set it; name other figures, or use `recoup run` for one of your own"
-    )]
+    #[error("--set {0}: the cells of the figures set it; name other figures, or use `recoup run` for one of your own")]
     OwnSetting(&'static str),
     /// A stage with real packets failed.
     #[error(transparent)]
@@ -133,9 +131,7 @@ impl Request {
         let ends = self.real.iter().copied();
         let ends: Vec<Ends> = ends.filter_map(|s| Ends::new(s, None, None)).collect();
         match self.planned.first() {
-            Some(first) if !ends.is_empty() => {
-                stage::notes(&first.setup.base, self.simulate, &ends)
-            }
+            Some(first) if !ends.is_empty() => stage::notes(&first.setup.base, self.simulate, &ends),
             _ => vec![],
         }
     }
@@ -172,21 +168,13 @@ impl Request {
                 runs.extend(sheet.map(|sheet| planned.finished(sheet, None)));
             }
         }
-        Ok(Finished {
-            runs,
-            missing: vec![],
-        })
+        Ok(Finished { runs, missing: vec![] })
     }
 }
 
 impl Planned {
     fn finished(&self, sheet: Sheet, took: Option<Duration>) -> Run {
-        Run {
-            experiment: self.experiment,
-            seed: self.setup.seed(),
-            sheet,
-            took,
-        }
+        Run { experiment: self.experiment, seed: self.setup.seed(), sheet, took }
     }
 
     /// Runs it in the simulator, in a thread of its own. `None` if it was stopped first.
@@ -276,7 +264,5 @@ pub fn mutated(experiments: &[&'static Experiment]) -> Result<Vec<Planned>, Pape
         })
     };
     let planned = experiments.iter().flat_map(|experiment| of(experiment));
-    planned
-        .collect::<Result<_, ExperimentError>>()
-        .map_err(Into::into)
+    planned.collect::<Result<_, ExperimentError>>().map_err(Into::into)
 }

@@ -20,11 +20,7 @@ pub fn study_all(
     progress: &dyn RerunProgress,
     takes: &mut TakesRows<'_>,
 ) -> Captures<ParameterStudy> {
-    let mut studies = Studies {
-        request,
-        settings,
-        takes,
-    };
+    let mut studies = Studies { request, settings, takes };
     read_all(input, progress, &mut studies)
 }
 

@@ -38,7 +38,7 @@
 //! ```
 
 pub use recoup_lab::partition::{
-    CapturePlan, Decision, FinalAnalysis, PartitionView, PartitioningError, SplitFile, ValueError,
-    analyze_all, analyze_partition, from_bytes, plan, settle, split, to_bytes,
+    CapturePlan, Decision, FinalAnalysis, PartitionView, PartitioningError, SplitFile, ValueError, analyze_all,
+    analyze_partition, from_bytes, plan, settle, split, to_bytes,
 };
 pub use recoup_trace::analyze::{ForeignFacts, PartitionAnalysis};

@@ -4,9 +4,7 @@
 use crate::analyze::Progress;
 use recoup_draw::sequence::{Diagram, SequenceScale};
 use recoup_lab::diagram::draw as draw_capture;
-use recoup_lab::diagram::source::{
-    Choice, Directions, Kind, Reading, Source, SourceError, read_with,
-};
+use recoup_lab::diagram::source::{Choice, Directions, Kind, Reading, Source, SourceError, read_with};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{Joined, JoinedFiles, PacketSource, ReadError, Reader};
 use recoup_units::{Direction, Instant};
@@ -83,10 +81,7 @@ pub fn draw(request: &Request<'_>, progress: &dyn Progress) -> Result<Drawing, P
         progress.bytes_read(bytes);
         !progress.is_stopped()
     };
-    let reading = Reading {
-        settings: request.settings,
-        go_on: &go_on,
-    };
+    let reading = Reading { settings: request.settings, go_on: &go_on };
     let (name, source) = match request.input {
         Input::One(path) => {
             let name = display_name(path);
@@ -108,26 +103,14 @@ pub fn draw(request: &Request<'_>, progress: &dyn Progress) -> Result<Drawing, P
     progress.capture_ends();
     let mut source = source?;
     let notes = std::mem::take(&mut source.notes);
-    Ok(Drawing {
-        diagram: diagram(&name, source, request),
-        name,
-        notes,
-    })
+    Ok(Drawing { diagram: diagram(&name, source, request), name, notes })
 }
 
-fn draw_one(
-    path: &Path,
-    name: &str,
-    choice: &Choice,
-    reading: &Reading<'_>,
-) -> Result<Source, SourceError> {
+fn draw_one(path: &Path, name: &str, choice: &Choice, reading: &Reading<'_>) -> Result<Source, SourceError> {
     if path == Path::new("-") {
         return read_with(name, io::stdin(), choice, reading);
     }
-    let unreadable = |source| SourceError::Unreadable {
-        file: name.into(),
-        source,
-    };
+    let unreadable = |source| SourceError::Unreadable { file: name.into(), source };
     let file = File::open(path).map_err(unreadable)?;
     let is_stream = !file.metadata().map_err(unreadable)?.is_file();
     if is_stream {
@@ -181,18 +164,11 @@ fn diagram(name: &str, source: Source, request: &Request<'_>) -> Result<Diagram,
             milliseconds(first),
             milliseconds(last)
         ),
-        (None, Directions::Only(Direction::Up)) => {
-            "no data goes from client to server (--direction up)".into()
-        }
-        (None, Directions::Only(Direction::Down)) => {
-            "no data goes from server to client (--direction down)".into()
-        }
+        (None, Directions::Only(Direction::Up)) => "no data goes from client to server (--direction up)".into(),
+        (None, Directions::Only(Direction::Down)) => "no data goes from server to client (--direction down)".into(),
         (None, _) => "no data goes either way".into(),
     };
-    Err(PlotError::Nothing {
-        file: name.into(),
-        why,
-    })
+    Err(PlotError::Nothing { file: name.into(), why })
 }
 
 /// Leaves out directions without data in the visible time, as a request without data looks while the
@@ -202,12 +178,7 @@ fn leave_out_blank_panels(diagram: &mut Diagram) {
         return;
     }
     for panel in std::mem::take(&mut diagram.panels) {
-        let alone = Diagram {
-            panels: vec![panel],
-            from: diagram.from,
-            to: diagram.to,
-            ..Diagram::default()
-        };
+        let alone = Diagram { panels: vec![panel], from: diagram.from, to: diagram.to, ..Diagram::default() };
         if !alone.is_blank() {
             diagram.panels.extend(alone.panels);
         }
@@ -241,10 +212,8 @@ mod tests {
             let span = Span::new(Offset(1), Offset(1001));
             Mark::new(Instant::from_millis(ms), MarkKind::Sent(span))
         };
-        let panel = |title: &str, ms: &[u64]| Panel {
-            title: title.into(),
-            marks: ms.iter().map(|ms| sent(*ms)).collect(),
-        };
+        let panel =
+            |title: &str, ms: &[u64]| Panel { title: title.into(), marks: ms.iter().map(|ms| sent(*ms)).collect() };
         let titles = |scale, from: u64| {
             let mut diagram = Diagram {
                 panels: vec![panel("down", &[10, 500]), panel("up", &[0])],

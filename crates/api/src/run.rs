@@ -144,17 +144,10 @@ impl Request {
                     let is_stopped = || progress.is_stopped();
                     files.run(&scenario.profiles, &is_stopped, |profile, observer| {
                         let done = |n| progress.flows_finished(n);
-                        Ok(run_observed_until(
-                            scenario, profile, observer, done, is_stopped,
-                        )?)
+                        Ok(run_observed_until(scenario, profile, observer, done, is_stopped)?)
                     })?
                 }
-                None => run_until(
-                    scenario,
-                    cores(),
-                    |n| progress.flows_finished(n),
-                    || progress.is_stopped(),
-                )?,
+                None => run_until(scenario, cores(), |n| progress.flows_finished(n), || progress.is_stopped())?,
             };
             progress.stage_ends();
         }
@@ -170,10 +163,7 @@ impl Request {
             };
             let flows = flows(scenario, profiles);
             progress.stage_begins(ends.stage, flows);
-            let outputs = Outputs {
-                pcap,
-                events: events.as_mut(),
-            };
+            let outputs = Outputs { pcap, events: events.as_mut() };
             results.extend(real_packets(scenario, *ends, flows, outputs, progress)?);
             progress.stage_ends();
         }
@@ -188,11 +178,7 @@ impl Request {
             results.retain(|result| result.cost.flows > 0);
         }
         notes.extend(drop_without_effect(scenario, &results));
-        Ok(Outcome {
-            results,
-            notes,
-            interrupted,
-        })
+        Ok(Outcome { results, notes, interrupted })
     }
 }
 
@@ -211,9 +197,7 @@ fn real_packets(
     use recoup_lab::stage::RealStage;
 
     let is_stopped = || progress.is_stopped();
-    let testbeds = crate::testbeds::Testbeds {
-        is_stopped: &is_stopped,
-    };
+    let testbeds = crate::testbeds::Testbeds { is_stopped: &is_stopped };
     let lanes = stage::lanes(&scenario.settings, flows);
     let finished = |n| progress.flows_finished(n);
     Ok(testbeds.run(scenario, ends, lanes, outputs, &finished)?)
@@ -233,14 +217,11 @@ fn real_packets(
 
 /// How far an interrupted run came.
 fn interruption(scenario: &Scenario, results: &[ProfileResult], has_files: bool) -> String {
-    let finished = results
-        .iter()
-        .filter(|result| result.cost.flows > 0)
-        .map(|result| {
-            let (profile, stage) = (&result.profile, result.stage.name());
-            let (flows, of) = (result.cost.flows, scenario.flows);
-            format!("{profile} on {stage} {flows} of {of} flows")
-        });
+    let finished = results.iter().filter(|result| result.cost.flows > 0).map(|result| {
+        let (profile, stage) = (&result.profile, result.stage.name());
+        let (flows, of) = (result.cost.flows, scenario.flows);
+        format!("{profile} on {stage} {flows} of {of} flows")
+    });
     let finished: Vec<String> = finished.collect();
     let finished = match finished.is_empty() {
         true => "no flow is finished".into(),
@@ -255,10 +236,7 @@ fn interruption(scenario: &Scenario, results: &[ProfileResult], has_files: bool)
 
 /// A note when losses are set and no packet was lost.
 fn drop_without_effect(scenario: &Scenario, results: &[ProfileResult]) -> Option<String> {
-    let drop = scenario
-        .settings
-        .get("drop")
-        .filter(|drop| drop != "none")?;
+    let drop = scenario.settings.get("drop").filter(|drop| drop != "none")?;
     let dropped = results.iter().any(|r| r.cost.packets_dropped > 0);
     let hint = match drop.contains("up:") {
         true => "",

@@ -6,12 +6,9 @@ use recoup_lab::output_file::{OutputError, OutputFile, create_folder};
 use recoup_lab::run::{Cost, ProfileResult, in_parallel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::{KernelSettings, Settings, SettingsError};
-use recoup_lab::stage::{
-    Ends, EventTarget, KernelFacts, Lateness, Live, Outputs, RealStage, Stack, Stage, StageError,
-};
+use recoup_lab::stage::{Ends, EventTarget, KernelFacts, Lateness, Live, Outputs, RealStage, Stack, Stage, StageError};
 use recoup_net::testbed::{
-    self, FlowEvent, FlowEventKind, Kernel, Options, PathPacket, PathPoint, Setup, Switch,
-    Switches, Testbed,
+    self, FlowEvent, FlowEventKind, Kernel, Options, PathPacket, PathPoint, Setup, Switch, Switches, Testbed,
 };
 use recoup_net::{DeliveryError, NetError, PacketCapture};
 use recoup_path::{HopSpec, PathSpec};
@@ -37,9 +34,7 @@ pub struct Testbeds<'a> {
 
 impl Default for Testbeds<'_> {
     fn default() -> Self {
-        Self {
-            is_stopped: &|| false,
-        }
+        Self { is_stopped: &|| false }
     }
 }
 
@@ -97,11 +92,7 @@ impl RealStage for Testbeds<'_> {
         }
         let Outputs { pcap, events } = outputs;
         let profiles = profiles_of(scenario, ends);
-        let lanes = if pcap.is_some() || events.is_some() {
-            1
-        } else {
-            lanes
-        };
+        let lanes = if pcap.is_some() || events.is_some() { 1 } else { lanes };
         let writer = events.map(Mutex::new);
         let write = |profile: &str, flow: FlowId, events: &[FlowEvent]| {
             if let Some(writer) = &writer {
@@ -113,24 +104,19 @@ impl RealStage for Testbeds<'_> {
         let write: Option<&WriteEvents<'_>> = if writer.is_some() { Some(&write) } else { None };
         let captures = profiles.iter().map(|profile| {
             let paths = pcap.map(|dir| paths_of(dir, ends, *profile));
-            pcap.zip(paths)
-                .map(|(dir, paths)| Capture::begin(dir, paths))
-                .transpose()
+            pcap.zip(paths).map(|(dir, paths)| Capture::begin(dir, paths)).transpose()
         });
         let captures = captures.collect::<Result<Vec<_>, _>>()?;
         let share = scenario.flows.div_ceil(lanes as u64).max(1);
         let shares = scenario.flows.div_ceil(share);
-        let jobs = profiles
-            .iter()
-            .zip(&captures)
-            .flat_map(|(profile, capture)| {
-                (0..shares).map(|i| Job {
-                    profile: *profile,
-                    capture: capture.as_ref(),
-                    write_events: write,
-                    flows: i * share..((i + 1) * share).min(scenario.flows),
-                })
-            });
+        let jobs = profiles.iter().zip(&captures).flat_map(|(profile, capture)| {
+            (0..shares).map(|i| Job {
+                profile: *profile,
+                capture: capture.as_ref(),
+                write_events: write,
+                flows: i * share..((i + 1) * share).min(scenario.flows),
+            })
+        });
         let jobs: Vec<_> = jobs.collect();
         let path = path(&scenario.settings, ends)?;
         let failed = AtomicBool::new(false);
@@ -143,10 +129,7 @@ impl RealStage for Testbeds<'_> {
         let mut parts = in_parallel(jobs.len(), lanes, play)?.into_iter();
         let results = profiles.into_iter().filter_map(|profile| {
             let mut sum = parts.next()?;
-            parts
-                .by_ref()
-                .take(shares as usize - 1)
-                .for_each(|part| sum.merge(&part));
+            parts.by_ref().take(shares as usize - 1).for_each(|part| sum.merge(&part));
             Some(result(scenario, ends, profile, sum))
         });
         let results = results.collect();
@@ -173,9 +156,7 @@ fn profiles_of(scenario: &Scenario, ends: Ends) -> Vec<Option<&Profile>> {
 /// Where a run over real packets puts its captures.
 pub fn capture_paths(scenario: &Scenario, ends: Ends, dir: &Path) -> Vec<CapturePaths> {
     let profiles = profiles_of(scenario, ends).into_iter();
-    profiles
-        .map(|profile| paths_of(dir, ends, profile))
-        .collect()
+    profiles.map(|profile| paths_of(dir, ends, profile)).collect()
 }
 
 fn paths_of(dir: &Path, ends: Ends, profile: Option<&Profile>) -> CapturePaths {
@@ -201,8 +182,7 @@ fn path(settings: &Settings, ends: Ends) -> Result<PathSpec, SettingsError> {
             path.use_byte_offsets(host.sends(), settings.mss);
         }
         if let Some(hold) = ends.thins(settings) {
-            path.hops_mut(host.sends())
-                .insert(0, HopSpec::ThinAcks { hold });
+            path.hops_mut(host.sends()).insert(0, HopSpec::ThinAcks { hold });
         }
     }
     Ok(path)
@@ -216,30 +196,19 @@ fn play(
     is_stopped: &dyn Fn() -> bool,
     done: &(dyn Fn(u64) + Sync),
 ) -> Result<Done, StageError> {
-    let setup = Setup {
-        events: job.write_events.is_some(),
-        ..setup(&scenario.settings, ends, job.profile)
-    };
+    let setup = Setup { events: job.write_events.is_some(), ..setup(&scenario.settings, ends, job.profile) };
     let mut testbed = Testbed::open(setup.clone()).map_err(system)?;
     let kernel = match testbed.kernel(Host::Server).map_err(system)? {
         Some(kernel) => Some(kernel),
         None => testbed.kernel(Host::Client).map_err(system)?,
     };
-    let mut sum = Done {
-        cost: Cost::default(),
-        error: DeliveryError::default(),
-        blurred: 0,
-        missed: 0,
-        kernel,
-    };
+    let mut sum = Done { cost: Cost::default(), error: DeliveryError::default(), blurred: 0, missed: 0, kernel };
     for flow in job.flows.clone() {
         if is_stopped() {
             break;
         }
         let tap = job.capture.map(|capture| capture.packets.tap());
-        let outcome = testbed
-            .run(path, scenario.seed, FlowId(flow), tap)
-            .map_err(system)?;
+        let outcome = testbed.run(path, scenario.seed, FlowId(flow), tap).map_err(system)?;
         if let Some(write) = job.write_events {
             write(&names(ends, job.profile).0, FlowId(flow), &outcome.events);
         }
@@ -263,10 +232,7 @@ fn play(
 fn write_events(writer: &mut EventWriter<EventTarget<'_>>, flow: FlowId, events: &[FlowEvent]) {
     for event in events {
         match event.kind {
-            FlowEventKind::Sender {
-                host,
-                event: ref what,
-            } => {
+            FlowEventKind::Sender { host, event: ref what } => {
                 writer.on_event(event.at, flow, host, what);
             }
             FlowEventKind::Packet(packet) => {
@@ -310,11 +276,7 @@ fn setup(settings: &Settings, ends: Ends, profile: Option<&Profile>) -> Setup {
     };
     // An option that one end lacks is not used by the other either.
     let timestamps = !ends.has_kernel() || settings.kernel.timestamps != Some(false);
-    let options_len = if timestamps {
-        Config::TIMESTAMPS_LEN
-    } else {
-        0
-    };
+    let options_len = if timestamps { Config::TIMESTAMPS_LEN } else { 0 };
     Setup {
         client: stack(ends.client, spec.client),
         server: stack(ends.server, spec.server),
@@ -337,8 +299,7 @@ fn options(settings: &Settings) -> Options {
         initial_window: settings.initial_window.map(|window| window.0),
         quick_acks: !matches!(settings.ack, AckPolicy::Linux { .. }),
         user_timeout: settings.user_timeout,
-        receive_buffer: (buffer != usual.receive_buffer)
-            .then(|| u32::try_from(buffer).unwrap_or(u32::MAX)),
+        receive_buffer: (buffer != usual.receive_buffer).then(|| u32::try_from(buffer).unwrap_or(u32::MAX)),
     }
 }
 
@@ -387,10 +348,7 @@ impl Capture {
     }
 
     fn finish(self) -> Result<(), StageError> {
-        let failed = |source| OutputError {
-            path: self.paths.server.clone(),
-            source,
-        };
+        let failed = |source| OutputError { path: self.paths.server.clone(), source };
         let files = self.packets.finish().map_err(failed)?;
         files.into_iter().try_for_each(OutputFile::publish)?;
         Ok(())
@@ -408,9 +366,7 @@ fn result(scenario: &Scenario, ends: Ends, profile: Option<&Profile>, done: Done
             client,
             server,
             kernel: done.kernel.map(facts),
-            acks_held_ms: ends
-                .thins(&scenario.settings)
-                .map(|hold| hold.as_secs_f64() * 1e3),
+            acks_held_ms: ends.thins(&scenario.settings).map(|hold| hold.as_secs_f64() * 1e3),
             delivery_error_ms: lateness(&done.error),
             blurred_flows: done.blurred,
             missed_packets: done.missed,
@@ -420,12 +376,7 @@ fn result(scenario: &Scenario, ends: Ends, profile: Option<&Profile>, done: Done
 
 fn lateness(error: &DeliveryError) -> Option<Lateness> {
     let at = |q| error.quantile(q).map(|late| late.as_secs_f64() * 1e3);
-    Some(Lateness {
-        p50: at(0.5)?,
-        p99: at(0.99)?,
-        p999: at(0.999)?,
-        max: at(1.0)?,
-    })
+    Some(Lateness { p50: at(0.5)?, p99: at(0.99)?, p999: at(0.999)?, max: at(1.0)? })
 }
 
 impl Done {

@@ -46,8 +46,5 @@ fn read<S: PacketSource>(
     });
     progress.capture_ends();
     let counts = source.stop()?;
-    Ok(Extracted {
-        extraction,
-        notes: counts.notes(),
-    })
+    Ok(Extracted { extraction, notes: counts.notes() })
 }

@@ -91,12 +91,7 @@ pub(crate) fn read_all<F: ReadTwice>(
     progress: &dyn RerunProgress,
     find: &mut F,
 ) -> Captures<F::Found> {
-    let mut all = Captures {
-        analyzed: Vec::new(),
-        failures: Vec::new(),
-        begun: 0,
-        rotation: None,
-    };
+    let mut all = Captures { analyzed: Vec::new(), failures: Vec::new(), begun: 0, rotation: None };
     match input {
         Input::Joined(captures) => {
             all.begun = captures.len();
@@ -174,10 +169,7 @@ pub(crate) fn watched<R>(
         progress.rerun(done, all);
         !progress.is_stopped()
     };
-    let result = run(Watch {
-        bytes: &bytes,
-        reruns: &reruns,
-    });
+    let result = run(Watch { bytes: &bytes, reruns: &reruns });
     progress.capture_ends();
     result
 }

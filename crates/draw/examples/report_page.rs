@@ -7,10 +7,6 @@ mod sample;
 fn main() {
     let mut arguments = std::env::args().skip(1).map(|text| text.parse().ok());
     let mut next = |otherwise| arguments.next().flatten().unwrap_or(otherwise);
-    let size = sample::Size {
-        rows: next(2000) as usize,
-        details: next(20) as usize,
-        segments: next(7000),
-    };
+    let size = sample::Size { rows: next(2000) as usize, details: next(20) as usize, segments: next(7000) };
     print!("{}", sample::page(size).to_html());
 }

@@ -152,10 +152,7 @@ struct Number(f64);
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hundredths = (self.0 * 100.0).round() as i64;
-        let (sign, size) = (
-            if hundredths < 0 { "-" } else { "" },
-            hundredths.unsigned_abs(),
-        );
+        let (sign, size) = (if hundredths < 0 { "-" } else { "" }, hundredths.unsigned_abs());
         match (size / 100, size % 100) {
             (whole, 0) => write!(f, "{sign}{whole}"),
             (whole, part) if part % 10 == 0 => write!(f, "{sign}{whole}.{}", part / 10),
@@ -190,10 +187,7 @@ impl<'a> Canvas<'a> {
     /// A document as wide as `look` says and `height` pixels high, written to `svg`.
     pub fn new(svg: &'a mut String, height: i32, look: &Look) -> Self {
         let (width, height) = (look.width.pixels(), f64::from(height));
-        let canvas = Self {
-            svg: RefCell::new(svg),
-            theme: look.theme,
-        };
+        let canvas = Self { svg: RefCell::new(svg), theme: look.theme };
         canvas.write(format_args!(
             r#"<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="{}" viewBox="0 0 {} {}" font-family="{FONTS}">"#,
             look.width.length(width),
@@ -249,17 +243,8 @@ impl<'a> Canvas<'a> {
 
     /// Draws a line of dashes through these points. `dashes` holds the lengths of dashes and gaps in turn, in
     /// pixels; empty: one dash.
-    pub fn dashed_line(
-        &self,
-        points: &[Point],
-        thickness: f64,
-        dashes: &[f64],
-        paint: impl Into<Paint>,
-    ) {
-        self.write(format_args!(
-            "{}/>",
-            self.polyline(points, thickness, dashes, paint.into())
-        ));
+    pub fn dashed_line(&self, points: &[Point], thickness: f64, dashes: &[f64], paint: impl Into<Paint>) {
+        self.write(format_args!("{}/>", self.polyline(points, thickness, dashes, paint.into())));
     }
 
     /// Draws a line of dashes like [`dashed_line`](Self::dashed_line) with its name and its values. `values` has a
@@ -313,12 +298,7 @@ impl<'a> Canvas<'a> {
     pub fn panel(&self, about: &[(&str, &str)], draw: impl FnOnce()) {
         let mut attributes = String::new();
         for (name, value) in about {
-            write!(
-                attributes,
-                r#" data-{name}="{}""#,
-                Escaped(&printable(value))
-            )
-            .ok();
+            write!(attributes, r#" data-{name}="{}""#, Escaped(&printable(value))).ok();
         }
         self.write(format_args!("<g{attributes}>"));
         draw();
@@ -346,25 +326,12 @@ impl<'a> Canvas<'a> {
     }
 
     /// Writes one line of text.
-    pub fn text<N: Into<f64>>(
-        &self,
-        text: &str,
-        at: (N, N),
-        style: Style,
-        paint: impl Into<Paint>,
-    ) {
+    pub fn text<N: Into<f64>>(&self, text: &str, at: (N, N), style: Style, paint: impl Into<Paint>) {
         let (x, y) = point(at);
         // Half the height of capitals and figures: text is centred on them.
         let below = 0.36 * f64::from(style.size);
         let (at, turn) = match style.upright {
-            true => (
-                (x + below, y),
-                format!(
-                    r#" transform="rotate(-90 {} {})""#,
-                    Number(x + below),
-                    Number(y)
-                ),
-            ),
+            true => ((x + below, y), format!(r#" transform="rotate(-90 {} {})""#, Number(x + below), Number(y))),
             false => ((x, y + below), String::new()),
         };
         let anchor = match style.align {
@@ -372,11 +339,7 @@ impl<'a> Canvas<'a> {
             Align::Centre => r#" text-anchor="middle""#,
             Align::Right => r#" text-anchor="end""#,
         };
-        let weight = if style.bold {
-            r#" font-weight="bold""#
-        } else {
-            ""
-        };
+        let weight = if style.bold { r#" font-weight="bold""# } else { "" };
         self.write(format_args!(
             r#"<text x="{}" y="{}" font-size="{}"{anchor}{weight}{turn} fill="{}">{}</text>"#,
             Number(at.0),
@@ -432,11 +395,7 @@ impl Path {
     /// hole (SVG 2 §13.4.2, nonzero).
     pub fn area(&mut self, corners: &[Point]) {
         let next = corners.iter().cycle().skip(1);
-        let doubled: f64 = corners
-            .iter()
-            .zip(next)
-            .map(|(a, b)| a.0 * b.1 - b.0 * a.1)
-            .sum();
+        let doubled: f64 = corners.iter().zip(next).map(|(a, b)| a.0 * b.1 - b.0 * a.1).sum();
         match doubled < 0.0 {
             true => self.line(corners.iter().rev().copied()),
             false => self.line(corners.iter().copied()),
@@ -475,12 +434,7 @@ mod tests {
     #[test]
     fn text_is_escaped() {
         let mut svg = String::new();
-        let style = Style {
-            size: 10,
-            bold: true,
-            align: Align::Right,
-            upright: false,
-        };
+        let style = Style { size: 10, bold: true, align: Align::Right, upright: false };
         Canvas::new(&mut svg, 20, &Look::default()).text("<a & \"b\">", (1, 2), style, GRID);
         let expected = r##"<text x="1" y="5.6" font-size="10" text-anchor="end" font-weight="bold" fill="#DDDDDD">&lt;a &amp; &quot;b&quot;&gt;</text>"##;
         assert_eq!(svg.lines().nth(2), Some(expected), "{svg}");

@@ -92,12 +92,7 @@ mod tests {
 
     #[test]
     fn digits_are_grouped() {
-        let cases = [
-            (0, "0"),
-            (999, "999"),
-            (1000, "1,000"),
-            (12_345_678, "12,345,678"),
-        ];
+        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (12_345_678, "12,345,678")];
         for (number, text) in cases {
             assert_eq!(thousands(number), text);
         }

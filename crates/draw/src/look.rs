@@ -44,13 +44,7 @@ enum Unit {
 }
 
 impl Unit {
-    const ALL: [Self; 5] = [
-        Self::Pixel,
-        Self::Millimetre,
-        Self::Centimetre,
-        Self::Inch,
-        Self::Point,
-    ];
+    const ALL: [Self; 5] = [Self::Pixel, Self::Millimetre, Self::Centimetre, Self::Inch, Self::Point];
 
     const fn name(self) -> &'static str {
         match self {
@@ -103,10 +97,7 @@ impl Width {
 impl Default for Width {
     /// 900 px.
     fn default() -> Self {
-        Self {
-            value: 900.0,
-            unit: Unit::Pixel,
-        }
+        Self { value: 900.0, unit: Unit::Pixel }
     }
 }
 
@@ -116,9 +107,7 @@ pub struct NoWidth;
 
 impl fmt::Display for NoWidth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "expected a width from 300px to 8000px, such as 900px, 84mm, 8.4cm, 3.3in or 240pt",
-        )
+        f.write_str("expected a width from 300px to 8000px, such as 900px, 84mm, 8.4cm, 3.3in or 240pt")
     }
 }
 
@@ -130,9 +119,7 @@ impl FromStr for Width {
     /// Reads a number with a unit: px (also without a unit), mm, cm, in or pt.
     fn from_str(text: &str) -> Result<Self, NoWidth> {
         let text = text.trim();
-        let with_unit = Unit::ALL
-            .into_iter()
-            .find_map(|unit| Some((text.strip_suffix(unit.name())?, unit)));
+        let with_unit = Unit::ALL.into_iter().find_map(|unit| Some((text.strip_suffix(unit.name())?, unit)));
         let (number, unit) = with_unit.unwrap_or((text, Unit::Pixel));
         let value = number.trim().parse().map_err(|_| NoWidth)?;
         let width = Self { value, unit };
@@ -162,9 +149,7 @@ mod tests {
             let found = width.pixels() * width.dots_per_pixel();
             assert!((found - dots).abs() < 0.01, "{text}: {found}");
         }
-        for text in [
-            "", "px", "wide", "-900", "0", "299", "9000", "1e9in", "NaN", "inf",
-        ] {
+        for text in ["", "px", "wide", "-900", "0", "299", "9000", "1e9in", "NaN", "inf"] {
             assert_eq!(text.parse::<Width>(), Err(NoWidth), "{text}");
         }
         let width: Width = "84mm".parse().expect("a width");

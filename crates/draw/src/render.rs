@@ -95,16 +95,11 @@ fn raster(svg: &str, dots_per_pixel: f64) -> Result<Vec<u8>, RenderError> {
 /// None for documents of this crate.
 pub fn to_pdf(svg: &str) -> Result<Vec<u8>, RenderError> {
     let page = PageOptions { dpi: 96.0 };
-    svg2pdf::to_pdf(&tree(svg)?, ConversionOptions::default(), page)
-        .map_err(|why| RenderError::Failed(why.to_string()))
+    svg2pdf::to_pdf(&tree(svg)?, ConversionOptions::default(), page).map_err(|why| RenderError::Failed(why.to_string()))
 }
 
 fn tree(svg: &str) -> Result<Tree, RenderError> {
-    let options = Options {
-        fontdb: Arc::clone(&FONTS),
-        font_family: "Roboto".into(),
-        ..Options::default()
-    };
+    let options = Options { fontdb: Arc::clone(&FONTS), font_family: "Roboto".into(), ..Options::default() };
     Tree::from_str(svg, &options).map_err(|why| RenderError::Failed(why.to_string()))
 }
 
@@ -118,10 +113,7 @@ mod tests {
         let span = Span::new(Offset(1), Offset(1001));
         Diagram {
             title: "A title – µs".into(),
-            panels: vec![Panel {
-                title: String::new(),
-                marks: vec![Mark::new(Instant::ZERO, MarkKind::Sent(span))],
-            }],
+            panels: vec![Panel { title: String::new(), marks: vec![Mark::new(Instant::ZERO, MarkKind::Sent(span))] }],
             ..Diagram::default()
         }
     }
@@ -136,17 +128,11 @@ mod tests {
     #[test]
     fn a_png_has_the_dots_of_its_width() {
         for (width, dots) in [("900px", 900), ("400", 400), ("84mm", 992)] {
-            let look = Look {
-                width: width.parse().unwrap(),
-                ..Look::default()
-            };
+            let look = Look { width: width.parse().unwrap(), ..Look::default() };
             let svg = diagram().to_svg_as(&look);
             let png = to_png(&svg, &look).unwrap();
             let (across, down) = size(&png);
-            assert!(
-                across.abs_diff(dots) <= 2 && down > dots / 4,
-                "{width}: {across} by {down}"
-            );
+            assert!(across.abs_diff(dots) <= 2 && down > dots / 4, "{width}: {across} by {down}");
             assert_eq!(to_png(&svg, &look).unwrap(), png, "drawn again");
         }
     }
@@ -157,10 +143,7 @@ mod tests {
         let text = svg.lines().filter(|line| !line.starts_with("<text"));
         let without: String = text.collect::<Vec<_>>().join("\n");
         let look = Look::default();
-        assert_ne!(
-            to_png(&svg, &look).unwrap(),
-            to_png(&without, &look).unwrap()
-        );
+        assert_ne!(to_png(&svg, &look).unwrap(), to_png(&without, &look).unwrap());
         // The PDF embeds them.
         let [with, without] = [&svg, &without].map(|svg| to_pdf(svg).unwrap());
         assert!(with.starts_with(b"%PDF-"));
@@ -171,48 +154,33 @@ mod tests {
     /// A chart of each kind, and a diagram.
     fn pictures() -> [(&'static str, String); 5] {
         use crate::chart::{
-            BarChart, BarGroup, BarPanel, BoxChart, BoxPanel, LineChart, LinePanel, PointChart,
-            PointPanel, Quantiles, RangePoint,
+            BarChart, BarGroup, BarPanel, BoxChart, BoxPanel, LineChart, LinePanel, PointChart, PointPanel, Quantiles,
+            RangePoint,
         };
         let bars = BarChart {
             series: vec!["linux-6".into()],
             panels: vec![BarPanel {
                 title: String::new(),
-                groups: vec![BarGroup {
-                    label: "80".into(),
-                    values: vec![Some(0.5)],
-                }],
+                groups: vec![BarGroup { label: "80".into(), values: vec![Some(0.5)] }],
             }],
             ..BarChart::default()
         };
         let boxes = BoxChart {
             panels: vec![BoxPanel {
                 title: String::new(),
-                boxes: vec![(
-                    "linux-6".into(),
-                    Some(Quantiles {
-                        p95: 9.0,
-                        ..Quantiles::default()
-                    }),
-                )],
+                boxes: vec![("linux-6".into(), Some(Quantiles { p95: 9.0, ..Quantiles::default() }))],
             }],
             ..BoxChart::default()
         };
         let lines = LineChart {
             series: vec!["linux-6".into(), "reno".into()],
-            panels: vec![LinePanel {
-                title: String::new(),
-                lines: vec![vec![(1.0, 2.0), (3.0, 4.0)]; 2],
-            }],
+            panels: vec![LinePanel { title: String::new(), lines: vec![vec![(1.0, 2.0), (3.0, 4.0)]; 2] }],
             ..LineChart::default()
         };
         let points = PointChart {
             panels: vec![PointPanel {
                 title: String::new(),
-                points: vec![RangePoint {
-                    x: 1.0,
-                    ..RangePoint::default()
-                }],
+                points: vec![RangePoint { x: 1.0, ..RangePoint::default() }],
             }],
             ..PointChart::default()
         };

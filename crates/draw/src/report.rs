@@ -163,12 +163,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order of bars and columns.
-    pub const ALL: [Self; 4] = [
-        Self::Holds,
-        Self::ByConstruction,
-        Self::Fails,
-        Self::Undecided,
-    ];
+    pub const ALL: [Self; 4] = [Self::Holds, Self::ByConstruction, Self::Fails, Self::Undecided];
 
     /// The name in reports.
     pub const fn name(self) -> &'static str {
@@ -236,9 +231,7 @@ impl Report {
     /// The papers' experiments.
     fn experiments(&self) -> impl Iterator<Item = (&Paper, &Experiment)> {
         let of = |paper| move |experiment| (paper, experiment);
-        self.papers
-            .iter()
-            .flat_map(move |paper| paper.experiments.iter().map(of(paper)))
+        self.papers.iter().flat_map(move |paper| paper.experiments.iter().map(of(paper)))
     }
 
     /// All claims.

@@ -214,8 +214,7 @@ impl MarkKind {
 impl Panel {
     /// When the sender first sent data; SYNs do not count.
     pub fn first_data(&self) -> Option<Instant> {
-        let data =
-            |mark: &&Mark| matches!(mark.kind, MarkKind::Sent(span) if span.end > Offset::DATA);
+        let data = |mark: &&Mark| matches!(mark.kind, MarkKind::Sent(span) if span.end > Offset::DATA);
         self.marks.iter().find(data).map(|mark| mark.at)
     }
 
@@ -227,19 +226,8 @@ impl Panel {
 
     /// The panel with `origin` as time 0, without the marks before it.
     pub fn since(&self, origin: Instant) -> Self {
-        let shift = |mark: &Mark| Mark {
-            at: Instant::ZERO + mark.at.since(origin),
-            ..mark.clone()
-        };
-        Self {
-            title: self.title.clone(),
-            marks: self
-                .marks
-                .iter()
-                .filter(|m| m.at >= origin)
-                .map(shift)
-                .collect(),
-        }
+        let shift = |mark: &Mark| Mark { at: Instant::ZERO + mark.at.since(origin), ..mark.clone() };
+        Self { title: self.title.clone(), marks: self.marks.iter().filter(|m| m.at >= origin).map(shift).collect() }
     }
 
     /// The marks from `from` to `to`, both included. `snd_una` and the receive window at `from` come
@@ -255,11 +243,7 @@ impl Panel {
             standing(|kind| matches!(kind, MarkKind::ReceiveWindow(_))),
         ];
         let inside = self.marks.iter().filter(|m| (from..=to).contains(&m.at));
-        standing
-            .into_iter()
-            .flatten()
-            .chain(inside.cloned())
-            .collect()
+        standing.into_iter().flatten().chain(inside.cloned()).collect()
     }
 }
 
@@ -268,10 +252,7 @@ impl Diagram {
     fn visible(&self) -> Vec<Vec<Mark>> {
         let from = self.from.unwrap_or(Instant::ZERO);
         let to = self.to.unwrap_or(Instant::from_nanos(u64::MAX));
-        self.panels
-            .iter()
-            .map(|panel| panel.between(from, to))
-            .collect()
+        self.panels.iter().map(|panel| panel.between(from, to)).collect()
     }
 
     /// Whether the visible time range has neither data nor ACKs of data.
@@ -285,9 +266,8 @@ impl Diagram {
         let from = self.from.unwrap_or(Instant::ZERO);
         let to = self.to.unwrap_or(Instant::from_nanos(u64::MAX));
         let marks = self.panels.iter().flat_map(|panel| &panel.marks);
-        let times = marks
-            .filter(|mark| mark.kind.is_of_interest() && (from..=to).contains(&mark.at))
-            .map(|mark| mark.at);
+        let times =
+            marks.filter(|mark| mark.kind.is_of_interest() && (from..=to).contains(&mark.at)).map(|mark| mark.at);
         Some((times.clone().min()?, times.max()?))
     }
 
@@ -306,11 +286,7 @@ impl Diagram {
     /// data byte.
     pub fn to_xplot(&self, panel: usize) -> Option<String> {
         let marks = self.visible().into_iter().nth(panel)?;
-        Some(xplot::write(
-            &self.title,
-            &self.panels.get(panel)?.title,
-            &marks,
-        ))
+        Some(xplot::write(&self.title, &self.panels.get(panel)?.title, &marks))
     }
 }
 
@@ -337,11 +313,7 @@ fn stairs(marks: &[Mark], end: Instant, level: impl Fn(&MarkKind) -> Option<Offs
         if let Some(last) = steps.last_mut() {
             last.to = mark.at;
         }
-        steps.push(Step {
-            from: mark.at,
-            to: end.max(mark.at),
-            level: position(offset),
-        });
+        steps.push(Step { from: mark.at, to: end.max(mark.at), level: position(offset) });
     }
     steps
 }
@@ -357,9 +329,7 @@ fn zero_windows(marks: &[Mark]) -> Vec<(Instant, Instant)> {
             _ => continue,
         }
         // An ACK has two marks, one of `snd_una` and one of the window.
-        if marks.get(i + 1).is_some_and(|next| {
-            next.at == mark.at && matches!(next.kind, MarkKind::ReceiveWindow(_))
-        }) {
+        if marks.get(i + 1).is_some_and(|next| next.at == mark.at && matches!(next.kind, MarkKind::ReceiveWindow(_))) {
             continue;
         }
         let is_closed = una.zip(edge).is_some_and(|(una, edge)| edge <= una);

@@ -17,11 +17,7 @@ fn open(page: &Page, name: &str) -> Option<Browser> {
     Some(Browser::open(&program, &page.to_html(), name))
 }
 
-const SMALL: sample::Size = sample::Size {
-    rows: 120,
-    details: 3,
-    segments: 300,
-};
+const SMALL: sample::Size = sample::Size { rows: 120, details: 3, segments: 300 };
 
 /// The cells of a column of the table, from the top.
 fn column(browser: &mut Browser, number: usize) -> Vec<String> {
@@ -98,10 +94,7 @@ fn the_diagram_zooms_and_pans_and_explains_its_marks() {
     let frame = lines.iter().find_map(|line| line.strip_prefix("frame "));
     let frame = frame.expect("the tooltip has the frame");
     assert!(lines.contains(&"trigger: rack"), "{tooltip}");
-    assert!(
-        lines.iter().any(|line| line.starts_with("reason: ")),
-        "{tooltip}"
-    );
+    assert!(lines.iter().any(|line| line.starts_with("reason: ")), "{tooltip}");
 
     let filter = browser.evaluate("document.querySelector('.retransmissions td code').textContent");
     assert_eq!(filter, format!("frame.number == {frame}"));
@@ -133,21 +126,14 @@ fn links_open_connections_and_the_theme_changes() {
 /// The limits that the page promises.
 #[test]
 fn a_full_page_is_small_and_loads() {
-    let page = sample::page(sample::Size {
-        rows: 2500,
-        details: 20,
-        segments: 7000,
-    });
+    let page = sample::page(sample::Size { rows: 2500, details: 20, segments: 7000 });
     let size = page.to_html().len();
     assert!(size < MAX_BYTES, "{size} bytes");
     let Some(mut browser) = open(&page, "full") else {
         return;
     };
     let told = browser.evaluate("document.querySelector('#connections > p').textContent");
-    assert_eq!(
-        told,
-        "The table has 2,000 of 15,000 connections: those that lost most time."
-    );
+    assert_eq!(told, "The table has 2,000 of 15,000 connections: those that lost most time.");
     browser.assert_quiet();
 }
 
@@ -167,10 +153,7 @@ fn text_of_a_capture_stays_text() {
     };
     browser.settle();
     assert_eq!(browser.evaluate("document.title"), hostile);
-    assert_eq!(
-        browser.evaluate("document.querySelectorAll('img').length"),
-        0
-    );
+    assert_eq!(browser.evaluate("document.querySelectorAll('img').length"), 0);
     assert_eq!(column(&mut browser, 2)[0], hostile);
     browser.assert_quiet();
 }

@@ -33,9 +33,7 @@ fn large() -> Report {
 /// A number that an expression gives.
 fn number(browser: &mut Browser, expression: &str) -> f64 {
     let value = browser.evaluate(expression);
-    value
-        .as_f64()
-        .unwrap_or_else(|| panic!("{expression}: {value}"))
+    value.as_f64().unwrap_or_else(|| panic!("{expression}: {value}"))
 }
 
 /// The part of the first figure that is visible: left, top, width and height.
@@ -83,22 +81,15 @@ fn a_figure_zooms_by_wheel_keys_and_buttons_and_goes_back() {
     assert!(zoomed[2] < 0.7 * whole[2], "{zoomed:?}");
     let is_near = |a: f64, b: f64| (a - b).abs() < 2.0;
     let middle = zoomed[0] + zoomed[2] / 2.0;
-    assert!(
-        is_near(middle, whole[2] / 2.0),
-        "what is under the pointer stays: {zoomed:?}"
-    );
+    assert!(is_near(middle, whole[2] / 2.0), "what is under the pointer stays: {zoomed:?}");
 
     browser.drag(at, (at.0 - 50.0, at.1));
     let panned = view(&mut browser);
-    assert!(
-        panned[0] > zoomed[0] + 10.0 && is_near(panned[2], zoomed[2]),
-        "{panned:?}"
-    );
+    assert!(panned[0] > zoomed[0] + 10.0 && is_near(panned[2], zoomed[2]), "{panned:?}");
     // No further than the figure's edge.
     browser.drag(at, (at.0 + 900.0, at.1));
     assert_eq!(view(&mut browser)[0], 0.0);
-    browser
-        .evaluate("document.querySelector('.picture').dispatchEvent(new MouseEvent('dblclick'))");
+    browser.evaluate("document.querySelector('.picture').dispatchEvent(new MouseEvent('dblclick'))");
     assert_eq!(view(&mut browser), whole, "a double click shows everything");
 
     browser.evaluate("document.querySelector('.picture').focus()");
@@ -121,19 +112,13 @@ fn two_fingers_zoom_and_a_tap_shows_values() {
     let Some(mut browser) = open(&small(), "touch") else {
         return;
     };
-    browser.call(
-        "Emulation.setTouchEmulationEnabled",
-        json!({ "enabled": true, "maxTouchPoints": 2 }),
-    );
+    browser.call("Emulation.setTouchEmulationEnabled", json!({ "enabled": true, "maxTouchPoints": 2 }));
     let whole = view(&mut browser);
     let (x, y) = browser.centre_of(".picture");
     let mut touch = |kind: &str, apart: &[f64]| {
         let point = |(i, by): (usize, &f64)| json!({ "x": x + by, "y": y, "id": i });
         let points: Vec<Value> = apart.iter().enumerate().map(point).collect();
-        browser.call(
-            "Input.dispatchTouchEvent",
-            json!({ "type": kind, "touchPoints": points }),
-        );
+        browser.call("Input.dispatchTouchEvent", json!({ "type": kind, "touchPoints": points }));
     };
     touch("touchStart", &[-40.0]);
     touch("touchStart", &[-40.0, 40.0]);
@@ -143,19 +128,11 @@ fn two_fingers_zoom_and_a_tap_shows_values() {
     let zoomed = view(&mut browser);
     assert!((zoomed[2] - whole[2] / 2.0).abs() < 10.0, "{zoomed:?}");
 
-    browser
-        .evaluate("document.querySelector('.picture').dispatchEvent(new MouseEvent('dblclick'))");
+    browser.evaluate("document.querySelector('.picture').dispatchEvent(new MouseEvent('dblclick'))");
     let (x, y) = browser.centre_of(".picture g[data-panel] g rect");
     for kind in ["touchStart", "touchEnd"] {
-        let points = if kind == "touchStart" {
-            json!([{ "x": x, "y": y }])
-        } else {
-            json!([])
-        };
-        browser.call(
-            "Input.dispatchTouchEvent",
-            json!({ "type": kind, "touchPoints": points }),
-        );
+        let points = if kind == "touchStart" { json!([{ "x": x, "y": y }]) } else { json!([]) };
+        browser.call("Input.dispatchTouchEvent", json!({ "type": kind, "touchPoints": points }));
     }
     browser.settle();
     assert_eq!(tooltip(&mut browser, 0)[0], "linux-3.17");
@@ -168,15 +145,9 @@ fn the_pointer_shows_the_values_of_marks_of_every_kind() {
         return;
     };
     // The second bar of the second group.
-    let (x, y) =
-        browser.centre_of(".figure[id$=\"figure/fig1\"] g[data-panel] g:nth-of-type(6) rect");
+    let (x, y) = browser.centre_of(".figure[id$=\"figure/fig1\"] g[data-panel] g:nth-of-type(6) rect");
     browser.move_to(x, y);
-    let expected = [
-        "linux-3.17+rtor",
-        "Quick ACKs",
-        "RTT (ms): 40",
-        "Normalised FCT: 0.8571",
-    ];
+    let expected = ["linux-3.17+rtor", "Quick ACKs", "RTT (ms): 40", "Normalised FCT: 0.8571"];
     assert_eq!(tooltip(&mut browser, 0), expected);
     let rings = "document.querySelectorAll('.highlight').length";
     assert_eq!(number(&mut browser, rings), 1.0);
@@ -192,12 +163,7 @@ fn the_pointer_shows_the_values_of_marks_of_every_kind() {
     );
     let coordinate = |i: usize| place[i].as_f64().unwrap();
     browser.move_to(coordinate(0) + 0.5, coordinate(1) + 0.5);
-    let expected = [
-        "linux-3.17+tlp",
-        "Web pages",
-        "FCT (ms): 165",
-        "share of the flows: 0.5",
-    ];
+    let expected = ["linux-3.17+tlp", "Web pages", "FCT (ms): 165", "share of the flows: 0.5"];
     assert_eq!(tooltip(&mut browser, 1), expected);
 
     // Keys go through the marks.
@@ -215,12 +181,7 @@ fn the_pointer_shows_the_values_of_marks_of_every_kind() {
     let (x, y) = browser.centre_of(".figure[id$=\"figure/fig4\"] g[data-panel] g rect");
     browser.move_to(x, y);
     let shown = tooltip(&mut browser, 3);
-    let expected = [
-        "below 20 senders",
-        "linux-2.4",
-        "best case (RTTs): 0.2",
-        "reduction (RTTs): 0, up to 0.2",
-    ];
+    let expected = ["below 20 senders", "linux-2.4", "best case (RTTs): 0.2", "reduction (RTTs): 0, up to 0.2"];
     assert_eq!(shown, expected);
     browser.assert_quiet();
 }
@@ -251,20 +212,14 @@ fn the_ledger_filters_sorts_and_copies() {
     );
     assert_eq!(rows(&mut browser).len(), 63);
     let verdicts = Verdict::ALL.map(|verdict| {
-        let count = report.papers[1]
-            .experiments
-            .iter()
-            .flat_map(|of| &of.claims);
+        let count = report.papers[1].experiments.iter().flat_map(|of| &of.claims);
         count.filter(|claim| claim.verdict == verdict).count()
     });
     // Hides what holds.
     browser.evaluate("document.querySelector('#controls button[aria-pressed]').click()");
     assert_eq!(rows(&mut browser).len(), 63 - verdicts[0]);
     let status = browser.evaluate("document.querySelector('#controls [role=status]').textContent");
-    assert_eq!(
-        status,
-        format!("{} of 243 claims are shown.", 63 - verdicts[0])
-    );
+    assert_eq!(status, format!("{} of 243 claims are shown.", 63 - verdicts[0]));
 
     // The numbers of the summary lead to their claims.
     browser.evaluate("document.querySelector('#tail-loss a[data-only=fails]').click()");
@@ -281,11 +236,7 @@ fn the_ledger_filters_sorts_and_copies() {
 
     browser.evaluate("document.querySelector('.ledger th:nth-child(2) button').click()");
     let sorted = rows(&mut browser);
-    assert!(
-        sorted[0].starts_with("loss-detection/fig1/"),
-        "{}",
-        sorted[0]
-    );
+    assert!(sorted[0].starts_with("loss-detection/fig1/"), "{}", sorted[0]);
     let order = "document.querySelector('.ledger th:nth-child(2)').getAttribute('aria-sort')";
     assert_eq!(browser.evaluate(order), "ascending");
 
@@ -295,10 +246,7 @@ fn the_ledger_filters_sorts_and_copies() {
          document.querySelector('#prr\\\\/fig2\\\\/restart-shorter-1 .command button').click(); })()",
     );
     browser.settle();
-    assert_eq!(
-        browser.evaluate("window.copied"),
-        "recoup paper prr fig2 --seed 1"
-    );
+    assert_eq!(browser.evaluate("window.copied"), "recoup paper prr fig2 --seed 1");
     browser.assert_quiet();
 }
 
@@ -320,10 +268,7 @@ fn text_stays_text() {
     };
     browser.settle();
     assert_eq!(browser.evaluate("document.title"), hostile);
-    assert_eq!(
-        number(&mut browser, "document.querySelectorAll('img').length"),
-        0.0
-    );
+    assert_eq!(number(&mut browser, "document.querySelectorAll('img').length"), 0.0);
     browser.assert_quiet();
 }
 
@@ -332,20 +277,12 @@ fn a_report_of_usual_size_is_small_and_loads() {
     let report = large();
     let size = report.to_html().len();
     assert!(size < 5_000_000, "{size} bytes");
-    assert!(
-        report
-            .papers
-            .iter()
-            .all(|paper| paper.experiments.len() < MAX_ROWS)
-    );
+    assert!(report.papers.iter().all(|paper| paper.experiments.len() < MAX_ROWS));
     let Some(mut browser) = open(&report, "size") else {
         return;
     };
     let headline = browser.evaluate("document.querySelector('#summary h2').textContent");
-    assert_eq!(
-        headline,
-        "162 of 243 claims hold, 54 fail, 27 are undecided"
-    );
+    assert_eq!(headline, "162 of 243 claims hold, 54 fail, 27 are undecided");
     let (x, y) = browser.centre_of("#ledger");
     browser.click(x, y);
     browser.assert_quiet();

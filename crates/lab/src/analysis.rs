@@ -29,9 +29,7 @@ pub use continuity::{CaptureEnds, WithEnds, rotation_note};
 pub use document::{Document, write_json};
 pub use everything::{Everything, Interval, intervals};
 pub(crate) use findings::assemble;
-pub use findings::{
-    AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, View, run,
-};
+pub use findings::{AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, View, run};
 pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};
 pub use one_connection::{ConnectionRow, ListedConnection, OneConnection};
 pub use packed::PackedConnections;
@@ -43,9 +41,7 @@ pub(crate) use summary::{add_all, nearest_to_senders};
 pub use summary_columns::summaries;
 pub use summary_tables::summary_tables;
 pub(crate) use tables::number;
-pub use tables::{
-    changed_connection_table, changed_retransmission_table, connection_table, retransmission_table,
-};
+pub use tables::{changed_connection_table, changed_retransmission_table, connection_table, retransmission_table};
 
 #[cfg(test)]
 mod tests;

@@ -80,10 +80,7 @@ impl CapturePaths {
             c => c,
         };
         let name: String = name.chars().map(plain).collect();
-        Self {
-            server: dir.join(format!("{name}-sender.pcap")),
-            client: dir.join(format!("{name}-receiver.pcap")),
-        }
+        Self { server: dir.join(format!("{name}-sender.pcap")), client: dir.join(format!("{name}-receiver.pcap")) }
     }
 }
 
@@ -184,13 +181,7 @@ impl Capture {
     }
 
     /// The flow of `packet`, which `host` sent or received.
-    fn flow(
-        &mut self,
-        now: Instant,
-        host: Host,
-        direction: Direction,
-        packet: &Packet,
-    ) -> CapturedFlow {
+    fn flow(&mut self, now: Instant, host: Host, direction: Direction, packet: &Packet) -> CapturedFlow {
         // A client's first packet opens a flow.
         let opens = (host, direction, packet.ordinal) == (Host::Client, Direction::Up, 0);
         let number = match self.order {
@@ -221,13 +212,7 @@ impl Capture {
     }
 
     /// Writes `packet` as seen by `host`.
-    fn write(
-        &mut self,
-        now: Instant,
-        host: Host,
-        direction: Direction,
-        packet: &Packet,
-    ) -> Result<(), CaptureError> {
+    fn write(&mut self, now: Instant, host: Host, direction: Direction, packet: &Packet) -> Result<(), CaptureError> {
         let flow = self.flow(now, host, direction, packet);
         let (sender, segment) = (direction as usize, &packet.segment);
         // Data begins after the SYN. The offset, and with it the pattern, is modulo 2^32 like the
@@ -283,10 +268,8 @@ fn endpoints(flow: u64, direction: Direction) -> Endpoints {
     // Each remainder fits its type.
     let host = 1 + (flow / FLOWS_PER_CLIENT % addresses) as u8;
     let port = LOWEST_PORT + (FIRST_PORT - LOWEST_PORT + flow) % FLOWS_PER_CLIENT;
-    let up = Endpoints {
-        src: SocketAddr::from((Ipv4Addr::new(a, b, c, host), port as u16)),
-        dst: SocketAddr::from(SERVER),
-    };
+    let up =
+        Endpoints { src: SocketAddr::from((Ipv4Addr::new(a, b, c, host), port as u16)), dst: SocketAddr::from(SERVER) };
     match direction {
         Direction::Up => up,
         Direction::Down => up.reverse(),

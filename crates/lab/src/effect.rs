@@ -37,21 +37,15 @@ pub fn effective_settings(settings: &Settings) -> Vec<(&'static str, String)> {
         "rate" => rated || !linked,
         _ => true,
     });
-    names
-        .filter_map(|name| Some((name, effective.get(name)?)))
-        .collect()
+    names.filter_map(|name| Some((name, effective.get(name)?))).collect()
 }
 
 /// The settings with `rate` and `queue` removed from the directions where they have no effect.
 fn effective(settings: &Settings) -> Settings {
     let mut effective = settings.clone();
-    let Settings {
-        rate, queue, link, ..
-    } = &mut effective;
-    for (rate, queue, link) in [
-        (&mut rate.up, &mut queue.up, &link.up),
-        (&mut rate.down, &mut queue.down, &link.down),
-    ] {
+    let Settings { rate, queue, link, .. } = &mut effective;
+    for (rate, queue, link) in [(&mut rate.up, &mut queue.up, &link.up), (&mut rate.down, &mut queue.down, &link.down)]
+    {
         if link.is_some() {
             *rate = None;
         } else if rate.is_none() {
@@ -176,9 +170,7 @@ fn of_profile(profile: &Profile, settings: &Settings) -> Vec<String> {
         } else if mechanism.needs_linux_rto() && !has_linux_rto(profile) {
             "the profile does not have Linux's RTT estimator".into()
         } else {
-            let cc = settings
-                .cc
-                .filter(|cc| *cc != profile.mechanisms().congestion)?;
+            let cc = settings.cc.filter(|cc| *cc != profile.mechanisms().congestion)?;
             let about_cc = mechanism.setting() == Mechanism::Reno.setting();
             about_cc.then(|| format!("cc={} is set", cc.name()))?
         };
@@ -209,26 +201,14 @@ mod tests {
             ("linux-6", &[][..], ""),
             ("linux-3.17+rtor+tlp+reno", &[], ""),
             ("linux-3.17+tlprfc+tlpr", &[], ""),
-            (
-                "linux-3.17+tlp+notlp",
-                &[],
-                "profile linux-3.17+tlp+notlp: +tlp has no effect: +notlp replaces it",
-            ),
+            ("linux-3.17+tlp+notlp", &[], "profile linux-3.17+tlp+notlp: +tlp has no effect: +notlp replaces it"),
             (
                 "linux-3.17+rack+rtor+fack",
                 &[],
                 "profile linux-3.17+rack+rtor+fack: +rack has no effect: +fack replaces it",
             ),
-            (
-                "reno+tlp",
-                &[],
-                "profile reno+tlp: +tlp has no effect: it needs SACK, which the profile does not use",
-            ),
-            (
-                "reno+rack",
-                &[],
-                "profile reno+rack: +rack has no effect: it needs SACK, which the profile does not use",
-            ),
+            ("reno+tlp", &[], "profile reno+tlp: +tlp has no effect: it needs SACK, which the profile does not use"),
+            ("reno+rack", &[], "profile reno+rack: +rack has no effect: it needs SACK, which the profile does not use"),
             ("reno+rack+sack", &[], ""),
             ("linux-6+minrto", &[("rto.min", "100ms")], ""),
             ("linux-2.4", &[("rto.min", "100ms")], ""),
@@ -237,42 +217,22 @@ mod tests {
                 &[],
                 "profile rfc6675+minrttvar: +minrttvar has no effect: the profile does not have Linux's RTT estimator",
             ),
-            (
-                "linux-6+cubic",
-                &[("cc", "reno")],
-                "profile linux-6+cubic: +cubic has no effect: cc=reno is set",
-            ),
+            ("linux-6+cubic", &[("cc", "reno")], "profile linux-6+cubic: +cubic has no effect: cc=reno is set"),
             ("linux-6+cubic", &[("cc", "cubic")], ""),
             ("linux-6", &[("cc", "reno")], ""),
             ("linux-6", &written, ""),
-            (
-                "linux-6",
-                &[written[0], ("segments", "20")],
-                "segments=20 has no effect: writes sets what is sent",
-            ),
+            ("linux-6", &[written[0], ("segments", "20")], "segments=20 has no effect: writes sets what is sent"),
             (
                 "linux-6",
                 &[("exchanges", "1B>2B"), ("segments", "20"), written[0]],
                 "segments=20 has no effect: exchanges sets what is sent\nwrites=20kB@0ms has no effect: exchanges sets what is sent",
             ),
-            (
-                "linux-6",
-                &[("queue", "9")],
-                "queue=9p has no effect: there is neither rate nor link",
-            ),
+            ("linux-6", &[("queue", "9")], "queue=9p has no effect: there is neither rate nor link"),
             ("linux-6", &[("queue", "9"), ("rate", "up:1Mbit")], ""),
-            (
-                "linux-6",
-                &[("slp.q", "tail:1")],
-                "slp.q=tail:1 has no effect: no profile has +slp",
-            ),
+            ("linux-6", &[("slp.q", "tail:1")], "slp.q=tail:1 has no effect: no profile has +slp"),
             ("linux-6+slp", &[("slp.q", "tail:1")], ""),
             ("linux-6", &[("rto.min", "201ms"), ("rto.k", "2")], ""),
-            (
-                "linux-6",
-                &[("rto.min", "100ms"), ("rto.min_of", "rttvar")],
-                "",
-            ),
+            ("linux-6", &[("rto.min", "100ms"), ("rto.min_of", "rttvar")], ""),
             ("linux-6", &[("rto.min", "150ms"), ("rto.k", "2")], ""),
             (
                 "linux-6",
@@ -285,11 +245,7 @@ mod tests {
                 &[("rto.min", "1ms"), ("rto.min_of", "rttvar")],
                 "rto.min_of=rttvar has no effect: no profile has Linux's RTT estimator",
             ),
-            (
-                "linux-6",
-                &[("rto.min_of", "rttvar")],
-                "rto.min_of=rttvar has no effect: rto.min is not set",
-            ),
+            ("linux-6", &[("rto.min_of", "rttvar")], "rto.min_of=rttvar has no effect: rto.min is not set"),
         ] {
             let found = notes_on_no_effect(&scenario(profile, settings)).join("\n");
             assert_eq!(found, note, "{profile} {settings:?}");
@@ -303,12 +259,7 @@ mod tests {
         std::fs::write(&trace, "100\n").unwrap();
         let trace = trace.display();
         for (link, rate, shown, noted) in [
-            (
-                format!("{trace}"),
-                "1Mbit",
-                Some("up:1Mbit,down:none"),
-                false,
-            ),
+            (format!("{trace}"), "1Mbit", Some("up:1Mbit,down:none"), false),
             (format!("{trace}"), "down:1Mbit", None, true),
             (format!("{trace}"), "none", None, false),
             ("none".into(), "none", Some("none"), false),
@@ -318,15 +269,8 @@ mod tests {
             let found = effective_settings(&scenario.settings);
             let found = found.iter().find(|(name, _)| *name == "rate");
             assert_eq!(found.map(|(_, value)| &**value), shown, "{link} {rate}");
-            let expected = format!(
-                "rate={} has no effect: a link replaces it",
-                scenario.settings.get("rate").unwrap()
-            );
-            assert_eq!(
-                notes_on_no_effect(&scenario).contains(&expected),
-                noted,
-                "{link} {rate}"
-            );
+            let expected = format!("rate={} has no effect: a link replaces it", scenario.settings.get("rate").unwrap());
+            assert_eq!(notes_on_no_effect(&scenario).contains(&expected), noted, "{link} {rate}");
         }
     }
 

@@ -15,10 +15,7 @@ use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 
 /// The schema of the event stream, which its first line names.
-pub const SCHEMA: Schema = Schema {
-    name: "recoup.events",
-    version: 1,
-};
+pub const SCHEMA: Schema = Schema { name: "recoup.events", version: 1 };
 
 /// Writes the events of the flows it observes as JSON lines, after a line with the schema.
 #[derive(Debug)]
@@ -177,23 +174,15 @@ fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn packet_fields(
-    line: &mut Line<'_>,
-    direction: Direction,
-    packet: &Packet,
-    streams: &[Stream; 2],
-) {
+fn packet_fields(line: &mut Line<'_>, direction: Direction, packet: &Packet, streams: &[Stream; 2]) {
     let segment = &packet.segment;
     let (own, other) = match direction {
         Direction::Up => (&streams[0], &streams[1]),
         Direction::Down => (&streams[1], &streams[0]),
     };
     let acked = segment.flags.contains(Flags::ACK).then_some(segment.ack);
-    let sack = segment
-        .options
-        .sack
-        .iter()
-        .filter_map(|[left, right]| Some((other.offset(left)?, other.offset(right)?)));
+    let sack =
+        segment.options.sack.iter().filter_map(|[left, right]| Some((other.offset(left)?, other.offset(right)?)));
     line.name("direction", Some(direction.name()));
     line.number("packet", Some(packet.ordinal));
     line.number("seq", own.offset(segment.seq).map(|o| o.0));
@@ -211,13 +200,7 @@ fn event_fields(line: &mut Line<'_>, event: &Event) {
             line.segments("pipe", pipe);
             line.segments("cwnd", cwnd);
         }
-        Event::Acked {
-            una,
-            newly_acked,
-            newly_sacked,
-            dsack,
-            copy_reported,
-        } => {
+        Event::Acked { una, newly_acked, newly_sacked, dsack, copy_reported } => {
             line.number("una", Some(una.0));
             line.segments("newly_acked", newly_acked);
             line.segments("newly_sacked", newly_sacked);
@@ -239,13 +222,7 @@ fn event_fields(line: &mut Line<'_>, event: &Event) {
             line.millis("at_ms", at.map(|at| at.since(Instant::ZERO)));
         }
         Event::TimerFired { timer } => line.name("timer", Some(timer.name())),
-        Event::StateChanged {
-            from,
-            to,
-            cwnd,
-            ssthresh,
-            pipe,
-        } => {
+        Event::StateChanged { from, to, cwnd, ssthresh, pipe } => {
             line.name("from", Some(from.name()));
             line.name("to", Some(to.name()));
             line.segments("cwnd", cwnd);
@@ -257,20 +234,14 @@ fn event_fields(line: &mut Line<'_>, event: &Event) {
             line.segments("cwnd", cwnd);
             line.number("ssthresh", reduced(ssthresh));
         }
-        Event::Reordering {
-            distance,
-            dupthresh,
-        } => {
+        Event::Reordering { distance, dupthresh } => {
             line.segments("distance", distance);
             line.segments("dupthresh", dupthresh);
         }
         Event::CopyWithheld { span, another_out } => {
             line.number("start", Some(span.start.0));
             line.number("end", Some(span.end.0));
-            line.name(
-                "by",
-                Some(if another_out { "another_out" } else { "window" }),
-            );
+            line.name("by", Some(if another_out { "another_out" } else { "window" }));
         }
         _ => {}
     }

@@ -109,11 +109,7 @@ impl Chain {
         let first = self.first.matches(packet);
         self.rest.iter().fold(first, |so_far, (joint, term)| {
             let is_decided = so_far == (*joint == Joint::Or);
-            if is_decided {
-                so_far
-            } else {
-                term.matches(packet)
-            }
+            if is_decided { so_far } else { term.matches(packet) }
         })
     }
 }
@@ -135,9 +131,7 @@ impl Test {
             Self::IpV4 => packet.src.is_ipv4(),
             Self::IpV6 => packet.src.is_ipv6(),
             Self::Net(side, net) => side.matches(packet, |end| net.contains(end.ip())),
-            Self::Ports(side, [first, last]) => {
-                side.matches(packet, |end| (*first..=*last).contains(&end.port()))
-            }
+            Self::Ports(side, [first, last]) => side.matches(packet, |end| (*first..=*last).contains(&end.port())),
         }
     }
 }

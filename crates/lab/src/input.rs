@@ -52,10 +52,7 @@ fn too_long(longest: u64) -> io::Error {
         n if n.is_multiple_of(1 << 20) => format!("{} MiB", n >> 20),
         n => format!("{n} bytes"),
     };
-    io::Error::new(
-        ErrorKind::FileTooLarge,
-        format!("longer than {limit}, the most that is read"),
-    )
+    io::Error::new(ErrorKind::FileTooLarge, format!("longer than {limit}, the most that is read"))
 }
 
 #[cfg(test)]
@@ -86,17 +83,11 @@ mod tests {
     fn an_endless_text_is_refused_after_the_limit() {
         let mut endless = io::repeat(b'{').take(100);
         let error = read_text(&mut endless, 3).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "longer than 3 bytes, the most that is read"
-        );
+        assert_eq!(error.to_string(), "longer than 3 bytes, the most that is read");
         assert_eq!(endless.limit(), 96, "one byte beyond the limit is read");
         let error = read_text(io::repeat(b'{'), 1 << 20).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::FileTooLarge);
-        assert_eq!(
-            error.to_string(),
-            "longer than 1 MiB, the most that is read"
-        );
+        assert_eq!(error.to_string(), "longer than 1 MiB, the most that is read");
         // The limit cuts a character in two.
         let error = read_text("ää".as_bytes(), 2).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::FileTooLarge);

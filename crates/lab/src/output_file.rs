@@ -80,10 +80,7 @@ impl Temporary {
             }
         };
         unfinished.insert(path.to_path_buf());
-        Ok(Self {
-            file,
-            path: Some(path),
-        })
+        Ok(Self { file, path: Some(path) })
     }
 
     fn publish(mut self, target: &Path) -> io::Result<()> {
@@ -135,10 +132,7 @@ impl OutputFile {
     /// # Errors
     /// When nothing can be written there.
     pub fn create(target: &Path) -> Result<Self, OutputError> {
-        let error = |source| OutputError {
-            path: target.into(),
-            source,
-        };
+        let error = |source| OutputError { path: target.into(), source };
         let special = std::fs::metadata(target).is_ok_and(|m| !m.is_file());
         let file = if special {
             Inner::Direct(File::options().write(true).open(target).map_err(error)?)
@@ -158,10 +152,7 @@ impl OutputFile {
             let file = Temporary::create(&builder, dir);
             Inner::Temporary(file.map_err(|e| error(e.kind().into()))?)
         };
-        Ok(Self {
-            target: target.into(),
-            file,
-        })
+        Ok(Self { target: target.into(), file })
     }
 
     /// The file's final name.
@@ -176,10 +167,9 @@ impl OutputFile {
     pub fn publish(self) -> Result<(), OutputError> {
         match self.file {
             Inner::Direct(_) => Ok(()),
-            Inner::Temporary(file) => file.publish(&self.target).map_err(|source| OutputError {
-                path: self.target,
-                source,
-            }),
+            Inner::Temporary(file) => {
+                file.publish(&self.target).map_err(|source| OutputError { path: self.target, source })
+            }
         }
     }
 }
@@ -206,11 +196,7 @@ mod tests {
 
     fn write_file(target: &Path, text: &str) -> Result<(), OutputError> {
         let mut file = OutputFile::create(target)?;
-        file.write_all(text.as_bytes())
-            .map_err(|source| OutputError {
-                path: target.into(),
-                source,
-            })?;
+        file.write_all(text.as_bytes()).map_err(|source| OutputError { path: target.into(), source })?;
         file.publish()
     }
 
@@ -230,13 +216,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_is_named() {
-        let error = write_file(Path::new("/nonexistent/dir/file"), "")
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.starts_with("cannot write `/nonexistent/dir/file`: "),
-            "{error}"
-        );
+        let error = write_file(Path::new("/nonexistent/dir/file"), "").unwrap_err().to_string();
+        assert!(error.starts_with("cannot write `/nonexistent/dir/file`: "), "{error}");
         let error = create_folder(Path::new("/dev/null")).unwrap_err();
         assert_eq!(error.to_string(), "cannot write `/dev/null`: not a folder");
         write_file(Path::new("/dev/null"), "gone").unwrap();
@@ -246,12 +227,7 @@ mod tests {
     #[test]
     fn temporary_files_are_known_while_they_are_there() {
         let dir = tempfile::tempdir().unwrap();
-        let known = || {
-            unfinished()
-                .iter()
-                .filter(|p| p.starts_with(dir.path()))
-                .count()
-        };
+        let known = || unfinished().iter().filter(|p| p.starts_with(dir.path())).count();
         let path = dir.path().join("x");
         let [kept, dropped] = [0, 1].map(|_| OutputFile::create(&path).unwrap());
         assert_eq!(known(), 2);
@@ -274,10 +250,8 @@ mod tests {
         let second = OutputFile::create(&dir.path().join("second")).unwrap();
         first.publish().unwrap();
         second.publish().unwrap();
-        let mut names: Vec<_> = std::fs::read_dir(dir.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name())
-            .collect();
+        let mut names: Vec<_> =
+            std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
         assert_eq!(names, ["first", "recoup-notes.tmp", "second"]);
     }

@@ -80,10 +80,7 @@ fn read(path: &Path) -> Result<(String, String), PageError> {
     let file = path.display().to_string();
     match input::read_file(path, LONGEST) {
         Ok(text) => Ok((file, text)),
-        Err(e) => Err(PageError::Unreadable {
-            file,
-            why: e.to_string(),
-        }),
+        Err(e) => Err(PageError::Unreadable { file, why: e.to_string() }),
     }
 }
 

@@ -29,8 +29,7 @@ use crate::analysis::{AnalysisError, Analyzed, Collector, assemble};
 use crate::output_file::{OutputError, OutputFile};
 use packets::{PacketReader, PacketWriter};
 use recoup_trace::analyze::{
-    self, ForeignFacts, NumbersConnections, Partition, PartitionAnalysis, PartitionError,
-    RoundPlan, Settings, Settled,
+    self, ForeignFacts, NumbersConnections, Partition, PartitionAnalysis, PartitionError, RoundPlan, Settings, Settled,
 };
 use recoup_trace::hosts::Hosts;
 use recoup_trace::read::{Joined, JoinedOrder, Packet, ReadError, RecordedFile, record_file};
@@ -49,15 +48,9 @@ pub use values::{ValueError, from_bytes, to_bytes};
 const RECORD: &str = "packets";
 
 /// A view whose parts can be put together.
-pub trait PartitionView:
-    Collector + NumbersConnections + Serialize + DeserializeOwned + Default
-{
-}
+pub trait PartitionView: Collector + NumbersConnections + Serialize + DeserializeOwned + Default {}
 
-impl<V> PartitionView for V where
-    V: Collector + NumbersConnections + Serialize + DeserializeOwned + Default
-{
-}
+impl<V> PartitionView for V where V: Collector + NumbersConnections + Serialize + DeserializeOwned + Default {}
 
 /// A capture file that was split.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -162,10 +155,7 @@ pub enum PartitioningError {
 /// The settings of an analysis in so many partitions: there is a shard for each. Up to 8 partitions have the shards of
 /// the usual analysis.
 fn with_shards(settings: &Settings, partitions: usize) -> Result<Settings, PartitioningError> {
-    let settings = Settings {
-        shards: settings.shards.max(partitions),
-        ..settings.clone()
-    };
+    let settings = Settings { shards: settings.shards.max(partitions), ..settings.clone() };
     match (1..=settings.shard_count()).contains(&partitions) {
         true => Ok(settings),
         false => Err(PartitioningError::Count(partitions)),
@@ -201,10 +191,7 @@ pub fn split(
         let out = OutputFile::create(path)?;
         Ok(PacketWriter::new(BufWriter::new(out))?)
     };
-    let writers = files
-        .iter()
-        .map(create)
-        .collect::<Result<Vec<_>, PartitioningError>>();
+    let writers = files.iter().map(create).collect::<Result<Vec<_>, PartitioningError>>();
     let mut writers = writers?;
     let mut packets = vec![0; partitions];
     let recorded = record_file(capture, |packet| {
@@ -259,12 +246,7 @@ pub fn plan(files: &[SplitFile], settings: &Settings) -> Result<CapturePlan, Par
     let rounds = RoundPlan::new(joined, settings.window, |joined| {
         order = joined.order().unwrap_or_default();
     })?;
-    Ok(CapturePlan {
-        partitions,
-        failures,
-        rounds,
-        order,
-    })
+    Ok(CapturePlan { partitions, failures, rounds, order })
 }
 
 /// Analyzes the connections of one partition. In the first pass there are no `facts`. Later, they are those of
@@ -295,8 +277,7 @@ pub fn analyze_partition<V: PartitionView>(
         }
     };
     let partition = Partition { number, of };
-    let analysis =
-        analyze::analyze_partition(&plan.rounds, partition, facts, &settings, next, V::default);
+    let analysis = analyze::analyze_partition(&plan.rounds, partition, facts, &settings, next, V::default);
     match failure {
         Some(error) => Err(error.into()),
         None => Ok(analysis?),
@@ -313,16 +294,8 @@ pub fn settle<V: PartitionView>(
 ) -> Result<Decision<V>, PartitioningError> {
     let totals = match analyze::settle(&plan.rounds, analyses)? {
         Settled::Final(totals) => totals,
-        Settled::Again {
-            kept,
-            partitions,
-            facts,
-        } => {
-            return Ok(Decision::Again {
-                kept,
-                partitions,
-                facts,
-            });
+        Settled::Again { kept, partitions, facts } => {
+            return Ok(Decision::Again { kept, partitions, facts });
         }
     };
     let name = plan.name();
@@ -351,11 +324,9 @@ pub fn analyze_all<V: PartitionView>(
         }
         match settle(plan, analyses)? {
             Decision::Final(found) => return Ok(*found),
-            Decision::Again {
-                kept,
-                partitions,
-                facts: now,
-            } => (analyses, again, facts) = (kept, partitions, Arc::new(now)),
+            Decision::Again { kept, partitions, facts: now } => {
+                (analyses, again, facts) = (kept, partitions, Arc::new(now))
+            }
         }
     }
 }

@@ -99,23 +99,11 @@ mod tests {
     #[test]
     fn an_unknown_word_is_answered_by_the_word_that_is_meant() {
         for (text, error) in [
-            (
-                "rack-tlp",
-                "unknown profile 'rack-tlp', did you mean `linux-6`?",
-            ),
+            ("rack-tlp", "unknown profile 'rack-tlp', did you mean `linux-6`?"),
             ("RACK", "unknown profile 'RACK', did you mean `linux-6`?"),
-            (
-                "tlpr",
-                "unknown profile 'tlpr', did you mean `linux-3.17+tlpr`?",
-            ),
-            (
-                "linux-3.71",
-                "unknown profile 'linux-3.71', did you mean `linux-3.17`?",
-            ),
-            (
-                "linux-6+rto-restart",
-                "unknown mechanism 'rto-restart', did you mean `rtor`?",
-            ),
+            ("tlpr", "unknown profile 'tlpr', did you mean `linux-3.17+tlpr`?"),
+            ("linux-3.71", "unknown profile 'linux-3.71', did you mean `linux-3.17`?"),
+            ("linux-6+rto-restart", "unknown mechanism 'rto-restart', did you mean `rtor`?"),
         ] {
             assert_eq!(parse_profile(text).unwrap_err(), error);
         }

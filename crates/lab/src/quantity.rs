@@ -13,10 +13,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// day at most.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     match parse_any_duration(text)? {
-        d if d > LONGEST => Err(format!(
-            "`{}` is too long: expected at most a day",
-            text.trim()
-        )),
+        d if d > LONGEST => Err(format!("`{}` is too long: expected at most a day", text.trim())),
         d => Ok(d),
     }
 }
@@ -25,14 +22,8 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 pub(crate) fn parse_any_duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let expected = || {
-        let minus = if text.starts_with('-') {
-            ", not negative"
-        } else {
-            ""
-        };
-        format!(
-            "`{text}` is not a duration: expected a number with a unit{minus}, such as 80ms or 1.5s"
-        )
+        let minus = if text.starts_with('-') { ", not negative" } else { "" };
+        format!("`{text}` is not a duration: expected a number with a unit{minus}, such as 80ms or 1.5s")
     };
     if text == "0" {
         return Ok(Duration::ZERO);
@@ -53,11 +44,7 @@ pub fn format_duration(d: Duration) -> String {
             return format!("{}{name}", nanos / unit);
         }
     }
-    if nanos == 0 {
-        "0ms".into()
-    } else {
-        format!("{nanos}ns")
-    }
+    if nanos == 0 { "0ms".into() } else { format!("{nanos}ns") }
 }
 
 /// Parses a rate: `10Mbit`, `1.5Gbit`, `64kbit`, `9600bit`, each with or without `/s`. Prefixes are
@@ -69,10 +56,7 @@ pub fn parse_rate(text: &str) -> Result<BitRate, String> {
             "`{trimmed}` is not a rate: expected a number with a unit, such as 10Mbit or 64kbit, above zero and below 1000000Gbit"
         )
     };
-    let digits = trimmed
-        .bytes()
-        .take_while(|b| b.is_ascii_digit() || *b == b'.')
-        .count();
+    let digits = trimmed.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
     let (number, unit) = trimmed.split_at(digits);
     let unit = unit.trim().trim_end_matches("/s");
     let scale = match unit {
@@ -109,9 +93,7 @@ pub fn parse_factor(text: &str, range: RangeInclusive<Factor>) -> Result<Factor,
         true => Ok(factor),
         // Above the range by less than a millionth.
         false if factor == *range.end() => Err(expected()),
-        false => Err(format!(
-            "`{text}` is not exact in millionths: expected a number such as {factor}"
-        )),
+        false => Err(format!("`{text}` is not exact in millionths: expected a number such as {factor}")),
     }
 }
 
@@ -167,10 +149,7 @@ mod tests {
             "018446744073709551615.7s0.3s0",
         ] {
             let error = parse_duration(text).unwrap_err();
-            assert!(
-                error.contains(&format!("`{text}` is not a duration")),
-                "{error}"
-            );
+            assert!(error.contains(&format!("`{text}` is not a duration")), "{error}");
         }
         assert!(parse_duration("-5ms").unwrap_err().contains("not negative"));
     }
@@ -195,17 +174,7 @@ mod tests {
         ] {
             assert_eq!(parse_rate(text).unwrap().bits_per_second(), bits, "{text}");
         }
-        for text in [
-            "",
-            "0",
-            "0Mbit",
-            "-1Mbit",
-            "10",
-            "10MB",
-            "Mbit",
-            "1e3Mbit",
-            "99999999Gbit",
-        ] {
+        for text in ["", "0", "0Mbit", "-1Mbit", "10", "10MB", "Mbit", "1e3Mbit", "99999999Gbit"] {
             assert!(parse_rate(text).is_err(), "{text}");
         }
         assert!(parse_rate("0").unwrap_err().contains("above zero"));
@@ -258,8 +227,7 @@ mod tests {
             "99999999999999999999999999",
         ] {
             let error = parse_factor(text, ANY).unwrap_err();
-            let expected =
-                format!("`{text}`: expected a number from 0 to 1000, such as 0.5 or 1/8");
+            let expected = format!("`{text}`: expected a number from 0 to 1000, such as 0.5 or 1/8");
             assert_eq!(error, expected);
         }
         let weight = |text| parse_factor(text, Factor(1)..=Factor::ONE);
@@ -268,8 +236,7 @@ mod tests {
             assert!(weight(text).unwrap_err().contains(" from 0.000001 to 1,"));
         }
         for (text, near) in [("1/3", "0.333333"), ("0.1234567", "0.123456")] {
-            let expected =
-                format!("`{text}` is not exact in millionths: expected a number such as {near}");
+            let expected = format!("`{text}` is not exact in millionths: expected a number such as {near}");
             assert_eq!(parse_factor(text, ANY), Err(expected));
         }
     }

@@ -35,10 +35,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// The schema of a run's JSON document.
-pub const SCHEMA: Schema = Schema {
-    name: "recoup.run",
-    version: 1,
-};
+pub const SCHEMA: Schema = Schema { name: "recoup.run", version: 1 };
 
 /// A run's results.
 #[derive(Clone, Debug)]
@@ -105,9 +102,7 @@ impl Report {
         Self {
             scenario: scenario.name.clone(),
             seed: scenario.seed,
-            settings: settings::all()
-                .map(|s| (s.key.into(), setting(s.key)))
-                .collect(),
+            settings: settings::all().map(|s| (s.key.into(), setting(s.key))).collect(),
             finding: finding(scenario, &entries),
             heading: heading(scenario, &[]),
             results: entries,
@@ -154,12 +149,8 @@ impl Report {
     fn columns(&self) -> Columns<Entry> {
         let (scenario, seed) = (self.scenario.clone(), self.seed);
         let mut all = Columns::<Entry>::new()
-            .text(("scenario", "", "the scenario"), move |_| {
-                Some(scenario.clone().into())
-            })
-            .integer(("seed", "", "the seed that repeats the run"), move |_| {
-                Some(seed)
-            })
+            .text(("scenario", "", "the scenario"), move |_| Some(scenario.clone().into()))
+            .integer(("seed", "", "the seed that repeats the run"), move |_| Some(seed))
             .all_of(columns(), |entry| Some(entry));
         for (key, value) in &self.settings {
             let value = value.as_str().map(str::to_owned);
@@ -200,11 +191,7 @@ impl Entry {
         let times = |which: fn(&Cost) -> &Durations| {
             let ours = which(&result.cost).summary();
             let first = first.and_then(|first| which(first).summary());
-            (
-                ours,
-                ours.zip(first)
-                    .and_then(|(ours, first)| ratio(ours.mean, first.mean)),
-            )
+            (ours, ours.zip(first).and_then(|(ours, first)| ratio(ours.mean, first.mean)))
         };
         let (fct, fct_normalised) = times(|cost| &cost.fct);
         let (fct_established, fct_established_normalised) = times(|cost| &cost.fct_established);
@@ -216,8 +203,7 @@ impl Entry {
             last_ack_to_retransmission: result.cost.last_ack_to_retransmission.summary(),
             recovery_time: result.cost.recoveries.time.summary(),
             recovery_time_until_open: result.cost.recoveries.time_until_open.summary(),
-            responses: (result.stage == Stage::Sim)
-                .then(|| ResponseLatencies::new(&result.cost.responses)),
+            responses: (result.stage == Stage::Sim).then(|| ResponseLatencies::new(&result.cost.responses)),
             intervals: None,
             result: result.clone(),
         }

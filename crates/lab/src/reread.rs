@@ -78,11 +78,7 @@ pub(crate) fn read_both<S: PacketSource>(
     let Some(also) = also else {
         return read_connections(source, &sought, takes, go_on);
     };
-    let mut both = Both {
-        first: takes,
-        count: sought.len(),
-        other: also.takes,
-    };
+    let mut both = Both { first: takes, count: sought.len(), other: also.takes };
     let all: Vec<Sought<'_>> = sought.into_iter().chain(also.sought).collect();
     read_connections(source, &all, &mut both, go_on);
 }
@@ -134,16 +130,8 @@ impl ByEnds {
         Self(by_ends)
     }
 
-    fn pass_on(
-        &mut self,
-        packet: &CapturedPacket,
-        sought: &[Sought<'_>],
-        takes: &mut (impl TakesPackets + ?Sized),
-    ) {
-        let ways = [
-            (Direction::Up, packet.endpoints),
-            (Direction::Down, packet.endpoints.reverse()),
-        ];
+    fn pass_on(&mut self, packet: &CapturedPacket, sought: &[Sought<'_>], takes: &mut (impl TakesPackets + ?Sized)) {
+        let ways = [(Direction::Up, packet.endpoints), (Direction::Down, packet.endpoints.reverse())];
         for (direction, ends) in ways {
             let Some(numbers) = self.0.get_mut(&ends) else {
                 continue;
@@ -158,8 +146,7 @@ impl ByEnds {
                 if *one.frames.start() > packet.frame {
                     break;
                 }
-                if one.frames.contains(&packet.frame) && one.point.holds(direction as usize, packet)
-                {
+                if one.frames.contains(&packet.frame) && one.point.holds(direction as usize, packet) {
                     takes.packet(number, direction, packet);
                 }
             }
@@ -198,16 +185,10 @@ pub(crate) fn read_again<V, T: PacketSource, R>(
 /// Those of `twice`.
 pub(crate) fn read_once<S: PacketSource, R, E>(
     source: S,
-    twice: impl FnOnce(
-        Remembering<S>,
-        &mut dyn FnMut(Counts) -> Result<Recalled, ReadError>,
-    ) -> Result<R, E>,
+    twice: impl FnOnce(Remembering<S>, &mut dyn FnMut(Counts) -> Result<Recalled, ReadError>) -> Result<R, E>,
 ) -> Result<(R, Option<usize>), E> {
     let memory = Memory::default();
-    let first = Remembering {
-        source,
-        memory: memory.clone(),
-    };
+    let first = Remembering { source, memory: memory.clone() };
     let mut kept = None;
     let mut again = |counts| {
         kept = memory.kept_of_more();

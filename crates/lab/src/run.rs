@@ -60,11 +60,7 @@ pub struct Cost {
 
 impl Cost {
     /// Adds a flow and the recoveries of its senders.
-    pub fn add_flow<'a>(
-        &mut self,
-        flow: &FlowRecord,
-        recoveries: impl IntoIterator<Item = &'a Recovery>,
-    ) {
+    pub fn add_flow<'a>(&mut self, flow: &FlowRecord, recoveries: impl IntoIterator<Item = &'a Recovery>) {
         self.add(flow);
         recoveries.into_iter().for_each(|r| self.recoveries.add(r));
     }
@@ -108,8 +104,7 @@ impl Cost {
         self.fct.merge(&other.fct);
         self.fct_by_flow.extend(&other.fct_by_flow);
         self.fct_established.merge(&other.fct_established);
-        self.last_ack_to_retransmission
-            .merge(&other.last_ack_to_retransmission);
+        self.last_ack_to_retransmission.merge(&other.last_ack_to_retransmission);
         self.segments_sent += other.segments_sent;
         self.bytes_sent += other.bytes_sent;
         self.packets_dropped += other.packets_dropped;
@@ -139,13 +134,7 @@ pub struct ProfileResult {
 
 impl ProfileResult {
     fn simulated(profile: &Profile, cost: Cost) -> Self {
-        Self {
-            profile: profile.name().into(),
-            stage: Stage::Sim,
-            senders_known: true,
-            cost,
-            live: None,
-        }
+        Self { profile: profile.name().into(), stage: Stage::Sim, senders_known: true, cost, live: None }
     }
 }
 
@@ -181,12 +170,8 @@ pub fn run_until(
         .profiles
         .iter()
         .map(|profile| {
-            let job = Job {
-                path: &path,
-                spec: scenario.settings.flow(profile),
-                seed: scenario.seed,
-                flows: scenario.flows,
-            };
+            let job =
+                Job { path: &path, spec: scenario.settings.flow(profile), seed: scenario.seed, flows: scenario.flows };
             let cost = run_flows(&job, threads, &done, &is_stopped)?;
             Ok(ProfileResult::simulated(profile, cost))
         })

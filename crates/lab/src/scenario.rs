@@ -39,14 +39,8 @@ pub const BUILT_IN: [(&str, &str); 8] = [
     ("syn-loss", include_str!("../scenarios/syn-loss.toml")),
     ("reordering", include_str!("../scenarios/reordering.toml")),
     ("dumbbell", include_str!("../scenarios/dumbbell.toml")),
-    (
-        "slp-congestion",
-        include_str!("../scenarios/slp-congestion.toml"),
-    ),
-    (
-        "tail-loss-dumbbell",
-        include_str!("../scenarios/tail-loss-dumbbell.toml"),
-    ),
+    ("slp-congestion", include_str!("../scenarios/slp-congestion.toml")),
+    ("tail-loss-dumbbell", include_str!("../scenarios/tail-loss-dumbbell.toml")),
 ];
 
 /// A scenario of either kind.
@@ -188,9 +182,7 @@ impl Scenario {
             SettingsError::Invalid { key, .. } => self.origin.lines.get(*key),
             SettingsError::UnknownKey { .. } | SettingsError::Path(_) => None,
         };
-        Err(line.map_or(e.to_string(), |line| {
-            format!("{}:{line}: {e}", self.origin.file)
-        }))
+        Err(line.map_or(e.to_string(), |line| format!("{}:{line}: {e}", self.origin.file)))
     }
 
     /// Reads a scenario's text. Errors call it `file`; file names in it are relative to `base`.
@@ -211,11 +203,7 @@ impl Scenario {
             flows: 1,
             seed: 1,
             settings: Settings::default(),
-            origin: Origin {
-                file: source.file.clone(),
-                path: source.path.clone(),
-                lines: BTreeMap::new(),
-            },
+            origin: Origin { file: source.file.clone(), path: source.path.clone(), lines: BTreeMap::new() },
         };
         for (key, value) in table {
             let at = |why| wrong(value.span(), why);
@@ -223,15 +211,11 @@ impl Scenario {
                 "about" => scenario.about = as_text(value.get_ref()).map_err(at)?,
                 "profiles" => {
                     let DeValue::Array(items) = value.get_ref() else {
-                        return Err(at(
-                            "profiles: expected a list, such as [\"linux-3.17\"]".into()
-                        ));
+                        return Err(at("profiles: expected a list, such as [\"linux-3.17\"]".into()));
                     };
                     for item in items {
                         let profile = as_text(item.get_ref()).and_then(|t| parse_profile(&t));
-                        scenario
-                            .profiles
-                            .push(profile.map_err(|why| wrong(item.span(), why))?);
+                        scenario.profiles.push(profile.map_err(|why| wrong(item.span(), why))?);
                     }
                 }
                 "flows" => scenario.flows = as_count(value.get_ref(), 1).map_err(at)?,
@@ -241,8 +225,7 @@ impl Scenario {
                         return Err(at("settings: expected a table".into()));
                     };
                     for (name, key, value) in flat(settings) {
-                        let text =
-                            as_text(value.get_ref()).map_err(|why| wrong(value.span(), why))?;
+                        let text = as_text(value.get_ref()).map_err(|why| wrong(value.span(), why))?;
                         let set = scenario.settings.set(&name, &text, &source.base);
                         set.map_err(|e| {
                             let unknown = matches!(e, SettingsError::UnknownKey { .. });
@@ -256,10 +239,7 @@ impl Scenario {
                 word => {
                     let known = ["about", "profiles", "flows", "seed", "settings"];
                     let near = did_you_mean(word, known);
-                    let why = format!(
-                        "unknown key `{word}`: expected one of {}{near}",
-                        known.join(", ")
-                    );
+                    let why = format!("unknown key `{word}`: expected one of {}{near}", known.join(", "));
                     return Err(wrong(key.span(), why));
                 }
             }
@@ -273,17 +253,15 @@ impl Scenario {
 
 /// The settings of a table with their names, keys and values. The settings of a nested table, which
 /// `slp.p = 0.02` makes, are named by both keys.
-fn flat<'a>(
-    table: &'a DeTable<'a>,
-) -> Vec<(String, &'a Spanned<DeString<'a>>, &'a Spanned<DeValue<'a>>)> {
+fn flat<'a>(table: &'a DeTable<'a>) -> Vec<(String, &'a Spanned<DeString<'a>>, &'a Spanned<DeValue<'a>>)> {
     let mut all = Vec::new();
     for (key, value) in table {
         match value.get_ref() {
-            DeValue::Table(inner) => {
-                all.extend(flat(inner).into_iter().map(|(name, key_of, value)| {
-                    (format!("{}.{name}", key.get_ref()), key_of, value)
-                }))
-            }
+            DeValue::Table(inner) => all.extend(
+                flat(inner)
+                    .into_iter()
+                    .map(|(name, key_of, value)| (format!("{}.{name}", key.get_ref()), key_of, value)),
+            ),
             _ => all.push((key.get_ref().to_string(), key, value)),
         }
     }
@@ -297,19 +275,12 @@ fn as_text(value: &DeValue) -> Result<String, String> {
         DeValue::Integer(n) => Ok(n.to_string()),
         DeValue::Float(n) => Ok(n.to_string()),
         DeValue::Boolean(b) => Ok(b.to_string()),
-        other => Err(format!(
-            "expected text or a number, found {}",
-            other.type_str()
-        )),
+        other => Err(format!("expected text or a number, found {}", other.type_str())),
     }
 }
 
 fn as_count(value: &DeValue, least: u64) -> Result<u64, String> {
-    as_text(value)?
-        .parse()
-        .ok()
-        .filter(|n| *n >= least)
-        .ok_or_else(|| format!("expected a whole number from {least}"))
+    as_text(value)?.parse().ok().filter(|n| *n >= least).ok_or_else(|| format!("expected a whole number from {least}"))
 }
 
 #[cfg(test)]
@@ -360,34 +331,19 @@ mod tests {
                 "\n\nflow = 1",
                 "x.toml:3: unknown key `flow`: expected one of about, profiles, flows, seed, settings, did you mean `flows`?",
             ),
-            (
-                "profiles = \"linux-3.17\"",
-                "x.toml:1: profiles: expected a list",
-            ),
+            ("profiles = \"linux-3.17\"", "x.toml:1: profiles: expected a list"),
             (
                 "profiles = [\n\"linux-3.17\",\n\"linux-3.17+tpl\"]",
                 "x.toml:3: unknown mechanism 'tpl', did you mean `tlp`?",
             ),
-            (
-                "seed = 1\n[settings]\nrtt = \"80\"",
-                "x.toml:3: rtt: `80` is not a duration",
-            ),
-            (
-                "[settings]\nsegment = 3",
-                "x.toml:2: unknown setting `segment`, did you mean `segments`?",
-            ),
-            (
-                "[settings]\nrtt = [1]",
-                "x.toml:2: expected text or a number, found array",
-            ),
+            ("seed = 1\n[settings]\nrtt = \"80\"", "x.toml:3: rtt: `80` is not a duration"),
+            ("[settings]\nsegment = 3", "x.toml:2: unknown setting `segment`, did you mean `segments`?"),
+            ("[settings]\nrtt = [1]", "x.toml:2: expected text or a number, found array"),
             ("seed = ", "x.toml:1: "),
             ("seed = 1\nseed = 2", "x.toml:2: "),
         ] {
             let found = parse(text).unwrap_err();
-            assert!(
-                found.starts_with(error) && !found.contains('\n'),
-                "{text}\n{found}"
-            );
+            assert!(found.starts_with(error) && !found.contains('\n'), "{text}\n{found}");
         }
     }
 
@@ -403,10 +359,7 @@ mod tests {
             assert_eq!(settings.get("slp.q").unwrap(), "tail:1");
         }
         let error = parse("[settings]\nslp.r = 1").unwrap_err();
-        assert!(
-            error.starts_with("x.toml:2: unknown setting `slp.r`"),
-            "{error}"
-        );
+        assert!(error.starts_with("x.toml:2: unknown setting `slp.r`"), "{error}");
     }
 
     #[test]

@@ -188,12 +188,8 @@ impl Settings {
     /// they were.
     pub fn set(&mut self, key: &str, text: &str, base: &Path) -> Result<(), SettingsError> {
         let key = key.trim();
-        let setting =
-            descriptor::find(key).ok_or_else(|| SettingsError::UnknownKey { word: key.into() })?;
-        (setting.set)(self, text.trim(), base).map_err(|why| SettingsError::Invalid {
-            key: setting.key,
-            why,
-        })
+        let setting = descriptor::find(key).ok_or_else(|| SettingsError::UnknownKey { word: key.into() })?;
+        (setting.set)(self, text.trim(), base).map_err(|why| SettingsError::Invalid { key: setting.key, why })
     }
 
     /// The value of `key` as text that [`set`](Self::set) reads; `None` for an unknown key.
@@ -213,22 +209,11 @@ impl Settings {
     /// # Errors
     /// A loss rule that does not fit the flow's length.
     pub fn path(&self) -> Result<PathSpec, SettingsError> {
-        let lengths = DataSegments {
-            up: self.data_segments(Host::Client),
-            down: self.data_segments(Host::Server),
-        };
-        let drop = self
-            .drop
-            .resolve(lengths)
-            .map_err(|e| SettingsError::Invalid {
-                key: "drop",
-                why: e.to_string(),
-            })?;
+        let lengths = DataSegments { up: self.data_segments(Host::Client), down: self.data_segments(Host::Server) };
+        let drop =
+            self.drop.resolve(lengths).map_err(|e| SettingsError::Invalid { key: "drop", why: e.to_string() })?;
         let hops = |direction| self.hops(&drop, direction);
-        Ok(PathSpec {
-            up: hops(Direction::Up),
-            down: hops(Direction::Down),
-        })
+        Ok(PathSpec { up: hops(Direction::Up), down: hops(Direction::Down) })
     }
 
     /// How many data segments a host sends. `None` if that depends on the window, because writes may share
@@ -237,9 +222,7 @@ impl Settings {
         let writes: Vec<u64> = match host {
             Host::Client if self.exchanges.is_empty() => vec![self.request],
             Host::Server if self.writes_full_segments() => return Some(self.segments),
-            Host::Server if self.exchanges.is_empty() => {
-                self.writes.iter().map(|write| write.bytes).collect()
-            }
+            Host::Server if self.exchanges.is_empty() => self.writes.iter().map(|write| write.bytes).collect(),
             Host::Client => self.exchanges.iter().map(|one| one.request).collect(),
             Host::Server => self.exchanges.iter().map(|one| one.response).collect(),
         };
@@ -272,9 +255,7 @@ impl Settings {
             Some((first, later)) if first.after.is_zero() => (first.bytes, later),
             Some(_) => (0, &self.writes[..]),
         };
-        Workload::exchange(self.request, response)
-            .with_later_writes(later)
-            .closing(self.close)
+        Workload::exchange(self.request, response).with_later_writes(later).closing(self.close)
     }
 
     pub(crate) fn hops(&self, drop: &DropRules, direction: Direction) -> Vec<HopSpec> {
@@ -282,21 +263,14 @@ impl Settings {
         let duplicate = *self.duplicate.get(direction);
         let corrupt = *self.corrupt.get(direction);
         if duplicate > Probability::ZERO {
-            hops.push(HopSpec::Duplicate {
-                probability: duplicate,
-            });
+            hops.push(HopSpec::Duplicate { probability: duplicate });
         }
         if corrupt > Probability::ZERO {
-            hops.push(HopSpec::Corrupt {
-                probability: corrupt,
-            });
+            hops.push(HopSpec::Corrupt { probability: corrupt });
         }
         let queue = *self.queue.get(direction);
         match (self.link.get(direction), self.rate.get(direction)) {
-            (Some(link), _) => hops.push(HopSpec::Link {
-                trace: link.trace.clone(),
-                queue,
-            }),
+            (Some(link), _) => hops.push(HopSpec::Link { trace: link.trace.clone(), queue }),
             (None, Some(rate)) => hops.push(HopSpec::Rate { rate: *rate, queue }),
             (None, None) => {}
         }
@@ -326,12 +300,7 @@ impl Settings {
             ecn: if self.ecn { Ecn::Ask } else { Ecn::Off },
             ..tcp::Config::new(mechanisms)
         };
-        FlowSpec {
-            client: host,
-            server: host,
-            timers: self.timers,
-            workload: self.workload(),
-        }
+        FlowSpec { client: host, server: host, timers: self.timers, workload: self.workload() }
     }
 }
 

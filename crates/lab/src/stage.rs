@@ -75,11 +75,7 @@ impl Ends {
             Stage::Net => Stack::Recoup,
             Stage::Kernel => Stack::Kernel,
         };
-        Some(Self {
-            stage,
-            client: client.unwrap_or(usual),
-            server: server.unwrap_or(usual),
-        })
+        Some(Self { stage, client: client.unwrap_or(usual), server: server.unwrap_or(usual) })
     }
 
     /// Whether the profile matters: Recoup's TCP is at one end at least.
@@ -101,9 +97,7 @@ impl Ends {
             (Stack::Kernel, Stack::Recoup) => "its sender at the client",
             (Stack::Recoup, Stack::Kernel) => "its sender at the server",
         };
-        Some(format!(
-            "{stage}: the kernel reports no events: of {whose} the event stream has the packets only"
-        ))
+        Some(format!("{stage}: the kernel reports no events: of {whose} the event stream has the packets only"))
     }
 
     /// How long the emulator holds every other ACK of the kernel, if it thins them.
@@ -235,20 +229,14 @@ pub fn notes(scenario: &Scenario, simulated: bool, all_ends: &[Ends]) -> Vec<Str
     }
     if !simulated && changed("timers") {
         let timers = value("timers");
-        notes.push(format!(
-            "timers={timers} has no effect: only the simulator models host timers"
-        ));
+        notes.push(format!("timers={timers} has no effect: only the simulator models host timers"));
     }
     if changed("ecn") && !all_ends.is_empty() {
-        notes.push(
-            "ecn=on has no effect on real packets: only simulated queues mark packets".into(),
-        );
+        notes.push("ecn=on has no effect on real packets: only simulated queues mark packets".into());
     }
     if simulated && !changed("timers") && all_ends.iter().any(|ends| ends.server == Stack::Kernel) {
-        notes.push(
-            "sim: Linux rounds its timers up to clock ticks; to simulate this, set timers=linux-wheel:HZ"
-                .into(),
-        );
+        notes
+            .push("sim: Linux rounds its timers up to clock ticks; to simulate this, set timers=linux-wheel:HZ".into());
     }
     for ends in all_ends.iter().filter(|ends| ends.has_kernel()) {
         let stage = ends.stage.name();
@@ -256,9 +244,7 @@ pub fn notes(scenario: &Scenario, simulated: bool, all_ends: &[Ends]) -> Vec<Str
             && quick != AckPolicy::LINUX_QUICK
         {
             let ack = value("ack");
-            notes.push(format!(
-                "{stage}: ack={ack} has no effect on the kernel, which acknowledges by its own rules"
-            ));
+            notes.push(format!("{stage}: ack={ack} has no effect on the kernel, which acknowledges by its own rules"));
         }
         if settings.close && ends.server == Stack::Kernel {
             notes.push(format!(
@@ -269,13 +255,10 @@ pub fn notes(scenario: &Scenario, simulated: bool, all_ends: &[Ends]) -> Vec<Str
             format!("{stage}: {key}={value} has no effect on the kernel, which has its own RTO and dupthresh")
         }));
         if changed("psh") {
-            notes.push(format!(
-                "{stage}: psh has no effect on the kernel, which sets PSH by its own rules"
-            ));
+            notes.push(format!("{stage}: psh has no effect on the kernel, which sets PSH by its own rules"));
         }
         let link = settings.rate.down.is_some() || settings.link.down.is_some();
-        let probes_by_rack =
-            settings.kernel.rack != Some(false) && settings.kernel.tlp != Some(false);
+        let probes_by_rack = settings.kernel.rack != Some(false) && settings.kernel.tlp != Some(false);
         if !link && ends.server == Stack::Kernel && probes_by_rack {
             notes.push(format!(
                 "{stage}: on a path without a rate Linux's RACK sometimes ignores a probe's SACK: consider --set rate=100Mbit"
@@ -320,43 +303,13 @@ mod tests {
         let rate = ("rate", "100Mbit");
         for (settings, simulated, all_ends, count, about) in [
             (&[rate][..], true, &[][..], 0, ""),
-            (
-                &[("kernel.tlp", "off")],
-                true,
-                &[],
-                1,
-                "kernel.tlp=off has no effect",
-            ),
+            (&[("kernel.tlp", "off")], true, &[], 1, "kernel.tlp=off has no effect"),
             (&[("kernel.tlp", "off")], true, &[net], 1, "at neither end"),
             (&[("kernel.tlp", "off"), rate], false, &[mixed], 0, ""),
-            (
-                &[("timers", "linux-wheel:250"), rate],
-                false,
-                &[kernel],
-                1,
-                "only the simulator",
-            ),
-            (
-                &[("timers", "linux-wheel:250"), rate],
-                true,
-                &[kernel],
-                0,
-                "",
-            ),
-            (
-                &[("ack", "linux:4"), ("psh", "burst")],
-                false,
-                &[net, kernel],
-                3,
-                "kernel: ",
-            ),
-            (
-                &[("rto.k", "2"), ("dupthresh", "4"), rate],
-                false,
-                &[net, kernel],
-                2,
-                "kernel, which has its own RTO",
-            ),
+            (&[("timers", "linux-wheel:250"), rate], false, &[kernel], 1, "only the simulator"),
+            (&[("timers", "linux-wheel:250"), rate], true, &[kernel], 0, ""),
+            (&[("ack", "linux:4"), ("psh", "burst")], false, &[net, kernel], 3, "kernel: "),
+            (&[("rto.k", "2"), ("dupthresh", "4"), rate], false, &[net, kernel], 2, "kernel, which has its own RTO"),
             (&[("rto.k", "2"), rate], true, &[net], 0, ""),
         ] {
             let found = notes(&scenario(settings), simulated, all_ends);
@@ -382,34 +335,20 @@ mod tests {
 
     #[test]
     fn only_small_flows_run_at_once() {
-        for (segments, flows, expected) in [
-            ("10", 1, 1),
-            ("10", 100, 16),
-            ("10", 5, 5),
-            ("5000", 100, 1),
-        ] {
+        for (segments, flows, expected) in [("10", 1, 1), ("10", 100, 16), ("10", 5, 5), ("5000", 100, 1)] {
             let settings = scenario(&[("segments", segments)]).settings;
-            assert_eq!(
-                lanes(&settings, flows),
-                expected,
-                "{segments} segments, {flows} flows"
-            );
+            assert_eq!(lanes(&settings, flows), expected, "{segments} segments, {flows} flows");
         }
     }
 
     #[test]
     fn acks_are_thinned_when_the_kernel_has_to_delay_them() {
         let delayed = scenario(&[("ack", "delayed:100ms")]).settings;
-        let thins = |stage, client, settings: &Settings| {
-            Ends::new(stage, client, None).unwrap().thins(settings)
-        };
+        let thins = |stage, client, settings: &Settings| Ends::new(stage, client, None).unwrap().thins(settings);
         let hold = Some(Duration::from_millis(100));
         assert_eq!(thins(Stage::Kernel, None, &delayed), hold);
         assert_eq!(thins(Stage::Net, None, &delayed), None);
         assert_eq!(thins(Stage::Net, Some(Stack::Kernel), &delayed), hold);
-        assert_eq!(
-            thins(Stage::Kernel, None, &scenario(&[("ack", "quick")]).settings),
-            None
-        );
+        assert_eq!(thins(Stage::Kernel, None, &scenario(&[("ack", "quick")]).settings), None);
     }
 }

@@ -55,10 +55,7 @@ struct Versions {
 
 impl Versions {
     fn current(analysis: u32) -> Self {
-        Self {
-            layout: [FORMAT, analysis],
-            recoup: env!("CARGO_PKG_VERSION").into(),
-        }
+        Self { layout: [FORMAT, analysis], recoup: env!("CARGO_PKG_VERSION").into() }
     }
 }
 
@@ -171,10 +168,7 @@ impl StateReader {
     /// setting made.
     pub fn open(path: &Path, analysis: u32, expected: &Origin) -> Result<Self, StateError> {
         let file = path.display().to_string();
-        let unreadable = |source| StateError::Unreadable {
-            file: file.clone(),
-            source,
-        };
+        let unreadable = |source| StateError::Unreadable { file: file.clone(), source };
         let mut input = File::open(path).map_err(unreadable)?;
         let about = input.metadata().map_err(unreadable)?;
         if !about.is_file() || !begins_with_magic(&mut input).map_err(unreadable)? {
@@ -190,19 +184,11 @@ impl StateReader {
         let versions: Versions = decode(&mut input, &file)?;
         let current = Versions::current(analysis);
         if versions != current {
-            return Err(StateError::Version {
-                file,
-                found: versions.to_string(),
-                expected: current.to_string(),
-            });
+            return Err(StateError::Version { file, found: versions.to_string(), expected: current.to_string() });
         }
         let origin: Origin = decode(&mut input, &file)?;
         if let Some([found, expected]) = origin.difference(expected) {
-            return Err(StateError::Origin {
-                file,
-                found,
-                expected,
-            });
+            return Err(StateError::Origin { file, found, expected });
         }
         let parts = zstd::Decoder::with_buffer(input).map_err(unreadable)?;
         let parts = BufReader::new(parts.take(MOST_BYTES));
@@ -232,10 +218,7 @@ fn begins_with_magic(input: &mut File) -> io::Result<bool> {
 fn decode<T: DeserializeOwned>(input: impl Read, file: &str) -> Result<T, StateError> {
     let mut text = vec![0; LONGEST_TEXT];
     let decoded = postcard::from_io((input, &mut text));
-    let (part, _) = decoded.map_err(|e| StateError::Undecodable {
-        file: file.into(),
-        why: e.to_string(),
-    })?;
+    let (part, _) = decoded.map_err(|e| StateError::Undecodable { file: file.into(), why: e.to_string() })?;
     Ok(part)
 }
 
@@ -252,10 +235,7 @@ impl StateWriter {
     /// If nothing can be written there.
     pub fn create(path: &Path, analysis: u32, origin: &Origin) -> Result<Self, StateError> {
         let mut out = ChecksumWriter::new(BufWriter::new(OutputFile::create(path)?));
-        let unwritable = |source| OutputError {
-            path: path.into(),
-            source,
-        };
+        let unwritable = |source| OutputError { path: path.into(), source };
         // Memory takes everything.
         let mut head = MAGIC.to_vec();
         head.extend(postcard::to_stdvec(&Versions::current(analysis)).unwrap_or_default());
@@ -292,13 +272,7 @@ impl StateWriter {
     }
 
     fn target(&self) -> PathBuf {
-        self.0
-            .get_ref()
-            .get_ref()
-            .get_ref()
-            .get_ref()
-            .target()
-            .into()
+        self.0.get_ref().get_ref().get_ref().get_ref().target().into()
     }
 
     /// The system's error if there was one: postcard does not pass it on.

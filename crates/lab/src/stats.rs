@@ -63,11 +63,7 @@ impl Durations {
     /// Adds a value.
     pub fn add(&mut self, d: Duration) {
         let nanos = u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
-        self.min = if self.count == 0 {
-            nanos
-        } else {
-            self.min.min(nanos)
-        };
+        self.min = if self.count == 0 { nanos } else { self.min.min(nanos) };
         self.max = self.max.max(nanos);
         self.count += 1;
         self.sum += u128::from(nanos);
@@ -79,11 +75,7 @@ impl Durations {
         if other.count == 0 {
             return;
         }
-        self.min = if self.count == 0 {
-            other.min
-        } else {
-            self.min.min(other.min)
-        };
+        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
         self.max = self.max.max(other.max);
         self.count += other.count;
         self.sum += other.sum;
@@ -194,25 +186,17 @@ mod tests {
 
     fn of(values: impl IntoIterator<Item = u64>) -> Durations {
         let mut d = Durations::default();
-        values
-            .into_iter()
-            .for_each(|ms| d.add(Duration::from_millis(ms)));
+        values.into_iter().for_each(|ms| d.add(Duration::from_millis(ms)));
         d
     }
 
     #[test]
     fn small_distributions_are_exact() {
         let s = of([5, 1, 4, 2, 3]).summary().unwrap();
-        assert_eq!(
-            (s.min, s.p50, s.p90, s.p99, s.max, s.mean),
-            (1.0, 3.0, 5.0, 5.0, 5.0, 3.0)
-        );
+        assert_eq!((s.min, s.p50, s.p90, s.p99, s.max, s.mean), (1.0, 3.0, 5.0, 5.0, 5.0, 3.0));
         assert_eq!(of([]).summary(), None);
         let one = of([440]).summary().unwrap();
-        assert_eq!(
-            (one.min, one.p50, one.p99, one.max, one.mean),
-            (440.0, 440.0, 440.0, 440.0, 440.0)
-        );
+        assert_eq!((one.min, one.p50, one.p99, one.max, one.mean), (440.0, 440.0, 440.0, 440.0, 440.0));
     }
 
     #[test]
@@ -221,10 +205,7 @@ mod tests {
         assert!(d.exact.is_empty());
         let s = d.summary().unwrap();
         for (value, expected) in [(s.p50, 50_000.0), (s.p90, 90_000.0), (s.p99, 99_000.0)] {
-            assert!(
-                (value / expected - 1.0f64).abs() < 0.001,
-                "{value} {expected}"
-            );
+            assert!((value / expected - 1.0f64).abs() < 0.001, "{value} {expected}");
         }
         assert_eq!((s.min, s.max, s.mean), (1.0, 100_000.0, 50_000.5));
     }
@@ -238,10 +219,7 @@ mod tests {
         assert_eq!(many.last(), Some(&(100_000_000_000, 100_000)));
         for (nanos, count) in many {
             let expected = nanos as f64 / 1e6;
-            assert!(
-                (count as f64 / expected - 1.0).abs() < 0.01,
-                "{nanos} {count}"
-            );
+            assert!((count as f64 / expected - 1.0).abs() < 0.01, "{nanos} {count}");
         }
     }
 
@@ -263,9 +241,7 @@ mod tests {
     fn the_order_of_merging_does_not_matter() {
         for n in [100, 3000, 30_000] {
             let whole = of((0..n).map(|i| i * 7919 % 60_000));
-            let parts: Vec<_> = (0..4)
-                .map(|k| of((0..n).filter(|i| i % 4 == k).map(|i| i * 7919 % 60_000)))
-                .collect();
+            let parts: Vec<_> = (0..4).map(|k| of((0..n).filter(|i| i % 4 == k).map(|i| i * 7919 % 60_000))).collect();
             let mut forwards = Durations::default();
             parts.iter().for_each(|p| forwards.merge(p));
             let mut backwards = Durations::default();

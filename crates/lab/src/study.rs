@@ -68,9 +68,7 @@ pub fn bytes_chart(traces: &[(String, Cdf)]) -> LineChart {
     let named = |(name, bytes): &(String, Cdf)| {
         let without = bytes.points.first();
         let without = without.filter(|(bytes, _)| *bytes == 0.0);
-        without.map_or(name.clone(), |(_, share)| {
-            format!("{name} ({:.1} % carried no payload)", 100.0 * share)
-        })
+        without.map_or(name.clone(), |(_, share)| format!("{name} ({:.1} % carried no payload)", 100.0 * share))
     };
     let series: Vec<String> = traces.iter().map(named).collect();
     LineChart {
@@ -78,10 +76,7 @@ pub fn bytes_chart(traces: &[(String, Cdf)]) -> LineChart {
         x_label: "payload, both ways (bytes)".into(),
         y_label: "share of the connections".into(),
         series,
-        panels: vec![LinePanel {
-            title: String::new(),
-            lines: traces.iter().map(|(_, bytes)| steps(bytes)).collect(),
-        }],
+        panels: vec![LinePanel { title: String::new(), lines: traces.iter().map(|(_, bytes)| steps(bytes)).collect() }],
         ..distribution()
     }
 }
@@ -100,14 +95,8 @@ pub fn detection_chart(senders: &[SenderReport]) -> LineChart {
         y_scale: Scale::Logarithmic,
         series,
         panels: vec![
-            LinePanel {
-                title: "FR/R: fast, early".into(),
-                lines: fast,
-            },
-            LinePanel {
-                title: "RTO: rto, slow_start".into(),
-                lines: rto,
-            },
+            LinePanel { title: "FR/R: fast, early".into(), lines: fast },
+            LinePanel { title: "RTO: rto, slow_start".into(), lines: rto },
         ],
         ..distribution()
     }
@@ -118,8 +107,7 @@ pub fn detection_chart(senders: &[SenderReport]) -> LineChart {
 pub fn reduction_chart(senders: &[SenderReport]) -> LineChart {
     let of = |sender: &SenderReport| {
         let mut line = steps(&sender.reduction.percent);
-        line.iter_mut()
-            .for_each(|(x, _)| *x = x.max(LEAST_REDUCTION));
+        line.iter_mut().for_each(|(x, _)| *x = x.max(LEAST_REDUCTION));
         // No reduction exceeds 100 %.
         line.extend(line.last().map(|(_, share)| (100.0, *share)));
         [line]
@@ -132,10 +120,7 @@ pub fn reduction_chart(senders: &[SenderReport]) -> LineChart {
         ),
         y_label: "share of the senders".into(),
         series,
-        panels: vec![LinePanel {
-            title: String::new(),
-            lines: all,
-        }],
+        panels: vec![LinePanel { title: String::new(), lines: all }],
         ..distribution()
     }
 }

@@ -3,16 +3,13 @@
 /// `, did you mean `known`?` with the known word most similar to `word`; empty if none is similar.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let word = word.to_lowercase();
-    let similarity =
-        |known: &str| strsim::normalized_damerau_levenshtein(&word, &known.to_lowercase());
+    let similarity = |known: &str| strsim::normalized_damerau_levenshtein(&word, &known.to_lowercase());
     known
         .into_iter()
         .map(|known| (similarity(known), known))
         .filter(|(similarity, _)| *similarity >= 0.5)
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map_or(String::new(), |(_, known)| {
-            format!(", did you mean `{known}`?")
-        })
+        .map_or(String::new(), |(_, known)| format!(", did you mean `{known}`?"))
 }
 
 #[cfg(test)]

@@ -53,10 +53,7 @@ impl Sweep {
             cells => {
                 let keys: Vec<&str> = sweep.keys().collect();
                 let cells = cells.map_or("too many".into(), |cells| cells.to_string());
-                Err(format!(
-                    "{}: expected at most {MOST_CELLS} combinations of values, found {cells}",
-                    keys.join(", ")
-                ))
+                Err(format!("{}: expected at most {MOST_CELLS} combinations of values, found {cells}", keys.join(", ")))
             }
         }
     }
@@ -73,10 +70,7 @@ impl Sweep {
         let values = values.strip_suffix(';').unwrap_or(values);
         let place = self.axes.iter().position(|axis| axis.key == key);
         let place = place.unwrap_or_else(|| {
-            self.axes.push(Axis {
-                key: key.into(),
-                values: Vec::new(),
-            });
+            self.axes.push(Axis { key: key.into(), values: Vec::new() });
             self.axes.len() - 1
         });
         let known = &mut self.axes[place].values;
@@ -144,18 +138,11 @@ impl Sweep {
     /// # Errors
     /// As [`scenarios`](Self::scenarios).
     pub fn worlds(&self, base: &WorldScenario) -> Result<Vec<(Cell, WorldScenario)>, String> {
-        self.with(base, |world, cell| {
-            cell.values
-                .iter()
-                .try_for_each(|(key, value)| world.set(key, value))
-        })
+        self.with(base, |world, cell| cell.values.iter().try_for_each(|(key, value)| world.set(key, value)))
     }
 
     /// Checks every value alone, so that the error about a value does not name a whole combination.
-    fn check_each_key(
-        &self,
-        check: impl Fn(&str, &str) -> Result<(), String>,
-    ) -> Result<(), String> {
+    fn check_each_key(&self, check: impl Fn(&str, &str) -> Result<(), String>) -> Result<(), String> {
         self.axes.iter().try_for_each(|axis| {
             let mut values = axis.values.iter();
             values.try_for_each(|value| check(&axis.key, value))
@@ -183,10 +170,7 @@ impl Sweep {
 impl fmt::Display for Cell {
     /// As `rtt=20ms drop=tail:1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pairs = self
-            .values
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"));
+        let pairs = self.values.iter().map(|(key, value)| format!("{key}={value}"));
         f.write_str(&pairs.collect::<Vec<_>>().join(" "))
     }
 }
@@ -210,22 +194,11 @@ mod tests {
         for (texts, expected) in [
             (
                 &["rtt=20ms,80ms", "drop=none,tail:1"][..],
-                &[
-                    "rtt=20ms drop=none",
-                    "rtt=20ms drop=tail:1",
-                    "rtt=80ms drop=none",
-                    "rtt=80ms drop=tail:1",
-                ][..],
+                &["rtt=20ms drop=none", "rtt=20ms drop=tail:1", "rtt=80ms drop=none", "rtt=80ms drop=tail:1"][..],
             ),
             // Commas belong to the values where a semicolon separates them, or stands at the end.
-            (
-                &["drop=tail:1,up:ack:2;none"],
-                &["drop=tail:1,up:ack:2", "drop=none"],
-            ),
-            (
-                &["drop=tail:1,up:ack:2;", "drop=none,tail:3"],
-                &["drop=tail:1,up:ack:2", "drop=none", "drop=tail:3"],
-            ),
+            (&["drop=tail:1,up:ack:2;none"], &["drop=tail:1,up:ack:2", "drop=none"]),
+            (&["drop=tail:1,up:ack:2;", "drop=none,tail:3"], &["drop=tail:1,up:ack:2", "drop=none", "drop=tail:3"]),
             (&[" rtt = 1ms , 2ms "], &["rtt=1ms", "rtt=2ms"]),
         ] {
             assert_eq!(cells(texts), expected, "{texts:?}");
@@ -247,10 +220,7 @@ mod tests {
             (&["rtt=1ms,,2ms"], "rtt=1ms,,2ms: expected a value, "),
             (&["rtt=1ms,1ms"], "rtt: 1ms is given twice"),
             (&["rtt=1ms", "rtt=1ms"], "rtt: 1ms is given twice"),
-            (
-                &[&*a, &*b],
-                "segments, request: expected at most 1000 combinations of values, found 1024",
-            ),
+            (&[&*a, &*b], "segments, request: expected at most 1000 combinations of values, found 1024"),
         ] {
             let error = sweep(texts).unwrap_err();
             assert!(error.starts_with(expected), "{error}");
@@ -272,10 +242,7 @@ mod tests {
             (&["rt=1ms"][..], "unknown setting `rt`, "),
             (&["rtt=1ms", "mss=x,1"], "mss: "),
             // The last 30 of 3 segments cannot be lost.
-            (
-                &["segments=40,3", "drop=tail:30,none"],
-                "segments=3 drop=tail:30: ",
-            ),
+            (&["segments=40,3", "drop=tail:30,none"], "segments=3 drop=tail:30: "),
         ] {
             let error = sweep(texts).unwrap().scenarios(&base).unwrap_err();
             assert!(error.starts_with(expected), "{error}");

@@ -52,10 +52,7 @@ impl Extractor {
         let begins = flags.contains(Flags::SYN) && !flags.contains(Flags::ACK);
         let (ends, other_way) = (packet.endpoints, packet.endpoints.reverse());
         if begins {
-            let is_other = self
-                .open
-                .get(&ends)
-                .is_none_or(|known| known.is_other(packet));
+            let is_other = self.open.get(&ends).is_none_or(|known| known.is_other(packet));
             if is_other {
                 self.headless.remove(&ends);
                 self.headless.remove(&other_way);
@@ -87,9 +84,7 @@ impl Extractor {
 
     fn end_idle(&mut self, now: Instant) {
         let is_idle = |last: Instant| now.since(last) > IDLE;
-        let over = self
-            .open
-            .extract_if(|_, connection| is_idle(connection.last_at));
+        let over = self.open.extract_if(|_, connection| is_idle(connection.last_at));
         self.finished.extend(over.map(|(_, connection)| connection));
         self.headless.retain(|_, last| !is_idle(*last));
     }
@@ -100,13 +95,9 @@ impl Extractor {
         self.finished.extend(open);
         let complete = self.finished.iter().filter(|one| one.is_established());
         let zero = complete.map(Connection::began).min().unwrap_or_default();
-        let mut extraction = Extraction {
-            without_handshake: self.without_handshake,
-            ..Extraction::default()
-        };
+        let mut extraction = Extraction { without_handshake: self.without_handshake, ..Extraction::default() };
         // Connections that begin at the same time are in the order of their ports, whatever order a map has.
-        self.finished
-            .sort_by_key(|one| (one.began(), one.ends_key()));
+        self.finished.sort_by_key(|one| (one.began(), one.ends_key()));
         for (connection, id) in self.finished.iter().zip(1..) {
             match connection.vector(id, zero) {
                 Some(vector) => {

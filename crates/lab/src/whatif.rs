@@ -54,8 +54,6 @@ pub(crate) use gather::{Gathering, TOO_LARGE, Task};
 pub use reasons::{ReasonCount, Reasons};
 pub(crate) use run::rerun_along;
 pub use run::{Request, Watch, rerun_candidates, what_if, what_if_stream};
-pub use scenario::{
-    InferenceError, InferredScenario, InferredSetting, infer_scenario, infer_scenario_of_stream,
-};
+pub use scenario::{InferenceError, InferredScenario, InferredSetting, infer_scenario, infer_scenario_of_stream};
 pub use text::answer_text;
 pub(crate) use text::benefit;

@@ -137,12 +137,7 @@ impl WorldScenario {
             Some(Tmix::File(file, _)) => Some(&*file.path),
             _ => None,
         });
-        self.origin
-            .path
-            .as_deref()
-            .into_iter()
-            .chain(read)
-            .chain(vectors)
+        self.origin.path.as_deref().into_iter().chain(read).chain(vectors)
     }
 
     /// Every key with its value as text, in the order of the file.
@@ -153,15 +148,8 @@ impl WorldScenario {
 
 impl Link {
     fn new(name: &str) -> Self {
-        let settings = Settings {
-            rtt: Duration::ZERO,
-            ..Settings::default()
-        };
-        Self {
-            name: name.into(),
-            between: Default::default(),
-            settings,
-        }
+        let settings = Settings { rtt: Duration::ZERO, ..Settings::default() };
+        Self { name: name.into(), between: Default::default(), settings }
     }
 }
 

@@ -57,14 +57,8 @@ fn bbr_is_named_where_its_window_outlasts_losses() {
     for settings in LOSSY {
         for seed in 1..=3 {
             let sender = sender("bbr1", settings, seed);
-            let [names, window] = [
-                format!("{:?}", named(&sender)),
-                format!("{:?}", sender.window),
-            ];
-            assert!(
-                is_bbr(&sender),
-                "{settings}, seed {seed}: {names}, {window}"
-            );
+            let [names, window] = [format!("{:?}", named(&sender)), format!("{:?}", sender.window)];
+            assert!(is_bbr(&sender), "{settings}, seed {seed}: {names}, {window}");
             assert!(named(&sender)[0] == "linux-6+bbr1", "{settings}: {names}");
         }
     }
@@ -99,11 +93,7 @@ fn few_losses_and_an_idle_application_show_nothing() {
     for settings in undecided {
         for control in ["bbr1", "cubic"] {
             let sender = sender(control, settings, 1);
-            assert!(
-                !is_bbr(&sender),
-                "{control}, {settings}: {:?}",
-                sender.window
-            );
+            assert!(!is_bbr(&sender), "{control}, {settings}: {:?}", sender.window);
         }
     }
 }

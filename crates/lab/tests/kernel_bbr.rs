@@ -86,14 +86,7 @@ fn bbr_takes_as_long_as_the_kernels_and_retransmits_as_much() {
         let (fct, retransmissions) = path.simulate("bbr1");
         let name = format!(
             "{:7} {:6} {:5} {:26} {:6}: {:8.1} {:8.1}, {:5} {retransmissions:5}",
-            path.rate,
-            path.rtt,
-            path.queue,
-            path.drop,
-            path.segments,
-            path.fct_ms,
-            fct,
-            path.retransmissions
+            path.rate, path.rtt, path.queue, path.drop, path.segments, path.fct_ms, fct, path.retransmissions
         );
         println!("{name}");
         let apart = retransmissions.abs_diff(path.retransmissions);
@@ -108,12 +101,6 @@ fn bbr_takes_as_long_as_the_kernels_and_retransmits_as_much() {
 #[test]
 fn cubic_differs_from_the_kernels_bbr_on_most_lossy_paths() {
     let lossy = PATHS.iter().filter(|path| path.drop != "none");
-    let (near, far): (Vec<_>, Vec<_>) =
-        lossy.partition(|path| path.is_near(path.simulate("cubic").0));
-    assert!(
-        far.len() > 2 * near.len(),
-        "{} of {}",
-        far.len(),
-        far.len() + near.len()
-    );
+    let (near, far): (Vec<_>, Vec<_>) = lossy.partition(|path| path.is_near(path.simulate("cubic").0));
+    assert!(far.len() > 2 * near.len(), "{} of {}", far.len(), far.len() + near.len());
 }

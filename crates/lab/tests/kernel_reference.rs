@@ -33,12 +33,9 @@ struct Cell {
     differs: Option<&'static str>,
 }
 
-const PTO: &str =
-    "6.18's PTO is 2·SRTT + 200 ms with one segment out, 3.17's max(2·SRTT, 1.5·SRTT + 200 ms)";
-const FLOOR: &str =
-    "6.18's PTO is 2·SRTT + 2 ms with several segments out, 3.17's max(2·SRTT, 10 ms)";
-const RECOVERY: &str =
-    "6.18 repairs the rest by RACK, one segment per ACK; 3.17 by early retransmit or FACK";
+const PTO: &str = "6.18's PTO is 2·SRTT + 200 ms with one segment out, 3.17's max(2·SRTT, 1.5·SRTT + 200 ms)";
+const FLOOR: &str = "6.18's PTO is 2·SRTT + 2 ms with several segments out, 3.17's max(2·SRTT, 10 ms)";
+const RECOVERY: &str = "6.18 repairs the rest by RACK, one segment per ACK; 3.17 by early retransmit or FACK";
 
 #[rustfmt::skip]
 const CELLS: [Cell; 10] = [
@@ -56,10 +53,7 @@ const CELLS: [Cell; 10] = [
 
 impl Cell {
     fn name(&self) -> String {
-        format!(
-            "rtt {:3} rate {:7} lost {} {:7}",
-            self.rtt_ms, self.rate, self.lost, self.ack
-        )
+        format!("rtt {:3} rate {:7} lost {} {:7}", self.rtt_ms, self.rate, self.lost, self.ack)
     }
 
     fn scenario(&self, profiles: [&str; 2]) -> Scenario {
@@ -91,10 +85,7 @@ impl Observer for Again {
     fn on_packet(&mut self, _: Instant, _: Point, _: Direction, _: &Packet) {}
 
     fn on_event(&mut self, _: Instant, _: FlowId, host: Host, event: &Event) {
-        if let Event::Sent {
-            what: recoup_recovery::Transmission::Again(span, _),
-            ..
-        } = event
+        if let Event::Sent { what: recoup_recovery::Transmission::Again(span, _), .. } = event
             && host == Host::Server
         {
             self.0.push((span.end.0 - 1).div_ceil(1448));
@@ -129,11 +120,7 @@ fn compare(profiles: [&str; 2], holds: impl Fn(&Cell) -> [bool; 2]) -> Vec<Strin
             let share = ours / kernel - 1.0;
             let comparable = holds(cell)[i];
             let why = cell.differs.filter(|_| !comparable).unwrap_or_default();
-            println!(
-                "{} | {column:6} | {kernel:6.0} | {ours:7.1} | {:+5.1} % {why}",
-                cell.name(),
-                share * 100.0
-            );
+            println!("{} | {column:6} | {kernel:6.0} | {ours:7.1} | {:+5.1} % {why}", cell.name(), share * 100.0);
             if comparable && share.abs() > TOLERANCE {
                 off.push(format!("{}, {column}", cell.name()));
             }

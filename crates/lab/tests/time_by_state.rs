@@ -81,9 +81,7 @@ impl Truth {
         let ends = self.states.iter().skip(1).map(|(at, _)| *at).chain([last]);
         for ((from, state), to) in self.states.iter().zip(ends) {
             let (from, to) = ((*from).max(established), to.max(established));
-            let inside = |(began, ended): &(Instant, Instant)| {
-                (*ended).min(to).nanos_since((*began).max(from))
-            };
+            let inside = |(began, ended): &(Instant, Instant)| (*ended).min(to).nanos_since((*began).max(from));
             let recovering: u64 = self.recoveries.iter().map(inside).sum();
             time.add(SenderState::Recovering, recovering);
             time.add(*state, to.nanos_since(from) - recovering);
@@ -148,10 +146,7 @@ fn run(settings: &[(&str, &str)], dir: &Path) -> (TimeByState, [TimeByState; 2])
     }
     let path = scenario.settings.path().unwrap();
     let paths = CapturePaths::new(dir, "flow");
-    let rtt = settings
-        .iter()
-        .find(|(key, _)| *key == "rtt")
-        .map(|(_, rtt)| rtt);
+    let rtt = settings.iter().find(|(key, _)| *key == "rtt").map(|(_, rtt)| rtt);
     let mut truth = Truth {
         rtt: rtt.map_or(Duration::from_millis(80), |rtt| {
             Duration::from_millis(rtt.trim_end_matches("ms").parse().unwrap())
@@ -172,10 +167,7 @@ fn run(settings: &[(&str, &str)], dir: &Path) -> (TimeByState, [TimeByState; 2])
 fn found_in(file: &Path) -> TimeByState {
     let reader = Reader::open(file).unwrap();
     let analysis = analyze(reader, &Settings::default(), Kept::default, |_| true).unwrap();
-    let mut connections = analysis
-        .findings
-        .into_iter()
-        .flat_map(|kept| kept.connections);
+    let mut connections = analysis.findings.into_iter().flat_map(|kept| kept.connections);
     let connection = connections.next().unwrap();
     assert!(connections.next().is_none());
     connection.directions[1].time
@@ -184,51 +176,16 @@ fn found_in(file: &Path) -> TimeByState {
 #[test]
 fn each_state_takes_the_time_that_it_took_in_the_simulator() {
     let cases: [(&str, &[(&str, &str)]); 8] = [
-        (
-            "application",
-            &[
-                ("writes", "3kB@0,20kB@300ms,1kB@900ms,5kB@2s"),
-                ("request", "300B"),
-            ],
-        ),
+        ("application", &[("writes", "3kB@0,20kB@300ms,1kB@900ms,5kB@2s"), ("request", "300B")]),
         ("congestion window", &[("segments", "400"), ("rtt", "60ms")]),
         ("long path", &[("segments", "2000"), ("rtt", "400ms")]),
-        (
-            "receiver window",
-            &[
-                ("segments", "300"),
-                ("receive_buffer", "20000"),
-                ("rtt", "50ms"),
-            ],
-        ),
-        (
-            "window and application",
-            &[
-                ("writes", "60kB@0,90kB@1s"),
-                ("receive_buffer", "12000"),
-                ("rtt", "70ms"),
-            ],
-        ),
-        (
-            "loss",
-            &[
-                ("segments", "40"),
-                ("drop", "data:7,data:31"),
-                ("rtt", "50ms"),
-            ],
-        ),
-        (
-            "lost tail",
-            &[("segments", "12"), ("drop", "tail:2"), ("rtt", "50ms")],
-        ),
+        ("receiver window", &[("segments", "300"), ("receive_buffer", "20000"), ("rtt", "50ms")]),
+        ("window and application", &[("writes", "60kB@0,90kB@1s"), ("receive_buffer", "12000"), ("rtt", "70ms")]),
+        ("loss", &[("segments", "40"), ("drop", "data:7,data:31"), ("rtt", "50ms")]),
+        ("lost tail", &[("segments", "12"), ("drop", "tail:2"), ("rtt", "50ms")]),
         (
             "loss and window",
-            &[
-                ("segments", "60"),
-                ("receive_buffer", "16000"),
-                ("drop", "data:20,data:45"),
-                ("rtt", "50ms"),
-            ],
+            &[("segments", "60"), ("receive_buffer", "16000"), ("drop", "data:20,data:45"), ("rtt", "50ms")],
         ),
     ];
     let mut wrong = Vec::new();
@@ -237,8 +194,8 @@ fn each_state_takes_the_time_that_it_took_in_the_simulator() {
         let (truth, found) = run(settings, dir.path());
         for (at, found) in ["server", "client"].into_iter().zip(&found) {
             for states in compared(at, name.contains("loss") || name.contains("lost")) {
-                let [truth, found] = [&truth, found]
-                    .map(|time| states.iter().map(|state| time.of(*state)).sum::<Duration>());
+                let [truth, found] =
+                    [&truth, found].map(|time| states.iter().map(|state| time.of(*state)).sum::<Duration>());
                 println!("{name:22} {at} {states:?} {truth:>12.1?} {found:>12.1?}");
                 let tolerance = match states.contains(&SenderState::Recovering) {
                     true => RECOVERY_TOLERANCE,
@@ -259,9 +216,7 @@ fn compared(at: &str, has_loss: bool) -> Vec<Vec<SenderState>> {
     if at == "server" {
         return SenderState::ALL.map(|state| vec![state]).into();
     }
-    let mut states = [Connecting, ZeroWindow, ReceiverWindow]
-        .map(|state| vec![state])
-        .to_vec();
+    let mut states = [Connecting, ZeroWindow, ReceiverWindow].map(|state| vec![state]).to_vec();
     if !has_loss {
         // The simulated client answers in no time. So it is not known at first that the server is far away, and
         // its first flight counts as acknowledged too early.

@@ -119,13 +119,7 @@ fn scenario(profile: &str, settings: &[(&str, &str)]) -> Scenario {
 }
 
 /// Prints the truth beside what was found. Returns what is wrong.
-fn compare(
-    name: &str,
-    cause: Cause,
-    truth: Duration,
-    found: &LostTime,
-    tolerance: Duration,
-) -> Option<String> {
+fn compare(name: &str, cause: Cause, truth: Duration, found: &LostTime, tolerance: Duration) -> Option<String> {
     let other = found.total() - found.of(cause);
     println!(
         "{name:34} {:20} truth {truth:>12.1?} found {:>12.1?} times {} other {other:?}",
@@ -143,83 +137,24 @@ fn an_episode_loses_what_it_costs_in_the_simulator() {
     use Cause::{Burst, LostAcks, LostRetransmission, LostSegment, TailByProbe, TailByTimeout};
     // (profile, further settings, disturbance, cause)
     let cases = [
-        (
-            "linux-6",
-            ("segments", "10"),
-            ("drop", "data:3"),
-            LostSegment,
-        ),
-        (
-            "linux-6",
-            ("ack", "delayed"),
-            ("drop", "data:4"),
-            LostSegment,
-        ),
-        (
-            "linux-6",
-            ("rate", "10Mbit"),
-            ("drop", "data:5"),
-            LostSegment,
-        ),
+        ("linux-6", ("segments", "10"), ("drop", "data:3"), LostSegment),
+        ("linux-6", ("ack", "delayed"), ("drop", "data:4"), LostSegment),
+        ("linux-6", ("rate", "10Mbit"), ("drop", "data:5"), LostSegment),
         ("linux-6", ("segments", "10"), ("drop", "data:2-5"), Burst),
-        (
-            "linux-6",
-            ("rate", "10Mbit"),
-            ("drop", "data:2,data:7"),
-            Burst,
-        ),
-        (
-            "linux-6",
-            ("segments", "10"),
-            ("drop", "tail:1"),
-            TailByProbe,
-        ),
-        (
-            "linux-6",
-            ("segments", "10"),
-            ("drop", "tail:3"),
-            TailByProbe,
-        ),
-        (
-            "linux-6+notlp",
-            ("segments", "10"),
-            ("drop", "tail:3"),
-            TailByTimeout,
-        ),
-        (
-            "freebsd-5",
-            ("segments", "10"),
-            ("drop", "tail:2"),
-            TailByTimeout,
-        ),
-        (
-            "linux-6",
-            ("segments", "10"),
-            ("drop", "data:3,data:3@2"),
-            LostRetransmission,
-        ),
-        (
-            "linux-6+notlp",
-            ("segments", "10"),
-            ("drop", "tail:1,tail:1@2"),
-            LostRetransmission,
-        ),
-        (
-            "linux-6",
-            ("segments", "10"),
-            ("drop", "up:ack:11"),
-            LostAcks,
-        ),
+        ("linux-6", ("rate", "10Mbit"), ("drop", "data:2,data:7"), Burst),
+        ("linux-6", ("segments", "10"), ("drop", "tail:1"), TailByProbe),
+        ("linux-6", ("segments", "10"), ("drop", "tail:3"), TailByProbe),
+        ("linux-6+notlp", ("segments", "10"), ("drop", "tail:3"), TailByTimeout),
+        ("freebsd-5", ("segments", "10"), ("drop", "tail:2"), TailByTimeout),
+        ("linux-6", ("segments", "10"), ("drop", "data:3,data:3@2"), LostRetransmission),
+        ("linux-6+notlp", ("segments", "10"), ("drop", "tail:1,tail:1@2"), LostRetransmission),
+        ("linux-6", ("segments", "10"), ("drop", "up:ack:11"), LostAcks),
     ];
     let dir = tempfile::tempdir().unwrap();
     let mut wrong = Vec::new();
     for (profile, setting, disturbance, cause) in cases {
         let (without, _) = run(&scenario(profile, &[setting]), None, dir.path());
-        let (with, [server, _]) = run(
-            &scenario(profile, &[setting, disturbance]),
-            None,
-            dir.path(),
-        );
+        let (with, [server, _]) = run(&scenario(profile, &[setting, disturbance]), None, dir.path());
         let truth = with.later_than(&without, with.before_loss.expect("a retransmission"));
         let name = format!("{profile} {setting:?} {disturbance:?}");
         wrong.extend(compare(&name, cause, truth, &server, TOLERANCE));
@@ -257,29 +192,16 @@ fn a_handshake_loses_what_it_costs_in_the_simulator() {
 /// A path that delivers a packet each ms, but nothing from `stall` ms on for `length` ms.
 fn path(stall: u64, length: u64) -> PathSpec {
     let delivers = |ms: &u64| !(stall..stall + length).contains(ms);
-    let times: Vec<String> = (1..=20_000)
-        .filter(delivers)
-        .map(|ms| ms.to_string())
-        .collect();
+    let times: Vec<String> = (1..=20_000).filter(delivers).map(|ms| ms.to_string()).collect();
     let delay = HopSpec::Delay(Duration::from_millis(40));
-    let link = HopSpec::Link {
-        trace: LinkTrace::parse(&times.join("\n")).unwrap(),
-        queue: Queue::default(),
-    };
-    PathSpec {
-        up: vec![delay.clone()],
-        down: vec![link, delay],
-    }
+    let link = HopSpec::Link { trace: LinkTrace::parse(&times.join("\n")).unwrap(), queue: Queue::default() };
+    PathSpec { up: vec![delay.clone()], down: vec![link, delay] }
 }
 
 #[test]
 fn a_stall_of_the_path_is_a_delay_spike() {
     // (profile, when the path stalls, and for how long, in ms): with a retransmission and without
-    let cases = [
-        ("linux-6", 205, 500),
-        ("linux-6+notlp", 205, 500),
-        ("linux-6+notlp", 205, 150),
-    ];
+    let cases = [("linux-6", 205, 500), ("linux-6+notlp", 205, 500), ("linux-6+notlp", 205, 150)];
     let dir = tempfile::tempdir().unwrap();
     let mut wrong = Vec::new();
     for (profile, stall, length) in cases {
@@ -289,16 +211,7 @@ fn a_stall_of_the_path_is_a_delay_spike() {
         let end = with.before_loss;
         let later = |end: u32| with.later_than(&without, end);
         // Without a retransmission, the first ACK after the stall is the latest.
-        let truth = end.map_or_else(
-            || {
-                with.acks
-                    .iter()
-                    .map(|(_, ack)| later(*ack))
-                    .max()
-                    .unwrap_or_default()
-            },
-            later,
-        );
+        let truth = end.map_or_else(|| with.acks.iter().map(|(_, ack)| later(*ack)).max().unwrap_or_default(), later);
         let name = format!("{profile} {length} ms, retransmission: {}", end.is_some());
         wrong.extend(compare(&name, Cause::DelaySpike, truth, &server, ESTIMATED));
     }
@@ -308,11 +221,7 @@ fn a_stall_of_the_path_is_a_delay_spike() {
 #[test]
 fn an_overtaken_segment_that_is_retransmitted_is_reordering() {
     let dir = tempfile::tempdir().unwrap();
-    let settings = [
-        ("segments", "30"),
-        ("initial_window", "30"),
-        ("rate", "10Mbit"),
-    ];
+    let settings = [("segments", "30"), ("initial_window", "30"), ("rate", "10Mbit")];
     let mut wrong = Vec::new();
     let mut compared = 0;
     for seed in 1..30 {
@@ -320,9 +229,7 @@ fn an_overtaken_segment_that_is_retransmitted_is_reordering() {
         flow.seed = seed;
         let (without, _) = run(&flow, None, dir.path());
         let reorder = ("reorder", "down:3%:30ms");
-        flow.settings
-            .set(reorder.0, reorder.1, Path::new(""))
-            .unwrap();
+        flow.settings.set(reorder.0, reorder.1, Path::new("")).unwrap();
         let (with, [server, _]) = run(&flow, None, dir.path());
         let Some(end) = with.before_loss else {
             continue;

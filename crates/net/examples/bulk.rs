@@ -19,9 +19,7 @@ fn main() {}
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use recoup_net::host::{
-        ConnectionId, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions,
-    };
+    use recoup_net::host::{ConnectionId, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions};
     use recoup_net::{Namespace, set_receive_low_water_mark};
     use recoup_recovery::Mechanisms;
     use recoup_tcp::State;
@@ -68,9 +66,7 @@ mod linux {
         let gigabytes = argument(1, 4.0);
         let mtu = argument(2, 1500.0) as u16;
         println!("One stream between a host and the kernel, MTU {mtu}, {gigabytes} GB");
-        println!(
-            "direction  offloads  Gbit/s  host CPU-s/GB  kernel's end CPU-s/GB  retransmissions"
-        );
+        println!("direction  offloads  Gbit/s  host CPU-s/GB  kernel's end CPU-s/GB  retransmissions");
         let other_than = |place: usize, word: &str| {
             let given = std::env::args().nth(place);
             given.is_some_and(|given| given != word)
@@ -102,11 +98,7 @@ mod linux {
 
     fn measure(sends: bool, offloads: bool, mtu: u16, bytes: u64) -> Result<Taken, Failed> {
         stay_on_one_processor();
-        let device = TunDevice::open_with(&TunOptions {
-            mtu,
-            address: None,
-            offloads,
-        })?;
+        let device = TunDevice::open_with(&TunOptions { mtu, address: None, offloads })?;
         let settings = Settings::new(Mechanisms::LINUX_6, mtu);
         let host = Host::new(settings, device.host_addresses(), Secret::draw()?);
         let kernel = device.kernel_addresses()[0];
@@ -134,13 +126,7 @@ mod linux {
         driver.host.release(now, id)?;
         driver.turn(Duration::from_millis(10))?;
         let kernel = peer.join().map_err(|_| "the kernel's end failed")??;
-        Ok(Taken {
-            bytes: moved,
-            wall,
-            host,
-            kernel,
-            retransmissions: counters.retransmissions.total(),
-        })
+        Ok(Taken { bytes: moved, wall, host, kernel, retransmissions: counters.retransmissions.total() })
     }
 
     /// Sends this many bytes, and waits until the peer has received them and closed.

@@ -35,10 +35,7 @@ mod linux {
     const PAYLOAD: usize = 64;
 
     fn system(source: std::io::Error) -> NetError {
-        NetError::System {
-            what: "use sockets".into(),
-            source,
-        }
+        NetError::System { what: "use sockets".into(), source }
     }
 
     fn argument(place: usize, default: u64) -> u64 {
@@ -62,11 +59,8 @@ mod linux {
         let received = thread::spawn(move || receive(&receiver, clock));
         let sent = wire.inside(move || thread::spawn(move || send(to, rate, seconds, clock)))?;
         let print = |what: &str, late: &Histogram<u64>| {
-            let [p50, p99, p999, max] =
-                [0.5, 0.99, 0.999, 1.0].map(|q| late.value_at_quantile(q) as f64 / 1e6);
-            println!(
-                "{what}: p50 {p50:.3} ms, p99 {p99:.3} ms, p99.9 {p999:.3} ms, max {max:.3} ms"
-            );
+            let [p50, p99, p999, max] = [0.5, 0.99, 0.999, 1.0].map(|q| late.value_at_quantile(q) as f64 / 1e6);
+            println!("{what}: p50 {p50:.3} ms, p99 {p99:.3} ms, p99.9 {p999:.3} ms, max {max:.3} ms");
         };
         let hops = [HopSpec::Delay(DELAY)];
         let relay = Relay::new(&hops, &hops, 1, 1500)?;
@@ -82,16 +76,10 @@ mod linux {
         let [_, missed] = wire.queue_drops()?;
         let late = sent.join().unwrap_or_else(|_| Ok(lateness()))?;
         println!("up: {}, missed {missed}", report.up);
-        print(
-            &format!("sender behind its rate, {} sent", late.len()),
-            &late,
-        );
+        print(&format!("sender behind its rate, {} sent", late.len()), &late);
         println!("delivery error: {}", report.error);
         if let Ok(late) = received.join() {
-            print(
-                &format!("end to end over the delay, {} received", late.len()),
-                &late,
-            );
+            print(&format!("end to end over the delay, {} received", late.len()), &late);
         }
         Ok(())
     }
@@ -103,12 +91,7 @@ mod linux {
     }
 
     /// Sends each packet at its time, or several at once when late. Returns the lateness.
-    fn send(
-        to: SocketAddr,
-        rate: u64,
-        seconds: u64,
-        clock: Clock,
-    ) -> Result<Histogram<u64>, NetError> {
+    fn send(to: SocketAddr, rate: u64, seconds: u64, clock: Clock) -> Result<Histogram<u64>, NetError> {
         if std::env::args().all(|argument| argument != "ordinary") {
             be_punctual();
         }
@@ -124,8 +107,7 @@ mod linux {
                 thread::sleep(early);
             }
             let now = clock.now();
-            late.record(now.since(due).as_nanos() as u64)
-                .unwrap_or_default();
+            late.record(now.since(due).as_nanos() as u64).unwrap_or_default();
             payload[..8].copy_from_slice(&now.as_nanos().to_le_bytes());
             socket.send(&payload).map_err(system)?;
         }

@@ -35,18 +35,12 @@ mod linux {
     }
 
     fn system(source: Error) -> NetError {
-        NetError::System {
-            what: "use sockets".into(),
-            source,
-        }
+        NetError::System { what: "use sockets".into(), source }
     }
 
     fn argument(place: usize, default: u64) -> u64 {
         let given = std::env::args().nth(place);
-        given
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(default)
-            .max(1)
+        given.and_then(|text| text.parse().ok()).unwrap_or(default).max(1)
     }
 
     pub fn main() -> Result<(), NetError> {

@@ -22,11 +22,7 @@ use crate::NetError;
 use crate::netlink::{Assigned, Netlink};
 
 /// The network of all top-level blocks.
-const SHARED: Block = Block {
-    base: Ipv4Addr::new(100, 64, 0, 0),
-    len: 10,
-    inner: INNER,
-};
+const SHARED: Block = Block { base: Ipv4Addr::new(100, 64, 0, 0), len: 10, inner: INNER };
 
 /// The first place in a block that the inner end's address may have.
 const INNER: u32 = 2;
@@ -80,29 +76,20 @@ impl Block {
     /// The IPv4 addresses of both ends.
     pub fn ends_v4(self) -> Addresses<Ipv4Addr> {
         let base = self.base.to_bits();
-        Addresses {
-            outside: Ipv4Addr::from_bits(base + 1),
-            inside: Ipv4Addr::from_bits(base + self.inner),
-        }
+        Addresses { outside: Ipv4Addr::from_bits(base + 1), inside: Ipv4Addr::from_bits(base + self.inner) }
     }
 
     /// The IPv6 addresses of both ends.
     pub fn ends_v6(self) -> Addresses<Ipv6Addr> {
         let base = self.v6().0.to_bits();
-        Addresses {
-            outside: Ipv6Addr::from_bits(base + 1),
-            inside: Ipv6Addr::from_bits(base + u128::from(self.inner)),
-        }
+        Addresses { outside: Ipv6Addr::from_bits(base + 1), inside: Ipv6Addr::from_bits(base + u128::from(self.inner)) }
     }
 
     /// The same block, where the address of the inner end is the one for the emulator of this number.
     pub(crate) const fn numbered(self, number: u32) -> Self {
         // Neither the first two addresses of the part for the ends, nor its last.
         let addresses = (1 << (32 - self.part_len())) - INNER - 1;
-        Self {
-            inner: INNER + number % addresses,
-            ..self
-        }
+        Self { inner: INNER + number % addresses, ..self }
     }
 
     /// The prefix length of the blocks within.
@@ -131,11 +118,7 @@ impl Block {
     /// The block of prefix length `len` that contains an address.
     fn around(address: Ipv4Addr, len: u8) -> Self {
         let mask = u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
-        Self {
-            base: Ipv4Addr::from_bits(address.to_bits() & mask),
-            len,
-            inner: INNER,
-        }
+        Self { base: Ipv4Addr::from_bits(address.to_bits() & mask), len, inner: INNER }
     }
 
     fn contains(self, other: Self) -> bool {
@@ -146,11 +129,7 @@ impl Block {
     fn parts(self, len: u8) -> impl Iterator<Item = Self> {
         let count = 1u32 << (len - self.len);
         let base = self.base.to_bits();
-        (0..count).map(move |i| Self {
-            base: Ipv4Addr::from_bits(base + (i << (32 - len))),
-            len,
-            inner: INNER,
-        })
+        (0..count).map(move |i| Self { base: Ipv4Addr::from_bits(base + (i << (32 - len))), len, inner: INNER })
     }
 }
 
@@ -162,34 +141,23 @@ pub(crate) const INTERFACE: &str = "recoup";
 fn candidates(netlink: &mut Netlink) -> Result<Vec<Block>, NetError> {
     let own = own_block(&netlink.addresses()?);
     let routed = netlink.routes()?;
-    let routed = routed
-        .into_iter()
-        .filter_map(|(network, len)| match network {
-            IpAddr::V4(network) => Some(Block::around(network, len)),
-            IpAddr::V6(_) => None,
-        });
+    let routed = routed.into_iter().filter_map(|(network, len)| match network {
+        IpAddr::V4(network) => Some(Block::around(network, len)),
+        IpAddr::V6(_) => None,
+    });
     free(own, &routed.collect::<Vec<_>>())
 }
 
 /// Routes the first free block to an interface and gives the interface its first addresses. With `len`, the
 /// block is only the first part of that prefix length. Second: whether the system has IPv6.
-pub(crate) fn take(
-    netlink: &mut Netlink,
-    index: u32,
-    len: Option<u8>,
-) -> Result<(Block, bool), NetError> {
+pub(crate) fn take(netlink: &mut Netlink, index: u32, len: Option<u8>) -> Result<(Block, bool), NetError> {
     for block in candidates(netlink)? {
-        let block = Block {
-            len: len.unwrap_or(block.len).max(block.len),
-            ..block
-        };
+        let block = Block { len: len.unwrap_or(block.len).max(block.len), ..block };
         let (network, len) = block.v4();
         match netlink.add_route(network.into(), len, index) {
             Ok(()) => {}
             // Another emulator took it first.
-            Err(NetError::System { source, .. })
-                if source.kind() == io::ErrorKind::AlreadyExists =>
-            {
+            Err(NetError::System { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
                 continue;
             }
             Err(e) => return Err(e),
@@ -230,11 +198,7 @@ fn free(own: Option<Block>, routed: &[Block]) -> Result<Vec<Block>, NetError> {
     };
     // The first part of a parent's block has the addresses of its own ends.
     let first = usize::from(own.is_some());
-    let free: Vec<Block> = parent
-        .parts(len)
-        .skip(first)
-        .filter(|b| !taken(*b))
-        .collect();
+    let free: Vec<Block> = parent.parts(len).skip(first).filter(|b| !taken(*b)).collect();
     match (free.is_empty(), own) {
         (false, _) => Ok(free),
         (true, None) => Err(NetError::NoBlock),
@@ -248,11 +212,7 @@ mod tests {
 
     fn block(text: &str) -> Block {
         let (base, len) = text.split_once('/').unwrap();
-        Block {
-            base: base.parse().unwrap(),
-            len: len.parse().unwrap(),
-            inner: INNER,
-        }
+        Block { base: base.parse().unwrap(), len: len.parse().unwrap(), inner: INNER }
     }
 
     #[test]
@@ -266,11 +226,7 @@ mod tests {
             // Carriers and overlay networks use these addresses, too.
             (None, &["100.64.0.0/11"], "100.96.0.0/16"),
             (Some("100.64.0.0/16"), &["100.64.0.0/16"], "100.64.32.0/19"),
-            (
-                Some("100.64.0.0/16"),
-                &["0.0.0.0/0", "100.64.0.0/16", "100.64.32.0/19"],
-                "100.64.64.0/19",
-            ),
+            (Some("100.64.0.0/16"), &["0.0.0.0/0", "100.64.0.0/16", "100.64.32.0/19"], "100.64.64.0/19"),
             (Some("100.64.32.0/19"), &[], "100.64.36.0/22"),
             (Some("100.64.0.16/28"), &[], "100.64.0.20/30"),
         ];
@@ -290,10 +246,7 @@ mod tests {
         let parent = block("100.64.0.0/16");
         assert_eq!(free(Some(parent), &[]).unwrap().len(), SIBLINGS as usize);
         let all: Vec<_> = parent.parts(19).collect();
-        assert!(matches!(
-            free(Some(parent), &all),
-            Err(NetError::NestedTooDeep)
-        ));
+        assert!(matches!(free(Some(parent), &all), Err(NetError::NestedTooDeep)));
     }
 
     #[test]
@@ -302,14 +255,8 @@ mod tests {
         assert_eq!(block.ends_v4().outside, Ipv4Addr::new(100, 64, 32, 1));
         assert_eq!(block.ends_v4().inside, Ipv4Addr::new(100, 64, 32, 2));
         let (base, len) = block.v6();
-        assert_eq!(
-            (base.to_string().as_str(), len),
-            ("fd52:6563:6f75:6440:2000::", 67)
-        );
-        assert_eq!(
-            block.ends_v6().inside.to_string(),
-            "fd52:6563:6f75:6440:2000::2"
-        );
+        assert_eq!((base.to_string().as_str(), len), ("fd52:6563:6f75:6440:2000::", 67));
+        assert_eq!(block.ends_v6().inside.to_string(), "fd52:6563:6f75:6440:2000::2");
     }
 
     #[test]
@@ -317,32 +264,14 @@ mod tests {
         for (text, number, inside, inside6) in [
             ("100.64.0.0/16", 0, "100.64.0.2", "fd52:6563:6f75:6440::2"),
             ("100.64.0.0/16", 7, "100.64.0.9", "fd52:6563:6f75:6440::9"),
-            (
-                "100.64.0.0/16",
-                8188,
-                "100.64.31.254",
-                "fd52:6563:6f75:6440::1ffe",
-            ),
-            (
-                "100.64.0.0/16",
-                8189,
-                "100.64.0.2",
-                "fd52:6563:6f75:6440::2",
-            ),
+            ("100.64.0.0/16", 8188, "100.64.31.254", "fd52:6563:6f75:6440::1ffe"),
+            ("100.64.0.0/16", 8189, "100.64.0.2", "fd52:6563:6f75:6440::2"),
             // The smallest block has no room for another.
             ("100.64.0.4/30", 7, "100.64.0.6", "fd52:6563:6f75:6440:4::2"),
         ] {
             let block = block(text).numbered(number);
-            assert_eq!(
-                block.ends_v4().inside.to_string(),
-                inside,
-                "{text} {number}"
-            );
-            assert_eq!(
-                block.ends_v6().inside.to_string(),
-                inside6,
-                "{text} {number}"
-            );
+            assert_eq!(block.ends_v4().inside.to_string(), inside, "{text} {number}");
+            assert_eq!(block.ends_v6().inside.to_string(), inside6, "{text} {number}");
             assert_eq!(block.ends_v4().outside.to_bits(), block.base.to_bits() + 1);
         }
     }

@@ -15,10 +15,7 @@ pub(crate) struct Buffers {
 impl Buffers {
     /// A pool for packets of up to `longest` bytes.
     pub fn new(longest: usize) -> Self {
-        Self {
-            longest,
-            ..Self::default()
-        }
+        Self { longest, ..Self::default() }
     }
 
     /// A buffer to read into.

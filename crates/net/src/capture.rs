@@ -80,8 +80,7 @@ impl<W: Write + Send + 'static> PacketCapture<W> {
     /// # Errors
     /// When their headers cannot be written, or the system starts no thread to write the rest.
     pub fn start(outside: W, inside: W) -> Result<Self, NetError> {
-        let begin =
-            |to| Writer::new(to, Duration::ZERO).map_err(NetError::system("begin a capture"));
+        let begin = |to| Writer::new(to, Duration::ZERO).map_err(NetError::system("begin a capture"));
         let files = [begin(outside)?, begin(inside)?];
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         // A clock set to before 1970 counts from there.
@@ -95,12 +94,7 @@ impl<W: Write + Send + 'static> PacketCapture<W> {
                 .spawn(move || write_all(files, &received, &spare))
                 .map_err(NetError::system("start a thread"))?
         };
-        Ok(Self {
-            blocks,
-            spare,
-            epoch: now.saturating_sub(monotonic()),
-            writer,
-        })
+        Ok(Self { blocks, spare, epoch: now.saturating_sub(monotonic()), writer })
     }
 
     /// A tap for a relay. Several relays may be captured one after another.
@@ -132,12 +126,7 @@ impl Tap {
             self.hand_over();
         }
         self.filling.bytes.extend_from_slice(packet);
-        self.filling.seen.push(Seen {
-            side,
-            at: Instant::from_nanos(self.epoch.saturating_add(at)),
-            header,
-            len,
-        });
+        self.filling.seen.push(Seen { side, at: Instant::from_nanos(self.epoch.saturating_add(at)), header, len });
     }
 
     fn hand_over(&mut self) {
@@ -155,11 +144,7 @@ impl Drop for Tap {
     }
 }
 
-fn write_all<W: Write>(
-    mut files: [Writer<W>; 2],
-    blocks: &Receiver<Block>,
-    spare: &Spare,
-) -> io::Result<[W; 2]> {
+fn write_all<W: Write>(mut files: [Writer<W>; 2], blocks: &Receiver<Block>, spare: &Spare) -> io::Result<[W; 2]> {
     loop {
         let mut block = match blocks.try_recv() {
             Ok(block) => block,
@@ -219,35 +204,18 @@ mod tests {
             let mut tap = capture.tap();
             let start = monotonic();
             for n in 0..10 {
-                let side = if n % 2 == 0 {
-                    Side::Inside
-                } else {
-                    Side::Outside
-                };
+                let side = if n % 2 == 0 { Side::Inside } else { Side::Outside };
                 tap.see(side, start + n, none, &[relay, n as u8]);
                 tap.see(side, start + n, none, &long);
             }
         }
         let files = capture.finish().unwrap().map(|file| read(&file));
-        let now = SystemTime::now()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
         for (file, odd) in files.iter().zip([1, 0]) {
-            let short: Vec<_> = file
-                .iter()
-                .step_by(2)
-                .map(|(_, packet)| &packet[..])
-                .collect();
-            let expected: Vec<_> = (0..2)
-                .flat_map(|relay| (0..5).map(move |n| [relay, 2 * n + odd]))
-                .collect();
+            let short: Vec<_> = file.iter().step_by(2).map(|(_, packet)| &packet[..]).collect();
+            let expected: Vec<_> = (0..2).flat_map(|relay| (0..5).map(move |n| [relay, 2 * n + odd])).collect();
             assert_eq!(short, expected);
-            assert!(
-                file.iter()
-                    .skip(1)
-                    .step_by(2)
-                    .all(|(_, packet)| *packet == long)
-            );
+            assert!(file.iter().skip(1).step_by(2).all(|(_, packet)| *packet == long));
             assert!(file.is_sorted_by_key(|(at, _)| *at));
             let late = now.as_secs() - u64::from(file[0].0[0]);
             assert!(late < 60, "{late} s ago");
@@ -257,15 +225,9 @@ mod tests {
     #[test]
     fn checksums_left_to_others_are_completed() {
         let capture = PacketCapture::start(Vec::new(), Vec::new()).unwrap();
-        let header = VnetHeader {
-            flags: VnetHeader::NEEDS_CSUM,
-            csum_start: 2,
-            csum_offset: 2,
-            ..VnetHeader::default()
-        };
-        capture
-            .tap()
-            .see(Side::Outside, 0, header, &[9, 9, 1, 2, 0, 5]);
+        let header =
+            VnetHeader { flags: VnetHeader::NEEDS_CSUM, csum_start: 2, csum_offset: 2, ..VnetHeader::default() };
+        capture.tap().see(Side::Outside, 0, header, &[9, 9, 1, 2, 0, 5]);
         let [outside, inside] = capture.finish().unwrap().map(|file| read(&file));
         // The complement of 0x0102 + 5.
         assert_eq!(outside[0].1, [9, 9, 1, 2, 0xfe, 0xf8]);
@@ -277,10 +239,7 @@ mod tests {
         struct Full(usize);
         impl Write for Full {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                self.0 = self
-                    .0
-                    .checked_sub(bytes.len())
-                    .ok_or(io::ErrorKind::StorageFull)?;
+                self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
                 Ok(bytes.len())
             }
             fn flush(&mut self) -> io::Result<()> {

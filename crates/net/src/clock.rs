@@ -71,10 +71,7 @@ impl Vigil {
     /// Starts at `now`; `None` unless `allowed`. An ordinary thread must not stay awake: the scheduler
     /// would make it wait for that later.
     pub fn new(now: Instant, allowed: bool) -> Option<Self> {
-        let vigil = Self {
-            last: (now, false),
-            credit: Duration::ZERO,
-        };
+        let vigil = Self { last: (now, false), credit: Duration::ZERO };
         allowed.then_some(vigil)
     }
 
@@ -95,10 +92,7 @@ impl Vigil {
 
 /// A time to wait, as ppoll(2) takes it.
 pub(crate) fn timespec(wait: Duration) -> Timespec {
-    Timespec {
-        tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
-        tv_nsec: wait.subsec_nanos().into(),
-    }
+    Timespec { tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX), tv_nsec: wait.subsec_nanos().into() }
 }
 
 /// CLOCK_MONOTONIC in nanoseconds.
@@ -146,11 +140,7 @@ mod tests {
             let due = Duration::from_nanos(20_000 - now.as_nanos() % 20_000);
             let sleep = vigil.sleep(now, due);
             let passed = if sleep.is_zero() { US } else { sleep + 40 * US };
-            awake += if sleep.is_zero() {
-                passed
-            } else {
-                Duration::ZERO
-            };
+            awake += if sleep.is_zero() { passed } else { Duration::ZERO };
             now += passed;
         }
         let share = awake.as_secs_f64();

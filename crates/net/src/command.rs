@@ -12,9 +12,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::thread;
 
-use rustix::process::{
-    Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, set_parent_process_death_signal,
-};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, set_parent_process_death_signal};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::NetError;
@@ -40,20 +38,13 @@ impl Running {
             // Nothing is ever sent: this returns when the other end is dropped.
             let _ = kept.recv();
         };
-        thread::Builder::new()
-            .name("command".into())
-            .spawn(main)
-            .map_err(NetError::system("start a thread"))?;
+        thread::Builder::new().name("command".into()).spawn(main).map_err(NetError::system("start a thread"))?;
         let gone = |_| NetError::system("start the command")(io::ErrorKind::BrokenPipe.into());
         let processes = reported.recv().map_err(gone)??;
         let pid = Pid::from_child(&processes.command);
-        let pidfd = pidfd_open(pid, PidfdFlags::empty())
-            .map_err(|e| NetError::system("watch the command")(e.into()))?;
-        Ok(Self {
-            processes,
-            pidfd,
-            _thread: keep,
-        })
+        let pidfd =
+            pidfd_open(pid, PidfdFlags::empty()).map_err(|e| NetError::system("watch the command")(e.into()))?;
+        Ok(Self { processes, pidfd, _thread: keep })
     }
 
     /// A handle that sends signals to it from another thread.
@@ -62,9 +53,7 @@ impl Running {
     /// When there are no descriptors left.
     pub fn signaller(&self) -> Result<Signaller, NetError> {
         let pidfd = self.pidfd.try_clone();
-        Ok(Signaller(
-            pidfd.map_err(NetError::system("watch the command"))?,
-        ))
+        Ok(Signaller(pidfd.map_err(NetError::system("watch the command"))?))
     }
 
     /// Waits for its end.
@@ -116,10 +105,7 @@ impl Processes {
                     let _ = init.kill();
                     let _ = init.wait();
                 }
-                Err(NetError::Command {
-                    program: command.get_program().to_owned(),
-                    source,
-                })
+                Err(NetError::Command { program: command.get_program().to_owned(), source })
             }
         }
     }
@@ -149,9 +135,7 @@ fn die_with_parent() -> io::Result<()> {
 fn start_init() -> io::Result<Child> {
     // No program is run: the child stays in `be_init`.
     let mut init = Command::new("init");
-    init.stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    init.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // SAFETY: `be_init` makes system calls only, without allocating or taking locks.
     unsafe { init.pre_exec(be_init) };
     init.spawn()

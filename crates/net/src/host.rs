@@ -53,9 +53,7 @@ use challenge::ChallengeBudget;
 use connection::Connection;
 use recoup_recovery::{Counters, Mechanisms, Sender};
 pub use recoup_tcp::Read;
-use recoup_tcp::{
-    AckPolicy, Closed, Config, Endpoint, Info, SendLimits, State, WriteError, WriteMode,
-};
+use recoup_tcp::{AckPolicy, Closed, Config, Endpoint, Info, SendLimits, State, WriteError, WriteMode};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, IpVersion};
 use table::Table;
@@ -111,20 +109,13 @@ impl Settings {
 
     /// How much of what is written a connection takes.
     fn send_limits(&self) -> SendLimits {
-        SendLimits {
-            buffer: self.send_buffer as u64,
-            unsent: self.unsent as u64,
-        }
+        SendLimits { buffer: self.send_buffer as u64, unsent: self.unsent as u64 }
     }
 
     /// The configuration of the endpoint of one connection.
     fn endpoint_for(&self, path: &Endpoints, isn: recoup_wire::SeqNumber) -> Config {
         let ip_version = path.ip_version().unwrap_or(IpVersion::V4);
-        let mut config = Config {
-            ip_version,
-            isn,
-            ..self.endpoint
-        };
+        let mut config = Config { ip_version, isn, ..self.endpoint };
         config.announce(largest_mss(self.mtu, ip_version));
         config
     }
@@ -165,9 +156,7 @@ pub enum HostError {
     #[error("address {0}: expected one of this host's own")]
     NotOurs(IpAddr),
     /// Nothing of this host's can reach the address.
-    #[error(
-        "address {0}: expected a unicast address, not of a loopback, and port of an IP version this host has"
-    )]
+    #[error("address {0}: expected a unicast address, not of a loopback, and port of an IP version this host has")]
     Unreachable(SocketAddr),
     /// Another listener is there.
     #[error("address {0}: another listener has it")]
@@ -285,10 +274,7 @@ impl Host {
         }
         let id = ListenerId(self.listeners.len() as u32);
         self.by_address.insert(local, id);
-        self.listeners.push(Listener {
-            address: local,
-            embryonic: 0,
-        });
+        self.listeners.push(Listener { address: local, embryonic: 0 });
         Ok(id)
     }
 
@@ -323,17 +309,12 @@ impl Host {
             return Err(HostError::Exhausted(remote));
         }
         let free = self.secret.ports(local, remote).find_map(|port| {
-            let path = Endpoints {
-                src: SocketAddr::new(local, port),
-                dst: remote,
-            };
+            let path = Endpoints { src: SocketAddr::new(local, port), dst: remote };
             let taken = self.table.find(&path).is_some() || self.listener_at(path.src).is_some();
             (!taken).then_some(path)
         });
         let path = free.ok_or(HostError::Exhausted(remote))?;
-        let config = self
-            .settings
-            .endpoint_for(&path, self.secret.isn(now, &path));
+        let config = self.settings.endpoint_for(&path, self.secret.isn(now, &path));
         let index = self.table.open(&config, path, None, &self.settings);
         self.mark_dirty(index);
         Ok(self.table.id(index))
@@ -344,12 +325,7 @@ impl Host {
     ///
     /// # Errors
     /// When the connection takes none.
-    pub fn write(
-        &mut self,
-        now: Instant,
-        id: ConnectionId,
-        bytes: &[u8],
-    ) -> Result<usize, HostError> {
+    pub fn write(&mut self, now: Instant, id: ConnectionId, bytes: &[u8]) -> Result<usize, HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
         let mode = WriteMode::default();
         let taken = connection.tcp.write(now, bytes, mode, |_, _| {})?;
@@ -385,12 +361,7 @@ impl Host {
     /// # Errors
     /// When the connection ended otherwise than by the peer's closing it, and all that arrived before
     /// was read.
-    pub fn read(
-        &mut self,
-        now: Instant,
-        id: ConnectionId,
-        into: &mut [u8],
-    ) -> Result<Read, HostError> {
+    pub fn read(&mut self, now: Instant, id: ConnectionId, into: &mut [u8]) -> Result<Read, HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
         let read = connection.tcp.read(now, into).map_err(HostError::Ended)?;
         if matches!(read, Read::Bytes(_)) {
@@ -480,9 +451,7 @@ impl Host {
     /// [`Config::log`] is set.
     pub fn take_events(&mut self, id: ConnectionId) -> Vec<(Instant, recoup_recovery::Event)> {
         let connection = self.table.get_mut(id);
-        connection.map_or_else(Vec::new, |(_, connection)| {
-            connection.tcp.endpoint_mut().drain_events().collect()
-        })
+        connection.map_or_else(Vec::new, |(_, connection)| connection.tcp.endpoint_mut().drain_events().collect())
     }
 
     /// What a connection counted.

@@ -63,11 +63,7 @@ pub struct PacketRecord {
 }
 
 impl PacketRecord {
-    pub(crate) const fn new(
-        direction: Direction,
-        packet: &RelayedPacket,
-        outcome: PacketOutcome,
-    ) -> Self {
+    pub(crate) const fn new(direction: Direction, packet: &RelayedPacket, outcome: PacketOutcome) -> Self {
         Self {
             direction,
             number: packet.number,
@@ -108,9 +104,7 @@ struct TcpLine {
 impl From<&PacketRecord> for Line {
     fn from(entry: &PacketRecord) -> Self {
         let (outcome, due, departure) = match entry.outcome {
-            PacketOutcome::Delivered { due, departure } => {
-                ("delivered", Some(due), Some(departure))
-            }
+            PacketOutcome::Delivered { due, departure } => ("delivered", Some(due), Some(departure)),
             PacketOutcome::Dropped { due, cause } => (cause.name(), Some(due), None),
             PacketOutcome::Refused { due } => ("refused", Some(due), None),
             PacketOutcome::Unfinished => ("unfinished", None, None),
@@ -214,34 +208,16 @@ mod tests {
             damaged: false,
         };
         let (due, departure) = (Instant::from_nanos(7), Instant::from_nanos(8));
-        let tcp = Some(Tcp {
-            seq: 1,
-            ack: 2,
-            payload_len: 0,
-            flags: Flags::SYN | Flags::ACK,
-            sack: SackBlocks::NONE,
-        });
+        let tcp = Some(Tcp { seq: 1, ack: 2, payload_len: 0, flags: Flags::SYN | Flags::ACK, sack: SackBlocks::NONE });
         let log = PacketLog::start(Vec::new()).unwrap();
         let sender = log.sender();
         for (outcome, tcp) in [
             (PacketOutcome::Delivered { due, departure }, tcp),
-            (
-                PacketOutcome::Dropped {
-                    due,
-                    cause: DropCause::Loss,
-                },
-                None,
-            ),
+            (PacketOutcome::Dropped { due, cause: DropCause::Loss }, None),
             (PacketOutcome::Refused { due }, None),
             (PacketOutcome::Unfinished, None),
         ] {
-            sender
-                .send(PacketRecord {
-                    outcome,
-                    tcp,
-                    ..entry
-                })
-                .unwrap();
+            sender.send(PacketRecord { outcome, tcp, ..entry }).unwrap();
         }
         drop(sender);
         let text = String::from_utf8(log.finish().unwrap()).unwrap();

@@ -32,10 +32,7 @@ impl Namespace {
                 job();
             }
         };
-        thread::Builder::new()
-            .name("namespace".into())
-            .spawn(main)
-            .map_err(NetError::system("start a thread"))?;
+        thread::Builder::new().name("namespace".into()).spawn(main).map_err(NetError::system("start a thread"))?;
         let namespace = Self { jobs };
         namespace.run(|| {
             // SAFETY: unshare is unsafe for CLONE_FILES, which invalidates descriptors others own.
@@ -52,10 +49,7 @@ impl Namespace {
     ///
     /// # Errors
     /// When that thread has ended because an earlier job panicked.
-    pub fn run<T: Send + 'static>(
-        &self,
-        job: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, NetError> {
+    pub fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, NetError> {
         let (answer, answered) = sync_channel(1);
         let job = Box::new(move || {
             // The caller waits for it below.

@@ -9,18 +9,14 @@ use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
-use netlink_packet_route::link::{
-    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage,
-};
+use netlink_packet_route::link::{AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol,
-    RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{
-    AddressFamily as SocketFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send,
-    socket_with,
+    AddressFamily as SocketFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
 };
 
 use crate::NetError;
@@ -56,16 +52,12 @@ impl Netlink {
             // NETLINK_ROUTE is protocol 0.
             None,
         );
-        Ok(Self {
-            socket: socket.map_err(|e| NetError::system("open a netlink socket")(e.into()))?,
-            sequence: 0,
-        })
+        Ok(Self { socket: socket.map_err(|e| NetError::system("open a netlink socket")(e.into()))?, sequence: 0 })
     }
 
     /// The index of the interface of this name.
     pub fn index_of(&self, name: &str) -> Result<u32, NetError> {
-        name_to_index(&self.socket, name)
-            .map_err(|e| NetError::system(format!("find the interface {name}"))(e.into()))
+        name_to_index(&self.socket, name).map_err(|e| NetError::system(format!("find the interface {name}"))(e.into()))
     }
 
     /// Brings an interface up. With `sizes`, an MTU in bytes and a queue length in packets, it also makes
@@ -76,17 +68,12 @@ impl Netlink {
             let mut quiet = LinkMessage::default();
             quiet.header.index = index;
             let mode = AfSpecInet6::AddrGenMode(In6AddrGenMode::None);
-            quiet.attributes = vec![LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(
-                vec![mode],
-            )])];
+            quiet.attributes = vec![LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![mode])])];
             // An error says that the system has no IPv6.
             let _ = self.ask("", RouteNetlinkMessage::SetLink(quiet), 0);
             let mut sized = LinkMessage::default();
             sized.header.index = index;
-            sized.attributes = vec![
-                LinkAttribute::Mtu(mtu),
-                LinkAttribute::TxQueueLen(queue_len),
-            ];
+            sized.attributes = vec![LinkAttribute::Mtu(mtu), LinkAttribute::TxQueueLen(queue_len)];
             self.ask(what, RouteNetlinkMessage::SetLink(sized), 0)?;
         }
         let mut up = LinkMessage::default();
@@ -104,10 +91,7 @@ impl Netlink {
         message.header.prefix_len = len;
         message.header.flags = AddressHeaderFlags::Nodad;
         message.header.index = index;
-        message.attributes = vec![
-            AddressAttribute::Local(address),
-            AddressAttribute::Address(address),
-        ];
+        message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
         self.ask(
             &format!("assign the address {address}"),
             RouteNetlinkMessage::NewAddress(message),
@@ -147,11 +131,7 @@ impl Netlink {
         if !metrics.is_empty() {
             message.attributes.push(RouteAttribute::Metrics(metrics));
         }
-        self.ask(
-            &format!("route {network}/{len}"),
-            RouteNetlinkMessage::NewRoute(message),
-            NLM_F_CREATE | NLM_F_EXCL,
-        )
+        self.ask(&format!("route {network}/{len}"), RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
     /// Every IPv4 address of the namespace.
@@ -212,12 +192,7 @@ impl Netlink {
     }
 
     /// Sends a request and waits for the kernel's acknowledgement.
-    fn ask(
-        &mut self,
-        what: &str,
-        message: RouteNetlinkMessage,
-        flags: u16,
-    ) -> Result<(), NetError> {
+    fn ask(&mut self, what: &str, message: RouteNetlinkMessage, flags: u16) -> Result<(), NetError> {
         self.send(what, message, NLM_F_REQUEST | NLM_F_ACK | flags)?;
         self.receive(what, |_| false)
     }
@@ -235,12 +210,7 @@ impl Netlink {
         })
     }
 
-    fn send(
-        &mut self,
-        what: &str,
-        message: RouteNetlinkMessage,
-        flags: u16,
-    ) -> Result<(), NetError> {
+    fn send(&mut self, what: &str, message: RouteNetlinkMessage, flags: u16) -> Result<(), NetError> {
         self.sequence += 1;
         let mut message = NetlinkMessage::from(message);
         message.header.flags = flags;
@@ -248,18 +218,12 @@ impl Netlink {
         message.finalize();
         let mut bytes = vec![0; message.buffer_len()];
         message.serialize(&mut bytes);
-        send(&self.socket, &bytes, SendFlags::empty())
-            .map(drop)
-            .map_err(|e| NetError::system(what)(e.into()))
+        send(&self.socket, &bytes, SendFlags::empty()).map(drop).map_err(|e| NetError::system(what)(e.into()))
     }
 
     /// Reads answers to the last request until one ends it: an acknowledgement, an error, the end of a
     /// list, or a message for which `each` returns true.
-    fn receive(
-        &mut self,
-        what: &str,
-        mut each: impl FnMut(&RouteNetlinkMessage) -> bool,
-    ) -> Result<(), NetError> {
+    fn receive(&mut self, what: &str, mut each: impl FnMut(&RouteNetlinkMessage) -> bool) -> Result<(), NetError> {
         // The kernel's answers are no longer than this.
         let mut buffer = vec![0; 1 << 16];
         loop {
@@ -268,12 +232,9 @@ impl Netlink {
             let mut rest = &buffer[..len];
             while let Some(length) = message_len(rest) {
                 let (message, others) = rest.split_at(length);
-                rest = others
-                    .get(length.next_multiple_of(4) - length..)
-                    .unwrap_or_default();
+                rest = others.get(length.next_multiple_of(4) - length..).unwrap_or_default();
                 // A message that cannot be read is not one that was asked for.
-                let Ok(message) = NetlinkMessage::<RouteNetlinkMessage>::deserialize(message)
-                else {
+                let Ok(message) = NetlinkMessage::<RouteNetlinkMessage>::deserialize(message) else {
                     continue;
                 };
                 if message.header.sequence_number != self.sequence {
@@ -314,11 +275,7 @@ fn assigned(message: &AddressMessage) -> Option<Assigned> {
             _ => {}
         }
     }
-    Some(Assigned {
-        interface,
-        address: address?,
-        prefix_len: message.header.prefix_len,
-    })
+    Some(Assigned { interface, address: address?, prefix_len: message.header.prefix_len })
 }
 
 const fn family(address: IpAddr) -> AddressFamily {

@@ -97,9 +97,7 @@ pub(crate) fn is_link_local(packet: &[u8]) -> bool {
         Some(6) => {
             let destination = packet.get(24..26);
             // Multicast of link-local scope, and link-local addresses.
-            destination.is_some_and(|d| {
-                (d[0] == 0xff && d[1] & 15 == 2) || (d[0] == 0xfe && d[1] & 0xc0 == 0x80)
-            })
+            destination.is_some_and(|d| (d[0] == 0xff && d[1] & 15 == 2) || (d[0] == 0xfe && d[1] & 0xc0 == 0x80))
         }
         _ => packet.get(16..19).is_some_and(|d| d == [224, 0, 0]),
     }
@@ -193,16 +191,8 @@ mod tests {
     use recoup_wire::{Endpoints, Payload, Segment, SeqNumber, encode};
 
     fn segment(src: &str, dst: &str, seq: u32, flags: Flags, payload: &[u8]) -> Vec<u8> {
-        let segment = Segment {
-            seq: SeqNumber(seq),
-            payload_len: payload.len() as u32,
-            flags,
-            ..Segment::default()
-        };
-        let endpoints = Endpoints {
-            src: src.parse().unwrap(),
-            dst: dst.parse().unwrap(),
-        };
+        let segment = Segment { seq: SeqNumber(seq), payload_len: payload.len() as u32, flags, ..Segment::default() };
+        let endpoints = Endpoints { src: src.parse().unwrap(), dst: dst.parse().unwrap() };
         let mut bytes = Vec::new();
         encode(&segment, &endpoints, 1, Payload::Bytes(payload), &mut bytes).unwrap();
         bytes
@@ -279,40 +269,21 @@ mod tests {
 
     #[test]
     fn loss_rules_get_the_header_fields_they_count() {
-        let data = packet(segment(
-            "1.1.1.1:1",
-            "1.1.1.2:2",
-            9,
-            Flags::ACK | Flags::FIN,
-            b"abc",
-        ));
+        let data = packet(segment("1.1.1.1:1", "1.1.1.2:2", 9, Flags::ACK | Flags::FIN, b"abc"));
         let facts = data.tcp().unwrap();
-        assert_eq!(
-            (facts.seq, facts.payload_len, facts.syn, facts.fin),
-            (9, 3, false, true)
-        );
-        assert!(
-            packet(segment("1.1.1.1:1", "1.1.1.2:2", 9, Flags::ACK, b""))
-                .tcp()
-                .is_some_and(TcpFacts::is_pure_ack)
-        );
+        assert_eq!((facts.seq, facts.payload_len, facts.syn, facts.fin), (9, 3, false, true));
+        assert!(packet(segment("1.1.1.1:1", "1.1.1.2:2", 9, Flags::ACK, b"")).tcp().is_some_and(TcpFacts::is_pure_ack));
         assert_eq!(packet(UDP.into()).tcp(), None);
     }
 
     #[test]
     fn damage_is_one_bit_behind_the_ip_header() {
-        for (src, dst, header) in [
-            ("1.1.1.1:1", "1.1.1.2:2", 20),
-            ("[fd00::1]:1", "[fd00::2]:2", 40),
-        ] {
+        for (src, dst, header) in [("1.1.1.1:1", "1.1.1.2:2", 20), ("[fd00::1]:1", "[fd00::2]:2", 40)] {
             let intact = segment(src, dst, 9, Flags::ACK, b"abc");
             for draw in [0, 1, 183, u64::MAX] {
                 let mut damaged = packet(intact.clone());
                 damaged.corrupt(draw);
-                let flipped = intact
-                    .iter()
-                    .zip(damaged.bytes())
-                    .map(|(a, b)| (a ^ b).count_ones());
+                let flipped = intact.iter().zip(damaged.bytes()).map(|(a, b)| (a ^ b).count_ones());
                 assert_eq!(flipped.sum::<u32>(), 1);
                 assert_eq!(intact[..header], damaged.bytes()[..header]);
             }
@@ -330,12 +301,7 @@ mod tests {
         assert!(is_link_local(&v4));
         let mut v6 = [0; 40];
         v6[0] = 0x60;
-        for (destination, local) in [
-            ([0xff, 2], true),
-            ([0xfe, 0x80], true),
-            ([0xff, 5], false),
-            ([0xfd, 0], false),
-        ] {
+        for (destination, local) in [([0xff, 2], true), ([0xfe, 0x80], true), ([0xff, 5], false), ([0xfd, 0], false)] {
             v6[24..26].copy_from_slice(&destination);
             assert_eq!(is_link_local(&v6), local, "{destination:x?}");
         }

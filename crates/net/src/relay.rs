@@ -192,8 +192,7 @@ impl Relay {
         for i in 0..BATCH {
             let mut buffer = self.buffers.take();
             let read = near.read_frame(&mut buffer);
-            let read =
-                read.map_err(|e| NetError::system(format!("read from {}", near.name()))(e))?;
+            let read = read.map_err(|e| NetError::system(format!("read from {}", near.name()))(e))?;
             let Some((header, len)) = read else {
                 self.buffers.give_back(buffer);
                 return Ok(i > 0);
@@ -217,19 +216,8 @@ impl Relay {
             counts.entered += 1;
             counts.bytes += len as u64;
             let number = counts.entered;
-            self.chain(direction).enter(
-                arrival,
-                RelayedPacket {
-                    buffer,
-                    len,
-                    header,
-                    number,
-                    arrival,
-                    flow,
-                    tcp,
-                    damaged: false,
-                },
-            );
+            self.chain(direction)
+                .enter(arrival, RelayedPacket { buffer, len, header, number, arrival, flow, tcp, damaged: false });
             // A packet that no hop holds leaves at once.
             self.release(arrival, ends);
         }
@@ -255,13 +243,7 @@ impl Relay {
         }
     }
 
-    fn leave(
-        &mut self,
-        direction: Direction,
-        due: Instant,
-        exit: Exit<RelayedPacket>,
-        ends: Ends<'_>,
-    ) {
+    fn leave(&mut self, direction: Direction, due: Instant, exit: Exit<RelayedPacket>, ends: Ends<'_>) {
         let (packet, outcome) = match exit {
             Exit::Delivered(packet) => {
                 let departure = self.clock.now();
@@ -272,10 +254,7 @@ impl Relay {
                     counts.delivered += 1;
                     self.report.error.add(departure.since(due));
                     if let Some(tap) = &mut self.tap {
-                        let (side, at) = (
-                            near_side(direction.reverse()),
-                            self.clock.monotonic(departure),
-                        );
+                        let (side, at) = (near_side(direction.reverse()), self.clock.monotonic(departure));
                         tap.see(side, at, packet.header, packet.bytes());
                     }
                     PacketOutcome::Delivered { due, departure }
@@ -314,11 +293,7 @@ impl Relay {
                 while let Some(exit) = self.chain(direction).next_exit(at) {
                     let (Exit::Delivered(packet) | Exit::Dropped { packet, .. }) = exit;
                     self.report.counts_mut(direction).unfinished += 1;
-                    self.record(PacketRecord::new(
-                        direction,
-                        &packet,
-                        PacketOutcome::Unfinished,
-                    ));
+                    self.record(PacketRecord::new(direction, &packet, PacketOutcome::Unfinished));
                 }
             }
         }
@@ -335,24 +310,15 @@ struct Ready {
 }
 
 /// Waits until a descriptor is readable, but not longer than `wait`.
-fn wait_for(
-    ends: Ends<'_>,
-    stop: Option<BorrowedFd<'_>>,
-    wait: Option<Duration>,
-) -> Result<Ready, NetError> {
+fn wait_for(ends: Ends<'_>, stop: Option<BorrowedFd<'_>>, wait: Option<Duration>) -> Result<Ready, NetError> {
     let wait = wait.map(timespec);
     let (up, down) = (ends.inside.as_fd(), ends.outside.as_fd());
-    let mut watched =
-        [up, down, stop.unwrap_or(up)].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+    let mut watched = [up, down, stop.unwrap_or(up)].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
     match poll(&mut watched, wait.as_ref()) {
         Ok(_) => {}
         Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
         Err(e) => return Err(NetError::system("wait for packets")(e.into())),
     }
     let ready = |i: usize| !watched[i].revents().is_empty();
-    Ok(Ready {
-        up: ready(0),
-        down: ready(1),
-        stop: stop.is_some() && ready(2),
-    })
+    Ok(Ready { up: ready(0), down: ready(1), stop: stop.is_some() && ready(2) })
 }

@@ -53,8 +53,7 @@ impl DeliveryError {
 
     /// Records that a packet was delivered this late.
     pub(crate) fn add(&mut self, late: Duration) {
-        self.0
-            .saturating_record(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX));
+        self.0.saturating_record(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX));
     }
 
     /// Adds the delivery errors of another emulator.
@@ -72,8 +71,7 @@ impl DeliveryError {
 
     /// Whether more than one packet in a thousand was later than [`Self::ALLOWED`].
     pub fn is_excessive(&self) -> bool {
-        self.quantile(0.999)
-            .is_some_and(|p999| p999 > Self::ALLOWED)
+        self.quantile(0.999).is_some_and(|p999| p999 > Self::ALLOWED)
     }
 }
 
@@ -159,20 +157,11 @@ mod tests {
             (0..late).for_each(|_| error.add(Duration::from_millis(3)));
             error
         };
-        for (late, in_time, excessive) in
-            [(0, 0, false), (1, 999, false), (2, 998, true), (1, 0, true)]
-        {
-            assert_eq!(
-                of(late, in_time).is_excessive(),
-                excessive,
-                "{late} of {in_time}"
-            );
+        for (late, in_time, excessive) in [(0, 0, false), (1, 999, false), (2, 998, true), (1, 0, true)] {
+            assert_eq!(of(late, in_time).is_excessive(), excessive, "{late} of {in_time}");
         }
         assert_eq!(of(0, 0).quantile(0.5), None);
-        assert_eq!(
-            of(1, 9).to_string(),
-            "p50 0.010 ms, p99 3.000 ms, p99.9 3.000 ms, max 3.000 ms"
-        );
+        assert_eq!(of(1, 9).to_string(), "p50 0.010 ms, p99 3.000 ms, p99.9 3.000 ms, max 3.000 ms");
         let mut endless = DeliveryError::default();
         endless.add(Duration::MAX);
         assert!(endless.is_excessive());
@@ -204,24 +193,16 @@ mod tests {
             ((0, 0, 0, 0), 0, false),
         ] {
             let report = of(late, in_time, missed, refused);
-            let case =
-                format!("{late} of {in_time}, {missed} missed, {refused} refused: {result} ms");
+            let case = format!("{late} of {in_time}, {missed} missed, {refused} refused: {result} ms");
             assert_eq!(report.blurs(ms(result)), blurred, "{case}");
         }
     }
 
     #[test]
     fn counts_in_words() {
-        let mut counts = Counts {
-            entered: 12,
-            delivered: 12,
-            ..Counts::default()
-        };
+        let mut counts = Counts { entered: 12, delivered: 12, ..Counts::default() };
         assert_eq!(counts.to_string(), "12 packets, 12 delivered");
         (counts.delivered, counts.lost, counts.missed) = (9, 3, 1);
-        assert_eq!(
-            counts.to_string(),
-            "12 packets, 9 delivered, 3 lost, 1 missed before the path"
-        );
+        assert_eq!(counts.to_string(), "12 packets, 9 delivered, 3 lost, 1 missed before the path");
     }
 }

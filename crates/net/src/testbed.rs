@@ -131,10 +131,7 @@ impl Testbed {
         let mtu = setup.mtu;
         let wire = outside.run(move || Wire::open(mtu.into()))??;
         let inside = wire.namespace();
-        let forwards = [
-            (&setup.client, wire.forwards()),
-            (&setup.server, outside.run(|| forward(false))?),
-        ];
+        let forwards = [(&setup.client, wire.forwards()), (&setup.server, outside.run(|| forward(false))?)];
         let ours = |stack: &Stack| matches!(stack, Stack::Recoup(_));
         if forwards.iter().any(|(stack, does)| ours(stack) && !does) {
             return Err(NetError::Forwarding);
@@ -146,15 +143,7 @@ impl Testbed {
         client.prepare(inside, server.address(), wire.inside_index())?;
         server.prepare(&outside, client.address(), wire.outside_index())?;
         let to = server.listen(&outside)?;
-        Ok(Self {
-            setup,
-            wire,
-            outside,
-            client,
-            server,
-            to,
-            clock: Clock::start(),
-        })
+        Ok(Self { setup, wire, outside, client, server, to, clock: Clock::start() })
     }
 
     /// Facts about the kernel's TCP at an end; `None` if the stack there is Recoup's.
@@ -184,13 +173,7 @@ impl Testbed {
     ///
     /// # Errors
     /// When a hop cannot be built, and system errors. A flow that does not complete is no error.
-    pub fn run(
-        &self,
-        path: &PathSpec,
-        seed: u64,
-        flow: FlowId,
-        capture: Option<Tap>,
-    ) -> Result<FlowOutcome, NetError> {
+    pub fn run(&self, path: &PathSpec, seed: u64, flow: FlowId, capture: Option<Tap>) -> Result<FlowOutcome, NetError> {
         let mut relay = Relay::new(&path.up, &path.down, seed, self.setup.mtu.into())?;
         relay.count_from(flow);
         let (watcher, watched) = channel();
@@ -225,25 +208,14 @@ impl Testbed {
         let [up, down] = self.missed()?;
         report.up.missed = up.saturating_sub(missed[0]);
         report.down.missed = down.saturating_sub(missed[1]);
-        Ok(FlowOutcome {
-            record,
-            recoveries,
-            events,
-            report,
-        })
+        Ok(FlowOutcome { record, recoveries, events, report })
     }
 
     /// Runs both ends of a flow, each on a thread, while the relay carries its packets. Returns the
     /// relay's report and those of both senders, in the order of [`HOSTS`].
-    fn carry(
-        &self,
-        relay: Relay,
-    ) -> Result<(Report, [Result<SenderReport, NetError>; 2]), NetError> {
-        let (stop, stopper) =
-            pipe_with(PipeFlags::CLOEXEC).map_err(|e| NetError::system("make a pipe")(e.into()))?;
-        let Setup {
-            workload, patience, ..
-        } = &self.setup;
+    fn carry(&self, relay: Relay) -> Result<(Report, [Result<SenderReport, NetError>; 2]), NetError> {
+        let (stop, stopper) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| NetError::system("make a pipe")(e.into()))?;
+        let Setup { workload, patience, .. } = &self.setup;
         let flow = Arc::new(FlowRun::new(workload.clone(), self.to, *patience));
         let flow = &flow;
         let thread = |name: &str| Builder::new().name(name.into());
@@ -285,9 +257,7 @@ impl Testbed {
     /// Packets dropped by the devices' full queues so far, before the path: up and down.
     fn missed(&self) -> Result<[u64; 2], NetError> {
         let index = self.wire.outside_index();
-        let down = self
-            .outside
-            .run(move || Netlink::open()?.queue_drops(index))??;
+        let down = self.outside.run(move || Netlink::open()?.queue_drops(index))??;
         Ok([self.wire.queue_drops_inside()?, down])
     }
 }

@@ -88,8 +88,8 @@ impl Tun {
 
     fn make(name: &str, offloads: bool) -> Result<Self, NetError> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let fd = open("/dev/net/tun", flags, Mode::empty())
-            .map_err(|e| NetError::system("open /dev/net/tun")(e.into()))?;
+        let fd =
+            open("/dev/net/tun", flags, Mode::empty()).map_err(|e| NetError::system("open /dev/net/tun")(e.into()))?;
         let make = || NetError::system(format!("make the TUN device {name}"));
         let mut request = InterfaceRequest {
             name: [0; 16],
@@ -107,12 +107,7 @@ impl Tun {
         // memory of this process but the request, and may be asked of any descriptor.
         unsafe { ioctl(&fd, set) }.map_err(|e| make()(e.into()))?;
         let index = Netlink::open()?.index_of(name)?;
-        Ok(Self {
-            fd,
-            name: name.into(),
-            index,
-            offloads,
-        })
+        Ok(Self { fd, name: name.into(), index, offloads })
     }
 
     /// Whether the device has offloads, so that packets have a [`VnetHeader`].
@@ -159,10 +154,7 @@ impl Tun {
             false => rustix::io::read(&self.fd, buffer),
         };
         match read {
-            Ok(len) if self.offloads => Ok(Some((
-                VnetHeader::from_bytes(header),
-                len.saturating_sub(VNET_HEADER_LEN),
-            ))),
+            Ok(len) if self.offloads => Ok(Some((VnetHeader::from_bytes(header), len.saturating_sub(VNET_HEADER_LEN)))),
             Ok(len) => Ok(Some((VnetHeader::default(), len))),
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
             Err(e) => Err(e.into()),
@@ -197,9 +189,7 @@ impl Tun {
     /// When the device is gone, or the packet's header leaves work to the reader.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.read_frame(buffer)? {
-            Some((header, _)) if header != VnetHeader::default() => {
-                Err(io::ErrorKind::InvalidData.into())
-            }
+            Some((header, _)) if header != VnetHeader::default() => Err(io::ErrorKind::InvalidData.into()),
             read => Ok(read.map(|(_, len)| len)),
         }
     }

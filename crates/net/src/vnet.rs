@@ -115,12 +115,7 @@ mod tests {
 
     #[test]
     fn what_headers_say() {
-        let header = |flags, gso_type, gso_size| VnetHeader {
-            flags,
-            gso_type,
-            gso_size,
-            ..VnetHeader::default()
-        };
+        let header = |flags, gso_type, gso_size| VnetHeader { flags, gso_type, gso_size, ..VnetHeader::default() };
         for (header, vouches, is_super) in [
             (header(0, 0, 0), false, false),
             (header(1, 1, 1448), true, true),

@@ -60,15 +60,7 @@ impl Wire {
         let namespace = Namespace::new()?;
         let set_up = move || set_up_inside(create(&name('i'))?, mtu, block, ipv6);
         let (inside, forwards) = namespace.run(set_up)??;
-        Ok(Self {
-            outside,
-            inside,
-            block,
-            ipv6,
-            forwards,
-            apart,
-            namespace,
-        })
+        Ok(Self { outside, inside, block, ipv6, forwards, apart, namespace })
     }
 
     /// The addresses of both ends.
@@ -93,21 +85,14 @@ impl Wire {
 
     /// The devices, for a [`Relay`](crate::Relay).
     pub const fn ends(&self) -> Ends<'_> {
-        Ends {
-            outside: &self.outside,
-            inside: &self.inside,
-            block: self.block,
-        }
+        Ends { outside: &self.outside, inside: &self.inside, block: self.block }
     }
 
     /// Runs `job` on a thread in the namespace inside and waits for its result.
     ///
     /// # Errors
     /// When that thread has ended because an earlier job panicked.
-    pub fn inside<T: Send + 'static>(
-        &self,
-        job: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, NetError> {
+    pub fn inside<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, NetError> {
         self.namespace.run(job)
     }
 

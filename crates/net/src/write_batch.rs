@@ -28,9 +28,7 @@ pub(crate) struct WriteBatch {
 
 impl fmt::Debug for WriteBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WriteBatch")
-            .field("lengths", &self.lengths)
-            .finish_non_exhaustive()
+        f.debug_struct("WriteBatch").field("lengths", &self.lengths).finish_non_exhaustive()
     }
 }
 
@@ -109,10 +107,7 @@ impl WriteBatch {
 
 /// Whether a system call is worth repeating.
 fn is_temporary(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)
-    )
+    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY))
 }
 
 #[cfg(test)]
@@ -155,9 +150,7 @@ mod tests {
         assert_eq!(batch.submit(&tun), 0, "nothing is written twice");
         let devices = fs::read_to_string("/proc/thread-self/net/dev");
         let devices = devices.map_err(NetError::system("read the counters"))?;
-        let line = devices
-            .lines()
-            .find_map(|line| line.trim().strip_prefix("batch0:"));
+        let line = devices.lines().find_map(|line| line.trim().strip_prefix("batch0:"));
         let received = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
         Ok((refused, received.unwrap_or(0)))
     }
@@ -165,8 +158,7 @@ mod tests {
     #[test]
     fn every_packet_is_written_once_or_counted_as_refused() {
         for with_ring in [true, false] {
-            let written =
-                Namespace::new().and_then(|namespace| namespace.run(move || write(with_ring))?);
+            let written = Namespace::new().and_then(|namespace| namespace.run(move || write(with_ring))?);
             match written {
                 Ok(counts) => assert_eq!(counts, (3, 147), "with a ring: {with_ring}"),
                 Err(error) => return skip(error),

@@ -62,10 +62,7 @@ impl Socket {
     /// The configuration of connection `id` along `path`. The path may be IPv4 although the socket is IPv6.
     fn config_of(&self, id: ConnectionId, path: &Endpoints, settings: &Settings) -> Config {
         let mss = settings.mss(path.dst.is_ipv6());
-        let mut config = Config {
-            isn: isn(id),
-            ..self.config
-        };
+        let mut config = Config { isn: isn(id), ..self.config };
         config.announce(self.max_segment.map_or(mss, |most| most.min(mss)));
         config
     }
@@ -127,8 +124,8 @@ impl Host {
     /// Allocates a descriptor for `what`. It is a real file descriptor, so the number stays unique in the
     /// process, and code outside the host can close it.
     fn add(&mut self, what: Descriptor) -> Outcome<Fd> {
-        let place = std::fs::File::open("/dev/null")
-            .map_err(|error| Errno(error.raw_os_error().unwrap_or(libc::EMFILE)))?;
+        let place =
+            std::fs::File::open("/dev/null").map_err(|error| Errno(error.raw_os_error().unwrap_or(libc::EMFILE)))?;
         let fd = place.into_raw_fd();
         self.descriptors.insert(fd, what);
         Ok(fd)
@@ -215,16 +212,10 @@ impl Host {
         }
         let payload = &bytes[packet.payload.clone()];
         let path = packet.endpoints.reverse();
-        let known = self
-            .connections
-            .iter()
-            .find(|(_, c)| c.path == path && !c.tcp.is_closed());
+        let known = self.connections.iter().find(|(_, c)| c.path == path && !c.tcp.is_closed());
         let now = self.now;
         let mut out = Vec::new();
-        if let Some(id) = known
-            .map(|(id, _)| *id)
-            .or_else(|| self.open_for_syn(&packet))
-        {
+        if let Some(id) = known.map(|(id, _)| *id).or_else(|| self.open_for_syn(&packet)) {
             if let Some(connection) = self.connections.get_mut(&id) {
                 connection.deliver(now, &packet, payload, packet::is_marked(bytes));
                 connection.transmit(now, &mut out);
@@ -242,10 +233,9 @@ impl Host {
     fn listener(&self, packet: &Decoded) -> Option<(Fd, &Socket)> {
         let port = packet.endpoints.dst.port();
         self.descriptors.iter().find_map(|(fd, what)| match what {
-            Descriptor::Socket(s) if matches!(s.role, Role::Listener { .. }) => s
-                .local
-                .is_some_and(|local| local.port() == port)
-                .then_some((*fd, s.as_ref())),
+            Descriptor::Socket(s) if matches!(s.role, Role::Listener { .. }) => {
+                s.local.is_some_and(|local| local.port() == port).then_some((*fd, s.as_ref()))
+            }
             _ => None,
         })
     }
@@ -280,10 +270,7 @@ impl Host {
             return;
         };
         let open = connection.tcp.is_past_handshake();
-        if let Ok(Socket {
-            role: Role::Listener { ready },
-            ..
-        }) = self.socket_mut(fd)
+        if let Ok(Socket { role: Role::Listener { ready }, .. }) = self.socket_mut(fd)
             && open
             && !ready.contains(&id)
         {

@@ -56,12 +56,7 @@ pub unsafe extern "C" fn getsockopt(
 /// As for the C library's: `offset` is null or points to an offset.
 // SAFETY: it has the type of the C library's, in front of which it is to stand.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sendfile(
-    to: c_int,
-    from: c_int,
-    offset: *mut off_t,
-    count: size_t,
-) -> ssize_t {
+pub unsafe extern "C" fn sendfile(to: c_int, from: c_int, offset: *mut off_t, count: size_t) -> ssize_t {
     static NEXT: OnceLock<Option<SendFile>> = OnceLock::new();
     if RUNTIME.knows(to) {
         // SAFETY: as the caller says.

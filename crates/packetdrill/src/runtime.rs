@@ -77,19 +77,13 @@ impl Runtime {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic elsewhere leaves a host that is still a host.
-        self.state
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Begins with a fresh host.
     pub fn begin(&self, settings: Settings) {
         let mut state = self.lock();
-        *state = State {
-            host: Some(Host::new(settings)),
-            main: Some(std::thread::current().id()),
-            ..State::default()
-        };
+        *state = State { host: Some(Host::new(settings)), main: Some(std::thread::current().id()), ..State::default() };
     }
 
     /// The host is not needed any more.
@@ -157,19 +151,13 @@ impl Runtime {
         deadline: Option<Instant>,
     ) -> MutexGuard<'a, State> {
         let looked = state.generation;
-        let waiter = Waiter {
-            thread,
-            deadline,
-            looked,
-        };
+        let waiter = Waiter { thread, deadline, looked };
         match state.waiters.iter_mut().find(|w| w.thread == thread) {
             Some(known) => *known = waiter,
             None => state.waiters.push(waiter),
         }
         self.changed.notify_all();
-        let wait = self.changed.wait_while(state, |state| {
-            state.generation == looked && state.host.is_some()
-        });
+        let wait = self.changed.wait_while(state, |state| state.generation == looked && state.host.is_some());
         wait.unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 

@@ -42,11 +42,7 @@ impl Settings {
                 set.map_err(|error| format!("{name}: {error}"))?;
             }
         }
-        for flag in flags
-            .split(',')
-            .map(str::trim)
-            .filter(|flag| !flag.is_empty())
-        {
+        for flag in flags.split(',').map(str::trim).filter(|flag| !flag.is_empty()) {
             let (key, value) = flag.split_once('=').unwrap_or((flag, ""));
             let set = settings.set(key, value);
             set.map_err(|error| format!("--so_flags: {error}"))?;
@@ -70,14 +66,10 @@ impl Settings {
             "profile" => self.profile = Self::of_profile(value)?.profile,
             "mtu" => {
                 let mtu = value.parse().ok().filter(|mtu| *mtu >= LEAST_MTU);
-                self.mtu = mtu.ok_or_else(|| {
-                    format!("MTU '{value}', expected bytes, {LEAST_MTU} to {}", u16::MAX)
-                })?;
+                self.mtu = mtu.ok_or_else(|| format!("MTU '{value}', expected bytes, {LEAST_MTU} to {}", u16::MAX))?;
             }
             _ => {
-                return Err(format!(
-                    "unknown flag '{key}', expected one of: profile, mtu"
-                ));
+                return Err(format!("unknown flag '{key}', expected one of: profile, mtu"));
             }
         }
         Ok(())
@@ -113,10 +105,7 @@ pub struct Personality {
 impl Personality {
     /// How much of what is written a connection takes.
     pub fn send_limits(&self) -> SendLimits {
-        SendLimits {
-            buffer: self.send_buffer,
-            unsent: self.notsent_lowat.unwrap_or(u64::MAX),
-        }
+        SendLimits { buffer: self.send_buffer, unsent: self.notsent_lowat.unwrap_or(u64::MAX) }
     }
 }
 
@@ -155,12 +144,7 @@ mod tests {
             ("", &[], "linux-6", 1500),
             ("", &[(PROFILE_VARIABLE, "linux-3.17")], "linux-3.17", 1500),
             ("mtu=1520", &[(MTU_VARIABLE, "9000")], "linux-6", 1520),
-            (
-                "profile=linux-6+reno, mtu=1400",
-                &[(PROFILE_VARIABLE, "linux-3.17")],
-                "linux-6+reno",
-                1400,
-            ),
+            ("profile=linux-6+reno, mtu=1400", &[(PROFILE_VARIABLE, "linux-3.17")], "linux-6+reno", 1400),
         ];
         for (flags, variables, profile, mtu) in cases {
             let settings = settings(flags, variables).unwrap();
@@ -171,19 +155,10 @@ mod tests {
     #[test]
     fn what_is_not_known_is_named() {
         let error = |flags| settings(flags, &[]).unwrap_err();
-        assert_eq!(
-            error("mtu=100"),
-            "--so_flags: MTU '100', expected bytes, 176 to 65535"
-        );
-        assert_eq!(
-            error("colour=red"),
-            "--so_flags: unknown flag 'colour', expected one of: profile, mtu"
-        );
+        assert_eq!(error("mtu=100"), "--so_flags: MTU '100', expected bytes, 176 to 65535");
+        assert_eq!(error("colour=red"), "--so_flags: unknown flag 'colour', expected one of: profile, mtu");
         let named = settings("", &[(PROFILE_VARIABLE, "linux-9")]).unwrap_err();
-        assert!(
-            named.starts_with("RECOUP_PROFILE: unknown profile 'linux-9'"),
-            "{named}"
-        );
+        assert!(named.starts_with("RECOUP_PROFILE: unknown profile 'linux-9'"), "{named}");
     }
 
     #[test]

@@ -18,10 +18,7 @@ pub fn of_this_machine() -> Sysctls {
 /// Those in `directory`, a file each.
 fn read(directory: &Path) -> Sysctls {
     let mut sysctls = Sysctls::default();
-    for name in Sysctls::NAMES
-        .iter()
-        .filter(|name| !NOT_READ.contains(name))
-    {
+    for name in Sysctls::NAMES.iter().filter(|name| !NOT_READ.contains(name)) {
         if let Ok(text) = std::fs::read_to_string(directory.join(name)) {
             // A congestion control that is not here leaves the profile's.
             let _ = sysctls.set(name, &text);

@@ -111,15 +111,8 @@ mod tests {
         let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
         assert_eq!((bytes[0], bytes[6]), (1, 0x87));
         // Offsets of struct tcp_info in linux/tcp.h.
-        let expected = [
-            (76, Info::INFINITE_SSTHRESH),
-            (80, 10),
-            (88, 3),
-            (148, 100_000),
-            (192, 42),
-            (220, 2),
-            (228, 65_535),
-        ];
+        let expected =
+            [(76, Info::INFINITE_SSTHRESH), (80, 10), (88, 3), (148, 100_000), (192, 42), (220, 2), (228, 65_535)];
         for (at, value) in expected {
             assert_eq!(word(at), value, "offset {at}");
         }

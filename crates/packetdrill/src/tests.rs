@@ -12,9 +12,7 @@ use crate::settings::Settings;
 use libc::{c_int, c_void, sockaddr, socklen_t};
 use recoup_recovery::congestion::Algorithm;
 use recoup_tcp::sysctl::Sysctls;
-use recoup_wire::{
-    Endpoints, Flags, Options, Payload, SackBlocks, Segment, SeqNumber, decode, encode,
-};
+use recoup_wire::{Endpoints, Flags, Options, Payload, SackBlocks, Segment, SeqNumber, decode, encode};
 use std::ptr::{null, null_mut};
 use std::sync::{Mutex, MutexGuard};
 
@@ -55,10 +53,7 @@ impl Drill {
         RUNTIME.begin(Settings::of_profile(name).unwrap());
         Self {
             table: filled(),
-            path: Endpoints {
-                src: REMOTE.parse().unwrap(),
-                dst: LOCAL.parse().unwrap(),
-            },
+            path: Endpoints { src: REMOTE.parse().unwrap(), dst: LOCAL.parse().unwrap() },
             isn: SeqNumber(0),
             _alone: alone,
         }
@@ -90,10 +85,7 @@ impl Drill {
         let address = address(LOCAL);
         // SAFETY: the table's functions with what they take.
         unsafe {
-            assert_eq!(
-                (self.table.bind)(null_mut(), fd, as_sockaddr(&address), 16),
-                0
-            );
+            assert_eq!((self.table.bind)(null_mut(), fd, as_sockaddr(&address), 16), 0);
             assert_eq!((self.table.listen)(null_mut(), fd, 1), 0);
         }
         fd
@@ -112,22 +104,13 @@ impl Drill {
 
     /// A segment of the peer's, numbers counted from the ISNs.
     fn peer(&self, flags: Flags, seq: u32, ack: u32) -> Segment {
-        Segment {
-            seq: PEER + seq,
-            ack: self.isn + ack,
-            flags,
-            window: 257,
-            ..Segment::default()
-        }
+        Segment { seq: PEER + seq, ack: self.isn + ack, flags, window: 257, ..Segment::default() }
     }
 
     fn ack(&self, ack: u32, sack: &[[u32; 2]]) {
         let blocks = sack.iter().map(|[a, b]| [self.isn + *a, self.isn + *b]);
         let segment = Segment {
-            options: Options {
-                sack: SackBlocks::from_iter(blocks),
-                ..Options::NONE
-            },
+            options: Options { sack: SackBlocks::from_iter(blocks), ..Options::NONE },
             ..self.peer(Flags::ACK, 1, ack)
         };
         assert_eq!(self.inject(&segment, &[]), 0);
@@ -139,14 +122,8 @@ impl Drill {
         let mut bytes = vec![0u8; 2000];
         let (mut len, mut time) = (bytes.len(), 0);
         // SAFETY: there is room for as many bytes as `len` says, and for length and time.
-        let result = unsafe {
-            (self.table.netdev_receive)(
-                null_mut(),
-                bytes.as_mut_ptr().cast(),
-                &raw mut len,
-                &raw mut time,
-            )
-        };
+        let result =
+            unsafe { (self.table.netdev_receive)(null_mut(), bytes.as_mut_ptr().cast(), &raw mut len, &raw mut time) };
         assert_eq!(result, 0);
         if len == 0 {
             return None;
@@ -183,12 +160,7 @@ impl Drill {
             seq: PEER,
             flags: Flags::SYN,
             window: 32_792,
-            options: Options {
-                mss: Some(1000),
-                sack_permitted: true,
-                window_scale: Some(7),
-                ..Options::NONE
-            },
+            options: Options { mss: Some(1000), sack_permitted: true, window_scale: Some(7), ..Options::NONE },
             ..Segment::default()
         }
     }
@@ -215,10 +187,7 @@ impl Drill {
 
     /// The time in µs, as [`next`](Self::next) counts it.
     fn time(&self) -> i64 {
-        let mut time = libc::timeval {
-            tv_sec: 0,
-            tv_usec: 0,
-        };
+        let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
         // SAFETY: there is room for a time.
         unsafe { (self.table.gettimeofday)(null_mut(), &raw mut time, null_mut()) };
         time.tv_sec * 1_000_000 + time.tv_usec - 1_000_000_000_000_000
@@ -286,15 +255,8 @@ fn option(fd: c_int, level: c_int, name: c_int, room: usize) -> Result<Vec<u8>, 
     let mut bytes = vec![0u8; room];
     let mut len = room as socklen_t;
     // SAFETY: there is room for as many bytes as `len` says.
-    let result = unsafe {
-        crate::preload::getsockopt(
-            fd,
-            level,
-            name,
-            bytes.as_mut_ptr().cast::<c_void>(),
-            &raw mut len,
-        )
-    };
+    let result =
+        unsafe { crate::preload::getsockopt(fd, level, name, bytes.as_mut_ptr().cast::<c_void>(), &raw mut len) };
     match result {
         0 => {
             bytes.truncate(len as usize);

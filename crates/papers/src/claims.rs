@@ -234,41 +234,20 @@ pub fn to_table(claims: &[Claim]) -> String {
     table.set_width(WIDTH);
     table.set_header(["verdict", "id", "section", "claim", "our result"]);
     for claim in claims {
-        table.add_row([
-            claim.verdict_text().as_str(),
-            claim.id,
-            &claim.place(),
-            claim.statement,
-            &claim.ours,
-        ]);
+        table.add_row([claim.verdict_text().as_str(), claim.id, &claim.place(), claim.statement, &claim.ours]);
     }
-    let notes: String = claims
-        .iter()
-        .filter_map(|c| c.note.as_ref().map(|note| format!("- {}: {note}\n", c.id)))
-        .collect();
-    if notes.is_empty() {
-        format!("{table}\n")
-    } else {
-        format!("{table}\n\n{notes}")
-    }
+    let notes: String =
+        claims.iter().filter_map(|c| c.note.as_ref().map(|note| format!("- {}: {note}\n", c.id))).collect();
+    if notes.is_empty() { format!("{table}\n") } else { format!("{table}\n\n{notes}") }
 }
 
 /// Asserts that claims of an experiment have the verdicts of its committed ledger.
 #[cfg(test)]
-pub(crate) fn assert_known(
-    paper: &str,
-    experiment: &str,
-    effort: crate::experiment::Effort,
-    claims: &[Claim],
-) {
+pub(crate) fn assert_known(paper: &str, experiment: &str, effort: crate::experiment::Effort, claims: &[Claim]) {
     println!("{}", to_table(claims));
     let ledger = crate::ledger::Ledger::committed(paper, effort).expect("a paper");
-    let changed = claims
-        .iter()
-        .filter(|claim| ledger.verdict(experiment, claim.id) != Some(claim.verdict));
-    let changed: Vec<String> = changed
-        .map(|claim| format!("{}: {} ({})", claim.id, claim.ours, claim.check))
-        .collect();
+    let changed = claims.iter().filter(|claim| ledger.verdict(experiment, claim.id) != Some(claim.verdict));
+    let changed: Vec<String> = changed.map(|claim| format!("{}: {} ({})", claim.id, claim.ours, claim.check)).collect();
     assert!(changed.is_empty(), "{}", changed.join("\n"));
 }
 
@@ -291,12 +270,7 @@ mod tests {
     #[test]
     fn a_row_shows_whose_claim_it_is() {
         for (of, section, cell, source) in [
-            (
-                (|claim| claim) as fn(Claim) -> Claim,
-                Some("3"),
-                "3",
-                "paper",
-            ),
+            ((|claim| claim) as fn(Claim) -> Claim, Some("3"), "3", "paper"),
             (of_rfc, Some("RFC 6937 §3"), "RFC 6937 §3", "rfc"),
             (ours, Some("3"), "ours (3)", "ours"),
             (ours, None, "ours", "ours"),
@@ -312,12 +286,9 @@ mod tests {
     #[test]
     fn a_difference_whose_interval_contains_zero_decides_nothing() {
         use ClaimVerdict::{Fails, Holds, Undecided};
-        for (mean, half, verdict) in [
-            (2.0, 1.9, Holds),
-            (-2.0, 1.9, Fails),
-            (2.0, 2.0, Undecided),
-            (-2.0, 3.0, Undecided),
-        ] {
+        for (mean, half, verdict) in
+            [(2.0, 1.9, Holds), (-2.0, 1.9, Fails), (2.0, 2.0, Undecided), (-2.0, 3.0, Undecided)]
+        {
             let difference = Estimate { mean, half };
             assert_eq!(ClaimVerdict::on_positive(difference), verdict);
         }
@@ -337,10 +308,7 @@ mod tests {
             (true, Some(Undecided), "holds (expected: undecided)", true),
             (true, None, "holds (not in the ledger)", true),
         ] {
-            let claim = Claim {
-                expected,
-                ..a_claim(Some("3"), holds).note("so it is")
-            };
+            let claim = Claim { expected, ..a_claim(Some("3"), holds).note("so it is") };
             assert_eq!(cells(&claim)[1..3], [cell, "an-id"]);
             assert_eq!(claim.changed(), changed);
             let table = to_table(&[claim]);

@@ -57,10 +57,7 @@ fn of_paper(page: &mut String, paper: &Paper) {
         of_experiment(page, experiment);
     }
     let Coverage { sentences } = paper.coverage();
-    let untested: Vec<_> = sentences
-        .iter()
-        .filter_map(|one| Some((one, one.untested?)))
-        .collect();
+    let untested: Vec<_> = sentences.iter().filter_map(|one| Some((one, one.untested?))).collect();
     if untested.is_empty() {
         return;
     }
@@ -114,12 +111,8 @@ fn of_experiment(page: &mut String, experiment: &Experiment) {
             ],
         );
     }
-    let notes = claims
-        .iter()
-        .filter_map(|claim| Some((claim, claim.note.as_ref()?)));
-    let notes: Vec<String> = notes
-        .map(|(claim, note)| format!("- {}: {}\n", claim.id, plain(note)))
-        .collect();
+    let notes = claims.iter().filter_map(|claim| Some((claim, claim.note.as_ref()?)));
+    let notes: Vec<String> = notes.map(|(claim, note)| format!("- {}: {}\n", claim.id, plain(note))).collect();
     if !notes.is_empty() {
         let _ = write!(page, "\n{}", notes.concat());
     }
@@ -131,10 +124,7 @@ fn both(experiment: &Experiment) -> Option<[&'static Ledger; 2]> {
 }
 
 fn row(page: &mut String, cells: &[&str]) {
-    let cells: Vec<String> = cells
-        .iter()
-        .map(|cell| plain(cell).replace('|', "\\|"))
-        .collect();
+    let cells: Vec<String> = cells.iter().map(|cell| plain(cell).replace('|', "\\|")).collect();
     let _ = writeln!(page, "| {} |", cells.join(" | "));
 }
 

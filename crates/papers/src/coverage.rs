@@ -82,9 +82,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn ledger(paper: &Paper, effort: Effort) -> &'static [Entry] {
-        &Ledger::committed(paper.name, effort)
-            .expect("a paper")
-            .claims
+        &Ledger::committed(paper.name, effort).expect("a paper").claims
     }
 
     fn key(claim: &Entry) -> String {
@@ -113,19 +111,11 @@ mod tests {
             let sentences = paper.coverage().sentences.into_iter();
             let named: BTreeSet<String> = sentences.flat_map(|one| one.claims).collect();
             let unknown: Vec<&String> = named.difference(&known).collect();
-            assert!(
-                unknown.is_empty(),
-                "{}: no such claim: {unknown:?}",
-                paper.name
-            );
+            assert!(unknown.is_empty(), "{}: no such claim: {unknown:?}", paper.name);
             let of_paper = claims.iter().filter(|claim| claim.source == Source::Paper);
             let of_paper: BTreeSet<String> = of_paper.map(key).collect();
             let unnamed: Vec<&String> = of_paper.difference(&named).collect();
-            assert!(
-                unnamed.is_empty(),
-                "{}: claims of no sentence: {unnamed:?}",
-                paper.name
-            );
+            assert!(unnamed.is_empty(), "{}: claims of no sentence: {unnamed:?}", paper.name);
         }
     }
 
@@ -155,11 +145,7 @@ mod tests {
                         && !turned.contains(claim.id.as_str())
                 });
                 let unturned: Vec<&str> = unturned.map(|claim| claim.id.as_str()).collect();
-                assert!(
-                    unturned.is_empty(),
-                    "{}: nothing turns {unturned:?}",
-                    experiment.title()
-                );
+                assert!(unturned.is_empty(), "{}: nothing turns {unturned:?}", experiment.title());
             }
         }
     }

@@ -22,13 +22,7 @@ mod tests {
     #[test]
     fn quantiles_are_values_and_steps_end_at_one() {
         let values = [1.0, 2.0, 2.0, 7.0];
-        for (q, expected) in [
-            (0.0, 1.0),
-            (0.25, 1.0),
-            (0.26, 2.0),
-            (0.75, 2.0),
-            (1.0, 7.0),
-        ] {
+        for (q, expected) in [(0.0, 1.0), (0.25, 1.0), (0.26, 2.0), (0.75, 2.0), (1.0, 7.0)] {
             assert_eq!(quantile(&values, q), Some(expected), "{q}");
         }
         assert_eq!(quantile(&[], 0.5), None);

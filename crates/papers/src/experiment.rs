@@ -254,12 +254,7 @@ mod tests {
     use super::*;
 
     fn setup(change: Change) -> Setup {
-        let mutation = Box::leak(Box::new(Mutation {
-            name: "broken",
-            about: "breaks it",
-            change,
-            turns: &[],
-        }));
+        let mutation = Box::leak(Box::new(Mutation { name: "broken", about: "breaks it", change, turns: &[] }));
         let experiment = all().next().expect("an experiment");
         let setup = Setup::new(experiment, Effort::Quick).expect("its scenario");
         setup.mutated(mutation).expect("settings that fit")

@@ -14,10 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 /// The JSON document of a ledger: `effort` (`full` or `quick`) and `claims`, an [`Entry`] each.
-pub const SCHEMA: Schema = Schema {
-    name: "recoup.ledger",
-    version: 1,
-};
+pub const SCHEMA: Schema = Schema { name: "recoup.ledger", version: 1 };
 
 /// A claim with its verdict.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -68,67 +65,31 @@ pub fn columns() -> Columns<Entry> {
     }
     Columns::<Entry>::new()
         .text(("paper", "", "the paper's name"), |e| text(&e.paper))
-        .text(
-            ("experiment", "", "the experiment that decides the claim"),
-            |e| text(&e.experiment),
-        )
-        .text(("id", "", "a short name, unique in the experiment"), |e| {
-            text(&e.id)
-        })
-        .text(("source", "", "who makes the claim"), |e| {
-            text(e.source.name())
-        })
-        .text(
-            ("section", "", "the section of the paper or the RFC"),
-            |e| text(e.section.as_deref()?),
-        )
-        .text(("statement", "", "the claim in our words"), |e| {
-            text(&e.statement)
-        })
-        .text(("check", "", "how the claim is checked"), |e| {
-            text(&e.check)
-        })
-        .text(("paper_says", "", "what the paper gives"), |e| {
-            text(e.paper_says.as_deref()?)
-        })
+        .text(("experiment", "", "the experiment that decides the claim"), |e| text(&e.experiment))
+        .text(("id", "", "a short name, unique in the experiment"), |e| text(&e.id))
+        .text(("source", "", "who makes the claim"), |e| text(e.source.name()))
+        .text(("section", "", "the section of the paper or the RFC"), |e| text(e.section.as_deref()?))
+        .text(("statement", "", "the claim in our words"), |e| text(&e.statement))
+        .text(("check", "", "how the claim is checked"), |e| text(&e.check))
+        .text(("paper_says", "", "what the paper gives"), |e| text(e.paper_says.as_deref()?))
         .text(("ours", "", "our result"), |e| text(&e.ours))
-        .text(
-            ("interval", "", "the 95 % confidence interval of our result"),
-            |e| text(e.interval.as_deref()?),
-        )
-        .text(("verdict", "", "whether the claim holds"), |e| {
-            text(e.verdict.name())
+        .text(("interval", "", "the 95 % confidence interval of our result"), |e| text(e.interval.as_deref()?))
+        .text(("verdict", "", "whether the claim holds"), |e| text(e.verdict.name()))
+        .flag(("by_construction", "", "the claim follows from definitions, so that no run could refute it"), |e| {
+            e.by_construction
         })
-        .flag(
-            (
-                "by_construction",
-                "",
-                "the claim follows from definitions, so that no run could refute it",
-            ),
-            |e| e.by_construction,
-        )
-        .text(("note", "", "why the claim fails, or a remark"), |e| {
-            text(e.note.as_deref()?)
-        })
-        .text(("command", "", "the command that repeats it"), |e| {
-            text(&e.command)
-        })
+        .text(("note", "", "why the claim fails, or a remark"), |e| text(e.note.as_deref()?))
+        .text(("command", "", "the command that repeats it"), |e| text(&e.command))
 }
 
 impl Ledger {
     /// The claims of these experiments with their verdicts.
-    pub fn new<'a>(
-        effort: Effort,
-        finished: impl IntoIterator<Item = (&'static Experiment, &'a Sheet)>,
-    ) -> Self {
+    pub fn new<'a>(effort: Effort, finished: impl IntoIterator<Item = (&'static Experiment, &'a Sheet)>) -> Self {
         let entries = |(experiment, sheet): (&'static Experiment, &'a Sheet)| {
             let claims = sheet.claims.iter();
             claims.map(move |claim| Entry::new(experiment, effort, claim))
         };
-        Self {
-            effort: effort.name().into(),
-            claims: finished.into_iter().flat_map(entries).collect(),
-        }
+        Self { effort: effort.name().into(), claims: finished.into_iter().flat_map(entries).collect() }
     }
 
     /// The committed ledger of a paper; `None` if there is no such paper.
@@ -225,11 +186,7 @@ impl Count {
 
 impl std::fmt::Display for Count {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self {
-            hold,
-            fail,
-            undecided,
-        } = self;
+        let Self { hold, fail, undecided } = self;
         write!(f, "{hold} hold, {fail} fail, {undecided} undecided")
     }
 }

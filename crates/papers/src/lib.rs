@@ -25,10 +25,7 @@ use serde_json::{Value, json};
 ///
 /// `figures` is an array. Each figure has `paper`, `figure`, `title`, `cells` (the data) and `claims`.
 /// Some figures have further arrays of rows beside `cells`.
-pub const SCHEMA: Schema = Schema {
-    name: "recoup.paper",
-    version: 1,
-};
+pub const SCHEMA: Schema = Schema { name: "recoup.paper", version: 1 };
 
 /// A paper whose claims are checked.
 #[derive(Debug)]
@@ -184,14 +181,7 @@ impl<Cell: 'static> Figure<Cell> {
     /// The figure in every format. `text` shows the data to people; `columns` give the cells of CSV and
     /// JSON.
     fn into_sheet(self, text: &str, columns: &Columns<Cell>) -> Sheet {
-        let Self {
-            paper,
-            figure,
-            title,
-            cells,
-            claims,
-            picture,
-        } = self;
+        let Self { paper, figure, title, cells, claims, picture } = self;
         Sheet {
             paper,
             figure,
@@ -217,9 +207,7 @@ fn to_value(part: &impl Serialize) -> Value {
 
 /// Columns that start with the figure's name.
 fn columns_of_figure<R: 'static>(figure: &'static str) -> Columns<R> {
-    Columns::new().text(("figure", "", "the figure's name"), move |_| {
-        Some(figure.into())
-    })
+    Columns::new().text(("figure", "", "the figure's name"), move |_| Some(figure.into()))
 }
 
 /// Whether two times in ms are equal to the microsecond. The engine computes whole nanoseconds and
@@ -244,22 +232,12 @@ impl Sheet {
     /// Adds a further array of rows to the JSON, and makes these rows the CSV.
     fn with_csv_rows<R: 'static>(self, name: &str, columns: &Columns<R>, rows: &[R]) -> Self {
         let csv = columns.to_csv(rows);
-        Self {
-            csv,
-            ..self.with_rows(name, columns, rows)
-        }
+        Self { csv, ..self.with_rows(name, columns, rows) }
     }
 
     /// Title, data and claims as text.
     pub fn to_text(&self) -> String {
-        let Self {
-            paper,
-            figure,
-            title,
-            table,
-            claims,
-            ..
-        } = self;
+        let Self { paper, figure, title, table, claims, .. } = self;
         let mut text = format!("{paper} {figure}: {title}\n\n{table}\n\n");
         if !claims.is_empty() {
             text = text + &claims::to_table(claims) + "\n";
@@ -278,9 +256,7 @@ impl Sheet {
     pub fn to_json(sheets: &[Self]) -> String {
         let figures: Vec<Value> = sheets.iter().map(Self::json).collect();
         // Writing to memory cannot fail.
-        SCHEMA
-            .to_text(&json!({ "figures": figures }))
-            .unwrap_or_default()
+        SCHEMA.to_text(&json!({ "figures": figures })).unwrap_or_default()
     }
 
     /// The figures as CSV under one header; `None` if their columns differ.

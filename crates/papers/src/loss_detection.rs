@@ -92,9 +92,7 @@ impl Id {
 
     const fn title(self) -> &'static str {
         match self {
-            Self::Tables => {
-                "Retransmissions and recoveries of four systems (simulated populations)"
-            }
+            Self::Tables => "Retransmissions and recoveries of four systems (simulated populations)",
             Self::Fig1 => "Bytes transmitted in each connection (four simulated captures)",
             Self::Fig2 => "Detection duration (simulated populations)",
             Self::Fig3 => "Best-case reduction in connection duration (simulated populations)",
@@ -173,15 +171,10 @@ fn picture(id: Id, populations: &Populations) -> Picture {
 /// Figure 2 as a distribution function, as in the study.
 fn detection_cdf(senders: &[SenderReport]) -> LineChart {
     let of = |detection: fn(&SenderReport) -> &Cdf| {
-        let lines = senders
-            .iter()
-            .map(|sender| detection(sender).points.clone());
+        let lines = senders.iter().map(|sender| detection(sender).points.clone());
         lines.collect()
     };
-    let panel = |title: &str, lines| LinePanel {
-        title: title.into(),
-        lines,
-    };
+    let panel = |title: &str, lines| LinePanel { title: title.into(), lines };
     let name = |sender: &SenderReport| {
         let name = systems_like(&sender.sender).unwrap_or(&sender.sender);
         name.to_owned()
@@ -219,14 +212,7 @@ fn table_iv(populations: &Populations) -> BarChart {
         title: "Retransmissions by trigger and verdict (Table IV)".into(),
         x_label: "system of the sender".into(),
         y_label: "% of the retransmissions".into(),
-        series: [
-            "RTO, needed",
-            "RTO, spurious",
-            "FR/R, needed",
-            "FR/R, spurious",
-        ]
-        .map(String::from)
-        .to_vec(),
+        series: ["RTO, needed", "RTO, spurious", "FR/R, needed", "FR/R, spurious"].map(String::from).to_vec(),
         panels: vec![
             BarPanel {
                 title: "Simulated: all systems over the same networks".into(),

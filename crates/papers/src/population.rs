@@ -61,13 +61,7 @@ pub struct Population {
 impl Population {
     /// Flows of `seed` over wide area networks of the early 2000s, with web traffic.
     pub const fn web(flows: u64, seed: u64) -> Self {
-        Self {
-            flows,
-            seed,
-            networks: Networks::WIDE_AREA,
-            traffic: Traffic::WEB,
-            receivers: Receivers::MIXED,
-        }
+        Self { flows, seed, networks: Networks::WIDE_AREA, traffic: Traffic::WEB, receivers: Receivers::MIXED }
     }
 
     /// Flow number `number`, from 0.
@@ -80,11 +74,7 @@ impl Population {
     ///
     /// # Errors
     /// If a path cannot be built. The paths of [`web`](Self::web) can.
-    pub fn capture(
-        &self,
-        sender: &Profile,
-        flows: Range<u64>,
-    ) -> Result<Vec<CapturedPacket>, SettingsError> {
+    pub fn capture(&self, sender: &Profile, flows: Range<u64>) -> Result<Vec<CapturedPacket>, SettingsError> {
         Ok(self.capture_both_ends(sender, flows)?.at_servers)
     }
 
@@ -92,11 +82,7 @@ impl Population {
     ///
     /// # Errors
     /// As [`capture`](Self::capture).
-    pub fn capture_both_ends(
-        &self,
-        sender: &Profile,
-        flows: Range<u64>,
-    ) -> Result<EndCaptures, SettingsError> {
+    pub fn capture_both_ends(&self, sender: &Profile, flows: Range<u64>) -> Result<EndCaptures, SettingsError> {
         capture::capture_both_ends(self, sender, flows)
     }
 
@@ -113,8 +99,7 @@ impl Population {
         findings: impl Fn() -> F + Sync,
     ) -> Result<Vec<F>, SettingsError> {
         // A platform on which the count does not fit could not hold the findings either.
-        let captures =
-            usize::try_from(self.flows.div_ceil(FLOWS_PER_CAPTURE)).unwrap_or(usize::MAX);
+        let captures = usize::try_from(self.flows.div_ceil(FLOWS_PER_CAPTURE)).unwrap_or(usize::MAX);
         let parts = in_parallel(captures, cores(), |i| {
             let first = i as u64 * FLOWS_PER_CAPTURE;
             let flows = first..(first + FLOWS_PER_CAPTURE).min(self.flows);
@@ -133,13 +118,7 @@ impl Population {
     /// The receivers of these flows that report duplicates: those that use SACK.
     fn receivers(&self, sender: &Profile, flows: Range<u64>) -> Hosts {
         let mut hosts = Hosts::default();
-        let reports = HostFacts {
-            duplicates: DuplicateReports {
-                seen: 1,
-                missing: 0,
-            },
-            ..HostFacts::default()
-        };
+        let reports = HostFacts { duplicates: DuplicateReports { seen: 1, missing: 0 }, ..HostFacts::default() };
         for number in flows {
             if sender.mechanisms().sack && flow::offers_sack(self, number) {
                 hosts.add(capture::client(number).into(), &reports);

@@ -170,16 +170,15 @@ pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, ExperimentError> {
 
 fn to_sheet(figure: Figure<SchemeCell>) -> Sheet {
     let name = figure.figure;
-    let (segments, steps) = (
-        parts(&figure.cells, |cell| &cell.sent),
-        parts(&figure.cells, |cell| &cell.steps),
-    );
+    let (segments, steps) = (parts(&figure.cells, |cell| &cell.sent), parts(&figure.cells, |cell| &cell.steps));
     let columns = columns::cells(name);
     let text = columns.to_text(&figure.cells, &columns::TEXT);
     let sheet = figure.into_sheet(&text, &columns);
-    sheet
-        .with_csv_rows("segments", &columns::segments(name), &segments)
-        .with_rows("steps", &columns::steps(name), &steps)
+    sheet.with_csv_rows("segments", &columns::segments(name), &segments).with_rows(
+        "steps",
+        &columns::steps(name),
+        &steps,
+    )
 }
 
 /// Every part of every cell, with its cell's flow.

@@ -76,9 +76,7 @@ impl Id {
     pub const fn title(self) -> &'static str {
         match self {
             Self::Fig1 => "Normalised FCT of 10-segment flows that lose their last segment",
-            Self::Fig2 => {
-                "Normalised FCT of 10-segment flows that lose their last n segments, RTT 80 ms"
-            }
+            Self::Fig2 => "Normalised FCT of 10-segment flows that lose their last n segments, RTT 80 ms",
         }
     }
 
@@ -109,14 +107,7 @@ pub fn figure(id: Id, setup: &Setup) -> Result<Figure<TailLossCell>, SettingsErr
         Id::Fig2 => claims::fig2(&cells, setup)?,
     };
     let picture = Picture::Bars(chart(id, &cells));
-    Ok(Figure {
-        paper: NAME,
-        figure: id.name(),
-        title: id.title().into(),
-        cells,
-        claims,
-        picture,
-    })
+    Ok(Figure { paper: NAME, figure: id.name(), title: id.title().into(), cells, claims, picture })
 }
 
 /// The bars of a figure, the baseline first in each group.
@@ -135,10 +126,8 @@ fn cells(id: Id, setup: &Setup) -> Result<Vec<TailLossCell>, SettingsError> {
             let both = fct(&cells[i]).zip(fct(&cells[baseline]));
             both.map(|(ours, first)| ours / first)
         };
-        let (normalised, established) = (
-            over_baseline(|cell| cell.fct_ms),
-            over_baseline(|cell| cell.fct_established_ms),
-        );
+        let (normalised, established) =
+            (over_baseline(|cell| cell.fct_ms), over_baseline(|cell| cell.fct_established_ms));
         cells[i].fct_normalised = normalised;
         cells[i].fct_established_normalised = established;
     }
@@ -155,10 +144,7 @@ fn chart(id: Id, cells: &[TailLossCell]) -> BarChart {
             },
             values: bars.iter().map(|c| c.fct_established_normalised).collect(),
         });
-        BarPanel {
-            title: acks.title().into(),
-            groups: groups.collect(),
-        }
+        BarPanel { title: acks.title().into(), groups: groups.collect() }
     };
     BarChart {
         title: id.title().into(),
@@ -177,43 +163,26 @@ pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, SettingsError> {
     let figure = figure(id, setup)?;
     let (name, cells) = (figure.figure, figure.cells.clone());
     let sheet = figure.into_sheet(&text(&cells), &columns(name));
-    Ok(sheet.with_rows(
-        "first_retransmissions",
-        &first_retransmissions(name),
-        &cells,
-    ))
+    Ok(sheet.with_rows("first_retransmissions", &first_retransmissions(name), &cells))
 }
 
 /// The columns that identify a cell.
 fn key_columns(figure: &'static str) -> Columns<TailLossCell> {
     columns_of_figure::<TailLossCell>(figure)
-        .text(("ack", "", "the receiver's `ack` setting"), |c| {
-            Some(c.ack.into())
-        })
+        .text(("ack", "", "the receiver's `ack` setting"), |c| Some(c.ack.into()))
         .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
-        .integer(("lost", "segments", "segments lost at the tail"), |c| {
-            Some(c.lost)
-        })
-        .text(("mechanism", "", "the sender's mechanism"), |c| {
-            Some(c.mechanism.name().into())
-        })
+        .integer(("lost", "segments", "segments lost at the tail"), |c| Some(c.lost))
+        .text(("mechanism", "", "the sender's mechanism"), |c| Some(c.mechanism.name().into()))
 }
 
 /// A row per bar.
 fn columns(figure: &'static str) -> Columns<TailLossCell> {
     let mut columns = key_columns(figure)
         .real(
-            (
-                "fct_ms",
-                "ms",
-                "flow completion time from the client's SYN; unknown if the flow did not complete",
-            ),
+            ("fct_ms", "ms", "flow completion time from the client's SYN; unknown if the flow did not complete"),
             |c| c.fct_ms,
         )
-        .real(
-            ("fct_normalised", "", "FCT divided by the baseline's FCT"),
-            |c| c.fct_normalised,
-        )
+        .real(("fct_normalised", "", "FCT divided by the baseline's FCT"), |c| c.fct_normalised)
         .real(
             (
                 "fct_established_ms",
@@ -222,46 +191,26 @@ fn columns(figure: &'static str) -> Columns<TailLossCell> {
             ),
             |c| c.fct_established_ms,
         )
-        .real(
-            (
-                "fct_established_normalised",
-                "",
-                "FCT from establishment divided by the baseline's",
-            ),
-            |c| c.fct_established_normalised,
-        );
+        .real(("fct_established_normalised", "", "FCT from establishment divided by the baseline's"), |c| {
+            c.fct_established_normalised
+        });
     for trigger in Trigger::ALL {
         let name = trigger.name();
         let about = format!("retransmissions per flow with the trigger {name}");
         columns = columns.integer((name, "segments", about), move |c| Some(c.count(trigger)));
     }
-    columns.integer(
-        ("spurious", "segments", "spurious retransmissions of data"),
-        |c| Some(c.spurious),
-    )
+    columns.integer(("spurious", "segments", "spurious retransmissions of data"), |c| Some(c.spurious))
 }
 
 /// A row per bar: the first retransmission of its flow.
 fn first_retransmissions(figure: &'static str) -> Columns<TailLossCell> {
     let first = Columns::<First>::new()
-        .text(("trigger", "", "the retransmission's trigger"), |f| {
-            Some(f.trigger.into())
+        .text(("trigger", "", "the retransmission's trigger"), |f| Some(f.trigger.into()))
+        .real(("since_last_ack_ms", "ms", "time since the last ACK"), |f| Some(f.since_last_ack_ms))
+        .real(("since_earliest_ms", "ms", "time since the earliest unacknowledged segment was sent"), |f| {
+            Some(f.since_earliest_ms)
         })
-        .real(
-            ("since_last_ack_ms", "ms", "time since the last ACK"),
-            |f| Some(f.since_last_ack_ms),
-        )
-        .real(
-            (
-                "since_earliest_ms",
-                "ms",
-                "time since the earliest unacknowledged segment was sent",
-            ),
-            |f| Some(f.since_earliest_ms),
-        )
-        .real(("srtt_ms", "ms", "smoothed RTT at that moment"), |f| {
-            Some(f.srtt_ms)
-        })
+        .real(("srtt_ms", "ms", "smoothed RTT at that moment"), |f| Some(f.srtt_ms))
         .real(("rto_ms", "ms", "RTO at that moment"), |f| Some(f.rto_ms));
     key_columns(figure).all_of(first, |c| c.first.as_ref())
 }
@@ -275,18 +224,12 @@ fn text(cells: &[TailLossCell]) -> String {
     header.extend(names.map(|name| format!("{name} ratio")));
     table.set_header(header);
     for bars in cells.chunks(MECHANISMS.len()) {
-        let mut row = vec![
-            bars[0].ack.into(),
-            bars[0].rtt_ms.to_string(),
-            bars[0].lost.to_string(),
-        ];
+        let mut row = vec![bars[0].ack.into(), bars[0].rtt_ms.to_string(), bars[0].lost.to_string()];
         row.extend(bars.iter().map(|c| millis(c.fct_established_ms)));
         row.extend(bars.iter().map(|c| millis(c.fct_established_normalised)));
         table.add_row(row);
     }
-    format!(
-        "FCT: from establishment, as the paper measures it. Ratio: FCT divided by the baseline's FCT.\n\n{table}"
-    )
+    format!("FCT: from establishment, as the paper measures it. Ratio: FCT divided by the baseline's FCT.\n\n{table}")
 }
 
 #[cfg(test)]

@@ -61,12 +61,7 @@ pub struct CoDel {
 impl Default for CoDel {
     /// 5 ms and 100 ms (RFC 8289 §4.2, §4.3), and 1,000 packets as in Linux.
     fn default() -> Self {
-        Self {
-            target: Duration::from_millis(5),
-            interval: Duration::from_millis(100),
-            limit: 1000,
-            ecn: false,
-        }
+        Self { target: Duration::from_millis(5), interval: Duration::from_millis(100), limit: 1000, ecn: false }
     }
 }
 
@@ -90,12 +85,7 @@ pub(crate) struct RedState {
 
 impl RedState {
     pub const fn new(spec: Red) -> Self {
-        Self {
-            spec,
-            average: 0.0,
-            count: -1,
-            idle_since: Some(Instant::ZERO),
-        }
+        Self { spec, average: 0.0, count: -1, idle_since: Some(Instant::ZERO) }
     }
 
     pub fn reset(&mut self) {
@@ -317,11 +307,7 @@ mod tests {
     /// A state whose average is `average` and stays there while as many packets wait.
     fn steady(min: u32, max: u32, ecn: bool, average: f64) -> RedState {
         let spec = Red { min, max, ecn };
-        RedState {
-            average,
-            idle_since: None,
-            ..RedState::new(spec)
-        }
+        RedState { average, idle_since: None, ..RedState::new(spec) }
     }
 
     fn rate() -> BitRate {

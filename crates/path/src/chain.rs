@@ -179,9 +179,7 @@ impl<P: Packet> Chain<P> {
         for (index, spec) in (0..).zip(hops) {
             match self.hops.get_mut(index as usize) {
                 Some(hop) => hop.respecify(spec, duplicating),
-                None => self
-                    .hops
-                    .push(Hop::new(spec, index, duplicating, seed, self.direction)),
+                None => self.hops.push(Hop::new(spec, index, duplicating, seed, self.direction)),
             }
             match *spec {
                 HopSpec::Loss(spec) if spec.kind != LossKind::None => self.rules.add(index, spec),
@@ -226,24 +224,11 @@ impl<P: Packet> Chain<P> {
         let (id, slot, matched) = match packet.ordinal() {
             Some(ordinal) if !self.knows_flows => {
                 let copy = 0;
-                (
-                    PacketId {
-                        flow,
-                        ordinal,
-                        copy,
-                    },
-                    0,
-                    RuleMatch::NONE,
-                )
+                (PacketId { flow, ordinal, copy }, 0, RuleMatch::NONE)
             }
             _ => self.flows.stamp(flow, &self.rules, || packet.tcp()),
         };
-        Carried {
-            packet,
-            id,
-            slot,
-            matched,
-        }
+        Carried { packet, id, slot, matched }
     }
 
     /// The earliest instant at which a packet moves or leaves; `None` if the chain is empty. It is never
@@ -262,16 +247,10 @@ impl<P: Packet> Chain<P> {
                 if departed.at > self.now {
                     return None;
                 }
-                let Departed {
-                    packet, dropped, ..
-                } = self.exits.pop_front()?;
+                let Departed { packet, dropped, .. } = self.exits.pop_front()?;
                 return Some(match dropped {
                     None => Exit::Delivered(packet),
-                    Some((hop, cause)) => Exit::Dropped {
-                        packet,
-                        hop: hop as usize,
-                        cause,
-                    },
+                    Some((hop, cause)) => Exit::Dropped { packet, hop: hop as usize, cause },
                 });
             }
             let (hop, at) = self.due()?;
@@ -370,13 +349,7 @@ impl<P: Packet> Chain<P> {
 
     /// Computes the whole way of a packet that reaches hop `from` at `at`, released by one of the first
     /// `released_by` hops, and puts it among those that leave.
-    fn traverse(
-        &mut self,
-        from: usize,
-        mut at: Instant,
-        mut released_by: u32,
-        mut carried: Carried<P>,
-    ) {
+    fn traverse(&mut self, from: usize, mut at: Instant, mut released_by: u32, mut carried: Carried<P>) {
         let mut dropped = None;
         for index in from..self.hops.len() {
             let hop = &mut self.hops[index];
@@ -398,15 +371,8 @@ impl<P: Packet> Chain<P> {
                 }
             }
         }
-        let departed = Departed {
-            at,
-            released_by,
-            packet: carried.packet,
-            dropped,
-        };
-        let is_later = |other: &Departed<P>| {
-            (other.at, Reverse(other.released_by)) > (at, Reverse(released_by))
-        };
+        let departed = Departed { at, released_by, packet: carried.packet, dropped };
+        let is_later = |other: &Departed<P>| (other.at, Reverse(other.released_by)) > (at, Reverse(released_by));
         match self.exits.back() {
             Some(last) if is_later(last) => {
                 let place = self.exits.partition_point(|other| !is_later(other));
@@ -440,10 +406,9 @@ fn check(hops: &[HopSpec]) -> Result<(), ChainError> {
                 return Err(ChainError::UnresolvedTail { hop, rule });
             }
             HopSpec::Duplicate { .. } => duplicating += 1,
-            HopSpec::Link {
-                queue: Queue::Red(_) | Queue::CoDel(_),
-                ..
-            } => return Err(ChainError::ManagedLink { hop }),
+            HopSpec::Link { queue: Queue::Red(_) | Queue::CoDel(_), .. } => {
+                return Err(ChainError::ManagedLink { hop });
+            }
             _ => {}
         }
     }

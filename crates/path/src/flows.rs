@@ -43,11 +43,7 @@ impl Flows {
     ) -> (PacketId, usize, RuleMatch) {
         let slot = self.slot(flow);
         let state = &mut self.flows[slot];
-        let id = PacketId {
-            flow,
-            ordinal: state.entered,
-            copy: 0,
-        };
+        let id = PacketId { flow, ordinal: state.entered, copy: 0 };
         state.entered += 1;
         let matched = if rules.is_empty() {
             RuleMatch::NONE

@@ -101,47 +101,21 @@ impl Action {
     /// `duplicating` is the number of duplicating hops before this one.
     fn new(spec: &HopSpec, duplicating: u32) -> Self {
         match *spec {
-            HopSpec::Delay(delay) => {
-                Self::Delay(u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX))
+            HopSpec::Delay(delay) => Self::Delay(u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX)),
+            HopSpec::Rate { rate, queue: Queue::Red(spec) } => {
+                Self::Red { rate, state: RedState::new(spec), free_at: Instant::ZERO }
             }
-            HopSpec::Rate {
-                rate,
-                queue: Queue::Red(spec),
-            } => Self::Red {
-                rate,
-                state: RedState::new(spec),
-                free_at: Instant::ZERO,
-            },
-            HopSpec::Rate {
-                rate,
-                queue: Queue::CoDel(spec),
-            } => Self::CoDel(Box::new(CoDelQueue::new(spec, rate))),
-            HopSpec::Rate { rate, queue } => Self::Rate {
-                rate,
-                queue,
-                free_at: Instant::ZERO,
-            },
-            HopSpec::Link { ref trace, queue } => Self::Link {
-                clock: LinkClock::new(trace.clone()),
-                queue,
-            },
+            HopSpec::Rate { rate, queue: Queue::CoDel(spec) } => Self::CoDel(Box::new(CoDelQueue::new(spec, rate))),
+            HopSpec::Rate { rate, queue } => Self::Rate { rate, queue, free_at: Instant::ZERO },
+            HopSpec::Link { ref trace, queue } => Self::Link { clock: LinkClock::new(trace.clone()), queue },
             HopSpec::Loss(LossSpec { kind, transmission }) => match kind {
                 LossKind::None => Self::Nothing,
-                LossKind::Bernoulli(probability) => Self::Bernoulli {
-                    probability,
-                    transmission,
-                },
-                LossKind::GilbertElliott(spec) => Self::GilbertElliott {
-                    channels: Channels::new(spec),
-                    transmission,
-                },
+                LossKind::Bernoulli(probability) => Self::Bernoulli { probability, transmission },
+                LossKind::GilbertElliott(spec) => Self::GilbertElliott { channels: Channels::new(spec), transmission },
                 _ => Self::Named,
             },
             HopSpec::Reorder { probability, extra } => Self::Reorder { probability, extra },
-            HopSpec::Duplicate { probability } => Self::Duplicate {
-                probability,
-                bit: 1 << (duplicating % 64),
-            },
+            HopSpec::Duplicate { probability } => Self::Duplicate { probability, bit: 1 << (duplicating % 64) },
             HopSpec::Corrupt { probability } => Self::Corrupt { probability },
             HopSpec::ThinAcks { hold } => Self::ThinAcks(Thinning::new(hold)),
         }
@@ -149,13 +123,7 @@ impl Action {
 }
 
 impl Hop {
-    pub fn new(
-        spec: &HopSpec,
-        index: u32,
-        duplicating: u32,
-        seed: u64,
-        direction: Direction,
-    ) -> Self {
+    pub fn new(spec: &HopSpec, index: u32, duplicating: u32, seed: u64, direction: Direction) -> Self {
         Self {
             action: Action::new(spec, duplicating),
             rng: PacketRng::new(seed, direction, index),
@@ -207,14 +175,10 @@ impl Hop {
             Action::CoDel(ref queue) if queue.has_room() => HopVerdict::Wait,
             Action::CoDel(_) => HopVerdict::Drop(DropCause::QueueFull),
             Action::Named => lose(matched.dropped_by == Some(self.index)),
-            Action::Bernoulli {
-                probability,
-                transmission,
-            } => lose(concerns(transmission) && happens(probability)),
-            Action::GilbertElliott {
-                ref mut channels,
-                transmission,
-            } => lose(concerns(transmission) && channels.lose(&rng, carried.slot, id)),
+            Action::Bernoulli { probability, transmission } => lose(concerns(transmission) && happens(probability)),
+            Action::GilbertElliott { ref mut channels, transmission } => {
+                lose(concerns(transmission) && channels.lose(&rng, carried.slot, id))
+            }
             Action::Reorder { probability, extra } if happens(probability) => hold(at, at + extra),
             Action::Duplicate { probability, bit } if happens(probability) => HopVerdict::Copy(bit),
             Action::Corrupt { probability } if happens(probability) => {
@@ -224,20 +188,14 @@ impl Hop {
             Action::ThinAcks(ref mut thinning) => {
                 thinning.decide(at, carried.slot, carried.packet.tcp(), &mut self.store)
             }
-            Action::Reorder { .. } | Action::Duplicate { .. } | Action::Corrupt { .. } => {
-                HopVerdict::Pass
-            }
+            Action::Reorder { .. } | Action::Duplicate { .. } | Action::Corrupt { .. } => HopVerdict::Pass,
         }
     }
 
     /// Queues a packet of `len` bytes for the transmitter or link if the queue has room.
     fn serve(&mut self, at: Instant, len: u32) -> HopVerdict {
         match &mut self.action {
-            Action::Rate {
-                rate,
-                queue,
-                free_at,
-            } => {
+            Action::Rate { rate, queue, free_at } => {
                 // An idle transmitter takes the packet at once: it need not wait.
                 if !self.store.is_empty() && !self.store.has_room(*queue, at, len) {
                     return HopVerdict::Drop(DropCause::QueueFull);
@@ -257,12 +215,7 @@ impl Hop {
     /// As [`serve`](Self::serve) behind a RED queue.
     fn serve_early<P: Packet>(&mut self, at: Instant, carried: &mut Carried<P>) -> HopVerdict {
         let (rng, id) = (self.rng, carried.id);
-        let Action::Red {
-            rate,
-            state,
-            free_at,
-        } = &mut self.action
-        else {
+        let Action::Red { rate, state, free_at } = &mut self.action else {
             return HopVerdict::Pass;
         };
         if self.store.is_empty() {
@@ -285,10 +238,7 @@ impl Hop {
     /// Whether packets leave the hop in the order in which they reached it, and what happens to one depends on
     /// none that reaches it later.
     pub const fn keeps_order(&self) -> bool {
-        !matches!(
-            self.action,
-            Action::Reorder { .. } | Action::ThinAcks(_) | Action::CoDel(_)
-        )
+        !matches!(self.action, Action::Reorder { .. } | Action::ThinAcks(_) | Action::CoDel(_))
     }
 
     /// Whether the hop keeps something for each flow.
@@ -298,21 +248,14 @@ impl Hop {
             Action::Named
                 | Action::GilbertElliott { .. }
                 | Action::ThinAcks(_)
-                | Action::Bernoulli {
-                    transmission: Some(_),
-                    ..
-                }
+                | Action::Bernoulli { transmission: Some(_), .. }
         )
     }
 
     /// As [`decide`](Self::decide) for packets that all come in order. The hop does not hold them: it keeps only
     /// what it must know of those that later packets find waiting.
     #[inline]
-    pub fn decide_in_order<P: Packet>(
-        &mut self,
-        at: Instant,
-        carried: &mut Carried<P>,
-    ) -> HopVerdict {
+    pub fn decide_in_order<P: Packet>(&mut self, at: Instant, carried: &mut Carried<P>) -> HopVerdict {
         match self.action {
             Action::Nothing => HopVerdict::Pass,
             Action::Delay(delay) => hold(at, at.plus_nanos(delay)),
@@ -340,12 +283,7 @@ impl Hop {
     /// Holds a packet that arrives at `at`, and decides later what happens to it.
     pub fn wait<P: Packet>(&mut self, at: Instant, place: PacketKey, packet: &P) {
         if let Action::CoDel(queue) = &mut self.action {
-            queue.put(Waiting {
-                place,
-                len: packet.ip_len(),
-                arrived: at,
-                capable: packet.is_ecn_capable(),
-            });
+            queue.put(Waiting { place, len: packet.ip_len(), arrived: at, capable: packet.is_ecn_capable() });
         }
     }
 
@@ -389,9 +327,5 @@ pub(crate) const fn hold(starts: Instant, leaves: Instant) -> HopVerdict {
 }
 
 const fn lose(lost: bool) -> HopVerdict {
-    if lost {
-        HopVerdict::Drop(DropCause::Loss)
-    } else {
-        HopVerdict::Pass
-    }
+    if lost { HopVerdict::Drop(DropCause::Loss) } else { HopVerdict::Pass }
 }

@@ -68,12 +68,7 @@ impl HopQueue {
     /// Holds a packet of `len` bytes until its transit ends.
     pub fn put(&mut self, transit: Transit, place: PacketKey, len: u32) {
         self.bytes += u64::from(len);
-        self.held.push_back(Held {
-            transit,
-            place,
-            len,
-            cancelled: false,
-        });
+        self.held.push_back(Held { transit, place, len, cancelled: false });
     }
 
     /// When the next packet leaves.

@@ -51,9 +51,7 @@ pub enum LinkTraceError {
         text: String,
     },
     /// A timestamp lies before the one above it.
-    #[error(
-        "line {line} of the link trace: {found} ms comes after {previous} ms, timestamps must not decrease"
-    )]
+    #[error("line {line} of the link trace: {found} ms comes after {previous} ms, timestamps must not decrease")]
     Decreasing {
         /// The line's number.
         line: usize,
@@ -78,10 +76,7 @@ impl LinkTrace {
     pub fn parse(text: &str) -> Result<Self, LinkTraceError> {
         let number = |(index, text): (usize, &str)| {
             let number = text.trim().parse();
-            number.map_err(|_| LinkTraceError::NotANumber {
-                line: index + 1,
-                text: text.to_owned(),
-            })
+            number.map_err(|_| LinkTraceError::NotANumber { line: index + 1, text: text.to_owned() })
         };
         let millis: Result<Vec<u64>, _> = text.lines().enumerate().map(number).collect();
         Self::from_millis(millis?)
@@ -101,9 +96,7 @@ impl LinkTrace {
         match millis.last() {
             None => Err(LinkTraceError::Empty),
             Some(0) => Err(LinkTraceError::NoLength { line: millis.len() }),
-            Some(_) => Ok(Self {
-                millis: millis.into(),
-            }),
+            Some(_) => Ok(Self { millis: millis.into() }),
         }
     }
 
@@ -160,11 +153,7 @@ pub(crate) struct Transit {
 
 impl LinkClock {
     pub fn new(trace: LinkTrace) -> Self {
-        Self {
-            trace,
-            next: (0, 0),
-            newest: (Instant::ZERO, 0),
-        }
+        Self { trace, next: (0, 0), newest: (Instant::ZERO, 0) }
     }
 
     pub fn reset(&mut self) {
@@ -198,10 +187,7 @@ impl LinkClock {
             left -= sent;
         }
         self.newest = (when, left);
-        Transit {
-            starts: starts.unwrap_or(when),
-            leaves: when,
-        }
+        Transit { starts: starts.unwrap_or(when), leaves: when }
     }
 
     fn at(&self, (round, index): (u64, usize)) -> Instant {
@@ -210,11 +196,7 @@ impl LinkClock {
     }
 
     fn following(&self, (round, index): (u64, usize)) -> (u64, usize) {
-        if index + 1 < self.trace.millis.len() {
-            (round, index + 1)
-        } else {
-            (round + 1, 0)
-        }
+        if index + 1 < self.trace.millis.len() { (round, index + 1) } else { (round + 1, 0) }
     }
 
     /// The first opportunity later than `now`.
@@ -239,32 +221,14 @@ mod tests {
     #[test]
     fn traces_read_with_line_numbers_in_errors() {
         let ok = trace("0\n0\r\n1\n 140 ");
-        assert_eq!(
-            (ok.opportunities(), ok.period()),
-            (4, Duration::from_millis(140))
-        );
+        assert_eq!((ok.opportunities(), ok.period()), (4, Duration::from_millis(140)));
         assert_eq!(ok.to_string(), "343kbit (4 opportunities in 140ms)");
         let cases = [
-            (
-                "",
-                "the link trace is empty: expected one timestamp in milliseconds a line",
-            ),
-            (
-                "1\n\n2\n",
-                "line 2 of the link trace: `` is not a whole number of milliseconds",
-            ),
-            (
-                "1\n2.5\n",
-                "line 2 of the link trace: `2.5` is not a whole number of milliseconds",
-            ),
-            (
-                "-1\n",
-                "line 1 of the link trace: `-1` is not a whole number of milliseconds",
-            ),
-            (
-                "1\n5\n4\n",
-                "line 3 of the link trace: 4 ms comes after 5 ms, timestamps must not decrease",
-            ),
+            ("", "the link trace is empty: expected one timestamp in milliseconds a line"),
+            ("1\n\n2\n", "line 2 of the link trace: `` is not a whole number of milliseconds"),
+            ("1\n2.5\n", "line 2 of the link trace: `2.5` is not a whole number of milliseconds"),
+            ("-1\n", "line 1 of the link trace: `-1` is not a whole number of milliseconds"),
+            ("1\n5\n4\n", "line 3 of the link trace: 4 ms comes after 5 ms, timestamps must not decrease"),
             (
                 "0\n0\n",
                 "line 2, the last of the link trace, says 0 ms: a trace repeats from its last \
@@ -281,83 +245,38 @@ mod tests {
         let mut clock = LinkClock::new(trace(text));
         for &(arrives, len, expected) in packets {
             let transit = clock.take(Instant::from_nanos(arrives * 1000), len);
-            let expected = Transit {
-                starts: Instant::from_millis(expected.0),
-                leaves: Instant::from_millis(expected.1),
-            };
+            let expected =
+                Transit { starts: Instant::from_millis(expected.0), leaves: Instant::from_millis(expected.1) };
             assert_eq!(transit, expected, "{name}: {len} bytes at {arrives} µs");
         }
     }
 
     #[test]
     fn opportunities_by_hand() {
-        check(
-            "an MTU each",
-            "2\n5\n9\n",
-            &[(0, 1500, (2, 2)), (0, 1500, (5, 5)), (0, 1500, (9, 9))],
-        );
+        check("an MTU each", "2\n5\n9\n", &[(0, 1500, (2, 2)), (0, 1500, (5, 5)), (0, 1500, (9, 9))]);
         check(
             "repeats from its last timestamp",
             "2\n5\n",
-            &[
-                (0, 1500, (2, 2)),
-                (0, 1500, (5, 5)),
-                (0, 1500, (7, 7)),
-                (0, 1500, (10, 10)),
-            ],
+            &[(0, 1500, (2, 2)), (0, 1500, (5, 5)), (0, 1500, (7, 7)), (0, 1500, (10, 10))],
         );
-        check(
-            "far rounds are found",
-            "2\n5\n",
-            &[
-                (51_000, 1500, (52, 52)),
-                (999_999_500, 40, (1_000_000, 1_000_000)),
-            ],
-        );
+        check("far rounds are found", "2\n5\n", &[(51_000, 1500, (52, 52)), (999_999_500, 40, (1_000_000, 1_000_000))]);
         check(
             "one at a round's end and one at the next one's start",
             "0\n4\n",
-            &[
-                (1000, 1500, (4, 4)),
-                (1000, 1500, (4, 4)),
-                (1000, 1500, (8, 8)),
-            ],
+            &[(1000, 1500, (4, 4)), (1000, 1500, (4, 4)), (1000, 1500, (8, 8))],
         );
-        check(
-            "too late for the instant of arrival",
-            "0\n2\n5\n",
-            &[(0, 40, (2, 2)), (2000, 40, (5, 5))],
-        );
-        check(
-            "just in time",
-            "2\n5\n",
-            &[(1_999, 40, (2, 2)), (4_999, 40, (5, 5))],
-        );
+        check("too late for the instant of arrival", "0\n2\n5\n", &[(0, 40, (2, 2)), (2000, 40, (5, 5))]);
+        check("just in time", "2\n5\n", &[(1_999, 40, (2, 2)), (4_999, 40, (5, 5))]);
         check(
             "small packets share, the left-over begins the next one",
             "2\n5\n9\n",
-            &[
-                (0, 700, (2, 2)),
-                (0, 700, (2, 2)),
-                (0, 700, (2, 5)),
-                (0, 900, (5, 5)),
-                (0, 1, (9, 9)),
-            ],
+            &[(0, 700, (2, 2)), (0, 700, (2, 2)), (0, 700, (2, 5)), (0, 900, (5, 5)), (0, 1, (9, 9))],
         );
         check(
             "a left-over is lost on who comes after",
             "2\n5\n9\n",
-            &[
-                (0, 700, (2, 2)),
-                (2000, 700, (5, 5)),
-                (2500, 700, (5, 5)),
-                (6000, 700, (9, 9)),
-            ],
+            &[(0, 700, (2, 2)), (2000, 700, (5, 5)), (2500, 700, (5, 5)), (6000, 700, (9, 9))],
         );
-        check(
-            "larger than an MTU",
-            "2\n5\n9\n",
-            &[(0, 3001, (2, 9)), (0, 1499, (9, 9)), (0, 1, (11, 11))],
-        );
+        check("larger than an MTU", "2\n5\n9\n", &[(0, 3001, (2, 9)), (0, 1499, (9, 9)), (0, 1, (11, 11))]);
     }
 }

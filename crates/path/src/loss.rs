@@ -103,22 +103,13 @@ pub struct GilbertElliott {
 impl GilbertElliott {
     /// Gilbert's channel: the bad state loses every packet, the good state none.
     pub const fn new(to_bad: Probability, to_good: Probability) -> Self {
-        Self {
-            to_bad,
-            to_good,
-            loss_bad: Probability::ONE,
-            loss_good: Probability::ZERO,
-        }
+        Self { to_bad, to_good, loss_bad: Probability::ONE, loss_good: Probability::ZERO }
     }
 
     /// The share of steps spent in the bad state, from 0 to 1.
     pub fn share_bad(self) -> f64 {
         let sum = self.to_bad.get() + self.to_good.get();
-        if sum > 0.0 {
-            self.to_bad.get() / sum
-        } else {
-            0.0
-        }
+        if sum > 0.0 { self.to_bad.get() / sum } else { 0.0 }
     }
 }
 
@@ -168,17 +159,12 @@ A comma-joined list of [up:|down:]KIND[@T]. down (server to client) is the defau
             };
             Ok((direction, spec.resolve(direction, known)?))
         };
-        self.0
-            .iter()
-            .map(resolve)
-            .collect::<Result<_, _>>()
-            .map(Self)
+        self.0.iter().map(resolve).collect::<Result<_, _>>().map(Self)
     }
 
     /// Has the rules of the way down apply to both directions.
     pub fn apply_both_ways(&mut self) {
-        self.0
-            .retain(|(direction, _)| *direction == Direction::Down);
+        self.0.retain(|(direction, _)| *direction == Direction::Down);
         let down = self.0.clone();
         let up = down.into_iter().map(|(_, spec)| (Direction::Up, spec));
         self.0.extend(up);
@@ -186,13 +172,8 @@ A comma-joined list of [up:|down:]KIND[@T]. down (server to client) is the defau
 
     /// The rules of one direction as hops, in order, without `none`.
     pub fn hops(&self, direction: Direction) -> impl Iterator<Item = HopSpec> {
-        let here = move |rule: &&(Direction, LossSpec)| {
-            rule.0 == direction && rule.1.kind != LossKind::None
-        };
-        self.0
-            .iter()
-            .filter(here)
-            .map(|&(_, spec)| HopSpec::Loss(spec))
+        let here = move |rule: &&(Direction, LossSpec)| rule.0 == direction && rule.1.kind != LossKind::None;
+        self.0.iter().filter(here).map(|&(_, spec)| HopSpec::Loss(spec))
     }
 }
 
@@ -221,23 +202,14 @@ impl LossSpec {
             (LossKind::Tail(_), None) => {
                 return Err(DropRulesError::UnknownLength { rule: rule() });
             }
-            (LossKind::Tail(n), Some(segments)) if (1..=segments).contains(&n) => LossKind::Data {
-                first: segments - n + 1,
-                last: segments,
-            },
+            (LossKind::Tail(n), Some(segments)) if (1..=segments).contains(&n) => {
+                LossKind::Data { first: segments - n + 1, last: segments }
+            }
             (LossKind::Tail(_), Some(segments)) => {
-                return Err(DropRulesError::BeyondFlow {
-                    rule: rule(),
-                    direction,
-                    segments,
-                });
+                return Err(DropRulesError::BeyondFlow { rule: rule(), direction, segments });
             }
             (LossKind::Data { last, .. }, Some(segments)) if last > segments => {
-                return Err(DropRulesError::BeyondFlow {
-                    rule: rule(),
-                    direction,
-                    segments,
-                });
+                return Err(DropRulesError::BeyondFlow { rule: rule(), direction, segments });
             }
             (kind, _) => kind,
         };
@@ -288,12 +260,7 @@ impl fmt::Display for LossKind {
             Self::Data { first, last } => write!(f, "data:{first}-{last}"),
             Self::Syn(k) => write!(f, "syn:{k}"),
             Self::Ack(k) => write!(f, "ack:{k}"),
-            Self::Offset { first, last } => write!(
-                f,
-                "offset:{}-{}",
-                first.saturating_add(1),
-                last.saturating_add(1)
-            ),
+            Self::Offset { first, last } => write!(f, "offset:{}-{}", first.saturating_add(1), last.saturating_add(1)),
             Self::Bernoulli(p) => write!(f, "bernoulli:{p}"),
             Self::GilbertElliott(channel) => {
                 write!(f, "gilbert-elliott:{},{}", channel.to_bad, channel.to_good)?;

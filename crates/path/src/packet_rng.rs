@@ -53,10 +53,7 @@ impl PacketRng {
             Direction::Up => 0,
             Direction::Down => 1 << 8,
         };
-        Self {
-            seed,
-            place: (u64::from(hop) << 16) | direction,
-        }
+        Self { seed, place: (u64::from(hop) << 16) | direction }
     }
 
     pub fn draw(&self, id: PacketId, purpose: Purpose) -> u64 {
@@ -72,11 +69,7 @@ impl PacketRng {
 mod tests {
     use super::*;
 
-    const ID: PacketId = PacketId {
-        flow: FlowId(7),
-        ordinal: 3,
-        copy: 0,
-    };
+    const ID: PacketId = PacketId { flow: FlowId(7), ordinal: 3, copy: 0 };
 
     #[test]
     fn every_part_of_the_key_matters() {
@@ -85,17 +78,10 @@ mod tests {
             for direction in [Direction::Up, Direction::Down] {
                 for hop in [0, 1] {
                     let rng = PacketRng::new(seed, direction, hop);
-                    for purpose in [
-                        Purpose::Occurrence,
-                        Purpose::DamagedBit,
-                        Purpose::ChannelStep,
-                    ] {
+                    for purpose in [Purpose::Occurrence, Purpose::DamagedBit, Purpose::ChannelStep] {
                         for id in [
                             ID,
-                            PacketId {
-                                flow: FlowId(8),
-                                ..ID
-                            },
+                            PacketId { flow: FlowId(8), ..ID },
                             PacketId { ordinal: 4, ..ID },
                             PacketId { copy: 1, ..ID },
                         ] {

@@ -20,10 +20,7 @@ pub(crate) struct PacketStore<P> {
 
 impl<P> Default for PacketStore<P> {
     fn default() -> Self {
-        Self {
-            places: Vec::new(),
-            free: Vec::new(),
-        }
+        Self { places: Vec::new(), free: Vec::new() }
     }
 }
 

@@ -56,9 +56,7 @@ impl FromStr for Probability {
             Some(percent) => format!("{}e-2", percent.trim_end()).parse().ok(),
             None => text.trim().parse().ok(),
         };
-        number
-            .and_then(Self::new)
-            .ok_or_else(|| ProbabilityError(text.to_owned()))
+        number.and_then(Self::new).ok_or_else(|| ProbabilityError(text.to_owned()))
     }
 }
 
@@ -79,20 +77,10 @@ mod tests {
         }
         assert_eq!(Probability::new(-0.0).unwrap().to_string(), "0");
         for text in ["", "x", "1.5", "-1", "nan", "%", "101%", "1%%"] {
-            let message = format!(
-                "`{text}` is not a probability: expected a number from 0 to 1, or 0% to 100%"
-            );
-            assert_eq!(
-                text.parse::<Probability>().unwrap_err().to_string(),
-                message
-            );
+            let message = format!("`{text}` is not a probability: expected a number from 0 to 1, or 0% to 100%");
+            assert_eq!(text.parse::<Probability>().unwrap_err().to_string(), message);
         }
-        for (text, printed) in [
-            ("2%", "0.02"),
-            (" 0.1 % ", "0.001"),
-            ("100%", "1"),
-            ("7%", "0.07"),
-        ] {
+        for (text, printed) in [("2%", "0.02"), (" 0.1 % ", "0.001"), ("100%", "1"), ("7%", "0.07")] {
             let probability: Probability = text.parse().unwrap();
             assert_eq!(probability.to_string(), printed);
         }

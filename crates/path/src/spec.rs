@@ -191,9 +191,7 @@ impl FromStr for Queue {
             true => packets.parse().ok().map(Self::Packets),
             false => parse_bytes(trimmed).map(Self::Bytes),
         };
-        queue
-            .filter(|queue| !matches!(queue, Self::Packets(0) | Self::Bytes(0)))
-            .ok_or_else(error)
+        queue.filter(|queue| !matches!(queue, Self::Packets(0) | Self::Bytes(0))).ok_or_else(error)
     }
 }
 
@@ -232,23 +230,8 @@ mod tests {
             ("64 kB", Queue::Bytes(64_000), "64kB"),
             ("1500B", Queue::Bytes(1500), "1500B"),
             ("codel", Queue::CoDel(CoDel::default()), "codel"),
-            (
-                "codel/ecn",
-                Queue::CoDel(CoDel {
-                    ecn: true,
-                    ..CoDel::default()
-                }),
-                "codel/ecn",
-            ),
-            (
-                "red:5-15/ecn",
-                Queue::Red(Red {
-                    min: 5,
-                    max: 15,
-                    ecn: true,
-                }),
-                "red:5-15/ecn",
-            ),
+            ("codel/ecn", Queue::CoDel(CoDel { ecn: true, ..CoDel::default() }), "codel/ecn"),
+            ("red:5-15/ecn", Queue::Red(Red { min: 5, max: 15, ecn: true }), "red:5-15/ecn"),
         ] {
             assert_eq!(text.parse(), Ok(queue), "{text}");
             assert_eq!(queue.to_string(), printed);
@@ -281,11 +264,7 @@ mod tests {
             "red:5-p",
         ] {
             let error = text.parse::<Queue>().expect_err(text);
-            assert!(
-                error
-                    .to_string()
-                    .starts_with(&format!("`{text}` is not a queue limit"))
-            );
+            assert!(error.to_string().starts_with(&format!("`{text}` is not a queue limit")));
         }
     }
 
@@ -294,10 +273,7 @@ mod tests {
         let loss = |rule: &str| HopSpec::Loss(rule.parse().unwrap());
         let delay = HopSpec::Delay(Duration::from_millis(20));
         let hops = vec![loss("data:3"), loss("syn:1"), delay.clone()];
-        let mut path = PathSpec {
-            up: hops.clone(),
-            down: hops.clone(),
-        };
+        let mut path = PathSpec { up: hops.clone(), down: hops.clone() };
         path.use_byte_offsets(Direction::Down, 1000);
         assert_eq!(path.up, hops);
         assert_eq!(path.down, [loss("offset:2001-3000"), loss("syn:1"), delay]);
@@ -309,24 +285,13 @@ mod tests {
         let rate = BitRate::from_bits_per_second(10_000_000).unwrap();
         let hops = [
             HopSpec::Loss("data:3".parse().unwrap()),
-            HopSpec::Rate {
-                rate,
-                queue: Queue::Packets(100),
-            },
-            HopSpec::Link {
-                trace: LinkTrace::parse("1\n2\n2\n4\n").unwrap(),
-                queue: Queue::Unlimited,
-            },
-            HopSpec::Reorder {
-                probability: half,
-                extra: Duration::from_micros(1500),
-            },
+            HopSpec::Rate { rate, queue: Queue::Packets(100) },
+            HopSpec::Link { trace: LinkTrace::parse("1\n2\n2\n4\n").unwrap(), queue: Queue::Unlimited },
+            HopSpec::Reorder { probability: half, extra: Duration::from_micros(1500) },
             HopSpec::Duplicate { probability: half },
             HopSpec::Corrupt { probability: half },
             HopSpec::Delay(Duration::from_millis(20)),
-            HopSpec::ThinAcks {
-                hold: Duration::from_millis(200),
-            },
+            HopSpec::ThinAcks { hold: Duration::from_millis(200) },
         ];
         assert_eq!(
             one_line(&hops),

@@ -46,10 +46,7 @@ struct Acks {
 
 impl Thinning {
     pub const fn new(hold: Duration) -> Self {
-        Self {
-            hold,
-            flows: Vec::new(),
-        }
+        Self { hold, flows: Vec::new() }
     }
 
     pub fn reset(&mut self) {
@@ -57,13 +54,7 @@ impl Thinning {
     }
 
     /// Decides what happens to a packet of the flow in `slot` that arrives at `at`.
-    pub fn decide(
-        &mut self,
-        at: Instant,
-        slot: usize,
-        tcp: Option<TcpFacts>,
-        store: &mut HopQueue,
-    ) -> HopVerdict {
+    pub fn decide(&mut self, at: Instant, slot: usize, tcp: Option<TcpFacts>, store: &mut HopQueue) -> HopVerdict {
         let Some((tcp, ack)) = tcp.and_then(|tcp| Some((tcp, tcp.ack?))) else {
             return HopVerdict::Pass;
         };

@@ -8,8 +8,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use recoup_api::analyze::{Captures, analyze_all, analyze_joined};
 use recoup_lab::analysis::{
-    self, AllRetransmissions, Analyzed, Everything, Interval, PackedConnections, Summary,
-    summary_tables,
+    self, AllRetransmissions, Analyzed, Everything, Interval, PackedConnections, Summary, summary_tables,
 };
 use recoup_table::{Columns, Part};
 use recoup_trace::read::JoinedFiles;
@@ -56,15 +55,8 @@ impl Analysis {
     }
 
     /// A table of rows that each capture has.
-    fn of_rows<R: 'static>(
-        &self,
-        columns: &Columns<R>,
-        rows: impl Fn(&Found) -> &[R],
-    ) -> PyResult<Table> {
-        let parts = self.found.iter().map(|found| Part {
-            name: found.name(),
-            rows: rows(found),
-        });
+    fn of_rows<R: 'static>(&self, columns: &Columns<R>, rows: impl Fn(&Found) -> &[R]) -> PyResult<Table> {
+        let parts = self.found.iter().map(|found| Part { name: found.name(), rows: rows(found) });
         Table::new(columns, &self.parts(parts))
     }
 
@@ -72,10 +64,7 @@ impl Analysis {
     fn parts<'a, R>(&self, parts: impl IntoIterator<Item = Part<'a, R>>) -> Vec<Part<'a, R>> {
         let mut parts: Vec<Part<'a, R>> = parts.into_iter().collect();
         while self.several && parts.len() < 2 {
-            parts.push(Part {
-                name: "",
-                rows: &[],
-            });
+            parts.push(Part { name: "", rows: &[] });
         }
         parts
     }
@@ -89,10 +78,7 @@ impl Analysis {
             for begin in (0..connections.len()).step_by(BATCH) {
                 let end = connections.len().min(begin + BATCH);
                 let rows = connections.rows(begin..end).map_err(defect)?;
-                let part = Part {
-                    name: found.name(),
-                    rows: &rows,
-                };
+                let part = Part { name: found.name(), rows: &rows };
                 all.append(columns.to_arrow(&self.parts([part])).map_err(defect)?);
             }
         }
@@ -123,17 +109,13 @@ impl Analysis {
     /// A row for each interval of time.
     #[getter]
     fn intervals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Table>> {
-        self.table(py, 2, || {
-            self.of_rows(&analysis::intervals(), |found| &found.intervals)
-        })
+        self.table(py, 2, || self.of_rows(&analysis::intervals(), |found| &found.intervals))
     }
 
     /// A row for each capture: the totals.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Table>> {
-        self.table(py, 3, || {
-            self.of_rows(&analysis::summaries(), |found| &found.summary)
-        })
+        self.table(py, 3, || self.of_rows(&analysis::summaries(), |found| &found.summary))
     }
 
     /// The names of the captures, in order.
@@ -190,20 +172,9 @@ pub fn analyze(
     let found = py.detach(|| {
         let found = all.analyzed.into_iter().map(|analyzed| {
             let (connections, retransmissions, summary, intervals) = analyzed.divide();
-            Found {
-                connections,
-                retransmissions,
-                summary: [summary],
-                intervals,
-            }
+            Found { connections, retransmissions, summary: [summary], intervals }
         });
         found.collect()
     });
-    Ok(Analysis {
-        found,
-        several,
-        notes,
-        failures,
-        tables: [const { PyOnceLock::new() }; 4],
-    })
+    Ok(Analysis { found, several, notes, failures, tables: [const { PyOnceLock::new() }; 4] })
 }

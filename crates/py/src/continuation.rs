@@ -6,9 +6,7 @@ use crate::table::Table;
 use crate::watch::{self, Meter};
 use pyo3::prelude::*;
 use recoup_api::analyze::{AnalyzeError, Run, Steps};
-use recoup_lab::analysis::{
-    self, AllConnections, AllRetransmissions, Analyzed, Continued, Row, Summary,
-};
+use recoup_lab::analysis::{self, AllConnections, AllRetransmissions, Analyzed, Continued, Row, Summary};
 use recoup_lab::suggest::did_you_mean;
 use recoup_table::Part;
 use recoup_trace::analyze::Settings;
@@ -81,11 +79,7 @@ fn begin<V: Continued>(state: Option<&Path>, settings: &Settings) -> PyResult<St
     Steps::begin(state, &[], settings).map_err(error)
 }
 
-fn read<V: Continued>(
-    steps: &mut Steps<V>,
-    captures: &[PathBuf],
-    meter: &Meter,
-) -> Result<(), AnalyzeError> {
+fn read<V: Continued>(steps: &mut Steps<V>, captures: &[PathBuf], meter: &Meter) -> Result<(), AnalyzeError> {
     let joined = steps.open(captures);
     steps.read(joined, meter)
 }
@@ -96,11 +90,7 @@ fn finish<V: Continued>(
     table: impl FnOnce(&Analyzed<V::Shown>) -> PyResult<Table>,
 ) -> Result<Shown, AnalyzeError> {
     let writer = state.map(|path| steps.writer(path)).transpose()?;
-    let Run {
-        analyzed,
-        failures,
-        state,
-    } = steps.finish(writer)?;
+    let Run { analyzed, failures, state } = steps.finish(writer)?;
     let published = state.map(|file| file.publish()).transpose();
     let published = published.map_err(wrong);
     let shown = analyzed.as_ref();
@@ -122,24 +112,14 @@ type Finished = (Table, Vec<String>, Vec<String>, u64);
 impl Continuation {
     /// Goes on from the state in a file, or begins.
     #[new]
-    fn new(
-        py: Python<'_>,
-        table: &str,
-        state: Option<PathBuf>,
-        options: Options,
-    ) -> PyResult<Self> {
+    fn new(py: Python<'_>, table: &str, state: Option<PathBuf>, options: Options) -> PyResult<Self> {
         let settings = options.settings()?;
         let steps = py.detach(|| AnySteps::begin(table, state.as_deref(), &settings))?;
         Ok(Self(Mutex::new(Some(steps))))
     }
 
     /// Reads captures, joined, which go on from those read before.
-    fn read(
-        &self,
-        py: Python<'_>,
-        captures: Vec<PathBuf>,
-        progress: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
+    fn read(&self, py: Python<'_>, captures: Vec<PathBuf>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         settings::check(&captures)?;
         let mut steps = self.0.try_lock().map_err(|_| wrong(BUSY))?;
         let steps = steps.as_mut().ok_or_else(|| wrong(OVER))?;
@@ -150,9 +130,7 @@ impl Continuation {
     fn finish(&self, py: Python<'_>, state: Option<PathBuf>) -> PyResult<Finished> {
         let steps = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let steps = steps.ok_or_else(|| wrong(OVER))?;
-        let shown = py
-            .detach(|| steps.finish(state.as_deref()))
-            .map_err(error)?;
+        let shown = py.detach(|| steps.finish(state.as_deref())).map_err(error)?;
         Ok((shown.table?, shown.failures, shown.notes, shown.frames))
     }
 }

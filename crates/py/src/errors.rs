@@ -10,18 +10,8 @@ pyo3::create_exception!(
     PyValueError,
     "Something that Recoup cannot do. The message says what, where and what was expected."
 );
-pyo3::create_exception!(
-    recoup,
-    CaptureError,
-    RecoupError,
-    "A capture that cannot be opened, read or analyzed."
-);
-pyo3::create_exception!(
-    recoup,
-    StateError,
-    RecoupError,
-    "A saved analysis that cannot be continued."
-);
+pyo3::create_exception!(recoup, CaptureError, RecoupError, "A capture that cannot be opened, read or analyzed.");
+pyo3::create_exception!(recoup, StateError, RecoupError, "A saved analysis that cannot be continued.");
 
 /// Adds the exceptions to the module.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -6,9 +6,7 @@ use crate::watch;
 use pyo3::prelude::*;
 use recoup_api::explain::{self as api, ExplainError, Input};
 use recoup_lab::analysis::Analyzed;
-use recoup_lab::explain::{
-    Facts, PageRequest, Report, SortBy, connection_text, explanation_text, write_explanations,
-};
+use recoup_lab::explain::{Facts, PageRequest, Report, SortBy, connection_text, explanation_text, write_explanations};
 use recoup_lab::suggest::did_you_mean;
 use std::path::PathBuf;
 
@@ -66,10 +64,7 @@ fn order(name: &str) -> PyResult<SortBy> {
     found.ok_or_else(|| {
         let names = SortBy::ALL.map(SortBy::name);
         let hint = did_you_mean(name, names);
-        wrong(format_args!(
-            "sort {name}: expected {}{hint}",
-            names.join(", ")
-        ))
+        wrong(format_args!("sort {name}: expected {}{hint}", names.join(", ")))
     })
 }
 
@@ -94,14 +89,9 @@ pub fn explain(
         true => Facts::new(order, top).with_advice(),
         false => Facts::new(order, top),
     };
-    let all = watch::run(py, progress, |meter| {
-        api::explain(input, &settings, meter, view)
-    })?;
+    let all = watch::run(py, progress, |meter| api::explain(input, &settings, meter, view))?;
     let failures = settings::failures(&all)?;
-    Ok(Explanation {
-        explained: all.analyzed,
-        failures,
-    })
+    Ok(Explanation { explained: all.analyzed, failures })
 }
 
 /// Explains one connection as text.
@@ -116,9 +106,7 @@ pub fn explain_connection(
 ) -> PyResult<String> {
     let input = input(&captures, join)?;
     let settings = options.settings()?;
-    let explained = watch::run(py, progress, |meter| {
-        api::explain_connection(input, number, &settings, meter)
-    })?;
+    let explained = watch::run(py, progress, |meter| api::explain_connection(input, number, &settings, meter))?;
     let analyzed = explained.map_err(error)?;
     Ok(connection_text(&analyzed).unwrap_or_default())
 }
@@ -138,12 +126,7 @@ pub fn page(
 ) -> PyResult<String> {
     let input = input(&captures, join)?;
     let settings = options.settings()?;
-    let request = PageRequest {
-        order: order(sort)?,
-        most: top,
-        first: None,
-        advice,
-    };
+    let request = PageRequest { order: order(sort)?, most: top, first: None, advice };
     let page = watch::run(py, progress, |meter| {
         let page = api::explain_as_page(input, request, &settings, meter);
         page.map(|page| page.to_html())

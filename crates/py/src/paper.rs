@@ -97,10 +97,7 @@ fn chosen(paper: &str, figures: &[String]) -> PyResult<Vec<&'static Experiment>>
     if paper != "all" && !papers.clone().any(|known| known == paper) {
         let known: Vec<&str> = papers.chain(["all"]).collect();
         let hint = did_you_mean(paper, known.iter().copied());
-        return Err(wrong(format_args!(
-            "paper {paper}: expected {}{hint}",
-            known.join(", ")
-        )));
+        return Err(wrong(format_args!("paper {paper}: expected {}{hint}", known.join(", "))));
     }
     let of = || experiment::all().filter(|one| paper == "all" || one.paper == paper);
     if figures.is_empty() {
@@ -110,10 +107,7 @@ fn chosen(paper: &str, figures: &[String]) -> PyResult<Vec<&'static Experiment>>
         of().find(|one| one.name == name).ok_or_else(|| {
             let names: Vec<&str> = of().map(|one| one.name).collect();
             let hint = did_you_mean(name, names.iter().copied());
-            wrong(format_args!(
-                "figure {name}: expected {}{hint}",
-                names.join(", ")
-            ))
+            wrong(format_args!("figure {name}: expected {}{hint}", names.join(", ")))
         })
     });
     named.collect()
@@ -143,14 +137,7 @@ pub fn paper(
             Ok::<(), PaperError>(())
         },
     );
-    let request = Request {
-        planned: planned.map_err(wrong)?,
-        simulate: true,
-        real: vec![],
-    };
+    let request = Request { planned: planned.map_err(wrong)?, simulate: true, real: vec![] };
     let finished = watch::run(py, progress, |meter| request.run(meter))?;
-    Ok(PaperRun {
-        finished: finished.map_err(defect)?,
-        effort,
-    })
+    Ok(PaperRun { finished: finished.map_err(defect)?, effort })
 }

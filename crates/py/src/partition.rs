@@ -6,8 +6,8 @@ use crate::table::Table;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use recoup_api::partition::{
-    self as api, CapturePlan, Decision, ForeignFacts, PartitionAnalysis, PartitionView,
-    PartitioningError, SplitFile, ValueError,
+    self as api, CapturePlan, Decision, ForeignFacts, PartitionAnalysis, PartitionView, PartitioningError, SplitFile,
+    ValueError,
 };
 use recoup_lab::analysis::{self, AllConnections, AllRetransmissions, Analyzed, Summary};
 use recoup_lab::suggest::did_you_mean;
@@ -27,11 +27,8 @@ enum View {
 }
 
 impl View {
-    const ALL: [(&'static str, Self); 3] = [
-        ("retransmissions", Self::Retransmissions),
-        ("connections", Self::Connections),
-        ("summary", Self::Summary),
-    ];
+    const ALL: [(&'static str, Self); 3] =
+        [("retransmissions", Self::Retransmissions), ("connections", Self::Connections), ("summary", Self::Summary)];
 
     fn named(name: &str) -> PyResult<Self> {
         let found = Self::ALL.into_iter().find(|(known, _)| *known == name);
@@ -126,12 +123,7 @@ pub fn plan<'py>(py: Python<'py>, splits: Vec<Vec<u8>>, options: Options) -> PyR
     });
     let (bytes, plan) = planned?;
     let name = plan.name().to_owned();
-    Ok((
-        PyBytes::new(py, &bytes),
-        plan.partitions,
-        plan.failures,
-        name,
-    ))
+    Ok((PyBytes::new(py, &bytes), plan.partitions, plan.failures, name))
 }
 
 /// Analyzes the connections of one partition; the result is bytes.
@@ -169,21 +161,11 @@ fn of_one<V: PartitionView>(
 }
 
 /// What [`settle`] returns: the table and notes, or the partitions to analyze again and the facts for it.
-type Settled<'py> = (
-    Option<Table>,
-    Vec<String>,
-    Vec<usize>,
-    Option<Bound<'py, PyBytes>>,
-);
+type Settled<'py> = (Option<Table>, Vec<String>, Vec<usize>, Option<Bound<'py, PyBytes>>);
 
 /// Puts the analyses of all partitions together, or says which are to be made again.
 #[pyfunction]
-pub fn settle<'py>(
-    py: Python<'py>,
-    plan: Vec<u8>,
-    analyses: Vec<Vec<u8>>,
-    table: &str,
-) -> PyResult<Settled<'py>> {
+pub fn settle<'py>(py: Python<'py>, plan: Vec<u8>, analyses: Vec<Vec<u8>>, table: &str) -> PyResult<Settled<'py>> {
     let view = View::named(table)?;
     let outcome = py.detach(|| {
         let plan: CapturePlan = from_bytes(&plan)?;
@@ -195,9 +177,7 @@ pub fn settle<'py>(
     });
     Ok(match outcome? {
         Outcome::Final(table, notes) => (Some(table), notes, vec![], None),
-        Outcome::Again(partitions, facts) => {
-            (None, vec![], partitions, Some(PyBytes::new(py, &facts)))
-        }
+        Outcome::Again(partitions, facts) => (None, vec![], partitions, Some(PyBytes::new(py, &facts))),
     })
 }
 
@@ -210,9 +190,7 @@ const MEMORY_LIMIT: &str = "the connections of all partitions together exceeded 
      it would have closed some of them early, so its rows may differ";
 
 fn decide<V: Tabular>(plan: &CapturePlan, analyses: &[Vec<u8>]) -> PyResult<Outcome> {
-    let analyses = analyses
-        .iter()
-        .map(|one| from_bytes::<PartitionAnalysis<V>>(one));
+    let analyses = analyses.iter().map(|one| from_bytes::<PartitionAnalysis<V>>(one));
     let analyses = analyses.collect::<PyResult<Vec<_>>>()?;
     Ok(match api::settle(plan, analyses).map_err(error)? {
         Decision::Final(found) => {
@@ -222,8 +200,6 @@ fn decide<V: Tabular>(plan: &CapturePlan, analyses: &[Vec<u8>]) -> PyResult<Outc
             }
             Outcome::Final(V::table(&found.analyzed)?, notes)
         }
-        Decision::Again {
-            partitions, facts, ..
-        } => Outcome::Again(partitions, to_bytes(&facts)?),
+        Decision::Again { partitions, facts, .. } => Outcome::Again(partitions, to_bytes(&facts)?),
     })
 }

@@ -31,11 +31,7 @@ pub fn plot(
     };
     let request = Request {
         input,
-        choice: Choice {
-            connection: Some(connection),
-            directions: Directions::All,
-            ..Choice::default()
-        },
+        choice: Choice { connection: Some(connection), directions: Directions::All, ..Choice::default() },
         settings: &settings,
         title: None,
         from: None,

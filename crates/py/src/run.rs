@@ -136,12 +136,7 @@ pub fn run(
     if flows == Some(0) {
         return Err(wrong("flows: expected at least 1"));
     }
-    let changes = Changes {
-        profiles: profiles(&profile_names)?,
-        flows,
-        seed,
-        settings: &settings,
-    };
+    let changes = Changes { profiles: profiles(&profile_names)?, flows, seed, settings: &settings };
     let sweep = Sweep::parse(&sweep).map_err(wrong)?;
     match Experiment::load(scenario).map_err(wrong)? {
         Experiment::Pair(pair) => {
@@ -161,18 +156,8 @@ pub fn run(
     }
 }
 
-fn run_pair(
-    py: Python<'_>,
-    scenario: Scenario,
-    progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Results> {
-    let request = Request {
-        scenario: scenario.clone(),
-        simulate: true,
-        real: vec![],
-        pcap: None,
-        events: None,
-    };
+fn run_pair(py: Python<'_>, scenario: Scenario, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Results> {
+    let request = Request { scenario: scenario.clone(), simulate: true, real: vec![], pcap: None, events: None };
     let mut notes = request.notes();
     let outcome = watch::run(py, progress, |meter| request.run(meter))?.map_err(error)?;
     notes.extend(outcome.notes);
@@ -183,20 +168,9 @@ fn run_pair(
     })
 }
 
-fn run_world(
-    py: Python<'_>,
-    world: WorldScenario,
-    progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Results> {
-    let request = WorldRequest {
-        world: world.clone(),
-        pcap: None,
-        events: None,
-        watched: vec![],
-    };
-    let outcome = simulated(py, progress, request.total(), |done, is_stopped| {
-        request.run(done, is_stopped)
-    })?;
+fn run_world(py: Python<'_>, world: WorldScenario, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Results> {
+    let request = WorldRequest { world: world.clone(), pcap: None, events: None, watched: vec![] };
+    let outcome = simulated(py, progress, request.total(), |done, is_stopped| request.run(done, is_stopped))?;
     Ok(Results {
         report: AnyReport::World(WorldReport::new(&world, &outcome.results)),
         notes: outcome.notes,
@@ -210,20 +184,12 @@ fn sweep_pairs(
     sweep: &Sweep,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
-    let request = SweepRequest {
-        cells: sweep.scenarios(base).map_err(wrong)?,
-        simulate: true,
-        real: vec![],
-    };
+    let request = SweepRequest { cells: sweep.scenarios(base).map_err(wrong)?, simulate: true, real: vec![] };
     let mut notes = request.notes();
     let outcome = watch::run(py, progress, |meter| request.run(meter))?.map_err(error)?;
     notes.extend(outcome.notes);
     let report = SweepReport::of_pairs(base, sweep, &outcome.finished);
-    Ok(Results {
-        report: AnyReport::Sweep(report.map_err(defect)?),
-        notes,
-        seed: base.seed,
-    })
+    Ok(Results { report: AnyReport::Sweep(report.map_err(defect)?), notes, seed: base.seed })
 }
 
 fn sweep_worlds(
@@ -232,18 +198,10 @@ fn sweep_worlds(
     sweep: &Sweep,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
-    let request = WorldSweepRequest {
-        cells: sweep.worlds(base).map_err(wrong)?,
-    };
-    let outcome = simulated(py, progress, request.total(), |done, is_stopped| {
-        request.run(done, is_stopped)
-    })?;
+    let request = WorldSweepRequest { cells: sweep.worlds(base).map_err(wrong)? };
+    let outcome = simulated(py, progress, request.total(), |done, is_stopped| request.run(done, is_stopped))?;
     let report = SweepReport::of_worlds(base, sweep, &outcome.finished);
-    Ok(Results {
-        report: AnyReport::Sweep(report.map_err(defect)?),
-        notes: outcome.notes,
-        seed: base.seed,
-    })
+    Ok(Results { report: AnyReport::Sweep(report.map_err(defect)?), notes: outcome.notes, seed: base.seed })
 }
 
 /// Runs worlds, with the simulated time as progress. `run` is given what to call with the time since the last call, and
@@ -252,8 +210,7 @@ fn simulated<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
     total: Duration,
-    run: impl FnOnce(&(dyn Fn(Duration) + Sync), &(dyn Fn() -> bool + Sync)) -> Result<T, RunError>
-    + Send,
+    run: impl FnOnce(&(dyn Fn(Duration) + Sync), &(dyn Fn() -> bool + Sync)) -> Result<T, RunError> + Send,
 ) -> PyResult<T> {
     let outcome = watch::run(py, progress, |meter| {
         meter.simulates(millis(total));

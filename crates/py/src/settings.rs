@@ -33,15 +33,10 @@ impl Options {
         });
         let time = |name: &str, text: &Option<String>| {
             let text = text.as_deref();
-            let parsed = text.map(|text| {
-                parse_time(text).map_err(|e| wrong(format_args!("{name} {text}: {e}")))
-            });
+            let parsed = text.map(|text| parse_time(text).map_err(|e| wrong(format_args!("{name} {text}: {e}"))));
             parsed.transpose()
         };
-        let window = TimeWindow {
-            from: time("start", &self.start)?,
-            to: time("end", &self.end)?,
-        };
+        let window = TimeWindow { from: time("start", &self.start)?, to: time("end", &self.end)? };
         if window.is_empty() {
             return Err(wrong("no time in between: expected start before end"));
         }
@@ -73,13 +68,9 @@ impl Options {
 
 /// Checks that captures exist and none is a folder, before the first is read.
 pub fn check(captures: &[PathBuf]) -> PyResult<()> {
-    let stdin = captures
-        .iter()
-        .find(|path| path.as_path() == Path::new("-"));
+    let stdin = captures.iter().find(|path| path.as_path() == Path::new("-"));
     match stdin {
-        Some(_) => Err(wrong(
-            "-: expected a file, or a binary file object such as sys.stdin.buffer",
-        )),
+        Some(_) => Err(wrong("-: expected a file, or a binary file object such as sys.stdin.buffer")),
         None => analyze::check(captures).map_err(capture),
     }
 }

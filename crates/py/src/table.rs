@@ -27,23 +27,13 @@ impl Table {
 
     fn index(&self, name: &str) -> PyResult<usize> {
         self.0.schema.index_of(name).map_err(|_| {
-            let names = self
-                .0
-                .schema
-                .fields()
-                .iter()
-                .map(|field| field.name().as_str());
+            let names = self.0.schema.fields().iter().map(|field| field.name().as_str());
             let hint = did_you_mean(name, names);
             PyKeyError::new_err(format!("no column {name}: expected one of .columns{hint}"))
         })
     }
 
-    fn cells<'py>(
-        &self,
-        py: Python<'py>,
-        batch: &RecordBatch,
-        column: usize,
-    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    fn cells<'py>(&self, py: Python<'py>, batch: &RecordBatch, column: usize) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let array = batch.column(column).as_any();
         if let Some(cells) = array.downcast_ref::<StringArray>() {
             return to_list(py, cells.iter());
@@ -125,11 +115,7 @@ impl Table {
 
     /// The cells of a column by its name, or a row as a dict by its number, from 0; negative numbers count from the end.
     /// Times are integers: ns since 1970.
-    fn __getitem__<'py>(
-        &self,
-        py: Python<'py>,
-        key: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(name) = key.extract::<String>() {
             let column = self.index(&name)?;
             let list = PyList::empty(py);
@@ -149,13 +135,11 @@ impl Table {
         let len = self.__len__();
         let row = match number {
             0.. => usize::try_from(number).ok(),
-            _ => usize::try_from(number.unsigned_abs())
-                .ok()
-                .and_then(|back| len.checked_sub(back)),
+            _ => usize::try_from(number.unsigned_abs()).ok().and_then(|back| len.checked_sub(back)),
         };
-        let row = row.filter(|row| *row < len).ok_or_else(|| {
-            PyIndexError::new_err(format!("no row {number}: the table has {len}"))
-        })?;
+        let row = row
+            .filter(|row| *row < len)
+            .ok_or_else(|| PyIndexError::new_err(format!("no row {number}: the table has {len}")))?;
         let row = self.rows_from(py, row, 1)?.get_item(0)?;
         Ok(row)
     }
@@ -172,11 +156,7 @@ impl Table {
     }
 
     fn __repr__(&self) -> String {
-        format!(
-            "<recoup.Table: {} rows, {} columns>",
-            self.__len__(),
-            self.0.schema.fields().len()
-        )
+        format!("<recoup.Table: {} rows, {} columns>", self.__len__(), self.0.schema.fields().len())
     }
 }
 
@@ -191,12 +171,7 @@ impl Table {
     }
 
     /// Up to `count` rows from this one on.
-    fn rows_from<'py>(
-        &self,
-        py: Python<'py>,
-        first: usize,
-        count: usize,
-    ) -> PyResult<Bound<'py, PyList>> {
+    fn rows_from<'py>(&self, py: Python<'py>, first: usize, count: usize) -> PyResult<Bound<'py, PyList>> {
         let names = self.columns();
         let rows = PyList::empty(py);
         let (mut skip, mut left) = (first, count);

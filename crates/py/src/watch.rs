@@ -120,10 +120,7 @@ fn panic_text(panic: Option<Box<dyn Any + Send>>) -> String {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         text.or_else(|| panic.downcast_ref::<&str>().copied())
     });
-    format!(
-        "a defect of Recoup: {}",
-        said.unwrap_or("a worker panicked")
-    )
+    format!("a defect of Recoup: {}", said.unwrap_or("a worker panicked"))
 }
 
 impl analyze::Progress for Meter {

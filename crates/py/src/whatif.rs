@@ -23,35 +23,23 @@ impl Answers {
     /// A row for each mechanism: what it would have changed.
     #[getter]
     fn results(&self) -> PyResult<Table> {
-        let parts = self.answers.iter().map(|analyzed| Part {
-            name: &analyzed.capture,
-            rows: &analyzed.findings.results,
-        });
+        let parts =
+            self.answers.iter().map(|analyzed| Part { name: &analyzed.capture, rows: &analyzed.findings.results });
         Table::new(&results(), &parts.collect::<Vec<_>>())
     }
 
     /// A row for each connection and mechanism: what is predicted.
     #[getter]
     fn connections(&self) -> PyResult<Table> {
-        let rows = self
-            .answers
-            .iter()
-            .map(|analyzed| analyzed.findings.predictions());
+        let rows = self.answers.iter().map(|analyzed| analyzed.findings.predictions());
         let rows: Vec<_> = rows.collect();
-        let parts = self.answers.iter().zip(&rows).map(|(analyzed, rows)| Part {
-            name: &analyzed.capture,
-            rows,
-        });
+        let parts = self.answers.iter().zip(&rows).map(|(analyzed, rows)| Part { name: &analyzed.capture, rows });
         Table::new(&predictions(), &parts.collect::<Vec<_>>())
     }
 
     /// As `recoup whatif` prints it.
     fn text(&self) -> String {
-        self.answers
-            .iter()
-            .map(answer_text)
-            .collect::<Vec<_>>()
-            .join("\n")
+        self.answers.iter().map(answer_text).collect::<Vec<_>>().join("\n")
     }
 
     /// What the user should know.
@@ -94,21 +82,12 @@ pub fn whatif(
         let parsed = Alternative::parse(text);
         parsed.map_err(|e| wrong(format_args!("{text}: {e} ({all})")))
     });
-    let request = Request {
-        alternatives: alternatives.collect::<PyResult<_>>()?,
-        draws,
-        seed,
-    };
+    let request = Request { alternatives: alternatives.collect::<PyResult<_>>()?, draws, seed };
     let input = match join {
         true => Input::Joined(&captures),
         false => Input::Each(&captures),
     };
-    let all = watch::run(py, progress, |meter| {
-        what_if_all(input, &request, &settings, meter)
-    })?;
+    let all = watch::run(py, progress, |meter| what_if_all(input, &request, &settings, meter))?;
     let failures = settings::failures(&all)?;
-    Ok(Answers {
-        answers: all.analyzed,
-        failures,
-    })
+    Ok(Answers { answers: all.analyzed, failures })
 }

@@ -46,15 +46,9 @@ impl AnalysisArgs {
     /// # Errors
     /// An unknown profile, or a window that ends before it begins.
     pub fn settings(&self) -> Result<Settings, Failure> {
-        let window = TimeWindow {
-            from: self.from,
-            to: self.to,
-        };
+        let window = TimeWindow { from: self.from, to: self.to };
         if window.is_empty() {
-            let line = format!(
-                "{}: no time in between: expected --from before --to",
-                arguments(&window)
-            );
+            let line = format!("{}: no time in between: expected --from before --to", arguments(&window));
             return Err(Failure::Wrong(line));
         }
         let profile = self.profile.as_deref().map(|text| {

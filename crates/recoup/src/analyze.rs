@@ -153,10 +153,7 @@ fn paper(text: &str) -> Result<Paper, String> {
     match text {
         LOSS_DETECTION => Ok(Paper::LossDetection),
         SLP => Ok(Paper::Slp),
-        _ => Err(format!(
-            "expected {LOSS_DETECTION} or {SLP}{}",
-            did_you_mean(text, [LOSS_DETECTION, SLP])
-        )),
+        _ => Err(format!("expected {LOSS_DETECTION} or {SLP}{}", did_you_mean(text, [LOSS_DETECTION, SLP]))),
     }
 }
 
@@ -202,10 +199,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn show_view<V: Printable + Continued<Shown: Printable>>(
-    args: &Args,
-    settings: &Settings,
-) -> Result<(), Failure> {
+fn show_view<V: Printable + Continued<Shown: Printable>>(args: &Args, settings: &Settings) -> Result<(), Failure> {
     match args.has_state() {
         true => go_on::<V>(args, settings),
         false => show::<V>(args, settings),
@@ -249,21 +243,13 @@ fn check_study(args: &Args) -> Result<(), Failure> {
     let is_slp = args.study == Some(Paper::Slp);
     let several = args.captures.len() > 1 && !args.is_joined();
     let line = match is_slp {
-        true if several && args.figures.is_some() => {
-            "--study=slp --figures: expected one capture, or --join"
-        }
-        true if several && args.likelihoods.is_some() => {
-            "--likelihoods: expected one capture, or --join"
-        }
+        true if several && args.figures.is_some() => "--study=slp --figures: expected one capture, or --join",
+        true if several && args.likelihoods.is_some() => "--likelihoods: expected one capture, or --join",
         true if args.has_state() => {
             "--study=slp: expected no --state and no --merge-state: it reads each capture twice"
         }
-        true if args.summary => {
-            "--study=slp: expected no --summary: it shows the tables of the paper alone"
-        }
-        true if args.likelihoods.as_ref() == Some(&args.output) => {
-            "--likelihoods: expected another file than --output"
-        }
+        true if args.summary => "--study=slp: expected no --summary: it shows the tables of the paper alone",
+        true if args.likelihoods.as_ref() == Some(&args.output) => "--likelihoods: expected another file than --output",
         false if args.likelihoods.is_some() => "--likelihoods: expected --study=slp",
         _ => return Ok(()),
     };
@@ -302,18 +288,13 @@ fn check_overwriting(args: &Args) -> Result<(), Failure> {
         for (input, name) in read {
             if same_file(input, written) {
                 let written = written.display();
-                return Err(Failure::Wrong(format!(
-                    "cannot write `{written}`: it is {name}, which is read"
-                )));
+                return Err(Failure::Wrong(format!("cannot write `{written}`: it is {name}, which is read")));
             }
         }
     }
     match (output, &args.state) {
         (Some(output), Some(state)) if output == state || same_file(output, state) => {
-            Err(Failure::Wrong(format!(
-                "--state {}: expected another file than --output",
-                state.display()
-            )))
+            Err(Failure::Wrong(format!("--state {}: expected another file than --output", state.display())))
         }
         _ => Ok(()),
     }

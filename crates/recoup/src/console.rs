@@ -88,16 +88,8 @@ mod tests {
     fn long_lines_are_wrapped_at_spaces() {
         for (line, width, wrapped) in [
             ("recoup: note: short", 80, "recoup: note: short"),
-            (
-                "recoup: note: a longer one",
-                15,
-                "recoup: note: a\n  longer one",
-            ),
-            (
-                "recoup: averyverylongword x",
-                12,
-                "recoup:\n  averyverylongword\n  x",
-            ),
+            ("recoup: note: a longer one", 15, "recoup: note: a\n  longer one"),
+            ("recoup: averyverylongword x", 12, "recoup:\n  averyverylongword\n  x"),
             ("", 10, ""),
         ] {
             assert_eq!(wrap(line, width), wrapped, "{line}");

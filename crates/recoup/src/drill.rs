@@ -73,28 +73,21 @@ impl std::fmt::Display for NotRun {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let profile = args.profile.as_deref().map(|text| {
-        parse_profile(text).map_err(|e| Failure::Wrong(format!("--profile {text}: {e}")))
-    });
-    let settings = Settings {
-        profile: profile.transpose()?,
-    };
+    let profile = args
+        .profile
+        .as_deref()
+        .map(|text| parse_profile(text).map_err(|e| Failure::Wrong(format!("--profile {text}: {e}"))));
+    let settings = Settings { profile: profile.transpose()? };
     let outcomes: Vec<Outcome> = scripts(&args.files)?
         .iter()
-        .map(|path| Outcome {
-            script: path.display().to_string(),
-            result: outcome(path, &settings),
-        })
+        .map(|path| Outcome { script: path.display().to_string(), result: outcome(path, &settings) })
         .collect();
     print_notes(&outcomes, args.verbose);
     print(&match args.format {
         Format::Json => document(&outcomes, args.trace)?,
         _ => table(&outcomes, args.trace),
     })?;
-    let mut not_run: Vec<_> = outcomes
-        .iter()
-        .filter_map(|o| o.result.as_ref().err())
-        .collect();
+    let mut not_run: Vec<_> = outcomes.iter().filter_map(|o| o.result.as_ref().err()).collect();
     if let Some(last) = not_run.pop() {
         for error in not_run {
             console::error(&error.to_string());
@@ -114,12 +107,9 @@ impl Outcome {
 }
 
 fn outcome(path: &Path, settings: &Settings) -> Result<Report, NotRun> {
-    let text = read(path).map_err(|e| {
-        NotRun::Unreadable(format!("cannot read `{}`: {e}", path.display()).replace('\n', " "))
-    })?;
-    Script::parse(&path.display().to_string(), &text)
-        .and_then(|script| script.run(settings))
-        .map_err(NotRun::Refused)
+    let text = read(path)
+        .map_err(|e| NotRun::Unreadable(format!("cannot read `{}`: {e}", path.display()).replace('\n', " ")))?;
+    Script::parse(&path.display().to_string(), &text).and_then(|script| script.run(settings)).map_err(NotRun::Refused)
 }
 
 /// Prints notes on likely mistakes, and with `all` also on lines that have no effect.
@@ -144,9 +134,7 @@ fn scripts(files: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         scripts_below(path, &mut found)?;
         if found.is_empty() {
             let folder = path.display();
-            return Err(Failure::Wrong(format!(
-                "`{folder}`: a folder without .pkt files"
-            )));
+            return Err(Failure::Wrong(format!("`{folder}`: a folder without .pkt files")));
         }
         found.sort();
         scripts.append(&mut found);
@@ -155,8 +143,7 @@ fn scripts(files: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn scripts_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let cannot =
-        |e: std::io::Error| Failure::Wrong(format!("cannot read `{}`: {e}", folder.display()));
+    let cannot = |e: std::io::Error| Failure::Wrong(format!("cannot read `{}`: {e}", folder.display()));
     for entry in std::fs::read_dir(folder).map_err(cannot)? {
         let entry = entry.map_err(cannot)?;
         let path = entry.path();
@@ -195,11 +182,7 @@ fn table(outcomes: &[Outcome], trace: bool) -> String {
     let passed = outcomes.iter().filter(|o| o.passed()).count();
     let not_run = outcomes.iter().filter(|o| o.result.is_err()).count();
     let failed = outcomes.len() - passed - not_run;
-    let _ = write!(
-        out,
-        "{} {scripts}: {passed} passed, {failed} failed",
-        outcomes.len()
-    );
+    let _ = write!(out, "{} {scripts}: {passed} passed, {failed} failed", outcomes.len());
     if not_run > 0 {
         let _ = write!(out, ", {not_run} not run");
     }
@@ -219,19 +202,12 @@ fn rows(out: &mut String, script: &str, report: &Report, trace: bool) {
         let _ = writeln!(out, "{script}:{line}: {text}");
     }
     if let Some(failure) = &report.failure {
-        let _ = write!(
-            out,
-            "{script}:{}: {}\n{}",
-            failure.line, failure.message, failure.details
-        );
+        let _ = write!(out, "{script}:{}: {}\n{}", failure.line, failure.message, failure.details);
     }
 }
 
 /// The JSON document of a drill.
-const SCHEMA: Schema = Schema {
-    name: "recoup.drill",
-    version: 1,
-};
+const SCHEMA: Schema = Schema { name: "recoup.drill", version: 1 };
 
 fn document(outcomes: &[Outcome], trace: bool) -> Result<String, Failure> {
     let scripts: Vec<Value> = outcomes.iter().map(|o| object(o, trace)).collect();

@@ -4,10 +4,7 @@ use crate::{Failure, console, interrupt};
 use clap::value_parser;
 use recoup_lab::output_file::{OutputError, OutputFile, create_folder};
 use recoup_lab::settings::{DROP_GRAMMAR, Settings};
-use recoup_net::{
-    NetError, PacketCapture, PacketLog, Relay, Report, Running, Signaller, Wire,
-    carries_super_packets,
-};
+use recoup_net::{NetError, PacketCapture, PacketLog, Relay, Report, Running, Signaller, Wire, carries_super_packets};
 use recoup_path::PathSpec;
 use recoup_path::{DataSegments, HopSpec, LossKind, one_line};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -76,12 +73,7 @@ pub struct Args {
     #[arg(long)]
     offload: bool,
     /// Command to run behind the path, and its arguments
-    #[arg(
-        value_name = "COMMAND",
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
 }
 
@@ -115,10 +107,7 @@ impl Args {
                         connections: expected --segments with what each sends, or data:K";
             return Err(Failure::Wrong(line.into()));
         }
-        let lengths = DataSegments {
-            up: self.segments,
-            down: self.segments,
-        };
+        let lengths = DataSegments { up: self.segments, down: self.segments };
         let resolved = settings.drop.resolve(lengths);
         settings.drop = resolved.map_err(|e| Failure::Wrong(format!("--drop: {e}")))?;
         // Connections have no known end, so that no rule can lie beyond it.
@@ -142,10 +131,7 @@ struct Records {
 impl Records {
     /// Begins the records of a relay that the arguments ask for.
     fn start(args: &Args, relay: &mut Relay) -> Result<Self, Failure> {
-        let mut records = Self {
-            log: None,
-            capture: None,
-        };
+        let mut records = Self { log: None, capture: None };
         if let Some(target) = &args.log {
             let log = PacketLog::start(OutputFile::create(target)?)?;
             relay.watch(log.sender());
@@ -237,14 +223,10 @@ fn note(args: &Args, wire: &Wire) {
         ));
     }
     if wire.is_apart() {
-        console::note(
-            "not as root: there is nothing outside the path but the address $RECOUP_OUTSIDE",
-        );
+        console::note("not as root: there is nothing outside the path but the address $RECOUP_OUTSIDE");
     }
     if !wire.forwards() {
-        console::note(
-            "emulators within this one do not reach out: the system keeps forwarding off",
-        );
+        console::note("emulators within this one do not reach out: the system keeps forwarding off");
     }
 }
 
@@ -274,10 +256,7 @@ fn carry(relay: Relay, wire: &Wire, running: &Running) -> Result<Report, NetErro
 
 /// The command with the addresses of the path in its environment.
 fn command(args: &Args, wire: &Wire) -> Command {
-    let (program, arguments) = args
-        .command
-        .split_first()
-        .unwrap_or_else(|| unreachable!("required"));
+    let (program, arguments) = args.command.split_first().unwrap_or_else(|| unreachable!("required"));
     let mut command = Command::new(program);
     command.args(arguments);
     let (v4, v6) = (wire.block().ends_v4(), wire.block().ends_v6());
@@ -333,19 +312,13 @@ fn exit_code(status: ExitStatus) -> u8 {
 
 /// Prints how many packets were carried, and how late they were.
 fn tell(report: &Report, path: &PathSpec, seed: u64) {
-    for (way, hops, counts) in [
-        ("up", &path.up, report.up),
-        ("down", &path.down, report.down),
-    ] {
+    for (way, hops, counts) in [("up", &path.up, report.up), ("down", &path.down, report.down)] {
         console::status(format_args!("{way} ({}): {counts}", one_line(hops)));
     }
     let random = |hop: &HopSpec| match hop {
         HopSpec::Loss(spec) => spec.kind.is_random(),
         HopSpec::Reorder { .. } | HopSpec::Duplicate { .. } | HopSpec::Corrupt { .. } => true,
-        HopSpec::Delay(_)
-        | HopSpec::Rate { .. }
-        | HopSpec::Link { .. }
-        | HopSpec::ThinAcks { .. } => false,
+        HopSpec::Delay(_) | HopSpec::Rate { .. } | HopSpec::Link { .. } | HopSpec::ThinAcks { .. } => false,
     };
     if path.up.iter().chain(&path.down).any(random) {
         console::status(format_args!("seed: {seed}"));
@@ -354,20 +327,14 @@ fn tell(report: &Report, path: &PathSpec, seed: u64) {
         console::status(format_args!("delivery error: {}", report.error));
     }
     if report.error.is_excessive() {
-        console::warning(
-            "more than one packet in 1000 was over 0.2 ms late: the machine is too busy for this path",
-        );
+        console::warning("more than one packet in 1000 was over 0.2 ms late: the machine is too busy for this path");
     }
     let missed = report.up.missed + report.down.missed;
     if missed > 0 {
-        console::warning(format_args!(
-            "{missed} packets were lost before the path, in full queues of the devices"
-        ));
+        console::warning(format_args!("{missed} packets were lost before the path, in full queues of the devices"));
     }
     if report.connections_exhausted {
-        console::warning(
-            "too many connections to track: positional drops did not apply to the later ones",
-        );
+        console::warning("too many connections to track: positional drops did not apply to the later ones");
     }
 }
 

@@ -7,9 +7,7 @@ use crate::{Failure, console, interrupt};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use recoup_api::analyze::Captures;
 use recoup_api::explain::{Input, explain, explain_as_page, explain_connection};
-use recoup_lab::explain::{
-    Facts, PageRequest, Report, SortBy, connection_text, explanation_text, write_explanations,
-};
+use recoup_lab::explain::{Facts, PageRequest, Report, SortBy, connection_text, explanation_text, write_explanations};
 use recoup_trace::analyze::Settings;
 use std::path::PathBuf;
 
@@ -126,12 +124,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn whole_captures(
-    args: &Args,
-    format: Format,
-    settings: &Settings,
-    output: Output,
-) -> Result<(), Failure> {
+fn whole_captures(args: &Args, format: Format, settings: &Settings, output: Output) -> Result<(), Failure> {
     interrupt::defer();
     let bar = CaptureBar::new(args.captures.len() > 1 && !args.join);
     let most = args.most_connections(format);
@@ -176,9 +169,7 @@ fn report_failures(all: &Captures<Facts>) {
 /// Checks that there is one capture.
 fn check_one(args: &Args, what: &str) -> Result<(), Failure> {
     match args.captures.len() > 1 && !args.join {
-        true => Err(Failure::Wrong(format!(
-            "{what}: expected one capture, or --join"
-        ))),
+        true => Err(Failure::Wrong(format!("{what}: expected one capture, or --join"))),
         false => Ok(()),
     }
 }
@@ -213,12 +204,7 @@ fn end(result: Result<(), Failure>, interrupted: bool) -> Result<(), Failure> {
     result
 }
 
-fn one_connection(
-    args: &Args,
-    number: u64,
-    settings: &Settings,
-    output: Output,
-) -> Result<(), Failure> {
+fn one_connection(args: &Args, number: u64, settings: &Settings, output: Output) -> Result<(), Failure> {
     check_one(args, "--connection")?;
     interrupt::defer();
     let bar = CaptureBar::new(false);

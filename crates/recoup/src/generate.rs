@@ -65,9 +65,6 @@ fn write_completions(shell: Shell, folder: &Path) -> Result<(), Failure> {
     write(&folder.join(name), |out| out.write_all(&text))
 }
 
-fn write(
-    file: &Path,
-    write: impl FnOnce(&mut (dyn io::Write + Send)) -> io::Result<()>,
-) -> Result<(), Failure> {
+fn write(file: &Path, write: impl FnOnce(&mut (dyn io::Write + Send)) -> io::Result<()>) -> Result<(), Failure> {
     Output::create(file)?.write(write)
 }

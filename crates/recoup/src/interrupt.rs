@@ -72,9 +72,7 @@ pub fn watch() {
 pub fn not_ignored<const N: usize>(signals: [i32; N]) -> impl Iterator<Item = i32> {
     // Where the system does not say which signals are ignored, SIGHUP is the most likely one.
     let ignored = ignored().unwrap_or(1 << (signal_hook::consts::SIGHUP - 1));
-    signals
-        .into_iter()
-        .filter(move |signal| ignored & 1 << (signal - 1) == 0)
+    signals.into_iter().filter(move |signal| ignored & 1 << (signal - 1) == 0)
 }
 
 /// The signals ignored when the program started, one bit each, SIGHUP (1) the lowest. `None` where the
@@ -82,9 +80,7 @@ pub fn not_ignored<const N: usize>(signals: [i32; N]) -> impl Iterator<Item = i3
 #[cfg(unix)]
 fn ignored() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let mask = status
-        .lines()
-        .find_map(|line| line.strip_prefix("SigIgn:"))?;
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
     u64::from_str_radix(mask.trim(), 16).ok()
 }
 

@@ -149,10 +149,7 @@ pub fn command() -> clap::Command {
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match parse(arguments.into_iter().collect()) {
         Ok(cli) => cli,
-        Err(e)
-            if e.use_stderr()
-                && e.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
-        {
+        Err(e) if e.use_stderr() && e.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             console::error(&one_line(&e.to_string()));
             return 2;
         }
@@ -198,14 +195,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Clap's error, without its usage and help lines.
 fn one_line(message: &str) -> String {
-    let lines = message.lines().map(str::trim).filter(|line| {
-        !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more information")
-    });
-    let lines: Vec<&str> = lines
-        .map(|line| line.trim_start_matches("error: "))
-        .collect();
-    lines
-        .join("; ")
-        .replace("found:;", "found:")
-        .replace(":; ", ": ")
+    let lines = message
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more information"));
+    let lines: Vec<&str> = lines.map(|line| line.trim_start_matches("error: ")).collect();
+    lines.join("; ").replace("found:;", "found:").replace(":; ", ": ")
 }

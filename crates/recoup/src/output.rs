@@ -20,11 +20,7 @@ pub fn format_parser(formats: &'static [Format]) -> impl TypedValueParser<Value 
 
 /// The format that the ending of an output file stands for; `usual` for standard output (`-`), for
 /// a name without an ending, and for a device or pipe.
-pub fn format_of_output(
-    output: &Path,
-    formats: &[Format],
-    usual: Format,
-) -> Result<Format, Failure> {
+pub fn format_of_output(output: &Path, formats: &[Format], usual: Format) -> Result<Format, Failure> {
     if output.extension().is_none() {
         return Ok(usual);
     }
@@ -46,10 +42,7 @@ pub fn unknown_ending(option: &str, output: &Path, formats: &[Format]) -> Failur
         }
         _ => endings.join(""),
     };
-    Failure::Wrong(format!(
-        "{option} {}: expected a name that ends in {endings}",
-        output.display()
-    ))
+    Failure::Wrong(format!("{option} {}: expected a name that ends in {endings}", output.display()))
 }
 
 /// Checks that a terminal gets no binary data.
@@ -83,10 +76,7 @@ impl Output {
         })
     }
 
-    pub fn write(
-        self,
-        write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
-    ) -> Result<(), Failure> {
+    pub fn write(self, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<(), Failure> {
         let mut begun = self.begin();
         let written = write(&mut begun);
         begun.finish(written)
@@ -112,9 +102,9 @@ impl Begun {
     pub fn finish(self, written: io::Result<()>) -> Result<(), Failure> {
         match self {
             Self::StandardOutput(mut out) => match written.and_then(|()| out.flush()) {
-                Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::Wrong(format!(
-                    "cannot write to standard output: {e}"
-                ))),
+                Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+                    Err(Failure::Wrong(format!("cannot write to standard output: {e}")))
+                }
                 _ => Ok(()),
             },
             Self::File(out) => {

@@ -205,12 +205,7 @@ struct Output<'a> {
 
 impl Common {
     fn output(&self) -> Output<'_> {
-        Output {
-            effort: effort(self.quick),
-            is_whole: false,
-            out: self.out.as_ref(),
-            format: self.format,
-        }
+        Output { effort: effort(self.quick), is_whole: false, out: self.out.as_ref(), format: self.format }
     }
 
     /// The experiments with their setups: settings and seed as given, and broken as asked for.
@@ -238,29 +233,16 @@ impl Common {
 
 pub fn run(args: &Args) -> Result<(), Failure> {
     let simulated = |planned, output: &Output<'_>| {
-        let request = Request {
-            planned,
-            simulate: true,
-            real: vec![],
-        };
+        let request = Request { planned, simulate: true, real: vec![] };
         run_and_deliver(&request, output)
     };
     match &args.paper {
         None => list::run(),
         Some(Paper::All(args)) => {
             let experiments: Vec<&Experiment> = experiment::all().collect();
-            let planned = paper::plan(
-                &experiments,
-                effort(args.quick),
-                |_| false,
-                |_| Ok::<(), PaperError>(()),
-            )?;
-            let output = Output {
-                effort: effort(args.quick),
-                is_whole: true,
-                out: args.out.as_ref(),
-                format: args.format,
-            };
+            let planned = paper::plan(&experiments, effort(args.quick), |_| false, |_| Ok::<(), PaperError>(()))?;
+            let output =
+                Output { effort: effort(args.quick), is_whole: true, out: args.out.as_ref(), format: args.format };
             simulated(planned, &output)
         }
         Some(Paper::TailLoss(args)) => {
@@ -271,11 +253,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 setup.background.clone_from(&args.background);
                 setup.pages = pages.clone();
             }
-            let request = Request {
-                planned,
-                simulate: args.on.simulates(),
-                real: args.on.real().to_vec(),
-            };
+            let request = Request { planned, simulate: args.on.simulates(), real: args.on.real().to_vec() };
             run_and_deliver(&request, &args.common.output())
         }
         Some(Paper::Prr(args)) => {
@@ -313,14 +291,9 @@ impl Args {
 /// Runs experiments, prints and writes their results, and fails when a claim's verdict is not the expected one.
 fn run_and_deliver(request: &Request, output: &Output<'_>) -> Result<(), Failure> {
     if output.format == Format::Svg && request.planned.len() != 1 {
-        return Err(Failure::Wrong(
-            "--format svg: name the one figure to print, or use --out for all".into(),
-        ));
+        return Err(Failure::Wrong("--format svg: name the one figure to print, or use --out for all".into()));
     }
-    let folder = output
-        .out
-        .map(|dir| ResultFolder::create(dir))
-        .transpose()?;
+    let folder = output.out.map(|dir| ResultFolder::create(dir)).transpose()?;
     request.notes().iter().for_each(console::note);
     let bar = ExperimentBar::new(request, output.effort, output.is_whole);
     if !request.real.is_empty() {
@@ -331,9 +304,7 @@ fn run_and_deliver(request: &Request, output: &Output<'_>) -> Result<(), Failure
     interrupt::defer();
     let outcome = request.run(&bar);
     let is_interrupted = interrupt::stop_deferring();
-    let delivered = outcome
-        .map_err(Failure::from)
-        .and_then(|finished| deliver(&finished, output).map(|()| finished));
+    let delivered = outcome.map_err(Failure::from).and_then(|finished| deliver(&finished, output).map(|()| finished));
     if is_interrupted {
         match &delivered {
             Ok(finished) => deliver::note_missing(&finished.missing),

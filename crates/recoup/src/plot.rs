@@ -1,9 +1,7 @@
 //! `recoup plot`.
 
 use crate::analyze::CaptureBar;
-use crate::output::{
-    Format, Output, check_terminal, format_of_output, format_parser, unknown_ending,
-};
+use crate::output::{Format, Output, check_terminal, format_of_output, format_parser, unknown_ending};
 use crate::{Failure, console, interrupt};
 use clap::ValueEnum;
 use recoup_api::plot::{Drawing, Input, PlotError, Request, display_name, draw};
@@ -108,10 +106,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Wrong("--from must be before --to".into()));
     }
     let filter = args.filter.clone();
-    let settings = Settings {
-        filter: filter.map(|filter| Arc::new(filter) as Arc<dyn ConnectionFilter>),
-        ..Settings::default()
-    };
+    let settings =
+        Settings { filter: filter.map(|filter| Arc::new(filter) as Arc<dyn ConnectionFilter>), ..Settings::default() };
     let request = Request {
         input: input(args)?,
         choice: Choice {
@@ -155,12 +151,7 @@ fn directions(chosen: Option<Way>, format: Format) -> Directions {
 }
 
 /// Draws what was asked for, as far as it was read before an interrupt, and writes it to `output`.
-pub fn plot(
-    request: &Request<'_>,
-    format: Format,
-    look: &Look,
-    output: &Path,
-) -> Result<(), Failure> {
+pub fn plot(request: &Request<'_>, format: Format, look: &Look, output: &Path) -> Result<(), Failure> {
     if output == Path::new("-") {
         check_terminal(format)?;
     }
@@ -185,11 +176,7 @@ pub fn plot(
 }
 
 fn write(drawing: Drawing, format: Format, look: &Look, output: Output) -> Result<(), Failure> {
-    let Drawing {
-        name,
-        diagram,
-        notes,
-    } = drawing;
+    let Drawing { name, diagram, notes } = drawing;
     for note in notes {
         console::note(format_args!("{name}: {note}"));
     }
@@ -215,10 +202,7 @@ fn picture(diagram: &Diagram, format: Format, look: &Look) -> Result<Vec<u8>, Fa
 
 /// Prints what there is to choose from, before the error that asks for a choice.
 fn print_choices(error: &PlotError) {
-    if let PlotError::Source(SourceError::Choice {
-        file, list, notes, ..
-    }) = error
-    {
+    if let PlotError::Source(SourceError::Choice { file, list, notes, .. }) = error {
         for note in notes {
             console::note(format_args!("{file}: {note}"));
         }

@@ -55,10 +55,7 @@ fn list() -> String {
         text += &format!("\n+{}: {}\n", mechanism.name(), mechanism.about());
         let mut with = BASES[0].1;
         mechanism.apply(&mut with);
-        let changed = with
-            .describe()
-            .into_iter()
-            .filter(|s| s.name == mechanism.setting());
+        let changed = with.describe().into_iter().filter(|s| s.name == mechanism.setting());
         text.extend(changed.map(|setting| lines(&setting)));
     }
     text
@@ -66,11 +63,6 @@ fn list() -> String {
 
 /// A setting of a profile with its value and source.
 fn lines(setting: &Setting) -> String {
-    let Setting {
-        name,
-        value,
-        source,
-        ..
-    } = setting;
+    let Setting { name, value, source, .. } = setting;
     format!("  {name:<20} {value}\n  {:<20}   [{source}]\n", "")
 }

@@ -123,10 +123,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut transfer = args.host.open()?;
     let any: [IpAddr; 2] = [[0; 4].into(), [0; 16].into()];
     for address in any {
-        transfer
-            .driver
-            .host
-            .listen(SocketAddr::new(address, args.port))?;
+        transfer.driver.host.listen(SocketAddr::new(address, args.port))?;
     }
     let to: Vec<String> = transfer
         .driver
@@ -194,11 +191,7 @@ impl Receiver {
 
     fn begin(&mut self, id: ConnectionId) {
         let now = self.transfer.driver.now();
-        let stream = Stream {
-            tally: Tally::begin(now, None),
-            kept: self.begun == 0,
-            readable: true,
-        };
+        let stream = Stream { tally: Tally::begin(now, None), kept: self.begun == 0, readable: true };
         self.begun += 1;
         self.streams.insert(id, stream);
     }

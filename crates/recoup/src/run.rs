@@ -233,8 +233,7 @@ impl Args {
                 true => "; for several, repeat --profile",
                 false => "",
             };
-            parse_profile(text)
-                .map_err(|e| Failure::Wrong(format!("--profile {text}: {e}{several}")))
+            parse_profile(text).map_err(|e| Failure::Wrong(format!("--profile {text}: {e}{several}")))
         });
         let profiles: Vec<Profile> = profiles.collect::<Result<_, _>>()?;
         Ok((!profiles.is_empty()).then_some(profiles))
@@ -253,9 +252,7 @@ impl Args {
             return Err(Failure::Wrong(line.into()));
         }
         let stages = self.on.real().iter();
-        Ok(stages
-            .filter_map(|stage| Ends::new(*stage, client, server))
-            .collect())
+        Ok(stages.filter_map(|stage| Ends::new(*stage, client, server)).collect())
     }
 
     /// Checks that the options for tables stand beside a table.
@@ -285,19 +282,13 @@ impl Args {
     }
 
     fn note_unused_profiles(&self, real: &[Ends]) {
-        if self.on == Stages::Kernel
-            && !self.profile.is_empty()
-            && real.iter().any(|ends| !ends.has_profiles())
-        {
+        if self.on == Stages::Kernel && !self.profile.is_empty() && real.iter().any(|ends| !ends.has_profiles()) {
             console::note("--profile has no effect: the kernel is at both ends");
         }
     }
 
     fn request(&self, scenario: Scenario) -> Result<Request, Failure> {
-        for (option, is_given) in [
-            ("--watch", !self.watch.is_empty()),
-            ("--calibrate", self.calibrate.is_some()),
-        ] {
+        for (option, is_given) in [("--watch", !self.watch.is_empty()), ("--calibrate", self.calibrate.is_some())] {
             if is_given {
                 let line = format!("{option}: expected beside a scenario with links and workloads");
                 return Err(Failure::Wrong(line));
@@ -335,9 +326,7 @@ fn run_pair(args: &Args, scenario: Scenario) -> Result<(), Failure> {
         |outcome| {
             print_outcome(args, &scenario, &outcome)?;
             let results = &outcome.results;
-            plot.map_or(Ok(()), |file| {
-                file.write(&Plot::of_pair(&scenario, results))
-            })
+            plot.map_or(Ok(()), |file| file.write(&Plot::of_pair(&scenario, results)))
         },
     )
 }
@@ -414,8 +403,7 @@ impl Progress for FlowBar {
 /// A progress bar, drawn when standard error is a terminal.
 pub fn progress(flows: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(flows), console::progress_target());
-    let style =
-        ProgressStyle::with_template("{prefix}{wide_bar} {human_pos}/{human_len} flows{left}");
+    let style = ProgressStyle::with_template("{prefix}{wide_bar} {human_pos}/{human_len} flows{left}");
     // There is no estimate before the first flow is finished.
     let left = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
         let known = state.pos() > 0;

@@ -120,9 +120,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let now = driver.now();
     let line = tally.report(now, "sent", driver.host.counters(id));
     print(&line)?;
-    let rto = driver.host.info(now, id).map_or(Duration::ZERO, |info| {
-        Duration::from_micros(info.rto.into())
-    });
+    let rto = driver.host.info(now, id).map_or(Duration::ZERO, |info| Duration::from_micros(info.rto.into()));
     let until = now + linger(rto);
     // There is no TIME-WAIT if the peer closed first.
     let is_over = |state| matches!(state, Some(State::Closed(_)) | None);
@@ -133,20 +131,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     transfer.finish()
 }
 
-fn wait_until_open(
-    transfer: &mut Transfer,
-    id: ConnectionId,
-    to: SocketAddr,
-) -> Result<(), Failure> {
+fn wait_until_open(transfer: &mut Transfer, id: ConnectionId, to: SocketAddr) -> Result<(), Failure> {
     let (mut noted, begun) = (false, transfer.driver.now());
     loop {
         transfer.driver.turn(NOTE_AFTER)?;
         let waited = transfer.driver.now().since(begun);
         if waited > PATIENCE {
-            let line = format!(
-                "no connection to {to}: no answer for {} s",
-                PATIENCE.as_secs()
-            );
+            let line = format!("no connection to {to}: no answer for {} s", PATIENCE.as_secs());
             return Err(Failure::Wrong(line));
         }
         if waited > NOTE_AFTER && !noted {

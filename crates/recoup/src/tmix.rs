@@ -124,11 +124,7 @@ fn extract(args: &Extract) -> Result<(), Failure> {
     recoup_api::analyze::check(&args.captures)?;
     let output = Output::create(&args.written.output)?;
     interrupt::defer();
-    let extracted = vectors_of(
-        &args.captures,
-        args.filter.as_ref(),
-        &CaptureBar::new(false),
-    );
+    let extracted = vectors_of(&args.captures, args.filter.as_ref(), &CaptureBar::new(false));
     if interrupt::stop_deferring() {
         console::note("interrupted: the vectors are those of the packets read so far");
     }
@@ -163,28 +159,15 @@ fn extract(args: &Extract) -> Result<(), Failure> {
 }
 
 fn synthesize(args: &SynthArgs) -> Result<(), Failure> {
-    let &SynthArgs {
-        seed,
-        rate,
-        duration,
-        ..
-    } = args;
+    let &SynthArgs { seed, rate, duration, .. } = args;
     if rate * duration.as_secs_f64() > MOST {
         let line = "--rate times --duration: expected at most 10,000,000 connections";
         return Err(Failure::Wrong(line.into()));
     }
     let output = Output::create(&args.written.output)?;
-    let vectors = Synth {
-        seed,
-        rate,
-        duration,
-    }
-    .vectors();
-    let mut about = format!(
-        "# {} connections, {rate} a second for {}, seed {seed}\n",
-        vectors.len(),
-        format_duration(duration)
-    );
+    let vectors = Synth { seed, rate, duration }.vectors();
+    let mut about =
+        format!("# {} connections, {rate} a second for {}, seed {seed}\n", vectors.len(), format_duration(duration));
     for (quantity, distribution, source) in QUANTITIES {
         // Writing to a string does not fail.
         let _ = writeln!(about, "# {quantity}: {distribution} ({source})");
@@ -192,12 +175,7 @@ fn synthesize(args: &SynthArgs) -> Result<(), Failure> {
     write(about, &vectors, &args.written, output)
 }
 
-fn write(
-    mut text: String,
-    vectors: &[ConnectionVector],
-    written: &Written,
-    output: Output,
-) -> Result<(), Failure> {
+fn write(mut text: String, vectors: &[ConnectionVector], written: &Written, output: Output) -> Result<(), Failure> {
     let format = match written.format {
         Format::Original => cvec::Format::Original,
         Format::Alternate => cvec::Format::Alternate,

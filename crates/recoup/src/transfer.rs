@@ -51,15 +51,11 @@ pub struct Transfer {
 impl HostArgs {
     /// Creates the device and the host.
     pub fn open(&self) -> Result<Transfer, Failure> {
-        let profile = parse_profile(&self.profile)
-            .map_err(|e| Failure::Wrong(format!("--profile {}: {e}", self.profile)))?;
+        let profile =
+            parse_profile(&self.profile).map_err(|e| Failure::Wrong(format!("--profile {}: {e}", self.profile)))?;
         let secret = Secret::draw()?;
         let capture = self.pcap.as_deref().map(begin_capture).transpose()?;
-        let options = TunOptions {
-            mtu: self.mtu,
-            address: self.address,
-            offloads: !self.no_offload,
-        };
+        let options = TunOptions { mtu: self.mtu, address: self.address, offloads: !self.no_offload };
         let device = TunDevice::open_with(&options).map_err(not_root)?;
         let settings = Settings::new(*profile.mechanisms(), self.mtu);
         let host = Host::new(settings, device.host_addresses(), secret);
@@ -111,8 +107,7 @@ impl Transfer {
         let Some((capture, path)) = capture else {
             return Ok(());
         };
-        let failed =
-            |e: io::Error| Failure::Wrong(format!("cannot write `{}`: {e}", path.display()));
+        let failed = |e: io::Error| Failure::Wrong(format!("cannot write `{}`: {e}", path.display()));
         // The driver, which shared the capture, is dropped.
         let writer = Rc::into_inner(capture).map(RefCell::into_inner);
         if let Some(writer) = writer {
@@ -143,12 +138,7 @@ impl Tally {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Self {
-            bytes: 0,
-            crc: Hasher::new(),
-            start: now,
-            bar,
-        }
+        Self { bytes: 0, crc: Hasher::new(), start: now, bar }
     }
 
     /// Adds the next bytes of the stream.
@@ -218,11 +208,7 @@ const fn splitmix64(seed: u64, place: u64) -> u64 {
 impl Generator {
     /// The stream of this seed.
     pub fn new(seed: u64) -> Self {
-        Self {
-            seed,
-            words: (0..BLOCK).map(|i| splitmix64(seed, i)).collect(),
-            made: 0,
-        }
+        Self { seed, words: (0..BLOCK).map(|i| splitmix64(seed, i)).collect(), made: 0 }
     }
 
     /// Fills `into` with the next bytes. A part of a word may only be asked for at the end of the

@@ -28,9 +28,7 @@ fn text() -> String {
 /// The stages that this build has. Real packets need Linux.
 fn stages() -> String {
     let has_real_packets = cfg!(target_os = "linux");
-    let stages = Stage::ALL
-        .iter()
-        .filter(|stage| has_real_packets || **stage == Stage::Sim);
+    let stages = Stage::ALL.iter().filter(|stage| has_real_packets || **stage == Stage::Sim);
     let names: Vec<_> = stages.map(|stage| stage.name()).collect();
     names.join(", ")
 }

@@ -9,8 +9,7 @@ use recoup_api::analyze::Captures;
 use recoup_api::whatif::{Input, what_if_all};
 use recoup_lab::analysis::{Analyzed, View};
 use recoup_lab::whatif::{
-    Alternative, Answer, MechanismResult, PredictionRow, Request, answer_text, predictions,
-    results, write_answers,
+    Alternative, Answer, MechanismResult, PredictionRow, Request, answer_text, predictions, results, write_answers,
 };
 use recoup_table::Part;
 use std::io::{self, Write};
@@ -57,11 +56,7 @@ pub struct Args {
     captures: Vec<PathBuf>,
     /// What to try: a profile, such as linux-6 or rfc6675, or +MECHANISM on top of what each sender has,
     /// such as +tlpr; may be repeated [default: what today's senders have or could have]
-    #[arg(
-        long = "try",
-        value_name = "PROFILE|+MECHANISM",
-        allow_hyphen_values = true
-    )]
+    #[arg(long = "try", value_name = "PROFILE|+MECHANISM", allow_hyphen_values = true)]
     alternatives: Vec<String>,
     /// Run all files as one capture, in the order of their times
     #[arg(long)]
@@ -104,11 +99,7 @@ impl Args {
                 Failure::Wrong(format!("--try {text}: {e} ({all})"))
             })
         });
-        Ok(Request {
-            alternatives: alternatives.collect::<Result<_, _>>()?,
-            draws: self.draws,
-            seed: self.seed,
-        })
+        Ok(Request { alternatives: alternatives.collect::<Result<_, _>>()?, draws: self.draws, seed: self.seed })
     }
 
     fn input(&self) -> Input<'_> {
@@ -181,12 +172,7 @@ fn print_notes<V: View>(args: &Args, all: &Captures<V>, notes: fn(&V) -> &[Strin
     }
 }
 
-fn print(
-    args: &Args,
-    format: Format,
-    answers: &[Analyzed<Answer>],
-    out: &mut (dyn Write + Send),
-) -> io::Result<()> {
+fn print(args: &Args, format: Format, answers: &[Analyzed<Answer>], out: &mut (dyn Write + Send)) -> io::Result<()> {
     match format {
         Format::Json => write_answers(answers, args.connections, out),
         Format::Csv | Format::Parquet if args.connections => {
@@ -236,19 +222,9 @@ const COLUMNS: [&str; 10] = [
 
 /// The rows of each capture. Several captures keep the column that names them, even where one alone could
 /// be read.
-fn parts<'a, R, V>(
-    args: &Args,
-    answers: &'a [Analyzed<V>],
-    rows: impl Iterator<Item = &'a [R]>,
-) -> Vec<Part<'a, R>> {
-    let named = answers.iter().zip(rows).map(|(answer, rows)| Part {
-        name: &answer.capture,
-        rows,
-    });
+fn parts<'a, R, V>(args: &Args, answers: &'a [Analyzed<V>], rows: impl Iterator<Item = &'a [R]>) -> Vec<Part<'a, R>> {
+    let named = answers.iter().zip(rows).map(|(answer, rows)| Part { name: &answer.capture, rows });
     let all = if args.join { 1 } else { args.captures.len() };
-    let unread = (answers.len()..all).map(|_| Part {
-        name: "",
-        rows: &[],
-    });
+    let unread = (answers.len()..all).map(|_| Part { name: "", rows: &[] });
     named.chain(unread).collect()
 }

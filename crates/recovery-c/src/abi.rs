@@ -189,12 +189,7 @@ impl From<engine::Transmission> for Transmission {
             engine::Transmission::WindowProbe => (Kind::WindowProbe, Trigger::None),
         };
         let span = what.span().unwrap_or(Span::new(Offset::DATA, Offset::DATA));
-        Self {
-            start: position(span.start),
-            end: position(span.end),
-            kind: kind as i32,
-            trigger: trigger as i32,
-        }
+        Self { start: position(span.start), end: position(span.end), kind: kind as i32, trigger: trigger as i32 }
     }
 }
 

@@ -14,12 +14,7 @@ use recoup_units::Instant;
 /// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, POSITION, NUMBERING.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recoup_on_ack(
-    sender: *mut Handle,
-    now_ns: u64,
-    ack: *const Ack,
-    acked: *mut Acked,
-) -> i32 {
+pub unsafe extern "C" fn recoup_on_ack(sender: *mut Handle, now_ns: u64, ack: *const Ack, acked: *mut Acked) -> i32 {
     let now = Instant::from_nanos(now_ns);
     let tell = || {
         // SAFETY: the host says that `ack` points to an ACK.
@@ -31,11 +26,7 @@ pub unsafe extern "C" fn recoup_on_ack(
         said.carries_data = ack.carries_data != 0;
         let process = |sender: &mut Sender| {
             // SAFETY: the host says that `range_count` ranges can be read and written there.
-            unsafe {
-                as_spans(ack.ranges, ack.range_count, |spans| {
-                    sender.on_ack(now, &said.with_ranges(spans))
-                })
-            }
+            unsafe { as_spans(ack.ranges, ack.range_count, |spans| sender.on_ack(now, &said.with_ranges(spans))) }
         };
         // SAFETY: the host says that `sender` points to a sender that nobody uses, and that what an ACK changed
         // can be written to `acked`.
@@ -72,11 +63,7 @@ pub unsafe extern "C" fn recoup_on_packets_acked(
     };
     let process = |sender: &mut Sender| {
         // SAFETY: the host says that `range_count` ranges can be read and written there.
-        unsafe {
-            as_spans(ranges, range_count, |spans| {
-                sender.on_packets_acked(now, spans, delay, call)
-            })
-        }
+        unsafe { as_spans(ranges, range_count, |spans| sender.on_packets_acked(now, spans, delay, call)) }
     };
     // SAFETY: the host says that `sender` points to a sender that nobody uses, and that what an ACK changed can be
     // written to `acked`.

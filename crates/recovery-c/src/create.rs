@@ -77,10 +77,7 @@ pub unsafe extern "C" fn recoup_sender_init(
 /// Returns 0, or an error: NULL, MISALIGNED, PROFILE, SETTINGS, CONSTANT.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recoup_sender_new(
-    settings: *const Settings,
-    sender: *mut *mut Handle,
-) -> i32 {
+pub unsafe extern "C" fn recoup_sender_new(settings: *const Settings, sender: *mut *mut Handle) -> i32 {
     let make = || {
         check(sender)?;
         // SAFETY: the host says that `settings` points to settings.
@@ -127,8 +124,7 @@ fn made(settings: &Settings) -> Result<(Sender, Mechanisms), Error> {
     // SAFETY: the host says that `profile` is a C string.
     let name = unsafe { text(settings.profile) }?;
     let mechanisms = Mechanisms::of_profile(name).ok_or(Error::Profile)?;
-    let fits = (1..=MOST_BYTES).contains(&settings.segment_size)
-        && settings.most_outstanding <= MOST_OUTSTANDING;
+    let fits = (1..=MOST_BYTES).contains(&settings.segment_size) && settings.most_outstanding <= MOST_OUTSTANDING;
     if !fits {
         return Err(Error::Settings);
     }

@@ -30,12 +30,7 @@ impl Mark {
 
 impl Handle {
     pub(crate) fn new(mark: Mark, packets: bool, sender: Sender) -> Self {
-        Self {
-            mark,
-            busy: false,
-            packets,
-            sender,
-        }
+        Self { mark, busy: false, packets, sender }
     }
 }
 
@@ -76,10 +71,7 @@ pub(crate) unsafe fn numbers(handle: *const Handle, packets: bool) -> Result<(),
 ///
 /// # Safety
 /// As for [`idle`]; nobody changes the sender during the call.
-pub(crate) unsafe fn look<R>(
-    handle: *const Handle,
-    at: impl FnOnce(&Sender) -> Result<R, Error>,
-) -> Result<R, Error> {
+pub(crate) unsafe fn look<R>(handle: *const Handle, at: impl FnOnce(&Sender) -> Result<R, Error>) -> Result<R, Error> {
     // SAFETY: the same duty of the caller.
     unsafe { idle(handle) }?;
     // SAFETY: the mark says that a sender lies there. No call that changes it runs: not in another thread, as the

@@ -15,12 +15,7 @@ const MOST_GIVEN_UP: usize = 1024;
 
 /// What the address of the memory must be a multiple of.
 pub const ALIGNMENT: usize = {
-    let parts = [
-        align_of::<Handle>(),
-        align_of::<SentSegment>(),
-        align_of::<Word>(),
-        align_of::<GivenUpPacket>(),
-    ];
+    let parts = [align_of::<Handle>(), align_of::<SentSegment>(), align_of::<Word>(), align_of::<GivenUpPacket>()];
     let (mut most, mut i) = (1, 0);
     while i < parts.len() {
         most = if parts[i] > most { parts[i] } else { most };
@@ -60,12 +55,7 @@ impl Layout {
         let segments = part::<SentSegment>(&mut size, slots)?;
         let waiting = part::<Word>(&mut size, Storage::words_for(slots))?;
         let given_up = part::<GivenUpPacket>(&mut size, slots.min(MOST_GIVEN_UP))?;
-        (size <= isize::MAX as usize).then_some(Self {
-            segments,
-            waiting,
-            given_up,
-            size,
-        })
+        (size <= isize::MAX as usize).then_some(Self { segments, waiting, given_up, size })
     }
 
     /// The memory at `memory`, apart from the `Handle`.

@@ -55,8 +55,7 @@ const _: () = assert!(size_of::<Range>() == size_of::<Span>());
 const _: () = assert!(align_of::<Range>() == align_of::<Span>());
 const _: () = assert!(offset_of!(Range, start) == offset_of!(Span, start));
 const _: () = assert!(offset_of!(Range, end) == offset_of!(Span, end));
-const _: () =
-    assert!(size_of_val(&Span::new(recoup_units::Offset(0), recoup_units::Offset(0)).start) == 8);
+const _: () = assert!(size_of_val(&Span::new(recoup_units::Offset(0), recoup_units::Offset(0)).start) == 8);
 
 /// Calls `with` with the host's ranges as spans. No memory is allocated for them: the array itself is changed from
 /// positions to offsets, and back afterwards.
@@ -64,11 +63,7 @@ const _: () =
 /// # Safety
 /// `ranges` is null, or misaligned, or `count` ranges can be read and written there, and nobody else uses them
 /// until the function returns.
-pub unsafe fn as_spans<R>(
-    ranges: *mut Range,
-    count: usize,
-    with: impl FnOnce(&[Span]) -> R,
-) -> Result<R, Error> {
+pub unsafe fn as_spans<R>(ranges: *mut Range, count: usize, with: impl FnOnce(&[Span]) -> R) -> Result<R, Error> {
     if count == 0 {
         return Ok(with(&[]));
     }

@@ -10,11 +10,10 @@ use recoup_recovery::Profile;
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn recoup_version() -> *const c_char {
-    const VERSION: &CStr =
-        match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-            Ok(version) => version,
-            Err(_) => c"",
-        };
+    const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+        Ok(version) => version,
+        Err(_) => c"",
+    };
     VERSION.as_ptr()
 }
 
@@ -25,11 +24,7 @@ pub extern "C" fn recoup_version() -> *const c_char {
 /// Allocates memory, and frees it before it returns. Returns 0, or an error: NULL, PROFILE.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recoup_profile_check(
-    name: *const c_char,
-    reason: *mut c_char,
-    length: usize,
-) -> i32 {
+pub unsafe extern "C" fn recoup_profile_check(name: *const c_char, reason: *mut c_char, length: usize) -> i32 {
     // SAFETY: the host says that `name` is a C string.
     let parsed = unsafe { text(name) }.map(str::parse::<Profile>);
     let (error, why): (Error, &dyn fmt::Display) = match &parsed {
@@ -93,17 +88,13 @@ impl Error {
             Self::Busy => c"the function was called from inside a callback of the same sender",
             Self::Position => c"a position is larger than RECOUP_LAST_POSITION",
             Self::Constant => c"a number is none of the constants that belong there",
-            Self::NotNext => {
-                c"new data must begin where the last ended, and have 1 byte to 4 GiB, or one packet"
-            }
+            Self::NotNext => c"new data must begin where the last ended, and have 1 byte to 4 GiB, or one packet",
             Self::Repeated => c"a numbered packet is sent once",
             Self::GivenUp => c"the connection was given up, because its user timeout passed",
             Self::Full => c"as many segments are outstanding as the sender has memory for",
             Self::Numbering => c"the function is for the other kind of numbering",
             Self::NotOutstanding => c"only outstanding data is copied or retransmitted",
-            Self::NeedsHeap => {
-                c"a sender with this profile needs the heap: use recoup_sender_new()"
-            }
+            Self::NeedsHeap => c"a sender with this profile needs the heap: use recoup_sender_new()",
             Self::Refused => c"the transmission was refused for another reason",
         }
     }

@@ -40,11 +40,7 @@ pub unsafe extern "C" fn recoup_withdrawn(sender: *mut Handle, now_ns: u64, coun
 /// Returns 1, or 0 if nothing is to be sent, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recoup_next_send(
-    sender: *const Handle,
-    now_ns: u64,
-    what: *mut Transmission,
-) -> i32 {
+pub unsafe extern "C" fn recoup_next_send(sender: *const Handle, now_ns: u64, what: *mut Transmission) -> i32 {
     let now = Instant::from_nanos(now_ns);
     let ask = || {
         check(what)?;
@@ -94,11 +90,7 @@ pub unsafe extern "C" fn recoup_on_sent(
 /// Returns 1, or 0 if nothing is lost, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recoup_take_lost(
-    sender: *mut Handle,
-    now_ns: u64,
-    lost: *mut Packet,
-) -> i32 {
+pub unsafe extern "C" fn recoup_take_lost(sender: *mut Handle, now_ns: u64, lost: *mut Packet) -> i32 {
     let now = Instant::from_nanos(now_ns);
     let take = || {
         check(lost)?;
@@ -118,12 +110,7 @@ pub unsafe extern "C" fn recoup_take_lost(
 /// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY, POSITION, NUMBERING.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recoup_abandon(
-    sender: *mut Handle,
-    now_ns: u64,
-    start: u64,
-    end: u64,
-) -> i32 {
+pub unsafe extern "C" fn recoup_abandon(sender: *mut Handle, now_ns: u64, start: u64, end: u64) -> i32 {
     let tell = || -> Result<(), Error> {
         let span = span(start, end)?;
         // SAFETY: the host says that `sender` points to a sender that nobody uses.

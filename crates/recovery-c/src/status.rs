@@ -99,10 +99,7 @@ pub unsafe extern "C" fn recoup_get_status(sender: *const Handle, status: *mut S
 /// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recoup_get_counters(
-    sender: *const Handle,
-    counters: *mut Counters,
-) -> i32 {
+pub unsafe extern "C" fn recoup_get_counters(sender: *const Handle, counters: *mut Counters) -> i32 {
     // SAFETY: the host says that `sender` points to a sender that nobody changes, and that counters can be written.
     done(unsafe { put(sender, counters, counted) })
 }
@@ -111,11 +108,7 @@ pub unsafe extern "C" fn recoup_get_counters(
 ///
 /// # Safety
 /// As for [`look`]; `to` is null, or misaligned, or can be written.
-unsafe fn put<T: Copy>(
-    sender: *const Handle,
-    to: *mut T,
-    of: fn(&Sender) -> Result<T, Error>,
-) -> Result<(), Error> {
+unsafe fn put<T: Copy>(sender: *const Handle, to: *mut T, of: fn(&Sender) -> Result<T, Error>) -> Result<(), Error> {
     check(to)?;
     // SAFETY: the same duty of the caller.
     let value = unsafe { look(sender, of) }?;
@@ -160,9 +153,7 @@ fn counted(sender: &Sender) -> Result<Counters, Error> {
         copies: counters.copies,
         undone: counters.undone.iter().sum(),
         reordering_seen: counters.reordering_seen,
-        impossible: counters.impossible_acks
-            + counters.impossible_blocks
-            + counters.impossible_sends,
+        impossible: counters.impossible_acks + counters.impossible_blocks + counters.impossible_sends,
         in_recovery_ns: nanos(counters.in_recovery),
         in_loss_ns: nanos(counters.in_loss),
         busy_ns: nanos(counters.busy),

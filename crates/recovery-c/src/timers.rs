@@ -10,11 +10,7 @@ use recoup_units::Instant;
 /// Returns 1, or 0 if no timer runs, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recoup_next_timer(
-    sender: *const Handle,
-    deadline_ns: *mut u64,
-    timer: *mut i32,
-) -> i32 {
+pub unsafe extern "C" fn recoup_next_timer(sender: *const Handle, deadline_ns: *mut u64, timer: *mut i32) -> i32 {
     let ask = || {
         check(deadline_ns)?;
         check(timer)?;
@@ -59,11 +55,7 @@ pub unsafe extern "C" fn recoup_on_timer(sender: *mut Handle, now_ns: u64, timer
 /// Returns 0, or an error: NULL, MISALIGNED, NOT_A_SENDER, BUSY.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recoup_next_departure(
-    sender: *const Handle,
-    now_ns: u64,
-    departure_ns: *mut u64,
-) -> i32 {
+pub unsafe extern "C" fn recoup_next_departure(sender: *const Handle, now_ns: u64, departure_ns: *mut u64) -> i32 {
     let now = Instant::from_nanos(now_ns);
     let ask = || {
         check(departure_ns)?;

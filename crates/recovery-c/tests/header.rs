@@ -2,22 +2,12 @@
 //!
 //! `RECOUP_UPDATE_HEADER=1 cargo test -p recoup-recovery-c --test header` rewrites it.
 
-use cbindgen::{
-    Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, RenameRule, Style,
-};
+use cbindgen::{Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, RenameRule, Style};
 use std::path::Path;
 
 /// The files that hold what is exported, in the order of the header.
-const SOURCES: [&str; 8] = [
-    "abi.rs",
-    "handle.rs",
-    "create.rs",
-    "profile.rs",
-    "send.rs",
-    "ack.rs",
-    "timers.rs",
-    "status.rs",
-];
+const SOURCES: [&str; 8] =
+    ["abi.rs", "handle.rs", "create.rs", "profile.rs", "send.rs", "ack.rs", "timers.rs", "status.rs"];
 
 /// The C names of the types and constants.
 const NAMES: [(&str, &str); 19] = [
@@ -58,10 +48,7 @@ fn the_header_is_current() {
         std::fs::write(&file, &made).unwrap();
     }
     let committed = std::fs::read_to_string(&file).unwrap_or_default();
-    let differs = committed
-        .lines()
-        .zip(made.lines())
-        .position(|(a, b)| a != b);
+    let differs = committed.lines().zip(made.lines()).position(|(a, b)| a != b);
     assert!(
         committed == made,
         "{} is not current (first difference: line {:?}): run this test with RECOUP_UPDATE_HEADER=1",
@@ -90,10 +77,7 @@ fn config() -> Config {
             include: NAMES.map(|(rust, _)| rust.to_owned()).into(),
             ..ExportConfig::default()
         },
-        enumeration: EnumConfig {
-            rename_variants: RenameRule::QualifiedScreamingSnakeCase,
-            ..EnumConfig::default()
-        },
+        enumeration: EnumConfig { rename_variants: RenameRule::QualifiedScreamingSnakeCase, ..EnumConfig::default() },
         ..Config::default()
     }
 }

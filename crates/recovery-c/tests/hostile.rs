@@ -95,13 +95,7 @@ unsafe fn call(sender: *mut Handle, now: u64, random: &mut Random) -> i32 {
 
 #[test]
 fn random_calls_are_answered() {
-    let profiles: [&CStr; 5] = [
-        c"linux-6",
-        c"linux-3.17+tlp",
-        c"rfc9002",
-        c"reno",
-        c"windows-xp",
-    ];
+    let profiles: [&CStr; 5] = [c"linux-6", c"linux-3.17+tlp", c"rfc9002", c"reno", c"windows-xp"];
     let mut codes = std::collections::BTreeSet::new();
     for seed in 1..=60u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -122,8 +116,7 @@ fn random_calls_are_answered() {
         let mut memory = vec![guard; size.div_ceil(8) + 1];
         let (mut sender, mut now) = (null_mut(), settings.now_ns);
         // SAFETY: the pointers are right, and the memory is as large as it must be.
-        let code =
-            unsafe { recoup_sender_init(memory.as_mut_ptr().cast(), size, &settings, &mut sender) };
+        let code = unsafe { recoup_sender_init(memory.as_mut_ptr().cast(), size, &settings, &mut sender) };
         assert_eq!(code, 0);
         for _ in 0..400 {
             now = match random.below(20) {
@@ -135,13 +128,7 @@ fn random_calls_are_answered() {
         }
         assert_eq!(memory.last(), Some(&guard), "seed {seed}");
     }
-    for expected in [
-        0,
-        1,
-        Error::Position as i32,
-        Error::NotNext as i32,
-        Error::Repeated as i32,
-    ] {
+    for expected in [0, 1, Error::Position as i32, Error::NotNext as i32, Error::Repeated as i32] {
         assert!(codes.contains(&expected), "{expected}: {codes:?}");
     }
 }

@@ -111,9 +111,7 @@ impl Host {
         let length = recoup_sender_size(settings.most_outstanding);
         let before = CALLS.get();
         // SAFETY: all pointers are right.
-        let code = unsafe {
-            recoup_sender_init(room.as_mut_ptr().cast(), length, settings, &mut host.sender)
-        };
+        let code = unsafe { recoup_sender_init(room.as_mut_ptr().cast(), length, settings, &mut host.sender) };
         host.calls += CALLS.get() - before;
         assert_eq!(code, 0);
         host
@@ -141,14 +139,9 @@ impl Host {
         if self.draw(100) < 3 {
             return;
         }
-        let extra = if self.draw(100) < 3 {
-            self.draw(30 * MS)
-        } else {
-            0
-        };
+        let extra = if self.draw(100) < 3 { self.draw(30 * MS) } else { 0 };
         self.sent += 1;
-        self.path
-            .insert((self.now + 20 * MS + extra, self.sent), event);
+        self.path.insert((self.now + 20 * MS + extra, self.sent), event);
     }
 
     fn send(&mut self) {
@@ -170,10 +163,7 @@ impl Host {
             match ranges.last_mut() {
                 Some(range) if range.start == position + 1 => range.start = *position,
                 _ if full => break,
-                _ => ranges.push(Range {
-                    start: *position,
-                    end: position + 1,
-                }),
+                _ => ranges.push(Range { start: *position, end: position + 1 }),
             }
         }
         ranges
@@ -182,8 +172,7 @@ impl Host {
     fn wait(&mut self) {
         let (mut deadline, mut timer) = (0, 0);
         // SAFETY: all pointers are right.
-        let runs =
-            self.call(|sender| unsafe { recoup_next_timer(sender, &mut deadline, &mut timer) });
+        let runs = self.call(|sender| unsafe { recoup_next_timer(sender, &mut deadline, &mut timer) });
         let arrival = self.path.keys().next().map(|(at, _)| *at);
         match arrival {
             Some(at) if runs == 0 || at <= deadline => self.arrive(),
@@ -292,14 +281,7 @@ impl Host {
 #[test]
 fn a_sender_in_lent_memory_never_uses_the_heap() {
     const COUNT: u64 = 2000;
-    for profile in [
-        c"linux-6",
-        c"linux-3.17+tlp+rtor",
-        c"rfc9002",
-        c"reno",
-        c"linux-6+adaptive",
-        c"rfc9002+adaptive",
-    ] {
+    for profile in [c"linux-6", c"linux-3.17+tlp+rtor", c"rfc9002", c"reno", c"linux-6+adaptive", c"rfc9002+adaptive"] {
         let adapts = profile.to_bytes().ends_with(b"+adaptive");
         for numbering in [Numbering::Bytes, Numbering::Packets] {
             if adapts && numbering == Numbering::Bytes {
@@ -356,11 +338,7 @@ fn a_full_sender_offers_and_takes_no_new_data() {
     host.send();
     let status = host.status();
     assert_eq!((status.outstanding, status.cwnd), (8, 10));
-    let more = Transmission {
-        start: 8,
-        end: 9,
-        ..Transmission::default()
-    };
+    let more = Transmission { start: 8, end: 9, ..Transmission::default() };
     // SAFETY: both pointers are right.
     let code = unsafe { recoup_on_sent(host.sender, 0, &more, 1200, 0) };
     assert_eq!((code, host.status()), (Error::Full as i32, status));
@@ -379,10 +357,7 @@ fn unsuitable_memory_is_refused() {
     let at = room.as_mut_ptr();
     let mut sender = null_mut();
     let good = settings(c"linux-6", Numbering::Bytes, 100);
-    let none = Settings {
-        most_outstanding: 0,
-        ..good
-    };
+    let none = Settings { most_outstanding: 0, ..good };
     let copies = settings(c"linux-6+slp", Numbering::Bytes, 100);
     let adapts = settings(c"linux-6+adaptive", Numbering::Bytes, 100);
     let cases = [
@@ -400,10 +375,7 @@ fn unsuitable_memory_is_refused() {
         assert_eq!(code, error as i32, "{error:?}");
     }
     assert!(sender.is_null() && room.iter().all(|word| *word == room[0]));
-    assert_eq!(
-        [0, MOST_OUTSTANDING + 1, u32::MAX].map(|most| recoup_sender_size(most)),
-        [0; 3]
-    );
+    assert_eq!([0, MOST_OUTSTANDING + 1, u32::MAX].map(|most| recoup_sender_size(most)), [0; 3]);
 }
 
 #[test]

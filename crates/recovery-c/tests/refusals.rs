@@ -137,62 +137,14 @@ fn other_pointers_are_refused_when_null_or_misaligned() {
 fn settings_out_of_range_are_refused() {
     let good = settings(c"linux-6", Numbering::Packets);
     let cases = [
-        (
-            Error::Null,
-            Settings {
-                profile: null(),
-                ..good
-            },
-        ),
-        (
-            Error::Profile,
-            Settings {
-                profile: c"linux-9".as_ptr(),
-                ..good
-            },
-        ),
-        (
-            Error::Profile,
-            Settings {
-                profile: c"".as_ptr(),
-                ..good
-            },
-        ),
-        (
-            Error::Profile,
-            Settings {
-                profile: c"\xff".as_ptr(),
-                ..good
-            },
-        ),
-        (
-            Error::Settings,
-            Settings {
-                segment_size: 0,
-                ..good
-            },
-        ),
-        (
-            Error::Settings,
-            Settings {
-                segment_size: 1 << 31,
-                ..good
-            },
-        ),
-        (
-            Error::Settings,
-            Settings {
-                most_outstanding: MOST_OUTSTANDING + 1,
-                ..good
-            },
-        ),
-        (
-            Error::Constant,
-            Settings {
-                numbering: 2,
-                ..good
-            },
-        ),
+        (Error::Null, Settings { profile: null(), ..good }),
+        (Error::Profile, Settings { profile: c"linux-9".as_ptr(), ..good }),
+        (Error::Profile, Settings { profile: c"".as_ptr(), ..good }),
+        (Error::Profile, Settings { profile: c"\xff".as_ptr(), ..good }),
+        (Error::Settings, Settings { segment_size: 0, ..good }),
+        (Error::Settings, Settings { segment_size: 1 << 31, ..good }),
+        (Error::Settings, Settings { most_outstanding: MOST_OUTSTANDING + 1, ..good }),
+        (Error::Constant, Settings { numbering: 2, ..good }),
     ];
     for (error, settings) in cases {
         assert_eq!(made(&settings), Err(error as i32), "{settings:?}");
@@ -243,10 +195,7 @@ fn a_congestion_signal_reduces_the_window_once_in_a_round_trip() {
 /// A host that clears its structures reports no round-trip time, and no timestamp.
 #[test]
 fn times_that_are_zero_do_not_exist() {
-    let cleared = Settings {
-        first_rtt_ns: 0,
-        ..settings(c"linux-6", Numbering::Bytes)
-    };
+    let cleared = Settings { first_rtt_ns: 0, ..settings(c"linux-6", Numbering::Bytes) };
     let sender = made(&cleared).unwrap();
     let (mut status, mut what) = (Status::default(), Transmission::default());
     let ack = |cumulative, ranges: &mut [Range]| Ack {
@@ -263,10 +212,7 @@ fn times_that_are_zero_do_not_exist() {
         while recoup_next_send(sender, 0, &mut what) == 1 {
             recoup_on_sent(sender, 0, &what, 1000, 0);
         }
-        let mut above = [Range {
-            start: 1000,
-            end: 10_000,
-        }];
+        let mut above = [Range { start: 1000, end: 10_000 }];
         recoup_on_ack(sender, 50_000_000, &ack(0, &mut above), null_mut());
         assert_eq!(recoup_next_send(sender, 50_000_000, &mut what), 1);
         recoup_on_sent(sender, 50_000_000, &what, 1000, 0);
@@ -285,22 +231,14 @@ fn positions_and_constants_out_of_range_are_refused() {
     let sender = sender(Numbering::Packets);
     let far = LAST_POSITION + 1;
     let position = Error::Position as i32;
-    let what = |start, end, kind, trigger| Transmission {
-        start,
-        end,
-        kind,
-        trigger,
-    };
+    let what = |start, end, kind, trigger| Transmission { start, end, kind, trigger };
     let cases = [
         (what(far, far + 1, Kind::New as i32, 0), position),
         (what(0, u64::MAX, Kind::New as i32, 0), position),
         (what(0, 1, 5, 0), Error::Constant as i32),
         (what(0, 1, -1, 0), Error::Constant as i32),
         (what(0, 1, Kind::Again as i32, 0), Error::Constant as i32),
-        (
-            what(0, 1, Kind::Again as i32, Trigger::Fast as i32),
-            Error::Repeated as i32,
-        ),
+        (what(0, 1, Kind::Again as i32, Trigger::Fast as i32), Error::Repeated as i32),
         (what(1, 2, Kind::New as i32, 0), Error::NotNext as i32),
         (what(0, 2, Kind::New as i32, 0), Error::NotNext as i32),
         (what(0, 1, Kind::New as i32, 0), 0),
@@ -310,20 +248,9 @@ fn positions_and_constants_out_of_range_are_refused() {
         let got = unsafe { recoup_on_sent(sender, 0, &what, 1000, 0) };
         assert_eq!(got, code, "{what:?}");
     }
-    for range in [
-        Range {
-            start: far,
-            end: far + 1,
-        },
-        Range {
-            start: 0,
-            end: u64::MAX,
-        },
-        Range {
-            start: u64::MAX,
-            end: 1,
-        },
-    ] {
+    for range in
+        [Range { start: far, end: far + 1 }, Range { start: 0, end: u64::MAX }, Range { start: u64::MAX, end: 1 }]
+    {
         let mut ranges = [Range { start: 0, end: 1 }, range];
         let before = ranges;
         // SAFETY: both pointers are right.
@@ -358,11 +285,7 @@ unsafe extern "C" fn reenter(context: *mut c_void, packet: *const Packet) {
 #[test]
 fn calls_from_a_callback_are_refused() {
     let sender = sender(Numbering::Packets);
-    let what = Transmission {
-        start: 0,
-        end: 1,
-        ..Transmission::default()
-    };
+    let what = Transmission { start: 0, end: 1, ..Transmission::default() };
     let mut ranges = [Range { start: 0, end: 1 }];
     let mut acked = Acked::default();
     // SAFETY: all pointers are right.
@@ -381,45 +304,23 @@ fn names_are_checked_and_explained() {
     let check = |name: &CStr, length: usize| {
         let mut reason = [0x55u8; 200];
         // SAFETY: a C string, and room for at least as many bytes.
-        let code =
-            unsafe { recoup_profile_check(name.as_ptr(), reason.as_mut_ptr().cast(), length) };
-        assert!(
-            reason[length..].iter().all(|byte| *byte == 0x55),
-            "{length}"
-        );
-        (
-            code,
-            CStr::from_bytes_until_nul(&reason).map(|text| text.to_str().unwrap().to_owned()),
-        )
+        let code = unsafe { recoup_profile_check(name.as_ptr(), reason.as_mut_ptr().cast(), length) };
+        assert!(reason[length..].iter().all(|byte| *byte == 0x55), "{length}");
+        (code, CStr::from_bytes_until_nul(&reason).map(|text| text.to_str().unwrap().to_owned()))
     };
     assert_eq!(check(c"linux-3.17+rtor", 200).0, 0);
     let (code, why) = check(c"linux-9", 200);
     assert_eq!(code, Error::Profile as i32);
-    assert!(
-        why.unwrap()
-            .starts_with("unknown profile 'linux-9', expected one of: linux-3.17, ")
-    );
-    assert_eq!(
-        check(c"linux-6+\xc3\xa4", 20).1.unwrap(),
-        "unknown mechanism '"
-    );
-    assert_eq!(
-        check(c"linux-6+\xc3\xa4", 21).1.unwrap(),
-        "unknown mechanism '"
-    );
-    assert_eq!(
-        check(c"linux-6+\xc3\xa4", 22).1.unwrap(),
-        "unknown mechanism 'ä"
-    );
+    assert!(why.unwrap().starts_with("unknown profile 'linux-9', expected one of: linux-3.17, "));
+    assert_eq!(check(c"linux-6+\xc3\xa4", 20).1.unwrap(), "unknown mechanism '");
+    assert_eq!(check(c"linux-6+\xc3\xa4", 21).1.unwrap(), "unknown mechanism '");
+    assert_eq!(check(c"linux-6+\xc3\xa4", 22).1.unwrap(), "unknown mechanism 'ä");
     assert_eq!(check(c"x", 1).1.unwrap(), "");
     assert_eq!(check(c"x", 0).0, Error::Profile as i32);
     // SAFETY: null is answered with an error.
     unsafe {
         assert_eq!(recoup_profile_check(null(), null_mut(), 9), NULL);
-        assert_eq!(
-            recoup_profile_check(c"x".as_ptr(), null_mut(), 9),
-            Error::Profile as i32
-        );
+        assert_eq!(recoup_profile_check(c"x".as_ptr(), null_mut(), 9), Error::Profile as i32);
     }
 }
 

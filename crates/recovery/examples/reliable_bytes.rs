@@ -38,10 +38,7 @@ fn main() -> ExitCode {
 /// Transfers the data, checks that it arrives whole, and returns how long it took and what the sender counted.
 fn transfer(settings: &Settings) -> io::Result<(Duration, Counters)> {
     let data = settings.data();
-    let mut receiver = Receiver {
-        data: vec![0; data.len()],
-        received: Received::default(),
-    };
+    let mut receiver = Receiver { data: vec![0; data.len()], received: Received::default() };
     let send = |socket: &UdpSocket| send(socket, &data, settings);
     let sent = common::transfer(settings, send, |datagram| receiver.answer(datagram))?;
     assert!(receiver.data == data, "the data arrived damaged");
@@ -76,10 +73,7 @@ fn send(socket: &UdpSocket, data: &[u8], settings: &Settings) -> io::Result<(Dur
         if let Some(length) = receive(socket, timer.unwrap_or(Duration::MAX), &mut buffer)? {
             let numbers = numbers(&buffer[..length]);
             let (pairs, _) = numbers[1..].as_chunks();
-            let ranges: Vec<Span> = pairs
-                .iter()
-                .map(|[start, end]| Span::new(Offset(*start), Offset(*end)))
-                .collect();
+            let ranges: Vec<Span> = pairs.iter().map(|[start, end]| Span::new(Offset(*start), Offset(*end))).collect();
             let ack = Ack::new(Offset(numbers[0]), WINDOW).with_ranges(&ranges);
             sender.on_ack(clock.now()?, &ack);
         }
@@ -104,10 +98,7 @@ impl Receiver {
         let newest = self.received.range_of(span);
         let others = self.received.descending().filter(|r| Some(*r) != newest);
         let cumulative = self.received.cumulative();
-        let above = newest
-            .into_iter()
-            .chain(others)
-            .filter(|r| r.end > cumulative);
+        let above = newest.into_iter().chain(others).filter(|r| r.end > cumulative);
         let ranges = duplicate.into_iter().chain(above).take(RANGES);
         let ranges = ranges.flat_map(|range| [range.start.0, range.end.0]);
         datagram([cumulative.0].into_iter().chain(ranges), &[])

@@ -53,10 +53,7 @@ fn main() -> ExitCode {
 /// Transfers the data, checks that it arrives whole, and returns what happened.
 fn transfer(settings: &Settings) -> io::Result<Report> {
     let data = settings.data();
-    let mut receiver = Receiver {
-        data: vec![0; data.len()],
-        received: Received::default(),
-    };
+    let mut receiver = Receiver { data: vec![0; data.len()], received: Received::default() };
     let send = |socket: &UdpSocket| send(socket, &data, settings);
     let report = common::transfer(settings, send, |datagram| receiver.answer(datagram))?;
     assert!(receiver.data == data, "the data arrived damaged");
@@ -94,9 +91,7 @@ fn send(socket: &UdpSocket, data: &[u8], settings: &Settings) -> io::Result<Repo
             let piece = waiting.pop_front().or(missing.last().copied());
             let piece = piece.expect("a piece is missing");
             let payload = pieces[piece as usize];
-            let number = sender
-                .on_packet_sent(now, what, payload.len() as u32, piece)
-                .map_err(io::Error::other)?;
+            let number = sender.on_packet_sent(now, what, payload.len() as u32, piece).map_err(io::Error::other)?;
             socket.send(&datagram([number, piece], payload))?;
             report.packets += 1;
         }
@@ -104,10 +99,7 @@ fn send(socket: &UdpSocket, data: &[u8], settings: &Settings) -> io::Result<Repo
         if let Some(length) = receive(socket, timer.unwrap_or(Duration::MAX), &mut buffer)? {
             let numbers = numbers(&buffer[..length]);
             let (pairs, _) = numbers.as_chunks();
-            let ranges: Vec<Span> = pairs
-                .iter()
-                .map(|[first, last]| packet_numbers(*first..=*last))
-                .collect();
+            let ranges: Vec<Span> = pairs.iter().map(|[first, last]| packet_numbers(*first..=*last)).collect();
             let acked = |packet: &Packet| {
                 missing.remove(&packet.token);
             };
@@ -150,9 +142,6 @@ fn everything_arrives_under_loss() {
         };
         let report = transfer(&settings).unwrap();
         assert!(report.lost > 0, "{profile}: 5 % were lost");
-        assert!(
-            report.packets >= 250 + report.lost - report.late,
-            "{profile}: {report:?}"
-        );
+        assert!(report.packets >= 250 + report.lost - report.late, "{profile}: {report:?}");
     }
 }

@@ -53,11 +53,7 @@ pub struct Ack<B = SackBlocks> {
 impl Ack {
     /// An ACK of everything below `cumulative` with `window` bytes open after it.
     pub fn new(cumulative: Offset, window: u64) -> Self {
-        Self {
-            cumulative,
-            window,
-            ..Self::default()
-        }
+        Self { cumulative, window, ..Self::default() }
     }
 
     /// Adds a SACK block in the order of the option. An empty block, a reversed block and a fifth block are
@@ -96,18 +92,12 @@ impl<B> Ack<B> {
 impl Ack<&[Span]> {
     /// The same ACK without its blocks.
     pub(crate) fn without_blocks(self) -> Self {
-        Self {
-            blocks: &[],
-            ..self
-        }
+        Self { blocks: &[], ..self }
     }
 
     /// The same ACK without its evidence of which transmission caused it.
     pub(crate) fn without_echo(self) -> Self {
-        Self {
-            echo_sent_before: None,
-            ..self
-        }
+        Self { echo_sent_before: None, ..self }
     }
 }
 
@@ -206,12 +196,7 @@ pub struct AckSummary {
 
 impl AckSummary {
     /// `segment` was delivered. A retransmission sent after `plausible` is not what was answered.
-    pub(crate) fn note_delivered(
-        &mut self,
-        segment: &SentSegment,
-        plausible: Instant,
-        cumulatively: bool,
-    ) {
+    pub(crate) fn note_delivered(&mut self, segment: &SentSegment, plausible: Instant, cumulatively: bool) {
         let sent = Sent::of(segment);
         self.copied_delivered |= segment.copied;
         let is_original = segment.is_surely_original();
@@ -284,9 +269,7 @@ impl AckSummary {
     /// RFC 9002's RTT sample of this ACK, which arrived at `now`: from the newest transmission delivered, if that was
     /// no retransmission (§5.1).
     pub fn newest_rtt_sample(&self, now: Instant) -> Option<Duration> {
-        self.newest_delivered
-            .filter(|_| self.newest_is_original)
-            .map(|newest| now.since(newest.at))
+        self.newest_delivered.filter(|_| self.newest_is_original).map(|newest| now.since(newest.at))
     }
 
     /// The sample of [`rtt_sample`](Self::rtt_sample) in nanoseconds.
@@ -295,11 +278,7 @@ impl AckSummary {
             .filter(|_| !self.retransmission_acked)
             .or(self.first_original_sacked)
             .map(|sent| now.nanos_since(sent))
-            .or_else(|| {
-                ack.timestamp_rtt
-                    .filter(|_| self.una_advanced > 0)
-                    .map(nanos)
-            })
+            .or_else(|| ack.timestamp_rtt.filter(|_| self.una_advanced > 0).map(nanos))
     }
 }
 
@@ -316,18 +295,8 @@ mod tests {
         // (cumulative, blocks, dsack, sack blocks): the examples of RFC 2883 §4
         let cases: [(u64, &[Span], Option<Span>, usize); 5] = [
             (4000, &[span(3000, 3500)], Some(span(3000, 3500)), 0),
-            (
-                4000,
-                &[span(3000, 3500), span(4500, 5000)],
-                Some(span(3000, 3500)),
-                1,
-            ),
-            (
-                3000,
-                &[span(4500, 5000), span(4000, 5500)],
-                Some(span(4500, 5000)),
-                1,
-            ),
+            (4000, &[span(3000, 3500), span(4500, 5000)], Some(span(3000, 3500)), 1),
+            (3000, &[span(4500, 5000), span(4000, 5500)], Some(span(4500, 5000)), 1),
             (3000, &[span(4500, 5000), span(6000, 7000)], None, 2),
             (3000, &[], None, 0),
         ];

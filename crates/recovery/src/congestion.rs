@@ -353,12 +353,7 @@ fn slow_start(acked: Segments, cwnd: Segments, ssthresh: Segments) -> (Segments,
 
 /// The restart window after `idle` without a transmission (RFC 5681 §4.1, softened as in Linux: halved for
 /// each RTO passed, but not below the initial window).
-pub(crate) fn after_idle(
-    cwnd: Segments,
-    initial: Segments,
-    idle: Duration,
-    rto: Duration,
-) -> Segments {
+pub(crate) fn after_idle(cwnd: Segments, initial: Segments, idle: Duration, rto: Duration) -> Segments {
     let floor = initial.min(cwnd);
     if idle <= rto || rto.is_zero() {
         return cwnd;
@@ -374,12 +369,7 @@ mod tests {
     #[test]
     fn slow_start_stops_at_the_threshold() {
         // (acked, cwnd, ssthresh, window, left over)
-        let cases = [
-            (1, 10, u32::MAX, 11, 0),
-            (2, 1, 7, 3, 0),
-            (4, 5, 7, 7, 2),
-            (3, 7, 7, 7, 3),
-        ];
+        let cases = [(1, 10, u32::MAX, 11, 0), (2, 1, 7, 3, 0), (4, 5, 7, 7, 2), (3, 7, 7, 7, 3)];
         for (acked, cwnd, ssthresh, window, left) in cases {
             let got = slow_start(Segments(acked), Segments(cwnd), Segments(ssthresh));
             assert_eq!(got, (Segments(window), Segments(left)));
@@ -391,10 +381,7 @@ mod tests {
         let rto = Duration::from_millis(200);
         for (idle_ms, window) in [(0, 80), (200, 80), (300, 40), (450, 20), (10_000, 10)] {
             let idle = Duration::from_millis(idle_ms);
-            assert_eq!(
-                after_idle(Segments(80), Segments(10), idle, rto),
-                Segments(window)
-            );
+            assert_eq!(after_idle(Segments(80), Segments(10), idle, rto), Segments(window));
         }
         let short = after_idle(Segments(4), Segments(10), rto * 9, rto);
         assert_eq!(short, Segments(4));

@@ -121,10 +121,7 @@ impl Counters {
         for (to, from) in [
             (&mut self.delivered, other.delivered),
             (&mut self.retransmitted_bytes, other.retransmitted_bytes),
-            (
-                &mut self.failed_retransmissions,
-                other.failed_retransmissions,
-            ),
+            (&mut self.failed_retransmissions, other.failed_retransmissions),
             (&mut self.recoveries, other.recoveries),
             (&mut self.recoveries_with_dsack, other.recoveries_with_dsack),
             (&mut self.lost_retransmissions, other.lost_retransmissions),
@@ -141,10 +138,7 @@ impl Counters {
             (&mut self.reneged, other.reneged),
             (&mut self.segments_sent, other.segments_sent),
             (&mut self.sent_in_recovery, other.sent_in_recovery),
-            (
-                &mut self.slow_starts_after_recovery,
-                other.slow_starts_after_recovery,
-            ),
+            (&mut self.slow_starts_after_recovery, other.slow_starts_after_recovery),
         ] {
             *to += from;
         }
@@ -329,20 +323,12 @@ impl Recoveries {
     /// The bytes they take on the heap.
     pub(crate) fn memory(&self) -> usize {
         let finished = self.finished.as_deref();
-        finished.map_or(0, |finished| {
-            size_of_val(finished) + finished.capacity() * size_of::<Recovery>()
-        })
+        finished.map_or(0, |finished| size_of_val(finished) + finished.capacity() * size_of::<Recovery>())
     }
 
     /// A recovery begins.
     pub fn begin(&mut self, now: Instant, pipe: Segments, ssthresh: Segments) {
-        self.current = Some(Current {
-            entered_at: now,
-            pipe,
-            ssthresh,
-            retransmissions: 0,
-            delivered: 0,
-        });
+        self.current = Some(Current { entered_at: now, pipe, ssthresh, retransmissions: 0, delivered: 0 });
     }
 
     /// The current recovery.
@@ -351,13 +337,7 @@ impl Recoveries {
     }
 
     /// The current recovery ends. Returns it.
-    pub fn end(
-        &mut self,
-        now: Instant,
-        last_cwnd: Segments,
-        cwnd: Segments,
-        ended: Ended,
-    ) -> Option<Recovery> {
+    pub fn end(&mut self, now: Instant, last_cwnd: Segments, cwnd: Segments, ended: Ended) -> Option<Recovery> {
         let current = self.current.take()?;
         Some(Recovery {
             entered_at: current.entered_at,

@@ -77,10 +77,7 @@ impl DeliveryRate {
     pub fn reset(&mut self) {
         let mut stamps = core::mem::take(&mut self.stamps);
         stamps.clear();
-        *self = Self {
-            stamps,
-            ..Self::default()
-        };
+        *self = Self { stamps, ..Self::default() };
     }
 
     /// The bytes it takes on the heap.
@@ -123,12 +120,7 @@ impl DeliveryRate {
             app_limited: self.limited_until > 0 || start == Offset::SYN,
         };
         if self.stamps.back().is_none_or(|last| last.stamp != stamp) {
-            self.stamps.push_back(Stamped {
-                sent_at: now,
-                start,
-                nxt,
-                stamp,
-            });
+            self.stamps.push_back(Stamped { sent_at: now, start, nxt, stamp });
         }
     }
 
@@ -143,9 +135,7 @@ impl DeliveryRate {
             self.limited_until = 0;
         }
         let newest = ack.newest?;
-        let sample = self
-            .stamp_of(newest)
-            .map(|stamp| self.sample(now, newest, &stamp, ack));
+        let sample = self.stamp_of(newest).map(|stamp| self.sample(now, newest, &stamp, ack));
         while self.stamps.get(1).is_some_and(|next| next.nxt <= ack.una) {
             self.stamps.pop_front();
         }
@@ -257,11 +247,7 @@ mod tests {
         assert_eq!(deliver(&mut rate, 40, 1, 0), None, "limited");
         assert_eq!(deliver(&mut rate, 41, 2, 0), None);
         send(&mut rate, 50, 3, true);
-        assert_eq!(
-            deliver(&mut rate, 100, 3, 50),
-            Some(160_000),
-            "8000 / 50 ms"
-        );
+        assert_eq!(deliver(&mut rate, 100, 3, 50), Some(160_000), "8000 / 50 ms");
         rate.on_application_limited(Segments::ZERO);
         send(&mut rate, 200, 4, true);
         assert_eq!(deliver(&mut rate, 300, 4, 200), Some(160_000), "lower");
@@ -298,17 +284,9 @@ mod tests {
         rate.on_sent(ms(60), Offset::DATA, Offset(1 + 4 * MSS), false);
         deliver(&mut rate, 61, 3, 0);
         let una = Offset(1 + 3 * MSS);
-        let newest = Some(Sent {
-            at: ms(60),
-            end: Offset(1 + MSS),
-        });
-        let ack = Delivery {
-            delivered: Segments::ONE,
-            newest,
-            una,
-            min_rtt: Duration::from_millis(40),
-            mss: MSS as u32,
-        };
+        let newest = Some(Sent { at: ms(60), end: Offset(1 + MSS) });
+        let ack =
+            Delivery { delivered: Segments::ONE, newest, una, min_rtt: Duration::from_millis(40), mss: MSS as u32 };
         let sample = rate.on_ack(ms(100), &ack).unwrap();
         assert_eq!((sample.prior_delivered, sample.delivered), (1, 2));
         assert_eq!(sample.interval, Some(Duration::from_millis(60)));

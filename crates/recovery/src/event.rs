@@ -85,9 +85,7 @@ impl Transmission {
     /// The offsets that the transmission carries.
     pub fn span(self) -> Option<Span> {
         match self {
-            Self::New(span) | Self::NewProbe(span) | Self::Again(span, _) | Self::Copy(span) => {
-                Some(span)
-            }
+            Self::New(span) | Self::NewProbe(span) | Self::Again(span, _) | Self::Copy(span) => Some(span),
             Self::WindowProbe => None,
         }
     }
@@ -118,13 +116,7 @@ pub enum State {
 
 impl State {
     /// Every state, in Linux's order.
-    pub const ALL: [Self; 5] = [
-        Self::Open,
-        Self::Disorder,
-        Self::Cwr,
-        Self::Recovery,
-        Self::Loss,
-    ];
+    pub const ALL: [Self; 5] = [Self::Open, Self::Disorder, Self::Cwr, Self::Recovery, Self::Loss];
 
     /// The name in reports.
     pub const fn name(self) -> &'static str {

@@ -89,27 +89,11 @@ mod tests {
     #[test]
     fn the_test_follows_the_steps_of_the_rfc() {
         let nothing = AckEvidence::default();
-        let advances = AckEvidence {
-            advances_short: true,
-            can_send_new: true,
-            ..nothing
-        };
-        let stuck = AckEvidence {
-            can_send_new: false,
-            ..advances
-        };
-        let out = AckEvidence {
-            new_data_out: true,
-            ..nothing
-        };
-        let real = AckEvidence {
-            more_out_of_order: true,
-            ..out
-        };
-        let spurious = AckEvidence {
-            original_arrived: true,
-            ..real
-        };
+        let advances = AckEvidence { advances_short: true, can_send_new: true, ..nothing };
+        let stuck = AckEvidence { can_send_new: false, ..advances };
+        let out = AckEvidence { new_data_out: true, ..nothing };
+        let real = AckEvidence { more_out_of_order: true, ..out };
+        let spurious = AckEvidence { original_arrived: true, ..real };
         use Frto::{NewDataFirst, Off, Watching};
         use FrtoVerdict::{Goes, Spurious, TryNew};
         let cases = [

@@ -67,9 +67,7 @@ const LARGEST_BURST: u64 = 65_535 - 320;
 /// at least `least` (Linux `tcp_tso_autosize`).
 pub(crate) fn burst(rate: u64, mss: u32, min_rtt: Option<Duration>, least: u32) -> u32 {
     let round_trips = min_rtt.map_or(u128::MAX, |rtt| rtt.as_micros()) >> 9;
-    let near = u64::from(u16::MAX)
-        .checked_shr(u32::try_from(round_trips).unwrap_or(u32::MAX))
-        .unwrap_or(0);
+    let near = u64::from(u16::MAX).checked_shr(u32::try_from(round_trips).unwrap_or(u32::MAX)).unwrap_or(0);
     let bytes = (rate >> 10).saturating_add(near).min(LARGEST_BURST);
     let segments = u32::try_from(bytes / u64::from(mss.max(1))).unwrap_or(u32::MAX);
     segments.max(least)
@@ -166,9 +164,7 @@ impl Pacer {
     pub fn set_by_host(&mut self, on: bool) {
         match (on, &self) {
             (true, Self::Off) => {
-                *self = Self::Host {
-                    left: Instant::ZERO,
-                };
+                *self = Self::Host { left: Instant::ZERO };
             }
             (false, Self::Host { .. }) => *self = Self::Off,
             _ => {}
@@ -279,11 +275,7 @@ mod tests {
             permitted
         };
         assert!((0..10).all(|n| send(&mut departures, at(100), n)));
-        assert_eq!(
-            departures.next,
-            at(102),
-            "the tenth is the second of a burst"
-        );
+        assert_eq!(departures.next, at(102), "the tenth is the second of a burst");
         let next = Span::at(Offset::DATA + 10_000, 1000);
         assert!(!departures.permits(at(101), next));
         assert!(send(&mut departures, at(102), 10));

@@ -126,10 +126,7 @@ mod tests {
 
     #[test]
     fn k_scales_the_deviation_and_m_the_mean() {
-        let k = |k| Parameters {
-            rttvar_factor: Some(Factor::whole(k)),
-            ..Parameters::default()
-        };
+        let k = |k| Parameters { rttvar_factor: Some(Factor::whole(k)), ..Parameters::default() };
         // SRTT 400, 450 and RTTVAR 200, 250 ms.
         for (profile, of_k, expected) in [
             ("linux-2.4", 4, [1200, 1450]),
@@ -142,10 +139,7 @@ mod tests {
             let got = timeouts(profile, k(of_k), &[400, 800]);
             assert_eq!(got, expected, "{profile}, k = {of_k}");
         }
-        let m = Parameters {
-            srtt_factor: Some(Factor(1_500_000)),
-            ..Parameters::default()
-        };
+        let m = Parameters { srtt_factor: Some(Factor(1_500_000)), ..Parameters::default() };
         assert_eq!(timeouts("linux-2.4", m, &[400]), [1400]);
     }
 
@@ -157,28 +151,16 @@ mod tests {
             ..Parameters::default()
         };
         // SRTT 400 + 400·b; RTTVAR 200 + a·(400 − 200); on Solaris 1.25·SRTT.
-        for (a, b, linux, solaris) in [
-            (4, 8, 1450, 1570),
-            (1, 8, 2050, 2170),
-            (2, 1, 2000, 2200),
-            (16, 2, 1450, 1600),
-        ] {
+        for (a, b, linux, solaris) in [(4, 8, 1450, 1570), (1, 8, 2050, 2170), (2, 1, 2000, 2200), (16, 2, 1450, 1600)]
+        {
             let at = |profile| timeouts(profile, weights(a, b), &[400, 800])[1];
-            assert_eq!(
-                (at("linux-2.4"), at("solaris-10")),
-                (linux, solaris),
-                "a = 1/{a}, b = 1/{b}"
-            );
+            assert_eq!((at("linux-2.4"), at("solaris-10")), (linux, solaris), "a = 1/{a}, b = 1/{b}");
         }
         // The usual weights, given by name, are the same as by default.
         let samples = [100, 300, 90, 80, 400, 20];
         for profile in ["linux-6", "solaris-10"] {
             let usual = timeouts(profile, Parameters::default(), &samples);
-            assert_eq!(
-                timeouts(profile, weights(4, 8), &samples),
-                usual,
-                "{profile}"
-            );
+            assert_eq!(timeouts(profile, weights(4, 8), &samples), usual, "{profile}");
             let other = timeouts(profile, weights(4, 9), &samples);
             assert_ne!(other, usual, "{profile}");
         }
@@ -187,10 +169,7 @@ mod tests {
     #[test]
     fn the_weighted_estimator_follows_the_usual_one() {
         // Weights that differ in the last digit take the general way.
-        let almost = Parameters {
-            srtt_weight: Some(Factor(125_001)),
-            ..Parameters::default()
-        };
+        let almost = Parameters { srtt_weight: Some(Factor(125_001)), ..Parameters::default() };
         for profile in ["linux-6", "rfc6675"] {
             let mut usual = RttEstimator::new(mechanisms(profile, Parameters::default()).rto);
             let mut general = RttEstimator::new(mechanisms(profile, almost).rto);
@@ -200,10 +179,7 @@ mod tests {
                     estimator.on_sample(rtt, Offset(1 + i), Offset(11 + i));
                 }
                 let differ = usual.rto().abs_diff(general.rto());
-                assert!(
-                    differ < Duration::from_micros(5),
-                    "{profile}, {i}: {differ:?}"
-                );
+                assert!(differ < Duration::from_micros(5), "{profile}, {i}: {differ:?}");
             }
         }
     }
@@ -253,15 +229,9 @@ mod tests {
 
     #[test]
     fn dupthresh_is_the_first_one_and_the_largest_where_it_is_fixed() {
-        let five = Parameters {
-            dupthresh: Some(Segments(5)),
-            ..Parameters::default()
-        };
+        let five = Parameters { dupthresh: Some(Segments(5)), ..Parameters::default() };
         let fixed = mechanisms("windows-xp", five).detection;
-        assert_eq!(
-            (fixed.dupthresh, fixed.max_dupthresh),
-            (Segments(5), Segments(5))
-        );
+        assert_eq!((fixed.dupthresh, fixed.max_dupthresh), (Segments(5), Segments(5)));
         let adaptive = mechanisms("linux-3.17", five).detection;
         assert_eq!(adaptive.dupthresh, Segments(5));
         assert!(adaptive.max_dupthresh > Segments(5));

@@ -25,20 +25,14 @@ pub struct PeerWindow {
 impl Default for PeerWindow {
     /// Before the first ACK: the peer accepts a SYN and nothing after it.
     fn default() -> Self {
-        Self {
-            edge: Offset::DATA,
-            largest: 0,
-        }
+        Self { edge: Offset::DATA, largest: 0 }
     }
 }
 
 impl PeerWindow {
     /// A window that ends at `edge`, of a connection whose lowest unacknowledged offset is `una`.
     pub(crate) fn up_to(edge: Offset, una: Offset) -> Self {
-        Self {
-            edge,
-            largest: edge.since(una),
-        }
+        Self { edge, largest: edge.since(una) }
     }
 
     /// The first offset the peer does not accept.

@@ -138,11 +138,7 @@ pub enum AckProcessing {
 }
 
 /// Linux's loss detection before RACK.
-const LINUX_DETECTION: Rules = Rules {
-    rule: LossRule::Fack,
-    dupthresh: DUPTHRESH,
-    max_dupthresh: MAX_DUPTHRESH,
-};
+const LINUX_DETECTION: Rules = Rules { rule: LossRule::Fack, dupthresh: DUPTHRESH, max_dupthresh: MAX_DUPTHRESH };
 
 const LINUX_RTO: RtoRules = RtoRules {
     smoothing: Smoothing::Linux,
@@ -197,10 +193,7 @@ impl Mechanisms {
     pub const LINUX_2_6: Self = Self {
         early_retransmit: EarlyRetransmit::Off,
         rate: RateControl::Halving,
-        rto: RtoRules {
-            initial: Duration::from_secs(3),
-            ..LINUX_RTO
-        },
+        rto: RtoRules { initial: Duration::from_secs(3), ..LINUX_RTO },
         ack_processing: AckProcessing::Linux2_6,
         ..Self::LINUX_3_17
     };
@@ -223,11 +216,7 @@ impl Mechanisms {
     /// The standards of 2012: RFC 6675 on RFC 5681, RFC 6298.
     pub const RFC_6675: Self = Self {
         sack: true,
-        detection: Rules {
-            rule: LossRule::IsLost,
-            dupthresh: DUPTHRESH,
-            max_dupthresh: DUPTHRESH,
-        },
+        detection: Rules { rule: LossRule::IsLost, dupthresh: DUPTHRESH, max_dupthresh: DUPTHRESH },
         adaptive: false,
         early_retransmit: EarlyRetransmit::Off,
         limited_transmit: LimitedTransmit::Pipe,
@@ -262,11 +251,7 @@ impl Mechanisms {
 
     /// QUIC's loss recovery: RFC 9002, with the congestion control of its appendix B.
     pub const RFC_9002: Self = Self {
-        detection: Rules {
-            rule: LossRule::PacketTime,
-            dupthresh: DUPTHRESH,
-            max_dupthresh: DUPTHRESH,
-        },
+        detection: Rules { rule: LossRule::PacketTime, dupthresh: DUPTHRESH, max_dupthresh: DUPTHRESH },
         recovery_fill: RecoveryFill::Nothing,
         rto: RtoRules {
             sampling: Sampling::Newest,
@@ -285,11 +270,7 @@ impl Mechanisms {
     /// NewReno without SACK: RFC 6582 on RFC 5681, RFC 3042, RFC 6298.
     pub const RENO: Self = Self {
         sack: false,
-        detection: Rules {
-            rule: LossRule::Sacked,
-            dupthresh: DUPTHRESH,
-            max_dupthresh: DUPTHRESH,
-        },
+        detection: Rules { rule: LossRule::Sacked, dupthresh: DUPTHRESH, max_dupthresh: DUPTHRESH },
         limited_transmit: LimitedTransmit::Two,
         recovery_fill: RecoveryFill::Nothing,
         ..Self::RFC_6675
@@ -350,26 +331,14 @@ pub const BASES: [(&str, Mechanisms, &str); 10] = [
         Mechanisms::LINUX_2_6,
         "Linux 2.6 as the 2011 paper's servers ran it (§2, Table 4): FACK, rate halving, no early retransmit",
     ),
-    (
-        "linux-6",
-        Mechanisms::LINUX_6,
-        "Linux 6.12: RACK-TLP with Linux's probe timeout, PRR with SafeACK",
-    ),
-    (
-        "rfc6675",
-        Mechanisms::RFC_6675,
-        "the standards alone: RFC 5681, RFC 6675, RFC 6298",
-    ),
+    ("linux-6", Mechanisms::LINUX_6, "Linux 6.12: RACK-TLP with Linux's probe timeout, PRR with SafeACK"),
+    ("rfc6675", Mechanisms::RFC_6675, "the standards alone: RFC 5681, RFC 6675, RFC 6298"),
     (
         "rfc9002",
         Mechanisms::RFC_9002,
         "QUIC's loss recovery in TCP: packet and time threshold, probe timeout, NewReno (RFC 9002)",
     ),
-    (
-        "reno",
-        Mechanisms::RENO,
-        "NewReno without SACK: RFC 5681, RFC 6582, RFC 3042, RFC 6298",
-    ),
+    ("reno", Mechanisms::RENO, "NewReno without SACK: RFC 5681, RFC 6582, RFC 3042, RFC 6298"),
     (
         "linux-2.4",
         Mechanisms::LINUX_2_4,
@@ -424,12 +393,7 @@ impl Profile {
 impl Default for Profile {
     fn default() -> Self {
         let (name, mechanisms, _) = BASES[0];
-        Self {
-            name: name.into(),
-            base: mechanisms,
-            added: Vec::new(),
-            mechanisms,
-        }
+        Self { name: name.into(), base: mechanisms, added: Vec::new(), mechanisms }
     }
 }
 
@@ -445,24 +409,17 @@ impl FromStr for Profile {
     fn from_str(text: &str) -> Result<Self, ProfileError> {
         let mut parts = text.split('+').map(str::trim);
         let base = parts.next().unwrap_or_default();
-        let base_mechanisms =
-            base_named(base).ok_or_else(|| ProfileError::UnknownBase(base.into()))?;
+        let base_mechanisms = base_named(base).ok_or_else(|| ProfileError::UnknownBase(base.into()))?;
         let mut name = base.to_string();
         let mut added = Vec::new();
         let mut mechanisms = base_mechanisms;
         for part in parts {
-            let mechanism = Mechanism::named(part)
-                .ok_or_else(|| ProfileError::UnknownMechanism(part.into()))?;
+            let mechanism = Mechanism::named(part).ok_or_else(|| ProfileError::UnknownMechanism(part.into()))?;
             mechanism.apply(&mut mechanisms);
             added.push(mechanism);
             name = format!("{name}+{part}");
         }
-        Ok(Self {
-            name,
-            base: base_mechanisms,
-            added,
-            mechanisms,
-        })
+        Ok(Self { name, base: base_mechanisms, added, mechanisms })
     }
 }
 
@@ -489,9 +446,7 @@ impl ProfileError {
     pub fn unknown(&self) -> (&str, Vec<&'static str>) {
         match self {
             Self::UnknownBase(word) => (word, BASES.iter().map(|(name, ..)| *name).collect()),
-            Self::UnknownMechanism(word) => {
-                (word, Mechanism::ALL.iter().map(|m| m.name()).collect())
-            }
+            Self::UnknownMechanism(word) => (word, Mechanism::ALL.iter().map(|m| m.name()).collect()),
         }
     }
 }
@@ -499,12 +454,7 @@ impl ProfileError {
 impl fmt::Display for ProfileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (word, known) = self.unknown();
-        write!(
-            f,
-            "unknown {} '{word}', expected one of: {}",
-            self.kind(),
-            known.join(", ")
-        )
+        write!(f, "unknown {} '{word}', expected one of: {}", self.kind(), known.join(", "))
     }
 }
 
@@ -523,12 +473,7 @@ mod tests {
             ("linux-3.17+rtor", PAPER, None, Algorithm::Cubic),
             ("linux-3.17+rtor+tlp", PAPER, Some(false), Algorithm::Cubic),
             ("linux-3.17+rtor+rtorrfc", RFC, None, Algorithm::Cubic),
-            (
-                "linux-3.17+tlp+tlpr+reno",
-                None,
-                Some(true),
-                Algorithm::Reno,
-            ),
+            ("linux-3.17+tlp+tlpr+reno", None, Some(true), Algorithm::Reno),
             ("linux-6", None, Some(false), Algorithm::Cubic),
             ("reno+cubic+rtor", PAPER, None, Algorithm::Cubic),
             ("linux-2.4+rtorrfc", RFC, None, Algorithm::Reno),
@@ -541,11 +486,7 @@ mod tests {
             let m = profile.mechanisms();
             assert_eq!(profile.to_string(), name);
             assert_eq!(Mechanisms::of_profile(name), Some(*m), "{name}");
-            assert_eq!(
-                (m.rto_restart, m.congestion),
-                (restart, congestion),
-                "{name}"
-            );
+            assert_eq!((m.rto_restart, m.congestion), (restart, congestion), "{name}");
             assert_eq!(m.probe.map(|p| p.restart), probe, "{name}");
         }
     }
@@ -581,9 +522,7 @@ mod tests {
         ];
         for (name, replaced) in cases {
             let profile: Profile = name.parse().unwrap();
-            let got: Vec<_> = (0..profile.added().len())
-                .map(|i| profile.replaced(i))
-                .collect();
+            let got: Vec<_> = (0..profile.added().len()).map(|i| profile.replaced(i)).collect();
             assert_eq!(got, replaced, "{name}");
             assert_eq!(profile.replaced(9), None);
         }
@@ -595,18 +534,9 @@ mod tests {
             assert_eq!(Mechanisms::of_profile(text), None, "{text}");
             text.parse::<Profile>().unwrap_err()
         };
-        assert_eq!(
-            error("linux-9"),
-            ProfileError::UnknownBase("linux-9".into())
-        );
-        assert_eq!(
-            error("linux-3.17+tplr"),
-            ProfileError::UnknownMechanism("tplr".into())
-        );
-        assert_eq!(
-            error("linux-3.17+"),
-            ProfileError::UnknownMechanism(String::new())
-        );
+        assert_eq!(error("linux-9"), ProfileError::UnknownBase("linux-9".into()));
+        assert_eq!(error("linux-3.17+tplr"), ProfileError::UnknownMechanism("tplr".into()));
+        assert_eq!(error("linux-3.17+"), ProfileError::UnknownMechanism(String::new()));
         assert_eq!(
             error("").to_string(),
             "unknown profile '', expected one of: linux-3.17, linux-2.6, linux-6, rfc6675, rfc9002, reno, \

@@ -53,8 +53,7 @@ impl RateControl {
                 return "cwnd = ssthresh at once; cwnd − pipe segments may be sent".into();
             }
             Self::Halving => {
-                return "rate halving: cwnd falls by one segment per two ACKs, cwnd at most pipe + 1"
-                    .into();
+                return "rate halving: cwnd falls by one segment per two ACKs, cwnd at most pipe + 1".into();
             }
             Self::Prr { bound, recover_fs } => (bound, recover_fs),
         };
@@ -62,9 +61,7 @@ impl RateControl {
             Bound::Unlimited => "unlimited bound: up to ssthresh at once",
             Bound::Conservative => "conservative reduction bound",
             Bound::SlowStart => "slow-start reduction bound",
-            Bound::SafeAck => {
-                "slow-start bound while ACKs advance and report no further loss, else conservative"
-            }
+            Bound::SafeAck => "slow-start bound while ACKs advance and report no further loss, else conservative",
         };
         let flight = match recover_fs {
             RecoverFs::FlightSize => "the flight size",

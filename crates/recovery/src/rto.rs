@@ -162,11 +162,7 @@ mod tests {
         for (now, earliest, deadline) in cases {
             let mut timer = RetransmissionTimer::default();
             timer.start_from_earliest(at(now), at(earliest), &rtt());
-            assert_eq!(
-                timer.deadline(),
-                Some(at(deadline)),
-                "now {now}, sent {earliest}"
-            );
+            assert_eq!(timer.deadline(), Some(at(deadline)), "now {now}, sent {earliest}");
         }
     }
 
@@ -174,9 +170,7 @@ mod tests {
     fn back_off_doubles_up_to_the_maximum_and_a_sample_ends_it() {
         let rtt = rtt();
         let mut timer = RetransmissionTimer::default();
-        for expected in [
-            560, 1120, 2240, 4480, 8960, 17_920, 35_840, 71_680, 120_000, 120_000,
-        ] {
+        for expected in [560, 1120, 2240, 4480, 8960, 17_920, 35_840, 71_680, 120_000, 120_000] {
             timer.on_expiry(at(0), &rtt);
             assert_eq!(timer.deadline(), Some(at(expected)));
         }

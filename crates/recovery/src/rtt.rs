@@ -118,11 +118,7 @@ impl Factor {
     }
 
     /// As a number.
-    #[expect(
-        clippy::disallowed_types,
-        clippy::float_arithmetic,
-        reason = "for reports alone"
-    )]
+    #[expect(clippy::disallowed_types, clippy::float_arithmetic, reason = "for reports alone")]
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / f64::from(MILLION)
     }
@@ -302,12 +298,7 @@ impl RttEstimator {
     /// The sample of an ACK of everything below `una`, if one segment per flight is timed. `timestamp` is the
     /// RTT by the echoed timestamp, if the ACK acknowledges new data and timestamps are in use.
     #[inline(never)] // most senders never come here
-    pub fn flight_sample(
-        &mut self,
-        now: Instant,
-        una: Offset,
-        timestamp: Option<Duration>,
-    ) -> Option<Duration> {
+    pub fn flight_sample(&mut self, now: Instant, una: Offset, timestamp: Option<Duration>) -> Option<Duration> {
         let by_timestamp = timestamp.filter(|_| self.sampling != Sampling::Flight);
         let timed = self.timed.filter(|(start, _)| *start < una);
         if by_timestamp.is_some() || timed.is_some() {
@@ -370,11 +361,7 @@ impl RttEstimator {
         if m < srtt {
             self.srtt8 -= error;
             // A falling RTT must not inflate the variance as fast as a rising one.
-            self.mdev4 = if error > mdev {
-                self.mdev4 + ((error - mdev) >> 3)
-            } else {
-                self.mdev4 - (mdev - error)
-            };
+            self.mdev4 = if error > mdev { self.mdev4 + ((error - mdev) >> 3) } else { self.mdev4 - (mdev - error) };
         } else {
             self.srtt8 += error;
             self.mdev4 = self.mdev4 - mdev + error;
@@ -476,8 +463,7 @@ impl RttEstimator {
     /// The probe timeout after it was backed off `times`, in nanoseconds: the RTO plus how long a receiver
     /// holds an ACK back (RFC 9002 §6.2.1).
     pub(crate) fn probe_timeout_nanos(&self, max_ack_delay: u64, times: u32) -> u64 {
-        let backed_off =
-            (self.rto.saturating_add(max_ack_delay)).saturating_mul(1 << times.min(20));
+        let backed_off = (self.rto.saturating_add(max_ack_delay)).saturating_mul(1 << times.min(20));
         backed_off.min(self.most_rto)
     }
 
@@ -501,10 +487,7 @@ impl RttEstimator {
     fn keep_rto(&mut self) {
         self.rto = match self.srtt8 {
             0 => self.initial.min(self.most_rto),
-            srtt8 if self.plain => ((srtt8 >> 3) + self.rttvar4)
-                .max(self.least_rto)
-                .max(LEAST_RTO)
-                .min(self.most_rto),
+            srtt8 if self.plain => ((srtt8 >> 3) + self.rttvar4).max(self.least_rto).max(LEAST_RTO).min(self.most_rto),
             srtt8 => {
                 let (m, k) = (self.srtt_factor, self.rttvar_factor);
                 self.general_rto(srtt8 >> 3, m, k, self.least_rto.max(LEAST_RTO))

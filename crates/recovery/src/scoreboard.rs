@@ -96,21 +96,14 @@ pub struct Scoreboard {
 impl Scoreboard {
     /// An empty scoreboard whose next segment starts at `start`.
     pub(crate) fn new(start: Offset) -> Self {
-        Self {
-            una: start,
-            nxt: start,
-            ..Self::default()
-        }
+        Self { una: start, nxt: start, ..Self::default() }
     }
 
     /// Clears the scoreboard for a new connection that starts at `start`, and keeps its memory.
     pub(crate) fn reset(&mut self, start: Offset) {
         let mut segments = core::mem::take(&mut self.segments);
         segments.clear();
-        *self = Self {
-            segments,
-            ..Self::new(start)
-        };
+        *self = Self { segments, ..Self::new(start) };
     }
 
     /// Moves to `storage`, and frees its own memory. From then on, at most
@@ -403,9 +396,7 @@ impl Scoreboard {
     /// Whether the receiver reneged: the earliest outstanding segment is SACKed although the cumulative ACK
     /// stops at it (RFC 2018 §8).
     pub(crate) fn reneged(&self) -> bool {
-        self.segments
-            .front()
-            .is_some_and(|s| s.sacked && !s.abandoned)
+        self.segments.front().is_some_and(|s| s.sacked && !s.abandoned)
     }
 
     /// Whether nothing is SACKed, lost or retransmitted, judging by the first segment and the counts.

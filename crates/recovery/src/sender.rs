@@ -147,13 +147,7 @@ impl<C: CongestionControl> Sender<C> {
     /// A sender with another congestion control than that of `mechanisms`. It is about to send a SYN, as with
     /// [`new`](Sender::new), unless [`establish`](Self::establish) or [`number_packets`](Self::number_packets) opens it;
     /// then `syn_trigger` does not matter.
-    pub fn with_control(
-        control: C,
-        mechanisms: &Mechanisms,
-        mss: u32,
-        syn_trigger: Trigger,
-        log: bool,
-    ) -> Self {
+    pub fn with_control(control: C, mechanisms: &Mechanisms, mss: u32, syn_trigger: Trigger, log: bool) -> Self {
         let models_path = control.models_path();
         let delivery = (models_path || mechanisms.slp.is_some()).then(Box::default);
         let mut settings = Settings::of(mechanisms, syn_trigger);
@@ -315,21 +309,8 @@ impl<C: CongestionControl> Sender<C> {
     fn log_state(&mut self, now: Instant) {
         let last = self.logging.log.last();
         if let Some((from, to)) = last.and_then(|last| last.state_change.take()) {
-            let (cwnd, ssthresh, pipe) = (
-                self.congestion.cwnd,
-                self.congestion.ssthresh,
-                self.board.pipe(),
-            );
-            self.logging.log.push(
-                now,
-                Event::StateChanged {
-                    from,
-                    to,
-                    cwnd,
-                    ssthresh,
-                    pipe,
-                },
-            );
+            let (cwnd, ssthresh, pipe) = (self.congestion.cwnd, self.congestion.ssthresh, self.board.pipe());
+            self.logging.log.push(now, Event::StateChanged { from, to, cwnd, ssthresh, pipe });
         }
     }
 
@@ -411,9 +392,7 @@ impl<C: CongestionControl> Sender<C> {
     /// on, [`next_send`](Self::next_send) does not wait for it, and no timer fires at it: the host waits.
     pub fn next_departure(&self, now: Instant) -> Instant {
         match self.pacing_rate() {
-            Some(rate) if self.stream.pacer.is_on() => {
-                self.stream.pacer.departure(now, self.peer.mss, rate)
-            }
+            Some(rate) if self.stream.pacer.is_on() => self.stream.pacer.departure(now, self.peer.mss, rate),
             _ => now,
         }
     }
@@ -444,8 +423,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// How many more segments the congestion window has room for.
     pub fn room(&self) -> Segments {
-        self.less_copies(self.congestion.cwnd)
-            .saturating_sub(self.board.pipe())
+        self.less_copies(self.congestion.cwnd).saturating_sub(self.board.pipe())
     }
 
     /// Segments in flight.
@@ -534,18 +512,9 @@ impl<C: CongestionControl> Sender<C> {
     pub fn check(&self) -> Result<(), String> {
         self.board.check()?;
         let rules = [
-            (
-                "snd_nxt is past the data written",
-                self.board.nxt() <= self.stream.limit.max(Offset::DATA),
-            ),
-            (
-                "cwnd is zero",
-                self.congestion.cwnd > Segments::ZERO || self.reducing(),
-            ),
-            (
-                "ssthresh is under two",
-                self.congestion.ssthresh >= congestion::MIN_SSTHRESH,
-            ),
+            ("snd_nxt is past the data written", self.board.nxt() <= self.stream.limit.max(Offset::DATA)),
+            ("cwnd is zero", self.congestion.cwnd > Segments::ZERO || self.reducing()),
+            ("ssthresh is under two", self.congestion.ssthresh >= congestion::MIN_SSTHRESH),
             (
                 "the retransmission timer runs if and only if something is outstanding",
                 self.board.is_empty() == self.timers.rto.deadline().is_none(),

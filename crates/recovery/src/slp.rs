@@ -141,15 +141,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 7] = [
-        Self::Syn,
-        Self::SynAck,
-        Self::Fin,
-        Self::Psh,
-        Self::Tail,
-        Self::First,
-        Self::Other,
-    ];
+    pub const ALL: [Self; 7] = [Self::Syn, Self::SynAck, Self::Fin, Self::Psh, Self::Tail, Self::First, Self::Other];
 
     /// The name used in settings files.
     pub const fn name(self) -> &'static str {
@@ -227,9 +219,8 @@ impl Stakes {
     pub fn favour_a_copy(&self) -> bool {
         let [p, q, rest] = [self.p, self.q, self.p.rest()].map(|s| u128::from(s.millionths()));
         let bits = u128::from(self.ip_len) * 8;
-        let timeout = (p * q)
-            .saturating_mul(self.rto.as_nanos())
-            .saturating_mul(self.bandwidth.bits_per_second().into());
+        let timeout =
+            (p * q).saturating_mul(self.rto.as_nanos()).saturating_mul(self.bandwidth.bits_per_second().into());
         // Millionths twice on the left, once on the right; nanoseconds on the left.
         let copy = rest * bits * 1_000_000 * 1_000_000_000;
         timeout >= copy && q > 0
@@ -241,21 +232,14 @@ mod tests {
     use super::*;
 
     fn stakes(p: Ppm, q: Ppm, ip_len: u32, bits: u64) -> Stakes {
-        Stakes {
-            p,
-            q,
-            rto: Duration::from_secs(1),
-            ip_len,
-            bandwidth: BitRate::from_bits_per_second(bits).unwrap(),
-        }
+        Stakes { p, q, rto: Duration::from_secs(1), ip_len, bandwidth: BitRate::from_bits_per_second(bits).unwrap() }
     }
 
     #[test]
     fn bandwidth_thresholds_at_an_rto_of_one_second() {
         // 0.98 · 70 · 8 / 0.02 and 0.98 · 1500 · 8 / 0.002 bit/s; the paper prints other figures.
         let p = Ppm::percent(2);
-        for (q, ip_len, threshold) in [(Ppm::ONE, 70, 27_440), (Ppm::percent(10), 1500, 5_880_000)]
-        {
+        for (q, ip_len, threshold) in [(Ppm::ONE, 70, 27_440), (Ppm::percent(10), 1500, 5_880_000)] {
             assert!(stakes(p, q, ip_len, threshold).favour_a_copy());
             assert!(!stakes(p, q, ip_len, threshold - 1).favour_a_copy());
         }
@@ -267,18 +251,13 @@ mod tests {
         assert!(stakes(Ppm::ONE, Ppm::new(1), 1500, slowest).favour_a_copy());
         assert!(!stakes(Ppm::ONE, Ppm::ZERO, 1500, u64::MAX).favour_a_copy());
         assert!(!stakes(Ppm::ZERO, Ppm::ONE, 1, u64::MAX).favour_a_copy());
-        let forever = Stakes {
-            rto: Duration::MAX,
-            ..stakes(Ppm::ONE, Ppm::ONE, u32::MAX, u64::MAX)
-        };
+        let forever = Stakes { rto: Duration::MAX, ..stakes(Ppm::ONE, Ppm::ONE, u32::MAX, u64::MAX) };
         assert!(forever.favour_a_copy());
     }
 
     #[test]
     fn the_largest_q_applies_to_a_segment_of_several_kinds() {
-        let q = Likelihoods::PAPER
-            .with(Kind::Tail, Ppm::percent(30))
-            .with(Kind::Other, Ppm::percent(1));
+        let q = Likelihoods::PAPER.with(Kind::Tail, Ppm::percent(30)).with(Kind::Other, Ppm::percent(1));
         for (kinds, expected) in [
             (&[][..], 1),
             (&[Kind::First], 0),

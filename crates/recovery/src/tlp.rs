@@ -79,33 +79,20 @@ pub struct ProbeRules {
 
 impl ProbeRules {
     /// The rules of draft-01.
-    pub const DRAFT_01: Self = Self {
-        version: ProbeVersion::Draft01,
-        restart: false,
-    };
+    pub const DRAFT_01: Self = Self { version: ProbeVersion::Draft01, restart: false };
     /// The rules of RFC 8985.
-    pub const RFC_8985: Self = Self {
-        version: ProbeVersion::Rfc8985,
-        restart: false,
-    };
+    pub const RFC_8985: Self = Self { version: ProbeVersion::Rfc8985, restart: false };
     /// The rules of Linux 6.
-    pub const LINUX_6: Self = Self {
-        version: ProbeVersion::Linux6,
-        restart: false,
-    };
+    pub const LINUX_6: Self = Self { version: ProbeVersion::Linux6, restart: false };
 
     /// The rules of RFC 9002.
-    pub const RFC_9002: Self = Self {
-        version: ProbeVersion::Rfc9002,
-        restart: false,
-    };
+    pub const RFC_9002: Self = Self { version: ProbeVersion::Rfc9002, restart: false };
 
     /// The probe timeout; `None` if there is no SRTT and this version requires one, and with RFC 9002, whose
     /// timeout depends on RTTVAR.
     pub fn timeout(&self, srtt: Option<Duration>, outstanding: Segments) -> Option<Duration> {
         let srtt = srtt.map(|srtt| u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX));
-        self.timeout_nanos(srtt, outstanding)
-            .map(Duration::from_nanos)
+        self.timeout_nanos(srtt, outstanding).map(Duration::from_nanos)
     }
 
     /// The probe timeout in nanoseconds: the fast path, since every transmission needs it.
@@ -312,20 +299,12 @@ mod tests {
             (400, [(800, 800), (800, 1000), (802, 1000)]),
             (640, [(1280, 1280), (1280, 1480), (1282, 1480)]),
         ];
-        let versions = [
-            ProbeRules::DRAFT_01,
-            ProbeRules::RFC_8985,
-            ProbeRules::LINUX_6,
-        ];
+        let versions = [ProbeRules::DRAFT_01, ProbeRules::RFC_8985, ProbeRules::LINUX_6];
         for (srtt, timeouts) in cases {
             for (rules, (several, one)) in versions.into_iter().zip(timeouts) {
                 let timeout = |n| rules.timeout(Some(ms(srtt)), Segments(n));
                 assert_eq!(timeout(5), Some(ms(several)), "{rules:?} at {srtt}");
-                assert_eq!(
-                    timeout(1).map(|t| t.as_millis()),
-                    Some(one),
-                    "{rules:?} at {srtt}"
-                );
+                assert_eq!(timeout(1).map(|t| t.as_millis()), Some(one), "{rules:?} at {srtt}");
             }
         }
         let without = versions.map(|rules| rules.timeout(None, Segments(3)));

@@ -30,15 +30,9 @@ pub struct UndoRules {
 
 impl UndoRules {
     /// Accepts neither DSACKs nor timestamps.
-    pub const NONE: Self = Self {
-        dsack: false,
-        timestamps: false,
-    };
+    pub const NONE: Self = Self { dsack: false, timestamps: false };
     /// Accepts both, as Linux does.
-    pub const ALL: Self = Self {
-        dsack: true,
-        timestamps: true,
-    };
+    pub const ALL: Self = Self { dsack: true, timestamps: true };
 }
 
 /// The proof that a reduction was unnecessary.

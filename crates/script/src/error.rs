@@ -38,19 +38,11 @@ pub(crate) struct Wrong {
 
 impl Wrong {
     pub fn new(place: Place, message: impl Into<String>) -> Self {
-        Self {
-            place,
-            message: message.into(),
-        }
+        Self { place, message: message.into() }
     }
 
     /// The error for a `word` that is not in `known`; `what` is what it should name.
-    pub fn unknown<'a>(
-        place: Place,
-        what: &str,
-        word: &str,
-        known: impl IntoIterator<Item = &'a str> + Clone,
-    ) -> Self {
+    pub fn unknown<'a>(place: Place, what: &str, word: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Self {
         let near = did_you_mean(word, known.clone());
         let hint = if near.is_empty() {
             let known: Vec<&str> = known.into_iter().collect();
@@ -77,11 +69,7 @@ pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a s
 }
 
 /// The known word most similar to `word`, with at least this similarity (0 to 1).
-pub(crate) fn nearest<'a>(
-    word: &str,
-    known: impl IntoIterator<Item = &'a str>,
-    least: f64,
-) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, least: f64) -> Option<&'a str> {
     // The time to compute similarity grows with the product of the lengths.
     if word.len() > 64 {
         return None;

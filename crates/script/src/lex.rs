@@ -102,10 +102,7 @@ pub(crate) fn lex(text: &str, language: Language, start: Place) -> Result<Lexed,
         place: start,
         joined: false,
         in_head: true,
-        out: Lexed {
-            tokens: Vec::new(),
-            comments: Vec::new(),
-        },
+        out: Lexed { tokens: Vec::new(), comments: Vec::new() },
     };
     while let Some(&c) = lexer.rest.peek() {
         lexer.token(c)?;
@@ -137,12 +134,7 @@ impl Lexer<'_> {
         let joined = std::mem::take(&mut self.joined);
         // An event begins with its time.
         self.in_head &= matches!(kind, Kind::Setting(..) | Kind::Command(_));
-        self.out.tokens.push(Token {
-            kind,
-            place,
-            end,
-            joined,
-        });
+        self.out.tokens.push(Token { kind, place, end, joined });
     }
 
     fn take_while(&mut self, accept: impl Fn(char) -> bool) -> String {
@@ -204,11 +196,7 @@ impl Lexer<'_> {
         let text = text.strip_prefix(begin).unwrap_or(&text);
         let before = self.out.tokens.last();
         let own_line = before.is_none_or(|before| before.end.line < place.line);
-        self.out.comments.push(Comment {
-            text: text.trim().into(),
-            place,
-            in_head: self.in_head && own_line,
-        });
+        self.out.comments.push(Comment { text: text.trim().into(), place, in_head: self.in_head && own_line });
     }
 
     fn block_comment(&mut self, place: Place) -> Result<(), Wrong> {
@@ -220,10 +208,7 @@ impl Lexer<'_> {
                 return Ok(());
             }
         }
-        Err(Wrong::new(
-            place,
-            "a comment begins here and never ends, expected `*/`",
-        ))
+        Err(Wrong::new(place, "a comment begins here and never ends, expected `*/`"))
     }
 
     fn quoted(&mut self, place: Place, quote: char) -> Result<(), Wrong> {
@@ -243,8 +228,7 @@ impl Lexer<'_> {
                 _ => text.push(c),
             }
         }
-        let message =
-            format!("a text begins here and does not end on its line, expected `{quote}`");
+        let message = format!("a text begins here and does not end on its line, expected `{quote}`");
         Err(Wrong::new(place, message))
     }
 
@@ -264,10 +248,7 @@ impl Lexer<'_> {
                 _ => text.push(c),
             }
         }
-        Err(Wrong::new(
-            place,
-            "a command begins here and never ends, expected a backquote",
-        ))
+        Err(Wrong::new(place, "a command begins here and never ends, expected a backquote"))
     }
 
     fn code(&mut self, place: Place) -> Result<(), Wrong> {
@@ -282,10 +263,7 @@ impl Lexer<'_> {
             }
             text.push(c);
         }
-        Err(Wrong::new(
-            place,
-            "code begins here and never ends, expected `}%`",
-        ))
+        Err(Wrong::new(place, "code begins here and never ends, expected `}%`"))
     }
 
     /// `--name` or `--name=value`; a value ends with white space unless it is quoted.
@@ -310,9 +288,7 @@ impl Lexer<'_> {
         if text == "0" && matches!(self.rest.peek(), Some('x' | 'X')) {
             text.extend(self.next());
             text += &self.take_while(|c| c.is_ascii_alphanumeric());
-        } else if self.rest.peek() == Some(&'.')
-            && self.second().is_some_and(|c| c.is_ascii_digit())
-        {
+        } else if self.rest.peek() == Some(&'.') && self.second().is_some_and(|c| c.is_ascii_digit()) {
             text.extend(self.next());
             text += &self.take_while(|c| c.is_ascii_digit());
         }
@@ -327,34 +303,21 @@ mod tests {
     fn kinds(text: &str, language: Language) -> Vec<String> {
         let start = Place { line: 1, column: 1 };
         let lexed = lex(text, language, start).expect("a text that can be split");
-        lexed
-            .tokens
-            .iter()
-            .map(|t| format!("{}@{}", t.kind, t.place))
-            .collect()
+        lexed.tokens.iter().map(|t| format!("{}@{}", t.kind, t.place)).collect()
     }
 
     #[test]
     fn text_is_split_into_tokens_with_places() {
         let cases: [(&str, &[&str]); 7] = [
             ("0...0.2", &["`0`@1:1", "`...`@1:2", "`0.2`@1:5"]),
-            (
-                "+.1~ +0.25",
-                &["`+`@1:1", "`.1`@1:2", "`~`@1:4", "`+`@1:6", "`0.25`@1:7"],
-            ),
+            ("+.1~ +0.25", &["`+`@1:1", "`.1`@1:2", "`~`@1:4", "`+`@1:6", "`0.25`@1:7"]),
             (
                 "> P. 1:2(1)",
-                &[
-                    "`>`@1:1", "`P`@1:3", "`.`@1:4", "`1`@1:6", "`:`@1:7", "`2`@1:8", "`(`@1:9",
-                    "`1`@1:10", "`)`@1:11",
-                ],
+                &["`>`@1:1", "`P`@1:3", "`.`@1:4", "`1`@1:6", "`:`@1:7", "`2`@1:8", "`(`@1:9", "`1`@1:10", "`)`@1:11"],
             ),
             ("a // b\n # c\n/* d\n*/ e", &["`a`@1:1", "`e`@4:4"]),
             ("--mss=1000 // x\n0x1F", &["`--mss`@1:1", "`0x1F`@2:1"]),
-            (
-                "`ls\nls` %{ a } b }%",
-                &["a command in backquotes@1:1", "a `%{`@2:5"],
-            ),
+            ("`ls\nls` %{ a } b }%", &["a command in backquotes@1:1", "a `%{`@2:5"]),
             ("\"a\\\"b\" 1", &["\"a\\\"b\"@1:1", "`1`@1:8"]),
         ];
         for (text, expected) in cases {
@@ -363,21 +326,12 @@ mod tests {
             assert!(end.is_some_and(|end| end.starts_with("the end")), "{text}");
             assert_eq!(got, expected, "{text}");
         }
-        assert_eq!(
-            kinds("7 // 2 # c", Language::Code).len(),
-            5,
-            "`//` divides in code"
-        );
+        assert_eq!(kinds("7 // 2 # c", Language::Code).len(), 5, "`//` divides in code");
     }
 
     #[test]
     fn an_unterminated_token_is_reported_at_its_start() {
-        for (text, place) in [
-            ("a\n /* b", "2:2"),
-            ("`x", "1:1"),
-            ("\n%{ }", "2:1"),
-            ("\"x\n\"", "1:1"),
-        ] {
+        for (text, place) in [("a\n /* b", "2:2"), ("`x", "1:1"), ("\n%{ }", "2:1"), ("\"x\n\"", "1:1")] {
             let wrong = lex(text, Language::Script, Place { line: 1, column: 1 }).err();
             assert_eq!(wrong.expect("an error").place.to_string(), place, "{text}");
         }

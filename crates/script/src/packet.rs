@@ -33,13 +33,7 @@ pub(crate) enum Mark {
 }
 
 impl Mark {
-    pub const ALL: [Self; 5] = [
-        Self::NotCapable,
-        Self::Ect0,
-        Self::Ect1,
-        Self::Ect01,
-        Self::Experienced,
-    ];
+    pub const ALL: [Self; 5] = [Self::NotCapable, Self::Ect0, Self::Ect1, Self::Ect01, Self::Experienced];
 
     /// The word in scripts.
     pub const fn name(self) -> &'static str {
@@ -84,9 +78,7 @@ impl fmt::Display for TcpOption {
             Self::Timestamps(value, echo) => write!(f, "TS val {value} ecr {echo}"),
             Self::Sack(blocks) => {
                 f.write_str("sack")?;
-                blocks
-                    .iter()
-                    .try_for_each(|(left, right)| write!(f, " {left}:{right}"))
+                blocks.iter().try_for_each(|(left, right)| write!(f, " {left}:{right}"))
             }
             Self::Other(kind) => write!(f, "option {kind}"),
         }
@@ -109,11 +101,7 @@ pub(crate) fn flag_text(flags: Flags) -> String {
     if flags.is_empty() {
         return "-".into();
     }
-    FLAG_LETTERS
-        .iter()
-        .filter(|(_, flag)| flags.contains(*flag))
-        .map(|(letter, _)| letter)
-        .collect()
+    FLAG_LETTERS.iter().filter(|(_, flag)| flags.contains(*flag)).map(|(letter, _)| letter).collect()
 }
 
 /// The options as in `<mss 1000,nop>`; empty without options.
@@ -127,12 +115,7 @@ pub(crate) fn options_text(options: &[TcpOption]) -> String {
 
 impl fmt::Display for Packet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            flags,
-            seq,
-            payload_len,
-            ..
-        } = self;
+        let Self { flags, seq, payload_len, .. } = self;
         let end = seq.wrapping_add(*payload_len);
         if let Some(mark) = self.mark.filter(|mark| *mark != Mark::NotCapable) {
             write!(f, "[{}] ", mark.name())?;

@@ -32,24 +32,14 @@ impl Script {
     /// and what was expected.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
         parse(text)
-            .map(|parsed| Self {
-                name: name.into(),
-                lines: text.lines().map(Into::into).collect(),
-                ..parsed
-            })
+            .map(|parsed| Self { name: name.into(), lines: text.lines().map(Into::into).collect(), ..parsed })
             .map_err(|wrong| wrong.in_script(name))
     }
 }
 
 fn parse(text: &str) -> Result<Script, Wrong> {
     let Lexed { tokens, comments } = lex(text, Language::Script, Place { line: 1, column: 1 })?;
-    let mut parser = Parser {
-        tokens,
-        at: 0,
-        head: Head::default(),
-        notes: Vec::new(),
-        assigned: HashSet::new(),
-    };
+    let mut parser = Parser { tokens, at: 0, head: Head::default(), notes: Vec::new(), assigned: HashSet::new() };
     parser.comments(&comments)?;
     parser.settings()?;
     let mut events = Vec::new();
@@ -78,13 +68,7 @@ fn parse(text: &str) -> Result<Script, Wrong> {
                        such as `0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3`";
         return Err(Wrong::new(parser.place(), message));
     }
-    Ok(Script {
-        name: String::new(),
-        lines: Vec::new(),
-        head: parser.head,
-        events,
-        notes: parser.notes,
-    })
+    Ok(Script { name: String::new(), lines: Vec::new(), head: parser.head, events, notes: parser.notes })
 }
 
 struct Parser {
@@ -149,15 +133,9 @@ impl Parser {
         let before = self.at.checked_sub(1).and_then(|i| self.tokens.get(i));
         match before {
             Some(before) if before.end.line < token.place.line || token.kind == Kind::End => {
-                Wrong::new(
-                    before.end,
-                    format!("expected {what}, found the end of the line"),
-                )
+                Wrong::new(before.end, format!("expected {what}, found the end of the line"))
             }
-            _ => Wrong::new(
-                token.place,
-                format!("expected {what}, found {}", token.kind),
-            ),
+            _ => Wrong::new(token.place, format!("expected {what}, found {}", token.kind)),
         }
     }
 
@@ -182,10 +160,7 @@ impl Parser {
                 Ok(n)
             }
             _ => {
-                let message = format!(
-                    "expected {what}, a whole number up to {most}, found {}",
-                    self.kind()
-                );
+                let message = format!("expected {what}, a whole number up to {most}, found {}", self.kind());
                 Err(Wrong::new(self.place(), message))
             }
         }
@@ -209,11 +184,7 @@ impl Parser {
         let place = self.advance().place;
         let action = Action::Shell(shell::split(&text, place));
         let time = Time::After(Duration::ZERO);
-        Some(Event {
-            place,
-            time,
-            action,
-        })
+        Some(Event { place, time, action })
     }
 
     fn event(&mut self) -> Result<Event, Wrong> {
@@ -241,11 +212,7 @@ impl Parser {
                 return Err(self.expected(what));
             }
         };
-        Ok(Event {
-            place,
-            time,
-            action,
-        })
+        Ok(Event { place, time, action })
     }
 
     fn time(&mut self) -> Result<Time, Wrong> {
@@ -255,11 +222,7 @@ impl Parser {
         let relative = self.take('+');
         let from = self.duration("a time (`+0.1`, `0.100`, `0.1~0.2`, `*`)")?;
         if !self.take('~') {
-            return Ok(if relative {
-                Time::After(from)
-            } else {
-                Time::At(from)
-            });
+            return Ok(if relative { Time::After(from) } else { Time::At(from) });
         }
         let place = self.place();
         let also_relative = self.take('+');
@@ -312,11 +275,7 @@ fn micros(text: &str) -> Option<u64> {
     if fraction.len() > 6 {
         return None;
     }
-    let whole: u64 = if whole.is_empty() {
-        0
-    } else {
-        whole.parse().ok()?
-    };
+    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
     let fraction: u64 = format!("{fraction:0<6}").parse().ok()?;
     whole.checked_mul(1_000_000)?.checked_add(fraction)
 }

@@ -95,16 +95,9 @@ struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     fn new(script: &'a Script, settings: &Settings) -> Self {
-        let profile = settings
-            .profile
-            .clone()
-            .or_else(|| script.head.profile.clone());
+        let profile = settings.profile.clone().or_else(|| script.head.profile.clone());
         let profile = profile.unwrap_or_default();
-        let numbers = Numbers {
-            local: first_syn_out(script),
-            remote: None,
-            clock: Clock::new(script.head.clock),
-        };
+        let numbers = Numbers { local: first_syn_out(script), remote: None, clock: Clock::new(script.head.clock) };
         Self {
             script,
             setup: Setup::new(&profile, &script.head),
@@ -126,12 +119,7 @@ impl<'a> Runner<'a> {
         Report {
             profile: self.profile,
             failure,
-            trace: self
-                .host
-                .trace
-                .iter()
-                .map(|p| trace_line(p, &self.host.numbers.clock))
-                .collect(),
+            trace: self.host.trace.iter().map(|p| trace_line(p, &self.host.numbers.clock)).collect(),
             printed: self.printed,
             notes: self.notes,
         }
@@ -156,11 +144,7 @@ impl<'a> Runner<'a> {
     }
 
     fn window(&self, event: &Event) -> Result<Window, Stop> {
-        let base = if self.anchored {
-            self.last
-        } else {
-            self.host.now
-        };
+        let base = if self.anchored { self.last } else { self.host.now };
         let window = |from, to, anchored| Window { from, to, anchored };
         let (now, zero) = (self.host.now, Instant::ZERO);
         let window = match event.time {
@@ -171,11 +155,7 @@ impl<'a> Runner<'a> {
             Time::Any => window(now, Instant::from_nanos(u64::MAX), false),
         };
         if micros(window.to) < micros(now) {
-            let message = format!(
-                "the event's time, {}, has passed: it is {}",
-                seconds(window.to),
-                seconds(now)
-            );
+            let message = format!("the event's time, {}, has passed: it is {}", seconds(window.to), seconds(now));
             return Err(self.failed(message, None));
         }
         Ok(window)
@@ -214,11 +194,7 @@ impl<'a> Runner<'a> {
 
     fn code(&mut self, statements: &[code::Statement]) -> Result<(), Stop> {
         let endpoint = self.host.endpoint.as_ref();
-        let nobody = Info {
-            state: 7,
-            snd_ssthresh: Info::INFINITE_SSTHRESH,
-            ..Info::default()
-        };
+        let nobody = Info { state: 7, snd_ssthresh: Info::INFINITE_SSTHRESH, ..Info::default() };
         let info = endpoint.map_or(nobody, |endpoint| endpoint.info(self.host.now));
         let printed = &mut self.printed;
         let outcome = code::run(statements, &info, &mut self.variables, |place, line| {
@@ -240,11 +216,7 @@ impl<'a> Runner<'a> {
         {
             self.wake()?;
         }
-        let early = self
-            .host
-            .outbox
-            .front()
-            .filter(|sent| micros(sent.at) < micros(time));
+        let early = self.host.outbox.front().filter(|sent| micros(sent.at) < micros(time));
         if early.is_some() {
             return Err(self.unexpected("and the script goes on"));
         }
@@ -281,10 +253,7 @@ impl<'a> Runner<'a> {
         let bursts = self.setup.pushes_bursts();
         for segment in expect::segments(expected, mss, bursts) {
             while self.host.outbox.is_empty() {
-                match self
-                    .next_wake()
-                    .filter(|at| micros(*at) <= micros(window.to))
-                {
+                match self.next_wake().filter(|at| micros(*at) <= micros(window.to)) {
                     Some(_) => self.wake()?,
                     None => return Err(self.nothing_left(&segment.packet, window)),
                 }
@@ -298,12 +267,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn compare(
-        &mut self,
-        expected: &expect::Expected,
-        sent: &Sent,
-        window: Window,
-    ) -> Result<(), Stop> {
+    fn compare(&mut self, expected: &expect::Expected, sent: &Sent, window: Window) -> Result<(), Stop> {
         let clock = &mut self.host.numbers.clock;
         let mut found = expect::differences(expected, &sent.packet, clock);
         let at = micros(sent.at);
@@ -318,11 +282,7 @@ impl<'a> Runner<'a> {
             return Ok(());
         }
         let message = format!("the packet is not as expected: {}", found.join("; "));
-        let actual = format!(
-            "{} > {}",
-            seconds(sent.at),
-            shown(&sent.packet, &self.host.numbers.clock)
-        );
+        let actual = format!("{} > {}", seconds(sent.at), shown(&sent.packet, &self.host.numbers.clock));
         let expected = format!("{} > {}", window_text(window), expected.packet);
         let compared = Some((expected, actual));
         Err(self.failed_after(sent.crossed, message, compared))
@@ -333,10 +293,7 @@ impl<'a> Runner<'a> {
             Some(at) => format!("the next timer goes off at {}", seconds(at)),
             None => "no timer runs".into(),
         };
-        let compared = (
-            format!("{} > {expected}", window_text(window)),
-            format!("nothing; {next}"),
-        );
+        let compared = (format!("{} > {expected}", window_text(window)), format!("nothing; {next}"));
         self.failed("no packet left by then".into(), Some(compared))
     }
 
@@ -346,14 +303,8 @@ impl<'a> Runner<'a> {
             return self.failed("no packet left".into(), None);
         };
         let packet = shown(&sent.packet, &self.host.numbers.clock);
-        let message = format!(
-            "a packet left at {} that the script does not expect, {when}",
-            seconds(sent.at)
-        );
-        let compared = (
-            "no packet".into(),
-            format!("{} > {packet}", seconds(sent.at)),
-        );
+        let message = format!("a packet left at {} that the script does not expect, {when}", seconds(sent.at));
+        let compared = ("no packet".into(), format!("{} > {packet}", seconds(sent.at)));
         self.failed_after(sent.crossed, message, Some(compared))
     }
 
@@ -362,12 +313,7 @@ impl<'a> Runner<'a> {
     }
 
     /// A failure; `crossed` is the number of packets that crossed the wire before the faulty one.
-    fn failed_after(
-        &self,
-        crossed: usize,
-        message: String,
-        compared: Option<(String, String)>,
-    ) -> Stop {
+    fn failed_after(&self, crossed: usize, message: String, compared: Option<(String, String)>) -> Stop {
         let clock = &self.host.numbers.clock;
         let before = self.host.trace.iter().take(crossed);
         let line = self.place.line;
@@ -377,19 +323,12 @@ impl<'a> Runner<'a> {
             compared,
             before: before.map(|p| trace_line(p, clock)).collect(),
         };
-        Stop::Failed(Failure {
-            line,
-            message,
-            details: details.text(),
-        })
+        Stop::Failed(Failure { line, message, details: details.text() })
     }
 
     fn endless(&self, result: Result<(), Endless>) -> Result<(), Stop> {
         result.map_err(|Endless| {
-            Stop::Wrong(Wrong::new(
-                self.place,
-                "this makes more packets or timers than a script may have (100000)",
-            ))
+            Stop::Wrong(Wrong::new(self.place, "this makes more packets or timers than a script may have (100000)"))
         })
     }
 }

@@ -30,9 +30,7 @@ impl Script {
     }
 
     pub(crate) fn line(&self, line: usize) -> &str {
-        line.checked_sub(1)
-            .and_then(|i| self.lines.get(i))
-            .map_or("", |l| l.trim_end())
+        line.checked_sub(1).and_then(|i| self.lines.get(i)).map_or("", |l| l.trim_end())
     }
 }
 
@@ -69,11 +67,7 @@ pub struct Note {
 
 impl Note {
     pub(crate) fn without_effect(line: usize, text: impl Into<String>) -> Self {
-        Self {
-            kind: NoteKind::WithoutEffect,
-            line,
-            text: text.into(),
-        }
+        Self { kind: NoteKind::WithoutEffect, line, text: text.into() }
     }
 }
 

@@ -74,10 +74,7 @@ mod tests {
         let text = "../common/defaults.sh # usual\n\
                     sysctl -q net.ipv4.tcp_wmem=\"4096 50000 4194304\" \\\n  a=1; tc qdisc\n\nip route && x";
         let commands = split(text, Place { line: 3, column: 1 });
-        let got: Vec<_> = commands
-            .iter()
-            .map(|c| (c.place.line, c.words.join("·")))
-            .collect();
+        let got: Vec<_> = commands.iter().map(|c| (c.place.line, c.words.join("·"))).collect();
         let expected = [
             (3, "../common/defaults.sh"),
             (4, "sysctl·-q·net.ipv4.tcp_wmem=4096 50000 4194304·a=1"),

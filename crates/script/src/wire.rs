@@ -5,9 +5,7 @@
 
 use crate::packet::{Mark, Packet, TcpOption};
 use crate::script::TimestampClock;
-use recoup_wire::{
-    Endpoints, Flags, Options, Payload, Segment, SeqNumber, TCP_HEADER_LEN, Timestamps, encode,
-};
+use recoup_wire::{Endpoints, Flags, Options, Payload, Segment, SeqNumber, TCP_HEADER_LEN, Timestamps, encode};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The initial sequence numbers of both sides.
@@ -32,10 +30,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub fn new(kind: TimestampClock) -> Self {
-        Self {
-            kind,
-            ..Self::default()
-        }
+        Self { kind, ..Self::default() }
     }
 
     /// Our value on the script's clock.
@@ -75,9 +70,7 @@ impl Numbers {
         let absolute = |n: u32, isn: SeqNumber| if syn { SeqNumber(n) } else { isn + n };
         Segment {
             seq: absolute(packet.seq, remote),
-            ack: packet
-                .ack
-                .map_or(SeqNumber(0), |ack| absolute(ack, self.local)),
+            ack: packet.ack.map_or(SeqNumber(0), |ack| absolute(ack, self.local)),
             payload_len: packet.payload_len,
             window: packet.window.unwrap_or(0),
             flags: packet.flags,
@@ -98,10 +91,7 @@ impl Numbers {
                 TcpOption::SackPermitted => options.sack_permitted = true,
                 TcpOption::Timestamps(value, echo) => {
                     let echo = self.clock.to_ours(*echo);
-                    options.timestamps = Some(Timestamps {
-                        value: *value,
-                        echo,
-                    });
+                    options.timestamps = Some(Timestamps { value: *value, echo });
                 }
                 TcpOption::Sack(blocks) => {
                     for (left, right) in blocks {
@@ -134,24 +124,14 @@ impl Numbers {
 /// The options in the order of the header, with padding.
 fn options_in_order(segment: &Segment, remote: SeqNumber) -> Vec<TcpOption> {
     let address = |last| SocketAddr::from((IpAddr::V4(Ipv4Addr::new(192, 0, 2, last)), 0));
-    let endpoints = Endpoints {
-        src: address(1),
-        dst: address(2),
-    };
-    let header = Segment {
-        payload_len: 0,
-        ..*segment
-    };
+    let endpoints = Endpoints { src: address(1), dst: address(2) };
+    let header = Segment { payload_len: 0, ..*segment };
     let mut bytes = Vec::new();
-    if segment.options == Options::NONE
-        || encode(&header, &endpoints, 0, Payload::Fill(0), &mut bytes).is_err()
-    {
+    if segment.options == Options::NONE || encode(&header, &endpoints, 0, Payload::Fill(0), &mut bytes).is_err() {
         return Vec::new();
     }
     let tcp = bytes.len() - header.header_len() as usize;
-    let mut rest = bytes
-        .get(tcp + TCP_HEADER_LEN as usize..)
-        .unwrap_or_default();
+    let mut rest = bytes.get(tcp + TCP_HEADER_LEN as usize..).unwrap_or_default();
     let mut list = Vec::new();
     while let Some((&kind, after)) = rest.split_first() {
         let len = match kind {
@@ -166,10 +146,7 @@ fn options_in_order(segment: &Segment, remote: SeqNumber) -> Vec<TcpOption> {
 }
 
 fn option_of(kind: u8, value: &[u8], remote: SeqNumber) -> TcpOption {
-    let words: Vec<u32> = value
-        .chunks_exact(4)
-        .map(|w| u32::from_be_bytes([w[0], w[1], w[2], w[3]]))
-        .collect();
+    let words: Vec<u32> = value.chunks_exact(4).map(|w| u32::from_be_bytes([w[0], w[1], w[2], w[3]])).collect();
     match (kind, value) {
         (0, _) => TcpOption::EndOfList,
         (1, _) => TcpOption::Nop,
@@ -179,12 +156,7 @@ fn option_of(kind: u8, value: &[u8], remote: SeqNumber) -> TcpOption {
         (5, _) => TcpOption::Sack(
             words
                 .chunks_exact(2)
-                .map(|edges| {
-                    (
-                        SeqNumber(edges[0]).since(remote),
-                        SeqNumber(edges[1]).since(remote),
-                    )
-                })
+                .map(|edges| (SeqNumber(edges[0]).since(remote), SeqNumber(edges[1]).since(remote)))
                 .collect(),
         ),
         (8, _) if words.len() == 2 => TcpOption::Timestamps(words[0], words[1]),

@@ -11,11 +11,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials = scripts().into_iter().map(|path| {
-        let name = path
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Trial::test(name, move || run(&path))
     });
     let mut trials: Vec<Trial> = trials.collect();
@@ -27,9 +23,7 @@ fn main() -> ExitCode {
 fn of_the_manual() -> Result<(), Failed> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/drill.md");
     let manual = std::fs::read_to_string(path)?;
-    let begin = manual
-        .find("// profile:")
-        .ok_or("no script in docs/drill.md")?;
+    let begin = manual.find("// profile:").ok_or("no script in docs/drill.md")?;
     let text = manual[begin..].split("```").next().unwrap_or_default();
     check("docs/drill.md", text)
 }
@@ -38,9 +32,7 @@ fn scripts() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
     let entries = std::fs::read_dir(folder).expect("the folder of scripts");
     let paths = entries.map(|entry| entry.expect("an entry").path());
-    let mut scripts: Vec<_> = paths
-        .filter(|path| path.extension().is_some_and(|e| e == "pkt"))
-        .collect();
+    let mut scripts: Vec<_> = paths.filter(|path| path.extension().is_some_and(|e| e == "pkt")).collect();
     scripts.sort();
     assert!(!scripts.is_empty(), "no scripts");
     scripts
@@ -49,11 +41,7 @@ fn scripts() -> Vec<PathBuf> {
 fn run(path: &Path) -> Result<(), Failed> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     check(&name, &std::fs::read_to_string(path)?).map_err(|e| {
-        format!(
-            "{}again: recoup drill crates/script/tests/scripts/{name}",
-            e.message().unwrap_or_default()
-        )
-        .into()
+        format!("{}again: recoup drill crates/script/tests/scripts/{name}", e.message().unwrap_or_default()).into()
     })
 }
 

@@ -119,10 +119,7 @@ impl End {
         let own = self.endpoint.next_own_timer();
         self.wake = match self.endpoint.state() {
             tcp::State::Closed(_) => None,
-            _ => [sender, own]
-                .into_iter()
-                .flatten()
-                .min_by_key(|(at, _)| *at),
+            _ => [sender, own].into_iter().flatten().min_by_key(|(at, _)| *at),
         };
     }
 }

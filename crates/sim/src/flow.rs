@@ -46,23 +46,12 @@ impl Simulation {
 impl<N: Network> Simulation<N> {
     /// Two hosts joined by this network.
     pub fn over(network: N) -> Self {
-        Self {
-            pair: Pair::new(),
-            network,
-            packets: PacketPool::default(),
-            now: Instant::ZERO,
-        }
+        Self { pair: Pair::new(), network, packets: PacketPool::default(), now: Instant::ZERO }
     }
 
     /// Runs flow number `flow` of `seed` until no event is left. The applications follow the scripts of
     /// `spec`.
-    pub fn run<O: Observer>(
-        &mut self,
-        spec: &FlowSpec,
-        seed: u64,
-        flow: FlowId,
-        observer: &mut O,
-    ) -> FlowRecord {
+    pub fn run<O: Observer>(&mut self, spec: &FlowSpec, seed: u64, flow: FlowId, observer: &mut O) -> FlowRecord {
         let Workload { client, server } = &spec.workload;
         let mut applications = [client, server].map(ScriptProgress::new);
         self.run_applications(spec, seed, flow, &mut applications, observer)
@@ -80,8 +69,7 @@ impl<N: Network> Simulation<N> {
     ) -> FlowRecord {
         self.now = Instant::ZERO;
         self.network.begin(seed, flow);
-        self.pair
-            .begin::<A, O>(self.now, spec, seed, flow, applications);
+        self.pair.begin::<A, O>(self.now, spec, seed, flow, applications);
         self.turn(applications, observer).connect();
         while let Some(next) = self.next_event(applications) {
             self.now = next.max(self.now);
@@ -95,11 +83,7 @@ impl<N: Network> Simulation<N> {
         self.pair.finish(self.now)
     }
 
-    fn turn<'a, A, O>(
-        &'a mut self,
-        applications: &'a mut [A; 2],
-        observer: &'a mut O,
-    ) -> Turn<'a, N, A, O> {
+    fn turn<'a, A, O>(&'a mut self, applications: &'a mut [A; 2], observer: &'a mut O) -> Turn<'a, N, A, O> {
         Turn {
             now: self.now,
             pair: &mut self.pair,
@@ -111,10 +95,7 @@ impl<N: Network> Simulation<N> {
     }
 
     fn next_event<A: Application>(&self, applications: &[A; 2]) -> Option<Instant> {
-        earlier(
-            self.network.next_event(),
-            self.pair.next_event(applications),
-        )
+        earlier(self.network.next_event(), self.pair.next_event(applications))
     }
 
     /// The network.
@@ -154,8 +135,7 @@ impl<N: Network, A: Application, O: Observer> Turn<'_, N, A, O> {
             moved = true;
             match exit {
                 Exit::Delivered(packet) => {
-                    self.observer
-                        .on_packet(now, Point::Arrived, towards, &packet);
+                    self.observer.on_packet(now, Point::Arrived, towards, &packet);
                     if packet.damage.is_none() {
                         delivered = true;
                         self.deliver(host, &packet);
@@ -166,8 +146,7 @@ impl<N: Network, A: Application, O: Observer> Turn<'_, N, A, O> {
                 }
                 Exit::Dropped { packet, cause, .. } => {
                     self.pair.on_drop(host.peer(), &packet, cause);
-                    self.observer
-                        .on_packet(now, Point::Dropped(cause), towards, &packet);
+                    self.observer.on_packet(now, Point::Dropped(cause), towards, &packet);
                     self.packets.put(packet);
                 }
             }

@@ -37,12 +37,7 @@ impl Chains {
     /// # Errors
     /// When a hop cannot be built.
     pub fn new(path: &PathSpec) -> Result<Self, ChainError> {
-        Ok(Self {
-            both: [
-                Chain::new(&path.up, Direction::Up, 0)?,
-                Chain::new(&path.down, Direction::Down, 0)?,
-            ],
-        })
+        Ok(Self { both: [Chain::new(&path.up, Direction::Up, 0)?, Chain::new(&path.down, Direction::Down, 0)?] })
     }
 
     const fn chain(&mut self, direction: Direction) -> &mut Chain<Box<Packet>> {

@@ -178,10 +178,7 @@ mod tests {
         assert!(alone.packets > 0 && alone.events > 0 && alone.settled > 0);
         assert_eq!(plain.events, 0);
 
-        let mut together = (
-            Counter::<true>::default(),
-            (Some(Counter::<false>::default()), None::<Counter<false>>),
-        );
+        let mut together = (Counter::<true>::default(), (Some(Counter::<false>::default()), None::<Counter<false>>));
         watch(&mut &mut together);
         assert_eq!(together.0, alone);
         assert_eq!(together.1.0, Some(plain));

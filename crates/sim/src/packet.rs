@@ -39,15 +39,8 @@ pub enum EcnField {
 impl Packet {
     /// Packet number `ordinal` of its direction, over IPv4. It is no first transmission.
     pub fn new(flow: FlowId, ordinal: u64, segment: Segment) -> Self {
-        let mut packet = Self {
-            flow,
-            segment,
-            ordinal,
-            is_first: false,
-            ip_len: 0,
-            ecn: EcnField::NotEct,
-            damage: None,
-        };
+        let mut packet =
+            Self { flow, segment, ordinal, is_first: false, ip_len: 0, ecn: EcnField::NotEct, damage: None };
         packet.measure();
         packet
     }
@@ -60,10 +53,7 @@ impl Packet {
 
 /// Packets whose memory is used again.
 #[derive(Debug, Default)]
-#[expect(
-    clippy::vec_box,
-    reason = "the boxes are used again, not what is in them"
-)]
+#[expect(clippy::vec_box, reason = "the boxes are used again, not what is in them")]
 pub(crate) struct PacketPool(Vec<Box<Packet>>);
 
 impl PacketPool {

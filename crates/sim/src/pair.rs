@@ -60,11 +60,7 @@ impl Pair {
             (&mut *server, &spec.server, false, Purpose::ServerIsn),
         ] {
             let isn = SeqNumber(random_bits(seed, flow, isn) as u32);
-            let config = tcp::Config {
-                isn,
-                log: O::WANTS_EVENTS,
-                ..*config
-            };
+            let config = tcp::Config { isn, log: O::WANTS_EVENTS, ..*config };
             end.begin(&config, connects, timers);
         }
         client.expect(applications[1].total());
@@ -108,14 +104,13 @@ impl Pair {
     /// leaves TIME-WAIT.
     pub fn over<A: Application>(&self, [client, server]: &[A; 2]) -> Option<Instant> {
         let ends = self.ends.iter().zip([client, server]);
-        ends.into_iter()
-            .try_fold(Instant::ZERO, |over, (end, application)| {
-                match (end.wake, end.wake_of(application)) {
-                    (None, None) => Some(over),
-                    (Some((at, tcp::Timer::TimeWait)), None) => Some(over.max(at)),
-                    _ => None,
-                }
-            })
+        ends.into_iter().try_fold(Instant::ZERO, |over, (end, application)| {
+            match (end.wake, end.wake_of(application)) {
+                (None, None) => Some(over),
+                (Some((at, tcp::Timer::TimeWait)), None) => Some(over.max(at)),
+                _ => None,
+            }
+        })
     }
 
     #[inline]
@@ -211,21 +206,13 @@ impl Pair {
     }
 
     #[inline(never)]
-    fn count_retransmission(
-        &mut self,
-        now: Instant,
-        host: Host,
-        packet: &Packet,
-        span: Span,
-        trigger: Trigger,
-    ) {
+    fn count_retransmission(&mut self, now: Instant, host: Host, packet: &Packet, span: Span, trigger: Trigger) {
         let (end, far) = self.near_and_far(host);
         let receiver = far.endpoint.receiver();
         let is_data = packet.segment.payload_len > 0;
-        end.spurious
-            .on_retransmission(packet.ordinal, is_data, |missing| {
-                receiver.missing(span, missing);
-            });
+        end.spurious.on_retransmission(packet.ordinal, is_data, |missing| {
+            receiver.missing(span, missing);
+        });
         if host == Host::Server {
             self.responses.on_retransmission(span);
         }
@@ -335,10 +322,7 @@ impl<N: Entrance, A: Application, O: Observer> Turn<'_, N, A, O> {
         if end.wake_of(application).is_some_and(|at| at <= now) {
             return false;
         }
-        application
-            .poll(now, &end.endpoint)
-            .map(|action| self.pair.perform(now, host, action))
-            .is_some()
+        application.poll(now, &end.endpoint).map(|action| self.pair.perform(now, host, action)).is_some()
     }
 
     /// Sends all segments that `host` wants to send. To be called after every change of `host`.
@@ -366,8 +350,7 @@ impl<N: Entrance, A: Application, O: Observer> Turn<'_, N, A, O> {
             packet.measure();
             end.packets += 1;
             self.pair.count(now, host, &packet, transmit);
-            self.observer
-                .on_packet(now, Point::Sent, host.sends(), &packet);
+            self.observer.on_packet(now, Point::Sent, host.sends(), &packet);
             self.network.enter(now, host.sends(), packet);
         }
         let end = self.pair.end_mut(host);

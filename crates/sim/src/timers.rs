@@ -68,9 +68,7 @@ impl TimerModel {
         match self {
             Self::LinuxWheel { hz } => {
                 let tick = (1_000_000_000 / u64::from(hz.max(1))).max(1);
-                Duration::from_nanos(
-                    random_bits(seed, flow, Purpose::WheelPhase) % (PHASE_TICKS * tick),
-                )
+                Duration::from_nanos(random_bits(seed, flow, Purpose::WheelPhase) % (PHASE_TICKS * tick))
             }
             _ => Duration::ZERO,
         }
@@ -79,9 +77,7 @@ impl TimerModel {
 
 /// The wheel level that holds a timer `n` ticks away.
 fn level(n: u64) -> u32 {
-    (0..LEVELS - 1)
-        .find(|&l| n < FIRST_LEVEL << (3 * l))
-        .unwrap_or(LEVELS - 1)
+    (0..LEVELS - 1).find(|&l| n < FIRST_LEVEL << (3 * l)).unwrap_or(LEVELS - 1)
 }
 
 /// The timers of one host. For each timer it keeps the deadline and the rounded time, because rounding
@@ -96,11 +92,7 @@ pub(crate) struct HostTimers {
 
 impl HostTimers {
     pub fn new(model: TimerModel, phase: Duration) -> Self {
-        Self {
-            model,
-            phase,
-            armed: [None; Timer::ALL.len()],
-        }
+        Self { model, phase, armed: [None; Timer::ALL.len()] }
     }
 
     /// Whether timers fire at their deadlines.
@@ -173,11 +165,7 @@ mod tests {
         ];
         for (phase, armed, deadline, fires) in cases {
             let got = wheel.fires_at(Duration::from_millis(phase), ms(armed), ms(deadline));
-            assert_eq!(
-                got,
-                ms(fires),
-                "phase {phase}, armed {armed}, deadline {deadline}"
-            );
+            assert_eq!(got, ms(fires), "phase {phase}, armed {armed}, deadline {deadline}");
         }
     }
 
@@ -191,10 +179,7 @@ mod tests {
                 let late = fires.since(deadline).as_millis() as u64;
                 assert!(fires >= deadline, "phase {phase}, timeout {timeout}");
                 // One tick of the level, and up to one tick from rounding the timeout up.
-                assert!(
-                    late <= if timeout < 252 { 7 } else { 35 },
-                    "{late} at {timeout}"
-                );
+                assert!(late <= if timeout < 252 { 7 } else { 35 }, "{late} at {timeout}");
             }
         }
     }

@@ -142,22 +142,13 @@ impl<A: Application> World<A> {
                 self.wake(traffic, observer);
             }
         }
-        Ended {
-            at: self.now,
-            open: self.slots.len() - self.free.len(),
-            events: self.events,
-        }
+        Ended { at: self.now, open: self.slots.len() - self.free.len(), events: self.events }
     }
 
     /// Ends the flows that are open, as they are now. Nothing follows from it: the world does not go on.
     pub fn cut_off<T: Traffic<Application = A>>(mut self, traffic: &mut T) {
-        for slot in self
-            .slots
-            .iter_mut()
-            .filter(|slot| slot.applications.is_some())
-        {
-            slot.pair
-                .end_at(self.now, |ended| traffic.on_end(self.now, &ended));
+        for slot in self.slots.iter_mut().filter(|slot| slot.applications.is_some()) {
+            slot.pair.end_at(self.now, |ended| traffic.on_end(self.now, &ended));
         }
     }
 
@@ -176,19 +167,13 @@ impl<A: Application> World<A> {
         T: Traffic<Application = A>,
         O: Observer,
     {
-        let Start {
-            flow,
-            route,
-            spec,
-            applications,
-        } = traffic.start(self.now);
+        let Start { flow, route, spec, applications } = traffic.start(self.now);
         let number = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::new());
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[number as usize];
-        slot.pair
-            .begin::<A, O>(self.now, spec, self.seed, flow, &applications);
+        slot.pair.begin::<A, O>(self.now, spec, self.seed, flow, &applications);
         slot.applications = Some(applications);
         slot.route = route;
         slot.in_flight = 0;
@@ -216,9 +201,7 @@ impl<A: Application> World<A> {
     /// A packet left the network.
     fn settle<O: Observer>(&mut self, host: Host, moved: &Moved, observer: &mut O) {
         let (now, towards) = (self.now, host.sends().reverse());
-        let Carried {
-            ref packet, slot, ..
-        } = *moved.carried();
+        let Carried { ref packet, slot, .. } = *moved.carried();
         let place = &mut self.slots[slot as usize];
         if place.applications.is_none() || place.pair.flow != packet.flow {
             return; // a copy that arrives after its flow has ended
@@ -269,22 +252,12 @@ impl<A: Application> World<A> {
     }
 
     /// Lets something happen to the hosts of a slot.
-    fn turn<O: Observer>(
-        &mut self,
-        number: u32,
-        observer: &mut O,
-        act: impl FnOnce(&mut Turn<'_, Entry<'_>, A, O>),
-    ) {
+    fn turn<O: Observer>(&mut self, number: u32, observer: &mut O, act: impl FnOnce(&mut Turn<'_, Entry<'_>, A, O>)) {
         let slot = &mut self.slots[number as usize];
         let Some(applications) = &mut slot.applications else {
             return;
         };
-        let mut entry = Entry {
-            links: &mut self.links,
-            slot: number,
-            route: slot.route,
-            entered: 0,
-        };
+        let mut entry = Entry { links: &mut self.links, slot: number, route: slot.route, entered: 0 };
         act(&mut Turn {
             now: self.now,
             pair: &mut slot.pair,
@@ -335,13 +308,7 @@ impl<A: Application> World<A> {
 
 impl<A> Slot<A> {
     fn new() -> Self {
-        Self {
-            pair: Pair::new(),
-            applications: None,
-            route: RouteId(0),
-            in_flight: 0,
-            completed: false,
-        }
+        Self { pair: Pair::new(), applications: None, route: RouteId(0), in_flight: 0, completed: false }
     }
 }
 

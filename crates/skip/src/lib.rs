@@ -35,9 +35,7 @@ pub fn skip(why: impl Display) {
     if reasons.is_none() {
         *reasons = summary(&program());
     }
-    let written = reasons
-        .as_mut()
-        .is_some_and(|to| writeln!(to, "{line}").is_ok());
+    let written = reasons.as_mut().is_some_and(|to| writeln!(to, "{line}").is_ok());
     if !written {
         eprintln!("skipped: {line}");
     }
@@ -45,11 +43,7 @@ pub fn skip(why: impl Display) {
 
 /// Starts the script; its input.
 fn summary(program: &str) -> Option<ChildStdin> {
-    let script = Command::new("sh")
-        .args(["-c", SUMMARY, program])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn();
+    let script = Command::new("sh").args(["-c", SUMMARY, program]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
     script.ok()?.stdin
 }
 

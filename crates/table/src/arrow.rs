@@ -8,8 +8,7 @@ use crate::columns::{Cell, Columns, Leaf, signed};
 use crate::parquet::GROUP;
 use crate::{Part, SOURCE};
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray,
-    TimestampNanosecondArray,
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, TimestampNanosecondArray,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use std::collections::HashMap;
@@ -44,9 +43,7 @@ impl<R: 'static> Columns<R> {
         let several = parts.len() > 1;
         let leaves = self.leaves();
         let schema = schema(&leaves, several);
-        let groups = parts
-            .iter()
-            .flat_map(|part| part.rows.chunks(GROUP).map(move |rows| (part.name, rows)));
+        let groups = parts.iter().flat_map(|part| part.rows.chunks(GROUP).map(move |rows| (part.name, rows)));
         let batches = groups.map(|(name, rows)| {
             let cells = leaves.iter().map(|leaf| leaf.column.cell.to_array(rows));
             let source = several.then(|| {
@@ -69,12 +66,7 @@ fn schema<R>(leaves: &[Leaf<'_, R>], several: bool) -> SchemaRef {
     };
     let columns = leaves.iter().map(|leaf| {
         let column = leaf.column;
-        field(
-            &leaf.name,
-            column.cell.data_type(),
-            column.unit,
-            &column.about,
-        )
+        field(&leaf.name, column.cell.data_type(), column.unit, &column.about)
     });
     let source = several.then(|| field(SOURCE, DataType::Utf8, "", "the capture"));
     Arc::new(Schema::new(columns.chain(source).collect::<Vec<_>>()))

@@ -163,11 +163,7 @@ impl<R: 'static> Columns<R> {
     }
 
     /// Adds a column of truth values.
-    pub fn flag<N, A>(
-        self,
-        header: (N, &'static str, A),
-        of: impl Fn(&R) -> bool + Send + Sync + 'static,
-    ) -> Self
+    pub fn flag<N, A>(self, header: (N, &'static str, A), of: impl Fn(&R) -> bool + Send + Sync + 'static) -> Self
     where
         N: Into<Cow<'static, str>>,
         A: Into<Cow<'static, str>>,
@@ -223,12 +219,7 @@ impl<R: 'static> Columns<R> {
 
     /// Adds the columns of a part of the row, `prefix` and an underscore before their names, also in
     /// JSON.
-    pub fn prefixed<P: 'static>(
-        self,
-        prefix: &str,
-        mut columns: Columns<P>,
-        part: fn(&R) -> Option<&P>,
-    ) -> Self {
+    pub fn prefixed<P: 'static>(self, prefix: &str, mut columns: Columns<P>, part: fn(&R) -> Option<&P>) -> Self {
         for node in &mut columns.0 {
             let (Node::Column(Column { name, .. }) | Node::Group(Group { name, .. })) = node;
             *name = format!("{prefix}_{name}").into();
@@ -255,11 +246,7 @@ impl<R: 'static> Columns<R> {
 
     /// Reads the whole numbers of the column of this name in another way. For a column of
     /// [`all_of`](Self::all_of) that has a value where the part is missing.
-    pub fn integer_from(
-        mut self,
-        name: &str,
-        of: impl Fn(&R) -> Option<u64> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn integer_from(mut self, name: &str, of: impl Fn(&R) -> Option<u64> + Send + Sync + 'static) -> Self {
         let column = self.0.iter_mut().find_map(|node| match node {
             Node::Column(column) if column.name == name => Some(column),
             _ => None,
@@ -311,12 +298,7 @@ impl<R: 'static> Columns<R> {
 }
 
 /// Visits all columns with their full names.
-fn walk<'a, R>(
-    nodes: &'a [Node<R>],
-    prefix: &str,
-    joint: char,
-    visit: &mut impl FnMut(String, &'a Column<R>),
-) {
+fn walk<'a, R>(nodes: &'a [Node<R>], prefix: &str, joint: char, visit: &mut impl FnMut(String, &'a Column<R>)) {
     let full = |name: &str| match prefix {
         "" => name.to_owned(),
         prefix => format!("{prefix}{joint}{name}"),
@@ -355,10 +337,7 @@ impl<P: 'static> Node<P> {
     }
 }
 
-fn cell_of_part<R: 'static, P: 'static, T: 'static>(
-    of: Of<P, T>,
-    part: fn(&R) -> Option<&P>,
-) -> Of<R, T> {
+fn cell_of_part<R: 'static, P: 'static, T: 'static>(of: Of<P, T>, part: fn(&R) -> Option<&P>) -> Of<R, T> {
     Box::new(move |row| part(row).and_then(&of))
 }
 

@@ -24,11 +24,7 @@ impl<R: 'static> Columns<R> {
     }
 
     /// Writes the header.
-    pub(crate) fn begin_csv<W: Write>(
-        &self,
-        several: bool,
-        out: &mut csv::Writer<W>,
-    ) -> io::Result<()> {
+    pub(crate) fn begin_csv<W: Write>(&self, several: bool, out: &mut csv::Writer<W>) -> io::Result<()> {
         let leaves = self.leaves();
         let source = several.then_some(SOURCE);
         let header = leaves.iter().map(|leaf| &*leaf.name).chain(source);

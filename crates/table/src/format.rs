@@ -27,17 +27,8 @@ pub enum Format {
 
 impl Format {
     /// All of them, in the order of help texts.
-    pub const ALL: [Self; 9] = [
-        Self::Table,
-        Self::Json,
-        Self::Csv,
-        Self::Parquet,
-        Self::Html,
-        Self::Svg,
-        Self::Png,
-        Self::Pdf,
-        Self::Xpl,
-    ];
+    pub const ALL: [Self; 9] =
+        [Self::Table, Self::Json, Self::Csv, Self::Parquet, Self::Html, Self::Svg, Self::Png, Self::Pdf, Self::Xpl];
 
     /// The name on the command line.
     pub const fn name(self) -> &'static str {

@@ -42,17 +42,8 @@ impl Schema {
     ///
     /// # Errors
     /// When `out` does not take it, or `body` is neither a struct nor a map.
-    pub fn write(
-        self,
-        body: &impl Serialize,
-        layout: Layout,
-        mut out: impl Write,
-    ) -> io::Result<()> {
-        let document = Document {
-            schema: self.name,
-            version: self.version,
-            body,
-        };
+    pub fn write(self, body: &impl Serialize, layout: Layout, mut out: impl Write) -> io::Result<()> {
+        let document = Document { schema: self.name, version: self.version, body };
         match layout {
             Layout::Indented => document.serialize(&mut Json::pretty(&mut out))?,
             Layout::Lines => document.serialize(&mut Json::with_formatter(&mut out, Lines))?,
@@ -89,24 +80,13 @@ impl Formatter for Lines {
 impl<R: 'static> Columns<R> {
     /// The rows as a JSON array with an object a row.
     pub fn to_json<'a>(&'a self, rows: &'a [R]) -> impl Serialize + 'a {
-        JsonRows {
-            nodes: &self.0,
-            rows,
-        }
+        JsonRows { nodes: &self.0, rows }
     }
 
     /// Writes the rows of a part, an object to a line.
-    pub(crate) fn append_json_lines(
-        &self,
-        part: &Part<'_, R>,
-        several: bool,
-        mut out: impl Write,
-    ) -> io::Result<()> {
+    pub(crate) fn append_json_lines(&self, part: &Part<'_, R>, several: bool, mut out: impl Write) -> io::Result<()> {
         for row in part.rows {
-            let row = JsonRow {
-                nodes: &self.0,
-                row,
-            };
+            let row = JsonRow { nodes: &self.0, row };
             let capture = several.then_some(part.name);
             serde_json::to_writer(&mut out, &JsonLine { row, capture })?;
             out.write_all(b"\n")?;
@@ -116,10 +96,7 @@ impl<R: 'static> Columns<R> {
 
     /// A row as a JSON object.
     pub fn row_to_json<'a>(&'a self, row: &'a R) -> impl Serialize + 'a {
-        JsonRow {
-            nodes: &self.0,
-            row,
-        }
+        JsonRow { nodes: &self.0, row }
     }
 }
 
@@ -163,11 +140,7 @@ impl<R> Serialize for JsonRow<'_, R> {
                     Cell::Flag(of) => map.serialize_entry(name, &of(row))?,
                     Cell::Time(of) => map.serialize_entry(name, &of(row).map(EpochSeconds))?,
                 },
-                Node::Group(Group {
-                    name,
-                    is_present,
-                    columns,
-                }) => {
+                Node::Group(Group { name, is_present, columns }) => {
                     let nodes = columns;
                     let part = is_present(row).then_some(JsonRow { nodes, row });
                     map.serialize_entry(name, &part)?;

@@ -35,11 +35,7 @@ impl<R: 'static> Columns<R> {
     }
 
     /// A file without rows.
-    pub(crate) fn begin_parquet<W: Write + Send>(
-        &self,
-        several: bool,
-        out: W,
-    ) -> io::Result<SerializedFileWriter<W>> {
+    pub(crate) fn begin_parquet<W: Write + Send>(&self, several: bool, out: W) -> io::Result<SerializedFileWriter<W>> {
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
         let properties = Arc::new(properties.build());
         let schema = schema(&self.leaves(), several).map_err(io_error)?;
@@ -88,11 +84,7 @@ fn schema<R>(leaves: &[Leaf<'_, R>], several: bool) -> Result<Arc<Type>, Parquet
     schema.build().map(Arc::new)
 }
 
-fn field(
-    name: &str,
-    physical: Physical,
-    logical: Option<LogicalType>,
-) -> Result<Arc<Type>, ParquetError> {
+fn field(name: &str, physical: Physical, logical: Option<LogicalType>) -> Result<Arc<Type>, ParquetError> {
     Type::primitive_type_builder(name, physical)
         .with_repetition(Repetition::OPTIONAL)
         .with_logical_type(logical)
@@ -121,9 +113,7 @@ impl<R> Cell<R> {
     ) -> Result<(), ParquetError> {
         match self {
             Self::Text(of) => {
-                let cells = rows
-                    .iter()
-                    .map(|row| of(row).map(|text| ByteArray::from(&*text)));
+                let cells = rows.iter().map(|row| of(row).map(|text| ByteArray::from(&*text)));
                 write::<ByteArrayType>(cells, group)
             }
             Self::Integer(of) => write::<Int64Type>(rows.iter().map(|r| of(r).map(signed)), group),
@@ -143,9 +133,8 @@ fn write<T: DataType>(
     cells: impl Iterator<Item = Option<T::T>>,
     group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
 ) -> Result<(), ParquetError> {
-    let mut column = group
-        .next_column()?
-        .ok_or_else(|| ParquetError::General("more columns than the schema has".into()))?;
+    let mut column =
+        group.next_column()?.ok_or_else(|| ParquetError::General("more columns than the schema has".into()))?;
     let mut values = Vec::new();
     // 1 where there is a value, 0 where there is none.
     let mut levels = Vec::new();

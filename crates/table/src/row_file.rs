@@ -63,13 +63,7 @@ impl<R: 'static, W: Write + Send> RowFile<R, W> {
     ///
     /// # Errors
     /// When `out` does not take the header.
-    pub fn new(
-        columns: Columns<R>,
-        schema: Schema,
-        format: RowFormat,
-        several: bool,
-        mut out: W,
-    ) -> io::Result<Self> {
+    pub fn new(columns: Columns<R>, schema: Schema, format: RowFormat, several: bool, mut out: W) -> io::Result<Self> {
         let form = match format {
             RowFormat::JsonLines => {
                 out.write_all(schema.header().as_bytes())?;
@@ -80,17 +74,11 @@ impl<R: 'static, W: Write + Send> RowFile<R, W> {
                 columns.begin_csv(several, &mut out)?;
                 Form::Csv(out)
             }
-            RowFormat::Parquet => Form::Parquet {
-                file: columns.begin_parquet(several, out)?,
-                held: Vec::new(),
-                source: String::new(),
-            },
+            RowFormat::Parquet => {
+                Form::Parquet { file: columns.begin_parquet(several, out)?, held: Vec::new(), source: String::new() }
+            }
         };
-        Ok(Self {
-            columns,
-            several,
-            form,
-        })
+        Ok(Self { columns, several, form })
     }
 
     /// Writes rows of the source `name`.
@@ -124,10 +112,7 @@ impl<R: 'static, W: Write + Send> RowFile<R, W> {
         let Form::Parquet { file, held, source } = &mut self.form else {
             return Ok(());
         };
-        let part = Part {
-            name: source,
-            rows: held,
-        };
+        let part = Part { name: source, rows: held };
         self.columns.append_parquet(&part, self.several, file)?;
         held.clear();
         Ok(())

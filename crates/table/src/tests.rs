@@ -36,12 +36,8 @@ fn columns() -> Columns<Flow> {
         .integer(("completed", "", "flows completed"), |f| Some(f.completed))
         .share_of(|f| f.flows)
         .group("fct_ms", fct, |f| f.fct.as_ref())
-        .signed(("distance", "segments", "pipe - ssthresh"), |f| {
-            Some(f.distance)
-        })
-        .flag(("lost", "", "a flow did not complete"), |f| {
-            f.completed < f.flows
-        })
+        .signed(("distance", "segments", "pipe - ssthresh"), |f| Some(f.distance))
+        .flag(("lost", "", "a flow did not complete"), |f| f.completed < f.flows)
         .time(("at", "s", "when it began"), |f| Some(f.at))
 }
 
@@ -57,10 +53,7 @@ fn flow(profile: &'static str, completed: u64, fct: Option<(f64, f64)>) -> Flow 
 }
 
 fn rows() -> [Flow; 2] {
-    [
-        flow("reno", 3, Some((80.5, 402.0))),
-        flow("linux-6", 0, None),
-    ]
+    [flow("reno", 3, Some((80.5, 402.0))), flow("linux-6", 0, None)]
 }
 
 #[test]
@@ -100,18 +93,13 @@ fn with_several_parts_csv_names_the_part_last() {
 
 #[test]
 fn a_document_carries_its_schema_and_nests_groups() {
-    const SCHEMA: Schema = Schema {
-        name: "recoup.test",
-        version: 7,
-    };
+    const SCHEMA: Schema = Schema { name: "recoup.test", version: 7 };
     #[derive(Serialize)]
     struct Body<R> {
         flows: R,
     }
     let (columns, rows) = (columns(), rows());
-    let body = Body {
-        flows: columns.to_json(&rows),
-    };
+    let body = Body { flows: columns.to_json(&rows) };
     let text = SCHEMA.to_text(&body).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["schema"], "recoup.test");
@@ -119,10 +107,7 @@ fn a_document_carries_its_schema_and_nests_groups() {
     let [first, second] = [0, 1].map(|i| &document["flows"][i]);
     assert_eq!(first["fct_ms"], json!({"min": 80.5, "max": 402.0}));
     assert_eq!(second["fct_ms"], Value::Null);
-    assert_eq!(
-        (&first["distance"], &first["lost"]),
-        (&json!(-3), &json!(true))
-    );
+    assert_eq!((&first["distance"], &first["lost"]), (&json!(-3), &json!(true)));
     assert!(text.contains("\"at\": 1700000000.123456789"), "{text}");
 
     let mut lines = Vec::new();
@@ -136,22 +121,12 @@ fn a_document_carries_its_schema_and_nests_groups() {
 fn parquet_has_the_columns_of_csv() {
     let rows = rows();
     let mut file = tempfile::tempfile().unwrap();
-    let parts = [Part {
-        name: "",
-        rows: &rows,
-    }];
+    let parts = [Part { name: "", rows: &rows }];
     columns().write_parquet(&parts, &mut file).unwrap();
     file.rewind().unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
-    let read: Vec<_> = reader
-        .get_row_iter(None)
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
-    let names: Vec<_> = read[0]
-        .get_column_iter()
-        .map(|(name, _)| name.clone())
-        .collect();
+    let read: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+    let names: Vec<_> = read[0].get_column_iter().map(|(name, _)| name.clone()).collect();
     assert_eq!(names, columns().names());
     let cell = |row: usize, name: &str| {
         let mut cells = read[row].get_column_iter();
@@ -191,9 +166,7 @@ fn arrow_has_the_columns_of_csv_with_units() {
     let two = columns().to_arrow(&[part("a"), part("b")]).unwrap();
     let sources = |batch: &RecordBatch| batch.column_by_name("capture").unwrap().clone();
     let sources = two.batches.iter().map(sources);
-    let sources: Vec<String> = sources
-        .map(|names| names.as_string::<i32>().value(1).to_owned())
-        .collect();
+    let sources: Vec<String> = sources.map(|names| names.as_string::<i32>().value(1).to_owned()).collect();
     assert_eq!(sources, ["a", "b"]);
     let none = columns().to_arrow(&[]).unwrap();
     assert_eq!((none.schema, none.batches.len()), (one.schema, 0));
@@ -208,10 +181,7 @@ fn text_has_headings_with_units_and_shares() {
         cells.skip(1).take(4).collect()
     };
     let began = "2023-11-14T22:13:20.123456Z";
-    assert_eq!(
-        cells(0),
-        ["profile", "completed", "FCT max (ms)", "at (UTC)"]
-    );
+    assert_eq!(cells(0), ["profile", "completed", "FCT max (ms)", "at (UTC)"]);
     assert_eq!(cells(2), ["reno", "3 (75.0 %)", "402.0", began]);
     assert_eq!(cells(3), ["linux-6", "0", "-", began]);
 }
@@ -243,10 +213,7 @@ fn a_comparison_keeps_the_lines_that_tell() {
         assert_eq!((all.left_out, all.text.lines().count()), (0, 6), "{all}");
     }
     let header = compare(&[&a, &b], Keep::All).text;
-    assert!(
-        header.starts_with("|                     | reno"),
-        "{header}"
-    );
+    assert!(header.starts_with("|                     | reno"), "{header}");
 }
 
 #[test]
@@ -255,11 +222,7 @@ fn a_line_that_always_stands_is_kept() {
         .text(("name", "", "a name"), |_| Some("x".into()))
         .integer(("n", "", "a number"), |n| Some(*n))
         .share_of(|_| 4);
-    let line = Line {
-        always: true,
-        share: Share::Always,
-        ..Line::from("n")
-    };
+    let line = Line { always: true, share: Share::Always, ..Line::from("n") };
     let found = columns.compare(&[&0, &0], "name", &[line], Keep::Telling);
     assert_eq!(found.left_out, 0, "{found}");
     assert!(found.text.contains("| 0 (0.0 %) |"), "{found}");
@@ -304,11 +267,7 @@ fn rows_have_equal_cells_only_if_they_read_the_same_in_csv() {
     assert_eq!(bytes(&one), bytes(&one.clone()));
     assert_ne!(bytes(&one), bytes(&other));
     // What moves from one cell to the next is a difference.
-    let joined = |profile, flows| Flow {
-        profile,
-        flows,
-        ..one.clone()
-    };
+    let joined = |profile, flows| Flow { profile, flows, ..one.clone() };
     assert_ne!(bytes(&joined("linux-1", 2)), bytes(&joined("linux-", 12)));
 }
 
@@ -322,10 +281,7 @@ fn a_column_of_a_missing_part_can_have_a_value_of_its_own() {
     assert!(row.starts_with(",7,,"), "{row}");
 }
 
-const SCHEMA: Schema = Schema {
-    name: "recoup.test",
-    version: 7,
-};
+const SCHEMA: Schema = Schema { name: "recoup.test", version: 7 };
 
 /// Both rows, written one after the other.
 fn appended<W: std::io::Write + Send>(format: RowFormat, several: bool, out: W) -> W {
@@ -345,22 +301,13 @@ fn rows_written_as_they_come_are_those_of_the_whole_table() {
     columns().write_csv(&parts, &mut whole).unwrap();
     assert_eq!(appended(RowFormat::Csv, true, Vec::new()), whole);
     let one = columns().to_csv(&rows);
-    assert_eq!(
-        appended(RowFormat::Csv, false, Vec::new()),
-        one.into_bytes()
-    );
+    assert_eq!(appended(RowFormat::Csv, false, Vec::new()), one.into_bytes());
 
     let lines = String::from_utf8(appended(RowFormat::JsonLines, true, Vec::new())).unwrap();
-    let lines: Vec<Value> = lines
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0], json!({"schema": "recoup.test", "version": 7}));
     assert_eq!(lines[1]["fct_ms"], json!({"min": 80.5, "max": 402.0}));
-    assert_eq!(
-        (&lines[2]["profile"], &lines[2]["capture"]),
-        (&json!("linux-6"), &json!("b.pcap"))
-    );
+    assert_eq!((&lines[2]["profile"], &lines[2]["capture"]), (&json!("linux-6"), &json!("b.pcap")));
 
     let mut file = appended(RowFormat::Parquet, true, tempfile::tempfile().unwrap());
     file.rewind().unwrap();

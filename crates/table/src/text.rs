@@ -69,12 +69,7 @@ impl Share {
 
 impl<N: Into<Cow<'static, str>>> From<N> for Line {
     fn from(name: N) -> Self {
-        Self {
-            name: name.into(),
-            heading: None,
-            share: Share::OfSome,
-            always: false,
-        }
+        Self { name: name.into(), heading: None, share: Share::OfSome, always: false }
     }
 }
 
@@ -98,11 +93,7 @@ impl<R: 'static> Columns<R> {
     pub fn to_text(&self, rows: &[R], names: &[&str]) -> String {
         let leaves = self.chosen(names);
         let mut table = plain_table();
-        table.set_header(
-            leaves
-                .iter()
-                .map(|leaf| leaf.column.heading_with_unit(None)),
-        );
+        table.set_header(leaves.iter().map(|leaf| leaf.column.heading_with_unit(None)));
         for row in rows {
             table.add_row(leaves.iter().map(|leaf| leaf.column.text_cell(row)));
         }
@@ -113,10 +104,9 @@ impl<R: 'static> Columns<R> {
     pub fn compare(&self, rows: &[&R], title: &str, lines: &[Line], keep: Keep) -> Comparison {
         let mut table = plain_table();
         let head = self.chosen(&[title]);
-        let heads = head.iter().flat_map(|leaf| {
-            rows.iter()
-                .map(|row| leaf.column.shown(row, Share::Never).unwrap_or_default())
-        });
+        let heads = head
+            .iter()
+            .flat_map(|leaf| rows.iter().map(|row| leaf.column.shown(row, Share::Never).unwrap_or_default()));
         table.set_header(std::iter::once(String::new()).chain(heads));
         let mut left_out = 0;
         let names: Vec<&str> = lines.iter().map(|line| &*line.name).collect();
@@ -129,23 +119,18 @@ impl<R: 'static> Columns<R> {
             let name = TextCell::new(column.heading_with_unit(line.heading.as_deref()));
             let cells = rows.iter().map(|row| {
                 let text = column.shown(row, line.share);
-                TextCell::new(text.unwrap_or_else(|| UNKNOWN.into()))
-                    .set_alignment(CellAlignment::Right)
+                TextCell::new(text.unwrap_or_else(|| UNKNOWN.into())).set_alignment(CellAlignment::Right)
             });
             table.add_row(std::iter::once(name).chain(cells));
         }
-        Comparison {
-            text: table.to_string(),
-            left_out,
-        }
+        Comparison { text: table.to_string(), left_out }
     }
 
     /// The columns of these names, in their order.
     fn chosen(&self, names: &[&str]) -> Vec<Leaf<'_, R>> {
         let mut leaves: Vec<_> = self.leaves().into_iter().map(Some).collect();
         let find = |name: &&str| {
-            let is =
-                |leaf: &&mut Option<Leaf<'_, R>>| leaf.as_ref().is_some_and(|l| l.name == *name);
+            let is = |leaf: &&mut Option<Leaf<'_, R>>| leaf.as_ref().is_some_and(|l| l.name == *name);
             let found = leaves.iter_mut().find(is).and_then(Option::take);
             debug_assert!(found.is_some(), "no column {name}");
             found
@@ -172,10 +157,7 @@ impl<R> Column<R> {
     }
 
     fn text_cell(&self, row: &R) -> TextCell {
-        let cell = TextCell::new(
-            self.shown(row, Share::OfSome)
-                .unwrap_or_else(|| UNKNOWN.into()),
-        );
+        let cell = TextCell::new(self.shown(row, Share::OfSome).unwrap_or_else(|| UNKNOWN.into()));
         match self.cell {
             Cell::Text(_) | Cell::Flag(_) => cell,
             _ => cell.set_alignment(CellAlignment::Right),
@@ -217,9 +199,7 @@ impl<R> Column<R> {
     /// Whether a comparison of these rows learns something from the column.
     fn tells(&self, rows: &[&R]) -> bool {
         let all_zero = rows.iter().all(|row| self.is_zero(row));
-        let equal = rows
-            .windows(2)
-            .all(|two| self.shown(two[0], Share::Never) == self.shown(two[1], Share::Never));
+        let equal = rows.windows(2).all(|two| self.shown(two[0], Share::Never) == self.shown(two[1], Share::Never));
         !all_zero && (rows.len() < 2 || !equal)
     }
 }

@@ -56,14 +56,7 @@ pub(crate) struct AckSchedule {
 
 impl AckSchedule {
     pub fn new(policy: AckPolicy) -> Self {
-        Self {
-            policy,
-            quick_left: None,
-            full_segments: 0,
-            due: false,
-            challenge_due: false,
-            deadline: None,
-        }
+        Self { policy, quick_left: None, full_segments: 0, due: false, challenge_due: false, deadline: None }
     }
 
     /// A segment arrived that requires an ACK.
@@ -172,10 +165,7 @@ mod tests {
     fn the_delay_of_an_odd_segment_starts_at_its_arrival() {
         let mut s = AckSchedule::new(AckPolicy::Delayed(Duration::from_millis(200)));
         s.on_segment(Instant::from_millis(7), Urgency::InOrder { full: 1 });
-        assert_eq!(
-            (s.is_due(), s.deadline()),
-            (false, Some(Instant::from_millis(207)))
-        );
+        assert_eq!((s.is_due(), s.deadline()), (false, Some(Instant::from_millis(207))));
         s.on_timer();
         assert!(s.is_due());
         s.on_ack_sent();
@@ -197,10 +187,7 @@ mod tests {
         for i in 0..3 {
             s.on_segment(Instant::from_millis(i), Urgency::InOrder { full: 0 });
         }
-        assert_eq!(
-            (s.is_due(), s.deadline()),
-            (false, Some(Instant::from_millis(200)))
-        );
+        assert_eq!((s.is_due(), s.deadline()), (false, Some(Instant::from_millis(200))));
     }
 
     #[test]

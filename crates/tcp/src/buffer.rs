@@ -20,12 +20,7 @@ pub struct Buffer {
 impl Default for Buffer {
     /// An empty buffer for a stream whose first byte follows the SYN.
     fn default() -> Self {
-        Self {
-            start: Offset::DATA,
-            ring: Vec::new(),
-            head: 0,
-            len: 0,
-        }
+        Self { start: Offset::DATA, ring: Vec::new(), head: 0, len: 0 }
     }
 }
 

@@ -195,10 +195,7 @@ impl Connection {
 
     /// Whether the handshake is done, now or before the connection ended.
     pub fn is_past_handshake(&self) -> bool {
-        !matches!(
-            self.state(),
-            State::Listen | State::SynSent | State::SynReceived
-        )
+        !matches!(self.state(), State::Listen | State::SynSent | State::SynReceived)
     }
 
     /// Whether the connection is over.
@@ -232,8 +229,7 @@ impl Connection {
     /// data (Linux `sk_stream_write_space`, `tcp_stream_is_writeable`).
     pub fn has_much_room(&self) -> bool {
         let queued = self.queued();
-        queued + queued / 2 <= self.limits.buffer
-            && self.unsent().saturating_mul(2) < self.limits.unsent
+        queued + queued / 2 <= self.limits.buffer && self.unsent().saturating_mul(2) < self.limits.unsent
     }
 
     /// Notifies the application when there is much room, as after a write that found too little.
@@ -313,11 +309,7 @@ impl Connection {
     ///
     /// # Errors
     /// As [`write`](Self::write).
-    pub fn write_with(
-        &mut self,
-        now: Instant,
-        fill: impl FnOnce(&mut [u8]) -> usize,
-    ) -> Result<usize, WriteError> {
+    pub fn write_with(&mut self, now: Instant, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<usize, WriteError> {
         self.check_writable()?;
         let room = self.room();
         if room == 0 {
@@ -326,12 +318,7 @@ impl Connection {
         }
         let taken = self.sent.append_with(room, fill);
         if taken > 0 {
-            let part = WritePart {
-                bytes: taken as u64,
-                pushed: true,
-                ends_record: false,
-                more: false,
-            };
+            let part = WritePart { bytes: taken as u64, pushed: true, ends_record: false, more: false };
             self.hand_over(now, part, true);
             self.give_held(now);
         }
@@ -353,10 +340,9 @@ impl Connection {
         let room = match self.endpoint.config.push {
             Push::Burst { .. } if self.endpoint.begins_chunk() && !self.has_room() => 0,
             Push::Burst { .. } => self.endpoint.chunk_room(),
-            Push::WriteEnd => limits
-                .buffer
-                .saturating_sub(self.queued())
-                .min(limits.unsent.saturating_sub(self.unsent())),
+            Push::WriteEnd => {
+                limits.buffer.saturating_sub(self.queued()).min(limits.unsent.saturating_sub(self.unsent()))
+            }
         };
         usize::try_from(room).unwrap_or(usize::MAX)
     }
@@ -507,10 +493,7 @@ impl Connection {
         let idle = sender.una() == sender.nxt();
         let held = self.held.since().filter(|_| idle && !self.is_closed());
         let held = held.map(|since| (since + sender.rto(), Wake::Held));
-        [endpoint, held]
-            .into_iter()
-            .flatten()
-            .min_by_key(|(at, _)| *at)
+        [endpoint, held].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
     /// The connection is woken.

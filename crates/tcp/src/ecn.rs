@@ -35,10 +35,7 @@ pub(crate) struct EcnState {
 
 impl EcnState {
     pub fn new(wanted: Ecn) -> Self {
-        Self {
-            wanted,
-            ..Self::default()
-        }
+        Self { wanted, ..Self::default() }
     }
 
     /// Whether both sides agreed on ECN.
@@ -50,10 +47,7 @@ impl EcnState {
     pub fn on_syn(&mut self, syn: &Segment) {
         let both = Flags::ECE | Flags::CWR;
         let (answers, wanted) = match syn.flags.contains(Flags::ACK) {
-            true => (
-                syn.flags.contains(Flags::ECE) && !syn.flags.contains(Flags::CWR),
-                self.wanted == Ecn::Ask,
-            ),
+            true => (syn.flags.contains(Flags::ECE) && !syn.flags.contains(Flags::CWR), self.wanted == Ecn::Ask),
             false => (syn.flags.contains(both), self.wanted != Ecn::Off),
         };
         self.peer = answers && wanted;
@@ -104,10 +98,7 @@ mod tests {
     use super::*;
 
     fn segment(flags: Flags) -> Segment {
-        Segment {
-            flags,
-            ..Segment::default()
-        }
+        Segment { flags, ..Segment::default() }
     }
 
     #[test]

@@ -187,8 +187,7 @@ impl Endpoint {
         };
         self.config = *config;
         self.state = state;
-        self.sender
-            .reset(&config.mechanisms, u32::from(config.mss), syn, config.log);
+        self.sender.reset(&config.mechanisms, u32::from(config.mss), syn, config.log);
         self.sender.set_nagle(config.nagle);
         self.receiver.reset(config.receive_buffer, config.mss);
         self.receiver.report_duplicates(config.dsack);
@@ -264,10 +263,7 @@ impl Endpoint {
         if matches!(self.state, State::Closed(_)) {
             return;
         }
-        let both_closed = matches!(
-            self.state,
-            State::Closing | State::LastAck | State::TimeWait
-        );
+        let both_closed = matches!(self.state, State::Closing | State::LastAck | State::TimeWait);
         if self.synchronized() && !both_closed {
             let seq = self.config.isn.at(self.sender.nxt());
             self.reset_due = Some(Segment {
@@ -298,14 +294,8 @@ impl Endpoint {
         if matches!(self.state, State::Closed(_)) {
             return None;
         }
-        let sender = self
-            .sender
-            .next_timer()
-            .map(|(at, timer)| (at, Timer::Recovery(timer)));
-        [sender, self.next_own_timer()]
-            .into_iter()
-            .flatten()
-            .min_by_key(|(at, _)| *at)
+        let sender = self.sender.next_timer().map(|(at, timer)| (at, Timer::Recovery(timer)));
+        [sender, self.next_own_timer()].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
     /// The same among the timers that are not the sender's, for hosts that round the sender's deadlines.
@@ -343,10 +333,7 @@ impl Endpoint {
 
     /// The peer's SYN has arrived.
     fn synchronized(&self) -> bool {
-        !matches!(
-            self.state,
-            State::Listen | State::SynSent | State::Closed(_)
-        )
+        !matches!(self.state, State::Listen | State::SynSent | State::Closed(_))
     }
 
     /// The state.

@@ -241,13 +241,9 @@ impl Endpoint {
 
     fn agreed_options(&self) -> u8 {
         let scaling = self.scale > 0 || self.peer_scale > 0;
-        [
-            (self.timestamps, Info::TIMESTAMPS),
-            (self.sack, Info::SACK),
-            (scaling, Info::WINDOW_SCALE),
-        ]
-        .into_iter()
-        .fold(0, |bits, (on, bit)| if on { bits | bit } else { bits })
+        [(self.timestamps, Info::TIMESTAMPS), (self.sack, Info::SACK), (scaling, Info::WINDOW_SCALE)]
+            .into_iter()
+            .fold(0, |bits, (on, bit)| if on { bits | bit } else { bits })
     }
 
     /// The largest payload received. Before any data, Linux's initial estimate: the smaller of its own MSS
@@ -309,10 +305,7 @@ mod tests {
 
     #[test]
     fn fields_can_be_read_by_name() {
-        let info = Info {
-            snd_cwnd: 10,
-            ..Info::default()
-        };
+        let info = Info { snd_cwnd: 10, ..Info::default() };
         assert_eq!(info.get("snd_cwnd"), Some(10));
         assert_eq!(info.get("tcpi_snd_cwnd"), None);
         assert!(Info::NAMES.iter().all(|name| info.get(name).is_some()));
@@ -324,11 +317,7 @@ mod tests {
         loop {
             let mut quiet = true;
             for backwards in [false, true] {
-                let (from, to) = if backwards {
-                    (&mut *b, &mut *a)
-                } else {
-                    (&mut *a, &mut *b)
-                };
+                let (from, to) = if backwards { (&mut *b, &mut *a) } else { (&mut *a, &mut *b) };
                 let mut sent = vec![];
                 while from.poll_transmit(*now, &mut segment).is_some() {
                     sent.push(segment);
@@ -357,10 +346,7 @@ mod tests {
             (1, 0, Info::TIMESTAMPS | Info::SACK | Info::WINDOW_SCALE)
         );
         assert_eq!((info.snd_mss, info.advmss), (1448, 1460));
-        assert_eq!(
-            (info.snd_cwnd, info.snd_ssthresh),
-            (10, Info::INFINITE_SSTHRESH)
-        );
+        assert_eq!((info.snd_cwnd, info.snd_ssthresh), (10, Info::INFINITE_SSTHRESH));
         assert_eq!((info.rtt, info.min_rtt), (20_000, 20_000));
         assert_eq!((info.bytes_sent, info.bytes_acked), (4344, 4345)); // the SYN counts
         assert_eq!((info.data_segs_out, info.unacked, info.retrans), (3, 0, 0));

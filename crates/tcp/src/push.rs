@@ -76,17 +76,10 @@ impl Pusher {
 
     /// Resets to a new connection and keeps the memory.
     pub fn reset(&mut self, policy: Push) {
-        let (mut chunks, mut sent) = (
-            std::mem::take(&mut self.chunks),
-            std::mem::take(&mut self.sent),
-        );
+        let (mut chunks, mut sent) = (std::mem::take(&mut self.chunks), std::mem::take(&mut self.sent));
         chunks.clear();
         sent.clear();
-        *self = Self {
-            chunks,
-            sent,
-            ..Self::new(policy)
-        };
+        *self = Self { chunks, sent, ..Self::new(policy) };
     }
 
     /// Bytes that still fit in the last chunk, or in a new one if it is full. Without bursts there are no
@@ -133,10 +126,7 @@ impl Pusher {
                     tail.end = self.written;
                     tail.marked &= !first;
                 }
-                None => self.chunks.push_back(Chunk {
-                    end: self.written,
-                    marked: false,
-                }),
+                None => self.chunks.push_back(Chunk { end: self.written, marked: false }),
             }
             first = false;
             let half = sender.peer_window().largest() / 2;
@@ -189,10 +179,7 @@ impl Pusher {
         while self.chunks.front().is_some_and(|c| c.end <= payload.start) {
             self.chunks.pop_front();
         }
-        let chunk = self.chunks.front().copied().unwrap_or(Chunk {
-            end: payload.end,
-            marked: true,
-        });
+        let chunk = self.chunks.front().copied().unwrap_or(Chunk { end: payload.end, marked: true });
         if self.left == 0 {
             self.begin(burst(payload.start, chunk.end, least, sender));
         }
@@ -260,11 +247,7 @@ fn chunk_goal(sender: &Sender) -> u64 {
         small @ 0..=DEFAULT_MSS => small,
         large => large / 2,
     };
-    let most = if half > 0 {
-        LARGEST_CHUNK.min(half)
-    } else {
-        LARGEST_CHUNK
-    };
+    let most = if half > 0 { LARGEST_CHUNK.min(half) } else { LARGEST_CHUNK };
     (most / mss(sender)).max(1) * mss(sender)
 }
 

@@ -69,10 +69,7 @@ impl Receiver {
     pub fn reset(&mut self, buffer: u64, mss: u16) {
         let mut beyond = std::mem::take(&mut self.beyond);
         beyond.clear();
-        *self = Self {
-            beyond,
-            ..Self::new(buffer, mss)
-        };
+        *self = Self { beyond, ..Self::new(buffer, mss) };
     }
 
     /// Switches the report of duplicates by DSACK on or off. It is on initially.
@@ -210,9 +207,7 @@ impl Receiver {
     fn insert(&mut self, span: Span) {
         let from = self.beyond.partition_point(|b| b.end < span.start);
         let to = self.beyond.partition_point(|b| b.start <= span.end);
-        let joined = self.beyond[from..to].iter().fold(span, |a, b| {
-            Span::new(a.start.min(b.start), a.end.max(b.end))
-        });
+        let joined = self.beyond[from..to].iter().fold(span, |a, b| Span::new(a.start.min(b.start), a.end.max(b.end)));
         if from < to {
             self.beyond[from] = joined;
             self.beyond.drain(from + 1..to);
@@ -221,10 +216,7 @@ impl Receiver {
         }
         let mut report = [Span::default(); REPORTED];
         report[0] = joined;
-        let others = self
-            .reported
-            .iter()
-            .filter(|b| !b.is_empty() && !joined.covers(**b));
+        let others = self.reported.iter().filter(|b| !b.is_empty() && !joined.covers(**b));
         for (slot, block) in report[1..].iter_mut().zip(others) {
             *slot = *block;
         }

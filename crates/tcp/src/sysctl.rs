@@ -161,26 +161,11 @@ const WITHOUT_EFFECT: [(&str, &str); 18] = [
     ("tcp_limit_output_bytes", NOT_HERE),
     ("tcp_moderate_rcvbuf", "the receive buffer keeps its size"),
     ("tcp_mtu_probing", NOT_HERE),
-    (
-        "tcp_no_metrics_save",
-        "nothing is remembered between connections",
-    ),
-    (
-        "tcp_pacing_ca_ratio",
-        "BBR alone paces, at a rate of its own",
-    ),
-    (
-        "tcp_pacing_ss_ratio",
-        "BBR alone paces, at a rate of its own",
-    ),
-    (
-        "tcp_syn_retries",
-        "the user timeout alone ends the handshake",
-    ),
-    (
-        "tcp_synack_retries",
-        "the user timeout alone ends the handshake",
-    ),
+    ("tcp_no_metrics_save", "nothing is remembered between connections"),
+    ("tcp_pacing_ca_ratio", "BBR alone paces, at a rate of its own"),
+    ("tcp_pacing_ss_ratio", "BBR alone paces, at a rate of its own"),
+    ("tcp_syn_retries", "the user timeout alone ends the handshake"),
+    ("tcp_synack_retries", "the user timeout alone ends the handshake"),
     ("tcp_syncookies", NOT_HERE),
     ("tcp_tso_win_divisor", NOT_HERE),
 ];
@@ -197,11 +182,7 @@ impl Sysctls {
         match self.take(short, value) {
             Some(Ok(())) => return Ok(Effect::InForce),
             Some(Err(expected)) => {
-                return Err(SysctlError::Value {
-                    name: name.into(),
-                    value: value.into(),
-                    expected,
-                });
+                return Err(SysctlError::Value { name: name.into(), value: value.into(), expected });
             }
             None => {}
         }
@@ -258,9 +239,7 @@ impl Sysctls {
         let [_, buffer, largest] = self.rmem.unwrap_or([4096, 131_072, 6_291_456]);
         let mechanisms = self.mechanisms(profile);
         let mut config = Config {
-            acks: AckPolicy::Linux {
-                quick: AckPolicy::LINUX_QUICK,
-            },
+            acks: AckPolicy::Linux { quick: AckPolicy::LINUX_QUICK },
             // Half of the memory is for payload, half for per-packet overhead.
             receive_buffer: buffer / 2,
             timestamps: on(self.timestamps),
@@ -286,9 +265,7 @@ impl Sysctls {
     /// Linux marks the ends of bursts since 5.4; so do `linux-6` and profiles based on it.
     fn push(&self, profile: &Profile) -> Push {
         match profile.name().split('+').next() {
-            Some("linux-6") => Push::Burst {
-                least: self.min_tso_segs.map_or(2, at_least_one),
-            },
+            Some("linux-6") => Push::Burst { least: self.min_tso_segs.map_or(2, at_least_one) },
             _ => Push::WriteEnd,
         }
     }
@@ -329,9 +306,7 @@ fn set_early_retransmit(mechanisms: &mut Mechanisms, how: u64) {
 fn time_of_retries(retries: u64) -> Duration {
     let doublings = retries.min(9);
     let doubled = Duration::from_millis(200) * ((2 << doublings) - 1);
-    let rest = u32::try_from(retries - doublings)
-        .unwrap_or(u32::MAX)
-        .min(1000);
+    let rest = u32::try_from(retries - doublings).unwrap_or(u32::MAX).min(1000);
     doubled + Duration::from_secs(120) * rest
 }
 

@@ -48,12 +48,10 @@ use exchange::Exchange;
 pub use exchange::{ForeignFacts, PartitionLog};
 pub use merge::MergeError;
 pub use partition::{
-    NumbersConnections, Partition, PartitionAnalysis, PartitionError, PartitionTotals, Settled,
-    analyze_partition, settle,
+    NumbersConnections, Partition, PartitionAnalysis, PartitionError, PartitionTotals, Settled, analyze_partition,
+    settle,
 };
-use rayon::iter::{
-    IndexedParallelIterator, IntoParallelRefMutIterator, ParallelBridge, ParallelIterator,
-};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelBridge, ParallelIterator};
 use round::{Round, RoundFacts};
 pub use rounds::RoundPlan;
 pub use saved::SavedAnalysis;
@@ -373,9 +371,7 @@ impl Shards {
         let mut hosts = self.hosts.write().unwrap_or_else(PoisonError::into_inner);
         hosts.forget_changes();
         let changed = take(&mut self.changed).into_iter();
-        let mut changed: ChangedHosts = changed
-            .map(|host| (host, hosts.duplicates_of(host)))
-            .collect();
+        let mut changed: ChangedHosts = changed.map(|host| (host, hosts.duplicates_of(host))).collect();
         for shard in &mut self.shards {
             shard.pass_on_host_facts(&mut hosts, &mut changed);
         }
@@ -387,9 +383,7 @@ impl Shards {
         drop(hosts);
         if self.exchange.is_some() {
             let memory = self.memory();
-            self.exchange
-                .iter_mut()
-                .for_each(|exchange| exchange.on_memory(memory));
+            self.exchange.iter_mut().for_each(|exchange| exchange.on_memory(memory));
         }
         if self.memory() > self.most_memory {
             self.make_room(findings);
@@ -406,13 +400,10 @@ impl Shards {
     #[cold]
     fn make_room<F: Findings>(&mut self, findings: &mut [F]) {
         let shards = self.shards.iter().enumerate();
-        let mut open: Vec<(usize, KeepingCost)> = shards
-            .flat_map(|(i, shard)| shard.keeping_costs().map(move |cost| (i, cost)))
-            .collect();
+        let mut open: Vec<(usize, KeepingCost)> =
+            shards.flat_map(|(i, shard)| shard.keeping_costs().map(move |cost| (i, cost))).collect();
         let large = self.most_memory / LARGE;
-        open.sort_unstable_by_key(|(_, cost)| {
-            (cost.memory < large, !cost.over, cost.last, cost.first_frame)
-        });
+        open.sort_unstable_by_key(|(_, cost)| (cost.memory < large, !cost.over, cost.last, cost.first_frame));
         let mut memory = self.memory();
         let enough = open.iter().take_while(|(_, cost)| {
             let more = memory > self.most_memory / 4 * 3;

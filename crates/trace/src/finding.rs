@@ -38,9 +38,7 @@ pub trait Findings: Send {
 }
 
 /// Where a direction was captured.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Vantage {
     /// At its sender: the capture shows everything it sent, when it was sent.
     Sender,
@@ -70,9 +68,7 @@ impl Vantage {
 
 /// Whether a retransmission was needed. It was spurious if an earlier copy delivered every byte of
 /// it, even one that arrived later.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Verdict {
     /// No earlier copy delivered some of its bytes.
     Needed,
@@ -98,9 +94,7 @@ impl Verdict {
 }
 
 /// What a verdict rests on.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Evidence {
     /// The receiver reported a duplicate (RFC 2883).
     Dsack,
@@ -184,17 +178,11 @@ pub struct Triggers {
 
 impl Triggers {
     /// Unknown.
-    pub const UNKNOWN: Self = Self {
-        first: None,
-        second: None,
-    };
+    pub const UNKNOWN: Self = Self { first: None, second: None };
 
     /// Two timers that nothing distinguishes.
     pub const fn either(first: Trigger, second: Trigger) -> Self {
-        Self {
-            first: Some(first),
-            second: Some(second),
-        }
+        Self { first: Some(first), second: Some(second) }
     }
 
     /// The trigger, or the first of two; `None` if unknown.
@@ -210,10 +198,7 @@ impl Triggers {
 
 impl From<Trigger> for Triggers {
     fn from(trigger: Trigger) -> Self {
-        Self {
-            first: Some(trigger),
-            second: None,
-        }
+        Self { first: Some(trigger), second: None }
     }
 }
 
@@ -278,12 +263,7 @@ pub struct CapturePoint {
 
 impl Default for CapturePoint {
     fn default() -> Self {
-        Self {
-            number: 0,
-            count: 1,
-            apart: None,
-            marks: [const { Vec::new() }; 2],
-        }
+        Self { number: 0, count: 1, apart: None, marks: [const { Vec::new() }; 2] }
     }
 }
 
@@ -484,14 +464,7 @@ pub enum Closing {
 
 impl Closing {
     /// All ways, in the order of reports.
-    pub const ALL: [Self; 6] = [
-        Self::Closed,
-        Self::Reset,
-        Self::Idle,
-        Self::Replaced,
-        Self::Evicted,
-        Self::CaptureEnd,
-    ];
+    pub const ALL: [Self; 6] = [Self::Closed, Self::Reset, Self::Idle, Self::Replaced, Self::Evicted, Self::CaptureEnd];
 
     /// The name in reports.
     pub const fn name(self) -> &'static str {

@@ -47,9 +47,6 @@ pub(crate) struct TimedPacket {
 impl Default for TimedPacket {
     /// Says nothing.
     fn default() -> Self {
-        Self {
-            time: Instant::ZERO,
-            packet: CapturedPacket::from(&Packet::default()),
-        }
+        Self { time: Instant::ZERO, packet: CapturedPacket::from(&Packet::default()) }
     }
 }

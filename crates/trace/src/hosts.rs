@@ -201,10 +201,7 @@ impl Score {
     /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        Self {
-            explained: self.explained.saturating_add(other.explained),
-            of: self.of.saturating_add(other.of),
-        }
+        Self { explained: self.explained.saturating_add(other.explained), of: self.of.saturating_add(other.of) }
     }
 
     /// The share explained, 0 to 1.
@@ -268,9 +265,8 @@ impl KnownHosts {
     pub fn merge(&mut self, other: &Self) -> BTreeSet<IpAddr> {
         let proof = |known: &Self, host: IpAddr| known.duplicates_of(host).proof();
         let hosts = self.learned.iter().chain(other.learned.iter());
-        let before: BTreeMap<IpAddr, _> = hosts
-            .map(|(host, _)| (host, [proof(self, host), proof(other, host)]))
-            .collect();
+        let before: BTreeMap<IpAddr, _> =
+            hosts.map(|(host, _)| (host, [proof(self, host), proof(other, host)])).collect();
         self.learned.merge(&other.learned);
         self.profiles.clear();
         self.changed.clear();
@@ -283,10 +279,7 @@ impl KnownHosts {
 
     /// Knows `before`, and has learned nothing.
     pub fn new(before: Arc<Hosts>) -> Self {
-        Self {
-            before,
-            ..Self::default()
-        }
+        Self { before, ..Self::default() }
     }
 
     /// All facts about `host`.
@@ -388,12 +381,7 @@ mod tests {
             ([0, 0, 0, 0], false),
         ];
         for ([recoveries, unreduced, at_once, paced], expected) in cases {
-            let evidence = WindowEvidence {
-                recoveries,
-                unreduced,
-                at_once,
-                paced,
-            };
+            let evidence = WindowEvidence { recoveries, unreduced, at_once, paced };
             assert_eq!(evidence.shows_bbr(), expected, "{evidence:?}");
         }
     }
@@ -404,16 +392,9 @@ mod tests {
 
     fn facts(explained: u32, seen: u32) -> HostFacts {
         HostFacts {
-            window: WindowEvidence {
-                recoveries: seen,
-                unreduced: 1,
-                ..WindowEvidence::default()
-            },
+            window: WindowEvidence { recoveries: seen, unreduced: 1, ..WindowEvidence::default() },
             profiles: [("linux-6".into(), Score { explained, of: 20 })].into(),
-            probes: ProbeEvidence {
-                sent: seen,
-                left_out: 1,
-            },
+            probes: ProbeEvidence { sent: seen, left_out: 1 },
             duplicates: DuplicateReports { seen, missing: 1 },
         }
     }
@@ -432,13 +413,7 @@ mod tests {
         let of_one = whole.get(host(0)).expect("known");
         assert_eq!(of_one.profiles["linux-6"].explained, 3 + 6 + 9);
         assert_eq!((of_one.probes.sent, of_one.probes.left_out), (8, 4));
-        assert_eq!(
-            of_one.duplicates,
-            DuplicateReports {
-                seen: 8,
-                missing: 4
-            }
-        );
+        assert_eq!(of_one.duplicates, DuplicateReports { seen: 8, missing: 4 });
     }
 
     #[test]
@@ -459,22 +434,10 @@ mod tests {
             profiles: [("linux-6".into(), Score { explained, of: 20 })].into(),
             ..HostFacts::default()
         };
-        let duplicates = HostFacts {
-            duplicates: DuplicateReports {
-                seen: 1,
-                missing: 0,
-            },
-            ..HostFacts::default()
-        };
+        let duplicates = HostFacts { duplicates: DuplicateReports { seen: 1, missing: 0 }, ..HostFacts::default() };
         let mut known = KnownHosts::default();
         // (facts, whether they change which profiles the host may run)
-        let steps = [
-            (duplicates, false),
-            (of(0), true),
-            (of(0), false),
-            (of(20), true),
-            (of(20), false),
-        ];
+        let steps = [(duplicates, false), (of(0), true), (of(0), false), (of(20), true), (of(20), false)];
         for (i, (facts, changes)) in steps.iter().enumerate() {
             known.forget_changes();
             known.learn(host(1), facts, &candidates);
@@ -497,10 +460,7 @@ mod tests {
         let mut one = HostFacts::default();
         for number in 0..100 {
             let profile = format!("profile {number}").into();
-            one.merge(&HostFacts {
-                profiles: [(profile, Score::default())].into(),
-                ..HostFacts::default()
-            });
+            one.merge(&HostFacts { profiles: [(profile, Score::default())].into(), ..HostFacts::default() });
         }
         assert_eq!(one.profiles.len(), MOST_PROFILES);
     }

@@ -65,8 +65,8 @@ use window::Window;
 pub use counts::{Anomaly, ClockAnomalies, Counts, Ending, FrameCount, LeftOut, Oddity, Reason};
 pub use error::ReadError;
 pub use joined::{
-    CapturePart, Joined, JoinedFile, JoinedFiles, JoinedOrder, OrderedPackets, Record,
-    RecordedFile, RecordedPart, record_file,
+    CapturePart, Joined, JoinedFile, JoinedFiles, JoinedOrder, OrderedPackets, Record, RecordedFile, RecordedPart,
+    record_file,
 };
 pub use packet::Packet;
 
@@ -227,10 +227,7 @@ impl Reader<'static> {
             return Self::with("standard input".into(), io::stdin(), None, unpack::ahead);
         }
         let file = path.display().to_string();
-        let unreadable = |source| ReadError::Unreadable {
-            file: file.clone(),
-            source,
-        };
+        let unreadable = |source| ReadError::Unreadable { file: file.clone(), source };
         let input = File::open(path).map_err(unreadable)?;
         let about = input.metadata().map_err(unreadable)?;
         if about.is_dir() {
@@ -258,26 +255,15 @@ impl<'a> Reader<'a> {
         unpack: unpack::Unpack<'a>,
     ) -> Result<Self, ReadError> {
         let taken = Arc::new(AtomicU64::new(0));
-        let mut input = CountingReader {
-            input,
-            taken: Arc::clone(&taken),
-        };
-        let unreadable = |source| ReadError::Unreadable {
-            file: name.clone(),
-            source,
-        };
+        let mut input = CountingReader { input, taken: Arc::clone(&taken) };
+        let unreadable = |source| ReadError::Unreadable { file: name.clone(), source };
         let mut head = Vec::new();
-        let beginning = input
-            .by_ref()
-            .take(sniff::HEAD_LENGTH)
-            .read_to_end(&mut head);
+        let beginning = input.by_ref().take(sniff::HEAD_LENGTH).read_to_end(&mut head);
         beginning.map_err(unreadable)?;
         let compression = sniff::compression(&head);
         let input = Cursor::new(head).chain(input);
         let mut window = match compression {
-            Some(compression) => {
-                Window::new(unpack(Box::new(input), compression).map_err(unreadable)?)
-            }
+            Some(compression) => Window::new(unpack(Box::new(input), compression).map_err(unreadable)?),
             None => Window::new(Box::new(input)),
         };
         window.fill(sniff::HEAD_LENGTH as usize);
@@ -317,9 +303,7 @@ impl<'a> Reader<'a> {
     fn step(&mut self, packet: &mut Packet) -> bool {
         while self.ending.is_none() {
             let step = match &mut self.container {
-                Container::Classic(classic) => {
-                    classic.step(&mut self.window, &mut self.frames, packet)
-                }
+                Container::Classic(classic) => classic.step(&mut self.window, &mut self.frames, packet),
                 Container::Sections(ng) => ng.step(&mut self.window, &mut self.frames, packet),
             };
             match step {

@@ -74,8 +74,8 @@ pub use flights::{FlightRecovery, MOST_LOST};
 pub use saving::{Split, best_case};
 pub use sender::{Explained, Sender};
 pub use tables::{
-    Capture, Classification, Connections, Detection, FalsePositives, Parameters, Portion,
-    Reduction, Report, SenderReport, Senders, Shares,
+    Capture, Classification, Connections, Detection, FalsePositives, Parameters, Portion, Reduction, Report,
+    SenderReport, Senders, Shares,
 };
 
 use crate::finding::{Connection, Direction, Retransmission, Tally, Verdict};
@@ -117,11 +117,7 @@ struct ConnectionVolume {
 
 impl ConnectionVolume {
     fn of(connection: &Connection) -> Self {
-        Self {
-            connections: 1,
-            bytes: connection.directions.iter().map(|d| d.bytes).sum(),
-            packets: connection.packets,
-        }
+        Self { connections: 1, bytes: connection.directions.iter().map(|d| d.bytes).sum(), packets: connection.packets }
     }
 
     fn merge(&mut self, other: &Self) {
@@ -170,13 +166,11 @@ impl SenderTotals {
                 self.detection[detector as usize].add(rtts);
             }
         }
-        self.recoveries
-            .add(connection.sack, retransmissions_of.clone());
+        self.recoveries.add(connection.sack, retransmissions_of.clone());
         let saving = Saving::of(connection, direction, retransmissions_of);
         let duration = connection.duration().as_secs_f64();
         if duration > 0.0 {
-            self.reduction
-                .add((100.0 * saving.time.as_secs_f64() / duration).min(100.0));
+            self.reduction.add((100.0 * saving.time.as_secs_f64() / duration).min(100.0));
         }
         self.saving.merge(&saving);
     }

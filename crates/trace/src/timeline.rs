@@ -186,9 +186,7 @@ mod tests {
 
     fn totals(timeline: &Timeline) -> (u64, u64) {
         let bins = timeline.bins().map(|(_, bin)| bin);
-        bins.fold((0, 0), |(segments, bytes), bin| {
-            (segments + bin.segments, bytes + bin.acknowledged)
-        })
+        bins.fold((0, 0), |(segments, bytes), bin| (segments + bin.segments, bytes + bin.acknowledged))
     }
 
     #[test]

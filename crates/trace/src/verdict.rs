@@ -87,10 +87,7 @@ impl ConditionalVerdict {
 impl From<(Verdict, Evidence)> for ConditionalVerdict {
     /// Whatever the receiver does.
     fn from(found: (Verdict, Evidence)) -> Self {
-        Self {
-            if_reporting: found,
-            if_silent: found,
-        }
+        Self { if_reporting: found, if_silent: found }
     }
 }
 

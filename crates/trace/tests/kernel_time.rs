@@ -44,15 +44,9 @@ fn reported() -> Vec<Reported> {
 fn connection(capture: &str, at: &str) -> Connection {
     let path = directory().join(format!("{capture}.{at}.pcap.gz"));
     let source = Reader::open(&path).unwrap();
-    let settings = Settings {
-        threads: 0,
-        ..Settings::default()
-    };
+    let settings = Settings { threads: 0, ..Settings::default() };
     let analysis = analyze(source, &settings, Kept::default, |_| true).unwrap();
-    let mut all = analysis
-        .findings
-        .into_iter()
-        .flat_map(|kept| kept.connections);
+    let mut all = analysis.findings.into_iter().flat_map(|kept| kept.connections);
     let only = all.next().unwrap();
     assert!(all.next().is_none(), "{capture} {at}");
     only
@@ -74,20 +68,12 @@ fn differences(direction: &Direction, kernel: &Reported, at: &str) -> Vec<String
     let comparisons = [
         ("busy", busy, kernel.busy, kernel.busy),
         // Recovery takes precedence here, and the send buffer does in the kernel.
-        (
-            "receiver window",
-            window,
-            kernel.receiver_window - recovering,
-            kernel.receiver_window + kernel.send_buffer,
-        ),
+        ("receiver window", window, kernel.receiver_window - recovering, kernel.receiver_window + kernel.send_buffer),
         ("send buffer", buffer, 0.0, kernel.send_buffer),
     ];
     let mut differences = Vec::new();
     for (what, ours, least, most) in comparisons {
-        println!(
-            "{:22} {at:8} {:18} {what:15} {ours:7.0} {least:7.0} to {most:7.0}",
-            kernel.capture, kernel.end
-        );
+        println!("{:22} {at:8} {:18} {what:15} {ours:7.0} {least:7.0} to {most:7.0}", kernel.capture, kernel.end);
         if excess(ours, least, most) > 0.0 {
             let (capture, end) = (&kernel.capture, &kernel.end);
             differences.push(format!(
@@ -107,12 +93,7 @@ fn the_time_by_state_is_the_kernels_from_either_end() {
             let connection = connection(&kernel.capture, at);
             let opener = connection.endpoints.src.to_string() == kernel.end;
             let direction = &connection.directions[usize::from(!opener)];
-            assert_eq!(
-                direction.time.total(),
-                connection.duration(),
-                "{}",
-                kernel.capture
-            );
+            assert_eq!(direction.time.total(), connection.duration(), "{}", kernel.capture);
             // The ACKs of a few requests may wait in a queue after they were captured.
             if direction.bytes >= FEW || direction.vantage == Vantage::Sender {
                 differences_found.extend(differences(direction, &kernel, at));
@@ -128,11 +109,7 @@ fn the_time_by_state_is_the_kernels_from_either_end() {
 fn the_capture_point_of_each_file_is_known() {
     for at in ["sender", "receiver"] {
         let connection = connection("loss", at);
-        let sender = connection
-            .directions
-            .iter()
-            .max_by_key(|side| side.bytes)
-            .unwrap();
+        let sender = connection.directions.iter().max_by_key(|side| side.bytes).unwrap();
         let expected = match at {
             "sender" => Vantage::Sender,
             _ => Vantage::Receiver,

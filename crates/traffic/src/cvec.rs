@@ -105,9 +105,7 @@ impl ConnectionVector {
     pub(crate) fn usual_wait(&self, from: Host, wait: Duration) -> Wait {
         let last = self.units.last().map(|unit| unit.from);
         match self.pattern {
-            Pattern::Sequential if last.is_some_and(|last| last != from) => {
-                Wait::AfterReceiving(wait)
-            }
+            Pattern::Sequential if last.is_some_and(|last| last != from) => Wait::AfterReceiving(wait),
             Pattern::Sequential | Pattern::Concurrent => Wait::AfterSending(wait),
         }
     }
@@ -133,22 +131,14 @@ impl ConnectionVector {
                         Wait::AfterSending(after) => (0, after),
                         Wait::AfterReceiving(after) => (received, after),
                     };
-                    let when = When {
-                        received,
-                        acknowledged: 0,
-                        after,
-                    };
+                    let when = When { received, acknowledged: 0, after };
                     let bytes = unit.bytes;
                     writes.push(Write { when, bytes });
                 }
             }
         }
         let mut script = Script::of(&writes);
-        script.close = Some(When {
-            received,
-            acknowledged: 0,
-            after: close,
-        });
+        script.close = Some(When { received, acknowledged: 0, after: close });
         script
     }
 }

@@ -73,24 +73,14 @@ mod tests {
 
     #[test]
     fn draws_have_their_distribution() {
-        let some = LogNormal {
-            median: 80.0,
-            sigma: 0.7,
-            least: 40.0,
-            most: 1e9,
-        };
+        let some = LogNormal { median: 80.0, sigma: 0.7, least: 40.0, most: 1e9 };
         let flows = || (0..20_000).map(|flow| Draws::new(1, 7, flow));
-        let share = |counts: &dyn Fn(Draws) -> bool| {
-            flows().filter(|draws| counts(*draws)).count() as f64 / 20_000.0
-        };
+        let share = |counts: &dyn Fn(Draws) -> bool| flows().filter(|draws| counts(*draws)).count() as f64 / 20_000.0;
         for (expected, found) in [
             (0.3, share(&|d| d.happens(0.3, 1))),
             (0.5, share(&|d| d.lognormal(&some, 2, 0) < 80.0)),
             // One standard deviation above the median.
-            (
-                0.1587,
-                share(&|d| d.lognormal(&some, 2, 3) > 80.0 * 0.7_f64.exp()),
-            ),
+            (0.1587, share(&|d| d.lognormal(&some, 2, 3) > 80.0 * 0.7_f64.exp())),
             // The cut: ln(1/2) / 0.7 standard deviations below it.
             (0.1611, share(&|d| d.lognormal(&some, 2, 0) == 40.0)),
             (0.3679, share(&|d| d.exponential(5.0, 3, 1) > 5.0)),

@@ -51,18 +51,8 @@ impl<S: Source> Traffic for Mix<S> {
 
     fn start(&mut self, now: Instant) -> Start<'_, App> {
         let source = self.earliest().map_or(0, |(source, _)| source);
-        let NewFlow {
-            number,
-            route,
-            spec,
-            applications,
-        } = self.sources[source].start(now);
-        Start {
-            flow: FlowId((source as u64) << NUMBER_BITS | number),
-            route,
-            spec,
-            applications,
-        }
+        let NewFlow { number, route, spec, applications } = self.sources[source].start(now);
+        Start { flow: FlowId((source as u64) << NUMBER_BITS | number), route, spec, applications }
     }
 
     fn on_complete(&mut self, now: Instant, flow: FlowId) {

@@ -205,30 +205,18 @@ mod tests {
         mix.into_sources()
     }
 
-    const THINKING: StartRule = StartRule::AfterThinking {
-        pairs: 3,
-        mean: Duration::from_millis(10),
-    };
-    const POISSON: StartRule = StartRule::Poisson {
-        mean: Duration::from_millis(10),
-    };
+    const THINKING: StartRule = StartRule::AfterThinking { pairs: 3, mean: Duration::from_millis(10) };
+    const POISSON: StartRule = StartRule::Poisson { mean: Duration::from_millis(10) };
 
     #[test]
     fn flows_begin_at_the_mean_interval_up_to_the_limit() {
-        for (rule, limit, expected) in [
-            (THINKING, u64::MAX, 3000.0),
-            (POISSON, u64::MAX, 1000.0),
-            (POISSON, 70, 70.0),
-            (THINKING, 7, 7.0),
-        ] {
+        for (rule, limit, expected) in
+            [(THINKING, u64::MAX, 3000.0), (POISSON, u64::MAX, 1000.0), (POISSON, 70, 70.0), (THINKING, 7, 7.0)]
+        {
             let watched = &run(&[(rule, limit)])[0];
             let begun = watched.begun.len() as f64;
             // Three standard deviations of a Poisson count.
-            let spread = if limit < 100 {
-                0.0
-            } else {
-                3.0 * f64::sqrt(expected)
-            };
+            let spread = if limit < 100 { 0.0 } else { 3.0 * f64::sqrt(expected) };
             assert!((begun - expected).abs() <= spread, "{rule:?}: {begun}");
             assert_eq!(watched.ended as f64, begun, "{rule:?}");
         }
@@ -240,11 +228,7 @@ mod tests {
         let mut numbers: Vec<u64> = watched.begun.iter().map(|(_, number)| *number).collect();
         for pair in 0..3 {
             let of_pair = numbers.iter().filter(|n| watched.source.pair(**n) == pair);
-            assert!(
-                of_pair
-                    .zip(0..)
-                    .all(|(n, round)| *n == 3 * round + pair as u64)
-            );
+            assert!(of_pair.zip(0..).all(|(n, round)| *n == 3 * round + pair as u64));
         }
         numbers.sort_unstable();
         numbers.dedup();

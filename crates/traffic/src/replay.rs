@@ -47,19 +47,13 @@ type Class = (u64, [u32; 2]);
 impl Replay {
     /// Adds the links of the connections to `topology`: one pair for all connections with equal delay (rounded to 1 ms of
     /// round-trip time) and loss (rounded to 0.01 %). A packet passes its connection's own link before the shared ones.
-    pub fn new(
-        vectors: &[ConnectionVector],
-        settings: ReplaySettings,
-        topology: &mut Topology,
-    ) -> Self {
+    pub fn new(vectors: &[ConnectionVector], settings: ReplaySettings, topology: &mut Topology) -> Self {
         let mut vectors = vectors.to_vec();
         vectors.sort_by_key(|vector| vector.start);
         let mut known = BTreeMap::new();
         let routes = vectors.iter().map(|vector| {
             let class = class(vector, settings.shared_rtt);
-            *known
-                .entry(class)
-                .or_insert_with(|| add_route(topology, class, &settings.shared))
+            *known.entry(class).or_insert_with(|| add_route(topology, class, &settings.shared))
         });
         Self {
             routes: routes.collect(),
@@ -117,10 +111,7 @@ impl Source for Replay {
     fn start(&mut self, _: Instant) -> NewFlow<'_> {
         let vector = &self.vectors[self.next];
         self.spec.clone_from(&self.usual);
-        for (place, host) in [&mut self.spec.client, &mut self.spec.server]
-            .into_iter()
-            .enumerate()
-        {
+        for (place, host) in [&mut self.spec.client, &mut self.spec.server].into_iter().enumerate() {
             let window = vector.windows.map_or(0, |windows| windows[place]);
             if window > 0 {
                 host.receive_buffer = window;

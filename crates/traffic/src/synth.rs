@@ -25,16 +25,8 @@ pub const QUANTITIES: [(&str, &str, &str); 9] = [
         "lognormal, median 4 kB, sigma 1.8",
         "our choice; Barford and Crovella, \"Generating Representative Web Workloads\", 1998, section 3.2, found a lognormal body of the sizes of files",
     ),
-    (
-        "time before a further request",
-        "lognormal, median 0.5 s, sigma 1.5, at most 60 s",
-        "our choice",
-    ),
-    (
-        "round-trip time",
-        "lognormal, median 60 ms, sigma 0.7, from 2 ms to 2 s",
-        "our choice",
-    ),
+    ("time before a further request", "lognormal, median 0.5 s, sigma 1.5, at most 60 s", "our choice"),
+    ("round-trip time", "lognormal, median 60 ms, sigma 0.7, from 2 ms to 2 s", "our choice"),
     (
         "long transfers",
         "0.1 % of the connections, one response, lognormal, median 5 MB, sigma 1",
@@ -58,11 +50,7 @@ pub struct Synth {
 impl Default for Synth {
     /// Ten minutes in which ten connections begin each second: about 5 Mbit/s.
     fn default() -> Self {
-        Self {
-            seed: 1,
-            rate: 10.0,
-            duration: Duration::from_secs(600),
-        }
+        Self { seed: 1, rate: 10.0, duration: Duration::from_secs(600) }
     }
 }
 
@@ -84,36 +72,16 @@ const LONG_SHARE: f64 = 0.001;
 const MEAN_REQUESTS: f64 = 3.1;
 
 /// In bytes.
-const RESPONSE: LogNormal = LogNormal {
-    median: 4_000.0,
-    sigma: 1.8,
-    least: 50.0,
-    most: 1e9,
-};
+const RESPONSE: LogNormal = LogNormal { median: 4_000.0, sigma: 1.8, least: 50.0, most: 1e9 };
 
 /// In bytes.
-const LONG_TRANSFER: LogNormal = LogNormal {
-    median: 5e6,
-    sigma: 1.0,
-    least: 1e5,
-    most: 1e9,
-};
+const LONG_TRANSFER: LogNormal = LogNormal { median: 5e6, sigma: 1.0, least: 1e5, most: 1e9 };
 
 /// In seconds.
-const THINK: LogNormal = LogNormal {
-    median: 0.5,
-    sigma: 1.5,
-    least: 0.001,
-    most: 60.0,
-};
+const THINK: LogNormal = LogNormal { median: 0.5, sigma: 1.5, least: 0.001, most: 60.0 };
 
 /// In seconds.
-const RTT: LogNormal = LogNormal {
-    median: 0.06,
-    sigma: 0.7,
-    least: 0.002,
-    most: 2.0,
-};
+const RTT: LogNormal = LogNormal { median: 0.06, sigma: 0.7, least: 0.002, most: 2.0 };
 
 impl Synth {
     /// The vectors, in the order of their start.
@@ -156,11 +124,7 @@ fn vector(draws: &Draws, id: u64, start: Duration) -> ConnectionVector {
             },
             bytes: REQUEST,
         });
-        units.push(DataUnit {
-            from: Host::Server,
-            wait: Wait::AfterReceiving(Duration::ZERO),
-            bytes: response as u64,
-        });
+        units.push(DataUnit { from: Host::Server, wait: Wait::AfterReceiving(Duration::ZERO), bytes: response as u64 });
         let another = draws.uniform(Purpose::AnotherRequest as u64, request);
         if is_long || another >= 1.0 - 1.0 / MEAN_REQUESTS {
             break;
@@ -187,51 +151,25 @@ mod tests {
         let vectors = Synth::default().vectors();
         let count = vectors.len() as f64;
         assert!((count - 6000.0).abs() < 3.0 * 6000_f64.sqrt(), "{count}");
-        let requests = vectors
-            .iter()
-            .map(|vector| vector.units.len() / 2)
-            .sum::<usize>() as f64;
-        assert!(
-            (requests / count - MEAN_REQUESTS).abs() < 0.1,
-            "{}",
-            requests / count
-        );
+        let requests = vectors.iter().map(|vector| vector.units.len() / 2).sum::<usize>() as f64;
+        assert!((requests / count - MEAN_REQUESTS).abs() < 0.1, "{}", requests / count);
         let responses = |most: u64| {
             let units = vectors.iter().flat_map(|vector| &vector.units);
             let responses = units.filter(|unit| unit.from == Host::Server);
             responses.filter(|unit| unit.bytes < most).count() as f64 / requests
         };
-        assert!(
-            (responses(4_000) - 0.5).abs() < 0.015,
-            "{}",
-            responses(4_000)
-        );
+        assert!((responses(4_000) - 0.5).abs() < 0.015, "{}", responses(4_000));
         // One standard deviation above the median.
-        assert!(
-            (responses(24_199) - 0.8413).abs() < 0.015,
-            "{}",
-            responses(24_199)
-        );
-        let short = vectors
-            .iter()
-            .filter(|vector| vector.min_rtt < Some(Duration::from_millis(60)));
+        assert!((responses(24_199) - 0.8413).abs() < 0.015, "{}", responses(24_199));
+        let short = vectors.iter().filter(|vector| vector.min_rtt < Some(Duration::from_millis(60)));
         assert!((short.count() as f64 / count - 0.5).abs() < 0.02);
-        let long = vectors
-            .iter()
-            .filter(|vector| vector.bytes(Host::Server) > 2_000_000)
-            .count();
+        let long = vectors.iter().filter(|vector| vector.bytes(Host::Server) > 2_000_000).count();
         assert!((2..40).contains(&long), "{long}");
     }
 
     #[test]
     fn the_seed_decides_everything() {
-        let of_seed = |seed| {
-            Synth {
-                seed,
-                ..Synth::default()
-            }
-            .vectors()
-        };
+        let of_seed = |seed| Synth { seed, ..Synth::default() }.vectors();
         assert_eq!(of_seed(3), of_seed(3));
         assert_ne!(of_seed(3)[0], of_seed(4)[0]);
     }
@@ -239,10 +177,7 @@ mod tests {
     #[test]
     fn a_rate_that_is_no_rate_gives_nothing() {
         for rate in [0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
-            let synth = Synth {
-                rate,
-                ..Synth::default()
-            };
+            let synth = Synth { rate, ..Synth::default() };
             assert!(synth.vectors().is_empty(), "{rate}");
         }
     }

@@ -91,11 +91,7 @@ impl Browser {
     /// `spec` is not used. A page without objects has no connections.
     pub fn new(page: &Page, spec: FlowSpec, route: RouteId) -> Self {
         let download = Download::new(page);
-        Self {
-            spec,
-            route,
-            download: Shared(Arc::new(Mutex::new(download))),
-        }
+        Self { spec, route, download: Shared(Arc::new(Mutex::new(download))) }
     }
 
     /// The fetches of all objects that were requested, in the order of the requests.
@@ -192,13 +188,7 @@ impl Download {
         let bytes = self.objects[object].bytes;
         let on = &mut self.connections[connection];
         on.fetch = Some(self.fetches.len());
-        self.fetches.push(Fetch {
-            object,
-            connection: connection as u64,
-            offset: on.end,
-            began: now,
-            ended: None,
-        });
+        self.fetches.push(Fetch { object, connection: connection as u64, offset: on.end, began: now, ended: None });
         on.responses.push(bytes);
         on.end += bytes;
     }

@@ -14,11 +14,7 @@ impl Ppm {
 
     /// `millionths` of the whole; larger values become the whole.
     pub const fn new(millionths: u32) -> Self {
-        if millionths < Self::ONE.0 {
-            Self(millionths)
-        } else {
-            Self::ONE
-        }
+        if millionths < Self::ONE.0 { Self(millionths) } else { Self::ONE }
     }
 
     /// `percent` % of the whole; larger values become the whole.

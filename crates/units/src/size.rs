@@ -6,18 +6,8 @@
 use alloc::format;
 use alloc::string::String;
 /// The units that [`format_bytes`] writes, the largest of a kind first, with their bytes.
-const DECIMAL: [(&str, u64); 4] = [
-    ("TB", 1_000_000_000_000),
-    ("GB", 1_000_000_000),
-    ("MB", 1_000_000),
-    ("kB", 1000),
-];
-const BINARY: [(&str, u64); 4] = [
-    ("TiB", 1 << 40),
-    ("GiB", 1 << 30),
-    ("MiB", 1 << 20),
-    ("KiB", 1 << 10),
-];
+const DECIMAL: [(&str, u64); 4] = [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1000)];
+const BINARY: [(&str, u64); 4] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
 /// Reads a whole number of bytes with a unit (`B`, `kB`, `KiB`, `MB`, `MiB`, `GB`, `GiB`, `TB`, `TiB`)
 /// or without one. `None` for any other text, and above 2⁶⁴ − 1 bytes.
@@ -71,18 +61,7 @@ mod tests {
 
     #[test]
     fn other_sizes_are_refused() {
-        for text in [
-            "",
-            "kB",
-            "-1",
-            "+1",
-            "1.5kB",
-            "20kb",
-            "20kbit",
-            "1e3",
-            "1 0",
-            "99999999TB",
-        ] {
+        for text in ["", "kB", "-1", "+1", "1.5kB", "20kb", "20kbit", "1e3", "1 0", "99999999TB"] {
             assert_eq!(parse_bytes(text), None, "{text}");
         }
     }

@@ -94,9 +94,7 @@ impl<'de> serde::Deserialize<'de> for Instant {
 
 /// `d` in whole nanoseconds, saturating at 584 years.
 const fn nanos(d: Duration) -> u64 {
-    d.as_secs()
-        .saturating_mul(1_000_000_000)
-        .saturating_add(d.subsec_nanos() as u64)
+    d.as_secs().saturating_mul(1_000_000_000).saturating_add(d.subsec_nanos() as u64)
 }
 
 impl Add<Duration> for Instant {

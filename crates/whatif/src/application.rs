@@ -56,11 +56,7 @@ impl NewData {
             Some(clock) => (clock.acknowledged, met.max(clock.acknowledged_at)),
             None => (0, met),
         };
-        When {
-            received: self.received,
-            acknowledged,
-            after: self.sent.since(met),
-        }
+        When { received: self.received, acknowledged, after: self.sent.since(met) }
     }
 
     /// The data below `end`, and a FIN.
@@ -87,14 +83,7 @@ impl NewData {
                 continue;
             }
             nxt = nxt.max(span.end);
-            all.push(Self {
-                span,
-                sent: packet.at,
-                has_fin,
-                received,
-                received_at,
-                clock: acks.clock(packet.at),
-            });
+            all.push(Self { span, sent: packet.at, has_fin, received, received_at, clock: acks.clock(packet.at) });
         }
         all
     }
@@ -123,10 +112,8 @@ impl AckClocks {
     /// The ACK that released data which was sent `at`.
     fn clock(&self, at: Instant) -> Option<AckClock> {
         let last = self.last?;
-        (at.since(last) <= AT_ONCE).then(|| AckClock {
-            acknowledged: self.una.since(Offset::DATA),
-            acknowledged_at: self.una_at,
-        })
+        (at.since(last) <= AT_ONCE)
+            .then(|| AckClock { acknowledged: self.una.since(Offset::DATA), acknowledged_at: self.una_at })
     }
 }
 
@@ -158,11 +145,8 @@ impl PeerData {
             }
             let has = packet.ack.unwrap_or(Offset::DATA).min(data_end);
             let met = received.when(has).max(opened);
-            let when = When {
-                received: has.since(Offset::DATA),
-                acknowledged: 0,
-                after: packet.at.since(met.max(previous)),
-            };
+            let when =
+                When { received: has.since(Offset::DATA), acknowledged: 0, after: packet.at.since(met.max(previous)) };
             previous = packet.at.max(previous);
             if bytes > 0 {
                 writes.push(Write { when, bytes });
@@ -170,17 +154,11 @@ impl PeerData {
             if is_close {
                 close = Some(match bytes {
                     0 => when,
-                    _ => When {
-                        after: Duration::ZERO,
-                        ..when
-                    },
+                    _ => When { after: Duration::ZERO, ..when },
                 });
             }
         }
-        let script = Script {
-            writes: writes.into(),
-            close,
-        };
+        let script = Script { writes: writes.into(), close };
         Self { script }
     }
 }
@@ -196,10 +174,7 @@ struct Reassembly {
 
 impl Default for Reassembly {
     fn default() -> Self {
-        Self {
-            next: Offset::DATA,
-            beyond: BTreeMap::new(),
-        }
+        Self { next: Offset::DATA, beyond: BTreeMap::new() }
     }
 }
 
@@ -212,11 +187,7 @@ impl Reassembly {
         }
         let end = self.beyond.entry(data.start).or_default();
         *end = data.end.max(*end);
-        while let Some(first) = self
-            .beyond
-            .first_entry()
-            .filter(|first| *first.key() <= self.next)
-        {
+        while let Some(first) = self.beyond.first_entry().filter(|first| *first.key() <= self.next) {
             self.next = self.next.max(first.remove());
         }
         self.next.since(before)
@@ -231,17 +202,12 @@ struct ReceivedBy {
 
 impl ReceivedBy {
     fn new(all: &[Transmission]) -> Self {
-        let arrived = all
-            .iter()
-            .filter_map(|sent| Some((sent.span, sent.arrival()?.echo)));
+        let arrived = all.iter().filter_map(|sent| Some((sent.span, sent.arrival()?.echo)));
         let mut arrived: Vec<_> = arrived.collect();
         arrived.sort_unstable_by_key(|(span, echo)| (span.start, *echo));
         let mut complete: Vec<(Offset, Instant)> = Vec::with_capacity(arrived.len());
         for (span, echo) in arrived {
-            let (end, at) = complete
-                .last()
-                .copied()
-                .unwrap_or((Offset::SYN, Instant::ZERO));
+            let (end, at) = complete.last().copied().unwrap_or((Offset::SYN, Instant::ZERO));
             if span.end > end {
                 complete.push((span.end, at.max(echo)));
             }
@@ -316,9 +282,7 @@ impl CapturedSender {
         if sent > now + early {
             return None;
         }
-        let able_for = self
-            .able_since
-            .map_or(Duration::ZERO, |since| now.since(since));
+        let able_for = self.able_since.map_or(Duration::ZERO, |since| now.since(since));
         self.written_late.push(able_for > AT_ONCE);
         self.next += 1;
         match (data.span.len(), data.has_fin) {
@@ -351,10 +315,7 @@ impl CapturedSender {
                 // that waited (Linux `tcp_send_fin`).
                 close = Some(match bytes {
                     0 => when(previous),
-                    _ => When {
-                        received: data.received,
-                        ..When::default()
-                    },
+                    _ => When { received: data.received, ..When::default() },
                 });
             }
             // A segment that is not full ends a write: the sender had no more (RFC 9293 §3.8.6.2.1).
@@ -363,18 +324,12 @@ impl CapturedSender {
                 _ if bytes == 0 => {}
                 Some(last) if !is_late && ends_full(last) => last.bytes += bytes,
                 _ => {
-                    writes.push(Write {
-                        when: when(previous),
-                        bytes,
-                    });
+                    writes.push(Write { when: when(previous), bytes });
                     previous = data.sent;
                 }
             }
         }
-        Script {
-            writes: writes.into(),
-            close,
-        }
+        Script { writes: writes.into(), close }
     }
 }
 

@@ -99,14 +99,11 @@ impl Bottleneck {
             };
             Some(arrival.echo.since(passage.departure?))
         };
-        let exact = |(transmission, _): &(&Transmission, &Passage)| {
-            transmission.arrival().is_some_and(Arrival::is_exact)
-        };
+        let exact =
+            |(transmission, _): &(&Transmission, &Passage)| transmission.arrival().is_some_and(Arrival::is_exact);
         let pairs = || transmissions.iter().zip(&passages);
         let least = pairs().filter(exact).filter_map(took).min();
-        let delay = least
-            .or_else(|| pairs().filter_map(took).min())
-            .unwrap_or_default();
+        let delay = least.or_else(|| pairs().filter_map(took).min()).unwrap_or_default();
         let took: Vec<_> = pairs().map(took).collect();
         for (passage, took) in passages.iter_mut().zip(took) {
             passage.residual = took.map_or(Duration::ZERO, |took| took.saturating_sub(delay));

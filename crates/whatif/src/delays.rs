@@ -36,10 +36,7 @@ impl Delays {
             latest = *echo;
         }
         let least = points.iter().map(|(sent, echo)| echo.since(*sent)).min();
-        Self {
-            least: least.unwrap_or(otherwise),
-            points,
-        }
+        Self { least: least.unwrap_or(otherwise), points }
     }
 
     /// The smallest delay.

@@ -99,10 +99,7 @@ struct Factors {
 
 impl Default for Factors {
     fn default() -> Self {
-        Self {
-            after_arrival: [1.0; COPIES],
-            after_loss: [[1.0; GAPS]; COPIES],
-        }
+        Self { after_arrival: [1.0; COPIES], after_loss: [[1.0; GAPS]; COPIES] }
     }
 }
 
@@ -156,19 +153,10 @@ impl LossProcess {
         let mut stream = SplitMix(bits);
         let [lost, held, which, duplicated] = [(); 4].map(|()| stream.next_unit());
         if lost < self.loss(context) {
-            return DrawnFate {
-                lost: true,
-                ..DrawnFate::default()
-            };
+            return DrawnFate { lost: true, ..DrawnFate::default() };
         }
-        let hold = (held < self.held)
-            .then(|| self.holds.get((which * self.holds.len() as f64) as usize))
-            .flatten();
-        DrawnFate {
-            lost: false,
-            held: hold.copied().unwrap_or_default(),
-            duplicated: duplicated < self.duplicated,
-        }
+        let hold = (held < self.held).then(|| self.holds.get((which * self.holds.len() as f64) as usize)).flatten();
+        DrawnFate { lost: false, held: hold.copied().unwrap_or_default(), duplicated: duplicated < self.duplicated }
     }
 }
 

@@ -71,11 +71,7 @@ impl Mismatch {
         }
         let again = recorded.transmissions.iter().filter(|sent| sent.copy > 1);
         let mut captured: Vec<Offset> = again.map(|sent| sent.span.start).collect();
-        let mut repeated: Vec<Offset> = log
-            .retransmissions
-            .iter()
-            .map(|(start, _)| *start)
-            .collect();
+        let mut repeated: Vec<Offset> = log.retransmissions.iter().map(|(start, _)| *start).collect();
         captured.sort_unstable();
         repeated.sort_unstable();
         let missing = count_without(&captured, &repeated);
@@ -110,16 +106,12 @@ impl fmt::Display for Mismatch {
         match self {
             Self::NoProfile => f.write_str("the sender's profile is unknown"),
             Self::Incomplete => f.write_str("the rerun does not deliver all data"),
-            Self::Retransmissions { missing, added } => write!(
-                f,
-                "the rerun lacks {missing} retransmissions of the capture and has {added} others"
-            ),
-            Self::Duration { captured, rerun } => write!(
-                f,
-                "the rerun takes {} ms, the capture {} ms",
-                rerun.as_millis(),
-                captured.as_millis()
-            ),
+            Self::Retransmissions { missing, added } => {
+                write!(f, "the rerun lacks {missing} retransmissions of the capture and has {added} others")
+            }
+            Self::Duration { captured, rerun } => {
+                write!(f, "the rerun takes {} ms, the capture {} ms", rerun.as_millis(), captured.as_millis())
+            }
         }
     }
 }

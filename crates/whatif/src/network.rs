@@ -141,9 +141,7 @@ impl RecordedNetwork {
         if segment.flags.contains(Flags::SYN) {
             self.isn = Some(segment.seq);
         }
-        let start = self
-            .isn
-            .and_then(|isn| segment.seq.unwrap(isn, self.highest));
+        let start = self.isn.and_then(|isn| segment.seq.unwrap(isn, self.highest));
         let len = u64::from(segment.sequence_len());
         let Some(start) = start.filter(|_| len > 0) else {
             let at = now + self.recorded.forth();
@@ -158,10 +156,7 @@ impl RecordedNetwork {
             self.log.retransmissions.push((start, at));
         }
         let recorded = Arc::clone(&self.recorded);
-        let passing = Passing {
-            at,
-            bytes: packet.ip_len,
-        };
+        let passing = Passing { at, bytes: packet.ip_len };
         let fate = match matched.index {
             Some(index) => self.recorded_fate(passing, &recorded, index),
             None => self.drawn_fate(passing, &recorded, span, matched.copy),
@@ -177,9 +172,7 @@ impl RecordedNetwork {
         if span.end > Offset::DATA {
             self.log.last_echo = self.log.last_echo.max(echo);
         }
-        let arrives = recorded
-            .by_simulation(echo)
-            .minus_nanos(nanos(recorded.back));
+        let arrives = recorded.by_simulation(echo).minus_nanos(nanos(recorded.back));
         let at = arrives.max(now);
         let recorded = arrival;
         self.put(at, false, packet.clone(), Some(Matched { span, recorded }));
@@ -200,11 +193,7 @@ impl RecordedNetwork {
         let sent = transmission.sent;
         let apart = packet.at.since(sent).max(sent.since(packet.at));
         let is_same_time = apart <= SAME_TIME.max(recorded.delays.least() / 16);
-        let counterpart = Counterpart {
-            index,
-            transmission,
-            is_same_time,
-        };
+        let counterpart = Counterpart { index, transmission, is_same_time };
         let Some(departure) = self.depart(packet, recorded, Some(counterpart)) else {
             return RerunFate::Overflow;
         };
@@ -225,18 +214,9 @@ impl RecordedNetwork {
         RerunFate::Arrives(echo, Some(arrival), arrival.duplicates > 0)
     }
 
-    fn drawn_fate(
-        &mut self,
-        packet: Passing,
-        recorded: &Recorded,
-        span: Span,
-        copy: u16,
-    ) -> RerunFate {
+    fn drawn_fate(&mut self, packet: Passing, recorded: &Recorded, span: Span, copy: u16) -> RerunFate {
         self.log.drawn += 1;
-        let previous = self.previous.map(|(lost, before)| Previous {
-            lost,
-            since: packet.at.since(before),
-        });
+        let previous = self.previous.map(|(lost, before)| Previous { lost, since: packet.at.since(before) });
         let bits = bits(self.seed, span.start, copy);
         let fate = self.losses.draw(bits, Context { copy, previous });
         if fate.lost {
@@ -260,8 +240,7 @@ impl RecordedNetwork {
         let Some(queueing) = &recorded.queueing else {
             return Some(packet.at);
         };
-        self.transmitter
-            .pass(packet.at, packet.bytes, queueing, counterpart)
+        self.transmitter.pass(packet.at, packet.bytes, queueing, counterpart)
     }
 
     /// Packets that the network does not hold arrive in order.
@@ -300,13 +279,7 @@ impl RecordedNetwork {
     }
 
     /// Puts a packet of the sender on its way.
-    fn put(
-        &mut self,
-        at: Instant,
-        is_dropped: bool,
-        packet: Box<Packet>,
-        arrival: Option<Matched>,
-    ) {
+    fn put(&mut self, at: Instant, is_dropped: bool, packet: Box<Packet>, arrival: Option<Matched>) {
         let number = self.number();
         self.on_the_way[self.recorded.sender.sends() as usize].push(OnTheWay {
             at,
@@ -345,10 +318,7 @@ impl Network for RecordedNetwork {
 
     fn next_event(&self) -> Option<Instant> {
         let on_the_way = self.on_the_way.iter().filter_map(BinaryHeap::peek);
-        on_the_way
-            .map(|packet| packet.at)
-            .chain(self.gate.due())
-            .min()
+        on_the_way.map(|packet| packet.at).chain(self.gate.due()).min()
     }
 
     fn next_exit(&mut self, now: Instant, direction: Direction) -> Option<Exit<Box<Packet>>> {
@@ -360,12 +330,7 @@ impl Network for RecordedNetwork {
         if heap.peek()?.at > now {
             return None;
         }
-        let OnTheWay {
-            packet,
-            is_dropped,
-            arrival,
-            ..
-        } = heap.pop()?;
+        let OnTheWay { packet, is_dropped, arrival, .. } = heap.pop()?;
         if is_dropped {
             let (hop, cause) = (0, DropCause::Loss);
             return Some(Exit::Dropped { packet, hop, cause });
@@ -391,8 +356,7 @@ fn bits(seed: u64, start: Offset, copy: u16) -> u64 {
 
 /// An instant that lies as far behind `now` as `at` behind `before`.
 fn shifted(at: Instant, before: Instant, now: Instant) -> Instant {
-    at.plus_nanos(now.nanos_since(before))
-        .minus_nanos(before.nanos_since(now))
+    at.plus_nanos(now.nanos_since(before)).minus_nanos(before.nanos_since(now))
 }
 
 /// A duration in nanoseconds.

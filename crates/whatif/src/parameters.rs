@@ -118,9 +118,7 @@ impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsuitable(why) => why.fmt(f),
-            Self::TimeoutNotReproduced => {
-                f.write_str("a timeout came when its profile's timer was not due")
-            }
+            Self::TimeoutNotReproduced => f.write_str("a timeout came when its profile's timer was not due"),
             Self::TimeoutMissing => f.write_str("its profile's timer was due, and no timeout came"),
         }
     }

@@ -25,11 +25,7 @@ pub struct AckHabit {
 }
 
 /// How long receivers wait: Linux at least (TCP_DELACK_MIN), FreeBSD and macOS, Windows.
-const USUAL_DELAYS: [Duration; 3] = [
-    Duration::from_millis(40),
-    Duration::from_millis(100),
-    Duration::from_millis(200),
-];
+const USUAL_DELAYS: [Duration; 3] = [Duration::from_millis(40), Duration::from_millis(100), Duration::from_millis(200)];
 
 /// The shortest delay that a timer of the receiver explains.
 const LEAST_DELAY: Duration = Duration::from_millis(10);
@@ -38,13 +34,10 @@ impl AckHabit {
     /// What these transmissions show. `wait`: how long at most a segment waited for an ACK that the receiver
     /// did not send for it.
     pub(crate) fn new(all: &[Transmission], wait: Duration, segment_size: u16) -> Self {
-        let arrivals = all
-            .iter()
-            .filter_map(|sent| Some((sent.span.len(), sent.arrival()?)));
+        let arrivals = all.iter().filter_map(|sent| Some((sent.span.len(), sent.arrival()?)));
         let mut delays = AckDelays::default();
         let (mut waited, mut at_once) = (0_u32, 0_u32);
-        for (len, arrival) in arrivals.filter(|(_, arrival)| arrival.in_order && !arrival.ack_lost)
-        {
+        for (len, arrival) in arrivals.filter(|(_, arrival)| arrival.in_order && !arrival.ack_lost) {
             let is_full = len >= u64::from(segment_size);
             match arrival.ack {
                 Some(delay) if delay >= LEAST_DELAY => delays.add(delay),
@@ -84,15 +77,10 @@ pub struct AckDelays {
 impl AckDelays {
     /// The delays that a connection shows.
     pub fn of(recorded: &Recorded) -> Self {
-        let arrivals = recorded
-            .transmissions
-            .iter()
-            .filter_map(Transmission::arrival);
+        let arrivals = recorded.transmissions.iter().filter_map(Transmission::arrival);
         let delays = arrivals.filter_map(|arrival| arrival.ack.filter(|_| arrival.in_order));
         let mut all = Self::default();
-        delays
-            .filter(|delay| *delay >= LEAST_DELAY)
-            .for_each(|delay| all.add(delay));
+        delays.filter(|delay| *delay >= LEAST_DELAY).for_each(|delay| all.add(delay));
         all
     }
 
@@ -111,10 +99,7 @@ impl AckDelays {
 
     /// The median of the delays that are no shorter than `least`.
     fn median(&self, least: Duration) -> Option<Duration> {
-        let longer = || {
-            self.seen
-                .range(least.as_millis().min(u16::MAX.into()) as u16..)
-        };
+        let longer = || self.seen.range(least.as_millis().min(u16::MAX.into()) as u16..);
         let all: u64 = longer().map(|(_, count)| u64::from(*count)).sum();
         let mut before = 0;
         let middle = longer().find(|(_, count)| {
@@ -158,11 +143,7 @@ impl Windows {
                 first = (ack, packet.at);
             }
             let after = packet.at.since(first.1);
-            windows.push(Window {
-                ack,
-                edge: edge.max(highest),
-                after,
-            });
+            windows.push(Window { ack, edge: edge.max(highest), after });
         }
         Self { windows }
     }
@@ -172,19 +153,14 @@ impl Windows {
     pub fn at(&self, ack: Offset) -> Option<Offset> {
         let next = self.windows.partition_point(|window| window.ack <= ack);
         let known = &self.windows[..next];
-        let at_once = known
-            .iter()
-            .rev()
-            .find(|window| window.ack < ack || window.after.is_zero());
+        let at_once = known.iter().rev().find(|window| window.ack < ack || window.after.is_zero());
         at_once.map(|window| window.edge)
     }
 
     /// The window updates that follow the first ACK of `ack`.
     pub fn updates(&self, ack: Offset) -> impl Iterator<Item = &Window> {
         let first = self.windows.partition_point(|window| window.ack < ack);
-        let of_it = self.windows[first..]
-            .iter()
-            .take_while(move |window| window.ack == ack);
+        let of_it = self.windows[first..].iter().take_while(move |window| window.ack == ack);
         of_it.filter(|window| !window.after.is_zero())
     }
 }

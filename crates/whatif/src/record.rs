@@ -44,12 +44,7 @@ impl ConnectionPackets {
             return;
         }
         self.is_v6 = packet.endpoints.src.is_ipv6();
-        self.packets.push(Packet {
-            at: packet.at,
-            frame: packet.frame,
-            direction,
-            segment: packet.segment,
-        });
+        self.packets.push(Packet { at: packet.at, frame: packet.frame, direction, segment: packet.segment });
     }
 
     /// How many packets it has.
@@ -177,12 +172,7 @@ impl Record {
             true => IpVersion::V6,
             false => IpVersion::V4,
         };
-        let agreed = Agreed::new(
-            sender,
-            &ours.segment.options,
-            &theirs.segment.options,
-            version,
-        );
+        let agreed = Agreed::new(sender, &ours.segment.options, &theirs.segment.options, version);
         let mut reader = Reader {
             first,
             own,
@@ -190,15 +180,8 @@ impl Record {
             sent: Numbers::new(ours.segment.seq),
             received: Numbers::new(theirs.segment.seq),
         };
-        let packets = all
-            .iter()
-            .filter_map(|packet| reader.read(packet))
-            .collect();
-        let mut record = Self {
-            sender,
-            packets,
-            agreed,
-        };
+        let packets = all.iter().filter_map(|packet| reader.read(packet)).collect();
+        let mut record = Self { sender, packets, agreed };
         record.measure_segments();
         Ok(record)
     }
@@ -226,27 +209,20 @@ impl Record {
     /// When the sender's SYN was acknowledged: the connection was open.
     pub fn opened(&self) -> Instant {
         let answers = |ack: Option<Offset>| ack.is_some_and(|ack| ack >= Offset::DATA);
-        let answer = self
-            .packets
-            .iter()
-            .find(|packet| !packet.is_sent && answers(packet.ack));
+        let answer = self.packets.iter().find(|packet| !packet.is_sent && answers(packet.ack));
         answer.map_or(Instant::ZERO, |answer| answer.at)
     }
 
     /// From the sender's last SYN to its ACK.
     pub fn handshake(&self) -> Duration {
-        let mut syns = self
-            .packets
-            .iter()
-            .filter(|packet| packet.flags.contains(Flags::SYN));
+        let mut syns = self.packets.iter().filter(|packet| packet.flags.contains(Flags::SYN));
         let syn = syns.rfind(|packet| packet.is_sent);
         syn.map_or(Duration::ZERO, |syn| self.opened().since(syn.at))
     }
 
     /// What the sender sent before an ACK of its first data came.
     pub fn first_flight(&self) -> FirstFlight {
-        let has_heard =
-            |packet: &Seen| !packet.is_sent && packet.ack.is_some_and(|ack| ack > Offset::DATA);
+        let has_heard = |packet: &Seen| !packet.is_sent && packet.ack.is_some_and(|ack| ack > Offset::DATA);
         let heard = self.packets.iter().position(has_heard);
         let (before, after) = self.packets.split_at(heard.unwrap_or(self.packets.len()));
         let data = |packets: &'_ [Seen]| {
@@ -254,13 +230,8 @@ impl Record {
             sent.map(|packet| packet.payload().end).max()
         };
         let end = data(before).unwrap_or(Offset::DATA);
-        let segments = end
-            .since(Offset::DATA)
-            .div_ceil(u64::from(self.agreed.segment_size));
-        let edges = before
-            .iter()
-            .filter(|packet| !packet.is_sent)
-            .filter_map(|packet| packet.edge);
+        let segments = end.since(Offset::DATA).div_ceil(u64::from(self.agreed.segment_size));
+        let edges = before.iter().filter(|packet| !packet.is_sent).filter_map(|packet| packet.edge);
         FirstFlight {
             segments: u32::try_from(segments).unwrap_or(u32::MAX).max(1),
             fills_window: self.waits_for_ack(before, after, end, edges.max()),
@@ -269,29 +240,15 @@ impl Record {
 
     /// Whether the sender waited for room in its congestion window: it sent full segments, and goes on as soon
     /// as the ACK is there, though its peer asked for nothing more and its window, to `edge`, has room.
-    fn waits_for_ack(
-        &self,
-        before: &[Seen],
-        after: &[Seen],
-        end: Offset,
-        edge: Option<Offset>,
-    ) -> bool {
-        let last = before
-            .iter()
-            .rfind(|packet| packet.is_sent && packet.payload_len > 0);
-        let is_full =
-            last.is_some_and(|last| last.payload_len % u32::from(self.agreed.segment_size) == 0);
-        let Some(next) = after
-            .iter()
-            .position(|packet| packet.is_sent && packet.payload().end > end)
-        else {
+    fn waits_for_ack(&self, before: &[Seen], after: &[Seen], end: Offset, edge: Option<Offset>) -> bool {
+        let last = before.iter().rfind(|packet| packet.is_sent && packet.payload_len > 0);
+        let is_full = last.is_some_and(|last| last.payload_len % u32::from(self.agreed.segment_size) == 0);
+        let Some(next) = after.iter().position(|packet| packet.is_sent && packet.payload().end > end) else {
             return false;
         };
         let (between, next) = (&after[..next], &after[next]);
         let at = between.first().map_or(Instant::ZERO, |ack| ack.at);
-        let is_asked = between
-            .iter()
-            .any(|packet| !packet.is_sent && packet.payload_len > 0);
+        let is_asked = between.iter().any(|packet| !packet.is_sent && packet.payload_len > 0);
         let fits = edge.is_some_and(|edge| next.payload().end <= edge);
         is_full && !is_asked && fits && next.at.since(at) <= AT_ONCE
     }
@@ -306,10 +263,7 @@ impl Record {
 
 impl Numbers {
     fn new(isn: SeqNumber) -> Self {
-        Self {
-            isn,
-            highest: Offset::SYN,
-        }
+        Self { isn, highest: Offset::SYN }
     }
 }
 
@@ -340,8 +294,7 @@ impl Agreed {
         Self {
             segment_size: mss.saturating_sub(options).max(LEAST_SEGMENT),
             sack: ours.sack_permitted && theirs.sack_permitted,
-            peer_takes_sack: theirs.sack_permitted
-                || (sender == Host::Client && !ours.sack_permitted),
+            peer_takes_sack: theirs.sack_permitted || (sender == Host::Client && !ours.sack_permitted),
             timestamps,
             scales: ours.window_scale.zip(theirs.window_scale).map(Into::into),
             ip_version,
@@ -372,10 +325,7 @@ impl Reader {
         let ack = other.offset(segment.ack).filter(|_| has_ack);
         let shift = match segment.flags.contains(Flags::SYN) {
             true => 0,
-            false => self
-                .agreed
-                .scales
-                .map_or(0, |scales| scales[usize::from(!is_sent)]),
+            false => self.agreed.scales.map_or(0, |scales| scales[usize::from(!is_sent)]),
         };
         let mut sack = SackSpans::default();
         for [left, right] in segment.options.sack.iter() {

@@ -61,11 +61,7 @@ impl Piece {
 ///
 /// # Errors
 /// When the capture does not show what a rerun needs.
-pub fn record(
-    packets: &ConnectionPackets,
-    sender: Host,
-    rows: &[Retransmission],
-) -> Result<Recorded, Unsuitable> {
+pub fn record(packets: &ConnectionPackets, sender: Host, rows: &[Retransmission]) -> Result<Recorded, Unsuitable> {
     Recorded::new(&Record::new(packets, sender)?, rows)
 }
 
@@ -78,30 +74,19 @@ impl Recorded {
         if una <= Offset::DATA {
             return Err(Unsuitable::NothingAcknowledged);
         }
-        let Transmissions {
-            all: transmissions,
-            longest_wait,
-        } = transmissions(record, rows);
+        let Transmissions { all: transmissions, longest_wait } = transmissions(record, rows);
         if transmissions.len() > MOST_TRANSMISSIONS {
             return Err(Unsuitable::TooLong);
         }
         let pieces = pieces(&transmissions);
-        let missing = pieces
-            .windows(2)
-            .any(|pair| pair[0].span.end < pair[1].span.start);
-        if missing
-            || pieces
-                .first()
-                .is_none_or(|first| first.span.start != Offset::SYN)
-        {
+        let missing = pieces.windows(2).any(|pair| pair[0].span.end < pair[1].span.start);
+        if missing || pieces.first().is_none_or(|first| first.span.start != Offset::SYN) {
             return Err(Unsuitable::PacketsMissing);
         }
         let delays = Delays::new(&transmissions, record.handshake());
         let mut losses = LossCounts::default();
         losses.observe(&transmissions);
-        let arrivals = transmissions
-            .iter()
-            .filter(|sent| sent.span.end > Offset::DATA);
+        let arrivals = transmissions.iter().filter(|sent| sent.span.end > Offset::DATA);
         let echoes = arrivals.filter_map(|sent| Some(sent.arrival()?.echo));
         Ok(Self {
             sender: record.sender,
@@ -188,9 +173,7 @@ impl Recorded {
 
     /// Whether the network lost a packet of the sender, as far as the ACKs show it.
     pub fn has_loss(&self) -> bool {
-        self.transmissions
-            .iter()
-            .any(|sent| sent.fate == Fate::Lost)
+        self.transmissions.iter().any(|sent| sent.fate == Fate::Lost)
     }
 
     /// The smallest round-trip time.
@@ -238,16 +221,11 @@ fn pieces(all: &[Transmission]) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     for (index, sent) in (0_u32..).zip(all) {
         if sent.copy == 1 {
-            pieces.push(Piece {
-                span: sent.span,
-                copies: vec![index],
-            });
+            pieces.push(Piece { span: sent.span, copies: vec![index] });
             continue;
         }
         let first = pieces.partition_point(|piece| piece.span.end <= sent.span.start);
-        let of_it = pieces[first..]
-            .iter_mut()
-            .take_while(|piece| piece.span.start < sent.span.end);
+        let of_it = pieces[first..].iter_mut().take_while(|piece| piece.span.start < sent.span.end);
         of_it.for_each(|piece| piece.copies.push(index));
     }
     pieces

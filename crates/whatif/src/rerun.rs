@@ -57,11 +57,8 @@ struct Setup {
 
 /// How hosts may round their timers, and how many phases of their clocks are tried: Linux's timer wheel has
 /// ticks of 4 or 1 ms.
-const TIMERS: [(TimerModel, u64); 3] = [
-    (TimerModel::Exact, 1),
-    (TimerModel::LinuxWheel { hz: 250 }, 8),
-    (TimerModel::LinuxWheel { hz: 1000 }, 2),
-];
+const TIMERS: [(TimerModel, u64); 3] =
+    [(TimerModel::Exact, 1), (TimerModel::LinuxWheel { hz: 250 }, 8), (TimerModel::LinuxWheel { hz: 1000 }, 2)];
 
 /// A rerun whose duration differs by at most this fraction (1/n) is close to the capture.
 const CLOSE: u32 = 100;
@@ -121,11 +118,7 @@ impl Rerunner {
     ///
     /// # Errors
     /// How the rerun with the first profile differs, if none reproduces it.
-    pub fn reproduce(
-        &mut self,
-        recorded: &Arc<Recorded>,
-        profiles: &[Profile],
-    ) -> Result<Reproduced, Mismatch> {
+    pub fn reproduce(&mut self, recorded: &Arc<Recorded>, profiles: &[Profile]) -> Result<Reproduced, Mismatch> {
         let mut first = None;
         for pacing in [Pacing::ByWindow, Pacing::AsCaptured] {
             let mut nearest = None;
@@ -195,21 +188,10 @@ impl Rerunner {
         let (mut first, mut nearest) = (None, None);
         for (timers, phases) in TIMERS {
             for phase in 0..phases {
-                setup = Setup {
-                    timers,
-                    phase,
-                    ..setup
-                };
+                setup = Setup { timers, phase, ..setup };
                 match self.try_setup(recorded, &agreed, setup) {
                     Ok((different, base, script)) => {
-                        let reproduced = Reproduced {
-                            profile,
-                            mechanisms: agreed,
-                            pacing,
-                            base,
-                            script,
-                            setup,
-                        };
+                        let reproduced = Reproduced { profile, mechanisms: agreed, pacing, base, script, setup };
                         if different == 0 {
                             return Ok((0, reproduced));
                         }
@@ -230,16 +212,10 @@ impl Rerunner {
         setup: Setup,
     ) -> Result<(u32, Outcome, Script), Mismatch> {
         let none = LossProcess::default();
-        let own = CapturedSender::new(
-            &recorded.new_data,
-            recorded.agreed.segment_size,
-            recorded.offset(),
-        );
+        let own = CapturedSender::new(&recorded.new_data, recorded.agreed.segment_size, recorded.offset());
         let mut applications = applications(recorded, RerunApplication::Capture(own));
         self.simulate(recorded, mechanisms, setup, (&none, 0), &mut applications);
-        let ([RerunApplication::Capture(own), _] | [_, RerunApplication::Capture(own)]) =
-            &applications
-        else {
+        let ([RerunApplication::Capture(own), _] | [_, RerunApplication::Capture(own)]) = &applications else {
             return Err(Mismatch::NoProfile);
         };
         let script = own.script();
@@ -262,13 +238,7 @@ impl Rerunner {
     ) -> Outcome {
         let own = RerunApplication::Scripted(ScriptProgress::new(&of.script));
         let mut applications = applications(recorded, own);
-        self.simulate(
-            recorded,
-            mechanisms,
-            of.setup,
-            (losses, seed),
-            &mut applications,
-        )
+        self.simulate(recorded, mechanisms, of.setup, (losses, seed), &mut applications)
     }
 
     /// `draws`: where fates are drawn from, and by which seed.
@@ -286,8 +256,7 @@ impl Rerunner {
         simulation.network_mut().show(recorded, losses, seed);
         let spec = spec(recorded, mechanisms, setup);
         let flow = FlowId(0);
-        let record =
-            simulation.run_applications(&spec, setup.phase, flow, applications, &mut NoObserver);
+        let record = simulation.run_applications(&spec, setup.phase, flow, applications, &mut NoObserver);
         Outcome::new(&record, &simulation.network().log)
     }
 
@@ -343,10 +312,5 @@ fn spec(recorded: &Recorded, mechanisms: &Mechanisms, setup: Setup) -> FlowSpec 
         Host::Client => (own, peer),
         Host::Server => (peer, own),
     };
-    FlowSpec {
-        client,
-        server,
-        timers: setup.timers,
-        workload: Workload::default(),
-    }
+    FlowSpec { client, server, timers: setup.timers, workload: Workload::default() }
 }

@@ -19,13 +19,8 @@ pub enum Unsuitable {
 
 impl Unsuitable {
     /// All reasons, in the order of reports.
-    pub const ALL: [Self; 5] = [
-        Self::NoHandshake,
-        Self::NothingAcknowledged,
-        Self::NoData,
-        Self::PacketsMissing,
-        Self::TooLong,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::NoHandshake, Self::NothingAcknowledged, Self::NoData, Self::PacketsMissing, Self::TooLong];
 
     /// The name in reports.
     pub const fn name(self) -> &'static str {

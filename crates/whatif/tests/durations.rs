@@ -36,12 +36,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-const SENDERS: [&str; 4] = [
-    "linux-2.4+minrttvar",
-    "linux-2.4+minrttvar+lt",
-    "solaris-10",
-    "freebsd-5",
-];
+const SENDERS: [&str; 4] = ["linux-2.4+minrttvar", "linux-2.4+minrttvar+lt", "solaris-10", "freebsd-5"];
 
 /// Further senders of the whole table.
 const FURTHER: [&str; 2] = ["linux-3.17", "windows-xp"];
@@ -69,24 +64,15 @@ const NONE: Parameters = Parameters {
 };
 
 const fn factor_of_rttvar(k: u32) -> Parameters {
-    Parameters {
-        rttvar_factor: Some(Factor::whole(k)),
-        ..NONE
-    }
+    Parameters { rttvar_factor: Some(Factor::whole(k)), ..NONE }
 }
 
 const fn minimum(ms: u64) -> Parameters {
-    Parameters {
-        min_rto: Some(Duration::from_millis(ms)),
-        ..NONE
-    }
+    Parameters { min_rto: Some(Duration::from_millis(ms)), ..NONE }
 }
 
 const fn dupthresh(segments: u32) -> Parameters {
-    Parameters {
-        dupthresh: Some(Segments(segments)),
-        ..NONE
-    }
+    Parameters { dupthresh: Some(Segments(segments)), ..NONE }
 }
 
 /// A network: its losses, and what varies its delays.
@@ -117,21 +103,9 @@ enum Delays {
 }
 
 const NETWORKS: [Network; 5] = [
-    Network {
-        name: "bursts by position",
-        losses: Losses::ByPosition(0.02, 0.5),
-        delays: Delays::Constant,
-    },
-    Network {
-        name: "bursts by position, jitter",
-        losses: Losses::ByPosition(0.02, 0.5),
-        delays: Delays::Jitter,
-    },
-    Network {
-        name: "bursts by position, queue",
-        losses: Losses::ByPosition(0.02, 0.5),
-        delays: Delays::Queue,
-    },
+    Network { name: "bursts by position", losses: Losses::ByPosition(0.02, 0.5), delays: Delays::Constant },
+    Network { name: "bursts by position, jitter", losses: Losses::ByPosition(0.02, 0.5), delays: Delays::Jitter },
+    Network { name: "bursts by position, queue", losses: Losses::ByPosition(0.02, 0.5), delays: Delays::Queue },
     Network {
         name: "random 3 %, ACKs 2 %",
         losses: Losses::Random("down:bernoulli:0.03,up:bernoulli:0.02"),
@@ -214,10 +188,7 @@ fn jitter(flow: u64) -> HopSpec {
         let packets = 1 + (8.0 * random([flow, burst, 101])) as u64;
         (0..packets).for_each(|_| lines.push_str(&format!("{at}\n")));
     }
-    HopSpec::Link {
-        trace: LinkTrace::parse(&lines).unwrap(),
-        queue: "1000".parse().unwrap(),
-    }
+    HopSpec::Link { trace: LinkTrace::parse(&lines).unwrap(), queue: "1000".parse().unwrap() }
 }
 
 /// A flow with another parameter. Times are in ms.
@@ -299,14 +270,7 @@ impl fmt::Display for Cell {
         write!(
             f,
             "{:58} {:5} {:9} {:9.1} {truth:+10.2} {interval:7.2} {first:+10.2} {second:+8.2} {:>5} {:>5} {:>3}/{}",
-            self.name,
-            self.flows,
-            self.left_out,
-            self.fct,
-            errors[0],
-            errors[1],
-            self.signs.0,
-            self.signs.1,
+            self.name, self.flows, self.left_out, self.fct, errors[0], errors[1], self.signs.0, self.signs.1,
         )
     }
 }
@@ -366,10 +330,8 @@ fn cells(network: &Network, sender: &str, flows: u64) -> Vec<Cell> {
             });
         }
     }
-    let cell = |(flows, tried): (&Vec<FlowChange>, &Tried)| Cell {
-        left_out,
-        ..Cell::new(network, &profile, tried, flows)
-    };
+    let cell =
+        |(flows, tried): (&Vec<FlowChange>, &Tried)| Cell { left_out, ..Cell::new(network, &profile, tried, flows) };
     changes.iter().zip(&TRIED).map(cell).collect()
 }
 
@@ -434,8 +396,7 @@ fn predicted_durations_come_true() {
     assert!((0.9..=1.1).contains(&ratio_of_sums(&of_rto)));
     assert!(right_signs(&of_rto) >= 0.95);
     assert_ratios(&of_rto, 0.6..=1.5);
-    let (too_slow, of_dupthresh): (Vec<_>, Vec<_>) =
-        of_dupthresh.iter().partition(|cell| cell.sends_new_data());
+    let (too_slow, of_dupthresh): (Vec<_>, Vec<_>) = of_dupthresh.iter().partition(|cell| cell.sends_new_data());
     assert!((0.8..=1.3).contains(&ratio_of_sums(&of_dupthresh)));
     assert!(right_signs(&of_dupthresh) >= 0.8);
     assert_ratios(&of_dupthresh, 0.5..=2.0);

@@ -43,26 +43,9 @@ fn made() -> impl Strategy<Value = Made> {
     let length = prop_oneof![3 => Just(1448_u16), 3 => Just(0), 1 => any::<u16>()];
     let flags = prop_oneof![20 => Just(Flags::ACK.bits()), 2 => any::<u8>()];
     let sack = prop::collection::vec((offset(), any::<u16>()), 0..4);
-    (
-        0_u32..400_000,
-        any::<bool>(),
-        offset(),
-        length,
-        offset(),
-        any::<u16>(),
-        flags,
-        sack,
+    (0_u32..400_000, any::<bool>(), offset(), length, offset(), any::<u16>(), flags, sack).prop_map(
+        |(after_us, up, seq, len, ack, window, flags, sack)| Made { after_us, up, seq, len, ack, window, flags, sack },
     )
-        .prop_map(|(after_us, up, seq, len, ack, window, flags, sack)| Made {
-            after_us,
-            up,
-            seq,
-            len,
-            ack,
-            window,
-            flags,
-            sack,
-        })
 }
 
 /// Packets as a real connection begins: the server sends segments in order, and the client acknowledges most of them.
@@ -145,11 +128,7 @@ fn connection(packets: &[Made], mss: u16, scale: u8) -> ConnectionPackets {
             payload_len: made.len.into(),
             window: made.window,
             flags: Flags::from_bits(made.flags),
-            options: Options {
-                sack,
-                timestamps: Some(Timestamps::default()),
-                ..Options::NONE
-            },
+            options: Options { sack, timestamps: Some(Timestamps::default()), ..Options::NONE },
         };
         push(at, own, segment);
     }
@@ -166,9 +145,7 @@ fn rerun(packets: &ConnectionPackets, sender: Host) -> Result<bool, TestCaseErro
         recorded.set_bottleneck(&bottleneck);
     }
     let recorded = Arc::new(recorded);
-    let profiles = ["linux-6", "reno"]
-        .iter()
-        .filter_map(|name| name.parse().ok());
+    let profiles = ["linux-6", "reno"].iter().filter_map(|name| name.parse().ok());
     let profiles: Vec<Profile> = profiles.collect();
     let mut rerunner = Rerunner::new();
     let Ok(reproduced) = rerunner.reproduce(&recorded, &profiles) else {
@@ -190,10 +167,7 @@ fn reruns_of_anything_end_and_repeat() {
         0_u8..=15,
         prop_oneof![Just(Host::Client), Just(Host::Server)],
     );
-    let config = ProptestConfig {
-        cases: 400,
-        ..ProptestConfig::default()
-    };
+    let config = ProptestConfig { cases: 400, ..ProptestConfig::default() };
     let reproduced = Cell::new(0);
     let result = TestRunner::new(config).run(&connections, |(packets, mss, scale, sender)| {
         let packets = connection(&packets, mss, scale);
@@ -203,10 +177,7 @@ fn reruns_of_anything_end_and_repeat() {
     });
     result.unwrap();
     println!("{} of 400 connections were rerun", reproduced.get());
-    assert!(
-        reproduced.get() > 0,
-        "no connection was rerun under a mechanism"
-    );
+    assert!(reproduced.get() > 0, "no connection was rerun under a mechanism");
 }
 
 /// What an analysis may say of the packet in this frame.
@@ -245,12 +216,7 @@ fn studies_of_anything_end_and_repeat() {
     let connections = (
         prop::collection::vec((made(), any::<u32>()), 0..120),
         prop_oneof![Just(Host::Client), Just(Host::Server)],
-        prop_oneof![
-            Just("linux-6"),
-            Just("linux-2.4"),
-            Just("windows-xp"),
-            Just("freebsd-5")
-        ],
+        prop_oneof![Just("linux-6"), Just("linux-2.4"), Just("windows-xp"), Just("freebsd-5")],
     );
     let instances = Grid {
         dupthreshs: vec![Segments::ONE, Segments(5)],
@@ -261,41 +227,27 @@ fn studies_of_anything_end_and_repeat() {
     }
     .instances();
     let studied = Cell::new(0);
-    let result = TestRunner::new(ProptestConfig::with_cases(400)).run(
-        &connections,
-        |(made, sender, profile)| {
-            let (made, random): (Vec<_>, Vec<_>) = made.into_iter().unzip();
-            let packets = connection(&made, 1460, 7);
-            let rows: Vec<_> = (3..)
-                .zip(random)
-                .filter(|(_, random)| random % 3 == 0)
-                .collect();
-            let rows: Vec<_> = rows
-                .into_iter()
-                .map(|(frame, r)| retransmission(frame, r))
-                .collect();
-            let profile: Profile = profile.parse().unwrap();
-            let subject = Subject {
-                packets: &packets,
-                sender,
-                profile: &profile,
-                retransmissions: &rows,
-                lists_events: true,
-            };
-            let found = study(&subject, &instances);
-            prop_assert_eq!(&found, &study(&subject, &instances));
-            if let Ok(found) = found {
-                let listed: u32 = found.events.iter().map(|_| 1).sum();
-                let counted = ChangeKind::ALL.map(|kind| {
-                    let of = |change: &Change| change.events(kind);
-                    found.changes.iter().map(of).sum::<u32>()
-                });
-                prop_assert_eq!(listed, counted.iter().sum::<u32>());
-                studied.set(studied.get() + listed);
-            }
-            Ok(())
-        },
-    );
+    let result = TestRunner::new(ProptestConfig::with_cases(400)).run(&connections, |(made, sender, profile)| {
+        let (made, random): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+        let packets = connection(&made, 1460, 7);
+        let rows: Vec<_> = (3..).zip(random).filter(|(_, random)| random % 3 == 0).collect();
+        let rows: Vec<_> = rows.into_iter().map(|(frame, r)| retransmission(frame, r)).collect();
+        let profile: Profile = profile.parse().unwrap();
+        let subject =
+            Subject { packets: &packets, sender, profile: &profile, retransmissions: &rows, lists_events: true };
+        let found = study(&subject, &instances);
+        prop_assert_eq!(&found, &study(&subject, &instances));
+        if let Ok(found) = found {
+            let listed: u32 = found.events.iter().map(|_| 1).sum();
+            let counted = ChangeKind::ALL.map(|kind| {
+                let of = |change: &Change| change.events(kind);
+                found.changes.iter().map(of).sum::<u32>()
+            });
+            prop_assert_eq!(listed, counted.iter().sum::<u32>());
+            studied.set(studied.get() + listed);
+        }
+        Ok(())
+    });
     result.unwrap();
     assert!(studied.get() > 0, "no detection changed");
 }

@@ -71,21 +71,13 @@ fn captured(frame: u64, at: Instant, packet: &Packet) -> CapturedPacket {
 
 /// The way of a flow's packets in one direction: 10 to 100 ms.
 fn way(flow: u64) -> HopSpec {
-    HopSpec::Delay(Duration::from_micros(
-        10_000 + 9_700 * (flow * 7 % 10) + 83 * flow,
-    ))
+    HopSpec::Delay(Duration::from_micros(10_000 + 9_700 * (flow * 7 % 10) + 83 * flow))
 }
 
 /// 5 Mbit/s and a queue of 12 packets.
 fn small_queue(flow: u64) -> PathSpec {
-    let rate = HopSpec::Rate {
-        rate: BitRate::from_bits_per_second(5_000_000).unwrap(),
-        queue: "12".parse().unwrap(),
-    };
-    PathSpec {
-        up: vec![way(flow)],
-        down: vec![rate, way(flow)],
-    }
+    let rate = HopSpec::Rate { rate: BitRate::from_bits_per_second(5_000_000).unwrap(), queue: "12".parse().unwrap() };
+    PathSpec { up: vec![way(flow)], down: vec![rate, way(flow)] }
 }
 
 /// A flow of 10 to 100 segments over a path, under a profile: its flow completion time and its capture.
@@ -93,24 +85,14 @@ fn simulate(path: &PathSpec, profile: &Profile, flow: u64) -> (Duration, Capture
     simulate_segments(path, profile, flow, 10 + flow * 37 % 91)
 }
 
-fn simulate_segments(
-    path: &PathSpec,
-    profile: &Profile,
-    flow: u64,
-    segments: u64,
-) -> (Duration, Capture) {
+fn simulate_segments(path: &PathSpec, profile: &Profile, flow: u64, segments: u64) -> (Duration, Capture) {
     let acks = match flow % 3 {
         0 => AckPolicy::Quick,
         1 => AckPolicy::Delayed(Duration::from_millis(200)),
-        _ => AckPolicy::Linux {
-            quick: AckPolicy::LINUX_QUICK,
-        },
+        _ => AckPolicy::Linux { quick: AckPolicy::LINUX_QUICK },
     };
     let spec = FlowSpec {
-        client: Config {
-            acks,
-            ..Config::new(*profile.mechanisms())
-        },
+        client: Config { acks, ..Config::new(*profile.mechanisms()) },
         server: Config::new(*profile.mechanisms()),
         timers: TimerModel::Exact,
         workload: Workload::exchange(0, segments * 1448).closing(true),
@@ -147,17 +129,10 @@ fn compare(base: &str, other: &str, with_bottleneck: bool) -> Comparison {
         let transmissions: Vec<_> = all.iter().map(Recorded::transmissions).collect();
         let bottleneck = Bottleneck::infer(&transmissions).expect("a bottleneck");
         assert_eq!(bottleneck.queue, "12".parse().unwrap());
-        all.iter_mut()
-            .for_each(|one| one.set_bottleneck(&bottleneck));
+        all.iter_mut().for_each(|one| one.set_bottleneck(&bottleneck));
     }
     let mut rerunner = Rerunner::new();
-    let mut sum = Comparison {
-        base: 0.0,
-        truth: 0.0,
-        predicted: 0.0,
-        error: 0.0,
-        reproduced: 0,
-    };
+    let mut sum = Comparison { base: 0.0, truth: 0.0, predicted: 0.0, error: 0.0, reproduced: 0 };
     for (recorded, (base_fct, other_fct)) in all.into_iter().map(Arc::new).zip(truth) {
         let Ok(reproduced) = rerunner.reproduce(&recorded, std::slice::from_ref(&base)) else {
             continue;
@@ -175,23 +150,14 @@ fn compare(base: &str, other: &str, with_bottleneck: bool) -> Comparison {
         sum.reproduced += 1;
     }
     let n = sum.reproduced as f64;
-    Comparison {
-        base: sum.base / n,
-        truth: sum.truth / n,
-        predicted: sum.predicted / n,
-        error: sum.error / n,
-        ..sum
-    }
+    Comparison { base: sum.base / n, truth: sum.truth / n, predicted: sum.predicted / n, error: sum.error / n, ..sum }
 }
 
 #[test]
 fn a_rerun_meets_the_queue_that_it_fills_itself() {
-    for (base, other) in [
-        ("linux-6", "rfc6675"),
-        ("linux-6", "linux-6+nosack"),
-        ("linux-3.17", "linux-6"),
-        ("rfc6675", "linux-6"),
-    ] {
+    for (base, other) in
+        [("linux-6", "rfc6675"), ("linux-6", "linux-6+nosack"), ("linux-3.17", "linux-6"), ("rfc6675", "linux-6")]
+    {
         let with = compare(base, other, true);
         let without = compare(base, other, false);
         assert_eq!(with.reproduced as u64, FLOWS, "{base} {other}");
@@ -200,10 +166,7 @@ fn a_rerun_meets_the_queue_that_it_fills_itself() {
         assert!(apart <= bound, "{base} {other}: {with:?}");
         // Flow by flow, too, and because of the bottleneck.
         assert!(with.error <= 0.01 * with.base, "{base} {other}: {with:?}");
-        assert!(
-            with.error < 0.1 * without.error,
-            "{base} {other}: {with:?} {without:?}"
-        );
+        assert!(with.error < 0.1 * without.error, "{base} {other}: {with:?} {without:?}");
     }
 }
 
@@ -235,10 +198,7 @@ fn most_senders_that_lose_segments_are_reproduced_by_their_own_congestion_contro
         }
         let [own, other] = [by[captured], by[1 - captured]];
         let name = profile.name();
-        assert!(
-            own > 20 && other * 2 <= own && by[2] * 10 <= own,
-            "{name}: {by:?}"
-        );
+        assert!(own > 20 && other * 2 <= own && by[2] * 10 <= own, "{name}: {by:?}");
     }
 }
 
@@ -247,40 +207,22 @@ fn duplicates_of_the_network_are_inferred_and_repeated() {
     let profile: Profile = "linux-6".parse().unwrap();
     let (mut made, mut inferred) = (0, 0);
     for flow in 0..FLOWS {
-        let duplicate = HopSpec::Duplicate {
-            probability: "0.05".parse().unwrap(),
-        };
-        let rate = HopSpec::Rate {
-            rate: BitRate::from_bits_per_second(50_000_000).unwrap(),
-            queue: "none".parse().unwrap(),
-        };
-        let path = PathSpec {
-            up: vec![way(flow)],
-            down: vec![rate, duplicate, way(flow)],
-        };
+        let duplicate = HopSpec::Duplicate { probability: "0.05".parse().unwrap() };
+        let rate =
+            HopSpec::Rate { rate: BitRate::from_bits_per_second(50_000_000).unwrap(), queue: "none".parse().unwrap() };
+        let path = PathSpec { up: vec![way(flow)], down: vec![rate, duplicate, way(flow)] };
         let (fct, capture) = simulate(&path, &profile, flow);
         let recorded = record(&capture.packets, Host::Server, &[]).expect("a suitable capture");
-        let arrivals = recorded
-            .transmissions()
-            .iter()
-            .filter_map(|sent| sent.arrival());
-        inferred += arrivals
-            .map(|arrival| i64::from(arrival.duplicates))
-            .sum::<i64>();
+        let arrivals = recorded.transmissions().iter().filter_map(|sent| sent.arrival());
+        inferred += arrivals.map(|arrival| i64::from(arrival.duplicates)).sum::<i64>();
         made += capture.duplicates;
         let reproduced = Rerunner::new()
             .reproduce(&Arc::new(recorded), std::slice::from_ref(&profile))
             .unwrap_or_else(|apart| panic!("flow {flow}: {apart}"));
         let rerun = reproduced.base.fct.expect("a complete rerun");
         let apart = rerun.abs_diff(fct);
-        assert!(
-            apart < Duration::from_millis(2),
-            "flow {flow}: {rerun:?}, not {fct:?}"
-        );
+        assert!(apart < Duration::from_millis(2), "flow {flow}: {rerun:?}, not {fct:?}");
     }
     assert!(made > 100, "{made}");
-    assert!(
-        inferred <= made && inferred * 20 >= made * 19,
-        "{inferred} of {made}"
-    );
+    assert!(inferred <= made && inferred * 20 >= made * 19, "{inferred} of {made}");
 }

@@ -11,20 +11,14 @@ use recoup_tcp::flow::Host;
 use recoup_trace::finding::Verdict;
 use recoup_trace::study::Model;
 use recoup_units::{BitRate, Segments};
-use recoup_whatif::parameters::{
-    ChangeKind, Grid, Instances, LeftOut, StudiedSender, Subject, study,
-};
+use recoup_whatif::parameters::{ChangeKind, Grid, Instances, LeftOut, StudiedSender, Subject, study};
 use std::time::Duration;
 
 fn profile(name: &str) -> Profile {
     name.parse().unwrap()
 }
 
-fn studied(
-    captured: &Captured,
-    profile: &Profile,
-    instances: &Instances,
-) -> Result<StudiedSender, LeftOut> {
+fn studied(captured: &Captured, profile: &Profile, instances: &Instances) -> Result<StudiedSender, LeftOut> {
     study(
         &Subject {
             packets: &captured.packets,
@@ -38,10 +32,7 @@ fn studied(
 }
 
 fn k(factor: u32) -> Parameters {
-    Parameters {
-        rttvar_factor: Some(Factor::whole(factor)),
-        ..Parameters::default()
-    }
+    Parameters { rttvar_factor: Some(Factor::whole(factor)), ..Parameters::default() }
 }
 
 fn with(mechanisms: &Mechanisms, parameters: Parameters) -> Mechanisms {
@@ -52,10 +43,7 @@ fn with(mechanisms: &Mechanisms, parameters: Parameters) -> Mechanisms {
 
 #[test]
 fn a_lost_tail_is_detected_by_the_rto_of_the_instance() {
-    let grid = Grid {
-        rttvar_factors: [2, 4, 6].map(Factor::whole).into(),
-        ..Grid::default()
-    };
+    let grid = Grid { rttvar_factors: [2, 4, 6].map(Factor::whole).into(), ..Grid::default() };
     for name in ["linux-2.4", "windows-xp", "solaris-10", "linux-3.17"] {
         let profile = profile(name);
         let run = |parameters| {
@@ -70,10 +58,7 @@ fn a_lost_tail_is_detected_by_the_rto_of_the_instance() {
             let change = &found.changes[instance];
             for model in Model::ALL {
                 let error = (change.saved(model) - truth).abs();
-                assert!(
-                    error <= 1_000_000,
-                    "{name}, k = {factor}: {change:?}, {truth}"
-                );
+                assert!(error <= 1_000_000, "{name}, k = {factor}: {change:?}, {truth}");
             }
             assert_eq!(change.is_none(), factor == 4, "{name}, k = {factor}");
             let moved = change.events(ChangeKind::TimeoutMoves);
@@ -101,15 +86,7 @@ fn population(name: &str, instances: &Instances) -> (Vec<(Captured, StudiedSende
 
 #[test]
 fn the_parameters_that_a_sender_has_change_nothing() {
-    for name in [
-        "linux-2.4",
-        "linux-2.4+minrttvar",
-        "windows-xp",
-        "solaris-10",
-        "freebsd-5",
-        "linux-3.17",
-        "linux-6",
-    ] {
+    for name in ["linux-2.4", "linux-2.4+minrttvar", "windows-xp", "solaris-10", "freebsd-5", "linux-3.17", "linux-6"] {
         let rules = profile(name).mechanisms().rto;
         // The kernel's Linux has its minimum on RTTVAR.
         let (min, minimum_of) = match rules.min {
@@ -128,14 +105,10 @@ fn the_parameters_that_a_sender_has_change_nothing() {
         };
         let (all, left_out) = population(name, &own.instances());
         assert!(left_out.is_empty(), "{name}: {left_out:?}");
-        let sum =
-            |of: fn(&StudiedSender) -> u32| all.iter().map(|(_, found)| of(found)).sum::<u32>();
+        let sum = |of: fn(&StudiedSender) -> u32| all.iter().map(|(_, found)| of(found)).sum::<u32>();
         let detections = sum(|found| found.timeouts + found.fast_retransmits);
         assert!(sum(|found| found.unmeasured) * 20 < detections, "{name}");
-        assert!(
-            detections > 300 && sum(|found| found.timeouts) > 5,
-            "{name}"
-        );
+        assert!(detections > 300 && sum(|found| found.timeouts) > 5, "{name}");
         for (_, found) in &all {
             assert_eq!(found.events, [], "{name}");
         }
@@ -154,19 +127,13 @@ fn changes(found: &StudiedSender, instance: usize) -> (Vec<(ChangeKind, u32)>, i
 fn pausing_link() -> HopSpec {
     let opportunities = (1..380).chain(800..=2000);
     let text: String = opportunities.map(|ms| format!("{ms}\n")).collect();
-    HopSpec::Link {
-        trace: LinkTrace::parse(&text).unwrap(),
-        queue: "1000".parse().unwrap(),
-    }
+    HopSpec::Link { trace: LinkTrace::parse(&text).unwrap(), queue: "1000".parse().unwrap() }
 }
 
 #[test]
 fn a_pause_makes_short_timers_expire_and_long_ones_wait() {
     let min_rtos = [100, 200, 1000].map(Duration::from_millis);
-    let grid = Grid {
-        min_rtos: min_rtos.into(),
-        ..Grid::default()
-    };
+    let grid = Grid { min_rtos: min_rtos.into(), ..Grid::default() };
     let run = |name: &str| {
         let mut path = path(20, "none", 400);
         path.down.insert(0, pausing_link());
@@ -177,12 +144,7 @@ fn a_pause_makes_short_timers_expire_and_long_ones_wait() {
     };
     // Linux's kernel: 200 ms in RTTVAR. Its timer expires once, or twice, in the pause.
     let (captured, found) = run("linux-2.4+minrttvar");
-    assert!(
-        captured
-            .rows
-            .iter()
-            .any(|row| row.verdict == Verdict::Spurious)
-    );
+    assert!(captured.rows.iter().any(|row| row.verdict == Verdict::Spurious));
     assert_eq!(changes(&found, 0), (vec![], 0));
     let (kinds, saved) = changes(&found, 2);
     assert_eq!(kinds, [(ChangeKind::SpuriousTimeoutAvoided, 1)]);
@@ -200,10 +162,7 @@ fn a_pause_makes_short_timers_expire_and_long_ones_wait() {
 
 #[test]
 fn reordering_makes_fast_retransmits_for_small_d_and_none_for_large() {
-    let grid = Grid {
-        dupthreshs: [1, 2, 3, 50].map(Segments).into(),
-        ..Grid::default()
-    };
+    let grid = Grid { dupthreshs: [1, 2, 3, 50].map(Segments).into(), ..Grid::default() };
     let profile = profile("solaris-10");
     let mut path = path(30, "none", 200);
     path.down.push(HopSpec::Rate {
@@ -225,26 +184,17 @@ fn reordering_makes_fast_retransmits_for_small_d_and_none_for_large() {
     assert_eq!(captured.rows, []);
     for instance in [0, 1] {
         let (kinds, saved) = changes(&found, instance);
-        assert!(
-            matches!(kinds[..], [(ChangeKind::SpuriousFastMade, 1..)]),
-            "{kinds:?}"
-        );
+        assert!(matches!(kinds[..], [(ChangeKind::SpuriousFastMade, 1..)]), "{kinds:?}");
         assert!(saved < 0);
     }
     assert_eq!(changes(&found, 2), (vec![], 0));
     assert_eq!(changes(&found, 3), (vec![], 0));
     // Ten overtake it.
     let (captured, found) = by_segments(10, 1);
-    let spurious = captured
-        .rows
-        .iter()
-        .filter(|row| row.verdict == Verdict::Spurious);
+    let spurious = captured.rows.iter().filter(|row| row.verdict == Verdict::Spurious);
     assert!(spurious.count() > 0);
     let (kinds, saved) = changes(&found, 3);
-    assert!(
-        matches!(kinds[..], [(ChangeKind::SpuriousFastAvoided, 1..)]),
-        "{kinds:?}"
-    );
+    assert!(matches!(kinds[..], [(ChangeKind::SpuriousFastAvoided, 1..)]), "{kinds:?}");
     assert!(saved > 0);
     assert_eq!(changes(&found, 2), (vec![], 0));
 }

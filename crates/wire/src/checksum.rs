@@ -100,19 +100,13 @@ impl Sum {
             true => u64::from(fold(words).swap_bytes()),
             false => words,
         };
-        Self {
-            words: self.words + words,
-            odd: self.odd ^ (bytes.len() % 2 == 1),
-        }
+        Self { words: self.words + words, odd: self.odd ^ (bytes.len() % 2 == 1) }
     }
 
     /// Adds a word behind an even number of bytes.
     #[must_use]
     pub fn add_word(self, word: u16) -> Self {
-        Self {
-            words: self.words + u64::from(word.to_be()),
-            ..self
-        }
+        Self { words: self.words + u64::from(word.to_be()), ..self }
     }
 
     /// The checksum: the complement of the sum.
@@ -195,15 +189,7 @@ mod tests {
     fn a_field_beyond_the_packet_is_reported() {
         let packet = [1, 2, 3, 4, 5];
         let max = usize::MAX;
-        let cases = [
-            (0, 4),
-            (5, 0),
-            (6, 0),
-            (0, max),
-            (max, 0),
-            (max, max),
-            (4, 0),
-        ];
+        let cases = [(0, 4), (5, 0), (6, 0), (0, max), (max, 0), (max, max), (4, 0)];
         for (start, offset) in cases {
             let mut same = packet;
             assert!(!complete_checksum(&mut same, start, offset));

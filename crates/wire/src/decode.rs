@@ -90,10 +90,7 @@ pub fn decode_unverified(packet: &[u8]) -> Result<Decoded, DecodeError> {
     read(packet, |_, _, _, _| Checksum::Unverifiable)
 }
 
-fn read(
-    packet: &[u8],
-    judge: impl Fn(IpAddr, IpAddr, &[u8], u16) -> Checksum,
-) -> Result<Decoded, DecodeError> {
+fn read(packet: &[u8], judge: impl Fn(IpAddr, IpAddr, &[u8], u16) -> Checksum) -> Result<Decoded, DecodeError> {
     let (ip, _) = LaxIpSlice::from_slice(packet).map_err(DecodeError::Ip)?;
     if ip.payload_ip_number() != IpNumber::TCP {
         return Err(DecodeError::NotTcp(ip.payload_ip_number().0));
@@ -102,10 +99,9 @@ fn read(
         return Err(DecodeError::Fragment);
     }
     let (ip_id, ip_checksum_ok) = match &ip {
-        LaxIpSlice::Ipv4(v4) => (
-            Some(v4.header().identification()),
-            checksum::of_ipv4_header(v4.header().slice()) == 0,
-        ),
+        LaxIpSlice::Ipv4(v4) => {
+            (Some(v4.header().identification()), checksum::of_ipv4_header(v4.header().slice()) == 0)
+        }
         LaxIpSlice::Ipv6(_) => (None, true),
     };
     let (src, dst) = (ip.source_addr(), ip.destination_addr());
@@ -121,17 +117,11 @@ fn read(
         options: Options::NONE,
     };
     let sound = segment.options.read_all(header.options);
-    let tcp_checksum = if tcp.len() < extent.on_wire {
-        Checksum::Unverifiable
-    } else {
-        judge(src, dst, tcp, header.checksum)
-    };
+    let tcp_checksum =
+        if tcp.len() < extent.on_wire { Checksum::Unverifiable } else { judge(src, dst, tcp, header.checksum) };
     let payload_start = (extent.captured.start + header.len).min(extent.captured.end);
     Ok(Decoded {
-        endpoints: Endpoints {
-            src: SocketAddr::new(src, header.src_port),
-            dst: SocketAddr::new(dst, header.dst_port),
-        },
+        endpoints: Endpoints { src: SocketAddr::new(src, header.src_port), dst: SocketAddr::new(dst, header.dst_port) },
         segment,
         payload: payload_start..extent.captured.end,
         tcp_checksum,
@@ -155,8 +145,9 @@ impl Extent {
         // The same fallbacks as in etherparse, which reports the end of the payload in the capture, but
         // not on the wire.
         let end_on_wire = match ip {
-            LaxIpSlice::Ipv4(v4) => Some(usize::from(v4.header().total_len()))
-                .filter(|&total| total >= v4.header().slice().len()),
+            LaxIpSlice::Ipv4(v4) => {
+                Some(usize::from(v4.header().total_len())).filter(|&total| total >= v4.header().slice().len())
+            }
             LaxIpSlice::Ipv6(v6) => Some(usize::from(v6.header().payload_length()))
                 .filter(|&counted| counted > 0)
                 .map(|counted| IpVersion::V6.header_len() as usize + counted),
@@ -164,10 +155,7 @@ impl Extent {
         .unwrap_or(packet_on_wire);
         let end = end_on_wire.min(packet.len());
         let start = end.saturating_sub(ip.payload().payload.len());
-        Self {
-            captured: start..end,
-            on_wire: end_on_wire - start,
-        }
+        Self { captured: start..end, on_wire: end_on_wire - start }
     }
 }
 
@@ -202,16 +190,11 @@ impl<'a> TcpHeader<'a> {
             return Err(DecodeError::TcpCut(tcp.len()));
         };
         let u16_at = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
-        let u32_at = |at: usize| {
-            u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]])
-        };
+        let u32_at = |at: usize| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
         let words = fixed[12] >> 4;
         let len = 4 * usize::from(words);
         if len < FIXED_LEN || len > on_wire {
-            return Err(DecodeError::DataOffset {
-                words,
-                available: on_wire,
-            });
+            return Err(DecodeError::DataOffset { words, available: on_wire });
         }
         let options_on_wire = len - FIXED_LEN;
         let options = &rest[..options_on_wire.min(rest.len())];

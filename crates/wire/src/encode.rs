@@ -144,12 +144,7 @@ impl CommonHeaders {
     /// # Errors
     /// When no packet can carry the segment.
     pub fn set(&mut self, segment: &Segment, endpoints: &Endpoints) -> Result<(), EncodeError> {
-        let common = Segment {
-            seq: SeqNumber(0),
-            flags: Flags::NONE,
-            payload_len: 0,
-            ..*segment
-        };
+        let common = Segment { seq: SeqNumber(0), flags: Flags::NONE, payload_len: 0, ..*segment };
         let header = &mut self.bytes;
         header.clear();
         ip_header(&common, endpoints, 0, header)?;
@@ -222,27 +217,16 @@ impl CommonHeaders {
 fn check_payload(segment: &Segment, payload: Payload<'_>) -> Result<(), EncodeError> {
     match payload {
         Payload::Bytes(bytes) if bytes.len() != segment.payload_len as usize => {
-            Err(EncodeError::PayloadLength {
-                given: bytes.len(),
-                expected: segment.payload_len,
-            })
+            Err(EncodeError::PayloadLength { given: bytes.len(), expected: segment.payload_len })
         }
         _ => Ok(()),
     }
 }
 
 /// Appends the IP header, or nothing on an error.
-fn ip_header(
-    segment: &Segment,
-    endpoints: &Endpoints,
-    ip_id: u16,
-    out: &mut Vec<u8>,
-) -> Result<(), EncodeError> {
+fn ip_header(segment: &Segment, endpoints: &Endpoints, ip_id: u16, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let field = |counted: u32, version| {
-        u16::try_from(counted).map_err(|_| EncodeError::TooLong {
-            len: ip_len(segment, version),
-            version,
-        })
+        u16::try_from(counted).map_err(|_| EncodeError::TooLong { len: ip_len(segment, version), version })
     };
     match (endpoints.src.ip(), endpoints.dst.ip()) {
         (IpAddr::V4(src), IpAddr::V4(dst)) => {
@@ -300,22 +284,13 @@ mod tests {
     fn separate_headers_with_the_payload_are_the_packet() {
         let payload: Vec<u8> = (0..60_001_u32).map(|i| (i * i % 251) as u8).collect();
         let timestamps = Some(Timestamps { value: 3, echo: 4 });
-        for (src, dst, tcp_at) in [
-            ("192.0.2.1:9", "192.0.2.2:80", 20),
-            ("[2001:db8::1]:9", "[2001:db8::2]:80", 40),
-        ] {
-            let endpoints = Endpoints {
-                src: src.parse().unwrap(),
-                dst: dst.parse().unwrap(),
-            };
+        for (src, dst, tcp_at) in [("192.0.2.1:9", "192.0.2.2:80", 20), ("[2001:db8::1]:9", "[2001:db8::2]:80", 40)] {
+            let endpoints = Endpoints { src: src.parse().unwrap(), dst: dst.parse().unwrap() };
             for len in [0, 1, 2, 1448, payload.len()] {
                 let segment = Segment {
                     payload_len: len as u32,
                     flags: Flags::ACK,
-                    options: Options {
-                        timestamps,
-                        ..Options::NONE
-                    },
+                    options: Options { timestamps, ..Options::NONE },
                     ..Segment::default()
                 };
                 let (mut whole, mut joined) = (Vec::new(), Vec::new());
@@ -335,15 +310,10 @@ mod tests {
     fn common_headers_give_the_same_packets_as_encode() {
         let payload: Vec<u8> = (0..3001_u32).map(|i| (i * i % 251) as u8).collect();
         let mut common = CommonHeaders::default();
-        for (src, dst) in [
-            ("192.0.2.1:9", "192.0.2.2:80"),
-            ("[2001:db8::1]:9", "[2001:db8::2]:80"),
-            ("192.0.2.1:9", "192.0.2.2:80"),
-        ] {
-            let endpoints = Endpoints {
-                src: src.parse().unwrap(),
-                dst: dst.parse().unwrap(),
-            };
+        for (src, dst) in
+            [("192.0.2.1:9", "192.0.2.2:80"), ("[2001:db8::1]:9", "[2001:db8::2]:80"), ("192.0.2.1:9", "192.0.2.2:80")]
+        {
+            let endpoints = Endpoints { src: src.parse().unwrap(), dst: dst.parse().unwrap() };
             let mut segment = Segment {
                 seq: SeqNumber(0xffff_fc00),
                 ack: SeqNumber(0x1234_5678),
@@ -376,14 +346,8 @@ mod tests {
 
     #[test]
     fn headers_of_impossible_packets_are_errors() {
-        let endpoints = |dst: &str| Endpoints {
-            src: "192.0.2.1:9".parse().unwrap(),
-            dst: dst.parse().unwrap(),
-        };
-        let segment = |payload_len| Segment {
-            payload_len,
-            ..Segment::default()
-        };
+        let endpoints = |dst: &str| Endpoints { src: "192.0.2.1:9".parse().unwrap(), dst: dst.parse().unwrap() };
+        let segment = |payload_len| Segment { payload_len, ..Segment::default() };
         let cases = [
             (segment(0), endpoints("[2001:db8::1]:9")),
             (segment(65_496), endpoints("192.0.2.2:9")),

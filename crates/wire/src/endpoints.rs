@@ -21,10 +21,7 @@ pub struct Endpoints {
 impl Endpoints {
     /// The endpoints of a packet in the other direction.
     pub const fn reverse(self) -> Self {
-        Self {
-            src: self.dst,
-            dst: self.src,
-        }
+        Self { src: self.dst, dst: self.src }
     }
 
     /// The IP version of both; `None` when they differ, which no packet can carry.

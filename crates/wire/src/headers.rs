@@ -56,10 +56,7 @@ pub struct RareHeaders {
 
 impl RareHeaders {
     /// For a packet that has none.
-    pub const NONE: Self = Self {
-        addresses: [Ipv6Addr::UNSPECIFIED; 2],
-        options: Options::NONE,
-    };
+    pub const NONE: Self = Self { addresses: [Ipv6Addr::UNSPECIFIED; 2], options: Options::NONE };
 }
 
 impl Default for RareHeaders {
@@ -201,10 +198,7 @@ impl Headers {
             IpVersion::V4 => self.addresses.map(|bits| Ipv4Addr::from_bits(bits).into()),
             IpVersion::V6 => rare.addresses.map(IpAddr::V6),
         };
-        Endpoints {
-            src: SocketAddr::new(src, self.ports[0]),
-            dst: SocketAddr::new(dst, self.ports[1]),
-        }
+        Endpoints { src: SocketAddr::new(src, self.ports[0]), dst: SocketAddr::new(dst, self.ports[1]) }
     }
 
     /// The segment; `rare` belongs to the same packet.
@@ -318,9 +312,7 @@ fn v4(packet: &[u8], on_wire: usize, into: &mut Destination<'_>) -> Option<()> {
     }
     let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
     let end = end_on_wire(total, LEN, on_wire).ok()?;
-    let address = |at: usize| {
-        u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
-    };
+    let address = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
     let ip = IpFields {
         addresses: [address(12), address(16)],
         ip_id: u16::from_be_bytes([header[4], header[5]]),
@@ -350,12 +342,7 @@ fn v6(packet: &[u8], on_wire: usize, into: &mut Destination<'_>) -> Option<()> {
         octets.copy_from_slice(&header[at..at + 16]);
         Ipv6Addr::from(octets)
     };
-    let ip = IpFields {
-        addresses: [0; 2],
-        ip_id: 0,
-        hop_limit: header[7],
-        facts: fact::IPV6,
-    };
+    let ip = IpFields { addresses: [0; 2], ip_id: 0, hop_limit: header[7], facts: fact::IPV6 };
     let tcp = packet.get(LEN..end.min(packet.len()))?;
     let tcp = TcpHeader::read(tcp, end - LEN).ok()?;
     into.rare.addresses = [address(8), address(24)];
@@ -384,10 +371,7 @@ fn unusual(packet: &[u8], on_wire: usize, into: Destination<'_>) -> Result<(), D
 fn end_on_wire(total: usize, header: usize, on_wire: usize) -> Result<usize, DecodeError> {
     match total {
         0 => Ok(on_wire),
-        _ if total < header => Err(DecodeError::TotalLength {
-            says: total as u16,
-            header: header as u8,
-        }),
+        _ if total < header => Err(DecodeError::TotalLength { says: total as u16, header: header as u8 }),
         _ => Ok(total),
     }
 }
@@ -395,11 +379,7 @@ fn end_on_wire(total: usize, header: usize, on_wire: usize) -> Result<usize, Dec
 /// Decodes packets with extension headers, and packets without TCP.
 #[cold]
 #[inline(never)]
-fn by_etherparse(
-    packet: &[u8],
-    on_wire: usize,
-    mut into: Destination<'_>,
-) -> Result<(), DecodeError> {
+fn by_etherparse(packet: &[u8], on_wire: usize, mut into: Destination<'_>) -> Result<(), DecodeError> {
     let (ip, _) = LaxIpSlice::from_slice(packet).map_err(DecodeError::Ip)?;
     if ip.payload_ip_number() != IpNumber::TCP {
         return Err(DecodeError::NotTcp(ip.payload_ip_number().0));
@@ -409,11 +389,7 @@ fn by_etherparse(
     }
     if let LaxIpSlice::Ipv4(v4) = &ip {
         let header = v4.header();
-        end_on_wire(
-            usize::from(header.total_len()),
-            header.slice().len(),
-            on_wire,
-        )?;
+        end_on_wire(usize::from(header.total_len()), header.slice().len(), on_wire)?;
     }
     let extent = Extent::of(packet, on_wire, &ip);
     let end = extent.on_wire + extent.captured.start;
@@ -429,12 +405,7 @@ fn by_etherparse(
         LaxIpSlice::Ipv6(v6) => {
             let header = v6.header();
             into.rare.addresses = [header.source_addr(), header.destination_addr()];
-            IpFields {
-                addresses: [0; 2],
-                ip_id: 0,
-                hop_limit: header.hop_limit(),
-                facts: fact::IPV6,
-            }
+            IpFields { addresses: [0; 2], ip_id: 0, hop_limit: header.hop_limit(), facts: fact::IPV6 }
         }
     };
     into.write(ip, &tcp, end > on_wire);
@@ -455,9 +426,8 @@ impl Destination<'_> {
         headers.ip_id = ip.ip_id;
         headers.flags = tcp.flags;
         headers.hop_limit = ip.hop_limit;
-        headers.facts = ip.facts
-            | (fact::OVERLONG * u8::from(overlong))
-            | (fact::OPTIONS_INCOMPLETE * u8::from(tcp.options_cut));
+        headers.facts =
+            ip.facts | (fact::OVERLONG * u8::from(overlong)) | (fact::OPTIONS_INCOMPLETE * u8::from(tcp.options_cut));
         match Options::leading_timestamps(tcp.options) {
             Some((timestamps, [])) => headers.set_timestamps(timestamps),
             _ => {

@@ -42,9 +42,7 @@ mod seq;
 
 pub use checksum::{Checksum, complete_checksum};
 pub use decode::{DecodeError, Decoded, decode, decode_unverified};
-pub use encode::{
-    CommonHeaders, EncodeError, Payload, TCP_CHECKSUM_OFFSET, encode, encode_headers,
-};
+pub use encode::{CommonHeaders, EncodeError, Payload, TCP_CHECKSUM_OFFSET, encode, encode_headers};
 pub use endpoints::Endpoints;
 pub use flags::Flags;
 pub use headers::{Headers, RareHeaders, decode_headers};

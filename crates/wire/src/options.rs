@@ -34,21 +34,13 @@ impl Options {
     /// The largest window scale shift (RFC 7323 §2.3).
     pub const MAX_WINDOW_SCALE: u8 = 14;
     /// No options.
-    pub const NONE: Self = Self {
-        timestamps: None,
-        sack: SackBlocks::NONE,
-        mss: None,
-        window_scale: None,
-        sack_permitted: false,
-    };
+    pub const NONE: Self =
+        Self { timestamps: None, sack: SackBlocks::NONE, mss: None, window_scale: None, sack_permitted: false };
 
     /// Whether there is any option but timestamps.
     #[inline]
     pub(crate) const fn has_others_than_timestamps(&self) -> bool {
-        !self.sack.is_empty()
-            || self.mss.is_some()
-            || self.window_scale.is_some()
-            || self.sack_permitted
+        !self.sack.is_empty() || self.mss.is_some() || self.window_scale.is_some() || self.sack_permitted
     }
 }
 
@@ -80,10 +72,7 @@ impl SackBlocks {
     /// The most blocks that fit beside timestamps (RFC 2018 §3, RFC 7323 appendix A).
     pub const MAX_WITH_TIMESTAMPS: usize = 3;
     /// No blocks.
-    pub const NONE: Self = Self {
-        blocks: [[SeqNumber(0); 2]; Self::MAX],
-        count: 0,
-    };
+    pub const NONE: Self = Self { blocks: [[SeqNumber(0); 2]; Self::MAX], count: 0 };
 
     /// Appends a block. With four blocks already, nothing changes and the result is `false`.
     #[inline]

@@ -58,15 +58,9 @@ impl<W: Write> Writer<W> {
     /// When `out` fails, or when `at` is after the format's last second, in February 2106. The packet is
     /// then not written.
     pub fn write(&mut self, at: Instant, packet: &[u8]) -> io::Result<()> {
-        let timestamp = self
-            .epoch
-            .saturating_add(Duration::from_nanos(at.as_nanos()));
+        let timestamp = self.epoch.saturating_add(Duration::from_nanos(at.as_nanos()));
         if timestamp.as_secs() > u64::from(u32::MAX) {
-            let text = format!(
-                "packet at {} s since 1970: pcap timestamps end at {} s",
-                timestamp.as_secs(),
-                u32::MAX
-            );
+            let text = format!("packet at {} s since 1970: pcap timestamps end at {} s", timestamp.as_secs(), u32::MAX);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         let original_len = u32::try_from(packet.len()).unwrap_or(u32::MAX);
@@ -81,11 +75,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// When `out` fails.
     pub fn finish(self) -> io::Result<W> {
-        let mut out = self
-            .inner
-            .into_writer()
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)?;
+        let mut out = self.inner.into_writer().into_inner().map_err(io::IntoInnerError::into_error)?;
         out.flush()?;
         Ok(out)
     }
@@ -147,20 +137,11 @@ mod tests {
     #[test]
     fn a_full_disk_is_reported_at_the_latest_by_finish() {
         let file = 24 + 16 + 40;
-        for (room, full) in [
-            (24, true),
-            (file - 1, true),
-            (file, true),
-            (file + 1, false),
-        ] {
+        for (room, full) in [(24, true), (file - 1, true), (file, true), (file + 1, false)] {
             let mut writer = Writer::new(Full(room), Duration::ZERO).unwrap();
             writer.write(Instant::ZERO, &[0; 40]).unwrap();
             let result = writer.finish().map_err(|error| error.kind());
-            assert_eq!(
-                result.err(),
-                full.then_some(io::ErrorKind::StorageFull),
-                "room for {room} bytes"
-            );
+            assert_eq!(result.err(), full.then_some(io::ErrorKind::StorageFull), "room for {room} bytes");
         }
     }
 
@@ -170,10 +151,7 @@ mod tests {
         let mut writer = Writer::new(Vec::new(), epoch).unwrap();
         writer.write(Instant::from_nanos(999_999_999), &[]).unwrap();
         let error = writer.write(Instant::from_millis(1000), &[]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "packet at 4294967296 s since 1970: pcap timestamps end at 4294967295 s"
-        );
+        assert_eq!(error.to_string(), "packet at 4294967296 s since 1970: pcap timestamps end at 4294967295 s");
         assert_eq!(writer.finish().unwrap().len(), 24 + 16);
     }
 }

@@ -48,9 +48,7 @@ impl Segment {
     #[inline]
     pub const fn is_pure_ack(&self) -> bool {
         const OTHERWISE: Flags = Flags::SYN.union(Flags::FIN).union(Flags::RST);
-        self.flags.contains(Flags::ACK)
-            && !self.flags.intersects(OTHERWISE)
-            && self.payload_len == 0
+        self.flags.contains(Flags::ACK) && !self.flags.intersects(OTHERWISE) && self.payload_len == 0
     }
 }
 
@@ -105,20 +103,9 @@ mod tests {
 
     #[test]
     fn lengths_follow_from_payload_flags_and_options() {
-        let timestamps = Options {
-            timestamps: Some(Timestamps::default()),
-            ..Options::NONE
-        };
-        let syn = Options {
-            mss: Some(1460),
-            sack_permitted: true,
-            window_scale: Some(7),
-            ..timestamps
-        };
-        let sack = Options {
-            sack: SackBlocks::from_iter([[SeqNumber(1), SeqNumber(2)]; 3]),
-            ..timestamps
-        };
+        let timestamps = Options { timestamps: Some(Timestamps::default()), ..Options::NONE };
+        let syn = Options { mss: Some(1460), sack_permitted: true, window_scale: Some(7), ..timestamps };
+        let sack = Options { sack: SackBlocks::from_iter([[SeqNumber(1), SeqNumber(2)]; 3]), ..timestamps };
         let cases = [
             // (flags, payload, options, header, sequence space, pure ACK, IPv4 length)
             (Flags::SYN, 0, syn, 40, 1, false, 60),
@@ -130,12 +117,7 @@ mod tests {
             (Flags::RST, 0, Options::NONE, 20, 0, false, 40),
         ];
         for (flags, payload_len, options, header, sequence, pure_ack, ip) in cases {
-            let segment = Segment {
-                flags,
-                payload_len,
-                options,
-                ..Segment::default()
-            };
+            let segment = Segment { flags, payload_len, options, ..Segment::default() };
             assert_eq!(segment.header_len(), header, "{segment}");
             assert_eq!(segment.sequence_len(), sequence, "{segment}");
             assert_eq!(segment.is_pure_ack(), pure_ack, "{segment}");
@@ -163,11 +145,7 @@ mod tests {
             "[P.], seq 1:1449, ack 7, win 229, \
              options [TS val 3 ecr 4,sack 1 {9:11}], length 1448"
         );
-        let rst = Segment {
-            seq: SeqNumber(5),
-            flags: Flags::RST,
-            ..Segment::default()
-        };
+        let rst = Segment { seq: SeqNumber(5), flags: Flags::RST, ..Segment::default() };
         assert_eq!(rst.to_string(), "[R], seq 5, win 0, length 0");
     }
 }

@@ -7,9 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use recoup_units::Instant;
-use recoup_wire::{
-    Endpoints, Flags, Options, Payload, SackBlocks, Segment, SeqNumber, Timestamps, encode, pcap,
-};
+use recoup_wire::{Endpoints, Flags, Options, Payload, SackBlocks, Segment, SeqNumber, Timestamps, encode, pcap};
 
 /// The fields that tshark prints, in this order.
 const FIELDS: [&str; 16] = [
@@ -62,20 +60,12 @@ fn tshark(file: &Path, arguments: &[&str]) -> Option<String> {
 
 /// A connection's handshake, a loss, and its close.
 fn segments() -> Vec<Segment> {
-    let options = |value, echo| Options {
-        timestamps: Some(Timestamps { value, echo }),
-        ..Options::NONE
-    };
+    let options = |value, echo| Options { timestamps: Some(Timestamps { value, echo }), ..Options::NONE };
     let syn = Segment {
         seq: SeqNumber(u32::MAX),
         flags: Flags::SYN,
         window: 64240,
-        options: Options {
-            mss: Some(1460),
-            window_scale: Some(7),
-            sack_permitted: true,
-            ..options(100, 0)
-        },
+        options: Options { mss: Some(1460), window_scale: Some(7), sack_permitted: true, ..options(100, 0) },
         ..Segment::default()
     };
     let data = Segment {
@@ -92,13 +82,7 @@ fn segments() -> Vec<Segment> {
         flags: Flags::ACK,
         window: 600,
         payload_len: 0,
-        options: Options {
-            sack: blocks
-                .iter()
-                .map(|b| b.map(SeqNumber))
-                .collect::<SackBlocks>(),
-            ..options
-        },
+        options: Options { sack: blocks.iter().map(|b| b.map(SeqNumber)).collect::<SackBlocks>(), ..options },
     };
     let fin = Segment {
         seq: SeqNumber(1447),
@@ -109,13 +93,7 @@ fn segments() -> Vec<Segment> {
     };
     let three = [[7000, 8000], [5000, 6000], [3000, 4000]];
     let four = [[7000, 8000], [5000, 6000], [3000, 4000], [1000, 2000]];
-    vec![
-        syn,
-        data,
-        sack(&three, options(201, 101)),
-        sack(&four, Options::NONE),
-        fin,
-    ]
+    vec![syn, data, sack(&three, options(201, 101)), sack(&four, Options::NONE), fin]
 }
 
 /// The rows tshark should print for [`segments`], from the fifth field on.
@@ -134,10 +112,7 @@ fn tshark_reads_what_was_written() {
         ("v6", "[2001:db8::1]:40000", "[2001:db8::2]:80", "", 40),
     ];
     for (name, src, dst, ip_checksum, ip_header) in cases {
-        let endpoints = Endpoints {
-            src: src.parse().unwrap(),
-            dst: dst.parse().unwrap(),
-        };
+        let endpoints = Endpoints { src: src.parse().unwrap(), dst: dst.parse().unwrap() };
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("wire-{name}.pcap"));
         write_capture(&file, &endpoints);
 
@@ -150,9 +125,7 @@ fn tshark_reads_what_was_written() {
         };
         let rows: Vec<&str> = rows.lines().collect();
         assert_eq!(rows.len(), EXPECTED.len(), "{rows:#?}");
-        for ((i, segment), (row, rest)) in
-            segments().iter().enumerate().zip(rows.iter().zip(EXPECTED))
-        {
+        for ((i, segment), (row, rest)) in segments().iter().enumerate().zip(rows.iter().zip(EXPECTED)) {
             let len = ip_header + segment.header_len() + segment.payload_len;
             let expected = format!("1700000000.00000000{i}|{len}|{ip_checksum}|{GOOD}|{rest}");
             // Some versions of tshark separate the bytes of SACK-permitted by a colon.
@@ -176,9 +149,7 @@ fn write_capture(file: &Path, endpoints: &Endpoints) {
         // An odd payload length, so that the last byte's padding in the checksum matters.
         let payload = Payload::Fill(0xa5);
         encode(segment, &endpoints, i as u16, payload, &mut packet).unwrap();
-        writer
-            .write(Instant::from_nanos(i as u64), &packet)
-            .unwrap();
+        writer.write(Instant::from_nanos(i as u64), &packet).unwrap();
     }
     writer.finish().unwrap();
 }

@@ -18,8 +18,7 @@ use super::{Failed, Options, PORT, REQUEST, announce, open_device};
 use recoup_net::host::{Device, TunDevice};
 use recoup_net::{LONGEST_SUPER_PACKET, VNET_HEADER_LEN, VnetHeader};
 use recoup_wire::{
-    Endpoints, Flags, Payload, Segment, SeqNumber, TCP_CHECKSUM_OFFSET, decode_unverified, encode,
-    encode_headers,
+    Endpoints, Flags, Payload, Segment, SeqNumber, TCP_CHECKSUM_OFFSET, decode_unverified, encode, encode_headers,
 };
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::collections::{HashMap, VecDeque};
@@ -100,10 +99,7 @@ impl Sender {
             let Some(connection) = self.connections.get_mut(&peer) else {
                 continue;
             };
-            let path = Endpoints {
-                src: self.address,
-                dst: peer,
-            };
+            let path = Endpoints { src: self.address, dst: peer };
             let mut sent = 0;
             while sent < BURST
                 && !connection.closed
@@ -247,14 +243,7 @@ impl Connection {
     }
 
     fn segment_with(&self, flags: Flags, payload_len: u32) -> Segment {
-        Segment {
-            seq: self.next,
-            ack: self.ack,
-            payload_len,
-            window: WINDOW,
-            flags,
-            ..Segment::default()
-        }
+        Segment { seq: self.next, ack: self.ack, payload_len, window: WINDOW, flags, ..Segment::default() }
     }
 }
 
@@ -325,9 +314,7 @@ impl PacketBuffer {
 /// (RFC 1071).
 fn checksum(header: &[u8], len: usize) -> u16 {
     let words = header.chunks_exact(2);
-    let header: u64 = words
-        .map(|word| u64::from(u16::from_be_bytes([word[0], word[1]])))
-        .sum();
+    let header: u64 = words.map(|word| u64::from(u16::from_be_bytes([word[0], word[1]]))).sum();
     let whole = (len / 2) as u64 * u64::from(u16::from_be_bytes([FILL; 2]));
     let odd = (len % 2) as u64 * u64::from(u16::from_be_bytes([FILL, 0]));
     let mut sum = header + whole + odd;
@@ -344,10 +331,7 @@ mod tests {
 
     #[test]
     fn packets_have_correct_checksums() {
-        let path = Endpoints {
-            src: "192.0.2.1:5001".parse().unwrap(),
-            dst: "192.0.2.2:40000".parse().unwrap(),
-        };
+        let path = Endpoints { src: "192.0.2.1:5001".parse().unwrap(), dst: "192.0.2.2:40000".parse().unwrap() };
         let mut out = PacketBuffer::new(false, 1500);
         for (seq, payload_len) in [(1, 1460), (0xffff_ffff, 1459), (0x1234_5678, 1), (9, 0)] {
             let segment = Segment {

@@ -70,9 +70,10 @@ fn build_with(go: &OsStr, source: &Path) -> Result<PathBuf, Failed> {
 /// The first line of Go's output that names an error. Lines that start with `#` name packages.
 fn first_error(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
-    let line = text.lines().map(str::trim).find(|line| {
-        !line.is_empty() && !line.starts_with('#') && !line.starts_with("go: downloading ")
-    });
+    let line = text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("go: downloading "));
     line.unwrap_or("failed without a message").into()
 }
 

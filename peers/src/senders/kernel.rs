@@ -14,9 +14,8 @@ const CHUNK: usize = 256 << 10;
 
 pub fn run(congestion_control: &str) -> Result<(), Failed> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT))?;
-    set_tcp_congestion(&listener, congestion_control).map_err(|e| {
-        format!("this kernel has no congestion control `{congestion_control}`: {e}")
-    })?;
+    set_tcp_congestion(&listener, congestion_control)
+        .map_err(|e| format!("this kernel has no congestion control `{congestion_control}`: {e}"))?;
     // Connections without a request wait here, not in a thread of their own, whose memory would count.
     let waiting = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let accepts = epoll::EventData::new_u64(u64::MAX);

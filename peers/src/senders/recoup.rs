@@ -43,11 +43,7 @@ struct Answer {
 
 impl Answer {
     /// Reads the request and writes what the connection takes.
-    fn advance(
-        &mut self,
-        driver: &mut Driver<TunDevice>,
-        id: ConnectionId,
-    ) -> Result<(), HostError> {
+    fn advance(&mut self, driver: &mut Driver<TunDevice>, id: ConnectionId) -> Result<(), HostError> {
         let now = driver.now();
         let mut bytes = [0; REQUEST];
         while !self.closed {

@@ -26,15 +26,11 @@ use recoup_net::host::{Device as _, TunDevice};
 use recoup_net::{LONGEST_SUPER_PACKET, VnetHeader};
 use recoup_wire::TCP_CHECKSUM_OFFSET;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use smoltcp::iface::{
-    Config, Interface, PollIngressSingleResult, PollResult, SocketHandle, SocketSet,
-};
+use smoltcp::iface::{Config, Interface, PollIngressSingleResult, PollResult, SocketHandle, SocketSet};
 use smoltcp::phy::{self, Checksum, DeviceCapabilities, Medium, PacketMeta};
 use smoltcp::socket::tcp::{self, CongestionControl, State};
 use smoltcp::time::Instant;
-use smoltcp::wire::{
-    HardwareAddress, IpAddress, IpCidr, IpProtocol, Ipv4Packet, TcpPacket, checksum,
-};
+use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpProtocol, Ipv4Packet, TcpPacket, checksum};
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroUsize;
 use std::os::fd::AsFd;
@@ -65,10 +61,7 @@ pub fn run(congestion_control: CongestionControl, options: &Options) -> Result<(
         let now = Instant::now();
         let sockets = &mut server.sockets;
         let received = (0..BATCH)
-            .take_while(|_| {
-                interface.poll_ingress_single(now, &mut device, sockets)
-                    != PollIngressSingleResult::None
-            })
+            .take_while(|_| interface.poll_ingress_single(now, &mut device, sockets) != PollIngressSingleResult::None)
             .count();
         server.serve()?;
         let sockets = &mut server.sockets;
@@ -137,18 +130,14 @@ impl Server {
             let send = tcp::SocketBuffer::new(vec![0; self.send_buffer]);
             let mut socket = tcp::Socket::new(receive, send);
             listen(&mut socket, self.congestion_control)?;
-            self.answers
-                .push((self.sockets.add(socket), Answer::NotAsked));
+            self.answers.push((self.sockets.add(socket), Answer::NotAsked));
         }
         Ok(())
     }
 }
 
 /// Makes a closed socket listen. The state of an earlier connection's congestion control is not kept.
-fn listen(
-    socket: &mut tcp::Socket<'_>,
-    congestion_control: CongestionControl,
-) -> Result<(), Failed> {
+fn listen(socket: &mut tcp::Socket<'_>, congestion_control: CongestionControl) -> Result<(), Failed> {
     socket.set_congestion_control(congestion_control);
     socket.set_nagle_enabled(false);
     Ok(socket.listen(PORT)?)
@@ -203,14 +192,7 @@ struct Phy {
 impl Phy {
     fn new(device: TunDevice, mtu: usize) -> Self {
         let longest = device.tun().longest(mtu as u32);
-        Self {
-            device,
-            mtu,
-            segment: mtu - HEADERS,
-            received: vec![0; longest],
-            sent: vec![0; longest],
-            error: None,
-        }
+        Self { device, mtu, segment: mtu - HEADERS, received: vec![0; longest], sent: vec![0; longest], error: None }
     }
 
     /// Waits until there is a packet to read, or for `wait`.
@@ -235,20 +217,12 @@ impl phy::Device for Phy {
             self.error = Some(error);
             None
         })?;
-        let room = Room {
-            device: &mut self.device,
-            packet: &mut self.sent,
-            segment: None,
-        };
+        let room = Room { device: &mut self.device, packet: &mut self.sent, segment: None };
         Some((Received(&self.received[..len]), room))
     }
 
     fn transmit(&mut self, _now: Instant) -> Option<Room<'_>> {
-        Some(Room {
-            device: &mut self.device,
-            packet: &mut self.sent,
-            segment: None,
-        })
+        Some(Room { device: &mut self.device, packet: &mut self.sent, segment: None })
     }
 
     fn capabilities(&self) -> DeviceCapabilities {

@@ -38,24 +38,15 @@ pub fn run(options: &Options) -> Result<(), Failed> {
     if options.offloads {
         return Err("tcp-ip has no segmentation offload: run it without --offloads".into());
     }
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?
-        .block_on(serve(options))
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(serve(options))
 }
 
 async fn serve(options: &Options) -> Result<(), Failed> {
     let (device, address) = open_device(options)?;
-    #[expect(
-        deprecated,
-        reason = "its replacement is unsafe; a Descriptor keeps its descriptor"
-    )]
+    #[expect(deprecated, reason = "its replacement is unsafe; a Descriptor keeps its descriptor")]
     let device = Arc::new(AsyncFd::new(Descriptor(device))?);
     let chunk = SEGMENTS * usize::from(options.mtu - HEADERS);
-    let config = IpStackConfig::builder()
-        .ipv4_mtu(options.mtu)
-        .tcp_channel_size(BUFFER / chunk)
-        .build();
+    let config = IpStackConfig::builder().ipv4_mtu(options.mtu).tcp_channel_size(BUFFER / chunk).build();
     let (stack, to_stack, from_stack) = ip_stack(config)?;
     let listener = TcpListener::bind(stack, SocketAddr::new(address, PORT)).await?;
     announce(address);
@@ -100,11 +91,7 @@ impl AsRawFd for Descriptor {
 }
 
 /// Carries packets from the device to the stack.
-async fn carry_in(
-    device: Arc<AsyncFd<Descriptor>>,
-    stack: IpStackSend,
-    mtu: u16,
-) -> Result<(), Failed> {
+async fn carry_in(device: Arc<AsyncFd<Descriptor>>, stack: IpStackSend, mtu: u16) -> Result<(), Failed> {
     let mut packet = vec![0; mtu.into()];
     loop {
         let mut ready = device.readable().await?;
@@ -117,11 +104,7 @@ async fn carry_in(
 }
 
 /// Carries packets from the stack to the device.
-async fn carry_out(
-    device: Arc<AsyncFd<Descriptor>>,
-    mut stack: IpStackRecv,
-    mtu: u16,
-) -> Result<(), Failed> {
+async fn carry_out(device: Arc<AsyncFd<Descriptor>>, mut stack: IpStackRecv, mtu: u16) -> Result<(), Failed> {
     let mut packets = vec![vec![0; mtu.into()]; BATCH];
     let mut lens = vec![0; BATCH];
     loop {

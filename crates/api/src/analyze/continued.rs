@@ -59,11 +59,7 @@ pub fn continue_analysis<V: Continued>(
     let mut steps = Steps::<V>::begin(before, files.merged, settings)?;
     let joined = steps.open(captures);
     if joined.files_to_read() == 0 && !steps.failures.is_empty() {
-        return Ok(Run {
-            analyzed: None,
-            failures: steps.failures,
-            state: None,
-        });
+        return Ok(Run { analyzed: None, failures: steps.failures, state: None });
     }
     let changes = joined.files_to_read() > 0 || !files.merged.is_empty();
     let writer = files.state.filter(|_| changes);
@@ -89,11 +85,7 @@ impl<V: Continued> Steps<V> {
     ///
     /// # Errors
     /// A state that cannot be read, continued or merged.
-    pub fn begin(
-        state: Option<&Path>,
-        merged: &[PathBuf],
-        settings: &Settings,
-    ) -> Result<Self, AnalyzeError> {
+    pub fn begin(state: Option<&Path>, merged: &[PathBuf], settings: &Settings) -> Result<Self, AnalyzeError> {
         let origin = Origin {
             view: V::ARGUMENT.into(),
             profile: settings.profile.as_ref().map(ToString::to_string),
@@ -159,10 +151,6 @@ impl<V: Continued> Steps<V> {
     /// A state that cannot be written; captures in which nothing is readable.
     pub fn finish(self, writer: Option<StateWriter>) -> Result<Run<V>, AnalyzeError> {
         let (analyzed, state) = self.analysis.finish(&self.name, writer)?;
-        Ok(Run {
-            analyzed: Some(analyzed),
-            failures: self.failures,
-            state,
-        })
+        Ok(Run { analyzed: Some(analyzed), failures: self.failures, state })
     }
 }

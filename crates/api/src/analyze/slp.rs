@@ -11,17 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// Studies captures. Files are read twice. Of a stream, which is read once, a limited number of packets is
 /// kept. A capture that cannot be read does not keep the others from being studied.
-pub fn study_all(
-    input: Input<'_>,
-    settings: &Settings,
-    progress: &dyn Progress,
-) -> Captures<SlpStudy> {
-    let mut all = Captures {
-        analyzed: Vec::new(),
-        failures: Vec::new(),
-        begun: 0,
-        rotation: None,
-    };
+pub fn study_all(input: Input<'_>, settings: &Settings, progress: &dyn Progress) -> Captures<SlpStudy> {
+    let mut all = Captures { analyzed: Vec::new(), failures: Vec::new(), begun: 0, rotation: None };
     let mut add = |studied: Result<_, AnalyzeError>| match studied {
         Ok(studied) => all.analyzed.push(studied),
         Err(error) => all.failures.push(error),
@@ -31,9 +22,7 @@ pub fn study_all(
             all.begun = captures.len();
             let mut joined = Joined::open(captures, &JoinedFiles::default());
             let failures: Vec<_> = joined.failures().into_iter().collect();
-            failures
-                .into_iter()
-                .for_each(|error| add(Err(error.into())));
+            failures.into_iter().for_each(|error| add(Err(error.into())));
             if joined.files_to_read() > 0 {
                 add(study_joined(joined, captures, settings, progress));
             }
@@ -64,11 +53,7 @@ fn study_joined(
     })
 }
 
-fn study_one(
-    path: &Path,
-    settings: &Settings,
-    progress: &dyn Progress,
-) -> Result<Analyzed<SlpStudy>, AnalyzeError> {
+fn study_one(path: &Path, settings: &Settings, progress: &dyn Progress) -> Result<Analyzed<SlpStudy>, AnalyzeError> {
     let name = path.display().to_string();
     let reader = Reader::open(path)?;
     let is_file = path.metadata().is_ok_and(|about| about.is_file());
@@ -81,21 +66,13 @@ fn study_one(
 }
 
 /// The progress of the second reading begins at 0 again.
-fn watched<R>(
-    name: &str,
-    size: Option<u64>,
-    progress: &dyn Progress,
-    run: impl FnOnce(Watch<'_>) -> R,
-) -> R {
+fn watched<R>(name: &str, size: Option<u64>, progress: &dyn Progress, run: impl FnOnce(Watch<'_>) -> R) -> R {
     progress.capture_begins(name, size);
     let bytes = |bytes| {
         progress.bytes_read(bytes);
         !progress.is_stopped()
     };
-    let result = run(Watch {
-        first: &bytes,
-        second: &bytes,
-    });
+    let result = run(Watch { first: &bytes, second: &bytes });
     progress.capture_ends();
     result
 }

@@ -26,10 +26,7 @@ pub fn to_html(finished: &Finished, effort: Effort) -> String {
             seeds.join(" and "),
             effort.of("", " --quick"),
         ),
-        papers: PAPERS
-            .iter()
-            .map(|one| paper(one, finished, effort))
-            .collect(),
+        papers: PAPERS.iter().map(|one| paper(one, finished, effort)).collect(),
         notes: vec![],
         generator: format!("recoup {version}"),
     };
@@ -43,10 +40,9 @@ fn paper(paper: &recoup_papers::Paper, finished: &Finished, effort: Effort) -> P
         section: one.section,
         says: one.says,
         claims: one.claims,
-        untested: one.untested.map(|reason| Untested {
-            kind: reason.text().into(),
-            because: one.because.unwrap_or_default(),
-        }),
+        untested: one
+            .untested
+            .map(|reason| Untested { kind: reason.text().into(), because: one.because.unwrap_or_default() }),
     });
     Paper {
         id: paper.name.into(),
@@ -57,11 +53,7 @@ fn paper(paper: &recoup_papers::Paper, finished: &Finished, effort: Effort) -> P
     }
 }
 
-fn experiment(
-    experiment: &experiment::Experiment,
-    finished: &Finished,
-    effort: Effort,
-) -> Experiment {
+fn experiment(experiment: &experiment::Experiment, finished: &Finished, effort: Effort) -> Experiment {
     let empty = Experiment {
         name: experiment.name.into(),
         section: experiment.section.into(),
@@ -77,19 +69,11 @@ fn experiment(
     let Run { sheet, took, .. } = run;
     let file = format!("{}-{}", sheet.paper, sheet.figure);
     Experiment {
-        outcome: Outcome::Finished {
-            seconds: took.unwrap_or_default().as_secs_f64(),
-        },
+        outcome: Outcome::Finished { seconds: took.unwrap_or_default().as_secs_f64() },
         figures: figures(sheet),
         data: Data::Text(sheet.table.clone()),
-        claims: sheet
-            .claims
-            .iter()
-            .map(|one| claim(one, experiment, effort))
-            .collect(),
-        files: FILE_ENDINGS
-            .map(|ending| format!("{file}.{ending}"))
-            .to_vec(),
+        claims: sheet.claims.iter().map(|one| claim(one, experiment, effort)).collect(),
+        files: FILE_ENDINGS.map(|ending| format!("{file}.{ending}")).to_vec(),
         ..empty
     }
 }

@@ -47,12 +47,7 @@ pub(super) fn check(request: &Request) -> Result<(), RunError> {
         let real = request.real.iter();
         simulated.chain(real.flat_map(|ends| real_captures(scenario, *ends, dir)))
     });
-    check_outputs(
-        &scenario.profiles,
-        captures,
-        request.events.as_ref(),
-        || scenario.files(),
-    )
+    check_outputs(&scenario.profiles, captures, request.events.as_ref(), || scenario.files())
 }
 
 /// Checks that the files of each profile have a name of their own, and that none of them is an input.
@@ -97,10 +92,7 @@ fn real_captures(_: &Scenario, _: Ends, _: &Path) -> Vec<CapturePaths> {
 }
 
 /// The observer that writes a profile's files.
-pub(super) type Written<'a> = (
-    Option<&'a mut Capture>,
-    Option<&'a mut EventWriter<EventFile>>,
-);
+pub(super) type Written<'a> = (Option<&'a mut Capture>, Option<&'a mut EventWriter<EventFile>>);
 
 /// The files of a simulated run. All are begun before the first flow, and get their names after the
 /// last, or not at all.

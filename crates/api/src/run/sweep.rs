@@ -220,21 +220,14 @@ mod tests {
         base.flows = flows;
         let texts: Vec<String> = texts.iter().map(|text| (*text).into()).collect();
         let sweep = Sweep::parse(&texts).unwrap();
-        let request = SweepRequest {
-            cells: sweep.scenarios(&base).unwrap(),
-            simulate: true,
-            real: Vec::new(),
-        };
+        let request = SweepRequest { cells: sweep.scenarios(&base).unwrap(), simulate: true, real: Vec::new() };
         (base, sweep, request)
     }
 
     #[test]
     fn a_cell_is_the_same_as_a_run_of_its_own() {
         let (_, _, request) = sweep(&["drop=bernoulli:2%,bernoulli:8%", "rtt=10ms,40ms"], 70);
-        let all = Until {
-            flows: u64::MAX,
-            finished: AtomicU64::new(0),
-        };
+        let all = Until { flows: u64::MAX, finished: AtomicU64::new(0) };
         let outcome = request.run(&all).unwrap();
         assert_eq!(outcome.finished.len(), 4);
         assert_eq!(all.finished.into_inner(), 4 * 3 * 70);
@@ -271,9 +264,6 @@ mod tests {
         let cells = sweep.cells();
         let notes = [&["all", "one"][..], &["all", "two"], &["all", "two"]];
         let notes = notes.map(|notes| notes.iter().map(|note| (*note).into()).collect());
-        assert_eq!(
-            merged(cells.iter().zip(notes), 3),
-            ["all", "rtt=1ms: one", "rtt=2ms and others: two"]
-        );
+        assert_eq!(merged(cells.iter().zip(notes), 3), ["all", "rtt=1ms: one", "rtt=2ms and others: two"]);
     }
 }

@@ -11,11 +11,7 @@ struct Counter {
 
 impl Counter {
     fn up_to(most: u64) -> Self {
-        Self {
-            finished: AtomicU64::new(0),
-            most,
-            stages: Mutex::default(),
-        }
+        Self { finished: AtomicU64::new(0), most, stages: Mutex::default() }
     }
 }
 
@@ -39,13 +35,7 @@ fn request(flows: u64) -> Request {
     let mut scenario = Scenario::load("tail-loss").unwrap();
     scenario.flows = flows;
     scenario.profiles.truncate(2);
-    Request {
-        scenario,
-        simulate: true,
-        real: vec![],
-        pcap: None,
-        events: None,
-    }
+    Request { scenario, simulate: true, real: vec![], pcap: None, events: None }
 }
 
 #[test]
@@ -63,17 +53,13 @@ fn every_flow_of_every_profile_is_run() {
 fn a_stopped_run_has_the_results_of_the_finished_flows_and_no_files() {
     let dir = tempfile::tempdir().unwrap();
     let events = dir.path().join("events");
-    let request = Request {
-        events: Some(EventTarget::File(events.clone())),
-        ..request(100)
-    };
+    let request = Request { events: Some(EventTarget::File(events.clone())), ..request(100) };
     let outcome = request.run(&Counter::up_to(5)).unwrap();
     assert!(outcome.interrupted);
     let flows: Vec<u64> = outcome.results.iter().map(|r| r.cost.flows).collect();
     assert_eq!(flows, [5], "the second profile was not begun");
     let name = &outcome.results[0].profile;
-    let note =
-        format!("interrupted: {name} on sim 5 of 100 flows; captures and events are not written");
+    let note = format!("interrupted: {name} on sim 5 of 100 flows; captures and events are not written");
     assert_eq!(outcome.notes, [note]);
     assert!(!events.exists());
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);

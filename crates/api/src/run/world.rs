@@ -53,14 +53,10 @@ impl WorldRequest {
             let profiles = world.profiles.iter();
             profiles.map(|profile| CapturePaths::new(dir, profile.name()))
         });
-        check_outputs(&world.profiles, captures, self.events.as_ref(), || {
-            world.files()
-        })?;
+        check_outputs(&world.profiles, captures, self.events.as_ref(), || world.files())?;
         let has_files = self.pcap.is_some() || self.events.is_some();
         let mut results = match has_files {
-            false => world
-                .run(cores(), done, is_stopped)
-                .map_err(RunError::World)?,
+            false => world.run(cores(), done, is_stopped).map_err(RunError::World)?,
             true => {
                 let order = Order::Together;
                 let pcap = self.pcap.as_deref();
@@ -85,9 +81,8 @@ impl WorldRequest {
 /// How far an interrupted run came.
 fn interruption(world: &WorldScenario, results: &[WorldResult], has_files: bool) -> String {
     let begun = results.iter().filter(|result| !result.simulated.is_zero());
-    let begun: Vec<String> = begun
-        .map(|result| format!("{} {}", result.profile, format_duration(result.simulated)))
-        .collect();
+    let begun: Vec<String> =
+        begun.map(|result| format!("{} {}", result.profile, format_duration(result.simulated))).collect();
     let begun = match begun.is_empty() {
         true => "nothing is simulated".into(),
         false => begun.join(", "),
@@ -106,22 +101,14 @@ fn interruption(world: &WorldScenario, results: &[WorldResult], has_files: bool)
 
 /// A note for each workload with flows that were open at the end.
 pub(super) fn cut_off(world: &WorldScenario, results: &[WorldResult]) -> Vec<String> {
-    let notes = world
-        .workloads
-        .iter()
-        .enumerate()
-        .filter_map(|(number, workload)| {
-            let costs = results
-                .iter()
-                .filter_map(|result| result.workloads.get(number));
-            let open = costs.map(|workload| workload.cost.flows - workload.cost.completed);
-            let most = open.max().filter(|open| *open > 0)?;
-            let (name, after) = (&workload.name, format_duration(world.duration));
-            let flows = if most == 1 { "flow was" } else { "flows were" };
-            let up_to = if results.len() > 1 { "up to " } else { "" };
-            Some(format!(
-                "{name}: {up_to}{most} {flows} not complete after {after}"
-            ))
-        });
+    let notes = world.workloads.iter().enumerate().filter_map(|(number, workload)| {
+        let costs = results.iter().filter_map(|result| result.workloads.get(number));
+        let open = costs.map(|workload| workload.cost.flows - workload.cost.completed);
+        let most = open.max().filter(|open| *open > 0)?;
+        let (name, after) = (&workload.name, format_duration(world.duration));
+        let flows = if most == 1 { "flow was" } else { "flows were" };
+        let up_to = if results.len() > 1 { "up to " } else { "" };
+        Some(format!("{name}: {up_to}{most} {flows} not complete after {after}"))
+    });
     notes.collect()
 }

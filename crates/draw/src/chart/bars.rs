@@ -111,11 +111,7 @@ impl BarChart {
             },
             foot: labels.height,
         });
-        let painter = BarPainter {
-            chart: self,
-            labels,
-            value_labels,
-        };
+        let painter = BarPainter { chart: self, labels, value_labels };
         to_svg(&layout, &painter)
     }
 
@@ -171,8 +167,7 @@ impl ChartPainter for BarPainter<'_> {
         let groups = GroupColumns::of(frame, panel.groups.len());
         for (i, group) in panel.groups.iter().enumerate() {
             if self.labels.shows(i) {
-                self.labels
-                    .draw(canvas, &group.label, groups.centre(i), frame);
+                self.labels.draw(canvas, &group.label, groups.centre(i), frame);
             }
             let bars = groups.bars(i, self.chart.series.len());
             self.draw_bars(canvas, group, &bars, frame, axis);
@@ -181,14 +176,7 @@ impl ChartPainter for BarPainter<'_> {
 }
 
 impl BarPainter<'_> {
-    fn draw_bars(
-        &self,
-        canvas: &Canvas<'_>,
-        group: &BarGroup,
-        bars: &BarPositions,
-        frame: &PanelFrame,
-        axis: &Axis,
-    ) {
+    fn draw_bars(&self, canvas: &Canvas<'_>, group: &BarGroup, bars: &BarPositions, frame: &PanelFrame, axis: &Axis) {
         for series in 0..self.chart.series.len() {
             let (left, right) = bars.edges(series);
             let centre = (left + right) / 2;
@@ -198,10 +186,7 @@ impl BarPainter<'_> {
             };
             let top = frame.y(axis.part(value));
             let colour = Colour::of_series(series, self.chart.series.len());
-            let quantities = [
-                (&*self.chart.x_label, &*group.label),
-                (&*self.chart.y_label, &*four_digits(value)),
-            ];
+            let quantities = [(&*self.chart.x_label, &*group.label), (&*self.chart.y_label, &*four_digits(value))];
             let text = describe(&self.chart.series[series], &quantities);
             canvas.described(&text, || {
                 draw_box(canvas, (left, top), (right, frame.bottom), colour);
@@ -219,10 +204,7 @@ fn draw_number(canvas: &Canvas<'_>, number: &str, (x, top): (i32, i32), style: S
     let (along, across) = (width(number, style.size), style.size);
     let (from, to) = match style.upright {
         true => ((x - across / 2, y - along), (x + across / 2, y + 2)),
-        false => (
-            (x - along / 2, y - across / 2),
-            (x + along / 2, y + across / 2),
-        ),
+        false => ((x - along / 2, y - across / 2), (x + along / 2, y + across / 2)),
     };
     canvas.fill(from, to, BACKGROUND);
     canvas.text(number, (x, y), style, FOREGROUND);
@@ -234,12 +216,7 @@ pub(super) fn draw_dash(canvas: &Canvas<'_>, x: i32, frame: &PanelFrame) {
 }
 
 /// Draws a box of `colour` with a dark edge inside its bounds.
-pub(super) fn draw_box(
-    canvas: &Canvas<'_>,
-    (x0, y0): (i32, i32),
-    (x1, y1): (i32, i32),
-    colour: Colour,
-) {
+pub(super) fn draw_box(canvas: &Canvas<'_>, (x0, y0): (i32, i32), (x1, y1): (i32, i32), colour: Colour) {
     if x1 - x0 < 4 {
         return canvas.fill((x0, y0), (x1, y1), colour);
     }
@@ -258,10 +235,7 @@ pub(super) struct GroupColumns {
 
 impl GroupColumns {
     pub fn of(frame: &PanelFrame, count: usize) -> Self {
-        Self {
-            left: f64::from(frame.left),
-            each: f64::from(frame.right - frame.left) / count.max(1) as f64,
-        }
+        Self { left: f64::from(frame.left), each: f64::from(frame.right - frame.left) / count.max(1) as f64 }
     }
 
     /// The distance from one bar to the next, for the numbers of groups in a panel and of series.
@@ -279,10 +253,7 @@ impl GroupColumns {
     fn bars(&self, i: usize, series: usize) -> BarPositions {
         let pitch = (self.each * FILLED / series.max(1) as f64).min(WIDEST_BAR);
         let centre = self.left + self.each * (i as f64 + 0.5);
-        BarPositions {
-            left: centre - pitch * series as f64 / 2.0,
-            pitch,
-        }
+        BarPositions { left: centre - pitch * series as f64 / 2.0, pitch }
     }
 }
 
@@ -325,11 +296,7 @@ impl GroupLabels {
         let longest = labels.map(|label| width(label, GROUP.size)).max();
         let longest = longest.unwrap_or(0);
         if longest + 4 <= each {
-            return Self {
-                height: if longest == 0 { 8 } else { 22 },
-                upright: false,
-                every: 1,
-            };
+            return Self { height: if longest == 0 { 8 } else { 22 }, upright: false, every: 1 };
         }
         Self {
             height: longest.min(LABEL_HEIGHT) + 12,
@@ -346,11 +313,7 @@ impl GroupLabels {
     /// Draws a label with its middle at `x`.
     pub fn draw(self, canvas: &Canvas<'_>, text: &str, x: i32, frame: &PanelFrame) {
         let upright = self.upright;
-        let style = Style {
-            align: if upright { Align::Right } else { Align::Centre },
-            upright,
-            ..GROUP
-        };
+        let style = Style { align: if upright { Align::Right } else { Align::Centre }, upright, ..GROUP };
         let y = frame.bottom + if upright { 6 } else { 12 };
         canvas.text(&self.fitted(text), (x, y), style, FOREGROUND);
     }

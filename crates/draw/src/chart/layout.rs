@@ -14,12 +14,7 @@ pub(super) const SWATCH: i32 = 13;
 const SWATCH_GAP: i32 = 6;
 
 pub(super) const fn style(size: i32, bold: bool, align: Align, upright: bool) -> Style {
-    Style {
-        size,
-        bold,
-        align,
-        upright,
-    }
+    Style { size, bold, align, upright }
 }
 
 pub(super) const TITLE: Style = style(17, true, Align::Centre, false);
@@ -110,14 +105,7 @@ impl ChartLayout {
             let title = lines(panel, PANEL_TITLE, RIGHT - LEFT, 20, &mut y);
             let top = y;
             y += content.headroom + content.plot_height;
-            frames.push(PanelFrame {
-                title,
-                left: LEFT,
-                right: RIGHT,
-                top,
-                bottom: y,
-                height: content.plot_height,
-            });
+            frames.push(PanelFrame { title, left: LEFT, right: RIGHT, top, bottom: y, height: content.plot_height });
             y += content.foot;
         }
         let x_label = (!content.x_label.is_empty()).then(|| {
@@ -144,10 +132,7 @@ fn lines(text: &str, style: Style, room: i32, pitch: i32, y: &mut i32) -> Lines 
         *y += pitch;
         (line, *y - pitch / 2)
     };
-    wrap(text, style.size, room)
-        .into_iter()
-        .map(place)
-        .collect()
+    wrap(text, style.size, room).into_iter().map(place).collect()
 }
 
 /// The label of the y axis, in two lines at most: no more fit beside the numbers.

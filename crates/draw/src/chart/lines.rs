@@ -105,9 +105,8 @@ impl Scale {
 
     /// The axis that shows these values.
     pub(super) fn axis(self, values: impl Iterator<Item = f64>) -> Axis {
-        let (low, high) = values.fold((f64::MAX, 0.0), |(low, high): (f64, f64), value| {
-            (value.min(low), value.max(high))
-        });
+        let (low, high) =
+            values.fold((f64::MAX, 0.0), |(low, high): (f64, f64), value| (value.min(low), value.max(high)));
         match self {
             Self::Linear => Axis::Linear(LinearAxis::covering(high)),
             Self::Logarithmic if low <= high => Axis::Log(LogAxis::between(low, high)),
@@ -140,17 +139,12 @@ impl LineChart {
             series: &self.series,
             swatch: SAMPLE,
             panels: self.panels.iter().map(|panel| &*panel.title).collect(),
-            axis: self
-                .y_scale
-                .axis(self.points().map(|(_, y)| y).chain(given)),
+            axis: self.y_scale.axis(self.points().map(|(_, y)| y).chain(given)),
             plot_height: PLOT_HEIGHT,
             headroom: 8,
             foot: 22,
         });
-        let painter = LinePainter {
-            chart: self,
-            x_axis: self.x_axis(),
-        };
+        let painter = LinePainter { chart: self, x_axis: self.x_axis() };
         to_svg(&layout, &painter)
     }
 
@@ -188,8 +182,7 @@ impl ChartPainter for LinePainter<'_> {
         let lines = self.chart.panels[i].lines.iter().enumerate();
         for (series, points) in lines.take(self.chart.series.len()) {
             for part in points.split(|point| !self.chart.shows(*point)) {
-                let place =
-                    |(x, y): &(f64, f64)| (self.x_axis.pixel(*x), frame.exact_y(axis.part(*y)));
+                let place = |(x, y): &(f64, f64)| (self.x_axis.pixel(*x), frame.exact_y(axis.part(*y)));
                 let points: Vec<_> = part.iter().map(|point| (*point, place(point))).collect();
                 self.draw_line(canvas, series, &distinct(&points));
             }
@@ -213,10 +206,7 @@ impl LinePainter<'_> {
     fn draw_line(&self, canvas: &Canvas<'_>, series: usize, points: &[Vertex]) {
         let (name, colour) = (&self.chart.series[series], self.colour(series));
         if let [((x, y), place)] = points {
-            let quantities = [
-                (&*self.chart.x_label, &*four_digits(*x)),
-                (&self.chart.y_label, &four_digits(*y)),
-            ];
+            let quantities = [(&*self.chart.x_label, &*four_digits(*x)), (&self.chart.y_label, &four_digits(*y))];
             return canvas.described(&describe(name, &quantities), || {
                 let (left, top) = (place.0 - 2.5, place.1 - 2.5);
                 canvas.fill((left, top), (left + 5.0, top + 5.0), colour);

@@ -82,9 +82,7 @@ impl PointChart {
     pub fn to_svg(&self) -> String {
         let points = || self.panels.iter().flat_map(PointPanel::shown);
         let xs = points().map(|point| point.x);
-        let (low, high) = xs.fold((f64::MAX, 0.0), |(low, high): (f64, f64), x| {
-            (x.min(low), x.max(high))
-        });
+        let (low, high) = xs.fold((f64::MAX, 0.0), |(low, high): (f64, f64), x| (x.min(low), x.max(high)));
         let (low, high) = match low <= high {
             true => decades(low, high),
             false => (0.1, 10.0),
@@ -155,10 +153,7 @@ impl PointPainter<'_> {
     fn text(&self, point: &RangePoint) -> String {
         let name = &self.chart.legend[usize::from(point.is_hollow)];
         let values = format!("{}, up to {}", four_digits(point.y), four_digits(point.top));
-        let quantities = [
-            (&*self.chart.x_label, &*four_digits(point.x)),
-            (&self.chart.y_label, &values),
-        ];
+        let quantities = [(&*self.chart.x_label, &*four_digits(point.x)), (&self.chart.y_label, &values)];
         describe(name, &quantities)
     }
 
@@ -166,9 +161,7 @@ impl PointPainter<'_> {
     fn draw_diagonal(&self, canvas: &Canvas<'_>, frame: &PanelFrame, axis: &Axis) {
         let (low, high) = self.ends;
         let step = |i: u32| low * (high / low).powf(f64::from(i) / f64::from(DIAGONAL_STEPS));
-        let on_axis = (0..=DIAGONAL_STEPS)
-            .map(step)
-            .take_while(|x| axis.part(*x) < 1.0);
+        let on_axis = (0..=DIAGONAL_STEPS).map(step).take_while(|x| axis.part(*x) < 1.0);
         let corners = on_axis.map(|x| (self.x_axis.pixel(x), frame.exact_y(axis.part(x))));
         draw_dashed(canvas, &corners.collect::<Vec<_>>());
     }

@@ -34,23 +34,15 @@ fn round(place: i32) -> (f64, String) {
     match place {
         0 => (0.0, "0".into()),
         1.. => (digits.parse().unwrap_or_default(), digits),
-        _ => (
-            -digits.parse::<f64>().unwrap_or_default(),
-            format!("−{digits}"),
-        ),
+        _ => (-digits.parse::<f64>().unwrap_or_default(), format!("−{digits}")),
     }
 }
 
 impl SymmetricAxis {
     /// The axis that shows these finite values, and at least −1 to 1, from one round number to another.
     pub fn covering(values: impl Iterator<Item = f64>) -> Self {
-        let (low, high) = values.fold((-1.0, 1.0), |(low, high): (f64, f64), value| {
-            (value.min(low), value.max(high))
-        });
-        Self {
-            low: place(low).floor() as i32,
-            high: place(high).ceil() as i32,
-        }
+        let (low, high) = values.fold((-1.0, 1.0), |(low, high): (f64, f64), value| (value.min(low), value.max(high)));
+        Self { low: place(low).floor() as i32, high: place(high).ceil() as i32 }
     }
 
     /// The position of `value`, from 0 at the lower end to 1 at the upper end; values off the axis are at the

@@ -29,11 +29,7 @@ pub(super) fn parse(svg: &str) -> Vec<Element> {
         assert!(!text.contains(['<', '>']), "{text}");
         let text = text.replace("&lt;", "<").replace("&gt;", ">");
         let text = text.replace("&quot;", "\"").replace("&apos;", "'");
-        assert_eq!(
-            text.matches('&').count(),
-            text.matches("&amp;").count(),
-            "{text}"
-        );
+        assert_eq!(text.matches('&').count(), text.matches("&amp;").count(), "{text}");
         text.replace("&amp;", "&")
     };
     let mut open: Vec<String> = Vec::new();
@@ -56,11 +52,7 @@ pub(super) fn parse(svg: &str) -> Vec<Element> {
             assert_eq!(rest.trim(), "");
             open.push(name.to_string());
         }
-        elements.push(Element {
-            name: name.to_string(),
-            attributes,
-            text: unescape(text.trim_matches('\n')),
-        });
+        elements.push(Element { name: name.to_string(), attributes, text: unescape(text.trim_matches('\n')) });
     }
     assert!(open.is_empty(), "not closed: {open:?}");
     assert_eq!(elements.remove(0).name, "svg");

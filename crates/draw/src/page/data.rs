@@ -38,11 +38,7 @@ struct PanelData {
 
 /// A connection's diagrams as JSON, and a sentence about what they leave out, if anything.
 pub(super) fn detail(connection: &Connection) -> (String, Option<String>) {
-    let marks: Vec<_> = connection
-        .directions
-        .iter()
-        .map(|d| items(&d.panel))
-        .collect();
+    let marks: Vec<_> = connection.directions.iter().map(|d| items(&d.panel)).collect();
     let total: usize = marks.iter().map(Vec::len).sum();
     let (mut merged, mut left_out) = (0, 0);
     let mut panels = Vec::with_capacity(marks.len());
@@ -75,9 +71,7 @@ fn zero_windows(panel: &Panel) -> Vec<(u64, u64)> {
         found.truncate(MAX_ZERO_WINDOWS);
     }
     let micros = |at: Instant| at.as_nanos() / 1000;
-    let all = found
-        .into_iter()
-        .map(|(from, to)| (micros(from), micros(to)));
+    let all = found.into_iter().map(|(from, to)| (micros(from), micros(to)));
     all.collect()
 }
 
@@ -229,9 +223,6 @@ mod tests {
     fn text_cannot_end_the_script_element() {
         let json = to_json(&"</script><!--");
         assert_eq!(json, r#""\u003c/script>\u003c!--""#);
-        assert_eq!(
-            serde_json::from_str::<String>(&json).unwrap(),
-            "</script><!--"
-        );
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), "</script><!--");
     }
 }

@@ -64,10 +64,7 @@ impl Kind {
 
     /// Whether readers look for each of them, so that they are never merged.
     pub fn stands_alone(self) -> bool {
-        !matches!(
-            self,
-            Self::Data | Self::Acked | Self::DuplicateAck | Self::Sacked | Self::ReceiveWindow
-        )
+        !matches!(self, Self::Data | Self::Acked | Self::DuplicateAck | Self::Sacked | Self::ReceiveWindow)
     }
 }
 
@@ -150,9 +147,7 @@ fn range(kind: &MarkKind) -> (Offset, Offset) {
 fn texts(kind: &MarkKind) -> Option<Texts> {
     match kind {
         MarkKind::Retransmitted(_, trigger) => Some((trigger.as_ref()?.to_string(), "")),
-        MarkKind::Explained {
-            trigger, reason, ..
-        } => Some((trigger.clone(), reason)),
+        MarkKind::Explained { trigger, reason, .. } => Some((trigger.clone(), reason)),
         MarkKind::Note(_, text) => Some((text.clone(), "")),
         _ => None,
     }
@@ -181,11 +176,7 @@ pub(super) fn encode(items: &[Item]) -> Encoded {
     for item in items {
         encoder.push(item);
     }
-    Encoded {
-        count: items.len(),
-        bytes: BASE64_STANDARD.encode(&encoder.bytes),
-        texts: encoder.texts,
-    }
+    Encoded { count: items.len(), bytes: BASE64_STANDARD.encode(&encoder.bytes), texts: encoder.texts }
 }
 
 #[derive(Default)]

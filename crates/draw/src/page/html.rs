@@ -7,12 +7,8 @@ use std::fmt::Write;
 
 const UPLOT_LICENCE: &str = include_str!("uplot/LICENSE");
 
-const STYLE: &str = concat!(
-    include_str!("uplot/uPlot.min.css"),
-    "\n",
-    include_str!("../html/base.css"),
-    include_str!("page.css")
-);
+const STYLE: &str =
+    concat!(include_str!("uplot/uPlot.min.css"), "\n", include_str!("../html/base.css"), include_str!("page.css"));
 
 /// The pattern over the colours that are used a second time.
 const STRIPES: &str = "<svg class=\"definitions\" aria-hidden=\"true\"><pattern id=\"stripes\" \

@@ -16,12 +16,7 @@ pub(super) fn sections(html: &mut String, page: &Page) {
 }
 
 fn section(html: &mut String, part: &Section, shown: &HashSet<&str>) {
-    write!(
-        html,
-        "<section class=\"sentences\">\n<h2>{}</h2>\n",
-        escaped(&part.heading)
-    )
-    .ok();
+    write!(html, "<section class=\"sentences\">\n<h2>{}</h2>\n", escaped(&part.heading)).ok();
     for paragraph in &part.paragraphs {
         writeln!(html, "<p>{}</p>", escaped(paragraph)).ok();
     }
@@ -53,10 +48,7 @@ fn point(html: &mut String, point: &Point, shown: &HashSet<&str>) {
     let text = escaped(&point.text);
     let link = point.connection.as_deref().filter(|id| shown.contains(id));
     match link.map(escaped) {
-        Some(id) => writeln!(
-            html,
-            "<li>{text} <a href=\"#connection-{id}\">Connection {id}</a></li>"
-        ),
+        Some(id) => writeln!(html, "<li>{text} <a href=\"#connection-{id}\">Connection {id}</a></li>"),
         None => writeln!(html, "<li>{text}</li>"),
     }
     .ok();
@@ -67,11 +59,7 @@ const BAR: f64 = 1000.0;
 
 /// A bar with a table of its parts.
 pub(super) fn breakdown(html: &mut String, of: &Breakdown) {
-    let parts: Vec<&Part> = of
-        .parts
-        .iter()
-        .filter(|part| part.amount.is_finite() && part.amount > 0.0)
-        .collect();
+    let parts: Vec<&Part> = of.parts.iter().filter(|part| part.amount.is_finite() && part.amount > 0.0).collect();
     let whole: f64 = parts.iter().map(|part| part.amount).sum();
     write!(
         html,
@@ -138,13 +126,7 @@ fn swatch(html: &mut String, colour: usize, (left, width, height): (f64, f64, f6
 pub(super) fn connection_facts(html: &mut String, of: &Connection, thinning: Option<&str>) {
     html.push_str("<dl>\n");
     for (name, value) in &of.facts {
-        writeln!(
-            html,
-            "<div><dt>{}</dt><dd>{}</dd></div>",
-            escaped(name),
-            escaped(value)
-        )
-        .ok();
+        writeln!(html, "<div><dt>{}</dt><dd>{}</dd></div>", escaped(name), escaped(value)).ok();
     }
     html.push_str("</dl>\n");
     for note in of.notes.iter().map(String::as_str).chain(thinning) {

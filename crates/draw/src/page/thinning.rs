@@ -39,11 +39,7 @@ pub(super) fn thin(mut items: Vec<Item>, limit: usize) -> Thinned {
     let merged = all - items.len();
     let items = keep_most_important(items, limit);
     let left_out = all - merged - items.len();
-    Thinned {
-        items,
-        merged,
-        left_out,
-    }
+    Thinned { items, merged, left_out }
 }
 
 /// Merges marks within each interval. Those in intervals near a retransmission are `protected`.
@@ -64,9 +60,7 @@ fn merge(items: Vec<Item>, interval: u64, protected: Option<u64>) -> Vec<Item> {
         let last = &mut last_of_kind[item.kind as usize];
         let target = last.map(|at| &mut output[at]);
         let may_merge = |target: &&mut Item| {
-            number(target) == number(&item)
-                && !near.contains(&number(&item))
-                && joins(target, &item)
+            number(target) == number(&item) && !near.contains(&number(&item)) && joins(target, &item)
         };
         match target.filter(may_merge) {
             Some(target) => absorb(target, &item),
@@ -110,11 +104,7 @@ fn keep_most_important(items: Vec<Item>, limit: usize) -> Vec<Item> {
     let mut alone = limit;
     let mut others = limit.saturating_sub(important);
     let mut keep = |item: &Item| {
-        let left = if item.kind.stands_alone() {
-            &mut alone
-        } else {
-            &mut others
-        };
+        let left = if item.kind.stands_alone() { &mut alone } else { &mut others };
         let is_kept = *left > 0;
         *left = left.saturating_sub(1);
         is_kept

@@ -37,10 +37,7 @@ fn sentences(html: &mut String, paper: &Paper) {
     }
     let all = paper.sentences.len();
     let not: usize = reasons.iter().map(|(_, count)| count).sum();
-    let reasons: Vec<String> = reasons
-        .iter()
-        .map(|(kind, count)| format!("{count} {kind}"))
-        .collect();
+    let reasons: Vec<String> = reasons.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let reasons = match not {
         0 => String::new(),
         _ => format!(" ({})", reasons.join(", ")),

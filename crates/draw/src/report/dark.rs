@@ -31,11 +31,7 @@ pub(super) fn rules(report: &Report) -> String {
             continue;
         };
         // Writing to a string cannot fail, so the result is ignored.
-        writeln!(
-            rules,
-            ".picture [{property}=\"{light}\"] {{ {property}: light-dark({light}, {dark}); }}"
-        )
-        .ok();
+        writeln!(rules, ".picture [{property}=\"{light}\"] {{ {property}: light-dark({light}, {dark}); }}").ok();
     }
     rules
 }

@@ -65,12 +65,7 @@ fn experiment(html: &mut String, paper: &Paper, of: &Experiment) {
     )
     .ok();
     if let Some(why) = of.missing() {
-        writeln!(
-            html,
-            "<p class=\"warning\">This experiment has no result: {}</p>",
-            escaped(why)
-        )
-        .ok();
+        writeln!(html, "<p class=\"warning\">This experiment has no result: {}</p>", escaped(why)).ok();
     }
     let has_figures = !of.figures.is_empty();
     if has_figures || !of.claims.is_empty() {
@@ -120,11 +115,7 @@ fn seconds(time: f64) -> String {
 }
 
 fn figure(html: &mut String, address: &str, of: &Experiment, figure: &Figure) {
-    let about = if figure.about.is_empty() {
-        &of.about
-    } else {
-        &figure.about
-    };
+    let about = if figure.about.is_empty() { &of.about } else { &figure.about };
     let name = escaped(&figure.name);
     let caption = match of.figures.len() {
         1 => String::new(),
@@ -168,19 +159,9 @@ fn claim(html: &mut String, paper: &Paper, of: &Experiment, claim: &Claim) {
     .ok();
     html.push_str("<dl>");
     if let Some(figure) = &claim.paper {
-        write!(
-            html,
-            "<div><dt>Paper</dt><dd>{}</dd></div>",
-            escaped(figure)
-        )
-        .ok();
+        write!(html, "<div><dt>Paper</dt><dd>{}</dd></div>", escaped(figure)).ok();
     }
-    writeln!(
-        html,
-        "<div><dt>Ours</dt><dd>{}</dd></div></dl>",
-        escaped(&ours(claim))
-    )
-    .ok();
+    writeln!(html, "<div><dt>Ours</dt><dd>{}</dd></div></dl>", escaped(&ours(claim))).ok();
     if let Some(note) = &claim.note {
         writeln!(html, "<p class=\"note\">{}</p>", escaped(note)).ok();
     }
@@ -239,11 +220,7 @@ fn data(html: &mut String, of: &Experiment) {
             html.push_str("</div>\n");
             if rows.len() > MAX_ROWS {
                 let left_out = thousands((rows.len() - MAX_ROWS) as u64);
-                writeln!(
-                    html,
-                    "<p class=\"note\">{left_out} more rows are left out.</p>"
-                )
-                .ok();
+                writeln!(html, "<p class=\"note\">{left_out} more rows are left out.</p>").ok();
             }
             html.push_str("</details>\n");
         }
@@ -265,13 +242,7 @@ fn table(html: &mut String, headings: &[String], rows: &[Vec<String>]) {
     };
     html.push_str("<table><thead><tr>");
     for (i, heading) in headings.iter().enumerate() {
-        write!(
-            html,
-            "<th scope=\"col\"{}>{}</th>",
-            class(i),
-            escaped(heading)
-        )
-        .ok();
+        write!(html, "<th scope=\"col\"{}>{}</th>", class(i), escaped(heading)).ok();
     }
     html.push_str("</tr></thead><tbody>\n");
     for row in rows.iter().take(MAX_ROWS) {
@@ -290,9 +261,7 @@ fn shortened(cell: &str) -> String {
     let is_long = cell.contains('.') && cell.bytes().filter(u8::is_ascii_digit).count() > DIGITS;
     match cell.parse::<f64>() {
         Ok(number) if is_long && number.is_finite() => {
-            let rounded: f64 = format!("{number:.*e}", DIGITS - 1)
-                .parse()
-                .unwrap_or(number);
+            let rounded: f64 = format!("{number:.*e}", DIGITS - 1).parse().unwrap_or(number);
             rounded.to_string()
         }
         _ => cell.to_string(),

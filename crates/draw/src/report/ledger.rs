@@ -44,12 +44,7 @@ fn row(html: &mut String, paper: &Paper, experiment: &Experiment, claim: &Claim)
     )
     .ok();
     if !claim.check.is_empty() {
-        write!(
-            html,
-            "<p class=\"check\">Check: {}</p>",
-            escaped(&claim.check)
-        )
-        .ok();
+        write!(html, "<p class=\"check\">Check: {}</p>", escaped(&claim.check)).ok();
     }
     if let Some(note) = &claim.note {
         write!(html, "<p class=\"note\">Note: {}</p>", escaped(note)).ok();

@@ -44,34 +44,25 @@ impl Counts {
     /// Verdicts that occur, with their numbers.
     pub fn present(self) -> impl Iterator<Item = (Verdict, usize)> {
         let all = Verdict::ALL.into_iter();
-        all.map(move |verdict| (verdict, self.get(verdict)))
-            .filter(|(_, count)| *count > 0)
+        all.map(move |verdict| (verdict, self.get(verdict))).filter(|(_, count)| *count > 0)
     }
 }
 
 /// The sign of a verdict.
 pub(super) fn icon(verdict: Verdict) -> String {
     let class = verdict.class();
-    format!(
-        "<svg class=\"icon {class}\" aria-hidden=\"true\"><use href=\"#icon-{class}\"></use></svg>"
-    )
+    format!("<svg class=\"icon {class}\" aria-hidden=\"true\"><use href=\"#icon-{class}\"></use></svg>")
 }
 
 /// A verdict as sign and word.
 pub(super) fn badge(verdict: Verdict) -> String {
     let (class, name) = (verdict.class(), verdict.name());
-    format!(
-        "<span class=\"verdict {class}\">{}{name}</span>",
-        icon(verdict)
-    )
+    format!("<span class=\"verdict {class}\">{}{name}</span>", icon(verdict))
 }
 
 /// A bar of the verdicts, as wide as its place.
 pub(super) fn bar(counts: Counts) -> String {
-    let words: Vec<String> = counts
-        .present()
-        .map(|(verdict, count)| format!("{count} {}", verdict.name()))
-        .collect();
+    let words: Vec<String> = counts.present().map(|(verdict, count)| format!("{count} {}", verdict.name())).collect();
     let mut svg = format!(
         "<svg class=\"bar\" viewBox=\"0 0 {BAR} 20\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">",
         words.join(", ")
@@ -164,32 +155,18 @@ fn papers(html: &mut String, report: &Report) {
          <thead><tr><th scope=\"col\">Paper</th><th scope=\"col\"><span class=\"off-screen\">Bar</span></th>",
     );
     for verdict in Verdict::ALL {
-        write!(
-            html,
-            "<th scope=\"col\" class=\"number\">{}</th>",
-            verdict.name()
-        )
-        .ok();
+        write!(html, "<th scope=\"col\" class=\"number\">{}</th>", verdict.name()).ok();
     }
     html.push_str("<th scope=\"col\" class=\"number\">all</th><th scope=\"col\" class=\"number\">Sentences decided</th></tr></thead>\n<tbody>\n");
     for paper in &report.papers {
         let counts = Counts::of(paper.claims());
         let (id, name) = (escaped(&paper.id), escaped(&paper.name));
-        write!(
-            html,
-            "<tr><th scope=\"row\"><a href=\"#{id}\">{name}</a></th><td class=\"bars\">{}</td>",
-            bar(counts)
-        )
-        .ok();
+        write!(html, "<tr><th scope=\"row\"><a href=\"#{id}\">{name}</a></th><td class=\"bars\">{}</td>", bar(counts))
+            .ok();
         for verdict in Verdict::ALL {
             let count = counts.get(verdict);
             let class = if count == 0 { "number none" } else { "number" };
-            write!(
-                html,
-                "<td class=\"{class}\" data-label=\"{}\">{count}</td>",
-                verdict.name()
-            )
-            .ok();
+            write!(html, "<td class=\"{class}\" data-label=\"{}\">{count}</td>", verdict.name()).ok();
         }
         writeln!(
             html,
@@ -255,17 +232,11 @@ fn unfinished(html: &mut String, report: &Report) {
             let why = escaped(experiment.missing()?);
             let name = escaped(&format!("{} {}", paper.id, experiment.name));
             let address = escaped(&format!("{}/{}", paper.id, experiment.name));
-            Some(format!(
-                "<li><a href=\"#{address}\">{name}</a>: {why}</li>\n"
-            ))
+            Some(format!("<li><a href=\"#{address}\">{name}</a>: {why}</li>\n"))
         })
         .collect();
     if !missing.is_empty() {
-        write!(
-            html,
-            "<div class=\"warning\"><h3>Missing experiments</h3>\n<ul>\n{missing}</ul></div>\n"
-        )
-        .ok();
+        write!(html, "<div class=\"warning\"><h3>Missing experiments</h3>\n<ul>\n{missing}</ul></div>\n").ok();
     }
 }
 

@@ -26,11 +26,7 @@ fn a_report(claims: Vec<Claim>) -> Report {
                 name: "fig1".into(),
                 section: "3".into(),
                 budget: Some(30.0),
-                figures: vec![Figure {
-                    name: "fig1".into(),
-                    about: "A <line>".into(),
-                    svg: SVG.into(),
-                }],
+                figures: vec![Figure { name: "fig1".into(), about: "A <line>".into(), svg: SVG.into() }],
                 claims,
                 ..Experiment::default()
             }],
@@ -45,14 +41,8 @@ fn the_headline_counts_what_holds_and_what_does_not() {
     use Verdict::{ByConstruction, Fails, Holds, Undecided};
     for (verdicts, headline) in [
         (vec![], "0 of 0 claims hold, 0 fail, 0 are undecided"),
-        (
-            vec![Holds, ByConstruction, Fails, Undecided],
-            "2 of 4 claims hold, 1 fails, 1 is undecided",
-        ),
-        (
-            vec![Fails, Fails, Undecided, Undecided, Holds],
-            "1 of 5 claims holds, 2 fail, 2 are undecided",
-        ),
+        (vec![Holds, ByConstruction, Fails, Undecided], "2 of 4 claims hold, 1 fails, 1 is undecided"),
+        (vec![Fails, Fails, Undecided, Undecided, Holds], "1 of 5 claims holds, 2 fail, 2 are undecided"),
     ] {
         let claims = verdicts.into_iter().enumerate();
         let claims = claims.map(|(i, verdict)| a_claim(&format!("c{i}"), verdict));
@@ -78,10 +68,7 @@ fn a_verdict_that_differs_from_the_ledger_is_shown() {
         (Ledger::New, Some("not in the ledger")),
         (Ledger::Differs(Verdict::Fails), Some("ledger: fails")),
     ] {
-        let claim = Claim {
-            ledger,
-            ..a_claim("first", Verdict::Holds)
-        };
+        let claim = Claim { ledger, ..a_claim("first", Verdict::Holds) };
         let html = a_report(vec![claim]).to_html();
         // In the summary, beside the figure and in the ledger.
         let expected = shown.map_or(0, |_| 3);
@@ -115,10 +102,7 @@ fn sentences_lead_to_their_claims_or_say_why_there_is_none() {
         },
         Sentence {
             says: "It is popular.".into(),
-            untested: Some(Untested {
-                kind: "population".into(),
-                because: "an input".into(),
-            }),
+            untested: Some(Untested { kind: "population".into(), because: "an input".into() }),
             ..Sentence::default()
         },
     ];
@@ -144,17 +128,9 @@ fn colours_of_pictures_have_a_dark_counterpart() {
 #[test]
 fn numbers_in_tables_have_six_digits_at_most() {
     let mut report = a_report(vec![]);
-    let cells = [
-        "201.4141437194233",
-        "12000",
-        "1234567890",
-        "0.00012345678",
-        "linux-3.17",
-    ];
-    report.papers[0].experiments[0].data = Data::Rows {
-        headings: cells.map(String::from).to_vec(),
-        rows: vec![cells.map(String::from).to_vec()],
-    };
+    let cells = ["201.4141437194233", "12000", "1234567890", "0.00012345678", "linux-3.17"];
+    report.papers[0].experiments[0].data =
+        Data::Rows { headings: cells.map(String::from).to_vec(), rows: vec![cells.map(String::from).to_vec()] };
     let html = report.to_html();
     for (shown, class) in [
         ("201.414", " class=\"number\""),
@@ -163,20 +139,15 @@ fn numbers_in_tables_have_six_digits_at_most() {
         ("0.000123457", " class=\"number\""),
         ("linux-3.17", ""),
     ] {
-        assert!(
-            html.contains(&format!("<td{class}>{shown}</td>")),
-            "{shown}"
-        );
+        assert!(html.contains(&format!("<td{class}>{shown}</td>")), "{shown}");
     }
 }
 
 #[test]
 fn long_tables_say_how_many_rows_they_lack() {
     let mut report = a_report(vec![]);
-    report.papers[0].experiments[0].data = Data::Rows {
-        headings: vec!["n".into()],
-        rows: (0..MAX_ROWS + 1500).map(|i| vec![i.to_string()]).collect(),
-    };
+    report.papers[0].experiments[0].data =
+        Data::Rows { headings: vec!["n".into()], rows: (0..MAX_ROWS + 1500).map(|i| vec![i.to_string()]).collect() };
     let html = report.to_html();
     assert_eq!(html.matches("<td class=\"number\">").count(), MAX_ROWS);
     assert!(html.contains("1,500 more rows are left out."));

@@ -4,11 +4,7 @@ use super::{Report, coverage, dark, experiment, ledger, summary};
 use crate::html::{self, escaped};
 use std::fmt::Write;
 
-const STYLE: &str = concat!(
-    include_str!("../html/base.css"),
-    include_str!("report.css"),
-    include_str!("print.css")
-);
+const STYLE: &str = concat!(include_str!("../html/base.css"), include_str!("report.css"), include_str!("print.css"));
 
 /// One script, so that one hash in the policy permits it.
 const SCRIPT: &str = concat!(
@@ -61,11 +57,7 @@ fn navigation(html: &mut String, report: &Report) {
         link(&paper.id, &paper.name);
     }
     link("ledger", "Ledger");
-    if report
-        .papers
-        .iter()
-        .any(|paper| !paper.sentences.is_empty())
-    {
+    if report.papers.iter().any(|paper| !paper.sentences.is_empty()) {
         link("coverage", "Coverage");
     }
     html.push_str("</ul></nav>\n");
@@ -76,10 +68,6 @@ fn end(html: &mut String, report: &Report) {
     for note in &report.notes {
         writeln!(html, "<p>{}</p>", escaped(note)).ok();
     }
-    write!(
-        html,
-        "<p>{}</p>\n</footer>\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
-        escaped(&report.generator)
-    )
-    .ok();
+    write!(html, "<p>{}</p>\n</footer>\n<script>{SCRIPT}</script>\n</body>\n</html>\n", escaped(&report.generator))
+        .ok();
 }

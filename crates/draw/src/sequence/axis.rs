@@ -57,13 +57,7 @@ impl PixelAxis {
     /// with at most `max_ticks` ticks.
     pub fn new(quantity: Quantity, low: u64, high: u64, ends: (f64, f64), max_ticks: u64) -> Self {
         let high = high.max(low.saturating_add(1));
-        Self {
-            quantity,
-            low,
-            high,
-            ends,
-            step: step(low, high, max_ticks),
-        }
+        Self { quantity, low, high, ends, step: step(low, high, max_ticks) }
     }
 
     /// The place of `value` in pixels; values off the axis are at the nearer end.
@@ -110,9 +104,7 @@ fn step(low: u64, high: u64, max_ticks: u64) -> u64 {
     loop {
         for digit in [1, 2, 5] {
             let step = power.saturating_mul(digit);
-            let ticks = (high / step)
-                .saturating_add(1)
-                .saturating_sub(low.div_ceil(step));
+            let ticks = (high / step).saturating_add(1).saturating_sub(low.div_ceil(step));
             if ticks <= max_ticks.max(1) || step > high {
                 return step;
             }
@@ -147,34 +139,10 @@ mod tests {
     fn ticks_are_round_numbers_in_a_suitable_unit() {
         let ms = 1_000_000;
         for (quantity, low, high, label, ticks) in [
-            (
-                Quantity::Time,
-                0,
-                350 * ms,
-                "time (ms)",
-                "0 50 100 150 200 250 300 350",
-            ),
-            (
-                Quantity::Time,
-                90 * ms,
-                93 * ms,
-                "time (ms)",
-                "90.0 90.5 91.0 91.5 92.0 92.5 93.0",
-            ),
-            (
-                Quantity::Time,
-                7,
-                12,
-                "time (ms)",
-                "0.000007 0.000008 0.000009 0.000010 0.000011 0.000012",
-            ),
-            (
-                Quantity::Time,
-                0,
-                60_000 * ms,
-                "time (s)",
-                "0 10 20 30 40 50 60",
-            ),
+            (Quantity::Time, 0, 350 * ms, "time (ms)", "0 50 100 150 200 250 300 350"),
+            (Quantity::Time, 90 * ms, 93 * ms, "time (ms)", "90.0 90.5 91.0 91.5 92.0 92.5 93.0"),
+            (Quantity::Time, 7, 12, "time (ms)", "0.000007 0.000008 0.000009 0.000010 0.000011 0.000012"),
+            (Quantity::Time, 0, 60_000 * ms, "time (s)", "0 10 20 30 40 50 60"),
             (
                 Quantity::Time,
                 10_000 * ms,
@@ -182,34 +150,13 @@ mod tests {
                 "time (s)",
                 "10.0000 10.0005 10.0010 10.0015 10.0020 10.0025 10.0030",
             ),
-            (
-                Quantity::Sequence,
-                0,
-                30_000,
-                "sequence (kB)",
-                "0 5 10 15 20 25 30",
-            ),
-            (
-                Quantity::Sequence,
-                0,
-                9000,
-                "sequence (bytes)",
-                "0 2000 4000 6000 8000",
-            ),
-            (
-                Quantity::Sequence,
-                19_000,
-                22_000,
-                "sequence (kB)",
-                "19.0 19.5 20.0 20.5 21.0 21.5 22.0",
-            ),
+            (Quantity::Sequence, 0, 30_000, "sequence (kB)", "0 5 10 15 20 25 30"),
+            (Quantity::Sequence, 0, 9000, "sequence (bytes)", "0 2000 4000 6000 8000"),
+            (Quantity::Sequence, 19_000, 22_000, "sequence (kB)", "19.0 19.5 20.0 20.5 21.0 21.5 22.0"),
             (Quantity::Sequence, 5, 5, "sequence (bytes)", "5 6"),
         ] {
             let found = texts(quantity, low, high);
-            assert_eq!(
-                (found.0.as_str(), found.1.join(" ").as_str()),
-                (label, ticks)
-            );
+            assert_eq!((found.0.as_str(), found.1.join(" ").as_str()), (label, ticks));
         }
     }
 
@@ -228,11 +175,7 @@ mod tests {
             (up, 30, 0.0),
             // Places lie between pixels, too.
             (up, 1, 290.0),
-            (
-                PixelAxis::new(Quantity::Time, 0, 16, (0.0, 4.0), 8),
-                1,
-                0.25,
-            ),
+            (PixelAxis::new(Quantity::Time, 0, 16, (0.0, 4.0), 8), 1, 0.25),
         ] {
             assert_eq!(axis.place(value), place, "{value} on {axis:?}");
         }

@@ -18,16 +18,7 @@ const GREY: Paint = Paint::new(Colour(0x76, 0x76, 0x76), Colour(0xa8, 0xa8, 0xa8
 const BAND: Paint = Paint::new(Colour(0xfb, 0xe7, 0xbf), Colour(0x46, 0x35, 0x0c));
 
 /// The colours of all styles that [`canvas::PAINTS`](crate::canvas::PAINTS) lacks.
-pub(crate) const PAINTS: &[Paint] = &[
-    VERMILLION,
-    BLUISH_GREEN,
-    REDDISH_PURPLE,
-    ORANGE,
-    BLUE,
-    LIGHT,
-    GREY,
-    BAND,
-];
+pub(crate) const PAINTS: &[Paint] = &[VERMILLION, BLUISH_GREEN, REDDISH_PURPLE, ORANGE, BLUE, LIGHT, GREY, BAND];
 
 /// Half the width of the symbol on a retransmission's line, in pixels.
 const SYMBOL_REACH: f64 = 5.0;
@@ -148,12 +139,9 @@ impl MarkStyle {
                 shapes.tick(middle, y - 3.0);
             }
             Self::SackBlock => shapes.line(&[(middle, y - 7.0), (middle, y + 7.0)]),
-            Self::SndUna | Self::ReceiveWindow => shapes.line(&[
-                (x, y + 4.0),
-                (middle, y + 4.0),
-                (middle, y - 4.0),
-                (right, y - 4.0),
-            ]),
+            Self::SndUna | Self::ReceiveWindow => {
+                shapes.line(&[(x, y + 4.0), (middle, y + 4.0), (middle, y - 4.0), (right, y - 4.0)])
+            }
             Self::ZeroWindow => shapes.band((x, y - 7.0), (right, y + 7.0)),
         }
         shapes.draw(canvas);
@@ -172,12 +160,7 @@ pub(super) struct Shapes {
 impl Shapes {
     pub fn new(style: MarkStyle) -> Self {
         let [lines, areas, holes] = [const { Path::new() }; 3];
-        Self {
-            style,
-            lines,
-            areas,
-            holes,
-        }
+        Self { style, lines, areas, holes }
     }
 
     pub fn draw(&self, canvas: &Canvas<'_>) {
@@ -221,8 +204,7 @@ impl Shapes {
         }
         let half = length / 2.0 + 0.75;
         for (tip, foot) in [(top, top + length), (bottom, bottom - length)] {
-            self.areas
-                .area(&[(x, tip), (x + half, foot), (x - half, foot)]);
+            self.areas.area(&[(x, tip), (x + half, foot), (x - half, foot)]);
         }
     }
 
@@ -261,10 +243,5 @@ impl Shapes {
 }
 
 fn diamond((x, y): Point, reach: f64) -> [Point; 4] {
-    [
-        (x, y - reach),
-        (x + reach, y),
-        (x, y + reach),
-        (x - reach, y),
-    ]
+    [(x, y - reach), (x + reach, y), (x, y + reach), (x - reach, y)]
 }

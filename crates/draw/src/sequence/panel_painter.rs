@@ -13,12 +13,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 /// The style of text beside a mark.
-const NOTE: Style = Style {
-    size: 11,
-    bold: false,
-    align: Align::Right,
-    upright: false,
-};
+const NOTE: Style = Style { size: 11, bold: false, align: Align::Right, upright: false };
 /// The least height of a retransmission's arrow that is drawn to scale, in pixels.
 const MIN_SCALED_HEIGHT: f64 = 8.0;
 /// The height of a retransmission's arrow that would be smaller to scale, in pixels.
@@ -68,16 +63,10 @@ struct LabelStyle {
 }
 
 impl LabelStyle {
-    const NOTE: Self = Self {
-        paint: BLUE,
-        distance: 4.0,
-    };
+    const NOTE: Self = Self { paint: BLUE, distance: 4.0 };
 
     fn of(style: MarkStyle) -> Self {
-        Self {
-            paint: style.paint(),
-            distance: style.reach() + 1.0,
-        }
+        Self { paint: style.paint(), distance: style.reach() + 1.0 }
     }
 }
 
@@ -93,18 +82,12 @@ impl OccupiedPixels {
     fn none_of(plot: &Plot) -> Self {
         let side = |low: i32, high: i32| usize::try_from(high - low).unwrap_or(0);
         let (width, height) = (side(plot.left, plot.right), side(plot.top, plot.bottom));
-        Self {
-            corner: (plot.left, plot.top),
-            width,
-            height,
-            pixels: vec![false; width * height],
-        }
+        Self { corner: (plot.left, plot.top), width, height, pixels: vec![false; width * height] }
     }
 
     /// The columns and rows of the part of a box that lies inside the plot.
     fn clip(&self, from: (i32, i32), to: (i32, i32)) -> (Range<usize>, Range<usize>) {
-        let within =
-            |at: i32, zero: i32, size: usize| usize::try_from(at - zero).unwrap_or(0).min(size);
+        let within = |at: i32, zero: i32, size: usize| usize::try_from(at - zero).unwrap_or(0).min(size);
         let columns = |at: (i32, i32)| within(at.0, self.corner.0, self.width);
         let rows = |at: (i32, i32)| within(at.1, self.corner.1, self.height);
         (columns(from)..columns(to), rows(from)..rows(to))
@@ -139,11 +122,7 @@ impl OccupiedPixels {
 
 impl<'a, 'c> PanelPainter<'a, 'c> {
     pub fn new(canvas: &'a Canvas<'c>, plot: &'a Plot) -> Self {
-        Self {
-            canvas,
-            plot,
-            occupied: OccupiedPixels::none_of(plot),
-        }
+        Self { canvas, plot, occupied: OccupiedPixels::none_of(plot) }
     }
 
     /// Draws the times of zero windows as bands, which belong below the grid.
@@ -172,10 +151,7 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
         let after = MarkStyle::ALL.into_iter().filter(|style| {
             !matches!(
                 style,
-                MarkStyle::ReceiveWindow
-                    | MarkStyle::SackBlock
-                    | MarkStyle::SndUna
-                    | MarkStyle::ZeroWindow
+                MarkStyle::ReceiveWindow | MarkStyle::SackBlock | MarkStyle::SndUna | MarkStyle::ZeroWindow
             )
         });
         // Duplicate ACKs have lines as thin as data.
@@ -203,10 +179,7 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
                 continue;
             };
             let (x, mut top, mut bottom) = self.place(mark.at, span);
-            let is_arrow = !matches!(
-                style,
-                MarkStyle::SackBlock | MarkStyle::DuplicateAck | MarkStyle::Control(_)
-            );
+            let is_arrow = !matches!(style, MarkStyle::SackBlock | MarkStyle::DuplicateAck | MarkStyle::Control(_));
             if is_arrow && style != MarkStyle::Data && bottom - top < MIN_SCALED_HEIGHT {
                 top = (top + bottom - ENLARGED_HEIGHT) / 2.0;
                 bottom = top + ENLARGED_HEIGHT;
@@ -283,16 +256,9 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
                     }
                     last = *trigger;
                 }
-                MarkKind::Explained {
-                    span,
-                    trigger,
-                    necessity,
-                    ..
-                } => {
+                MarkKind::Explained { span, trigger, necessity, .. } => {
                     let x = self.plot.x(mark.at);
-                    let near = |&(of, place): &(_, f64)| {
-                        of == (trigger, *necessity) && x - place < LABEL_HOLDS
-                    };
+                    let near = |&(of, place): &(_, f64)| of == (trigger, *necessity) && x - place < LABEL_HOLDS;
                     if labelled.as_ref().is_none_or(|label| !near(label)) {
                         let label = LabelStyle::of(MarkStyle::Explained(*necessity));
                         let written = self.text(trigger, mark.at, *span, label);
@@ -353,12 +319,8 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
 /// symbol only.
 fn drawn_span(kind: &MarkKind) -> Option<Span> {
     match kind {
-        MarkKind::Sent(span) | MarkKind::ExtraCopy(span) => {
-            (span.end > Offset::DATA).then_some(*span)
-        }
-        MarkKind::Retransmitted(span, _)
-        | MarkKind::Explained { span, .. }
-        | MarkKind::Sacked(span) => Some(*span),
+        MarkKind::Sent(span) | MarkKind::ExtraCopy(span) => (span.end > Offset::DATA).then_some(*span),
+        MarkKind::Retransmitted(span, _) | MarkKind::Explained { span, .. } | MarkKind::Sacked(span) => Some(*span),
         MarkKind::DuplicateAck(una) => Some(Span::new(*una, *una)),
         MarkKind::Control(_, offset) => Some(Span::new(*offset, *offset)),
         MarkKind::Acked(_) | MarkKind::ReceiveWindow(_) | MarkKind::Note(..) => None,
@@ -367,16 +329,9 @@ fn drawn_span(kind: &MarkKind) -> Option<Span> {
 
 /// Whether the flag of mark `i` was retransmitted, so that a trigger stands beside it.
 fn is_of_retransmission(marks: &[Mark], i: usize) -> bool {
-    let beside = marks[i + 1..]
-        .iter()
-        .take_while(|next| next.at == marks[i].at);
+    let beside = marks[i + 1..].iter().take_while(|next| next.at == marks[i].at);
     let mut of_segment = beside.take(2).filter(|next| next.frame == marks[i].frame);
-    of_segment.any(|next| {
-        matches!(
-            next.kind,
-            MarkKind::Retransmitted(..) | MarkKind::Explained { .. }
-        )
-    })
+    of_segment.any(|next| matches!(next.kind, MarkKind::Retransmitted(..) | MarkKind::Explained { .. }))
 }
 
 #[cfg(test)]
@@ -386,14 +341,8 @@ mod tests {
     #[test]
     fn a_box_is_free_if_it_is_inside_the_plot_and_covers_nothing() {
         let axis = PixelAxis::new(super::super::axis::Quantity::Time, 0, 1, (0.0, 1.0), 2);
-        let mut occupied = OccupiedPixels::none_of(&Plot {
-            left: 10,
-            right: 110,
-            top: 20,
-            bottom: 70,
-            time: axis,
-            sequence: axis,
-        });
+        let mut occupied =
+            OccupiedPixels::none_of(&Plot { left: 10, right: 110, top: 20, bottom: 70, time: axis, sequence: axis });
         let whole = ((10, 20), (110, 70));
         assert!(occupied.is_free(whole.0, whole.1));
         occupied.take((50, 0), (52, 30));

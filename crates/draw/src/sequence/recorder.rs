@@ -62,12 +62,7 @@ impl MarkRecorder {
         necessity: Necessity,
         reason: &'static str,
     ) {
-        let kind = MarkKind::Explained {
-            span,
-            trigger,
-            necessity,
-            reason,
-        };
+        let kind = MarkKind::Explained { span, trigger, necessity, reason };
         self.push_sent(at, span, kind);
     }
 
@@ -82,17 +77,8 @@ impl MarkRecorder {
     }
 
     /// An ACK arrived with these SACK blocks.
-    pub fn ack_arrived(
-        &mut self,
-        at: Instant,
-        ack: AckArrival,
-        sack_blocks: impl IntoIterator<Item = Span>,
-    ) {
-        let AckArrival {
-            una,
-            may_be_duplicate,
-            window,
-        } = ack;
+    pub fn ack_arrived(&mut self, at: Instant, ack: AckArrival, sack_blocks: impl IntoIterator<Item = Span>) {
+        let AckArrival { una, may_be_duplicate, window } = ack;
         let before = self.marks.len();
         // A SACK block proves that its data was sent, even if the recorder missed it.
         let mut sent = self.sent;
@@ -105,11 +91,7 @@ impl MarkRecorder {
         if self.una.is_none_or(|last| una > last) {
             self.una = Some(una);
             self.push(at, MarkKind::Acked(una));
-        } else if self.una == Some(una)
-            && sent > una
-            && may_be_duplicate
-            && (has_sack_blocks || !window_changed)
-        {
+        } else if self.una == Some(una) && sent > una && may_be_duplicate && (has_sack_blocks || !window_changed) {
             self.push(at, MarkKind::DuplicateAck(una));
         }
         if let Some(edge) = window.filter(|_| window_changed) {

@@ -30,12 +30,7 @@ const Y_TICK_ROOM: i32 = 38;
 const PAD: i32 = 10;
 
 const fn style(size: i32, bold: bool, align: Align, upright: bool) -> Style {
-    Style {
-        size,
-        bold,
-        align,
-        upright,
-    }
+    Style { size, bold, align, upright }
 }
 
 const TITLE: Style = style(17, true, Align::Centre, false);
@@ -163,14 +158,7 @@ impl DiagramLayout {
             frames.push(PanelFrame { title, plot });
             y = bottom + 22;
         }
-        Self {
-            width: whole,
-            height: y + 24 + MARGIN,
-            title,
-            legend,
-            frames,
-            x_label: x_axis.label(),
-        }
+        Self { width: whole, height: y + 24 + MARGIN, title, legend, frames, x_label: x_axis.label() }
     }
 }
 
@@ -178,13 +166,10 @@ impl DiagramLayout {
 fn used_styles(visible: &[Vec<Mark>], scales: &[(u64, u64)]) -> Vec<MarkStyle> {
     let used = |style: &MarkStyle| {
         visible.iter().zip(scales).any(|(marks, (_, highest))| {
-            let shows =
-                |mark: &Mark| window(&mark.kind).is_none_or(|edge| position(edge) <= *highest);
+            let shows = |mark: &Mark| window(&mark.kind).is_none_or(|edge| position(edge) <= *highest);
             match style {
                 MarkStyle::ZeroWindow => !zero_windows(marks).is_empty(),
-                _ => marks
-                    .iter()
-                    .any(|mark| MarkStyle::of(mark) == Some(*style) && shows(mark)),
+                _ => marks.iter().any(|mark| MarkStyle::of(mark) == Some(*style) && shows(mark)),
             }
         })
     };
@@ -197,25 +182,14 @@ fn times(diagram: &Diagram, visible: &[Vec<Mark>]) -> (u64, u64) {
     let (low, high) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
     // The axis begins at 0 unless that wastes much of the width.
     let low = if low <= high / 4 { 0 } else { low };
-    (
-        diagram.from.map_or(low, |from| from.as_nanos()),
-        diagram.to.map_or(high, |to| to.as_nanos()),
-    )
+    (diagram.from.map_or(low, |from| from.as_nanos()), diagram.to.map_or(high, |to| to.as_nanos()))
 }
 
 /// The lowest and the highest position shown.
 fn sequences(visible: &[Vec<Mark>]) -> (u64, u64) {
     let marks = || visible.iter().flatten().map(|mark| &mark.kind);
-    let low = marks()
-        .filter_map(MarkKind::lowest)
-        .map(position)
-        .min()
-        .unwrap_or(0);
-    let high = marks()
-        .filter_map(MarkKind::highest)
-        .map(position)
-        .max()
-        .unwrap_or(0);
+    let low = marks().filter_map(MarkKind::lowest).map(position).min().unwrap_or(0);
+    let high = marks().filter_map(MarkKind::highest).map(position).max().unwrap_or(0);
     (if low <= high / 4 { 0 } else { low }, high)
 }
 

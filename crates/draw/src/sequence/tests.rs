@@ -22,14 +22,7 @@ fn example() -> Diagram {
         mark(81, MarkKind::Note(Offset(1001), "lost – repaired".into())),
         mark(160, MarkKind::Acked(Offset(2001))),
     ];
-    Diagram {
-        title: "an example".into(),
-        panels: vec![Panel {
-            title: "reno".into(),
-            marks,
-        }],
-        ..Diagram::default()
-    }
+    Diagram { title: "an example".into(), panels: vec![Panel { title: "reno".into(), marks }], ..Diagram::default() }
 }
 
 #[test]
@@ -122,8 +115,7 @@ fn each_verdict_has_its_own_colour_and_shape() {
     // Each appears once in the legend and once in the picture. A needed one has two heads, a spurious one
     // the two bars of a cross, and an unknowable one a hollow diamond.
     let areas = |colour: &str| -> usize {
-        let is =
-            |line: &&str| line.starts_with("<path") && line.contains(&format!("fill=\"{colour}\""));
+        let is = |line: &&str| line.starts_with("<path") && line.contains(&format!("fill=\"{colour}\""));
         let lines = svg.lines().filter(is);
         lines.map(|line| line.matches('Z').count()).sum()
     };
@@ -150,22 +142,14 @@ fn a_trigger_is_labelled_again_when_the_last_label_is_far() {
         let mut diagram = explained();
         let again = |i: u64| {
             let span = span(1, 10_001);
-            let kind = MarkKind::Explained {
-                span,
-                trigger: "rto".into(),
-                necessity: Necessity::Needed,
-                reason: "",
-            };
+            let kind = MarkKind::Explained { span, trigger: "rto".into(), necessity: Necessity::Needed, reason: "" };
             mark(100 + every * i, kind)
         };
         let mut marks = vec![mark(0, MarkKind::Sent(span(1, 10_001)))];
         marks.extend((0..4).map(again));
         marks.push(mark(1000, MarkKind::Sent(span(10_001, 100_001))));
         diagram.panels[0].marks = marks;
-        texts(&diagram.to_svg())
-            .iter()
-            .filter(|t| **t == "rto")
-            .count()
+        texts(&diagram.to_svg()).iter().filter(|t| **t == "rto").count()
     };
     assert_eq!((many(1), many(200)), (1, 4));
 }
@@ -174,9 +158,7 @@ fn a_trigger_is_labelled_again_when_the_last_label_is_far() {
 fn xplot_sequence_numbers_beyond_32_bits_are_doubles() {
     let mut diagram = example();
     let far = u64::from(u32::MAX);
-    diagram.panels[0]
-        .marks
-        .push(mark(200, MarkKind::Sent(span(far, far + 9))));
+    diagram.panels[0].marks.push(mark(200, MarkKind::Sent(span(far, far + 9))));
     let text = diagram.to_xplot(0).unwrap();
     assert!(text.starts_with("timeval double\n"), "{text}");
     assert!(text.contains("\nuarrow 0.200000 4294967303\n"), "{text}");
@@ -195,10 +177,7 @@ fn a_window_far_above_the_data_is_not_drawn() {
 /// Each text in an SVG document.
 fn texts(svg: &str) -> Vec<&str> {
     let parts = svg.split("<text ").skip(1);
-    parts
-        .filter_map(|part| part.split_once(">")?.1.split_once("</text>"))
-        .map(|(text, _)| text.trim())
-        .collect()
+    parts.filter_map(|part| part.split_once(">")?.1.split_once("</text>")).map(|(text, _)| text.trim()).collect()
 }
 
 #[test]
@@ -219,37 +198,22 @@ fn the_legend_names_the_marks_present_and_labels_name_triggers() {
         "fast",
         "lost – repaired",
     ] {
-        assert_eq!(
-            found.iter().filter(|t| **t == text).count(),
-            1,
-            "{text}: {found:?}"
-        );
+        assert_eq!(found.iter().filter(|t| **t == text).count(), 1, "{text}: {found:?}");
     }
     let mut plain = example();
     plain.panels[0].marks.truncate(2);
     let svg = plain.to_svg();
     let found = texts(&svg);
-    assert!(
-        found.contains(&"data") && !found.contains(&"SACK block"),
-        "{found:?}"
-    );
+    assert!(found.contains(&"data") && !found.contains(&"SACK block"), "{found:?}");
 }
 
 #[test]
 fn every_diagram_can_be_drawn() {
     let empty = Diagram::default();
-    let no_marks = Diagram {
-        panels: vec![Panel::default(); 2],
-        ..Diagram::default()
-    };
+    let no_marks = Diagram { panels: vec![Panel::default(); 2], ..Diagram::default() };
     let mut far = example();
-    far.panels[0].marks.push(Mark::new(
-        Instant::from_nanos(u64::MAX),
-        MarkKind::Sent(span(u64::MAX - 1, u64::MAX)),
-    ));
-    far.panels[0]
-        .marks
-        .push(mark(0, MarkKind::Retransmitted(span(7, 7), None)));
+    far.panels[0].marks.push(Mark::new(Instant::from_nanos(u64::MAX), MarkKind::Sent(span(u64::MAX - 1, u64::MAX))));
+    far.panels[0].marks.push(mark(0, MarkKind::Retransmitted(span(7, 7), None)));
     let mut outside = example();
     outside.from = Some(Instant::from_millis(1000));
     for diagram in [empty, no_marks, far, outside] {
@@ -264,13 +228,7 @@ fn identical_shapes_are_drawn_once() {
         let sent = (0..n).map(|i| Mark::new(Instant::from_nanos(i), MarkKind::Sent(span(1, 1001))));
         let mut marks: Vec<Mark> = sent.collect();
         marks.push(mark(1000, MarkKind::Sent(span(1001, 2001))));
-        Diagram {
-            panels: vec![Panel {
-                title: String::new(),
-                marks,
-            }],
-            ..Diagram::default()
-        }
+        Diagram { panels: vec![Panel { title: String::new(), marks }], ..Diagram::default() }
     };
     assert_eq!(many(1).to_svg(), many(1000).to_svg());
 }
@@ -289,10 +247,7 @@ fn a_time_range_begins_with_the_current_ack_and_window() {
 #[test]
 fn a_diagram_without_visible_data_is_blank() {
     let blank = |marks: Vec<Mark>, from: Option<u64>, to: Option<u64>| {
-        let panel = Panel {
-            title: String::new(),
-            marks,
-        };
+        let panel = Panel { title: String::new(), marks };
         let diagram = Diagram {
             panels: vec![Panel::default(), panel],
             from: from.map(Instant::from_millis),
@@ -325,22 +280,15 @@ fn a_diagram_without_visible_data_is_blank() {
 #[test]
 fn a_retransmission_is_visible_among_any_number_of_segments() {
     let mut diagram = Diagram::default();
-    let mut marks: Vec<Mark> = (0..100_000)
-        .map(|i| mark(i / 100, MarkKind::Sent(span(1 + 1000 * i, 1001 + 1000 * i))))
-        .collect();
+    let mut marks: Vec<Mark> =
+        (0..100_000).map(|i| mark(i / 100, MarkKind::Sent(span(1 + 1000 * i, 1001 + 1000 * i)))).collect();
     let lost = span(50_000_001, 50_001_001);
     marks.push(mark(900, MarkKind::Retransmitted(lost, None)));
     marks.push(mark(900, MarkKind::Sacked(span(50_001_001, 60_000_001))));
-    diagram.panels.push(Panel {
-        title: String::new(),
-        marks,
-    });
+    diagram.panels.push(Panel { title: String::new(), marks });
     let svg = diagram.to_svg();
     // The line and the heads, in the legend and in the picture, drawn after all other marks.
-    let shapes: Vec<&str> = svg
-        .lines()
-        .filter(|line| line.starts_with("<path"))
-        .collect();
+    let shapes: Vec<&str> = svg.lines().filter(|line| line.starts_with("<path")).collect();
     let is_red = |i: &usize| shapes[*i].contains("#D55E00");
     let reds: Vec<usize> = (0..shapes.len()).filter(is_red).collect();
     let last = shapes.len() - 1;
@@ -359,10 +307,7 @@ fn a_retransmission_is_visible_among_any_number_of_segments() {
 fn coordinates_are_finer_than_pixels() {
     let sent = |ms: u64| mark(ms, MarkKind::Sent(span(1, 1001)));
     let diagram = |ms: &[u64]| Diagram {
-        panels: vec![Panel {
-            title: String::new(),
-            marks: ms.iter().map(|ms| sent(*ms)).collect(),
-        }],
+        panels: vec![Panel { title: String::new(), marks: ms.iter().map(|ms| sent(*ms)).collect() }],
         ..Diagram::default()
     };
     // 790 px for 7900 ms: 0.1 px each ms.
@@ -386,13 +331,7 @@ fn flags_and_zero_windows_are_drawn_and_named() {
         mark(60, MarkKind::Sent(span(1001, 2002))),
         mark(100, MarkKind::Control(Control::Reset, Offset(2002))),
     ];
-    let diagram = Diagram {
-        panels: vec![Panel {
-            title: String::new(),
-            marks,
-        }],
-        ..Diagram::default()
-    };
+    let diagram = Diagram { panels: vec![Panel { title: String::new(), marks }], ..Diagram::default() };
     let svg = diagram.to_svg();
     let found = texts(&svg);
     for name in ["SYN", "FIN", "RST"] {
@@ -413,10 +352,7 @@ fn flags_and_zero_windows_are_drawn_and_named() {
 
 #[test]
 fn the_look_sets_width_and_colours() {
-    let look = |width: &str, theme| Look {
-        width: width.parse().unwrap(),
-        theme,
-    };
+    let look = |width: &str, theme| Look { width: width.parse().unwrap(), theme };
     let narrow = example().to_svg_as(&look("84mm", Theme::Dark));
     assert!(narrow.starts_with("<svg "), "{narrow}");
     assert!(narrow.contains(r#" width="84mm" "#), "{narrow}");
@@ -432,16 +368,8 @@ fn the_look_sets_width_and_colours() {
 #[test]
 fn panels_share_the_scale_or_have_their_own() {
     let with = |scale| {
-        let panel = |end| Panel {
-            title: String::new(),
-            marks: vec![mark(0, MarkKind::Sent(span(1, end)))],
-        };
-        Diagram {
-            panels: vec![panel(10_000_001), panel(1001)],
-            scale,
-            ..Diagram::default()
-        }
-        .to_svg()
+        let panel = |end| Panel { title: String::new(), marks: vec![mark(0, MarkKind::Sent(span(1, end)))] };
+        Diagram { panels: vec![panel(10_000_001), panel(1001)], scale, ..Diagram::default() }.to_svg()
     };
     let own = with(SequenceScale::OnePerPanel);
     let found = texts(&own);
@@ -470,13 +398,9 @@ fn a_panel_can_start_at_its_first_data() {
 
 #[test]
 fn a_window_is_zero_from_the_ack_that_fills_it_until_it_opens() {
-    let panel = |marks: Vec<Mark>| Panel {
-        title: String::new(),
-        marks,
-    };
+    let panel = |marks: Vec<Mark>| Panel { title: String::new(), marks };
     let instants = |pairs: &[(u64, u64)]| -> Vec<(Instant, Instant)> {
-        let instant =
-            |pair: &(u64, u64)| (Instant::from_millis(pair.0), Instant::from_millis(pair.1));
+        let instant = |pair: &(u64, u64)| (Instant::from_millis(pair.0), Instant::from_millis(pair.1));
         pairs.iter().map(instant).collect()
     };
     let (acked, window) = (
@@ -492,8 +416,5 @@ fn a_window_is_zero_from_the_ack_that_fills_it_until_it_opens() {
     // An ACK that moves both leaves the window open. At 70 ms the window shrinks to nothing.
     filled.extend([acked(65, 3001), window(65, 4001), window(70, 3001)]);
     filled.push(mark(90, MarkKind::Sent(span(3001, 3002))));
-    assert_eq!(
-        panel(filled).zero_windows(),
-        instants(&[(20, 50), (70, 90)])
-    );
+    assert_eq!(panel(filled).zero_windows(), instants(&[(20, 50), (70, 90)]));
 }

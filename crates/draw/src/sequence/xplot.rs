@@ -42,9 +42,7 @@ impl XplotFile {
 
     fn arrow(&mut self, at: Instant, span: Span, colour: &str) {
         let (at, low, high) = (Seconds(at), position(span.start), position(span.end));
-        self.line(format_args!(
-            "{colour}\ndarrow {at} {low}\nuarrow {at} {high}"
-        ));
+        self.line(format_args!("{colour}\ndarrow {at} {low}\nuarrow {at} {high}"));
         self.line(format_args!("line {at} {low} {at} {high}"));
     }
 
@@ -67,11 +65,7 @@ pub(super) fn write(title: &str, panel: &str, marks: &[Mark]) -> String {
     let limit = highest.map_or(0, position).saturating_mul(2);
     let exceeds_u32 = limit > u32::MAX.into();
     let mut file = XplotFile(String::new());
-    file.text(if exceeds_u32 {
-        "timeval double"
-    } else {
-        "timeval unsigned"
-    });
+    file.text(if exceeds_u32 { "timeval double" } else { "timeval unsigned" });
     file.text("title");
     let both = [title, panel].map(str::trim);
     let both: Vec<&str> = both.into_iter().filter(|text| !text.is_empty()).collect();
@@ -108,12 +102,7 @@ fn draw(file: &mut XplotFile, mark: &Mark) {
             file.line(format_args!("atext {at} {}", position(span.end)));
             file.text(trigger.unwrap_or("R"));
         }
-        MarkKind::Explained {
-            span,
-            trigger,
-            necessity,
-            ..
-        } => {
+        MarkKind::Explained { span, trigger, necessity, .. } => {
             let (colour, symbol) = colour_and_symbol(*necessity);
             file.arrow(mark.at, *span, colour);
             let (low, high) = (position(span.start), position(span.end));

@@ -22,9 +22,7 @@ const STARTS: usize = 3;
 pub fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let names = ["chromium", "chromium-browser", "google-chrome"];
-    std::env::split_paths(&path)
-        .flat_map(|place| names.map(|name| place.join(name)))
-        .find(|program| program.is_file())
+    std::env::split_paths(&path).flat_map(|place| names.map(|name| place.join(name))).find(|program| program.is_file())
 }
 
 /// A browser with one page.
@@ -43,8 +41,7 @@ pub struct Browser {
 impl Browser {
     /// Starts `program` with a page. `name` distinguishes the test's files.
     pub fn open(program: &Path, html: &str, name: &str) -> Self {
-        let place = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("page-{name}-{}", std::process::id()));
+        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("page-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&place).expect("a directory for the test");
         let file = place.join("page.html");
         std::fs::write(&file, html).expect("the page is written");
@@ -107,10 +104,7 @@ impl Browser {
             { "name": "prefers-color-scheme", "value": scheme },
             { "name": "prefers-reduced-motion", "value": "reduce" },
         ]);
-        self.call(
-            "Emulation.setEmulatedMedia",
-            json!({ "features": features }),
-        );
+        self.call("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
     /// Sends a command and waits for its answer.
@@ -158,8 +152,7 @@ impl Browser {
 
     /// The value of a JavaScript expression.
     pub fn evaluate(&mut self, expression: &str) -> Value {
-        let parameters =
-            json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let result = self.call("Runtime.evaluate", parameters);
         let exception = &result["exceptionDetails"];
         assert!(exception.is_null(), "{expression}: {exception}");
@@ -168,9 +161,7 @@ impl Browser {
 
     /// Waits until the page has drawn what it was about to draw.
     pub fn settle(&mut self) {
-        self.evaluate(
-            "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))",
-        );
+        self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))");
     }
 
     /// Scrolls to the first element of a selector; the middle of it.
@@ -202,11 +193,7 @@ impl Browser {
         let pressed = json!({ "button": "left", "buttons": 1, "clickCount": 1 });
         self.mouse("mousePressed", from, pressed.clone());
         self.mouse("mouseMoved", to, pressed);
-        self.mouse(
-            "mouseReleased",
-            to,
-            json!({ "button": "left", "clickCount": 1 }),
-        );
+        self.mouse("mouseReleased", to, json!({ "button": "left", "clickCount": 1 }));
         self.settle();
     }
 
@@ -229,14 +216,8 @@ impl Browser {
     /// Presses a key by its name or character.
     pub fn press(&mut self, key: &str) {
         let text = if key == "Enter" { "\r" } else { key };
-        self.call(
-            "Input.dispatchKeyEvent",
-            json!({ "type": "keyDown", "key": key, "text": text }),
-        );
-        self.call(
-            "Input.dispatchKeyEvent",
-            json!({ "type": "keyUp", "key": key }),
-        );
+        self.call("Input.dispatchKeyEvent", json!({ "type": "keyDown", "key": key, "text": text }));
+        self.call("Input.dispatchKeyEvent", json!({ "type": "keyUp", "key": key }));
         self.settle();
     }
 
@@ -252,19 +233,11 @@ fn start(program: &Path, place: &Path, attempt: usize) -> (Child, ChildStdin, Re
     let mut process = Command::new("sh")
         .args(["-c", SCRIPT])
         .arg(program)
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-        ])
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"])
         .args(["--no-first-run", "--disable-background-networking"])
         .args(["--disable-component-update", "--disable-sync"])
         .args(["--remote-debugging-pipe", "--window-size=1280,900"])
-        .arg(format!(
-            "--user-data-dir={}",
-            place.join(format!("user-{attempt}")).display()
-        ))
+        .arg(format!("--user-data-dir={}", place.join(format!("user-{attempt}")).display()))
         .arg("about:blank")
         .env("HOME", place)
         .stdin(Stdio::piped())
@@ -276,9 +249,7 @@ fn start(program: &Path, place: &Path, attempt: usize) -> (Child, ChildStdin, Re
     let (sender, messages) = channel();
     std::thread::spawn(move || {
         for message in BufReader::new(output).split(0) {
-            let message = message
-                .ok()
-                .and_then(|text| serde_json::from_slice(&text).ok());
+            let message = message.ok().and_then(|text| serde_json::from_slice(&text).ok());
             if message.is_none_or(|message| sender.send(message).is_err()) {
                 break;
             }

@@ -2,8 +2,8 @@
 //! with thousands of marks.
 
 use recoup_draw::page::{
-    Breakdown, Cell, Chart, Column, ColumnKind, Connection, Direction, Importance, Page, Part,
-    Point, Ranked, Row, Section, Series, Table,
+    Breakdown, Cell, Chart, Column, ColumnKind, Connection, Direction, Importance, Page, Part, Point, Ranked, Row,
+    Section, Series, Table,
 };
 use recoup_draw::sequence::{AckArrival, Control, MarkRecorder, Necessity, Panel};
 use recoup_units::{Instant, Offset, Span};
@@ -73,9 +73,7 @@ pub fn page(size: Size) -> Page {
         breakdowns: breakdowns(),
         charts: charts(),
         table: table(size.rows),
-        connections: (0..size.details)
-            .map(|i| connection(i, size.segments))
-            .collect(),
+        connections: (0..size.details).map(|i| connection(i, size.segments)).collect(),
         connections_about: "These are the connections that lost most time.".into(),
         notes: vec!["Times are those of the capture's clock.".into()],
         generator: "Recoup 0.1.0".into(),
@@ -83,18 +81,12 @@ pub fn page(size: Size) -> Page {
 }
 
 fn sections() -> Vec<Section> {
-    let ranked = |name: &str, amount: &str, text: &str| Ranked {
-        name: name.into(),
-        amount: amount.into(),
-        text: text.into(),
-    };
+    let ranked =
+        |name: &str, amount: &str, text: &str| Ranked { name: name.into(), amount: amount.into(), text: text.into() };
     vec![
         Section {
             heading: "Time lost".into(),
-            paragraphs: vec![
-                "Recovery took 55.4 s of 208 s of connection time (27 %), in 226 connections."
-                    .into(),
-            ],
+            paragraphs: vec!["Recovery took 55.4 s of 208 s of connection time (27 %), in 226 connections.".into()],
             ranked: vec![
                 ranked(
                     "Lost SYN-ACKs",
@@ -106,33 +98,22 @@ fn sections() -> Vec<Section> {
                     "17.8 s",
                     "380 found by SACK after one round trip of 60 ms; 47 more were not lost: packets arrive up to 15 ms out of order.",
                 ),
-                ranked(
-                    "Lost tails",
-                    "6.1 s",
-                    "16 found by a probe after 330 ms, 3 by timeout after 410 ms.",
-                ),
+                ranked("Lost tails", "6.1 s", "16 found by a probe after 330 ms, 3 by timeout after 410 ms."),
             ],
             points: Vec::new(),
         },
         Section {
             heading: "Limits".into(),
             points: vec![
-                Point {
-                    text: "Receiver windows held 3 connections for 2.2 s.".into(),
-                    connection: Some("1".into()),
-                },
-                Point {
-                    text: "The applications had nothing to send for 71 % of the time.".into(),
-                    connection: None,
-                },
+                Point { text: "Receiver windows held 3 connections for 2.2 s.".into(), connection: Some("1".into()) },
+                Point { text: "The applications had nothing to send for 71 % of the time.".into(), connection: None },
             ],
             ..Section::default()
         },
         Section {
             heading: "Not known".into(),
             points: vec![Point {
-                text: "The verdict on 3 of 512 retransmissions: no ACK of them is in the capture."
-                    .into(),
+                text: "The verdict on 3 of 512 retransmissions: no ACK of them is in the capture.".into(),
                 connection: None,
             }],
             ..Section::default()
@@ -145,11 +126,7 @@ fn breakdowns() -> Vec<Breakdown> {
         name: name.into(),
         amount,
         text: format!("{amount:.1} s"),
-        about: if i == 0 {
-            "SYN-ACKs that never arrived".into()
-        } else {
-            String::new()
-        },
+        about: if i == 0 { "SYN-ACKs that never arrived".into() } else { String::new() },
         colour,
     };
     let lost = [25.3, 17.8, 0.9, 5.1, 1.0, 2.2, 0.04, 2.2];
@@ -157,15 +134,8 @@ fn breakdowns() -> Vec<Breakdown> {
     vec![
         Breakdown {
             heading: "Time lost by cause (s)".into(),
-            about:
-                "How much later data was acknowledged than without the cause. No time counts twice."
-                    .into(),
-            parts: CAUSES
-                .iter()
-                .zip(lost)
-                .enumerate()
-                .map(|(i, (name, s))| part(i, name, s, i + 3))
-                .collect(),
+            about: "How much later data was acknowledged than without the cause. No time counts twice.".into(),
+            parts: CAUSES.iter().zip(lost).enumerate().map(|(i, (name, s))| part(i, name, s, i + 3)).collect(),
         },
         Breakdown {
             heading: "Time by state of the sender (s)".into(),
@@ -208,21 +178,11 @@ fn charts() -> Vec<Chart> {
             "Retransmissions (%)",
             vec![line("needed", 2.0, 1.5), line("spurious", 0.3, 0.4)],
         ),
-        chart(
-            "Round-trip time (ms)",
-            "RTT (ms)",
-            vec![
-                line("median", 60.0, 4.0),
-                line("90th percentile", 80.0, 20.0),
-            ],
-        ),
+        chart("Round-trip time (ms)", "RTT (ms)", vec![line("median", 60.0, 4.0), line("90th percentile", 80.0, 20.0)]),
         chart(
             "Goodput (bytes/s)",
             "Goodput (bytes/s)",
-            vec![
-                line("from servers", 2.4e6, 4e5),
-                line("from clients", 1.2e5, 8e4),
-            ],
+            vec![line("from servers", 2.4e6, 4e5), line("from clients", 1.2e5, 8e4)],
         ),
     ]
 }
@@ -252,11 +212,7 @@ fn columns() -> Vec<Column> {
         column("End", Category, Low),
     ];
     for sender in ["client", "server"] {
-        columns.extend(
-            STATES
-                .iter()
-                .map(|state| column(&format!("{sender}: {state}"), Seconds, Low)),
-        );
+        columns.extend(STATES.iter().map(|state| column(&format!("{sender}: {state}"), Seconds, Low)));
     }
     columns
 }
@@ -272,12 +228,7 @@ fn table(rows: usize) -> Table {
 }
 
 fn row(i: usize, numbers: &mut Numbers) -> Row {
-    let client = format!(
-        "10.193.{}.{}:{}",
-        i % 7,
-        i % 250,
-        1024 + numbers.below(60_000)
-    );
+    let client = format!("10.193.{}.{}:{}", i % 7, i % 250, 1024 + numbers.below(60_000));
     let server = "192.0.2.10:443";
     let lost = 20.0 / (1.0 + i as f64) + 0.001 * numbers.share();
     let retransmissions = numbers.below(40) as f64;
@@ -303,9 +254,7 @@ fn row(i: usize, numbers: &mut Numbers) -> Row {
     Row {
         connection: i.to_string(),
         filter: format!("tcp.stream == {i}"),
-        retransmissions: (0..retransmissions as u64)
-            .map(|n| i as u64 * 500 + n * 61 + 1)
-            .collect(),
+        retransmissions: (0..retransmissions as u64).map(|n| i as u64 * 500 + n * 61 + 1).collect(),
         cells,
     }
 }
@@ -314,10 +263,7 @@ fn connection(i: usize, segments: u64) -> Connection {
     let fact = |name: &str, value: &str| (name.to_string(), value.to_string());
     Connection {
         id: i.to_string(),
-        title: format!(
-            "10.193.1.2:{} → 192.0.2.10:443: 1.20 s lost of 1.32 s (lost SYN-ACK)",
-            31_406 + i
-        ),
+        title: format!("10.193.1.2:{} → 192.0.2.10:443: 1.20 s lost of 1.32 s (lost SYN-ACK)", 31_406 + i),
         facts: vec![
             fact("Begun", "2.130 s"),
             fact("RTT (median)", "60 ms"),
@@ -341,37 +287,19 @@ const RTT_US: u64 = 60_000;
 /// A sender that loses 2 % of its segments, detects each loss after a round trip, and retransmits it.
 fn direction(sender: &str, seed: u64, segments: u64) -> Direction {
     let mut numbers = Numbers(seed);
-    let mut events: Vec<(u64, u64, Event)> = vec![
-        (0, 0, Event::Syn),
-        (
-            RTT_US,
-            0,
-            Event::Ack {
-                una: 1,
-                block: None,
-                window: 65_536,
-            },
-        ),
-    ];
+    let mut events: Vec<(u64, u64, Event)> =
+        vec![(0, 0, Event::Syn), (RTT_US, 0, Event::Ack { una: 1, block: None, window: 65_536 })];
     let (mut time, mut una) = (RTT_US + 300, 1);
     let mut hole: Option<(u64, u64)> = None;
     for n in 0..segments {
         let start = 1 + n * MSS;
         // A flight of 40 segments takes a round trip.
-        time += if n % 40 == 0 {
-            RTT_US - 20_000
-        } else {
-            500 + numbers.below(700)
-        };
+        time += if n % 40 == 0 { RTT_US - 20_000 } else { 500 + numbers.below(700) };
         events.push((time, n, Event::Data(start)));
         let lost = hole.is_none() && numbers.below(50) == 0;
         if lost {
             hole = Some((start, n));
-            let late = if numbers.below(20) == 0 {
-                250_000
-            } else {
-                RTT_US + 3000
-            };
+            let late = if numbers.below(20) == 0 { 250_000 } else { RTT_US + 3000 };
             events.push((time + late, n, Event::Again(start, numbers.below(10))));
             continue;
         }
@@ -391,10 +319,7 @@ fn direction(sender: &str, seed: u64, segments: u64) -> Direction {
     events.sort_by_key(|event| (event.0, event.1));
     Direction {
         sender: sender.into(),
-        panel: Panel {
-            title: format!("What {sender} sent: {segments} segments"),
-            marks: record(events),
-        },
+        panel: Panel { title: format!("What {sender} sent: {segments} segments"), marks: record(events) },
     }
 }
 
@@ -403,11 +328,7 @@ enum Event {
     Data(u64),
     Again(u64, u64),
     Fin(u64),
-    Ack {
-        una: u64,
-        block: Option<(u64, u64)>,
-        window: u64,
-    },
+    Ack { una: u64, block: Option<(u64, u64)>, window: u64 },
 }
 
 fn record(events: Vec<(u64, u64, Event)>) -> Vec<recoup_draw::sequence::Mark> {
@@ -422,28 +343,15 @@ fn record(events: Vec<(u64, u64, Event)>) -> Vec<recoup_draw::sequence::Mark> {
             Event::Data(start) => recorder.data_sent(at, segment(start)),
             Event::Again(start, luck) => {
                 let (necessity, reason) = match luck {
-                    0 => (
-                        Necessity::Spurious,
-                        "the receiver reported a duplicate (DSACK)",
-                    ),
+                    0 => (Necessity::Spurious, "the receiver reported a duplicate (DSACK)"),
                     1 => (Necessity::Unknowable, "the capture holds no ACK of it"),
                     _ => (Necessity::Needed, "the receiver reported no duplicate"),
                 };
                 let trigger = if luck > 7 { "rto" } else { "rack" };
-                recorder.retransmission_explained(
-                    at,
-                    segment(start),
-                    trigger.into(),
-                    necessity,
-                    reason,
-                );
+                recorder.retransmission_explained(at, segment(start), trigger.into(), necessity, reason);
             }
             Event::Ack { una, block, window } => {
-                let ack = AckArrival {
-                    una: Offset(una),
-                    may_be_duplicate: true,
-                    window: Some(Offset(una + window)),
-                };
+                let ack = AckArrival { una: Offset(una), may_be_duplicate: true, window: Some(Offset(una + window)) };
                 let block = block.map(|(a, b)| Span::new(Offset(a), Offset(b.max(a))));
                 recorder.ack_arrived(at, ack, block);
             }

@@ -47,11 +47,7 @@ fn figures_and_verdicts_can_be_read_in_both_themes() {
     browser.prefer("light");
     assert_eq!(browser.evaluate(background), light);
     browser.evaluate("document.getElementById('theme').click()");
-    assert_ne!(
-        browser.evaluate(background),
-        light,
-        "the button changes the theme"
-    );
+    assert_ne!(browser.evaluate(background), light, "the button changes the theme");
     browser.assert_quiet();
 }
 
@@ -73,10 +69,7 @@ fn nothing_overflows_on_a_phone() {
     browser.evaluate("document.querySelectorAll('details').forEach((of) => { of.open = true; })");
     browser.settle();
     assert_eq!(number(&mut browser, "innerWidth"), 360.0);
-    assert_eq!(
-        number(&mut browser, "document.documentElement.scrollWidth"),
-        360.0
-    );
+    assert_eq!(number(&mut browser, "document.documentElement.scrollWidth"), 360.0);
     assert_eq!(browser.evaluate(OVERFLOW), "");
 
     // An enlarged figure fills the height of an upright screen.
@@ -94,10 +87,7 @@ fn nothing_overflows_on_a_phone() {
     assert!(number(&mut browser, share) > 0.7);
     browser.evaluate("document.querySelector('dialog .buttons button:last-child').click()");
     browser.settle();
-    assert_eq!(
-        number(&mut browser, "document.querySelectorAll('dialog').length"),
-        0.0
-    );
+    assert_eq!(number(&mut browser, "document.querySelectorAll('dialog').length"), 0.0);
     browser.assert_quiet();
 }
 
@@ -109,10 +99,7 @@ fn paper_has_all_claims_and_no_buttons() {
     };
     // What a filter hides on the screen is printed.
     browser.evaluate("document.querySelector('#controls button[aria-pressed]').click()");
-    let answer = browser.call(
-        "Page.printToPDF",
-        json!({ "paperWidth": 8.27, "paperHeight": 11.69 }),
-    );
+    let answer = browser.call("Page.printToPDF", json!({ "paperWidth": 8.27, "paperHeight": 11.69 }));
     let pdf = answer["data"].as_str().expect("a document");
     let pdf = base64::Engine::decode(&base64::prelude::BASE64_STANDARD, pdf).expect("base64");
     // The PDF lists the page and the place of each row, because links lead there.
@@ -136,9 +123,7 @@ fn paper_has_all_claims_and_no_buttons() {
     browser.settle();
     assert_eq!(rows(&mut browser).len(), 243);
     let notes = report.papers.iter().flat_map(|paper| &paper.experiments);
-    let notes = notes
-        .flat_map(|of| &of.claims)
-        .filter(|claim| claim.note.is_some());
+    let notes = notes.flat_map(|of| &of.claims).filter(|claim| claim.note.is_some());
     let shown = "[...document.querySelectorAll('.ledger .note')].filter((of) => of.offsetHeight > 0).length";
     assert_eq!(number(&mut browser, shown), notes.count() as f64);
     let visible = "[...document.querySelectorAll('nav, .buttons, .controls, .command button, .tooltip')] \
@@ -157,18 +142,11 @@ fn without_scripts_everything_can_be_read() {
     let Some(mut browser) = open(&small(), "reduced") else {
         return;
     };
-    browser.call(
-        "Emulation.setScriptExecutionDisabled",
-        json!({ "value": true }),
-    );
+    browser.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
     browser.call("Page.reload", json!({}));
     std::thread::sleep(std::time::Duration::from_millis(500));
-    browser.call(
-        "Emulation.setScriptExecutionDisabled",
-        json!({ "value": false }),
-    );
-    let buttons =
-        "[...document.querySelectorAll('button')].filter((of) => of.offsetHeight > 0).length";
+    browser.call("Emulation.setScriptExecutionDisabled", json!({ "value": false }));
+    let buttons = "[...document.querySelectorAll('button')].filter((of) => of.offsetHeight > 0).length";
     assert_eq!(number(&mut browser, buttons), 0.0);
     assert_eq!(rows(&mut browser).len(), 24);
     // Browsers show titles of marks by themselves.
@@ -188,17 +166,11 @@ fn the_page_has_names_for_readers_who_do_not_see_it() {
         ("h1", 1.0),
         (".picture > svg[role=\"img\"]:not([aria-label])", 0.0),
         ("th:not([scope])", 0.0),
-        (
-            "section:not([aria-labelledby]), article:not([aria-labelledby])",
-            0.0,
-        ),
+        ("section:not([aria-labelledby]), article:not([aria-labelledby])", 0.0),
         (".bar:not([aria-label])", 0.0),
         ("html[lang=\"en\"]", 1.0),
     ] {
-        let found = number(
-            &mut browser,
-            &format!("document.querySelectorAll('{what}').length"),
-        );
+        let found = number(&mut browser, &format!("document.querySelectorAll('{what}').length"));
         assert_eq!(found, count, "{what}");
     }
     let duplicates = "(() => { const ids = [...document.querySelectorAll('[id]')].map((of) => of.id); \

@@ -1,8 +1,7 @@
 //! A report about invented papers, with pictures of every kind and with as many claims as the real one.
 
 use recoup_draw::chart::{
-    BarChart, BarGroup, BarPanel, Interpolation, LineChart, LinePanel, PointChart, PointPanel,
-    RangePoint, Scale,
+    BarChart, BarGroup, BarPanel, Interpolation, LineChart, LinePanel, PointChart, PointPanel, RangePoint, Scale,
 };
 use recoup_draw::report::{
     Claim, Data, Experiment, Figure, Ledger, Outcome, Paper, Report, Sentence, Untested, Verdict,
@@ -10,12 +9,7 @@ use recoup_draw::report::{
 use recoup_draw::sequence::{Diagram, Mark, MarkKind, Panel};
 use recoup_units::{Instant, Offset, Span};
 
-const PROFILES: [&str; 4] = [
-    "linux-3.17",
-    "linux-3.17+rtor",
-    "linux-3.17+tlp",
-    "linux-3.17+tlpr",
-];
+const PROFILES: [&str; 4] = ["linux-3.17", "linux-3.17+rtor", "linux-3.17+tlp", "linux-3.17+tlpr"];
 
 /// A report with `papers` papers, each with `experiments` experiments of `claims` claims.
 pub fn report(papers: usize, experiments: usize, claims: usize) -> Report {
@@ -23,9 +17,7 @@ pub fn report(papers: usize, experiments: usize, claims: usize) -> Report {
         title: "Recoup: what holds of four papers".into(),
         made: "recoup 0.9.0, full run with seed 1, 24 November 2026, 13 min on two cores".into(),
         papers: (0..papers).map(|i| paper(i, experiments, claims)).collect(),
-        notes: vec![
-            "Verdicts are about this engine and its inputs, not about the Internet.".into(),
-        ],
+        notes: vec!["Verdicts are about this engine and its inputs, not about the Internet.".into()],
         generator: "recoup 0.9.0".into(),
     }
 }
@@ -57,9 +49,7 @@ fn paper(number: usize, experiments: usize, claims: usize) -> Paper {
         id: id.into(),
         name: name.into(),
         citation: citation.into(),
-        experiments: (0..experiments)
-            .map(|i| experiment(number, id, i, claims))
-            .collect(),
+        experiments: (0..experiments).map(|i| experiment(number, id, i, claims)).collect(),
         sentences: Vec::new(),
     };
     of.sentences = sentences(&of);
@@ -74,11 +64,7 @@ fn experiment(paper: usize, id: &str, number: usize, claims: usize) -> Experimen
         2 => sequence(),
         _ => points(),
     };
-    let drawing = |name: &str| Figure {
-        name: name.into(),
-        about: String::new(),
-        svg: svg.clone(),
-    };
+    let drawing = |name: &str| Figure { name: name.into(), about: String::new(), svg: svg.clone() };
     let is_missing = paper == 3 && number == 1;
     let mut figures = vec![drawing(&name)];
     if number == 3 {
@@ -114,9 +100,7 @@ fn rows() -> Data {
         ]
     };
     Data::Rows {
-        headings: ["profile", "RTT (ms)", "normalised FCT"]
-            .map(String::from)
-            .to_vec(),
+        headings: ["profile", "RTT (ms)", "normalised FCT"].map(String::from).to_vec(),
         rows: (0..28).map(row).collect(),
     }
 }
@@ -136,9 +120,7 @@ fn claim(number: usize, of: &str, experiment: &str) -> Claim {
             None,
             "the largest ratio of the two is 1.000",
             None,
-            Some(
-                "Both are equal wherever the probe timer is no shorter than the retransmission timeout.",
-            ),
+            Some("Both are equal wherever the probe timer is no shorter than the retransmission timeout."),
         ),
         (
             "With delayed ACKs the probe alone recovers within two round-trip times.",
@@ -161,13 +143,7 @@ fn claim(number: usize, of: &str, experiment: &str) -> Claim {
                  nothing-here-can-be-broken_by_a_browser/which_looks_for_spaces/0123456789/0123456789/0123456789.",
             ),
         ),
-        (
-            "Normalised flow completion times are 1 for the baseline.",
-            Some("1"),
-            "1.000 everywhere",
-            None,
-            None,
-        ),
+        ("Normalised flow completion times are 1 for the baseline.", Some("1"), "1.000 everywhere", None, None),
     ][number % 5];
     let verdict = [
         Verdict::Holds,
@@ -182,15 +158,9 @@ fn claim(number: usize, of: &str, experiment: &str) -> Claim {
     let id = format!("restart-shorter-{number}");
     Claim {
         command: format!("recoup paper {of} {experiment} --seed 1"),
-        section: if number % 6 == 5 {
-            "ours".into()
-        } else {
-            format!("4.{}", number % 6)
-        },
+        section: if number % 6 == 5 { "ours".into() } else { format!("4.{}", number % 6) },
         statement: statement.into(),
-        check:
-            "the mean of normalised flow completion times over all flows of the cell, per profile"
-                .into(),
+        check: "the mean of normalised flow completion times over all flows of the cell, per profile".into(),
         paper: paper.map(String::from),
         ours: ours.into(),
         interval: interval.map(String::from),
@@ -235,14 +205,9 @@ fn sentences(paper: &Paper) -> Vec<Sentence> {
 fn bars() -> String {
     let group = |i: usize| BarGroup {
         label: (20 * (i + 1)).to_string(),
-        values: (0..4)
-            .map(|k| Some(1.0 / (1.0 + (k * i) as f64 / 6.0)))
-            .collect(),
+        values: (0..4).map(|k| Some(1.0 / (1.0 + (k * i) as f64 / 6.0))).collect(),
     };
-    let panel = |title: &str| BarPanel {
-        title: title.into(),
-        groups: (0..7).map(group).collect(),
-    };
+    let panel = |title: &str| BarPanel { title: title.into(), groups: (0..7).map(group).collect() };
     BarChart {
         title: "Flows of 10 segments that lose the last".into(),
         x_label: "RTT (ms)".into(),
@@ -270,10 +235,7 @@ fn lines() -> String {
         largest: Some(1.0),
         interpolation: Interpolation::Steps,
         series: PROFILES.map(String::from).to_vec(),
-        panels: vec![LinePanel {
-            title: "Web pages".into(),
-            lines: (0..4).map(line).collect(),
-        }],
+        panels: vec![LinePanel { title: "Web pages".into(), lines: (0..4).map(line).collect() }],
         ..LineChart::default()
     }
     .to_svg()
@@ -290,16 +252,8 @@ fn points() -> String {
         title: "Reduction by best case".into(),
         x_label: "best case (RTTs)".into(),
         y_label: "reduction (RTTs)".into(),
-        legend: [
-            "mean, up to the 95th percentile",
-            "below 20 senders",
-            "best case",
-        ]
-        .map(String::from),
-        panels: vec![PointPanel {
-            title: "linux-2.4".into(),
-            points: (0..30).map(point).collect(),
-        }],
+        legend: ["mean, up to the 95th percentile", "below 20 senders", "best case"].map(String::from),
+        panels: vec![PointPanel { title: "linux-2.4".into(), points: (0..30).map(point).collect() }],
     }
     .to_svg()
 }
@@ -313,26 +267,17 @@ fn sequence() -> String {
         marks.push(Mark::new(at(4 * i), MarkKind::Sent(segment(i))));
     }
     for i in 0..12 {
-        marks.push(Mark::new(
-            at(100 + 4 * i),
-            MarkKind::Acked(Offset(1 + 1000 * i)),
-        ));
+        marks.push(Mark::new(at(100 + 4 * i), MarkKind::Acked(Offset(1 + 1000 * i))));
     }
     for i in 13..39 {
         marks.push(Mark::new(at(100 + 4 * i), MarkKind::Sacked(segment(i))));
     }
-    marks.push(Mark::new(
-        at(170),
-        MarkKind::Retransmitted(segment(11), Some("fast")),
-    ));
+    marks.push(Mark::new(at(170), MarkKind::Retransmitted(segment(11), Some("fast"))));
     marks.push(Mark::new(at(270), MarkKind::Acked(Offset(40_001))));
     marks.sort_by_key(|mark| mark.at);
     Diagram {
         title: "A window that loses one segment".into(),
-        panels: vec![Panel {
-            title: "PRR".into(),
-            marks,
-        }],
+        panels: vec![Panel { title: "PRR".into(), marks }],
         ..Diagram::default()
     }
     .to_svg()

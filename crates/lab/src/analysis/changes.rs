@@ -58,10 +58,7 @@ pub struct Changes<R: Row> {
 #[cfg(test)]
 impl<R: Row> Changes<R> {
     pub(super) fn of(records: Vec<Record<R>>) -> Self {
-        Self {
-            records,
-            overview: Overview::default(),
-        }
+        Self { records, overview: Overview::default() }
     }
 }
 
@@ -120,26 +117,16 @@ impl Continued for AllRetransmissions {
         (self.rows, self.settled) = rows.partition(|row| row.provisional && is_provisional(row));
         let oldest = self.rows.len().saturating_sub(MOST_PROVISIONAL);
         self.settled.extend(self.rows.drain(..oldest));
-        SavedRetransmissions {
-            provisional: self.rows.clone(),
-            overview: self.overview,
-        }
+        SavedRetransmissions { provisional: self.rows.clone(), overview: self.overview }
     }
 
     fn load(saved: SavedRetransmissions) -> Self {
-        Self {
-            rows: saved.provisional,
-            overview: saved.overview,
-            ..Self::default()
-        }
+        Self { rows: saved.provisional, overview: saved.overview, ..Self::default() }
     }
 
     fn show(mut self, given_out: &mut Self::GivenOut) -> Self::Shown {
         self.order();
-        Changes {
-            records: given_out.records(with_outlook(self.settled, self.rows)),
-            overview: self.overview,
-        }
+        Changes { records: given_out.records(with_outlook(self.settled, self.rows)), overview: self.overview }
     }
 }
 
@@ -172,29 +159,18 @@ impl Continued for AllConnections {
             let rows = self.provisional.get(&connection.key());
             (connection.clone(), rows.cloned().unwrap_or_default())
         });
-        SavedConnections {
-            provisional: provisional.collect(),
-            overview: self.overview,
-        }
+        SavedConnections { provisional: provisional.collect(), overview: self.overview }
     }
 
     fn load(saved: SavedConnections) -> Self {
         let rows = saved.provisional.into_iter();
         let (rows, provisional) = rows.map(|(c, rows)| (c.clone(), (c.key(), rows))).unzip();
-        Self {
-            rows,
-            provisional,
-            overview: saved.overview,
-            ..Self::default()
-        }
+        Self { rows, provisional, overview: saved.overview, ..Self::default() }
     }
 
     fn show(mut self, given_out: &mut Self::GivenOut) -> Self::Shown {
         self.order();
-        Changes {
-            records: given_out.records(with_outlook(self.settled, self.rows)),
-            overview: self.overview,
-        }
+        Changes { records: given_out.records(with_outlook(self.settled, self.rows)), overview: self.overview }
     }
 }
 

@@ -19,11 +19,7 @@ struct State<V: Continued> {
 
 impl<V: Continued> State<V> {
     fn read(file: &mut StateReader) -> Result<Self, StateError> {
-        Ok(Self {
-            analysis: file.part()?,
-            collectors: file.part()?,
-            given_out: file.part()?,
-        })
+        Ok(Self { analysis: file.part()?, collectors: file.part()?, given_out: file.part()? })
     }
 
     /// Adds another state, of other connections. Its numbers go on after those of this one.
@@ -33,11 +29,7 @@ impl<V: Continued> State<V> {
             return Err(ContinueError::Rows(name));
         };
         let by = self.analysis.renumbering();
-        let Self {
-            analysis,
-            collectors,
-            ..
-        } = Self::read(&mut file)?;
+        let Self { analysis, collectors, .. } = Self::read(&mut file)?;
         let both = [&self.analysis, &analysis].map(|analysis| &analysis.counts().files);
         if let Some(capture) = capture_of_both(both) {
             let file = name;
@@ -124,12 +116,7 @@ impl<V: Continued> Continuation<V> {
         files.try_for_each(|file| state.merge(file))?;
         let collectors = RefCell::new(state.collectors.into_iter());
         // Each thread goes on with its own.
-        let next = || {
-            collectors
-                .borrow_mut()
-                .next()
-                .map_or_else(V::default, V::load)
-        };
+        let next = || collectors.borrow_mut().next().map_or_else(V::default, V::load);
         let analyzer = Analyzer::resume(state.analysis, settings, next);
         let file = file.name().into();
         Ok(Self {
@@ -197,12 +184,7 @@ impl<V: Continued> Continuation<V> {
             file.part(&self.given_out)?;
             file.complete()
         });
-        let shown = Analyzed {
-            capture: name.into(),
-            counts,
-            interrupted: self.interrupted,
-            findings,
-        };
+        let shown = Analyzed { capture: name.into(), counts, interrupted: self.interrupted, findings };
         Ok((shown, file.transpose()?))
     }
 }

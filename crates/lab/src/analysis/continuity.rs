@@ -60,10 +60,7 @@ impl CaptureEnds {
     fn merge(&mut self, other: Self) {
         let spans = [self.span, other.span].into_iter().flatten();
         self.span = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-        let samples = [
-            (&mut self.begun_before, other.begun_before),
-            (&mut self.open_at_end, other.open_at_end),
-        ];
+        let samples = [(&mut self.begun_before, other.begun_before), (&mut self.open_at_end, other.open_at_end)];
         for (sample, more) in samples {
             more.0.into_iter().for_each(|digest| sample.add(digest));
         }
@@ -175,16 +172,9 @@ mod tests {
     fn capture(begin: u64, end: u64, begun_before: &[u16], open_at_end: &[u16]) -> CaptureEnds {
         let digest = |port: &u16| u64::from(*port) * 7919 % 10_007;
         let at = |second: u64| Instant::from_nanos(second * SECOND);
-        let mut ends = CaptureEnds {
-            span: Some((at(begin), at(end))),
-            ..CaptureEnds::default()
-        };
-        begun_before
-            .iter()
-            .for_each(|port| ends.begun_before.add(digest(port)));
-        open_at_end
-            .iter()
-            .for_each(|port| ends.open_at_end.add(digest(port)));
+        let mut ends = CaptureEnds { span: Some((at(begin), at(end))), ..CaptureEnds::default() };
+        begun_before.iter().for_each(|port| ends.begun_before.add(digest(port)));
+        open_at_end.iter().for_each(|port| ends.open_at_end.add(digest(port)));
         ends
     }
 

@@ -27,23 +27,14 @@ pub trait Document: View + Sized {
     ///
     /// # Errors
     /// If `object` reports one.
-    fn serialize<M: SerializeMap>(
-        analyzed: &Analyzed<Self>,
-        object: &mut M,
-    ) -> Result<(), M::Error>;
+    fn serialize<M: SerializeMap>(analyzed: &Analyzed<Self>, object: &mut M) -> Result<(), M::Error>;
 }
 
 impl Document for AllRetransmissions {
-    const SCHEMA: Schema = Schema {
-        name: "recoup.analyze.retransmissions",
-        version: 1,
-    };
+    const SCHEMA: Schema = Schema { name: "recoup.analyze.retransmissions", version: 1 };
     const ROWS: bool = true;
 
-    fn serialize<M: SerializeMap>(
-        analyzed: &Analyzed<Self>,
-        object: &mut M,
-    ) -> Result<(), M::Error> {
+    fn serialize<M: SerializeMap>(analyzed: &Analyzed<Self>, object: &mut M) -> Result<(), M::Error> {
         let rows = &analyzed.findings.rows;
         let columns = retransmissions_in(&analyzed.counts.files);
         object.serialize_entry("retransmissions", &columns.to_json(rows))
@@ -51,16 +42,10 @@ impl Document for AllRetransmissions {
 }
 
 impl Document for AllConnections {
-    const SCHEMA: Schema = Schema {
-        name: "recoup.analyze.connections",
-        version: 1,
-    };
+    const SCHEMA: Schema = Schema { name: "recoup.analyze.connections", version: 1 };
     const ROWS: bool = true;
 
-    fn serialize<M: SerializeMap>(
-        analyzed: &Analyzed<Self>,
-        object: &mut M,
-    ) -> Result<(), M::Error> {
+    fn serialize<M: SerializeMap>(analyzed: &Analyzed<Self>, object: &mut M) -> Result<(), M::Error> {
         let rows = &analyzed.findings.rows;
         object.serialize_entry("connections", &connections().to_json(rows))
     }
@@ -68,16 +53,10 @@ impl Document for AllConnections {
 
 /// Rows that changed since they were last given out. Of withdrawn rows only the key is not `null`.
 impl Document for Changes<Retransmission> {
-    const SCHEMA: Schema = Schema {
-        name: "recoup.analyze.retransmissions.records",
-        version: 1,
-    };
+    const SCHEMA: Schema = Schema { name: "recoup.analyze.retransmissions.records", version: 1 };
     const ROWS: bool = true;
 
-    fn serialize<M: SerializeMap>(
-        analyzed: &Analyzed<Self>,
-        object: &mut M,
-    ) -> Result<(), M::Error> {
+    fn serialize<M: SerializeMap>(analyzed: &Analyzed<Self>, object: &mut M) -> Result<(), M::Error> {
         let columns = changed_retransmissions_in(&analyzed.counts.files);
         let records = columns.to_json(&analyzed.findings.records);
         object.serialize_entry("retransmissions", &records)
@@ -86,16 +65,10 @@ impl Document for Changes<Retransmission> {
 
 /// As for retransmissions.
 impl Document for Changes<Connection> {
-    const SCHEMA: Schema = Schema {
-        name: "recoup.analyze.connections.records",
-        version: 1,
-    };
+    const SCHEMA: Schema = Schema { name: "recoup.analyze.connections.records", version: 1 };
     const ROWS: bool = true;
 
-    fn serialize<M: SerializeMap>(
-        analyzed: &Analyzed<Self>,
-        object: &mut M,
-    ) -> Result<(), M::Error> {
+    fn serialize<M: SerializeMap>(analyzed: &Analyzed<Self>, object: &mut M) -> Result<(), M::Error> {
         let columns = Connection::record_columns();
         let records = columns.to_json(&analyzed.findings.records);
         object.serialize_entry("connections", &records)
@@ -103,16 +76,10 @@ impl Document for Changes<Connection> {
 }
 
 impl Document for Summary {
-    const SCHEMA: Schema = Schema {
-        name: "recoup.analyze.summary",
-        version: 1,
-    };
+    const SCHEMA: Schema = Schema { name: "recoup.analyze.summary", version: 1 };
     const ROWS: bool = false;
 
-    fn serialize<M: SerializeMap>(
-        analyzed: &Analyzed<Self>,
-        object: &mut M,
-    ) -> Result<(), M::Error> {
+    fn serialize<M: SerializeMap>(analyzed: &Analyzed<Self>, object: &mut M) -> Result<(), M::Error> {
         let summary = &analyzed.findings;
         object.serialize_entry("summary", &summaries().row_to_json(analyzed))?;
         let senders: Vec<Value> = summary.study.senders().map(sender_json).collect();

@@ -62,61 +62,22 @@ impl Everything {
 pub fn intervals() -> Columns<Interval> {
     let second = |interval: &Interval| interval.width.as_secs_f64();
     Columns::<Interval>::new()
-        .time(
-            ("time", "s", "when the interval begins: seconds since 1970"),
-            |i| Some(i.begun),
-        )
-        .real(("width_ms", "ms", "how long the interval is"), |i| {
-            Some(ms(i.width))
+        .time(("time", "s", "when the interval begins: seconds since 1970"), |i| Some(i.begun))
+        .real(("width_ms", "ms", "how long the interval is"), |i| Some(ms(i.width)))
+        .integer(("segments", "segments", "segments with payload, SYN or FIN, retransmissions included"), |i| {
+            Some(i.segments)
         })
-        .integer(
-            (
-                "segments",
-                "segments",
-                "segments with payload, SYN or FIN, retransmissions included",
-            ),
-            |i| Some(i.segments),
-        )
-        .integer(
-            ("retransmissions", "segments", "retransmitted segments"),
-            |i| Some(i.retransmissions),
-        )
-        .integer(
-            (
-                "acknowledged_bytes",
-                "bytes",
-                "bytes acknowledged for the first time",
-            ),
-            |i| Some(i.acknowledged),
-        )
-        .real(
-            (
-                "goodput_mbps",
-                "Mbit/s",
-                "bytes acknowledged for the first time, per second",
-            ),
-            move |i| Some(i.acknowledged as f64 * 8e-6 / second(i)),
-        )
-        .real(
-            (
-                "rtt_mean_ms",
-                "ms",
-                "mean round-trip time; missing without a sample",
-            ),
-            |i| i.rtt.map(ms),
-        )
+        .integer(("retransmissions", "segments", "retransmitted segments"), |i| Some(i.retransmissions))
+        .integer(("acknowledged_bytes", "bytes", "bytes acknowledged for the first time"), |i| Some(i.acknowledged))
+        .real(("goodput_mbps", "Mbit/s", "bytes acknowledged for the first time, per second"), move |i| {
+            Some(i.acknowledged as f64 * 8e-6 / second(i))
+        })
+        .real(("rtt_mean_ms", "ms", "mean round-trip time; missing without a sample"), |i| i.rtt.map(ms))
 }
 
 impl Analyzed<Everything> {
     /// The connections and retransmissions, the totals alone, and the intervals.
-    pub fn divide(
-        self,
-    ) -> (
-        PackedConnections,
-        AllRetransmissions,
-        Analyzed<Summary>,
-        Vec<Interval>,
-    ) {
+    pub fn divide(self) -> (PackedConnections, AllRetransmissions, Analyzed<Summary>, Vec<Interval>) {
         let intervals = self.findings.intervals();
         let summary = Analyzed {
             capture: self.capture,
@@ -124,11 +85,7 @@ impl Analyzed<Everything> {
             interrupted: self.interrupted,
             findings: self.findings.summary,
         };
-        let Everything {
-            connections,
-            retransmissions,
-            ..
-        } = self.findings;
+        let Everything { connections, retransmissions, .. } = self.findings;
         (connections, retransmissions, summary, intervals)
     }
 }

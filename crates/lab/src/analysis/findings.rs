@@ -115,14 +115,12 @@ impl NumbersConnections for AllConnections {
         }
         let provisional = take(&mut self.provisional).into_iter();
         self.provisional = provisional
-            .map(
-                |((id, point), mut rows): (ConnectionKey, Vec<Retransmission>)| {
-                    for row in &mut rows {
-                        row.connection = number(row.connection);
-                    }
-                    ((number(id), point), rows)
-                },
-            )
+            .map(|((id, point), mut rows): (ConnectionKey, Vec<Retransmission>)| {
+                for row in &mut rows {
+                    row.connection = number(row.connection);
+                }
+                ((number(id), point), rows)
+            })
             .collect();
         for revision in &mut self.revisions {
             let row = &mut revision.retransmission;
@@ -187,10 +185,7 @@ impl NumbersConnections for AllRetransmissions {
     fn number_connections(&mut self, number: &dyn Fn(u64) -> u64) {
         let revised = self.revisions.iter_mut();
         let revised = revised.map(|revision| &mut revision.retransmission);
-        for row in (self.rows.iter_mut())
-            .chain(&mut self.settled)
-            .chain(revised)
-        {
+        for row in (self.rows.iter_mut()).chain(&mut self.settled).chain(revised) {
             row.connection = number(row.connection);
         }
     }
@@ -262,13 +257,7 @@ pub fn run<V: Collector, S: PacketSource>(
         continues
     };
     let analysis = analyze(source, settings, &collector, watch)?;
-    assemble(
-        capture,
-        analysis.counts,
-        interrupted,
-        analysis.findings,
-        collector,
-    )
+    assemble(capture, analysis.counts, interrupted, analysis.findings, collector)
 }
 
 /// Puts the findings of all threads together.
@@ -289,12 +278,7 @@ pub(crate) fn assemble<V: Collector>(
     });
     let mut findings = findings.unwrap_or_else(collector);
     findings.order();
-    Ok(Analyzed {
-        capture: capture.into(),
-        counts,
-        interrupted,
-        findings,
-    })
+    Ok(Analyzed { capture: capture.into(), counts, interrupted, findings })
 }
 
 /// Why no frame is readable. `None` if a frame is readable, or if the capture is whole and empty.

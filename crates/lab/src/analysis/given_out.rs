@@ -123,10 +123,7 @@ impl<K: Ord + Copy> GivenOut<K> {
     /// Gives out what is new or different, in the order of keys. `rows` are all rows that are not final
     /// since an earlier call, each with whether it may still change. Of the rows given out before that
     /// could change, those that are missing are withdrawn.
-    pub fn records<R: Row<Key = K>>(
-        &mut self,
-        rows: impl IntoIterator<Item = (R, bool)>,
-    ) -> Vec<Record<R>> {
+    pub fn records<R: Row<Key = K>>(&mut self, rows: impl IntoIterator<Item = (R, bool)>) -> Vec<Record<R>> {
         let mut before = std::mem::take(&mut self.0);
         let columns = R::columns();
         let cells = columns.cells();
@@ -152,11 +149,7 @@ impl<K: Ord + Copy> GivenOut<K> {
             let row = Some(row);
             records.push(Record { change, key, row });
         }
-        records.extend(before.into_keys().map(|key| Record {
-            change: Change::Withdrawn,
-            key,
-            row: None,
-        }));
+        records.extend(before.into_keys().map(|key| Record { change: Change::Withdrawn, key, row: None }));
         records.sort_by_key(|record| record.key);
         records
     }
@@ -189,9 +182,7 @@ mod tests {
         }
 
         fn columns() -> Columns<Self> {
-            Columns::new().text(("text", "", "what it says"), |row: &Self| {
-                Some(row.1.into())
-            })
+            Columns::new().text(("text", "", "what it says"), |row: &Self| Some(row.1.into()))
         }
 
         fn record_columns() -> Columns<Record<Self>> {
@@ -207,9 +198,7 @@ mod tests {
         given_out: &mut GivenOut<u64>,
         rows: &[(u64, &'static str, bool)],
     ) -> Vec<(Change, u64, Option<&'static str>)> {
-        let rows = rows
-            .iter()
-            .map(|&(key, text, open)| (Plain(key, text), open));
+        let rows = rows.iter().map(|&(key, text, open)| (Plain(key, text), open));
         let records = given_out.records(rows);
         let plain = |r: Record<Plain>| (r.change, r.key, r.row.map(|row| row.1));
         records.into_iter().map(plain).collect()
@@ -218,55 +207,26 @@ mod tests {
     #[test]
     fn a_row_is_given_out_again_only_if_it_reads_differently() {
         let mut given_out = GivenOut::default();
-        let first = run(
-            &mut given_out,
-            &[(1, "a", FINAL), (2, "b", OPEN), (3, "c", OPEN)],
-        );
-        assert_eq!(
-            first,
-            [
-                (New, 1, Some("a")),
-                (New, 2, Some("b")),
-                (New, 3, Some("c"))
-            ]
-        );
+        let first = run(&mut given_out, &[(1, "a", FINAL), (2, "b", OPEN), (3, "c", OPEN)]);
+        assert_eq!(first, [(New, 1, Some("a")), (New, 2, Some("b")), (New, 3, Some("c"))]);
         assert_eq!(given_out.len(), 2);
         // 2 stays as it was, and 3 changes; both are final now. 4 is new.
-        let second = run(
-            &mut given_out,
-            &[(2, "b", FINAL), (3, "C", FINAL), (4, "d", OPEN)],
-        );
+        let second = run(&mut given_out, &[(2, "b", FINAL), (3, "C", FINAL), (4, "d", OPEN)]);
         assert_eq!(second, [(Revised, 3, Some("C")), (New, 4, Some("d"))]);
         let third = run(&mut given_out, &[(4, "d", OPEN)]);
         assert_eq!(third, []);
-        assert_eq!(
-            run(&mut given_out, &[(4, "D", FINAL)]),
-            [(Revised, 4, Some("D"))]
-        );
+        assert_eq!(run(&mut given_out, &[(4, "D", FINAL)]), [(Revised, 4, Some("D"))]);
         assert!(given_out.is_empty());
     }
 
     #[test]
     fn a_row_that_is_no_longer_there_is_withdrawn_at_its_place() {
         let mut given_out = GivenOut::default();
-        run(
-            &mut given_out,
-            &[(2, "b", OPEN), (5, "e", OPEN), (7, "g", FINAL)],
-        );
+        run(&mut given_out, &[(2, "b", OPEN), (5, "e", OPEN), (7, "g", FINAL)]);
         let second = run(&mut given_out, &[(1, "a", OPEN), (5, "E", OPEN)]);
-        assert_eq!(
-            second,
-            [
-                (New, 1, Some("a")),
-                (Withdrawn, 2, None),
-                (Revised, 5, Some("E"))
-            ]
-        );
+        assert_eq!(second, [(New, 1, Some("a")), (Withdrawn, 2, None), (Revised, 5, Some("E"))]);
         // It may come back.
-        let third = run(
-            &mut given_out,
-            &[(1, "a", FINAL), (2, "b", FINAL), (5, "E", FINAL)],
-        );
+        let third = run(&mut given_out, &[(1, "a", FINAL), (2, "b", FINAL), (5, "E", FINAL)]);
         assert_eq!(third, [(New, 2, Some("b"))]);
     }
 
@@ -298,31 +258,16 @@ mod tests {
 
     #[test]
     fn a_withdrawn_row_has_the_cells_of_its_key_only() {
-        let record = |key| Record::<Retransmission> {
-            change: Withdrawn,
-            key,
-            row: None,
-        };
+        let record = |key| Record::<Retransmission> { change: Withdrawn, key, row: None };
         let csv = Retransmission::record_columns().to_csv(&[record((12, 4_000_000_000))]);
         let (header, row) = csv.trim_end().split_once('\n').unwrap();
-        assert!(
-            header.starts_with("frame,time,src,dst,seq,len,") && header.ends_with(",record"),
-            "{header}"
-        );
+        assert!(header.starts_with("frame,time,src,dst,seq,len,") && header.ends_with(",record"), "{header}");
         assert!(row.starts_with("12,,,,4000000000,,"), "{row}");
         assert!(row.ends_with(",withdrawn"), "{row}");
-        let record = Record::<Connection> {
-            change: Withdrawn,
-            key: (3, 1),
-            row: None,
-        };
+        let record = Record::<Connection> { change: Withdrawn, key: (3, 1), row: None };
         let csv = Connection::record_columns().to_csv(&[record]);
         let row = csv.lines().nth(1).unwrap();
         assert!(row.starts_with("3,,"), "{row}");
-        assert_eq!(
-            row.matches(|c: char| c.is_ascii_digit()).count(),
-            2,
-            "{row}"
-        );
+        assert_eq!(row.matches(|c: char| c.is_ascii_digit()).count(), 2, "{row}");
     }
 }

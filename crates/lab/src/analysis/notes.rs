@@ -16,15 +16,11 @@ impl<V: View> Analyzed<V> {
         let mut notes = self.counts.notes();
         if self.interrupted {
             let frames = self.counts.frames;
-            notes.push(format!(
-                "interrupted: only the first {frames} frames are analyzed"
-            ));
+            notes.push(format!("interrupted: only the first {frames} frames are analyzed"));
         }
         match self.counts.frames {
             0 => notes.push("the capture contains no packets".into()),
-            _ if self.counts.packets == 0 => {
-                notes.push("the capture contains no TCP segments".into())
-            }
+            _ if self.counts.packets == 0 => notes.push("the capture contains no TCP segments".into()),
             _ => {}
         }
         notes.extend(self.left_out_notes());
@@ -83,11 +79,7 @@ impl<V: View> Analyzed<V> {
 impl<V: View> Analyzed<V> {
     /// What the filter and the time window left out.
     fn left_out_notes(&self) -> impl Iterator<Item = String> {
-        let LeftOut {
-            connections,
-            packets,
-            outside_window,
-        } = self.counts.left_out;
+        let LeftOut { connections, packets, outside_window } = self.counts.left_out;
         let selected = self.findings.connections();
         let all = selected + connections;
         let filter = match (connections, selected) {
@@ -100,12 +92,8 @@ impl<V: View> Analyzed<V> {
         let read = self.counts.packets;
         let window = match outside_window {
             0 => None,
-            outside if outside >= read => {
-                Some(format!("none of the {read} packets is in the time window"))
-            }
-            outside => Some(format!(
-                "{outside} of {read} packets are outside the time window"
-            )),
+            outside if outside >= read => Some(format!("none of the {read} packets is in the time window")),
+            outside => Some(format!("{outside} of {read} packets are outside the time window")),
         };
         filter.into_iter().chain(window)
     }
@@ -136,9 +124,7 @@ fn merged_note(vantages: &Vantages) -> Option<String> {
 fn capture_point_note(vantages: &Vantages) -> Option<String> {
     let all: u64 = vantages.bytes.iter().sum();
     let of = |vantage: Vantage| vantages.bytes[vantage as usize];
-    let most = Vantage::ALL
-        .into_iter()
-        .max_by_key(|vantage| of(*vantage))?;
+    let most = Vantage::ALL.into_iter().max_by_key(|vantage| of(*vantage))?;
     if all == 0 || most == Vantage::Sender {
         return None;
     }
@@ -161,8 +147,8 @@ mod tests {
     use crate::analysis::{Analyzed, Collector, Summary};
     use recoup_trace::analyze::Findings;
     use recoup_trace::finding::{
-        CapturePoint, Closing, Connection, Direction, Evidence, Opening, Retransmission, Revision,
-        Triggers, Vantage, Verdict,
+        CapturePoint, Closing, Connection, Direction, Evidence, Opening, Retransmission, Revision, Triggers, Vantage,
+        Verdict,
     };
     use recoup_trace::hosts::ReportsDuplicates;
     use recoup_trace::read::Counts;
@@ -198,10 +184,7 @@ mod tests {
     #[test]
     fn revised_verdicts_of_two_capture_points_count_once_in_the_totals() {
         let mut summary = Summary::default();
-        let endpoints = Endpoints {
-            src: ([192, 0, 2, 1], 1).into(),
-            dst: ([192, 0, 2, 2], 2).into(),
-        };
+        let endpoints = Endpoints { src: ([192, 0, 2, 1], 1).into(), dst: ([192, 0, 2, 2], 2).into() };
         let row = provisional(endpoints);
         let mut there = Direction::default();
         there.retransmissions.add(row.triggers, row.verdict);
@@ -211,21 +194,12 @@ mod tests {
             point
         };
         for number in [0, 1] {
-            let connection = Connection {
-                capture_point: point(number),
-                ..connection(there.clone(), Direction::default())
-            };
-            let row = Retransmission {
-                capture_point: number,
-                ..row
-            };
+            let connection =
+                Connection { capture_point: point(number), ..connection(there.clone(), Direction::default()) };
+            let row = Retransmission { capture_point: number, ..row };
             summary.connection(connection, &[row]);
         }
-        let new = Retransmission {
-            verdict: Verdict::Unknowable,
-            evidence: Evidence::NoReports,
-            ..row
-        };
+        let new = Retransmission { verdict: Verdict::Unknowable, evidence: Evidence::NoReports, ..row };
         summary.revision(&Revision {
             retransmission: new,
             before: (row.verdict, row.evidence),
@@ -239,12 +213,7 @@ mod tests {
         assert_eq!((summary.connections, summary.slowest.len()), (1, 0));
         let mut counts = Counts::default();
         (counts.frames, counts.packets) = (9, 9);
-        let notes = Analyzed {
-            capture: "a.pcap".into(),
-            counts,
-            interrupted: false,
-            findings: summary,
-        };
+        let notes = Analyzed { capture: "a.pcap".into(), counts, interrupted: false, findings: summary };
         let notes = notes.notes();
         assert!(notes[0].starts_with("1 verdict was revised"), "{notes:?}");
     }
@@ -252,10 +221,7 @@ mod tests {
     fn connection(there: Direction, back: Direction) -> Connection {
         Connection {
             id: 0,
-            endpoints: Endpoints {
-                src: ([192, 0, 2, 1], 1).into(),
-                dst: ([192, 0, 2, 2], 2).into(),
-            },
+            endpoints: Endpoints { src: ([192, 0, 2, 1], 1).into(), dst: ([192, 0, 2, 2], 2).into() },
             frames: 1..=1,
             opening: Opening::MidConnection,
             closing: Closing::CaptureEnd,
@@ -279,27 +245,14 @@ mod tests {
         findings.connection(connection, &[]);
         let mut counts = Counts::default();
         (counts.frames, counts.packets) = (9, 9);
-        let analyzed = Analyzed {
-            capture: "a.pcap".into(),
-            counts,
-            interrupted: false,
-            findings,
-        };
+        let analyzed = Analyzed { capture: "a.pcap".into(), counts, interrupted: false, findings };
         analyzed.notes()
     }
 
     #[test]
     fn notes_count_what_was_left_out_to_limit_time_and_memory() {
-        let costly = Direction {
-            vantage: Vantage::Sender,
-            bytes: 1000,
-            too_costly: true,
-            ..Direction::default()
-        };
-        let notes = notes_on(Connection {
-            closing: Closing::Evicted,
-            ..connection(costly, Direction::default())
-        });
+        let costly = Direction { vantage: Vantage::Sender, bytes: 1000, too_costly: true, ..Direction::default() };
+        let notes = notes_on(Connection { closing: Closing::Evicted, ..connection(costly, Direction::default()) });
         assert_eq!(notes.len(), 2, "{notes:?}");
         assert!(notes[0].starts_with("the retransmissions of 1 sender would have"));
         assert!(notes[1].starts_with("1 of 1 connections were closed early to limit memory"));
@@ -307,20 +260,9 @@ mod tests {
 
     #[test]
     fn notes_name_what_the_capture_lacks() {
-        let data = |vantage| Direction {
-            vantage,
-            bytes: 1000,
-            ..Direction::default()
-        };
-        let absent = Direction {
-            absent: true,
-            ..Direction::default()
-        };
-        let stray = Direction {
-            foreign: 2,
-            to_sender: None,
-            ..Direction::default()
-        };
+        let data = |vantage| Direction { vantage, bytes: 1000, ..Direction::default() };
+        let absent = Direction { absent: true, ..Direction::default() };
+        let stray = Direction { foreign: 2, to_sender: None, ..Direction::default() };
         // (the directions, the beginning of each note)
         let cases: [(Direction, Direction, &[&str]); 4] = [
             (data(Vantage::Sender), Direction::default(), &[]),
@@ -328,16 +270,9 @@ mod tests {
             (
                 data(Vantage::Unknown),
                 absent,
-                &[
-                    "1 of 1 connections were captured in one direction only",
-                    "capture point unknown for 100 %",
-                ],
+                &["1 of 1 connections were captured in one direction only", "capture point unknown for 100 %"],
             ),
-            (
-                data(Vantage::Sender),
-                stray,
-                &["2 of 9 packets were left out"],
-            ),
+            (data(Vantage::Sender), stray, &["2 of 9 packets were left out"]),
         ];
         for (there, back, expected) in cases {
             let notes = notes(there, back);

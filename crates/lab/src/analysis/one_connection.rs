@@ -155,8 +155,7 @@ impl Findings for OneConnection {
     fn revision(&mut self, revision: &Revision) {
         self.vantages.revised += 1;
         for (connection, rows) in [&mut self.chosen, &mut self.dataless].into_iter().flatten() {
-            if revision.retransmission.connection_key() == connection.key() && revision.apply(rows)
-            {
+            if revision.retransmission.connection_key() == connection.key() && revision.apply(rows) {
                 revision.recount(connection);
             }
         }

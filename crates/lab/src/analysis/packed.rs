@@ -35,19 +35,13 @@ struct Place {
 
 impl Block {
     fn new(size: usize) -> Self {
-        Self {
-            bytes: vec![0; size].into(),
-            used: 0,
-        }
+        Self { bytes: vec![0; size].into(), used: 0 }
     }
 
     /// Appends a connection and returns where it begins; `None` if there is no room.
     fn append(&mut self, connection: &Connection) -> Option<usize> {
         let begin = self.used;
-        let room = Room {
-            bytes: &mut self.bytes,
-            used: begin,
-        };
+        let room = Room { bytes: &mut self.bytes, used: begin };
         self.used = postcard::serialize_with_flavor(connection, room).ok()?;
         Some(begin)
     }
@@ -108,11 +102,7 @@ impl PackedConnections {
             }
             self.blocks.push(Block::new(size));
         };
-        self.places.push(Place {
-            key: connection.key(),
-            block: self.blocks.len() as u32 - 1,
-            begin: begin as u32,
-        });
+        self.places.push(Place { key: connection.key(), block: self.blocks.len() as u32 - 1, begin: begin as u32 });
     }
 
     /// Changes a verdict.
@@ -124,10 +114,7 @@ impl PackedConnections {
     pub(super) fn merge(&mut self, other: Self) {
         let before = self.blocks.len() as u32;
         self.blocks.extend(other.blocks);
-        let places = other.places.into_iter().map(|place| Place {
-            block: place.block + before,
-            ..place
-        });
+        let places = other.places.into_iter().map(|place| Place { block: place.block + before, ..place });
         self.places.extend(places);
         self.revisions.extend(other.revisions);
     }
@@ -167,8 +154,7 @@ impl PackedConnections {
         let key = |revision: &Revision| revision.retransmission.connection_key();
         let first = self.revisions.partition_point(|r| key(r) < place.key);
         let own = self.revisions[first..].iter();
-        own.take_while(|revision| key(revision) == place.key)
-            .for_each(|revision| revision.recount(&mut connection));
+        own.take_while(|revision| key(revision) == place.key).for_each(|revision| revision.recount(&mut connection));
         Ok(connection)
     }
 }

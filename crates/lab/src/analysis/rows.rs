@@ -3,9 +3,7 @@
 use super::given_out::{Record, Row};
 use recoup_recovery::Trigger;
 use recoup_table::Columns;
-use recoup_trace::finding::{
-    Connection, Direction, Retransmission, RttQuantiles, SenderState, Tally, Verdict,
-};
+use recoup_trace::finding::{Connection, Direction, Retransmission, RttQuantiles, SenderState, Tally, Verdict};
 use recoup_trace::read::JoinedFiles;
 use recoup_trace::study::Sender;
 use std::sync::Arc;
@@ -14,27 +12,11 @@ use std::time::Duration;
 /// The columns of a retransmission, in the order that Wireshark's users expect.
 pub fn retransmissions() -> Columns<Retransmission> {
     Columns::<Retransmission>::new()
-        .integer(
-            (
-                "frame",
-                "",
-                "number of the frame in the capture, from 1, as Wireshark counts",
-            ),
-            |r| Some(r.frame),
-        )
-        .time(
-            ("time", "s", "when it was captured: seconds since 1970"),
-            |r| Some(r.at),
-        )
-        .text(("src", "", "address and port of the sender"), |r| {
-            Some(r.endpoints.src.to_string().into())
-        })
-        .text(("dst", "", "address and port of the receiver"), |r| {
-            Some(r.endpoints.dst.to_string().into())
-        })
-        .integer(("seq", "", "sequence number in its header"), |r| {
-            Some(r.seq.0.into())
-        })
+        .integer(("frame", "", "number of the frame in the capture, from 1, as Wireshark counts"), |r| Some(r.frame))
+        .time(("time", "s", "when it was captured: seconds since 1970"), |r| Some(r.at))
+        .text(("src", "", "address and port of the sender"), |r| Some(r.endpoints.src.to_string().into()))
+        .text(("dst", "", "address and port of the receiver"), |r| Some(r.endpoints.dst.to_string().into()))
+        .integer(("seq", "", "sequence number in its header"), |r| Some(r.seq.0.into()))
         .integer(("len", "bytes", "payload"), |r| Some(r.len.into()))
         .text(
             (
@@ -44,91 +26,37 @@ pub fn retransmissions() -> Columns<Retransmission> {
             ),
             |r| Some(r.triggers.to_string().into()),
         )
-        .text(
-            (
-                "verdict",
-                "",
-                "whether it was needed: needed, spurious or unknowable",
-            ),
-            |r| Some(r.verdict.name().into()),
-        )
-        .text(("evidence", "", "the evidence for the verdict"), |r| {
-            Some(r.evidence.name().into())
+        .text(("verdict", "", "whether it was needed: needed, spurious or unknowable"), |r| {
+            Some(r.verdict.name().into())
         })
-        .integer(
-            (
-                "copy",
-                "",
-                "1 for the first retransmission of its first byte, 2 for the second",
-            ),
-            |r| Some(r.copy.into()),
-        )
-        .real(
-            (
-                "detection_ms",
-                "ms",
-                "from the first transmission of its first byte to this retransmission",
-            ),
-            |r| r.detection.map(ms),
-        )
-        .real(
-            (
-                "recovery_ms",
-                "ms",
-                "from this retransmission to the ACK of the highest byte sent before it",
-            ),
-            |r| r.recovery.map(ms),
-        )
-        .real(
-            (
-                "detection_rtts",
-                "RTTs",
-                "detection_ms over the moving average of the RTT",
-            ),
-            |r| r.detection_rtts().map(rounded),
-        )
-        .real(
-            (
-                "recovery_rtts",
-                "RTTs",
-                "recovery_ms over the moving average of the RTT",
-            ),
-            |r| r.recovery_rtts().map(rounded),
-        )
-        .text(
-            (
-                "vantage",
-                "",
-                "where its direction was captured: sender, between, receiver or unknown",
-            ),
-            |r| Some(r.vantage.name().into()),
-        )
-        .integer(
-            (
-                "connection",
-                "",
-                "number of the connection, from 0, in the order of first packets",
-            ),
-            |r| Some(r.connection),
-        )
+        .text(("evidence", "", "the evidence for the verdict"), |r| Some(r.evidence.name().into()))
+        .integer(("copy", "", "1 for the first retransmission of its first byte, 2 for the second"), |r| {
+            Some(r.copy.into())
+        })
+        .real(("detection_ms", "ms", "from the first transmission of its first byte to this retransmission"), |r| {
+            r.detection.map(ms)
+        })
+        .real(("recovery_ms", "ms", "from this retransmission to the ACK of the highest byte sent before it"), |r| {
+            r.recovery.map(ms)
+        })
+        .real(("detection_rtts", "RTTs", "detection_ms over the moving average of the RTT"), |r| {
+            r.detection_rtts().map(rounded)
+        })
+        .real(("recovery_rtts", "RTTs", "recovery_ms over the moving average of the RTT"), |r| {
+            r.recovery_rtts().map(rounded)
+        })
+        .text(("vantage", "", "where its direction was captured: sender, between, receiver or unknown"), |r| {
+            Some(r.vantage.name().into())
+        })
+        .integer(("connection", "", "number of the connection, from 0, in the order of first packets"), |r| {
+            Some(r.connection)
+        })
         .flag(("syn", "", "it carries a SYN"), |r| r.syn)
         .flag(("fin", "", "it carries a FIN"), |r| r.fin)
-        .integer(
-            (
-                "flight",
-                "segments",
-                "segments outstanding when it was sent",
-            ),
-            |r| Some(r.flight.into()),
-        )
-        .integer(
-            (
-                "capture_point",
-                "",
-                "capture point of its connection, from 0; a merged file has several",
-            ),
-            |r| Some(r.capture_point.into()),
-        )
+        .integer(("flight", "segments", "segments outstanding when it was sent"), |r| Some(r.flight.into()))
+        .integer(("capture_point", "", "capture point of its connection, from 0; a merged file has several"), |r| {
+            Some(r.capture_point.into())
+        })
 }
 
 /// The columns of a retransmission in a capture that consists of these files: if there are any, they
@@ -139,17 +67,11 @@ pub fn retransmissions_in(files: &JoinedFiles) -> Columns<Retransmission> {
 
 /// The same for retransmissions that changed since they were last given out.
 pub fn changed_retransmissions_in(files: &JoinedFiles) -> Columns<Record<Retransmission>> {
-    with_files(Retransmission::record_columns(), files, |record| {
-        record.key.0
-    })
+    with_files(Retransmission::record_columns(), files, |record| record.key.0)
 }
 
 /// Adds the file of a row's frame, and the frame in that file, if the capture consists of several files.
-fn with_files<R: 'static>(
-    columns: Columns<R>,
-    files: &JoinedFiles,
-    frame: fn(&R) -> u64,
-) -> Columns<R> {
+fn with_files<R: 'static>(columns: Columns<R>, files: &JoinedFiles, frame: fn(&R) -> u64) -> Columns<R> {
     if files.is_empty() {
         return columns;
     }
@@ -160,10 +82,9 @@ fn with_files<R: 'static>(
             let (file, _) = files.locate(frame(row))?;
             Some(file.name.clone().into())
         })
-        .integer(
-            ("file_frame", "", "number of the frame in its file, from 1"),
-            move |row| Some(same_files.locate(frame(row))?.1),
-        );
+        .integer(("file_frame", "", "number of the frame in its file, from 1"), move |row| {
+            Some(same_files.locate(frame(row))?.1)
+        });
     columns.behind("frame", places)
 }
 
@@ -191,48 +112,20 @@ pub fn connections() -> Columns<Connection> {
 /// The columns of one sender.
 fn direction() -> Columns<Direction> {
     let sent = Columns::<Direction>::new()
-        .text(
-            (
-                "vantage",
-                "",
-                "where it was captured: sender, between, receiver or unknown",
-            ),
-            |d| Some(d.vantage.name().into()),
-        )
-        .integer(
-            (
-                "segments",
-                "segments",
-                "segments with payload, SYN or FIN, retransmissions included",
-            ),
-            |d| Some(d.segments),
-        )
-        .integer(
-            ("bytes", "bytes", "payload, retransmissions included"),
-            |d| Some(d.bytes),
-        )
-        .integer(
-            ("doubled", "packets", "packets that the network duplicated"),
-            |d| Some(d.duplicates),
-        )
-        .integer(("probes", "packets", "keep-alive and window probes"), |d| {
-            Some(d.probes)
+        .text(("vantage", "", "where it was captured: sender, between, receiver or unknown"), |d| {
+            Some(d.vantage.name().into())
         })
-        .integer(
-            ("missing_bytes", "bytes", "payload sent but not captured"),
-            |d| Some(d.missing),
-        )
-        .real(
-            (
-                "to_sender_ms",
-                "ms",
-                "shortest round-trip time between the capture point and the sender",
-            ),
-            |d| d.to_sender.map(ms),
-        )
-        .integer(("rtt_samples", "", "round-trip time samples"), |d| {
-            Some(d.rtt.map_or(0, |rtt| rtt.samples))
-        });
+        .integer(("segments", "segments", "segments with payload, SYN or FIN, retransmissions included"), |d| {
+            Some(d.segments)
+        })
+        .integer(("bytes", "bytes", "payload, retransmissions included"), |d| Some(d.bytes))
+        .integer(("doubled", "packets", "packets that the network duplicated"), |d| Some(d.duplicates))
+        .integer(("probes", "packets", "keep-alive and window probes"), |d| Some(d.probes))
+        .integer(("missing_bytes", "bytes", "payload sent but not captured"), |d| Some(d.missing))
+        .real(("to_sender_ms", "ms", "shortest round-trip time between the capture point and the sender"), |d| {
+            d.to_sender.map(ms)
+        })
+        .integer(("rtt_samples", "", "round-trip time samples"), |d| Some(d.rtt.map_or(0, |rtt| rtt.samples)));
     let sent = quantiles(sent)
         .text(
             (
@@ -289,13 +182,9 @@ fn times(mut columns: Columns<Direction>) -> Columns<Direction> {
                 "time recovering from losses, real or not: from when the ACK of the first lost byte was due"
             }
             SenderState::ZeroWindow => "time in which data waited and the receiver's window was 0",
-            SenderState::ReceiverWindow => {
-                "time in which the receiver's window had no room for the next segment"
-            }
+            SenderState::ReceiverWindow => "time in which the receiver's window had no room for the next segment",
             SenderState::SenderBuffer => "time in which the send buffer was full of data in flight",
-            SenderState::Network => {
-                "time in which data was in flight, limited by the congestion window or the path"
-            }
+            SenderState::Network => "time in which data was in flight, limited by the congestion window or the path",
             SenderState::Application => "time in which the application had nothing to send",
             SenderState::Closing => "time after its FIN, once all its data was acknowledged",
             SenderState::Unknown => "time in which the capture does not show the sender's state",
@@ -320,11 +209,8 @@ fn quantiles(mut columns: Columns<Direction>) -> Columns<Direction> {
         ("mean", |rtt| rtt.mean),
     ];
     for (name, part) in PARTS {
-        let header = (
-            format!("rtt_{name}_ms"),
-            "ms",
-            format!("round-trip times between the capture and the receiver: {name}"),
-        );
+        let header =
+            (format!("rtt_{name}_ms"), "ms", format!("round-trip times between the capture and the receiver: {name}"));
         columns = columns.real(header, move |d| d.rtt.as_ref().map(part).map(ms));
     }
     columns
@@ -332,31 +218,22 @@ fn quantiles(mut columns: Columns<Direction>) -> Columns<Direction> {
 
 /// The columns of retransmission counts: all, by verdict, by trigger, and by both.
 pub(super) fn tally() -> Columns<Tally> {
-    let mut columns = Columns::<Tally>::new()
-        .integer(("retransmissions", "segments", "retransmissions"), |t| {
-            Some(t.total())
-        });
+    let mut columns =
+        Columns::<Tally>::new().integer(("retransmissions", "segments", "retransmissions"), |t| Some(t.total()));
     for verdict in Verdict::ALL {
         let name = verdict.name();
-        let header = (
-            name,
-            "segments",
-            format!("retransmissions with the verdict {name}"),
-        );
+        let header = (name, "segments", format!("retransmissions with the verdict {name}"));
         columns = columns.integer(header, move |t| Some(t.of_verdict(verdict)));
     }
     for trigger in triggers() {
         let name = trigger_name(trigger);
         let about = format!("retransmissions with the trigger {name}");
-        columns = columns.integer((name, "segments", about.clone()), move |t| {
-            Some(t.of_trigger(trigger))
-        });
+        columns = columns.integer((name, "segments", about.clone()), move |t| Some(t.of_trigger(trigger)));
         for verdict in Verdict::ALL {
             let found = verdict.name();
             let about = format!("{about} and the verdict {found}");
-            columns = columns.integer((format!("{name}_{found}"), "segments", about), move |t| {
-                Some(t.count(trigger, verdict))
-            });
+            columns = columns
+                .integer((format!("{name}_{found}"), "segments", about), move |t| Some(t.count(trigger, verdict)));
         }
     }
     columns

@@ -5,8 +5,8 @@ use comfy_table::{Cell, ContentArrangement, Table};
 use recoup_table::plain_table;
 use recoup_trace::study::published::System;
 use recoup_trace::study::{
-    Cdf, Claim, Classification, Connections, FalsePositives, FlightRecovery, MOST_LOST, Parameters,
-    Portion, Report, SenderReport, Shares, Split,
+    Cdf, Claim, Classification, Connections, FalsePositives, FlightRecovery, MOST_LOST, Parameters, Portion, Report,
+    SenderReport, Shares, Split,
 };
 
 /// The width of the table of claims, in characters.
@@ -59,22 +59,14 @@ impl StudyTable {
         match self {
             Self::Parameters => "Table I: parameters of the profiles found (times in ms)",
             Self::Capture => "Table II: the capture",
-            Self::Connections => {
-                "Table III: connections by loss (% of all connections, bytes and packets)"
-            }
-            Self::Profiles => {
-                "Table III: lossy senders of explained connections, by profile (% of these senders)"
-            }
+            Self::Connections => "Table III: connections by loss (% of all connections, bytes and packets)",
+            Self::Profiles => "Table III: lossy senders of explained connections, by profile (% of these senders)",
             Self::Classification => "Table IV: retransmissions by trigger and verdict (segments)",
-            Self::Shares => {
-                "Table IV in %: of the retransmissions by RTO and FR/R whose verdict is known"
-            }
+            Self::Shares => "Table IV in %: of the retransmissions by RTO and FR/R whose verdict is known",
             Self::Bytes => "Figure 1: payload per connection (bytes)",
             Self::Detection => "Figure 2: detection time (RTTs)",
             Self::Recoveries => "Recoveries by segments lost in the flight (recoveries; RTTs)",
-            Self::Reduction => {
-                "Figure 3: reduction of the connection duration by ideal loss detection (% per sender)"
-            }
+            Self::Reduction => "Figure 3: reduction of the connection duration by ideal loss detection (% per sender)",
             Self::Claims => {
                 "Statements of the study beside the same quantities of this capture. Only RTO and FR/R count as\n\
                  retransmissions. Shares of spurious retransmissions leave out unknowable ones. The study's figure\n\
@@ -103,9 +95,7 @@ impl StudyTable {
             Self::Claims => notes(&report.all.claims),
             _ => String::new(),
         };
-        table.map_or(String::new(), |table| {
-            format!("\n{}\n\n{table}\n{notes}", self.heading())
-        })
+        table.map_or(String::new(), |table| format!("\n{}\n\n{table}\n{notes}", self.heading()))
     }
 }
 
@@ -122,18 +112,7 @@ pub fn study_tables(report: &Report) -> String {
 
 fn parameters(profiles: &[Parameters]) -> Option<Table> {
     let mut table = plain_table();
-    table.set_header([
-        "profile",
-        "clock",
-        "initial RTO",
-        "minimum RTO",
-        "a",
-        "b",
-        "m",
-        "k",
-        "D",
-        "RTT sampled per",
-    ]);
+    table.set_header(["profile", "clock", "initial RTO", "minimum RTO", "a", "b", "m", "k", "D", "RTT sampled per"]);
     right(&mut table, &[1, 2, 3, 4, 5, 6, 7, 8]);
     for p in profiles {
         table.add_row([
@@ -154,13 +133,7 @@ fn parameters(profiles: &[Parameters]) -> Option<Table> {
 
 fn capture(c: &recoup_trace::study::Capture) -> Option<Table> {
     let mut table = plain_table();
-    table.set_header([
-        "duration (s)",
-        "load (Mbit/s)",
-        "connections",
-        "payload (bytes)",
-        "packets",
-    ]);
+    table.set_header(["duration (s)", "load (Mbit/s)", "connections", "payload (bytes)", "packets"]);
     table.add_row([
         number(format!("{:.6}", c.duration_s)),
         number(decimal(c.load_mbit_s)),
@@ -173,15 +146,7 @@ fn capture(c: &recoup_trace::study::Capture) -> Option<Table> {
 
 fn connections(c: &Connections) -> Option<Table> {
     let mut table = plain_table();
-    table.set_header([
-        "",
-        "connections",
-        "%",
-        "payload (bytes)",
-        "%",
-        "packets",
-        "%",
-    ]);
+    table.set_header(["", "connections", "%", "payload (bytes)", "%", "packets", "%"]);
     let mut add = |name: &str, some: &Portion| {
         table.add_row([
             Cell::new(name),
@@ -229,21 +194,11 @@ fn classification<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table 
     for sender in senders {
         let c: &Classification = &sender.retransmissions;
         let three = [&c.rto, &c.fast_retransmit, &c.tlp];
-        let split = three
-            .into_iter()
-            .flat_map(|split| [split.needed, split.spurious]);
+        let split = three.into_iter().flat_map(|split| [split.needed, split.spurious]);
         let unknowable: u64 = three.into_iter().map(|split| split.unknowable).sum();
         let others = [&c.path_mtu, &c.syn, &c.syn_ack, &c.unknown].map(Split::total);
-        let numbers = [c.total]
-            .into_iter()
-            .chain(split)
-            .chain([unknowable])
-            .chain(others);
-        table.add_row(
-            [Cell::new(&sender.sender)]
-                .into_iter()
-                .chain(numbers.map(number)),
-        );
+        let numbers = [c.total].into_iter().chain(split).chain([unknowable]).chain(others);
+        table.add_row([Cell::new(&sender.sender)].into_iter().chain(numbers.map(number)));
     }
     table
 }
@@ -251,21 +206,9 @@ fn classification<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table 
 /// The senders, and below them the study's own.
 fn shares<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table {
     let mut table = plain_table();
-    table.set_header([
-        "sender",
-        "segments\n= 100 %",
-        "RTO\nneeded",
-        "RTO\nspurious",
-        "FR/R\nneeded",
-        "FR/R\nspurious",
-    ]);
+    table.set_header(["sender", "segments\n= 100 %", "RTO\nneeded", "RTO\nspurious", "FR/R\nneeded", "FR/R\nspurious"]);
     let mut add = |name: String, of: Shares| {
-        let percent = [
-            of.rto_needed,
-            of.rto_spurious,
-            of.fast_retransmit_needed,
-            of.fast_retransmit_spurious,
-        ];
+        let percent = [of.rto_needed, of.rto_spurious, of.fast_retransmit_needed, of.fast_retransmit_spurious];
         let percent = percent.map(|share| number(share.map_or("-".into(), |s| format!("{s:.1}"))));
         let cells = [Cell::new(name), number(of.retransmissions)];
         table.add_row(cells.into_iter().chain(percent));
@@ -290,22 +233,10 @@ fn quantiles(of: &Cdf) -> Option<Table> {
 
 fn detection<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Option<Table> {
     let mut table = plain_table();
-    table.set_header([
-        "sender",
-        "FR/R\ncount",
-        "\np50",
-        "\np90",
-        "\np99",
-        "RTO\ncount",
-        "\np50",
-        "\np90",
-        "\np99",
-    ]);
+    table.set_header(["sender", "FR/R\ncount", "\np50", "\np90", "\np99", "RTO\ncount", "\np50", "\np90", "\np99"]);
     for sender in senders {
         let both = [&sender.detection.fast_retransmit, &sender.detection.rto];
-        let cells = both
-            .into_iter()
-            .flat_map(|of| [number(of.count)].into_iter().chain(percentiles(of)));
+        let cells = both.into_iter().flat_map(|of| [number(of.count)].into_iter().chain(percentiles(of)));
         table.add_row([Cell::new(&sender.sender)].into_iter().chain(cells));
     }
     Some(table)
@@ -313,15 +244,7 @@ fn detection<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Option<Tabl
 
 fn reduction<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Option<Table> {
     let mut table = plain_table();
-    table.set_header([
-        "sender",
-        "count",
-        "p50",
-        "p90",
-        "p99",
-        "total (s)",
-        "detections\nunmeasured",
-    ]);
+    table.set_header(["sender", "count", "p50", "p90", "p99", "total (s)", "detections\nunmeasured"]);
     for sender in senders {
         let r = &sender.reduction;
         let name = [Cell::new(&sender.sender), number(r.percent.count)];
@@ -355,20 +278,15 @@ fn recoveries<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Option<Tab
     for sender in senders {
         for lost in 1..=MOST_LOST {
             let of = |detected_by: &str, sack: Option<bool>| {
-                let matches = |line: &&FlightRecovery| {
-                    line.lost == lost && line.detected_by == detected_by && sack == line.sack
-                };
+                let matches =
+                    |line: &&FlightRecovery| line.lost == lost && line.detected_by == detected_by && sack == line.sack;
                 sender.recoveries.iter().find(matches)
             };
             let cells = |line: Option<&FlightRecovery>, mean: bool| {
                 let count = line.map_or("0".into(), |line| line.recoveries.to_string());
                 let times = [line.and_then(|l| l.p50), line.and_then(|l| l.mean)];
                 let times = times.map(decimal).into_iter().take(1 + usize::from(mean));
-                [count]
-                    .into_iter()
-                    .chain(times)
-                    .map(number)
-                    .collect::<Vec<_>>()
+                [count].into_iter().chain(times).map(number).collect::<Vec<_>>()
             };
             if of("any", None).is_none() {
                 continue;
@@ -427,9 +345,7 @@ fn notes(claims: &[Claim]) -> String {
 
 /// Footnote 6, as a sentence.
 fn false_positives(f: &FalsePositives) -> String {
-    let share = f
-        .percent
-        .map_or(String::new(), |share| format!(" ({share:.2} %)"));
+    let share = f.percent.map_or(String::new(), |share| format!(" ({share:.2} %)"));
     format!(
         "\nFootnote 6, false positives: {} of {} connections without loss{share} have retransmissions, {} segments in total\n",
         f.connections, f.loss_free, f.retransmissions

@@ -6,8 +6,8 @@ use crate::stats::Durations;
 use recoup_recovery::Trigger;
 use recoup_trace::analyze::{Findings, NumbersConnections};
 use recoup_trace::finding::{
-    Closing, Connection, Direction, Evidence, HeldConnections, Opening, Renumbering,
-    Retransmission, Revision, Tally, Vantage, Verdict,
+    Closing, Connection, Direction, Evidence, HeldConnections, Opening, Renumbering, Retransmission, Revision, Tally,
+    Vantage, Verdict,
 };
 use recoup_trace::study::Study;
 use recoup_units::Instant;
@@ -191,18 +191,13 @@ pub(crate) fn nearest_to_senders(
 ) -> (Connection, Vec<Retransmission>) {
     let nearest = [0, 1].map(|i| connection.capture_point.is_nearest_to_sender(i));
     let sent_by_src = |r: &Retransmission| r.endpoints == connection.endpoints;
-    let own = retransmissions
-        .iter()
-        .filter(|r| nearest[usize::from(!sent_by_src(r))]);
+    let own = retransmissions.iter().filter(|r| nearest[usize::from(!sent_by_src(r))]);
     let own = own.copied().collect();
     for (direction, nearest) in connection.directions.iter_mut().zip(nearest) {
         if !nearest {
             // Its packets are in the file, but counted elsewhere.
             let absent = direction.absent;
-            *direction = Direction {
-                absent,
-                ..Direction::default()
-            };
+            *direction = Direction { absent, ..Direction::default() };
         }
     }
     (connection, own)

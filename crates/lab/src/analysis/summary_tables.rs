@@ -33,15 +33,9 @@ pub fn summary_tables(analyzed: &Analyzed<Summary>) -> String {
          recovery: from the retransmission to the ACK of everything sent before it",
         loss_times(s),
     );
-    add(
-        "Sender identification (% of the replayed retransmissions that the profile explains)",
-        senders(s),
-    );
+    add("Sender identification (% of the replayed retransmissions that the profile explains)", senders(s));
     add("Round-trip times (ms)", rtts(s));
-    add(
-        "Connections with most time in recovery (detecting losses, real or not, and recovering from them)",
-        slowest(s),
-    );
+    add("Connections with most time in recovery (detecting losses, real or not, and recovering from them)", slowest(s));
     text
 }
 
@@ -65,10 +59,7 @@ fn capture(analyzed: &Analyzed<Summary>) -> Table {
     add("  opened before the capture", late.to_string());
     add("payload (bytes)", s.bytes.to_string());
     for vantage in Vantage::ALL {
-        let share = share(
-            s.vantages.bytes[vantage as usize],
-            s.vantages.bytes.iter().sum(),
-        );
+        let share = share(s.vantages.bytes[vantage as usize], s.vantages.bytes.iter().sum());
         if let Some(share) = share.filter(|_| s.vantages.bytes[vantage as usize] > 0) {
             let name = match vantage {
                 Vantage::Sender => "  captured at the sender (%)",
@@ -89,12 +80,7 @@ fn capture(analyzed: &Analyzed<Summary>) -> Table {
 /// Retransmissions of data, SYN and FIN by trigger and verdict, and the totals.
 fn retransmissions(s: &Summary) -> Table {
     let mut table = plain_table();
-    table.set_header(
-        ["retransmissions"]
-            .into_iter()
-            .chain(Verdict::ALL.map(Verdict::name))
-            .chain(["total", "%"]),
-    );
+    table.set_header(["retransmissions"].into_iter().chain(Verdict::ALL.map(Verdict::name)).chain(["total", "%"]));
     let mut add = |name: &str, by_verdict: [u64; Verdict::ALL.len()]| {
         let all: u64 = by_verdict.iter().sum();
         let share = share(all, s.segments).unwrap_or_else(|| "-".into());
@@ -104,16 +90,11 @@ fn retransmissions(s: &Summary) -> Table {
     };
     let total = |tally: &Tally| Verdict::ALL.map(|verdict| tally.of_verdict(verdict));
     let mut everything = Tally::default();
-    for (name, tally) in [
-        ("data", &s.data),
-        ("SYN, SYN-ACK", &s.syn),
-        ("FIN without data", &s.fin),
-    ] {
+    for (name, tally) in [("data", &s.data), ("SYN, SYN-ACK", &s.syn), ("FIN without data", &s.fin)] {
         add(name, total(tally));
         for trigger in triggers() {
             // The triggers of data have rows even if their counts are 0.
-            let is_of_data =
-                name == "data" && !matches!(trigger, Some(Trigger::Syn | Trigger::SynAck));
+            let is_of_data = name == "data" && !matches!(trigger, Some(Trigger::Syn | Trigger::SynAck));
             if is_of_data || tally.of_trigger(trigger) > 0 {
                 let of = Verdict::ALL.map(|verdict| tally.count(trigger, verdict));
                 add(&format!("  {}", trigger_name(trigger)), of);
@@ -127,19 +108,11 @@ fn retransmissions(s: &Summary) -> Table {
 
 fn evidence(s: &Summary) -> Option<Table> {
     let mut table = plain_table();
-    table.set_header(
-        ["evidence"]
-            .into_iter()
-            .chain(Verdict::ALL.map(Verdict::name)),
-    );
+    table.set_header(["evidence"].into_iter().chain(Verdict::ALL.map(Verdict::name)));
     for evidence in Evidence::ALL {
         let of = s.evidence[evidence as usize];
         if of.iter().any(|count| *count > 0) {
-            table.add_row(
-                [Cell::new(evidence.name())]
-                    .into_iter()
-                    .chain(of.map(number)),
-            );
+            table.add_row([Cell::new(evidence.name())].into_iter().chain(of.map(number)));
         }
     }
     (!table.is_empty()).then_some(table)
@@ -161,9 +134,7 @@ fn loss_times(s: &Summary) -> Option<Table> {
     for trigger in triggers() {
         let times = &s.loss_times[trigger_row(trigger)];
         if times.detection.count() + times.recovery.count() > 0 {
-            let cells = [&times.detection, &times.recovery]
-                .map(count_and_quantiles)
-                .concat();
+            let cells = [&times.detection, &times.recovery].map(count_and_quantiles).concat();
             let name = Cell::new(trigger_name(trigger));
             table.add_row([name].into_iter().chain(cells.into_iter().map(number)));
         }
@@ -197,15 +168,7 @@ fn senders(s: &Summary) -> Option<Table> {
         }
     }
     let mut table = plain_table();
-    table.set_header([
-        "profile",
-        "as in",
-        "senders",
-        "retrans-\nmissions",
-        "replayed",
-        "explained",
-        "%",
-    ]);
+    table.set_header(["profile", "as in", "senders", "retrans-\nmissions", "replayed", "explained", "%"]);
     for ([name, systems], all) in rows {
         table.add_row([
             Cell::new(name),
@@ -230,10 +193,7 @@ fn systems(names: &str) -> String {
 fn rtts(s: &Summary) -> Option<Table> {
     let mut table = plain_table();
     table.set_header(["", "count", "min", "p50", "p90", "p99", "max", "mean"]);
-    for (name, times) in [
-        ("handshakes", &s.handshake_rtt),
-        ("senders' medians", &s.rtt),
-    ] {
+    for (name, times) in [("handshakes", &s.handshake_rtt), ("senders' medians", &s.rtt)] {
         if let Some(of) = times.summary() {
             let values = [of.min, of.p50, of.p90, of.p99, of.max, of.mean];
             let values = values.map(|value| number(digits(Some(value))));
@@ -281,10 +241,7 @@ fn slowest(s: &Summary) -> Option<Table> {
         part(s.recovering, s.duration),
         String::new(),
         String::new(),
-        format!(
-            "in recovery: {} of {} connections",
-            s.recovering_connections, s.connections
-        ),
+        format!("in recovery: {} of {} connections", s.recovering_connections, s.connections),
     ]);
     Some(table)
 }

@@ -53,22 +53,9 @@ fn retransmission_lines<'a>(
     };
     let merged = overview.vantages.capture_points > 1;
     let mut table = plain_table();
-    let headers = [
-        "frame",
-        "time (s)",
-        "conn.",
-        "sender",
-        "trigger",
-        "verdict",
-        "evidence",
-        "detection (ms)",
-    ];
+    let headers = ["frame", "time (s)", "conn.", "sender", "trigger", "verdict", "evidence", "detection (ms)"];
     let joined = !files.is_empty();
-    let more = [
-        merged.then_some("point"),
-        change.map(|_| "record"),
-        joined.then_some("frame in file"),
-    ];
+    let more = [merged.then_some("point"), change.map(|_| "record"), joined.then_some("frame in file")];
     table.set_header(headers.into_iter().chain(more.into_iter().flatten()));
     right(&mut table, &[0, 1, 2, 7]);
     if merged {
@@ -82,26 +69,18 @@ fn retransmission_lines<'a>(
         let cells = row.map_or_else(withdrawn, |r| retransmission(r, begun));
         let point = row.map(|r| r.capture_point.to_string()).unwrap_or_default();
         let place = joined.then(|| place(files, frame));
-        let more = [
-            merged.then_some(point),
-            change.map(|c| c.name().into()),
-            place,
-        ];
+        let more = [merged.then_some(point), change.map(|c| c.name().into()), place];
         table.add_row(cells.into_iter().chain(more.into_iter().flatten()));
     }
     let begun = utc(begun);
     let point = if merged { POINT } else { "" };
-    format!(
-        "{count} retransmissions\ntime: since {begun}; detection: since the first transmission\n{point}\n{table}\n"
-    )
+    format!("{count} retransmissions\ntime: since {begun}; detection: since the first transmission\n{point}\n{table}\n")
 }
 
 /// The frame in its file, and the file.
 fn place(files: &JoinedFiles, frame: u64) -> String {
     let place = files.locate(frame);
-    place.map_or_else(String::new, |(file, frame)| {
-        format!("{frame} in {}", file.name)
-    })
+    place.map_or_else(String::new, |(file, frame)| format!("{frame} in {}", file.name))
 }
 
 /// Cells of which only the first is known.
@@ -143,10 +122,7 @@ pub fn changed_connection_table(analyzed: &Analyzed<Changes<Connection>>) -> Str
     connection_lines(lines, overview)
 }
 
-fn connection_lines<'a>(
-    lines: impl Iterator<Item = TableLine<'a, Connection>>,
-    overview: &Overview,
-) -> String {
+fn connection_lines<'a>(lines: impl Iterator<Item = TableLine<'a, Connection>>, overview: &Overview) -> String {
     let mut lines = lines.peekable();
     let Some((.., change)) = lines.peek() else {
         return "no connections\n".into();
@@ -211,9 +187,7 @@ fn direction(sender: SocketAddr, sent: &Direction) -> [String; 7] {
         sender.to_string(),
         sent.bytes.to_string(),
         sent.retransmissions.total().to_string(),
-        sent.retransmissions
-            .of_verdict(Verdict::Spurious)
-            .to_string(),
+        sent.retransmissions.of_verdict(Verdict::Spurious).to_string(),
         millis(sent.rtt.map(|rtt| rtt.p50)),
         millis(Some(sent.recovering)),
         profile,

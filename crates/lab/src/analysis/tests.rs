@@ -10,8 +10,8 @@ use recoup_recovery::Trigger;
 use recoup_table::{Columns, Part};
 use recoup_trace::analyze::{Findings, Settings};
 use recoup_trace::finding::{
-    CapturePoint, Closing, Connection, Direction, Evidence, Explanation, Identification, Opening,
-    Retransmission, Revision, RttQuantiles, SenderState, Triggers, Vantage, Verdict,
+    CapturePoint, Closing, Connection, Direction, Evidence, Explanation, Identification, Opening, Retransmission,
+    Revision, RttQuantiles, SenderState, Triggers, Vantage, Verdict,
 };
 use recoup_trace::hosts::ReportsDuplicates;
 use recoup_trace::read::{Counts, Reader};
@@ -31,10 +31,7 @@ fn ms(ms: u64) -> Duration {
 }
 
 fn endpoints(src: &str, dst: &str) -> Endpoints {
-    Endpoints {
-        src: src.parse().unwrap(),
-        dst: dst.parse().unwrap(),
-    }
+    Endpoints { src: src.parse().unwrap(), dst: dst.parse().unwrap() }
 }
 
 /// A spurious retransmission by a timer, with every field known.
@@ -103,10 +100,7 @@ fn connection(id: u64, recovering: Duration, retransmissions: &[Retransmission])
         recovering,
         ..Direction::default()
     };
-    for (state, millis) in [
-        (SenderState::Recovering, 300),
-        (SenderState::Application, 1700),
-    ] {
+    for (state, millis) in [(SenderState::Recovering, 300), (SenderState::Application, 1700)] {
         there.time.add(state, millis * 1_000_000);
     }
     for r in retransmissions {
@@ -129,11 +123,7 @@ fn connection(id: u64, recovering: Duration, retransmissions: &[Retransmission])
 }
 
 fn explanation(profile: &str) -> Explanation {
-    Explanation {
-        profile: profile.into(),
-        explained: 3,
-        of: 4,
-    }
+    Explanation { profile: profile.into(), explained: 3, of: 4 }
 }
 
 /// The findings in a capture with these connections and no notes.
@@ -145,12 +135,7 @@ fn analyzed<V: Collector + Default>(findings: &[(Connection, Vec<Retransmission>
     found.order();
     let mut counts = Counts::default();
     (counts.frames, counts.packets) = (1000, 900);
-    Analyzed {
-        capture: "a.pcap".into(),
-        counts,
-        interrupted: false,
-        findings: found,
-    }
+    Analyzed { capture: "a.pcap".into(), counts, interrupted: false, findings: found }
 }
 
 fn one_connection() -> [(Connection, Vec<Retransmission>); 1] {
@@ -175,10 +160,7 @@ fn json<V: Document>(captures: &[Analyzed<V>]) -> (String, Value) {
 #[test]
 fn csv_has_one_line_per_retransmission_in_the_order_of_frames() {
     let found = analyzed::<AllRetransmissions>(&one_connection());
-    let rows = Part {
-        name: &found.capture,
-        rows: &found.findings.rows,
-    };
+    let rows = Part { name: &found.capture, rows: &found.findings.rows };
     assert_eq!(
         csv(&retransmissions(), &[rows]),
         "frame,time,src,dst,seq,len,trigger,verdict,evidence,copy,detection_ms,recovery_ms,\
@@ -193,10 +175,7 @@ fn csv_has_one_line_per_retransmission_in_the_order_of_frames() {
 #[test]
 fn with_several_captures_each_row_names_its_capture() {
     let found = analyzed::<AllRetransmissions>(&one_connection());
-    let rows = |capture| Part {
-        name: capture,
-        rows: &found.findings.rows,
-    };
+    let rows = |capture| Part { name: capture, rows: &found.findings.rows };
     let text = csv(&retransmissions(), &[rows("a.pcap"), rows("-")]);
     let last: Vec<&str> = text.lines().filter_map(|l| l.rsplit(',').next()).collect();
     assert_eq!(last, ["capture", "a.pcap", "a.pcap", "-", "-"]);
@@ -256,11 +235,7 @@ fn a_connection_is_one_row_with_both_senders() {
 
 #[test]
 fn column_names_are_distinct() {
-    let all: [Vec<String>; 3] = [
-        retransmissions().names(),
-        connections().names(),
-        summaries().names(),
-    ];
+    let all: [Vec<String>; 3] = [retransmissions().names(), connections().names(), summaries().names()];
     for names in all {
         let distinct: BTreeSet<&String> = names.iter().collect();
         assert_eq!(distinct.len(), names.len(), "{names:?}");
@@ -276,9 +251,7 @@ fn parquet_rows(write: impl FnOnce(&mut std::fs::File)) -> Vec<Vec<(String, Fiel
     let rows = reader.get_row_iter(None).unwrap();
     rows.map(|row| {
         let row = row.unwrap();
-        row.get_column_iter()
-            .map(|(name, field)| (name.clone(), field.clone()))
-            .collect()
+        row.get_column_iter().map(|(name, field)| (name.clone(), field.clone())).collect()
     })
     .collect()
 }
@@ -286,10 +259,7 @@ fn parquet_rows(write: impl FnOnce(&mut std::fs::File)) -> Vec<Vec<(String, Fiel
 #[test]
 fn parquet_has_the_rows_of_csv() {
     let found = analyzed::<AllRetransmissions>(&one_connection());
-    let rows = |capture| Part {
-        name: capture,
-        rows: &found.findings.rows,
-    };
+    let rows = |capture| Part { name: capture, rows: &found.findings.rows };
     let read = parquet_rows(|file| {
         let captures = [rows("a.pcap"), rows("b.pcap")];
         retransmissions().write_parquet(&captures, file).unwrap();
@@ -315,19 +285,13 @@ fn parquet_has_the_rows_of_csv() {
 fn parquet_without_rows_has_all_columns() {
     let none: Analyzed<AllConnections> = analyzed(&[]);
     let mut file = tempfile::tempfile().unwrap();
-    let rows = Part {
-        name: "a",
-        rows: &none.findings.rows,
-    };
+    let rows = Part { name: "a", rows: &none.findings.rows };
     connections().write_parquet(&[rows], &mut file).unwrap();
     file.rewind().unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
     let metadata = reader.metadata().file_metadata();
     assert_eq!(metadata.num_rows(), 0);
-    assert_eq!(
-        metadata.schema_descr().num_columns(),
-        connections().names().len()
-    );
+    assert_eq!(metadata.schema_descr().num_columns(), connections().names().len());
 }
 
 /// A pipe that its reader closes after this many bytes.
@@ -353,10 +317,7 @@ impl Write for Closed {
 fn a_closed_pipe_is_reported_as_a_broken_pipe() {
     let mut found = analyzed::<AllRetransmissions>(&one_connection());
     found.findings.rows = vec![retransmission(); 10_000];
-    let rows = [Part {
-        name: "a.pcap",
-        rows: &found.findings.rows,
-    }];
+    let rows = [Part { name: "a.pcap", rows: &found.findings.rows }];
     for taken in [0, 100, 3000] {
         let written = [
             retransmissions().write_csv(&rows, Closed(taken)),
@@ -396,13 +357,9 @@ fn a_summary_does_not_depend_on_the_split_into_threads() {
     let slowest: Vec<u64> = s.slowest.iter().map(|slow| slow.connection).collect();
     assert_eq!(slowest, [9, 8, 7, 6, 5]);
     let several = Sender::Several("linux-3.17|linux-6".into());
-    let of =
-        |(sender, explained): (&Sender, &Explained)| (*sender == several).then_some(*explained);
+    let of = |(sender, explained): (&Sender, &Explained)| (*sender == several).then_some(*explained);
     let explained: Explained = s.study.senders().find_map(of).unwrap();
-    assert_eq!(
-        (explained.senders, explained.explained, explained.of),
-        (10, 30, 40)
-    );
+    assert_eq!((explained.senders, explained.explained, explained.of), (10, 30, 40));
 
     let mut parts: [Analyzed<Summary>; 2] = [analyzed(&ten()[5..]), analyzed(&ten()[..5])];
     let part = std::mem::take(&mut parts[0].findings);
@@ -414,10 +371,7 @@ fn a_summary_does_not_depend_on_the_split_into_threads() {
 fn a_summary_is_one_row_of_csv_and_json_has_the_same_values() {
     let summary: Analyzed<Summary> = analyzed(&ten());
     let columns = summaries();
-    let rows = Part {
-        name: "a.pcap",
-        rows: std::slice::from_ref(&summary),
-    };
+    let rows = Part { name: "a.pcap", rows: std::slice::from_ref(&summary) };
     let text = csv(&columns, &[rows]);
     let (header, row) = text.trim_end().split_once('\n').unwrap();
     let (_, value) = json(std::slice::from_ref(&summary));
@@ -522,9 +476,7 @@ fn a_note_recommends_a_snaplen() {
     // TCP, from port 80 to 9, with 12 bytes of options on the wire, of which 4 were captured.
     let mut cut = vec![0x45, 0, 0, 52, 0, 0, 0, 0, 64, 6, 0, 0];
     cut.extend([10, 0, 0, 1, 10, 0, 0, 2]);
-    cut.extend([
-        0, 80, 0, 9, 0, 0, 0, 1, 0, 0, 0, 1, 0x80, 0x10, 1, 0, 0, 0, 0, 0,
-    ]);
+    cut.extend([0, 80, 0, 9, 0, 0, 0, 1, 0, 0, 0, 1, 0x80, 0x10, 1, 0, 0, 0, 0, 0]);
     cut.extend([1, 1, 5, 10]);
     let notes = summarized(&capture(&[&cut])).unwrap().notes();
     let recommends = |note: &String| note.contains("at least 128 bytes of each packet");
@@ -547,10 +499,7 @@ fn capture(packets: &[&[u8]]) -> Vec<u8> {
 
 fn summarized(bytes: &[u8]) -> Result<Analyzed<Summary>, AnalysisError> {
     let reader = Reader::new("x", bytes).unwrap();
-    let settings = Settings {
-        threads: 0,
-        ..Settings::default()
-    };
+    let settings = Settings { threads: 0, ..Settings::default() };
     super::run("x", reader, &settings, Summary::default, |_| true)
 }
 
@@ -559,10 +508,7 @@ fn a_capture_without_a_readable_frame_is_an_error() {
     let run = summarized;
     let cut: &[u8] = &[0x45, 0, 0, 40];
     let error = |bytes: &[u8]| run(bytes).unwrap_err().to_string();
-    assert_eq!(
-        error(&capture(&[cut])),
-        "x: no readable frame: its only frame is cut before the end of the TCP header"
-    );
+    assert_eq!(error(&capture(&[cut])), "x: no readable frame: its only frame is cut before the end of the TCP header");
     assert_eq!(
         error(&capture(&[cut, cut])),
         "x: no readable frame: 2 of 2 frames: cut before the end of the TCP header"
@@ -570,15 +516,9 @@ fn a_capture_without_a_readable_frame_is_an_error() {
     let mut damaged = capture(&[]);
     damaged.extend_from_slice(&[0xff; 100]);
     let message = error(&damaged);
-    assert!(
-        message.starts_with("x: no readable frame: damaged at byte 24"),
-        "{message}"
-    );
+    assert!(message.starts_with("x: no readable frame: damaged at byte 24"), "{message}");
     // An empty capture is no error, and neither is other traffic.
-    assert_eq!(
-        run(&capture(&[])).unwrap().notes(),
-        ["the capture contains no packets"]
-    );
+    assert_eq!(run(&capture(&[])).unwrap().notes(), ["the capture contains no packets"]);
     let udp = [&[0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17][..], &[0; 18]].concat();
     assert_eq!(run(&capture(&[&udp, cut])).unwrap().counts.frames, 2);
 }
@@ -593,11 +533,7 @@ fn totals_of_a_merged_file_count_each_direction_at_its_sender() {
         connection.capture_point.number = number;
         connection.capture_point.count = 2;
         connection.capture_point.apart = Some(ms(25));
-        connection.directions[1] = Direction {
-            segments,
-            bytes: segments * 1000,
-            ..Direction::default()
-        };
+        connection.directions[1] = Direction { segments, bytes: segments * 1000, ..Direction::default() };
         if segments == 50 {
             let row = Retransmission {
                 connection: id,
@@ -605,9 +541,7 @@ fn totals_of_a_merged_file_count_each_direction_at_its_sender() {
                 capture_point: number,
                 ..retransmission()
             };
-            connection.directions[1]
-                .retransmissions
-                .add(row.triggers, row.verdict);
+            connection.directions[1].retransmissions.add(row.triggers, row.verdict);
             rows.push(row);
         }
         (connection, rows)
@@ -619,10 +553,7 @@ fn totals_of_a_merged_file_count_each_direction_at_its_sender() {
     assert_eq!(merged.connections, 1);
     assert_eq!((merged.segments, merged.bytes), (150, 144_800 + 50_000));
     assert_eq!(merged.data.total(), 1);
-    assert_eq!(
-        (merged.vantages.capture_points, merged.vantages.merged),
-        (2, 1)
-    );
+    assert_eq!((merged.vantages.capture_points, merged.vantages.merged), (2, 1));
 
     let mut found = analyzed::<AllRetransmissions>(&[at(0, 0, 49), at(1, 1, 50)]);
     let notes = found.notes();
@@ -652,11 +583,7 @@ fn packed_connections_are_those_of_the_view_of_connections() {
 #[test]
 fn packed_connections_show_revised_verdicts() {
     let (connection, rows) = ten().swap_remove(4);
-    let retransmission = Retransmission {
-        connection: connection.id,
-        verdict: Verdict::Needed,
-        ..rows[0]
-    };
+    let retransmission = Retransmission { connection: connection.id, verdict: Verdict::Needed, ..rows[0] };
     let revision = Revision {
         retransmission,
         before: (rows[0].verdict, rows[0].evidence),

@@ -21,14 +21,8 @@ impl CaptureFile {
             create_folder(dir)?;
         }
         let writer = Writer::new(OutputFile::create(target)?, epoch);
-        let writer = writer.map_err(|source| OutputError {
-            path: target.into(),
-            source,
-        })?;
-        Ok(Self {
-            writer,
-            target: target.into(),
-        })
+        let writer = writer.map_err(|source| OutputError { path: target.into(), source })?;
+        Ok(Self { writer, target: target.into() })
     }
 
     /// The file's final name.

@@ -22,9 +22,7 @@ impl TestDir {
 
     fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
-        let mut files: Vec<_> = entries
-            .map(|e| e.file_name().into_string().unwrap())
-            .collect();
+        let mut files: Vec<_> = entries.map(|e| e.file_name().into_string().unwrap()).collect();
         files.sort();
         files
     }
@@ -62,10 +60,7 @@ impl Observer for Expected {
 /// A flow of 10 segments over an RTT of 80 ms with additional `hops`; then both sides close.
 fn run(flows: u64, hops: &[&str], observer: &mut impl Observer) {
     let profile: Profile = "linux-3.17+tlp".parse().unwrap();
-    let config = tcp::Config {
-        acks: AckPolicy::Quick,
-        ..tcp::Config::new(*profile.mechanisms())
-    };
+    let config = tcp::Config { acks: AckPolicy::Quick, ..tcp::Config::new(*profile.mechanisms()) };
     let spec = FlowSpec {
         client: config,
         server: config,
@@ -75,21 +70,13 @@ fn run(flows: u64, hops: &[&str], observer: &mut impl Observer) {
     let owd = HopSpec::Delay(Duration::from_millis(40));
     let hop = |text: &&str| match text.split_once(' ') {
         Some(("loss", rule)) => HopSpec::Loss(rule.parse().unwrap()),
-        Some(("corrupt", probability)) => HopSpec::Corrupt {
-            probability: probability.parse().unwrap(),
-        },
-        Some(("duplicate", probability)) => HopSpec::Duplicate {
-            probability: probability.parse().unwrap(),
-        },
+        Some(("corrupt", probability)) => HopSpec::Corrupt { probability: probability.parse().unwrap() },
+        Some(("duplicate", probability)) => HopSpec::Duplicate { probability: probability.parse().unwrap() },
         _ => panic!("{text}"),
     };
     let mut down: Vec<_> = hops.iter().map(hop).collect();
     down.push(owd.clone());
-    let mut simulation = Simulation::new(&PathSpec {
-        up: vec![owd],
-        down,
-    })
-    .unwrap();
+    let mut simulation = Simulation::new(&PathSpec { up: vec![owd], down }).unwrap();
     for flow in 0..flows {
         simulation.run(&spec, 1, FlowId(flow), observer);
     }
@@ -106,10 +93,7 @@ fn read(path: &Path) -> Packets {
         let word = |i: usize| u32::from_le_bytes(rest[4 * i..4 * i + 4].try_into().unwrap());
         let end = 16 + word(2) as usize;
         assert_eq!(word(2), word(3), "whole packets");
-        packets.push((
-            u64::from(word(0)) * 1_000_000_000 + u64::from(word(1)),
-            rest[16..end].to_vec(),
-        ));
+        packets.push((u64::from(word(0)) * 1_000_000_000 + u64::from(word(1)), rest[16..end].to_vec()));
         rest = &rest[end..];
     }
     packets
@@ -133,10 +117,7 @@ fn capture(test: &str, flows: u64, hops: &[&str]) -> ([Packets; 2], Expected) {
 fn decoded(packets: &[(u64, Vec<u8>)]) -> Vec<Decoded> {
     let decode = |(_, packet): &(u64, Vec<u8>)| {
         let decoded = decode(packet).unwrap();
-        assert!(
-            decoded.ip_checksum_ok && decoded.options_complete,
-            "{decoded:?}"
-        );
+        assert!(decoded.ip_checksum_ok && decoded.options_complete, "{decoded:?}");
         assert_eq!(decoded.tcp_checksum, Checksum::Correct);
         decoded
     };
@@ -164,9 +145,7 @@ fn each_capture_has_the_packets_seen_at_its_end() {
 fn retransmissions_carry_the_same_bytes() {
     let ([_, server], _) = capture("bytes", 1, &["loss data:3", "loss data:9-10"]);
     let packets = decoded(&server);
-    let isn = packets
-        .iter()
-        .find(|p| p.segment.flags == Flags::SYN | Flags::ACK);
+    let isn = packets.iter().find(|p| p.segment.flags == Flags::SYN | Flags::ACK);
     let isn = isn.unwrap().segment.seq;
     let mut stream = vec![0; 14_480];
     let mut copies = 0;
@@ -175,10 +154,7 @@ fn retransmissions_carry_the_same_bytes() {
             continue;
         }
         let start = decoded.segment.seq.since(isn + 1) as usize;
-        for (place, &byte) in stream[start..]
-            .iter_mut()
-            .zip(&packet[decoded.payload.clone()])
-        {
+        for (place, &byte) in stream[start..].iter_mut().zip(&packet[decoded.payload.clone()]) {
             copies += usize::from(*place != 0);
             assert!(*place == 0 || *place == byte);
             *place = byte;
@@ -242,14 +218,9 @@ fn damage_is_one_bit_that_the_checksum_detects() {
     assert_eq!(damaged.len(), expected.damaged[0]);
     assert!(damaged.len() > 50, "{}", damaged.len());
     for (packet, decoded) in damaged {
-        let original = originals
-            .iter()
-            .position(|o| (o.ip_id, o.endpoints) == (decoded.ip_id, decoded.endpoints));
+        let original = originals.iter().position(|o| (o.ip_id, o.endpoints) == (decoded.ip_id, decoded.endpoints));
         let (_, original) = &server[original.unwrap()];
-        let differing = packet
-            .iter()
-            .zip(original)
-            .map(|(a, b)| (a ^ b).count_ones());
+        let differing = packet.iter().zip(original).map(|(a, b)| (a ^ b).count_ones());
         assert_eq!(differing.sum::<u32>(), 1);
         // The flags are not damaged.
         assert_eq!(packet[32..34], original[32..34]);
@@ -263,10 +234,7 @@ fn damage_can_reach_every_bit_except_the_spared_ones() {
         let mut segment = [0; 24];
         // The middle of the range of draws that select this bit.
         damage(&mut segment, (2 * bit + 1) * (u64::MAX / 288));
-        reached
-            .iter_mut()
-            .zip(segment)
-            .for_each(|(all, one)| *all |= one);
+        reached.iter_mut().zip(segment).for_each(|(all, one)| *all |= one);
     }
     let mut expected = [0xff; 24];
     expected[..4].fill(0);
@@ -294,12 +262,8 @@ fn every_flow_has_its_own_client() {
 
 #[test]
 fn the_pattern_is_the_offset() {
-    let cases: [(u32, u32, &[u8]); 4] = [
-        (0, 17, b"000000000000000\n0"),
-        (14, 4, b"0\n00"),
-        (0x1_2345, 11, b"0000012340\n"),
-        (u32::MAX, 3, b"\n00"),
-    ];
+    let cases: [(u32, u32, &[u8]); 4] =
+        [(0, 17, b"000000000000000\n0"), (14, 4, b"0\n00"), (0x1_2345, 11, b"0000012340\n"), (u32::MAX, 3, b"\n00")];
     let mut payload = Vec::new();
     for (offset, len, bytes) in cases {
         fill(offset, len, &mut payload);
@@ -321,9 +285,7 @@ fn each_flow_starts_at_the_full_second_after_the_last() {
     let packets = read(&paths.client);
     let syns = decoded(&packets).into_iter().zip(&packets);
     let syns = syns.filter(|(d, _)| d.segment.flags == Flags::SYN);
-    let starts: Vec<_> = syns
-        .map(|(_, (at, _))| at / 1_000_000_000 - 946_684_800)
-        .collect();
+    let starts: Vec<_> = syns.map(|(_, (at, _))| at / 1_000_000_000 - 946_684_800).collect();
     assert_eq!(starts, [0, 1, 2]);
 }
 
@@ -333,10 +295,7 @@ fn files_appear_only_when_complete() {
     let paths = CapturePaths::new(&dir.0, "linux-3.17+tlp/x");
     fs::create_dir_all(&dir.0).unwrap();
     fs::write(&paths.client, "before").unwrap();
-    let names = [
-        "linux-3.17+tlp_x-receiver.pcap",
-        "linux-3.17+tlp_x-sender.pcap",
-    ];
+    let names = ["linux-3.17+tlp_x-receiver.pcap", "linux-3.17+tlp_x-sender.pcap"];
 
     // Abandoned.
     let mut capture = Capture::create(&paths).unwrap();
@@ -350,10 +309,8 @@ fn files_appear_only_when_complete() {
     packet.segment.payload_len = 65_535;
     capture.on_packet(Instant::ZERO, Point::Sent, Direction::Down, &packet);
     let error = capture.finish().unwrap_err().to_string();
-    let expected = format!(
-        "cannot write `{}`: flow 3: packet of 65575 bytes: 65535 over V4 at most",
-        paths.server.display()
-    );
+    let expected =
+        format!("cannot write `{}`: flow 3: packet of 65575 bytes: 65535 over V4 at most", paths.server.display());
     assert_eq!(error, expected);
     assert_eq!(dir.files(), names[..1]);
     assert_eq!(fs::read(&paths.client).unwrap(), b"before");
@@ -367,10 +324,7 @@ fn files_appear_only_when_complete() {
     let under_a_file = paths.client.join("sub");
     let error = Capture::create(&CapturePaths::new(&under_a_file, "x")).unwrap_err();
     let text = error.to_string();
-    assert!(
-        text.starts_with(&format!("cannot write `{}`: ", under_a_file.display())),
-        "{text}"
-    );
+    assert!(text.starts_with(&format!("cannot write `{}`: ", under_a_file.display())), "{text}");
 }
 
 /// The output of a tool; `None`, with a message, when the tool is missing and not required.
@@ -398,17 +352,11 @@ fn other_tools_read_the_captures() {
     let mut observers = (Capture::create(&paths).unwrap(), Expected::default());
     run(3, &["loss data:8-10"], &mut observers);
     observers.0.finish().unwrap();
-    for (path, packets) in [&paths.client, &paths.server]
-        .into_iter()
-        .zip(observers.1.packets)
-    {
+    for (path, packets) in [&paths.client, &paths.server].into_iter().zip(observers.1.packets) {
         if let Some(text) = tool("tshark", TSHARK, path) {
             let lines: Vec<_> = text.lines().filter(|line| line.contains('|')).collect();
             assert_eq!(lines.len(), packets, "{text}");
-            let odd: Vec<_> = lines
-                .iter()
-                .filter(|line| !line.ends_with("||1|1"))
-                .collect();
+            let odd: Vec<_> = lines.iter().filter(|line| !line.ends_with("||1|1")).collect();
             assert!(odd.is_empty(), "malformed, or a checksum is wrong: {odd:?}");
             let retransmissions = lines.iter().filter(|line| line.starts_with('1')).count();
             assert!(retransmissions >= 3, "{text}");
@@ -416,27 +364,14 @@ fn other_tools_read_the_captures() {
         if let Some(text) = tool("tcptrace", &["-n", "-l", "-w", "--checksum"], path) {
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             let count = |what: &str| text.matches(what).count();
-            assert!(
-                text.contains(&format!(
-                    "{packets} packets seen, {packets} TCP packets traced"
-                )),
-                "{text}"
-            );
+            assert!(text.contains(&format!("{packets} packets seen, {packets} TCP packets traced")), "{text}");
             assert_eq!(count("complete conn: yes"), 3, "{text}");
-            assert_eq!(
-                count("missed data: 0 bytes missed data: 0 bytes"),
-                3,
-                "{text}"
-            );
+            assert_eq!(count("missed data: 0 bytes missed data: 0 bytes"), 3, "{text}");
             // The server retransmits three times; one copy of each segment reaches the client.
             let again = if path == &paths.server { 3 } else { 0 };
             let line = format!("rexmt data pkts: 0 rexmt data pkts: {again} ");
             assert_eq!(count(&line), 3, "{text}");
-            assert_eq!(
-                count("bad IP checksums: 0 bad TCP checksums: 0"),
-                1,
-                "{text}"
-            );
+            assert_eq!(count("bad IP checksums: 0 bad TCP checksums: 0"), 1, "{text}");
             for complaint in ["arning", "rror", "hardware dup", "invalid"] {
                 assert_eq!(count(complaint), 0, "{complaint}: {text}");
             }

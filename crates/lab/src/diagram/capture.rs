@@ -48,15 +48,7 @@ pub fn draw<S: PacketSource, T: PacketSource>(
         return Err(refuse(capture, &analyzed, choice, notes));
     };
     let rows = std::slice::from_ref(row);
-    let (mut drawn, interrupted) = draw_again(
-        &analyzed,
-        again,
-        rows,
-        choice.directions,
-        usize::MAX,
-        reading,
-        None,
-    )?;
+    let (mut drawn, interrupted) = draw_again(&analyzed, again, rows, choice.directions, usize::MAX, reading, None)?;
     notes.extend(interrupted);
     let mut source = drawn.pop().unwrap_or_default();
     notes.append(&mut source.notes);
@@ -73,9 +65,7 @@ pub fn draw_stream<S: PacketSource>(
     choice: &Choice,
     reading: &Reading<'_>,
 ) -> Result<Source, SourceError> {
-    let (mut source, kept) = read_once(source, |first, again| {
-        draw(capture, first, again, choice, reading)
-    })?;
+    let (mut source, kept) = read_once(source, |first, again| draw(capture, first, again, choice, reading))?;
     let note = kept.map(|kept| kept_note(kept, DRAWN));
     source.notes.extend(note);
     Ok(source)
@@ -95,21 +85,15 @@ pub(crate) fn draw_again<V, T: PacketSource>(
     reading: &Reading<'_>,
     also: Option<Also<'_>>,
 ) -> Result<(Vec<Source>, Option<String>), ReadError> {
-    let draw = |second, go_on: &mut dyn FnMut(&T) -> bool| {
-        draw_and(second, rows, directions, most_packets, also, go_on)
-    };
+    let draw =
+        |second, go_on: &mut dyn FnMut(&T) -> bool| draw_and(second, rows, directions, most_packets, also, go_on);
     let (drawn, stopped) = reread::read_again(analyzed, again, reading.go_on, draw)?;
     let note = stopped.then(|| "interrupted: not everything is drawn".into());
     Ok((drawn, note))
 }
 
 /// Why no connection was chosen.
-fn refuse(
-    capture: &str,
-    analyzed: &Analyzed<OneConnection>,
-    choice: &Choice,
-    notes: Vec<String>,
-) -> SourceError {
+fn refuse(capture: &str, analyzed: &Analyzed<OneConnection>, choice: &Choice, notes: Vec<String>) -> SourceError {
     let found = &analyzed.findings;
     let existing = found.existing(&analyzed.counts);
     let (mut list, connections) = (vec![], found.numbers());
@@ -122,12 +106,7 @@ fn refuse(
         }
     };
     let file = capture.into();
-    SourceError::Choice {
-        file,
-        why,
-        list,
-        notes,
-    }
+    SourceError::Choice { file, why, list, notes }
 }
 
 impl From<ReadError> for SourceError {

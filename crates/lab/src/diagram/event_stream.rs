@@ -58,26 +58,12 @@ struct EventStream<'a> {
 /// The longest line that is read, in bytes. The longest that `recoup run --events` writes has some 500.
 const LONGEST_LINE: u64 = 1 << 20;
 
-pub(super) fn read(
-    file: &str,
-    mut input: impl BufRead,
-    choice: &Choice,
-) -> Result<Source, SourceError> {
-    let mut stream = EventStream {
-        choice,
-        flow: choice.flow,
-        flows: None,
-        profiles: Vec::new(),
-        found: Vec::new(),
-    };
+pub(super) fn read(file: &str, mut input: impl BufRead, choice: &Choice) -> Result<Source, SourceError> {
+    let mut stream = EventStream { choice, flow: choice.flow, flows: None, profiles: Vec::new(), found: Vec::new() };
     let (mut text, mut number) = (String::new(), 0);
     loop {
         number += 1;
-        let wrong = |why| SourceError::Line {
-            file: file.into(),
-            line: number,
-            why,
-        };
+        let wrong = |why| SourceError::Line { file: file.into(), line: number, why };
         match read_line(&mut input, &mut text, LONGEST_LINE) {
             Ok(false) => return stream.finish(file),
             Ok(true) => {
@@ -90,10 +76,7 @@ pub(super) fn read(
                 return Err(wrong(e.to_string()));
             }
             Err(source) => {
-                return Err(SourceError::Unreadable {
-                    file: file.into(),
-                    source,
-                });
+                return Err(SourceError::Unreadable { file: file.into(), source });
             }
         }
     }
@@ -112,15 +95,10 @@ fn is_header(line: &str) -> Result<bool, String> {
     let Ok(Header { schema, version }) = serde_json::from_str(line) else {
         return Ok(false);
     };
-    let Schema {
-        name,
-        version: known,
-    } = events::SCHEMA;
+    let Schema { name, version: known } = events::SCHEMA;
     match schema == name && version == known {
         true => Ok(true),
-        false => Err(format!(
-            "this is {schema}, version {version}: expected {name}, version {known}"
-        )),
+        false => Err(format!("this is {schema}, version {version}: expected {name}, version {known}")),
     }
 }
 
@@ -133,9 +111,7 @@ impl EventStream<'_> {
             self.profiles.push(line.profile.clone());
         }
         let wanted = self.choice.profile.as_ref();
-        if wanted.is_some_and(|profile| *profile != line.profile)
-            || *self.flow.get_or_insert(line.flow) != line.flow
-        {
+        if wanted.is_some_and(|profile| *profile != line.profile) || *self.flow.get_or_insert(line.flow) != line.flow {
             return Ok(());
         }
         let at = instant(line.time_ms)?;
@@ -163,22 +139,14 @@ impl EventStream<'_> {
     fn flow_of(&mut self, profile: String) -> &mut ProfileFlow {
         let place = self.found.iter().position(|flow| flow.profile == profile);
         let place = place.unwrap_or_else(|| {
-            self.found.push(ProfileFlow {
-                profile,
-                hosts: Default::default(),
-            });
+            self.found.push(ProfileFlow { profile, hosts: Default::default() });
             self.found.len() - 1
         });
         &mut self.found[place]
     }
 
     fn finish(self, file: &str) -> Result<Source, SourceError> {
-        let refuse = |why| SourceError::Choice {
-            file: file.into(),
-            why,
-            list: vec![],
-            notes: vec![],
-        };
+        let refuse = |why| SourceError::Choice { file: file.into(), why, list: vec![], notes: vec![] };
         let profiles: Vec<&str> = self.profiles.iter().map(String::as_str).collect();
         if let Some(profile) = &self.choice.profile
             && !profiles.contains(&profile.as_str())
@@ -203,9 +171,7 @@ impl EventStream<'_> {
 fn drawing(found: Vec<ProfileFlow>, number: u64, directions: Directions) -> Source {
     let bytes = [0, 1].map(|host: usize| {
         let flows = found.iter();
-        flows
-            .map(|flow| flow.hosts[host].unique_bytes())
-            .sum::<u64>()
+        flows.map(|flow| flow.hosts[host].unique_bytes()).sum::<u64>()
     });
     let main = match bytes[0] > bytes[1] {
         true => Direction::Up,
@@ -308,17 +274,10 @@ fn flags_sent(host: &mut MarkRecorder, at: Instant, line: &EventLine) {
     };
     let flags = line.flags.as_deref().unwrap_or_default();
     let syn = u64::from(flags.contains('S'));
-    let behind = Offset(
-        start
-            .0
-            .saturating_add(syn)
-            .saturating_add(line.len.unwrap_or(0)),
-    );
-    for (letter, flag, offset) in [
-        ('S', Control::Syn, start),
-        ('F', Control::Fin, behind),
-        ('R', Control::Reset, start),
-    ] {
+    let behind = Offset(start.0.saturating_add(syn).saturating_add(line.len.unwrap_or(0)));
+    for (letter, flag, offset) in
+        [('S', Control::Syn, start), ('F', Control::Fin, behind), ('R', Control::Reset, start)]
+    {
         if flags.contains(letter) {
             host.control_sent(at, flag, offset);
         }

@@ -70,12 +70,7 @@ pub struct Source {
 impl Source {
     /// The diagram of everything that was read.
     pub fn into_diagram(self) -> Diagram {
-        Diagram {
-            title: self.title,
-            panels: self.panels,
-            scale: self.scale,
-            ..Diagram::default()
-        }
+        Diagram { title: self.title, panels: self.panels, scale: self.scale, ..Diagram::default() }
     }
 }
 
@@ -91,9 +86,7 @@ pub enum SourceError {
         source: io::Error,
     },
     /// The file is neither an event stream nor a capture.
-    #[error(
-        "{file}: {found}: expected the JSON lines of `recoup run --events`, or a capture as pcap or pcapng"
-    )]
+    #[error("{file}: {found}: expected the JSON lines of `recoup run --events`, or a capture as pcap or pcapng")]
     Unknown {
         /// The file's name.
         file: String,
@@ -101,9 +94,7 @@ pub enum SourceError {
         found: &'static str,
     },
     /// The file is compressed in a format that is not read.
-    #[error(
-        "{file}: the file is compressed with xz: unpack it first, as with `xzcat FILE | recoup plot -`"
-    )]
+    #[error("{file}: the file is compressed with xz: unpack it first, as with `xzcat FILE | recoup plot -`")]
     Compressed {
         /// The file's name.
         file: String,
@@ -166,9 +157,7 @@ impl Kind {
         let mut text = text.iter().skip_while(|byte| byte.is_ascii_whitespace());
         let word = head.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
         match word {
-            Some(word) if PCAP.contains(&word) || PCAP.contains(&word.swap_bytes()) => {
-                Ok(Self::Capture)
-            }
+            Some(word) if PCAP.contains(&word) || PCAP.contains(&word.swap_bytes()) => Ok(Self::Capture),
             Some(PCAPNG) => Ok(Self::Capture),
             // gzip (RFC 1952 §2.3.1) and zstd (RFC 8878 §3.1.1): only captures may be compressed.
             _ if head.starts_with(&[0x1f, 0x8b]) => Ok(Self::Capture),
@@ -187,16 +176,10 @@ impl Kind {
     ///
     /// # Errors
     /// When the file cannot be read, or is of no kind.
-    pub fn sniff<R: Read>(
-        file: &str,
-        mut input: R,
-    ) -> Result<(Self, impl Read + use<R>), SourceError> {
+    pub fn sniff<R: Read>(file: &str, mut input: R) -> Result<(Self, impl Read + use<R>), SourceError> {
         let mut head = Vec::new();
         let beginning = (&mut input).take(HEAD).read_to_end(&mut head);
-        beginning.map_err(|source| SourceError::Unreadable {
-            file: file.into(),
-            source,
-        })?;
+        beginning.map_err(|source| SourceError::Unreadable { file: file.into(), source })?;
         let kind = Self::of(file, &head)?;
         Ok((kind, Cursor::new(head).chain(input)))
     }
@@ -208,14 +191,8 @@ impl Kind {
 /// # Errors
 /// When the file cannot be read or is invalid, or when `choice` does not fit it.
 pub fn read(file: &str, input: impl Read + Send, choice: &Choice) -> Result<Source, SourceError> {
-    let settings = Settings {
-        threads: 0,
-        ..Settings::default()
-    };
-    let reading = Reading {
-        settings: &settings,
-        go_on: &|_| true,
-    };
+    let settings = Settings { threads: 0, ..Settings::default() };
+    let reading = Reading { settings: &settings, go_on: &|_| true };
     read_with(file, input, choice, &reading)
 }
 
@@ -247,28 +224,16 @@ impl Choice {
             Kind::Events if self.connection.is_some() => {
                 "--connection is for captures; an event stream has --profile and --flow"
             }
-            Kind::Capture if self.flow.is_some() => {
-                "--flow is for event streams; a capture has --connection"
-            }
-            Kind::Capture if self.profile.is_some() => {
-                "--profile is for event streams; a capture has --connection"
-            }
+            Kind::Capture if self.flow.is_some() => "--flow is for event streams; a capture has --connection",
+            Kind::Capture if self.profile.is_some() => "--profile is for event streams; a capture has --connection",
             _ => return Ok(()),
         };
-        Err(SourceError::Choice {
-            file: file.into(),
-            why: wrong.into(),
-            list: vec![],
-            notes: vec![],
-        })
+        Err(SourceError::Choice { file: file.into(), why: wrong.into(), list: vec![], notes: vec![] })
     }
 }
 
 /// The error text for a `word` that is not in `known`.
 pub(super) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     let near = did_you_mean(word, known.iter().copied());
-    format!(
-        "no {what} `{word}`: expected one of {}{near}",
-        known.join(", ")
-    )
+    format!("no {what} `{word}`: expected one of {}{near}", known.join(", "))
 }

@@ -32,12 +32,7 @@ fn in_order(mut marks: Vec<Mark>) -> Vec<Mark> {
 #[test]
 fn simulation_events_and_capture_give_the_same_marks() {
     let dir = tempfile::tempdir().unwrap();
-    for drop in [
-        "none",
-        "data:1-4,data:11-16",
-        "tail:2",
-        "bernoulli:0.1,up:bernoulli:0.1",
-    ] {
+    for drop in ["none", "data:1-4,data:11-16", "tail:2", "bernoulli:0.1,up:bernoulli:0.1"] {
         let mut scenario = Scenario::load("prr").unwrap();
         scenario.profiles.truncate(1);
         scenario.set("drop", drop).unwrap();
@@ -45,10 +40,7 @@ fn simulation_events_and_capture_give_the_same_marks() {
         let paths = CapturePaths::new(dir.path(), "flow");
         let mut observer = (
             Watch::new(Host::Server),
-            (
-                EventWriter::new(Vec::new(), profile.name()),
-                Capture::create(&paths).unwrap(),
-            ),
+            (EventWriter::new(Vec::new(), profile.name()), Capture::create(&paths).unwrap()),
         );
         run_observed(&scenario, &profile, &mut observer, |_| ()).unwrap();
         let (watch, (events, capture)) = observer;
@@ -56,19 +48,13 @@ fn simulation_events_and_capture_give_the_same_marks() {
         let marks = |source: Source| in_order(source.panels.into_iter().next().unwrap().marks);
         let watched = in_order(watch.into_marks());
         assert!(watched.iter().any(|m| matches!(m.kind, MarkKind::Sent(_))));
-        assert!(
-            watched
-                .iter()
-                .any(|m| matches!(m.kind, MarkKind::ReceiveWindow(_)))
-        );
+        assert!(watched.iter().any(|m| matches!(m.kind, MarkKind::ReceiveWindow(_))));
 
         // Event streams have no receive windows.
         let events = events.finish().unwrap();
         let from_events = read("events", &events[..], &Choice::default()).unwrap();
         assert_eq!(from_events.title, format!("{}, flow 0", profile.name()));
-        let without_windows = watched
-            .iter()
-            .filter(|m| !matches!(m.kind, MarkKind::ReceiveWindow(_)));
+        let without_windows = watched.iter().filter(|m| !matches!(m.kind, MarkKind::ReceiveWindow(_)));
         assert!(without_windows.eq(&marks(from_events)), "{drop}");
 
         // The analysis finds the triggers. A capture's time 0 is the first packet at the server, the
@@ -76,9 +62,7 @@ fn simulation_events_and_capture_give_the_same_marks() {
         let file = std::fs::File::open(&paths.server).unwrap();
         let captured = marks(read("capture", file, &Choice::default()).unwrap());
         let start = watched.iter().map(|m| m.at).min().unwrap();
-        let expected = watched
-            .iter()
-            .map(|m| Mark::new(Instant::ZERO + m.at.since(start), m.kind.clone()));
+        let expected = watched.iter().map(|m| Mark::new(Instant::ZERO + m.at.since(start), m.kind.clone()));
         assert!(captured.iter().all(|mark| mark.frame.is_some()));
         let captured: Vec<Mark> = captured.into_iter().map(without_findings).collect();
         assert_eq!(captured, expected.collect::<Vec<_>>(), "{drop}");

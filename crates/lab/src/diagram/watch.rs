@@ -21,12 +21,7 @@ pub struct Watch {
 impl Watch {
     /// An observer of the data of `host`.
     pub fn new(host: Host) -> Self {
-        Self {
-            host,
-            recorder: MarkRecorder::default(),
-            isn: None,
-            scales: [None; 2],
-        }
+        Self { host, recorder: MarkRecorder::default(), isn: None, scales: [None; 2] }
     }
 
     /// The marks of the flow; time 0 is the flow's start.
@@ -36,10 +31,7 @@ impl Watch {
 
     /// The marks of the flow, as a panel.
     pub fn into_panel(self, title: impl Into<String>) -> Panel {
-        Panel {
-            title: title.into(),
-            marks: self.into_marks(),
-        }
+        Panel { title: title.into(), marks: self.into_marks() }
     }
 
     fn flags_sent(&mut self, now: Instant, segment: &Segment) {
@@ -76,19 +68,12 @@ impl Watch {
 
 /// The flags of a segment that begins at `start`, and the offset of each (RFC 9293 §3.4: a SYN comes
 /// before the data, a FIN after it).
-pub(super) fn flags(
-    segment: &Segment,
-    start: Offset,
-) -> impl Iterator<Item = (Control, Offset)> + use<> {
+pub(super) fn flags(segment: &Segment, start: Offset) -> impl Iterator<Item = (Control, Offset)> + use<> {
     let syn = u64::from(segment.flags.contains(Flags::SYN));
     let has = |flag| segment.flags.contains(flag);
     [
         (has(Flags::SYN), Control::Syn, start),
-        (
-            has(Flags::FIN),
-            Control::Fin,
-            start + syn + u64::from(segment.payload_len),
-        ),
+        (has(Flags::FIN), Control::Fin, start + syn + u64::from(segment.payload_len)),
         (has(Flags::RST), Control::Reset, start),
     ]
     .into_iter()
@@ -98,12 +83,7 @@ pub(super) fn flags(
 /// The end of the receive window that an ACK of `una` offers. `scales` are those of the two SYNs. They
 /// apply only when both SYNs offered one, and never to a SYN itself (RFC 7323 §2.2). The result is
 /// `None` unless both SYNs were seen.
-pub(super) fn window_edge(
-    una: Offset,
-    field: u16,
-    flags: Flags,
-    scales: [Option<Option<u8>>; 2],
-) -> Option<Offset> {
+pub(super) fn window_edge(una: Offset, field: u16, flags: Flags, scales: [Option<Option<u8>>; 2]) -> Option<Offset> {
     let [own, peer] = scales;
     let scale = match (flags.contains(Flags::SYN), own?, peer?) {
         (false, Some(_), Some(scale)) => scale.min(14),
@@ -138,18 +118,13 @@ impl Observer for Watch {
             return;
         }
         match *event {
-            Event::Sent {
-                what: Transmission::New(span) | Transmission::NewProbe(span),
-                ..
-            } => self.recorder.data_sent(now, span),
-            Event::Sent {
-                what: Transmission::Again(span, trigger),
-                ..
-            } => self.recorder.retransmitted(now, span, Some(trigger.name())),
-            Event::Sent {
-                what: Transmission::Copy(span),
-                ..
-            } => self.recorder.extra_copy_sent(now, span),
+            Event::Sent { what: Transmission::New(span) | Transmission::NewProbe(span), .. } => {
+                self.recorder.data_sent(now, span)
+            }
+            Event::Sent { what: Transmission::Again(span, trigger), .. } => {
+                self.recorder.retransmitted(now, span, Some(trigger.name()))
+            }
+            Event::Sent { what: Transmission::Copy(span), .. } => self.recorder.extra_copy_sent(now, span),
             _ => {}
         }
     }

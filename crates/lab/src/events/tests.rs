@@ -37,11 +37,7 @@ fn own_keys(line: &Value) -> Value {
 
 #[test]
 fn every_event_is_a_line_with_its_keys() {
-    let sent = |what| Event::Sent {
-        what,
-        pipe: Segments(3),
-        cwnd: Segments(10),
-    };
+    let sent = |what| Event::Sent { what, pipe: Segments(3), cwnd: Segments(10) };
     let acked = |dsack| Event::Acked {
         una: Offset(1449),
         newly_acked: Segments(1),
@@ -80,10 +76,7 @@ fn every_event_is_a_line_with_its_keys() {
             json!({"what": "copy", "start": 1, "end": 2, "trigger": null, "pipe": 3, "cwnd": 10}),
         ),
         (
-            Event::CopyWithheld {
-                span: span(1, 2),
-                another_out: true,
-            },
+            Event::CopyWithheld { span: span(1, 2), another_out: true },
             "copy_withheld",
             json!({"start": 1, "end": 2, "by": "another_out"}),
         ),
@@ -103,40 +96,22 @@ fn every_event_is_a_line_with_its_keys() {
             json!({"una": 1449, "newly_acked": 1, "newly_sacked": 2, "dsack": [5, 9], "copy_reported": false}),
         ),
         (
-            Event::RttSample {
-                rtt: micros(80_000),
-                srtt: micros(80_125),
-                rto: micros(280_125),
-            },
+            Event::RttSample { rtt: micros(80_000), srtt: micros(80_125), rto: micros(280_125) },
             "rtt_sample",
             json!({"rtt_ms": 80.0, "srtt_ms": 80.125, "rto_ms": 280.125}),
         ),
         (
-            Event::MarkedLost {
-                span: span(7, 8),
-                by: LossDetector::Threshold,
-            },
+            Event::MarkedLost { span: span(7, 8), by: LossDetector::Threshold },
             "marked_lost",
             json!({"start": 7, "end": 8, "by": "threshold"}),
         ),
         (
-            Event::TimerSet {
-                timer,
-                at: Some(Instant::from_millis(7)),
-            },
+            Event::TimerSet { timer, at: Some(Instant::from_millis(7)) },
             "timer_set",
             json!({"timer": "probe", "at_ms": 7.0}),
         ),
-        (
-            Event::TimerSet { timer, at: None },
-            "timer_set",
-            json!({"timer": "probe", "at_ms": null}),
-        ),
-        (
-            Event::TimerFired { timer: Timer::Rto },
-            "timer_fired",
-            json!({"timer": "rto"}),
-        ),
+        (Event::TimerSet { timer, at: None }, "timer_set", json!({"timer": "probe", "at_ms": null})),
+        (Event::TimerFired { timer: Timer::Rto }, "timer_fired", json!({"timer": "rto"})),
         (
             changed(Segments(7)),
             "state_changed",
@@ -192,10 +167,8 @@ fn packet_lines_have_offsets() {
     let mut data = packet(1001, Some(0), Flags::PSH | Flags::ACK, 500, 1);
     let mut ack = packet(0, Some(1001), Flags::ACK, 0, 2);
     let block = |a, b| [SeqNumber(a), SeqNumber(b)];
-    ack.segment.options = Options {
-        sack: SackBlocks::from_iter([block(1101, 1201), block(1301, 1501)]),
-        ..Options::NONE
-    };
+    ack.segment.options =
+        Options { sack: SackBlocks::from_iter([block(1101, 1201), block(1301, 1501)]), ..Options::NONE };
     let syn_ack = packet(1000, Some(0), Flags::SYN | Flags::ACK, 0, 0);
     let (up, down) = (Direction::Up, Direction::Down);
     let mut writer = EventWriter::new(Vec::new(), "p");
@@ -283,11 +256,9 @@ fn tail_loss(flows: u64, observer: &mut impl Observer) {
         workload: Workload::exchange(0, 3 * 1448),
     };
     let owd = HopSpec::Delay(Duration::from_millis(40));
-    let mut simulation = Simulation::new(&PathSpec {
-        up: vec![owd.clone()],
-        down: vec![HopSpec::Loss("data:3".parse().unwrap()), owd],
-    })
-    .unwrap();
+    let mut simulation =
+        Simulation::new(&PathSpec { up: vec![owd.clone()], down: vec![HopSpec::Loss("data:3".parse().unwrap()), owd] })
+            .unwrap();
     for flow in 0..flows {
         simulation.run(&spec, 1, FlowId(flow), observer);
     }
@@ -298,9 +269,7 @@ fn brief(line: &Value) -> String {
     let about = ["start", "seq", "una", "timer", "to", "trigger", "cause"].map(|key| &line[key]);
     let about = about.into_iter().filter(|value| !value.is_null());
     let words = [&line["time_ms"], &line["event"]].into_iter().chain(about);
-    let words: Vec<_> = words
-        .map(|word| word.to_string().replace('"', ""))
-        .collect();
+    let words: Vec<_> = words.map(|word| word.to_string().replace('"', "")).collect();
     words.join(" ")
 }
 
@@ -309,22 +278,15 @@ fn the_events_of_a_tail_loss_are_in_order() {
     let mut writer = EventWriter::new(Vec::new(), "linux-3.17");
     tail_loss(1, &mut writer);
     let lines = lines(writer);
-    let times = lines
-        .iter()
-        .map(|(_, line)| line["time_ms"].as_f64().unwrap());
+    let times = lines.iter().map(|(_, line)| line["time_ms"].as_f64().unwrap());
     assert!(times.is_sorted());
     // The server's lines from its first data on, without timers set and RTT samples.
     let wanted = |line: &&Value| {
         let skipped = line["event"] == "timer_set" || line["event"] == "rtt_sample";
         line["host"] != "client" && !skipped
     };
-    let found: Vec<_> = lines
-        .iter()
-        .map(|(_, line)| line)
-        .filter(wanted)
-        .skip_while(|line| line["start"] != 1)
-        .map(brief)
-        .collect();
+    let found: Vec<_> =
+        lines.iter().map(|(_, line)| line).filter(wanted).skip_while(|line| line["start"] != 1).map(brief).collect();
     let expected = [
         "120.0 sent 1",
         "120.0 sent 1449",
@@ -356,16 +318,10 @@ fn lines_name_their_flow_and_profile() {
     writer.set_profile("\"b\"\n");
     tail_loss(1, &mut writer);
     let lines = lines(writer);
-    let mut runs: Vec<_> = lines
-        .iter()
-        .map(|(_, l)| (l["profile"].clone(), l["flow"].clone()))
-        .collect();
+    let mut runs: Vec<_> = lines.iter().map(|(_, l)| (l["profile"].clone(), l["flow"].clone())).collect();
     runs.dedup();
     let expected = [("a", 0), ("a", 1), ("\"b\"\n", 0)];
-    assert_eq!(
-        runs,
-        expected.map(|(p, f)| (Value::from(p), Value::from(f)))
-    );
+    assert_eq!(runs, expected.map(|(p, f)| (Value::from(p), Value::from(f))));
     // Every flow's SYN is at offset 0, whatever its ISN.
     let syns: Vec<_> = lines.iter().filter(|(_, l)| l["flags"] == "S").collect();
     assert_eq!(syns.len(), 6);
@@ -378,10 +334,7 @@ struct Full(usize);
 
 impl Write for Full {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 = self
-            .0
-            .checked_sub(bytes.len())
-            .ok_or(io::ErrorKind::StorageFull)?;
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
         Ok(bytes.len())
     }
 
@@ -396,10 +349,6 @@ fn a_full_disk_is_reported_at_the_end() {
         let mut writer = EventWriter::new(Full(room), "p");
         tail_loss(2, &mut writer);
         let result = writer.finish().map_err(|error| error.kind());
-        assert_eq!(
-            result.err(),
-            full.then_some(io::ErrorKind::StorageFull),
-            "{room}"
-        );
+        assert_eq!(result.err(), full.then_some(io::ErrorKind::StorageFull), "{room}");
     }
 }

@@ -46,20 +46,12 @@ pub struct AdviceLine {
 
 /// The connections that an advice rests on.
 pub(super) fn candidates() -> Candidates {
-    Candidates::new(Sample {
-        most: MOST_CONNECTIONS,
-        only_troubled: true,
-        most_packets: MOST_PACKETS,
-    })
+    Candidates::new(Sample { most: MOST_CONNECTIONS, only_troubled: true, most_packets: MOST_PACKETS })
 }
 
 /// What is asked of them.
 pub(super) fn request() -> Request {
-    Request {
-        alternatives: Vec::new(),
-        draws: DRAWS,
-        seed: 1,
-    }
+    Request { alternatives: Vec::new(), draws: DRAWS, seed: 1 }
 }
 
 impl Advice {
@@ -84,17 +76,10 @@ impl Advice {
         let tried = answer.results.iter().map(|r| &*r.mechanism);
         let tried: Vec<&str> = tried.collect();
         let nothing = match ranked.is_empty() {
-            true => format!(
-                "None of {} would certainly have made them end sooner on average.",
-                tried.join(", ")
-            ),
+            true => format!("None of {} would certainly have made them end sooner on average.", tried.join(", ")),
             false => String::new(),
         };
-        Some(Self {
-            basis: basis(answer),
-            nothing,
-            ranked,
-        })
+        Some(Self { basis: basis(answer), nothing, ranked })
     }
 }
 
@@ -112,8 +97,7 @@ fn basis(answer: &Answer) -> String {
     let apart = answer.apart.total();
     if apart > 0 {
         let apart = grouped(apart);
-        text +=
-            &format!(" ({apart} others are not, because their own rerun differs from the capture)");
+        text += &format!(" ({apart} others are not, because their own rerun differs from the capture)");
     }
     text + ":"
 }
@@ -121,10 +105,7 @@ fn basis(answer: &Answer) -> String {
 /// What a mechanism is, how much it helps, and what it costs.
 fn text(mechanism: &str, changes: &Changes) -> String {
     let share = |n| percent(n as f64, changes.connections as f64);
-    let mut costs = vec![format!(
-        "{} of connections end sooner",
-        share(changes.better)
-    )];
+    let mut costs = vec![format!("{} of connections end sooner", share(changes.better))];
     if changes.worse > 0 {
         costs.push(format!("{} later", share(changes.worse)));
     }

@@ -21,14 +21,7 @@ pub fn advise<T: PacketSource>(
     let Some(candidates) = analyzed.findings.candidates() else {
         return Ok(());
     };
-    let answer = rerun_candidates(
-        analyzed,
-        candidates,
-        again,
-        &advice::request(),
-        settings,
-        &|_, _| goes_on(),
-    )?;
+    let answer = rerun_candidates(analyzed, candidates, again, &advice::request(), settings, &|_, _| goes_on())?;
     analyzed.findings.advice = Advice::new(&answer);
     Ok(())
 }

@@ -9,17 +9,13 @@ use crate::stats::Durations;
 use recoup_recovery::Trigger;
 use recoup_table::{Layout, Schema};
 use recoup_trace::finding::{
-    Cause, Direction, EpisodeCost, LostTime, Retransmission, SenderState, TimeByState, Verdict,
-    WhyUnknown,
+    Cause, Direction, EpisodeCost, LostTime, Retransmission, SenderState, TimeByState, Verdict, WhyUnknown,
 };
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
 /// The document's name and version.
-const SCHEMA: Schema = Schema {
-    name: "recoup.explain",
-    version: 1,
-};
+const SCHEMA: Schema = Schema { name: "recoup.explain", version: 1 };
 
 /// Writes the explanations of captures, an element of a list to a line.
 ///
@@ -34,9 +30,7 @@ fn capture(analyzed: &Analyzed<Facts>) -> Value {
     let facts = &analyzed.findings;
     let report = Report::new(analyzed);
     let at = CapturedAt::ALL.map(|at| (at.name(), json!(facts.captured_at[at as usize])));
-    let causes = Cause::ALL
-        .into_iter()
-        .filter(|cause| facts.lost.times(*cause) > 0);
+    let causes = Cause::ALL.into_iter().filter(|cause| facts.lost.times(*cause) > 0);
     let ranked = report.causes.iter().map(|line| {
         json!({
             "name": line.name,
@@ -119,15 +113,10 @@ fn quantiles(durations: &Durations) -> Value {
 
 /// Time in recovery by the trigger and the verdict of the first retransmission.
 fn recovering(facts: &Facts) -> Vec<Value> {
-    let triggers = Trigger::ALL
-        .iter()
-        .map(|trigger| trigger.name())
-        .chain(["unknown"]);
+    let triggers = Trigger::ALL.iter().map(|trigger| trigger.name()).chain(["unknown"]);
     let cells = triggers.zip(&facts.recovering).flat_map(|(trigger, row)| {
         let verdicts = Verdict::ALL.iter().map(|verdict| verdict.name());
-        verdicts
-            .zip(row)
-            .map(move |(verdict, cell)| (trigger, verdict, cell))
+        verdicts.zip(row).map(move |(verdict, cell)| (trigger, verdict, cell))
     });
     let filled = cells.filter(|(_, _, cell)| cell.episodes > 0);
     filled
@@ -146,8 +135,7 @@ fn connection(ranked: &Ranked) -> Value {
     let connection = &ranked.connection;
     let ends = &connection.endpoints;
     let sides = [(ends.src, 0), (ends.dst, 1)];
-    let sides =
-        sides.map(|(sender, side)| self::side(&sender.to_string(), &connection.directions[side]));
+    let sides = sides.map(|(sender, side)| self::side(&sender.to_string(), &connection.directions[side]));
     json!({
         "connection": connection.id,
         "capture_point": connection.capture_point.number,
@@ -202,9 +190,7 @@ fn time(time: &TimeByState) -> Value {
 
 /// The causes that occurred.
 fn lost(lost: &LostTime) -> Vec<Value> {
-    let causes = Cause::ALL
-        .into_iter()
-        .filter(|cause| lost.times(*cause) > 0);
+    let causes = Cause::ALL.into_iter().filter(|cause| lost.times(*cause) > 0);
     let entry = |cause: Cause| {
         json!({
             "cause": cause.name(),
@@ -216,8 +202,6 @@ fn lost(lost: &LostTime) -> Vec<Value> {
 }
 
 fn object(entries: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
-    let entries = entries
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value));
+    let entries = entries.into_iter().map(|(name, value)| (name.to_owned(), value));
     Value::Object(entries.collect::<Map<String, Value>>())
 }

@@ -9,8 +9,8 @@ use crate::whatif::Candidates;
 use recoup_recovery::Trigger;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{
-    Cause, Connection, Direction, HeldConnections, LostTime, Retransmission, Revision, SenderState,
-    Tally, TimeByState, Vantage, Verdict, WhyUnknown,
+    Cause, Connection, Direction, HeldConnections, LostTime, Retransmission, Revision, SenderState, Tally, TimeByState,
+    Vantage, Verdict, WhyUnknown,
 };
 use recoup_trace::timeline::Timeline;
 use recoup_units::Instant;
@@ -193,17 +193,13 @@ impl Facts {
 
     /// The time between the first and the last packet.
     pub fn duration(&self) -> Duration {
-        self.span
-            .map_or(Duration::ZERO, |(begun, ended)| ended.since(begun))
+        self.span.map_or(Duration::ZERO, |(begun, ended)| ended.since(begun))
     }
 
     /// The reasons for unknown time, the longest first.
     pub fn unknown(&self) -> Vec<(WhyUnknown, Duration)> {
         let reasons = WhyUnknown::ALL.map(|why| (why, self.time.unknown(why)));
-        let mut reasons: Vec<_> = reasons
-            .into_iter()
-            .filter(|(_, time)| !time.is_zero())
-            .collect();
+        let mut reasons: Vec<_> = reasons.into_iter().filter(|(_, time)| !time.is_zero()).collect();
         reasons.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
         reasons
     }
@@ -293,9 +289,7 @@ impl Findings for Facts {
     fn connection(&mut self, connection: Connection, rows: &[Retransmission]) {
         self.vantages.add(&connection);
         let mut held = take(&mut self.held);
-        held.add(connection, rows, |connection, rows| {
-            self.add(connection, rows)
-        });
+        held.add(connection, rows, |connection, rows| self.add(connection, rows));
         self.held = held;
     }
 

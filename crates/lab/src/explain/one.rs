@@ -77,9 +77,7 @@ fn side_text(sender: SocketAddr, side: &Direction) -> String {
         return format!("{sender}: not captured.");
     }
     let all = side.time.total();
-    let mut states: Vec<(SenderState, Duration)> = SenderState::ALL
-        .map(|state| (state, side.time.of(state)))
-        .into();
+    let mut states: Vec<(SenderState, Duration)> = SenderState::ALL.map(|state| (state, side.time.of(state))).into();
     states.retain(|(_, time)| !time.is_zero());
     states.sort_by_key(|(_, time)| Reverse(*time));
     let shares = states.iter().map(|(state, time)| {
@@ -101,14 +99,8 @@ fn side_text(sender: SocketAddr, side: &Direction) -> String {
         (n, spurious) => format!("{} ({spurious} spurious)", count(n, "retransmission")),
     };
     let rtt = side.rtt.filter(|_| side.vantage != Vantage::Receiver);
-    let rtt = rtt.map_or(String::new(), |rtt| {
-        format!(", round-trip time {} (median)", duration(rtt.p50))
-    });
-    format!(
-        "{sender} sent {} with {retransmissions}{rtt}, {captured}. Its time: {}.",
-        bytes(side.bytes),
-        list(&shares)
-    )
+    let rtt = rtt.map_or(String::new(), |rtt| format!(", round-trip time {} (median)", duration(rtt.p50)));
+    format!("{sender} sent {} with {retransmissions}{rtt}, {captured}. Its time: {}.", bytes(side.bytes), list(&shares))
 }
 
 /// The episodes that lost most, in the order of time, and the losses that have no retransmission.

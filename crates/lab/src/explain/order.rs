@@ -35,14 +35,8 @@ pub enum SortBy {
 
 impl SortBy {
     /// All orders.
-    pub const ALL: [Self; 6] = [
-        Self::TimeLost,
-        Self::ShareLost,
-        Self::Duration,
-        Self::Bytes,
-        Self::Retransmissions,
-        Self::Begin,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::TimeLost, Self::ShareLost, Self::Duration, Self::Bytes, Self::Retransmissions, Self::Begin];
 
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
@@ -139,14 +133,7 @@ pub const DRAWN: usize = 20;
 impl Worst {
     /// Keeps `most` connections.
     pub(super) fn new(order: SortBy, most: usize) -> Self {
-        Self {
-            order,
-            most,
-            asked_for: None,
-            kept: Vec::new(),
-            rows: 0,
-            added: 0,
-        }
+        Self { order, most, asked_for: None, kept: Vec::new(), rows: 0, added: 0 }
     }
 
     pub(super) fn add(&mut self, connection: Connection, rows: &[Retransmission]) {
@@ -176,13 +163,9 @@ impl Worst {
 
     /// Sorts the connections, and forgets those beyond the number kept.
     pub(super) fn sort(&mut self) {
-        self.kept
-            .sort_unstable_by_key(|ranked| (Reverse(ranked.value), ranked.connection.key()));
+        self.kept.sort_unstable_by_key(|ranked| (Reverse(ranked.value), ranked.connection.key()));
         self.kept.truncate(self.most);
-        self.kept
-            .iter_mut()
-            .skip(DRAWN)
-            .for_each(Ranked::keep_episodes);
+        self.kept.iter_mut().skip(DRAWN).for_each(Ranked::keep_episodes);
         self.rows = 0;
     }
 

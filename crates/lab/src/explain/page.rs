@@ -7,8 +7,8 @@ use super::report::{Report, cause_title, costly, display_name, most_costly, stat
 use super::words::{bytes, count, duration, percent_of};
 use crate::analysis::Analyzed;
 use recoup_draw::page::{
-    Breakdown, Cell, Chart, Column, ColumnKind, Connection, Direction, Importance, Page, Part,
-    Point, Row, Section, Series, Table,
+    Breakdown, Cell, Chart, Column, ColumnKind, Connection, Direction, Importance, Page, Part, Point, Row, Section,
+    Series, Table,
 };
 use recoup_trace::finding::{self, Cause, SenderState, Verdict};
 use recoup_trace::timeline::{Bin, Timeline};
@@ -45,14 +45,9 @@ pub fn explanation_page(analyzed: &Analyzed<Facts>, drawn: Vec<Drawn>, order: So
         table: table(facts, begun, order),
         connections_about: match order {
             SortBy::TimeLost => "The connections that lost most time.".into(),
-            _ => format!(
-                "The first connections of the table: those {}.",
-                order.about()
-            ),
+            _ => format!("The first connections of the table: those {}.", order.about()),
         },
-        connections: connections
-            .map(|(ranked, drawn)| connection(&analyzed.capture, ranked, drawn))
-            .collect(),
+        connections: connections.map(|(ranked, drawn)| connection(&analyzed.capture, ranked, drawn)).collect(),
         notes: Vec::new(),
         generator: format!("Recoup {}", env!("CARGO_PKG_VERSION")),
     }
@@ -64,45 +59,26 @@ fn sections(report: &Report) -> Vec<Section> {
         amount: duration(line.lost),
         text: line.text.clone(),
     });
-    let point = |text: &String| Point {
-        text: text.clone(),
-        connection: None,
-    };
+    let point = |text: &String| Point { text: text.clone(), connection: None };
     let mut sections = vec![Section {
         heading: "What made connections slow".into(),
-        paragraphs: std::iter::once(&report.finding)
-            .chain(&report.time)
-            .cloned()
-            .collect(),
+        paragraphs: std::iter::once(&report.finding).chain(&report.time).cloned().collect(),
         ranked: ranked.collect(),
         points: Vec::new(),
     }];
     let mut list = |heading: &str, points: Vec<Point>| {
         if !points.is_empty() {
-            sections.push(Section {
-                heading: heading.into(),
-                points,
-                ..Section::default()
-            });
+            sections.push(Section { heading: heading.into(), points, ..Section::default() });
         }
     };
-    let worst = report.connections.iter().map(|line| Point {
-        text: line.text.clone(),
-        connection: Some(line.number.to_string()),
-    });
-    list("Connections that lost most time", worst.collect());
-    let compared = report
-        .compared
+    let worst = report
+        .connections
         .iter()
-        .map(|compared| point(&compared.to_string()));
-    list(
-        "Measured, and usual on Google's servers in 2011",
-        compared.collect(),
-    );
-    list(
-        "What the capture does not show",
-        report.not_known.iter().map(point).collect(),
-    );
+        .map(|line| Point { text: line.text.clone(), connection: Some(line.number.to_string()) });
+    list("Connections that lost most time", worst.collect());
+    let compared = report.compared.iter().map(|compared| point(&compared.to_string()));
+    list("Measured, and usual on Google's servers in 2011", compared.collect());
+    list("What the capture does not show", report.not_known.iter().map(point).collect());
     sections
 }
 
@@ -116,10 +92,7 @@ fn advice(advice: &Advice) -> Section {
     });
     Section {
         heading: "What would have helped".into(),
-        paragraphs: std::iter::once(&advice.basis)
-            .chain(nothing)
-            .cloned()
-            .collect(),
+        paragraphs: std::iter::once(&advice.basis).chain(nothing).cloned().collect(),
         ranked: ranked.collect(),
         points: Vec::new(),
     }
@@ -135,31 +108,20 @@ fn breakdowns(facts: &Facts) -> Vec<Breakdown> {
             amount: of.as_secs_f64(),
             text: duration(of),
             about: count(facts.lost.times(cause).into(), "occurrence"),
-            colour: if cause == Cause::Unknown {
-                Part::GREY
-            } else {
-                colour
-            },
+            colour: if cause == Cause::Unknown { Part::GREY } else { colour },
         }
     });
     let all = facts.connection_time;
-    let states = SenderState::ALL
-        .into_iter()
-        .enumerate()
-        .map(|(colour, state)| {
-            let of = facts.time.of(state);
-            Part {
-                name: state_title(state).into(),
-                amount: of.as_secs_f64(),
-                text: duration(of),
-                about: String::new(),
-                colour: if state == SenderState::Unknown {
-                    Part::GREY
-                } else {
-                    colour
-                },
-            }
-        });
+    let states = SenderState::ALL.into_iter().enumerate().map(|(colour, state)| {
+        let of = facts.time.of(state);
+        Part {
+            name: state_title(state).into(),
+            amount: of.as_secs_f64(),
+            text: duration(of),
+            about: String::new(),
+            colour: if state == SenderState::Unknown { Part::GREY } else { colour },
+        }
+    });
     vec![
         Breakdown {
             heading: "Time lost, by cause".into(),
@@ -180,26 +142,17 @@ fn breakdowns(facts: &Facts) -> Vec<Breakdown> {
 fn charts(timeline: &Timeline, begun: Instant) -> Vec<Chart> {
     let timeline = timeline.in_bins(MOST_POINTS);
     let width = timeline.width().as_secs_f64();
-    let bins: Vec<(f64, Bin)> = timeline
-        .bins()
-        .map(|(at, bin)| (at.since(begun.min(at)).as_secs_f64(), *bin))
-        .collect();
+    let bins: Vec<(f64, Bin)> =
+        timeline.bins().map(|(at, bin)| (at.since(begun.min(at)).as_secs_f64(), *bin)).collect();
     let seconds: Vec<f64> = bins.iter().map(|(at, _)| *at).collect();
-    let chart =
-        |heading: &str, about: &str, name: &str, value: &dyn Fn(&Bin) -> Option<f64>| Chart {
-            heading: heading.into(),
-            about: format!(
-                "{about} in each interval of {}.",
-                duration(timeline.width())
-            ),
-            y_label: name.into(),
-            x_label: "seconds since the first packet".into(),
-            seconds: seconds.clone(),
-            series: vec![Series {
-                name: name.into(),
-                values: bins.iter().map(|(_, bin)| value(bin)).collect(),
-            }],
-        };
+    let chart = |heading: &str, about: &str, name: &str, value: &dyn Fn(&Bin) -> Option<f64>| Chart {
+        heading: heading.into(),
+        about: format!("{about} in each interval of {}.", duration(timeline.width())),
+        y_label: name.into(),
+        x_label: "seconds since the first packet".into(),
+        seconds: seconds.clone(),
+        series: vec![Series { name: name.into(), values: bins.iter().map(|(_, bin)| value(bin)).collect() }],
+    };
     if bins.is_empty() {
         return Vec::new();
     }
@@ -208,22 +161,14 @@ fn charts(timeline: &Timeline, begun: Instant) -> Vec<Chart> {
             "Retransmission rate",
             "Retransmissions as a share of all segments with data, SYN or FIN",
             "retransmissions (%)",
-            &|bin| {
-                (bin.segments > 0).then(|| 100.0 * bin.retransmissions as f64 / bin.segments as f64)
-            },
+            &|bin| (bin.segments > 0).then(|| 100.0 * bin.retransmissions as f64 / bin.segments as f64),
         ),
-        chart(
-            "Round-trip time",
-            "Mean round-trip time of all connections",
-            "round-trip time (ms)",
-            &|bin| bin.mean_rtt().map(|rtt| rtt.as_secs_f64() * 1e3),
-        ),
-        chart(
-            "Goodput",
-            "Data acknowledged for the first time, of all connections",
-            "goodput (Mbit/s)",
-            &|bin| Some(bin.acknowledged as f64 * 8e-6 / width),
-        ),
+        chart("Round-trip time", "Mean round-trip time of all connections", "round-trip time (ms)", &|bin| {
+            bin.mean_rtt().map(|rtt| rtt.as_secs_f64() * 1e3)
+        }),
+        chart("Goodput", "Data acknowledged for the first time, of all connections", "goodput (Mbit/s)", &|bin| {
+            Some(bin.acknowledged as f64 * 8e-6 / width)
+        }),
     ]
 }
 
@@ -233,19 +178,8 @@ type CellOf = fn(&Ranked, Instant) -> Cell;
 /// A column and what its cell is.
 type TableColumn = (Column, CellOf);
 
-fn column(
-    heading: &str,
-    about: &str,
-    kind: ColumnKind,
-    importance: Importance,
-    cell: CellOf,
-) -> TableColumn {
-    let column = Column {
-        heading: heading.into(),
-        about: about.into(),
-        kind,
-        importance,
-    };
+fn column(heading: &str, about: &str, kind: ColumnKind, importance: Importance, cell: CellOf) -> TableColumn {
+    let column = Column { heading: heading.into(), about: about.into(), kind, importance };
     (column, cell)
 }
 
@@ -270,70 +204,34 @@ fn columns() -> Vec<TableColumn> {
     use ColumnKind as Kind;
     use Importance::{High, Low, Medium};
     let mut columns = vec![
-        column(
-            "Connection",
-            "Its number, from 0, in the order of first packets",
-            Kind::Count,
-            High,
-            |r, _| number(r.connection.id),
-        ),
-        column(
-            "Client",
-            "The end that opened the connection",
-            Kind::Text,
-            Medium,
-            |r, _| r.connection.endpoints.src.to_string().as_str().into(),
-        ),
+        column("Connection", "Its number, from 0, in the order of first packets", Kind::Count, High, |r, _| {
+            number(r.connection.id)
+        }),
+        column("Client", "The end that opened the connection", Kind::Text, Medium, |r, _| {
+            r.connection.endpoints.src.to_string().as_str().into()
+        }),
         column("Server", "The other end", Kind::Text, Medium, |r, _| {
             r.connection.endpoints.dst.to_string().as_str().into()
         }),
-        column(
-            "Begun",
-            "Its first packet, since the capture's first packet",
-            Kind::Moment,
-            Medium,
-            |r, begun| seconds(r.connection.begun.since(begun.min(r.connection.begun))),
-        ),
-        column(
-            "Duration",
-            "From its first packet to its last",
-            Kind::Seconds,
-            Medium,
-            |r, _| seconds(r.connection.duration()),
-        ),
-        column("Lost", "The time it lost", Kind::Seconds, High, |r, _| {
-            seconds(lost_by(&r.connection).total())
+        column("Begun", "Its first packet, since the capture's first packet", Kind::Moment, Medium, |r, begun| {
+            seconds(r.connection.begun.since(begun.min(r.connection.begun)))
         }),
-        column(
-            "Main cause",
-            "What cost most of that",
-            Kind::Category,
-            High,
-            |r, _| {
-                most_costly(&r.connection).map_or(Cell::Empty, |cause| cause_title(cause).into())
-            },
-        ),
-        column(
-            "Data",
-            "Payload of both directions, retransmissions included",
-            Kind::Bytes,
-            Medium,
-            |r, _| both(r, |d| d.bytes),
-        ),
-        column(
-            "Retransmissions",
-            "Retransmissions of both directions",
-            Kind::Count,
-            High,
-            |r, _| both(r, |d| d.retransmissions.total()),
-        ),
-        column(
-            "Spurious",
-            "Retransmissions that were not needed",
-            Kind::Count,
-            Medium,
-            |r, _| both(r, |d| d.retransmissions.of_verdict(Verdict::Spurious)),
-        ),
+        column("Duration", "From its first packet to its last", Kind::Seconds, Medium, |r, _| {
+            seconds(r.connection.duration())
+        }),
+        column("Lost", "The time it lost", Kind::Seconds, High, |r, _| seconds(lost_by(&r.connection).total())),
+        column("Main cause", "What cost most of that", Kind::Category, High, |r, _| {
+            most_costly(&r.connection).map_or(Cell::Empty, |cause| cause_title(cause).into())
+        }),
+        column("Data", "Payload of both directions, retransmissions included", Kind::Bytes, Medium, |r, _| {
+            both(r, |d| d.bytes)
+        }),
+        column("Retransmissions", "Retransmissions of both directions", Kind::Count, High, |r, _| {
+            both(r, |d| d.retransmissions.total())
+        }),
+        column("Spurious", "Retransmissions that were not needed", Kind::Count, Medium, |r, _| {
+            both(r, |d| d.retransmissions.of_verdict(Verdict::Spurious))
+        }),
         column(
             "Retransmission rate",
             "Retransmissions of the main sender, as a share of its segments",
@@ -342,23 +240,14 @@ fn columns() -> Vec<TableColumn> {
             |r, _| {
                 let main = main(r);
                 let all = (main.segments > 0).then_some(main.segments as f64);
-                all.map(|all| main.retransmissions.total() as f64 / all)
-                    .into()
+                all.map(|all| main.retransmissions.total() as f64 / all).into()
             },
         ),
-        column(
-            "Round-trip time",
-            "The median of the main sender",
-            Kind::Seconds,
-            Medium,
-            |r, _| {
-                let main = main(r);
-                let shown = main
-                    .rtt
-                    .filter(|_| main.vantage != finding::Vantage::Receiver);
-                shown.map(|rtt| rtt.p50.as_secs_f64()).into()
-            },
-        ),
+        column("Round-trip time", "The median of the main sender", Kind::Seconds, Medium, |r, _| {
+            let main = main(r);
+            let shown = main.rtt.filter(|_| main.vantage != finding::Vantage::Receiver);
+            shown.map(|rtt| rtt.p50.as_secs_f64()).into()
+        }),
     ];
     columns.extend(STATES.iter().map(|(state, cell)| {
         column(
@@ -376,9 +265,7 @@ fn columns() -> Vec<TableColumn> {
 const STATES: [(SenderState, CellOf); SenderState::ALL.len()] = {
     macro_rules! state {
         ($state:ident) => {
-            (SenderState::$state, |r, _| {
-                seconds(main(r).time.of(SenderState::$state))
-            })
+            (SenderState::$state, |r, _| seconds(main(r).time.of(SenderState::$state)))
         };
     }
     [
@@ -404,10 +291,7 @@ fn table(facts: &Facts, begun: Instant, order: SortBy) -> Table {
         connection: ranked.connection.id.to_string(),
         filter: display_filter(&ranked.connection),
         retransmissions: ranked.frames.clone(),
-        cells: columns
-            .iter()
-            .map(|(_, cell)| cell(ranked, begun))
-            .collect(),
+        cells: columns.iter().map(|(_, cell)| cell(ranked, begun)).collect(),
     });
     Table {
         rows: rows.collect(),
@@ -425,11 +309,7 @@ fn display_filter(connection: &finding::Connection) -> String {
             IpAddr::V4(_) => "ip",
             IpAddr::V6(_) => "ipv6",
         };
-        format!(
-            "{version}.addr == {} && tcp.port == {}",
-            end.ip(),
-            end.port()
-        )
+        format!("{version}.addr == {} && tcp.port == {}", end.ip(), end.port())
     };
     format!(
         "{} && {} && frame.number >= {} && frame.number <= {}",
@@ -445,26 +325,9 @@ fn connection(file: &str, ranked: &Ranked, drawn: Drawn) -> Connection {
     let lost = lost_by(connection).total();
     let ends = &connection.endpoints;
     let mut facts = vec![
-        (
-            "Time lost".into(),
-            format!("{} of {}", duration(lost), duration(connection.duration())),
-        ),
-        (
-            "Frames".into(),
-            format!(
-                "{} to {}",
-                connection.frames.start(),
-                connection.frames.end()
-            ),
-        ),
-        (
-            "Opening, end".into(),
-            format!(
-                "{}, {}",
-                connection.opening.name(),
-                connection.closing.name()
-            ),
-        ),
+        ("Time lost".into(), format!("{} of {}", duration(lost), duration(connection.duration()))),
+        ("Frames".into(), format!("{} to {}", connection.frames.start(), connection.frames.end())),
+        ("Opening, end".into(), format!("{}, {}", connection.opening.name(), connection.closing.name())),
     ];
     for (end, side) in [ends.src, ends.dst].iter().zip(&connection.directions) {
         facts.push((end.to_string(), side_facts(side)));
@@ -483,17 +346,10 @@ fn connection(file: &str, ranked: &Ranked, drawn: Drawn) -> Connection {
 /// What one end sent, and where its time went.
 fn side_facts(side: &finding::Direction) -> String {
     let all = side.time.total();
-    let states = SenderState::ALL
-        .into_iter()
-        .filter(|state| !side.time.of(*state).is_zero());
+    let states = SenderState::ALL.into_iter().filter(|state| !side.time.of(*state).is_zero());
     let states = states.map(|state| {
         let time = side.time.of(state);
-        format!(
-            "{} {} ({})",
-            state_title(state),
-            duration(time),
-            percent_of(time, all)
-        )
+        format!("{} {} ({})", state_title(state), duration(time), percent_of(time, all))
     });
     let states: Vec<String> = states.collect();
     format!(

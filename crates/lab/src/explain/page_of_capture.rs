@@ -41,10 +41,7 @@ pub fn page_of<S: PacketSource, T: PacketSource>(
     request: PageRequest,
     reading: &Reading<'_>,
 ) -> Result<Page, AnalysisError> {
-    let settings = Settings {
-        timeline: true,
-        ..reading.settings.clone()
-    };
+    let settings = Settings { timeline: true, ..reading.settings.clone() };
     let collector = || {
         let facts = Facts::new(request.order, request.most).with_first(request.first);
         match request.advice {
@@ -86,25 +83,14 @@ fn draw_and_rerun<T: PacketSource>(
     };
     let Some(candidates) = analyzed.findings.candidates() else {
         let (drawn, note) = draw(None)?;
-        return Ok(SecondReading {
-            drawn,
-            note,
-            advice: None,
-        });
+        return Ok(SecondReading { drawn, note, advice: None });
     };
     // An interrupt ends the reading, and what was read is rerun.
-    let (answer, (drawn, note)) = rerun_along(
-        candidates,
-        &advice::request(),
-        reading.settings,
-        (&AtomicU64::new(0), &|_| true),
-        |also| draw(Some(also)),
-    )?;
-    Ok(SecondReading {
-        drawn,
-        note,
-        advice: Advice::new(&answer),
-    })
+    let (answer, (drawn, note)) =
+        rerun_along(candidates, &advice::request(), reading.settings, (&AtomicU64::new(0), &|_| true), |also| {
+            draw(Some(also))
+        })?;
+    Ok(SecondReading { drawn, note, advice: Advice::new(&answer) })
 }
 
 /// The same of a stream, which is read once: a limited number of its packets is kept.
@@ -117,9 +103,7 @@ pub fn page_of_stream<S: PacketSource>(
     request: PageRequest,
     reading: &Reading<'_>,
 ) -> Result<Page, AnalysisError> {
-    let (mut page, kept) = read_once(source, |first, again| {
-        page_of(capture, first, again, request, reading)
-    })?;
+    let (mut page, kept) = read_once(source, |first, again| page_of(capture, first, again, request, reading))?;
     let note = kept.map(|kept| kept_note(kept, diagram::DRAWN));
     page.notes.extend(note);
     Ok(page)
@@ -128,21 +112,14 @@ pub fn page_of_stream<S: PacketSource>(
 /// The connections that are drawn.
 fn rows(analyzed: &Analyzed<Facts>) -> Vec<ConnectionRow> {
     let ranked = analyzed.findings.worst.connections().iter().take(DRAWN);
-    ranked
-        .map(|ranked| (ranked.connection.clone(), ranked.retransmissions.clone()))
-        .collect()
+    ranked.map(|ranked| (ranked.connection.clone(), ranked.retransmissions.clone())).collect()
 }
 
 impl From<Source> for Drawn {
     fn from(source: Source) -> Self {
         let directions = source.senders.iter().zip(source.panels);
         Self {
-            directions: directions
-                .map(|(sender, panel)| Direction {
-                    sender: sender.to_string(),
-                    panel,
-                })
-                .collect(),
+            directions: directions.map(|(sender, panel)| Direction { sender: sender.to_string(), panel }).collect(),
             notes: source.notes,
         }
     }

@@ -80,11 +80,7 @@ impl Report {
 fn heading(analyzed: &Analyzed<Facts>) -> String {
     let facts = &analyzed.findings;
     let name = display_name(&analyzed.capture);
-    let mut parts = vec![
-        duration(facts.duration()),
-        count(facts.connections, "connection"),
-        bytes(facts.bytes),
-    ];
+    let mut parts = vec![duration(facts.duration()), count(facts.connections, "connection"), bytes(facts.bytes)];
     parts.extend(captured_at(facts));
     format!("{name}: {}", parts.join(", "))
 }
@@ -136,10 +132,7 @@ fn connection_line(ranked: &Ranked) -> ConnectionLine {
     let connection = &ranked.connection;
     let lost = lost_by(connection);
     let causes = causes::costly(&lost);
-    let named = causes
-        .iter()
-        .take(3)
-        .map(|cause| causes::occurrences(*cause, lost.times(*cause).into()));
+    let named = causes.iter().take(3).map(|cause| causes::occurrences(*cause, lost.times(*cause).into()));
     let mut named: Vec<String> = named.collect();
     if causes.len() > 3 {
         named.push("others".into());

@@ -6,8 +6,8 @@ use crate::analysis::{Analyzed, Collector};
 use recoup_recovery::Trigger;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{
-    CapturePoint, Cause, Closing, Connection, Direction, EpisodeCost, Evidence, Opening,
-    Retransmission, RttQuantiles, SenderState, Vantage, Verdict, WhyUnknown,
+    CapturePoint, Cause, Closing, Connection, Direction, EpisodeCost, Evidence, Opening, Retransmission, RttQuantiles,
+    SenderState, Vantage, Verdict, WhyUnknown,
 };
 use recoup_trace::read::Counts;
 use recoup_units::Instant;
@@ -25,32 +25,18 @@ fn connection(id: u64) -> Connection {
         vantage: Vantage::Sender,
         segments: 70,
         bytes: 100_000,
-        rtt: Some(RttQuantiles {
-            samples: 9,
-            p50: ms(60),
-            p90: ms(80),
-            p99: ms(90),
-            ..RttQuantiles::default()
-        }),
+        rtt: Some(RttQuantiles { samples: 9, p50: ms(60), p90: ms(80), p99: ms(90), ..RttQuantiles::default() }),
         ..Direction::default()
     };
     server.time.add(SenderState::Connecting, 60_000_000);
     server.time.add(SenderState::Network, 240_000_000);
     server.time.add(SenderState::Application, 700_000_000);
-    let mut client = Direction {
-        vantage: Vantage::Receiver,
-        segments: 2,
-        bytes: 300,
-        ..Direction::default()
-    };
+    let mut client = Direction { vantage: Vantage::Receiver, segments: 2, bytes: 300, ..Direction::default() };
     client.time.add(SenderState::Application, 1_000_000_000);
     let begun = Instant::from_nanos(1_700_000_000_000_000_000 + id * 1_000_000_000);
     Connection {
         id,
-        endpoints: Endpoints {
-            src: ([198, 51, 100, 1], 30_000 + id as u16).into(),
-            dst: ([192, 0, 2, 1], 80).into(),
-        },
+        endpoints: Endpoints { src: ([198, 51, 100, 1], 30_000 + id as u16).into(), dst: ([192, 0, 2, 1], 80).into() },
         opening: Opening::Handshake,
         closing: Closing::Closed,
         frames: 100 * id + 1..=100 * id + 90,
@@ -65,12 +51,7 @@ fn connection(id: u64) -> Connection {
 }
 
 /// The first retransmission of an episode of the server of `connection`.
-fn episode(
-    connection: &Connection,
-    frame: u64,
-    trigger: Trigger,
-    cost: EpisodeCost,
-) -> Retransmission {
+fn episode(connection: &Connection, frame: u64, trigger: Trigger, cost: EpisodeCost) -> Retransmission {
     Retransmission {
         frame: connection.frames.start() + frame,
         at: connection.begun + ms(300),
@@ -98,24 +79,14 @@ fn episode(
 /// Adds a connection of the server whose episodes have these triggers, causes and lost times in ms.
 fn add(facts: &mut Facts, id: u64, episodes: &[(Trigger, Cause, u64)]) {
     let mut connection = connection(id);
-    let rows = episodes
-        .iter()
-        .zip(1..)
-        .map(|((trigger, cause, lost), frame)| {
-            let cost = EpisodeCost {
-                recovering: ms(lost / 2),
-                lost: ms(*lost),
-                segments: 3,
-                cause: *cause,
-            };
-            connection.directions[1].lost.add(*cause, cost.lost);
-            (frame, *trigger, cost)
-        });
+    let rows = episodes.iter().zip(1..).map(|((trigger, cause, lost), frame)| {
+        let cost = EpisodeCost { recovering: ms(lost / 2), lost: ms(*lost), segments: 3, cause: *cause };
+        connection.directions[1].lost.add(*cause, cost.lost);
+        (frame, *trigger, cost)
+    });
     let rows: Vec<_> = rows.collect();
     let rows = rows.into_iter().map(|(frame, trigger, cost)| {
-        connection.directions[1]
-            .retransmissions
-            .add(trigger.into(), Verdict::Needed);
+        connection.directions[1].retransmissions.add(trigger.into(), Verdict::Needed);
         episode(&connection, frame, trigger, cost)
     });
     let rows: Vec<Retransmission> = rows.collect();
@@ -126,12 +97,7 @@ fn analyzed(mut facts: Facts) -> Analyzed<Facts> {
     facts.order();
     let mut counts = Counts::default();
     (counts.frames, counts.packets) = (900, 900);
-    Analyzed {
-        capture: "web1.pcap".into(),
-        counts,
-        interrupted: false,
-        findings: facts,
-    }
+    Analyzed { capture: "web1.pcap".into(), counts, interrupted: false, findings: facts }
 }
 
 /// Ten connections, of which three lost time.
@@ -150,27 +116,13 @@ fn lossy() -> Analyzed<Facts> {
 #[test]
 fn causes_are_ranked_by_the_time_they_cost() {
     let report = Report::new(&lossy());
-    assert_eq!(
-        report.heading,
-        "web1.pcap: 10.0 s, 10 connections, 1.00 MB, captured at the server"
-    );
+    assert_eq!(report.heading, "web1.pcap: 10.0 s, 10 connections, 1.00 MB, captured at the server");
     assert_eq!(
         report.finding,
         "Losses and delays cost 2.50 s of 10.0 s of connection time (25 %), in 3 of 10 connections."
     );
-    let ranked: Vec<_> = report
-        .causes
-        .iter()
-        .map(|line| (line.name, line.lost))
-        .collect();
-    assert_eq!(
-        ranked,
-        [
-            ("Lost SYN-ACKs", ms(2000)),
-            ("Lost tails", ms(360)),
-            ("Lost segments", ms(140)),
-        ]
-    );
+    let ranked: Vec<_> = report.causes.iter().map(|line| (line.name, line.lost)).collect();
+    assert_eq!(ranked, [("Lost SYN-ACKs", ms(2000)), ("Lost tails", ms(360)), ("Lost segments", ms(140)),]);
     assert_eq!(
         report.causes[0].text,
         "Twice, 1.00 s each: the handshake's retransmission timeout. Only a copy sent in advance would repair a lost SYN-ACK sooner."
@@ -203,10 +155,7 @@ fn the_text_has_the_numbers_and_at_most_40_lines() {
     all.not_known = (0..30).map(|i| format!("reason {i}")).collect();
     let text = explanation_text(&all, "recoup explain web1.pcap");
     assert_eq!(text.lines().count(), MOST_LINES);
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 120),
-        "{text}"
-    );
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
 }
 
 #[test]
@@ -226,12 +175,8 @@ fn a_capture_without_trouble_takes_one_line() {
 fn what_holds_a_sender_up_is_trouble_without_losses() {
     let mut facts = Facts::new(SortBy::TimeLost, 5);
     let mut held_up = connection(0);
-    held_up.directions[1]
-        .time
-        .add(SenderState::ZeroWindow, 3_000_000_000);
-    held_up.directions[1]
-        .time
-        .add_unknown(WhyUnknown::PacketsMissing, 1_000_000_000);
+    held_up.directions[1].time.add(SenderState::ZeroWindow, 3_000_000_000);
+    held_up.directions[1].time.add_unknown(WhyUnknown::PacketsMissing, 1_000_000_000);
     facts.connection(held_up, &[]);
     let report = Report::new(&analyzed(facts));
     assert!(!report.no_trouble);

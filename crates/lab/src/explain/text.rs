@@ -39,17 +39,10 @@ pub fn explanation_text(report: &Report, command: &str) -> String {
     }
     if !report.compared.is_empty() {
         lines.push("Measured, and usual on Google's servers in 2011:".into());
-        lines.extend(
-            report
-                .compared
-                .iter()
-                .map(|compared| format!("  {compared}")),
-        );
+        lines.extend(report.compared.iter().map(|compared| format!("  {compared}")));
     }
     if !report.connections.is_empty() {
-        lines.push(format!(
-            "Lost most (`{command} --connection N` explains one):"
-        ));
+        lines.push(format!("Lost most (`{command} --connection N` explains one):"));
         for connection in &report.connections {
             let text = format!("  {:>6}  {}", connection.number, connection.text);
             lines.extend(wrap(&text, 10));
@@ -97,19 +90,13 @@ fn other_causes(causes: &[CauseLine]) -> Vec<String> {
     if causes.is_empty() {
         return Vec::new();
     }
-    let named = causes
-        .iter()
-        .map(|cause| format!("{} {}", cause.name, duration(cause.lost)));
+    let named = causes.iter().map(|cause| format!("{} {}", cause.name, duration(cause.lost)));
     let named: Vec<String> = named.collect();
     wrap(&format!("     Also: {}.", named.join("; ")), 11)
 }
 
 fn cause_lines(number: usize, cause: &CauseLine) -> Vec<String> {
-    let head = format!(
-        "  {number}. {:<22}{:>8}  ",
-        cause.name,
-        duration(cause.lost)
-    );
+    let head = format!("  {number}. {:<22}{:>8}  ", cause.name, duration(cause.lost));
     wrap(&format!("{head}{}", cause.text), BEFORE_CAUSE)
 }
 
@@ -178,11 +165,7 @@ mod tests {
         assert!(lines.iter().all(|line| line.chars().count() <= WIDTH));
         // A number and its unit stay together.
         let text = format!("{} 11 %, and more", "x".repeat(WIDTH - 4));
-        assert!(
-            wrap(&text, 2)[1].starts_with("  11 %, and"),
-            "{:?}",
-            wrap(&text, 2)
-        );
+        assert!(wrap(&text, 2)[1].starts_with("  11 %, and"), "{:?}", wrap(&text, 2));
         assert_eq!(wrap("short", 4), ["short"]);
         assert_eq!(wrap("", 4), [""]);
     }

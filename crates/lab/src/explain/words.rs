@@ -150,20 +150,12 @@ mod tests {
         ] {
             assert_eq!(bytes(n), text);
         }
-        for (part, text) in [
-            (27.2, "27 %"),
-            (2.81, "2.8 %"),
-            (0.04, "0.04 %"),
-            (0.0, "0 %"),
-        ] {
+        for (part, text) in [(27.2, "27 %"), (2.81, "2.8 %"), (0.04, "0.04 %"), (0.0, "0 %")] {
             assert_eq!(percent(part, 100.0), text);
         }
         assert_eq!(percent(1.0, 0.0), "0 %");
         assert_eq!(count(23_310, "packet"), "23,310 packets");
-        assert_eq!(
-            [times(1), times(2), times(1000)],
-            ["once", "twice", "1,000 times"]
-        );
+        assert_eq!([times(1), times(2), times(1000)], ["once", "twice", "1,000 times"]);
         assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
     }
 }

@@ -1,8 +1,6 @@
 //! Parses filters: recursive descent over words, each with its position.
 
-use super::words::{
-    Shown, UNSUPPORTED, WORDS, Word, decimal, dotted, is_known, is_value, ones, port, range, words,
-};
+use super::words::{Shown, UNSUPPORTED, WORDS, Word, decimal, dotted, is_known, is_value, ones, port, range, words};
 use super::{Chain, Filter, Joint, Net, Operand, Side, Term, Test};
 use crate::suggest::did_you_mean;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -49,12 +47,7 @@ impl FromStr for Filter {
     type Err = FilterError;
 
     fn from_str(text: &str) -> Result<Self, FilterError> {
-        let mut parser = Parser {
-            text,
-            words: words(text),
-            next: 0,
-            depth: 0,
-        };
+        let mut parser = Parser { text, words: words(text), next: 0, depth: 0 };
         let chain = parser.filter(None)?;
         match parser.peek() {
             None => Ok(Self(chain)),
@@ -120,20 +113,14 @@ impl<'a> Parser<'a> {
     }
 
     /// A term or, with `inherited` qualifiers, an id. Returns the qualifiers that the next id inherits.
-    fn term(
-        &mut self,
-        inherited: Option<Qualifiers>,
-    ) -> Result<(Term, Option<Qualifiers>), FilterError> {
+    fn term(&mut self, inherited: Option<Qualifiers>) -> Result<(Term, Option<Qualifiers>), FilterError> {
         let is_negated = self.negation();
         let Some(word) = self.peek() else {
             return Err(self.end(&format!("{}, or (", WORDS.join(", "))));
         };
         if word.text == "(" {
             if let Some(qualifiers) = inherited.filter(|_| self.is_group_of_ids()) {
-                return Ok((
-                    self.group_of_ids(qualifiers)?.negated(is_negated),
-                    inherited,
-                ));
+                return Ok((self.group_of_ids(qualifiers)?.negated(is_negated), inherited));
             }
             let group = self.group(|parser| parser.filter(None))?;
             return Ok((group.negated(is_negated), None));
@@ -146,10 +133,7 @@ impl<'a> Parser<'a> {
     }
 
     /// What is in parentheses.
-    fn group(
-        &mut self,
-        inside: impl FnOnce(&mut Self) -> Result<Chain, FilterError>,
-    ) -> Result<Term, FilterError> {
+    fn group(&mut self, inside: impl FnOnce(&mut Self) -> Result<Chain, FilterError>) -> Result<Term, FilterError> {
         let opening = self.words[self.next];
         self.next += 1;
         self.depth += 1;
@@ -208,11 +192,7 @@ impl<'a> Parser<'a> {
             (Some(protocol), None, None) => return self.lone_protocol(protocol),
             _ => {}
         }
-        let qualifiers = Qualifiers {
-            protocol,
-            side: side.unwrap_or(Side::Either),
-            kind: kind.unwrap_or(Kind::Host),
-        };
+        let qualifiers = Qualifiers { protocol, side: side.unwrap_or(Side::Either), kind: kind.unwrap_or(Kind::Host) };
         if let Some(protocol) = protocol {
             self.check_protocol(first, protocol, qualifiers.kind)?;
         }
@@ -291,12 +271,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Checks that a protocol may qualify this kind.
-    fn check_protocol(
-        &self,
-        first: Word<'a>,
-        protocol: Protocol,
-        kind: Kind,
-    ) -> Result<(), FilterError> {
+    fn check_protocol(&self, first: Word<'a>, protocol: Protocol, kind: Kind) -> Result<(), FilterError> {
         let is_address = matches!(kind, Kind::Host | Kind::Net);
         let kinds = match (protocol, is_address) {
             (Protocol::Tcp, true) => "port or portrange",
@@ -333,19 +308,10 @@ impl<'a> Parser<'a> {
         Ok(Term::test(test))
     }
 
-    fn check_version(
-        &self,
-        word: Word<'a>,
-        protocol: Option<Protocol>,
-        net: Net,
-    ) -> Result<(), FilterError> {
+    fn check_version(&self, word: Word<'a>, protocol: Option<Protocol>, net: Net) -> Result<(), FilterError> {
         match (protocol, net) {
-            (Some(Protocol::Ip), Net::V6 { .. }) => {
-                Err(self.unexpected(word, "an IPv4 address after `ip`"))
-            }
-            (Some(Protocol::Ip6), Net::V4 { .. }) => {
-                Err(self.unexpected(word, "an IPv6 address after `ip6`"))
-            }
+            (Some(Protocol::Ip), Net::V6 { .. }) => Err(self.unexpected(word, "an IPv4 address after `ip`")),
+            (Some(Protocol::Ip6), Net::V4 { .. }) => Err(self.unexpected(word, "an IPv6 address after `ip6`")),
             _ => Ok(()),
         }
     }
@@ -369,10 +335,7 @@ impl<'a> Parser<'a> {
         if let Ok(ip) = Ipv6Addr::from_str(word.text) {
             let length = self.prefix(128)?.unwrap_or(128);
             let mask = ones(length, 128);
-            let net = Net::V6 {
-                address: ip.to_bits() & mask,
-                mask,
-            };
+            let net = Net::V6 { address: ip.to_bits() & mask, mask };
             return match ip.to_bits() & mask == ip.to_bits() {
                 true => Ok(net),
                 false => Err(self.beyond_mask(word, net)),
@@ -387,10 +350,7 @@ impl<'a> Parser<'a> {
             false if (address, bytes) == (0, 1) => ones(self.prefix(32)?.unwrap_or(32), 32) as u32,
             false => ones(self.prefix(32)?.unwrap_or(8 * bytes), 32) as u32,
         };
-        let net = Net::V4 {
-            address: address & mask,
-            mask,
-        };
+        let net = Net::V4 { address: address & mask, mask };
         match address & mask == address {
             true => Ok(net),
             false => Err(self.beyond_mask(word, net)),
@@ -408,9 +368,7 @@ impl<'a> Parser<'a> {
         };
         self.next += 1;
         let length = decimal(word.text).filter(|length| *length <= longest);
-        length
-            .map(Some)
-            .ok_or_else(|| self.unexpected(word, &expected))
+        length.map(Some).ok_or_else(|| self.unexpected(word, &expected))
     }
 
     fn mask(&mut self) -> Result<u32, FilterError> {
@@ -420,8 +378,7 @@ impl<'a> Parser<'a> {
         };
         self.next += 1;
         let mask = Ipv4Addr::from_str(word.text);
-        mask.map(Ipv4Addr::to_bits)
-            .map_err(|_| self.unexpected(word, expected))
+        mask.map(Ipv4Addr::to_bits).map_err(|_| self.unexpected(word, expected))
     }
 
     fn port(&self, word: Word<'a>) -> Result<u16, FilterError> {
@@ -494,53 +451,35 @@ impl<'a> Parser<'a> {
     }
 
     fn unexpected(&self, word: Word<'a>, expected: &str) -> FilterError {
-        self.error(
-            word,
-            &format!("`{}`: expected {expected}", Shown(word.text)),
-        )
+        self.error(word, &format!("`{}`: expected {expected}", Shown(word.text)))
     }
 
     /// The error at the end of the text.
     fn end(&self, expected: &str) -> FilterError {
-        let end = Word {
-            text: "",
-            at: self.text.len(),
-        };
+        let end = Word { text: "", at: self.text.len() };
         self.error(end, &format!("the filter ends: expected {expected}"))
     }
 
     fn error(&self, word: Word<'a>, what: &str) -> FilterError {
-        FilterError {
-            column: 1 + self.text[..word.at].chars().count(),
-            what: what.into(),
-        }
+        FilterError { column: 1 + self.text[..word.at].chars().count(), what: what.into() }
     }
 }
 
 impl Term {
     fn test(test: Test) -> Self {
-        Self {
-            is_negated: false,
-            operand: Operand::Test(test),
-        }
+        Self { is_negated: false, operand: Operand::Test(test) }
     }
 
     /// A chain in parentheses, which a single term does not need.
     fn group(chain: Chain) -> Self {
         match chain.rest.is_empty() {
             true => chain.first,
-            false => Self {
-                is_negated: false,
-                operand: Operand::Group(Box::new(chain)),
-            },
+            false => Self { is_negated: false, operand: Operand::Group(Box::new(chain)) },
         }
     }
 
     fn negated(self, is_negated: bool) -> Self {
-        Self {
-            is_negated: self.is_negated != is_negated,
-            ..self
-        }
+        Self { is_negated: self.is_negated != is_negated, ..self }
     }
 }
 
@@ -567,16 +506,10 @@ impl Kind {
 
 impl Net {
     fn whole_v4(ip: Ipv4Addr) -> Self {
-        Self::V4 {
-            address: ip.to_bits(),
-            mask: u32::MAX,
-        }
+        Self::V4 { address: ip.to_bits(), mask: u32::MAX }
     }
 
     fn whole_v6(ip: Ipv6Addr) -> Self {
-        Self::V6 {
-            address: ip.to_bits(),
-            mask: u128::MAX,
-        }
+        Self::V6 { address: ip.to_bits(), mask: u128::MAX }
     }
 }

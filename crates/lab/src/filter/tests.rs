@@ -7,10 +7,7 @@ fn filter(text: &str) -> Filter {
 
 fn packet(src: &str, dst: &str) -> Endpoints {
     let end = |text: &str| text.parse::<SocketAddr>().unwrap();
-    Endpoints {
-        src: end(src),
-        dst: end(dst),
-    }
+    Endpoints { src: end(src), dst: end(dst) }
 }
 
 /// Packets that each table tests, named by a letter.
@@ -86,9 +83,7 @@ fn packets_match_as_in_libpcap() {
         ("(ip)&&!(port 8080||src port 80)", "a"),
     ] {
         let parsed = filter(text);
-        let found = packets()
-            .into_iter()
-            .filter(|(_, ends)| parsed.matches(ends));
+        let found = packets().into_iter().filter(|(_, ends)| parsed.matches(ends));
         let found: String = found.map(|(name, _)| name).collect();
         assert_eq!(found, expected, "{text}");
         let printed = parsed.to_string();
@@ -115,20 +110,14 @@ fn a_connection_is_selected_if_either_direction_matches() {
 #[test]
 fn filters_are_printed_with_all_qualifiers() {
     for (text, printed) in [
-        (
-            "src 10.1.2.3 or 10.1.2.4",
-            "src host 10.1.2.3 or src host 10.1.2.4",
-        ),
+        ("src 10.1.2.3 or 10.1.2.4", "src host 10.1.2.3 or src host 10.1.2.4"),
         ("port(80||443)&&!ip6", "(port 80 or port 443) and not ip6"),
         ("not not ((tcp port 80))", "port 80"),
         ("dst or src portrange 9-9", "port 9"),
         ("net 10.1", "net 10.1.0.0/16"),
         ("net 0", "host 0.0.0.0"),
         ("net 10.0.0.0 mask 255.0.0.0", "net 10.0.0.0/8"),
-        (
-            "net 10.0.3.0 mask 255.0.255.0",
-            "net 10.0.3.0 mask 255.0.255.0",
-        ),
+        ("net 10.0.3.0 mask 255.0.255.0", "net 10.0.3.0 mask 255.0.255.0"),
         ("net 2001:DB8::/32", "net 2001:db8::/32"),
     ] {
         assert_eq!(filter(text).to_string(), printed);
@@ -150,15 +139,24 @@ fn errors_name_the_column_the_word_and_what_was_expected() {
             "tcp[13] & 2 != 0",
             format!("column 1: `tcp[13]` tests bytes of packets, which is not supported: expected {words}"),
         ),
-        ("1.2.3.4", "column 1: `1.2.3.4`: expected `host 1.2.3.4`, `net 1.2.3.4` or another qualifier before it".into()),
-        ("tcp or 80", "column 8: `80`: expected `port 80`, `net 80` or another qualifier before it".into()),
-        ("(port 80 or 443) or 22", "column 21: `22`: expected `port 22`, `net 22` or another qualifier before it".into()),
-        ("host example.com", "column 6: `example.com`: names are not looked up: expected an IPv4 or IPv6 address".into()),
-        ("src hots 1.2.3.4", "column 5: `hots`: names are not looked up: expected an IPv4 or IPv6 address, did you mean `host`?".into()),
         (
-            "src 443",
-            "column 5: `443`: expected an IPv4 or IPv6 address, or `port` before 443".into(),
+            "1.2.3.4",
+            "column 1: `1.2.3.4`: expected `host 1.2.3.4`, `net 1.2.3.4` or another qualifier before it".into(),
         ),
+        ("tcp or 80", "column 8: `80`: expected `port 80`, `net 80` or another qualifier before it".into()),
+        (
+            "(port 80 or 443) or 22",
+            "column 21: `22`: expected `port 22`, `net 22` or another qualifier before it".into(),
+        ),
+        (
+            "host example.com",
+            "column 6: `example.com`: names are not looked up: expected an IPv4 or IPv6 address".into(),
+        ),
+        (
+            "src hots 1.2.3.4",
+            "column 5: `hots`: names are not looked up: expected an IPv4 or IPv6 address, did you mean `host`?".into(),
+        ),
+        ("src 443", "column 5: `443`: expected an IPv4 or IPv6 address, or `port` before 443".into()),
         ("host 10.1", "column 6: `10.1`: expected a whole address, or `net 10.1`".into()),
         ("host 1.2.3.256", "column 6: `1.2.3.256`: expected an IPv4 or IPv6 address".into()),
         ("host 1.2.3.4/24", "column 13: a host has no mask: expected `net` before 1.2.3.4".into()),
@@ -167,7 +165,10 @@ fn errors_name_the_column_the_word_and_what_was_expected() {
         ("net ::1/64", "column 5: ::1 has bits beyond its mask: expected net ::/64".into()),
         ("net 10.0.0.0 mask 8", "column 19: `8`: expected a mask, such as 255.255.0.0".into()),
         ("ip host ::1", "column 9: `::1`: expected an IPv4 address after `ip`".into()),
-        ("tcp host 1.2.3.4", "column 1: `tcp` cannot qualify host: expected port or portrange after it, or `and`".into()),
+        (
+            "tcp host 1.2.3.4",
+            "column 1: `tcp` cannot qualify host: expected port or portrange after it, or `and`".into(),
+        ),
         ("tcp prot 80", "column 5: `prot`: expected src, dst, port, portrange, and, or, did you mean `port`?".into()),
         ("ip proto 6", format!("column 4: `proto` is not supported: expected {words}")),
         ("port http", "column 6: `http`: expected a port from 0 to 65535".into()),
@@ -196,16 +197,9 @@ fn nesting_is_bounded_and_length_is_not() {
     let nested = |depth| format!("{}port 80{}", "(".repeat(depth), ")".repeat(depth));
     assert_eq!(filter(&nested(64)).to_string(), "port 80");
     let error = nested(65).parse::<Filter>().unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "column 65: too many parentheses: expected at most 64 levels"
-    );
+    assert_eq!(error, "column 65: too many parentheses: expected at most 64 levels");
     assert!(nested(1 << 20).parse::<Filter>().is_err());
-    let long = format!(
-        "{}port 80{}",
-        "! ".repeat(100_001),
-        " or 443 and 80".repeat(100_000)
-    );
+    let long = format!("{}port 80{}", "! ".repeat(100_001), " or 443 and 80".repeat(100_000));
     let long = filter(&long);
     assert_eq!(filter(&long.to_string()), long);
     assert!(long.matches(&packet("192.0.2.1:443", "192.0.2.2:80")));

@@ -6,18 +6,7 @@ use std::fmt;
 pub(super) const LONGEST_SHOWN: usize = 60;
 
 /// The words that may begin a term.
-pub(super) const WORDS: &[&str] = &[
-    "host",
-    "net",
-    "port",
-    "portrange",
-    "src",
-    "dst",
-    "ip",
-    "ip6",
-    "tcp",
-    "not",
-];
+pub(super) const WORDS: &[&str] = &["host", "net", "port", "portrange", "src", "dst", "ip", "ip6", "tcp", "not"];
 
 /// Words of pcap-filter(7) for what is no property of a TCP connection.
 pub(super) const UNSUPPORTED: &[&str] = &[
@@ -106,14 +95,9 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
             }
             _ if rest.starts_with("&&") || rest.starts_with("||") => 2,
             '(' | ')' | '!' | '/' | '&' | '|' => 1,
-            _ => rest
-                .find(|c: char| c.is_whitespace() || "()!/&|".contains(c))
-                .unwrap_or(rest.len()),
+            _ => rest.find(|c: char| c.is_whitespace() || "()!/&|".contains(c)).unwrap_or(rest.len()),
         };
-        words.push(Word {
-            text: &rest[..length],
-            at,
-        });
+        words.push(Word { text: &rest[..length], at });
         at += length;
     }
     words
@@ -145,9 +129,7 @@ pub(super) fn is_value(text: &str) -> bool {
 
 /// Whether a word has a meaning in filters.
 pub(super) fn is_known(text: &str) -> bool {
-    let other = [
-        "and", "&&", "or", "||", "!", "(", ")", "/", "&", "|", "mask",
-    ];
+    let other = ["and", "&&", "or", "||", "!", "(", ")", "/", "&", "|", "mask"];
     WORDS.contains(&text) || other.contains(&text) || UNSUPPORTED.contains(&text)
 }
 

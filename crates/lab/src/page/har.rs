@@ -17,11 +17,7 @@ struct Entry<'a> {
 
 /// Reads a page. `name` is its name in reports.
 pub(super) fn parse(file: &str, name: &str, text: &str) -> Result<Page, PageError> {
-    let wrong = |(place, why): (String, String)| PageError::Wrong {
-        file: file.into(),
-        place,
-        why,
-    };
+    let wrong = |(place, why): (String, String)| PageError::Wrong { file: file.into(), place, why };
     let document: Value = serde_json::from_str(text).map_err(|e| {
         // The message ends with its place, which stands before it already.
         let message = e.to_string();
@@ -31,23 +27,17 @@ pub(super) fn parse(file: &str, name: &str, text: &str) -> Result<Page, PageErro
     let entries = entries(&document).map_err(wrong)?;
     let document = entries.iter().position(|entry| entry.is_html);
     let document = document.ok_or_else(|| {
-        let why =
-            "expected an entry with bytes whose response.content.mimeType is HTML, found none";
+        let why = "expected an entry with bytes whose response.content.mimeType is HTML, found none";
         wrong(("$.log.entries".into(), why.into()))
     })?;
     let mut objects = Objects::default();
     let others = entries.iter().enumerate();
-    let others = others
-        .filter(|(i, _)| *i != document)
-        .map(|(_, entry)| entry);
+    let others = others.filter(|(i, _)| *i != document).map(|(_, entry)| entry);
     for entry in std::iter::once(&entries[document]).chain(others) {
         let added = objects.add(entry.bytes, entry.host);
         added.map_err(|why| wrong((entry.path.clone(), why)))?;
     }
-    Ok(Page {
-        name: name.into(),
-        objects: objects.objects,
-    })
+    Ok(Page { name: name.into(), objects: objects.objects })
 }
 
 /// The entries of the first page that were fetched over the network; or the path of a value, and what is wrong with it.
@@ -93,10 +83,7 @@ fn size(response: &Value, path: &str) -> Result<u64, (String, String)> {
                 Some(bytes) => Ok(u64::try_from(bytes).ok()),
                 None => Err((
                     format!("{path}.{key}"),
-                    format!(
-                        "expected bytes, or -1 where unknown, found {}",
-                        shown(value)
-                    ),
+                    format!("expected bytes, or -1 where unknown, found {}", shown(value)),
                 )),
             },
         }
@@ -106,17 +93,13 @@ fn size(response: &Value, path: &str) -> Result<u64, (String, String)> {
     let body = known(response, path, "bodySize")?;
     let content = format!("{path}.content");
     let content = known(&response["content"], &content, "size")?;
-    let both = headers
-        .zip(body)
-        .map(|(headers, body)| headers.saturating_add(body));
+    let both = headers.zip(body).map(|(headers, body)| headers.saturating_add(body));
     Ok(transfer.or(both).or(body).or(content).unwrap_or(0))
 }
 
 /// The host of an HTTP URL, with its port; `None` for other URLs.
 fn host(url: &str) -> Option<&str> {
-    let rest = ["https://", "http://"]
-        .iter()
-        .find_map(|scheme| url.strip_prefix(scheme))?;
+    let rest = ["https://", "http://"].iter().find_map(|scheme| url.strip_prefix(scheme))?;
     let authority = rest.split(['/', '?', '#']).next()?;
     let host = authority.rsplit('@').next()?;
     (!host.is_empty()).then_some(host)
@@ -134,10 +117,7 @@ fn member<'a>(
         Some(value) if is_expected(value) => Ok(value),
         found => {
             let found = found.map_or("none".into(), shown);
-            Err((
-                format!("{path}.{key}"),
-                format!("expected {expected}, found {found}"),
-            ))
+            Err((format!("{path}.{key}"), format!("expected {expected}, found {found}")))
         }
     }
 }

@@ -18,11 +18,7 @@ impl Source<'_> {
     fn wrong(&self, span: &Range<usize>, why: impl Into<String>) -> PageError {
         let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        PageError::Wrong {
-            file: self.file.into(),
-            place: line.to_string(),
-            why: why.into(),
-        }
+        PageError::Wrong { file: self.file.into(), place: line.to_string(), why: why.into() }
     }
 
     fn unknown(&self, key: &Spanned<std::borrow::Cow<'_, str>>, known: &[&str]) -> PageError {
@@ -73,16 +69,9 @@ pub(super) fn parse(file: &str, name: &str, text: &str) -> Result<Page, PageErro
 }
 
 /// Reads an object.
-fn read_object(
-    source: &Source<'_>,
-    item: &Spanned<DeValue<'_>>,
-    objects: &mut Objects,
-) -> Result<(), PageError> {
+fn read_object(source: &Source<'_>, item: &Spanned<DeValue<'_>>, objects: &mut Objects) -> Result<(), PageError> {
     let DeValue::Table(table) = item.get_ref() else {
-        let why = format!(
-            "objects: expected a table with size, found {}",
-            kind(item.get_ref())
-        );
+        let why = format!("objects: expected a table with size, found {}", kind(item.get_ref()));
         return Err(source.wrong(&item.span(), why));
     };
     // The HTML document's subdomain is the first one.

@@ -205,17 +205,7 @@ mod tests {
 
     #[test]
     fn keys_have_the_order_of_values() {
-        let values = [
-            f64::MIN,
-            -2.5,
-            -1.0,
-            -1e-300,
-            0.0,
-            1e-300,
-            1.0,
-            2.5,
-            f64::MAX,
-        ];
+        let values = [f64::MIN, -2.5, -1.0, -1e-300, 0.0, 1e-300, 1.0, 2.5, f64::MAX];
         let keys = values.map(key);
         assert!(keys.is_sorted());
         assert_eq!(keys.map(value), values);

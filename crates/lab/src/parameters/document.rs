@@ -11,22 +11,13 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// The document's name and version.
-const SCHEMA: Schema = Schema {
-    name: "recoup.parameters",
-    version: 1,
-};
+const SCHEMA: Schema = Schema { name: "recoup.parameters", version: 1 };
 
 /// The schema of a file of changed detections.
-pub const EVENTS: Schema = Schema {
-    name: "recoup.parameters.events",
-    version: 1,
-};
+pub const EVENTS: Schema = Schema { name: "recoup.parameters.events", version: 1 };
 
 /// The schema of a file with a row for each sender and instance.
-pub const CHANGES: Schema = Schema {
-    name: "recoup.parameters.connections",
-    version: 1,
-};
+pub const CHANGES: Schema = Schema { name: "recoup.parameters.connections", version: 1 };
 
 /// Writes the studies of captures, an element of a list to a line. `rows`: the rows of senders and instances of
 /// each capture, if they are asked for.
@@ -64,15 +55,8 @@ fn capture(analyzed: &Analyzed<ParameterStudy>) -> io::Result<Value> {
         })
     });
     let all = [(ALL, &study.all)].into_iter();
-    let groups = all.chain(
-        study
-            .profiles
-            .iter()
-            .map(|one| (&*one.profile, &one.totals)),
-    );
-    let groups: io::Result<Vec<Value>> = groups
-        .map(|(name, sums)| group(study, name, sums))
-        .collect();
+    let groups = all.chain(study.profiles.iter().map(|one| (&*one.profile, &one.totals)));
+    let groups: io::Result<Vec<Value>> = groups.map(|(name, sums)| group(study, name, sums)).collect();
     Ok(json!({
         "capture": analyzed.capture,
         "notes": notes,

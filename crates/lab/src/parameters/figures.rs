@@ -37,13 +37,10 @@ const fn name(parameter: Parameter) -> &'static str {
 /// The figure of a parameter, if the grid has values of it.
 fn figure(study: &ParameterStudy, profile: &ProfileTotals, parameter: Parameter) -> Option<Figure> {
     let singles = study.instances.singles().iter().enumerate();
-    let mut values = singles
-        .filter(|(_, instance)| parameter.is_in(instance))
-        .peekable();
+    let mut values = singles.filter(|(_, instance)| parameter.is_in(instance)).peekable();
     values.peek()?;
     let totals = &profile.totals;
-    let changes =
-        values.filter(|(number, _)| totals.instances[*number].events.iter().any(|n| *n > 0));
+    let changes = values.filter(|(number, _)| totals.instances[*number].events.iter().any(|n| *n > 0));
     let panels = changes.map(|(number, one)| panel(instance_text(one), &totals.bins[number]));
     let panels: Vec<PointPanel> = panels.collect();
     let is_blank = panels.iter().all(|panel| panel.points.is_empty());
@@ -74,10 +71,7 @@ pub fn chart(title: String, x_label: String, panels: Vec<PointPanel>) -> PointCh
 
 /// The panel of an instance.
 pub fn panel(title: String, bins: &Bins) -> PointPanel {
-    PointPanel {
-        title,
-        points: bins.all().map(point).collect(),
-    }
+    PointPanel { title, points: bins.all().map(point).collect() }
 }
 
 fn x_label(outside: u64, senders: u64) -> String {

@@ -121,15 +121,7 @@ impl SenderRow<'_> {
     }
 
     fn instance(&self, number: usize) -> InstanceValues {
-        InstanceValues {
-            number,
-            parameters: self
-                .instances
-                .all()
-                .get(number)
-                .copied()
-                .unwrap_or_default(),
-        }
+        InstanceValues { number, parameters: self.instances.all().get(number).copied().unwrap_or_default() }
     }
 }
 
@@ -154,19 +146,14 @@ impl ParameterStudy {
     pub(super) fn results_of(&self, profile: &str, totals: &Totals) -> Vec<ResultRow> {
         let profile: Arc<str> = profile.into();
         let instances = self.instances.all().iter().zip(&totals.instances);
-        let rows = instances
-            .enumerate()
-            .map(|(number, (parameters, sums))| ResultRow {
-                profile: Arc::clone(&profile),
-                instance: InstanceValues {
-                    number,
-                    parameters: *parameters,
-                },
-                senders: totals.senders,
-                totals: *sums,
-                mean_saved_ms: Model::ALL.map(|model| totals.mean_ms(sums.saved(model))),
-                mean_saved_rtts: sums.saved_rtts.map(|sum| totals.mean_rtts(sum)),
-            });
+        let rows = instances.enumerate().map(|(number, (parameters, sums))| ResultRow {
+            profile: Arc::clone(&profile),
+            instance: InstanceValues { number, parameters: *parameters },
+            senders: totals.senders,
+            totals: *sums,
+            mean_saved_ms: Model::ALL.map(|model| totals.mean_ms(sums.saved(model))),
+            mean_saved_rtts: sums.saved_rtts.map(|sum| totals.mean_rtts(sum)),
+        });
         rows.collect()
     }
 }

@@ -98,9 +98,8 @@ pub fn study_stream<S: PacketSource>(
     watch: Watch<'_>,
     takes: &mut TakesSenders<'_>,
 ) -> Result<Analyzed<ParameterStudy>, AnalysisError> {
-    let (mut studied, kept) = read_once(source, |first, again| {
-        study_capture(capture, first, again, request, settings, watch, takes)
-    })?;
+    let (mut studied, kept) =
+        read_once(source, |first, again| study_capture(capture, first, again, request, settings, watch, takes))?;
     let note = kept.map(|kept| kept_note(kept, "are studied"));
     studied.findings.notes.extend(note);
     Ok(studied)
@@ -187,13 +186,7 @@ impl Plan<'_> {
         study(&subject, &self.instances)
     }
 
-    fn take(
-        &self,
-        task: &Task,
-        sender: &StudiedSender,
-        studied: &mut ParameterStudy,
-        takes: &mut TakesSenders<'_>,
-    ) {
+    fn take(&self, task: &Task, sender: &StudiedSender, studied: &mut ParameterStudy, takes: &mut TakesSenders<'_>) {
         let candidate = &self.candidates[task.candidate];
         studied.add(candidate, sender);
         let identity = SenderIdentity {
@@ -236,32 +229,23 @@ impl ParameterStudy {
     }
 
     fn add(&mut self, candidate: &Candidate, sender: &StudiedSender) {
-        let measured = Measured {
-            best_case: candidate.best_case,
-            duration: candidate.duration,
-        };
+        let measured = Measured { best_case: candidate.best_case, duration: candidate.duration };
         self.all.add(sender, measured, self.model);
         let name = candidate.profile.name();
         let known = self.profiles.iter().position(|one| one.profile == name);
         let place = known.unwrap_or_else(|| {
-            self.profiles.push(ProfileTotals {
-                profile: name.to_owned(),
-                totals: Totals::new(&self.instances),
-            });
+            self.profiles.push(ProfileTotals { profile: name.to_owned(), totals: Totals::new(&self.instances) });
             self.profiles.len() - 1
         });
-        self.profiles[place]
-            .totals
-            .add(sender, measured, self.model);
+        self.profiles[place].totals.add(sender, measured, self.model);
     }
 
     /// `all`: the senders that should have been studied. `before`: those refused by the first reading.
     fn finish(&mut self, all: u64, before: u64) {
         let reached = self.all.senders + self.refused.total() - before;
         self.interrupted = all.saturating_sub(reached);
-        self.profiles.sort_by(|a, b| {
-            (Reverse(a.totals.senders), &a.profile).cmp(&(Reverse(b.totals.senders), &b.profile))
-        });
+        self.profiles
+            .sort_by(|a, b| (Reverse(a.totals.senders), &a.profile).cmp(&(Reverse(b.totals.senders), &b.profile)));
     }
 }
 

@@ -6,8 +6,7 @@ use recoup_recovery::{Mechanisms, Profile, Trigger};
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{
-    CapturePoint, Connection, Direction, HeldConnections, Identification, Retransmission, Revision,
-    Verdict,
+    CapturePoint, Connection, Direction, HeldConnections, Identification, Retransmission, Revision, Verdict,
 };
 use recoup_trace::study::best_case;
 use recoup_wire::Endpoints;
@@ -52,10 +51,7 @@ pub(super) struct Senders {
 impl Senders {
     /// `given`: the user says that all senders run it.
     pub fn new(given: Option<Profile>) -> Self {
-        Self {
-            given,
-            ..Self::default()
-        }
+        Self { given, ..Self::default() }
     }
 
     /// Senders that may be studied, and are not in the sample.
@@ -97,13 +93,7 @@ impl Senders {
         }
     }
 
-    fn take(
-        &mut self,
-        connection: &Connection,
-        way: usize,
-        profile: Profile,
-        rows: &[Retransmission],
-    ) {
+    fn take(&mut self, connection: &Connection, way: usize, profile: Profile, rows: &[Retransmission]) {
         let (sender, source) = match way {
             0 => (Host::Client, connection.endpoints.src),
             _ => (Host::Server, connection.endpoints.dst),
@@ -133,8 +123,7 @@ impl Senders {
     fn keep_sample(&mut self) {
         let key = |row: &Candidate| (row.id, row.point.number, row.sender == Host::Server);
         if self.rows.len() > MOST {
-            self.rows
-                .sort_unstable_by_key(|row| (mixed(row.id), key(row)));
+            self.rows.sort_unstable_by_key(|row| (mixed(row.id), key(row)));
             self.rows.truncate(MOST);
         }
         self.rows.sort_unstable_by_key(key);
@@ -150,10 +139,7 @@ fn has_needed_loss(direction: &Direction) -> bool {
 
 /// The profile of a sender. Of several profiles that detect losses alike, the best.
 fn identified(profile: &Identification) -> Result<Profile, Reason> {
-    const UNKNOWN: Reason = (
-        "sender_not_identified",
-        "no profile explains the retransmissions",
-    );
+    const UNKNOWN: Reason = ("sender_not_identified", "no profile explains the retransmissions");
     let parsed = |name: &str| name.parse::<Profile>().map_err(|_| UNKNOWN);
     match profile {
         Identification::Nothing | Identification::None(_) => Err(UNKNOWN),
@@ -231,11 +217,7 @@ mod tests {
     use recoup_units::Instant;
 
     fn explained(names: &[&str]) -> Identification {
-        let named = names.iter().map(|name| Explanation {
-            profile: (*name).into(),
-            explained: 1,
-            of: 1,
-        });
+        let named = names.iter().map(|name| Explanation { profile: (*name).into(), explained: 1, of: 1 });
         Identification::Several(named.collect())
     }
 
@@ -258,10 +240,7 @@ mod tests {
     fn connection(directions: [Direction; 2]) -> Connection {
         Connection {
             id: 4,
-            endpoints: Endpoints {
-                src: "198.51.100.7:40000".parse().unwrap(),
-                dst: "192.0.2.1:80".parse().unwrap(),
-            },
+            endpoints: Endpoints { src: "198.51.100.7:40000".parse().unwrap(), dst: "192.0.2.1:80".parse().unwrap() },
             opening: Opening::Handshake,
             closing: Closing::Closed,
             frames: 1..=10,
@@ -277,30 +256,15 @@ mod tests {
 
     #[test]
     fn senders_with_a_needed_loss_and_known_timers_are_studied() {
-        let several = |names: &[&str]| Direction {
-            profile: explained(names),
-            ..lossy()
-        };
+        let several = |names: &[&str]| Direction { profile: explained(names), ..lossy() };
         for (down, refused) in [
             (lossy(), None),
-            (
-                direction(Trigger::Rto, Verdict::Spurious, Vantage::Sender),
-                Some("no_needed_loss"),
-            ),
-            (
-                direction(Trigger::SynAck, Verdict::Needed, Vantage::Sender),
-                Some("no_needed_loss"),
-            ),
-            (
-                direction(Trigger::Fast, Verdict::Needed, Vantage::Receiver),
-                Some("captured_at_receiver"),
-            ),
+            (direction(Trigger::Rto, Verdict::Spurious, Vantage::Sender), Some("no_needed_loss")),
+            (direction(Trigger::SynAck, Verdict::Needed, Vantage::Sender), Some("no_needed_loss")),
+            (direction(Trigger::Fast, Verdict::Needed, Vantage::Receiver), Some("captured_at_receiver")),
             (several(&[]), Some("sender_not_identified")),
             (several(&["linux-3.17+tlp", "linux-3.17"]), None),
-            (
-                several(&["linux-2.4", "windows-xp"]),
-                Some("sender_ambiguous"),
-            ),
+            (several(&["linux-2.4", "windows-xp"]), Some("sender_ambiguous")),
         ] {
             let mut all = Senders::default();
             all.connection(connection([Direction::default(), down]), &[]);
@@ -315,11 +279,7 @@ mod tests {
     fn both_ends_may_be_studied_and_a_given_profile_is_that_of_all() {
         let mut all = Senders::new(Some("rfc6675".parse().unwrap()));
         all.connection(connection([lossy(), lossy()]), &[]);
-        let ends: Vec<_> = all
-            .rows
-            .iter()
-            .map(|row| (row.sender, row.profile.name()))
-            .collect();
+        let ends: Vec<_> = all.rows.iter().map(|row| (row.sender, row.profile.name())).collect();
         assert_eq!(ends, [(Host::Client, "rfc6675"), (Host::Server, "rfc6675")]);
         let mut one_way = connection([Direction::default(), lossy()]);
         one_way.directions[0].absent = true;

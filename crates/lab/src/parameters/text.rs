@@ -14,20 +14,10 @@ use recoup_whatif::parameters::{ChangeKind, Parameter};
 const MOST_PROFILES: usize = 8;
 
 /// Changes of the detection of a loss.
-const NEEDED: [ChangeKind; 4] = [
-    ChangeKind::TimeoutMoves,
-    ChangeKind::TimeoutBecomesFast,
-    ChangeKind::FastBecomesTimeout,
-    ChangeKind::FastMoves,
-];
-const AVOIDED: [ChangeKind; 2] = [
-    ChangeKind::SpuriousTimeoutAvoided,
-    ChangeKind::SpuriousFastAvoided,
-];
-const MADE: [ChangeKind; 2] = [
-    ChangeKind::SpuriousTimeoutMade,
-    ChangeKind::SpuriousFastMade,
-];
+const NEEDED: [ChangeKind; 4] =
+    [ChangeKind::TimeoutMoves, ChangeKind::TimeoutBecomesFast, ChangeKind::FastBecomesTimeout, ChangeKind::FastMoves];
+const AVOIDED: [ChangeKind; 2] = [ChangeKind::SpuriousTimeoutAvoided, ChangeKind::SpuriousFastAvoided];
+const MADE: [ChangeKind; 2] = [ChangeKind::SpuriousTimeoutMade, ChangeKind::SpuriousFastMade];
 
 /// A study: the finding in a sentence, a table of values, and what was left out.
 pub fn study_text(analyzed: &Analyzed<ParameterStudy>) -> String {
@@ -82,11 +72,7 @@ fn best_value_text(study: &ParameterStudy) -> String {
         n => format!("None of the {n} values tried"),
     };
     if all.instances.iter().all(InstanceTotals::is_none) {
-        let verb = if singles == 1 {
-            "does not change"
-        } else {
-            "changes"
-        };
+        let verb = if singles == 1 { "does not change" } else { "changes" };
         let why = match all.timeouts {
             0 => ": the retransmission timer detected none",
             _ => "",
@@ -97,11 +83,7 @@ fn best_value_text(study: &ParameterStudy) -> String {
         let saved = all.mean_ms(all.instances[best].saved(study.model))?;
         Some((best, (saved, all.mean_duration_ms()?)))
     }) else {
-        let verb = if singles == 1 {
-            "does not shorten"
-        } else {
-            "shortens"
-        };
+        let verb = if singles == 1 { "does not shorten" } else { "shortens" };
         return format!("{values} {verb} connections on average.");
     };
     let name = instance_text(&study.instances.all()[best]);
@@ -130,18 +112,10 @@ fn ideal(study: &ParameterStudy) -> String {
     let ms = all.mean_best_case_ms().unwrap_or_default();
     let rtts = all.mean_rtts(all.best_case_rtts);
     let rtts = rtts.map_or(String::new(), |rtts| format!(" ({})", in_rtts(rtts)));
-    let text = format!(
-        "Ideal loss detection would have saved {}{rtts}.",
-        millis(ms)
-    );
+    let text = format!("Ideal loss detection would have saved {}{rtts}.", millis(ms));
     let saved = |i: usize| all.mean_ms(all.instances[i].saved(study.model));
     let best = [study.best_value(all), study.best_combination(all)];
-    match best
-        .into_iter()
-        .flatten()
-        .filter_map(saved)
-        .any(|saved| saved > ms)
-    {
+    match best.into_iter().flatten().filter_map(saved).any(|saved| saved > ms) {
         true => {
             text + " A value can save more than that,\n\
                     because ideal loss detection waits for the longest RTT of a connection."
@@ -248,9 +222,7 @@ fn best_combination(study: &ParameterStudy) -> Option<String> {
     }
     let Some(best) = study.best_combination(all) else {
         let combinations = grouped(combinations as u64);
-        return Some(format!(
-            "None of the {combinations} combinations shortens connections on average."
-        ));
+        return Some(format!("None of the {combinations} combinations shortens connections on average."));
     };
     let sums = &all.instances[best];
     let ms = all.mean_ms(sums.saved(study.model)).unwrap_or_default();
@@ -281,11 +253,7 @@ fn profile_table(study: &ParameterStudy) -> Option<String> {
     let rows = study.profiles.iter().map(|one| {
         let totals = &one.totals;
         let best = [study.best_value(totals), study.best_combination(totals)];
-        let name = |best: Option<usize>| {
-            best.map_or("-".into(), |best| {
-                instance_text(&study.instances.all()[best])
-            })
-        };
+        let name = |best: Option<usize>| best.map_or("-".into(), |best| instance_text(&study.instances.all()[best]));
         let saved = |best: Option<usize>| {
             let saved = best.map(|best| totals.instances[best].saved(study.model));
             known(saved.and_then(|saved| totals.mean_ms(saved)), 1)
@@ -306,16 +274,10 @@ fn profile_table(study: &ParameterStudy) -> Option<String> {
 /// What the result rests on.
 fn rests_on(study: &ParameterStudy) -> String {
     let all = &study.all;
-    let mut text = format!(
-        "Studied: {} and {}.",
-        count(all.timeouts, "timeout"),
-        count(all.fast_retransmits, "fast retransmit"),
-    );
+    let mut text =
+        format!("Studied: {} and {}.", count(all.timeouts, "timeout"), count(all.fast_retransmits, "fast retransmit"),);
     if all.unmeasured > 0 {
-        text += &format!(
-            " The capture does not show {} well enough.",
-            count(all.unmeasured, "other detection")
-        );
+        text += &format!(" The capture does not show {} well enough.", count(all.unmeasured, "other detection"));
     }
     text += match study.model {
         Model::Forms => "\nThe cost of a smaller flight is computed by the study's equations.",

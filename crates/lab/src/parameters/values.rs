@@ -28,10 +28,7 @@ const LARGEST_DENOMINATOR: u32 = 64;
 ///
 /// # Errors
 /// That of `read`.
-pub fn parse_list<T: PartialEq>(
-    text: &str,
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<T>, String> {
+pub fn parse_list<T: PartialEq>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
     if text.trim() == PROFILE {
         return Ok(Vec::new());
     }
@@ -39,9 +36,7 @@ pub fn parse_list<T: PartialEq>(
     for value in text.split(',').map(str::trim) {
         let near = did_you_mean(value, [PROFILE]);
         let value = match value {
-            PROFILE => Err(format!(
-                "`{PROFILE}` stands alone: expected a list of values, or {PROFILE}"
-            )),
+            PROFILE => Err(format!("`{PROFILE}` stands alone: expected a list of values, or {PROFILE}")),
             _ => read(value).map_err(|why| format!("{why}, or {PROFILE}{near}")),
         }?;
         if !values.contains(&value) {
@@ -97,20 +92,14 @@ pub fn parse_threshold(text: &str) -> Result<Segments, String> {
 /// # Errors
 /// If it has none, or too many.
 pub fn check_size(grid: &Grid) -> Result<(), String> {
-    let none = Grid {
-        minimum_of: grid.minimum_of,
-        alone: grid.alone,
-        ..Grid::default()
-    };
+    let none = Grid { minimum_of: grid.minimum_of, alone: grid.alone, ..Grid::default() };
     if *grid == none {
-        return Err(format!(
-            "every parameter is {PROFILE}: expected a list of values for one of them"
-        ));
+        return Err(format!("every parameter is {PROFILE}: expected a list of values for one of them"));
     }
     match grid.combinations() {
-        n if n > MOST_COMBINATIONS => Err(format!(
-            "the lists have {n} combinations: expected at most {MOST_COMBINATIONS}"
-        )),
+        n if n > MOST_COMBINATIONS => {
+            Err(format!("the lists have {n} combinations: expected at most {MOST_COMBINATIONS}"))
+        }
         _ => Ok(()),
     }
 }
@@ -191,10 +180,7 @@ mod tests {
         assert!(check_size(&Grid::study()).is_ok());
         let nothing = check_size(&Grid::default()).unwrap_err();
         assert!(nothing.contains("every parameter is profile"), "{nothing}");
-        let many = Grid {
-            dupthreshs: (1..=100).map(Segments).collect(),
-            ..Grid::study()
-        };
+        let many = Grid { dupthreshs: (1..=100).map(Segments).collect(), ..Grid::study() };
         let many = check_size(&many).unwrap_err();
         assert!(many.contains("72000 combinations"), "{many}");
     }
@@ -210,18 +196,12 @@ mod tests {
             dupthresh: Some(Segments(2)),
             ..Parameters::default()
         };
-        assert_eq!(
-            instance_text(&instance),
-            "k = 2, minRTO = 1 s, a = 1/32, b = 1, m = 1.25, D = 2"
-        );
+        assert_eq!(instance_text(&instance), "k = 2, minRTO = 1 s, a = 1/32, b = 1, m = 1.25, D = 2");
         let of_rttvar = Parameters {
             min_rto: Some(Duration::from_millis(200)),
             minimum_of: MinimumOf::Rttvar,
             ..Parameters::default()
         };
-        assert_eq!(
-            instance_text(&of_rttvar),
-            "minRTO = 200 ms (of RTTVAR on Linux)"
-        );
+        assert_eq!(instance_text(&of_rttvar), "minRTO = 200 ms (of RTTVAR on Linux)");
     }
 }

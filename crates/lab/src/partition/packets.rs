@@ -100,15 +100,7 @@ fn properties() -> WriterProperties {
         .set_compression(Compression::SNAPPY)
         .set_statistics_enabled(EnabledStatistics::Chunk);
     // Few packets share these numbers, so a dictionary does not pay.
-    for name in [
-        "frame",
-        "time",
-        "seq",
-        "ack",
-        "timestamp",
-        "timestamp_echo",
-        "ip_id",
-    ] {
+    for name in ["frame", "time", "seq", "ack", "timestamp", "timestamp_echo", "ip_id"] {
         let column = ColumnPath::from(name);
         properties = properties
             .set_column_dictionary_enabled(column.clone(), false)
@@ -127,10 +119,7 @@ pub(super) struct PacketWriter<W: Write + Send> {
 impl<W: Write + Send> PacketWriter<W> {
     pub fn new(out: W) -> io::Result<Self> {
         let file = SerializedFileWriter::new(out, schema().map_err(other)?, Arc::new(properties()));
-        Ok(Self {
-            file: file.map_err(other)?,
-            packets: Vec::new(),
-        })
+        Ok(Self { file: file.map_err(other)?, packets: Vec::new() })
     }
 
     pub fn write(&mut self, packet: &Packet) -> io::Result<()> {
@@ -198,11 +187,7 @@ struct ColumnsOut<'a, 'g, W: Write + Send> {
 }
 
 impl<W: Write + Send> ColumnsOut<'_, '_, W> {
-    fn write<T: DataType>(
-        &mut self,
-        values: &[T::T],
-        levels: Option<&[i16]>,
-    ) -> Result<(), ParquetError> {
+    fn write<T: DataType>(&mut self, values: &[T::T], levels: Option<&[i16]>) -> Result<(), ParquetError> {
         let column = self.group.next_column()?;
         let mut column = column.ok_or_else(|| ParquetError::General("too many columns".into()))?;
         column.typed::<T>().write_batch(values, levels, None)?;
@@ -210,20 +195,14 @@ impl<W: Write + Send> ColumnsOut<'_, '_, W> {
     }
 
     /// 1 where there is a value, 0 where there is none.
-    fn write_some<T: DataType>(
-        &mut self,
-        of: impl Fn(&CapturedPacket) -> Option<T::T>,
-    ) -> Result<(), ParquetError> {
+    fn write_some<T: DataType>(&mut self, of: impl Fn(&CapturedPacket) -> Option<T::T>) -> Result<(), ParquetError> {
         let cells = || self.packets.iter().map(&of);
         let levels: Vec<i16> = cells().map(|cell| i16::from(cell.is_some())).collect();
         let values: Vec<T::T> = cells().flatten().collect();
         self.write::<T>(&values, Some(&levels))
     }
 
-    fn write_all<T: DataType>(
-        &mut self,
-        of: impl Fn(&CapturedPacket) -> T::T,
-    ) -> Result<(), ParquetError> {
+    fn write_all<T: DataType>(&mut self, of: impl Fn(&CapturedPacket) -> T::T) -> Result<(), ParquetError> {
         let values: Vec<T::T> = self.packets.iter().map(of).collect();
         self.write::<T>(&values, None)
     }
@@ -237,10 +216,7 @@ impl<W: Write + Send> ColumnsOut<'_, '_, W> {
         self.write_all::<Int32Type>(|packet| of(packet) as i32)
     }
 
-    fn optional(
-        &mut self,
-        of: impl Fn(&CapturedPacket) -> Option<u32>,
-    ) -> Result<(), ParquetError> {
+    fn optional(&mut self, of: impl Fn(&CapturedPacket) -> Option<u32>) -> Result<(), ParquetError> {
         self.write_some::<Int32Type>(|packet| of(packet).map(|number| number as i32))
     }
 
@@ -248,10 +224,7 @@ impl<W: Write + Send> ColumnsOut<'_, '_, W> {
         self.write_all::<BoolType>(of)
     }
 
-    fn optional_flag(
-        &mut self,
-        of: impl Fn(&CapturedPacket) -> Option<bool>,
-    ) -> Result<(), ParquetError> {
+    fn optional_flag(&mut self, of: impl Fn(&CapturedPacket) -> Option<bool>) -> Result<(), ParquetError> {
         self.write_some::<BoolType>(of)
     }
 
@@ -304,12 +277,7 @@ impl PacketReader {
             let text = format!("{name}: expected a file of packets of this version");
             return Err(io::Error::other(text));
         }
-        Ok(Self {
-            file,
-            name,
-            group: 0,
-            packets: Vec::new().into_iter(),
-        })
+        Ok(Self { file, name, group: 0, packets: Vec::new().into_iter() })
     }
 
     /// Moves the next packet to `packet`; `false` if there is none.
@@ -322,12 +290,8 @@ impl PacketReader {
             if self.group == self.file.num_row_groups() {
                 return Ok(false);
             }
-            let group = self
-                .file
-                .get_row_group(self.group)
-                .and_then(|group| read_group(&*group));
-            let group =
-                group.map_err(|error| io::Error::other(format!("{}: {error}", self.name)))?;
+            let group = self.file.get_row_group(self.group).and_then(|group| read_group(&*group));
+            let group = group.map_err(|error| io::Error::other(format!("{}: {error}", self.name)))?;
             self.packets = group.into_iter();
             self.group += 1;
         }
@@ -336,11 +300,7 @@ impl PacketReader {
 
 fn read_group(group: &dyn RowGroupReader) -> Result<Vec<Packet>, ParquetError> {
     let rows = usize::try_from(group.metadata().num_rows()).unwrap_or_default();
-    let mut columns = ColumnsIn {
-        group,
-        rows,
-        column: 0,
-    };
+    let mut columns = ColumnsIn { group, rows, column: 0 };
     let frames = columns.all::<Int64Type>()?;
     let times = columns.all::<Int64Type>()?;
     let sources = columns.addresses()?;
@@ -374,10 +334,9 @@ fn read_group(group: &dyn RowGroupReader) -> Result<Vec<Packet>, ParquetError> {
             window: windows[i] as u16,
             payload_len: lengths[i] as u32,
             options: Options {
-                timestamps: values[i].zip(echoes[i]).map(|(value, echo)| Timestamps {
-                    value: value as u32,
-                    echo: echo as u32,
-                }),
+                timestamps: values[i]
+                    .zip(echoes[i])
+                    .map(|(value, echo)| Timestamps { value: value as u32, echo: echo as u32 }),
                 sack: sacks[i].as_ref().map(sack).unwrap_or(SackBlocks::NONE),
                 mss: mss[i].map(|mss| mss as u16),
                 window_scale: scales[i].map(|scale| scale as u8),
@@ -398,12 +357,9 @@ fn read_group(group: &dyn RowGroupReader) -> Result<Vec<Packet>, ParquetError> {
 
 fn sack(bytes: &ByteArray) -> SackBlocks {
     let ends = bytes.data().chunks_exact(4);
-    let ends =
-        ends.map(|end| SeqNumber(end.iter().fold(0, |all, &byte| all << 8 | u32::from(byte))));
+    let ends = ends.map(|end| SeqNumber(end.iter().fold(0, |all, &byte| all << 8 | u32::from(byte))));
     let ends: Vec<SeqNumber> = ends.collect();
-    ends.chunks_exact(2)
-        .map(|block| [block[0], block[1]])
-        .collect()
+    ends.chunks_exact(2).map(|block| [block[0], block[1]]).collect()
 }
 
 /// Reads one column after another.
@@ -432,9 +388,7 @@ impl ColumnsIn<'_> {
         let (mut values, mut levels) = (Vec::new(), Vec::new());
         column.read_records(self.rows, Some(&mut levels), None, &mut values)?;
         let mut values = values.into_iter();
-        let cells = levels
-            .iter()
-            .map(|level| (*level == 1).then(|| values.next()).flatten());
+        let cells = levels.iter().map(|level| (*level == 1).then(|| values.next()).flatten());
         self.checked(cells.collect())
     }
 
@@ -453,8 +407,7 @@ impl ColumnsIn<'_> {
                 return Ok(*ip);
             }
             let ip = text.as_utf8().ok().and_then(|text| text.parse().ok());
-            let ip: IpAddr =
-                ip.ok_or_else(|| ParquetError::General("an address is wrong".into()))?;
+            let ip: IpAddr = ip.ok_or_else(|| ParquetError::General("an address is wrong".into()))?;
             latest.truncate(7);
             latest.insert(0, (text, ip));
             Ok(ip)
@@ -481,10 +434,7 @@ mod tests {
         CapturedPacket {
             frame,
             at: Instant::from_nanos(u64::MAX - frame),
-            endpoints: Endpoints {
-                src: "192.0.2.1:40000".parse().unwrap(),
-                dst: "198.51.100.2:80".parse().unwrap(),
-            },
+            endpoints: Endpoints { src: "192.0.2.1:40000".parse().unwrap(), dst: "198.51.100.2:80".parse().unwrap() },
             segment: Segment {
                 seq: SeqNumber(u32::MAX),
                 ack: SeqNumber(9),
@@ -510,10 +460,7 @@ mod tests {
         let changes: [Change; 10] = [
             |_| {},
             |p| {
-                p.segment.options.timestamps = Some(Timestamps {
-                    value: u32::MAX,
-                    echo: 2,
-                });
+                p.segment.options.timestamps = Some(Timestamps { value: u32::MAX, echo: 2 });
             },
             |p| {
                 let block = [SeqNumber(u32::MAX), SeqNumber(2)];

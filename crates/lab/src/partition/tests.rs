@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::analysis::{
-    AllConnections, AllRetransmissions, Document, Summary, connections, retransmissions_in, run,
-    write_json,
+    AllConnections, AllRetransmissions, Document, Summary, connections, retransmissions_in, run, write_json,
 };
 use crate::capture::{Capture, CapturePaths};
 use crate::scenario::Scenario;
@@ -17,13 +16,7 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 
 /// The senders of the capture, each on hosts of its own.
-const SENDERS: [&str; 5] = [
-    "linux-6",
-    "reno",
-    "windows-xp",
-    "linux-3.17",
-    "rfc6675+rack",
-];
+const SENDERS: [&str; 5] = ["linux-6", "reno", "windows-xp", "linux-3.17", "rfc6675+rack"];
 
 /// Flows of each sender.
 const FLOWS: u64 = 40;
@@ -77,10 +70,7 @@ fn simulated(sender: &str, number: u8) -> (Vec<u8>, Vec<Captured>) {
         let mut ends: [u8; 12] = packet[12..24].try_into().unwrap();
         let from_server = ends[8..10] < ends[10..12];
         if from_server {
-            ends = [&ends[4..8], &ends[..4], &ends[10..12], &ends[8..10]]
-                .concat()
-                .try_into()
-                .unwrap();
+            ends = [&ends[4..8], &ends[..4], &ends[10..12], &ends[8..10]].concat().try_into().unwrap();
         }
         let start = *begun.entry(ends).or_insert(time);
         let [client, server] = if from_server { [16, 12] } else { [12, 16] };
@@ -88,10 +78,7 @@ fn simulated(sender: &str, number: u8) -> (Vec<u8>, Vec<Captured>) {
         packet[server + 2] = number;
         packet[server + 3] = ends[9] % 3 + 1;
         let first = 1_700_000_000_000_000_000;
-        records.push((
-            first + (start % 1_000_000_000_000) / 5 + (time - start),
-            packet,
-        ));
+        records.push((first + (start % 1_000_000_000_000) / 5 + (time - start), packet));
     }
     (file[..24].to_vec(), records)
 }
@@ -99,15 +86,8 @@ fn simulated(sender: &str, number: u8) -> (Vec<u8>, Vec<Captured>) {
 fn file(header: &[u8], records: &[Captured]) -> Vec<u8> {
     let mut file = header.to_vec();
     for (at, packet) in records {
-        let words = [
-            at / 1_000_000_000,
-            at % 1_000_000_000,
-            packet.len() as u64,
-            packet.len() as u64,
-        ];
-        words
-            .iter()
-            .for_each(|word| file.extend((*word as u32).to_le_bytes()));
+        let words = [at / 1_000_000_000, at % 1_000_000_000, packet.len() as u64, packet.len() as u64];
+        words.iter().for_each(|word| file.extend((*word as u32).to_le_bytes()));
         file.extend(packet);
     }
     file
@@ -122,21 +102,13 @@ struct Files {
 impl Files {
     /// Files with these packets.
     fn new(parts: &[&[Captured]]) -> Self {
-        let mut files = Self {
-            folder: tempfile::tempdir().unwrap(),
-            paths: Vec::new(),
-        };
-        parts
-            .iter()
-            .for_each(|part| files.add(&file(&captured().0, part)));
+        let mut files = Self { folder: tempfile::tempdir().unwrap(), paths: Vec::new() };
+        parts.iter().for_each(|part| files.add(&file(&captured().0, part)));
         files
     }
 
     fn add(&mut self, bytes: &[u8]) {
-        let path = self
-            .folder
-            .path()
-            .join(format!("{}.pcap", self.paths.len()));
+        let path = self.folder.path().join(format!("{}.pcap", self.paths.len()));
         fs::write(&path, bytes).unwrap();
         self.paths.push(path);
     }
@@ -167,10 +139,7 @@ impl Files {
 }
 
 fn settings() -> Settings {
-    Settings {
-        threads: 0,
-        ..Settings::default()
-    }
+    Settings { threads: 0, ..Settings::default() }
 }
 
 /// Everything that is shown of an analysis.
@@ -188,11 +157,7 @@ fn shown<V: Document>(analyzed: Analyzed<V>, rows: impl Fn(&Analyzed<V>) -> Stri
     let mut json = Vec::new();
     let csv = rows(&analyzed);
     write_json(&[analyzed], &mut json).unwrap();
-    Shown {
-        text: csv + &String::from_utf8(json).unwrap(),
-        notes,
-        counts: format!("{counts:?}"),
-    }
+    Shown { text: csv + &String::from_utf8(json).unwrap(), notes, counts: format!("{counts:?}") }
 }
 
 fn one<V: PartitionView>(paths: &[PathBuf], settings: &Settings) -> Analyzed<V> {
@@ -201,10 +166,7 @@ fn one<V: PartitionView>(paths: &[PathBuf], settings: &Settings) -> Analyzed<V> 
 }
 
 /// The values go through bytes, as between machines. Returns how many partitions were analyzed, pass by pass.
-fn partitioned<V: PartitionView>(
-    files: &[SplitFile],
-    settings: &Settings,
-) -> (FinalAnalysis<V>, Vec<usize>) {
+fn partitioned<V: PartitionView>(files: &[SplitFile], settings: &Settings) -> (FinalAnalysis<V>, Vec<usize>) {
     let plan = plan(files, settings).unwrap();
     let plan: CapturePlan = from_bytes(&to_bytes(&plan).unwrap()).unwrap();
     let mut again: Vec<usize> = (0..plan.partitions).collect();
@@ -218,11 +180,9 @@ fn partitioned<V: PartitionView>(
         }
         match settle(&plan, analyses).unwrap() {
             Decision::Final(found) => return (*found, passes),
-            Decision::Again {
-                kept,
-                partitions,
-                facts: now,
-            } => (analyses, again, facts) = (kept, partitions, Arc::new(now)),
+            Decision::Again { kept, partitions, facts: now } => {
+                (analyses, again, facts) = (kept, partitions, Arc::new(now))
+            }
         }
     }
 }
@@ -251,24 +211,11 @@ fn compare(files: &Files, counts: &[usize], settings: &Settings) -> Vec<usize> {
         passes = took;
         let parts = (
             shown(retransmissions.analyzed, rows_of_retransmissions),
-            shown(
-                partitioned(&split, settings).0.analyzed,
-                rows_of_connections,
-            ),
-            shown(partitioned::<Summary>(&split, settings).0.analyzed, |_| {
-                String::new()
-            }),
+            shown(partitioned(&split, settings).0.analyzed, rows_of_connections),
+            shown(partitioned::<Summary>(&split, settings).0.analyzed, |_| String::new()),
         );
-        for (part, whole) in [
-            (&parts.0, &whole.0),
-            (&parts.1, &whole.1),
-            (&parts.2, &whole.2),
-        ] {
-            assert!(
-                part.text == whole.text,
-                "{partitions} partitions: {}",
-                difference(part, whole)
-            );
+        for (part, whole) in [(&parts.0, &whole.0), (&parts.1, &whole.1), (&parts.2, &whole.2)] {
+            assert!(part.text == whole.text, "{partitions} partitions: {}", difference(part, whole));
             assert_eq!(part.notes, whole.notes, "{partitions} partitions");
             assert_eq!(part.counts, whole.counts, "{partitions} partitions");
         }
@@ -287,10 +234,7 @@ fn difference(part: &Shown, whole: &Shown) -> String {
 fn partitions_of_a_hundred_files_find_what_one_analysis_finds() {
     let files = Files::cut(&captured().1);
     let passes = compare(&files, &[1, 3, 8, 16], &settings());
-    assert!(
-        passes.len() > 1,
-        "facts about hosts were exchanged: {passes:?}"
-    );
+    assert!(passes.len() > 1, "facts about hosts were exchanged: {passes:?}");
 }
 
 #[test]
@@ -298,14 +242,11 @@ fn without_the_second_pass_rows_differ() {
     let settings = settings();
     let files = Files::new(&[&captured().1]);
     let plan = plan(&files.split(8, &settings), &settings).unwrap();
-    let first = (0..8).map(|number| {
-        analyze_partition::<AllConnections>(&plan, number, &Arc::default(), &settings).unwrap()
-    });
+    let first =
+        (0..8).map(|number| analyze_partition::<AllConnections>(&plan, number, &Arc::default(), &settings).unwrap());
     let first: Vec<_> = first.collect();
     let findings = first.iter().flat_map(|analysis| analysis.findings());
-    let mut rows: Vec<_> = findings
-        .flat_map(|findings| findings.rows.clone())
-        .collect();
+    let mut rows: Vec<_> = findings.flat_map(|findings| findings.rows.clone()).collect();
     rows.sort_by_key(|row| *row.frames.start());
     let of_one = one::<AllConnections>(&files.paths, &settings).findings.rows;
     assert_eq!(rows.len(), of_one.len());
@@ -313,10 +254,7 @@ fn without_the_second_pass_rows_differ() {
     for (row, whole) in rows.iter_mut().zip(&of_one) {
         row.id = whole.id;
     }
-    let differ = rows
-        .iter()
-        .zip(&of_one)
-        .filter(|(part, whole)| part != whole);
+    let differ = rows.iter().zip(&of_one).filter(|(part, whole)| part != whole);
     let differ = differ.count();
     println!("{differ} of {} connections differ", rows.len());
     assert!(differ > 0, "no host fact of another partition mattered");
@@ -336,9 +274,7 @@ fn timestamps_may_be_out_of_order_and_clocks_set_back() {
     // Single timestamps are wrong, and the clock is set back by an hour.
     records[count / 3].0 += 86_400_000_000_000;
     records[count / 4].0 -= 4_000_000_000;
-    records[count / 2..]
-        .iter_mut()
-        .for_each(|record| record.0 -= 3_600_000_000_000);
+    records[count / 2..].iter_mut().for_each(|record| record.0 -= 3_600_000_000_000);
     let files = Files::new(&[&records]);
     compare(&files, &[3, 8], &settings());
 }
@@ -347,12 +283,7 @@ fn timestamps_may_be_out_of_order_and_clocks_set_back() {
 fn files_that_overlap_are_merged_and_their_common_packets_count_once() {
     let records = &captured().1;
     let third = records.len() / 3;
-    let files = Files::new(&[
-        &records[..2 * third],
-        &records[third..],
-        &records[..10],
-        &[],
-    ]);
+    let files = Files::new(&[&records[..2 * third], &records[third..], &records[..10], &[]]);
     compare(&files, &[1, 8], &settings());
 }
 
@@ -372,15 +303,9 @@ fn damaged_and_empty_files_are_named() {
     files.add(b"no capture at all, but a text");
     compare(&files, &[1, 8], &settings());
     let split = files.split(3, &settings());
-    let failed: Vec<&str> = split
-        .iter()
-        .filter_map(|file| file.failure.as_deref())
-        .collect();
+    let failed: Vec<&str> = split.iter().filter_map(|file| file.failure.as_deref()).collect();
     let joined = Joined::open(&files.paths, &JoinedFiles::default()).failures();
-    assert_eq!(
-        failed,
-        joined.iter().map(ToString::to_string).collect::<Vec<_>>()
-    );
+    assert_eq!(failed, joined.iter().map(ToString::to_string).collect::<Vec<_>>());
     assert_eq!(plan(&split, &settings()).unwrap().failures, failed);
 }
 
@@ -396,12 +321,7 @@ fn partitions_may_have_no_packets() {
         first.sort_unstable();
         ports == first
     };
-    let few: Vec<Captured> = records
-        .iter()
-        .filter(one_connection)
-        .take(40)
-        .cloned()
-        .collect();
+    let few: Vec<Captured> = records.iter().filter(one_connection).take(40).cloned().collect();
     let files = Files::new(&[&few]);
     let split = files.split(16, &settings());
     assert!(split[0].packets.contains(&0));
@@ -411,17 +331,11 @@ fn partitions_may_have_no_packets() {
 #[test]
 fn a_damaged_value_is_no_value() {
     let bytes = to_bytes(&(1, "two")).unwrap();
-    assert_eq!(
-        from_bytes::<(i32, String)>(&bytes).unwrap(),
-        (1, "two".to_owned())
-    );
+    assert_eq!(from_bytes::<(i32, String)>(&bytes).unwrap(), (1, "two".to_owned()));
     for place in 0..bytes.len() {
         let mut damaged = bytes.clone();
         damaged[place] ^= 1;
-        assert!(
-            from_bytes::<(i32, String)>(&damaged).is_err(),
-            "byte {place}"
-        );
+        assert!(from_bytes::<(i32, String)>(&damaged).is_err(), "byte {place}");
     }
 }
 
@@ -429,10 +343,7 @@ fn a_damaged_value_is_no_value() {
 fn a_limit_of_memory_that_one_analysis_reaches_is_reported() {
     let files = Files::new(&[&captured().1]);
     for (most_memory, reached) in [(1 << 12, true), (1 << 30, false)] {
-        let settings = Settings {
-            most_memory,
-            ..settings()
-        };
+        let settings = Settings { most_memory, ..settings() };
         let split = files.split(3, &settings);
         let (found, _) = partitioned::<Summary>(&split, &settings);
         assert_eq!(found.reached_memory_limit, reached, "{most_memory} bytes");

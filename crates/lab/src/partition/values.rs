@@ -70,8 +70,7 @@ pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ValueError> {
     let read = decoder.take(MOST_BYTES).read_to_end(&mut plain);
     read.map_err(|error| damaged(&error))?;
     type Versions = (u32, String);
-    let (versions, rest) =
-        postcard::take_from_bytes::<Versions>(&plain).map_err(|e| damaged(&e))?;
+    let (versions, rest) = postcard::take_from_bytes::<Versions>(&plain).map_err(|e| damaged(&e))?;
     if versions != (FORMAT, env!("CARGO_PKG_VERSION").to_owned()) {
         let (format, recoup) = versions;
         let found = format!("{recoup} (format {format})");

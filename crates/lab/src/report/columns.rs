@@ -68,10 +68,7 @@ pub fn columns() -> Columns<Entry> {
         .heading("FCT from establishment mean / first profile's");
     let columns = sent(columns).group(
         "last_ack_to_retransmission_ms",
-        summary(
-            "Last ACK to retransmission",
-            "from the last ACK to the first retransmission of data",
-        ),
+        summary("Last ACK to retransmission", "from the last ACK to the first retransmission of data"),
         |e| e.last_ack_to_retransmission.as_ref(),
     );
     columns
@@ -90,33 +87,24 @@ pub(crate) fn table_columns() -> Columns<Entry> {
 fn sent(columns: Columns<Entry>) -> Columns<Entry> {
     columns
         .integer(
-            (
-                "segments_sent",
-                "segments",
-                "data segments sent, including retransmissions, probes and copies",
-            ),
+            ("segments_sent", "segments", "data segments sent, including retransmissions, probes and copies"),
             |e| Some(e.result.cost.segments_sent),
         )
         .heading("Data sent")
-        .integer(
-            ("bytes_sent", "bytes", "IP bytes sent in both directions, including SYNs and ACKs"),
-            |e| Some(e.result.cost.bytes_sent),
-        )
-        .heading("IP traffic, both directions")
-        .integer(("packets_dropped", "packets", "packets the path dropped"), |e| {
-            Some(e.result.cost.packets_dropped)
+        .integer(("bytes_sent", "bytes", "IP bytes sent in both directions, including SYNs and ACKs"), |e| {
+            Some(e.result.cost.bytes_sent)
         })
+        .heading("IP traffic, both directions")
+        .integer(("packets_dropped", "packets", "packets the path dropped"), |e| Some(e.result.cost.packets_dropped))
         .heading("Losses on the path")
         .group("retransmissions", retransmissions(), |e| Some(e))
-        .integer(
-            ("probes", "segments", "tail loss probes, including those with new data"),
-            |e| Some(e.result.cost.counters.probes),
-        )
+        .integer(("probes", "segments", "tail loss probes, including those with new data"), |e| {
+            Some(e.result.cost.counters.probes)
+        })
         .heading("Tail loss probes")
-        .integer(
-            ("duplicates", "segments", "extra copies sent before any loss"),
-            |e| Some(e.result.cost.counters.copies),
-        )
+        .integer(("duplicates", "segments", "extra copies sent before any loss"), |e| {
+            Some(e.result.cost.counters.copies)
+        })
         .heading("Extra copies")
         .integer(
             (
@@ -128,22 +116,13 @@ fn sent(columns: Columns<Entry>) -> Columns<Entry> {
         )
         .heading("Extra copies withheld")
         .integer(
-            (
-                "duplicates_reported",
-                "segments",
-                "extra copies reported by DSACKs: the original had arrived, too",
-            ),
+            ("duplicates_reported", "segments", "extra copies reported by DSACKs: the original had arrived, too"),
             |e| Some(e.result.cost.counters.copies_reported),
         )
         .heading("Extra copies reported by DSACK")
-        .integer(
-            (
-                "spurious",
-                "segments",
-                "retransmissions of which an earlier copy delivered every byte",
-            ),
-            |e| Some(e.result.cost.spurious),
-        )
+        .integer(("spurious", "segments", "retransmissions of which an earlier copy delivered every byte"), |e| {
+            Some(e.result.cost.spurious)
+        })
         .heading("Spurious retransmissions")
         .integer(
             (
@@ -154,10 +133,9 @@ fn sent(columns: Columns<Entry>) -> Columns<Entry> {
             |e| Some(e.result.cost.spurious_data),
         )
         .heading("Spurious retransmissions of data")
-        .integer(
-            ("unnecessary_bytes", "bytes", "payload bytes that arrived more than once"),
-            |e| Some(e.result.cost.unnecessary_bytes),
-        )
+        .integer(("unnecessary_bytes", "bytes", "payload bytes that arrived more than once"), |e| {
+            Some(e.result.cost.unnecessary_bytes)
+        })
         .heading("Payload received more than once")
 }
 
@@ -165,17 +143,13 @@ fn sent(columns: Columns<Entry>) -> Columns<Entry> {
 fn retransmissions() -> Columns<Entry> {
     let all = |e: &Entry| e.result.cost.counters.retransmissions.total();
     let mut columns = Columns::<Entry>::new()
-        .integer(("total", "segments", "retransmissions"), move |e| {
-            Some(all(e))
-        })
+        .integer(("total", "segments", "retransmissions"), move |e| Some(all(e)))
         .heading("Retransmissions");
     for trigger in Trigger::ALL {
         let name = trigger.name();
         let about = format!("retransmissions with the trigger {name}");
         columns = columns
-            .integer((name, "segments", about), move |e| {
-                Some(e.result.cost.counters.retransmissions.of(trigger))
-            })
+            .integer((name, "segments", about), move |e| Some(e.result.cost.counters.retransmissions.of(trigger)))
             .heading(format!("Retransmissions by {name}"))
             .share_of(all);
     }
@@ -200,9 +174,7 @@ pub(super) fn summary(heading: &'static str, about: &'static str) -> Columns<Sum
     let mut columns = Columns::new();
     for (name, part) in PARTS {
         columns = columns
-            .real((name, "ms", format!("{about}: {name}")), move |s| {
-                Some(part(s))
-            })
+            .real((name, "ms", format!("{about}: {name}")), move |s| Some(part(s)))
             .heading(format!("{heading} {name}"));
     }
     columns
@@ -211,37 +183,20 @@ pub(super) fn summary(heading: &'static str, about: &'static str) -> Columns<Sum
 /// Facts about a run on real packets.
 fn live() -> Columns<Live> {
     Columns::<Live>::new()
-        .text(("client", "", "the client's TCP"), |l| {
-            Some(l.client.clone().into())
-        })
-        .text(("server", "", "the server's TCP"), |l| {
-            Some(l.server.clone().into())
-        })
+        .text(("client", "", "the client's TCP"), |l| Some(l.client.clone().into()))
+        .text(("server", "", "the server's TCP"), |l| Some(l.server.clone().into()))
         .group("kernel", kernel(), |l| l.kernel.as_ref())
         .real(
-            (
-                "acks_held_ms",
-                "ms",
-                "how long the emulator held an odd ACK of the kernel, if it thinned the ACKs",
-            ),
+            ("acks_held_ms", "ms", "how long the emulator held an odd ACK of the kernel, if it thinned the ACKs"),
             |l| l.acks_held_ms,
         )
-        .group("delivery_error_ms", lateness(), |l| {
-            l.delivery_error_ms.as_ref()
-        })
+        .group("delivery_error_ms", lateness(), |l| l.delivery_error_ms.as_ref())
         .integer(
-            (
-                "blurred_flows",
-                "flows",
-                "flows whose times the emulator's delivery error distorts by more than 1 %",
-            ),
+            ("blurred_flows", "flows", "flows whose times the emulator's delivery error distorts by more than 1 %"),
             |l| Some(l.blurred_flows),
         )
         .heading("Inaccurate flows")
-        .integer(
-            ("missed_packets", "packets", "packets lost outside the path"),
-            |l| Some(l.missed_packets),
-        )
+        .integer(("missed_packets", "packets", "packets lost outside the path"), |l| Some(l.missed_packets))
         .heading("Packets lost outside the path")
 }
 
@@ -256,23 +211,12 @@ fn kernel() -> Columns<KernelFacts> {
         ("frto", "F-RTO is on", |k| k.frto),
     ];
     let mut columns = Columns::<KernelFacts>::new()
-        .text(("version", "", "the kernel's version"), |k| {
-            Some(k.version.clone().into())
-        })
-        .text(("release", "", "the kernel's full release"), |k| {
-            Some(k.release.clone().into())
-        })
-        .integer(("hz", "Hz", "timer ticks per second; 0 if unknown"), |k| {
-            Some(k.hz.into())
-        })
-        .text(
-            (
-                "congestion_control",
-                "",
-                "the congestion control of its sockets",
-            ),
-            |k| Some(k.congestion_control.clone().into()),
-        );
+        .text(("version", "", "the kernel's version"), |k| Some(k.version.clone().into()))
+        .text(("release", "", "the kernel's full release"), |k| Some(k.release.clone().into()))
+        .integer(("hz", "Hz", "timer ticks per second; 0 if unknown"), |k| Some(k.hz.into()))
+        .text(("congestion_control", "", "the congestion control of its sockets"), |k| {
+            Some(k.congestion_control.clone().into())
+        });
     for (name, about, is_on) in SWITCHES {
         columns = columns.flag((name, "", about), is_on);
     }
@@ -280,12 +224,8 @@ fn kernel() -> Columns<KernelFacts> {
 }
 
 fn lateness() -> Columns<Lateness> {
-    const PARTS: [Part<Lateness>; 4] = [
-        ("p50", |l| l.p50),
-        ("p99", |l| l.p99),
-        ("p999", |l| l.p999),
-        ("max", |l| l.max),
-    ];
+    const PARTS: [Part<Lateness>; 4] =
+        [("p50", |l| l.p50), ("p99", |l| l.p99), ("p999", |l| l.p999), ("max", |l| l.max)];
     let mut columns = Columns::new();
     for (name, part) in PARTS {
         let about = format!("delay of packets beyond that of the ideal path: {name}");
@@ -293,9 +233,7 @@ fn lateness() -> Columns<Lateness> {
             "p999" => "Delivery error p99.9".into(),
             name => format!("Delivery error {name}"),
         };
-        columns = columns
-            .real((name, "ms", about), move |l| Some(part(l)))
-            .heading(heading);
+        columns = columns.real((name, "ms", about), move |l| Some(part(l))).heading(heading);
     }
     columns
 }

@@ -24,15 +24,11 @@ pub fn finding(scenario: &Scenario, entries: &[Entry]) -> Option<String> {
         true => ("mean", fcts.iter().map(|fct| fct.mean).collect()),
         false => ("median", fcts.iter().map(|fct| fct.p50).collect()),
     };
-    let times = entries
-        .iter()
-        .zip(times)
-        .enumerate()
-        .map(|(i, (entry, ms))| {
-            let (verb, unit) = if i == 0 { ("takes ", " ms") } else { ("", "") };
-            let (profile, ms) = (&entry.result.profile, whole_or_tenths(ms));
-            format!("{profile} {verb}{ms}{unit}")
-        });
+    let times = entries.iter().zip(times).enumerate().map(|(i, (entry, ms))| {
+        let (verb, unit) = if i == 0 { ("takes ", " ms") } else { ("", "") };
+        let (profile, ms) = (&entry.result.profile, whole_or_tenths(ms));
+        format!("{profile} {verb}{ms}{unit}")
+    });
     let times: Vec<String> = times.collect();
     let incomplete = |entry: &Entry| entry.result.cost.completed < flows;
     let of = match flows {
@@ -59,15 +55,7 @@ fn lost(scenario: &Scenario) -> String {
     let rules = &scenario.settings.drop.0;
     let clause = match rules.as_slice() {
         [] => Some("Without losses".to_owned()),
-        [
-            (
-                _,
-                LossSpec {
-                    kind: LossKind::None,
-                    ..
-                },
-            ),
-        ] => Some("Without losses".to_owned()),
+        [(_, LossSpec { kind: LossKind::None, .. })] => Some("Without losses".to_owned()),
         [(Direction::Down, rule)] => one_rule(*rule, segments),
         _ => None,
     };
@@ -78,9 +66,7 @@ fn lost(scenario: &Scenario) -> String {
 fn one_rule(rule: LossSpec, segments: Option<u64>) -> Option<String> {
     let of = segments.map_or(String::new(), |n| format!(" of {n} segments"));
     match (rule.kind, rule.transmission) {
-        (LossKind::Tail(1), None | Some(1)) if segments == Some(1) => {
-            Some("The only segment was lost once".into())
-        }
+        (LossKind::Tail(1), None | Some(1)) if segments == Some(1) => Some("The only segment was lost once".into()),
         (LossKind::Tail(1), None | Some(1)) => Some(format!("The last{of} was lost once")),
         (LossKind::Tail(n), None | Some(1)) => Some(format!("The last {n}{of} were lost once")),
         (LossKind::Data { first, last }, None | Some(1)) if first == last => {
@@ -89,10 +75,9 @@ fn one_rule(rule: LossSpec, segments: Option<u64>) -> Option<String> {
         (LossKind::Data { first, last }, None | Some(1)) => {
             Some(format!("Segments {first} to {last}{of} were lost once"))
         }
-        (LossKind::Bernoulli(p), None) => Some(format!(
-            "With {} % of the server's packets lost at random",
-            100.0 * p.get()
-        )),
+        (LossKind::Bernoulli(p), None) => {
+            Some(format!("With {} % of the server's packets lost at random", 100.0 * p.get()))
+        }
         _ => None,
     }
 }
@@ -112,32 +97,12 @@ mod tests {
                 1,
                 "The last of 10 segments was lost once: linux-3.17 takes 783 ms, linux-6 402, linux-6+tlpr 322.",
             ),
-            (
-                &[("drop", "tail:2")],
-                1,
-                "The last 2 of 10 segments were lost once: linux-3.17 takes ",
-            ),
-            (
-                &[("segments", "1")],
-                1,
-                "The only segment was lost once: linux-3.17 takes ",
-            ),
-            (
-                &[("drop", "data:3")],
-                1,
-                "Segment 3 of 10 segments was lost once: ",
-            ),
+            (&[("drop", "tail:2")], 1, "The last 2 of 10 segments were lost once: linux-3.17 takes "),
+            (&[("segments", "1")], 1, "The only segment was lost once: linux-3.17 takes "),
+            (&[("drop", "data:3")], 1, "Segment 3 of 10 segments was lost once: "),
             (&[("drop", "none")], 1, "Without losses: linux-3.17 takes "),
-            (
-                &[("drop", "up:syn:1")],
-                1,
-                "With drop=up:syn:1: linux-3.17 takes ",
-            ),
-            (
-                &[("drop", "bernoulli:0.02")],
-                50,
-                "With 2 % of the server's packets lost at random: linux-3.17 takes ",
-            ),
+            (&[("drop", "up:syn:1")], 1, "With drop=up:syn:1: linux-3.17 takes "),
+            (&[("drop", "bernoulli:0.02")], 50, "With 2 % of the server's packets lost at random: linux-3.17 takes "),
         ] {
             let mut scenario = Scenario::load("tail-loss").unwrap();
             scenario.flows = flows;
@@ -159,9 +124,6 @@ mod tests {
         scenario.set("drop", "bernoulli:1").unwrap();
         let report = Report::new(&scenario, &run(&scenario, 1, |_| ()).unwrap());
         let table = report.to_table(crate::report::View::Cost, Keep::Telling);
-        assert!(
-            table.starts_with("tail-loss flows=1") && table.contains("0 (0.0 %)"),
-            "{table}"
-        );
+        assert!(table.starts_with("tail-loss flows=1") && table.contains("0 (0.0 %)"), "{table}");
     }
 }

@@ -91,10 +91,7 @@ pub(super) fn of_flows(costs: &[&Cost], seed: u64) -> Option<Vec<Intervals>> {
 
 /// The intervals of profiles in a world: the times of a workload in each run of each profile, and in all runs together.
 /// `None` with fewer than [`FEWEST_UNITS`] runs.
-pub(crate) fn of_runs(
-    profiles: &[(&[Durations], &Durations)],
-    seed: u64,
-) -> Option<Vec<Intervals>> {
+pub(crate) fn of_runs(profiles: &[(&[Durations], &Durations)], seed: u64) -> Option<Vec<Intervals>> {
     let runs = profiles.iter().map(|(runs, _)| runs.len()).max()?;
     let sample = |runs: &[Durations]| {
         let runs = runs.iter().enumerate();
@@ -132,12 +129,7 @@ fn differing<T: PartialEq>(profiles: &[Vec<T>]) -> Vec<u64> {
 }
 
 /// The intervals of these times, whose samples were resampled.
-fn of(
-    times: &[&Durations],
-    differing: &[u64],
-    units: u64,
-    bootstrap: &Bootstrap,
-) -> Vec<Intervals> {
+fn of(times: &[&Durations], differing: &[u64], units: u64, bootstrap: &Bootstrap) -> Vec<Intervals> {
     let estimated = |value: Option<f64>, statistic: &dyn Fn(&[Statistics]) -> f64| {
         let value = value?;
         let interval = bootstrap.interval(value, statistic)?;
@@ -146,14 +138,11 @@ fn of(
     let value = |profile: usize, which: usize| {
         let (times, statistic) = (times[profile], Statistic::ALL[which]);
         let summary = times.summary()?;
-        let value = statistic
-            .share()
-            .map_or(summary.mean, |q| times.quantile(q));
+        let value = statistic.share().map_or(summary.mean, |q| times.quantile(q));
         (times.count() >= statistic.fewest()).then_some(value)
     };
     let intervals = |profile: usize| {
-        let times =
-            [0, 1, 2, 3].map(|which| estimated(value(profile, which), &|all| all[profile][which]));
+        let times = [0, 1, 2, 3].map(|which| estimated(value(profile, which), &|all| all[profile][which]));
         let differences = [0, 1, 2, 3].map(|which| {
             let both = value(profile, which).zip(value(0, which));
             let difference = |all: &[Statistics]| all[profile][which] - all[0][which];
@@ -192,41 +181,17 @@ pub(super) fn columns() -> Columns<Entry> {
             .group(name, ends(of, name), DIFFERENCES[which])
             .text((format!("{name}_verdict"), "", about), verdict);
     }
-    let differences = differences.integer(
-        (
-            "differing",
-            "",
-            "flows (in a world runs) whose times differ from the first profile's",
-        ),
-        |e| Some(e.intervals.as_ref()?.differences.as_ref()?.differing),
-    );
+    let differences = differences
+        .integer(("differing", "", "flows (in a world runs) whose times differ from the first profile's"), |e| {
+            Some(e.intervals.as_ref()?.differences.as_ref()?.differing)
+        });
     let ratio = Columns::<Estimated>::new()
-        .real(
-            (
-                "low",
-                "",
-                "lower end of the 95 % interval of fct_normalised",
-            ),
-            |one| Some(one.interval.low),
-        )
-        .real(
-            (
-                "high",
-                "",
-                "upper end of the 95 % interval of fct_normalised",
-            ),
-            |one| Some(one.interval.high),
-        );
+        .real(("low", "", "lower end of the 95 % interval of fct_normalised"), |one| Some(one.interval.low))
+        .real(("high", "", "upper end of the 95 % interval of fct_normalised"), |one| Some(one.interval.high));
     Columns::<Entry>::new()
-        .group("fct_interval_ms", times, |e| {
-            e.intervals.as_ref().map(|_| e)
-        })
-        .group("fct_difference_ms", differences, |e| {
-            e.intervals.as_ref()?.differences.as_ref().map(|_| e)
-        })
-        .group("fct_normalised_interval", ratio, |e| {
-            e.intervals.as_ref()?.ratio.as_ref()
-        })
+        .group("fct_interval_ms", times, |e| e.intervals.as_ref().map(|_| e))
+        .group("fct_difference_ms", differences, |e| e.intervals.as_ref()?.differences.as_ref().map(|_| e))
+        .group("fct_normalised_interval", ratio, |e| e.intervals.as_ref()?.ratio.as_ref())
 }
 
 /// Finds a value of a profile.
@@ -248,32 +213,16 @@ const DIFFERENCES: [Find; 4] = [
 
 fn ends(of: &str, statistic: &str) -> Columns<Estimated> {
     Columns::<Estimated>::new()
-        .real(("value", "ms", format!("{of}: {statistic}")), |one| {
-            Some(one.value)
-        })
-        .real(
-            (
-                "low",
-                "ms",
-                format!("lower end of its 95 % interval ({statistic})"),
-            ),
-            |one| Some(one.interval.low),
-        )
-        .real(
-            (
-                "high",
-                "ms",
-                format!("upper end of its 95 % interval ({statistic})"),
-            ),
-            |one| Some(one.interval.high),
-        )
+        .real(("value", "ms", format!("{of}: {statistic}")), |one| Some(one.value))
+        .real(("low", "ms", format!("lower end of its 95 % interval ({statistic})")), |one| Some(one.interval.low))
+        .real(("high", "ms", format!("upper end of its 95 % interval ({statistic})")), |one| Some(one.interval.high))
 }
 
 /// The names of the columns of [`texts`], for a table's lines.
 pub(super) fn text_names() -> impl Iterator<Item = String> {
-    let names = ["time", "difference"].into_iter().flat_map(|part| {
-        Statistic::ALL.map(|statistic| format!("text_{part}_{}", statistic.name()))
-    });
+    let names = ["time", "difference"]
+        .into_iter()
+        .flat_map(|part| Statistic::ALL.map(|statistic| format!("text_{part}_{}", statistic.name())));
     names.chain(["text_ratio".into()])
 }
 
@@ -283,18 +232,14 @@ pub(super) fn texts() -> Columns<Entry> {
     for (which, statistic) in Statistic::ALL.into_iter().enumerate() {
         let name = statistic.name();
         columns = columns
-            .text((format!("text_time_{name}"), "ms", ""), move |e| {
-                Some(TIMES[which](e)?.to_text().into())
-            })
+            .text((format!("text_time_{name}"), "ms", ""), move |e| Some(TIMES[which](e)?.to_text().into()))
             .heading(format!("FCT {name} [95 % interval]"))
             .text((format!("text_difference_{name}"), "ms", ""), move |e| {
                 let text = DIFFERENCES[which](e)?.to_text();
                 let differences = e.intervals.as_ref()?.differences.as_ref()?;
                 let differing = differences.differing;
                 Some(match differences.verdict(which)? {
-                    "undecided" if !differences.enough_differ => {
-                        format!("{text} undecided: {differing} differ").into()
-                    }
+                    "undecided" if !differences.enough_differ => format!("{text} undecided: {differing} differ").into(),
                     word @ ("undecided" | "equal") => format!("{text} {word}").into(),
                     _ => text.into(),
                 })
@@ -302,9 +247,7 @@ pub(super) fn texts() -> Columns<Entry> {
             .heading(format!("FCT {name} - first profile's"));
     }
     columns
-        .text(("text_ratio", "", ""), |e| {
-            Some(e.intervals.as_ref()?.ratio?.to_text().into())
-        })
+        .text(("text_ratio", "", ""), |e| Some(e.intervals.as_ref()?.ratio?.to_text().into()))
         .heading("FCT mean / first profile's [95 % interval]")
 }
 
@@ -312,10 +255,7 @@ impl Estimated {
     /// As `49.1 [45.0, 53.2]`.
     fn to_text(self) -> String {
         let Interval { low, high } = self.interval;
-        let largest = [self.value, low, high]
-            .map(f64::abs)
-            .into_iter()
-            .fold(0.0, f64::max);
+        let largest = [self.value, low, high].map(f64::abs).into_iter().fold(0.0, f64::max);
         let digits = match largest {
             large if large >= 100.0 => 1,
             middle if middle >= 10.0 => 2,
@@ -324,15 +264,8 @@ impl Estimated {
         // A negative value that rounds to 0 has no sign.
         let [value, low, high] = [self.value, low, high].map(|x| {
             let text = format!("{x:.digits$}");
-            let is_zero = text
-                .trim_start_matches('-')
-                .chars()
-                .all(|c| matches!(c, '0' | '.'));
-            if is_zero {
-                text.trim_start_matches('-').to_owned()
-            } else {
-                text
-            }
+            let is_zero = text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.'));
+            if is_zero { text.trim_start_matches('-').to_owned() } else { text }
         });
         format!("{value} [{low}, {high}]")
     }
@@ -357,11 +290,7 @@ mod tests {
     }
 
     fn differences(report: &Report, profile: usize) -> Differences {
-        report.results[profile]
-            .intervals
-            .unwrap()
-            .differences
-            .unwrap()
+        report.results[profile].intervals.unwrap().differences.unwrap()
     }
 
     #[test]
@@ -383,9 +312,7 @@ mod tests {
         assert_eq!(undecided.verdict(0), Some("undecided"));
         assert_eq!(differences(&many, 1).verdict(0), Some("shorter"));
         let table = few.to_table(super::super::View::Cost, recoup_table::Keep::Telling);
-        let row = table
-            .lines()
-            .find(|line| line.contains("FCT mean - first profile's"));
+        let row = table.lines().find(|line| line.contains("FCT mean - first profile's"));
         assert!(row.unwrap().contains("] undecided: "), "{table}");
         let equal = differences(&report(20, &["linux-6", "linux-6"], &loss), 1);
         assert_eq!((equal.verdict(0), equal.differing), (Some("equal"), 0));
@@ -395,15 +322,12 @@ mod tests {
     fn runs_are_compared_with_runs() {
         let times = |ms: &[u64]| {
             let mut times = Durations::default();
-            ms.iter()
-                .for_each(|ms| times.add(std::time::Duration::from_millis(*ms)));
+            ms.iter().for_each(|ms| times.add(std::time::Duration::from_millis(*ms)));
             times
         };
         // Runs differ by much more than profiles do.
         let first: Vec<Durations> = (1..=8).map(|run| times(&[50 * run, 60 * run])).collect();
-        let later: Vec<Durations> = (1..=8)
-            .map(|run| times(&[50 * run + 3, 60 * run + 5]))
-            .collect();
+        let later: Vec<Durations> = (1..=8).map(|run| times(&[50 * run + 3, 60 * run + 5])).collect();
         let all = [&first, &later].map(|runs| {
             let mut all = Durations::default();
             runs.iter().for_each(|run| all.merge(run));
@@ -431,9 +355,7 @@ mod tests {
             let entry = &report(flows, &["linux-6"], &lossy).results[0];
             assert_eq!(entry.intervals.is_some(), is_some, "{flows}");
         }
-        let intervals = report(100, &["linux-6"], &lossy).results[0]
-            .intervals
-            .unwrap();
+        let intervals = report(100, &["linux-6"], &lossy).results[0].intervals.unwrap();
         let known = intervals.times.map(|one| one.is_some());
         assert_eq!(known, [true, true, true, false]);
         assert_eq!((intervals.differences, intervals.ratio), (None, None));

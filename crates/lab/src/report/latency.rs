@@ -51,9 +51,7 @@ impl ResponseLatencies {
 /// The responses of one profile.
 pub(super) fn responses() -> Columns<ResponseLatencies> {
     Columns::<ResponseLatencies>::new()
-        .integer(("written", "", "responses: writes of the server"), |r| {
-            Some(r.written)
-        })
+        .integer(("written", "", "responses: writes of the server"), |r| Some(r.written))
         .heading("Responses written")
         .group(
             "all",
@@ -97,7 +95,5 @@ fn latency(
         .integer(("count", "", about), |l| Some(l.count))
         .heading(heading)
         .share_of(|l| l.acknowledged)
-        .group("latency_ms", summary(latency_heading, latency_about), |l| {
-            l.latency.as_ref()
-        })
+        .group("latency_ms", summary(latency_heading, latency_about), |l| l.latency.as_ref())
 }

@@ -6,9 +6,7 @@ use crate::scenario::Scenario;
 use crate::stage::Stage;
 use crate::stats::Durations;
 use crate::world::{WorldResult, WorldScenario};
-use recoup_draw::chart::{
-    BoxChart, BoxPanel, Interpolation, LineChart, LinePanel, Quantiles, Scale,
-};
+use recoup_draw::chart::{BoxChart, BoxPanel, Interpolation, LineChart, LinePanel, Quantiles, Scale};
 
 /// The times that a linear axis shows well: the largest is at most this many times the smallest.
 const LINEAR_RANGE: f64 = 10.0;
@@ -53,19 +51,15 @@ impl<'a> Plot<'a> {
         let panels = panels.into_iter().filter(|(_, costs)| !costs.is_empty());
         let panels: Vec<_> = panels.collect();
         let is_only = panels.len() == 1;
-        let panels = panels.into_iter().map(|(stage, costs)| Panel {
-            title: if is_only { "" } else { stage.name() }.into(),
-            costs,
-        });
+        let panels = panels
+            .into_iter()
+            .map(|(stage, costs)| Panel { title: if is_only { "" } else { stage.name() }.into(), costs });
         let flows = match scenario.flows {
             1 => "one flow".into(),
             n => format!("{n} flows"),
         };
         Self {
-            title: format!(
-                "{}: flow completion times of {flows} per profile",
-                scenario.name
-            ),
+            title: format!("{}: flow completion times of {flows} per profile", scenario.name),
             panels: panels.collect(),
         }
     }
@@ -77,10 +71,7 @@ impl<'a> Plot<'a> {
                 let workload = result.workloads.get(number)?;
                 Some((&*result.profile, &workload.cost))
             });
-            Panel {
-                title: world.workloads[number].name.clone(),
-                costs: workloads.collect(),
-            }
+            Panel { title: world.workloads[number].name.clone(), costs: workloads.collect() }
         };
         let (name, duration) = (&world.name, format_duration(world.duration));
         let runs = match world.runs {
@@ -145,10 +136,7 @@ impl<'a> Plot<'a> {
                 is_taken[place] = true;
                 lines[place] = line(cost, kind, high, axis);
             }
-            LinePanel {
-                title: panel.title.clone(),
-                lines,
-            }
+            LinePanel { title: panel.title.clone(), lines }
         });
         let panels = panels.collect();
         let (y_label, y_scale) = match kind {
@@ -182,16 +170,11 @@ impl<'a> Plot<'a> {
         };
         let panels = self.panels.iter().map(|panel| BoxPanel {
             title: panel.title.clone(),
-            boxes: panel
-                .costs
-                .iter()
-                .map(|(name, cost)| ((*name).into(), quantiles(&cost.fct)))
-                .collect(),
+            boxes: panel.costs.iter().map(|(name, cost)| ((*name).into(), quantiles(&cost.fct))).collect(),
         });
         BoxChart {
             title: self.title.clone(),
-            x_label: "box: quartiles and median; whiskers: 5th and 95th percentile; square: mean"
-                .into(),
+            x_label: "box: quartiles and median; whiskers: 5th and 95th percentile; square: mean".into(),
             y_label: "flow completion time (ms)".into(),
             scale: self.scale(),
             panels: panels.collect(),
@@ -243,11 +226,7 @@ mod tests {
     use std::time::Duration;
 
     fn cost(flows: u64, completed: &[u64]) -> Cost {
-        let mut cost = Cost {
-            flows,
-            completed: completed.len() as u64,
-            ..Cost::default()
-        };
+        let mut cost = Cost { flows, completed: completed.len() as u64, ..Cost::default() };
         for ms in completed {
             cost.fct.add(Duration::from_millis(*ms));
         }
@@ -262,21 +241,9 @@ mod tests {
         let cdf = [(80.0, 0.0), (80.0, 0.5), (100.0, 0.75), (400.0, 1.0)];
         for (cost, kind, expected) in [
             (&four, PlotKind::Cdf, [&cdf[..], &[(500.0, 1.0)]].concat()),
-            (
-                &three,
-                PlotKind::Cdf,
-                [&cdf[..3], &[(500.0, 0.75)]].concat(),
-            ),
-            (
-                &four,
-                PlotKind::Ccdf,
-                vec![(80.0, 1.0), (80.0, 0.5), (100.0, 0.25), (400.0, 0.25)],
-            ),
-            (
-                &three,
-                PlotKind::Ccdf,
-                vec![(80.0, 1.0), (80.0, 0.5), (100.0, 0.25), (500.0, 0.25)],
-            ),
+            (&three, PlotKind::Cdf, [&cdf[..3], &[(500.0, 0.75)]].concat()),
+            (&four, PlotKind::Ccdf, vec![(80.0, 1.0), (80.0, 0.5), (100.0, 0.25), (400.0, 0.25)]),
+            (&three, PlotKind::Ccdf, vec![(80.0, 1.0), (80.0, 0.5), (100.0, 0.25), (500.0, 0.25)]),
         ] {
             let found = line(cost, kind, 500.0, |ms| ms / 500.0);
             assert_eq!(found, expected, "{kind:?}");
@@ -303,11 +270,7 @@ mod tests {
         let plot = Plot::of_pair(&scenario, &results);
         for kind in [PlotKind::Cdf, PlotKind::Ccdf, PlotKind::Box] {
             let svg = plot.to_svg(kind);
-            for text in [
-                "linux-6+tlpr",
-                "flow completion time (ms)",
-                "of one flow per profile",
-            ] {
+            for text in ["linux-6+tlpr", "flow completion time (ms)", "of one flow per profile"] {
                 assert!(svg.contains(text), "{kind:?}: {text}");
             }
         }

@@ -14,38 +14,25 @@ use std::time::Duration;
 /// One profile's recoveries.
 pub(super) fn recovery() -> Columns<Entry> {
     let columns = Columns::<Entry>::new()
-        .integer(("recoveries", "", "fast recoveries entered"), |e| {
-            Some(counters(e).recoveries)
-        })
+        .integer(("recoveries", "", "fast recoveries entered"), |e| Some(counters(e).recoveries))
         .heading("Fast recoveries")
         .group("ended", ended(), |e| Some(e))
         .group("timeouts", timeouts(), |e| Some(e));
-    let columns = counted(columns)
-        .group("undone", undone(), |e| Some(e))
-        .all_of(more_counted(), |e| Some(e));
+    let columns = counted(columns).group("undone", undone(), |e| Some(e)).all_of(more_counted(), |e| Some(e));
     columns
         .group("ratios", ratios(), |e| Some(&e.result.cost))
-        .group("pipe_minus_ssthresh", at_entry(), |e| {
-            Some(&e.result.cost.recoveries.pipe_above_ssthresh)
-        })
+        .group("pipe_minus_ssthresh", at_entry(), |e| Some(&e.result.cost.recoveries.pipe_above_ssthresh))
         .group(
             "cwnd_minus_ssthresh",
-            percentiles(
-                "cwnd - ssthresh before exit",
-                "window − ssthresh just before recoveries end",
-            ),
+            percentiles("cwnd - ssthresh before exit", "window − ssthresh just before recoveries end"),
             |e| Some(&e.result.cost.recoveries.cwnd_above_ssthresh),
         )
-        .group(
-            "cwnd_after",
-            percentiles("cwnd after recovery", "the window after recoveries"),
-            |e| Some(&e.result.cost.recoveries.cwnd_after),
-        )
-        .group(
-            "time_ms",
-            summary("Time in recovery", "time in the state Recovery, which a timeout ends"),
-            |e| e.recovery_time.as_ref(),
-        )
+        .group("cwnd_after", percentiles("cwnd after recovery", "the window after recoveries"), |e| {
+            Some(&e.result.cost.recoveries.cwnd_after)
+        })
+        .group("time_ms", summary("Time in recovery", "time in the state Recovery, which a timeout ends"), |e| {
+            e.recovery_time.as_ref()
+        })
         .group(
             "time_until_open_ms",
             summary(
@@ -64,30 +51,17 @@ fn counters(entry: &Entry) -> &Counters {
 fn ended() -> Columns<Entry> {
     let all = |e: &Entry| e.result.cost.recoveries.count();
     Columns::<Entry>::new()
-        .integer(
-            (
-                "complete",
-                "",
-                "recoveries whose recovery point was acknowledged",
-            ),
-            |e| Some(e.result.cost.recoveries.complete),
-        )
+        .integer(("complete", "", "recoveries whose recovery point was acknowledged"), |e| {
+            Some(e.result.cost.recoveries.complete)
+        })
         .heading("Recoveries ended complete")
         .share_of(all)
-        .integer(
-            ("undone", "", "recoveries found spurious and undone"),
-            |e| Some(e.result.cost.recoveries.undone),
-        )
+        .integer(("undone", "", "recoveries found spurious and undone"), |e| Some(e.result.cost.recoveries.undone))
         .heading("Recoveries ended undone")
         .share_of(all)
-        .integer(
-            (
-                "timeout",
-                "",
-                "recoveries that ended in a retransmission timeout",
-            ),
-            |e| Some(e.result.cost.recoveries.timed_out),
-        )
+        .integer(("timeout", "", "recoveries that ended in a retransmission timeout"), |e| {
+            Some(e.result.cost.recoveries.timed_out)
+        })
         .heading("Recoveries ended by a timeout")
         .share_of(all)
 }
@@ -98,19 +72,11 @@ fn timeouts() -> Columns<Entry> {
     for state in State::ALL {
         let name = state.name();
         let (about, heading) = match state {
-            State::Loss => (
-                "timeouts after exponential back-off".into(),
-                "  by rto after back-off".into(),
-            ),
-            _ => (
-                format!("timeouts in the state {name}"),
-                format!("  by rto in state {name}"),
-            ),
+            State::Loss => ("timeouts after exponential back-off".into(), "  by rto after back-off".into()),
+            _ => (format!("timeouts in the state {name}"), format!("  by rto in state {name}")),
         };
         columns = columns
-            .integer((name, "segments", about), move |e: &Entry| {
-                Some(counters(e).timeouts_in(state))
-            })
+            .integer((name, "segments", about), move |e: &Entry| Some(counters(e).timeouts_in(state)))
             .heading(heading)
             .share_of(|e| counters(e).retransmissions.total());
     }
@@ -129,40 +95,18 @@ fn counted(columns: Columns<Entry>) -> Columns<Entry> {
         )
         .heading("Retransmissions never acknowledged")
         .share_of(|e| counters(e).retransmissions.total())
-        .integer(
-            (
-                "lost_retransmissions",
-                "segments",
-                "retransmissions that were lost, as the sender found",
-            ),
-            |e| Some(counters(e).lost_retransmissions),
-        )
+        .integer(("lost_retransmissions", "segments", "retransmissions that were lost, as the sender found"), |e| {
+            Some(counters(e).lost_retransmissions)
+        })
         .heading("Lost retransmissions")
-        .integer(
-            (
-                "retransmitted_bytes",
-                "bytes",
-                "sequence space retransmitted",
-            ),
-            |e| Some(counters(e).retransmitted_bytes),
-        )
-        .integer(
-            (
-                "dsacks",
-                "segments",
-                "duplicate segments reported by DSACKs",
-            ),
-            |e| Some(counters(e).dsacks),
-        )
+        .integer(("retransmitted_bytes", "bytes", "sequence space retransmitted"), |e| {
+            Some(counters(e).retransmitted_bytes)
+        })
+        .integer(("dsacks", "segments", "duplicate segments reported by DSACKs"), |e| Some(counters(e).dsacks))
         .heading("DSACKs")
-        .integer(
-            (
-                "recoveries_with_dsack",
-                "",
-                "recoveries during which a DSACK arrived",
-            ),
-            |e| Some(counters(e).recoveries_with_dsack),
-        )
+        .integer(("recoveries_with_dsack", "", "recoveries during which a DSACK arrived"), |e| {
+            Some(counters(e).recoveries_with_dsack)
+        })
         .heading("Recoveries with a DSACK")
         .share_of(|e| counters(e).recoveries)
 }
@@ -173,83 +117,30 @@ fn undone() -> Columns<Entry> {
     for proof in Proof::ALL {
         let name = proof.name();
         columns = columns
-            .integer(
-                (name, "", format!("window reductions undone by {name}")),
-                move |e: &Entry| Some(counters(e).undone_by(proof)),
-            )
+            .integer((name, "", format!("window reductions undone by {name}")), move |e: &Entry| {
+                Some(counters(e).undone_by(proof))
+            })
             .heading(format!("Window reductions undone by {name}"));
     }
     columns
 }
 
 fn more_counted() -> Columns<Entry> {
-    type Count = (
-        &'static str,
-        &'static str,
-        &'static str,
-        fn(&Counters) -> u64,
-    );
+    type Count = (&'static str, &'static str, &'static str, fn(&Counters) -> u64);
     const COUNTS: [Count; 7] = [
-        (
-            "slow_starts",
-            "",
-            "recoveries that ended with a window below ssthresh",
-            |c| c.slow_starts_after_recovery,
-        ),
-        (
-            "segments_sent",
-            "segments",
-            "segments sent in recovery",
-            |c| c.sent_in_recovery,
-        ),
-        (
-            "delivered",
-            "segments",
-            "segments delivered, in recovery and outside of it",
-            |c| c.delivered,
-        ),
-        (
-            "reordering_seen",
-            "",
-            "times the sender detected reordering",
-            |c| c.reordering_seen,
-        ),
-        (
-            "impossible_acks",
-            "",
-            "ACKs of data never sent, which the sender ignored",
-            |c| c.impossible_acks,
-        ),
-        (
-            "impossible_blocks",
-            "",
-            "invalid SACK blocks, which the sender ignored",
-            |c| c.impossible_blocks,
-        ),
-        (
-            "reneged",
-            "",
-            "times the receiver discarded data that it had SACKed",
-            |c| c.reneged,
-        ),
+        ("slow_starts", "", "recoveries that ended with a window below ssthresh", |c| c.slow_starts_after_recovery),
+        ("segments_sent", "segments", "segments sent in recovery", |c| c.sent_in_recovery),
+        ("delivered", "segments", "segments delivered, in recovery and outside of it", |c| c.delivered),
+        ("reordering_seen", "", "times the sender detected reordering", |c| c.reordering_seen),
+        ("impossible_acks", "", "ACKs of data never sent, which the sender ignored", |c| c.impossible_acks),
+        ("impossible_blocks", "", "invalid SACK blocks, which the sender ignored", |c| c.impossible_blocks),
+        ("reneged", "", "times the receiver discarded data that it had SACKed", |c| c.reneged),
     ];
     type Time = (&'static str, &'static str, fn(&Counters) -> Duration);
     const TIMES: [Time; 3] = [
-        (
-            "transmit_time_ms",
-            "time with unacknowledged data, summed over all flows",
-            |c| c.busy,
-        ),
-        (
-            "in_recovery_ms",
-            "time in fast recovery, summed over all flows",
-            |c| c.in_recovery,
-        ),
-        (
-            "in_loss_ms",
-            "time in timeout recovery, summed over all flows",
-            |c| c.in_loss,
-        ),
+        ("transmit_time_ms", "time with unacknowledged data, summed over all flows", |c| c.busy),
+        ("in_recovery_ms", "time in fast recovery, summed over all flows", |c| c.in_recovery),
+        ("in_loss_ms", "time in timeout recovery, summed over all flows", |c| c.in_loss),
     ];
     let mut columns = Columns::new();
     for (name, unit, about, of) in COUNTS {
@@ -264,31 +155,17 @@ fn more_counted() -> Columns<Entry> {
 /// Ratios; unknown if the divisor is 0. Fast retransmits are all retransmissions of fast recovery,
 /// including early ones.
 fn ratios() -> Columns<Cost> {
-    type Percent = (
-        &'static str,
-        &'static str,
-        &'static str,
-        fn(&Cost) -> (u64, u64),
-    );
+    type Percent = (&'static str, &'static str, &'static str, fn(&Cost) -> (u64, u64));
     const PERCENTS: [Percent; 6] = [
-        (
-            "recoveries_with_dsack_percent",
-            "Recoveries with a DSACK",
-            "recoveries with a DSACK / recoveries",
-            |c| (c.counters.recoveries_with_dsack, c.counters.recoveries),
-        ),
-        (
-            "dsacks_per_fast_retransmit_percent",
-            "DSACKs per fast retransmit",
-            "DSACKs / fast retransmits",
-            |c| (c.counters.dsacks, fast(c)),
-        ),
-        (
-            "dsacks_per_retransmission_percent",
-            "DSACKs per retransmission",
-            "DSACKs / retransmissions of data",
-            |c| (c.counters.dsacks, data(c)),
-        ),
+        ("recoveries_with_dsack_percent", "Recoveries with a DSACK", "recoveries with a DSACK / recoveries", |c| {
+            (c.counters.recoveries_with_dsack, c.counters.recoveries)
+        }),
+        ("dsacks_per_fast_retransmit_percent", "DSACKs per fast retransmit", "DSACKs / fast retransmits", |c| {
+            (c.counters.dsacks, fast(c))
+        }),
+        ("dsacks_per_retransmission_percent", "DSACKs per retransmission", "DSACKs / retransmissions of data", |c| {
+            (c.counters.dsacks, data(c))
+        }),
         (
             "lost_retransmissions_per_recovery_percent",
             "Lost retransmissions per recovery",
@@ -323,32 +200,18 @@ fn ratios() -> Columns<Cost> {
         ),
     ];
     let columns = Columns::<Cost>::new()
-        .real(
-            (
-                "fast_retransmits_per_recovery",
-                "",
-                "fast retransmits / recoveries",
-            ),
-            |c| ratio(fast(c), c.counters.recoveries),
-        )
+        .real(("fast_retransmits_per_recovery", "", "fast retransmits / recoveries"), |c| {
+            ratio(fast(c), c.counters.recoveries)
+        })
         .heading("Fast retransmits per recovery")
         .digits(2);
     let columns = add_percents(columns, PERCENTS)
-        .real(
-            (
-                "transmit_time_per_flow_ms",
-                "ms",
-                "time with unacknowledged data / flows",
-            ),
-            |c| Some(ms(c.counters.busy) / c.flows.max(1) as f64),
-        )
+        .real(("transmit_time_per_flow_ms", "ms", "time with unacknowledged data / flows"), |c| {
+            Some(ms(c.counters.busy) / c.flows.max(1) as f64)
+        })
         .heading("Network transmit time per flow")
         .real(
-            (
-                "time_in_loss_recovery_percent",
-                "%",
-                "time in fast or timeout recovery / time with unacknowledged data",
-            ),
+            ("time_in_loss_recovery_percent", "%", "time in fast or timeout recovery / time with unacknowledged data"),
             |c| {
                 let busy = ms(c.counters.busy);
                 let recovering = ms(c.counters.in_recovery + c.counters.in_loss);
@@ -359,10 +222,7 @@ fn ratios() -> Columns<Cost> {
         .digits(2);
     return add_percents(columns, PERCENTS_AFTER_TIMES);
 
-    fn add_percents<const N: usize>(
-        mut columns: Columns<Cost>,
-        percents: [Percent; N],
-    ) -> Columns<Cost> {
+    fn add_percents<const N: usize>(mut columns: Columns<Cost>, percents: [Percent; N]) -> Columns<Cost> {
         for (name, heading, about, of) in percents {
             columns = columns
                 .real((name, "%", about), move |c| {
@@ -390,23 +250,14 @@ fn ratios() -> Columns<Cost> {
 fn at_entry() -> Columns<Integers> {
     type Sign = (&'static str, &'static str, fn(&Integers) -> u64);
     const SIGNS: [Sign; 3] = [
-        ("below", "Recoveries begun with pipe < ssthresh", |i| {
-            i.signs().below
-        }),
-        ("equal", "Recoveries begun with pipe = ssthresh", |i| {
-            i.signs().zero
-        }),
-        ("above", "Recoveries begun with pipe > ssthresh", |i| {
-            i.signs().above
-        }),
+        ("below", "Recoveries begun with pipe < ssthresh", |i| i.signs().below),
+        ("equal", "Recoveries begun with pipe = ssthresh", |i| i.signs().zero),
+        ("above", "Recoveries begun with pipe > ssthresh", |i| i.signs().above),
     ];
     let mut columns = Columns::<Integers>::new();
     for (name, heading, of) in SIGNS {
         let about = format!("recoveries that began with pipe {name} ssthresh");
-        columns = columns
-            .integer((name, "", about), move |i| Some(of(i)))
-            .heading(heading)
-            .share_of(Integers::count);
+        columns = columns.integer((name, "", about), move |i| Some(of(i))).heading(heading).share_of(Integers::count);
     }
     type Value = (&'static str, fn(&Integers) -> Option<i64>);
     const VALUES: [Value; 5] = [
@@ -418,9 +269,7 @@ fn at_entry() -> Columns<Integers> {
     ];
     for (name, of) in VALUES {
         let about = format!("pipe − ssthresh when recoveries begin: {name}");
-        columns = columns
-            .signed((name, "segments", about), of)
-            .heading(format!("pipe - ssthresh at entry {name}"));
+        columns = columns.signed((name, "segments", about), of).heading(format!("pipe - ssthresh at entry {name}"));
     }
     columns
 }
@@ -431,10 +280,7 @@ fn percentiles(heading: &'static str, about: &'static str) -> Columns<Integers> 
     for percent in [5, 10, 25, 50, 75, 90, 95, 99] {
         let name = format!("p{percent}");
         columns = columns
-            .signed(
-                (name.clone(), "segments", format!("{about}: {name}")),
-                move |i: &Integers| i.percentile(percent),
-            )
+            .signed((name.clone(), "segments", format!("{about}: {name}")), move |i: &Integers| i.percentile(percent))
             .heading(format!("{heading} {name}"));
     }
     columns

@@ -11,21 +11,9 @@ type Figure = (&'static str, fn(&Entry) -> Option<f64>, usize);
 const FIGURES: [Figure; 5] = [
     ("FCT p50 (ms)", |e| Some(e.fct?.p50), 3),
     ("FCT mean (ms)", |e| Some(e.fct?.mean), 3),
-    (
-        "packets dropped",
-        |e| Some(e.result.cost.packets_dropped as f64),
-        0,
-    ),
-    (
-        "data segments sent",
-        |e| Some(e.result.cost.segments_sent as f64),
-        0,
-    ),
-    (
-        "retransmissions (segments)",
-        |e| Some(e.result.cost.counters.retransmissions.total() as f64),
-        0,
-    ),
+    ("packets dropped", |e| Some(e.result.cost.packets_dropped as f64), 0),
+    ("data segments sent", |e| Some(e.result.cost.segments_sent as f64), 0),
+    ("retransmissions (segments)", |e| Some(e.result.cost.counters.retransmissions.total() as f64), 0),
 ];
 
 /// Every profile's figures on every stage, and the deviation of real packets from the simulator. The
@@ -43,9 +31,7 @@ pub fn comparison(report: &Report) -> String {
     let mut header: Vec<String> = ["profile", "quantity", "sim"].map(Into::into).to_vec();
     let has_net = of(Stage::Net).next().is_some();
     let net = has_net.then_some("net");
-    let real = net
-        .into_iter()
-        .chain(kernels.iter().map(|e| &*e.result.profile));
+    let real = net.into_iter().chain(kernels.iter().map(|e| &*e.result.profile));
     header.extend(real.flat_map(|name| [name.into(), format!("{name} vs. sim (%)")]));
     table.set_header(header);
     for profile in profiles {
@@ -54,8 +40,7 @@ pub fn comparison(report: &Report) -> String {
         for (i, (name, value, digits)) in FIGURES.into_iter().enumerate() {
             let profile = if i == 0 { profile } else { "" };
             let mut row = vec![Cell::new(profile), Cell::new(name)];
-            let mut add =
-                |text: String| row.push(Cell::new(text).set_alignment(CellAlignment::Right));
+            let mut add = |text: String| row.push(Cell::new(text).set_alignment(CellAlignment::Right));
             let ours = sim.and_then(value);
             let show = |value: Option<f64>| match digits {
                 0 => value.map_or("-".into(), |v| v.to_string()),
@@ -89,10 +74,7 @@ fn deviation(real: Option<f64>, simulated: Option<f64>) -> String {
 /// the emulator was on time.
 pub fn footnotes(entries: &[&Entry]) -> String {
     let mut notes: Vec<String> = Vec::new();
-    for (entry, live) in entries
-        .iter()
-        .filter_map(|e| Some((e, e.result.live.as_ref()?)))
-    {
+    for (entry, live) in entries.iter().filter_map(|e| Some((e, e.result.live.as_ref()?))) {
         let mut add = |note: String| {
             if !notes.contains(&note) {
                 notes.push(note);
@@ -101,9 +83,7 @@ pub fn footnotes(entries: &[&Entry]) -> String {
         if let Some(kernel) = &live.kernel {
             add(kernel_note(kernel));
             if !entry.senders_known() {
-                add(
-                    "The kernel does not report its sender's state; these figures come from its packets alone.".into(),
-                );
+                add("The kernel does not report its sender's state; these figures come from its packets alone.".into());
             }
         }
         if let Some(held) = live.acks_held_ms {
@@ -142,11 +122,7 @@ const ALLOWED_MS: f64 = 0.2;
 
 /// A warning if the machine was too busy for accurate figures.
 fn accuracy_warning(entry: &Entry, live: &Live) -> Option<String> {
-    let (profile, inaccurate, missed) = (
-        &entry.result.profile,
-        live.blurred_flows,
-        live.missed_packets,
-    );
+    let (profile, inaccurate, missed) = (&entry.result.profile, live.blurred_flows, live.missed_packets);
     let late = live.delivery_error_ms.map_or(0.0, |late| late.p999);
     if inaccurate > 0 {
         Some(format!(

@@ -87,9 +87,7 @@ pub(crate) fn left_out_note(lines: usize) -> String {
 const FEW: &[&str] = &["min", "p50", "p90", "p99", "max", "mean"];
 
 /// All columns of a distribution.
-const ALL: &[&str] = &[
-    "min", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "max", "mean",
-];
+const ALL: &[&str] = &["min", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "max", "mean"];
 
 /// These columns of a distribution.
 fn distribution(name: &str, parts: &[&str]) -> Vec<String> {
@@ -103,11 +101,7 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
     // The row is only worth showing if some flow did not complete.
     let incomplete = |e: &&Entry| e.result.cost.completed < e.result.cost.flows;
     if keep == Keep::All || entries.iter().any(incomplete) {
-        lines.push(Line {
-            always: true,
-            share: Share::Always,
-            ..Line::from("completed")
-        });
+        lines.push(Line { always: true, share: Share::Always, ..Line::from("completed") });
     }
     // Unless the handshake was retransmitted, or the delay varies, the FCT from establishment differs by a constant.
     let from_establishment = keep == Keep::All || entries.iter().any(retransmits_handshake);
@@ -126,10 +120,7 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
         false => {
             let parts = if keep == Keep::All { ALL } else { FEW };
             let fct = distribution("fct_ms", parts).into_iter();
-            lines.extend(fct.map(|name| Line {
-                always: name == "fct_ms_p50",
-                ..name.into()
-            }));
+            lines.extend(fct.map(|name| Line { always: name == "fct_ms_p50", ..name.into() }));
             lines.push("fct_normalised".into());
             if entries.iter().any(|entry| entry.intervals.is_some()) {
                 lines.extend(intervals::text_names().map(Line::from));
@@ -143,20 +134,8 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
         }
     }
     lines.extend(["segments_sent", "bytes_sent", "packets_dropped"].map(Line::from));
-    lines.extend(by_trigger().map(|name| Line {
-        share: Share::Never,
-        ..name.into()
-    }));
-    lines.extend(
-        [
-            "probes",
-            "duplicates",
-            "duplicates_reported",
-            "duplicates_withheld",
-            "spurious",
-        ]
-        .map(Line::from),
-    );
+    lines.extend(by_trigger().map(|name| Line { share: Share::Never, ..name.into() }));
+    lines.extend(["probes", "duplicates", "duplicates_reported", "duplicates_withheld", "spurious"].map(Line::from));
     let of_data = |e: &&Entry| e.result.cost.spurious_data != e.result.cost.spurious;
     if keep == Keep::All || entries.iter().any(of_data) {
         lines.push("spurious_data".into());
@@ -171,18 +150,12 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
 /// Whether a SYN or SYN-ACK was retransmitted.
 fn retransmits_handshake(entry: &&Entry) -> bool {
     let retransmissions = &entry.result.cost.counters.retransmissions;
-    [Trigger::Syn, Trigger::SynAck]
-        .iter()
-        .any(|trigger| retransmissions.of(*trigger) > 0)
+    [Trigger::Syn, Trigger::SynAck].iter().any(|trigger| retransmissions.of(*trigger) > 0)
 }
 
 /// A line under a heading of its own, which always stands.
 fn headed(name: &'static str, heading: &'static str) -> Line {
-    Line {
-        always: true,
-        heading: Some(heading.into()),
-        ..name.into()
-    }
+    Line { always: true, heading: Some(heading.into()), ..name.into() }
 }
 
 fn by_trigger() -> impl Iterator<Item = String> {
@@ -244,16 +217,10 @@ fn recovery() -> Vec<String> {
 fn latency() -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for choice in ["all", "retransmitted", "lossy"] {
-        lines.push(Line {
-            always: true,
-            ..format!("responses_{choice}_count").into()
-        });
+        lines.push(Line { always: true, ..format!("responses_{choice}_count").into() });
         let parts = &[&["mean"], &ALL[1..ALL.len() - 2]].concat();
         let times = distribution(&format!("responses_{choice}_latency_ms"), parts).into_iter();
-        lines.extend(times.map(|name| Line {
-            always: name.ends_with("mean"),
-            ..name.into()
-        }));
+        lines.extend(times.map(|name| Line { always: name.ends_with("mean"), ..name.into() }));
     }
     lines.insert(0, "responses_written".into());
     lines

@@ -12,12 +12,8 @@ fn report(settings: &[(&str, &str)]) -> Report {
 
 #[test]
 fn json_has_the_documented_names() {
-    let json: Value =
-        serde_json::from_str(&report(&[("drop", "tail:3"), ("ack", "quick")]).to_json()).unwrap();
-    assert_eq!(
-        (&json["scenario"], &json["seed"]),
-        (&json!("tail-loss"), &json!(1))
-    );
+    let json: Value = serde_json::from_str(&report(&[("drop", "tail:3"), ("ack", "quick")]).to_json()).unwrap();
+    assert_eq!((&json["scenario"], &json["seed"]), (&json!("tail-loss"), &json!(1)));
     let first = &json["results"][0];
     for name in [
         "profile",
@@ -41,10 +37,7 @@ fn json_has_the_documented_names() {
         // The server is established after one and a half round trips of 80 ms.
         assert_eq!(first["fct_established_ms"][name], json!(480.0), "{name}");
     }
-    assert_eq!(
-        (&json["schema"], &json["version"]),
-        (&json!("recoup.run"), &json!(1))
-    );
+    assert_eq!((&json["schema"], &json["version"]), (&json!("recoup.run"), &json!(1)));
     let expected = json!({"total": 3, "fast": 0, "early": 0, "rto": 1, "slow_start": 2,
         "tlp": 0, "pmtu": 0, "mtu_probe": 0, "syn": 0, "syn_ack": 0});
     assert_eq!(first["retransmissions"], expected);
@@ -72,12 +65,9 @@ fn csv_has_every_setting_in_every_line() {
     for line in lines.records() {
         let line = line.unwrap();
         count += 1;
-        for (name, value) in [
-            ("set_rtt", "80ms"),
-            ("set_rate", "10Mbit"),
-            ("set_drop", "tail:1,up:ack:2"),
-            ("set_ack", "delayed:200ms"),
-        ] {
+        for (name, value) in
+            [("set_rtt", "80ms"), ("set_rate", "10Mbit"), ("set_drop", "tail:1,up:ack:2"), ("set_ack", "delayed:200ms")]
+        {
             let column = header.iter().position(|column| column == name).unwrap();
             assert_eq!(&line[column], value, "{name}");
         }
@@ -119,15 +109,10 @@ fn rows_of_zeros_or_equal_values_are_left_out() {
 /// Without losses in the handshake, the time from establishment tells nothing new.
 #[test]
 fn the_time_from_establishment_stands_where_the_handshake_was_retransmitted() {
-    let [established, of_data] = [
-        "| FCT from establishment",
-        "| Spurious retransmissions of data",
-    ];
-    for (drop, keep, stands) in [
-        ("tail:1", Keep::Telling, false),
-        ("tail:1", Keep::All, true),
-        ("tail:1,up:ack:1", Keep::Telling, true),
-    ] {
+    let [established, of_data] = ["| FCT from establishment", "| Spurious retransmissions of data"];
+    for (drop, keep, stands) in
+        [("tail:1", Keep::Telling, false), ("tail:1", Keep::All, true), ("tail:1,up:ack:1", Keep::Telling, true)]
+    {
         let table = report(&[("drop", drop)]).to_table(View::Cost, keep);
         assert_eq!(table.contains(established), stands, "{drop}: {table}");
     }
@@ -205,23 +190,17 @@ fn the_senders_counts_agree_with_the_simulators() {
     for entry in json["results"].as_array().unwrap() {
         let recovery = &entry["recovery"];
         let count = |value: &Value| value.as_u64().unwrap();
-        let sum = |object: &Value, names: [&str; 3]| -> u64 {
-            names.iter().map(|name| count(&object[name])).sum()
-        };
+        let sum = |object: &Value, names: [&str; 3]| -> u64 { names.iter().map(|name| count(&object[name])).sum() };
         let recoveries = count(&recovery["recoveries"]);
         assert!(recoveries > 0, "{entry}");
         let ended = sum(&recovery["ended"], ["complete", "undone", "timeout"]);
         assert_eq!(ended, recoveries);
-        assert_eq!(
-            recovery["timeouts"]["recovery"],
-            recovery["ended"]["timeout"]
-        );
+        assert_eq!(recovery["timeouts"]["recovery"], recovery["ended"]["timeout"]);
         let pipe = &recovery["pipe_minus_ssthresh"];
         assert_eq!(sum(pipe, ["below", "equal", "above"]), recoveries);
         assert!(pipe["min"].as_i64() <= pipe["max"].as_i64());
         let retransmissions = &entry["retransmissions"];
-        let fast =
-            sum(retransmissions, ["fast", "early", "early"]) - count(&retransmissions["early"]);
+        let fast = sum(retransmissions, ["fast", "early", "early"]) - count(&retransmissions["early"]);
         let ratios = &recovery["ratios"];
         let ratio = ratios["fast_retransmits_per_recovery"].as_f64();
         assert_eq!(ratio, Some(fast as f64 / recoveries as f64));
@@ -238,11 +217,7 @@ fn the_senders_counts_agree_with_the_simulators() {
 /// retransmission, which takes one RTT more.
 #[test]
 fn responses_have_latencies_of_their_own() {
-    let report = report(&[
-        ("exchanges", "300B>14480B,300B>14480B"),
-        ("drop", "data:11"),
-        ("ack", "quick"),
-    ]);
+    let report = report(&[("exchanges", "300B>14480B,300B>14480B"), ("drop", "data:11"), ("ack", "quick")]);
     let json: Value = serde_json::from_str(&report.to_json()).unwrap();
     for entry in json["results"].as_array().unwrap() {
         let responses = &entry["responses"];
@@ -267,14 +242,8 @@ fn without_a_loss_ratios_are_null() {
     let json: Value = serde_json::from_str(&report.to_json()).unwrap();
     let recovery = &json["results"][0]["recovery"];
     assert_eq!(recovery["recoveries"], json!(0));
-    assert_eq!(
-        recovery["ratios"]["fast_retransmits_per_recovery"],
-        Value::Null
-    );
-    assert_eq!(
-        recovery["ratios"]["retransmission_rate_percent"],
-        json!(0.0)
-    );
+    assert_eq!(recovery["ratios"]["fast_retransmits_per_recovery"], Value::Null);
+    assert_eq!(recovery["ratios"]["retransmission_rate_percent"], json!(0.0));
     assert_eq!(recovery["cwnd_after"]["p50"], Value::Null);
     assert_eq!(recovery["time_ms"], Value::Null);
     let header = |csv: String| csv.lines().next().unwrap().to_string();
@@ -282,12 +251,7 @@ fn without_a_loss_ratios_are_null() {
     let responses = &json["results"][0]["responses"];
     assert_eq!(responses["lossy"]["count"], json!(0));
     assert_eq!(responses["lossy"]["latency_ms"], Value::Null);
-    for view in [
-        View::Cost,
-        View::Retransmissions,
-        View::Recovery,
-        View::Latency,
-    ] {
+    for view in [View::Cost, View::Retransmissions, View::Recovery, View::Latency] {
         let table = report.to_table(view, Keep::All);
         assert!(!table.contains("NaN") && !table.contains("null"), "{table}");
     }

@@ -38,11 +38,7 @@ impl Memory {
     /// Reads the packets that were kept. `counts` are those of the reading.
     pub fn recall(&self, counts: Counts) -> Recalled {
         let kept = std::mem::take(&mut self.packets().kept);
-        Recalled {
-            kept: kept.into_iter(),
-            packet: CapturedPacket::from(&Packet::default()),
-            counts,
-        }
+        Recalled { kept: kept.into_iter(), packet: CapturedPacket::from(&Packet::default()), counts }
     }
 }
 
@@ -101,11 +97,7 @@ impl Recalled {
     /// Reads these packets.
     pub fn of(packets: &[CapturedPacket], counts: Counts) -> Self {
         let kept: Vec<Packet> = packets.iter().map(Packet::from).collect();
-        Self {
-            kept: kept.into_iter(),
-            packet: CapturedPacket::from(&Packet::default()),
-            counts,
-        }
+        Self { kept: kept.into_iter(), packet: CapturedPacket::from(&Packet::default()), counts }
     }
 }
 

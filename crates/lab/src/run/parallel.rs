@@ -11,10 +11,7 @@ pub fn cores() -> usize {
 ///
 /// # Errors
 /// The first error in the order of threads.
-pub fn on_threads<T: Send, E: Send>(
-    threads: usize,
-    work: impl Fn() -> Result<T, E> + Sync,
-) -> Result<Vec<T>, E> {
+pub fn on_threads<T: Send, E: Send>(threads: usize, work: impl Fn() -> Result<T, E> + Sync) -> Result<Vec<T>, E> {
     if threads <= 1 {
         return Ok(vec![work()?]);
     }

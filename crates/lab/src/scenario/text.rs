@@ -32,10 +32,8 @@ impl ScenarioText {
             let file = format!("scenarios/{name}.toml");
             return Ok(Self::new(name, &file, text, Path::new(".")));
         }
-        let unreadable = |file: &str, e: std::io::Error| ScenarioError::Unreadable {
-            file: file.into(),
-            why: e.to_string(),
-        };
+        let unreadable =
+            |file: &str, e: std::io::Error| ScenarioError::Unreadable { file: file.into(), why: e.to_string() };
         if name == "-" {
             let file = "<standard input>";
             let text = input::read_text(std::io::stdin(), LONGEST_SCENARIO);
@@ -51,21 +49,12 @@ impl ScenarioText {
         let stem = path.file_stem();
         let stem = stem.map_or(name.into(), |stem| stem.to_string_lossy());
         let base = path.parent().unwrap_or(Path::new("."));
-        Ok(Self {
-            path: Some(path.into()),
-            ..Self::new(&stem, name, &text, base)
-        })
+        Ok(Self { path: Some(path.into()), ..Self::new(&stem, name, &text, base) })
     }
 
     /// A text that errors call `file`. File names in it are relative to `base`.
     pub fn new(name: &str, file: &str, text: &str, base: &Path) -> Self {
-        Self {
-            name: name.into(),
-            file: file.into(),
-            path: None,
-            base: base.into(),
-            text: text.into(),
-        }
+        Self { name: name.into(), file: file.into(), path: None, base: base.into(), text: text.into() }
     }
 
     /// The text as a table, which is not empty.
@@ -93,10 +82,6 @@ impl ScenarioText {
 
     /// What is wrong with a part of the text.
     pub fn wrong(&self, span: Range<usize>, why: impl Into<String>) -> ScenarioError {
-        ScenarioError::Wrong {
-            file: self.file.clone(),
-            line: self.line_of(&span),
-            why: why.into(),
-        }
+        ScenarioError::Wrong { file: self.file.clone(), line: self.line_of(&span), why: why.into() }
     }
 }

@@ -72,9 +72,7 @@ fn parse_one(part: &str, pause: Duration) -> Result<Exchange, String> {
 }
 
 fn expected(part: &str) -> String {
-    format!(
-        "`{part}`: expected REQUEST>RESPONSE, REQUEST>TIME>RESPONSE, a TIME in between, or none"
-    )
+    format!("`{part}`: expected REQUEST>RESPONSE, REQUEST>TIME>RESPONSE, a TIME in between, or none")
 }
 
 pub(super) fn format(exchanges: &[Exchange]) -> String {
@@ -110,21 +108,14 @@ pub(super) fn workload(exchanges: &[Exchange]) -> Workload {
         match exchange.request {
             0 => after = after.saturating_add(exchange.pause),
             bytes => {
-                let when = When {
-                    received: down,
-                    acknowledged: if is_answered { 0 } else { up },
-                    after: exchange.pause,
-                };
+                let when =
+                    When { received: down, acknowledged: if is_answered { 0 } else { up }, after: exchange.pause };
                 client.push(Write { when, bytes });
                 up = up.saturating_add(bytes);
             }
         }
         if exchange.response > 0 {
-            let when = When {
-                received: up,
-                after,
-                ..When::default()
-            };
+            let when = When { received: up, after, ..When::default() };
             let bytes = exchange.response;
             server.push(Write { when, bytes });
             down = down.saturating_add(bytes);
@@ -144,10 +135,7 @@ mod tests {
         for (text, written) in [
             ("none", "none"),
             ("300B>20kB", "300B>20kB"),
-            (
-                " 300>20kB , 1.2s, 300B > 30ms > 5kB",
-                "300B>20kB,1200ms,300B>30ms>5kB",
-            ),
+            (" 300>20kB , 1.2s, 300B > 30ms > 5kB", "300B>20kB,1200ms,300B>30ms>5kB"),
             ("1s,300B>0,0>5kB", "1s,300B>0,0>5kB"),
             ("1B>2B,3B>4B", "1B>2B,3B>4B"),
             ("1B>0ms>2B,0,3B>4B", "1B>2B,3B>4B"),
@@ -164,10 +152,7 @@ mod tests {
             ("", "``: expected REQUEST>RESPONSE"),
             ("20kB", "`20kB`: expected REQUEST>RESPONSE"),
             ("1B>2s>3B>4B", "`1B>2s>3B>4B`: expected REQUEST>RESPONSE"),
-            (
-                "1s,2s,1B>2B",
-                "`2s`: expected an exchange between two times",
-            ),
+            ("1s,2s,1B>2B", "`2s`: expected an exchange between two times"),
             ("1B>2B,2s", "expected an exchange after the last time"),
             ("0>0", "`0>0`: expected a request or a response"),
             ("1B>soon>2B", "`soon` is not a duration"),
@@ -182,28 +167,16 @@ mod tests {
     fn each_end_waits_for_the_other() {
         let workload = workload(&parse("300B>20kB,1s,0>5kB,100B>0,20ms,7B>30ms>9B").unwrap());
         let write = |received, acknowledged, after, bytes| Write {
-            when: When {
-                received,
-                acknowledged,
-                after: Duration::from_millis(after),
-            },
+            when: When { received, acknowledged, after: Duration::from_millis(after) },
             bytes,
         };
         assert_eq!(
             workload.client.writes[..],
-            [
-                write(0, 0, 0, 300),
-                write(25_000, 0, 0, 100),
-                write(25_000, 400, 20, 7)
-            ]
+            [write(0, 0, 0, 300), write(25_000, 0, 0, 100), write(25_000, 400, 20, 7)]
         );
         assert_eq!(
             workload.server.writes[..],
-            [
-                write(300, 0, 0, 20_000),
-                write(300, 0, 1000, 5000),
-                write(407, 0, 30, 9)
-            ]
+            [write(300, 0, 0, 20_000), write(300, 0, 1000, 5000), write(407, 0, 30, 9)]
         );
     }
 }

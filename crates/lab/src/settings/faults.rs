@@ -38,9 +38,7 @@ pub(super) const SETTINGS: &[Setting] = &[
 
 fn parse_drop(text: &str) -> Result<DropRules, String> {
     text.parse().map_err(|e: DropRulesError| {
-        let near = e
-            .unknown()
-            .map(|(word, known)| did_you_mean(word, known.iter().copied()));
+        let near = e.unknown().map(|(word, known)| did_you_mean(word, known.iter().copied()));
         format!("{e}{}", near.unwrap_or_default())
     })
 }
@@ -58,13 +56,10 @@ fn parse_reorderings(text: &str) -> Result<EachWay<Option<Reordering>>, String> 
 }
 
 fn parse_reordering(text: &str) -> Result<Reordering, String> {
-    let (probability, extra) = text.split_once(':').ok_or_else(|| {
-        format!("`{text}`: expected none or PROBABILITY:EXTRA, such as 0.01:20ms or 1%:20ms")
-    })?;
-    Ok(Reordering {
-        probability: parse_probability(probability)?,
-        extra: parse_duration(extra)?,
-    })
+    let (probability, extra) = text
+        .split_once(':')
+        .ok_or_else(|| format!("`{text}`: expected none or PROBABILITY:EXTRA, such as 0.01:20ms or 1%:20ms"))?;
+    Ok(Reordering { probability: parse_probability(probability)?, extra: parse_duration(extra)? })
 }
 
 fn format_reordering(reordering: Option<&Reordering>) -> String {

@@ -71,10 +71,7 @@ const SWITCH: [(&str, bool); 2] = [("off", false), ("on", true)];
 
 const TRUTH: [(&str, bool); 2] = [("false", false), ("true", true)];
 
-const PUSHES: [(&str, Push); 2] = [
-    ("write", Push::WriteEnd),
-    ("burst", Push::Burst { least: 2 }),
-];
+const PUSHES: [(&str, Push); 2] = [("write", Push::WriteEnd), ("burst", Push::Burst { least: 2 })];
 
 /// The largest receive buffer: 1 GiB, what window scaling can announce (RFC 7323 §2.3).
 const LARGEST_RECEIVE_BUFFER: u64 = 1 << 30;
@@ -94,17 +91,11 @@ fn parse_ack(text: &str) -> Result<AckPolicy, String> {
         ("quick", None) => Ok(AckPolicy::Quick),
         ("delayed", None) => Ok(AckPolicy::Delayed(Duration::from_millis(200))),
         ("delayed", Some(delay)) => parse_duration(delay).map(AckPolicy::Delayed),
-        ("linux", None) => Ok(AckPolicy::Linux {
-            quick: AckPolicy::LINUX_QUICK,
-        }),
-        ("linux", Some(quick)) => Ok(AckPolicy::Linux {
-            quick: parse_number(quick, 0, 1_000_000)? as u32,
-        }),
+        ("linux", None) => Ok(AckPolicy::Linux { quick: AckPolicy::LINUX_QUICK }),
+        ("linux", Some(quick)) => Ok(AckPolicy::Linux { quick: parse_number(quick, 0, 1_000_000)? as u32 }),
         _ => {
             let near = did_you_mean(kind, ["quick", "delayed", "linux"]);
-            Err(format!(
-                "`{text}`: expected quick, delayed[:200ms] or linux[:16]{near}"
-            ))
+            Err(format!("`{text}`: expected quick, delayed[:200ms] or linux[:16]{near}"))
         }
     }
 }
@@ -113,9 +104,7 @@ fn format_ack(ack: AckPolicy) -> String {
     match ack {
         AckPolicy::Quick => "quick".into(),
         AckPolicy::Delayed(delay) => format!("delayed:{}", format_duration(delay)),
-        AckPolicy::Linux {
-            quick: AckPolicy::LINUX_QUICK,
-        } => "linux".into(),
+        AckPolicy::Linux { quick: AckPolicy::LINUX_QUICK } => "linux".into(),
         AckPolicy::Linux { quick } => format!("linux:{quick}"),
     }
 }
@@ -127,20 +116,14 @@ fn parse_timers(text: &str) -> Result<TimerModel, String> {
         ("granularity", value) => {
             let granularity = parse_duration(value)?;
             if granularity.is_zero() {
-                return Err(format!(
-                    "`{text}`: expected a granularity above zero, such as 10ms"
-                ));
+                return Err(format!("`{text}`: expected a granularity above zero, such as 10ms"));
             }
             Ok(TimerModel::Granularity(granularity))
         }
-        ("linux-wheel", hz) => Ok(TimerModel::LinuxWheel {
-            hz: parse_number(hz, 1, 1_000_000)? as u32,
-        }),
+        ("linux-wheel", hz) => Ok(TimerModel::LinuxWheel { hz: parse_number(hz, 1, 1_000_000)? as u32 }),
         _ => {
             let near = did_you_mean(kind, ["exact", "granularity", "linux-wheel"]);
-            Err(format!(
-                "`{text}`: expected exact, granularity:10ms or linux-wheel:HZ{near}"
-            ))
+            Err(format!("`{text}`: expected exact, granularity:10ms or linux-wheel:HZ{near}"))
         }
     }
 }
@@ -165,9 +148,7 @@ fn parse_user_timeout(text: &str) -> Result<Option<Duration>, String> {
     }
     let timeout = parse_duration(text)?;
     if timeout.is_zero() {
-        return Err(format!(
-            "`{text}`: expected more than zero, such as 300s, or profile"
-        ));
+        return Err(format!("`{text}`: expected more than zero, such as 300s, or profile"));
     }
     Ok(Some(timeout))
 }
@@ -177,7 +158,5 @@ fn parse_initial_window(text: &str) -> Result<Option<Segments>, String> {
         return Ok(None);
     }
     let window = parse_number(text, 1, 1_000_000);
-    window
-        .map(|window| Some(Segments(window as u32)))
-        .map_err(|why| format!("{why}, or profile"))
+    window.map(|window| Some(Segments(window as u32))).map_err(|why| format!("{why}, or profile"))
 }

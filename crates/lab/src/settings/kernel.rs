@@ -68,8 +68,7 @@ pub(super) const SETTINGS: &[Setting] = &[
 ];
 
 /// A part of the kernel's TCP is left as it is, or switched on or off.
-const SWITCH: [(&str, Option<bool>); 3] =
-    [("default", None), ("on", Some(true)), ("off", Some(false))];
+const SWITCH: [(&str, Option<bool>); 3] = [("default", None), ("on", Some(true)), ("off", Some(false))];
 
 /// Reads the name of a congestion control module: letters, digits, underscores and hyphens, at most
 /// 15 of them (TCP_CA_NAME_MAX). The kernel says whether it has the module.

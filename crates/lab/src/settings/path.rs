@@ -19,10 +19,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         key: "rate",
         help: "link rate: none, 10Mbit, or up:1Mbit,down:10Mbit",
         set: |s, text, _| put(&mut s.rate, parse_rates(text)),
-        get: |s| {
-            s.rate
-                .format(|rate| rate.map_or("none".into(), |rate| rate.to_string()))
-        },
+        get: |s| s.rate.format(|rate| rate.map_or("none".into(), |rate| rate.to_string())),
     },
     Setting {
         key: "queue",
@@ -34,12 +31,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         key: "link",
         help: "recorded link (mahimahi format, at most 64 MiB) in place of a rate: none, FILE (down), or up:FILE,down:FILE",
         set: |s, text, base| put(&mut s.link, read_links(text, base)),
-        get: |s| {
-            s.link.format(|link| {
-                link.as_ref()
-                    .map_or("none".into(), |link| link.file.name.clone())
-            })
-        },
+        get: |s| s.link.format(|link| link.as_ref().map_or("none".into(), |link| link.file.name.clone())),
     },
 ];
 
@@ -65,9 +57,6 @@ fn read_link(name: &str, base: &Path) -> Result<Link, String> {
     let contents = input::read_file(&path, LONGEST_LINK_TRACE)
         .map_err(|e| format!("cannot read the link trace {}: {e}", path.display()))?;
     let trace = LinkTrace::parse(&contents).map_err(|e| format!("{}: {e}", path.display()))?;
-    let file = SourceFile {
-        name: name.into(),
-        path,
-    };
+    let file = SourceFile { name: name.into(), path };
     Ok(Link { file, trace })
 }

@@ -14,45 +14,25 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         key: "rto.k",
         help: "k, the factor of RTTVAR in the RTO, from 0 to 1000: profile, 2, 1.5",
-        set: |s, text, _| {
-            put(
-                &mut s.parameters.rttvar_factor,
-                profile_or(text, parse_multiple),
-            )
-        },
+        set: |s, text, _| put(&mut s.parameters.rttvar_factor, profile_or(text, parse_multiple)),
         get: |s| or_profile(s.parameters.rttvar_factor, |k| k.to_string()),
     },
     Setting {
         key: "rto.m",
         help: "m, the factor of SRTT in the RTO, from 0 to 1000: profile, 1, 1.25",
-        set: |s, text, _| {
-            put(
-                &mut s.parameters.srtt_factor,
-                profile_or(text, parse_multiple),
-            )
-        },
+        set: |s, text, _| put(&mut s.parameters.srtt_factor, profile_or(text, parse_multiple)),
         get: |s| or_profile(s.parameters.srtt_factor, |m| m.to_string()),
     },
     Setting {
         key: "rto.a",
         help: "a, the weight of an RTT sample in RTTVAR, above 0, at most 1: profile, 1/4, 0.25",
-        set: |s, text, _| {
-            put(
-                &mut s.parameters.rttvar_weight,
-                profile_or(text, parse_weight),
-            )
-        },
+        set: |s, text, _| put(&mut s.parameters.rttvar_weight, profile_or(text, parse_weight)),
         get: |s| or_profile(s.parameters.rttvar_weight, |a| a.to_string()),
     },
     Setting {
         key: "rto.b",
         help: "b, the weight of an RTT sample in SRTT, above 0, at most 1: profile, 1/8, 0.125",
-        set: |s, text, _| {
-            put(
-                &mut s.parameters.srtt_weight,
-                profile_or(text, parse_weight),
-            )
-        },
+        set: |s, text, _| put(&mut s.parameters.srtt_weight, profile_or(text, parse_weight)),
         get: |s| or_profile(s.parameters.srtt_weight, |b| b.to_string()),
     },
     Setting {
@@ -70,20 +50,13 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         key: "dupthresh",
         help: "duplicate ACKs, or segments SACKed above, that mean a loss; reordering still raises it where the profile has that: profile, 3",
-        set: |s, text, _| {
-            put(
-                &mut s.parameters.dupthresh,
-                profile_or(text, parse_threshold),
-            )
-        },
+        set: |s, text, _| put(&mut s.parameters.dupthresh, profile_or(text, parse_threshold)),
         get: |s| or_profile(s.parameters.dupthresh, |segments| segments.to_string()),
     },
 ];
 
-const MINIMA: [(&str, MinimumOf); 2] = [
-    (MinimumOf::Rto.name(), MinimumOf::Rto),
-    (MinimumOf::Rttvar.name(), MinimumOf::Rttvar),
-];
+const MINIMA: [(&str, MinimumOf); 2] =
+    [(MinimumOf::Rto.name(), MinimumOf::Rto), (MinimumOf::Rttvar.name(), MinimumOf::Rttvar)];
 
 /// Keys and values of the settings that differ from the defaults.
 pub(crate) fn changed(settings: &Settings) -> impl Iterator<Item = (&'static str, String)> {
@@ -95,10 +68,7 @@ pub(crate) fn changed(settings: &Settings) -> impl Iterator<Item = (&'static str
 }
 
 /// `profile`, or what `read` reads.
-fn profile_or<T>(
-    text: &str,
-    read: impl FnOnce(&str) -> Result<T, String>,
-) -> Result<Option<T>, String> {
+fn profile_or<T>(text: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>, String> {
     if text == PROFILE {
         return Ok(None);
     }

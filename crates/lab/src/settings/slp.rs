@@ -58,9 +58,7 @@ fn parse_share(text: &str) -> Result<Ppm, String> {
     share
         .filter(|share| (0.0..=1.0).contains(share))
         .map(|share| Ppm::new((share * 1e6).round() as u32))
-        .ok_or_else(|| {
-            format!("`{text}`: expected a number from 0 to 1, such as 0.02, or 0% to 100%")
-        })
+        .ok_or_else(|| format!("`{text}`: expected a number from 0 to 1, such as 0.02, or 0% to 100%"))
 }
 
 fn parse_loss_rate(text: &str) -> Result<LossRate, String> {
@@ -91,8 +89,8 @@ fn read_likelihoods(text: &str, base: &Path) -> Result<(Option<SourceFile>, Like
     }
     let contents = input::read_file(&path, LONGEST_LIKELIHOODS)
         .map_err(|e| format!("cannot read the likelihoods {}: {e}", path.display()))?;
-    let likelihoods = parse_likelihoods(&contents)
-        .map_err(|(line, why)| format!("{}:{line}: {why}", path.display()))?;
+    let likelihoods =
+        parse_likelihoods(&contents).map_err(|(line, why)| format!("{}:{line}: {why}", path.display()))?;
     let name = text.into();
     Ok((Some(SourceFile { name, path }), likelihoods))
 }
@@ -111,9 +109,7 @@ fn no_likelihoods(text: &str, path: &Path, e: &std::io::Error) -> String {
     };
     let file = path.display();
     match near.is_empty() {
-        true => format!(
-            "cannot read the likelihoods {file}: {e} ({PAIRS}, paper, or a CSV file of lines kind,q)"
-        ),
+        true => format!("cannot read the likelihoods {file}: {e} ({PAIRS}, paper, or a CSV file of lines kind,q)"),
         false => format!("`{text}`: {PAIRS}, paper, or a CSV file of lines kind,q{near}"),
     }
 }
@@ -124,9 +120,7 @@ pub(super) fn format_likelihoods(likelihoods: &Likelihoods) -> String {
     }
     let kinds = Kind::ALL.into_iter();
     let kinds = kinds.filter(|kind| likelihoods.of(*kind) > Ppm::ZERO);
-    let kinds: Vec<String> = kinds
-        .map(|kind| format!("{}:{}", kind.name(), likelihoods.of(kind)))
-        .collect();
+    let kinds: Vec<String> = kinds.map(|kind| format!("{}:{}", kind.name(), likelihoods.of(kind))).collect();
     match kinds.is_empty() {
         true => format!("{}:0", Kind::Other.name()),
         false => kinds.join(","),
@@ -158,8 +152,7 @@ fn parse_pairs(text: &str) -> Result<Likelihoods, String> {
     let mut given = Given::default();
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {
         let pair = part.split_once(':').filter(|(_, q)| !q.contains(':'));
-        let (kind, q) =
-            pair.ok_or_else(|| format!("`{text}`: expected KIND:Q,…, as in tail:1,psh:0.1"))?;
+        let (kind, q) = pair.ok_or_else(|| format!("`{text}`: expected KIND:Q,…, as in tail:1,psh:0.1"))?;
         given.add(kind.trim(), q.trim())?;
     }
     Ok(given.likelihoods)
@@ -171,8 +164,7 @@ fn parse_likelihoods(text: &str) -> Result<Likelihoods, (usize, String)> {
     let mut given = Given::default();
     for (i, line) in text.lines().enumerate() {
         let at = |why| (i + 1, why);
-        let Some((kind, q)) = kind_and_q(line).map_err(|()| at(format!("`{line}`: {EXPECTED}")))?
-        else {
+        let Some((kind, q)) = kind_and_q(line).map_err(|()| at(format!("`{line}`: {EXPECTED}")))? else {
             continue;
         };
         let is_header = given.kinds.is_empty() && kind == "kind" && q == "q";

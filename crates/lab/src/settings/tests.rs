@@ -2,9 +2,7 @@ use super::*;
 
 fn set(key: &str, text: &str) -> Result<String, String> {
     let mut settings = Settings::default();
-    settings
-        .set(key, text, Path::new("."))
-        .map_err(|e| e.to_string())?;
+    settings.set(key, text, Path::new(".")).map_err(|e| e.to_string())?;
     Ok(settings.get(key).unwrap())
 }
 
@@ -30,11 +28,7 @@ fn values_are_normalised() {
         ("drop", "tail:3", "tail:3"),
         ("drop", "up:ack:2,bernoulli:0.01", "up:ack:2,bernoulli:0.01"),
         ("drop", "bernoulli:2%", "bernoulli:0.02"),
-        (
-            "drop",
-            "gilbert-elliott:1%,20%,loss_bad=50%",
-            "gilbert-elliott:0.01,0.2,loss_bad=0.5",
-        ),
+        ("drop", "gilbert-elliott:1%,20%,loss_bad=50%", "gilbert-elliott:0.01,0.2,loss_bad=0.5"),
         ("reorder", "0.01:20ms", "0.01:20ms"),
         ("reorder", "1%:20ms", "0.01:20ms"),
         ("corrupt", "0.3%", "0.003"),
@@ -58,11 +52,7 @@ fn values_are_normalised() {
         ("writes", "20kB@0, 10000@0.5s", "20kB@0ms,10kB@500ms"),
         ("writes", "1MB@1s,1500B@1s", "1MB@1s,1500B@1s"),
         ("writes", "1TB@0,2GB@1s,2000MB@1s", "1TB@0ms,2GB@1s,2GB@1s"),
-        (
-            "exchanges",
-            "300B>20kB, 1.2s, 300B>5kB",
-            "300B>20kB,1200ms,300B>5kB",
-        ),
+        ("exchanges", "300B>20kB, 1.2s, 300B>5kB", "300B>20kB,1200ms,300B>5kB"),
         ("user_timeout", "30s", "30s"),
         ("request", "300", "300B"),
         ("request", "0", "0"),
@@ -84,174 +74,67 @@ fn values_are_normalised() {
 fn what_cannot_be_is_refused_in_one_line() {
     for (key, text, part) in [
         ("rtts", "1ms", "unknown setting `rtts`, did you mean `rtt`?"),
-        (
-            "rtt",
-            "-5ms",
-            "rtt: `-5ms` is not a duration: expected a number with a unit, not negative",
-        ),
+        ("rtt", "-5ms", "rtt: `-5ms` is not a duration: expected a number with a unit, not negative"),
         (
             "rate",
             "0",
             "rate: `0` is not a rate: expected a number with a unit, such as 10Mbit or 64kbit, above zero and below 1000000Gbit, or none",
         ),
-        (
-            "segments",
-            "0",
-            "segments: `0`: expected a whole number from 1 to",
-        ),
-        (
-            "mss",
-            "70000",
-            "mss: `70000`: expected a whole number from 1 to 65463",
-        ),
+        ("segments", "0", "segments: `0`: expected a whole number from 1 to"),
+        ("mss", "70000", "mss: `70000`: expected a whole number from 1 to 65463"),
         ("drop", "tial:1", "did you mean `tail`?"),
         ("ack", "quik", "did you mean `quick`?"),
         ("timers", "exact:1", "timers: `exact:1`: expected exact"),
         ("timers", "granularity:0ms", "above zero"),
         ("cc", "bbr", "cc: `bbr`: expected profile or cubic or reno"),
-        (
-            "initial_window",
-            "0",
-            "initial_window: `0`: expected a whole number from 1",
-        ),
-        (
-            "rto.k",
-            "-1",
-            "rto.k: `-1`: expected a number from 0 to 1000, such as 0.5 or 1/8, or profile",
-        ),
+        ("initial_window", "0", "initial_window: `0`: expected a whole number from 1"),
+        ("rto.k", "-1", "rto.k: `-1`: expected a number from 0 to 1000, such as 0.5 or 1/8, or profile"),
         ("rto.m", "1000.1", "expected a number from 0 to 1000,"),
-        (
-            "rto.a",
-            "0",
-            "rto.a: `0`: expected a number from 0.000001 to 1,",
-        ),
+        ("rto.a", "0", "rto.a: `0`: expected a number from 0.000001 to 1,"),
         ("rto.b", "1.1", "expected a number from 0.000001 to 1,"),
-        (
-            "rto.b",
-            "1/3",
-            "rto.b: `1/3` is not exact in millionths: expected a number such as 0.333333, or profile",
-        ),
+        ("rto.b", "1/3", "rto.b: `1/3` is not exact in millionths: expected a number such as 0.333333, or profile"),
         ("rto.k", "profil", "or profile, did you mean `profile`?"),
         ("rto.min", "200", "rto.min: `200` is not a duration"),
-        (
-            "rto.min",
-            "61s",
-            "rto.min: `61s`: expected at most 60s, such as 200ms, or profile",
-        ),
+        ("rto.min", "61s", "rto.min: `61s`: expected at most 60s, such as 200ms, or profile"),
         ("rto.min_of", "rtovar", "did you mean `rttvar`?"),
-        (
-            "rto.mni",
-            "1s",
-            "unknown setting `rto.mni`, did you mean `rto.min`?",
-        ),
-        (
-            "dupthresh",
-            "0",
-            "dupthresh: `0`: expected a whole number from 1 to",
-        ),
-        (
-            "dupthresh",
-            "2.5",
-            "dupthresh: `2.5`: expected a whole number",
-        ),
-        (
-            "writes",
-            "20kB",
-            "writes: `20kB`: expected SIZE@TIME, such as 20kB@500ms, or none",
-        ),
-        (
-            "writes",
-            "20kb@0",
-            "writes: `20kb`: expected bytes from 1 to 1 TB, such as 20kB",
-        ),
+        ("rto.mni", "1s", "unknown setting `rto.mni`, did you mean `rto.min`?"),
+        ("dupthresh", "0", "dupthresh: `0`: expected a whole number from 1 to"),
+        ("dupthresh", "2.5", "dupthresh: `2.5`: expected a whole number"),
+        ("writes", "20kB", "writes: `20kB`: expected SIZE@TIME, such as 20kB@500ms, or none"),
+        ("writes", "20kb@0", "writes: `20kb`: expected bytes from 1 to 1 TB, such as 20kB"),
         ("writes", "0@0", "writes: `0`: expected bytes from 1"),
         ("writes", "1kB@soon", "writes: `soon` is not a duration"),
-        (
-            "writes",
-            "1kB@2ms,1kB@1ms",
-            "writes: `1kB@1ms`: expected the order of time",
-        ),
+        ("writes", "1kB@2ms,1kB@1ms", "writes: `1kB@1ms`: expected the order of time"),
         ("close", "yes", "close: `yes`: expected false or true"),
         ("link", "no/such/file", "link: cannot read the link trace"),
         ("duplicate", "2", "not a probability"),
-        (
-            "request",
-            "-1",
-            "request: `-1`: expected bytes from 1 to 1 TB",
-        ),
+        ("request", "-1", "request: `-1`: expected bytes from 1 to 1 TB"),
         ("psh", "brst", "did you mean `burst`?"),
-        (
-            "slp.p",
-            "1.1",
-            "slp.p: `1.1`: expected a number from 0 to 1",
-        ),
-        (
-            "slp.p",
-            "NaN",
-            "slp.p: `NaN`: expected a number from 0 to 1",
-        ),
+        ("slp.p", "1.1", "slp.p: `1.1`: expected a number from 0 to 1"),
+        ("slp.p", "NaN", "slp.p: `NaN`: expected a number from 0 to 1"),
         ("slp.p", "lerned", "such as 0.02, or 0% to 100%, or learned"),
         ("slp.p", "learnt", "or learned, did you mean `learned`?"),
         ("slp.p", "LEARNED", "or learned, did you mean `learned`?"),
         ("slp.q", "tial:1", "did you mean `tail`?"),
         ("slp.q", "", "slp.q: ``: expected KIND:Q, as in tail:1"),
-        (
-            "slp.q",
-            "tail",
-            "slp.q: `tail`: expected KIND:Q, as in tail:1",
-        ),
-        (
-            "slp.q",
-            "tail=1",
-            "slp.q: `tail=1`: expected KIND:Q, as in tail:1",
-        ),
+        ("slp.q", "tail", "slp.q: `tail`: expected KIND:Q, as in tail:1"),
+        ("slp.q", "tail=1", "slp.q: `tail=1`: expected KIND:Q, as in tail:1"),
         ("slp.q", "papr", "did you mean `paper`?"),
         ("slp.q", "Paper", "did you mean `paper`?"),
         ("slp.q", "tial=1", "did you mean `tail`?"),
-        (
-            "slp.q",
-            "tail:1;psh:0.1",
-            "slp.q: `tail:1;psh:0.1`: expected KIND:Q,…, as in tail:1,psh:0.1",
-        ),
-        (
-            "slp.q",
-            "paper,tail:1",
-            "slp.q: `paper,tail:1`: expected KIND:Q,…, as in tail:1,psh:0.1",
-        ),
+        ("slp.q", "tail:1;psh:0.1", "slp.q: `tail:1;psh:0.1`: expected KIND:Q,…, as in tail:1,psh:0.1"),
+        ("slp.q", "paper,tail:1", "slp.q: `paper,tail:1`: expected KIND:Q,…, as in tail:1,psh:0.1"),
         ("slp.q", "tail:1,tail:1", "more than one q for tail"),
-        (
-            "slp.q",
-            "tail:101%",
-            "slp.q: `101%`: expected a number from 0 to 1",
-        ),
-        (
-            "slp.q",
-            "no/such/file",
-            "slp.q: cannot read the likelihoods",
-        ),
+        ("slp.q", "tail:101%", "slp.q: `101%`: expected a number from 0 to 1"),
+        ("slp.q", "no/such/file", "slp.q: cannot read the likelihoods"),
         ("slp.q", "first.csv", "slp.q: cannot read the likelihoods"),
         ("slp.bw", "0", "above zero and below 1000000Gbit"),
-        (
-            "slp.gap",
-            "-1",
-            "slp.gap: `-1`: expected a number from 0 to 1",
-        ),
-        (
-            "rate",
-            "1Mbit,2Mbit",
-            "rate: `1Mbit,2Mbit`: more than one value for up",
-        ),
-        (
-            "queue",
-            "10,down:5",
-            "queue: `10,down:5`: more than one value for down",
-        ),
+        ("slp.gap", "-1", "slp.gap: `-1`: expected a number from 0 to 1"),
+        ("rate", "1Mbit,2Mbit", "rate: `1Mbit,2Mbit`: more than one value for up"),
+        ("queue", "10,down:5", "queue: `10,down:5`: more than one value for down"),
     ] {
         let error = set(key, text).unwrap_err();
-        assert!(
-            error.contains(part) && !error.contains('\n'),
-            "{key}={text}: {error}"
-        );
+        assert!(error.contains(part) && !error.contains('\n'), "{key}={text}: {error}");
     }
 }
 
@@ -260,10 +143,7 @@ fn losses_must_fit_the_flow() {
     let mut settings = Settings::default();
     settings.set("drop", "tail:11", Path::new(".")).unwrap();
     let error = settings.path().unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "drop: `tail:11`: the flow has only 10 data segments from server to client"
-    );
+    assert_eq!(error, "drop: `tail:11`: the flow has only 10 data segments from server to client");
     settings.set("segments", "11", Path::new(".")).unwrap();
     assert!(settings.path().is_ok());
 }
@@ -340,37 +220,21 @@ fn likelihoods_are_read_from_a_file() {
         ("# no header\nfin,2%\r\n", Ok("fin:0.02")),
         ("other,0", Ok("other:0")),
         ("", Err("q.csv:1: expected a line kind,q, such as tail,0.5")),
-        (
-            "kind,q\n",
-            Err("q.csv:1: expected a line kind,q, such as tail,0.5"),
-        ),
-        (
-            "kind,q\ntail,2\n",
-            Err("q.csv:2: `2`: expected a number from 0 to 1"),
-        ),
-        (
-            "tail,1\n\nhead,1\n",
-            Err("q.csv:3: `head`: expected syn or"),
-        ),
+        ("kind,q\n", Err("q.csv:1: expected a line kind,q, such as tail,0.5")),
+        ("kind,q\ntail,2\n", Err("q.csv:2: `2`: expected a number from 0 to 1")),
+        ("tail,1\n\nhead,1\n", Err("q.csv:3: `head`: expected syn or")),
         ("tail,1\ntail,1\n", Err("q.csv:2: more than one q for tail")),
         ("tail;1\n", Err("q.csv:1: `tail;1`: expected a line kind,q")),
     ] {
         std::fs::write(dir.path().join("q.csv"), text).unwrap();
         let mut settings = Settings::default();
         let set = settings.set("slp.q", "q.csv", dir.path());
-        assert_eq!(
-            settings.get("slp.q").unwrap() == "q.csv",
-            found.is_ok(),
-            "{text}"
-        );
+        assert_eq!(settings.get("slp.q").unwrap() == "q.csv", found.is_ok(), "{text}");
         match found {
             Ok(found) => assert_eq!(slp::format_likelihoods(&settings.slp.likelihoods), found),
             Err(part) => {
                 let error = set.unwrap_err().to_string();
-                assert!(
-                    error.contains(part) && !error.contains('\n'),
-                    "{text}: {error}"
-                );
+                assert!(error.contains(part) && !error.contains('\n'), "{text}: {error}");
             }
         }
     }
@@ -385,29 +249,18 @@ fn a_request_is_data_of_its_own() {
         }
         settings
     };
-    assert!(
-        set("up:tail:3").path().is_ok(),
-        "three segments of 1,448 bytes at most"
-    );
+    assert!(set("up:tail:3").path().is_ok(), "three segments of 1,448 bytes at most");
     assert!(set("up:tail:4").path().is_err());
     let flow = set("none").flow(&Profile::default());
-    assert_eq!(
-        (flow.workload.client.total(), flow.workload.server.total()),
-        (3000, 14_480)
-    );
+    assert_eq!((flow.workload.client.total(), flow.workload.server.total()), (3000, 14_480));
 }
 
 #[test]
 fn parameters_replace_those_of_every_profile() {
     let mut settings = Settings::default();
-    for (key, value) in [
-        ("rto.k", "2"),
-        ("rto.m", "1.5"),
-        ("rto.a", "1/2"),
-        ("rto.b", "1"),
-        ("rto.min", "300ms"),
-        ("dupthresh", "5"),
-    ] {
+    for (key, value) in
+        [("rto.k", "2"), ("rto.m", "1.5"), ("rto.a", "1/2"), ("rto.b", "1"), ("rto.min", "300ms"), ("dupthresh", "5")]
+    {
         settings.set(key, value, Path::new(".")).unwrap();
     }
     for (name, ..) in recoup_recovery::profile::BASES {
@@ -415,12 +268,7 @@ fn parameters_replace_those_of_every_profile() {
         let spec = settings.flow(&profile);
         for host in [spec.client, spec.server] {
             let rto = host.mechanisms.rto;
-            let factors = [
-                rto.rttvar_factor,
-                rto.srtt_factor,
-                rto.rttvar_weight,
-                rto.srtt_weight,
-            ];
+            let factors = [rto.rttvar_factor, rto.srtt_factor, rto.rttvar_weight, rto.srtt_weight];
             let expected = [2_000_000, 1_500_000, 500_000, 1_000_000];
             assert_eq!(factors.map(|factor| factor.0), expected, "{name}");
             assert_eq!(rto.min, Duration::from_millis(300), "{name}");

@@ -52,17 +52,12 @@ fn parse_writes(text: &str) -> Result<Vec<TimedWrite>, String> {
         return Ok(writes);
     }
     for part in text.split(',').map(str::trim) {
-        let (size, after) = part.split_once('@').ok_or_else(|| {
-            format!("`{part}`: expected SIZE@TIME, such as 20kB@500ms, or none alone")
-        })?;
-        let write = TimedWrite {
-            bytes: parse_size(size.trim())?,
-            after: parse_duration(after)?,
-        };
+        let (size, after) = part
+            .split_once('@')
+            .ok_or_else(|| format!("`{part}`: expected SIZE@TIME, such as 20kB@500ms, or none alone"))?;
+        let write = TimedWrite { bytes: parse_size(size.trim())?, after: parse_duration(after)? };
         if writes.last().is_some_and(|last| last.after > write.after) {
-            return Err(format!(
-                "`{part}`: expected the order of time, but the write before it is later"
-            ));
+            return Err(format!("`{part}`: expected the order of time, but the write before it is later"));
         }
         writes.push(write);
     }

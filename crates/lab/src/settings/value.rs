@@ -30,10 +30,7 @@ impl<T: Clone> EachWay<T> {
         plain: &[Direction],
         mut value: impl FnMut(&str) -> Result<T, String>,
     ) -> Result<Self, String> {
-        let mut each = Self {
-            up: default.clone(),
-            down: default,
-        };
+        let mut each = Self { up: default.clone(), down: default };
         let mut given = Vec::new();
         for part in text.split(',').map(str::trim) {
             let (directions, part) = match part.split_once(':') {
@@ -82,11 +79,7 @@ pub(super) fn optional<T>(
     mut value: impl FnMut(&str) -> Result<T, String>,
 ) -> impl FnMut(&str) -> Result<Option<T>, String> {
     move |text| {
-        if text == "none" {
-            Ok(None)
-        } else {
-            value(text).map(Some)
-        }
+        if text == "none" { Ok(None) } else { value(text).map(Some) }
     }
 }
 
@@ -106,15 +99,11 @@ pub(super) fn parse_number(text: &str, least: u64, most: u64) -> Result<u64, Str
 }
 
 pub(super) fn parse_word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
-    words
-        .iter()
-        .find(|(word, _)| *word == text)
-        .map(|(_, value)| *value)
-        .ok_or_else(|| {
-            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            let near = did_you_mean(text, known.iter().copied());
-            format!("`{text}`: expected {}{near}", known.join(" or "))
-        })
+    words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value).ok_or_else(|| {
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let near = did_you_mean(text, known.iter().copied());
+        format!("`{text}`: expected {}{near}", known.join(" or "))
+    })
 }
 
 pub(super) fn format_word<T: Copy + PartialEq>(value: T, words: &[(&str, T)]) -> String {
@@ -127,13 +116,9 @@ const MOST_BYTES: u64 = 1_000_000_000_000;
 
 /// Reads from 1 B to 1 TB.
 pub(super) fn parse_size(text: &str) -> Result<u64, String> {
-    parse_bytes(text)
-        .filter(|bytes| (1..=MOST_BYTES).contains(bytes))
-        .ok_or_else(|| {
-            format!(
-                "`{text}`: expected bytes from 1 to 1 TB, such as 20kB (1000 bytes each) or 16KiB (1024 bytes each)"
-            )
-        })
+    parse_bytes(text).filter(|bytes| (1..=MOST_BYTES).contains(bytes)).ok_or_else(|| {
+        format!("`{text}`: expected bytes from 1 to 1 TB, such as 20kB (1000 bytes each) or 16KiB (1024 bytes each)")
+    })
 }
 
 /// Reads a number of bytes, as in `20kB`, `16KiB` or `500`: 0, or from 1 to 1 TB.

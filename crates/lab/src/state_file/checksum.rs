@@ -31,11 +31,7 @@ pub struct ChecksumWriter<W> {
 
 impl<W: Write> ChecksumWriter<W> {
     pub fn new(out: W) -> Self {
-        Self {
-            out,
-            hash: XxHash3_64::new(),
-            error: None,
-        }
+        Self { out, hash: XxHash3_64::new(), error: None }
     }
 
     /// Writes the checksum.

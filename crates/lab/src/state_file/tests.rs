@@ -78,10 +78,7 @@ fn every_cut_and_every_changed_byte_is_found() {
         for bytes in [&whole[..at], &damaged] {
             let error = error_of(bytes);
             assert!(error.contains(kind), "byte {at}: {error}");
-            assert!(
-                !error.contains('\n') && error.contains("other: "),
-                "{error}"
-            );
+            assert!(!error.contains('\n') && error.contains("other: "), "{error}");
         }
     }
     let longer = [&whole[..], b"x"].concat();
@@ -100,47 +97,16 @@ fn a_state_of_another_version_or_origin_says_what_was_expected() {
     let (_dir, path) = written();
     let error = open_error(&path, 8, &origin());
     let version = env!("CARGO_PKG_VERSION");
-    let parts = format!(
-        "state written by Recoup {version} (format {FORMAT}.7): expected Recoup {version} (format {FORMAT}.8)"
-    );
+    let parts =
+        format!("state written by Recoup {version} (format {FORMAT}.7): expected Recoup {version} (format {FORMAT}.8)");
     assert!(error.contains(&parts), "{error}");
     for (expected, part) in [
+        (Origin { view: "--connections".into(), ..origin() }, "made with --summary: expected --connections"),
+        (Origin { profile: Some("linux-6".into()), ..origin() }, "made with no --profile: expected --profile linux-6"),
+        (Origin { idle: Duration::from_millis(1500), ..origin() }, "made with --idle 900s: expected --idle 1500ms"),
+        (Origin { filter: Some("port 80".into()), ..origin() }, "made with no --filter: expected --filter 'port 80'"),
         (
-            Origin {
-                view: "--connections".into(),
-                ..origin()
-            },
-            "made with --summary: expected --connections",
-        ),
-        (
-            Origin {
-                profile: Some("linux-6".into()),
-                ..origin()
-            },
-            "made with no --profile: expected --profile linux-6",
-        ),
-        (
-            Origin {
-                idle: Duration::from_millis(1500),
-                ..origin()
-            },
-            "made with --idle 900s: expected --idle 1500ms",
-        ),
-        (
-            Origin {
-                filter: Some("port 80".into()),
-                ..origin()
-            },
-            "made with no --filter: expected --filter 'port 80'",
-        ),
-        (
-            Origin {
-                window: TimeWindow {
-                    from: parse_time("5s").ok(),
-                    to: None,
-                },
-                ..origin()
-            },
+            Origin { window: TimeWindow { from: parse_time("5s").ok(), to: None }, ..origin() },
             "made with neither --from nor --to: expected --from 5s",
         ),
     ] {
@@ -171,15 +137,10 @@ fn a_full_disk_is_named() {
     // Bytes that cannot be compressed fill all buffers.
     let mut number = 1_u64;
     let noise = std::iter::repeat_with(|| {
-        number = number
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         number
     });
     let noise: Vec<u64> = noise.take(100_000).collect();
     let error = state.part(&noise).unwrap_err().to_string();
-    assert!(
-        error.starts_with("cannot write `/dev/full`: No space left"),
-        "{error}"
-    );
+    assert!(error.starts_with("cannot write `/dev/full`: No space left"), "{error}");
 }

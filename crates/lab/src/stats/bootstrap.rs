@@ -169,11 +169,7 @@ impl Bootstrap {
 
     /// The interval of what `statistic` computes of the statistics of all samples, around its value `estimate`. `None`
     /// where it is not a number in some resample.
-    pub fn interval(
-        &self,
-        estimate: f64,
-        statistic: impl Fn(&[Statistics]) -> f64,
-    ) -> Option<Interval> {
+    pub fn interval(&self, estimate: f64, statistic: impl Fn(&[Statistics]) -> f64) -> Option<Interval> {
         let whole = statistic(&self.whole);
         let values = self.resampled.iter().map(|resample| statistic(resample));
         let mut values: Vec<f64> = values.collect();
@@ -183,10 +179,7 @@ impl Bootstrap {
         values.sort_by(f64::total_cmp);
         let tail = RESAMPLES / 40;
         let end = |value: f64| estimate + (value - whole) * self.scale;
-        Some(Interval {
-            low: end(values[tail - 1]),
-            high: end(values[RESAMPLES - tail]),
-        })
+        Some(Interval { low: end(values[tail - 1]), high: end(values[RESAMPLES - tail]) })
     }
 }
 
@@ -239,9 +232,7 @@ mod tests {
             let mut weights = [0; 7];
             draw(&mut weights, 3, resample);
             assert_eq!(weights.iter().sum::<u32>(), 7);
-            sum.iter_mut()
-                .zip(weights)
-                .for_each(|(all, one)| *all += one);
+            sum.iter_mut().zip(weights).for_each(|(all, one)| *all += one);
         }
         // 14,000 draws of 7 units: each has 2,000, give or take 41.
         for drawn in sum {

@@ -34,13 +34,7 @@ impl Share {
         // these values.
         let low = if hits == 0 { 0.0 } else { middle - half };
         let high = if hits >= trials { 1.0 } else { middle + half };
-        Self {
-            hits: hits.min(trials),
-            trials,
-            share: if trials == 0 { 0.0 } else { k / n },
-            low,
-            high,
-        }
+        Self { hits: hits.min(trials), trials, share: if trials == 0 { 0.0 } else { k / n }, low, high }
     }
 
     /// Whether the whole interval lies above 1/2.
@@ -74,10 +68,7 @@ impl Estimate {
         let mean = values.clone().sum::<f64>() / n;
         let squares: f64 = values.map(|value| (value - mean).powi(2)).sum();
         let variance = squares / (n - 1.0).max(1.0);
-        Self {
-            mean,
-            half: Z * (variance / n).sqrt(),
-        }
+        Self { mean, half: Z * (variance / n).sqrt() }
     }
 
     /// The median of these values, which ascend. Its interval is from the value at rank n/2 − 0.98·√n to that at
@@ -104,10 +95,7 @@ impl Estimate {
 
     /// This value less another, of values that do not depend on these.
     pub fn minus(self, other: Self) -> Self {
-        Self {
-            mean: self.mean - other.mean,
-            half: self.half.hypot(other.half),
-        }
+        Self { mean: self.mean - other.mean, half: self.half.hypot(other.half) }
     }
 
     /// Whether the whole interval lies above 0.
@@ -142,12 +130,7 @@ mod tests {
 
     #[test]
     fn more_often_than_not_means_the_whole_interval() {
-        for (hits, trials, is) in [
-            (59, 100, false),
-            (60, 100, true),
-            (3, 3, false),
-            (0, 0, false),
-        ] {
+        for (hits, trials, is) in [(59, 100, false), (60, 100, true), (3, 3, false), (0, 0, false)] {
             let share = Share::of(hits, trials);
             assert_eq!(share.is_more_often_than_not(), is, "{share}");
         }
@@ -158,17 +141,11 @@ mod tests {
         let Estimate { mean, half } = Estimate::of([1.0, 2.0, 3.0, 4.0].into_iter());
         assert_eq!(mean, 2.5);
         // The variance of the values is 5/3, that of their mean 5/12.
-        assert!(
-            (half - 1.96 * (5.0f64 / 12.0).sqrt()).abs() < 1e-4,
-            "{half}"
-        );
+        assert!((half - 1.96 * (5.0f64 / 12.0).sqrt()).abs() < 1e-4, "{half}");
         assert_eq!(Estimate { mean, half }.to_string(), "2.5 ± 1.3");
         assert!(Estimate { mean, half }.is_positive());
         assert!(!Estimate { mean: -mean, half }.is_positive());
-        let difference = Estimate { mean, half: 3.0 }.minus(Estimate {
-            mean: 1.0,
-            half: 4.0,
-        });
+        let difference = Estimate { mean, half: 3.0 }.minus(Estimate { mean: 1.0, half: 4.0 });
         assert_eq!((difference.mean, difference.half), (1.5, 5.0));
         // Of a hundred values the interval of the median is from the 40th to the 61st.
         let hundred: Vec<f64> = (1..=100).map(f64::from).collect();

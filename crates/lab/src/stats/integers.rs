@@ -90,21 +90,10 @@ mod tests {
     #[test]
     fn percentiles_are_values_of_the_distribution() {
         let five = of([-7, 3, 0, 3, 12]);
-        for (percent, value) in [
-            (0, -7),
-            (1, -7),
-            (20, -7),
-            (21, 0),
-            (50, 3),
-            (80, 3),
-            (81, 12),
-        ] {
+        for (percent, value) in [(0, -7), (1, -7), (20, -7), (21, 0), (50, 3), (80, 3), (81, 12)] {
             assert_eq!(five.percentile(percent), Some(value), "{percent} %");
         }
-        assert_eq!(
-            (five.min(), five.max(), five.count()),
-            (Some(-7), Some(12), 5)
-        );
+        assert_eq!((five.min(), five.max(), five.count()), (Some(-7), Some(12), 5));
         let hundred = of(1..=100);
         for percent in [1, 5, 10, 25, 50, 75, 90, 95, 99] {
             assert_eq!(hundred.percentile(percent), Some(i64::from(percent)));
@@ -114,10 +103,7 @@ mod tests {
     #[test]
     fn an_empty_distribution_has_no_percentiles() {
         let none = of([]);
-        assert_eq!(
-            (none.percentile(50), none.min(), none.max()),
-            (None, None, None)
-        );
+        assert_eq!((none.percentile(50), none.min(), none.max()), (None, None, None));
         assert_eq!(none.signs(), Signs::default());
     }
 

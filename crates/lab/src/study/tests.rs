@@ -8,10 +8,7 @@ use std::time::Duration;
 /// Adds a connection of 10 s with `bytes` from its client, whose RTT is 100 ms. `retransmissions` are
 /// triggers with the time since the original in RTTs.
 fn add(study: &mut Study, profile: &str, bytes: u64, retransmissions: &[(Trigger, u64)]) {
-    let endpoints = Endpoints {
-        src: "192.0.2.1:40000".parse().unwrap(),
-        dst: "192.0.2.2:80".parse().unwrap(),
-    };
+    let endpoints = Endpoints { src: "192.0.2.1:40000".parse().unwrap(), dst: "192.0.2.2:80".parse().unwrap() };
     let rtt = Duration::from_millis(100);
     let again = |(i, (trigger, rtts)): (u64, &(Trigger, u64))| Retransmission {
         frame: i,
@@ -38,15 +35,8 @@ fn add(study: &mut Study, profile: &str, bytes: u64, retransmissions: &[(Trigger
     let rows: Vec<Retransmission> = (1..).zip(retransmissions).map(again).collect();
     let mut client = Direction {
         bytes,
-        rtt: Some(RttQuantiles {
-            max: rtt,
-            ..RttQuantiles::default()
-        }),
-        profile: Identification::Profile(Explanation {
-            profile: profile.into(),
-            explained: 1,
-            of: 1,
-        }),
+        rtt: Some(RttQuantiles { max: rtt, ..RttQuantiles::default() }),
+        profile: Identification::Profile(Explanation { profile: profile.into(), explained: 1, of: 1 }),
         ..Direction::default()
     };
     for row in &rows {
@@ -71,12 +61,7 @@ fn add(study: &mut Study, profile: &str, bytes: u64, retransmissions: &[(Trigger
 
 fn study() -> Study {
     let mut study = Study::default();
-    add(
-        &mut study,
-        "linux-6",
-        1000,
-        &[(Trigger::Fast, 1), (Trigger::Fast, 2)],
-    );
+    add(&mut study, "linux-6", 1000, &[(Trigger::Fast, 1), (Trigger::Fast, 2)]);
     add(&mut study, "linux-6", 4000, &[(Trigger::Rto, 3)]);
     add(&mut study, "windows-xp", 0, &[(Trigger::Rto, 11)]);
     add(&mut study, "windows-xp", 2000, &[]);
@@ -89,13 +74,7 @@ fn lines_are_distribution_functions() {
     let found = bytes_chart(&[("all".into(), report.bytes.clone())]);
     // A connection without bytes is not on the logarithmic scale.
     assert_eq!(found.series, ["all (25.0 % carried no payload)"]);
-    let shown = [
-        (0.0, 0.0),
-        (0.0, 0.25),
-        (1000.0, 0.5),
-        (2000.0, 0.75),
-        (4000.0, 1.0),
-    ];
+    let shown = [(0.0, 0.0), (0.0, 0.25), (1000.0, 0.5), (2000.0, 0.75), (4000.0, 1.0)];
     assert_eq!(found.panels[0].lines, [shown]);
 
     let found = detection_chart(&report.senders);
@@ -105,10 +84,7 @@ fn lines_are_distribution_functions() {
     };
     // The share that took longer, on a logarithmic scale: the line ends at the longest.
     assert_eq!(found.y_scale, Scale::Logarithmic);
-    assert_eq!(
-        fast.lines,
-        [vec![(1.0, 1.0), (1.0, 0.5), (2.0, 0.5)], vec![]]
-    );
+    assert_eq!(fast.lines, [vec![(1.0, 1.0), (1.0, 0.5), (2.0, 0.5)], vec![]]);
     assert_eq!(rto.lines, [[(3.0, 1.0)], [(11.0, 1.0)]]);
 
     // Timeouts of 300 and 1100 ms where 100 ms would have been enough, in 10 s.
@@ -122,16 +98,10 @@ fn lines_are_distribution_functions() {
 fn a_single_kind_of_sender_is_named_and_empty_figures_are_not_drawn() {
     let mut one = Study::default();
     add(&mut one, "linux-6", 10, &[(Trigger::Fast, 1)]);
-    assert_eq!(
-        detection_chart(&one.report().senders).title,
-        "Detection duration: Linux since 4.18"
-    );
+    assert_eq!(detection_chart(&one.report().senders).title, "Detection duration: Linux since 4.18");
     for (name, svg) in figures(&[("a.pcap", &one)]) {
         let svg = svg.expect(name);
-        assert!(
-            svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"),
-            "{name}"
-        );
+        assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{name}");
     }
     // Connections without losses have the figure of bytes only.
     let mut lossless = Study::default();
@@ -151,10 +121,7 @@ fn several_captures_are_lines_of_figure_1_and_one_population_of_the_others() {
         assert!(bytes.contains(name), "{bytes}");
     }
     for system in ["Linux since 4.18", "Windows 2000, XP", "Solaris 10"] {
-        assert!(
-            detection.contains(system) && reduction.contains(system),
-            "{system}"
-        );
+        assert!(detection.contains(system) && reduction.contains(system), "{system}");
     }
     assert!(reduction.contains("share of the senders"), "{reduction}");
 }
@@ -162,8 +129,5 @@ fn several_captures_are_lines_of_figure_1_and_one_population_of_the_others() {
 #[test]
 fn captures_of_one_name_are_told_apart_by_their_folders() {
     let names = ["-", "x/a.pcap", "y/a.pcap", "x/b.pcap"].into_iter();
-    assert_eq!(
-        short_names(names),
-        ["standard input", "x/a.pcap", "y/a.pcap", "b.pcap"]
-    );
+    assert_eq!(short_names(names), ["standard input", "x/a.pcap", "y/a.pcap", "b.pcap"]);
 }

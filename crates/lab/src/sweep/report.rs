@@ -13,16 +13,10 @@ use recoup_table::{Columns, Schema};
 use serde_json::{Map, Value, json};
 
 /// The schema of the JSON document of a sweep over one pair of hosts.
-pub const PAIR_SCHEMA: Schema = Schema {
-    name: "recoup.sweep",
-    version: 1,
-};
+pub const PAIR_SCHEMA: Schema = Schema { name: "recoup.sweep", version: 1 };
 
 /// The schema of the JSON document of a sweep over a world.
-pub const WORLD_SCHEMA: Schema = Schema {
-    name: "recoup.world_sweep",
-    version: 1,
-};
+pub const WORLD_SCHEMA: Schema = Schema { name: "recoup.world_sweep", version: 1 };
 
 /// The results of a sweep.
 #[derive(Clone, Debug)]
@@ -61,11 +55,7 @@ impl SweepReport {
     ///
     /// # Errors
     /// Results that JSON cannot express.
-    pub fn of_pairs(
-        base: &Scenario,
-        sweep: &Sweep,
-        finished: &[(Cell, Report)],
-    ) -> Result<Self, serde_json::Error> {
+    pub fn of_pairs(base: &Scenario, sweep: &Sweep, finished: &[(Cell, Report)]) -> Result<Self, serde_json::Error> {
         let columns = report::columns();
         let mut rows = Vec::new();
         let mut cells = Vec::new();
@@ -104,20 +94,13 @@ impl SweepReport {
         for (cell, report) in finished {
             let results = report.results_to_json()?.into();
             cells.push(cell_to_json(cell, report.settings(), results));
-            let settings: Map<String, Value> = cell
-                .values
-                .iter()
-                .map(|(key, value)| (key.clone(), value.as_str().into()))
-                .collect();
+            let settings: Map<String, Value> =
+                cell.values.iter().map(|(key, value)| (key.clone(), value.as_str().into())).collect();
             for result in &report.results {
                 workloads.extend(result.workloads.iter().map(|workload| {
                     let mut of = workload.clone();
                     of.entry = of.entry.without_distributions();
-                    Row {
-                        cell: cell.clone(),
-                        settings: settings.clone(),
-                        of,
-                    }
+                    Row { cell: cell.clone(), settings: settings.clone(), of }
                 }));
                 links.extend(result.links.iter().map(|link| Row {
                     cell: cell.clone(),
@@ -202,51 +185,28 @@ impl SweepReport {
                 self.table(&columns, rows, &costs(rows.iter().map(|row| &row.of)))
             }
             Rows::World(rows, links) => {
-                let columns = self.columns(
-                    world_report::workload_columns(report::table_columns()),
-                    keys(),
-                );
+                let columns = self.columns(world_report::workload_columns(report::table_columns()), keys());
                 let mut names = vec!["workload"];
                 names.extend(costs(rows.iter().map(|row| &row.of.entry)));
                 names.retain(|name| *name != "spurious");
                 names.extend(["goodput_mbps", "jains_index"]);
                 let workloads = self.table(&columns, rows, &names);
                 let columns = self.columns(world_report::link_columns(), keys());
-                let names = [
-                    "link",
-                    "direction",
-                    "profile",
-                    "utilisation_percent",
-                    "packets",
-                    "dropped_by_queue",
-                    "lost",
-                ];
-                format!(
-                    "{workloads}\nLinks\n\n{}",
-                    self.table(&columns, links, &names)
-                )
+                let names =
+                    ["link", "direction", "profile", "utilisation_percent", "packets", "dropped_by_queue", "lost"];
+                format!("{workloads}\nLinks\n\n{}", self.table(&columns, links, &names))
             }
         };
         format!("{}\n\n{tables}", self.heading)
     }
 
     /// The columns of a part with those of its cell.
-    fn columns<T: 'static>(
-        &self,
-        of_part: Columns<T>,
-        settings: impl Iterator<Item = String>,
-    ) -> Columns<Row<T>> {
+    fn columns<T: 'static>(&self, of_part: Columns<T>, settings: impl Iterator<Item = String>) -> Columns<Row<T>> {
         let (scenario, seed) = (self.scenario.clone(), self.seed);
         let mut columns = Columns::<Row<T>>::new()
-            .integer(("cell", "", "the cell of the sweep, from 0"), |row| {
-                Some(row.cell.number as u64)
-            })
-            .text(("scenario", "", "the scenario"), move |_| {
-                Some(scenario.clone().into())
-            })
-            .integer(("seed", "", "the seed that repeats the run"), move |_| {
-                Some(seed)
-            })
+            .integer(("cell", "", "the cell of the sweep, from 0"), |row| Some(row.cell.number as u64))
+            .text(("scenario", "", "the scenario"), move |_| Some(scenario.clone().into()))
+            .integer(("seed", "", "the seed that repeats the run"), move |_| Some(seed))
             .all_of(of_part, |row| Some(&row.of));
         for key in settings {
             let header = (format!("set_{key}"), "", "a setting of the scenario");
@@ -261,18 +221,9 @@ impl SweepReport {
         columns
     }
 
-    fn table<T: 'static>(
-        &self,
-        columns: &Columns<Row<T>>,
-        rows: &[Row<T>],
-        names: &[&str],
-    ) -> String {
+    fn table<T: 'static>(&self, columns: &Columns<Row<T>>, rows: &[Row<T>], names: &[&str]) -> String {
         let keys: Vec<String> = self.keys.iter().map(|key| format!("set_{key}")).collect();
-        let names: Vec<&str> = keys
-            .iter()
-            .map(String::as_str)
-            .chain(names.iter().copied())
-            .collect();
+        let names: Vec<&str> = keys.iter().map(String::as_str).chain(names.iter().copied()).collect();
         columns.to_text(rows, &names) + "\n"
     }
 }
@@ -304,9 +255,7 @@ fn costs<'a>(entries: impl Iterator<Item = &'a Entry> + Clone) -> Vec<&'static s
 fn missing<'a>(sweep: &Sweep, finished: impl Iterator<Item = &'a Cell>) -> Vec<Cell> {
     let finished: Vec<usize> = finished.map(|cell| cell.number).collect();
     let cells = sweep.cells().into_iter();
-    cells
-        .filter(|cell| !finished.contains(&cell.number))
-        .collect()
+    cells.filter(|cell| !finished.contains(&cell.number)).collect()
 }
 
 fn cell_to_json(cell: &Cell, settings: &Map<String, Value>, results: Value) -> Value {

@@ -231,9 +231,7 @@ impl Connection {
         self.ends[us].timed.get_or_insert((at, end));
         let unseen = self.ends[other].sent > self.ends[other].place_of(segment.ack);
         let established = self.established_at(from);
-        let pauses = |last_new: Option<Instant>| {
-            quiet_before && last_new.is_some_and(|last| at.since(last) > QUIET)
-        };
+        let pauses = |last_new: Option<Instant>| quiet_before && last_new.is_some_and(|last| at.since(last) > QUIET);
         let paused = pauses(self.ends[us].last_new);
 
         let own = &mut self.concurrent[us];

@@ -56,18 +56,14 @@ fn captured_of(vectors: &str, folder: &Path, changes: &[(&str, &str)]) -> [Extra
     std::fs::write(folder.join("given.cvec"), vectors).unwrap();
     let file = folder.join("world.toml");
     std::fs::write(&file, WORLD).unwrap();
-    let Ok(Experiment::World(mut world)) = Experiment::load(file.to_str().unwrap()) else {
-        panic!("a world")
-    };
+    let Ok(Experiment::World(mut world)) = Experiment::load(file.to_str().unwrap()) else { panic!("a world") };
     for (key, value) in changes {
         world.set(key, value).unwrap();
     }
     let paths = CapturePaths::new(folder, "capture");
     let mut capture = Capture::create(&paths).unwrap().ordered(Order::Together);
     let profile = &world.profiles[0];
-    world
-        .run_observed(profile, &mut capture, |_| (), || false)
-        .unwrap();
+    world.run_observed(profile, &mut capture, |_| (), || false).unwrap();
     capture.finish().unwrap();
     [&paths.client, &paths.server].map(|path| {
         let mut reader = Reader::open(path).unwrap();
@@ -89,29 +85,14 @@ fn vectors_come_back_from_captures_at_either_end() {
         assert_eq!(extraction.open_at_end, 0);
         for (ours, theirs) in vectors.iter().zip(&given) {
             let shown = format!("end {end}: {ours:?}\nexpected {theirs:?}");
-            assert_eq!(
-                (ours.id, ours.pattern),
-                (theirs.id, theirs.pattern),
-                "{shown}"
-            );
+            assert_eq!((ours.id, ours.pattern), (theirs.id, theirs.pattern), "{shown}");
             // A SYN reaches the server half a round trip after the client has sent it.
             assert!(near(ours.start, theirs.start, 40), "{shown}");
-            assert!(
-                near(ours.min_rtt.unwrap(), theirs.min_rtt.unwrap(), 2),
-                "{shown}"
-            );
-            assert_eq!(
-                (ours.loss, ours.segment_sizes),
-                ([0.0, 0.0], Some([1448, 1448])),
-                "{shown}"
-            );
+            assert!(near(ours.min_rtt.unwrap(), theirs.min_rtt.unwrap(), 2), "{shown}");
+            assert_eq!((ours.loss, ours.segment_sizes), ([0.0, 0.0], Some([1448, 1448])), "{shown}");
             // Without its end, which the given vectors have as well.
             let data = |units: &[DataUnit]| -> Vec<_> {
-                let mut data: Vec<_> = units
-                    .iter()
-                    .filter(|unit| unit.bytes > 0)
-                    .copied()
-                    .collect();
+                let mut data: Vec<_> = units.iter().filter(|unit| unit.bytes > 0).copied().collect();
                 data.sort_by_key(|unit| match theirs.pattern {
                     Pattern::Sequential => None,
                     Pattern::Concurrent => Some(unit.from),
@@ -121,22 +102,14 @@ fn vectors_come_back_from_captures_at_either_end() {
             let [found, expected] = [&ours.units, &theirs.units].map(|units| data(units));
             assert_eq!(found.len(), expected.len(), "{shown}");
             for (unit, expected) in found.iter().zip(&expected) {
-                assert_eq!(
-                    (unit.from, unit.bytes),
-                    (expected.from, expected.bytes),
-                    "{shown}"
-                );
+                assert_eq!((unit.from, unit.bytes), (expected.from, expected.bytes), "{shown}");
                 let same_kind = matches!(
                     (unit.wait, expected.wait),
-                    (Wait::AfterSending(_), Wait::AfterSending(_))
-                        | (Wait::AfterReceiving(_), Wait::AfterReceiving(_))
+                    (Wait::AfterSending(_), Wait::AfterSending(_)) | (Wait::AfterReceiving(_), Wait::AfterReceiving(_))
                 );
                 assert!(same_kind, "{shown}");
                 // Data waits for data before it, and for the window.
-                assert!(
-                    near(unit.wait.duration(), expected.wait.duration(), 45),
-                    "{unit:?} {shown}"
-                );
+                assert!(near(unit.wait.duration(), expected.wait.duration(), 45), "{unit:?} {shown}");
             }
         }
     }
@@ -148,11 +121,7 @@ fn retransmissions_are_losses_and_do_not_make_units() {
     let lossy = [("links.path.drop", "up:bernoulli:0.05"), ("seed", "5")];
     let [client, server] = captured(folder.path(), &lossy);
     for extraction in [&client, &server] {
-        for (ours, theirs) in extraction
-            .vectors
-            .iter()
-            .zip(&cvec::parse(VECTORS).unwrap())
-        {
+        for (ours, theirs) in extraction.vectors.iter().zip(&cvec::parse(VECTORS).unwrap()) {
             for host in [Host::Client, Host::Server] {
                 assert_eq!(ours.bytes(host), theirs.bytes(host));
             }

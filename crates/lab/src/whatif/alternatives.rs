@@ -34,10 +34,7 @@ impl Alternative {
         // The profile only serves to read the mechanisms.
         let base = Profile::default();
         let with = parse_profile(&format!("{base}{text}"))?;
-        Ok(Self::Added {
-            name: with.name()[base.name().len()..].into(),
-            mechanisms: with.added().to_vec(),
-        })
+        Ok(Self::Added { name: with.name()[base.name().len()..].into(), mechanisms: with.added().to_vec() })
     }
 
     /// As on the command line.
@@ -70,16 +67,12 @@ impl Alternative {
             ("+tlpr", lacks(|base| base.probe.is_none_or(|p| !p.restart))),
             // RFC 7765 is what an implementation would follow; the paper's form is for its experiments.
             ("+rtorrfc", lacks(|base| base.rto_restart.is_none())),
-            (
-                "+er",
-                lacks(|base| base.early_retransmit == EarlyRetransmit::Off),
-            ),
+            ("+er", lacks(|base| base.early_retransmit == EarlyRetransmit::Off)),
             ("+slp", lacks(|base| base.slp.is_none())),
         ];
         let offered = offered.into_iter().filter(|(_, is_new)| *is_new);
         let all = offered.filter_map(|(name, _)| Self::parse(name).ok());
-        all.filter(|one| bases.clone().any(|base| one.on(base) != *base))
-            .collect()
+        all.filter(|one| bases.clone().any(|base| one.on(base) != *base)).collect()
     }
 }
 
@@ -89,9 +82,7 @@ fn mechanism_like(word: &str) -> Option<String> {
     let is_profile_like = !did_you_mean(word, BASES.iter().map(|(name, ..)| *name)).is_empty();
     let meant = did_you_mean(word, names);
     let meant = meant.split('`').nth(1).filter(|_| !is_profile_like)?;
-    Some(format!(
-        "unknown profile '{word}', did you mean the mechanism `+{meant}`?"
-    ))
+    Some(format!("unknown profile '{word}', did you mean the mechanism `+{meant}`?"))
 }
 
 #[cfg(test)]
@@ -114,10 +105,7 @@ mod tests {
     fn an_unknown_word_is_answered_by_the_nearest() {
         for (text, error) in [
             ("+tplr", "unknown mechanism 'tplr', did you mean `tlpr`?"),
-            (
-                "linux-7",
-                "unknown profile 'linux-7', did you mean `linux-6`?",
-            ),
+            ("linux-7", "unknown profile 'linux-7', did you mean `linux-6`?"),
         ] {
             assert_eq!(Alternative::parse(text).unwrap_err(), error);
         }
@@ -129,18 +117,10 @@ mod tests {
     fn what_all_senders_have_is_not_tried() {
         let names = |bases: &[Mechanisms]| {
             let all = Alternative::defaults(bases.iter());
-            all.iter()
-                .map(|one| one.name().to_owned())
-                .collect::<Vec<_>>()
+            all.iter().map(|one| one.name().to_owned()).collect::<Vec<_>>()
         };
-        assert_eq!(
-            names(&[Mechanisms::LINUX_6]),
-            ["+tlpr", "+rtorrfc", "+er", "+slp"]
-        );
-        assert_eq!(
-            names(&[Mechanisms::LINUX_3_17]),
-            ["linux-6", "+tlp", "+tlpr", "+rtorrfc", "+slp"]
-        );
+        assert_eq!(names(&[Mechanisms::LINUX_6]), ["+tlpr", "+rtorrfc", "+er", "+slp"]);
+        assert_eq!(names(&[Mechanisms::LINUX_3_17]), ["linux-6", "+tlp", "+tlpr", "+rtorrfc", "+slp"]);
         assert!(names(&[]).is_empty());
     }
 }

@@ -175,12 +175,7 @@ impl Answer {
         rows.collect()
     }
 
-    fn row(
-        &self,
-        rerun: &Rerun,
-        prediction: Option<&Prediction>,
-        result: &MechanismResult,
-    ) -> PredictionRow {
+    fn row(&self, rerun: &Rerun, prediction: Option<&Prediction>, result: &MechanismResult) -> PredictionRow {
         let candidate = &self.candidates[rerun.candidate];
         let known = prediction.copied().unwrap_or_default();
         PredictionRow {
@@ -208,16 +203,8 @@ impl Answer {
 }
 
 /// The statistics of the `i`-th mechanism.
-fn result(
-    name: &str,
-    i: usize,
-    reruns: &[Rerun],
-    candidates: &[Candidate],
-    model: f64,
-) -> MechanismResult {
-    let all = reruns
-        .iter()
-        .filter_map(|rerun| Some((rerun, rerun.predictions[i].as_ref()?)));
+fn result(name: &str, i: usize, reruns: &[Rerun], candidates: &[Candidate], model: f64) -> MechanismResult {
+    let all = reruns.iter().filter_map(|rerun| Some((rerun, rerun.predictions[i].as_ref()?)));
     let all: Vec<(&Rerun, &Prediction)> = all.collect();
     let lossy = all.iter().filter(|(rerun, _)| rerun.is_lossy).copied();
     let lossy: Vec<_> = lossy.collect();
@@ -242,18 +229,9 @@ fn result(
 
 fn by_cause(all: &[(&Rerun, &Prediction)], candidates: &[Candidate]) -> Vec<CauseChange> {
     let causes = Cause::ALL.into_iter().map(|cause| {
-        let of = all
-            .iter()
-            .filter(|(rerun, _)| candidates[rerun.candidate].cause == Some(cause));
-        let (count, sum) = of.fold((0_u64, 0.0), |(count, sum), (_, one)| {
-            (count + 1, sum + one.change_ms)
-        });
-        CauseChange {
-            cause,
-            connections: count,
-            mean_change_ms: sum / count.max(1) as f64,
-            sum_change_ms: sum,
-        }
+        let of = all.iter().filter(|(rerun, _)| candidates[rerun.candidate].cause == Some(cause));
+        let (count, sum) = of.fold((0_u64, 0.0), |(count, sum), (_, one)| (count + 1, sum + one.change_ms));
+        CauseChange { cause, connections: count, mean_change_ms: sum / count.max(1) as f64, sum_change_ms: sum }
     });
     causes.filter(|cause| cause.connections > 0).collect()
 }

@@ -46,10 +46,7 @@ impl Bases {
         };
         let by_count = |explained| by_count(explained, &known);
         Self {
-            hosts: on_host
-                .into_iter()
-                .map(|(host, explained)| (host, by_count(explained)))
-                .collect(),
+            hosts: on_host.into_iter().map(|(host, explained)| (host, by_count(explained))).collect(),
             capture: by_count(in_capture),
             is_given: given.is_some(),
             known,
@@ -91,9 +88,7 @@ impl Bases {
             None => false,
         };
         let known = self.known.iter().enumerate();
-        known
-            .filter(move |(_, profile)| is_it(profile))
-            .map(|(number, _)| number)
+        known.filter(move |(_, profile)| is_it(profile)).map(|(number, _)| number)
     }
 }
 
@@ -156,14 +151,7 @@ mod tests {
         let order = names(&all[0]);
         assert_eq!(
             order[..6],
-            [
-                "linux-2.4",
-                "linux-3.17+tlp",
-                "linux-3.17+tlp+bbr1",
-                "linux-3.17",
-                "solaris-10",
-                "linux-6"
-            ]
+            ["linux-2.4", "linux-3.17+tlp", "linux-3.17+tlp+bbr1", "linux-3.17", "solaris-10", "linux-6"]
         );
         assert_eq!(order.len(), bases.known().len());
         assert!(order.contains(&"rfc6675".into()));

@@ -6,8 +6,8 @@ use crate::explain::main_direction;
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{
-    CapturePoint, Cause, Connection, Direction, HeldConnections, Identification, LostTime, Opening,
-    Retransmission, Revision, Vantage,
+    CapturePoint, Cause, Connection, Direction, HeldConnections, Identification, LostTime, Opening, Retransmission,
+    Revision, Vantage,
 };
 use recoup_wire::Endpoints;
 use std::mem::take;
@@ -72,11 +72,7 @@ pub struct Sample {
 impl Default for Sample {
     /// All of them, up to 200,000.
     fn default() -> Self {
-        Self {
-            most: MOST,
-            only_troubled: false,
-            most_packets: u64::MAX,
-        }
+        Self { most: MOST, only_troubled: false, most_packets: u64::MAX }
     }
 }
 
@@ -96,10 +92,7 @@ pub struct Candidates {
 impl Candidates {
     /// Collects a sample.
     pub fn new(sample: Sample) -> Self {
-        Self {
-            sample,
-            ..Self::default()
-        }
+        Self { sample, ..Self::default() }
     }
 
     /// Connections that may be rerun, but are not in the sample.
@@ -119,8 +112,7 @@ impl Candidates {
         if let Err((name, about)) = suits(connection, direction) {
             return self.refused.add(name, about);
         }
-        let has_trouble =
-            direction.retransmissions.total() > 0 || !direction.lost.total().is_zero();
+        let has_trouble = direction.retransmissions.total() > 0 || !direction.lost.total().is_zero();
         if self.sample.only_troubled && !has_trouble {
             return;
         }
@@ -150,12 +142,10 @@ impl Candidates {
     /// Keeps those of the smallest hashes, so that neither the order nor the number of threads matters.
     pub(crate) fn keep_sample(&mut self) {
         if self.rows.len() > self.sample.most {
-            self.rows
-                .sort_unstable_by_key(|row| (mixed(row.id), row.point.number));
+            self.rows.sort_unstable_by_key(|row| (mixed(row.id), row.point.number));
             self.rows.truncate(self.sample.most);
         }
-        self.rows
-            .sort_unstable_by_key(|row| (row.id, row.point.number));
+        self.rows.sort_unstable_by_key(|row| (row.id, row.point.number));
     }
 }
 
@@ -196,18 +186,9 @@ pub(crate) fn is_at_sender(direction: &Direction) -> Result<(), Reason> {
     match direction.vantage {
         Vantage::Sender => Ok(()),
         _ if is_near(direction) => Ok(()),
-        Vantage::Receiver => Err((
-            "captured_at_receiver",
-            "captured at the receiver of its data",
-        )),
-        Vantage::Between => Err((
-            "captured_on_path",
-            "captured on the path, away from its sender",
-        )),
-        Vantage::Unknown => Err((
-            "capture_point_unknown",
-            "the capture does not show where it was taken",
-        )),
+        Vantage::Receiver => Err(("captured_at_receiver", "captured at the receiver of its data")),
+        Vantage::Between => Err(("captured_on_path", "captured on the path, away from its sender")),
+        Vantage::Unknown => Err(("capture_point_unknown", "the capture does not show where it was taken")),
     }
 }
 
@@ -225,17 +206,13 @@ fn identified(profile: &Identification) -> Vec<(String, u64)> {
         Identification::Profile(one) | Identification::None(one) => std::slice::from_ref(one),
         Identification::Several(several) => several.as_slice(),
     };
-    let named = several
-        .iter()
-        .map(|one| (one.profile.clone(), one.explained));
+    let named = several.iter().map(|one| (one.profile.clone(), one.explained));
     named.collect()
 }
 
 /// The cause that cost most time, or else the first that occurred.
 fn main_cause(lost: &LostTime) -> Option<Cause> {
-    let occurred = Cause::ALL
-        .into_iter()
-        .filter(|cause| lost.times(*cause) > 0);
+    let occurred = Cause::ALL.into_iter().filter(|cause| lost.times(*cause) > 0);
     occurred.reduce(|most, other| match lost.of(other) > lost.of(most) {
         true => other,
         false => most,
@@ -246,9 +223,7 @@ impl Findings for Candidates {
     fn connection(&mut self, connection: Connection, rows: &[Retransmission]) {
         self.vantages.add(&connection);
         let mut held = take(&mut self.held);
-        held.add(connection, rows, |connection, rows| {
-            self.add(&connection, rows)
-        });
+        held.add(connection, rows, |connection, rows| self.add(&connection, rows));
         self.held = held;
     }
 
@@ -296,10 +271,7 @@ pub(super) mod tests {
     pub fn candidate(server: &str) -> Candidate {
         Candidate {
             id: 0,
-            endpoints: Endpoints {
-                src: "198.51.100.7:40000".parse().unwrap(),
-                dst: server.parse().unwrap(),
-            },
+            endpoints: Endpoints { src: "198.51.100.7:40000".parse().unwrap(), dst: server.parse().unwrap() },
             frames: 1..=10,
             point: CapturePoint::default(),
             sender: Host::Server,
@@ -323,22 +295,12 @@ pub(super) mod tests {
             handshake_rtt: None,
             sack: Some(true),
             capture_point: CapturePoint::default(),
-            directions: [
-                Direction {
-                    bytes: 300,
-                    ..Direction::default()
-                },
-                down,
-            ],
+            directions: [Direction { bytes: 300, ..Direction::default() }, down],
         }
     }
 
     fn down(vantage: Vantage) -> Direction {
-        Direction {
-            vantage,
-            bytes: 20_000,
-            ..Direction::default()
-        }
+        Direction { vantage, bytes: 20_000, ..Direction::default() }
     }
 
     #[test]
@@ -346,20 +308,11 @@ pub(super) mod tests {
         let ms = Duration::from_millis;
         let near = |vantage, to_sender| Direction {
             to_sender: Some(ms(to_sender)),
-            rtt: Some(RttQuantiles {
-                p50: ms(100),
-                ..RttQuantiles::default()
-            }),
+            rtt: Some(RttQuantiles { p50: ms(100), ..RttQuantiles::default() }),
             ..down(vantage)
         };
-        let absent = Direction {
-            absent: true,
-            ..down(Vantage::Sender)
-        };
-        let dataless = Direction {
-            bytes: 0,
-            ..down(Vantage::Sender)
-        };
+        let absent = Direction { absent: true, ..down(Vantage::Sender) };
+        let dataless = Direction { bytes: 0, ..down(Vantage::Sender) };
         for (direction, refused) in [
             (down(Vantage::Sender), None),
             (down(Vantage::Receiver), Some("captured_at_receiver")),
@@ -384,13 +337,7 @@ pub(super) mod tests {
             assert_eq!(all.rows.len(), usize::from(refused.is_none()));
         }
         let mut all = Candidates::default();
-        all.connection(
-            Connection {
-                opening: Opening::MidConnection,
-                ..connection(down(Vantage::Sender))
-            },
-            &[],
-        );
+        all.connection(Connection { opening: Opening::MidConnection, ..connection(down(Vantage::Sender)) }, &[]);
         assert_eq!(all.refused.by_count()[0].name, "no_handshake");
     }
 
@@ -407,11 +354,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_sample_is_the_same_for_any_order_of_connections() {
-        let sample = Sample {
-            most: 10,
-            only_troubled: true,
-            most_packets: 10,
-        };
+        let sample = Sample { most: 10, only_troubled: true, most_packets: 10 };
         let add = |all: &mut Candidates, id: u64| {
             let mut one = connection(down(Vantage::Sender));
             one.id = id;

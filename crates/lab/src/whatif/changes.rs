@@ -55,10 +55,7 @@ impl Changes {
         if n == 0 {
             return Self::default();
         }
-        let mut changes = Self {
-            connections: n as u64,
-            ..Self::default()
-        };
+        let mut changes = Self { connections: n as u64, ..Self::default() };
         let (mut fct, mut established, mut amount, mut drawn) = (0.0, 0.0, 0.0, 0.0);
         for (rerun, prediction) in connections {
             changes.add(rerun, prediction);
@@ -160,11 +157,7 @@ mod tests {
     #[test]
     fn the_share_that_rests_on_draws_is_of_the_amounts() {
         let rerun = rerun(1000.0);
-        let drawn = Prediction {
-            draws: 10,
-            variance: 4.0,
-            ..prediction(30.0)
-        };
+        let drawn = Prediction { draws: 10, variance: 4.0, ..prediction(30.0) };
         let sure = prediction(-90.0);
         let changes = Changes::of(&[(&rerun, &drawn), (&rerun, &sure)], 0.0);
         assert_eq!(changes.share_drawn, 0.25);

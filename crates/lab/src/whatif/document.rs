@@ -9,25 +9,16 @@ use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
 /// The document's name and version.
-const SCHEMA: Schema = Schema {
-    name: "recoup.whatif",
-    version: 1,
-};
+const SCHEMA: Schema = Schema { name: "recoup.whatif", version: 1 };
 
 /// Writes the answers of captures, an element of a list to a line. `with_connections`: with the
 /// prediction of every connection.
 ///
 /// # Errors
 /// If writing to `out` fails.
-pub fn write_answers(
-    captures: &[Analyzed<Answer>],
-    with_connections: bool,
-    out: impl Write,
-) -> io::Result<()> {
-    let captures: io::Result<Vec<Value>> = captures
-        .iter()
-        .map(|analyzed| capture(analyzed, with_connections))
-        .collect();
+pub fn write_answers(captures: &[Analyzed<Answer>], with_connections: bool, out: impl Write) -> io::Result<()> {
+    let captures: io::Result<Vec<Value>> =
+        captures.iter().map(|analyzed| capture(analyzed, with_connections)).collect();
     SCHEMA.write(&json!({ "captures": captures? }), Layout::Lines, out)
 }
 
@@ -36,10 +27,7 @@ fn capture(analyzed: &Analyzed<Answer>, with_connections: bool) -> io::Result<Va
     let mut notes = analyzed.notes();
     notes.extend(answer.notes.iter().cloned());
     let results: io::Result<Vec<Value>> = answer.results.iter().map(result).collect();
-    let bases = answer
-        .bases
-        .iter()
-        .map(|(profile, count)| json!({ "profile": profile, "connections": count }));
+    let bases = answer.bases.iter().map(|(profile, count)| json!({ "profile": profile, "connections": count }));
     let mut object = json!({
         "capture": analyzed.capture,
         "notes": notes,
@@ -118,8 +106,6 @@ fn cause(cause: &CauseChange) -> Value {
 }
 
 fn named(connections: &[(u64, f64)]) -> Value {
-    let connections = connections
-        .iter()
-        .map(|(number, change)| json!({ "connection": number, "change_ms": change }));
+    let connections = connections.iter().map(|(number, change)| json!({ "connection": number, "change_ms": change }));
     connections.collect()
 }

@@ -25,10 +25,8 @@ pub(crate) struct Task {
 }
 
 /// A connection that is given up to bound memory: the reason's name and its words.
-pub(crate) const TOO_LARGE: (&str, &str) = (
-    "too_large",
-    "its packets, and those of other open connections, take up too much memory",
-);
+pub(crate) const TOO_LARGE: (&str, &str) =
+    ("too_large", "its packets, and those of other open connections, take up too much memory");
 
 /// Gathers packets, and has `take_batch` take each batch.
 pub(crate) struct Gathering<F> {
@@ -88,10 +86,7 @@ impl<F: FnMut(Vec<Task>)> Gathering<F> {
     /// Gives up the connection with most packets.
     #[cold]
     fn give_up_largest(&mut self) {
-        let largest = self
-            .open
-            .iter()
-            .max_by_key(|(connection, packets)| (packets.len(), **connection));
+        let largest = self.open.iter().max_by_key(|(connection, packets)| (packets.len(), **connection));
         let Some(connection) = largest.map(|(connection, _)| *connection) else {
             return;
         };
@@ -123,10 +118,7 @@ impl<F: FnMut(Vec<Task>)> TakesPackets for Gathering<F> {
         };
         self.held -= packets.len();
         self.batched += packets.len();
-        self.batch.push(Task {
-            candidate: connection,
-            packets,
-        });
+        self.batch.push(Task { candidate: connection, packets });
         if self.batched >= BATCH {
             self.pass_on();
         }
@@ -143,9 +135,7 @@ mod tests {
         let packet = CapturedPacket::from(&Packet::default());
         let mut passed = Vec::new();
         let mut gathering = Gathering::new(|batch: Vec<Task>| {
-            let tasks = batch
-                .iter()
-                .map(|task| (task.candidate, task.packets.len()));
+            let tasks = batch.iter().map(|task| (task.candidate, task.packets.len()));
             passed.extend(tasks);
         });
         gathering.most_open = 10;

@@ -21,10 +21,7 @@ pub(super) fn share(connections: &mut [(IpAddr, Recorded)], threads: usize) {
     let infer = |(): &mut (), path: usize| {
         let of_path = || paths[path].iter().map(|i| &connections[*i].1);
         let transmissions: Vec<_> = of_path().map(Recorded::transmissions).collect();
-        let facts = PathFacts {
-            bottleneck: Bottleneck::infer(&transmissions),
-            ack_delays: ack_delays(of_path()),
-        };
+        let facts = PathFacts { bottleneck: Bottleneck::infer(&transmissions), ack_delays: ack_delays(of_path()) };
         Ok::<_, Infallible>(facts)
     };
     let Ok(found) = in_parallel_with(paths.len(), threads, || (), infer);

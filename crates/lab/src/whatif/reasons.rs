@@ -47,11 +47,8 @@ impl Reasons {
 
     /// The reasons, the most frequent first.
     pub fn by_count(&self) -> Vec<ReasonCount> {
-        let counts = self.0.iter().map(|(name, (about, count))| ReasonCount {
-            name,
-            about: about.clone(),
-            count: *count,
-        });
+        let counts =
+            self.0.iter().map(|(name, (about, count))| ReasonCount { name, about: about.clone(), count: *count });
         let mut counts: Vec<_> = counts.collect();
         counts.sort_by_key(|reason| std::cmp::Reverse(reason.count));
         counts

@@ -119,9 +119,7 @@ impl Plan<'_> {
                 true => self.begin(rerunner, *candidate, recorded),
                 false => Err(Without::Interrupted),
             };
-            let is_over = begun
-                .as_ref()
-                .map_or(true, |begun| begun.undecided.is_none());
+            let is_over = begun.as_ref().map_or(true, |begun| begun.undecided.is_none());
             count.fetch_add(u64::from(is_over), Ordering::Relaxed);
             Ok::<_, Infallible>(begun)
         };
@@ -145,12 +143,7 @@ impl Plan<'_> {
     }
 
     /// Reads what the packets of these connections show, with what their paths share.
-    fn record(
-        &self,
-        tasks: Vec<Task>,
-        count: &AtomicU64,
-        done: &mut Done,
-    ) -> Vec<(usize, Arc<Recorded>)> {
+    fn record(&self, tasks: Vec<Task>, count: &AtomicU64, done: &mut Done) -> Vec<(usize, Arc<Recorded>)> {
         let read = |(): &mut (), i: usize| {
             let task: &Task = &tasks[i];
             let candidate = &self.candidates[task.candidate];
@@ -180,12 +173,7 @@ impl Plan<'_> {
     }
 
     /// Runs the connections whose answer rests on draws.
-    fn draw_all(
-        &self,
-        undecided: Vec<(Rerun, (Arc<Recorded>, Reproduced))>,
-        count: &AtomicU64,
-        done: &mut Done,
-    ) {
+    fn draw_all(&self, undecided: Vec<(Rerun, (Arc<Recorded>, Reproduced))>, count: &AtomicU64, done: &mut Done) {
         let pools = &done.pools;
         let capture = pools.of_capture();
         let draw = |rerunner: &mut Rerunner, i: usize| {
@@ -208,19 +196,12 @@ impl Plan<'_> {
     }
 
     /// Runs a connection once under every mechanism.
-    fn begin(
-        &self,
-        rerunner: &mut Rerunner,
-        number: usize,
-        recorded: &Arc<Recorded>,
-    ) -> Result<Begun, Without> {
+    fn begin(&self, rerunner: &mut Rerunner, number: usize, recorded: &Arc<Recorded>) -> Result<Begun, Without> {
         let candidate = &self.candidates[number];
         let order = self.bases.order(candidate);
         let profiles = order.iter().map(|i| self.bases.known()[*i].clone());
         let profiles: Vec<Profile> = profiles.collect();
-        let reproduced = rerunner
-            .reproduce(recorded, &profiles)
-            .map_err(Without::Apart)?;
+        let reproduced = rerunner.reproduce(recorded, &profiles).map_err(Without::Apart)?;
         let base_fct = reproduced.base.fct.zip(reproduced.base.fct_established);
         let (base_fct, established) = base_fct.ok_or(Without::Apart(Mismatch::Incomplete))?;
         let mut rerun = Rerun {
@@ -250,10 +231,7 @@ impl Plan<'_> {
             is_drawn |= prediction.is_none_or(|one| one.packets_drawn > 0.0);
             rerun.predictions.push(prediction);
         }
-        Ok(Begun {
-            rerun,
-            undecided: (is_drawn && self.draws > 0).then(|| (Arc::clone(recorded), reproduced)),
-        })
+        Ok(Begun { rerun, undecided: (is_drawn && self.draws > 0).then(|| (Arc::clone(recorded), reproduced)) })
     }
 
     /// Replaces the predictions that rest on draws.
@@ -297,9 +275,7 @@ impl Prediction {
     /// From the runs under a mechanism. `None` if half of them or more did not complete.
     fn of(base: &Outcome, runs: &[Outcome]) -> Option<Self> {
         let base_fct = millis(base.fct?);
-        let complete = runs
-            .iter()
-            .filter_map(|run| Some((run, millis(run.fct?) - base_fct)));
+        let complete = runs.iter().filter_map(|run| Some((run, millis(run.fct?) - base_fct)));
         let complete: Vec<(&Outcome, f64)> = complete.collect();
         if 2 * complete.len() <= runs.len() {
             return None;
@@ -321,9 +297,7 @@ impl Prediction {
             variance: squares.sum::<f64>() / (n - 1.0).max(1.0),
             draws: if is_drawn { complete.len() as u32 } else { 0 },
             is_changed: complete.iter().any(|(run, change)| {
-                *change != 0.0
-                    || (run.segments_sent, run.retransmissions)
-                        != (base.segments_sent, base.retransmissions)
+                *change != 0.0 || (run.segments_sent, run.retransmissions) != (base.segments_sent, base.retransmissions)
             }),
             packets_drawn: mean(&|run| run.packets_drawn as f64),
             extra_bytes: extra(|run| run.bytes_sent),
@@ -376,18 +350,13 @@ pub(super) mod tests {
 
     /// A change that needed no draw.
     pub fn prediction(change_ms: f64) -> Prediction {
-        Prediction {
-            change_ms,
-            is_changed: change_ms != 0.0,
-            ..Prediction::default()
-        }
+        Prediction { change_ms, is_changed: change_ms != 0.0, ..Prediction::default() }
     }
 
     #[test]
     fn seeds_differ_by_connection_and_draw() {
-        let mut all: Vec<u64> = (0..100)
-            .flat_map(|connection| (0..10).map(move |draw| seed(1, connection, draw)))
-            .collect();
+        let mut all: Vec<u64> =
+            (0..100).flat_map(|connection| (0..10).map(move |draw| seed(1, connection, draw))).collect();
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), 1000);

@@ -48,14 +48,7 @@ pub fn what_if<S: PacketSource, T: PacketSource>(
 ) -> Result<Analyzed<Answer>, AnalysisError> {
     let go_on = |source: &S| (watch.bytes)(source.taken());
     let analyzed = analysis::run(capture, first, settings, Candidates::default, go_on)?;
-    let answer = rerun_candidates(
-        &analyzed,
-        &analyzed.findings,
-        again,
-        request,
-        settings,
-        watch.reruns,
-    )?;
+    let answer = rerun_candidates(&analyzed, &analyzed.findings, again, request, settings, watch.reruns)?;
     Ok(Analyzed {
         capture: analyzed.capture,
         counts: analyzed.counts,
@@ -75,9 +68,8 @@ pub fn what_if_stream<S: PacketSource>(
     settings: &Settings,
     watch: Watch<'_>,
 ) -> Result<Analyzed<Answer>, AnalysisError> {
-    let (mut answer, kept) = read_once(source, |first, again| {
-        what_if(capture, first, again, request, settings, watch)
-    })?;
+    let (mut answer, kept) =
+        read_once(source, |first, again| what_if(capture, first, again, request, settings, watch))?;
     let note = kept.map(|kept| kept_note(kept, "are run again"));
     answer.findings.notes.extend(note);
     Ok(answer)
@@ -141,10 +133,7 @@ pub(crate) fn rerun_along<R, E>(
     let sought = sought(plan.candidates);
     let rerun = |tasks: Vec<Task>| plan.batch(tasks, count, &mut done);
     let mut gathering = Gathering::new(rerun);
-    let result = read(Also {
-        sought,
-        takes: &mut gathering,
-    })?;
+    let result = read(Also { sought, takes: &mut gathering })?;
     let (given_up, unread) = gathering.finish();
     done.count_unread(given_up, unread, plan.candidates.len() as u64);
     Ok((Answer::new(found, &plan, done), result))
@@ -158,8 +147,7 @@ impl Done {
             self.refused.add(TOO_LARGE.0, TOO_LARGE.1);
         }
         self.interrupted += unread;
-        let reached =
-            self.reruns.len() as u64 + self.apart.total() + self.refused.total() + self.interrupted;
+        let reached = self.reruns.len() as u64 + self.apart.total() + self.refused.total() + self.interrupted;
         self.interrupted += all.saturating_sub(reached);
     }
 }

@@ -70,12 +70,7 @@ pub fn infer_scenario<S: PacketSource, T: PacketSource>(
     watch: Watch<'_>,
 ) -> Result<InferredScenario, InferenceError> {
     let go_on = |source: &S| (watch.bytes)(source.taken());
-    let candidates = || {
-        Candidates::new(Sample {
-            most: MOST_CONNECTIONS,
-            ..Sample::default()
-        })
-    };
+    let candidates = || Candidates::new(Sample { most: MOST_CONNECTIONS, ..Sample::default() });
     let analyzed = analysis::run(capture, first, settings, candidates, go_on)?;
     let mut scenario = from_candidates(&analyzed, again, settings, watch)?;
     scenario.notes = analyzed.notes();
@@ -92,9 +87,8 @@ pub fn infer_scenario_of_stream<S: PacketSource>(
     settings: &Settings,
     watch: Watch<'_>,
 ) -> Result<InferredScenario, InferenceError> {
-    let (mut scenario, kept) = read_once(source, |first, again| {
-        infer_scenario(capture, first, again, settings, watch)
-    })?;
+    let (mut scenario, kept) =
+        read_once(source, |first, again| infer_scenario(capture, first, again, settings, watch))?;
     let note = kept.map(|kept| kept_note(kept, "are used"));
     scenario.notes.extend(note);
     Ok(scenario)
@@ -190,26 +184,15 @@ fn name_of(capture: &str) -> &str {
     }
 }
 
-fn sources(
-    capture: &str,
-    used: usize,
-    connections: u64,
-    sender: Host,
-    refused: &Reasons,
-) -> Vec<String> {
+fn sources(capture: &str, used: usize, connections: u64, sender: Host, refused: &Reasons) -> Vec<String> {
     let mut sentences = vec![format!(
         "Inferred from {capture}: {used} of its {connections} connections, in which the {} sends more data and stands at the capture point.",
         sender.name()
     )];
     let others = refused.by_count();
     if !others.is_empty() {
-        let each = others
-            .iter()
-            .map(|reason| format!("{} ({})", reason.count, reason.about));
-        sentences.push(format!(
-            "Not used: {}.",
-            each.collect::<Vec<_>>().join("; ")
-        ));
+        let each = others.iter().map(|reason| format!("{} ({})", reason.count, reason.about));
+        sentences.push(format!("Not used: {}.", each.collect::<Vec<_>>().join("; ")));
     }
     sentences.push(
         "Each value is typical of these connections. Change what you want to study, and run it with recoup run.".into(),
@@ -221,10 +204,7 @@ fn why_nothing(connections: u64, refused: &Reasons) -> String {
     match refused.by_count().first() {
         None if connections == 0 => "there is no TCP connection".into(),
         None => "no connection was read".into(),
-        Some(most) => format!(
-            "of {connections} connections, {} cannot be used because: {}",
-            most.count, most.about
-        ),
+        Some(most) => format!("of {connections} connections, {} cannot be used because: {}", most.count, most.about),
     }
 }
 

@@ -34,11 +34,7 @@ pub fn answer_text(analyzed: &Analyzed<Answer>) -> String {
 
 /// What was rerun.
 fn scope(answer: &Answer) -> String {
-    let mut text = format!(
-        "{}, {} run again",
-        count(answer.connections, "connection"),
-        grouped(answer.rerun)
-    );
+    let mut text = format!("{}, {} run again", count(answer.connections, "connection"), grouped(answer.rerun));
     if answer.lossy > 0 {
         text += &format!(", {} of them with a loss", grouped(answer.lossy));
     }
@@ -86,10 +82,7 @@ pub(crate) fn finding(answer: &Answer) -> String {
                 Some(format!("{} {mean}{interval}", result.mechanism))
             });
             let named: Vec<String> = named.collect();
-            format!(
-                "No mechanism tried certainly makes connections end sooner on average: {}.",
-                list(&named)
-            )
+            format!("No mechanism tried certainly makes connections end sooner on average: {}.", list(&named))
         }
     }
 }
@@ -99,9 +92,9 @@ pub(crate) fn benefit(changes: &Changes) -> String {
     let (Some(mean), Some(fct)) = (changes.mean_change_ms, changes.mean_fct_ms) else {
         return "no connection completes under it".into();
     };
-    let interval = changes.interval_ms.map_or(String::new(), |(low, high)| {
-        format!(" (95 % interval: {} to {})", gain(high), gain(low))
-    });
+    let interval = changes
+        .interval_ms
+        .map_or(String::new(), |(low, high)| format!(" (95 % interval: {} to {})", gain(high), gain(low)));
     format!(
         "connections would have ended {} sooner on average{interval}, which is {} of {}",
         millis(-mean),
@@ -136,9 +129,7 @@ fn ms(value: Option<f64>) -> String {
 }
 
 fn interval(changes: &Changes) -> String {
-    changes
-        .interval_ms
-        .map_or("-".into(), |(low, high)| format!("{low:.1} to {high:.1}"))
+    changes.interval_ms.map_or("-".into(), |(low, high)| format!("{low:.1} to {high:.1}"))
 }
 
 /// A table with the names to the left and the values to the right.
@@ -189,13 +180,8 @@ fn change_table(answer: &Answer) -> String {
 }
 
 fn cost_table(answer: &Answer) -> String {
-    let header = [
-        "cost",
-        "extra bytes (%)",
-        "retransmissions",
-        "spurious retransmissions",
-        "change that rests on draws (%)",
-    ];
+    let header =
+        ["cost", "extra bytes (%)", "retransmissions", "spurious retransmissions", "change that rests on draws (%)"];
     let rows = answer.results.iter().map(|result| {
         let all = &result.all;
         let percent = all.extra_bytes_percent();
@@ -212,9 +198,7 @@ fn cost_table(answer: &Answer) -> String {
 
 /// The mean change by cause: a line for each cause, a column for each mechanism.
 fn cause_table(answer: &Answer) -> Option<String> {
-    let of = |result: &MechanismResult, cause: Cause| {
-        result.causes.iter().find(|c| c.cause == cause).copied()
-    };
+    let of = |result: &MechanismResult, cause: Cause| result.causes.iter().find(|c| c.cause == cause).copied();
     let causes = Cause::ALL.into_iter().filter_map(|cause| {
         let found = answer.results.iter().filter_map(|r| of(r, cause));
         let most = found.map(|c| c.connections).max()?;
@@ -222,17 +206,12 @@ fn cause_table(answer: &Answer) -> Option<String> {
     });
     let rows = causes.map(|(cause, connections)| {
         let name = format!("{} ({connections})", cause_title(cause));
-        let changes = answer
-            .results
-            .iter()
-            .map(|r| ms(of(r, cause).map(|c| c.mean_change_ms)));
+        let changes = answer.results.iter().map(|r| ms(of(r, cause).map(|c| c.mean_change_ms)));
         std::iter::once(name).chain(changes).collect()
     });
     let rows: Vec<Vec<String>> = rows.collect();
     let names = answer.results.iter().map(|r| &*r.mechanism);
-    let header: Vec<&str> = std::iter::once("mean change (ms) by cause (connections)")
-        .chain(names)
-        .collect();
+    let header: Vec<&str> = std::iter::once("mean change (ms) by cause (connections)").chain(names).collect();
     (!rows.is_empty()).then(|| table(&header, rows.into_iter()))
 }
 
@@ -240,9 +219,7 @@ fn cause_table(answer: &Answer) -> Option<String> {
 fn most_changed(answer: &Answer) -> Option<String> {
     let result = answer.best().or(answer.results.first())?;
     let named = |connections: &[(u64, f64)]| {
-        let named = connections
-            .iter()
-            .map(|(number, change)| format!("connection {number} ({})", signed(*change)));
+        let named = connections.iter().map(|(number, change)| format!("connection {number} ({})", signed(*change)));
         list(&named.collect::<Vec<_>>())
     };
     let mut parts = Vec::new();
@@ -257,8 +234,7 @@ fn most_changed(answer: &Answer) -> Option<String> {
 
 /// What the answer rests on.
 fn rests_on(answer: &Answer) -> String {
-    let error =
-        duration(Duration::try_from_secs_f64(answer.model_error_ms / 1e3).unwrap_or_default());
+    let error = duration(Duration::try_from_secs_f64(answer.model_error_ms / 1e3).unwrap_or_default());
     let mut text = format!("The base runs end within {error} of the capture (root mean square).");
     if answer.paced_as_captured > 0 {
         text += &format!(
@@ -292,10 +268,7 @@ fn rests_on(answer: &Answer) -> String {
 fn not_rerun(answer: &Answer) -> Vec<String> {
     let mut parts = Vec::new();
     for (reasons, what) in [
-        (
-            &answer.apart,
-            "reported apart, because their own rerun differs from the capture",
-        ),
+        (&answer.apart, "reported apart, because their own rerun differs from the capture"),
         (&answer.refused, "not run again"),
     ] {
         if reasons.total() > 0 {
@@ -309,10 +282,7 @@ fn not_rerun(answer: &Answer) -> Vec<String> {
     }
     if answer.left_out > 0 {
         let connections = count(answer.left_out, "connection");
-        parts.push(format!(
-            "{} left out of the sample.",
-            capitalized(&connections)
-        ));
+        parts.push(format!("{} left out of the sample.", capitalized(&connections)));
     }
     parts
 }

@@ -42,19 +42,14 @@ pub(super) const fn link_id(link: usize, direction: Direction) -> LinkId {
 impl WorldScenario {
     /// Whether the world can be built.
     pub(super) fn check(&self) -> Result<(), Wrong> {
-        for (what, key) in [
-            (self.links.is_empty(), "links"),
-            (self.workloads.is_empty(), "workloads"),
-        ] {
+        for (what, key) in [(self.links.is_empty(), "links"), (self.workloads.is_empty(), "workloads")] {
             if what {
                 let why = format!("the world has no {key}: expected [{key}.NAME]");
                 return Err((key.into(), why));
             }
         }
         let built = self.build(&self.profiles[0], self.seed)?;
-        World::<App>::new(&built.topology, self.seed)
-            .map(drop)
-            .map_err(|e| ("links".into(), e.to_string()))
+        World::<App>::new(&built.topology, self.seed).map(drop).map_err(|e| ("links".into(), e.to_string()))
     }
 
     /// The world of a profile, with the flows of this seed.
@@ -89,15 +84,9 @@ impl WorldScenario {
                 let route = topology.add_route(&up, &down);
                 return Ok(Flows::Repeated(Box::new(one.repeated(spec, route, seed))));
             };
-            let rtts = up
-                .iter()
-                .map(|link| self.links[link.0 as usize / 2].settings.rtt);
-            let settings = ReplaySettings {
-                spec,
-                shared_rtt: rtts.sum(),
-                shared: Route { up, down },
-                scale: one.scale,
-            };
+            let rtts = up.iter().map(|link| self.links[link.0 as usize / 2].settings.rtt);
+            let settings =
+                ReplaySettings { spec, shared_rtt: rtts.sum(), shared: Route { up, down }, scale: one.scale };
             let vectors = tmix.vectors(seed, self.duration.div_f64(one.scale));
             let most = usize::try_from(one.flows.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
             let vectors = &vectors[..vectors.len().min(most)];
@@ -115,10 +104,7 @@ impl WorldScenario {
         for (end, node) in [("client", &one.client), ("server", &one.server)] {
             let key = key(end);
             if node.is_empty() {
-                let why = format!(
-                    "{key}: expected a node, such as `{}`",
-                    self.links[0].between[0]
-                );
+                let why = format!("{key}: expected a node, such as `{}`", self.links[0].between[0]);
                 return Err((format!("workloads.{}", one.name), why));
             }
             if !nodes().any(|known| known == node) {
@@ -191,10 +177,7 @@ impl Workload {
         if let Some(Tmix::Synthetic(rate)) = self.tmix
             && rate * duration.as_secs_f64() / self.scale > MOST_SYNTHETIC
         {
-            return wrong(
-                "tmix",
-                "expected at most 10,000,000 connections of synth: rate · duration / scale",
-            );
+            return wrong("tmix", "expected at most 10,000,000 connections of synth: rate · duration / scale");
         }
         if self.tmix.is_none() && self.scale != 1.0 {
             return wrong("scale", "`scale` is for `tmix` alone");
@@ -206,10 +189,7 @@ impl Workload {
     fn repeated(&self, spec: FlowSpec, route: RouteId, seed: u64) -> Repeated {
         let rule = match self.every {
             Some(mean) => StartRule::Poisson { mean },
-            None => StartRule::AfterThinking {
-                pairs: self.pairs.unwrap_or(1) as usize,
-                mean: self.think,
-            },
+            None => StartRule::AfterThinking { pairs: self.pairs.unwrap_or(1) as usize, mean: self.think },
         };
         Repeated::new(spec, route, rule, self.flows.unwrap_or(u64::MAX), seed)
     }
@@ -221,11 +201,7 @@ impl Tmix {
         match *self {
             Self::File(_, ref vectors) => Arc::clone(vectors),
             Self::Synthetic(rate) => {
-                let synth = Synth {
-                    seed,
-                    rate,
-                    duration,
-                };
+                let synth = Synth { seed, rate, duration };
                 synth.vectors().into()
             }
         }

@@ -45,11 +45,7 @@ impl Target {
     /// # Errors
     /// Text that is not of this form, or a share that is not between 0 and 100 %.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!(
-                "`{text}`: expected a link and a share of its packets, such as bottleneck:up=1.5%"
-            )
-        };
+        let wrong = || format!("`{text}`: expected a link and a share of its packets, such as bottleneck:up=1.5%");
         let (place, share) = text.split_once('=').ok_or_else(wrong)?;
         let (link, direction) = match place.rsplit_once(':') {
             Some((link, "up")) => (link, Direction::Up),
@@ -57,20 +53,10 @@ impl Target {
             Some(_) => return Err(wrong()),
             None => (place, Direction::Up),
         };
-        let percent = share
-            .trim()
-            .strip_suffix('%')
-            .and_then(|n| n.trim().parse::<f64>().ok());
-        let loss = percent
-            .map(|n| n / 100.0)
-            .filter(|loss| *loss > 0.0 && *loss < 1.0);
+        let percent = share.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
+        let loss = percent.map(|n| n / 100.0).filter(|loss| *loss > 0.0 && *loss < 1.0);
         let loss = loss.ok_or_else(wrong)?;
-        Ok(Self {
-            link: link.trim().into(),
-            direction,
-            loss,
-            tolerance: loss / 15.0,
-        })
+        Ok(Self { link: link.trim().into(), direction, loss, tolerance: loss / 15.0 })
     }
 }
 
@@ -89,17 +75,12 @@ impl WorldScenario {
         is_stopped: impl Fn() -> bool + Sync,
     ) -> Result<Calibration, String> {
         let names = || self.links.iter().map(|link| link.name.as_str());
-        let link = names()
-            .position(|name| name == target.link)
-            .ok_or_else(|| {
-                let near = did_you_mean(&target.link, names());
-                format!("no link `{}`{near}", target.link)
-            })?;
+        let link = names().position(|name| name == target.link).ok_or_else(|| {
+            let near = did_you_mean(&target.link, names());
+            format!("no link `{}`{near}", target.link)
+        })?;
         let mut scales = self.workloads.iter().filter(|one| one.tmix.is_some());
-        let mut scale = scales
-            .next()
-            .ok_or("no workload has `tmix`, whose load could be changed")?
-            .scale;
+        let mut scale = scales.next().ok_or("no workload has `tmix`, whose load could be changed")?.scale;
         // Each link's results are first up and then down.
         let link = 2 * link + usize::from(target.direction == Direction::Down);
         // The loads known to lose too little and too much, by their scale.
@@ -112,8 +93,7 @@ impl WorldScenario {
                 world.run_one(profile, run as u64, &mut NoObserver, &done, &is_stopped)
             })?;
             let mut all = LinkRecord::default();
-            runs.iter()
-                .for_each(|run| all.merge(&run.links[link].record));
+            runs.iter().for_each(|run| all.merge(&run.links[link].record));
             let loss = all.dropped_by_queue as f64 / all.packets.max(1) as f64;
             if (loss - target.loss).abs() <= target.tolerance {
                 return Ok(Calibration { scale, loss, tries });

@@ -19,33 +19,16 @@ const LONGEST: Duration = Duration::from_secs(30 * 86_400);
 const MOST: u64 = 1_000_000;
 
 /// The keys of a world.
-const WORLD_KEYS: [&str; 7] = [
-    "about",
-    "profiles",
-    "seed",
-    "runs",
-    "duration",
-    "links",
-    "workloads",
-];
+const WORLD_KEYS: [&str; 7] = ["about", "profiles", "seed", "runs", "duration", "links", "workloads"];
 
 /// The keys of a link: names, and what they mean.
 pub const LINK_KEYS: [(&str, &str); 9] = [
-    (
-        "between",
-        "the two nodes it connects: [\"left\", \"right\"]; up is from the first to the second",
-    ),
+    ("between", "the two nodes it connects: [\"left\", \"right\"]; up is from the first to the second"),
     ("delay", "propagation delay one way: 20ms"),
     ("rate", "as the setting rate"),
     ("queue", "as the setting queue"),
-    (
-        "link",
-        "as the setting link, but for both directions unless it names one",
-    ),
-    (
-        "drop",
-        "as the setting drop, but for both directions unless it names one",
-    ),
+    ("link", "as the setting link, but for both directions unless it names one"),
+    ("drop", "as the setting drop, but for both directions unless it names one"),
     ("reorder", "as the setting reorder"),
     ("duplicate", "as the setting duplicate"),
     ("corrupt", "as the setting corrupt"),
@@ -55,31 +38,16 @@ pub const LINK_KEYS: [(&str, &str); 9] = [
 pub const WORKLOAD_KEYS: [(&str, &str); 9] = [
     ("client", "the node of the clients"),
     ("server", "the node of the servers, which send the data"),
-    (
-        "profile",
-        "the hosts' profile; without it, the one that is compared",
-    ),
-    (
-        "pairs",
-        "pairs of hosts, each of which runs one flow after another: 100",
-    ),
-    (
-        "think",
-        "the mean pause of a pair before each flow, exponentially distributed: 70ms",
-    ),
-    (
-        "every",
-        "in place of pairs: the mean interval at which flows begin (Poisson): 50ms",
-    ),
+    ("profile", "the hosts' profile; without it, the one that is compared"),
+    ("pairs", "pairs of hosts, each of which runs one flow after another: 100"),
+    ("think", "the mean pause of a pair before each flow, exponentially distributed: 70ms"),
+    ("every", "in place of pairs: the mean interval at which flows begin (Poisson): 50ms"),
     ("flows", "how many flows begin at most: 1000"),
     (
         "tmix",
         "in place of pairs: connection vectors of Tmix to replay: a file, or synth:10 (a synthetic mix of ten connections a second)",
     ),
-    (
-        "scale",
-        "what the start times of tmix are multiplied by: 0.5 doubles the load",
-    ),
+    ("scale", "what the start times of tmix are multiplied by: 0.5 doubles the load"),
 ];
 
 /// Whether a setting is for links, and not for hosts.
@@ -94,13 +62,7 @@ pub fn host_settings() -> impl Iterator<Item = &'static str> {
 }
 
 /// Sets `key` to what `text` says. `grows`: names of links and workloads that do not exist yet begin new ones.
-pub(super) fn set(
-    world: &mut WorldScenario,
-    key: &str,
-    text: &str,
-    base: &Path,
-    grows: bool,
-) -> Result<(), String> {
+pub(super) fn set(world: &mut WorldScenario, key: &str, text: &str, base: &Path, grows: bool) -> Result<(), String> {
     let (first, rest) = key.split_once('.').unwrap_or((key, ""));
     match (first, rest) {
         ("seed", "") => world.seed = number(text, 0, u64::MAX)?,
@@ -114,9 +76,7 @@ pub(super) fn set(
         }
         ("links" | "workloads", _) => {
             let Some((name, key)) = rest.split_once('.') else {
-                return Err(format!(
-                    "`{first}`: expected [{first}.NAME] with its keys below"
-                ));
+                return Err(format!("`{first}`: expected [{first}.NAME] with its keys below"));
             };
             match first {
                 "links" => set_link(named(&mut world.links, name, grows)?, key, text, base)?,
@@ -126,9 +86,7 @@ pub(super) fn set(
         _ => {
             let near = did_you_mean(first, WORLD_KEYS);
             let known = WORLD_KEYS.join(", ");
-            return Err(format!(
-                "unknown key `{key}`: expected one of {known}{near}"
-            ));
+            return Err(format!("unknown key `{key}`: expected one of {known}{near}"));
         }
     }
     Ok(())
@@ -187,9 +145,7 @@ fn set_link(link: &mut Link, key: &str, text: &str, base: &Path) -> Result<(), S
         "between" => {
             let nodes: Vec<&str> = text.split(',').map(str::trim).collect();
             let [from, to] = nodes[..] else {
-                return Err(format!(
-                    "`{text}`: expected two nodes, such as [\"left\", \"right\"]"
-                ));
+                return Err(format!("`{text}`: expected two nodes, such as [\"left\", \"right\"]"));
             };
             if from == to || from.is_empty() || to.is_empty() {
                 return Err(format!("`{text}`: expected two nodes with different names"));
@@ -233,10 +189,7 @@ fn set_workload(one: &mut Workload, key: &str, text: &str, base: &Path) -> Resul
         "flows" => one.flows = Some(number(text, 1, u64::MAX)?),
         "tmix" => one.tmix = Some(parse_tmix(text, base)?),
         "scale" => {
-            let scale = text
-                .parse()
-                .ok()
-                .filter(|scale| (1e-6..=1e6).contains(scale));
+            let scale = text.parse().ok().filter(|scale| (1e-6..=1e6).contains(scale));
             one.scale = scale.ok_or_else(|| format!("`{text}`: expected a number above 0"))?;
         }
         key if host_settings().any(|known| known == key) => {
@@ -247,11 +200,7 @@ fn set_workload(one: &mut Workload, key: &str, text: &str, base: &Path) -> Resul
         }
         _ => {
             let known = WORKLOAD_KEYS.map(|(name, _)| name).into_iter();
-            return Err(unknown(
-                key,
-                "workload",
-                known.chain(host_settings()).collect(),
-            ));
+            return Err(unknown(key, "workload", known.chain(host_settings()).collect()));
         }
     }
     Ok(())
@@ -267,15 +216,13 @@ fn parse_tmix(text: &str, base: &Path) -> Result<Tmix, String> {
             rate => rate.strip_prefix(':').and_then(|rate| rate.parse().ok()),
         };
         let rate = rate.filter(|rate| (1e-3..=1e5).contains(rate));
-        let wrong =
-            || format!("`{text}`: expected synth:10, with connections a second up to 100,000");
+        let wrong = || format!("`{text}`: expected synth:10, with connections a second up to 100,000");
         return rate.map(Tmix::Synthetic).ok_or_else(wrong);
     }
     let path = base.join(text);
     let content = input::read_file(&path, LONGEST_CVEC)
         .map_err(|e| format!("cannot read the connection vectors {}: {e}", path.display()))?;
-    let vectors =
-        cvec::parse(&content).map_err(|e| format!("{}:{}: {}", path.display(), e.line, e.why))?;
+    let vectors = cvec::parse(&content).map_err(|e| format!("{}:{}: {}", path.display(), e.line, e.why))?;
     let name = text.into();
     Ok(Tmix::File(SourceFile { name, path }, vectors.into()))
 }
@@ -290,10 +237,7 @@ fn set_setting(settings: &mut Settings, key: &str, text: &str, base: &Path) -> R
 fn unknown(key: &str, kind: &str, known: Vec<&str>) -> String {
     let near = did_you_mean(key, known.iter().copied());
     match near.is_empty() {
-        true => format!(
-            "unknown key `{key}` of a {kind}: expected one of {}",
-            known.join(", ")
-        ),
+        true => format!("unknown key `{key}` of a {kind}: expected one of {}", known.join(", ")),
         false => format!("unknown key `{key}` of a {kind}{near}"),
     }
 }
@@ -326,10 +270,7 @@ pub(super) fn values(world: &WorldScenario) -> Vec<(String, String)> {
         all.push((key("client"), one.client.clone()));
         all.push((key("server"), one.server.clone()));
         let optional = [
-            (
-                "profile",
-                one.profile.as_ref().map(|profile| profile.name().into()),
-            ),
+            ("profile", one.profile.as_ref().map(|profile| profile.name().into())),
             ("pairs", one.pairs.map(|pairs| pairs.to_string())),
             ("think", one.pairs.map(|_| format_duration(one.think))),
             ("every", one.every.map(format_duration)),
@@ -339,27 +280,20 @@ pub(super) fn values(world: &WorldScenario) -> Vec<(String, String)> {
         ];
         let optional = optional.into_iter();
         all.extend(optional.filter_map(|(name, value)| Some((key(name), value?))));
-        let settings = changed(&one.settings, |name| {
-            host_settings().any(|known| known == name)
-        });
+        let settings = changed(&one.settings, |name| host_settings().any(|known| known == name));
         all.extend(settings.map(|(name, value)| (key(name), value)));
     }
     all
 }
 
 /// The settings among `which` that differ from their defaults.
-fn changed(
-    settings: &Settings,
-    which: impl Fn(&str) -> bool,
-) -> impl Iterator<Item = (&'static str, String)> {
+fn changed(settings: &Settings, which: impl Fn(&str) -> bool) -> impl Iterator<Item = (&'static str, String)> {
     let usual = Settings::default();
     let names = settings::all().map(|setting| setting.key);
-    let values = names
-        .filter(move |name| which(name))
-        .filter_map(move |name| {
-            let value = settings.get(name)?;
-            (usual.get(name).as_ref() != Some(&value)).then_some((name, value))
-        });
+    let values = names.filter(move |name| which(name)).filter_map(move |name| {
+        let value = settings.get(name)?;
+        (usual.get(name).as_ref() != Some(&value)).then_some((name, value))
+    });
     values.collect::<Vec<_>>().into_iter()
 }
 

@@ -25,11 +25,7 @@ impl WorldScenario {
             duration: Duration::from_secs(60),
             links: Vec::new(),
             workloads: Vec::new(),
-            origin: Origin {
-                file: source.file.clone(),
-                path: source.path.clone(),
-                ..Origin::default()
-            },
+            origin: Origin { file: source.file.clone(), path: source.path.clone(), ..Origin::default() },
         };
         for (key, value) in in_order(table) {
             let wrong = |span, why| source.wrong(span, why);
@@ -137,9 +133,7 @@ fn flatten(table: &DeTable, prefix: &str, all: &mut Vec<(String, (Value, Range<u
                 continue;
             }
             DeValue::Array(items) => {
-                let items = items
-                    .iter()
-                    .map(|item| Some((text(item.get_ref())?, item.span())));
+                let items = items.iter().map(|item| Some((text(item.get_ref())?, item.span())));
                 match items.collect() {
                     Some(items) => Value::List(items),
                     None => Value::Other("a list of lists or tables"),

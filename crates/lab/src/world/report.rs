@@ -15,10 +15,7 @@ use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 /// The schema of a world's JSON document.
-pub const SCHEMA: Schema = Schema {
-    name: "recoup.world",
-    version: 1,
-};
+pub const SCHEMA: Schema = Schema { name: "recoup.world", version: 1 };
 
 /// The results of a world.
 #[derive(Clone, Debug)]
@@ -73,11 +70,7 @@ impl WorldReport {
         Self {
             scenario: world.name.clone(),
             seed: world.seed,
-            settings: world
-                .values()
-                .into_iter()
-                .map(|(key, value)| (key, value.into()))
-                .collect(),
+            settings: world.values().into_iter().map(|(key, value)| (key, value.into())).collect(),
             heading: heading(world, &[]),
             runs: world.runs,
             results: rows,
@@ -91,17 +84,14 @@ impl WorldReport {
 
     /// As JSON, indented, with a final newline.
     pub fn to_json(&self) -> String {
-        let text = self
-            .results_to_json()
-            .map_err(Into::into)
-            .and_then(|results| {
-                SCHEMA.to_text(&json!({
-                    "scenario": self.scenario,
-                    "seed": self.seed,
-                    "settings": self.settings,
-                    "results": results,
-                }))
-            });
+        let text = self.results_to_json().map_err(Into::into).and_then(|results| {
+            SCHEMA.to_text(&json!({
+                "scenario": self.scenario,
+                "seed": self.seed,
+                "settings": self.settings,
+                "results": results,
+            }))
+        });
         text.unwrap_or_else(|e| json!({ "error": e.to_string() }).to_string() + "\n")
     }
 
@@ -145,27 +135,17 @@ impl WorldReport {
     fn columns(&self) -> Columns<WorkloadRow> {
         let (scenario, seed) = (self.scenario.clone(), self.seed);
         Columns::<WorkloadRow>::new()
-            .text(("scenario", "", "the scenario"), move |_| {
-                Some(scenario.clone().into())
-            })
-            .integer(("seed", "", "the seed that repeats the run"), move |_| {
-                Some(seed)
-            })
+            .text(("scenario", "", "the scenario"), move |_| Some(scenario.clone().into()))
+            .integer(("seed", "", "the seed that repeats the run"), move |_| Some(seed))
             .all_of(workload_columns(report::columns()), |row| Some(row))
     }
 
     /// As text: the scenario, a table per workload with one column per profile, and a table of the links.
     pub fn to_table(&self, view: View, keep: Keep) -> String {
         let mut text = format!("{}\n", self.heading);
-        let workloads = self
-            .results
-            .first()
-            .map_or(0, |first| first.workloads.len());
+        let workloads = self.results.first().map_or(0, |first| first.workloads.len());
         for number in 0..workloads {
-            let rows = self
-                .results
-                .iter()
-                .filter_map(|result| result.workloads.get(number));
+            let rows = self.results.iter().filter_map(|result| result.workloads.get(number));
             let rows: Vec<&WorkloadRow> = rows.collect();
             let name = rows.first().map_or("", |row| &row.workload);
             text += &format!("\n{name}\n\n{}", workload_table(&rows, view, keep));
@@ -190,9 +170,8 @@ fn add_intervals(world: &WorldScenario, results: &[WorldResult], rows: &mut [Res
     }
     for number in 0..world.workloads.len() {
         let workloads = results.iter().map(|result| &result.workloads[number]);
-        let times: Vec<(&[Durations], &Durations)> = workloads
-            .map(|workload| (&*workload.by_run, &workload.cost.fct))
-            .collect();
+        let times: Vec<(&[Durations], &Durations)> =
+            workloads.map(|workload| (&*workload.by_run, &workload.cost.fct)).collect();
         let intervals = intervals::of_runs(&times, world.seed).into_iter();
         for (result, intervals) in rows.iter_mut().zip(intervals.flatten()) {
             result.workloads[number].entry.intervals = Some(intervals);
@@ -224,23 +203,17 @@ pub(crate) fn heading(world: &WorldScenario, left_out: &[&str]) -> String {
 
 impl Results {
     fn new(result: &WorldResult, first: Option<&WorldResult>) -> Self {
-        let workloads = result
-            .workloads
-            .iter()
-            .enumerate()
-            .map(|(number, workload)| {
-                let first = first.and_then(|first| {
-                    let workload = first.workloads.get(number)?;
-                    Some((&workload.cost, workload.goodput(first.simulated)))
-                });
-                WorkloadRow::new(result, workload, first)
+        let workloads = result.workloads.iter().enumerate().map(|(number, workload)| {
+            let first = first.and_then(|first| {
+                let workload = first.workloads.get(number)?;
+                Some((&workload.cost, workload.goodput(first.simulated)))
             });
+            WorkloadRow::new(result, workload, first)
+        });
         let link = |link: &LinkResult| LinkRow {
             profile: result.profile.clone(),
             link: link.clone(),
-            utilisation: link
-                .utilisation(result.simulated)
-                .map(|share| share * 100.0),
+            utilisation: link.utilisation(result.simulated).map(|share| share * 100.0),
         };
         Self {
             profile: result.profile.clone(),
@@ -252,11 +225,7 @@ impl Results {
 }
 
 impl WorkloadRow {
-    fn new(
-        result: &WorldResult,
-        workload: &WorkloadResult,
-        first: Option<(&Cost, Option<f64>)>,
-    ) -> Self {
+    fn new(result: &WorldResult, workload: &WorkloadResult, first: Option<(&Cost, Option<f64>)>) -> Self {
         let of_profile = ProfileResult {
             profile: result.profile.clone(),
             stage: Stage::Sim,
@@ -271,9 +240,7 @@ impl WorkloadRow {
             workload: workload.name.clone(),
             entry: Entry::new(&of_profile, first.map(|(cost, _)| cost)),
             goodput: goodput.map(|bits| bits / 1e6),
-            goodput_normalised: normalised
-                .filter(|(_, first)| *first > 0.0)
-                .map(|(ours, first)| ours / first),
+            goodput_normalised: normalised.filter(|(_, first)| *first > 0.0).map(|(ours, first)| ours / first),
             fairness: workload.fairness,
         }
     }
@@ -313,10 +280,7 @@ fn workload_table(rows: &[&WorkloadRow], view: View, keep: Keep) -> String {
     let mut lines = report::lines(&entries, view, keep);
     if view == View::Cost {
         let of_the_world = ["goodput_mbps", "goodput_normalised", "jains_index"];
-        lines.extend(of_the_world.map(|name| Line {
-            always: name == "goodput_mbps",
-            ..name.into()
-        }));
+        lines.extend(of_the_world.map(|name| Line { always: name == "goodput_mbps", ..name.into() }));
     }
     let columns = workload_columns(report::table_columns());
     let Comparison { text, left_out } = columns.compare(rows, "profile", &lines, keep);
@@ -325,106 +289,58 @@ fn workload_table(rows: &[&WorkloadRow], view: View, keep: Keep) -> String {
 
 pub(crate) fn link_columns() -> Columns<LinkRow> {
     Columns::<LinkRow>::new()
-        .text(("link", "", "the link"), |row| {
-            Some(row.link.name.clone().into())
-        })
+        .text(("link", "", "the link"), |row| Some(row.link.name.clone().into()))
         .heading("Link")
-        .text(("direction", "", "up or down"), |row| {
-            Some(row.link.direction.name().into())
-        })
+        .text(("direction", "", "up or down"), |row| Some(row.link.direction.name().into()))
         .heading("Direction")
-        .text(("profile", "", "the profile that is compared"), |row| {
-            Some(row.profile.clone().into())
-        })
+        .text(("profile", "", "the profile that is compared"), |row| Some(row.profile.clone().into()))
         .heading("Profile")
-        .real(
-            (
-                "utilisation_percent",
-                "%",
-                "the share of its rate that the link carried",
-            ),
-            |row| row.utilisation,
-        )
+        .real(("utilisation_percent", "%", "the share of its rate that the link carried"), |row| row.utilisation)
         .heading("Utilisation")
         .digits(1)
-        .integer(
-            ("packets", "packets", "packets that reached the link"),
-            |row| Some(row.link.record.packets),
-        )
+        .integer(("packets", "packets", "packets that reached the link"), |row| Some(row.link.record.packets))
         .heading("Packets")
-        .integer(
-            (
-                "bytes_delivered",
-                "bytes",
-                "IP bytes of the packets that left the link",
-            ),
-            |row| Some(row.link.record.bytes_delivered),
-        )
+        .integer(("bytes_delivered", "bytes", "IP bytes of the packets that left the link"), |row| {
+            Some(row.link.record.bytes_delivered)
+        })
         .heading("Delivered")
         .integer(
-            (
-                "dropped_by_queue",
-                "packets",
-                "packets dropped because the queue was full, or by its management",
-            ),
+            ("dropped_by_queue", "packets", "packets dropped because the queue was full, or by its management"),
             |row| Some(row.link.record.dropped_by_queue),
         )
         .heading("Dropped by the queue")
         .share_of(|row| row.link.record.packets)
-        .integer(
-            ("lost", "packets", "packets that a loss rule dropped"),
-            |row| Some(row.link.record.lost),
-        )
+        .integer(("lost", "packets", "packets that a loss rule dropped"), |row| Some(row.link.record.lost))
         .heading("Lost by rule")
         .share_of(|row| row.link.record.packets)
         .integer(
-            (
-                "marked",
-                "packets",
-                "packets that the management of the queue marked: congestion experienced (RFC 3168)",
-            ),
+            ("marked", "packets", "packets that the management of the queue marked: congestion experienced (RFC 3168)"),
             |row| Some(row.link.record.marked),
         )
         .heading("Marked")
         .share_of(|row| row.link.record.packets)
         .integer(
-            (
-                "flows_with_drops",
-                "flows",
-                "flows of which the link dropped a packet, by its queue or by a rule",
-            ),
+            ("flows_with_drops", "flows", "flows of which the link dropped a packet, by its queue or by a rule"),
             |row| Some(row.link.flows_with_drops),
         )
         .heading("Flows with drops")
-        .integer(
-            (
-                "most_drops_of_a_flow",
-                "packets",
-                "the most packets of one flow that the link dropped",
-            ),
-            |row| Some(row.link.most_drops_of_a_flow),
-        )
+        .integer(("most_drops_of_a_flow", "packets", "the most packets of one flow that the link dropped"), |row| {
+            Some(row.link.most_drops_of_a_flow)
+        })
         .heading("Most drops of a flow")
         .group("queueing_ms", queueing_columns(), |row| Some(&row.link.record.queueing))
 }
 
 /// Quantiles of the queueing delays.
 fn queueing_columns() -> Columns<QueueingDelays> {
-    let about =
-        "time that packets waited in the queues of the link before their transmission began";
+    let about = "time that packets waited in the queues of the link before their transmission began";
     let parts = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)];
-    parts
-        .into_iter()
-        .fold(Columns::new(), |columns, (name, share)| {
-            let column = (name, "ms", format!("{about}: {name}"));
-            columns
-                .real(column, move |delays: &QueueingDelays| {
-                    delays
-                        .quantile(share)
-                        .map(|delay| delay.as_secs_f64() * 1e3)
-                })
-                .heading(format!("Queueing {name}"))
-        })
+    parts.into_iter().fold(Columns::new(), |columns, (name, share)| {
+        let column = (name, "ms", format!("{about}: {name}"));
+        columns
+            .real(column, move |delays: &QueueingDelays| delays.quantile(share).map(|delay| delay.as_secs_f64() * 1e3))
+            .heading(format!("Queueing {name}"))
+    })
 }
 
 /// The links one below the other, each with all profiles.
@@ -445,9 +361,6 @@ fn link_table(mut links: Vec<LinkRow>) -> String {
     };
     let names = columns.names();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let names: Vec<&str> = names
-        .into_iter()
-        .filter(|name| !is_left_out(name))
-        .collect();
+    let names: Vec<&str> = names.into_iter().filter(|name| !is_left_out(name)).collect();
     columns.to_text(&links, &names) + "\n"
 }

@@ -142,9 +142,7 @@ impl WorldScenario {
         Ok(WorldResult {
             profile: profile.name().into(),
             simulated: until,
-            workloads: workloads
-                .map(|(one, counted)| counted.result(&one.name))
-                .collect(),
+            workloads: workloads.map(|(one, counted)| counted.result(&one.name)).collect(),
             links,
         })
     }
@@ -182,8 +180,7 @@ impl WorldResult {
             for (ours, theirs) in all.links.iter_mut().zip(&run.links) {
                 ours.record.merge(&theirs.record);
                 ours.flows_with_drops += theirs.flows_with_drops;
-                ours.most_drops_of_a_flow =
-                    ours.most_drops_of_a_flow.max(theirs.most_drops_of_a_flow);
+                ours.most_drops_of_a_flow = ours.most_drops_of_a_flow.max(theirs.most_drops_of_a_flow);
             }
         }
         for (number, workload) in all.workloads.iter_mut().enumerate() {
@@ -224,11 +221,7 @@ struct Counted {
 
 impl Counted {
     fn new(source: Flows) -> Self {
-        Self {
-            source,
-            cost: Cost::default(),
-            by_pair: Vec::new(),
-        }
+        Self { source, cost: Cost::default(), by_pair: Vec::new() }
     }
 
     fn result(self, name: &str) -> WorkloadResult {
@@ -267,11 +260,7 @@ impl Source for Counted {
         if self.by_pair.len() <= pair {
             self.by_pair.resize(pair + 1, 0);
         }
-        self.by_pair[pair] += ended
-            .endpoints
-            .iter()
-            .map(|one| delivered(one))
-            .sum::<u64>();
+        self.by_pair[pair] += ended.endpoints.iter().map(|one| delivered(one)).sum::<u64>();
         self.source.on_end(now, number, ended);
     }
 }

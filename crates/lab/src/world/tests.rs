@@ -74,9 +74,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
 fn workloads_share_the_link_and_open_flows_count() {
     let world = read(TWO).unwrap();
     for result in run(&world, 2) {
-        let [short, long] = &result.workloads[..] else {
-            panic!("{result:?}")
-        };
+        let [short, long] = &result.workloads[..] else { panic!("{result:?}") };
         assert!(short.cost.completed > 20, "{}", short.cost.completed);
         assert_eq!((long.cost.flows, long.cost.completed), (2, 0));
         // What arrived passed the bottleneck, with headers of 3.5 % and retransmissions beside it.
@@ -103,9 +101,7 @@ fn workloads_share_the_link_and_open_flows_count() {
 fn the_profile_is_that_of_the_world_unless_the_workload_has_one() {
     let mut world = read(TWO).unwrap();
     world.set("workloads.short.profile", "linux-6").unwrap();
-    let [first, second] = &run(&world, 2)[..] else {
-        panic!("two profiles")
-    };
+    let [first, second] = &run(&world, 2)[..] else { panic!("two profiles") };
     for (one, other) in first.workloads.iter().zip(&second.workloads) {
         assert_eq!(one.delivered, other.delivered);
     }
@@ -132,11 +128,7 @@ fn packets_take_the_fewest_links() {
         + "[links.detour]\nbetween = [\"servers\", \"far\"]\n[links.back]\nbetween = [\"far\", \"middle\"]\n";
     let results = run(&read(&detour).unwrap(), 2);
     let of_detour = results[0].links.iter().filter(|link| link.name == "detour");
-    assert!(
-        of_detour
-            .map(|link| link.record.packets)
-            .all(|packets| packets == 0)
-    );
+    assert!(of_detour.map(|link| link.record.packets).all(|packets| packets == 0));
     assert!(results[0].links[0].record.packets > 0);
 }
 
@@ -164,24 +156,16 @@ fn only_the_chosen_flows_are_watched() {
         (&["short:3", "long:1"], &[3, second + 1]),
         (&["long"], &[second, second + 1]),
     ] {
-        let chosen: Vec<Chosen> = chosen
-            .iter()
-            .map(|text| world.choose(text).unwrap())
-            .collect();
+        let chosen: Vec<Chosen> = chosen.iter().map(|text| world.choose(text).unwrap()).collect();
         let mut watch = Watch::new(Seen::default(), &chosen);
         let profile = &world.profiles[0];
-        world
-            .run_observed(profile, &mut watch, |_| (), || false)
-            .unwrap();
+        world.run_observed(profile, &mut watch, |_| (), || false).unwrap();
         let seen: Vec<u64> = watch.into_observer().0.into_keys().collect();
         assert_eq!(seen, expected);
     }
     for (wrong, error) in [
         ("shrot", "no workload `shrot`, did you mean `short`?"),
-        (
-            "short:x",
-            "`x`: expected a flow's number, or two such as 0-9",
-        ),
+        ("short:x", "`x`: expected a flow's number, or two such as 0-9"),
         ("short:1-", "`1-`: expected a flow's number"),
     ] {
         let found = world.choose(wrong).unwrap_err();
@@ -196,10 +180,7 @@ fn errors_name_the_line_and_what_was_expected() {
         TWO.replacen(from, to, 1)
     };
     for (text, error) in [
-        (
-            valid("queue = \"20\"", "queue = \"x\""),
-            "two.toml:15: links.bottleneck.queue: ",
-        ),
+        (valid("queue = \"20\"", "queue = \"x\""), "two.toml:15: links.bottleneck.queue: "),
         (
             valid("queue =", "quue ="),
             "two.toml:15: links.bottleneck.quue: unknown key `quue` of a link, did you mean `queue`?",
@@ -208,10 +189,7 @@ fn errors_name_the_line_and_what_was_expected() {
             valid("delay = \"5ms\"", "rtt = \"5ms\""),
             "two.toml:9: links.access.rtt: a link has `delay`, one way, in place of `rtt`",
         ),
-        (
-            valid("pairs = 4", "pairs = 0"),
-            "two.toml:20: workloads.short.pairs: `0`: expected a whole number from 1",
-        ),
+        (valid("pairs = 4", "pairs = 0"), "two.toml:20: workloads.short.pairs: `0`: expected a whole number from 1"),
         (
             valid("pairs = 4", "rate = \"1Mbit\""),
             "two.toml:20: workloads.short.rate: `rate` is a key of links, not of workloads",
@@ -233,51 +211,27 @@ fn errors_name_the_line_and_what_was_expected() {
             "two.toml:19: workloads.short.server: client and server stand at the same node",
         ),
         (
-            valid(
-                "between = [\"middle\", \"clients\"]",
-                "between = [\"clients\"]",
-            ),
+            valid("between = [\"middle\", \"clients\"]", "between = [\"clients\"]"),
             "two.toml:12: links.bottleneck.between: `clients`: expected two nodes",
         ),
         (
-            valid(
-                "between = [\"middle\", \"clients\"]",
-                "between = [\"other\", \"clients\"]",
-            ),
+            valid("between = [\"middle\", \"clients\"]", "between = [\"other\", \"clients\"]"),
             "two.toml:18: workloads.short: no links lead from `clients` to `servers`",
         ),
         (
             valid("between = [\"middle\", \"clients\"]", ""),
             "two.toml:13: links.bottleneck: expected `between`, the two nodes it connects",
         ),
-        (
-            valid("duration = \"5s\"", "duration = \"0s\""),
-            "two.toml:5: `0s`: expected a duration up to 30 days",
-        ),
-        (
-            valid("duration = \"5s\"", "durtion = \"5s\""),
-            "two.toml:5: unknown key `durtion`: expected one of ",
-        ),
-        (
-            valid("profile = \"linux-6\"", "profile = \"linux-66\""),
-            "two.toml:28: workloads.long.profile: ",
-        ),
-        (
-            valid("[links.access]", "[links]"),
-            "two.toml:8: links.between: `links`: expected [links.NAME]",
-        ),
-        (
-            valid("seed = 7", "seed = []"),
-            "two.toml:4: seed: expected text or a number, found a list",
-        ),
+        (valid("duration = \"5s\"", "duration = \"0s\""), "two.toml:5: `0s`: expected a duration up to 30 days"),
+        (valid("duration = \"5s\"", "durtion = \"5s\""), "two.toml:5: unknown key `durtion`: expected one of "),
+        (valid("profile = \"linux-6\"", "profile = \"linux-66\""), "two.toml:28: workloads.long.profile: "),
+        (valid("[links.access]", "[links]"), "two.toml:8: links.between: `links`: expected [links.NAME]"),
+        (valid("seed = 7", "seed = []"), "two.toml:4: seed: expected text or a number, found a list"),
         (
             valid("pairs = 4", "tmix = \"synth\"\npairs = 4"),
             "two.toml:20: workloads.short: expected `pairs`, `every` or `tmix`, found several",
         ),
-        (
-            valid("pairs = 4", "scale = 0.5"),
-            "two.toml:20: workloads.short: `scale` is for `tmix` alone",
-        ),
+        (valid("pairs = 4", "scale = 0.5"), "two.toml:20: workloads.short: `scale` is for `tmix` alone"),
         (
             valid("pairs = 4", "tmix = \"synth:fast\""),
             "two.toml:20: workloads.short.tmix: `synth:fast`: expected synth:10, ",
@@ -296,20 +250,11 @@ fn errors_name_the_line_and_what_was_expected() {
             "[links.a]\nbetween = [\"a\", \"b\"]".into(),
             "two.toml:1: the world has no workloads: expected [workloads.NAME]",
         ),
-        (
-            "[workloads.a]\nclient = \"a\"".into(),
-            "two.toml:1: the world has no links: expected [links.NAME]",
-        ),
-        (
-            valid("queue = \"20\"", "drop = \"tail:1\""),
-            "two.toml:15: links.bottleneck.drop: ",
-        ),
+        ("[workloads.a]\nclient = \"a\"".into(), "two.toml:1: the world has no links: expected [links.NAME]"),
+        (valid("queue = \"20\"", "drop = \"tail:1\""), "two.toml:15: links.bottleneck.drop: "),
     ] {
         let found = read(&text).unwrap_err();
-        assert!(
-            found.starts_with(error) && !found.contains('\n'),
-            "expected {error}\nfound    {found}"
-        );
+        assert!(found.starts_with(error) && !found.contains('\n'), "expected {error}\nfound    {found}");
     }
 }
 
@@ -359,17 +304,9 @@ fn a_key_that_does_not_fit_leaves_the_world_as_it_was() {
     let mut world = read(TWO).unwrap();
     let before = world.clone();
     for (key, value, error) in [
-        (
-            "links.bottlneck.rate",
-            "1Mbit",
-            "links.bottlneck.rate: no link `bottlneck`, did you mean `bottleneck`?",
-        ),
+        ("links.bottlneck.rate", "1Mbit", "links.bottlneck.rate: no link `bottlneck`, did you mean `bottleneck`?"),
         ("links.bottleneck.rate", "fast", "links.bottleneck.rate: "),
-        (
-            "workloads.short.client",
-            "servers",
-            "workloads.short.server: client and server",
-        ),
+        ("workloads.short.client", "servers", "workloads.short.server: client and server"),
         ("rate", "1Mbit", "rate: unknown key `rate`: expected one of"),
     ] {
         let found = world.set(key, value).unwrap_err();
@@ -381,14 +318,8 @@ fn a_key_that_does_not_fit_leaves_the_world_as_it_was() {
 #[test]
 fn commands_for_one_pair_of_hosts_say_so() {
     let error = Scenario::load("dumbbell").unwrap_err().to_string();
-    assert!(
-        error.starts_with("scenario `dumbbell`: expected one pair of hosts"),
-        "{error}"
-    );
-    assert!(matches!(
-        Experiment::load("dumbbell"),
-        Ok(Experiment::World(_))
-    ));
+    assert!(error.starts_with("scenario `dumbbell`: expected one pair of hosts"), "{error}");
+    assert!(matches!(Experiment::load("dumbbell"), Ok(Experiment::World(_))));
 }
 
 #[test]

@@ -33,12 +33,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub fn new(
-        config: &Config,
-        path: Endpoints,
-        listener: Option<ListenerId>,
-        settings: &Settings,
-    ) -> Self {
+    pub fn new(config: &Config, path: Endpoints, listener: Option<ListenerId>, settings: &Settings) -> Self {
         let limits = settings.send_limits();
         Self {
             tcp: match listener {
@@ -59,15 +54,8 @@ impl Connection {
     }
 
     /// Begins again as [`new`](Self::new), keeping memory.
-    pub fn reset(
-        &mut self,
-        config: &Config,
-        path: Endpoints,
-        listener: Option<ListenerId>,
-        settings: &Settings,
-    ) {
-        self.tcp
-            .reset(config, listener.is_none(), settings.send_limits());
+    pub fn reset(&mut self, config: &Config, path: Endpoints, listener: Option<ListenerId>, settings: &Settings) {
+        self.tcp.reset(config, listener.is_none(), settings.send_limits());
         self.path = path;
         self.listener = listener;
         self.path_mtu = None;

@@ -92,11 +92,7 @@ impl TunDevice {
     /// # Errors
     /// What the system refuses; no free addresses.
     pub fn open(mtu: u16) -> Result<Self, NetError> {
-        Self::open_with(&TunOptions {
-            mtu,
-            address: None,
-            offloads: false,
-        })
+        Self::open_with(&TunOptions { mtu, address: None, offloads: false })
     }
 
     /// Makes one.

@@ -59,23 +59,13 @@ impl<D: fmt::Debug> fmt::Debug for Driver<D> {
 impl<D: Device> Driver<D> {
     /// Time starts here.
     pub fn new(host: Host, device: D) -> Self {
-        Self {
-            host,
-            device,
-            clock: Clock::start(),
-            buffer: vec![0; LONGEST_SUPER_PACKET],
-            tap: None,
-            refused: 0,
-        }
+        Self { host, device, clock: Clock::start(), buffer: vec![0; LONGEST_SUPER_PACKET], tap: None, refused: 0 }
     }
 
     /// Shows `tap` every packet from now on: as an IP packet with its checksums, and what a device with
     /// offloads takes or gives for several as one long one.
     pub fn tap(&mut self, tap: impl FnMut(Instant, &[u8]) + 'static) {
-        self.tap = Some(Tap {
-            see: Box::new(tap),
-            whole: Vec::new(),
-        });
+        self.tap = Some(Tap { see: Box::new(tap), whole: Vec::new() });
     }
 
     /// The time.
@@ -107,11 +97,7 @@ impl<D: Device> Driver<D> {
     ///
     /// # Errors
     /// When the device is gone.
-    pub fn turn_with(
-        &mut self,
-        most: Duration,
-        other: Option<(BorrowedFd<'_>, PollFlags)>,
-    ) -> Result<bool, NetError> {
+    pub fn turn_with(&mut self, most: Duration, other: Option<(BorrowedFd<'_>, PollFlags)>) -> Result<bool, NetError> {
         let until = self.now() + most;
         loop {
             let more = self.exchange()?;
@@ -137,12 +123,7 @@ impl<D: Device> Driver<D> {
     fn exchange(&mut self) -> Result<bool, NetError> {
         let now = self.clock.now();
         self.host.on_time(now);
-        let mut out = Out {
-            device: &mut self.device,
-            tap: &mut self.tap,
-            now,
-            refused: &mut self.refused,
-        };
+        let mut out = Out { device: &mut self.device, tap: &mut self.tap, now, refused: &mut self.refused };
         let more = self.host.flush(now, &mut out);
         self.refused += self.device.submit();
         for _ in 0..BATCH {
@@ -157,12 +138,7 @@ impl<D: Device> Driver<D> {
             if let Some(tap) = &mut self.tap {
                 tap.show(now, &header, [packet, &[], &[]]);
             }
-            let mut out = Out {
-                device: &mut self.device,
-                tap: &mut self.tap,
-                now,
-                refused: &mut self.refused,
-            };
+            let mut out = Out { device: &mut self.device, tap: &mut self.tap, now, refused: &mut self.refused };
             self.host.receive_frame(now, &header, packet, &mut out);
         }
         self.refused += self.device.submit();
@@ -170,18 +146,11 @@ impl<D: Device> Driver<D> {
     }
 
     /// Waits until `until` or until there is something to read; whether `other` is ready.
-    fn wait(
-        &self,
-        until: Option<Instant>,
-        other: Option<(BorrowedFd<'_>, PollFlags)>,
-    ) -> Result<bool, NetError> {
+    fn wait(&self, until: Option<Instant>, other: Option<(BorrowedFd<'_>, PollFlags)>) -> Result<bool, NetError> {
         let wait = until.map(|at| timespec(at.since(self.now())));
         let device = self.device.as_fd();
         let (fd, flags) = other.unwrap_or((device, PollFlags::IN));
-        let mut watched = [
-            PollFd::from_borrowed_fd(device, PollFlags::IN),
-            PollFd::from_borrowed_fd(fd, flags),
-        ];
+        let mut watched = [PollFd::from_borrowed_fd(device, PollFlags::IN), PollFd::from_borrowed_fd(fd, flags)];
         match poll(&mut watched, wait.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(NetError::system("wait for packets")(e.into())),

@@ -31,11 +31,7 @@ pub(crate) enum Message {
     /// Somebody wants an echo.
     Echo { from: IpAddr, to: IpAddr },
     /// A packet of ours along `path` that began at `seq` was too big.
-    TooBig {
-        path: Endpoints,
-        seq: SeqNumber,
-        mtu: u16,
-    },
+    TooBig { path: Endpoints, seq: SeqNumber, mtu: u16 },
 }
 
 /// An ICMP packet taken apart.
@@ -49,9 +45,7 @@ struct Parts<'a> {
 
 /// Reads a packet; `None` when it is no such message, or damaged.
 pub(crate) fn read(packet: &[u8]) -> Option<Message> {
-    let Parts {
-        from, to, message, ..
-    } = parts(packet)?;
+    let Parts { from, to, message, .. } = parts(packet)?;
     let [kind, code] = *message.first_chunk()?;
     let quoted = message.get(HEADER..)?;
     match (from, kind, code) {
@@ -77,10 +71,7 @@ pub(crate) fn read(packet: &[u8]) -> Option<Message> {
 fn too_big(is_tcp: bool, [src, dst]: [IpAddr; 2], tcp: &[u8], mtu: u16) -> Option<Message> {
     let seq = u32::from(u16_at(tcp, 4)?) << 16 | u32::from(u16_at(tcp, 6)?);
     is_tcp.then_some(Message::TooBig {
-        path: Endpoints {
-            src: SocketAddr::new(src, u16_at(tcp, 0)?),
-            dst: SocketAddr::new(dst, u16_at(tcp, 2)?),
-        },
+        path: Endpoints { src: SocketAddr::new(src, u16_at(tcp, 0)?), dst: SocketAddr::new(dst, u16_at(tcp, 2)?) },
         seq: SeqNumber(seq),
         mtu,
     })
@@ -131,12 +122,7 @@ fn parts(packet: &[u8]) -> Option<Parts<'_>> {
         _ => return None,
     };
     let message = packet.get(at..)?;
-    (message_sum(from, packet.get(ends)?, message) == !0).then_some(Parts {
-        from,
-        to,
-        at,
-        message,
-    })
+    (message_sum(from, packet.get(ends)?, message) == !0).then_some(Parts { from, to, at, message })
 }
 
 /// The sum over a message: over IPv6 with a pseudo-header (RFC 8200 §8.1).
@@ -184,8 +170,8 @@ mod tests {
     /// `ping -c1 -s 4`, IPv4 and IPv6; checksums by hand (RFC 1071).
     fn pings() -> [Vec<u8>; 2] {
         let mut v4 = vec![
-            0x45, 0, 0, 32, 0, 1, 0x40, 0, 64, 1, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 8, 0, 0, 0, 0,
-            7, 0, 1, b'p', b'i', b'n', b'g',
+            0x45, 0, 0, 32, 0, 1, 0x40, 0, 64, 1, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 8, 0, 0, 0, 0, 7, 0, 1, b'p', b'i',
+            b'n', b'g',
         ];
         let header = !sum(&v4[..20], 0);
         v4[10..12].copy_from_slice(&header.to_be_bytes());
@@ -243,10 +229,7 @@ mod tests {
         let message = !sum(&packet[20..], 0);
         packet[22..24].copy_from_slice(&message.to_be_bytes());
         let expected = Message::TooBig {
-            path: Endpoints {
-                src: "192.0.2.1:40000".parse().unwrap(),
-                dst: "192.0.2.2:80".parse().unwrap(),
-            },
+            path: Endpoints { src: "192.0.2.1:40000".parse().unwrap(), dst: "192.0.2.2:80".parse().unwrap() },
             seq: SeqNumber(256),
             mtu: 600,
         };

@@ -15,9 +15,7 @@ use crate::VnetHeader;
 /// Whether an address can be a peer's: one host's, and a port's.
 pub(crate) fn is_peer(address: SocketAddr) -> bool {
     let host = match address.ip() {
-        IpAddr::V4(ip) => {
-            !(ip.is_multicast() || ip.is_broadcast() || ip.octets()[0] == 0 || ip.is_loopback())
-        }
+        IpAddr::V4(ip) => !(ip.is_multicast() || ip.is_broadcast() || ip.octets()[0] == 0 || ip.is_loopback()),
         IpAddr::V6(ip) => !(ip.is_multicast() || ip.is_unspecified() || ip.is_loopback()),
     };
     host && address.port() != 0
@@ -33,19 +31,10 @@ impl Host {
     /// As [`receive`](Self::receive), of a device with offloads: the packet may stand for several, and
     /// its checksum be yet to be completed. It is taken as one long segment; ACKs count it as the
     /// full-sized ones that it holds, and are sent for it as a whole.
-    pub fn receive_frame(
-        &mut self,
-        now: Instant,
-        header: &VnetHeader,
-        packet: &[u8],
-        sink: &mut dyn Sink,
-    ) {
+    pub fn receive_frame(&mut self, now: Instant, header: &VnetHeader, packet: &[u8], sink: &mut dyn Sink) {
         self.stats.packets_in += 1;
         let decoded = match header.vouches_for_checksum() {
-            true => decode_unverified(packet).map(|decoded| Decoded {
-                tcp_checksum: Checksum::Correct,
-                ..decoded
-            }),
+            true => decode_unverified(packet).map(|decoded| Decoded { tcp_checksum: Checksum::Correct, ..decoded }),
             false => decode(packet),
         };
         let taken = match decoded {
@@ -57,13 +46,7 @@ impl Host {
     }
 
     /// A TCP segment. Returns whether it was for this host, and whole.
-    fn on_tcp(
-        &mut self,
-        now: Instant,
-        decoded: &Decoded,
-        packet: &[u8],
-        sink: &mut dyn Sink,
-    ) -> bool {
+    fn on_tcp(&mut self, now: Instant, decoded: &Decoded, packet: &[u8], sink: &mut dyn Sink) -> bool {
         let ends = &decoded.endpoints;
         let whole = decoded.tcp_checksum == Checksum::Correct && decoded.ip_checksum_ok;
         let ours = self.addresses.contains(&ends.dst.ip()) && ends.dst.port() != 0;
@@ -128,20 +111,11 @@ impl Host {
             return None;
         }
         listener.embryonic += 1;
-        let config = self
-            .settings
-            .endpoint_for(&path, self.secret.isn(now, &path));
+        let config = self.settings.endpoint_for(&path, self.secret.isn(now, &path));
         Some(self.table.open(&config, path, Some(id), &self.settings))
     }
 
-    fn deliver(
-        &mut self,
-        now: Instant,
-        index: u32,
-        segment: &Segment,
-        payload: &[u8],
-        sink: &mut dyn Sink,
-    ) {
+    fn deliver(&mut self, now: Instant, index: u32, segment: &Segment, payload: &[u8], sink: &mut dyn Sink) {
         let Some(connection) = self.table.at_mut(index) else {
             return;
         };

@@ -13,10 +13,7 @@
 use recoup_recovery::{Transmission, Trigger};
 use recoup_tcp::{self as tcp, Transmit};
 use recoup_units::{Instant, Span};
-use recoup_wire::{
-    CommonHeaders, Endpoints, Flags, IpVersion, Segment, TCP_CHECKSUM_OFFSET, encode_headers,
-    ip_len,
-};
+use recoup_wire::{CommonHeaders, Endpoints, Flags, IpVersion, Segment, TCP_CHECKSUM_OFFSET, encode_headers, ip_len};
 
 use super::Host;
 use crate::{LONGEST_SUPER_PACKET, VnetHeader};
@@ -65,9 +62,7 @@ impl Kind {
         match what {
             Transmit::Stream(Transmission::New(_)) => Self::New,
             Transmit::Stream(Transmission::Again(_, trigger)) => Self::Again(trigger),
-            Transmit::Stream(
-                Transmission::NewProbe(_) | Transmission::Copy(_) | Transmission::WindowProbe,
-            )
+            Transmit::Stream(Transmission::NewProbe(_) | Transmission::Copy(_) | Transmission::WindowProbe)
             | Transmit::Control => Self::Other,
         }
     }
@@ -92,24 +87,13 @@ struct Train {
 impl Train {
     /// What ends a train (PSH, FIN), or cannot be in one: the payload of a SYN does not begin where its
     /// sequence number says, CWR goes out once (RFC 3168 §6.1.2), a reset carries nothing.
-    const ENDS: Flags = Flags::PSH
-        .union(Flags::FIN)
-        .union(Flags::SYN)
-        .union(Flags::CWR)
-        .union(Flags::RST);
+    const ENDS: Flags = Flags::PSH.union(Flags::FIN).union(Flags::SYN).union(Flags::CWR).union(Flags::RST);
 
     fn new(kind: Kind, segment: &Segment, payload: Span, version: IpVersion) -> Self {
         let size = segment.payload_len;
         let room = (LONGEST_SUPER_PACKET as u32).saturating_sub(ip_len(segment, version));
         let alone = kind == Kind::Other || size == 0 || segment.flags.intersects(Self::ENDS);
-        Self {
-            kind,
-            segment: *segment,
-            payload,
-            size,
-            room,
-            full: alone || room < size,
-        }
+        Self { kind, segment: *segment, payload, size, room, full: alone || room < size }
     }
 
     /// Takes in a segment if it belongs to those here; whether it does.
@@ -178,12 +162,9 @@ impl Egress {
             return 0;
         }
         let headers = path.ip_version().map_or(0, |v| ip_len(segment, v)) - segment.payload_len;
-        let most = path_mtu.map_or(u32::MAX, |mtu| {
-            u32::from(mtu).saturating_sub(headers).max(1)
-        });
+        let most = path_mtu.map_or(u32::MAX, |mtu| u32::from(mtu).saturating_sub(headers).max(1));
         let size = train.size.min(most);
-        let (mut seq, mut left, mut payload, mut sent) =
-            (segment.seq, segment.payload_len, payload, 0);
+        let (mut seq, mut left, mut payload, mut sent) = (segment.seq, segment.payload_len, payload, 0);
         loop {
             let len = left.min(size);
             left -= len;
@@ -227,9 +208,7 @@ impl Egress {
             return 0;
         }
         let headers = self.packet.len() as u32;
-        let most = path_mtu.map_or(u32::MAX, |mtu| {
-            u32::from(mtu).saturating_sub(headers).max(1)
-        });
+        let most = path_mtu.map_or(u32::MAX, |mtu| u32::from(mtu).saturating_sub(headers).max(1));
         let size = train.size.min(most);
         let mut header = VnetHeader {
             flags: VnetHeader::NEEDS_CSUM,

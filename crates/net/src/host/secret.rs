@@ -52,17 +52,13 @@ impl Secret {
     pub fn draw() -> Result<Self, NetError> {
         let mut key = [0; 16];
         // The system gives up to 256 bytes whole.
-        getrandom(&mut key, GetRandomFlags::empty())
-            .map_err(|e| NetError::system("draw random numbers")(e.into()))?;
+        getrandom(&mut key, GetRandomFlags::empty()).map_err(|e| NetError::system("draw random numbers")(e.into()))?;
         Ok(Self::from_key(key))
     }
 
     /// One that is known, for tests.
     pub const fn from_key(key: [u8; 16]) -> Self {
-        Self {
-            key,
-            next_port: Cell::new(0),
-        }
+        Self { key, next_port: Cell::new(0) }
     }
 
     fn hash(&self, purpose: Purpose, what: impl Hash) -> u64 {
@@ -99,10 +95,7 @@ mod tests {
     use std::collections::HashSet;
 
     fn path(src: &str, dst: &str) -> Endpoints {
-        Endpoints {
-            src: src.parse().unwrap(),
-            dst: dst.parse().unwrap(),
-        }
+        Endpoints { src: src.parse().unwrap(), dst: dst.parse().unwrap() }
     }
 
     #[test]
@@ -124,10 +117,7 @@ mod tests {
         let secret = Secret::from_key([7; 16]);
         let (local, remote) = ([192, 0, 2, 1].into(), "192.0.2.2:80".parse().unwrap());
         let first: Vec<u16> = secret.ports(local, remote).collect();
-        assert_eq!(
-            first.iter().collect::<HashSet<_>>().len(),
-            usize::from(PORTS)
-        );
+        assert_eq!(first.iter().collect::<HashSet<_>>().len(), usize::from(PORTS));
         assert!(first.iter().all(|port| *port >= FIRST_PORT));
         // The next connection begins with the next port.
         assert_eq!(secret.ports(local, remote).next(), Some(first[1]));

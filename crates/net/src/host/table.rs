@@ -59,10 +59,7 @@ impl Table {
     /// The id of a connection's present use.
     pub fn id(&self, index: u32) -> ConnectionId {
         let slot = self.slots.get(index as usize);
-        ConnectionId {
-            index,
-            generation: slot.map_or(0, |slot| slot.generation),
-        }
+        ConnectionId { index, generation: slot.map_or(0, |slot| slot.generation) }
     }
 
     /// The connection of this number, if there is one.
@@ -86,13 +83,7 @@ impl Table {
     }
 
     /// A new connection: one that came to a listener, or one that connects.
-    pub fn open(
-        &mut self,
-        config: &Config,
-        path: Endpoints,
-        listener: Option<ListenerId>,
-        settings: &Settings,
-    ) -> u32 {
+    pub fn open(&mut self, config: &Config, path: Endpoints, listener: Option<ListenerId>, settings: &Settings) -> u32 {
         let index = match self.free.pop() {
             Some(index) => {
                 let slot = &mut self.slots[index as usize];

@@ -17,11 +17,7 @@ fn host(address: &str) -> Host {
     settings.send_buffer = 100_000;
     settings.backlog = 10;
     let key = address.bytes().last().unwrap_or_default();
-    Host::new(
-        settings,
-        &[address.parse().unwrap()],
-        Secret::from_key([key; 16]),
-    )
+    Host::new(settings, &[address.parse().unwrap()], Secret::from_key([key; 16]))
 }
 
 /// Whether a packet is lost, told whether it goes to the server.
@@ -41,13 +37,7 @@ impl Pair {
     fn new() -> Self {
         let mut server = host(SERVER);
         server.listen("192.0.2.2:80".parse().unwrap()).unwrap();
-        Self {
-            now: Instant::ZERO,
-            client: host(CLIENT),
-            server,
-            flying: VecDeque::new(),
-            lost: Box::new(|_, _| false),
-        }
+        Self { now: Instant::ZERO, client: host(CLIENT), server, flying: VecDeque::new(), lost: Box::new(|_, _| false) }
     }
 
     /// A connection both sides know of.
@@ -110,10 +100,7 @@ impl Pair {
     fn transfer(&mut self, from: ConnectionId, to: ConnectionId, bytes: &[u8]) -> Vec<u8> {
         let (mut written, mut received, mut into) = (0, Vec::new(), [0; 5000]);
         for _ in 0..5000 {
-            written += self
-                .client
-                .write(self.now, from, &bytes[written..])
-                .unwrap();
+            written += self.client.write(self.now, from, &bytes[written..]).unwrap();
             self.run(10);
             while let Read::Bytes(n) = self.server.read(self.now, to, &mut into).unwrap() {
                 received.extend_from_slice(&into[..n]);
@@ -126,13 +113,7 @@ impl Pair {
     }
 }
 
-fn put(
-    now: Instant,
-    flying: &mut VecDeque<(Instant, bool, Vec<u8>)>,
-    lost: &mut Loss,
-    to_server: bool,
-    packet: &[u8],
-) {
+fn put(now: Instant, flying: &mut VecDeque<(Instant, bool, Vec<u8>)>, lost: &mut Loss, to_server: bool, packet: &[u8]) {
     if !lost(to_server, packet) {
         let at = now + Duration::from_millis(10);
         flying.push_back((at, to_server, packet.to_vec()));
@@ -179,15 +160,9 @@ fn a_stream_arrives_whole_and_both_sides_forget() {
     assert!(pair.transfer(ours, theirs, &bytes) == bytes);
     pair.server.release(pair.now, theirs).unwrap();
     pair.client.release(pair.now, ours).unwrap();
-    assert_eq!(
-        pair.client.write(pair.now, ours, b"x"),
-        Err(HostError::Unknown)
-    );
+    assert_eq!(pair.client.write(pair.now, ours, b"x"), Err(HostError::Unknown));
     pair.run(61_000); // the longer TIME-WAIT
-    assert_eq!(
-        (pair.client.connections(), pair.server.connections()),
-        (0, 0)
-    );
+    assert_eq!((pair.client.connections(), pair.server.connections()), (0, 0));
     assert_eq!(pair.client.next_deadline(), None);
 }
 
@@ -212,9 +187,7 @@ fn what_acks_gave_leave_for_is_out_before_a_loss_is_found() {
     // the first eight, and of the tenth.
     let now = Instant::from_millis(5);
     let mut client = host(CLIENT);
-    let id = client
-        .connect(Instant::ZERO, "192.0.2.2:80".parse().unwrap())
-        .unwrap();
+    let id = client.connect(Instant::ZERO, "192.0.2.2:80".parse().unwrap()).unwrap();
     let mut syn = Vec::new();
     client.flush(Instant::ZERO, &mut |p: &[u8]| syn = p.to_vec());
     let syn = decode(&syn).unwrap();
@@ -267,10 +240,7 @@ fn the_end_of_a_stream_is_told_and_a_reset_too() {
     let (ours, theirs) = pair.open();
     pair.client.write(pair.now, ours, b"last words").unwrap();
     pair.client.close(pair.now, ours).unwrap();
-    assert_eq!(
-        pair.client.write(pair.now, ours, b"more"),
-        Err(HostError::NotWritable)
-    );
+    assert_eq!(pair.client.write(pair.now, ours, b"more"), Err(HostError::NotWritable));
     pair.run(50);
     assert!(pair.server.next_event().unwrap().readable);
     let mut into = [0; 100];
@@ -282,14 +252,8 @@ fn the_end_of_a_stream_is_told_and_a_reset_too() {
     pair.client.abort(ours).unwrap();
     pair.run(50);
     let event = pair.server.next_event().unwrap();
-    assert_eq!(
-        (event.connection, event.closed),
-        (theirs, Some(Closed::ByReset))
-    );
-    assert_eq!(
-        pair.server.read(pair.now, theirs, &mut into),
-        Err(HostError::Ended(Closed::ByReset))
-    );
+    assert_eq!((event.connection, event.closed), (theirs, Some(Closed::ByReset)));
+    assert_eq!(pair.server.read(pair.now, theirs, &mut into), Err(HostError::Ended(Closed::ByReset)));
 }
 
 #[test]
@@ -372,14 +336,10 @@ fn challenge_acks_are_limited() {
     answers(&mut server, Instant::ZERO, &ack);
     // A reset outside the window draws nothing, and leaves the budget alone.
     let outside = segment(9, 5, 0, Flags::RST, b"");
-    let drawn: usize = (0..5000)
-        .map(|_| answers(&mut server, Instant::ZERO, &outside).len())
-        .sum();
+    let drawn: usize = (0..5000).map(|_| answers(&mut server, Instant::ZERO, &outside).len()).sum();
     assert_eq!((drawn, server.stats().challenges_withheld), (0, 0));
     let blind = segment(9, 6 + 1000, 0, Flags::RST, b"");
-    let drawn: usize = (0..5000)
-        .map(|_| answers(&mut server, Instant::ZERO, &blind).len())
-        .sum();
+    let drawn: usize = (0..5000).map(|_| answers(&mut server, Instant::ZERO, &blind).len()).sum();
     assert!((500..1500).contains(&drawn), "{drawn}");
     assert_eq!(server.stats().challenges_withheld, 5000 - drawn as u64);
     // One that is exact is obeyed all the same.
@@ -421,11 +381,7 @@ fn a_syn_in_time_wait_opens_anew() {
     let server = &mut pair.server;
     let syn = segment(9, 100, 0, Flags::SYN, b"");
     let isn = answers(server, now, &syn)[0].seq.0;
-    answers(
-        server,
-        now,
-        &segment(9, 101, isn.wrapping_add(1), Flags::ACK, b""),
-    );
+    answers(server, now, &segment(9, 101, isn.wrapping_add(1), Flags::ACK, b""));
     let id = server.next_event().unwrap().connection;
     server.release(now, id).unwrap();
     server.flush(now, &mut |_: &[u8]| {});
@@ -462,10 +418,7 @@ fn segments_fit_a_path_that_says_it_takes_less() {
     let (mut received, mut into) = (Vec::new(), [0; 5000]);
     while received.len() < bytes.len() && pair.now < Instant::from_millis(60_000) {
         pair.run(10);
-        written += pair
-            .client
-            .write(pair.now, ours, &bytes[written..])
-            .unwrap();
+        written += pair.client.write(pair.now, ours, &bytes[written..]).unwrap();
         while let Read::Bytes(n) = pair.server.read(pair.now, theirs, &mut into).unwrap() {
             received.extend_from_slice(&into[..n]);
         }
@@ -478,9 +431,7 @@ fn segments_fit_a_path_that_says_it_takes_less() {
 /// "Fragmentation needed" about a packet that began like this.
 fn too_big(quoted: &[u8], mtu: u16) -> Vec<u8> {
     let sum = |bytes: &[u8]| {
-        let words = bytes
-            .chunks(2)
-            .map(|w| u32::from(w[0]) << 8 | u32::from(w[1]));
+        let words = bytes.chunks(2).map(|w| u32::from(w[0]) << 8 | u32::from(w[1]));
         let sum: u32 = words.sum();
         !(((sum & 0xffff) + (sum >> 16)) as u16)
     };
@@ -502,9 +453,7 @@ fn packets_of_any_kind_do_no_harm() {
     let mut model = segment(9, 5, 7, Flags::ACK, b"payload");
     let mut state = 1_u64;
     let mut draw = |below: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
     for round in 0..50_000 {

@@ -139,14 +139,9 @@ mod tests {
     use std::time::Duration;
 
     fn workload(request: u64, response: u64, later: &[(u64, u64)], close: bool) -> Workload {
-        let write = |&(ms, bytes): &(u64, u64)| TimedWrite {
-            after: Duration::from_millis(ms),
-            bytes,
-        };
+        let write = |&(ms, bytes): &(u64, u64)| TimedWrite { after: Duration::from_millis(ms), bytes };
         let later: Vec<_> = later.iter().map(write).collect();
-        Workload::exchange(request, response)
-            .with_later_writes(&later)
-            .closing(close)
+        Workload::exchange(request, response).with_later_writes(&later).closing(close)
     }
 
     const fn at(ms: u64) -> Instant {
@@ -187,19 +182,11 @@ mod tests {
     #[test]
     fn the_client_of_a_kept_connection_reads_one_response_at_a_time() {
         let write = |received, acknowledged, ms, bytes| Write {
-            when: When {
-                received,
-                acknowledged,
-                after: Duration::from_millis(ms),
-            },
+            when: When { received, acknowledged, after: Duration::from_millis(ms) },
             bytes,
         };
         let workload = Workload {
-            client: Script::of(&[
-                write(0, 0, 0, 10),
-                write(500, 0, 20, 11),
-                write(0, 21, 0, 12),
-            ]),
+            client: Script::of(&[write(0, 0, 0, 10), write(500, 0, 20, 11), write(0, 21, 0, 12)]),
             server: Script::of(&[write(10, 0, 0, 500), write(21, 0, 0, 700)]),
         };
         let mut client = Application::new(Host::Client, &workload);

@@ -37,19 +37,10 @@ pub(super) enum End {
 
 impl End {
     /// Starts a stack in a namespace. `address` is that of its device to the path.
-    pub fn start(
-        stack: &Stack,
-        namespace: &Namespace,
-        address: IpAddr,
-        mtu: u16,
-    ) -> Result<Self, NetError> {
+    pub fn start(stack: &Stack, namespace: &Namespace, address: IpAddr, mtu: u16) -> Result<Self, NetError> {
         Ok(match stack {
             Stack::Recoup(config) => Self::Engine(Engine::start(namespace, **config, mtu)?),
-            Stack::Kernel(options) => Self::Kernel {
-                options: options.clone(),
-                address,
-                listener: None,
-            },
+            Stack::Kernel(options) => Self::Kernel { options: options.clone(), address, listener: None },
         })
     }
 
@@ -78,11 +69,7 @@ impl End {
     pub fn listen(&mut self, namespace: &Namespace) -> Result<SocketAddr, NetError> {
         match self {
             Self::Engine(engine) => Ok(SocketAddr::new(engine.address, engine::PORT)),
-            Self::Kernel {
-                options,
-                address,
-                listener,
-            } => {
+            Self::Kernel { options, address, listener } => {
                 let (options, at) = (options.clone(), *address);
                 let (open, local) = namespace.run(move || Listener::open(at, &options))??;
                 *listener = Some(open);
@@ -110,10 +97,7 @@ impl End {
     ) -> Result<SenderReport, NetError> {
         match self {
             Self::Engine(engine) => return engine.take_part(host, Arc::clone(flow)),
-            Self::Kernel {
-                listener: Some(listener),
-                ..
-            } => kernel::serve(listener, flow, clock)?,
+            Self::Kernel { listener: Some(listener), .. } => kernel::serve(listener, flow, clock)?,
             Self::Kernel { options, .. } => {
                 let (options, to) = (options.clone(), flow.to.ip());
                 let socket = namespace.run(move || kernel::socket(to, &options))??;

@@ -54,16 +54,8 @@ impl Engine {
         };
         let secret = Secret::draw()?;
         let (tasks, to_do) = channel();
-        let main = move || {
-            run(
-                Driver::new(Host::new(settings, &addresses, secret), device),
-                &to_do,
-            )
-        };
-        thread::Builder::new()
-            .name("engine".into())
-            .spawn(main)
-            .map_err(NetError::system("start a thread"))?;
+        let main = move || run(Driver::new(Host::new(settings, &addresses, secret), device), &to_do);
+        thread::Builder::new().name("engine".into()).spawn(main).map_err(NetError::system("start a thread"))?;
         Ok(Self { address, tasks })
     }
 
@@ -137,14 +129,8 @@ fn run_application(
             write(driver, id, &mut application, &buffer);
         }
         let state = driver.host.state(id);
-        let settled = driver
-            .host
-            .unacknowledged(id)
-            .is_none_or(|bytes| bytes == 0)
-            && !matches!(
-                state,
-                Some(State::FinWait1 | State::LastAck | State::Closing)
-            );
+        let settled = driver.host.unacknowledged(id).is_none_or(|bytes| bytes == 0)
+            && !matches!(state, Some(State::FinWait1 | State::LastAck | State::Closing));
         if open && !finished && application.is_finished() && settled {
             finished = true;
             flow.finish(side);
@@ -173,12 +159,7 @@ fn run_application(
     Ok(report.unwrap_or_default())
 }
 
-fn read(
-    driver: &mut Driver<TunDevice>,
-    id: ConnectionId,
-    application: &mut Application,
-    buffer: &mut [u8],
-) {
+fn read(driver: &mut Driver<TunDevice>, id: ConnectionId, application: &mut Application, buffer: &mut [u8]) {
     loop {
         let now = driver.now();
         match driver.host.read(now, id, buffer) {
@@ -190,12 +171,7 @@ fn read(
 }
 
 /// Writes as many bytes as the application wants. Their values do not matter.
-fn write(
-    driver: &mut Driver<TunDevice>,
-    id: ConnectionId,
-    application: &mut Application,
-    bytes: &[u8],
-) {
+fn write(driver: &mut Driver<TunDevice>, id: ConnectionId, application: &mut Application, bytes: &[u8]) {
     let now = driver.now();
     if application.awaits_acknowledgment()
         && let Some(bytes) = driver.host.unacknowledged(id)

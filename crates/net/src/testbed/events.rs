@@ -83,20 +83,14 @@ pub(super) fn collect(
     let mut packets = path_packets(records, flow);
     packets.sort_by_key(|(at, _)| *at);
     let first_packet = packets.first().map(|(at, _)| (path_started_at, *at));
-    let first_events = senders
-        .iter()
-        .filter_map(|(_, log)| log.events.first().map(|(at, _)| (log.started_at, *at)));
+    let first_events = senders.iter().filter_map(|(_, log)| log.events.first().map(|(at, _)| (log.started_at, *at)));
     let started_at = first_events.chain(first_packet);
     let started_at = started_at.map(|(zero, at)| zero.saturating_add(at.as_nanos()));
     let Some(started_at) = started_at.min() else {
         return Vec::new();
     };
-    let since_start = |zero: u64, at: Instant| {
-        Instant::from_nanos(
-            zero.saturating_add(at.as_nanos())
-                .saturating_sub(started_at),
-        )
-    };
+    let since_start =
+        |zero: u64, at: Instant| Instant::from_nanos(zero.saturating_add(at.as_nanos()).saturating_sub(started_at));
     let mut events = Vec::new();
     for (host, log) in senders {
         events.extend(log.events.iter().map(|&(at, event)| FlowEvent {
@@ -104,19 +98,20 @@ pub(super) fn collect(
             kind: FlowEventKind::Sender {
                 host: *host,
                 event: match event {
-                    Event::TimerSet { timer, at } => Event::TimerSet {
-                        timer,
-                        at: at.map(|at| since_start(log.started_at, at)),
-                    },
+                    Event::TimerSet { timer, at } => {
+                        Event::TimerSet { timer, at: at.map(|at| since_start(log.started_at, at)) }
+                    }
                     event => event,
                 },
             },
         }));
     }
-    events.extend(packets.into_iter().map(|(at, packet)| FlowEvent {
-        at: since_start(path_started_at, at),
-        kind: FlowEventKind::Packet(packet),
-    }));
+    events.extend(
+        packets.into_iter().map(|(at, packet)| FlowEvent {
+            at: since_start(path_started_at, at),
+            kind: FlowEventKind::Packet(packet),
+        }),
+    );
     events.sort_by_key(|event| event.at);
     events
 }
@@ -139,17 +134,10 @@ fn path_packets(records: &[PacketRecord], flow: FlowId) -> Vec<(Instant, PathPac
             }
             _ => 0,
         };
-        let is_copy = previous.is_some_and(|(before, _)| {
-            (before.direction, before.number) == (record.direction, record.number)
-        });
+        let is_copy =
+            previous.is_some_and(|(before, _)| (before.direction, before.number) == (record.direction, record.number));
         previous = Some((record, ordinal));
-        let packet = |point, damaged| PathPacket {
-            point,
-            direction: record.direction,
-            ordinal,
-            tcp,
-            damaged,
-        };
+        let packet = |point, damaged| PathPacket { point, direction: record.direction, ordinal, tcp, damaged };
         if !is_copy {
             packets.push((record.arrival, packet(PathPoint::Sent, false)));
         }

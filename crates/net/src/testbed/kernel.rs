@@ -9,8 +9,8 @@ use recoup_tcp::flow::Host;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind,
-    connect, getsockname, listen, recv, send, shutdown, socket_with, sockopt,
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind, connect, getsockname,
+    listen, recv, send, shutdown, socket_with, sockopt,
 };
 
 use super::application::Application;
@@ -69,8 +69,9 @@ impl Listener {
 pub(super) fn request(client: &OwnedFd, flow: &FlowRun, clock: Clock) -> Result<(), NetError> {
     let connected = match connect(client, &flow.to) {
         Ok(()) => Ok(()),
-        Err(Errno::INPROGRESS) => wait_until(client, PollFlags::OUT, flow)
-            .and_then(|ready| if ready { error_of(client) } else { Ok(()) }),
+        Err(Errno::INPROGRESS) => {
+            wait_until(client, PollFlags::OUT, flow).and_then(|ready| if ready { error_of(client) } else { Ok(()) })
+        }
         Err(e) => Err(e),
     };
     match connected {
@@ -127,12 +128,7 @@ fn error_of(socket: &OwnedFd) -> Result<(), Errno> {
 static ZEROS: [u8; 256 << 10] = [0; 256 << 10];
 
 /// Runs the application over an open connection until the flow is over.
-fn run_application(
-    socket: &OwnedFd,
-    host: Host,
-    flow: &FlowRun,
-    clock: Clock,
-) -> Result<(), NetError> {
+fn run_application(socket: &OwnedFd, host: Host, flow: &FlowRun, clock: Clock) -> Result<(), NetError> {
     let mut application = Application::new(host, &flow.workload);
     application.opened(clock.now());
     let mut mark = None;
@@ -156,15 +152,12 @@ fn run_application(
         let expected = application.expected();
         if mark.replace(expected) != Some(expected) {
             // Reading earlier would open the window and send an ACK.
-            set_receive_low_water_mark(socket, expected)
-                .map_err(NetError::system("set up a socket"))?;
+            set_receive_low_water_mark(socket, expected).map_err(NetError::system("set up a socket"))?;
         }
         let mut awaited = PollFlags::empty();
         awaited.set(PollFlags::IN, reads);
         awaited.set(PollFlags::OUT, application.waiting() > 0);
-        let due = application
-            .due()
-            .map_or(LOOK, |due| due.since(clock.now()).min(LOOK));
+        let due = application.due().map_or(LOOK, |due| due.since(clock.now()).min(LOOK));
         let ready = wait(socket.as_fd(), awaited, due).map_err(system("wait for"))?;
         if reads && !ready.is_empty() {
             reads = read(socket, &mut buffer, &mut application, flow, clock);
@@ -192,13 +185,7 @@ fn write(socket: &OwnedFd, application: &mut Application, flow: &FlowRun) {
 }
 
 /// Reads all there is. Returns whether more may come.
-fn read(
-    socket: &OwnedFd,
-    buffer: &mut [u8],
-    application: &mut Application,
-    flow: &FlowRun,
-    clock: Clock,
-) -> bool {
+fn read(socket: &OwnedFd, buffer: &mut [u8], application: &mut Application, flow: &FlowRun, clock: Clock) -> bool {
     loop {
         match recv(socket, &mut *buffer, RecvFlags::empty()) {
             Ok((0, _)) => {

@@ -117,8 +117,7 @@ impl Counts {
     /// The counters of the calling thread's namespace.
     pub fn here() -> Result<Self, NetError> {
         // /proc/net would be that of the process's first namespace.
-        let [tcp, more] =
-            ["snmp", "netstat"].map(|file| read(&format!("/proc/thread-self/net/{file}")));
+        let [tcp, more] = ["snmp", "netstat"].map(|file| read(&format!("/proc/thread-self/net/{file}")));
         Ok(Self(tcp? + &more?))
     }
 
@@ -139,10 +138,7 @@ impl Counts {
     /// The kernel counts timeouts; each retransmits the first segment. It counts probes of new data
     /// together with those that retransmit, so retransmitting probes are the rest of all retransmissions.
     pub fn since(&self, before: &Self, host: Host) -> Counters {
-        let of = |group, name| {
-            self.get(group, name)
-                .saturating_sub(before.get(group, name))
-        };
+        let of = |group, name| self.get(group, name).saturating_sub(before.get(group, name));
         let ext = |name| of("TcpExt:", name);
         let all = of("Tcp:", "RetransSegs");
         let handshake = ext("TCPSynRetrans");

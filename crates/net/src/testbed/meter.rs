@@ -96,9 +96,7 @@ pub(super) fn measure(records: &[PacketRecord], flow: FlowId, workload: &Workloa
             PacketOutcome::Delivered { departure, .. } if !record.damaged => {
                 events.push((departure, PathPoint::Arrived, record));
             }
-            PacketOutcome::Dropped { due, .. } if !thinned => {
-                events.push((due, PathPoint::Dropped, record))
-            }
+            PacketOutcome::Dropped { due, .. } if !thinned => events.push((due, PathPoint::Dropped, record)),
             _ => {}
         }
     }
@@ -123,13 +121,7 @@ pub(super) fn measure(records: &[PacketRecord], flow: FlowId, workload: &Workloa
 
 /// Whether the packet is an ACK that a receiver with delayed ACKs would not have sent.
 fn is_thinned(outcome: PacketOutcome) -> bool {
-    matches!(
-        outcome,
-        PacketOutcome::Dropped {
-            cause: DropCause::Thinned,
-            ..
-        }
-    )
+    matches!(outcome, PacketOutcome::Dropped { cause: DropCause::Thinned, .. })
 }
 
 impl FlowMeter<'_> {
@@ -165,13 +157,11 @@ impl FlowMeter<'_> {
         }
         let (arrived, is_data) = (&stream.arrived, tcp.payload_len > 0);
         let number = record.number;
-        stream
-            .spurious
-            .on_retransmission(number, is_data, |missing| {
-                for gap in arrived.gaps(&(again.start.0..again.end.0)) {
-                    missing(Span::new(Offset(gap.start), Offset(gap.end)));
-                }
-            });
+        stream.spurious.on_retransmission(number, is_data, |missing| {
+            for gap in arrived.gaps(&(again.start.0..again.end.0)) {
+                missing(Span::new(Offset(gap.start), Offset(gap.end)));
+            }
+        });
         let waited = stream.last_ack_at.map(|then| at.since(then));
         if !syn {
             let first = &mut self.flow.last_ack_to_retransmission;
@@ -188,11 +178,7 @@ impl FlowMeter<'_> {
             let end = start + u64::from(tcp.payload_len);
             let stream = self.stream(record.direction);
             let fresh: u64 = match end > start {
-                true => stream
-                    .arrived
-                    .gaps(&(start.0..end.0))
-                    .map(|gap| gap.end - gap.start)
-                    .sum(),
+                true => stream.arrived.gaps(&(start.0..end.0)).map(|gap| gap.end - gap.start).sum(),
                 false => 0,
             };
             stream.spurious.on_arrival(record.number, span);

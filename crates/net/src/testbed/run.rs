@@ -23,12 +23,7 @@ pub(super) struct FlowRun {
 impl FlowRun {
     /// A flow that is over when both ends have finished, or after `patience`.
     pub fn new(workload: Workload, to: SocketAddr, patience: Duration) -> Self {
-        Self {
-            workload,
-            to,
-            finished: Default::default(),
-            until: Instant::now() + patience,
-        }
+        Self { workload, to, finished: Default::default(), until: Instant::now() + patience }
     }
 
     /// An end has read and written everything, and its data is acknowledged or never will be.

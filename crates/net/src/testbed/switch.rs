@@ -20,14 +20,7 @@ pub enum Switch {
 
 impl Switch {
     /// All of them, in the order of [`Switches`].
-    pub const ALL: [Self; 6] = [
-        Self::Tlp,
-        Self::Rack,
-        Self::Sack,
-        Self::Dsack,
-        Self::Timestamps,
-        Self::Frto,
-    ];
+    pub const ALL: [Self; 6] = [Self::Tlp, Self::Rack, Self::Sack, Self::Dsack, Self::Timestamps, Self::Frto];
 
     /// The sysctl, below `net.ipv4`.
     pub const fn sysctl(self) -> &'static str {

@@ -66,12 +66,7 @@ fn streams_survive_loss_reordering_and_duplication() {
     with_device(|device| {
         let (ours, _) = ends(device, 0).unwrap();
         for seed in 1..=4 {
-            let faults = Faults {
-                seed,
-                lost: 20,
-                doubled: 20,
-                late: 20,
-            };
+            let faults = Faults { seed, lost: 20, doubled: 20, late: 20 };
             let mut driver = Driver::new(host(device), Faulty::new(device, faults));
             let port = 80 + seed as u16;
             driver.host.listen(SocketAddr::new(ours, port)).unwrap();
@@ -117,9 +112,8 @@ fn a_closed_port_refuses_at_once() {
     with_device(|device| {
         let (ours, theirs) = ends(device, 0).unwrap();
         let mut driver = Driver::new(host(device), Faulty::new(device, Faults::NONE));
-        let client = thread::spawn(move || {
-            TcpStream::connect_timeout(&SocketAddr::new(ours, 9), Duration::from_secs(5))
-        });
+        let client =
+            thread::spawn(move || TcpStream::connect_timeout(&SocketAddr::new(ours, 9), Duration::from_secs(5)));
         while !client.is_finished() {
             driver.turn(Duration::from_millis(5)).unwrap();
         }

@@ -78,15 +78,9 @@ fn with_every_pair(test: impl Fn(Pair) + Sync) {
 
 /// 20 ms one way at 100 Mbit/s, behind these hops.
 fn behind(up: &[HopSpec], down: &[HopSpec]) -> PathSpec {
-    let rate = HopSpec::Rate {
-        rate: BitRate::from_bits_per_second(100_000_000).unwrap(),
-        queue: Queue::Unlimited,
-    };
+    let rate = HopSpec::Rate { rate: BitRate::from_bits_per_second(100_000_000).unwrap(), queue: Queue::Unlimited };
     let chain = |hops: &[HopSpec]| [hops, &[rate.clone(), HopSpec::Delay(ONE_WAY)]].concat();
-    PathSpec {
-        up: chain(up),
-        down: chain(down),
-    }
+    PathSpec { up: chain(up), down: chain(down) }
 }
 
 /// The same path with losses by these rules.
@@ -98,14 +92,7 @@ fn path(up: &[&str], down: &[&str]) -> PathSpec {
 
 /// A server that sends this many full segments to each client.
 fn segments(client: Stack, server: Stack, count: u64) -> Setup {
-    Setup {
-        client,
-        server,
-        workload: Workload::exchange(0, count * MSS),
-        mtu: 1500,
-        patience: PATIENCE,
-        events: false,
-    }
+    Setup { client, server, workload: Workload::exchange(0, count * MSS), mtu: 1500, patience: PATIENCE, events: false }
 }
 
 /// A testbed and its flows.
@@ -119,10 +106,7 @@ impl Stage {
     fn open(setup: Setup) -> Option<Self> {
         let beside = beside_others();
         let testbed = Testbed::open(setup).map_err(skip).ok()?;
-        Some(Self {
-            testbed,
-            _beside: beside,
-        })
+        Some(Self { testbed, _beside: beside })
     }
 
     fn run(&self, path: &PathSpec, flow: u64) -> FlowOutcome {
@@ -161,15 +145,8 @@ fn every_pair_of_stacks_repairs_a_lost_tail() {
             assert!((ms(100)..ms(3000)).contains(&fct), "{name}: {flow:?}");
             assert_eq!(flow.packets_dropped, 1, "{name}: {flow:?}");
             assert!(sent_again(&flow) >= 1, "{name}: {flow:?}");
-            assert_eq!(
-                flow.segments_sent,
-                10 + sent_again(&flow),
-                "{name}: {flow:?}"
-            );
-            assert!(
-                flow.last_ack_to_retransmission.is_some(),
-                "{name}: {flow:?}"
-            );
+            assert_eq!(flow.segments_sent, 10 + sent_again(&flow), "{name}: {flow:?}");
+            assert!(flow.last_ack_to_retransmission.is_some(), "{name}: {flow:?}");
         }
     });
 }
@@ -185,11 +162,7 @@ fn counts_of_senders_and_path_agree() {
         for flow in 0..4 {
             let flow = stage.play(&lossy, flow);
             assert!(flow.completed(), "{name}: {flow:?}");
-            assert_eq!(
-                flow.segments_sent,
-                60 + sent_again(&flow),
-                "{name}: {flow:?}"
-            );
+            assert_eq!(flow.segments_sent, 60 + sent_again(&flow), "{name}: {flow:?}");
             assert!(flow.spurious <= flow.segments_sent - 60, "{name}: {flow:?}");
             retransmitted += sent_again(&flow);
         }
@@ -199,14 +172,8 @@ fn counts_of_senders_and_path_agree() {
 
 #[test]
 fn kept_connections_and_waiting_for_acknowledgments_work() {
-    let write = |received, acknowledged, after, bytes| Write {
-        when: When {
-            received,
-            acknowledged,
-            after: ms(after),
-        },
-        bytes,
-    };
+    let write =
+        |received, acknowledged, after, bytes| Write { when: When { received, acknowledged, after: ms(after) }, bytes };
     with_every_pair(|(client, server, name)| {
         let workload = Workload {
             client: Script::of(&[write(0, 0, 0, 300), write(5000, 0, 50, 310)]),
@@ -217,10 +184,7 @@ fn kept_connections_and_waiting_for_acknowledgments_work() {
                 write(610, 5700, 20, 10),
             ]),
         };
-        let setup = Setup {
-            workload,
-            ..segments(client, server, 0)
-        };
+        let setup = Setup { workload, ..segments(client, server, 0) };
         let Some(stage) = Stage::open(setup) else {
             return;
         };
@@ -229,29 +193,17 @@ fn kept_connections_and_waiting_for_acknowledgments_work() {
             let fct = flow.fct.unwrap_or_else(|| panic!("{name}: {flow:?}"));
             // The handshake, both exchanges, and the round trip of the ACK.
             assert!(fct >= 8 * ONE_WAY + ms(70), "{name}: {flow:?}");
-            assert_eq!(
-                flow.segments_sent,
-                1 + 4 + 1 + 1 + 1 + sent_again(&flow),
-                "{name}: {flow:?}"
-            );
+            assert_eq!(flow.segments_sent, 1 + 4 + 1 + 1 + 1 + sent_again(&flow), "{name}: {flow:?}");
         }
     });
 }
 
 #[test]
 fn requests_later_writes_and_closing_work() {
-    let later = TimedWrite {
-        after: ms(50),
-        bytes: 2000,
-    };
+    let later = TimedWrite { after: ms(50), bytes: 2000 };
     with_every_pair(|(client, server, name)| {
-        let workload = Workload::exchange(3000, 5000)
-            .with_later_writes(&[later])
-            .closing(true);
-        let setup = Setup {
-            workload,
-            ..segments(client, server, 0)
-        };
+        let workload = Workload::exchange(3000, 5000).with_later_writes(&[later]).closing(true);
+        let setup = Setup { workload, ..segments(client, server, 0) };
         let Some(stage) = Stage::open(setup) else {
             return;
         };
@@ -260,11 +212,7 @@ fn requests_later_writes_and_closing_work() {
             let flow = stage.play(&path(&[], &[]), flow);
             let fct = flow.fct.unwrap_or_else(|| panic!("{name}: {flow:?}"));
             assert!(fct >= 4 * ONE_WAY + ms(50), "{name}: {flow:?}");
-            assert_eq!(
-                flow.segments_sent,
-                3 + 4 + 2 + sent_again(&flow),
-                "{name}: {flow:?}"
-            );
+            assert_eq!(flow.segments_sent, 3 + 4 + 2 + sent_again(&flow), "{name}: {flow:?}");
             assert_eq!(flow.packets_dropped, 0, "{name}: {flow:?}");
         }
         // The flow ends when both ends have closed, before the time limit.
@@ -275,10 +223,7 @@ fn requests_later_writes_and_closing_work() {
 #[test]
 fn a_lost_handshake_is_no_retransmission_of_data() {
     // (the loss rule, the trigger, the minimum time)
-    let cases = [
-        ("up:syn:1", Trigger::Syn, 900),
-        ("down:syn:1", Trigger::SynAck, 900),
-    ];
+    let cases = [("up:syn:1", Trigger::Syn, 900), ("down:syn:1", Trigger::SynAck, 900)];
     with_every_pair(|(client, server, name)| {
         let Some(stage) = Stage::open(segments(client, server, 2)) else {
             return;
@@ -295,10 +240,7 @@ fn a_lost_handshake_is_no_retransmission_of_data() {
             assert_eq!(flow.packets_dropped, 1, "{name}, {way} lost: {flow:?}");
             assert_eq!(flow.segments_sent, 2 + sent_again(&flow));
             let again = flow.counters.retransmissions;
-            assert!(
-                again.of(trigger) >= 1 || again.of(Trigger::Syn) >= 1,
-                "{name}: {flow:?}"
-            );
+            assert!(again.of(trigger) >= 1 || again.of(Trigger::Syn) >= 1, "{name}: {flow:?}");
             if trigger == Trigger::Syn {
                 let seen = (again.of(Trigger::Syn), again.of(Trigger::SynAck));
                 assert_eq!(seen, (1, 0), "{name}: {flow:?}");
@@ -394,16 +336,9 @@ fn thinned_acks_of_the_kernel_count_as_never_sent() {
     let thin = HopSpec::ThinAcks { hold: ms(200) };
     let thinned = stage.run(&behind(&[thin], &[]), 1);
     assert_eq!(plain.report.up.thinned, 0);
-    assert!(
-        (4..=6).contains(&thinned.report.up.thinned),
-        "{:?}",
-        thinned.report
-    );
+    assert!((4..=6).contains(&thinned.report.up.thinned), "{:?}", thinned.report);
     assert_eq!(thinned.record.packets_dropped, 0, "{:?}", thinned.record);
-    assert_eq!(
-        thinned.record.segments_sent,
-        10 + sent_again(&thinned.record)
-    );
+    assert_eq!(thinned.record.segments_sent, 10 + sent_again(&thinned.record));
     if sent_again(&plain.record) == 0 && sent_again(&thinned.record) == 0 {
         assert!(thinned.record.bytes_sent < plain.record.bytes_sent);
     }
@@ -416,34 +351,21 @@ fn an_incomplete_flow_ends_at_the_limit_and_the_next_flow_is_not_affected() {
     let never: Vec<String> = (1..=12).map(|n| format!("bernoulli:1@{n}")).collect();
     let never: Vec<&str> = never.iter().map(String::as_str).collect();
     with_every_pair(|(client, server, name)| {
-        let setup = Setup {
-            patience,
-            ..segments(client, server, 10)
-        };
+        let setup = Setup { patience, ..segments(client, server, 10) };
         let Some(stage) = Stage::open(setup) else {
             return;
         };
-        for (n, hopeless) in [path(&[], &["bernoulli:1"]), path(&[], &never)]
-            .iter()
-            .enumerate()
-        {
+        for (n, hopeless) in [path(&[], &["bernoulli:1"]), path(&[], &never)].iter().enumerate() {
             let began = Instant::now();
             let flow = stage.play(hopeless, 2 * n as u64);
             let took = began.elapsed();
             assert_eq!(flow.fct, None, "{name}: {flow:?}");
             assert!(flow.packets_dropped > 0, "{name}: {flow:?}");
-            assert!(
-                (patience..patience + ms(4000)).contains(&took),
-                "{name}: {took:?}"
-            );
+            assert!((patience..patience + ms(4000)).contains(&took), "{name}: {took:?}");
 
             let flow = stage.play(&path(&[], &[]), 2 * n as u64 + 1);
             assert!(flow.completed(), "{name}: {flow:?}");
-            assert_eq!(
-                flow.segments_sent,
-                10 + sent_again(&flow),
-                "{name}: {flow:?}"
-            );
+            assert_eq!(flow.segments_sent, 10 + sent_again(&flow), "{name}: {flow:?}");
             assert_eq!(flow.packets_dropped, 0, "{name}: {flow:?}");
         }
     });
@@ -452,13 +374,8 @@ fn an_incomplete_flow_ends_at_the_limit_and_the_next_flow_is_not_affected() {
 #[test]
 fn late_packets_of_a_flow_do_not_affect_the_next() {
     // ACKs that arrive long after their flow.
-    let late = HopSpec::Reorder {
-        probability: Probability::new(0.5).unwrap(),
-        extra: ms(60),
-    };
-    let twice = HopSpec::Duplicate {
-        probability: Probability::new(0.5).unwrap(),
-    };
+    let late = HopSpec::Reorder { probability: Probability::new(0.5).unwrap(), extra: ms(60) };
+    let twice = HopSpec::Duplicate { probability: Probability::new(0.5).unwrap() };
     let straggling = behind(&[twice, late], &[]);
     with_every_pair(|(client, server, name)| {
         let Some(stage) = Stage::open(segments(client, server, 4)) else {
@@ -467,11 +384,7 @@ fn late_packets_of_a_flow_do_not_affect_the_next() {
         for flow in 0..12 {
             let flow = stage.play(&straggling, flow);
             assert!(flow.completed(), "{name}: {flow:?}");
-            assert_eq!(
-                flow.segments_sent,
-                4 + sent_again(&flow),
-                "{name}: {flow:?}"
-            );
+            assert_eq!(flow.segments_sent, 4 + sent_again(&flow), "{name}: {flow:?}");
         }
     });
 }
@@ -510,10 +423,7 @@ fn senders_send_the_same_over_real_packets_as_in_the_simulator() {
     let path = path(&[], &["data:9-10"]);
     for mechanisms in [Mechanisms::LINUX_3_17, Mechanisms::LINUX_6] {
         let stack = || Stack::Recoup(Config::new(mechanisms).into());
-        let setup = Setup {
-            events: true,
-            ..segments(stack(), stack(), 10)
-        };
+        let setup = Setup { events: true, ..segments(stack(), stack(), 10) };
         let spec = FlowSpec {
             client: Config::new(mechanisms),
             server: Config::new(mechanisms),
@@ -521,9 +431,7 @@ fn senders_send_the_same_over_real_packets_as_in_the_simulator() {
             workload: setup.workload.clone(),
         };
         let mut simulated = SentBy::default();
-        Simulation::new(&path)
-            .unwrap()
-            .run(&spec, 1, FlowId(0), &mut simulated);
+        Simulation::new(&path).unwrap().run(&spec, 1, FlowId(0), &mut simulated);
         let Some(stage) = Stage::open(setup) else {
             return;
         };
@@ -556,10 +464,7 @@ fn senders_send_the_same_over_real_packets_as_in_the_simulator() {
 
 #[test]
 fn flows_of_the_kernel_have_packet_events() {
-    let setup = Setup {
-        events: true,
-        ..segments(kernel(), kernel(), 3)
-    };
+    let setup = Setup { events: true, ..segments(kernel(), kernel(), 3) };
     let Some(stage) = Stage::open(setup) else {
         return;
     };

@@ -41,11 +41,7 @@ pub(super) unsafe fn read(address: *const sockaddr, len: socklen_t) -> Outcome<S
 ///
 /// # Safety
 /// Both are null, or `*len` bytes can be written at `address` and `len` can be read and written.
-pub(super) unsafe fn write(
-    from: SocketAddr,
-    address: *mut sockaddr,
-    len: *mut socklen_t,
-) -> Outcome<()> {
+pub(super) unsafe fn write(from: SocketAddr, address: *mut sockaddr, len: *mut socklen_t) -> Outcome<()> {
     if address.is_null() || len.is_null() {
         return Ok(());
     }

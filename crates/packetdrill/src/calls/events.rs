@@ -13,12 +13,7 @@ fn wait<T: Default>(timeout: c_int, call: impl FnMut(&mut Host) -> Outcome<T>) -
     RUNTIME.wait(limit, call, || Ok(T::default()))
 }
 
-pub(super) unsafe extern "C" fn poll(
-    _: *mut c_void,
-    fds: *mut pollfd,
-    count: nfds_t,
-    timeout: c_int,
-) -> c_int {
+pub(super) unsafe extern "C" fn poll(_: *mut c_void, fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
     let count = usize::try_from(count).unwrap_or(0);
     let fds: &mut [pollfd] = match (fds.is_null(), count) {
         (_, 0) => &mut [],
@@ -57,10 +52,7 @@ pub(super) unsafe extern "C" fn epoll_ctl(
     let interest = (!event.is_null()).then(|| {
         // SAFETY: not null, and the caller hands over an event.
         let event = unsafe { event.read_unaligned() };
-        Interest {
-            events: event.events,
-            data: event.u64,
-        }
+        Interest { events: event.events, data: event.u64 }
     });
     let interest = || interest.ok_or(Errno::FAULT);
     nothing(RUNTIME.call(|host| match operation {
@@ -90,10 +82,7 @@ pub(super) unsafe extern "C" fn epoll_wait(
             return Err(Errno::FAULT);
         }
         for (i, interest) in happened.iter().enumerate() {
-            let event = epoll_event {
-                events: interest.events,
-                u64: interest.data,
-            };
+            let event = epoll_event { events: interest.events, u64: interest.data };
             // SAFETY: the caller has room for `most` events, and `i` is less.
             unsafe { events.add(i).write_unaligned(event) };
         }

@@ -17,10 +17,7 @@ fn receive(fd: c_int, count: usize, room: bool, flags: c_int) -> Outcome<Receive
 
 /// Writes all of `bytes` if the call may wait, or else as many as fit.
 fn transmit(fd: c_int, bytes: &[u8], flags: c_int) -> Outcome<usize> {
-    let how = SendFlags {
-        more: flags & libc::MSG_MORE != 0,
-        end_of_record: flags & libc::MSG_EOR != 0,
-    };
+    let how = SendFlags { more: flags & libc::MSG_MORE != 0, end_of_record: flags & libc::MSG_EOR != 0 };
     let mut done = 0;
     let result = waiting(fd, flags, |host| {
         done += host.send(fd, &bytes[done..], how)?;
@@ -33,24 +30,14 @@ fn transmit(fd: c_int, bytes: &[u8], flags: c_int) -> Outcome<usize> {
     result.or(if done > 0 { Ok(done) } else { result })
 }
 
-pub(super) unsafe extern "C" fn read(
-    _: *mut c_void,
-    fd: c_int,
-    buffer: *mut c_void,
-    count: size_t,
-) -> ssize_t {
+pub(super) unsafe extern "C" fn read(_: *mut c_void, fd: c_int, buffer: *mut c_void, count: size_t) -> ssize_t {
     // SAFETY: the caller hands over room for `count` bytes.
     size(unsafe { receive_into(fd, buffer, count, 0) })
 }
 
 /// # Safety
 /// `buffer` is null or `count` bytes can be written there.
-unsafe fn receive_into(
-    fd: c_int,
-    buffer: *mut c_void,
-    count: size_t,
-    flags: c_int,
-) -> Outcome<usize> {
+unsafe fn receive_into(fd: c_int, buffer: *mut c_void, count: size_t, flags: c_int) -> Outcome<usize> {
     let Received { bytes, .. } = receive(fd, count, !buffer.is_null(), flags)?;
     // SAFETY: no more than `count` bytes were received, for which the caller says there is room.
     let out = unsafe { memory::room(buffer, bytes.len()) }?;
@@ -68,18 +55,10 @@ unsafe fn receive_spread(fd: c_int, buffers: &[iovec], flags: c_int) -> Outcome<
     Ok(received)
 }
 
-pub(super) unsafe extern "C" fn readv(
-    _: *mut c_void,
-    fd: c_int,
-    buffers: *const iovec,
-    count: c_int,
-) -> ssize_t {
+pub(super) unsafe extern "C" fn readv(_: *mut c_void, fd: c_int, buffers: *const iovec, count: c_int) -> ssize_t {
     let count = usize::try_from(count).unwrap_or(0);
     // SAFETY: the caller hands over `count` buffers with the room each says it has.
-    size(unsafe {
-        memory::vector(buffers, count)
-            .and_then(|buffers| Ok(receive_spread(fd, buffers, 0)?.bytes.len()))
-    })
+    size(unsafe { memory::vector(buffers, count).and_then(|buffers| Ok(receive_spread(fd, buffers, 0)?.bytes.len())) })
 }
 
 pub(super) unsafe extern "C" fn recv(
@@ -110,12 +89,7 @@ pub(super) unsafe extern "C" fn recvfrom(
     })
 }
 
-pub(super) unsafe extern "C" fn recvmsg(
-    _: *mut c_void,
-    fd: c_int,
-    message: *mut msghdr,
-    flags: c_int,
-) -> ssize_t {
+pub(super) unsafe extern "C" fn recvmsg(_: *mut c_void, fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
     // SAFETY: the caller hands over a message header, or null, that nobody else uses.
     let Some(message) = (unsafe { message.as_mut() }) else {
         return size(Err(Errno::FAULT));
@@ -125,8 +99,7 @@ pub(super) unsafe extern "C" fn recvmsg(
     }
     // SAFETY: the header names buffers with the room each says it has.
     let received = unsafe {
-        memory::vector(message.msg_iov, message.msg_iovlen)
-            .and_then(|buffers| receive_spread(fd, buffers, flags))
+        memory::vector(message.msg_iov, message.msg_iovlen).and_then(|buffers| receive_spread(fd, buffers, flags))
     };
     size(received.and_then(|received| {
         message.msg_flags = 0;
@@ -152,10 +125,7 @@ unsafe fn put_inq(message: &mut msghdr, inq: Option<i32>) -> Outcome<()> {
     let data = len - size_of::<c_int>();
     let fields = [libc::IPPROTO_TCP, TCP_CM_INQ];
     out[..size_of::<usize>()].copy_from_slice(&len.to_ne_bytes());
-    for (field, at) in fields
-        .iter()
-        .zip([size_of::<usize>(), size_of::<usize>() + 4])
-    {
+    for (field, at) in fields.iter().zip([size_of::<usize>(), size_of::<usize>() + 4]) {
         out[at..at + 4].copy_from_slice(&field.to_ne_bytes());
     }
     out[data..].copy_from_slice(&inq.to_ne_bytes());
@@ -167,22 +137,12 @@ unsafe fn put_inq(message: &mut msghdr, inq: Option<i32>) -> Outcome<()> {
 // The header of a control message is a length and two numbers, as written above.
 const _: () = assert!(size_of::<cmsghdr>() == size_of::<usize>() + 8);
 
-pub(super) unsafe extern "C" fn write(
-    _: *mut c_void,
-    fd: c_int,
-    buffer: *const c_void,
-    count: size_t,
-) -> ssize_t {
+pub(super) unsafe extern "C" fn write(_: *mut c_void, fd: c_int, buffer: *const c_void, count: size_t) -> ssize_t {
     // SAFETY: the caller hands over `count` bytes.
     size(unsafe { memory::bytes(buffer, count) }.and_then(|bytes| transmit(fd, bytes, 0)))
 }
 
-pub(super) unsafe extern "C" fn writev(
-    _: *mut c_void,
-    fd: c_int,
-    buffers: *const iovec,
-    count: c_int,
-) -> ssize_t {
+pub(super) unsafe extern "C" fn writev(_: *mut c_void, fd: c_int, buffers: *const iovec, count: c_int) -> ssize_t {
     let count = usize::try_from(count).unwrap_or(0);
     // SAFETY: the caller hands over `count` buffers that hold what each says.
     let bytes = unsafe { memory::vector(buffers, count).and_then(|v| memory::gather(v)) };
@@ -216,12 +176,7 @@ pub(super) unsafe extern "C" fn sendto(
     size(unsafe { memory::bytes(buffer, count) }.and_then(|bytes| transmit(fd, bytes, flags)))
 }
 
-pub(super) unsafe extern "C" fn sendmsg(
-    _: *mut c_void,
-    fd: c_int,
-    message: *const msghdr,
-    flags: c_int,
-) -> ssize_t {
+pub(super) unsafe extern "C" fn sendmsg(_: *mut c_void, fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
     // SAFETY: the caller hands over a message header, or null.
     let Some(message) = (unsafe { message.as_ref() }) else {
         return size(Err(Errno::FAULT));
@@ -230,9 +185,7 @@ pub(super) unsafe extern "C" fn sendmsg(
         return size(Err(Errno::NOT_SUPPORTED));
     }
     // SAFETY: the header names buffers that hold what each says.
-    let bytes = unsafe {
-        memory::vector(message.msg_iov, message.msg_iovlen).and_then(|v| memory::gather(v))
-    };
+    let bytes = unsafe { memory::vector(message.msg_iov, message.msg_iovlen).and_then(|v| memory::gather(v)) };
     size(bytes.and_then(|bytes| transmit(fd, &bytes, flags)))
 }
 
@@ -241,12 +194,7 @@ pub(super) unsafe extern "C" fn sendmsg(
 ///
 /// # Safety
 /// `offset` is null or points to an offset that nothing else uses.
-pub(crate) unsafe fn write_file(
-    to: c_int,
-    from: c_int,
-    offset: *mut off_t,
-    count: size_t,
-) -> Outcome<usize> {
+pub(crate) unsafe fn write_file(to: c_int, from: c_int, offset: *mut off_t, count: size_t) -> Outcome<usize> {
     const MOST: usize = 1 << 20;
     let mut buffer = vec![0u8; count.min(MOST)];
     // SAFETY: the buffer has room for its length, and `offset`, where not null, can be read.

@@ -16,11 +16,7 @@ fn micros(at: Instant) -> u64 {
 }
 
 /// Injects an IP packet.
-pub(super) unsafe extern "C" fn netdev_send(
-    _: *mut c_void,
-    packet: *const c_void,
-    len: size_t,
-) -> c_int {
+pub(super) unsafe extern "C" fn netdev_send(_: *mut c_void, packet: *const c_void, len: size_t) -> c_int {
     // SAFETY: packetdrill hands over a packet of `len` bytes.
     nothing(unsafe { memory::bytes(packet, len) }.and_then(|bytes| RUNTIME.inject(bytes)))
 }
@@ -61,16 +57,9 @@ pub(super) unsafe extern "C" fn usleep(_: *mut c_void, micros: c_uint) -> c_int 
 }
 
 /// The time.
-pub(super) unsafe extern "C" fn gettimeofday(
-    _: *mut c_void,
-    time: *mut timeval,
-    _zone: *mut timezone,
-) -> c_int {
+pub(super) unsafe extern "C" fn gettimeofday(_: *mut c_void, time: *mut timeval, _zone: *mut timezone) -> c_int {
     let now = micros(RUNTIME.time());
-    let value = timeval {
-        tv_sec: (now / 1_000_000) as libc::time_t,
-        tv_usec: (now % 1_000_000) as libc::suseconds_t,
-    };
+    let value = timeval { tv_sec: (now / 1_000_000) as libc::time_t, tv_usec: (now % 1_000_000) as libc::suseconds_t };
     // SAFETY: packetdrill hands over room for a time, or null.
     unsafe { memory::put(time, value) };
     0

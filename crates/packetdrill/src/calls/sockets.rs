@@ -10,12 +10,7 @@ use libc::{c_int, c_ulong, c_void, sockaddr, socklen_t};
 /// `SIOCOUTQNSD`, which the libc crate does not name.
 const SIOCOUTQNSD: c_ulong = 0x894b;
 
-pub(super) unsafe extern "C" fn socket(
-    _: *mut c_void,
-    domain: c_int,
-    kind: c_int,
-    protocol: c_int,
-) -> c_int {
+pub(super) unsafe extern "C" fn socket(_: *mut c_void, domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     let v6 = match domain {
         libc::AF_INET => false,
@@ -30,12 +25,7 @@ pub(super) unsafe extern "C" fn socket(
     number(RUNTIME.call(|host| host.socket(v6, nonblocking, sysctls)))
 }
 
-pub(super) unsafe extern "C" fn bind(
-    _: *mut c_void,
-    fd: c_int,
-    address: *const sockaddr,
-    len: socklen_t,
-) -> c_int {
+pub(super) unsafe extern "C" fn bind(_: *mut c_void, fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
     // SAFETY: the caller hands over an address of `len` bytes.
     let address = unsafe { addresses::read(address, len) };
     nothing(address.and_then(|address| RUNTIME.call(|host| host.bind(fd, address))))
@@ -59,59 +49,35 @@ pub(super) unsafe extern "C" fn accept(
     }))
 }
 
-pub(super) unsafe extern "C" fn connect(
-    _: *mut c_void,
-    fd: c_int,
-    address: *const sockaddr,
-    len: socklen_t,
-) -> c_int {
+pub(super) unsafe extern "C" fn connect(_: *mut c_void, fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
     // SAFETY: the caller hands over an address of `len` bytes.
     let address = unsafe { addresses::read(address, len) };
-    nothing(
-        address.and_then(|to| match RUNTIME.call(|host| host.connect(fd, to)) {
-            Err(Errno::IN_PROGRESS) => waiting(fd, 0, |host| host.connected(fd, Errno::AGAIN))
-                .map_err(|error| match error {
-                    Errno::AGAIN => Errno::IN_PROGRESS,
-                    other => other,
-                }),
-            done => done,
-        }),
-    )
+    nothing(address.and_then(|to| match RUNTIME.call(|host| host.connect(fd, to)) {
+        Err(Errno::IN_PROGRESS) => {
+            waiting(fd, 0, |host| host.connected(fd, Errno::AGAIN)).map_err(|error| match error {
+                Errno::AGAIN => Errno::IN_PROGRESS,
+                other => other,
+            })
+        }
+        done => done,
+    }))
 }
 
 /// Runs a call that waits, unless the descriptor or `flags` (`MSG_DONTWAIT`) forbid it.
-pub(super) fn waiting<T>(
-    fd: c_int,
-    flags: c_int,
-    mut call: impl FnMut(&mut Host) -> Outcome<T>,
-) -> Outcome<T> {
-    let at_once =
-        flags & libc::MSG_DONTWAIT != 0 || RUNTIME.call(|host| Ok(host.is_nonblocking(fd)))?;
-    if at_once {
-        RUNTIME.call(&mut call)
-    } else {
-        RUNTIME.wait(None, call, || Err(Errno::AGAIN))
-    }
+pub(super) fn waiting<T>(fd: c_int, flags: c_int, mut call: impl FnMut(&mut Host) -> Outcome<T>) -> Outcome<T> {
+    let at_once = flags & libc::MSG_DONTWAIT != 0 || RUNTIME.call(|host| Ok(host.is_nonblocking(fd)))?;
+    if at_once { RUNTIME.call(&mut call) } else { RUNTIME.wait(None, call, || Err(Errno::AGAIN)) }
 }
 
 /// `fcntl`, whose third argument is a number for all supported commands. In C it is variadic: without a
 /// third argument, `argument` holds whatever its register does, and is not read.
-pub(super) unsafe extern "C" fn fcntl(
-    _: *mut c_void,
-    fd: c_int,
-    command: c_int,
-    argument: c_int,
-) -> c_int {
+pub(super) unsafe extern "C" fn fcntl(_: *mut c_void, fd: c_int, command: c_int, argument: c_int) -> c_int {
     match command {
         libc::F_GETFL => number(RUNTIME.call(|host| {
             if !host.knows(fd) {
                 return Err(Errno::BAD_DESCRIPTOR);
             }
-            let nonblocking = if host.is_nonblocking(fd) {
-                libc::O_NONBLOCK
-            } else {
-                0
-            };
+            let nonblocking = if host.is_nonblocking(fd) { libc::O_NONBLOCK } else { 0 };
             Ok(libc::O_RDWR | nonblocking)
         })),
         libc::F_SETFL => {
@@ -124,12 +90,7 @@ pub(super) unsafe extern "C" fn fcntl(
 }
 
 /// `ioctl`, whose third argument points to a number for all supported requests.
-pub(super) unsafe extern "C" fn ioctl(
-    _: *mut c_void,
-    fd: c_int,
-    request: c_ulong,
-    argument: *mut c_void,
-) -> c_int {
+pub(super) unsafe extern "C" fn ioctl(_: *mut c_void, fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
     // packetdrill passes an `int`, which may arrive sign-extended.
     let known = RUNTIME.call(|host| match request & 0xffff_ffff {
         libc::FIONREAD => host.inq(fd),

@@ -65,15 +65,9 @@ impl Host {
         let socket = self.socket_mut(fd)?;
         match socket.role {
             Role::Fresh => {
-                let any = if socket.v6 {
-                    IpAddr::V6(Ipv6Addr::UNSPECIFIED)
-                } else {
-                    IpAddr::V4(Ipv4Addr::UNSPECIFIED)
-                };
+                let any = if socket.v6 { IpAddr::V6(Ipv6Addr::UNSPECIFIED) } else { IpAddr::V4(Ipv4Addr::UNSPECIFIED) };
                 socket.local.get_or_insert(SocketAddr::new(any, port));
-                socket.role = Role::Listener {
-                    ready: VecDeque::new(),
-                };
+                socket.role = Role::Listener { ready: VecDeque::new() };
                 Ok(())
             }
             Role::Listener { .. } => Ok(()),
@@ -117,9 +111,7 @@ impl Host {
         }
         let to = unmapped(to);
         let local = socket.local.map(unmapped);
-        let ip = local
-            .map(|local| local.ip())
-            .filter(|ip| !ip.is_unspecified() && ip.is_ipv4() == to.is_ipv4());
+        let ip = local.map(|local| local.ip()).filter(|ip| !ip.is_unspecified() && ip.is_ipv4() == to.is_ipv4());
         let ip = ip.unwrap_or(match to {
             SocketAddr::V4(_) => Ipv4Addr::new(192, 0, 2, 254).into(),
             SocketAddr::V6(_) => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0xfe).into(),
@@ -155,10 +147,7 @@ impl Host {
     /// `send`, or `write`.
     pub fn send(&mut self, fd: Fd, bytes: &[u8], flags: SendFlags) -> Outcome<usize> {
         let now = self.now;
-        let mode = WriteMode {
-            more: flags.more,
-            ends_record: flags.end_of_record,
-        };
+        let mode = WriteMode { more: flags.more, ends_record: flags.end_of_record };
         let mut out = Vec::new();
         let connection = self.connection_mut(fd)?.ok_or(Errno::PIPE)?;
         let sent = connection.write(now, bytes, mode, &mut out);
@@ -181,11 +170,7 @@ impl Host {
         let inq = match self.socket_of(fd)?.options.inq {
             false => None,
             // A FIN counts as one byte when no data is left.
-            true if self.inq(fd)? == 0
-                && self.connection_of(fd)?.is_some_and(Connection::at_end) =>
-            {
-                Some(1)
-            }
+            true if self.inq(fd)? == 0 && self.connection_of(fd)?.is_some_and(Connection::at_end) => Some(1),
             true => Some(self.inq(fd)?),
         };
         Ok(Received { bytes, inq })

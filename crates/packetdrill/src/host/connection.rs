@@ -110,13 +110,7 @@ impl Connection {
     }
 
     /// Accepts `bytes` to send and returns their number. During a long write, transmits when Linux does.
-    pub fn write(
-        &mut self,
-        now: Instant,
-        bytes: &[u8],
-        mode: WriteMode,
-        out: &mut Vec<Packet>,
-    ) -> Outcome<usize> {
+    pub fn write(&mut self, now: Instant, bytes: &[u8], mode: WriteMode, out: &mut Vec<Packet>) -> Outcome<usize> {
         if let Some(error) = self.take_error() {
             return Err(error);
         }
@@ -180,25 +174,13 @@ impl Connection {
 }
 
 /// Sends all segments that may be sent now, or only the current burst.
-fn transmit(
-    now: Instant,
-    tcp: &mut tcp::Connection,
-    path: Endpoints,
-    flush: Flush,
-    out: &mut Vec<Packet>,
-) {
+fn transmit(now: Instant, tcp: &mut tcp::Connection, path: Endpoints, flush: Flush, out: &mut Vec<Packet>) {
     let mut segment = Segment::default();
     while let Some(what) = tcp.poll_transmit(now, &mut segment) {
         let payload = tcp.payload(what.payload_span(&segment)).concat();
         let new_data = matches!(what, Transmit::Stream(what) if Transmission::is_new(what));
         let ecn_capable = tcp.endpoint().is_ecn_capable() && new_data && !payload.is_empty();
-        out.push(Packet {
-            at: now,
-            path,
-            segment,
-            payload,
-            ecn_capable,
-        });
+        out.push(Packet { at: now, path, segment, payload, ecn_capable });
         if flush == Flush::Burst && !tcp.endpoint().is_in_burst() {
             return;
         }

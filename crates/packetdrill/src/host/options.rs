@@ -99,9 +99,7 @@ impl Host {
                 Ok(())
             }
             libc::TCP_NODELAY => self.set_nodelay(fd, number != 0),
-            libc::TCP_NOTSENT_LOWAT => {
-                self.set_personality(fd, |p| p.notsent_lowat = Some(unsigned))
-            }
+            libc::TCP_NOTSENT_LOWAT => self.set_personality(fd, |p| p.notsent_lowat = Some(unsigned)),
             libc::TCP_USER_TIMEOUT => {
                 let timeout = (number > 0).then(|| Duration::from_millis(unsigned));
                 self.set_user_timeout(fd, timeout)
@@ -160,9 +158,7 @@ impl Host {
         match (level, name) {
             (IPPROTO_TCP, libc::TCP_INFO) => {
                 let connection = self.connection_of(fd)?;
-                Ok(connection
-                    .map(|c| crate::tcp_info::bytes(&c.tcp.endpoint().info(now)))
-                    .unwrap_or_default())
+                Ok(connection.map(|c| crate::tcp_info::bytes(&c.tcp.endpoint().info(now))).unwrap_or_default())
             }
             (IPPROTO_TCP, TCP_CC_INFO) => Ok(vec![0; CC_INFO_LEN]),
             (SOL_SOCKET, SO_MEMINFO) => self.memory(fd),

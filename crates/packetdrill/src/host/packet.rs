@@ -75,16 +75,10 @@ mod tests {
 
     #[test]
     fn ecn_bits_are_set_and_the_checksum_stays_right() {
-        for (src, dst) in [
-            ("192.0.2.1:80", "192.0.2.2:8080"),
-            ("[2001:db8::1]:80", "[2001:db8::2]:8080"),
-        ] {
+        for (src, dst) in [("192.0.2.1:80", "192.0.2.2:8080"), ("[2001:db8::1]:80", "[2001:db8::2]:8080")] {
             let mut packet = Packet {
                 at: Instant::ZERO,
-                path: Endpoints {
-                    src: src.parse().unwrap(),
-                    dst: dst.parse().unwrap(),
-                },
+                path: Endpoints { src: src.parse().unwrap(), dst: dst.parse().unwrap() },
                 segment: Segment::default(),
                 payload: Vec::new(),
                 ecn_capable: false,

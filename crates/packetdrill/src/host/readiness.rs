@@ -109,12 +109,7 @@ impl Host {
         if epoll.watches.iter().any(|watch| watch.fd == fd) {
             return Err(Errno::EXISTS);
         }
-        epoll.watches.push(Watch {
-            fd,
-            interest,
-            seen: None,
-            disarmed: false,
-        });
+        epoll.watches.push(Watch { fd, interest, seen: None, disarmed: false });
         Ok(())
     }
 
@@ -123,12 +118,7 @@ impl Host {
         let watches = &mut self.epoll_mut(epoll)?.watches;
         let watch = watches.iter_mut().find(|watch| watch.fd == fd);
         let watch = watch.ok_or(Errno::NO_ENTRY)?;
-        *watch = Watch {
-            fd,
-            interest,
-            seen: None,
-            disarmed: false,
-        };
+        *watch = Watch { fd, interest, seen: None, disarmed: false };
         Ok(())
     }
 
@@ -170,9 +160,6 @@ impl Host {
         }
         watch.seen = Some(seen);
         watch.disarmed = events & libc::EPOLLONESHOT as u32 != 0;
-        Some(Interest {
-            events: bits,
-            data: watch.interest.data,
-        })
+        Some(Interest { events: bits, data: watch.interest.data })
     }
 }

@@ -29,10 +29,7 @@ impl Calls {
     }
 
     fn time(self) -> i64 {
-        let mut time = libc::timeval {
-            tv_sec: 0,
-            tv_usec: 0,
-        };
+        let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
         // SAFETY: there is room for a time.
         unsafe { (self.time)(null_mut(), &raw mut time, null_mut()) };
         time.tv_sec * 1_000_000 + time.tv_usec - 1_000_000_000_000_000
@@ -58,10 +55,7 @@ fn accept_returns_when_the_handshake_is_done_and_not_when_the_script_has_moved_o
     drill.sleep(10_000_000); // would be over at once if it did not wait for the other thread
     let (fd, returned) = waiting.join().unwrap();
     assert!(fd >= 0);
-    assert!(
-        (before..before + 100).contains(&returned),
-        "{before} {returned}"
-    );
+    assert!((before..before + 100).contains(&returned), "{before} {returned}");
 }
 
 #[test]
@@ -78,29 +72,19 @@ fn read_waits_for_data() {
     let_the_other_thread_wait();
     drill.sleep(30_000);
     let before = drill.time();
-    let segment = Segment {
-        payload_len: 1,
-        ..drill.peer(Flags::ACK, 1, 1)
-    };
+    let segment = Segment { payload_len: 1, ..drill.peer(Flags::ACK, 1, 1) };
     drill.inject(&segment, b"x");
     drill.sleep(1_000_000);
     let (got, byte, returned) = waiting.join().unwrap();
     assert_eq!((got, byte), (1, b'x'));
-    assert!(
-        (before..before + 100).contains(&returned),
-        "{before} {returned}"
-    );
+    assert!((before..before + 100).contains(&returned), "{before} {returned}");
 }
 
 #[test]
 fn poll_times_out_in_virtual_time() {
     let mut drill = Drill::new();
     let (_, fd) = drill.established();
-    let mut entry = libc::pollfd {
-        fd,
-        events: libc::POLLIN,
-        revents: 0,
-    };
+    let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     // In the script's own thread, where nobody else lets time pass.
     let before = drill.time();
     // SAFETY: there is one entry.
@@ -112,11 +96,7 @@ fn poll_times_out_in_virtual_time() {
     let calls = Calls::of(&drill);
     let begun = drill.time();
     let waiting = thread::spawn(move || {
-        let mut entry = libc::pollfd {
-            fd,
-            events: libc::POLLIN,
-            revents: 0,
-        };
+        let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
         // SAFETY: there is one entry.
         let ready = unsafe { (calls.poll)(null_mut(), &raw mut entry, 1, 300) };
         (ready, calls.time())

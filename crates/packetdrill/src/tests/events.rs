@@ -10,10 +10,7 @@ impl Drill {
     }
 
     fn control(&self, epoll: c_int, operation: c_int, fd: c_int, events: c_int) -> c_int {
-        let mut event = epoll_event {
-            events: events.cast_unsigned(),
-            u64: 42,
-        };
+        let mut event = epoll_event { events: events.cast_unsigned(), u64: 42 };
         // SAFETY: the event is there.
         unsafe { (self.table.epoll_ctl)(null_mut(), epoll, operation, fd, &raw mut event) }
     }
@@ -22,8 +19,7 @@ impl Drill {
     fn happened(&self, epoll: c_int) -> (c_int, c_int) {
         let mut events = [epoll_event { events: 0, u64: 0 }; 4];
         // SAFETY: there is room for four.
-        let count =
-            unsafe { (self.table.epoll_wait)(null_mut(), epoll, events.as_mut_ptr(), 4, 0) };
+        let count = unsafe { (self.table.epoll_wait)(null_mut(), epoll, events.as_mut_ptr(), 4, 0) };
         let first = events[0];
         if count > 0 {
             assert_eq!({ first.u64 }, 42);
@@ -32,10 +28,7 @@ impl Drill {
     }
 
     fn data(&self, seq: u32) {
-        let segment = Segment {
-            payload_len: 1,
-            ..self.peer(Flags::ACK, seq, 1)
-        };
+        let segment = Segment { payload_len: 1, ..self.peer(Flags::ACK, seq, 1) };
         self.inject(&segment, b"x");
     }
 }
@@ -46,10 +39,7 @@ fn events_are_level_or_edge_triggered() {
         let mut drill = Drill::new();
         let (_, fd) = drill.established();
         let epoll = drill.epoll();
-        assert_eq!(
-            drill.control(epoll, libc::EPOLL_CTL_ADD, fd, EPOLLIN | edge),
-            0
-        );
+        assert_eq!(drill.control(epoll, libc::EPOLL_CTL_ADD, fd, EPOLLIN | edge), 0);
         assert_eq!(drill.happened(epoll).0, 0);
         drill.data(1);
         assert_eq!(drill.happened(epoll), (1, EPOLLIN));
@@ -104,11 +94,7 @@ fn the_end_and_a_reset_are_told() {
     let mut drill = Drill::new();
     let (_, fd) = drill.established();
     let poll = |drill: &Drill| {
-        let mut entry = libc::pollfd {
-            fd,
-            events: libc::POLLIN | libc::POLLRDHUP,
-            revents: 0,
-        };
+        let mut entry = libc::pollfd { fd, events: libc::POLLIN | libc::POLLRDHUP, revents: 0 };
         // SAFETY: there is one entry.
         unsafe { (drill.table.poll)(null_mut(), &raw mut entry, 1, 0) };
         entry.revents

@@ -16,16 +16,8 @@ fn a_passive_open_answers_with_linuxs_options_in_linuxs_order() {
 
 #[test]
 fn a_socket_keeps_the_settings_of_its_creation() {
-    let plain = Sysctls {
-        sack: Some(0),
-        window_scaling: Some(0),
-        timestamps: Some(0),
-        ..Drill::sysctls()
-    };
-    for (sysctls, options) in [
-        (plain, "mss 1460"),
-        (Drill::sysctls(), "mss 1460,sackOK,TS val 1 ecr 0,wscale 8"),
-    ] {
+    let plain = Sysctls { sack: Some(0), window_scaling: Some(0), timestamps: Some(0), ..Drill::sysctls() };
+    for (sysctls, options) in [(plain, "mss 1460"), (Drill::sysctls(), "mss 1460,sackOK,TS val 1 ecr 0,wscale 8")] {
         let mut drill = Drill::new();
         drill.path.src = "192.0.2.1:80".parse().unwrap();
         let fd = drill.socket_under(sysctls);
@@ -34,14 +26,8 @@ fn a_socket_keeps_the_settings_of_its_creation() {
         let peer = address("192.0.2.1:80");
         // SAFETY: the table's functions with what they take.
         unsafe {
-            assert_eq!(
-                (drill.table.bind)(null_mut(), fd, as_sockaddr(&local), 16),
-                0
-            );
-            assert_eq!(
-                (drill.table.connect)(null_mut(), fd, as_sockaddr(&peer), 16),
-                -1
-            );
+            assert_eq!((drill.table.bind)(null_mut(), fd, as_sockaddr(&local), 16), 0);
+            assert_eq!((drill.table.connect)(null_mut(), fd, as_sockaddr(&peer), 16), -1);
         }
         assert_eq!(errno(), libc::EINPROGRESS);
         let (_, syn, _) = drill.next().unwrap();
@@ -56,10 +42,7 @@ fn data_goes_both_ways() {
     assert_eq!(drill.write(fd, &[7; 2500]), 2500);
     let payloads: Vec<_> = (0..3).map(|_| drill.next().unwrap().2).collect();
     assert_eq!(payloads.concat(), [7; 2500]);
-    let segment = Segment {
-        payload_len: 5,
-        ..drill.peer(Flags::ACK, 1, 2501)
-    };
+    let segment = Segment { payload_len: 5, ..drill.peer(Flags::ACK, 1, 2501) };
     drill.inject(&segment, b"hello");
     assert_eq!(drill.line(), ". 2501 ack 6");
     assert_eq!(drill.read(fd, 100).unwrap(), b"hello");
@@ -70,10 +53,7 @@ fn data_out_of_order_is_put_in_order() {
     let mut drill = Drill::new();
     let (_, fd) = drill.established();
     for (seq, bytes) in [(4, b"def"), (7, b"ghi"), (1, b"abc")] {
-        let segment = Segment {
-            payload_len: 3,
-            ..drill.peer(Flags::ACK, seq, 1)
-        };
+        let segment = Segment { payload_len: 3, ..drill.peer(Flags::ACK, seq, 1) };
         drill.inject(&segment, bytes);
     }
     assert_eq!(drill.read(fd, 100).unwrap(), b"abcdefghi");
@@ -88,10 +68,7 @@ fn waiting_for_a_packet_lets_time_pass_to_the_timer_that_sends_it() {
     let (probe, segment, _) = drill.next().unwrap();
     assert_eq!(segment.payload_len, 1000);
     // One segment out: the probe timeout is that of retransmission, RTT + 200 ms.
-    assert!(
-        (299_000..302_000).contains(&(probe - sent)),
-        "{sent} {probe}"
-    );
+    assert!((299_000..302_000).contains(&(probe - sent)), "{sent} {probe}");
     assert!(drill.time() >= probe);
 }
 
@@ -127,18 +104,13 @@ fn a_refused_connection_reports_the_error_once() {
 #[test]
 fn closing_sends_a_fin_or_a_reset() {
     // (unread data, lingering not at all, what goes)
-    for (unread, linger, line) in [
-        (false, false, "F. 1:2 ack 1"),
-        (true, false, "R. 1 ack 4"),
-        (false, true, "R. 1 ack 1"),
-    ] {
+    for (unread, linger, line) in
+        [(false, false, "F. 1:2 ack 1"), (true, false, "R. 1 ack 4"), (false, true, "R. 1 ack 1")]
+    {
         let mut drill = Drill::new();
         let (_, fd) = drill.established();
         if unread {
-            let segment = Segment {
-                payload_len: 3,
-                ..drill.peer(Flags::ACK, 1, 1)
-            };
+            let segment = Segment { payload_len: 3, ..drill.peer(Flags::ACK, 1, 1) };
             drill.inject(&segment, b"abc");
             assert_eq!(drill.line(), ". 1 ack 4");
         }
@@ -173,10 +145,7 @@ fn a_closed_port_resets() {
 fn the_user_timeout_ends_a_connection_nobody_answers() {
     let mut drill = Drill::new();
     let (_, fd) = drill.established();
-    assert_eq!(
-        drill.set(fd, libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, 3000),
-        0
-    );
+    assert_eq!(drill.set(fd, libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, 3000), 0);
     drill.write(fd, &[0; 10]);
     drill.sleep(2_900_000);
     assert_eq!(drill.write(fd, &[0; 10]), 10);
@@ -201,10 +170,7 @@ fn corked_data_waits_for_a_full_segment_or_the_cork() {
 #[test]
 fn ecn_is_agreed_and_marks_are_echoed() {
     let mut drill = Drill::new();
-    let fd = drill.socket_under(Sysctls {
-        ecn: Some(2),
-        ..Drill::sysctls()
-    });
+    let fd = drill.socket_under(Sysctls { ecn: Some(2), ..Drill::sysctls() });
     let local = address(LOCAL);
     // SAFETY: the table's functions with what they take.
     unsafe {
@@ -216,10 +182,7 @@ fn ecn_is_agreed_and_marks_are_echoed() {
     drill.inject(&syn, &[]);
     assert_eq!(drill.line(), "S.E 0:1 ack 1");
     drill.ack(1, &[]);
-    let segment = Segment {
-        payload_len: 1,
-        ..drill.peer(Flags::ACK, 1, 1)
-    };
+    let segment = Segment { payload_len: 1, ..drill.peer(Flags::ACK, 1, 1) };
     let mut bytes = Vec::new();
     encode(&segment, &drill.path, 1, Payload::Fill(0), &mut bytes).unwrap();
     // Congestion experienced; the header's checksum falls by what its first word grew.

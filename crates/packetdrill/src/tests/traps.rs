@@ -43,10 +43,7 @@ fn options_of_other_descriptors_are_left_to_the_c_library() {
     let udp = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let kind = option(udp.as_raw_fd(), libc::SOL_SOCKET, libc::SO_TYPE, 4).unwrap();
     assert_eq!(number(&kind), libc::SOCK_DGRAM);
-    assert_eq!(
-        option(-1, libc::SOL_SOCKET, libc::SO_TYPE, 4),
-        Err(libc::EBADF)
-    );
+    assert_eq!(option(-1, libc::SOL_SOCKET, libc::SO_TYPE, 4), Err(libc::EBADF));
 }
 
 #[test]
@@ -113,21 +110,12 @@ fn null_pointers_are_faults() {
 fn what_cannot_be_put_anywhere_stays_to_be_read() {
     let mut drill = Drill::new();
     let (_, fd) = drill.established();
-    let segment = Segment {
-        payload_len: 3,
-        ..drill.peer(Flags::ACK, 1, 1)
-    };
+    let segment = Segment { payload_len: 3, ..drill.peer(Flags::ACK, 1, 1) };
     drill.inject(&segment, b"abc");
-    let nowhere = libc::iovec {
-        iov_base: null_mut(),
-        iov_len: 3,
-    };
+    let nowhere = libc::iovec { iov_base: null_mut(), iov_len: 3 };
     // SAFETY: the table's functions, with null for a buffer.
     let results = unsafe {
-        [
-            (drill.table.read)(null_mut(), fd, null_mut(), 3),
-            (drill.table.readv)(null_mut(), fd, &raw const nowhere, 1),
-        ]
+        [(drill.table.read)(null_mut(), fd, null_mut(), 3), (drill.table.readv)(null_mut(), fd, &raw const nowhere, 1)]
     };
     assert_eq!((results, errno()), ([-1, -1], libc::EFAULT));
     assert_eq!(drill.read(fd, 100).unwrap(), b"abc");

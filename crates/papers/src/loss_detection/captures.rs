@@ -25,12 +25,7 @@ pub struct Capture {
 }
 
 const fn lognormal(median: f64, sigma: f64, least: f64, most: f64) -> LogNormal {
-    LogNormal {
-        median,
-        sigma,
-        least,
-        most,
-    }
+    LogNormal { median, sigma, least, most }
 }
 
 const fn traffic(exchanges: f64, median: f64, sigma: f64) -> Traffic {
@@ -55,19 +50,11 @@ pub const CAPTURES: [Capture; 4] = [
         },
         traffic: traffic(1.5, 2800.0, 1.4),
     },
-    Capture {
-        trace: "unc",
-        title: "unc: campus",
-        networks: Networks::WIDE_AREA,
-        traffic: traffic(2.0, 860.0, 1.8),
-    },
+    Capture { trace: "unc", title: "unc: campus", networks: Networks::WIDE_AREA, traffic: traffic(2.0, 860.0, 1.8) },
     Capture {
         trace: "ibi",
         title: "ibi: web servers",
-        networks: Networks {
-            rtt: lognormal(80.0, 0.7, 5.0, 1000.0),
-            ..Networks::WIDE_AREA
-        },
+        networks: Networks { rtt: lognormal(80.0, 0.7, 5.0, 1000.0), ..Networks::WIDE_AREA },
         traffic: traffic(1.3, 19_000.0, 2.0),
     },
     Capture {

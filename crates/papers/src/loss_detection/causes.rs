@@ -73,10 +73,7 @@ struct Changed {
 
 impl Changed {
     fn of(parameters: Parameters) -> Self {
-        Self {
-            parameters,
-            ..Self::default()
-        }
+        Self { parameters, ..Self::default() }
     }
 
     fn sender(&self, setup: &Setup, system: &System) -> Mechanisms {
@@ -90,24 +87,15 @@ impl Changed {
 }
 
 fn k(k: u32) -> Changed {
-    Changed::of(Parameters {
-        rttvar_factor: Some(Factor::whole(k)),
-        ..Parameters::default()
-    })
+    Changed::of(Parameters { rttvar_factor: Some(Factor::whole(k)), ..Parameters::default() })
 }
 
 fn min(ms: u64) -> Changed {
-    Changed::of(Parameters {
-        min_rto: Some(Duration::from_millis(ms)),
-        ..Parameters::default()
-    })
+    Changed::of(Parameters { min_rto: Some(Duration::from_millis(ms)), ..Parameters::default() })
 }
 
 fn dupthresh(segments: u32) -> Changed {
-    Changed::of(Parameters {
-        dupthresh: Some(Segments(segments)),
-        ..Parameters::default()
-    })
+    Changed::of(Parameters { dupthresh: Some(Segments(segments)), ..Parameters::default() })
 }
 
 fn run(setup: &Setup, system: usize, changed: Changed) -> Result<Outcomes, SettingsError> {
@@ -191,25 +179,15 @@ struct Runs {
 impl Runs {
     fn all(setup: &Setup) -> Result<Self, SettingsError> {
         let run = |system, changed| run(setup, system, changed);
-        let in_order = Changed {
-            no_reordering: true,
-            ..Changed::default()
-        };
+        let in_order = Changed { no_reordering: true, ..Changed::default() };
         let one = Some(Factor::ONE);
         let quick = Changed::of(Parameters {
             srtt_factor: one,
             min_rto: Some(Duration::from_millis(200)),
             ..Parameters::default()
         });
-        let ticks = Changed {
-            granularity: Some(Duration::from_millis(10)),
-            ..Changed::default()
-        };
-        let weights = Changed::of(Parameters {
-            rttvar_weight: one,
-            srtt_weight: one,
-            ..Parameters::default()
-        });
+        let ticks = Changed { granularity: Some(Duration::from_millis(10)), ..Changed::default() };
+        let weights = Changed::of(Parameters { rttvar_weight: one, srtt_weight: one, ..Parameters::default() });
         let other = [
             ("k = 2", k(2)),
             ("k = 8", k(8)),
@@ -218,27 +196,12 @@ impl Runs {
             ("D = 2", dupthresh(2)),
         ];
         Ok(Self {
-            usual: (0..4)
-                .map(|i| run(i, Changed::default()))
-                .collect::<Result<_, _>>()?,
+            usual: (0..4).map(|i| run(i, Changed::default())).collect::<Result<_, _>>()?,
             in_order: (0..4).map(|i| run(i, in_order)).collect::<Result<_, _>>()?,
             quick: [run(2, quick)?, run(3, quick)?],
-            two: [
-                run(1, dupthresh(2))?,
-                run(2, dupthresh(2))?,
-                run(3, dupthresh(2))?,
-            ],
+            two: [run(1, dupthresh(2))?, run(2, dupthresh(2))?, run(3, dupthresh(2))?],
             ticks: run(0, ticks)?,
-            small_k: [
-                run(0, k(2))?,
-                run(
-                    0,
-                    Changed {
-                        granularity: ticks.granularity,
-                        ..k(2)
-                    },
-                )?,
-            ],
+            small_k: [run(0, k(2))?, run(0, Changed { granularity: ticks.granularity, ..k(2) })?],
             low: [run(0, min(100))?, run(1, min(100))?],
             other: other
                 .into_iter()
@@ -257,39 +220,16 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let mut cells: Vec<Measured> = Vec::new();
     let mut add = |case: String, outcomes: &Outcomes| {
         for (quantity, value) in [
-            (
-                "mean duration of completed flows (ms)",
-                claims::mean_duration(outcomes),
-            ),
-            (
-                "median detection by timeout (RTTs)",
-                claims::median_timeout(outcomes).mean,
-            ),
-            (
-                "median recovery (RTTs)",
-                claims::median_recovery(outcomes).mean,
-            ),
-            (
-                "spurious FR/R (% of the retransmissions)",
-                claims::spurious_share(outcomes, 0),
-            ),
-            (
-                "spurious timeouts (% of the retransmissions)",
-                claims::spurious_share(outcomes, 1),
-            ),
+            ("mean duration of completed flows (ms)", claims::mean_duration(outcomes)),
+            ("median detection by timeout (RTTs)", claims::median_timeout(outcomes).mean),
+            ("median recovery (RTTs)", claims::median_recovery(outcomes).mean),
+            ("spurious FR/R (% of the retransmissions)", claims::spurious_share(outcomes, 0)),
+            ("spurious timeouts (% of the retransmissions)", claims::spurious_share(outcomes, 1)),
         ] {
-            cells.push(Measured {
-                quantity: quantity.into(),
-                case: case.clone(),
-                study: None,
-                engine: Some(value),
-            });
+            cells.push(Measured { quantity: quantity.into(), case: case.clone(), study: None, engine: Some(value) });
         }
     };
-    for (system, (usual, in_order)) in System::ALL
-        .iter()
-        .zip(runs.usual.iter().zip(&runs.in_order))
-    {
+    for (system, (usual, in_order)) in System::ALL.iter().zip(runs.usual.iter().zip(&runs.in_order)) {
         add(system.name.into(), usual);
         add(format!("{}, no reordering", system.name), in_order);
     }
@@ -306,8 +246,7 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     for (name, outcomes) in &runs.other {
         add(format!("Linux, {name}"), outcomes);
     }
-    let title =
-        "Median detection time by timeout, as the systems are and with Linux's minimum RTO and m";
+    let title = "Median detection time by timeout, as the systems are and with Linux's minimum RTO and m";
     let medians = |outcomes: &Outcomes| Some(claims::median_timeout(outcomes).mean);
     let changed = [None, None, Some(&runs.quick[0]), Some(&runs.quick[1])];
     let group = |((system, usual), changed): ((&System, &Outcomes), Option<&Outcomes>)| BarGroup {
@@ -325,17 +264,10 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
             title: title.into(),
             x_label: "system".into(),
             y_label: "RTTs".into(),
-            series: ["as it is", "minimum RTO of 200 ms, m = 1"]
-                .map(String::from)
-                .to_vec(),
+            series: ["as it is", "minimum RTO of 200 ms, m = 1"].map(String::from).to_vec(),
             panels: vec![BarPanel {
                 title: String::new(),
-                groups: System::ALL
-                    .iter()
-                    .zip(&runs.usual)
-                    .zip(changed)
-                    .map(group)
-                    .collect(),
+                groups: System::ALL.iter().zip(&runs.usual).zip(changed).map(group).collect(),
             }],
         }),
         cells,

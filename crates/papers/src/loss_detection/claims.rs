@@ -31,9 +31,7 @@ pub fn of(id: Id, populations: &Populations) -> Vec<Claim> {
 /// The quantities with the names of the systems.
 pub fn shown(values: &Values, unit: &str) -> String {
     let each = System::ALL.iter().zip(values);
-    let each: Vec<String> = each
-        .map(|(system, v)| format!("{} {:.1}{unit}", system.name, v.mean))
-        .collect();
+    let each: Vec<String> = each.map(|(system, v)| format!("{} {:.1}{unit}", system.name, v.mean)).collect();
     each.join(", ")
 }
 
@@ -44,10 +42,7 @@ pub fn intervals(values: &Values) -> String {
 
 /// `of` times `factor`.
 pub fn times(of: Estimate, factor: f64) -> Estimate {
-    Estimate {
-        mean: of.mean * factor,
-        half: of.half * factor.abs(),
-    }
+    Estimate { mean: of.mean * factor, half: of.half * factor.abs() }
 }
 
 /// A bound without an interval.
@@ -244,9 +239,8 @@ fn systems(populations: &Populations) -> Vec<Claim> {
     let short_early = populations.counted(|counts| [counts.short_early, counts.short]);
     let [quickest, slowest] = extremes(&timeouts);
     let [least, most] = extremes(&fast);
-    let pairs = [SOLARIS, FREEBSD].map(|slow| {
-        ClaimVerdict::all([WINDOWS, LINUX].map(|quick| above(timeouts[slow], timeouts[quick])))
-    });
+    let pairs = [SOLARIS, FREEBSD]
+        .map(|slow| ClaimVerdict::all([WINDOWS, LINUX].map(|quick| above(timeouts[slow], timeouts[quick]))));
     vec![
         decided(
             "timeouts-differ",
@@ -318,13 +312,11 @@ fn systems(populations: &Populations) -> Vec<Claim> {
 fn recovery(populations: &Populations) -> Vec<Claim> {
     let median = |sender: &SenderReport, lost: usize, by: &str, sack: Option<bool>| {
         let mut lines = sender.recoveries.iter();
-        let is_it =
-            |line: &&FlightRecovery| (line.lost, line.detected_by, line.sack) == (lost, by, sack);
+        let is_it = |line: &&FlightRecovery| (line.lost, line.detected_by, line.sack) == (lost, by, sack);
         lines.find(is_it)?.p50
     };
-    let by_lost: [Estimate; MOST_LOST] = std::array::from_fn(|i| {
-        populations.estimate(|results| median(&results.report.all, i + 1, "any", None))
-    });
+    let by_lost: [Estimate; MOST_LOST] =
+        std::array::from_fn(|i| populations.estimate(|results| median(&results.report.all, i + 1, "any", None)));
     let by_system = populations.each(|sender| median(sender, 1, "any", None));
     let ratio = populations.estimate(|results| {
         let of = |by| median(&results.report.all, 1, by, None);
@@ -337,8 +329,7 @@ fn recovery(populations: &Populations) -> Vec<Claim> {
         })
     };
     let few = stated("recovery with SACK, in % of that without; 1 or 2 segments lost in a flight");
-    let many =
-        stated("recovery with SACK, in % of that without; 3 or more segments lost in a flight");
+    let many = stated("recovery with SACK, in % of that without; 3 or more segments lost in a flight");
     let [least, most] = extremes(&by_system);
     let [one, two, three, four] = by_lost;
     vec![

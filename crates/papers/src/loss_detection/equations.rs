@@ -126,22 +126,16 @@ fn first_of_a_flight(sender: Mechanisms, x: u32) -> u64 {
     let run = Bench::new(sender, 60 * u64::from(x)).run(first_loss(|_| Fate::Passes));
     // The third flight after recovery.
     let open = run.events.iter().rev().find_map(|(at, event)| match event {
-        Event::StateChanged {
-            to: State::Open, ..
-        } => Some(*at),
+        Event::StateChanged { to: State::Open, .. } => Some(*at),
         _ => None,
     });
     let from = open.unwrap_or(Instant::ZERO) + Duration::from_millis(2 * RTT as u64 + 50);
-    let mut new = run
-        .sent()
-        .filter(|(at, _, again)| *at >= from && again.is_none());
+    let mut new = run.sent().filter(|(at, _, again)| *at >= from && again.is_none());
     new.next().map_or(1, |(_, segment, _)| segment)
 }
 
 /// Segment 2 is lost once, which ends slow start; the fate of all others is another's.
-fn first_loss(
-    mut fate: impl FnMut(&micro::Entering) -> Fate,
-) -> impl FnMut(&micro::Entering) -> Fate {
+fn first_loss(mut fate: impl FnMut(&micro::Entering) -> Fate) -> impl FnMut(&micro::Entering) -> Fate {
     move |packet| match (packet.segment, packet.copy) {
         (2, 1) => Fate::Lost,
         _ => fate(packet),
@@ -157,11 +151,7 @@ fn transfer(kind: Kind, mut sender: Mechanisms, segments: u64, event: u64, happe
             _ => Fate::Passes,
         })),
         Kind::Timeout | Kind::LateTimeout => {
-            let wait = if happens {
-                None
-            } else {
-                Some(Duration::from_secs(60))
-            };
+            let wait = if happens { None } else { Some(Duration::from_secs(60)) };
             sender.rto.min = wait.unwrap_or(sender.rto.min);
             // Until the timer of the other sender has expired.
             let mut from: Option<Instant> = None;
@@ -176,17 +166,11 @@ fn transfer(kind: Kind, mut sender: Mechanisms, segments: u64, event: u64, happe
                 let over = from + pause;
                 match (kind, packet.direction) {
                     // The ACKs of this flight, which arrive within an RTT.
-                    (Kind::Timeout, Direction::Up)
-                        if packet.at < from + Duration::from_millis(90) =>
-                    {
-                        match happens {
-                            true => Fate::Lost,
-                            false => Fate::Passes,
-                        }
-                    }
-                    (Kind::LateTimeout, Direction::Down) if packet.at < over => {
-                        Fate::Late(over.since(packet.at))
-                    }
+                    (Kind::Timeout, Direction::Up) if packet.at < from + Duration::from_millis(90) => match happens {
+                        true => Fate::Lost,
+                        false => Fate::Passes,
+                    },
+                    (Kind::LateTimeout, Direction::Down) if packet.at < over => Fate::Late(over.since(packet.at)),
                     _ => Fate::Passes,
                 }
             }))
@@ -215,9 +199,8 @@ fn transfer(kind: Kind, mut sender: Mechanisms, segments: u64, event: u64, happe
 
 /// The retransmission that the event causes: when, and how long after the first transmission.
 fn retransmission(run: &Run, event: u64) -> Option<(Instant, Duration)> {
-    let again = run.sent().find(|(_, segment, again)| {
-        *segment >= event && matches!(again, Some(Trigger::Fast | Trigger::Rto))
-    });
+    let again =
+        run.sent().find(|(_, segment, again)| *segment >= event && matches!(again, Some(Trigger::Fast | Trigger::Rto)));
     let (at, segment, _) = again?;
     Some((at, at.since(run.first_sent(segment)?)))
 }
@@ -245,19 +228,13 @@ fn outcome(setup: &Setup, kind: Kind, x: u32) -> Option<Outcome> {
     let long = transfer(kind, sender, 200 * u64::from(x), event, true);
     let (at, waited) = retransmission(&long, event)?;
     // The window before the event.
-    let flight = long
-        .events
-        .iter()
-        .rev()
-        .find_map(|(sent, event)| match event {
-            Event::Sent { cwnd, .. } if *sent < at => Some(cwnd.0),
-            _ => None,
-        })?;
+    let flight = long.events.iter().rev().find_map(|(sent, event)| match event {
+        Event::Sent { cwnd, .. } if *sent < at => Some(cwnd.0),
+        _ => None,
+    })?;
     let (again, acked) = recovery(&long, at, kind.goal(flight))?;
     // It ends within the flight that is as large again.
-    let last = long
-        .sent()
-        .filter(|(sent, _, new)| *sent <= again && new.is_none());
+    let last = long.sent().filter(|(sent, _, new)| *sent <= again && new.is_none());
     let end = last.map(|(_, segment, _)| segment).max()?;
     let ends = (0..ENDS).map(|part| end - part * u64::from(kind.goal(flight)) / ENDS);
     let of_end = |end| {
@@ -281,22 +258,12 @@ fn outcome(setup: &Setup, kind: Kind, x: u32) -> Option<Outcome> {
         Kind::Instead => each.first()?.1,
         _ => ms(waited) / RTT,
     };
-    Some(Outcome {
-        kind,
-        flight,
-        recovered: ms(again.since(at)) / RTT,
-        sent: acked as f64,
-        cost,
-        detected,
-    })
+    Some(Outcome { kind, flight, recovered: ms(again.since(at)) / RTT, sent: acked as f64, cost, detected })
 }
 
 fn outcomes(setup: &Setup) -> Vec<Outcome> {
-    let each = Kind::ALL
-        .into_iter()
-        .flat_map(|kind| HALVES.map(|x| (kind, x)));
-    each.filter_map(|(kind, x)| outcome(setup, kind, x))
-        .collect()
+    let each = Kind::ALL.into_iter().flat_map(|kind| HALVES.map(|x| (kind, x)));
+    each.filter_map(|(kind, x)| outcome(setup, kind, x)).collect()
 }
 
 fn measured(outcomes: &[Outcome]) -> Vec<Measured> {
@@ -310,16 +277,8 @@ fn measured(outcomes: &[Outcome]) -> Vec<Measured> {
             engine: Some(engine),
         };
         [
-            row(
-                "RTTs until the flight has recovered",
-                Some(one.kind.recovers(x)),
-                one.recovered,
-            ),
-            row(
-                "cost in duration (RTTs)",
-                Some(one.kind.form(Model::Forms, one.flight)),
-                one.cost,
-            ),
+            row("RTTs until the flight has recovered", Some(one.kind.recovers(x)), one.recovered),
+            row("cost in duration (RTTs)", Some(one.kind.form(Model::Forms, one.flight)), one.cost),
             row("segments acknowledged meanwhile", None, one.sent),
             row("detection (RTTs)", None, one.detected),
         ]
@@ -349,9 +308,7 @@ fn picture(outcomes: &[Outcome], title: &str) -> Picture {
         x_label: "x, half of the flight before the event (segments)".into(),
         y_label: "RTTs".into(),
         scale: Scale::Logarithmic,
-        series: ["the equation", "counted segment by segment", "the engine"]
-            .map(String::from)
-            .to_vec(),
+        series: ["the equation", "counted segment by segment", "the engine"].map(String::from).to_vec(),
         panels: Kind::ALL.map(panel).to_vec(),
         ..LineChart::default()
     })

@@ -28,8 +28,7 @@ use crate::population::InMemory;
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::PointPanel;
 use recoup_lab::parameters::{
-    ChangeKind, Grid, ParameterStudy, Request, SenderRow, Totals, chart, instance_text, panel,
-    study_capture,
+    ChangeKind, Grid, ParameterStudy, Request, SenderRow, Totals, chart, instance_text, panel, study_capture,
 };
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stats::Estimate;
@@ -78,18 +77,10 @@ impl Id {
 
     const fn title(self) -> &'static str {
         match self {
-            Self::Fig4 => {
-                "Reduction of the connection duration with other k (simulated populations)"
-            }
-            Self::Fig5a => {
-                "Reduction of the connection duration with another minimum RTO (simulated populations)"
-            }
-            Self::Fig5b => {
-                "Reduction of the connection duration with other a and b (simulated populations)"
-            }
-            Self::Tradeoff => {
-                "Reduction of the connection duration with other D (simulated populations)"
-            }
+            Self::Fig4 => "Reduction of the connection duration with other k (simulated populations)",
+            Self::Fig5a => "Reduction of the connection duration with another minimum RTO (simulated populations)",
+            Self::Fig5b => "Reduction of the connection duration with other a and b (simulated populations)",
+            Self::Tradeoff => "Reduction of the connection duration with other D (simulated populations)",
         }
     }
 }
@@ -167,11 +158,7 @@ impl Impact {
     /// Simulates and studies populations of `flows` flows for each system in each capture.
     fn simulate(setup: &Setup, flows: u64) -> Result<Self, SettingsError> {
         let of = |system: &System| study(setup, flows, system);
-        System::ALL
-            .iter()
-            .map(of)
-            .collect::<Result<_, _>>()
-            .map(Self)
+        System::ALL.iter().map(of).collect::<Result<_, _>>().map(Self)
     }
 
     /// The last result is kept, because every figure needs it.
@@ -215,9 +202,7 @@ impl Impact {
     fn saved_ms(&self, system: usize, replaced: Replaced, kinds: &[ChangeKind]) -> f64 {
         let totals = self.totals(system);
         let of = &totals.instances[self.number(system, replaced)];
-        let saved = kinds
-            .iter()
-            .map(|kind| of.saved[Model::Forms as usize][*kind as usize]);
+        let saved = kinds.iter().map(|kind| of.saved[Model::Forms as usize][*kind as usize]);
         totals.mean_ms(saved.sum()).unwrap_or(f64::NAN)
     }
 
@@ -251,10 +236,7 @@ impl Impact {
 
     fn panel(&self, system: usize, replaced: Replaced) -> PointPanel {
         let bins = &self.totals(system).bins[self.number(system, replaced)];
-        panel(
-            format!("{}: {}", System::ALL[system].name, replaced.text()),
-            bins,
-        )
+        panel(format!("{}: {}", System::ALL[system].name, replaced.text()), bins)
     }
 }
 
@@ -272,49 +254,25 @@ fn study(setup: &Setup, flows: u64, system: &System) -> Result<Studied, Settings
         packet.frame = frame;
     }
     let packets = InMemory::new(packets);
-    let request = Request {
-        grid: grid(),
-        model: Model::Forms,
-        lists_events: false,
-    };
-    let settings = Settings {
-        profile: Some(profile),
-        ..Settings::default()
-    };
-    let watch = Watch {
-        bytes: &|_| true,
-        reruns: &|_, _| true,
-    };
+    let request = Request { grid: grid(), model: Model::Forms, lists_events: false };
+    let settings = Settings { profile: Some(profile), ..Settings::default() };
+    let watch = Watch { bytes: &|_| true, reruns: &|_, _| true };
     let again = packets.clone();
     let mut senders = Vec::new();
-    let studied = study_capture(
-        system.name,
-        packets,
-        |_| Ok(again),
-        &request,
-        &settings,
-        watch,
-        &mut |row| senders.extend(sender(row)),
-    );
+    let studied = study_capture(system.name, packets, |_| Ok(again), &request, &settings, watch, &mut |row| {
+        senders.extend(sender(row))
+    });
     // Reading from memory does not fail.
     let studied = studied.map_err(|e| SettingsError::Path(e.to_string()))?;
-    Ok(Studied {
-        study: studied.findings,
-        senders,
-    })
+    Ok(Studied { study: studied.findings, senders })
 }
 
 /// A sender with an RTT, in its RTTs.
 fn sender(row: &SenderRow<'_>) -> Option<Sender> {
     let rtt = row.studied.mean_rtt.as_nanos() as f64;
     let changes = &row.studied.changes[..row.instances.singles().len()];
-    let saved = changes
-        .iter()
-        .map(|change| change.saved(Model::Forms) as f64 / rtt);
-    (rtt > 0.0).then(|| Sender {
-        best_case: row.best_case.as_nanos() as f64 / rtt,
-        saved: saved.collect(),
-    })
+    let saved = changes.iter().map(|change| change.saved(Model::Forms) as f64 / rtt);
+    (rtt > 0.0).then(|| Sender { best_case: row.best_case.as_nanos() as f64 / rtt, saved: saved.collect() })
 }
 
 /// What a value changes for a system.
@@ -332,40 +290,14 @@ pub struct Row {
 
 fn columns(figure: &'static str) -> Columns<Row> {
     columns_of_figure::<Row>(figure)
-        .text(("system", "", "the system of the servers"), |row| {
-            Some(row.system.into())
-        })
-        .text(("replaced", "", "the parameter and its value"), |row| {
-            Some(row.replaced.clone().into())
-        })
-        .integer(
-            ("senders", "senders", "servers with a needed loss"),
-            |row| Some(row.senders),
-        )
-        .real(
-            (
-                "best_case_rtts",
-                "RTTs",
-                "mean of what ideal loss detection saves",
-            ),
-            |row| Some(row.best_case_rtts),
-        )
-        .real(
-            ("saved_rtts", "RTTs", "mean reduction; negative: longer"),
-            |row| Some(row.saved_rtts),
-        )
-        .real(
-            ("saved_ms", "ms", "mean reduction; negative: longer"),
-            |row| Some(row.saved_ms),
-        )
-        .real(
-            ("faster_percent", "%", "senders whose connection is shorter"),
-            |row| Some(row.faster_percent),
-        )
-        .real(
-            ("slower_percent", "%", "senders whose connection is longer"),
-            |row| Some(row.slower_percent),
-        )
+        .text(("system", "", "the system of the servers"), |row| Some(row.system.into()))
+        .text(("replaced", "", "the parameter and its value"), |row| Some(row.replaced.clone().into()))
+        .integer(("senders", "senders", "servers with a needed loss"), |row| Some(row.senders))
+        .real(("best_case_rtts", "RTTs", "mean of what ideal loss detection saves"), |row| Some(row.best_case_rtts))
+        .real(("saved_rtts", "RTTs", "mean reduction; negative: longer"), |row| Some(row.saved_rtts))
+        .real(("saved_ms", "ms", "mean reduction; negative: longer"), |row| Some(row.saved_ms))
+        .real(("faster_percent", "%", "senders whose connection is shorter"), |row| Some(row.faster_percent))
+        .real(("slower_percent", "%", "senders whose connection is longer"), |row| Some(row.slower_percent))
 }
 
 /// The values in the table of a figure.
@@ -377,10 +309,7 @@ fn replaced(id: Id) -> Vec<Replaced> {
             k.chain(M.map(Replaced::M)).collect()
         }
         Id::Fig5a => [100, 200, 400, 800, 1000].map(Replaced::MinRto).into(),
-        Id::Fig5b => weights()
-            .map(Replaced::A)
-            .chain(weights().map(Replaced::B))
-            .collect(),
+        Id::Fig5b => weights().map(Replaced::A).chain(weights().map(Replaced::B)).collect(),
         Id::Tradeoff => D.map(Replaced::D).into(),
     }
 }
@@ -388,11 +317,7 @@ fn replaced(id: Id) -> Vec<Replaced> {
 /// The table of a figure: all systems, all values.
 fn rows(id: Id, impact: &Impact) -> Vec<Row> {
     let systems = 0..System::ALL.len();
-    let of = |system| {
-        replaced(id)
-            .into_iter()
-            .map(move |one| impact.row(system, one))
-    };
+    let of = |system| replaced(id).into_iter().map(move |one| impact.row(system, one));
     systems.flat_map(of).collect()
 }
 
@@ -400,20 +325,10 @@ fn panels(id: Id, impact: &Impact) -> Vec<PointPanel> {
     let of = |(system, replaced)| impact.panel(system, replaced);
     match id {
         Id::Fig4 => [2, 3, 6].map(|k| of((LINUX, Replaced::K(k)))).into(),
-        Id::Fig5a => [
-            (SOLARIS, Replaced::MinRto(100)),
-            (LINUX, Replaced::MinRto(400)),
-        ]
-        .map(of)
-        .into(),
-        Id::Fig5b => [
-            Replaced::A(1),
-            Replaced::A(32),
-            Replaced::B(1),
-            Replaced::B(32),
-        ]
-        .map(|one| of((WINDOWS, one)))
-        .into(),
+        Id::Fig5a => [(SOLARIS, Replaced::MinRto(100)), (LINUX, Replaced::MinRto(400))].map(of).into(),
+        Id::Fig5b => {
+            [Replaced::A(1), Replaced::A(32), Replaced::B(1), Replaced::B(32)].map(|one| of((WINDOWS, one))).into()
+        }
         Id::Tradeoff => [1, 2, 4].map(|d| of((LINUX, Replaced::D(d)))).into(),
     }
 }

@@ -99,11 +99,7 @@ impl Bench {
         let mut log = Log::default();
         let network = Scripted::new(self.rtt / 2, self.spacing, fate);
         let record = Simulation::over(network).run(&spec, 1, FlowId(0), &mut log);
-        Run {
-            record,
-            events: log.events,
-            acks: log.acks,
-        }
+        Run { record, events: log.events, acks: log.acks }
     }
 }
 
@@ -128,12 +124,8 @@ impl Run {
     pub fn sent(&self) -> impl Iterator<Item = (Instant, u64, Option<Trigger>)> {
         self.events.iter().filter_map(|(at, event)| match event {
             Event::Sent { what, .. } => match what {
-                Transmission::New(span) | Transmission::NewProbe(span) => {
-                    Some((*at, number(span.start)?, None))
-                }
-                Transmission::Again(span, trigger) => {
-                    Some((*at, number(span.start)?, Some(*trigger)))
-                }
+                Transmission::New(span) | Transmission::NewProbe(span) => Some((*at, number(span.start)?, None)),
+                Transmission::Again(span, trigger) => Some((*at, number(span.start)?, Some(*trigger))),
                 _ => None,
             },
             _ => None,
@@ -148,8 +140,7 @@ impl Run {
 
     /// When a segment was first sent.
     pub fn first_sent(&self, segment: u64) -> Option<Instant> {
-        let is_it =
-            |(_, number, again): &(_, u64, Option<Trigger>)| *number == segment && again.is_none();
+        let is_it = |(_, number, again): &(_, u64, Option<Trigger>)| *number == segment && again.is_none();
         self.sent().find(is_it).map(|(at, ..)| at)
     }
 
@@ -199,8 +190,7 @@ impl Observer for Log {
             && segment.payload_len == 0
         {
             let acked = segment.ack.0.wrapping_sub(first);
-            self.acks
-                .push((now, u64::from(acked / u32::from(SEGMENT)) + 1));
+            self.acks.push((now, u64::from(acked / u32::from(SEGMENT)) + 1));
         }
     }
 
@@ -255,23 +245,11 @@ impl<F: FnMut(&Entering) -> Fate> Scripted<F> {
         } else {
             let plain = self.plain.entry((direction, syn)).or_default();
             *plain += 1;
-            return Entering {
-                at,
-                direction,
-                segment: 0,
-                copy: *plain,
-                syn,
-            };
+            return Entering { at, direction, segment: 0, copy: *plain, syn };
         };
         let copy = copies.or_default();
         *copy += 1;
-        Entering {
-            at,
-            direction,
-            segment: number,
-            copy: *copy,
-            syn,
-        }
+        Entering { at, direction, segment: number, copy: *copy, syn }
     }
 }
 
@@ -331,12 +309,8 @@ pub struct Measured {
 /// The columns of measured quantities.
 pub fn columns(figure: &'static str) -> recoup_table::Columns<Measured> {
     crate::columns_of_figure::<Measured>(figure)
-        .text(("quantity", "", "what was measured, with its unit"), |m| {
-            Some(m.quantity.clone().into())
-        })
-        .text(("case", "", "the system, or the situation"), |m| {
-            Some(m.case.clone().into())
-        })
+        .text(("quantity", "", "what was measured, with its unit"), |m| Some(m.quantity.clone().into()))
+        .text(("case", "", "the system, or the situation"), |m| Some(m.case.clone().into()))
         .real(("study", "", "what the study gives"), |m| m.study)
         .real(("engine", "", "what the engine does"), |m| m.engine)
 }

@@ -7,23 +7,14 @@ use crate::experiment::{Change, Mutation};
 type Names = &'static [&'static str];
 
 const fn own(name: &'static str, about: &'static str, turns: Names) -> Mutation {
-    Mutation {
-        name,
-        about,
-        change: Change::Own,
-        turns,
-    }
+    Mutation { name, about, change: Change::Own, turns }
 }
 
 const fn one_system(turns: Names) -> Mutation {
     Mutation {
         name: "one-system",
         about: "all systems are Linux",
-        change: Change::Swap(&[
-            ("windows-xp", "linux-2.4"),
-            ("solaris-10", "linux-2.4"),
-            ("freebsd-5", "linux-2.4"),
-        ]),
+        change: Change::Swap(&[("windows-xp", "linux-2.4"), ("solaris-10", "linux-2.4"), ("freebsd-5", "linux-2.4")]),
         turns,
     }
 }
@@ -32,11 +23,7 @@ const fn all_freebsd(turns: Names) -> Mutation {
     Mutation {
         name: "all-freebsd",
         about: "all systems are FreeBSD, with its minimum RTO of 1.2 s",
-        change: Change::Swap(&[
-            ("windows-xp", "freebsd-5"),
-            ("solaris-10", "freebsd-5"),
-            ("linux-2.4", "freebsd-5"),
-        ]),
+        change: Change::Swap(&[("windows-xp", "freebsd-5"), ("solaris-10", "freebsd-5"), ("linux-2.4", "freebsd-5")]),
         turns,
     }
 }
@@ -71,19 +58,11 @@ const fn quic(turns: Names) -> Mutation {
 }
 
 const fn reordering(turns: Names) -> Mutation {
-    own(
-        "reordering-networks",
-        "every path reorders, none pauses",
-        turns,
-    )
+    own("reordering-networks", "every path reorders, none pauses", turns)
 }
 
 const fn long_bursts(turns: Names) -> Mutation {
-    own(
-        "long-bursts",
-        "losses come in bursts of twenty, and no receiver has SACK",
-        turns,
-    )
+    own("long-bursts", "losses come in bursts of twenty, and no receiver has SACK", turns)
 }
 
 const fn long_rtts(turns: Names) -> Mutation {
@@ -124,11 +103,7 @@ pub const FIG2: &[Mutation] = &[
     },
     long_bursts(&["fast-1-2-rtts", "few-outstanding"]),
     long_rtts(&["timeouts-slower", "solaris-fast-tail"]),
-    own(
-        "one-size",
-        "every connection carries 100 kB, and every receiver has SACK",
-        &["windows-tail-early"],
-    ),
+    own("one-size", "every connection carries 100 kB, and every receiver has SACK", &["windows-tail-early"]),
 ];
 
 pub const FIG4: &[Mutation] = &[
@@ -144,10 +119,8 @@ pub const FIG4: &[Mutation] = &[
     lossless(&["estimators-conservative", "k-others-less"]),
 ];
 
-pub const FIG5A: &[Mutation] = &[
-    all_freebsd(&["larger-min-rto", "large-min-rto", "linux-100-most"]),
-    long_rtts(&["solaris-100"]),
-];
+pub const FIG5A: &[Mutation] =
+    &[all_freebsd(&["larger-min-rto", "large-min-rto", "linux-100-most"]), long_rtts(&["solaris-100"])];
 
 pub const FIG5B: &[Mutation] = &[uniform(&["larger-weights-hurt-many"])];
 
@@ -168,39 +141,19 @@ pub const SENDERS: &[Mutation] = &[
     own(
         "other-values",
         "every parameter has another value",
-        &[
-            "granularity",
-            "initial-rto",
-            "min-rto",
-            "a",
-            "b",
-            "m",
-            "k",
-            "dupthresh",
-            "formula",
-            "values-differ",
-        ],
+        &["granularity", "initial-rto", "min-rto", "a", "b", "m", "k", "dupthresh", "formula", "values-differ"],
     ),
     own(
         "swapped-estimators",
         "Linux has the usual estimator, and Windows that of Linux",
-        &[
-            "linux-differs",
-            "sampling",
-            "linux-converges",
-            "small-steady-rtt",
-        ],
+        &["linux-differs", "sampling", "linux-converges", "small-steady-rtt"],
     ),
     own(
         "deaf-estimator",
         "other parameters of the RTO do nothing",
         &["rto-grows-with-m-k", "weights", "variability-raises-rto"],
     ),
-    own(
-        "eager-timer",
-        "the RTO is half of SRTT",
-        &["rto-exceeds-rtt"],
-    ),
+    own("eager-timer", "the RTO is half of SRTT", &["rto-exceeds-rtt"]),
     modern(&["timer", "linux-adapts-dupthresh"]),
 ];
 
@@ -231,21 +184,11 @@ pub const REACTIONS: &[Mutation] = &[
     quic(&["timeout-to-one"]),
 ];
 
-pub const EQUATIONS: &[Mutation] = &[
-    modern(&["r", "goodput"]),
-    own(
-        "deaf",
-        "no number of duplicate ACKs means a loss",
-        &["dth-duplicate"],
-    ),
-];
+pub const EQUATIONS: &[Mutation] =
+    &[modern(&["r", "goodput"]), own("deaf", "no number of duplicate ACKs means a loss", &["dth-duplicate"])];
 
 pub const TOOL: &[Mutation] = &[
-    own(
-        "captured-at-clients",
-        "the captures are those of the clients",
-        &["finds-all", "judges"],
-    ),
+    own("captured-at-clients", "the captures are those of the clients", &["finds-all", "judges"]),
     modern(&["classifies", "identifies-systems"]),
 ];
 
@@ -265,16 +208,7 @@ pub const CAUSES: &[Mutation] = &[
     own(
         "other-networks",
         "the changed runs are over other networks",
-        &[
-            "granularity-no-limit",
-            "min-rto-no-limit",
-            "losses-independent",
-            "recovery-independent",
-        ],
+        &["granularity-no-limit", "min-rto-no-limit", "losses-independent", "recovery-independent"],
     ),
-    own(
-        "quick-acks",
-        "every receiver acknowledges every segment at once",
-        &["rtts-independent"],
-    ),
+    own("quick-acks", "every receiver acknowledges every segment at once", &["rtts-independent"]),
 ];

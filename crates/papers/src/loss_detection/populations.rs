@@ -12,9 +12,7 @@ use recoup_lab::settings::SettingsError;
 use recoup_lab::stats::Estimate;
 use recoup_recovery::{Profile, Trigger};
 use recoup_trace::analyze::Findings;
-use recoup_trace::finding::{
-    Connection, Explanation, Identification, Retransmission, Revision, Tally, Verdict,
-};
+use recoup_trace::finding::{Connection, Explanation, Identification, Retransmission, Revision, Tally, Verdict};
 use recoup_trace::study::published::System;
 use recoup_trace::study::{Cdf, Report, SenderReport, Study};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,12 +34,7 @@ pub fn population(setup: &Setup, capture: &Capture, flows: u64) -> Population {
     let Some(mutation) = setup.mutation else {
         return population;
     };
-    let Population {
-        networks,
-        traffic,
-        receivers,
-        ..
-    } = &mut population;
+    let Population { networks, traffic, receivers, .. } = &mut population;
     match mutation.name {
         "steady-networks" => {
             networks.pausing = 0.0;
@@ -128,11 +121,7 @@ impl Results {
                 with_sack.merge(study);
             }
         }
-        Self {
-            report: all.report(),
-            with_sack: with_sack.report().all,
-            counts,
-        }
+        Self { report: all.report(), with_sack: with_sack.report().all, counts }
     }
 
     /// The results of a system's servers.
@@ -180,9 +169,7 @@ impl Populations {
         let batches = by_batch.iter().zip(counts);
         Ok(Self {
             all: Results::new(&studies, total, sack),
-            batches: batches
-                .map(|(studies, counts)| Results::new(studies, counts, sack))
-                .collect(),
+            batches: batches.map(|(studies, counts)| Results::new(studies, counts, sack)).collect(),
             bytes: CAPTURES
                 .iter()
                 .zip(&by_capture)
@@ -216,10 +203,7 @@ impl Populations {
     /// A quantity with its interval.
     pub fn estimate(&self, of: impl Fn(&Results) -> Option<f64>) -> Estimate {
         let values: Vec<f64> = self.batches.iter().filter_map(&of).collect();
-        Estimate {
-            mean: of(&self.all).unwrap_or(f64::NAN),
-            half: half_width(&values),
-        }
+        Estimate { mean: of(&self.all).unwrap_or(f64::NAN), half: half_width(&values) }
     }
 
     /// A quantity of each system, in the order of [`System::ALL`].
@@ -307,12 +291,7 @@ const EARLY: f64 = 20.0;
 
 impl Servers {
     fn new(profile: &Profile, system: &System) -> Self {
-        Self {
-            summary: Summary::default(),
-            profile: profile.clone(),
-            name: system.profile,
-            counts: Counts::default(),
-        }
+        Self { summary: Summary::default(), profile: profile.clone(), name: system.profile, counts: Counts::default() }
     }
 
     fn count(&mut self, connection: &Connection, row: &Retransmission) {

@@ -72,18 +72,17 @@ const TRACES: [Trace; 4] = [
 /// The explained lossy connections of each system, in thousands.
 fn by_system() -> [f64; 4] {
     std::array::from_fn(|system| {
-        let of = TRACES.iter().map(|trace| {
-            1e3 * trace.connections[0] * trace.explained / 100.0 * trace.systems[system] / 100.0
-        });
+        let of = TRACES
+            .iter()
+            .map(|trace| 1e3 * trace.connections[0] * trace.explained / 100.0 * trace.systems[system] / 100.0);
         of.sum()
     })
 }
 
 fn claims() -> Vec<Claim> {
     let explained = |sign: f64| -> f64 {
-        let of = TRACES.iter().map(|trace| {
-            (trace.connections[0] + sign * trace.connections[1]) * trace.explained / 100.0
-        });
+        let of =
+            TRACES.iter().map(|trace| (trace.connections[0] + sign * trace.connections[1]) * trace.explained / 100.0);
         of.sum()
     };
     let [windows, linux, solaris, freebsd] = by_system();
@@ -99,13 +98,10 @@ fn claims() -> Vec<Claim> {
     let shares = |of: &[usize]| rows.each_ref().map(|row| share(row, of));
     let shown = |values: [f64; 4]| {
         let each = System::ALL.iter().zip(values);
-        let each: Vec<String> = each
-            .map(|(system, value)| format!("{} {value:.1} %", system.name))
-            .collect();
+        let each: Vec<String> = each.map(|(system, value)| format!("{} {value:.1} %", system.name)).collect();
         each.join(", ")
     };
-    let [by_timeout, spurious_timeouts, spurious_fast, spurious] =
-        [&[0, 2][..], &[2], &[3], &[2, 3]].map(shares);
+    let [by_timeout, spurious_timeouts, spurious_fast, spurious] = [&[0, 2][..], &[2], &[3], &[2, 3]].map(shares);
     vec![
         claim(
             "loads",
@@ -242,10 +238,7 @@ pub fn sheet(_: &Setup) -> Result<Sheet, ExperimentError> {
             x_label: "trace".into(),
             y_label: "connections (thousands)".into(),
             series: System::ALL.map(|system| system.name.into()).to_vec(),
-            panels: vec![BarPanel {
-                title: String::new(),
-                groups: TRACES.iter().map(group).collect(),
-            }],
+            panels: vec![BarPanel { title: String::new(), groups: TRACES.iter().map(group).collect() }],
         }),
         cells,
     };

@@ -80,19 +80,13 @@ fn sender(setup: &Setup, system: &System) -> Mechanisms {
 }
 
 fn with_dupthresh(sender: &mut Mechanisms, dupthresh: u32) {
-    let parameters = Parameters {
-        dupthresh: Some(Segments(dupthresh)),
-        ..Parameters::default()
-    };
+    let parameters = Parameters { dupthresh: Some(Segments(dupthresh)), ..Parameters::default() };
     parameters.apply(sender);
 }
 
 /// A transfer whose segments arrive 1 ms apart.
 fn spaced(sender: Mechanisms, segments: u64) -> Bench {
-    Bench {
-        spacing: Duration::from_millis(1),
-        ..Bench::new(sender, segments)
-    }
+    Bench { spacing: Duration::from_millis(1), ..Bench::new(sender, segments) }
 }
 
 /// Segment `lost` of a transfer is lost once.
@@ -116,20 +110,18 @@ fn duplicates(sender: Mechanisms, loses_acks: bool) -> usize {
 /// As [`lossy`], and no ACK arrives from then on until the segment is retransmitted.
 fn without_duplicates(sender: Mechanisms, segments: u64, lost: u64) -> Run {
     let (mut is_lost, mut is_repeated) = (false, false);
-    spaced(sender, segments).run(
-        |packet| match (packet.direction, packet.segment, packet.copy) {
-            (Direction::Down, segment, 1) if segment == lost => {
-                is_lost = true;
-                Fate::Lost
-            }
-            (Direction::Down, segment, _) if segment == lost => {
-                is_repeated = true;
-                Fate::Passes
-            }
-            (Direction::Up, ..) if is_lost && !is_repeated => Fate::Lost,
-            _ => Fate::Passes,
-        },
-    )
+    spaced(sender, segments).run(|packet| match (packet.direction, packet.segment, packet.copy) {
+        (Direction::Down, segment, 1) if segment == lost => {
+            is_lost = true;
+            Fate::Lost
+        }
+        (Direction::Down, segment, _) if segment == lost => {
+            is_repeated = true;
+            Fate::Passes
+        }
+        (Direction::Up, ..) if is_lost && !is_repeated => Fate::Lost,
+        _ => Fate::Passes,
+    })
 }
 
 /// Segment 5 of 40 is late, so that segments overtake it.
@@ -165,16 +157,8 @@ fn windows(run: &Run) -> [f64; 2] {
     let mut before = f64::NAN;
     for (_, event) in &run.events {
         match event {
-            Event::StateChanged {
-                to: State::Recovery,
-                ssthresh,
-                ..
-            } => return [before, f64::from(ssthresh.0)],
-            Event::StateChanged {
-                to: State::Loss,
-                cwnd,
-                ..
-            } => return [before, f64::from(cwnd.0)],
+            Event::StateChanged { to: State::Recovery, ssthresh, .. } => return [before, f64::from(ssthresh.0)],
+            Event::StateChanged { to: State::Loss, cwnd, .. } => return [before, f64::from(cwnd.0)],
             Event::Sent { cwnd, .. } => before = f64::from(cwnd.0),
             _ => {}
         }
@@ -199,9 +183,7 @@ fn third_loss(mut sender: Mechanisms, sack: bool) -> f64 {
         (5 | 8 | 11, 1) => Fate::Lost,
         _ => Fate::Passes,
     });
-    let again = run
-        .sent()
-        .find(|(_, segment, again)| *segment == 11 && again.is_some());
+    let again = run.sent().find(|(_, segment, again)| *segment == 11 && again.is_some());
     let both = again.map(|(at, ..)| at).zip(run.first_sent(11));
     both.map_or(f64::NAN, |(again, first)| ms(again.since(first)) / 100.0)
 }
@@ -216,18 +198,14 @@ fn sent_while_waiting(sender: Mechanisms) -> f64 {
     let Some(last) = advancing.map(|(arrived, _)| *arrived).max() else {
         return f64::NAN;
     };
-    let new = run
-        .sent()
-        .filter(|(sent, _, again)| again.is_none() && *sent > last && *sent < at);
+    let new = run.sent().filter(|(sent, _, again)| again.is_none() && *sent > last && *sent < at);
     new.count() as f64
 }
 
 impl Reactions {
     fn measure(setup: &Setup) -> Self {
         let each = |measure: &dyn Fn(Mechanisms) -> f64| -> Values {
-            System::ALL
-                .each_ref()
-                .map(|system| measure(sender(setup, system)))
+            System::ALL.each_ref().map(|system| measure(sender(setup, system)))
         };
         let d = |sender: &Mechanisms| f64::from(sender.detection.dupthresh.0);
         let slower = |slow: Run, quick: Run| slow.duration_ms() - quick.duration_ms();
@@ -255,24 +233,17 @@ impl Reactions {
                 let loses_acks = setup.is_mutated("lossy-acks");
                 duplicates(sender, loses_acks) as f64
             }),
-            overtaken: [0.5, 1.5].map(|beyond| {
-                each(&|sender| retransmissions(&overtaken(sender, d(&sender) - 1.0 + beyond)))
-            }),
+            overtaken: [0.5, 1.5]
+                .map(|beyond| each(&|sender| retransmissions(&overtaken(sender, d(&sender) - 1.0 + beyond)))),
             delay_ms: each(&|sender| {
                 let run = lossy(sender, 20, 5);
                 let dth = run.duplicates(5);
                 let dth = dth.get(d(&sender) as usize - 1);
                 let both = dth.copied().zip(run.first_retransmission());
-                both.map_or(f64::NAN, |(dth, (at, ..))| {
-                    ms(at.since(dth)) - ms(dth.since(at))
-                })
+                both.map_or(f64::NAN, |(dth, (at, ..))| ms(at.since(dth)) - ms(dth.since(at)))
             }),
             third_loss_rtts: [true, false].map(|sack| third_loss(windows, sack)),
-            windows: [
-                windows_of(false, 0),
-                windows_of(false, 1),
-                windows_of(true, 1),
-            ],
+            windows: [windows_of(false, 0), windows_of(false, 1), windows_of(true, 1)],
             needless_ms: [
                 each(&|sender| slower(overtaken_late(sender, true), overtaken_late(sender, false))),
                 each(&|sender| {
@@ -288,9 +259,7 @@ impl Reactions {
                 }),
                 later(|slow, quick| detection_ms(slow) - detection_ms(quick)),
             ],
-            timeout_ms: each(&|sender| {
-                slower(without_duplicates(sender, 200, 61), lossy(sender, 200, 61))
-            }),
+            timeout_ms: each(&|sender| slower(without_duplicates(sender, 200, 61), lossy(sender, 200, 61))),
             detection_rtts: [
                 each(&|sender| detection_ms(&lossy(sender, 200, 61)) / 100.0),
                 each(&|sender| detection_ms(&without_duplicates(sender, 200, 61)) / 100.0),
@@ -305,10 +274,7 @@ impl Reactions {
 
 /// A transfer of 200 segments in which the 60th is overtaken by ten, or not.
 fn overtaken_late(sender: Mechanisms, is_late: bool) -> Run {
-    let bench = Bench {
-        buffer: 20,
-        ..spaced(sender, 200)
-    };
+    let bench = Bench { buffer: 20, ..spaced(sender, 200) };
     bench.run(|packet| match (packet.segment, packet.copy) {
         (61, 1) if is_late => Fate::Late(Duration::from_millis(12)),
         _ => Fate::Passes,
@@ -329,11 +295,7 @@ fn losses(mut sender: Mechanisms, size: u64, dupthresh: u32) -> Vec<(Trigger, f6
 
 /// The share of the losses of a transfer that FR/R detects, in %.
 fn fast_share(sender: Mechanisms, size: u64, dupthresh: u32, setup: &Setup) -> f64 {
-    let dupthresh = if setup.is_mutated("deaf") {
-        1000
-    } else {
-        dupthresh
-    };
+    let dupthresh = if setup.is_mutated("deaf") { 1000 } else { dupthresh };
     let all = losses(sender, size, dupthresh);
     let fast = all.iter().filter(|(trigger, _)| *trigger == Trigger::Fast);
     100.0 * fast.count() as f64 / all.len() as f64
@@ -341,11 +303,7 @@ fn fast_share(sender: Mechanisms, size: u64, dupthresh: u32, setup: &Setup) -> f
 
 fn mean_wait(sender: Mechanisms, size: u64, dupthresh: u32, by: Trigger) -> f64 {
     let all = losses(sender, size, dupthresh);
-    let waits: Vec<f64> = all
-        .iter()
-        .filter(|(trigger, _)| *trigger == by)
-        .map(|(_, time)| *time)
-        .collect();
+    let waits: Vec<f64> = all.iter().filter(|(trigger, _)| *trigger == by).map(|(_, time)| *time).collect();
     waits.iter().sum::<f64>() / waits.len() as f64
 }
 
@@ -361,39 +319,18 @@ fn measured(found: &Reactions) -> Vec<Measured> {
             });
         }
     };
-    add(
-        "duplicate ACKs for 15 segments above a hole",
-        &found.duplicates,
-    );
-    add(
-        "retransmissions: D − 1 segments overtake one",
-        &found.overtaken[0],
-    );
-    add(
-        "retransmissions: D segments overtake one",
-        &found.overtaken[1],
-    );
+    add("duplicate ACKs for 15 segments above a hole", &found.duplicates);
+    add("retransmissions: D − 1 segments overtake one", &found.overtaken[0]);
+    add("retransmissions: D segments overtake one", &found.overtaken[1]);
     add("window before a loss (segments)", &found.windows[0]);
     add("window after FR/R (segments)", &found.windows[1]);
     add("window after a timeout (segments)", &found.windows[2]);
-    add(
-        "duration added by a needless FR/R (ms)",
-        &found.needless_ms[0],
-    );
-    add(
-        "duration added by a needless timeout (ms)",
-        &found.needless_ms[1],
-    );
-    add(
-        "duration added by a timeout in place of FR/R (ms)",
-        &found.timeout_ms,
-    );
+    add("duration added by a needless FR/R (ms)", &found.needless_ms[0]);
+    add("duration added by a needless timeout (ms)", &found.needless_ms[1]);
+    add("duration added by a timeout in place of FR/R (ms)", &found.timeout_ms);
     add("detection by FR/R (RTTs)", &found.detection_rtts[0]);
     add("detection by timeout (RTTs)", &found.detection_rtts[1]);
-    add(
-        "new segments sent during the wait for a timeout",
-        &found.sent_while_waiting,
-    );
+    add("new segments sent during the wait for a timeout", &found.sent_while_waiting);
     for (size, by_fast) in SIZES.iter().zip(&found.by_fast) {
         for (d, share) in THRESHOLDS.iter().zip(by_fast) {
             rows.push(Measured {

@@ -20,8 +20,8 @@ use super::micro::{self, Measured};
 use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet};
 use measure::{
-    after_a_step, converges, covered, dupthresh, factors_of, formula, initial_rto, jittery,
-    mean_rto, overtaken_twice, samples_per_flight, tail_wait, tick,
+    after_a_step, converges, covered, dupthresh, factors_of, formula, initial_rto, jittery, mean_rto, overtaken_twice,
+    samples_per_flight, tail_wait, tick,
 };
 use recoup_draw::chart::{LineChart, LinePanel};
 use recoup_recovery::Mechanisms;
@@ -121,9 +121,7 @@ fn sender(setup: &Setup, system: &System) -> Mechanisms {
 
 /// A quantity of each system.
 fn of_each(setup: &Setup, measure: impl Fn(Mechanisms) -> f64) -> Values {
-    System::ALL
-        .each_ref()
-        .map(|system| measure(sender(setup, system)))
+    System::ALL.each_ref().map(|system| measure(sender(setup, system)))
 }
 
 impl Senders {
@@ -138,12 +136,7 @@ impl Senders {
                 sender
             }
         };
-        let factors = [
-            (1_000_000, 2),
-            (1_000_000, 4),
-            (1_250_000, 4),
-            (1_000_000, 8),
-        ];
+        let factors = [(1_000_000, 2), (1_000_000, 4), (1_250_000, 4), (1_000_000, 8)];
         let by_factors = factors.map(|(m, k)| {
             let with = with(Parameters {
                 srtt_factor: Some(Factor(m)),
@@ -153,29 +146,19 @@ impl Senders {
             of_each(setup, |sender| mean_rto(&jittery(with(sender), 2000, 300)))
         });
         let by_a = [32, 4, 1].map(|a| {
-            let with = with(Parameters {
-                rttvar_weight: Some(Factor::one_over(a)),
-                ..Parameters::default()
-            });
+            let with = with(Parameters { rttvar_weight: Some(Factor::one_over(a)), ..Parameters::default() });
             of_each(setup, |sender| after_a_step(with(sender))[2])
         });
         let by_b = [32, 8, 1].map(|b| {
-            let with = with(Parameters {
-                srtt_weight: Some(Factor::one_over(b)),
-                ..Parameters::default()
-            });
+            let with = with(Parameters { srtt_weight: Some(Factor::one_over(b)), ..Parameters::default() });
             of_each(setup, |sender| after_a_step(with(sender))[1])
         });
         let by_variability = [0, 600].map(|jitter| {
             [2, 4].map(|k| {
-                let with = with(Parameters {
-                    rttvar_factor: Some(Factor::whole(k)),
-                    ..Parameters::default()
-                });
+                let with = with(Parameters { rttvar_factor: Some(Factor::whole(k)), ..Parameters::default() });
                 of_each(setup, |sender| {
                     let rtos = jittery(with(sender), 300, jitter);
-                    let mean_rtt =
-                        rtos.iter().map(|[rtt, ..]| rtt).sum::<f64>() / rtos.len() as f64;
+                    let mean_rtt = rtos.iter().map(|[rtt, ..]| rtt).sum::<f64>() / rtos.len() as f64;
                     mean_rto(&rtos) / mean_rtt
                 })
             })
@@ -217,61 +200,24 @@ fn measured(senders: &Senders) -> Vec<Measured> {
     let mut rows = Vec::new();
     let mut add = |quantity: &str, study: [Option<f64>; 4], engine: Values| {
         for ((system, study), engine) in System::ALL.iter().zip(study).zip(engine) {
-            rows.push(Measured {
-                quantity: quantity.into(),
-                case: system.name.into(),
-                study,
-                engine: Some(engine),
-            });
+            rows.push(Measured { quantity: quantity.into(), case: system.name.into(), study, engine: Some(engine) });
         }
     };
     let some = |values: Values| values.map(Some);
-    add(
-        "timer granularity (ms)",
-        some(claims::TICK_MS),
-        senders.tick_ms,
-    );
-    add(
-        "initial RTO (ms)",
-        some(claims::INITIAL_MS),
-        senders.initial_ms,
-    );
+    add("timer granularity (ms)", some(claims::TICK_MS), senders.tick_ms);
+    add("initial RTO (ms)", some(claims::INITIAL_MS), senders.initial_ms);
     add("minimum RTO (ms)", some(claims::MIN_MS), senders.min_ms);
     add("a", some([0.25; 4]), senders.a);
     add("b", some([0.125; 4]), senders.b);
     add("m", some(claims::M), senders.m);
     add("k", some([4.0; 4]), senders.k);
     add("D (duplicate ACKs)", some(claims::D), senders.dupthresh);
-    add(
-        "RTT samples per flight of 10 segments",
-        [None; 4],
-        senders.samples_per_flight,
-    );
-    add(
-        "RTOs by the formula of the study (%)",
-        [None; 4],
-        senders.by_formula,
-    );
-    add(
-        "largest distance to the formula (%)",
-        [None; 4],
-        senders.off_formula,
-    );
-    add(
-        "RTTs until the RTO has converged",
-        [None; 4],
-        senders.converges_rtts,
-    );
-    add(
-        "RTO at a steady RTT of 50 ms (RTTs)",
-        [None; 4],
-        senders.steady_rtts,
-    );
-    add(
-        "fast retransmits of two overtaken segments",
-        [None; 4],
-        senders.fast_when_overtaken_twice,
-    );
+    add("RTT samples per flight of 10 segments", [None; 4], senders.samples_per_flight);
+    add("RTOs by the formula of the study (%)", [None; 4], senders.by_formula);
+    add("largest distance to the formula (%)", [None; 4], senders.off_formula);
+    add("RTTs until the RTO has converged", [None; 4], senders.converges_rtts);
+    add("RTO at a steady RTT of 50 ms (RTTs)", [None; 4], senders.steady_rtts);
+    add("fast retransmits of two overtaken segments", [None; 4], senders.fast_when_overtaken_twice);
     rows
 }
 
@@ -294,10 +240,7 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
             x_label: "RTT sample".into(),
             y_label: "RTO (ms)".into(),
             series: System::ALL.map(|system| system.name.into()).to_vec(),
-            panels: vec![LinePanel {
-                title: String::new(),
-                lines: senders.traces.to_vec(),
-            }],
+            panels: vec![LinePanel { title: String::new(), lines: senders.traces.to_vec() }],
             ..LineChart::default()
         }),
         cells: cells.clone(),

@@ -21,8 +21,7 @@ fn another_seed_has_other_flows_and_the_same_systems() {
     let setup = Setup::new(experiment("tables"), Effort::Quick).unwrap();
     let mut other = setup.clone();
     other.base.seed += 1;
-    let [one, other, again] =
-        [&setup, &other, &setup].map(|setup| Populations::simulate(setup, 640).unwrap());
+    let [one, other, again] = [&setup, &other, &setup].map(|setup| Populations::simulate(setup, 640).unwrap());
     assert_eq!(one.all.report, again.all.report);
     assert_ne!(one.all.report, other.all.report);
     let systems = |of: &Populations| -> Vec<String> {

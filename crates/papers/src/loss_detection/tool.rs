@@ -157,14 +157,8 @@ fn study(setup: &Setup, system: &System) -> Result<Found, SettingsError> {
             false => captures.at_servers,
         };
         packets.iter_mut().for_each(give_own_server);
-        let settings = Settings {
-            threads: 0,
-            ..Settings::default()
-        };
-        let mut found = Found {
-            sent: truth.len() as u64,
-            ..Found::default()
-        };
+        let settings = Settings { threads: 0, ..Settings::default() };
+        let mut found = Found { sent: truth.len() as u64, ..Found::default() };
         for kept in follow(packets.into_iter(), &settings, Kept::default) {
             for connection in &kept.connections {
                 let [_, server] = &connection.directions;
@@ -288,12 +282,7 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
             percent([one.rightly_identified, one.identified]),
         ]
     };
-    let names = [
-        "found",
-        "rightly classified",
-        "rightly judged, where judged",
-        "rightly identified, where identified",
-    ];
+    let names = ["found", "rightly classified", "rightly judged, where judged", "rightly identified, where identified"];
     let mut cells = Vec::new();
     for (system, one) in System::ALL.iter().zip(&found) {
         for (name, engine) in names.iter().zip(of(one)) {
@@ -308,10 +297,8 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let title = "What the analysis finds of simulated servers";
     let columns = micro::columns(ID);
     let text = columns.to_text(&cells, &["quantity", "case", "engine"]);
-    let group = |(system, one): (&System, &Found)| BarGroup {
-        label: system.name.into(),
-        values: of(one).map(Some).to_vec(),
-    };
+    let group =
+        |(system, one): (&System, &Found)| BarGroup { label: system.name.into(), values: of(one).map(Some).to_vec() };
     let figure = Figure {
         paper: NAME,
         figure: ID,

@@ -56,8 +56,7 @@ impl Observer for Watch {
         }
         let segment = &packet.segment;
         let flags = segment.flags;
-        let counts =
-            segment.payload_len > 0 || flags.contains(Flags::SYN) || flags.contains(Flags::FIN);
+        let counts = segment.payload_len > 0 || flags.contains(Flags::SYN) || flags.contains(Flags::FIN);
         match point {
             _ if !counts => {}
             Point::Sent => {
@@ -103,8 +102,7 @@ impl Watch {
                 self.recovers = Some((now, to == State::Loss));
             }
             State::Open => {
-                if let (Some((since, by_timeout)), Some(rtt)) = (self.recovers.take(), self.rtt_ms)
-                {
+                if let (Some((since, by_timeout)), Some(rtt)) = (self.recovers.take(), self.rtt_ms) {
                     let ms = now.since(since).as_secs_f64() * 1e3;
                     self.recoveries.push((by_timeout, ms / rtt));
                 }

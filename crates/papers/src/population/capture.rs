@@ -60,12 +60,8 @@ impl Observer for EndCaptures {
 
     fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
         let (host, packets) = match (direction, point) {
-            (Direction::Up, Point::Arrived) | (Direction::Down, Point::Sent) => {
-                (Host::Server, &mut self.at_servers)
-            }
-            (Direction::Up, Point::Sent) | (Direction::Down, Point::Arrived) => {
-                (Host::Client, &mut self.at_clients)
-            }
+            (Direction::Up, Point::Arrived) | (Direction::Down, Point::Sent) => (Host::Server, &mut self.at_servers),
+            (Direction::Up, Point::Sent) | (Direction::Down, Point::Arrived) => (Host::Client, &mut self.at_clients),
             _ => return,
         };
         packets.push(captured(now, direction, host, packet));
@@ -101,10 +97,7 @@ pub(super) fn client(flow: u64) -> Ipv4Addr {
 }
 
 fn endpoints(flow: FlowId, direction: Direction) -> Endpoints {
-    let up = Endpoints {
-        src: SocketAddr::from((client(flow.0), 40_000)),
-        dst: SocketAddr::from((SERVER, 80)),
-    };
+    let up = Endpoints { src: SocketAddr::from((client(flow.0), 40_000)), dst: SocketAddr::from((SERVER, 80)) };
     match direction {
         Direction::Up => up,
         Direction::Down => up.reverse(),

@@ -2,9 +2,7 @@
 
 use super::Population;
 use super::draw::{Draws, Purpose};
-use recoup_path::{
-    GilbertElliott, HopSpec, LinkTrace, LossKind, LossSpec, PathSpec, Probability, Queue,
-};
+use recoup_path::{GilbertElliott, HopSpec, LinkTrace, LossKind, LossSpec, PathSpec, Probability, Queue};
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_sim::{FlowSpec, TimerModel};
 use recoup_tcp::flow::{Script, When, Workload, Write};
@@ -56,49 +54,19 @@ impl Networks {
     /// Wide area paths of the early 2000s. The numbers are our choice: no study gives the distributions of
     /// its paths.
     pub const WIDE_AREA: Self = Self {
-        rtt: LogNormal {
-            median: 60.0,
-            sigma: 0.8,
-            least: 5.0,
-            most: 1000.0,
-        },
-        rate: LogNormal {
-            median: 4.0,
-            sigma: 1.2,
-            least: 0.128,
-            most: 50.0,
-        },
-        queue: LogNormal {
-            median: 150.0,
-            sigma: 0.7,
-            least: 20.0,
-            most: 1000.0,
-        },
-        loss: LogNormal {
-            median: 0.01,
-            sigma: 1.0,
-            least: 0.0005,
-            most: 0.15,
-        },
+        rtt: LogNormal { median: 60.0, sigma: 0.8, least: 5.0, most: 1000.0 },
+        rate: LogNormal { median: 4.0, sigma: 1.2, least: 0.128, most: 50.0 },
+        queue: LogNormal { median: 150.0, sigma: 0.7, least: 20.0, most: 1000.0 },
+        loss: LogNormal { median: 0.01, sigma: 1.0, least: 0.0005, most: 0.15 },
         ack_loss: 0.5,
         bursty: 0.5,
         burst: 1.7,
         reordering: 0.15,
         reordered: 0.01,
-        reordering_delay: LogNormal {
-            median: 8.0,
-            sigma: 0.8,
-            least: 1.0,
-            most: 200.0,
-        },
+        reordering_delay: LogNormal { median: 8.0, sigma: 0.8, least: 1.0, most: 200.0 },
         pausing: 0.3,
         pause_interval: 8000.0,
-        pause: LogNormal {
-            median: 400.0,
-            sigma: 0.9,
-            least: 20.0,
-            most: 10_000.0,
-        },
+        pause: LogNormal { median: 400.0, sigma: 0.9, least: 20.0, most: 10_000.0 },
         pausing_rate: 5.0,
     };
 }
@@ -118,29 +86,14 @@ pub struct Traffic {
 
 impl Traffic {
     /// Requests of 300 bytes.
-    pub const SHORT_REQUEST: LogNormal = LogNormal {
-        median: 300.0,
-        sigma: 0.0,
-        least: 300.0,
-        most: 300.0,
-    };
+    pub const SHORT_REQUEST: LogNormal = LogNormal { median: 300.0, sigma: 0.0, least: 300.0, most: 300.0 };
 
     /// Web pages on persistent connections. The numbers are our choice.
     pub const WEB: Self = Self {
         exchanges: 2.0,
         request: Self::SHORT_REQUEST,
-        response: LogNormal {
-            median: 8_000.0,
-            sigma: 1.4,
-            least: 200.0,
-            most: 1_000_000.0,
-        },
-        think_time: LogNormal {
-            median: 500.0,
-            sigma: 1.2,
-            least: 10.0,
-            most: 20_000.0,
-        },
+        response: LogNormal { median: 8_000.0, sigma: 1.4, least: 200.0, most: 1_000_000.0 },
+        think_time: LogNormal { median: 500.0, sigma: 1.2, least: 10.0, most: 20_000.0 },
     };
 }
 
@@ -159,12 +112,7 @@ pub struct Receivers {
 
 impl Receivers {
     /// A mix of hosts of the early 2000s. The numbers are our choice.
-    pub const MIXED: Self = Self {
-        sack: 0.5,
-        timestamps: 0.7,
-        delayed_acks: 0.8,
-        buffer: 32 << 10,
-    };
+    pub const MIXED: Self = Self { sack: 0.5, timestamps: 0.7, delayed_acks: 0.8, buffer: 32 << 10 };
 }
 
 /// One flow of a population.
@@ -208,10 +156,7 @@ impl Flow {
 
     /// The flow with servers of these mechanisms.
     pub fn spec_with(&self, mechanisms: Mechanisms) -> FlowSpec {
-        let server = Config {
-            sack: mechanisms.sack,
-            ..Config::new(mechanisms)
-        };
+        let server = Config { sack: mechanisms.sack, ..Config::new(mechanisms) };
         FlowSpec {
             client: Config {
                 acks: self.acks,
@@ -239,22 +184,12 @@ fn path(networks: &Networks, draws: &Draws) -> PathSpec {
     let propagation = || HopSpec::Delay(millis(rtt / 2.0));
     let bursts = draws.happens(networks.bursty, Purpose::Bursts);
     let burst = bursts.then_some(networks.burst);
-    let mut down = vec![
-        losses(loss, burst),
-        bottleneck(networks, draws),
-        propagation(),
-    ];
+    let mut down = vec![losses(loss, burst), bottleneck(networks, draws), propagation()];
     if draws.happens(networks.reordering, Purpose::Reordering) {
         let extra = draws.lognormal(&networks.reordering_delay, Purpose::ReorderingDelay, 0);
-        down.push(HopSpec::Reorder {
-            probability: probability(networks.reordered),
-            extra: millis(extra),
-        });
+        down.push(HopSpec::Reorder { probability: probability(networks.reordered), extra: millis(extra) });
     }
-    PathSpec {
-        up: vec![losses(loss * networks.ack_loss, None), propagation()],
-        down,
-    }
+    PathSpec { up: vec![losses(loss * networks.ack_loss, None), propagation()], down }
 }
 
 /// A hop that loses this share of the packets: independently, or in bursts of this mean length.
@@ -267,10 +202,7 @@ fn losses(share: f64, burst: Option<f64>) -> HopSpec {
             probability(1.0 / burst),
         )),
     };
-    HopSpec::Loss(LossSpec {
-        kind,
-        transmission: None,
-    })
+    HopSpec::Loss(LossSpec { kind, transmission: None })
 }
 
 /// The bottleneck towards the client: a rate, or a link that pauses.
@@ -322,33 +254,17 @@ fn workload(traffic: &Traffic, draws: &Draws) -> Workload {
         let think = draws.lognormal(&traffic.think_time, Purpose::ThinkTime, n);
         let think = if n == 0 { 0.0 } else { think };
         let request = draws.lognormal(&traffic.request, Purpose::RequestSize, n) as u64;
-        requests.push(Write {
-            when: When {
-                received: answered,
-                after: millis(think),
-                ..When::default()
-            },
-            bytes: request,
-        });
+        requests
+            .push(Write { when: When { received: answered, after: millis(think), ..When::default() }, bytes: request });
         asked += request;
         let bytes = draws.lognormal(&traffic.response, Purpose::ResponseSize, n) as u64;
-        responses.push(Write {
-            when: When {
-                received: asked,
-                ..When::default()
-            },
-            bytes,
-        });
+        responses.push(Write { when: When { received: asked, ..When::default() }, bytes });
         answered += bytes;
         if draws.uniform(Purpose::Exchanges, n) < 1.0 / traffic.exchanges {
             break;
         }
     }
-    Workload {
-        client: Script::of(&requests),
-        server: Script::of(&responses),
-    }
-    .closing(true)
+    Workload { client: Script::of(&requests), server: Script::of(&responses) }.closing(true)
 }
 
 fn millis(ms: f64) -> Duration {

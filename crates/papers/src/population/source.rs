@@ -14,11 +14,7 @@ pub struct InMemory {
 impl InMemory {
     /// Reads these packets from the first.
     pub fn new(packets: Vec<CapturedPacket>) -> Self {
-        Self {
-            packets: packets.into(),
-            next: 0,
-            counts: Counts::default(),
-        }
+        Self { packets: packets.into(), next: 0, counts: Counts::default() }
     }
 }
 

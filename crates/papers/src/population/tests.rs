@@ -32,33 +32,21 @@ fn a_capture_is_in_order_and_its_server_is_known() {
     let packets = population.capture(&sender("solaris-10"), 0..30).unwrap();
     assert!(packets.is_sorted_by_key(|p| p.at));
     assert!(packets.iter().map(|p| p.frame).eq(1..=packets.len() as u64));
-    let found = population
-        .analyze(&sender("solaris-10"), Kept::default)
-        .unwrap();
+    let found = population.analyze(&sender("solaris-10"), Kept::default).unwrap();
     let connections: Vec<_> = found.iter().flat_map(|kept| &kept.connections).collect();
     assert_eq!(connections.len(), 30);
     for connection in connections {
         let [_, server] = &connection.directions;
-        assert_eq!(
-            server.vantage,
-            Vantage::Sender,
-            "{:?}",
-            connection.endpoints
-        );
+        assert_eq!(server.vantage, Vantage::Sender, "{:?}", connection.endpoints);
     }
 }
 
 #[test]
 fn the_parts_of_an_analysis_cover_all_flows_once() {
     let population = Population::web(FLOWS_PER_CAPTURE + 7, 3);
-    let found = population
-        .analyze(&sender("freebsd-5"), Kept::default)
-        .unwrap();
-    let mut clients: Vec<_> = found
-        .iter()
-        .flat_map(|kept| &kept.connections)
-        .map(|connection| connection.endpoints.src)
-        .collect();
+    let found = population.analyze(&sender("freebsd-5"), Kept::default).unwrap();
+    let mut clients: Vec<_> =
+        found.iter().flat_map(|kept| &kept.connections).map(|connection| connection.endpoints.src).collect();
     clients.sort_unstable();
     clients.dedup();
     assert_eq!(clients.len() as u64, population.flows);
@@ -70,27 +58,17 @@ fn the_parts_of_an_analysis_cover_all_flows_once() {
 fn flows_are_as_described() {
     let population = Population::web(2000, 4);
     let flows: Vec<Flow> = (0..2000).map(|number| population.flow(number)).collect();
-    let share = |counts: &dyn Fn(&Flow) -> bool| {
-        flows.iter().filter(|flow| counts(flow)).count() as f64 / flows.len() as f64
-    };
+    let share =
+        |counts: &dyn Fn(&Flow) -> bool| flows.iter().filter(|flow| counts(flow)).count() as f64 / flows.len() as f64;
     use recoup_path::{HopSpec, LossKind};
     let has = |flow: &Flow, is: fn(&HopSpec) -> bool| flow.path.down.iter().any(is);
     let (networks, receivers) = (&population.networks, &population.receivers);
     for (expected, found) in [
         (receivers.sack, share(&|flow| flow.sack)),
         (receivers.timestamps, share(&|flow| flow.timestamps)),
-        (
-            1.0 / population.traffic.exchanges,
-            share(&|flow| flow.workload.server.writes.len() == 1),
-        ),
-        (
-            networks.pausing,
-            share(&|flow| has(flow, |hop| matches!(hop, HopSpec::Link { .. }))),
-        ),
-        (
-            networks.reordering,
-            share(&|flow| has(flow, |hop| matches!(hop, HopSpec::Reorder { .. }))),
-        ),
+        (1.0 / population.traffic.exchanges, share(&|flow| flow.workload.server.writes.len() == 1)),
+        (networks.pausing, share(&|flow| has(flow, |hop| matches!(hop, HopSpec::Link { .. })))),
+        (networks.reordering, share(&|flow| has(flow, |hop| matches!(hop, HopSpec::Reorder { .. })))),
         (
             networks.bursty,
             share(&|flow| {

@@ -29,21 +29,9 @@ const PER_ACK: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// The rate controls with Reno, and with CUBIC.
 const SCHEMES: [(&str, [&str; 2]); 3] = [
-    (
-        "PRR",
-        ["linux-2.6+reno+fack+prr", "linux-2.6+cubic+fack+prr"],
-    ),
-    (
-        "Linux",
-        [
-            "linux-2.6+reno+fack+halving",
-            "linux-2.6+cubic+fack+halving",
-        ],
-    ),
-    (
-        "RFC 3517",
-        ["linux-2.6+reno+fack+std", "linux-2.6+cubic+fack+std"],
-    ),
+    ("PRR", ["linux-2.6+reno+fack+prr", "linux-2.6+cubic+fack+prr"]),
+    ("Linux", ["linux-2.6+reno+fack+halving", "linux-2.6+cubic+fack+halving"]),
+    ("RFC 3517", ["linux-2.6+reno+fack+std", "linux-2.6+cubic+fack+std"]),
 ];
 
 /// The flows of a rate control, by the segments per ACK.
@@ -111,11 +99,7 @@ fn heavy(setup: &Setup) -> Result<Vec<Heavy>, ExperimentError> {
         if end.timeout {
             continue;
         }
-        ends.extend(steps.last().map(|last| Heavy {
-            per_ack,
-            pipe: last.pipe,
-            ssthresh: last.ssthresh,
-        }));
+        ends.extend(steps.last().map(|last| Heavy { per_ack, pipe: last.pipe, ssthresh: last.ssthresh }));
     }
     Ok(ends)
 }
@@ -139,12 +123,7 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
                 ];
                 flow(setup, profile, &own)
             });
-            cells.push(Cell {
-                scheme,
-                profile,
-                ratio,
-                traces: traces.into_iter().collect::<Result<_, _>>()?,
-            });
+            cells.push(Cell { scheme, profile, ratio, traces: traces.into_iter().collect::<Result<_, _>>()? });
         }
     }
     let heavy = heavy(setup)?;
@@ -154,10 +133,7 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
             "very heavy losses",
             SCHEMES[0].1[0],
             format!("{HEAVY} of {FLIGHT} lost, one ACK per {}", one.per_ack),
-            format!(
-                "pipe {} at the end of recovery, ssthresh {}",
-                one.pipe, one.ssthresh
-            ),
+            format!("pipe {} at the end of recovery, ssthresh {}", one.pipe, one.ssthresh),
         )
     }));
     Ok(finding_sheet(
@@ -184,9 +160,7 @@ fn findings(cell: &Cell) -> Vec<Finding> {
 
 fn claims(cells: &[Cell], heavy: &[Heavy]) -> Vec<Claim> {
     let get = |scheme: &str, ratio: f64| {
-        let found = cells
-            .iter()
-            .find(|cell| cell.scheme == scheme && cell.ratio == ratio);
+        let found = cells.iter().find(|cell| cell.scheme == scheme && cell.ratio == ratio);
         found.expect("a cell of the grid")
     };
     vec![
@@ -214,12 +188,7 @@ fn progress(trace: &Trace) -> Vec<Progress> {
     let acks = trace.recovery_acks().map(|ack: &Step| {
         delivered += ack.delivered;
         sent += ack.sent();
-        Progress {
-            delivered,
-            sent,
-            ssthresh: ack.ssthresh,
-            proportional: ack.pipe_before_sending() > ack.ssthresh,
-        }
+        Progress { delivered, sent, ssthresh: ack.ssthresh, proportional: ack.pipe_before_sending() > ack.ssthresh }
     });
     let in_flight = |one: &Progress| one.delivered + LOST <= FLIGHT;
     acks.take_while(in_flight).collect()
@@ -232,9 +201,7 @@ fn proportional(cell: &Cell) -> impl Iterator<Item = Progress> {
 }
 
 fn seven_for_ten(cell: &Cell) -> Claim {
-    let tens: Vec<Progress> = proportional(cell)
-        .filter(|one| one.delivered % 10 == 0)
-        .collect();
+    let tens: Vec<Progress> = proportional(cell).filter(|one| one.delivered % 10 == 0).collect();
     let exact = tens.iter().filter(|one| one.sent == one.delivered / 10 * 7);
     let exact = exact.count();
     claim(
@@ -313,23 +280,13 @@ fn precise_with_stretch_acks(cells: [&Cell; 2]) -> Claim {
 
 fn later_acks_deliver_more(cell: &Cell) -> Claim {
     let mean = |trace: &Trace| {
-        let acks: Vec<u32> = trace
-            .recovery_acks()
-            .map(|ack| ack.delivered)
-            .take_while(|delivered| *delivered > 0)
-            .collect();
+        let acks: Vec<u32> =
+            trace.recovery_acks().map(|ack| ack.delivered).take_while(|delivered| *delivered > 0).collect();
         let first: Vec<&u32> = acks.iter().skip(1).take(4).collect();
-        first
-            .iter()
-            .map(|delivered| f64::from(**delivered))
-            .sum::<f64>()
-            / first.len() as f64
+        first.iter().map(|delivered| f64::from(**delivered)).sum::<f64>() / first.len() as f64
     };
     let means: Vec<f64> = cell.traces.iter().map(mean).collect();
-    let equal = PER_ACK
-        .iter()
-        .zip(&means)
-        .all(|(per_ack, mean)| f64::from(*per_ack) == *mean);
+    let equal = PER_ACK.iter().zip(&means).all(|(per_ack, mean)| f64::from(*per_ack) == *mean);
     claim(
         "later-acks-deliver-more",
         "4.2",
@@ -358,9 +315,7 @@ fn less_than_half(cell: &Cell) -> Claim {
 
 fn very_heavy_losses(heavy: &[Heavy]) -> Claim {
     let short = heavy.iter().filter(|one| one.pipe < one.ssthresh);
-    let shown = heavy
-        .iter()
-        .map(|one| format!("{} of {} with {}", one.pipe, one.ssthresh, one.per_ack));
+    let shown = heavy.iter().map(|one| format!("{} of {} with {}", one.pipe, one.ssthresh, one.per_ack));
     claim(
         "very-heavy-losses",
         "4.3 (2)",
@@ -382,14 +337,9 @@ fn chart(cells: &[Cell]) -> LineChart {
         let of_control = cells.iter().filter(|cell| cell.ratio == ratio);
         let line = |cell: &Cell| {
             let points = PER_ACK.iter().zip(cell.sent());
-            points
-                .map(|(per_ack, sent)| (f64::from(*per_ack), f64::from(sent)))
-                .collect()
+            points.map(|(per_ack, sent)| (f64::from(*per_ack), f64::from(sent))).collect()
         };
-        LinePanel {
-            title: title.into(),
-            lines: of_control.map(line).collect(),
-        }
+        LinePanel { title: title.into(), lines: of_control.map(line).collect() }
     };
     LineChart {
         title: "Segments sent in recovery while 100 segments arrive, four of them lost".into(),
@@ -398,10 +348,7 @@ fn chart(cells: &[Cell]) -> LineChart {
         largest: Some(80.0),
         interpolation: Interpolation::Linear,
         series: SCHEMES.map(|(scheme, _)| scheme.into()).to_vec(),
-        panels: vec![
-            panel("Reno: ssthresh 50", 0.5),
-            panel("CUBIC: ssthresh 70", 0.7),
-        ],
+        panels: vec![panel("Reno: ssthresh 50", 0.5), panel("CUBIC: ssthresh 70", 0.7)],
         ..LineChart::default()
     }
 }

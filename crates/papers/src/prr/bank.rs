@@ -70,9 +70,7 @@ fn releases(setup: &Setup, scheme: Scheme) -> Result<Vec<Release>, ExperimentErr
             delivered,
             out,
             ssthresh: write.ssthresh,
-            proportional: before()
-                .last()
-                .is_some_and(|step| step.pipe > step.ssthresh),
+            proportional: before().last().is_some_and(|step| step.pipe > step.ssthresh),
         });
     }
     Ok(releases)
@@ -119,21 +117,13 @@ fn by_time(releases: &[Release]) -> String {
         if last != Some(release.sent) {
             let separator = if last.is_none() { "" } else { "," };
             // Writing to a string cannot fail.
-            let _ = write!(
-                text,
-                "{separator} {} from {} ms on",
-                release.sent, release.at
-            );
+            let _ = write!(text, "{separator} {} from {} ms on", release.sent, release.at);
         }
         last = Some(release.sent);
     }
     let slow_start = releases.iter().find(|release| !release.proportional);
     if let Some(release) = slow_start {
-        let _ = write!(
-            text,
-            ". From {} ms on pipe is not above ssthresh, and the slow-start part applies",
-            release.at
-        );
+        let _ = write!(text, ". From {} ms on pipe is not above ssthresh, and the slow-start part applies", release.at);
     }
     text
 }
@@ -149,10 +139,7 @@ fn banks(releases: &[Release]) -> Claim {
         "PRR stores the opportunities that a stalled application misses, and the application's next write releases them at once",
         "a write at every millisecond of recovery, pipe above ssthresh: it releases ⌈prr_delivered · ssthresh / RecoverFS⌉ − prr_out segments, more than one at \
          some time",
-        (
-            format!("{exact} of {all}; up to {most} segments"),
-            exact == all && most > 1,
-        ),
+        (format!("{exact} of {all}; up to {most} segments"), exact == all && most > 1),
     )
 }
 
@@ -176,9 +163,7 @@ fn at_most_three(releases: &[Release]) -> Claim {
 
 fn then_spread(releases: &[Release]) -> Claim {
     let all = proportional(releases).filter(|one| one.sent > 0);
-    let burst = all
-        .clone()
-        .filter(|one| one.later.is_empty() || one.later.iter().any(|sent| *sent > 1));
+    let burst = all.clone().filter(|one| one.later.is_empty() || one.later.iter().any(|sent| *sent > 1));
     let example = all.clone().max_by_key(|one| one.sent);
     claim(
         "then-spread",
@@ -205,14 +190,7 @@ fn rfc_gap(releases: &[Release]) -> Claim {
         "4.3 (3)",
         "RFC 3517 banks missed opportunities through ssthresh − pipe",
         "a write at every millisecond of recovery: at some time RFC 3517 releases several segments at once",
-        (
-            format!(
-                "up to {most} segments, some in {} of {} writes",
-                bursts.count(),
-                releases.len()
-            ),
-            most > 1,
-        ),
+        (format!("up to {most} segments, some in {} of {} writes", bursts.count(), releases.len()), most > 1),
     )
 }
 
@@ -223,10 +201,7 @@ fn linux_banks_nothing(releases: &[Release]) -> Claim {
         "4.3 (3)",
         "Linux banks nothing, because its cwnd tracks pipe",
         "a write at every millisecond of recovery: Linux sends at most one segment (pipe + 1)",
-        (
-            format!("at most {most} on {} writes", releases.len()),
-            most <= 1 && !releases.is_empty(),
-        ),
+        (format!("at most {most} on {} writes", releases.len()), most <= 1 && !releases.is_empty()),
     )
 }
 

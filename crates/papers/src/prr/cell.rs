@@ -152,9 +152,7 @@ impl SchemeCell {
 
     /// The steps of recovery, from the one that begins it: responses to ACKs, or (`false`) the others.
     pub fn recovery(&self, ack: bool) -> impl Iterator<Item = &Step> {
-        self.steps
-            .iter()
-            .filter(move |step| step.recovery && step.ack == ack)
+        self.steps.iter().filter(move |step| step.recovery && step.ack == ack)
     }
 
     /// The times of retransmissions in ms after the first write, separated by spaces.
@@ -165,11 +163,7 @@ impl SchemeCell {
 
     /// The second write's segments by round trip, as in `2 + 4 + 4`.
     pub fn rounds(&self) -> String {
-        let rounds: Vec<String> = self
-            .second_write_rounds
-            .iter()
-            .map(u64::to_string)
-            .collect();
+        let rounds: Vec<String> = self.second_write_rounds.iter().map(u64::to_string).collect();
         rounds.join(" + ")
     }
 
@@ -194,12 +188,7 @@ pub fn run_cell(
     let profile = setup.profile(scheme.profile());
     let mut simulation = simulation(&settings.path()?)?;
     let mut watch = (Watch::new(Host::Server), Log::new(settings.mss));
-    simulation.run(
-        &settings.flow(&profile),
-        setup.seed(),
-        FlowId(0),
-        &mut watch,
-    );
+    simulation.run(&settings.flow(&profile), setup.seed(), FlowId(0), &mut watch);
     let (drawn, log) = watch;
     let panel = drawn.into_panel(scheme.name());
     let origin = log.origin.unwrap_or_default();
@@ -246,10 +235,7 @@ impl Log {
             .steps
             .iter()
             .filter(|(at, _)| *at >= origin)
-            .map(|(at, step)| Step {
-                at_ms: self.ms(*at),
-                ..*step
-            })
+            .map(|(at, step)| Step { at_ms: self.ms(*at), ..*step })
             .collect();
         let entered = steps.iter().position(|step| step.recovery);
         let left = entered.and_then(|entered| {
@@ -289,10 +275,7 @@ impl Log {
         let Some(second) = second else {
             return (vec![], None);
         };
-        let new = self
-            .sent
-            .iter()
-            .filter(|(_, _, trigger, ..)| trigger.is_none());
+        let new = self.sent.iter().filter(|(_, _, trigger, ..)| trigger.is_none());
         let new = new.filter(|(at, ..)| self.ms(*at) >= second);
         let (mut rounds, mut first, mut end) = (vec![], None, Offset::DATA);
         for &(at, span, ..) in new {

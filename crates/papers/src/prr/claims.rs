@@ -74,10 +74,7 @@ fn first_dupack(c: &Cells<'_>) -> Claim {
         "4.1",
         "All three enter recovery on the first duplicate ACK and set ssthresh to 10",
         "after the first ACK that follows the first write, the sender is in recovery and ssthresh is 10; both receivers",
-        (
-            format!("{holding} of {}, at {}", c.0.len(), ms(c.0[0].entered_ms)),
-            holding == c.0.len(),
-        ),
+        (format!("{holding} of {}, at {}", c.0.len(), ms(c.0[0].entered_ms)), holding == c.0.len()),
     )
 }
 
@@ -95,16 +92,12 @@ fn alternate_acks(c: &Cells<'_>) -> Claim {
 
 fn leaves_at_ssthresh(c: &Cells<'_>) -> Claim {
     let exits = c.both(Scheme::Prr).map(|cell| cell.exit.clone());
-    let as_claimed = exits.iter().all(|exit| {
-        exit.as_ref()
-            .is_some_and(|e| (e.cwnd, e.ssthresh) == (10, 10) && e.at_ms < SECOND_WRITE)
-    });
-    let ours = exits[0].as_ref().map_or("never".into(), |e| {
-        format!(
-            "cwnd {}, ssthresh {} at {:.1} ms",
-            e.cwnd, e.ssthresh, e.at_ms
-        )
-    });
+    let as_claimed = exits
+        .iter()
+        .all(|exit| exit.as_ref().is_some_and(|e| (e.cwnd, e.ssthresh) == (10, 10) && e.at_ms < SECOND_WRITE));
+    let ours = exits[0]
+        .as_ref()
+        .map_or("never".into(), |e| format!("cwnd {}, ssthresh {} at {:.1} ms", e.cwnd, e.ssthresh, e.at_ms));
     claim(
         "prr-leaves-at-ssthresh",
         "4.1",
@@ -157,34 +150,22 @@ fn one_round_trip(c: &Cells<'_>) -> Claim {
 }
 
 fn similar_timings(c: &Cells<'_>) -> Claim {
-    let [prr, linux] = [Scheme::Prr, Scheme::Linux]
-        .map(|scheme| retransmission_times(c.get(scheme, Acks::Delayed)));
-    let close = prr.len() == linux.len()
-        && prr
-            .iter()
-            .zip(&linux)
-            .all(|(prr, linux)| (prr - linux).abs() < 25.0);
+    let [prr, linux] = [Scheme::Prr, Scheme::Linux].map(|scheme| retransmission_times(c.get(scheme, Acks::Delayed)));
+    let close = prr.len() == linux.len() && prr.iter().zip(&linux).all(|(prr, linux)| (prr - linux).abs() < 25.0);
     claim(
         "linux-timings",
         "4.1",
         "Linux's retransmission timings are similar to PRR's",
         "each of the four retransmissions is within a quarter of an RTT (25 ms) of PRR's",
-        (
-            format!("PRR {} ms, Linux {} ms", times(&prr), times(&linux)),
-            close,
-        ),
+        (format!("PRR {} ms, Linux {} ms", times(&prr), times(&linux)), close),
     )
 }
 
 fn leaves_with_pipe_and_one(c: &Cells<'_>) -> Claim {
     let exits = c.both(Scheme::Linux).map(|cell| cell.exit.clone());
-    let as_claimed = |exit: &Option<super::Exit>| {
-        exit.as_ref()
-            .is_some_and(|e| e.pipe_before == 1 && e.cwnd == e.pipe_before + 1)
-    };
-    let ours = exits[0].as_ref().map_or("never".into(), |e| {
-        format!("pipe {}, then cwnd {}", e.pipe_before, e.cwnd)
-    });
+    let as_claimed =
+        |exit: &Option<super::Exit>| exit.as_ref().is_some_and(|e| e.pipe_before == 1 && e.cwnd == e.pipe_before + 1);
+    let ours = exits[0].as_ref().map_or("never".into(), |e| format!("pipe {}, then cwnd {}", e.pipe_before, e.cwnd));
     claim(
         "linux-pipe-plus-one",
         "3.2, 4.1",
@@ -202,11 +183,7 @@ fn four_round_trips(c: &Cells<'_>) -> Claim {
         "Linux takes 4 RTTs to deliver the next 10 segments in slow start",
         "the second write is sent in four round trips, with delayed ACKs",
         (
-            format!(
-                "{} segments with delayed ACKs, {} with an ACK per segment",
-                delayed.rounds(),
-                quick.rounds()
-            ),
+            format!("{} segments with delayed ACKs, {} with an ACK per segment", delayed.rounds(), quick.rounds()),
             delayed.second_write_rounds.len() == 4,
         ),
     );
@@ -219,10 +196,7 @@ fn four_round_trips(c: &Cells<'_>) -> Claim {
 fn half_round_trip_of_silence(c: &Cells<'_>) -> Claim {
     let cell = c.get(Scheme::Rfc3517, Acks::Delayed);
     let times = retransmission_times(cell);
-    let gap = times
-        .get(1)
-        .zip(times.first())
-        .map(|(second, first)| second - first);
+    let gap = times.get(1).zip(times.first()).map(|(second, first)| second - first);
     let acks = sent_per_ack(cell);
     let silent = acks.iter().skip(1).take_while(|sent| **sent == 0).count();
     claim(
@@ -248,10 +222,7 @@ fn second_after_half(c: &Cells<'_>) -> Claim {
         "4.1",
         "RFC 3517 retransmits the second segment after about half of the ACKs are received",
         "the ACKs of the flight before its second retransmission are 40 to 60 % of the 16 that arrive",
-        (
-            format!("after {} of {flight}", silent + 1),
-            (0.4..=0.6).contains(&share),
-        ),
+        (format!("after {} of {flight}", silent + 1), (0.4..=0.6).contains(&share)),
     )
 }
 
@@ -284,10 +255,7 @@ pub fn fig3(cells: &[SchemeCell]) -> Vec<Claim> {
             "4.1",
             "After that, with pipe below ssthresh, PRR transmits two segments for every ACK",
             "segments sent on each of the ACKs of segments 17 to 20: 2 while at least two lost segments are left",
-            (
-                list(second.clone()),
-                !second.is_empty() && second == expected,
-            ),
+            (list(second.clone()), !second.is_empty() && second == expected),
         ),
         rfc_burst(rfc, second.iter().copied().max().unwrap_or(0)),
         claim(
@@ -299,10 +267,7 @@ pub fn fig3(cells: &[SchemeCell]) -> Vec<Claim> {
                 format!(
                     "{linux_most}; from {} to {}",
                     ms(prr.exit.as_ref().map(|e| e.at_ms)),
-                    ms(c.get(Scheme::Linux, Acks::Delayed)
-                        .exit
-                        .as_ref()
-                        .map(|e| e.at_ms))
+                    ms(c.get(Scheme::Linux, Acks::Delayed).exit.as_ref().map(|e| e.at_ms))
                 ),
                 linux_most == 1 && later(c.get(Scheme::Linux, Acks::Delayed), prr),
             ),
@@ -321,10 +286,7 @@ fn rfc_burst(rfc: &SchemeCell, prr: u32) -> Claim {
         "3.1, 4.3",
         "RFC 3517 sends ssthresh − pipe segments in one burst",
         "RFC 3517's largest number of segments on one ACK fills pipe up to ssthresh, and exceeds PRR's",
-        (
-            format!("{sent} on one ACK (PRR {prr})"),
-            fills && sent > prr,
-        ),
+        (format!("{sent} on one ACK (PRR {prr})"), fills && sent > prr),
     )
 }
 

@@ -16,15 +16,7 @@ use recoup_recovery::Trigger;
 pub const ID: &str = "er";
 
 /// The settings that each flow sets itself.
-pub const OWN_SETTINGS: [&str; 7] = [
-    "drop",
-    "writes",
-    "ack",
-    "initial_window",
-    "reorder",
-    "rtt",
-    "rate",
-];
+pub const OWN_SETTINGS: [&str; 7] = ["drop", "writes", "ack", "initial_window", "reorder", "rtt", "rate"];
 
 const BASELINE: &str = "linux-2.6+reno+noer";
 const NAIVE: &str = "linux-2.6+reno+ernaive";
@@ -78,13 +70,7 @@ struct Data {
 }
 
 fn own<'a>(drop: &'a str, writes: &'a str, reorder: &'a str) -> [(&'a str, &'a str); 5] {
-    [
-        ("drop", drop),
-        ("writes", writes),
-        ("reorder", reorder),
-        ("ack", "quick"),
-        ("initial_window", "10"),
-    ]
+    [("drop", drop), ("writes", writes), ("reorder", reorder), ("ack", "quick"), ("initial_window", "10")]
 }
 
 fn data(setup: &Setup) -> Result<Data, ExperimentError> {
@@ -93,25 +79,16 @@ fn data(setup: &Setup) -> Result<Data, ExperimentError> {
         flow(setup, profile, &own(drop, &writes, "none"))
     };
     let two = |segments| -> Result<[Trace; 2], ExperimentError> {
-        Ok([
-            lossy(BASELINE, "data:1", segments)?,
-            lossy(NAIVE, "data:1", segments)?,
-        ])
+        Ok([lossy(BASELINE, "data:1", segments)?, lossy(NAIVE, "data:1", segments)?])
     };
     let positions = (1..=RESPONSE).map(|lost| {
         let drop = format!("data:{lost}");
-        Ok([
-            lossy(BASELINE, &drop, RESPONSE)?,
-            lossy(NAIVE, &drop, RESPONSE)?,
-        ])
+        Ok([lossy(BASELINE, &drop, RESPONSE)?, lossy(NAIVE, &drop, RESPONSE)?])
     });
     let positions: Result<Vec<_>, ExperimentError> = positions.collect();
     let held = |extra| -> Result<[Count; 2], ExperimentError> {
         let reorder = format!("0.15:{extra}ms");
-        Ok([
-            count(setup, NAIVE, "3kB@0", &reorder)?,
-            count(setup, BOTH, "3kB@0", &reorder)?,
-        ])
+        Ok([count(setup, NAIVE, "3kB@0", &reorder)?, count(setup, BOTH, "3kB@0", &reorder)?])
     };
     let responses: Vec<String> = (0..12).map(|n| format!("3kB@{}ms", n * 300)).collect();
     let responses = responses.join(",");
@@ -129,12 +106,7 @@ fn data(setup: &Setup) -> Result<Data, ExperimentError> {
 }
 
 /// Flows without losses.
-fn count(
-    setup: &Setup,
-    profile: &str,
-    writes: &str,
-    reorder: &str,
-) -> Result<Count, ExperimentError> {
+fn count(setup: &Setup, profile: &str, writes: &str, reorder: &str) -> Result<Count, ExperimentError> {
     let mut flows = Flows::new(setup, profile, &own("none", writes, reorder))?;
     let mut count = Count::default();
     for number in 0..setup.effort.of(1000, 300) {
@@ -158,10 +130,7 @@ fn needless(setup: &Setup) -> Result<Vec<Needless>, ExperimentError> {
     let settings = own("none", &writes, "0.1:15ms");
     // Most clients have no timestamps (table 1), so that only DSACKs undo a reduction.
     let [naive, baseline] = [NAIVE, BASELINE].map(|profile| format!("{profile}+dsack"));
-    let [mut naive, mut baseline] = [
-        Flows::new(setup, &naive, &settings)?,
-        Flows::new(setup, &baseline, &settings)?,
-    ];
+    let [mut naive, mut baseline] = [Flows::new(setup, &naive, &settings)?, Flows::new(setup, &baseline, &settings)?];
     let mut all = Vec::new();
     for number in 0..setup.effort.of(2000, 500) {
         let trace = naive.run(number);
@@ -175,11 +144,7 @@ fn needless(setup: &Setup) -> Result<Vec<Needless>, ExperimentError> {
         };
         let plain = baseline.run(number);
         let [naive, plain] = [&trace, &plain].map(|one| one.acked_ms(13).unwrap_or(f64::NAN));
-        all.push(Needless {
-            cwnd_before: before.cwnd,
-            ssthresh: begin.0[0].ssthresh,
-            slower_ms: naive - plain,
-        });
+        all.push(Needless { cwnd_before: before.cwnd, ssthresh: begin.0[0].ssthresh, slower_ms: naive - plain });
     }
     Ok(all)
 }
@@ -238,20 +203,12 @@ fn findings(data: &Data) -> Vec<Finding> {
                 "reordering",
                 profile,
                 format!("15 % of the segments held back by {extra} ms"),
-                format!(
-                    "{} early retransmissions in {} flows",
-                    count.early, count.flows
-                ),
+                format!("{} early retransmissions in {} flows", count.early, count.flows),
             ));
         }
     }
     for (rtt, delay) in &data.delays {
-        findings.push(Finding::new(
-            "delay",
-            BOTH,
-            format!("RTT {rtt} ms"),
-            format!("{delay:.1} ms"),
-        ));
+        findings.push(Finding::new("delay", BOTH, format!("RTT {rtt} ms"), format!("{delay:.1} ms")));
     }
     findings
 }
@@ -265,10 +222,7 @@ fn chart(data: &Data) -> LineChart {
         y_scale: Scale::Logarithmic,
         interpolation: Interpolation::Linear,
         series: vec!["early retransmit with both mitigations".into()],
-        panels: vec![LinePanel {
-            title: String::new(),
-            lines: vec![data.delays.clone()],
-        }],
+        panels: vec![LinePanel { title: String::new(), lines: vec![data.delays.clone()] }],
         ..LineChart::default()
     }
 }

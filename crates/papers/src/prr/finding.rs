@@ -26,29 +26,16 @@ impl Finding {
         input: impl Into<String>,
         result: impl Into<String>,
     ) -> Self {
-        Self {
-            question,
-            profile: profile.into(),
-            input: input.into(),
-            result: result.into(),
-        }
+        Self { question, profile: profile.into(), input: input.into(), result: result.into() }
     }
 }
 
 fn columns(figure: &'static str) -> Columns<Finding> {
     columns_of_figure::<Finding>(figure)
-        .text(("question", "", "what the flows show"), |f| {
-            Some(f.question.into())
-        })
-        .text(("profile", "", "the server's profile"), |f| {
-            Some(f.profile.clone().into())
-        })
-        .text(("input", "", "the settings that vary"), |f| {
-            Some(f.input.clone().into())
-        })
-        .text(("result", "", "the result"), |f| {
-            Some(f.result.clone().into())
-        })
+        .text(("question", "", "what the flows show"), |f| Some(f.question.into()))
+        .text(("profile", "", "the server's profile"), |f| Some(f.profile.clone().into()))
+        .text(("input", "", "the settings that vary"), |f| Some(f.input.clone().into()))
+        .text(("result", "", "the result"), |f| Some(f.result.clone().into()))
 }
 
 /// The sheet of an experiment whose data are findings.
@@ -61,14 +48,7 @@ pub fn sheet(
 ) -> Sheet {
     let columns = columns(figure);
     let text = columns.to_text(&findings, &["question", "profile", "input", "result"]);
-    let figure = Figure {
-        paper: NAME,
-        figure,
-        title,
-        cells: findings,
-        claims,
-        picture,
-    };
+    let figure = Figure { paper: NAME, figure, title, cells: findings, claims, picture };
     figure.into_sheet(&text, &columns)
 }
 

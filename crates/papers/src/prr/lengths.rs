@@ -145,10 +145,7 @@ fn run(setup: &Setup, segments: u64) -> Result<Cell, ExperimentError> {
         ("queue", "100"),
     ];
     let mut flows = Flows::new(setup, PROFILE, &own)?;
-    let mut cell = Cell {
-        segments,
-        ..Cell::default()
-    };
+    let mut cell = Cell { segments, ..Cell::default() };
     // As many segments of each length, within bounds.
     let number = (setup.effort.of(400_000, 80_000) / segments).clamp(400, 20_000);
     for flow in 0..number {
@@ -158,64 +155,33 @@ fn run(setup: &Setup, segments: u64) -> Result<Cell, ExperimentError> {
 }
 
 /// The columns for reading.
-const TEXT: [&str; 9] = [
-    "segments",
-    "flows",
-    "lossy",
-    "without_fast",
-    "fast",
-    "timeout",
-    "slow_start",
-    "open",
-    "not_open",
-];
+const TEXT: [&str; 9] =
+    ["segments", "flows", "lossy", "without_fast", "fast", "timeout", "slow_start", "open", "not_open"];
 
 fn columns() -> Columns<Cell> {
     columns_of_figure::<Cell>(ID)
-        .integer(("segments", "segments", "length of the flows"), |c| {
-            Some(c.segments)
-        })
+        .integer(("segments", "segments", "length of the flows"), |c| Some(c.segments))
         .integer(("flows", "", "flows"), |c| Some(c.flows))
-        .integer(("lossy", "", "flows that lost a segment"), |c| {
-            Some(c.lossy)
-        })
+        .integer(("lossy", "", "flows that lost a segment"), |c| Some(c.lossy))
         .heading("with a loss")
-        .integer(
-            ("without_fast", "", "those without a fast retransmit"),
-            |c| Some(c.without_fast),
-        )
+        .integer(("without_fast", "", "those without a fast retransmit"), |c| Some(c.without_fast))
         .heading("no fast retransmit")
         .integer(("fast", "", "fast retransmits"), |c| Some(c.fast))
         .integer(("timeout", "", "timeout retransmits"), |c| Some(c.timeout))
-        .integer(("slow_start", "", "slow start retransmits"), |c| {
-            Some(c.slow_start)
-        })
+        .integer(("slow_start", "", "slow start retransmits"), |c| Some(c.slow_start))
         .heading("slow start")
         .integer(("open", "", "timeouts in Open"), |c| Some(c.open))
         .heading("timeouts in Open")
-        .integer(("not_open", "", "timeouts in other states"), |c| {
-            Some(c.not_open)
-        })
+        .integer(("not_open", "", "timeouts in other states"), |c| Some(c.not_open))
         .heading("in other states")
         .integer(
-            (
-                "open_after_progress",
-                "",
-                "timeouts in Open after a part of the latest flight was acknowledged",
-            ),
+            ("open_after_progress", "", "timeouts in Open after a part of the latest flight was acknowledged"),
             |c| Some(c.open_after_progress),
         )
-        .real(
-            (
-                "clean_rtts",
-                "RTTs",
-                "mean latency of flows that lost nothing",
-            ),
-            |c| {
-                let clean = c.flows - c.lossy;
-                (clean > 0).then(|| c.clean_rtts / clean as f64)
-            },
-        )
+        .real(("clean_rtts", "RTTs", "mean latency of flows that lost nothing"), |c| {
+            let clean = c.flows - c.lossy;
+            (clean > 0).then(|| c.clean_rtts / clean as f64)
+        })
 }
 
 fn chart(cells: &[Cell]) -> LineChart {
@@ -227,27 +193,16 @@ fn chart(cells: &[Cell]) -> LineChart {
         points.collect()
     };
     LineChart {
-        title: "Kinds of retransmissions by the length of the flow, 3 % of the segments lost"
-            .into(),
+        title: "Kinds of retransmissions by the length of the flow, 3 % of the segments lost".into(),
         x_label: "segments of the flow".into(),
         y_label: "share of the retransmissions (%)".into(),
         scale: Scale::Logarithmic,
         largest: Some(100.0),
         interpolation: Interpolation::Linear,
-        series: [
-            "fast retransmits",
-            "timeout retransmits",
-            "slow start retransmits",
-        ]
-        .map(String::from)
-        .to_vec(),
+        series: ["fast retransmits", "timeout retransmits", "slow start retransmits"].map(String::from).to_vec(),
         panels: vec![LinePanel {
             title: String::new(),
-            lines: vec![
-                line(|cell| cell.fast),
-                line(|cell| cell.timeout),
-                line(|cell| cell.slow_start),
-            ],
+            lines: vec![line(|cell| cell.fast), line(|cell| cell.timeout), line(|cell| cell.slow_start)],
         }],
         ..LineChart::default()
     }

@@ -19,15 +19,7 @@ use recoup_recovery::{LossDetector, State};
 pub const ID: &str = "linux";
 
 /// The settings that each flow sets itself.
-pub const OWN_SETTINGS: [&str; 7] = [
-    "drop",
-    "writes",
-    "ack",
-    "segments",
-    "reorder",
-    "initial_window",
-    "rate",
-];
+pub const OWN_SETTINGS: [&str; 7] = ["drop", "writes", "ack", "segments", "reorder", "initial_window", "rate"];
 
 /// Linux as §3.2 describes it.
 const LINUX: &str = "linux-2.6+reno+fack+holes+halving";
@@ -152,11 +144,7 @@ fn first_sack(setup: &Setup) -> Result<Vec<FirstSack>, ExperimentError> {
         Ok(first.is_some_and(|step| step.state == State::Recovery))
     };
     let all = (1..=8).map(|missing| {
-        Ok(FirstSack {
-            missing,
-            with_fack: enters(LINUX, missing)?,
-            without: enters(COUNTING, missing)?,
-        })
+        Ok(FirstSack { missing, with_fack: enters(LINUX, missing)?, without: enters(COUNTING, missing)? })
     });
     all.collect()
 }
@@ -166,18 +154,13 @@ fn holes(setup: &Setup) -> Result<Vec<Hole>, ExperimentError> {
         let drop = format!("data:1,data:{segment}");
         let trace = flow(setup, LINUX, &own(&drop, "20kB@0"))?;
         let steps = &trace.steps;
-        let all_sacked = steps
-            .iter()
-            .position(|step| u64::from(step.sacked) == FLIGHT - 2);
+        let all_sacked = steps.iter().position(|step| u64::from(step.sacked) == FLIGHT - 2);
         let until = &steps[..=all_sacked.unwrap_or(0)];
         let mut marked = until.iter().flat_map(|step| &step.marked);
         Ok(Hole {
             segment,
             is_marked: marked.any(|(number, _)| *number == segment),
-            is_repaired: trace.timeouts() == 0
-                && trace
-                    .retransmissions()
-                    .any(|(_, number, _)| number == segment),
+            is_repaired: trace.timeouts() == 0 && trace.retransmissions().any(|(_, number, _)| number == segment),
         })
     });
     all.collect()
@@ -206,10 +189,7 @@ fn note_entries(trace: &Trace, found: &mut AfterReordering) {
         let [before, step] = pair else { continue };
         latest = latest.max(before.reordering);
         let begins = step.state == State::Recovery && before.state < State::Recovery;
-        let counted = step
-            .marked
-            .iter()
-            .any(|(_, by)| *by == LossDetector::Threshold);
+        let counted = step.marked.iter().any(|(_, by)| *by == LossDetector::Threshold);
         if !begins || !counted || step.reordering > 0 {
             continue;
         }
@@ -265,10 +245,7 @@ fn findings(setup: &Setup, data: &Data) -> Vec<Finding> {
             "first SACK",
             linux.as_str(),
             format!("{} segments missing below it", one.missing),
-            format!(
-                "begins recovery: {} with FACK, {} without",
-                one.with_fack, one.without
-            ),
+            format!("begins recovery: {} with FACK, {} without", one.with_fack, one.without),
         ));
     }
     for hole in &data.holes {
@@ -276,10 +253,7 @@ fn findings(setup: &Setup, data: &Data) -> Vec<Finding> {
             "holes",
             linux.as_str(),
             format!("segments 1 and {} of 20 lost", hole.segment),
-            format!(
-                "marked {}, repaired without a timeout {}",
-                hole.is_marked, hole.is_repaired
-            ),
+            format!("marked {}, repaired without a timeout {}", hole.is_marked, hole.is_repaired),
         ));
     }
     for (loss, trace) in (1..).zip(&data.heavy) {
@@ -287,10 +261,7 @@ fn findings(setup: &Setup, data: &Data) -> Vec<Finding> {
             "window and pipe",
             linux.as_str(),
             format!("first {loss} of 20 lost"),
-            format!(
-                "segments sent per ACK of recovery: {}",
-                list(trace.sent_per_ack())
-            ),
+            format!("segments sent per ACK of recovery: {}", list(trace.sent_per_ack())),
         ));
     }
     for one in &data.lonely {
@@ -308,23 +279,17 @@ fn findings(setup: &Setup, data: &Data) -> Vec<Finding> {
 fn windows(data: &Data) -> LineChart {
     let line = |trace: &Trace| {
         let acks = trace.recovery_acks().enumerate();
-        acks.map(|(i, step): (usize, &Step)| (i as f64 + 1.0, f64::from(step.cwnd)))
-            .collect()
+        acks.map(|(i, step): (usize, &Step)| (i as f64 + 1.0, f64::from(step.cwnd))).collect()
     };
-    let panel = |title: &str, traces: &[Trace; 2]| LinePanel {
-        title: title.into(),
-        lines: traces.iter().map(line).collect(),
-    };
+    let panel =
+        |title: &str, traces: &[Trace; 2]| LinePanel { title: title.into(), lines: traces.iter().map(line).collect() };
     LineChart {
         title: "The congestion window in recovery: CUBIC, one of 100 segments lost".into(),
         x_label: "ACKs since the beginning of recovery".into(),
         y_label: "cwnd (segments)".into(),
         interpolation: Interpolation::Steps,
         series: ["Linux (rate halving)", "PRR"].map(String::from).to_vec(),
-        panels: vec![
-            panel("nothing more to send", &data.idle),
-            panel("plenty to send", &data.cubic),
-        ],
+        panels: vec![panel("nothing more to send", &data.idle), panel("plenty to send", &data.cubic)],
         ..LineChart::default()
     }
 }

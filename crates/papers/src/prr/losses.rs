@@ -36,13 +36,7 @@ enum Scheme {
 }
 
 impl Scheme {
-    const ALL: [Self; 5] = [
-        Self::Prr,
-        Self::Linux,
-        Self::Rfc3517,
-        Self::Rfc3517Cubic,
-        Self::AsEnvisioned,
-    ];
+    const ALL: [Self; 5] = [Self::Prr, Self::Linux, Self::Rfc3517, Self::Rfc3517Cubic, Self::AsEnvisioned];
 
     const fn name(self) -> &'static str {
         match self {
@@ -89,8 +83,7 @@ impl Cell {
 
     /// pipe − ssthresh before the ACK that ends recovery.
     fn shortfall(&self) -> Option<i64> {
-        self.last()
-            .map(|step| i64::from(step.pipe) - i64::from(step.ssthresh))
+        self.last().map(|step| i64::from(step.pipe) - i64::from(step.ssthresh))
     }
 
     /// ACKs of recovery on which nothing is sent, between the first two transmissions.
@@ -124,11 +117,9 @@ fn queues(setup: &Setup) -> Result<Vec<Queue>, ExperimentError> {
         // What the queue drops of the first flight is the same with both.
         Ok(trace.lost.saturating_sub(lost).min(sent))
     };
-    let all = (50..100).step_by(5).map(|lost| {
-        Ok(Queue {
-            dropped: [dropped(Scheme::Prr, lost)?, dropped(Scheme::Rfc3517, lost)?],
-        })
-    });
+    let all = (50..100)
+        .step_by(5)
+        .map(|lost| Ok(Queue { dropped: [dropped(Scheme::Prr, lost)?, dropped(Scheme::Rfc3517, lost)?] }));
     all.collect()
 }
 
@@ -141,18 +132,9 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     for scheme in Scheme::ALL {
         for lost in 1..FLIGHT {
             let drop = format!("data:1-{lost}");
-            let own = [
-                ("drop", drop.as_str()),
-                ("writes", "300kB@0"),
-                ("ack", "quick"),
-                ("initial_window", "20"),
-            ];
+            let own = [("drop", drop.as_str()), ("writes", "300kB@0"), ("ack", "quick"), ("initial_window", "20")];
             let trace = flow(setup, scheme.profile(), &own)?;
-            cells.push(Cell {
-                scheme,
-                lost,
-                trace,
-            });
+            cells.push(Cell { scheme, lost, trace });
         }
     }
     let columns = columns();
@@ -169,70 +151,32 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
 }
 
 /// The columns for reading.
-const TEXT: [&str; 8] = [
-    "scheme",
-    "lost",
-    "largest_burst",
-    "pipe_before",
-    "pipe_at_end",
-    "recovery_ms",
-    "timeouts",
-    "sent_per_ack",
-];
+const TEXT: [&str; 8] =
+    ["scheme", "lost", "largest_burst", "pipe_before", "pipe_at_end", "recovery_ms", "timeouts", "sent_per_ack"];
 
 fn columns() -> Columns<Cell> {
     columns_of_figure::<Cell>(ID)
-        .text(("scheme", "", "the server's rate control"), |c| {
-            Some(c.scheme.name().into())
+        .text(("scheme", "", "the server's rate control"), |c| Some(c.scheme.name().into()))
+        .integer(("lost", "segments", "segments lost of 20"), |c| Some(c.lost.into()))
+        .integer(("largest_burst", "segments", "largest number of segments sent on one ACK of recovery"), |c| {
+            Some(c.trace.largest_burst().into())
         })
-        .integer(("lost", "segments", "segments lost of 20"), |c| {
-            Some(c.lost.into())
-        })
-        .integer(
-            (
-                "largest_burst",
-                "segments",
-                "largest number of segments sent on one ACK of recovery",
-            ),
-            |c| Some(c.trace.largest_burst().into()),
-        )
         .heading("largest burst")
-        .integer(
-            (
-                "pipe_before",
-                "segments",
-                "segments in flight before the largest burst",
-            ),
-            |c| c.burst().map(|step| step.pipe_before_sending().into()),
-        )
+        .integer(("pipe_before", "segments", "segments in flight before the largest burst"), |c| {
+            c.burst().map(|step| step.pipe_before_sending().into())
+        })
         .heading("pipe before it")
-        .integer(
-            (
-                "pipe_at_end",
-                "segments",
-                "segments in flight before the ACK that ended recovery",
-            ),
-            |c| c.last().map(|step| step.pipe.into()),
-        )
+        .integer(("pipe_at_end", "segments", "segments in flight before the ACK that ended recovery"), |c| {
+            c.last().map(|step| step.pipe.into())
+        })
         .heading("pipe at the end")
-        .integer(("ssthresh", "segments", "slow-start threshold"), |c| {
-            c.last().map(|step| step.ssthresh.into())
-        })
-        .real(("recovery_ms", "ms", "duration of recovery"), |c| {
-            c.trace.recovery_ms()
-        })
+        .integer(("ssthresh", "segments", "slow-start threshold"), |c| c.last().map(|step| step.ssthresh.into()))
+        .real(("recovery_ms", "ms", "duration of recovery"), |c| c.trace.recovery_ms())
         .heading("recovery")
-        .integer(("timeouts", "", "retransmission timeouts"), |c| {
-            Some(c.trace.timeouts() as u64)
+        .integer(("timeouts", "", "retransmission timeouts"), |c| Some(c.trace.timeouts() as u64))
+        .text(("sent_per_ack", "segments", "segments sent on each of the first 12 ACKs of recovery"), |c| {
+            Some(list(c.trace.sent_per_ack().into_iter().take(12)).into())
         })
-        .text(
-            (
-                "sent_per_ack",
-                "segments",
-                "segments sent on each of the first 12 ACKs of recovery",
-            ),
-            |c| Some(list(c.trace.sent_per_ack().into_iter().take(12)).into()),
-        )
         .heading("sent per ACK")
 }
 
@@ -241,9 +185,7 @@ fn chart(cells: &[Cell]) -> LineChart {
     let lines = |of: fn(&Cell) -> Option<f64>| {
         let line = |scheme| {
             let of_scheme = cells.iter().filter(|cell| cell.scheme == scheme);
-            of_scheme
-                .filter_map(|cell| Some((f64::from(cell.lost), of(cell)?)))
-                .collect()
+            of_scheme.filter_map(|cell| Some((f64::from(cell.lost), of(cell)?))).collect()
         };
         drawn.map(line).to_vec()
     };

@@ -58,32 +58,19 @@ struct Cell {
 
 impl Cell {
     fn mean(&self) -> Estimate {
-        let known: Vec<f64> = self
-            .errors
-            .iter()
-            .copied()
-            .filter(|e| e.is_finite())
-            .collect();
+        let known: Vec<f64> = self.errors.iter().copied().filter(|e| e.is_finite()).collect();
         Estimate::of(known.into_iter())
     }
 
     fn bias(&self) -> Estimate {
-        let known: Vec<f64> = self
-            .signed
-            .iter()
-            .copied()
-            .filter(|e| e.is_finite())
-            .collect();
+        let known: Vec<f64> = self.signed.iter().copied().filter(|e| e.is_finite()).collect();
         Estimate::of(known.into_iter())
     }
 
     /// How much larger its errors are than another rate control's in the same flows.
     fn above(&self, other: &Self) -> Estimate {
         let pairs = self.errors.iter().zip(&other.errors);
-        let differences: Vec<f64> = pairs
-            .map(|(a, b)| a - b)
-            .filter(|d| d.is_finite())
-            .collect();
+        let differences: Vec<f64> = pairs.map(|(a, b)| a - b).filter(|d| d.is_finite()).collect();
         Estimate::of(differences.into_iter())
     }
 }
@@ -108,8 +95,7 @@ fn falls_below(trace: &Trace) -> bool {
         delivered += ack.delivered;
         delivered < ARRIVED
     });
-    acks.into_iter()
-        .any(|ack| ack.pipe_before_sending() < ack.ssthresh)
+    acks.into_iter().any(|ack| ack.pipe_before_sending() < ack.ssthresh)
 }
 
 /// The experiment in every format.
@@ -118,25 +104,10 @@ fn falls_below(trace: &Trace) -> bool {
 /// Settings that do not fit together.
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let count = SCHEMES.len() * REORDERED.len();
-    let cells = in_parallel(count, cores(), |i| {
-        run(
-            setup,
-            SCHEMES[i / REORDERED.len()],
-            REORDERED[i % REORDERED.len()],
-        )
-    })?;
+    let cells =
+        in_parallel(count, cores(), |i| run(setup, SCHEMES[i / REORDERED.len()], REORDERED[i % REORDERED.len()]))?;
     let columns = columns();
-    let text = columns.to_text(
-        &cells,
-        &[
-            "scheme",
-            "reordered",
-            "misled",
-            "error",
-            "error_half",
-            "bias",
-        ],
-    );
+    let text = columns.to_text(&cells, &["scheme", "reordered", "misled", "error", "error_half", "bias"]);
     let figure = Figure {
         paper: NAME,
         figure: ID,
@@ -168,16 +139,8 @@ fn run(
     let plain = flows("none")?.run(0);
     let alone = sent_by_then(&plain).map_or(f64::NAN, f64::from);
     let mut flows = flows(&reorder)?;
-    let mut cell = Cell {
-        scheme,
-        reordered,
-        misled: 0,
-        below: 0,
-        spurious: 0,
-        dsacks: 0,
-        errors: Vec::new(),
-        signed: Vec::new(),
-    };
+    let mut cell =
+        Cell { scheme, reordered, misled: 0, below: 0, spurious: 0, dsacks: 0, errors: Vec::new(), signed: Vec::new() };
     for number in 0..setup.effort.of(600, 150) {
         let trace = flows.run(number);
         cell.misled += u64::from(trace.record.spurious_data > 0);
@@ -193,38 +156,17 @@ fn run(
 
 fn columns() -> Columns<Cell> {
     columns_of_figure::<Cell>(ID)
-        .text(("scheme", "", "the server's rate control"), |c| {
-            Some(c.scheme.into())
-        })
-        .text(
-            ("reordered", "", "probability that a segment is held back"),
-            |c| Some(c.reordered.into()),
-        )
-        .integer(("misled", "", "flows with unneeded retransmissions"), |c| {
-            Some(c.misled)
-        })
+        .text(("scheme", "", "the server's rate control"), |c| Some(c.scheme.into()))
+        .text(("reordered", "", "probability that a segment is held back"), |c| Some(c.reordered.into()))
+        .integer(("misled", "", "flows with unneeded retransmissions"), |c| Some(c.misled))
         .heading("flows misled")
         .real(
-            (
-                "error",
-                "segments",
-                "mean absolute difference from the flow without reordering, in segments sent",
-            ),
+            ("error", "segments", "mean absolute difference from the flow without reordering, in segments sent"),
             |c| Some(c.mean().mean),
         )
-        .real(
-            (
-                "error_half",
-                "",
-                "half the width of its 95 % confidence interval",
-            ),
-            |c| Some(c.mean().half),
-        )
+        .real(("error_half", "", "half the width of its 95 % confidence interval"), |c| Some(c.mean().half))
         .heading("±")
-        .real(
-            ("bias", "segments", "mean difference, with its sign"),
-            |c| Some(c.bias().mean),
-        )
+        .real(("bias", "segments", "mean difference, with its sign"), |c| Some(c.bias().mean))
 }
 
 /// The cells of a rate control.
@@ -266,24 +208,12 @@ fn below_note(prr: &[&Cell]) -> String {
     )
 }
 
-fn less_sensitive(
-    (id, whose): (&'static str, &str),
-    statement: &'static str,
-    prr: &[&Cell],
-    other: &[&Cell],
-) -> Claim {
+fn less_sensitive((id, whose): (&'static str, &str), statement: &'static str, prr: &[&Cell], other: &[&Cell]) -> Claim {
     let differences = prr.iter().zip(other).map(|(prr, other)| other.above(prr));
     let shown: Vec<String> = prr
         .iter()
         .zip(other)
-        .map(|(prr, other)| {
-            format!(
-                "{}: {:.2} and {:.2}",
-                prr.reordered,
-                prr.mean().mean,
-                other.mean().mean
-            )
-        })
+        .map(|(prr, other)| format!("{}: {:.2} and {:.2}", prr.reordered, prr.mean().mean, other.mean().mean))
         .collect();
     claim(
         id,
@@ -299,13 +229,7 @@ fn less_sensitive(
 }
 
 fn rfc_imprecise(rfc: &[&Cell]) -> Claim {
-    let most = rfc.last().map_or(
-        Estimate {
-            mean: 0.0,
-            half: 0.0,
-        },
-        |cell| cell.mean(),
-    );
+    let most = rfc.last().map_or(Estimate { mean: 0.0, half: 0.0 }, |cell| cell.mean());
     claim(
         "rfc3517-imprecise-pipe",
         "4.3 (3, 4)",
@@ -321,8 +245,8 @@ fn rfc_imprecise(rfc: &[&Cell]) -> Claim {
 
 fn dsacks(cells: &[Cell]) -> Claim {
     let above = cells.iter().filter(|cell| cell.dsacks > cell.spurious);
-    let [reported, all] = [|cell: &Cell| cell.dsacks, |cell: &Cell| cell.spurious]
-        .map(|of| cells.iter().map(of).sum::<u64>());
+    let [reported, all] =
+        [|cell: &Cell| cell.dsacks, |cell: &Cell| cell.spurious].map(|of| cells.iter().map(of).sum::<u64>());
     claim(
         "dsacks-lower-bound",
         "2.1",
@@ -350,10 +274,7 @@ fn chart(cells: &[Cell]) -> LineChart {
         y_label: "mean error (segments)".into(),
         interpolation: Interpolation::Linear,
         series: SCHEMES.map(|(scheme, _)| scheme.into()).to_vec(),
-        panels: vec![LinePanel {
-            title: String::new(),
-            lines: SCHEMES.iter().map(line).collect(),
-        }],
+        panels: vec![LinePanel { title: String::new(), lines: SCHEMES.iter().map(line).collect() }],
         ..LineChart::default()
     }
 }

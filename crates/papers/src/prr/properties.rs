@@ -262,11 +262,7 @@ fn run_cells(setup: &Setup) -> Result<Vec<PropertyCell>, ExperimentError> {
     })
 }
 
-fn run_cell(
-    setup: &Setup,
-    network: Network,
-    scheme: Scheme,
-) -> Result<PropertyCell, ExperimentError> {
+fn run_cell(setup: &Setup, network: Network, scheme: Scheme) -> Result<PropertyCell, ExperimentError> {
     let mut settings = setup.base.settings.clone();
     for (key, value) in settings_of(network) {
         settings.set(key, value, Path::new(""))?;
@@ -306,20 +302,14 @@ fn run_cell(
 fn chart(cells: &[PropertyCell]) -> BarChart {
     let group = |network: Network| {
         let here = cells.iter().filter(|cell| cell.network == network);
-        BarGroup {
-            label: network.name().into(),
-            values: here.map(|cell| Some(cell.most_on_an_ack as f64)).collect(),
-        }
+        BarGroup { label: network.name().into(), values: here.map(|cell| Some(cell.most_on_an_ack as f64)).collect() }
     };
     BarChart {
         title: "The largest burst on one ACK of recovery".into(),
         x_label: "what happens to the flows".into(),
         y_label: "segments".into(),
         series: Scheme::ALL.map(|scheme| scheme.name().into()).to_vec(),
-        panels: vec![BarPanel {
-            title: String::new(),
-            groups: Network::ALL.map(group).to_vec(),
-        }],
+        panels: vec![BarPanel { title: String::new(), groups: Network::ALL.map(group).to_vec() }],
     }
 }
 
@@ -336,11 +326,7 @@ fn to_sheet(figure: Figure<PropertyCell>) -> Sheet {
     let text = columns.to_text(&figure.cells, &columns::TEXT);
     let counterexamples = Counterexample::of(&figure.cells);
     let sheet = figure.into_sheet(&text, &columns);
-    sheet.with_rows(
-        "counterexamples",
-        &columns::counterexamples(),
-        &counterexamples,
-    )
+    sheet.with_rows("counterexamples", &columns::counterexamples(), &counterexamples)
 }
 
 #[cfg(test)]

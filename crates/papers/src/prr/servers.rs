@@ -66,11 +66,7 @@ pub const OWN_SETTINGS: [&str; 13] = [
 ];
 
 /// The settings of all hosts, where the user changes nothing.
-const HOSTS: [(&str, &str); 3] = [
-    ("mss", "1430"),
-    ("initial_window", "profile"),
-    ("ack", "delayed:100ms"),
-];
+const HOSTS: [(&str, &str); 3] = [("mss", "1430"), ("initial_window", "profile"), ("ack", "delayed:100ms")];
 
 /// A figure of a data center.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,11 +134,7 @@ impl Arm {
 
     /// Servers of this profile.
     pub const fn new(name: &'static str, profile: &'static str) -> Self {
-        Self {
-            name,
-            profile,
-            srtt_divisor: None,
-        }
+        Self { name, profile, srtt_divisor: None }
     }
 
     fn hosts(&self, setup: &Setup, settings: &Settings) -> Hosts {
@@ -175,13 +167,7 @@ pub struct Cell {
 }
 
 /// Runs the connections of `users` users with each arm, on `threads` cores. The result does not depend on `threads`.
-fn run(
-    setup: &Setup,
-    population: &Users,
-    arms: &[Arm],
-    users: u32,
-    threads: usize,
-) -> Result<Vec<Cell>, String> {
+fn run(setup: &Setup, population: &Users, arms: &[Arm], users: u32, threads: usize) -> Result<Vec<Cell>, String> {
     let settings = settings(&setup.base)?;
     let mut cells: Vec<Cell> = Vec::new();
     for arm in arms {
@@ -198,10 +184,7 @@ fn run(
             Connection::run(&drawn, &hosts, setup.seed(), number).map(Arc::new)
         };
         let connections = in_parallel(users as usize, threads, one)?;
-        cells.push(Cell {
-            arm: *arm,
-            connections,
-        });
+        cells.push(Cell { arm: *arm, connections });
     }
     Ok(cells)
 }

@@ -26,10 +26,7 @@ fn the_drawing_of_figure_2_shows_the_transmissions_of_the_cells() {
     let titles: Vec<&str> = diagram.panels.iter().map(|p| p.title.as_str()).collect();
     assert_eq!(titles, Scheme::ALL.map(Scheme::name));
     for panel in &diagram.panels {
-        let cell = figure
-            .cells
-            .iter()
-            .find(|c| c.flow.scheme.name() == panel.title);
+        let cell = figure.cells.iter().find(|c| c.flow.scheme.name() == panel.title);
         let cell = cell.expect("a cell of the scheme");
         let (mut new, mut retransmissions) = (0, Vec::new());
         for mark in &panel.marks {
@@ -40,12 +37,7 @@ fn the_drawing_of_figure_2_shows_the_transmissions_of_the_cells() {
             }
         }
         assert_eq!(new, 30, "{}", panel.title);
-        assert!(
-            retransmissions
-                .iter()
-                .copied()
-                .eq(cell.retransmissions().map(|sent| sent.at_ms))
-        );
+        assert!(retransmissions.iter().copied().eq(cell.retransmissions().map(|sent| sent.at_ms)));
     }
     assert_eq!(figure.picture.to_xplot().len(), 3);
 }
@@ -62,10 +54,7 @@ fn every_segment_has_a_line_in_the_csv() {
     assert_eq!(csv.lines().count(), 1 + 6 * 31, "{csv}");
     let retransmissions: Vec<&str> = csv.lines().filter(|line| line.contains(",true,")).collect();
     assert_eq!(retransmissions.len(), 6);
-    assert_eq!(
-        sheet.json["segments"].as_array().map(Vec::len),
-        Some(6 * 31)
-    );
+    assert_eq!(sheet.json["segments"].as_array().map(Vec::len), Some(6 * 31));
     for line in retransmissions {
         let cells: Vec<&str> = line.split(',').collect();
         assert_eq!((cells[5], cells[7]), ("1", "fast"), "{line}");

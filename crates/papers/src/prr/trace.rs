@@ -84,10 +84,7 @@ impl Trace {
 
     /// The state of the server just before its first recovery.
     pub fn before_recovery(&self) -> Option<&Step> {
-        let begin = self
-            .steps
-            .iter()
-            .position(|step| step.state == State::Recovery)?;
+        let begin = self.steps.iter().position(|step| step.state == State::Recovery)?;
         self.steps.get(begin.checked_sub(1)?)
     }
 
@@ -144,11 +141,7 @@ pub struct Flows {
 
 impl Flows {
     /// Flows of this profile with these settings in place of the scenario's.
-    pub fn new(
-        setup: &Setup,
-        profile: &str,
-        own: &[(&str, &str)],
-    ) -> Result<Self, ExperimentError> {
+    pub fn new(setup: &Setup, profile: &str, own: &[(&str, &str)]) -> Result<Self, ExperimentError> {
         let settings = with(&setup.base.settings, own)?;
         Self::of(&settings, &setup.profile(profile), setup.seed())
     }
@@ -165,14 +158,8 @@ impl Flows {
     /// Runs flow number `number`.
     pub fn run(&mut self, number: u64) -> Trace {
         let mut log = Log::new(self.mss);
-        let record = self
-            .simulation
-            .run(&self.spec, self.seed, FlowId(number), &mut log);
-        Trace {
-            steps: log.steps,
-            record,
-            lost: log.lost,
-        }
+        let record = self.simulation.run(&self.spec, self.seed, FlowId(number), &mut log);
+        Trace { steps: log.steps, record, lost: log.lost }
     }
 }
 
@@ -223,14 +210,7 @@ const NOTHING: Step = Step {
 
 impl Log {
     fn new(mss: u64) -> Self {
-        Self {
-            mss,
-            origin: None,
-            delivered: 0,
-            lost: 0,
-            step: NOTHING,
-            steps: Vec::new(),
-        }
+        Self { mss, origin: None, delivered: 0, lost: 0, step: NOTHING, steps: Vec::new() }
     }
 
     /// The number of a segment in the stream, from 1.
@@ -260,9 +240,7 @@ impl Observer for Log {
     fn on_packet(&mut self, _: Instant, point: Point, direction: Direction, packet: &Packet) {
         match (point, direction) {
             (Point::Arrived, Direction::Up) => self.step.on_ack = true,
-            (Point::Dropped(_), Direction::Down) if packet.segment.payload_len > 0 => {
-                self.lost += 1
-            }
+            (Point::Dropped(_), Direction::Down) if packet.segment.payload_len > 0 => self.lost += 1,
             _ => {}
         }
     }

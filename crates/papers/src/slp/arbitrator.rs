@@ -62,24 +62,14 @@ pub struct CopiedPacket {
 
 impl CopiedPacket {
     const fn new(packet: &'static str, size: u32, q_percent: u32) -> Self {
-        Self {
-            packet,
-            size,
-            q_percent,
-        }
+        Self { packet, size, q_percent }
     }
 
     /// Whether the arbitrator favours a copy at this bandwidth in bit/s.
     pub fn is_favoured(&self, p: Ppm, rto: Duration, bits: u64) -> bool {
         let bandwidth = BitRate::from_bits_per_second(bits);
         bandwidth.is_some_and(|bandwidth| {
-            let stakes = Stakes {
-                p,
-                q: Ppm::percent(self.q_percent),
-                rto,
-                ip_len: self.size,
-                bandwidth,
-            };
+            let stakes = Stakes { p, q: Ppm::percent(self.q_percent), rto, ip_len: self.size, bandwidth };
             stakes.favour_a_copy()
         })
     }
@@ -163,13 +153,8 @@ fn chart() -> LineChart {
         y_scale: Scale::Linear,
         largest: None,
         interpolation: Interpolation::Linear,
-        series: PACKETS
-            .map(|p| format!("{} bytes, q = {} %", p.size, p.q_percent))
-            .to_vec(),
-        panels: vec![LinePanel {
-            title: String::new(),
-            lines: PACKETS.iter().map(line).collect(),
-        }],
+        series: PACKETS.map(|p| format!("{} bytes, q = {} %", p.size, p.q_percent)).to_vec(),
+        panels: vec![LinePanel { title: String::new(), lines: PACKETS.iter().map(line).collect() }],
     }
 }
 
@@ -188,20 +173,11 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
 
 fn columns() -> Columns<ThresholdCell> {
     columns_of_figure::<ThresholdCell>(ID)
-        .text(("packet", "", "the packet"), |c| {
-            Some(c.packet.packet.into())
+        .text(("packet", "", "the packet"), |c| Some(c.packet.packet.into()))
+        .integer(("size", "bytes", "length of the IP packet"), |c| Some(c.packet.size.into()))
+        .integer(("q_percent", "%", "q: probability that the loss of the packet causes a timeout"), |c| {
+            Some(c.packet.q_percent.into())
         })
-        .integer(("size", "bytes", "length of the IP packet"), |c| {
-            Some(c.packet.size.into())
-        })
-        .integer(
-            (
-                "q_percent",
-                "%",
-                "q: probability that the loss of the packet causes a timeout",
-            ),
-            |c| Some(c.packet.q_percent.into()),
-        )
         .integer(("rto_ms", "ms", "the RTO"), |c| Some(c.rto_ms))
         .integer(
             (
@@ -211,31 +187,20 @@ fn columns() -> Columns<ThresholdCell> {
             ),
             |c| c.threshold_bits_per_second,
         )
-        .real(
-            (
-                "solved_bits_per_second",
-                "bit/s",
-                "the formula solved for the bandwidth",
-            ),
-            |c| Some(c.solved_bits_per_second),
-        )
+        .real(("solved_bits_per_second", "bit/s", "the formula solved for the bandwidth"), |c| {
+            Some(c.solved_bits_per_second)
+        })
 }
 
 /// A table with a row per packet and a column per RTO.
 fn text(cells: &[ThresholdCell]) -> String {
     let mut table = plain_table();
-    let mut header = ["packet", "IP length (bytes)", "q (%)"]
-        .map(String::from)
-        .to_vec();
+    let mut header = ["packet", "IP length (bytes)", "q (%)"].map(String::from).to_vec();
     header.extend(RTOS.map(|rto| format!("kbit/s at RTO {rto} ms")));
     table.set_header(header);
     for cells in cells.chunks(RTOS.len()) {
         let packet = cells[0].packet;
-        let mut row = vec![
-            packet.packet.into(),
-            packet.size.to_string(),
-            packet.q_percent.to_string(),
-        ];
+        let mut row = vec![packet.packet.into(), packet.size.to_string(), packet.q_percent.to_string()];
         let kbits = |bits: u64| format!("{:.2}", bits as f64 / 1e3);
         let thresholds = cells.iter().map(|cell| cell.threshold_bits_per_second);
         row.extend(thresholds.map(|bits| bits.map_or("never".into(), kbits)));

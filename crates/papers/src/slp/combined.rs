@@ -135,23 +135,15 @@ impl CombinedCell {
     /// Milliseconds saved per kB (1000 bytes) added; `None` if hardly any bytes are added.
     pub fn saved_per_kb(&self) -> Option<f64> {
         let added = self.added_bytes;
-        added
-            .is_positive()
-            .then(|| self.saved_ms.mean / added.mean * 1e3)
+        added.is_positive().then(|| self.saved_ms.mean / added.mean * 1e3)
     }
 
     /// The share of lost originals whose copy was lost too, and the share that the channel predicts from
     /// the packets between them.
     pub fn both_lost(&self) -> Option<(f64, f64)> {
-        let Pairs {
-            originals_lost,
-            both_lost,
-            distances,
-        } = &self.pairs;
+        let Pairs { originals_lost, both_lost, distances } = &self.pairs;
         let all = (*originals_lost > 0).then_some(*originals_lost as f64)?;
-        let expected = distances
-            .iter()
-            .map(|(k, n)| self.setup.network.lost_too(*k) * *n as f64);
+        let expected = distances.iter().map(|(k, n)| self.setup.network.lost_too(*k) * *n as f64);
         Some((*both_lost as f64 / all, expected.sum::<f64>() / all))
     }
 }
@@ -162,9 +154,7 @@ impl CombinedCell {
 /// When settings contradict each other.
 pub fn figure(run: &experiment::Setup, flows: u64) -> Result<Figure<CombinedCell>, SettingsError> {
     let setups = [Setup::mechanisms(), Setup::gaps()].concat();
-    let trials = in_parallel(setups.len(), cores(), |i| {
-        Trial::run(&setups[i], run, flows)
-    })?;
+    let trials = in_parallel(setups.len(), cores(), |i| Trial::run(&setups[i], run, flows))?;
     let trial = |setup: Setup| {
         let i = setups.iter().position(|other| *other == setup);
         &trials[i.expect("a setup of the grid")]
@@ -227,20 +217,12 @@ fn cell(setup: Setup, ours: &Trial, nothing: &Trial, uncopied: &Trial) -> Combin
 fn chart(cells: &[CombinedCell]) -> BarChart {
     let get = |setup: Setup| cells.iter().find(|cell| cell.setup == setup);
     let panel = |load: Load, network: Network, what: &str, number: fn(&CombinedCell) -> f64| {
-        let setup = |recovery, copied| Setup {
-            load,
-            network,
-            recovery,
-            copied,
-            gap: GAP,
-        };
+        let setup = |recovery, copied| Setup { load, network, recovery, copied, gap: GAP };
         let nothing = get(setup(Recovery::Nothing, Copied::Nothing)).map(number);
         let value = |recovery, copied| Some(number(get(setup(recovery, copied))?) / nothing?);
         let group = |recovery: Recovery| BarGroup {
             label: recovery.name().into(),
-            values: Copied::ALWAYS
-                .map(|copied| value(recovery, copied))
-                .to_vec(),
+            values: Copied::ALWAYS.map(|copied| value(recovery, copied)).to_vec(),
         };
         BarPanel {
             title: format!("{what}: {}, {} losses", load.name(), network.name()),
@@ -253,13 +235,8 @@ fn chart(cells: &[CombinedCell]) -> BarChart {
         title: "Mean FCT and IP bytes over those with nothing on top of linux-3.17".into(),
         x_label: "on top of linux-3.17, or Linux 6 in its place".into(),
         y_label: "normalised".into(),
-        series: Copied::ALWAYS
-            .map(|copied| format!("copies: {}", copied.name()))
-            .to_vec(),
-        panels: grid::everywhere()
-            .map(fct)
-            .chain(Load::ALL.map(bytes))
-            .collect(),
+        series: Copied::ALWAYS.map(|copied| format!("copies: {}", copied.name())).to_vec(),
+        panels: grid::everywhere().map(fct).chain(Load::ALL.map(bytes)).collect(),
     }
 }
 

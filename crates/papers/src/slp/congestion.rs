@@ -106,16 +106,8 @@ pub struct Setup {
 
 impl Setup {
     fn all() -> impl Iterator<Item = Self> {
-        let loads = PROFILES
-            .iter()
-            .flat_map(|profile| THINK_TIMES.map(|think| (profile, think)));
-        loads.flat_map(|(profile, think)| {
-            Copying::ALL.map(|copying| Self {
-                profile,
-                think,
-                copying,
-            })
-        })
+        let loads = PROFILES.iter().flat_map(|profile| THINK_TIMES.map(|think| (profile, think)));
+        loads.flat_map(|(profile, think)| Copying::ALL.map(|copying| Self { profile, think, copying }))
     }
 }
 
@@ -166,17 +158,12 @@ impl CongestionCell {
             let record = &run.links[0].record;
             record.dropped_by_queue as f64 / record.packets.max(1) as f64
         };
-        Self {
-            setup,
-            groups: [group(0), group(1)],
-            loss: runs.iter().map(loss).collect(),
-        }
+        Self { setup, groups: [group(0), group(1)], loss: runs.iter().map(loss).collect() }
     }
 
     /// Jain's fairness index of both groups' goodput, over all worlds: 1 if both got the same.
     pub fn fairness(&self) -> f64 {
-        let [one, other] =
-            [0, 1].map(|group: usize| self.groups[group].goodput_mbps.iter().sum::<f64>());
+        let [one, other] = [0, 1].map(|group: usize| self.groups[group].goodput_mbps.iter().sum::<f64>());
         (one + other).powi(2) / (2.0 * (one * one + other * other))
     }
 }
@@ -188,11 +175,7 @@ fn mean(values: &[f64]) -> Estimate {
 
 /// The mean of the differences of worlds with equal seeds.
 fn difference(one: &[f64], other: &[f64]) -> Estimate {
-    let differences: Vec<f64> = one
-        .iter()
-        .zip(other)
-        .map(|(one, other)| one - other)
-        .collect();
+    let differences: Vec<f64> = one.iter().zip(other).map(|(one, other)| one - other).collect();
     mean(&differences)
 }
 
@@ -222,19 +205,13 @@ pub fn figure(setup: &experiment::Setup) -> Result<Figure<CongestionCell>, Strin
     figure_of(setup, &world(setup)?)
 }
 
-fn figure_of(
-    experiment: &experiment::Setup,
-    world: &WorldScenario,
-) -> Result<Figure<CongestionCell>, String> {
+fn figure_of(experiment: &experiment::Setup, world: &WorldScenario) -> Result<Figure<CongestionCell>, String> {
     let setups: Vec<Setup> = Setup::all().collect();
     let runs = world.runs as usize;
-    let results = in_parallel(setups.len() * runs, cores(), |i| {
-        run_one(experiment, world, setups[i / runs], (i % runs) as u64)
-    })?;
+    let results =
+        in_parallel(setups.len() * runs, cores(), |i| run_one(experiment, world, setups[i / runs], (i % runs) as u64))?;
     let cells = setups.iter().zip(results.chunks(runs));
-    let cells: Vec<_> = cells
-        .map(|(setup, runs)| CongestionCell::of(*setup, runs))
-        .collect();
+    let cells: Vec<_> = cells.map(|(setup, runs)| CongestionCell::of(*setup, runs)).collect();
     Ok(Figure {
         paper: NAME,
         figure: ID,
@@ -281,32 +258,23 @@ fn chart(cells: &[CongestionCell]) -> BarChart {
             values: Copying::ALL
                 .map(|copying| {
                     let cell = cells.iter().find(|cell| {
-                        cell.setup.profile == profile
-                            && cell.setup.think == think
-                            && cell.setup.copying == copying
+                        cell.setup.profile == profile && cell.setup.think == think && cell.setup.copying == copying
                     });
                     cell.map(|cell| mean(&cell.groups[group].fct_ms).mean)
                 })
                 .to_vec(),
         });
         BarPanel {
-            title: format!(
-                "{profile}, {}",
-                ["the group that may copy", "the other group"][group]
-            ),
+            title: format!("{profile}, {}", ["the group that may copy", "the other group"][group]),
             groups: bars.to_vec(),
         }
     };
-    let panels = PROFILES
-        .iter()
-        .flat_map(|profile| [0, 1].map(|group| panel(profile, group)));
+    let panels = PROFILES.iter().flat_map(|profile| [0, 1].map(|group| panel(profile, group)));
     BarChart {
         title: "Mean FCT of fetches on a shared bottleneck".into(),
         x_label: "mean pause between fetches of a pair of hosts".into(),
         y_label: "mean FCT (ms)".into(),
-        series: Copying::ALL
-            .map(|copying| format!("copies: {}", copying.name()))
-            .to_vec(),
+        series: Copying::ALL.map(|copying| format!("copies: {}", copying.name())).to_vec(),
         panels: panels.collect(),
     }
 }
@@ -319,22 +287,8 @@ pub fn sheet(setup: &experiment::Setup) -> Result<Sheet, ExperimentError> {
     let figure = figure(setup)?;
     let rows = columns::rows(&figure.cells);
     let (text, columns) = (columns::text(&rows), columns::all());
-    let Figure {
-        paper,
-        figure,
-        title,
-        claims,
-        picture,
-        ..
-    } = figure;
-    let figure = Figure {
-        paper,
-        figure,
-        title,
-        cells: rows,
-        claims,
-        picture,
-    };
+    let Figure { paper, figure, title, claims, picture, .. } = figure;
+    let figure = Figure { paper, figure, title, cells: rows, claims, picture };
     Ok(figure.into_sheet(&text, &columns))
 }
 

@@ -127,7 +127,9 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let figure = Figure {
         paper: NAME,
         figure: ID,
-        title: "Fetches with nothing, with every packet, and with SLP's packets duplicated; 2 % lost in both directions".into(),
+        title:
+            "Fetches with nothing, with every packet, and with SLP's packets duplicated; 2 % lost in both directions"
+                .into(),
         claims: claims::all(&cells),
         picture: Picture::Bars(chart(&cells)),
         cells,
@@ -162,10 +164,7 @@ fn cell(
         Arm::Slp => "linux-3.17+slp",
         Arm::Arq | Arm::All => "linux-3.17",
     };
-    let (path, spec) = (
-        base.settings.path()?,
-        base.settings.flow(&setup.profile(profile)),
-    );
+    let (path, spec) = (base.settings.path()?, base.settings.flow(&setup.profile(profile)));
     let parts = in_parallel(flows.div_ceil(TOGETHER) as usize, cores(), |part| {
         let mut simulation = simulation(&path)?;
         let first = part as u64 * TOGETHER;
@@ -181,13 +180,7 @@ fn cell(
     fct_ms.sort_unstable_by(f64::total_cmp);
     let bytes: u64 = parts.iter().map(|(_, bytes)| *bytes).sum();
     let copies = if all && !free { 2.0 } else { 1.0 };
-    Ok(DuplicationCell {
-        file,
-        arm,
-        flows,
-        fct_ms,
-        bytes: copies * bytes as f64 / flows as f64,
-    })
+    Ok(DuplicationCell { file, arm, flows, fct_ms, bytes: copies * bytes as f64 / flows as f64 })
 }
 
 fn chart(cells: &[DuplicationCell]) -> BarChart {
@@ -209,9 +202,7 @@ fn chart(cells: &[DuplicationCell]) -> BarChart {
         title: "Every packet duplicated, and SLP, over neither".into(),
         x_label: "file".into(),
         y_label: "normalised".into(),
-        series: Arm::ALL
-            .map(|arm| format!("duplicated: {}", arm.name()))
-            .to_vec(),
+        series: Arm::ALL.map(|arm| format!("duplicated: {}", arm.name())).to_vec(),
         panels: vec![
             panel("Mean completion time", &|cell| cell.mean_ms().mean),
             panel("99th percentile", &|cell| cell.quantile_ms(0.99)),
@@ -223,34 +214,14 @@ fn chart(cells: &[DuplicationCell]) -> BarChart {
 fn columns() -> Columns<DuplicationCell> {
     columns_of_figure::<DuplicationCell>(ID)
         .integer(("file", "bytes", "length of the file"), |c| Some(c.file))
-        .text(("duplicated", "", "which packets are sent twice"), |c| {
-            Some(c.arm.name().into())
-        })
+        .text(("duplicated", "", "which packets are sent twice"), |c| Some(c.arm.name().into()))
         .integer(("flows", "", "fetches"), |c| Some(c.flows))
-        .real(("fct_ms_mean", "ms", "mean completion time"), |c| {
-            Some(c.mean_ms().mean)
-        })
-        .real(
-            (
-                "fct_ms_half",
-                "ms",
-                "half of its interval of 95 % confidence",
-            ),
-            |c| Some(c.mean_ms().half),
-        )
+        .real(("fct_ms_mean", "ms", "mean completion time"), |c| Some(c.mean_ms().mean))
+        .real(("fct_ms_half", "ms", "half of its interval of 95 % confidence"), |c| Some(c.mean_ms().half))
         .real(("fct_ms_p50", "ms", "median"), |c| Some(c.quantile_ms(0.5)))
-        .real(("fct_ms_p99", "ms", "99th percentile"), |c| {
-            Some(c.quantile_ms(0.99))
-        })
+        .real(("fct_ms_p99", "ms", "99th percentile"), |c| Some(c.quantile_ms(0.99)))
         .real(("bytes", "bytes", "IP bytes per fetch"), |c| Some(c.bytes))
-        .real(
-            (
-                "goodput",
-                "",
-                "payload delivered once, of the IP bytes sent",
-            ),
-            |c| Some(c.goodput()),
-        )
+        .real(("goodput", "", "payload delivered once, of the IP bytes sent"), |c| Some(c.goodput()))
 }
 
 fn text(cells: &[DuplicationCell]) -> String {

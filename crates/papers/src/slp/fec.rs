@@ -116,30 +116,16 @@ pub fn figure(setup: &Setup) -> Result<Figure<CodeCell>, SettingsError> {
     let packets = setup.effort.of(full, quick);
     // What the hop loses.
     let loses = |p: f64| {
-        if setup.is_mutated("lossier") {
-            4.0 / 3.0 * p
-        } else {
-            p
-        }
+        if setup.is_mutated("lossier") { 4.0 / 3.0 * p } else { p }
     };
     let grid = LOSSES.iter().flat_map(|p| CODES.map(|code| (*p, code)));
     let cells = (0..).zip(grid).map(|(flow, (p, code))| {
         let groups = packets / code.packets();
         let [alone, with_arq] = trial::run(code, [p, loses(p)], groups, seed, FlowId(flow))?;
-        Ok(CodeCell {
-            p,
-            code,
-            fails: code.fails(p),
-            paper: code.paper(p),
-            alone,
-            with_arq,
-            seed,
-            groups,
-        })
+        Ok(CodeCell { p, code, fails: code.fails(p), paper: code.paper(p), alone, with_arq, seed, groups })
     });
     let cells = cells.collect::<Result<Vec<_>, SettingsError>>()?;
-    let arq =
-        LOSSES.map(|p| trial::transmissions(loses(p), packets, seed).map(|counts| (p, counts)));
+    let arq = LOSSES.map(|p| trial::transmissions(loses(p), packets, seed).map(|counts| (p, counts)));
     let arq = arq.into_iter().collect::<Result<Vec<_>, SettingsError>>()?;
     Ok(Figure {
         paper: NAME,
@@ -166,16 +152,8 @@ fn chart() -> LineChart {
     let losses = (0..=POINTS).map(|i| from * (to / from).powf(f64::from(i) / f64::from(POINTS)));
     let losses: Vec<f64> = losses.collect();
     let panel = |title: &str, goodput: fn(Code, f64) -> f64| {
-        let line = |code| {
-            losses
-                .iter()
-                .map(|p| (100.0 * p, goodput(code, *p)))
-                .collect()
-        };
-        LinePanel {
-            title: title.into(),
-            lines: CODES.map(line).to_vec(),
-        }
+        let line = |code| losses.iter().map(|p| (100.0 * p, goodput(code, *p))).collect();
+        LinePanel { title: title.into(), lines: CODES.map(line).to_vec() }
     };
     LineChart {
         title: "Goodput of ARQ, and of FEC with n + k packets a group".into(),
@@ -208,43 +186,16 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
 fn columns() -> Columns<CodeCell> {
     columns_of_figure::<CodeCell>(ID)
         .integer(("seed", "", "seed of the simulation"), |c| Some(c.seed))
-        .integer(("groups", "groups", "groups simulated"), |c| {
-            Some(c.groups.into())
+        .integer(("groups", "groups", "groups simulated"), |c| Some(c.groups.into()))
+        .real(("p", "", "probability that a packet is lost"), |c| Some(c.p))
+        .integer(("n", "packets", "data packets per group"), |c| Some(c.code.n.into()))
+        .integer(("k", "packets", "redundant packets per group; 0 for ARQ"), |c| Some(c.code.k.into()))
+        .real(("fails", "", "probability that a group loses more than k packets"), |c| Some(c.fails))
+        .real(("paper", "unique packets/sent", "goodput by the paper's formula"), |c| Some(c.paper))
+        .group("alone", trial::columns("without retransmissions"), |c| Some(&c.alone))
+        .group("with_arq", trial::columns("with retransmissions of what the code cannot recover"), |c| {
+            Some(&c.with_arq)
         })
-        .real(("p", "", "probability that a packet is lost"), |c| {
-            Some(c.p)
-        })
-        .integer(("n", "packets", "data packets per group"), |c| {
-            Some(c.code.n.into())
-        })
-        .integer(
-            ("k", "packets", "redundant packets per group; 0 for ARQ"),
-            |c| Some(c.code.k.into()),
-        )
-        .real(
-            (
-                "fails",
-                "",
-                "probability that a group loses more than k packets",
-            ),
-            |c| Some(c.fails),
-        )
-        .real(
-            (
-                "paper",
-                "unique packets/sent",
-                "goodput by the paper's formula",
-            ),
-            |c| Some(c.paper),
-        )
-        .group("alone", trial::columns("without retransmissions"), |c| {
-            Some(&c.alone)
-        })
-        .group(
-            "with_arq",
-            trial::columns("with retransmissions of what the code cannot recover"),
-            |c| Some(&c.with_arq),
-        )
 }
 
 /// A table with a row per cell, for some of the loss rates. Then the goodputs of all cells whose closed
@@ -263,21 +214,9 @@ fn text(cells: &[CodeCell]) -> String {
     ]);
     let printed = |cell: &&CodeCell| PRINTED.contains(&cell.p);
     for cell in cells.iter().filter(printed) {
-        let mut row = vec![
-            claims::percent(cell.p),
-            cell.code.name(),
-            claims::percent(cell.fails),
-        ];
-        let CodeCell {
-            alone, with_arq, ..
-        } = cell;
-        let goodputs = [
-            cell.paper,
-            alone.exact,
-            alone.simulated,
-            with_arq.exact,
-            with_arq.simulated,
-        ];
+        let mut row = vec![claims::percent(cell.p), cell.code.name(), claims::percent(cell.fails)];
+        let CodeCell { alone, with_arq, .. } = cell;
+        let goodputs = [cell.paper, alone.exact, alone.simulated, with_arq.exact, with_arq.simulated];
         row.extend(goodputs.map(|goodput| format!("{goodput:.5}")));
         table.add_row(row);
     }

@@ -86,11 +86,7 @@ impl Observer for Watch {
     }
 
     fn on_event(&mut self, _: Instant, _: FlowId, host: Host, event: &Event) {
-        if let Event::Sent {
-            what: Transmission::Copy(span),
-            ..
-        } = event
-        {
+        if let Event::Sent { what: Transmission::Copy(span), .. } = event {
             let copied = match (host, span.start == Offset::SYN) {
                 (Host::Client, true) => Copied::Syn,
                 (Host::Server, true) => Copied::SynAck,
@@ -117,11 +113,7 @@ fn runs(setup: &Setup, profile: &Profile, runs: usize) -> Result<Vec<Run>, Setti
             record.fct
         });
         let times = times.collect();
-        Ok(Run {
-            times,
-            bytes,
-            watch,
-        })
+        Ok(Run { times, bytes, watch })
     })
 }
 

@@ -93,14 +93,10 @@ impl Log {
         };
         let original = |span: Span| {
             let mut own = self.of(host);
-            own.find(|sent| {
-                sent.what.is_new() && sent.what.span().is_some_and(|one| one.start == span.start)
-            })
+            own.find(|sent| sent.what.is_new() && sent.what.span().is_some_and(|one| one.start == span.start))
         };
         let copies = self.of(host).filter_map(copy);
-        copies
-            .filter_map(|(span, at)| Some((span, original(span)?.at, at)))
-            .collect()
+        copies.filter_map(|(span, at)| Some((span, original(span)?.at, at))).collect()
     }
 }
 
@@ -120,11 +116,7 @@ impl Observer for Log {
 
     fn on_event(&mut self, at: Instant, _: FlowId, host: Host, event: &Event) {
         match event {
-            Event::Sent { what, .. } => self.sent.push(SentAt {
-                at,
-                host,
-                what: *what,
-            }),
+            Event::Sent { what, .. } => self.sent.push(SentAt { at, host, what: *what }),
             Event::CopyWithheld { span, .. } => self.withheld.push(*span),
             _ => {}
         }
@@ -157,11 +149,7 @@ pub fn plain(setup: &Setup, settings: Keys<'_>) -> Result<Scenario, SettingsErro
 }
 
 /// Runs one flow of `profile` with these settings in addition to the plain ones.
-pub fn run(
-    setup: &Setup,
-    profile: &str,
-    settings: Keys<'_>,
-) -> Result<(FlowRecord, Log), SettingsError> {
+pub fn run(setup: &Setup, profile: &str, settings: Keys<'_>) -> Result<(FlowRecord, Log), SettingsError> {
     run_number(setup, profile, settings, 0)
 }
 

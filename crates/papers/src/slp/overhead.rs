@@ -86,11 +86,7 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
         cells.push(counted(setup, name)?);
     }
     time_batches(setup, &mut cells)?;
-    let machine = if setup.is_mutated("small-machine") {
-        16e6
-    } else {
-        16e9
-    };
+    let machine = if setup.is_mutated("small-machine") { 16e6 } else { 16e9 };
     let figure = Figure {
         paper: NAME,
         figure: ID,
@@ -176,61 +172,30 @@ fn chart(cells: &[OverheadCell]) -> BarChart {
     ];
     let group = |(name, number): (&str, Number)| BarGroup {
         label: name.into(),
-        values: cells
-            .iter()
-            .map(|cell| Some(number(cell) / number(&cells[0])))
-            .collect(),
+        values: cells.iter().map(|cell| Some(number(cell) / number(&cells[0]))).collect(),
     };
     BarChart {
         title: "A fetch of 34 kB with SLP, over one without".into(),
         x_label: "quantity".into(),
         y_label: "normalised".into(),
         series: cells.iter().map(|cell| cell.profile.clone()).collect(),
-        panels: vec![BarPanel {
-            title: String::new(),
-            groups: NUMBERS.map(group).to_vec(),
-        }],
+        panels: vec![BarPanel { title: String::new(), groups: NUMBERS.map(group).to_vec() }],
     }
 }
 
 fn columns() -> Columns<OverheadCell> {
     columns_of_figure::<OverheadCell>(ID)
-        .text(("profile", "", "profile of both hosts"), |c| {
-            Some(c.profile.clone().into())
-        })
+        .text(("profile", "", "profile of both hosts"), |c| Some(c.profile.clone().into()))
         .integer(("flows", "", "fetches"), |c| Some(c.flows))
-        .real(("fct_ms_p50", "ms", "median completion time"), |c| {
-            Some(c.median_ms)
-        })
+        .real(("fct_ms_p50", "ms", "median completion time"), |c| Some(c.median_ms))
         .real(("bytes", "bytes", "IP bytes per fetch"), |c| Some(c.bytes))
-        .real(
-            (
-                "steps",
-                "",
-                "packets and timers that the hosts processed, per fetch",
-            ),
-            |c| Some(c.steps),
-        )
-        .integer(
-            (
-                "memory",
-                "bytes",
-                "the most memory of both senders together",
-            ),
-            |c| Some(c.memory as u64),
-        )
+        .real(("steps", "", "packets and timers that the hosts processed, per fetch"), |c| Some(c.steps))
+        .integer(("memory", "bytes", "the most memory of both senders together"), |c| Some(c.memory as u64))
 }
 
 fn text(cells: &[OverheadCell]) -> String {
     let mut table = plain_table();
-    table.set_header([
-        "profile",
-        "fetches",
-        "median (ms)",
-        "IP bytes",
-        "packets and timers",
-        "memory (bytes)",
-    ]);
+    table.set_header(["profile", "fetches", "median (ms)", "IP bytes", "packets and timers", "memory (bytes)"]);
     for cell in cells {
         table.add_row([
             cell.profile.clone(),
@@ -241,9 +206,7 @@ fn text(cells: &[OverheadCell]) -> String {
             cell.memory.to_string(),
         ]);
     }
-    format!(
-        "Per fetch; the claims have bounds of the CPU time, which depends on the machine.\n\n{table}"
-    )
+    format!("Per fetch; the claims have bounds of the CPU time, which depends on the machine.\n\n{table}")
 }
 
 #[cfg(test)]

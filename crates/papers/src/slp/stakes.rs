@@ -109,11 +109,7 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
 const REQUEST: Keys<'static> = &[("rtt", "40ms"), ("request", "300B"), ("segments", "1")];
 
 fn cells(setup: &Setup) -> Result<Vec<StakeCell>, SettingsError> {
-    let up = if setup.is_mutated("no-loss") {
-        "none"
-    } else {
-        "up:bernoulli:0.02"
-    };
+    let up = if setup.is_mutated("no-loss") { "none" } else { "up:bernoulli:0.02" };
     let many = setup.effort.of(200_000, 40_000);
     let some = setup.effort.of(60_000, 12_000);
     let t1: f64 = RTOS_MS.iter().map(|rto| LOSS * rto).sum();
@@ -133,64 +129,23 @@ fn cells(setup: &Setup) -> Result<Vec<StakeCell>, SettingsError> {
         times(setup, profile, &settings, some)
     };
     let fast: Keys<'static> = &[("rate", "20Mbit")];
-    let busy: Keys<'static> = &[
-        ("rate", "1Mbit"),
-        ("segments", "100"),
-        ("slp.p", "0.5"),
-        ("slp.q", "first:1"),
-    ];
+    let busy: Keys<'static> = &[("rate", "1Mbit"), ("segments", "100"), ("slp.p", "0.5"), ("slp.q", "first:1")];
     let lossy = [("rate", "20Mbit"), ("drop", up)];
     Ok(vec![
-        cell(
-            "loss",
-            20_000,
-            t1,
-            [
-                arm(WITHOUT, fast, many)?,
-                times(setup, WITHOUT, &lossy, many)?,
-            ],
-        ),
-        cell(
-            "copies",
-            20_000,
-            t2(syn + request, 20_000.0),
-            [arm(WITHOUT, fast, 100)?, arm(WITH, fast, 100)?],
-        ),
-        cell(
-            "busy",
-            1000,
-            t2(1500.0, 1000.0) / (1.0 - LOSS),
-            [arm(WITHOUT, busy, 1)?, arm(WITH, busy, 1)?],
-        ),
-        cell(
-            "above",
-            1000,
-            t2(syn, 1000.0) - LOSS * RTOS_MS[0],
-            [lost("1Mbit", WITHOUT)?, lost("1Mbit", WITH)?],
-        ),
-        cell(
-            "below",
-            16,
-            t2(syn, 16.0) - LOSS * RTOS_MS[0],
-            [lost("16kbit", WITHOUT)?, lost("16kbit", WITH)?],
-        ),
+        cell("loss", 20_000, t1, [arm(WITHOUT, fast, many)?, times(setup, WITHOUT, &lossy, many)?]),
+        cell("copies", 20_000, t2(syn + request, 20_000.0), [arm(WITHOUT, fast, 100)?, arm(WITH, fast, 100)?]),
+        cell("busy", 1000, t2(1500.0, 1000.0) / (1.0 - LOSS), [arm(WITHOUT, busy, 1)?, arm(WITH, busy, 1)?]),
+        cell("above", 1000, t2(syn, 1000.0) - LOSS * RTOS_MS[0], [lost("1Mbit", WITHOUT)?, lost("1Mbit", WITH)?]),
+        cell("below", 16, t2(syn, 16.0) - LOSS * RTOS_MS[0], [lost("16kbit", WITHOUT)?, lost("16kbit", WITH)?]),
     ])
 }
 
 /// The completion times of these flows in ms.
-fn times(
-    setup: &Setup,
-    profile: &str,
-    more: Keys<'_>,
-    flows: u64,
-) -> Result<Vec<f64>, SettingsError> {
+fn times(setup: &Setup, profile: &str, more: Keys<'_>, flows: u64) -> Result<Vec<f64>, SettingsError> {
     const TOGETHER: u64 = 1000;
     let settings: Vec<(&str, &str)> = REQUEST.iter().chain(more).copied().collect();
     let base = plain(setup, &settings)?;
-    let (path, spec) = (
-        base.settings.path()?,
-        base.settings.flow(&setup.profile(profile)),
-    );
+    let (path, spec) = (base.settings.path()?, base.settings.flow(&setup.profile(profile)));
     let parts = flows.div_ceil(TOGETHER) as usize;
     let times = in_parallel(parts, cores(), |part| {
         let mut simulation = simulation(&path)?;
@@ -207,10 +162,7 @@ fn times(
 fn learned(setup: &Setup) -> Result<Learned, SettingsError> {
     let exchanges = ["300B>14kB"; 30].join(",10ms,");
     let copies = |more: Keys<'_>| -> Result<u64, SettingsError> {
-        let settings: Vec<_> = [("rtt", "40ms"), ("rate", "20Mbit")]
-            .into_iter()
-            .chain(more.iter().copied())
-            .collect();
+        let settings: Vec<_> = [("rtt", "40ms"), ("rate", "20Mbit")].into_iter().chain(more.iter().copied()).collect();
         let (record, _) = super::micro::run(setup, WITH, &settings)?;
         Ok(record.counters.copies)
     };
@@ -227,20 +179,11 @@ fn learned(setup: &Setup) -> Result<Learned, SettingsError> {
             ("slp.p", p),
         ])
     };
-    let of_bandwidth = |q, assumed| {
-        copies(&[
-            ("writes", "580kB@0,11kB@9s"),
-            ("slp.q", q),
-            ("slp.bw", assumed),
-        ])
-    };
+    let of_bandwidth = |q, assumed| copies(&[("writes", "580kB@0,11kB@9s"), ("slp.q", q), ("slp.bw", assumed)]);
     Ok(Learned {
         lossless: [lossless("0.02")?, lossless(learned)?],
         lossy: [lossy("0.02")?, lossy(learned)?],
-        syns: [
-            of_bandwidth("syn:1", "10Mbit")?,
-            of_bandwidth("syn:1", "10kbit")?,
-        ],
+        syns: [of_bandwidth("syn:1", "10Mbit")?, of_bandwidth("syn:1", "10kbit")?],
         tails: of_bandwidth("tail:1", "10kbit")?,
     })
 }
@@ -266,11 +209,7 @@ fn chart(cells: &[StakeCell]) -> BarChart {
         y_label: "completion time (ms)".into(),
         series: vec!["measured".into(), "the arbitrator's estimate".into()],
         panels: vec![
-            panel(
-                "Added by losses, and by copies",
-                &["loss", "copies", "busy"],
-                1.0,
-            ),
+            panel("Added by losses, and by copies", &["loss", "copies", "busy"], 1.0),
             panel(
                 "Saved by duplicated SYNs above and below the threshold (no bar: the estimate is a loss)",
                 &["above", "below"],
@@ -283,35 +222,16 @@ fn chart(cells: &[StakeCell]) -> BarChart {
 fn columns() -> Columns<StakeCell> {
     columns_of_figure::<StakeCell>(ID)
         .text(("row", "", "the comparison"), |c| Some(c.row.into()))
-        .integer(("rate_kbps", "kbit/s", "rate of the link"), |c| {
-            Some(c.rate_kbps)
-        })
+        .integer(("rate_kbps", "kbit/s", "rate of the link"), |c| Some(c.rate_kbps))
         .integer(("flows", "", "flows of each arm"), |c| Some(c.flows))
-        .real(("longer_ms", "ms", "completion time added, mean"), |c| {
-            Some(c.longer_ms.mean)
-        })
-        .real(
-            (
-                "longer_half_ms",
-                "ms",
-                "half of its interval of 95 % confidence",
-            ),
-            |c| Some(c.longer_ms.half),
-        )
-        .real(("predicted_ms", "ms", "the arbitrator's estimate"), |c| {
-            Some(c.predicted_ms)
-        })
+        .real(("longer_ms", "ms", "completion time added, mean"), |c| Some(c.longer_ms.mean))
+        .real(("longer_half_ms", "ms", "half of its interval of 95 % confidence"), |c| Some(c.longer_ms.half))
+        .real(("predicted_ms", "ms", "the arbitrator's estimate"), |c| Some(c.predicted_ms))
 }
 
 fn text(cells: &[StakeCell]) -> String {
     let mut table = plain_table();
-    table.set_header([
-        "comparison",
-        "rate (kbit/s)",
-        "flows",
-        "added (ms)",
-        "estimate (ms)",
-    ]);
+    table.set_header(["comparison", "rate (kbit/s)", "flows", "added (ms)", "estimate (ms)"]);
     for cell in cells {
         table.add_row([
             cell.row.into(),

@@ -50,12 +50,7 @@ pub const MUTATIONS: &[Mutation] = &[
         change: Change::Own,
         turns: &["tail-behind-a-full-window"],
     },
-    Mutation {
-        name: "no-loss",
-        about: "nothing is lost",
-        change: Change::Own,
-        turns: &["lost-original-pays"],
-    },
+    Mutation { name: "no-loss", about: "nothing is lost", change: Change::Own, turns: &["lost-original-pays"] },
     Mutation {
         name: "rtor-copies",
         about: "SLP in place of RTO restart",
@@ -111,22 +106,15 @@ pub fn figure(setup: &Setup) -> Result<Figure<TailCell>, SettingsError> {
 fn chart(cells: &[TailCell]) -> BarChart {
     let value = |case, profile, rtt_ms| {
         let mut cells = cells.iter();
-        let is_it = |c: &&TailCell| {
-            (c.case, c.profile, c.rtt_ms, c.ack) == (case, profile, rtt_ms, Acks::Quick.name())
-        };
+        let is_it = |c: &&TailCell| (c.case, c.profile, c.rtt_ms, c.ack) == (case, profile, rtt_ms, Acks::Quick.name());
         cells.find(is_it).and_then(|cell| cell.fct_normalised)
     };
     let panel = |case: Case| {
         let group = |rtt_ms| BarGroup {
             label: format!("{rtt_ms}"),
-            values: PROFILES
-                .map(|profile| value(case, profile, rtt_ms))
-                .to_vec(),
+            values: PROFILES.map(|profile| value(case, profile, rtt_ms)).to_vec(),
         };
-        BarPanel {
-            title: case.title().into(),
-            groups: RTTS.map(group).to_vec(),
-        }
+        BarPanel { title: case.title().into(), groups: RTTS.map(group).to_vec() }
     };
     BarChart {
         title: format!("{TITLE}; quick ACKs"),
@@ -152,84 +140,34 @@ fn to_sheet(figure: Figure<TailCell>) -> Sheet {
 
 fn columns() -> Columns<TailCell> {
     columns_of_figure::<TailCell>(ID)
-        .text(("lost", "", "the packet that is lost"), |c| {
-            Some(c.case.name().into())
-        })
-        .integer(("segments", "segments", "length of the flow"), |c| {
-            Some(c.case.segments())
-        })
-        .text(("q", "", "the `slp.q` setting"), |c| {
-            Some(c.case.likelihoods().into())
-        })
-        .text(("ack", "", "the receiver's `ack` setting"), |c| {
-            Some(c.ack.into())
-        })
+        .text(("lost", "", "the packet that is lost"), |c| Some(c.case.name().into()))
+        .integer(("segments", "segments", "length of the flow"), |c| Some(c.case.segments()))
+        .text(("q", "", "the `slp.q` setting"), |c| Some(c.case.likelihoods().into()))
+        .text(("ack", "", "the receiver's `ack` setting"), |c| Some(c.ack.into()))
         .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
-        .text(("profile", "", "profile of both hosts"), |c| {
-            Some(c.profile.into())
+        .text(("profile", "", "profile of both hosts"), |c| Some(c.profile.into()))
+        .real(("fct_ms", "ms", "flow completion time; unknown if the flow did not complete"), |c| c.fct_ms)
+        .real(("fct_normalised", "", "FCT divided by the first profile's FCT"), |c| c.fct_normalised)
+        .integer(("retransmissions", "segments", "retransmissions of both hosts, with SYNs and SYN-ACKs"), |c| {
+            Some(c.retransmissions)
         })
-        .real(
-            (
-                "fct_ms",
-                "ms",
-                "flow completion time; unknown if the flow did not complete",
-            ),
-            |c| c.fct_ms,
-        )
-        .real(
-            (
-                "fct_normalised",
-                "",
-                "FCT divided by the first profile's FCT",
-            ),
-            |c| c.fct_normalised,
-        )
-        .integer(
-            (
-                "retransmissions",
-                "segments",
-                "retransmissions of both hosts, with SYNs and SYN-ACKs",
-            ),
-            |c| Some(c.retransmissions),
-        )
-        .integer(
-            (
-                "copies",
-                "segments",
-                "copies sent by both hosts, with those of SYN and SYN-ACK",
-            ),
-            |c| Some(c.copies),
-        )
-        .integer(
-            ("copied_bytes", "bytes", "sequence space of the copies"),
-            |c| Some(c.copied_bytes),
-        )
-        .integer(
-            (
-                "withheld",
-                "segments",
-                "copies withheld because the window had no room",
-            ),
-            |c| Some(c.withheld),
-        )
-        .integer(("bytes", "bytes", "IP bytes sent, both directions"), |c| {
-            Some(c.bytes)
-        })
+        .integer(("copies", "segments", "copies sent by both hosts, with those of SYN and SYN-ACK"), |c| Some(c.copies))
+        .integer(("copied_bytes", "bytes", "sequence space of the copies"), |c| Some(c.copied_bytes))
+        .integer(("withheld", "segments", "copies withheld because the window had no room"), |c| Some(c.withheld))
+        .integer(("bytes", "bytes", "IP bytes sent, both directions"), |c| Some(c.bytes))
 }
 
 /// A table per case and receiver, with a row per profile.
 fn text(cells: &[TailCell]) -> String {
-    let mut text = "Columns by RTT: FCT (ms), FCT divided by the first profile's FCT (ratio), copies that both hosts sent,\n\
+    let mut text =
+        "Columns by RTT: FCT (ms), FCT divided by the first profile's FCT (ratio), copies that both hosts sent,\n\
         and copies that they withheld because the window had no room. CSV and JSON also have retransmissions\n\
         and bytes."
-        .to_string();
+            .to_string();
     for cells in cells.chunks(PROFILES.len() * RTTS.len()) {
         let TailCell { case, ack, .. } = cells[0];
         let (lost, segments, q) = (case.name(), case.segments(), case.likelihoods());
-        text += &format!(
-            "\n\nLost: {lost} (segments={segments} slp.q={q} ack={ack})\n\n{}",
-            profiles(cells)
-        );
+        text += &format!("\n\nLost: {lost} (segments={segments} slp.q={q} ack={ack})\n\n{}", profiles(cells));
     }
     text
 }

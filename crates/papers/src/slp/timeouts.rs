@@ -43,30 +43,19 @@ pub const TABLE: &str = "table1";
 pub const SENDER: &str = "linux-3.17";
 
 const DEALT: &str = "the triggers are dealt to the retransmissions at random";
-const FAR_END: &str =
-    "retransmissions are looked for at the receivers, where lost packets are not seen";
+const FAR_END: &str = "retransmissions are looked for at the receivers, where lost packets are not seen";
 const PROBES: &str = "senders probe for lost tails (RACK-TLP)";
 
 /// What turns the claims of positions in data centers.
 pub const POSITION_MUTATIONS: &[Mutation] = &[
-    Mutation {
-        name: "dealt",
-        about: DEALT,
-        change: Change::Own,
-        turns: &["head-more", "tail-more"],
-    },
+    Mutation { name: "dealt", about: DEALT, change: Change::Own, turns: &["head-more", "tail-more"] },
     Mutation {
         name: "probes",
         about: PROBES,
         change: Change::Swap(&[("linux-3.17", "linux-6")]),
         turns: &["tail-more"],
     },
-    Mutation {
-        name: "far-end",
-        about: FAR_END,
-        change: Change::Own,
-        turns: &["duplicate-numbers"],
-    },
+    Mutation { name: "far-end", about: FAR_END, change: Change::Own, turns: &["duplicate-numbers"] },
 ];
 
 /// What turns those on the backbone.
@@ -87,12 +76,7 @@ pub const BACKBONE_POSITION_MUTATIONS: &[Mutation] = &[
 
 /// What turns the claims of flags, in either population.
 pub const FLAG_MUTATIONS: &[Mutation] = &[
-    Mutation {
-        name: "dealt",
-        about: DEALT,
-        change: Change::Own,
-        turns: &["syn-more", "fin-more", "psh-more"],
-    },
+    Mutation { name: "dealt", about: DEALT, change: Change::Own, turns: &["syn-more", "fin-more", "psh-more"] },
     Mutation {
         name: "probes",
         about: PROBES,
@@ -115,12 +99,7 @@ fn flows(setup: &Setup) -> u64 {
 }
 
 fn title(what: &str, studied: &Studied) -> String {
-    format!(
-        "{what}; {} simulated flows of {SENDER}, {}, seed {}",
-        studied.flows,
-        studied.traces.name(),
-        studied.seed
-    )
+    format!("{what}; {} simulated flows of {SENDER}, {}, seed {}", studied.flows, studied.traces.name(), studied.seed)
 }
 
 /// Timeouts by position: Figure 1 or 2.
@@ -169,20 +148,14 @@ fn positions_of(studied: &Studied) -> Sheet {
         claims: claims::positions(studied),
         picture: Picture::Lines(position_chart(report)),
     };
-    figure.into_sheet(
-        &columns::positions_text(report),
-        &columns::positions(POSITIONS[studied.traces as usize]),
-    )
+    figure.into_sheet(&columns::positions_text(report), &columns::positions(POSITIONS[studied.traces as usize]))
 }
 
 fn flags_of(studied: &Studied) -> Sheet {
     let report = &studied.report;
     let panels = report.flags.iter();
     let cells = panels.flat_map(|panel| {
-        panel.categories.iter().map(|category| FlagCell {
-            sender: panel.sender,
-            category: category.clone(),
-        })
+        panel.categories.iter().map(|category| FlagCell { sender: panel.sender, category: category.clone() })
     });
     let figure = Figure {
         paper: NAME,
@@ -192,10 +165,7 @@ fn flags_of(studied: &Studied) -> Sheet {
         claims: claims::flags(studied),
         picture: Picture::Bars(flag_chart(report)),
     };
-    figure.into_sheet(
-        &columns::flags_text(report),
-        &columns::flags(FLAGS[studied.traces as usize]),
-    )
+    figure.into_sheet(&columns::flags_text(report), &columns::flags(FLAGS[studied.traces as usize]))
 }
 
 fn table_of(studied: &Studied) -> Sheet {
@@ -218,9 +188,7 @@ fn completion_chart(studied: &Studied) -> LineChart {
         values.sort_unstable_by(f64::total_cmp);
         let all = values.len() as f64;
         let first = values.first().map(|first| (*first, 0.0));
-        let steps = (1..)
-            .zip(&values)
-            .map(|(n, value)| (*value, f64::from(n) / all));
+        let steps = (1..).zip(&values).map(|(n, value)| (*value, f64::from(n) / all));
         first.into_iter().chain(steps).collect()
     };
     LineChart {
@@ -230,11 +198,7 @@ fn completion_chart(studied: &Studied) -> LineChart {
         scale: Scale::Logarithmic,
         largest: Some(1.0),
         interpolation: Interpolation::Steps,
-        series: vec![
-            "without SLP".into(),
-            "with SLP, computed".into(),
-            "SYNs duplicated, rerun".into(),
-        ],
+        series: vec!["without SLP".into(), "with SLP, computed".into(), "SYNs duplicated, rerun".into()],
         panels: vec![LinePanel {
             title: String::new(),
             lines: vec![

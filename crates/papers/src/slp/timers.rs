@@ -30,12 +30,7 @@ pub const MUTATIONS: &[Mutation] = &[
         name: "first-lost",
         about: "where the last segment should be lost, the first one is",
         change: Change::Own,
-        turns: &[
-            "waiting-hurts",
-            "fine-timers-help",
-            "fast-retransmission-helps",
-            "wide-area-timeouts",
-        ],
+        turns: &["waiting-hurts", "fine-timers-help", "fast-retransmission-helps", "wide-area-timeouts"],
     },
     Mutation {
         name: "short-delay",
@@ -117,14 +112,8 @@ fn chart(cells: &[LossCell]) -> BarChart {
         title: "What the loss of one of ten segments costs".into(),
         x_label: "RTT (ms)".into(),
         y_label: "completion time added (ms)".into(),
-        series: arms
-            .iter()
-            .map(|(least, lost)| format!("{lost} lost, smallest RTO {least} ms"))
-            .collect(),
-        panels: vec![BarPanel {
-            title: String::new(),
-            groups: rtts.iter().map(group).collect(),
-        }],
+        series: arms.iter().map(|(least, lost)| format!("{lost} lost, smallest RTO {least} ms")).collect(),
+        panels: vec![BarPanel { title: String::new(), groups: rtts.iter().map(group).collect() }],
     }
 }
 
@@ -142,27 +131,15 @@ fn arms(cells: &[LossCell]) -> Vec<(u64, &'static str)> {
 fn columns() -> Columns<LossCell> {
     columns_of_figure::<LossCell>(ID)
         .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
-        .integer(("least_rto_ms", "ms", "smallest RTO"), |c| {
-            Some(c.least_rto_ms)
-        })
+        .integer(("least_rto_ms", "ms", "smallest RTO"), |c| Some(c.least_rto_ms))
         .text(("lost", "", "the lost segment"), |c| Some(c.lost.into()))
-        .real(("cost_ms", "ms", "completion time added"), |c| {
-            Some(c.cost_ms)
-        })
-        .integer(("timeouts", "", "retransmissions by a timer"), |c| {
-            Some(c.timeouts)
-        })
+        .real(("cost_ms", "ms", "completion time added"), |c| Some(c.cost_ms))
+        .integer(("timeouts", "", "retransmissions by a timer"), |c| Some(c.timeouts))
 }
 
 fn text(cells: &[LossCell]) -> String {
     let mut table = plain_table();
-    table.set_header([
-        "RTT (ms)",
-        "smallest RTO (ms)",
-        "lost",
-        "costs (ms)",
-        "timeouts",
-    ]);
+    table.set_header(["RTT (ms)", "smallest RTO (ms)", "lost", "costs (ms)", "timeouts"]);
     for cell in cells {
         table.add_row([
             cell.rtt_ms.to_string(),

@@ -108,10 +108,7 @@ fn chart(cells: &[WindowCell]) -> LineChart {
     };
     let panel = |title: &str, of: &dyn Fn(&WindowCell) -> Option<u64>| LinePanel {
         title: title.into(),
-        lines: vec![
-            longest(of, |cell| cell.permitted),
-            longest(of, |cell| cell.copies > 0),
-        ],
+        lines: vec![longest(of, |cell| cell.permitted), longest(of, |cell| cell.copies > 0)],
     };
     LineChart {
         title: "The longest flow whose last segment is copied".into(),
@@ -123,9 +120,7 @@ fn chart(cells: &[WindowCell]) -> LineChart {
         interpolation: Interpolation::Linear,
         series: vec!["the paper's rule".into(), "ours".into()],
         panels: vec![
-            panel("The congestion window is the limit", &|cell| {
-                cell.rwnd.is_none().then_some(cell.cwnd)
-            }),
+            panel("The congestion window is the limit", &|cell| cell.rwnd.is_none().then_some(cell.cwnd)),
             panel("The receiver's window is the limit", &|cell| cell.rwnd),
         ],
     }
@@ -134,50 +129,23 @@ fn chart(cells: &[WindowCell]) -> LineChart {
 fn columns() -> Columns<WindowCell> {
     columns_of_figure::<WindowCell>(ID)
         .integer(("cwnd", "segments", "congestion window"), |c| Some(c.cwnd))
-        .integer(
-            (
-                "rwnd",
-                "segments",
-                "the receiver's window, where it is a limit",
-            ),
-            |c| c.rwnd,
-        )
-        .integer(("segments", "segments", "length of the flow"), |c| {
-            Some(c.segments)
-        })
-        .flag(
-            (
-                "permitted",
-                "",
-                "the paper's rule permits a copy of the last",
-            ),
-            |c| c.permitted,
-        )
+        .integer(("rwnd", "segments", "the receiver's window, where it is a limit"), |c| c.rwnd)
+        .integer(("segments", "segments", "length of the flow"), |c| Some(c.segments))
+        .flag(("permitted", "", "the paper's rule permits a copy of the last"), |c| c.permitted)
         .integer(("copies", "segments", "copies sent"), |c| Some(c.copies))
-        .integer(("withheld", "segments", "copies withheld"), |c| {
-            Some(c.withheld)
-        })
+        .integer(("withheld", "segments", "copies withheld"), |c| Some(c.withheld))
 }
 
 /// A row per window: the longest flow whose last segment is copied.
 fn text(cells: &[WindowCell]) -> String {
     let mut table = plain_table();
-    table.set_header([
-        "cwnd (segments)",
-        "rwnd (segments)",
-        "flows",
-        "permitted",
-        "copied",
-        "withheld",
-    ]);
+    table.set_header(["cwnd (segments)", "rwnd (segments)", "flows", "permitted", "copied", "withheld"]);
     for group in cells.chunk_by(|a, b| (a.cwnd, a.rwnd) == (b.cwnd, b.rwnd)) {
         let first = group[0];
         let count = |is: fn(&WindowCell) -> bool| group.iter().filter(|cell| is(cell)).count();
         table.add_row([
             first.cwnd.to_string(),
-            first
-                .rwnd
-                .map_or("no limit".into(), |rwnd| rwnd.to_string()),
+            first.rwnd.map_or("no limit".into(), |rwnd| rwnd.to_string()),
             format!("1 to {} segments", group.len()),
             count(|cell| cell.permitted).to_string(),
             count(|cell| cell.copies > 0).to_string(),

@@ -25,12 +25,7 @@ pub enum Mechanism {
 }
 
 /// The mechanisms in the order of the bars. FCTs are normalised to the first one's.
-pub const MECHANISMS: [Mechanism; 4] = [
-    Mechanism::Baseline,
-    Mechanism::Rtor,
-    Mechanism::Tlp,
-    Mechanism::Tlpr,
-];
+pub const MECHANISMS: [Mechanism; 4] = [Mechanism::Baseline, Mechanism::Rtor, Mechanism::Tlp, Mechanism::Tlpr];
 
 impl Mechanism {
     /// The paper's name.
@@ -129,10 +124,7 @@ pub struct TailLossCell {
 impl TailLossCell {
     /// Retransmissions per flow with this trigger.
     pub fn count(&self, trigger: Trigger) -> u64 {
-        self.retransmissions
-            .get(trigger.name())
-            .copied()
-            .unwrap_or(0)
+        self.retransmissions.get(trigger.name()).copied().unwrap_or(0)
     }
 }
 
@@ -190,11 +182,7 @@ pub fn settings(
 ) -> Result<Settings, SettingsError> {
     let mut settings = setup.base.settings.clone();
     let rtt = format!("{rtt_ms}ms");
-    let drop = if lost == 0 {
-        "none".into()
-    } else {
-        format!("tail:{lost}")
-    };
+    let drop = if lost == 0 { "none".into() } else { format!("tail:{lost}") };
     let own = [("rtt", rtt.as_str()), ("drop", &drop), ("ack", acks.name())];
     for (key, value) in own.iter().chain(more) {
         settings.set(key, value, Path::new(""))?;
@@ -232,16 +220,10 @@ impl Observer for Watch {
                 self.srtt_ms = srtt.as_secs_f64() * 1e3;
                 self.rto_ms = rto.as_secs_f64() * 1e3;
             }
-            Event::Sent {
-                what: Transmission::New(span),
-                ..
-            } => {
+            Event::Sent { what: Transmission::New(span), .. } => {
                 self.sent.insert(span.start, now);
             }
-            Event::Sent {
-                what: Transmission::Again(_, trigger),
-                ..
-            } => {
+            Event::Sent { what: Transmission::Again(_, trigger), .. } => {
                 let earliest = self.sent.get(&self.una).copied().unwrap_or(now);
                 self.first = Some(First {
                     trigger: trigger.name(),

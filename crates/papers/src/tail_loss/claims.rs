@@ -19,17 +19,16 @@ struct Cells<'a>(&'a [TailLossCell]);
 
 impl Cells<'_> {
     fn get(&self, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism) -> &TailLossCell {
-        let found = self.0.iter().find(|c| {
-            c.ack == acks.name() && c.rtt_ms == rtt_ms && c.lost == lost && c.mechanism == mechanism
-        });
+        let found = self
+            .0
+            .iter()
+            .find(|c| c.ack == acks.name() && c.rtt_ms == rtt_ms && c.lost == lost && c.mechanism == mechanism);
         found.expect("a cell of the figure's grid")
     }
 
     /// The FCT from establishment, in ms.
     fn fct(&self, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism) -> f64 {
-        self.get(acks, rtt_ms, lost, mechanism)
-            .fct_established_ms
-            .unwrap_or(f64::NAN)
+        self.get(acks, rtt_ms, lost, mechanism).fct_established_ms.unwrap_or(f64::NAN)
     }
 
     /// The baseline's FCT minus the mechanism's, in ms.
@@ -44,9 +43,7 @@ impl Cells<'_> {
 
 /// The values rounded to three decimals, separated by commas.
 fn list(values: impl IntoIterator<Item = f64>) -> String {
-    let rounded = values
-        .into_iter()
-        .map(|v| format!("{}", (v * 1e3).round() / 1e3));
+    let rounded = values.into_iter().map(|v| format!("{}", (v * 1e3).round() / 1e3));
     rounded.collect::<Vec<_>>().join(", ")
 }
 
@@ -61,8 +58,7 @@ impl Group<'_> {
     /// The FCT from establishment, in ms.
     fn fct(&self, mechanism: Mechanism) -> f64 {
         let cell = self.0.iter().find(|cell| cell.mechanism == mechanism);
-        cell.and_then(|cell| cell.fct_established_ms)
-            .unwrap_or(f64::NAN)
+        cell.and_then(|cell| cell.fct_established_ms).unwrap_or(f64::NAN)
     }
 
     /// Whether the first mechanism is faster than the second, by more than a rounding error.
@@ -118,9 +114,6 @@ fn restart_and_probe_is_best(cells: &[TailLossCell]) -> Claim {
     );
     match beaten.is_empty() {
         true => best,
-        false => best.note(format!(
-            "another mechanism is faster: {}",
-            beaten.join("; ")
-        )),
+        false => best.note(format!("another mechanism is faster: {}", beaten.join("; "))),
     }
 }

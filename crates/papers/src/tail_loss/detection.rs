@@ -26,17 +26,8 @@ use recoup_table::{Columns, millis, plain_table};
 pub const ID: &str = "detection";
 
 /// The settings that the flows set themselves.
-pub const OWN_SETTINGS: [&str; 9] = [
-    "rtt",
-    "rate",
-    "drop",
-    "ack",
-    "segments",
-    "writes",
-    "reorder",
-    "receive_buffer",
-    "initial_window",
-];
+pub const OWN_SETTINGS: [&str; 9] =
+    ["rtt", "rate", "drop", "ack", "segments", "writes", "reorder", "receive_buffer", "initial_window"];
 
 /// The senders compared: name and profile.
 const SENDERS: [(&str, &str); 3] = [
@@ -113,33 +104,20 @@ fn chart(cells: &[DetectionCell]) -> BarChart {
         x_label: "segments sent after the lost one".into(),
         y_label: "FCT (ms)".into(),
         series: SENDERS.map(|(name, _)| name.to_string()).to_vec(),
-        panels: vec![BarPanel {
-            title: String::new(),
-            groups: groups.collect(),
-        }],
+        panels: vec![BarPanel { title: String::new(), groups: groups.collect() }],
     }
 }
 
 /// A row per flow.
 fn columns() -> Columns<DetectionCell> {
     columns_of_figure::<DetectionCell>(ID)
-        .integer(
-            ("after", "segments", "segments sent after the lost one"),
-            |c| Some(c.after),
-        )
+        .integer(("after", "segments", "segments sent after the lost one"), |c| Some(c.after))
         .text(("sender", "", "the sender"), |c| Some(c.sender.into()))
-        .real(
-            ("fct_ms", "ms", "flow completion time from establishment"),
-            |c| c.fct_ms,
-        )
-        .text(
-            ("trigger", "", "the trigger of the first retransmission"),
-            |c| c.trigger.map(|trigger| trigger.name().into()),
-        )
-        .integer(
-            ("duplicate_acks", "ACKs", "duplicate ACKs before it"),
-            |c| Some(c.duplicate_acks),
-        )
+        .real(("fct_ms", "ms", "flow completion time from establishment"), |c| c.fct_ms)
+        .text(("trigger", "", "the trigger of the first retransmission"), |c| {
+            c.trigger.map(|trigger| trigger.name().into())
+        })
+        .integer(("duplicate_acks", "ACKs", "duplicate ACKs before it"), |c| Some(c.duplicate_acks))
 }
 
 /// A row per number of segments after the lost one.

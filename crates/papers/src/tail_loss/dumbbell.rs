@@ -95,12 +95,8 @@ pub const PANELS: [(char, Foreground); 6] = {
 impl Foreground {
     /// Every combination of size, delay and receiver.
     pub fn all() -> impl Iterator<Item = Self> {
-        let grid = SIZES
-            .into_iter()
-            .flat_map(|size| DELAYS.map(|owd_ms| (size, owd_ms)));
-        grid.flat_map(|(size, owd_ms)| {
-            [Acks::Quick, Acks::Delayed].map(|acks| Self { size, owd_ms, acks })
-        })
+        let grid = SIZES.into_iter().flat_map(|size| DELAYS.map(|owd_ms| (size, owd_ms)));
+        grid.flat_map(|(size, owd_ms)| [Acks::Quick, Acks::Delayed].map(|acks| Self { size, owd_ms, acks }))
     }
 
     /// The panel that shows it.
@@ -187,10 +183,7 @@ impl DumbbellCell {
     /// The completion times of the selected flows that lost one of these tails and nothing else, in ms, in ascending
     /// order.
     pub fn fcts_of(&self, tails: &[Tail]) -> Vec<f64> {
-        sorted(
-            self.selected()
-                .filter(|flow| tails.contains(&self.tail_of(flow))),
-        )
+        sorted(self.selected().filter(|flow| tails.contains(&self.tail_of(flow))))
     }
 
     fn tail_of(&self, flow: &Flow) -> Tail {
@@ -237,18 +230,12 @@ impl DumbbellCell {
 
     /// How many pairs of hosts ran flows at once.
     pub const fn pairs(&self) -> u64 {
-        if self.foreground.size == 100 {
-            1
-        } else {
-            PAIRS
-        }
+        if self.foreground.size == 100 { 1 } else { PAIRS }
     }
 
     /// Data segments sent in the first `worlds` worlds, and spurious retransmissions among them.
     pub fn spurious(&self, worlds: u64) -> (u64, u64) {
-        let sum = |(sent, spurious): (u64, u64), flow: &Flow| {
-            (sent + flow.segments_sent, spurious + flow.spurious)
-        };
+        let sum = |(sent, spurious): (u64, u64), flow: &Flow| (sent + flow.segments_sent, spurious + flow.spurious);
         let flows = self.flows.iter().filter(|flow| flow.world < worlds);
         flows.fold((0, 0), sum)
     }
@@ -301,10 +288,7 @@ pub fn figure(setup: &Setup) -> Result<(Figure<DumbbellCell>, Calibration), Expe
     let figure = Figure {
         paper: NAME,
         figure: ID,
-        title: format!(
-            "FCT of flows that lose one of their last four segments to congestion, seed {}",
-            setup.seed()
-        ),
+        title: format!("FCT of flows that lose one of their last four segments to congestion, seed {}", setup.seed()),
         claims: claims::all(&cells),
         picture: Picture::Lines(chart(&cells)),
         cells,
@@ -320,33 +304,18 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let (figure, load) = figure(setup)?;
     let cells = figure.cells.clone();
     let sheet = figure.into_sheet(&columns::text(&cells, &load), &columns::cells());
-    Ok(sheet.with_rows(
-        "distributions",
-        &columns::distributions(),
-        &columns::points(&cells),
-    ))
+    Ok(sheet.with_rows("distributions", &columns::distributions(), &columns::points(&cells)))
 }
 
 /// The cells of a foreground, in the order of the mechanisms.
 fn cells_of(cells: &[DumbbellCell], foreground: Foreground) -> Vec<&DumbbellCell> {
-    cells
-        .iter()
-        .filter(|cell| cell.foreground == foreground)
-        .collect()
+    cells.iter().filter(|cell| cell.foreground == foreground).collect()
 }
 
 fn chart(cells: &[DumbbellCell]) -> LineChart {
     let panel = |(letter, flows): (char, Foreground)| LinePanel {
-        title: format!(
-            "({letter}) {} segments, {} ms one way, {}",
-            flows.size,
-            flows.owd_ms,
-            flows.acks.title()
-        ),
-        lines: cells_of(cells, flows)
-            .into_iter()
-            .map(|cell| distribution::steps(&cell.fcts()))
-            .collect(),
+        title: format!("({letter}) {} segments, {} ms one way, {}", flows.size, flows.owd_ms, flows.acks.title()),
+        lines: cells_of(cells, flows).into_iter().map(|cell| distribution::steps(&cell.fcts())).collect(),
     };
     LineChart {
         title: "FCT of flows that lose one of their last four segments to congestion".into(),

@@ -42,12 +42,7 @@ impl Observer for Trace {
     const WANTS_EVENTS: bool = true;
 
     fn on_packet(&mut self, at: Instant, point: Point, direction: Direction, packet: &Packet) {
-        self.packets.push(Seen {
-            at,
-            point,
-            direction,
-            segment: packet.segment,
-        });
+        self.packets.push(Seen { at, point, direction, segment: packet.segment });
     }
 
     fn on_event(&mut self, now: Instant, _: FlowId, host: Host, event: &Event) {
@@ -135,12 +130,7 @@ impl Trace {
         let (mut sender, mut repairs) = (Sender::default(), Vec::new());
         for (at, event) in &self.events {
             match *event {
-                Event::Acked {
-                    una,
-                    newly_acked,
-                    newly_sacked,
-                    ..
-                } => {
+                Event::Acked { una, newly_acked, newly_sacked, .. } => {
                     sender.una = una;
                     sender.sent.retain(|(span, _)| span.end > una);
                     sender.last_ack = *at;
@@ -152,10 +142,9 @@ impl Trace {
                     sender.rto_ms[0] = rto.as_secs_f64() * 1e3;
                 }
                 Event::TimerFired { timer: Timer::Rto } => sender.expired = Some(*at),
-                Event::TimerSet {
-                    timer: Timer::Rto,
-                    at: Some(_),
-                } if sender.expired != Some(*at) => sender.rto_ms[1] = sender.rto_ms[0],
+                Event::TimerSet { timer: Timer::Rto, at: Some(_) } if sender.expired != Some(*at) => {
+                    sender.rto_ms[1] = sender.rto_ms[0]
+                }
                 Event::Sent { what, .. } => {
                     let Some(span) = what.span().filter(|span| span.start >= Offset::DATA) else {
                         continue;
@@ -192,18 +181,15 @@ impl Trace {
 
     /// Pure ACKs that the client sent, in order.
     pub fn acks(&self) -> impl Iterator<Item = &Seen> {
-        let is_ack = |seen: &&Seen| {
-            (seen.point, seen.direction) == (Point::Sent, Direction::Up)
-                && seen.segment.is_pure_ack()
-        };
+        let is_ack =
+            |seen: &&Seen| (seen.point, seen.direction) == (Point::Sent, Direction::Up) && seen.segment.is_pure_ack();
         self.packets.iter().filter(is_ack)
     }
 
     /// When the first data of the server arrives that it sent at this moment or later.
     pub fn arrival_after(&self, sent: Instant) -> Option<Instant> {
-        let is_data = |seen: &&Seen| {
-            seen.direction == Direction::Down && seen.segment.payload_len > 0 && seen.at >= sent
-        };
+        let is_data =
+            |seen: &&Seen| seen.direction == Direction::Down && seen.segment.payload_len > 0 && seen.at >= sent;
         let mut arrivals = self.packets.iter().filter(is_data);
         let arrived = arrivals.find(|seen| seen.point == Point::Arrived);
         arrived.map(|seen| seen.at)
@@ -212,8 +198,7 @@ impl Trace {
     /// Packets of the server with a FIN that were sent, in order.
     pub fn fins(&self) -> impl Iterator<Item = &Seen> {
         let is_fin = |seen: &&Seen| {
-            (seen.point, seen.direction) == (Point::Sent, Direction::Down)
-                && seen.segment.flags.contains(Flags::FIN)
+            (seen.point, seen.direction) == (Point::Sent, Direction::Down) && seen.segment.flags.contains(Flags::FIN)
         };
         self.packets.iter().filter(is_fin)
     }
@@ -255,12 +240,7 @@ pub fn run(setup: &Setup, profile: &str, own: &[(&str, &str)]) -> Result<Trace, 
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_many(
-    setup: &Setup,
-    profile: &str,
-    own: &[(&str, &str)],
-    flows: u64,
-) -> Result<Vec<Trace>, SettingsError> {
+pub fn run_many(setup: &Setup, profile: &str, own: &[(&str, &str)], flows: u64) -> Result<Vec<Trace>, SettingsError> {
     let settings = settings(setup, own)?;
     let mut simulation = simulation(&settings.path()?)?;
     let spec = settings.flow(&setup.profile(profile));
@@ -272,30 +252,18 @@ pub fn run_many(
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_losing_fin(
-    setup: &Setup,
-    profile: &str,
-    own: &[(&str, &str)],
-) -> Result<Trace, SettingsError> {
+pub fn run_losing_fin(setup: &Setup, profile: &str, own: &[(&str, &str)]) -> Result<Trace, SettingsError> {
     let settings = settings(setup, own)?;
     let path = settings.path()?;
     let chains = Chains::new(&path).map_err(|e| SettingsError::Path(e.to_string()))?;
     let mut spec = settings.flow(&setup.profile(profile));
     let data = spec.workload.server.total();
-    spec.workload.server.close = Some(recoup_tcp::flow::When {
-        acknowledged: data,
-        ..Default::default()
-    });
+    spec.workload.server.close = Some(recoup_tcp::flow::When { acknowledged: data, ..Default::default() });
     let mut simulation = Simulation::over(Tampered::new(chains, Tamper::LoseFin));
     Ok(one_flow(setup, &spec, &mut simulation, 0))
 }
 
-fn one_flow<N: Network>(
-    setup: &Setup,
-    spec: &FlowSpec,
-    simulation: &mut Simulation<N>,
-    flow: u64,
-) -> Trace {
+fn one_flow<N: Network>(setup: &Setup, spec: &FlowSpec, simulation: &mut Simulation<N>, flow: u64) -> Trace {
     let mut trace = Trace::default();
     trace.record = simulation.run(spec, setup.seed(), FlowId(flow), &mut trace);
     trace

@@ -115,11 +115,7 @@ pub fn sheet(
     let mut cells = Vec::new();
     for acks in Acks::ALL {
         for (rtt_ms, lost) in id.groups() {
-            cells.extend(
-                Variant::of(stage)
-                    .into_iter()
-                    .map(|variant| (acks, rtt_ms, lost, variant)),
-            );
+            cells.extend(Variant::of(stage).into_iter().map(|variant| (acks, rtt_ms, lost, variant)));
         }
     }
     let cell = |i: usize| {
@@ -141,13 +137,7 @@ pub fn flows(id: Id, stage: Stage) -> u64 {
     RUNS * (Acks::ALL.len() * id.groups().len() * Variant::of(stage).len()) as u64
 }
 
-fn scenario(
-    base: &Scenario,
-    acks: Acks,
-    rtt_ms: u64,
-    lost: u64,
-    variant: Variant,
-) -> Result<Scenario, SettingsError> {
+fn scenario(base: &Scenario, acks: Acks, rtt_ms: u64, lost: u64, variant: Variant) -> Result<Scenario, SettingsError> {
     let mut scenario = base.clone();
     let (rtt, drop) = (format!("{rtt_ms}ms"), format!("tail:{lost}"));
     for (key, value) in [("rtt", &*rtt), ("drop", &drop), ("ack", acks.name())] {
@@ -188,9 +178,8 @@ fn measure(
     let simulated = run::run(&simulated, 1, |_| ())?;
     let simulated = simulated.first();
     let median = |summary: Option<Summary>| summary.map(|summary| summary.p50);
-    let established = |result: Option<&ProfileResult>| {
-        median(result.and_then(|result| result.cost.fct_established.summary()))
-    };
+    let established =
+        |result: Option<&ProfileResult>| median(result.and_then(|result| result.cost.fct_established.summary()));
     let fct_ms = result.and_then(|result| result.cost.fct.summary());
     let simulated_ms = median(simulated.and_then(|result| result.cost.fct.summary()));
     let both = median(fct_ms).zip(simulated_ms);
@@ -242,21 +231,12 @@ fn to_sheet(id: Id, stage: Stage, cells: Vec<RealCell>) -> Sheet {
 /// The columns that identify a cell.
 fn key_columns(figure: &'static str) -> Columns<RealCell> {
     columns_of_figure::<RealCell>(figure)
-        .text(("ack", "", "the receiver's `ack` setting"), |c| {
-            Some(c.ack.into())
-        })
+        .text(("ack", "", "the receiver's `ack` setting"), |c| Some(c.ack.into()))
         .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
-        .integer(("lost", "segments", "segments lost at the tail"), |c| {
-            Some(c.lost)
+        .integer(("lost", "segments", "segments lost at the tail"), |c| Some(c.lost))
+        .text(("mechanism", "", "the sender's mechanism; for the kernel, with or without tail loss probes"), |c| {
+            Some(c.mechanism.into())
         })
-        .text(
-            (
-                "mechanism",
-                "",
-                "the sender's mechanism; for the kernel, with or without tail loss probes",
-            ),
-            |c| Some(c.mechanism.into()),
-        )
 }
 
 /// A row per cell: the emulator's delivery error.
@@ -268,60 +248,22 @@ fn delivery_errors(figure: &'static str) -> Columns<RealCell> {
 /// A row per cell: measured and simulated FCTs.
 fn columns(figure: &'static str) -> Columns<RealCell> {
     key_columns(figure)
+        .real(("fct_p50_ms", "ms", "measured flow completion time: median"), |c| c.fct_ms.map(|s| s.p50))
+        .real(("fct_min_ms", "ms", "measured flow completion time: smallest"), |c| c.fct_ms.map(|s| s.min))
+        .real(("fct_max_ms", "ms", "measured flow completion time: largest"), |c| c.fct_ms.map(|s| s.max))
+        .real(("simulated_ms", "ms", "flow completion time in the simulator: median"), |c| c.simulated_ms)
+        .real(("fct_established_p50_ms", "ms", "measured flow completion time from establishment: median"), |c| {
+            c.fct_established_ms
+        })
         .real(
-            ("fct_p50_ms", "ms", "measured flow completion time: median"),
-            |c| c.fct_ms.map(|s| s.p50),
-        )
-        .real(
-            (
-                "fct_min_ms",
-                "ms",
-                "measured flow completion time: smallest",
-            ),
-            |c| c.fct_ms.map(|s| s.min),
-        )
-        .real(
-            ("fct_max_ms", "ms", "measured flow completion time: largest"),
-            |c| c.fct_ms.map(|s| s.max),
-        )
-        .real(
-            (
-                "simulated_ms",
-                "ms",
-                "flow completion time in the simulator: median",
-            ),
-            |c| c.simulated_ms,
-        )
-        .real(
-            (
-                "fct_established_p50_ms",
-                "ms",
-                "measured flow completion time from establishment: median",
-            ),
-            |c| c.fct_established_ms,
-        )
-        .real(
-            (
-                "simulated_established_ms",
-                "ms",
-                "flow completion time from establishment in the simulator: median",
-            ),
+            ("simulated_established_ms", "ms", "flow completion time from establishment in the simulator: median"),
             |c| c.simulated_established_ms,
         )
-        .real(
-            (
-                "difference_percent",
-                "%",
-                "how much the measured median exceeds the simulated one",
-            ),
-            |c| c.difference_percent,
-        )
+        .real(("difference_percent", "%", "how much the measured median exceeds the simulated one"), |c| {
+            c.difference_percent
+        })
         .integer(
-            (
-                "blurred_flows",
-                "flows",
-                "flows whose times the emulator's lateness blurs by more than a hundredth",
-            ),
+            ("blurred_flows", "flows", "flows whose times the emulator's lateness blurs by more than a hundredth"),
             |c| Some(c.blurred_flows),
         )
 }
@@ -349,9 +291,7 @@ fn text(stage: Stage, cells: &[RealCell]) -> String {
 fn table(stage: Stage, cells: &[RealCell]) -> Table {
     let variants = Variant::of(stage);
     let mut table = plain_table();
-    let mut header: Vec<String> = ["ack", "RTT (ms)", "segments lost"]
-        .map(Into::into)
-        .to_vec();
+    let mut header: Vec<String> = ["ack", "RTT (ms)", "segments lost"].map(Into::into).to_vec();
     header.extend(variants.iter().flat_map(|variant| {
         let name = variant.name();
         let simulated = match variant {
@@ -362,11 +302,7 @@ fn table(stage: Stage, cells: &[RealCell]) -> Table {
     }));
     table.set_header(header);
     for group in cells.chunks(variants.len()) {
-        let mut row = vec![
-            group[0].ack.into(),
-            group[0].rtt_ms.to_string(),
-            group[0].lost.to_string(),
-        ];
+        let mut row = vec![group[0].ack.into(), group[0].rtt_ms.to_string(), group[0].lost.to_string()];
         for cell in group {
             let spread = |s: &Summary| match s.max - s.min > 0.02 * s.p50 {
                 true => format!("{:.1} ({:.0}-{:.0})", s.p50, s.min, s.max),
@@ -387,10 +323,7 @@ fn table(stage: Stage, cells: &[RealCell]) -> Table {
 fn chart(id: Id, stack: &str, stage: Stage, cells: &[RealCell]) -> BarChart {
     let variants = Variant::of(stage);
     let panel = |acks: Acks| {
-        let here: Vec<&RealCell> = cells
-            .iter()
-            .filter(|cell| cell.ack == acks.name())
-            .collect();
+        let here: Vec<&RealCell> = cells.iter().filter(|cell| cell.ack == acks.name()).collect();
         let groups = here.chunks(variants.len()).map(|bars| {
             let base = bars[0].fct_established_ms;
             let over = |ms: Option<f64>| ms.zip(base).map(|(ms, base)| ms / base);
@@ -406,19 +339,14 @@ fn chart(id: Id, stack: &str, stage: Stage, cells: &[RealCell]) -> BarChart {
                 values: bars.iter().flat_map(both).collect(),
             }
         });
-        BarPanel {
-            title: acks.title().into(),
-            groups: groups.collect(),
-        }
+        BarPanel { title: acks.title().into(), groups: groups.collect() }
     };
     let names = variants.iter().map(|variant| variant.name());
     BarChart {
         title: format!("{}: {stack}", id.title()),
         x_label: id.x_label().into(),
         y_label: "normalised FCT".into(),
-        series: names
-            .flat_map(|name| [name.to_owned(), format!("{name}, simulated")])
-            .collect(),
+        series: names.flat_map(|name| [name.to_owned(), format!("{name}, simulated")]).collect(),
         panels: Acks::ALL.map(panel).to_vec(),
     }
 }

@@ -28,12 +28,7 @@ pub struct Tampered {
 impl Tampered {
     /// The path of these chains.
     pub const fn new(chains: Chains, tamper: Tamper) -> Self {
-        Self {
-            chains,
-            tamper,
-            is_done: false,
-            held: None,
-        }
+        Self { chains, tamper, is_done: false, held: None }
     }
 
     /// From the next flow on something else happens.
@@ -75,11 +70,7 @@ impl Network for Tampered {
         match self.tamper {
             Tamper::LoseFin if is_due && direction == Direction::Down => {
                 let (_, packet) = self.held.take()?;
-                return Some(Exit::Dropped {
-                    packet,
-                    hop: 0,
-                    cause: DropCause::Loss,
-                });
+                return Some(Exit::Dropped { packet, hop: 0, cause: DropCause::Loss });
             }
             Tamper::HoldSyn(_) if is_due => {
                 let (until, packet) = self.held.take()?;

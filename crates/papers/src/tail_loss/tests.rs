@@ -38,10 +38,7 @@ fn a_repair_has_the_times_of_its_sender() {
     let repairs = trace.repairs();
     assert_eq!(repairs.len(), 1);
     let one = repairs[0];
-    assert_eq!(
-        (one.trigger, one.outstanding, one.duplicate_acks),
-        (Some(Trigger::Rto), 1, 0)
-    );
+    assert_eq!((one.trigger, one.outstanding, one.duplicate_acks), (Some(Trigger::Rto), 1, 0));
     for (found, expected) in [
         (one.since_last_ack_ms, 280.0),
         (one.since_earliest_ms, 360.0),

@@ -32,17 +32,8 @@ use recoup_table::{Columns, millis, plain_table};
 pub const ID: &str = "timers";
 
 /// The settings that the flows set themselves.
-pub const OWN_SETTINGS: [&str; 9] = [
-    "rtt",
-    "rate",
-    "drop",
-    "ack",
-    "segments",
-    "reorder",
-    "receive_buffer",
-    "close",
-    "writes",
-];
+pub const OWN_SETTINGS: [&str; 9] =
+    ["rtt", "rate", "drop", "ack", "segments", "reorder", "receive_buffer", "close", "writes"];
 
 /// The numbers of segments lost at the tail.
 pub const LOST: [u64; 6] = [1, 2, 3, 4, 5, 6];
@@ -88,20 +79,11 @@ impl Cells<'_> {
         let cells = self.of(mechanism, lost);
         let holds = |cell: &&&TimerCell| cell.first.as_ref().is_some_and(|first| f(cell, first));
         let count = cells.iter().filter(holds).count();
-        (
-            format!("{count} of {} flows", cells.len()),
-            count == cells.len(),
-        )
+        (format!("{count} of {} flows", cells.len()), count == cells.len())
     }
 }
 
-fn cell(
-    setup: &Setup,
-    acks: Acks,
-    rtt_ms: u64,
-    lost: u64,
-    mechanism: Mechanism,
-) -> Result<TimerCell, SettingsError> {
+fn cell(setup: &Setup, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism) -> Result<TimerCell, SettingsError> {
     let (rtt, drop) = (format!("{rtt_ms}ms"), format!("tail:{lost}"));
     let own = [("rtt", rtt.as_str()), ("drop", &drop), ("ack", acks.name())];
     let trace = run(setup, mechanism.profile(), &own)?;
@@ -120,9 +102,7 @@ fn cell(
 
 /// When the client sent its first ACK with a SACK, after the first repair was sent, in ms; negative if before.
 fn first_sack(trace: &Trace, first: &Repair) -> Option<f64> {
-    let sack = trace
-        .acks()
-        .find(|ack| !ack.segment.options.sack.is_empty());
+    let sack = trace.acks().find(|ack| !ack.segment.options.sack.is_empty());
     let ms = |at: recoup_units::Instant| at.as_nanos() as f64 / 1e6;
     sack.map(|sack| ms(sack.at) - ms(first.at))
 }
@@ -179,15 +159,9 @@ fn chart(cells: &[TimerCell]) -> BarChart {
         let here: Vec<&TimerCell> = cells.iter().filter(here).collect();
         let groups = here.chunks(MECHANISMS.len()).map(|bars| BarGroup {
             label: bars[0].lost.to_string(),
-            values: bars
-                .iter()
-                .map(|cell| Some(cell.first.as_ref()?.since_earliest_ms))
-                .collect(),
+            values: bars.iter().map(|cell| Some(cell.first.as_ref()?.since_earliest_ms)).collect(),
         });
-        BarPanel {
-            title: acks.title().into(),
-            groups: groups.collect(),
-        }
+        BarPanel { title: acks.title().into(), groups: groups.collect() }
     };
     BarChart {
         title: format!("First retransmission after the loss, RTT {SHOWN_RTT} ms"),
@@ -201,51 +175,29 @@ fn chart(cells: &[TimerCell]) -> BarChart {
 /// A row per flow.
 fn columns() -> Columns<TimerCell> {
     let mut columns = columns_of_figure::<TimerCell>(ID)
-        .text(("ack", "", "the receiver's `ack` setting"), |c| {
-            Some(c.acks.name().into())
-        })
+        .text(("ack", "", "the receiver's `ack` setting"), |c| Some(c.acks.name().into()))
         .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
-        .integer(("lost", "segments", "segments lost at the tail"), |c| {
-            Some(c.lost)
-        })
-        .text(("mechanism", "", "the sender's mechanism"), |c| {
-            Some(c.mechanism.name().into())
-        })
-        .real(
-            ("fct_ms", "ms", "flow completion time from establishment"),
-            |c| c.fct_ms,
-        )
+        .integer(("lost", "segments", "segments lost at the tail"), |c| Some(c.lost))
+        .text(("mechanism", "", "the sender's mechanism"), |c| Some(c.mechanism.name().into()))
+        .real(("fct_ms", "ms", "flow completion time from establishment"), |c| c.fct_ms)
         .integer(("probes", "", "probes sent"), |c| Some(c.probes))
         .text(("trigger", "", "the first retransmission's trigger"), |c| {
             c.first?.trigger.map(|trigger| trigger.name().into())
         })
-        .integer(
-            (
-                "outstanding",
-                "segments",
-                "segments outstanding at the first retransmission",
-            ),
-            |c| Some(c.first?.outstanding as u64),
-        );
+        .integer(("outstanding", "segments", "segments outstanding at the first retransmission"), |c| {
+            Some(c.first?.outstanding as u64)
+        });
     for (name, about, of) in [
         (
             "since_last_ack_ms",
             "the first retransmission, after the last ACK",
             (|first| first.since_last_ack_ms) as fn(&Repair) -> f64,
         ),
-        (
-            "since_earliest_ms",
-            "the first retransmission, after the earliest outstanding segment was sent",
-            |first| first.since_earliest_ms,
-        ),
-        (
-            "since_newest_ms",
-            "the first retransmission, after the last segment was sent",
-            |first| first.since_newest_ms,
-        ),
-        ("srtt_ms", "the smoothed RTT at that moment", |first| {
-            first.srtt_ms
+        ("since_earliest_ms", "the first retransmission, after the earliest outstanding segment was sent", |first| {
+            first.since_earliest_ms
         }),
+        ("since_newest_ms", "the first retransmission, after the last segment was sent", |first| first.since_newest_ms),
+        ("srtt_ms", "the smoothed RTT at that moment", |first| first.srtt_ms),
         ("rto_ms", "the RTO at that moment", |first| first.rto_ms),
     ] {
         columns = columns.real((name, "ms", about), move |c| c.first.as_ref().map(of));

@@ -55,22 +55,10 @@ pub const DOWNLOADS: [usize; 2] = [400, 120];
 pub const PAPERS_DOWNLOADS: usize = 2000;
 
 /// The settings that the cells set themselves.
-pub const OWN_SETTINGS: [&str; 7] = [
-    "rtt",
-    "ack",
-    "request",
-    "segments",
-    "writes",
-    "exchanges",
-    "close",
-];
+pub const OWN_SETTINGS: [&str; 7] = ["rtt", "ack", "request", "segments", "writes", "exchanges", "close"];
 
 /// The path, where the user changes nothing: settings and values.
-const PATH: [(&str, &str); 3] = [
-    ("rate", "10Mbit"),
-    ("queue", "100"),
-    ("drop", "gilbert-elliott:0.0076142,0.5"),
-];
+const PATH: [(&str, &str); 3] = [("rate", "10Mbit"), ("queue", "100"), ("drop", "gilbert-elliott:0.0076142,0.5")];
 
 /// A simulated hour: a download that takes longer is incomplete.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -132,9 +120,7 @@ impl WebCell {
 
     /// Data segments sent, and spurious retransmissions among them.
     pub fn spurious(&self) -> (u64, u64) {
-        let sum = |(sent, spurious): (u64, u64), one: &Download| {
-            (sent + one.segments_sent, spurious + one.spurious)
-        };
+        let sum = |(sent, spurious): (u64, u64), one: &Download| (sent + one.segments_sent, spurious + one.spurious);
         self.downloads.iter().fold((0, 0), sum)
     }
 
@@ -156,28 +142,17 @@ const FEWEST: usize = 20;
 /// of those selected, and of their number. The interval is that of a difference of such ratios, from the first terms of their
 /// Taylor series (Cochran, "Sampling Techniques", 1977, §6.5). The interval is unbounded if one of the cells has fewer than
 /// 20 selected downloads.
-pub fn difference(
-    a: &WebCell,
-    b: &WebCell,
-    selection: Selection,
-    of: impl Fn(f64) -> f64,
-) -> Estimate {
+pub fn difference(a: &WebCell, b: &WebCell, selection: Selection, of: impl Fn(f64) -> f64) -> Estimate {
     let values = |cell: &WebCell| -> Vec<Option<f64>> {
         let selected = cell.downloads.iter().map(|one| one.selected(selection));
         selected.map(|oct| oct.map(&of)).collect()
     };
     let (a, b) = (values(a), values(b));
     let (Some((mean_a, terms_a)), Some((mean_b, terms_b))) = (ratio(&a), ratio(&b)) else {
-        return Estimate {
-            mean: 0.0,
-            half: f64::INFINITY,
-        };
+        return Estimate { mean: 0.0, half: f64::INFINITY };
     };
     let terms = terms_a.iter().zip(&terms_b).map(|(a, b)| a - b);
-    Estimate {
-        mean: mean_a - mean_b,
-        half: Estimate::of(terms.collect::<Vec<_>>().into_iter()).half,
-    }
+    Estimate { mean: mean_a - mean_b, half: Estimate::of(terms.collect::<Vec<_>>().into_iter()).half }
 }
 
 /// The mean of the values there are, and how much each item moves it. `None` with fewer than [`FEWEST`] values.
@@ -210,10 +185,7 @@ impl Testbed {
         for (key, value) in path.chain(own) {
             settings.set(key, value, Path::new(""))?;
         }
-        Ok(Self {
-            topology: topology(&settings)?,
-            spec: settings.flow(&setup.profile(mechanism.profile())),
-        })
+        Ok(Self { topology: topology(&settings)?, spec: settings.flow(&setup.profile(mechanism.profile())) })
     }
 
     /// Downloads a page.
@@ -271,12 +243,7 @@ fn receiver(setup: &Setup) -> Acks {
 }
 
 /// Downloads all pages with all mechanisms, on `threads` cores. The result does not depend on `threads`.
-fn run(
-    setup: &Setup,
-    pages: &[Page],
-    downloads: usize,
-    threads: usize,
-) -> Result<Vec<WebCell>, ExperimentError> {
+fn run(setup: &Setup, pages: &[Page], downloads: usize, threads: usize) -> Result<Vec<WebCell>, ExperimentError> {
     let mut cells = Vec::new();
     for rtt_ms in RTTS {
         for (page, content) in pages.iter().enumerate() {
@@ -339,11 +306,7 @@ pub fn figure(setup: &Setup) -> Result<Figure<WebCell>, ExperimentError> {
             "Mean object completion time of {downloads} downloads per page and mechanism, seed {}",
             setup.seed()
         ),
-        claims: if is_papers {
-            claims::all(&cells)
-        } else {
-            vec![]
-        },
+        claims: if is_papers { claims::all(&cells) } else { vec![] },
         picture: Picture::Lines(chart(&cells, contents.len())),
         cells,
     })
@@ -357,29 +320,16 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let figure = figure(setup)?;
     let cells = figure.cells.clone();
     let sheet = figure.into_sheet(&columns::text(&cells), &columns::cells(&cells));
-    Ok(sheet.with_rows(
-        "distributions",
-        &columns::distributions(),
-        &columns::points(&cells),
-    ))
+    Ok(sheet.with_rows("distributions", &columns::distributions(), &columns::points(&cells)))
 }
 
 fn chart(cells: &[WebCell], pages: usize) -> LineChart {
     let panel = |cells: &[WebCell]| LinePanel {
-        title: format!(
-            "({}) {}, RTT {} ms",
-            cells[0].panel(pages).unwrap_or('-'),
-            cells[0].site,
-            cells[0].rtt_ms
-        ),
-        lines: cells
-            .iter()
-            .map(|cell| distribution::steps(&cell.octs(Selection::Retransmission)))
-            .collect(),
+        title: format!("({}) {}, RTT {} ms", cells[0].panel(pages).unwrap_or('-'), cells[0].site, cells[0].rtt_ms),
+        lines: cells.iter().map(|cell| distribution::steps(&cell.octs(Selection::Retransmission))).collect(),
     };
     LineChart {
-        title: "Mean OCT of downloads with a retransmission in an object's last four segments"
-            .into(),
+        title: "Mean OCT of downloads with a retransmission in an object's last four segments".into(),
         x_label: "mean OCT (ms)".into(),
         y_label: "share of the downloads".into(),
         scale: Scale::Logarithmic,

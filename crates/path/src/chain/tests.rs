@@ -55,20 +55,8 @@ impl Packet for Numbered {
 fn packet(id: u64, len: u32) -> Numbered {
     let payload_len = len.saturating_sub(40);
     let seq = id as u32 * payload_len;
-    let tcp = Some(TcpFacts {
-        seq,
-        payload_len,
-        ..TcpFacts::default()
-    });
-    Numbered {
-        id,
-        flow: 0,
-        len,
-        tcp,
-        damage: None,
-        capable: false,
-        marked: false,
-    }
+    let tcp = Some(TcpFacts { seq, payload_len, ..TcpFacts::default() });
+    Numbered { id, flow: 0, len, tcp, damage: None, capable: false, marked: false }
 }
 
 fn chain(hops: &[HopSpec], seed: u64) -> Chain<Numbered> {
@@ -84,10 +72,7 @@ fn delay(millis: u64) -> HopSpec {
 }
 
 fn rate(bits: u64, queue: Queue) -> HopSpec {
-    HopSpec::Rate {
-        rate: BitRate::from_bits_per_second(bits).unwrap(),
-        queue,
-    }
+    HopSpec::Rate { rate: BitRate::from_bits_per_second(bits).unwrap(), queue }
 }
 
 fn p(probability: f64) -> Probability {
@@ -96,10 +81,7 @@ fn p(probability: f64) -> Probability {
 
 /// Drives a chain as a simulator does: packets enter at their times (ns), and the clock stops at
 /// every event in between. Gives each exit's time.
-fn run(
-    chain: &mut Chain<Numbered>,
-    packets: impl IntoIterator<Item = (u64, Numbered)>,
-) -> Vec<(u64, Exit<Numbered>)> {
+fn run(chain: &mut Chain<Numbered>, packets: impl IntoIterator<Item = (u64, Numbered)>) -> Vec<(u64, Exit<Numbered>)> {
     let mut exits = vec![];
     let mut drain = |chain: &mut Chain<Numbered>, before: Option<Instant>| {
         while let Some(now) = chain.next_event()
@@ -147,36 +129,17 @@ fn rates_are_exact_to_the_nanosecond() {
     type Row = (u64, &'static [(u64, u32, u64)]);
     let cases: [Row; 4] = [
         // 1500 bytes at 10 Mbit/s take 1.2 ms; back to back, then after a pause.
-        (
-            10_000_000,
-            &[
-                (0, 1500, 1_200_000),
-                (0, 1500, 2_400_000),
-                (5_000_000, 40, 5_032_000),
-            ],
-        ),
+        (10_000_000, &[(0, 1500, 1_200_000), (0, 1500, 2_400_000), (5_000_000, 40, 5_032_000)]),
         // 40 bytes at 1.5 Mbit/s take 213333.3… ns, rounded up each.
-        (
-            1_500_000,
-            &[(0, 40, 213_334), (1, 40, 426_668), (426_668, 40, 640_002)],
-        ),
+        (1_500_000, &[(0, 40, 213_334), (1, 40, 426_668), (426_668, 40, 640_002)]),
         (1, &[(7, 1, 8_000_000_007)]),
         (1_000_000_000_000, &[(0, 1500, 12), (0, 1, 13), (0, 0, 13)]),
     ];
     for (bits, packets) in cases {
         let mut chain = chain(&[rate(bits, Queue::Unlimited)], 0);
-        let entering = (0..)
-            .zip(packets)
-            .map(|(id, &(at, len, _))| (at, packet(id, len)));
-        let expected: Vec<_> = (0..)
-            .zip(packets)
-            .map(|(id, &(_, _, leaves))| (leaves, id))
-            .collect();
-        assert_eq!(
-            delivered(&run(&mut chain, entering)),
-            expected,
-            "{bits} bit/s"
-        );
+        let entering = (0..).zip(packets).map(|(id, &(at, len, _))| (at, packet(id, len)));
+        let expected: Vec<_> = (0..).zip(packets).map(|(id, &(_, _, leaves))| (leaves, id)).collect();
+        assert_eq!(delivered(&run(&mut chain, entering)), expected, "{bits} bit/s");
     }
 }
 
@@ -190,67 +153,38 @@ fn drop_tail_counts_those_who_wait() {
         // One in service, two waiting.
         ("2p", &[(0, 1000); 5], &[3, 4]),
         // The second enters service at 1000 µs and makes room at that very instant, not before.
-        (
-            "1p",
-            &[
-                (0, 1000),
-                (0, 1000),
-                (999, 1000),
-                (1000, 1000),
-                (1001, 1000),
-            ],
-            &[2, 4],
-        ),
+        ("1p", &[(0, 1000), (0, 1000), (999, 1000), (1000, 1000), (1001, 1000)], &[2, 4]),
         ("2000B", &[(0, 1000), (0, 1000), (0, 1000), (0, 1)], &[3]),
         // A smaller one still fits.
         ("1500B", &[(0, 1000), (0, 1000), (0, 501), (0, 500)], &[2]),
         // The one in service does not count, however large.
-        (
-            "10B",
-            &[(0, 1000), (0, 11), (0, 10), (1000, 10), (1005, 10)],
-            &[1, 4],
-        ),
+        ("10B", &[(0, 1000), (0, 11), (0, 10), (1000, 10), (1005, 10)], &[1, 4]),
         // An idle transmitter needs no queue.
         ("1B", &[(0, 1000), (1000, 1000), (2500, 1000)], &[]),
     ];
     for (queue, packets, expected) in cases {
         let mut chain = chain(&[rate(8_000_000, queue.parse().unwrap())], 0);
-        let entering = (0..)
-            .zip(packets)
-            .map(|(id, &(at, len))| (at * 1000, packet(id, len)));
+        let entering = (0..).zip(packets).map(|(id, &(at, len))| (at * 1000, packet(id, len)));
         let exits = run(&mut chain, entering);
         let found = dropped(&exits);
-        let expected: Vec<_> = expected
-            .iter()
-            .map(|&id| (packets[id as usize].0 * 1000, id, 0, QUEUE_FULL))
-            .collect();
+        let expected: Vec<_> = expected.iter().map(|&id| (packets[id as usize].0 * 1000, id, 0, QUEUE_FULL)).collect();
         assert_eq!(found, expected, "{queue}");
-        assert_eq!(
-            delivered(&exits).len() + found.len(),
-            packets.len(),
-            "{queue}"
-        );
+        assert_eq!(delivered(&exits).len() + found.len(), packets.len(), "{queue}");
     }
 }
 
 #[test]
 fn a_recorded_link_with_a_queue() {
     let trace = LinkTrace::parse("2\n2\n6\n").unwrap();
-    let mut chain = chain(
-        &[HopSpec::Link {
-            trace,
-            queue: Queue::Packets(3),
-        }],
-        0,
-    );
+    let mut chain = chain(&[HopSpec::Link { trace, queue: Queue::Packets(3) }], 0);
     const MS: u64 = 1_000_000;
     let exits = run(
         &mut chain,
         [
             (0, packet(0, 1500)),
             (0, packet(1, 1000)),
-            (0, packet(2, 1000)), // starts at 2 ms with the other half of the opportunity
-            (0, packet(3, 1000)), // three wait: dropped
+            (0, packet(2, 1000)),      // starts at 2 ms with the other half of the opportunity
+            (0, packet(3, 1000)),      // three wait: dropped
             (2 * MS, packet(4, 1000)), // the third has started, so none waits
             (2 * MS, packet(5, 1000)),
             (2 * MS, packet(6, 1000)),
@@ -266,103 +200,51 @@ fn a_recorded_link_with_a_queue() {
 
 #[test]
 fn a_typical_path() {
-    let mut chain = chain(
-        &[
-            loss("data:2"),
-            rate(12_000_000, Queue::Packets(1)),
-            delay(20),
-        ],
-        0,
-    );
+    let mut chain = chain(&[loss("data:2"), rate(12_000_000, Queue::Packets(1)), delay(20)], 0);
     let exits = run(&mut chain, (0..5).map(|id| (0, packet(id, 1500))));
     assert_eq!(delivered(&exits), [(21_000_000, 0), (22_000_000, 2)]);
     assert_eq!(
         dropped(&exits),
-        [
-            (0, 1, 0, DropCause::Loss),
-            (0, 3, 1, DropCause::QueueFull),
-            (0, 4, 1, DropCause::QueueFull)
-        ]
+        [(0, 1, 0, DropCause::Loss), (0, 3, 1, DropCause::QueueFull), (0, 4, 1, DropCause::QueueFull)]
     );
 }
 
 #[test]
 fn positions_count_what_enters_wherever_the_rule_stands() {
     // Segments 2 and 3 never reach the last hop, yet 4 stays 4 and a second transmission second.
-    let hops = [
-        loss("data:2"),
-        loss("data:3"),
-        delay(1),
-        loss("data:4"),
-        loss("data:2@2"),
-    ];
+    let hops = [loss("data:2"), loss("data:3"), delay(1), loss("data:4"), loss("data:2@2")];
     let mut again = packet(1, 1500);
     again.id = 99;
     let mut packets: Vec<_> = (0..6).map(|id| (0, packet(id, 1500))).collect();
     packets.push((5, again));
     let exits = run(&mut chain(&hops, 0), packets);
-    let dropped: Vec<_> = dropped(&exits)
-        .into_iter()
-        .map(|(_, id, hop, _)| (id, hop))
-        .collect();
+    let dropped: Vec<_> = dropped(&exits).into_iter().map(|(_, id, hop, _)| (id, hop)).collect();
     assert_eq!(dropped, [(1, 0), (2, 1), (3, 3), (99, 4)]);
 }
 
 #[test]
 fn what_reordering_mixes_up_reaches_the_next_hop_in_order_of_time() {
     let extra = Duration::from_millis(10);
-    let hops = [
-        HopSpec::Reorder {
-            probability: p(0.5),
-            extra,
-        },
-        rate(8_000_000, Queue::Packets(2)),
-    ];
-    let run = |hops: &[HopSpec], seed| {
-        delivered(&run(
-            &mut chain(hops, seed),
-            (0..4).map(|id| (id, packet(id, 1000))),
-        ))
-    };
+    let hops = [HopSpec::Reorder { probability: p(0.5), extra }, rate(8_000_000, Queue::Packets(2))];
+    let run = |hops: &[HopSpec], seed| delivered(&run(&mut chain(hops, seed), (0..4).map(|id| (id, packet(id, 1000)))));
     // A seed that holds the first and the third.
     let mixed = vec![(1, 1), (3, 3), (10_000_000, 0), (10_000_002, 2)];
-    let seed = (0..1000)
-        .find(|&seed| run(&hops[..1], seed) == mixed)
-        .unwrap();
-    let served = [
-        (1_000_001, 1),
-        (2_000_001, 3),
-        (11_000_000, 0),
-        (12_000_000, 2),
-    ];
+    let seed = (0..1000).find(|&seed| run(&hops[..1], seed) == mixed).unwrap();
+    let served = [(1_000_001, 1), (2_000_001, 3), (11_000_000, 0), (12_000_000, 2)];
     assert_eq!(run(&hops, seed), served);
 }
 
 #[test]
 fn copies_follow_their_originals_and_have_fates_of_their_own() {
-    let twice = HopSpec::Duplicate {
-        probability: Probability::ONE,
-    };
-    let exits = run(
-        &mut chain(&[twice.clone(), twice.clone()], 0),
-        [(5, packet(0, 40)), (5, packet(1, 40))],
-    );
-    assert_eq!(
-        delivered(&exits),
-        [0, 0, 0, 0, 1, 1, 1, 1].map(|id| (5, id))
-    );
+    let twice = HopSpec::Duplicate { probability: Probability::ONE };
+    let exits = run(&mut chain(&[twice.clone(), twice.clone()], 0), [(5, packet(0, 40)), (5, packet(1, 40))]);
+    assert_eq!(delivered(&exits), [0, 0, 0, 0, 1, 1, 1, 1].map(|id| (5, id)));
 
     let hops = [twice.clone(), twice, loss("bernoulli:0.5")];
-    let exits = run(
-        &mut chain(&hops, 1),
-        (0..100).map(|id| (id, packet(id, 40))),
-    );
+    let exits = run(&mut chain(&hops, 1), (0..100).map(|id| (id, packet(id, 40))));
     let mut survivors = [0u32; 5];
     for id in 0..100 {
-        survivors[delivered(&exits)
-            .iter()
-            .filter(|&&(_, found)| found == id)
-            .count()] += 1;
+        survivors[delivered(&exits).iter().filter(|&&(_, found)| found == id).count()] += 1;
     }
     // Binomial(4, 1/2) a packet: every number of survivors comes up among 100.
     assert!(survivors.iter().all(|&n| n > 0), "{survivors:?}");
@@ -370,13 +252,8 @@ fn copies_follow_their_originals_and_have_fates_of_their_own() {
 
 #[test]
 fn corruption_damages_and_delivers() {
-    let hops = [HopSpec::Corrupt {
-        probability: p(0.5),
-    }];
-    let exits = run(
-        &mut chain(&hops, 9),
-        (0..100).map(|id| (id, packet(id, 40))),
-    );
+    let hops = [HopSpec::Corrupt { probability: p(0.5) }];
+    let exits = run(&mut chain(&hops, 9), (0..100).map(|id| (id, packet(id, 40))));
     let mut draws = vec![];
     for (_, exit) in &exits {
         match exit {
@@ -401,10 +278,7 @@ fn an_exit_ready_now_is_an_event_and_time_does_not_run_backwards() {
     chain.enter(Instant::from_millis(3), packet(1, 40));
     assert_eq!(chain.next_event(), Some(late));
     for id in [0, 1] {
-        assert_eq!(
-            chain.next_exit(Instant::ZERO),
-            Some(Exit::Delivered(packet(id, 40)))
-        );
+        assert_eq!(chain.next_exit(Instant::ZERO), Some(Exit::Delivered(packet(id, 40))));
     }
     assert_eq!(chain.next_exit(late), None);
     assert_eq!(chain.next_event(), None);
@@ -418,10 +292,7 @@ fn at_one_instant_the_hop_nearer_the_exit_comes_first() {
     let feeds = [delay(1), rate(8_000_000, Queue::Unlimited)];
     for feed in feeds {
         let mut chain = chain(&[feed.clone(), server.clone()], 0);
-        let exits = run(
-            &mut chain,
-            (0..4).map(|id| (id * 1_000_000, packet(id, 1000))),
-        );
+        let exits = run(&mut chain, (0..4).map(|id| (id * 1_000_000, packet(id, 1000))));
         let expected = [2, 3, 4, 5].map(|millis| (millis * 1_000_000, millis - 2));
         assert_eq!(delivered(&exits), expected, "{feed}");
     }
@@ -442,33 +313,21 @@ fn what_is_overdue_is_announced_for_now() {
 
 #[test]
 fn hops_that_cannot_work_are_refused() {
-    let refused = |hops: &[HopSpec]| {
-        Chain::<Numbered>::new(hops, Direction::Down, 0)
-            .unwrap_err()
-            .to_string()
-    };
+    let refused = |hops: &[HopSpec]| Chain::<Numbered>::new(hops, Direction::Down, 0).unwrap_err().to_string();
     assert_eq!(
         refused(&[delay(1), loss("tail:3@2")]),
         "hop 1, `tail:3@2`: a chain does not know the length of a flow: expected data:K-L, which \
          DropRules::resolve gives"
     );
-    assert_eq!(
-        refused(&vec![delay(1); 65_537]),
-        "65537 hops are more than a chain can have: expected at most 65536"
-    );
-    let twice = HopSpec::Duplicate {
-        probability: Probability::ZERO,
-    };
+    assert_eq!(refused(&vec![delay(1); 65_537]), "65537 hops are more than a chain can have: expected at most 65536");
+    let twice = HopSpec::Duplicate { probability: Probability::ZERO };
     assert_eq!(
         refused(&vec![twice.clone(); 65]),
         "65 duplicating hops are more than a chain can have: expected at most 64"
     );
     let most = run(&mut chain(&vec![twice; 64], 0), [(0, packet(0, 40))]);
     assert_eq!(delivered(&most), [(0, 0)]);
-    let managed = HopSpec::Link {
-        trace: LinkTrace::parse("1\n").unwrap(),
-        queue: "codel".parse().unwrap(),
-    };
+    let managed = HopSpec::Link { trace: LinkTrace::parse("1\n").unwrap(), queue: "codel".parse().unwrap() };
     assert_eq!(
         refused(&[delay(1), managed]),
         "hop 1: a recorded link takes a drop-tail queue: expected packets, bytes or none"
@@ -476,9 +335,5 @@ fn hops_that_cannot_work_are_refused() {
     let mut chain = chain(&[delay(1)], 0);
     assert!(chain.respecify(&[loss("tail:1")], 0).is_err());
     let exits = run(&mut chain, [(0, packet(0, 40))]);
-    assert_eq!(
-        delivered(&exits),
-        [(1_000_000, 0)],
-        "a refusal changes nothing"
-    );
+    assert_eq!(delivered(&exits), [(1_000_000, 0)], "a refusal changes nothing");
 }

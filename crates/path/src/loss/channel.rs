@@ -22,10 +22,7 @@ pub(crate) struct Channels {
 
 impl Channels {
     pub const fn new(spec: GilbertElliott) -> Self {
-        Self {
-            spec,
-            newest: Vec::new(),
-        }
+        Self { spec, newest: Vec::new() }
     }
 
     pub fn reset(&mut self) {
@@ -34,11 +31,7 @@ impl Channels {
 
     /// Whether the channel of the flow in `slot` loses this packet.
     pub fn lose(&mut self, rng: &PacketRng, slot: usize, id: PacketId) -> bool {
-        let loss = if self.is_bad(rng, slot, id) {
-            self.spec.loss_bad
-        } else {
-            self.spec.loss_good
-        };
+        let loss = if self.is_bad(rng, slot, id) { self.spec.loss_bad } else { self.spec.loss_good };
         loss.happens(|| rng.draw(id, Purpose::Occurrence))
     }
 
@@ -64,14 +57,7 @@ impl Channels {
                 return bad != swapped;
             }
             // A packet and its copies meet the channel in the same state.
-            let u = unit(rng.draw(
-                PacketId {
-                    ordinal,
-                    copy: 0,
-                    ..id
-                },
-                Purpose::ChannelStep,
-            ));
+            let u = unit(rng.draw(PacketId { ordinal, copy: 0, ..id }, Purpose::ChannelStep));
             if ordinal == 0 {
                 return (u < self.spec.share_bad()) != swapped;
             }

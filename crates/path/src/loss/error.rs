@@ -39,9 +39,7 @@ pub enum DropRulesError {
         expected: &'static str,
     },
     /// Not a probability.
-    #[error(
-        "`{rule}`: `{text}` is not a probability: expected a number from 0 to 1, or 0% to 100%"
-    )]
+    #[error("`{rule}`: `{text}` is not a probability: expected a number from 0 to 1, or 0% to 100%")]
     NotAProbability {
         /// The rule.
         rule: String,
@@ -49,9 +47,7 @@ pub enum DropRulesError {
         text: String,
     },
     /// A tail of a flow whose length is unknown.
-    #[error(
-        "`{rule}`: the number of data segments of the flow is not known, so neither is its tail: expected data:K"
-    )]
+    #[error("`{rule}`: the number of data segments of the flow is not known, so neither is its tail: expected data:K")]
     UnknownLength {
         /// The rule.
         rule: String,

@@ -12,16 +12,7 @@ use super::{DropRules, DropRulesError, GilbertElliott, LossKind, LossSpec};
 use crate::{Probability, ProbabilityError};
 
 /// The kinds of loss, by name.
-pub(super) const KINDS: &[&str] = &[
-    "none",
-    "tail",
-    "data",
-    "syn",
-    "ack",
-    "offset",
-    "bernoulli",
-    "gilbert-elliott",
-];
+pub(super) const KINDS: &[&str] = &["none", "tail", "data", "syn", "ack", "offset", "bernoulli", "gilbert-elliott"];
 
 /// The named values of `gilbert-elliott`, in the order they take without names.
 pub(super) const PARAMETERS: &[&str] = &["loss_bad", "loss_good"];
@@ -46,9 +37,7 @@ impl FromStr for DropRules {
         for piece in list.split(',').map(str::trim) {
             match rules.last_mut() {
                 _ if piece.is_empty() => {
-                    return Err(DropRulesError::Missing {
-                        list: list.to_owned(),
-                    });
+                    return Err(DropRulesError::Missing { list: list.to_owned() });
                 }
                 Some(rule) if continues_rule(piece) => {
                     rule.push(',');
@@ -57,11 +46,7 @@ impl FromStr for DropRules {
                 _ => rules.push(piece.to_owned()),
             }
         }
-        rules
-            .iter()
-            .map(|rule| Reader { rule }.read())
-            .collect::<Result<_, _>>()
-            .map(Self)
+        rules.iter().map(|rule| Reader { rule }.read()).collect::<Result<_, _>>().map(Self)
     }
 }
 
@@ -115,9 +100,7 @@ impl Reader<'_> {
     }
 
     fn transmission(&self, text: &str) -> Result<u32, DropRulesError> {
-        let t = number(text)
-            .and_then(|t| u32::try_from(t).ok())
-            .filter(|&t| t >= 1);
+        let t = number(text).and_then(|t| u32::try_from(t).ok()).filter(|&t| t >= 1);
         t.ok_or_else(|| self.malformed(TRANSMISSION))
     }
 
@@ -133,9 +116,7 @@ impl Reader<'_> {
             "tail" => LossKind::Tail(self.position(given, TAIL)?),
             "data" => {
                 let (first, last) = match given.split_once('-') {
-                    Some((first, last)) => {
-                        (self.position(first, DATA)?, self.position(last, DATA)?)
-                    }
+                    Some((first, last)) => (self.position(first, DATA)?, self.position(last, DATA)?),
                     None => (self.position(given, DATA)?, self.position(given, DATA)?),
                 };
                 self.in_order(first, last, DATA)?;
@@ -150,10 +131,7 @@ impl Reader<'_> {
                 };
                 self.in_order(first, last, OFFSET)?;
                 // Positions in text count from 1.
-                LossKind::Offset {
-                    first: first - 1,
-                    last: last - 1,
-                }
+                LossKind::Offset { first: first - 1, last: last - 1 }
             }
             "bernoulli" if given.is_empty() || given.contains(',') => {
                 return Err(self.malformed(BERNOULLI));
@@ -161,10 +139,7 @@ impl Reader<'_> {
             "bernoulli" => LossKind::Bernoulli(self.probability(given)?),
             "gilbert-elliott" => LossKind::GilbertElliott(self.gilbert_elliott(given)?),
             _ => {
-                return Err(DropRulesError::UnknownKind {
-                    rule: self.rule.to_owned(),
-                    word: word.to_owned(),
-                });
+                return Err(DropRulesError::UnknownKind { rule: self.rule.to_owned(), word: word.to_owned() });
             }
         })
     }
@@ -204,50 +179,28 @@ impl Reader<'_> {
         PARAMETERS
             .iter()
             .position(|&known| known == name)
-            .ok_or_else(|| DropRulesError::UnknownParameter {
-                rule: self.rule.to_owned(),
-                word: name.to_owned(),
-            })
+            .ok_or_else(|| DropRulesError::UnknownParameter { rule: self.rule.to_owned(), word: name.to_owned() })
     }
 
     fn position(&self, text: &str, expected: &'static str) -> Result<u64, DropRulesError> {
-        number(text)
-            .filter(|&n| n >= 1)
-            .ok_or_else(|| self.malformed(expected))
+        number(text).filter(|&n| n >= 1).ok_or_else(|| self.malformed(expected))
     }
 
-    fn in_order(
-        &self,
-        first: u64,
-        last: u64,
-        expected: &'static str,
-    ) -> Result<(), DropRulesError> {
-        if 1 <= first && first <= last {
-            Ok(())
-        } else {
-            Err(self.malformed(expected))
-        }
+    fn in_order(&self, first: u64, last: u64, expected: &'static str) -> Result<(), DropRulesError> {
+        if 1 <= first && first <= last { Ok(()) } else { Err(self.malformed(expected)) }
     }
 
     fn probability(&self, text: &str) -> Result<Probability, DropRulesError> {
         text.parse()
-            .map_err(|ProbabilityError(text)| DropRulesError::NotAProbability {
-                rule: self.rule.to_owned(),
-                text,
-            })
+            .map_err(|ProbabilityError(text)| DropRulesError::NotAProbability { rule: self.rule.to_owned(), text })
     }
 
     fn malformed(&self, expected: &'static str) -> DropRulesError {
-        DropRulesError::Malformed {
-            rule: self.rule.to_owned(),
-            expected,
-        }
+        DropRulesError::Malformed { rule: self.rule.to_owned(), expected }
     }
 }
 
 /// A number of digits alone (the standard parser also takes a sign).
 fn number(text: &str) -> Option<u64> {
-    text.bytes()
-        .all(|b| b.is_ascii_digit())
-        .then(|| text.parse().ok())?
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }

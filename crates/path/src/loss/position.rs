@@ -48,10 +48,7 @@ pub(crate) struct RuleMatch {
 }
 
 impl RuleMatch {
-    pub const NONE: Self = Self {
-        dropped_by: None,
-        transmission: 0,
-    };
+    pub const NONE: Self = Self { dropped_by: None, transmission: 0 };
 }
 
 impl Rules {
@@ -64,11 +61,7 @@ impl Rules {
     pub fn add(&mut self, hop: u32, spec: LossSpec) {
         if !spec.kind.is_random() {
             let transmission = spec.transmission.unwrap_or(1);
-            self.named.push(Named {
-                hop,
-                kind: spec.kind,
-                transmission,
-            });
+            self.named.push(Named { hop, kind: spec.kind, transmission });
             return;
         }
         self.transmissions = self.transmissions.max(match spec.transmission {
@@ -137,8 +130,7 @@ impl Positions {
         let mut dropped_by: Option<u32> = None;
         for (index, rule) in rules.named.iter().enumerate() {
             // Every rule must count every packet, so the loop does not end at the first match.
-            if self.names(index, rule, tcp, payload) && dropped_by.is_none_or(|hop| rule.hop < hop)
-            {
+            if self.names(index, rule, tcp, payload) && dropped_by.is_none_or(|hop| rule.hop < hop) {
                 dropped_by = Some(rule.hop);
             }
         }
@@ -147,10 +139,7 @@ impl Positions {
             transmission = self.transmission(rules.transmissions, payload);
             self.highest = self.highest.max(payload.end);
         }
-        RuleMatch {
-            dropped_by,
-            transmission,
-        }
+        RuleMatch { dropped_by, transmission }
     }
 
     /// The payload's range in the stream; `None` if the packet has none.
@@ -159,9 +148,7 @@ impl Positions {
         let wire = tcp.seq.wrapping_add(u32::from(tcp.syn));
         let base = *self.base.get_or_insert(wire);
         // Sequence numbers are the low 32 bits of offsets, so truncation is meant.
-        let distance = wire
-            .wrapping_sub(base.wrapping_add(self.highest as u32))
-            .cast_signed();
+        let distance = wire.wrapping_sub(base.wrapping_add(self.highest as u32)).cast_signed();
         let start = self.highest.checked_add_signed(distance.into());
         let below = start.map_or_else(|| u64::from(distance.unsigned_abs()) - self.highest, |_| 0);
         let start = start.unwrap_or(0);
@@ -173,32 +160,17 @@ impl Positions {
             self.data_segments += 1;
             self.data_segments
         });
-        Some(Payload {
-            start,
-            end,
-            segment,
-        })
+        Some(Payload { start, end, segment })
     }
 
     /// Whether a rule matches this packet. Keeps what it needs to match later ones.
-    fn names(
-        &mut self,
-        index: usize,
-        rule: &Named,
-        tcp: TcpFacts,
-        payload: Option<Payload>,
-    ) -> bool {
+    fn names(&mut self, index: usize, rule: &Named, tcp: TcpFacts, payload: Option<Payload>) -> bool {
         match (rule.kind, payload) {
             (LossKind::Syn(k), _) => tcp.syn && self.syns == k,
             (LossKind::Ack(k), _) => tcp.is_pure_ack() && self.acks == k,
             (LossKind::Data { first, last }, Some(payload)) => {
                 let named = payload.segment.is_some_and(|k| (first..=last).contains(&k));
-                self.piece(
-                    index,
-                    rule.transmission,
-                    payload,
-                    named.then_some(payload.start),
-                )
+                self.piece(index, rule.transmission, payload, named.then_some(payload.start))
             }
             (LossKind::Offset { first, last }, Some(payload)) => {
                 let new = payload.start.max(self.highest).max(first);
@@ -220,18 +192,12 @@ impl Positions {
         };
         let from = pieces.partition_point(|piece| piece.first_byte < payload.start);
         let mut hit = false;
-        for piece in pieces[from..]
-            .iter_mut()
-            .take_while(|piece| piece.first_byte < payload.end)
-        {
+        for piece in pieces[from..].iter_mut().take_while(|piece| piece.first_byte < payload.end) {
             piece.transmissions = piece.transmissions.saturating_add(1);
             hit |= piece.transmissions == wanted;
         }
         if let Some(first_byte) = new {
-            pieces.push(Piece {
-                first_byte,
-                transmissions: 1,
-            });
+            pieces.push(Piece { first_byte, transmissions: 1 });
         }
         hit
     }
@@ -244,9 +210,7 @@ impl Positions {
             Transmissions::Original => 2,
             Transmissions::Each => {
                 let end = payload.end.min(self.highest);
-                self.retransmitted
-                    .count(payload.start, end)
-                    .saturating_add(2)
+                self.retransmitted.count(payload.start, end).saturating_add(2)
             }
         }
     }

@@ -29,12 +29,7 @@ impl Retransmitted {
         let mut at = start;
         self.replacing.clear();
         for old in &self.ranges[from..to] {
-            push(
-                &mut self.replacing,
-                old.start,
-                old.end.min(start),
-                old.times,
-            );
+            push(&mut self.replacing, old.start, old.end.min(start), old.times);
             if old.start <= start && start < old.end {
                 before = old.times;
             }
@@ -70,21 +65,10 @@ mod tests {
     #[test]
     fn equal_neighbours_become_one() {
         let mut seen = Retransmitted::default();
-        for (start, end, before) in [
-            (10, 20, 0),
-            (30, 40, 0),
-            (20, 30, 0),
-            (10, 20, 1),
-            (20, 40, 1),
-            (5, 12, 0),
-        ] {
+        for (start, end, before) in [(10, 20, 0), (30, 40, 0), (20, 30, 0), (10, 20, 1), (20, 40, 1), (5, 12, 0)] {
             assert_eq!(seen.count(start, end), before, "{start}..{end}");
         }
-        let ranges: Vec<_> = seen
-            .ranges
-            .iter()
-            .map(|r| (r.start, r.end, r.times))
-            .collect();
+        let ranges: Vec<_> = seen.ranges.iter().map(|r| (r.start, r.end, r.times)).collect();
         assert_eq!(ranges, [(5, 10, 1), (10, 12, 3), (12, 40, 2)]);
     }
 

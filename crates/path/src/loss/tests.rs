@@ -12,17 +12,11 @@ fn p(probability: f64) -> Probability {
 }
 
 const fn rule(kind: LossKind) -> LossSpec {
-    LossSpec {
-        kind,
-        transmission: None,
-    }
+    LossSpec { kind, transmission: None }
 }
 
 const fn at(kind: LossKind, t: u32) -> LossSpec {
-    LossSpec {
-        kind,
-        transmission: Some(t),
-    }
+    LossSpec { kind, transmission: Some(t) }
 }
 
 #[test]
@@ -44,50 +38,21 @@ fn single_rules() {
         ("data:5-7@3", at(LossKind::Data { first: 5, last: 7 }, 3)),
         ("syn:1", rule(LossKind::Syn(1))),
         ("ack:12", rule(LossKind::Ack(12))),
-        (
-            "offset:1-1460",
-            rule(LossKind::Offset {
-                first: 0,
-                last: 1459,
-            }),
-        ),
-        (
-            "offset:8-8@2",
-            at(LossKind::Offset { first: 7, last: 7 }, 2),
-        ),
+        ("offset:1-1460", rule(LossKind::Offset { first: 0, last: 1459 })),
+        ("offset:8-8@2", at(LossKind::Offset { first: 7, last: 7 }, 2)),
         ("bernoulli:0.01", rule(LossKind::Bernoulli(p(0.01)))),
         ("bernoulli:1@1", at(LossKind::Bernoulli(p(1.0)), 1)),
-        (
-            "gilbert-elliott:0.01,0.3",
-            rule(channel(0.01, 0.3, 1.0, 0.0)),
-        ),
-        (
-            "gilbert-elliott:0.01,0.3,loss_bad=0.9",
-            rule(channel(0.01, 0.3, 0.9, 0.0)),
-        ),
-        (
-            "gilbert-elliott:0.01,0.3,loss_good=0.1",
-            rule(channel(0.01, 0.3, 1.0, 0.1)),
-        ),
-        (
-            "gilbert-elliott:0.01,0.3,loss_bad=0.9,loss_good=0.1@2",
-            at(channel(0.01, 0.3, 0.9, 0.1), 2),
-        ),
+        ("gilbert-elliott:0.01,0.3", rule(channel(0.01, 0.3, 1.0, 0.0))),
+        ("gilbert-elliott:0.01,0.3,loss_bad=0.9", rule(channel(0.01, 0.3, 0.9, 0.0))),
+        ("gilbert-elliott:0.01,0.3,loss_good=0.1", rule(channel(0.01, 0.3, 1.0, 0.1))),
+        ("gilbert-elliott:0.01,0.3,loss_bad=0.9,loss_good=0.1@2", at(channel(0.01, 0.3, 0.9, 0.1), 2)),
     ];
     for (text, spec) in cases {
-        assert_eq!(
-            parse(text),
-            Ok(DropRules(vec![(Direction::Down, spec)])),
-            "{text}"
-        );
+        assert_eq!(parse(text), Ok(DropRules(vec![(Direction::Down, spec)])), "{text}");
         assert_eq!(spec.to_string(), text);
         assert_eq!(text.parse(), Ok(spec), "{text} alone");
         let up = format!("up:{text}");
-        assert_eq!(
-            parse(&up),
-            Ok(DropRules(vec![(Direction::Up, spec)])),
-            "{up}"
-        );
+        assert_eq!(parse(&up), Ok(DropRules(vec![(Direction::Up, spec)])), "{up}");
         assert_eq!(DropRules(vec![(Direction::Up, spec)]).to_string(), up);
     }
 }
@@ -102,22 +67,13 @@ fn lists_and_other_ways_to_write_them() {
         ("data:3 ,\n tail:1,  up:ack:2", "data:3,tail:1,up:ack:2"),
         ("data:3@2,data:3@1", "data:3@2,data:3"),
         ("bernoulli:1e-2", "bernoulli:0.01"),
-        (
-            "gilbert-elliott:0.01,0.3,0.9",
-            "gilbert-elliott:0.01,0.3,loss_bad=0.9",
-        ),
+        ("gilbert-elliott:0.01,0.3,0.9", "gilbert-elliott:0.01,0.3,loss_bad=0.9"),
         (
             "gilbert-elliott:0.01, .3 , 0.9, 0.2@1, data:1",
             "gilbert-elliott:0.01,0.3,loss_bad=0.9,loss_good=0.2@1,data:1",
         ),
-        (
-            "gilbert-elliott:0.1,0.3,1,loss_good=0.5",
-            "gilbert-elliott:0.1,0.3,loss_good=0.5",
-        ),
-        (
-            "gilbert-elliott:0.1,0.3,loss_good=0.5,loss_bad=1",
-            "gilbert-elliott:0.1,0.3,loss_good=0.5",
-        ),
+        ("gilbert-elliott:0.1,0.3,1,loss_good=0.5", "gilbert-elliott:0.1,0.3,loss_good=0.5"),
+        ("gilbert-elliott:0.1,0.3,loss_good=0.5,loss_bad=1", "gilbert-elliott:0.1,0.3,loss_good=0.5"),
         (
             "gilbert-elliott:0.1,0.3,bernoulli:0.5,up:gilbert-elliott:0.2,0.4",
             "gilbert-elliott:0.1,0.3,bernoulli:0.5,up:gilbert-elliott:0.2,0.4",
@@ -136,14 +92,10 @@ fn lists_and_other_ways_to_write_them() {
 fn what_is_refused_says_what_was_expected() {
     let known = "none, tail, data, syn, ack, offset, bernoulli, gilbert-elliott";
     let unknown = |rule: &str, word: &str| {
-        format!(
-            "`{rule}`: unknown kind of loss `{word}`: expected {known}, after up: or down: if any"
-        )
+        format!("`{rule}`: unknown kind of loss `{word}`: expected {known}, after up: or down: if any")
     };
     let not_a_probability = |rule: &str, text: &str| {
-        format!(
-            "`{rule}`: `{text}` is not a probability: expected a number from 0 to 1, or 0% to 100%"
-        )
+        format!("`{rule}`: `{text}` is not a probability: expected a number from 0 to 1, or 0% to 100%")
     };
     let data = "expected data:K or data:K-L, data segments counted from 1, K not above L";
     let offset = "expected offset:A-B, payload bytes counted from 1, both included, A not above B";
@@ -174,82 +126,34 @@ fn what_is_refused_says_what_was_expected() {
         ("data:5-3", format!("`data:5-3`: {data}")),
         ("data:3-", format!("`data:3-`: {data}")),
         ("data:1,3", format!("`data:1,3`: {data}")),
-        (
-            "data:99999999999999999999",
-            format!("`data:99999999999999999999`: {data}"),
-        ),
+        ("data:99999999999999999999", format!("`data:99999999999999999999`: {data}")),
         ("offset:5", format!("`offset:5`: {offset}")),
         ("offset:0-5", format!("`offset:0-5`: {offset}")),
         ("up:offset:10-6", format!("`up:offset:10-6`: {offset}")),
-        (
-            "syn:0",
-            "`syn:0`: expected syn:K, packets with SYN counted from 1".into(),
-        ),
-        (
-            "ack:x",
-            "`ack:x`: expected ack:K, pure ACKs counted from 1".into(),
-        ),
+        ("syn:0", "`syn:0`: expected syn:K, packets with SYN counted from 1".into()),
+        ("ack:x", "`ack:x`: expected ack:K, pure ACKs counted from 1".into()),
         ("syn:1@2", format!("`syn:1@2`: {once}")),
         ("ack:3@4", format!("`ack:3@4`: {once}")),
         ("data:1@0", format!("`data:1@0`: {transmission}")),
         ("data:1@", format!("`data:1@`: {transmission}")),
         ("data:1@*", format!("`data:1@*`: {transmission}")),
         ("data:1@2@3", format!("`data:1@2@3`: {transmission}")),
-        (
-            "bernoulli:0.1@4294967296",
-            format!("`bernoulli:0.1@4294967296`: {transmission}"),
-        ),
-        (
-            "none:1",
-            "`none:1`: expected none, and nothing after it".into(),
-        ),
-        (
-            "none@1",
-            "`none@1`: expected none, and nothing after it".into(),
-        ),
-        (
-            "bernoulli",
-            "`bernoulli`: expected bernoulli:P, one probability".into(),
-        ),
-        (
-            "bernoulli:0.1,0.2",
-            "`bernoulli:0.1,0.2`: expected bernoulli:P, one probability".into(),
-        ),
+        ("bernoulli:0.1@4294967296", format!("`bernoulli:0.1@4294967296`: {transmission}")),
+        ("none:1", "`none:1`: expected none, and nothing after it".into()),
+        ("none@1", "`none@1`: expected none, and nothing after it".into()),
+        ("bernoulli", "`bernoulli`: expected bernoulli:P, one probability".into()),
+        ("bernoulli:0.1,0.2", "`bernoulli:0.1,0.2`: expected bernoulli:P, one probability".into()),
         ("bernoulli:1.5", not_a_probability("bernoulli:1.5", "1.5")),
-        (
-            "bernoulli:-0.5",
-            not_a_probability("bernoulli:-0.5", "-0.5"),
-        ),
+        ("bernoulli:-0.5", not_a_probability("bernoulli:-0.5", "-0.5")),
         ("bernoulli:nan", not_a_probability("bernoulli:nan", "nan")),
-        (
-            "bernoulli:101%",
-            not_a_probability("bernoulli:101%", "101%"),
-        ),
+        ("bernoulli:101%", not_a_probability("bernoulli:101%", "101%")),
         ("gilbert-elliott", format!("`gilbert-elliott`: {gilbert}")),
-        (
-            "gilbert-elliott:0.1",
-            format!("`gilbert-elliott:0.1`: {gilbert}"),
-        ),
-        (
-            "gilbert-elliott:0.1,2",
-            not_a_probability("gilbert-elliott:0.1,2", "2"),
-        ),
-        (
-            "gilbert-elliott:0.1,loss_bad=1",
-            format!("`gilbert-elliott:0.1,loss_bad=1`: {gilbert}"),
-        ),
-        (
-            "gilbert-elliott:.1,.2,1,0,0",
-            format!("`gilbert-elliott:.1,.2,1,0,0`: {gilbert}"),
-        ),
-        (
-            "gilbert-elliott:.1,.2,1,loss_bad=1",
-            format!("`gilbert-elliott:.1,.2,1,loss_bad=1`: {gilbert}"),
-        ),
-        (
-            "gilbert-elliott:.1,.2,loss_bad=1,0",
-            format!("`gilbert-elliott:.1,.2,loss_bad=1,0`: {gilbert}"),
-        ),
+        ("gilbert-elliott:0.1", format!("`gilbert-elliott:0.1`: {gilbert}")),
+        ("gilbert-elliott:0.1,2", not_a_probability("gilbert-elliott:0.1,2", "2")),
+        ("gilbert-elliott:0.1,loss_bad=1", format!("`gilbert-elliott:0.1,loss_bad=1`: {gilbert}")),
+        ("gilbert-elliott:.1,.2,1,0,0", format!("`gilbert-elliott:.1,.2,1,0,0`: {gilbert}")),
+        ("gilbert-elliott:.1,.2,1,loss_bad=1", format!("`gilbert-elliott:.1,.2,1,loss_bad=1`: {gilbert}")),
+        ("gilbert-elliott:.1,.2,loss_bad=1,0", format!("`gilbert-elliott:.1,.2,loss_bad=1,0`: {gilbert}")),
         (
             "gilbert-elliott:.1,.2,loss_bda=1",
             "`gilbert-elliott:.1,.2,loss_bda=1`: unknown parameter `loss_bda`: expected loss_bad \
@@ -269,33 +173,22 @@ fn unknown_words_come_with_the_known_ones() {
     assert_eq!(word, "gilbert-eliot");
     assert!(known.contains(&"gilbert-elliott"));
     let error = parse("gilbert-elliott:0.1,0.2,lossbad=1").unwrap_err();
-    assert_eq!(
-        error.unknown(),
-        Some(("lossbad", &["loss_bad", "loss_good"][..]))
-    );
+    assert_eq!(error.unknown(), Some(("lossbad", &["loss_bad", "loss_good"][..])));
     assert_eq!(parse("data:0").unwrap_err().unknown(), None);
 }
 
 #[test]
 fn the_help_names_every_kind() {
     for kind in grammar::KINDS {
-        assert!(
-            DropRules::GRAMMAR.contains(&format!("\n  {kind}")),
-            "{kind}"
-        );
+        assert!(DropRules::GRAMMAR.contains(&format!("\n  {kind}")), "{kind}");
     }
 }
 
 #[test]
 fn a_flow_of_ten_segments() {
-    let ten = DataSegments {
-        up: Some(1),
-        down: Some(10),
-    };
+    let ten = DataSegments { up: Some(1), down: Some(10) };
     let unknown = DataSegments::default();
-    let only = |rule: &str, n: u64, way: &str| {
-        format!("`{rule}`: the flow has only {n} data segments {way}")
-    };
+    let only = |rule: &str, n: u64, way: &str| format!("`{rule}`: the flow has only {n} data segments {way}");
     let down = "from server to client";
     let cases: [(&str, DataSegments, Result<&str, String>); 12] = [
         ("tail:1", ten, Ok("data:10")),
@@ -303,39 +196,23 @@ fn a_flow_of_ten_segments() {
         ("tail:10", ten, Ok("data:1-10")),
         ("tail:11", ten, Err(only("tail:11", 10, down))),
         ("up:tail:1", ten, Ok("up:data:1")),
-        (
-            "up:tail:2",
-            ten,
-            Err(only("up:tail:2", 1, "from client to server")),
-        ),
+        ("up:tail:2", ten, Err(only("up:tail:2", 1, "from client to server"))),
         ("data:10,data:1", ten, Ok("data:10,data:1")),
-        (
-            "data:1,data:9-11@2",
-            ten,
-            Err(only("data:9-11@2", 10, down)),
-        ),
+        ("data:1,data:9-11@2", ten, Err(only("data:9-11@2", 10, down))),
         (
             "tail:1",
             unknown,
-            Err(
-                "`tail:1`: the number of data segments of the flow is not known, so neither is \
+            Err("`tail:1`: the number of data segments of the flow is not known, so neither is \
                  its tail: expected data:K"
-                    .into(),
-            ),
+                .into()),
         ),
         ("data:11,syn:1", unknown, Ok("data:11,syn:1")),
-        (
-            "syn:20,ack:20,offset:1-100000000,none",
-            ten,
-            Ok("syn:20,ack:20,offset:1-100000000,none"),
-        ),
+        ("syn:20,ack:20,offset:1-100000000,none", ten, Ok("syn:20,ack:20,offset:1-100000000,none")),
         ("gilbert-elliott:0,1", ten, Ok("gilbert-elliott:0,1")),
     ];
     for (text, segments, expected) in cases {
         let found = parse(text).unwrap().resolve(segments);
-        let found = found
-            .map(|rules| rules.to_string())
-            .map_err(|error| error.to_string());
+        let found = found.map(|rules| rules.to_string()).map_err(|error| error.to_string());
         assert_eq!(found, expected.map(str::to_owned), "{text}");
     }
     let none_of_zero = DropRules(vec![(Direction::Down, rule(LossKind::Tail(0)))]).resolve(ten);
@@ -351,57 +228,34 @@ fn rules_become_hops_of_their_direction() {
 }
 
 fn probabilities() -> impl Strategy<Value = Probability> {
-    prop_oneof![
-        Just(Probability::ZERO),
-        Just(Probability::ONE),
-        (0.0..=1.0).prop_map(p)
-    ]
+    prop_oneof![Just(Probability::ZERO), Just(Probability::ONE), (0.0..=1.0).prop_map(p)]
 }
 
 /// Everything the grammar can say, a positional `@1` apart, which is not kept.
 fn specs() -> impl Strategy<Value = LossSpec> {
     let ends = (1..u64::MAX, 1..u64::MAX).prop_map(|(a, b)| (a.min(b), a.max(b)));
-    let channel = (
-        probabilities(),
-        probabilities(),
-        probabilities(),
-        probabilities(),
-    );
+    let channel = (probabilities(), probabilities(), probabilities(), probabilities());
     let repeated = prop::option::of(2..u32::MAX);
     prop_oneof![
         Just(rule(LossKind::None)),
         (1..u64::MAX).prop_map(|k| rule(LossKind::Syn(k))),
         (1..u64::MAX).prop_map(|k| rule(LossKind::Ack(k))),
-        (1..u64::MAX, repeated.clone()).prop_map(|(n, transmission)| LossSpec {
-            kind: LossKind::Tail(n),
-            transmission
-        }),
-        (ends.clone(), repeated.clone()).prop_map(|((first, last), transmission)| LossSpec {
-            kind: LossKind::Data { first, last },
-            transmission
-        }),
+        (1..u64::MAX, repeated.clone())
+            .prop_map(|(n, transmission)| LossSpec { kind: LossKind::Tail(n), transmission }),
+        (ends.clone(), repeated.clone())
+            .prop_map(|((first, last), transmission)| LossSpec { kind: LossKind::Data { first, last }, transmission }),
         (ends, repeated).prop_map(|((first, last), transmission)| LossSpec {
-            kind: LossKind::Offset {
-                first: first - 1,
-                last
-            },
+            kind: LossKind::Offset { first: first - 1, last },
             transmission
         }),
-        (probabilities(), prop::option::of(1..u32::MAX)).prop_map(|(p, transmission)| LossSpec {
-            kind: LossKind::Bernoulli(p),
-            transmission
-        }),
-        (channel, prop::option::of(1..u32::MAX)).prop_map(
-            |((to_bad, to_good, loss_bad, loss_good), transmission)| LossSpec {
-                kind: LossKind::GilbertElliott(GilbertElliott {
-                    to_bad,
-                    to_good,
-                    loss_bad,
-                    loss_good
-                }),
-                transmission
+        (probabilities(), prop::option::of(1..u32::MAX))
+            .prop_map(|(p, transmission)| LossSpec { kind: LossKind::Bernoulli(p), transmission }),
+        (channel, prop::option::of(1..u32::MAX)).prop_map(|((to_bad, to_good, loss_bad, loss_good), transmission)| {
+            LossSpec {
+                kind: LossKind::GilbertElliott(GilbertElliott { to_bad, to_good, loss_bad, loss_good }),
+                transmission,
             }
-        ),
+        }),
     ]
 }
 

@@ -26,11 +26,7 @@ pub fn plot(args: &Args, number: u64, settings: &Settings) -> Result<(), Failure
     };
     let request = Request {
         input,
-        choice: Choice {
-            connection: Some(number),
-            directions,
-            ..Choice::default()
-        },
+        choice: Choice { connection: Some(number), directions, ..Choice::default() },
         settings,
         title: None,
         from: None,

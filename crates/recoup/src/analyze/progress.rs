@@ -14,10 +14,7 @@ pub struct CaptureBar {
 
 impl CaptureBar {
     pub fn new(is_one_of_several: bool) -> Self {
-        Self {
-            bar: Mutex::new(ProgressBar::hidden()),
-            is_one_of_several,
-        }
+        Self { bar: Mutex::new(ProgressBar::hidden()), is_one_of_several }
     }
 
     fn with(&self, act: impl FnOnce(&mut ProgressBar)) {

@@ -10,8 +10,7 @@ use recoup_api::whatif::Input;
 use recoup_lab::analysis::Analyzed;
 use recoup_lab::output_file::create_folder;
 use recoup_lab::study::slp::{
-    SampleRow, SlpStudy, figures, likelihoods_file, sample_columns, sample_rows, study_text,
-    write_studies,
+    SampleRow, SlpStudy, figures, likelihoods_file, sample_columns, sample_rows, study_text, write_studies,
 };
 use recoup_table::Part;
 use recoup_trace::analyze::Settings;
@@ -86,29 +85,16 @@ fn write_files(args: &Args, studied: &[Analyzed<SlpStudy>]) -> Result<(), Failur
     publish(files)
 }
 
-fn print(
-    args: &Args,
-    format: Format,
-    studied: &[Analyzed<SlpStudy>],
-    out: &mut (dyn Write + Send),
-) -> io::Result<()> {
+fn print(args: &Args, format: Format, studied: &[Analyzed<SlpStudy>], out: &mut (dyn Write + Send)) -> io::Result<()> {
     match format {
         Format::Json => write_studies(studied, out),
         Format::Csv | Format::Parquet => {
-            let rows = studied
-                .iter()
-                .map(|one| sample_rows(&one.findings.capture.samples));
+            let rows = studied.iter().map(|one| sample_rows(&one.findings.capture.samples));
             let rows: Vec<Vec<SampleRow>> = rows.collect();
-            let named = studied.iter().zip(&rows).map(|(one, rows)| Part {
-                name: &one.capture,
-                rows,
-            });
+            let named = studied.iter().zip(&rows).map(|(one, rows)| Part { name: &one.capture, rows });
             // The columns are those of several captures even where one alone could be read.
             let all = if args.join { 1 } else { args.captures.len() };
-            let unread = (studied.len()..all).map(|_| Part {
-                name: "",
-                rows: &[],
-            });
+            let unread = (studied.len()..all).map(|_| Part { name: "", rows: &[] });
             let parts: Vec<Part<'_, SampleRow>> = named.chain(unread).collect();
             match format {
                 Format::Csv => sample_columns().write_csv(&parts, out),

@@ -10,15 +10,9 @@ use recoup_trace::analyze::Settings;
 use std::slice;
 
 /// Goes on with a state, prints what this run shows, and then replaces the state.
-pub fn go_on<V: Continued<Shown: Printable>>(
-    args: &Args,
-    settings: &Settings,
-) -> Result<(), Failure> {
+pub fn go_on<V: Continued<Shown: Printable>>(args: &Args, settings: &Settings) -> Result<(), Failure> {
     let (format, output) = prepare_output(args)?;
-    let files = StateFiles {
-        state: args.state.as_deref(),
-        merged: &args.merge_state,
-    };
+    let files = StateFiles { state: args.state.as_deref(), merged: &args.merge_state };
     interrupt::defer();
     let bar = CaptureBar::new(false);
     let run = continue_analysis::<V>(&args.captures, files, settings, &bar);

@@ -6,8 +6,7 @@ use crate::output::{Format, Output, cannot_write};
 use crate::{Failure, console, interrupt};
 use recoup_api::analyze::{analyze_all, analyze_joined};
 use recoup_lab::analysis::{
-    self, AllConnections, AllRetransmissions, Analyzed, Changes, Collector, Document, Record,
-    Row as _, Summary,
+    self, AllConnections, AllRetransmissions, Analyzed, Changes, Collector, Document, Record, Row as _, Summary,
 };
 use recoup_lab::output_file::{OutputFile, create_folder};
 use recoup_lab::study::figures;
@@ -140,10 +139,7 @@ pub fn prepare_output(args: &Args) -> Result<(Format, Output), Failure> {
 }
 
 /// Analyzes the captures and prints a view of those that could be read.
-pub fn show<V: Printable + Collector + Default>(
-    args: &Args,
-    settings: &Settings,
-) -> Result<(), Failure> {
+pub fn show<V: Printable + Collector + Default>(args: &Args, settings: &Settings) -> Result<(), Failure> {
     let (format, output) = prepare_output(args)?;
     interrupt::defer();
     let bar = CaptureBar::new(args.captures.len() > 1 && !args.join);
@@ -192,19 +188,13 @@ pub fn print<V: Printable>(
     out: &mut (dyn Write + Send),
 ) -> io::Result<()> {
     let rows = || -> Vec<Part<'_, V::Row>> {
-        let rows = captures.iter().map(|analyzed| Part {
-            name: &analyzed.capture,
-            rows: V::rows(analyzed),
-        });
+        let rows = captures.iter().map(|analyzed| Part { name: &analyzed.capture, rows: V::rows(analyzed) });
         // The columns are those of several captures even where one alone could be read.
         let all = match args.is_joined() {
             true => 1,
             false => args.captures.len(),
         };
-        let without = (captures.len()..all).map(|_| Part {
-            name: "",
-            rows: &[],
-        });
+        let without = (captures.len()..all).map(|_| Part { name: "", rows: &[] });
         rows.chain(without).collect()
     };
     let files = captures.first().map(|analyzed| &analyzed.counts.files);
@@ -231,9 +221,7 @@ pub fn print<V: Printable>(
 fn write_figures(dir: &Path, captures: &[Analyzed<Summary>]) -> Result<(), Failure> {
     let (mut files, mut blank) = (Vec::new(), Vec::new());
     let studies = captures.iter();
-    let studies: Vec<_> = studies
-        .map(|analyzed| (analyzed.capture.as_str(), &analyzed.findings.study))
-        .collect();
+    let studies: Vec<_> = studies.map(|analyzed| (analyzed.capture.as_str(), &analyzed.findings.study)).collect();
     for (name, picture) in figures(&studies) {
         match picture {
             Some(picture) => files.push(begin(&dir.join(format!("{name}.svg")), &picture)?),

@@ -48,12 +48,7 @@ impl ExperimentBar {
         Self {
             effort,
             says_times,
-            state: Mutex::new(State {
-                whole,
-                measured: ProgressBar::hidden(),
-                used_ms: 0,
-                current: None,
-            }),
+            state: Mutex::new(State { whole, measured: ProgressBar::hidden(), used_ms: 0, current: None }),
         }
     }
 

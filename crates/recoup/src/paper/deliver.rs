@@ -64,11 +64,7 @@ fn ledger_text(finished: &Finished, output: &Output<'_>) -> String {
     }
     let of = |run: &Run| {
         let table = claims::to_table(&run.sheet.claims);
-        format!(
-            "{} ({})\n\n{table}\n",
-            run.experiment.title(),
-            run.experiment.about
-        )
+        format!("{} ({})\n\n{table}\n", run.experiment.title(), run.experiment.about)
     };
     finished.runs.iter().map(of).collect()
 }
@@ -78,7 +74,8 @@ fn figures_text(runs: &[Run], format: Format) -> Result<String, Failure> {
     Ok(match format {
         Format::Json => Sheet::to_json(&sheets),
         Format::Csv => Sheet::to_csv(&sheets).ok_or_else(|| {
-            let line = "--format csv: the figures have different columns: name those to print, or use --out for a file each";
+            let line =
+                "--format csv: the figures have different columns: name those to print, or use --out for a file each";
             Failure::Wrong(line.into())
         })?,
         Format::Svg => sheets.iter().map(|sheet| sheet.picture.to_svg()).collect(),
@@ -98,9 +95,7 @@ pub fn note_missing(missing: &[&'static Experiment]) {
     }
     let others: Vec<String> = others.iter().map(|one| one.title()).collect();
     let others = others.join(", ");
-    console::note(format_args!(
-        "interrupted: {begun} is not finished; did not begin: {others}"
-    ));
+    console::note(format_args!("interrupted: {begun} is not finished; did not begin: {others}"));
 }
 
 /// Writes the files of all experiments. Each is whole before the first gets its name.
@@ -160,9 +155,7 @@ pub fn check_claims(runs: &[Run]) -> Result<(), Failure> {
     let of = |run: &Run| {
         let title = run.experiment.title();
         let changed = run.sheet.claims.iter().filter(|claim| claim.changed());
-        let changed: Vec<String> = changed
-            .map(|claim| format!("{title} {}", claim.id))
-            .collect();
+        let changed: Vec<String> = changed.map(|claim| format!("{title} {}", claim.id)).collect();
         changed
     };
     let changed: Vec<String> = runs.iter().flat_map(of).collect();
@@ -170,8 +163,6 @@ pub fn check_claims(runs: &[Run]) -> Result<(), Failure> {
         return Ok(());
     }
     let changed = changed.join(", ");
-    console::error(&format!(
-        "claims with another verdict than the expected one: {changed}"
-    ));
+    console::error(&format!("claims with another verdict than the expected one: {changed}"));
     Err(Failure::CheckFailed)
 }

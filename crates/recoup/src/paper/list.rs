@@ -28,14 +28,7 @@ fn text() -> String {
     for paper in PAPERS {
         text += &format!("{}: {}\n\n", paper.name, paper.citation);
         let mut table = plain_table();
-        table.set_header([
-            "experiment",
-            "section",
-            "shows",
-            "claims",
-            "s",
-            "s (--quick)",
-        ]);
+        table.set_header(["experiment", "section", "shows", "claims", "s", "s (--quick)"]);
         for one in paper.experiments {
             table.add_row([
                 one.name.into(),
@@ -48,8 +41,8 @@ fn text() -> String {
         }
         text += &format!("{table}\n\n");
     }
-    let [full, quick] = [Effort::Full, Effort::Quick]
-        .map(|effort| minutes(experiment::all().map(|one| one.budget.of(effort)).sum()));
+    let [full, quick] =
+        [Effort::Full, Effort::Quick].map(|effort| minutes(experiment::all().map(|one| one.budget.of(effort)).sum()));
     text + &format!(
         "Claims: as the committed ledger has them (CLAIMS.md). s: the most it takes on two cores; all: {full}, with --quick {quick}.\n\
          `recoup paper all --out DIR` runs all; `recoup paper PAPER EXPERIMENT` runs one.\n"

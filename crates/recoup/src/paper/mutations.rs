@@ -39,9 +39,7 @@ fn papers() -> impl TypedValueParser<Value = &'static str> {
 /// Breaks the one experiment by the mutation of this name.
 pub fn break_one(planned: Vec<Planned>, name: &str) -> Result<Vec<Planned>, Failure> {
     let [one] = <[Planned; 1]>::try_from(planned).map_err(|_| {
-        Failure::Wrong(
-            "--mutate: name the one figure to break (`recoup paper mutations --list`)".into(),
-        )
+        Failure::Wrong("--mutate: name the one figure to break (`recoup paper mutations --list`)".into())
     })?;
     let experiment = one.experiment;
     let Some(mutation) = experiment.mutation(name) else {
@@ -51,10 +49,7 @@ pub fn break_one(planned: Vec<Planned>, name: &str) -> Result<Vec<Planned>, Fail
             true => "it has none".into(),
             false => format!("expected one of {}", known.join(", ")),
         };
-        return Err(Failure::Wrong(format!(
-            "--mutate {name}: no mutation of {}: {known}",
-            experiment.title()
-        )));
+        return Err(Failure::Wrong(format!("--mutate {name}: no mutation of {}: {known}", experiment.title())));
     };
     let setup = one.setup.mutated(mutation).map_err(PaperError::from)?;
     Ok(vec![Planned { experiment, setup }])
@@ -67,11 +62,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if args.list {
         return print(&list(&experiments));
     }
-    let request = Request {
-        planned: paper::mutated(&experiments)?,
-        simulate: true,
-        real: vec![],
-    };
+    let request = Request { planned: paper::mutated(&experiments)?, simulate: true, real: vec![] };
     let bar = ExperimentBar::new(&request, Effort::Quick, true);
     interrupt::defer();
     let outcome = request.run(&bar);
@@ -123,9 +114,7 @@ fn check(reports: &[MutationReport]) -> Result<(), Failure> {
     let of = |report: &MutationReport| {
         let title = report.experiment.title();
         let kept = report.kept.iter();
-        let kept: Vec<String> = kept
-            .map(|id| format!("{title} {id} ({})", report.mutation))
-            .collect();
+        let kept: Vec<String> = kept.map(|id| format!("{title} {id} ({})", report.mutation)).collect();
         kept
     };
     let kept: Vec<String> = reports.iter().flat_map(of).collect();

@@ -32,9 +32,6 @@ impl PageArgs {
         for file in &self.hars {
             own.push(read_har(file)?);
         }
-        Ok(Pages {
-            own: (!own.is_empty()).then_some(own),
-            downloads: self.downloads.map(|n| n as usize),
-        })
+        Ok(Pages { own: (!own.is_empty()).then_some(own), downloads: self.downloads.map(|n| n as usize) })
     }
 }

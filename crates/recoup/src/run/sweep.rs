@@ -46,11 +46,7 @@ impl Args {
 pub(super) fn run_pairs(args: &Args, base: Scenario, sweep: &Sweep) -> Result<(), Failure> {
     let base = args.request(base)?.scenario;
     let cells = sweep.scenarios(&base).map_err(wrong_cell)?;
-    let request = SweepRequest {
-        cells,
-        simulate: args.on.simulates(),
-        real: args.all_ends()?,
-    };
+    let request = SweepRequest { cells, simulate: args.on.simulates(), real: args.all_ends()? };
     args.note_unused_profiles(&request.real);
     request.notes().iter().for_each(console::note);
     deferring_interrupts(
@@ -85,11 +81,7 @@ fn wrong_cell(why: String) -> Failure {
     Failure::Wrong(format!("--sweep {why}"))
 }
 
-fn print_report(
-    args: &Args,
-    report: Result<SweepReport, serde_json::Error>,
-    notes: &[String],
-) -> Result<(), Failure> {
+fn print_report(args: &Args, report: Result<SweepReport, serde_json::Error>, notes: &[String]) -> Result<(), Failure> {
     let report = report.map_err(|e| Failure::Wrong(format!("cannot write the results: {e}")))?;
     notes.iter().for_each(console::note);
     if let Some(note) = interruption(&report) {
@@ -105,22 +97,14 @@ fn print_report(
 /// The cells that an interrupted sweep lacks.
 fn interruption(report: &SweepReport) -> Option<String> {
     let missing = report.missing();
-    let named: Vec<String> = missing
-        .iter()
-        .take(NAMED)
-        .map(ToString::to_string)
-        .collect();
+    let named: Vec<String> = missing.iter().take(NAMED).map(ToString::to_string).collect();
     let more = match missing.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     (!missing.is_empty()).then(|| {
         let (count, named) = (missing.len(), named.join(", "));
-        let are = if count == 1 {
-            "combination is"
-        } else {
-            "combinations are"
-        };
+        let are = if count == 1 { "combination is" } else { "combinations are" };
         format!("interrupted: {count} {are} not finished: {named}{more}")
     })
 }

@@ -71,14 +71,10 @@ pub(super) fn changed(args: &Args, mut world: WorldScenario) -> Result<WorldScen
         return wrong("--on: a scenario with links and workloads runs in the simulator only");
     }
     if args.client.is_some() || args.server.is_some() {
-        return wrong(
-            "--client, --server: a scenario with links and workloads runs in the simulator only",
-        );
+        return wrong("--client, --server: a scenario with links and workloads runs in the simulator only");
     }
     if args.flows.is_some() {
-        return wrong(
-            "--flows: in a world, set the flows of a workload: --set workloads.NAME.flows=N",
-        );
+        return wrong("--flows: in a world, set the flows of a workload: --set workloads.NAME.flows=N");
     }
     if !args.watch.is_empty() && args.pcap.is_none() && args.events.is_none() {
         return wrong("--watch: expected beside --pcap or --events");
@@ -96,11 +92,7 @@ pub(super) fn changed(args: &Args, mut world: WorldScenario) -> Result<WorldScen
     Ok(world)
 }
 
-fn print_outcome(
-    args: &Args,
-    world: &WorldScenario,
-    outcome: &WorldOutcome,
-) -> Result<(), Failure> {
+fn print_outcome(args: &Args, world: &WorldScenario, outcome: &WorldOutcome) -> Result<(), Failure> {
     outcome.notes.iter().for_each(console::note);
     if args.prints_events() || outcome.results.is_empty() {
         return Ok(());

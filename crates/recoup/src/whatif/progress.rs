@@ -15,10 +15,7 @@ pub struct RerunBar {
 
 impl RerunBar {
     pub fn new(is_one_of_several: bool) -> Self {
-        Self {
-            reading: CaptureBar::new(is_one_of_several),
-            reruns: Mutex::new(None),
-        }
+        Self { reading: CaptureBar::new(is_one_of_several), reruns: Mutex::new(None) }
     }
 
     fn with<R>(&self, act: impl FnOnce(&mut Option<ProgressBar>) -> R) -> R {
@@ -59,9 +56,7 @@ impl RerunProgress for RerunBar {
 
 fn bar(all: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(all), console::progress_target());
-    if let Ok(style) =
-        ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} connections")
-    {
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} connections") {
         bar.set_style(style);
     }
     bar

@@ -8,9 +8,9 @@ use recoup_api::parameters::study_all;
 use recoup_lab::analysis::Analyzed;
 use recoup_lab::output_file::{OutputFile, create_folder};
 use recoup_lab::parameters::{
-    CHANGES, ChangeRow, EVENTS, EventRow, Grid, ParameterStudy, Request, ResultRow, SenderRow,
-    changes, check_size, events, figures, parse_list, parse_minimum, parse_multiple,
-    parse_threshold, parse_weight, results, study_text, write_studies,
+    CHANGES, ChangeRow, EVENTS, EventRow, Grid, ParameterStudy, Request, ResultRow, SenderRow, changes, check_size,
+    events, figures, parse_list, parse_minimum, parse_multiple, parse_threshold, parse_weight, results, study_text,
+    write_studies,
 };
 use recoup_recovery::parameters::MinimumOf;
 use recoup_recovery::rtt::Factor;
@@ -55,23 +55,13 @@ pub struct StudyArgs {
     dupthresh: Option<List<Segments>>,
     /// What --min-rto is a minimum of: the RTO, or on Linux the term k·RTTVAR, as in its kernel. With rto,
     /// this term keeps its own minimum of 200ms, so that --min-rto up to 200ms alone changes nothing there
-    #[arg(
-        long,
-        value_name = "rto|rttvar",
-        requires = "study",
-        default_value = "rto"
-    )]
+    #[arg(long, value_name = "rto|rttvar", requires = "study", default_value = "rto")]
     min_rto_of: MinRtoOf,
     /// Try each value by itself, and no combinations: quicker
     #[arg(long, requires = "study")]
     alone: bool,
     /// How text and figures compute what a smaller flight costs. Other formats have both results
-    #[arg(
-        long,
-        value_name = "forms|counted",
-        requires = "study",
-        default_value = "forms"
-    )]
+    #[arg(long, value_name = "forms|counted", requires = "study", default_value = "forms")]
     model: ModelName,
     /// Write a row for every loss detection that changes to this file (.jsonl, .csv or .parquet)
     #[arg(long, value_name = "FILE", requires = "study")]
@@ -187,11 +177,7 @@ impl<R: 'static> RowSink<R> {
     ) -> Result<Self, Failure> {
         let file = RowFile::new(columns, schema, format, several, begun);
         let file = file.map_err(|e| cannot_write(&path.display().to_string(), &e))?;
-        Ok(Self {
-            file,
-            name: path.to_owned(),
-            written: Ok(()),
-        })
+        Ok(Self { file, name: path.to_owned(), written: Ok(()) })
     }
 
     fn write(&mut self, capture: &str, rows: impl Iterator<Item = R>) {
@@ -265,10 +251,7 @@ impl Kept {
     /// The rows of each capture that was read.
     fn of(mut self, studies: &[Analyzed<ParameterStudy>]) -> Vec<Vec<ChangeRow>> {
         let of = |study: &Analyzed<ParameterStudy>| {
-            let place = self
-                .captures
-                .iter()
-                .position(|(name, _)| *name == study.capture);
+            let place = self.captures.iter().position(|(name, _)| *name == study.capture);
             place.map_or(Vec::new(), |place| self.captures.remove(place).1)
         };
         studies.iter().map(of).collect()
@@ -347,14 +330,7 @@ fn rows_and_output(
         }
     };
     let path = &args.output;
-    let file = RowSink::new(
-        changes(),
-        CHANGES,
-        row_format,
-        several,
-        path,
-        output.begin(),
-    )?;
+    let file = RowSink::new(changes(), CHANGES, row_format, several, path, output.begin())?;
     Ok((Rows::Written(Box::new(file)), None))
 }
 
@@ -384,8 +360,7 @@ fn print(
     output.write(|out| match format {
         Format::Json => write_studies(studies, rows.as_deref(), out),
         Format::Csv | Format::Parquet => {
-            let all: Vec<Vec<ResultRow>> =
-                studies.iter().map(|one| one.findings.results()).collect();
+            let all: Vec<Vec<ResultRow>> = studies.iter().map(|one| one.findings.results()).collect();
             let rows = all.iter().map(Vec::as_slice);
             let parts: Vec<Part<'_, ResultRow>> = super::parts(args, studies, rows);
             match format {

@@ -94,30 +94,17 @@ impl Folder {
             .spawn()
             .expect("the program starts");
         // Writing fails if the program rejects its arguments without reading.
-        let _ = child
-            .stdin
-            .take()
-            .expect("a pipe")
-            .write_all(input.as_bytes());
+        let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
         let output = child.wait_with_output().expect("the program ends");
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-        Outcome {
-            status: output.status.code(),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
+        Outcome { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 }
 
 impl Outcome {
     /// The standard output of a successful run without notes.
     fn printed(self) -> String {
-        assert_eq!(
-            (self.status, self.stderr.as_str()),
-            (Some(0), ""),
-            "{}",
-            self.stdout
-        );
+        assert_eq!((self.status, self.stderr.as_str()), (Some(0), ""), "{}", self.stdout);
         self.stdout
     }
 
@@ -149,9 +136,7 @@ fn csv_rows(text: &str) -> Vec<Vec<&str>> {
 #[test]
 fn help_lists_every_command_and_every_option() {
     let help = recoup(&["--help"]).printed();
-    for command in [
-        "run", "paper", "plot", "analyze", "drill", "scenario", "profiles",
-    ] {
+    for command in ["run", "paper", "plot", "analyze", "drill", "scenario", "profiles"] {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
     for (command, options) in [
@@ -171,14 +156,8 @@ fn help_lists_every_command_and_every_option() {
             ][..],
         ),
         (&["paper"], &["Exit status"]),
-        (
-            &["paper", "tail-loss"],
-            &["--out", "--set", "--format", "FAILS (expected: holds)"],
-        ),
-        (
-            &["paper", "prr"],
-            &["--out", "--set", "--format", "properties:", "Exit status"],
-        ),
+        (&["paper", "tail-loss"], &["--out", "--set", "--format", "FAILS (expected: holds)"]),
+        (&["paper", "prr"], &["--out", "--set", "--format", "properties:", "Exit status"]),
         (
             &["plot"],
             &[
@@ -215,16 +194,7 @@ fn help_lists_every_command_and_every_option() {
                 "Exit status",
             ],
         ),
-        (
-            &["drill"],
-            &[
-                "--profile",
-                "--trace",
-                "--verbose",
-                "--format",
-                "Exit status",
-            ],
-        ),
+        (&["drill"], &["--profile", "--trace", "--verbose", "--format", "Exit status"]),
         (&["scenario"], &["list", "show"]),
         (&["profiles"], &["Usage"]),
         (&["generate"], &["~/.local"]),
@@ -240,9 +210,7 @@ fn help_lists_every_command_and_every_option() {
 /// followed by the rest of the paragraph.
 #[test]
 fn paragraphs_of_help_are_wrapped_once() {
-    for command in [
-        "run", "analyze", "explain", "whatif", "emulate", "drill", "tmix",
-    ] {
+    for command in ["run", "analyze", "explain", "whatif", "emulate", "drill", "tmix"] {
         let help = recoup(&[command, "--help"]).printed();
         let lines: Vec<&str> = help.lines().collect();
         for part in lines.windows(3) {
@@ -256,11 +224,7 @@ fn paragraphs_of_help_are_wrapped_once() {
 #[test]
 fn without_arguments_the_usage_is_printed_and_the_status_is_2() {
     for args in [&[][..], &["scenario"]] {
-        let Outcome {
-            status,
-            stdout,
-            stderr,
-        } = recoup(args);
+        let Outcome { status, stdout, stderr } = recoup(args);
         assert_eq!((status, stdout.as_str()), (Some(2), ""), "{args:?}");
         assert!(stderr.contains("Usage: recoup"), "{stderr}");
     }
@@ -270,11 +234,7 @@ fn without_arguments_the_usage_is_printed_and_the_status_is_2() {
 fn quiet_runs_print_no_notes() {
     let args = ["run", "tail-loss", "--set", "drop=ack:999"];
     let outcome = recoup(&args);
-    assert!(
-        outcome.stderr.starts_with("recoup: note: "),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.starts_with("recoup: note: "), "{}", outcome.stderr);
     for quiet in ["-q", "--quiet"] {
         let printed = recoup(&[&args[..], &[quiet]].concat()).printed();
         assert_eq!(printed, outcome.stdout);
@@ -313,11 +273,7 @@ fn a_closed_pipe_is_no_error() {
         drop(child.stdout.take());
         let output = child.wait_with_output().expect("the program ends");
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            (output.status.code(), stderr.as_ref()),
-            (Some(0), ""),
-            "{args:?}"
-        );
+        assert_eq!((output.status.code(), stderr.as_ref()), (Some(0), ""), "{args:?}");
     }
 }
 
@@ -335,17 +291,10 @@ fn a_full_disk_is_an_error() {
         &["profiles"],
     ] {
         let full = fs::File::options().write(true).open("/dev/full");
-        let output = Folder::new()
-            .command(args)
-            .stdout(full.expect("/dev/full"))
-            .output()
-            .expect("the program ends");
+        let output = Folder::new().command(args).stdout(full.expect("/dev/full")).output().expect("the program ends");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
-        assert!(
-            stderr.starts_with("recoup: cannot write "),
-            "{args:?}: {stderr}"
-        );
+        assert!(stderr.starts_with("recoup: cannot write "), "{args:?}: {stderr}");
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
     }
 }

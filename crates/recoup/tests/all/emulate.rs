@@ -48,11 +48,7 @@ impl World {
             Ok(namespace)
         });
         match made {
-            Ok(namespace) => Some(Self {
-                namespace,
-                folder: tempfile::tempdir().expect("a folder"),
-                _turn: turn,
-            }),
+            Ok(namespace) => Some(Self { namespace, folder: tempfile::tempdir().expect("a folder"), _turn: turn }),
             Err(e) => {
                 skip(e);
                 None
@@ -123,10 +119,7 @@ impl World {
     fn interfaces(&self) -> Vec<String> {
         let read = || std::fs::read_to_string("/proc/thread-self/net/dev").expect("interfaces");
         let text = self.namespace.run(read).expect("a namespace");
-        let names = text
-            .lines()
-            .skip(2)
-            .filter_map(|line| line.split(':').next());
+        let names = text.lines().skip(2).filter_map(|line| line.split(':').next());
         names.map(|name| name.trim().to_owned()).collect()
     }
 }
@@ -153,21 +146,14 @@ fn finish(mut child: Child) -> Outcome {
             None => thread::sleep(Duration::from_millis(2)),
         }
     };
-    Outcome {
-        status: status.code(),
-        stdout: stdout.join().expect("text"),
-        stderr: stderr.join().expect("text"),
-    }
+    Outcome { status: status.code(), stdout: stdout.join().expect("text"), stderr: stderr.join().expect("text") }
 }
 
 /// Waits until a condition holds.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
-        assert!(
-            began.elapsed() < Duration::from_secs(10),
-            "not within 10 s: {what}"
-        );
+        assert!(began.elapsed() < Duration::from_secs(10), "not within 10 s: {what}");
         thread::sleep(Duration::from_millis(5));
     }
 }

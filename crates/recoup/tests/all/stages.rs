@@ -41,10 +41,7 @@ impl World {
             Ok(namespace)
         });
         match made {
-            Ok(namespace) => Some(Self {
-                namespace,
-                _turn: turn,
-            }),
+            Ok(namespace) => Some(Self { namespace, _turn: turn }),
             Err(e) => {
                 skip(e);
                 None
@@ -101,11 +98,7 @@ fn finish(mut child: Child) -> Outcome {
             None => thread::sleep(Duration::from_millis(2)),
         }
     };
-    Outcome {
-        status: status.code(),
-        stdout: stdout.join().expect("text"),
-        stderr: stderr.join().expect("text"),
-    }
+    Outcome { status: status.code(), stdout: stdout.join().expect("text"), stderr: stderr.join().expect("text") }
 }
 
 /// Waits until a condition holds.

@@ -18,10 +18,7 @@ fn in_namespace(test: impl FnOnce() + Send + 'static) {
         Ok(namespace) => namespace,
         Err(e) => return skip(e),
     };
-    assert!(
-        namespace.run(test).is_ok(),
-        "the test in the namespace failed"
-    );
+    assert!(namespace.run(test).is_ok(), "the test in the namespace failed");
 }
 
 /// The running program, which is killed when dropped.
@@ -30,11 +27,7 @@ struct Recoup(Child);
 impl Recoup {
     fn start(arguments: &[&str], stdin: Stdio) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_recoup"));
-        let command = command
-            .args(arguments)
-            .stdin(stdin)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        let command = command.args(arguments).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self(command.spawn().unwrap())
     }
 
@@ -100,9 +93,7 @@ fn receive_reports_the_stream_of_a_kernel_client() {
             return skip(line);
         }
         assert_eq!(line, "recoup: listening on 10.9.0.1:77\n");
-        let sent: Vec<u8> = (0..2_000_003_u32)
-            .map(|i| (i.wrapping_mul(i) >> 7) as u8)
-            .collect();
+        let sent: Vec<u8> = (0..2_000_003_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
         let mut stream = TcpStream::connect("10.9.0.1:77").unwrap();
         stream.write_all(&sent).unwrap();
         stream.shutdown(Shutdown::Write).unwrap();

@@ -115,14 +115,8 @@ fn simulated(grid: &Grid, flows: u64) -> Summary {
 fn predictions_come_true_in_the_simulator() {
     let summary = simulated(&SIMULATED, 60);
     let share = |part: u64, of: u64| part as f64 / of as f64;
-    assert!(
-        share(summary.within_bound, summary.cells) >= 0.9,
-        "{summary}"
-    );
-    assert!(
-        share(summary.better, summary.with_change) >= 0.9,
-        "{summary}"
-    );
+    assert!(share(summary.within_bound, summary.cells) >= 0.9, "{summary}");
+    assert!(share(summary.better, summary.with_change) >= 0.9, "{summary}");
     assert!(share(summary.covered, summary.cells) >= 0.85, "{summary}");
     assert!(summary.signs[0].share() >= 0.95, "{summary}");
     assert!(share(summary.apart, summary.flows) <= 0.05, "{summary}");
@@ -141,10 +135,7 @@ fn predictions_come_true_in_the_kernel() {
     if let Err(error) = kernel::check() {
         return skip(error);
     }
-    let network = KERNEL
-        .networks
-        .iter()
-        .find(|network| network.name == "three of the tail");
+    let network = KERNEL.networks.iter().find(|network| network.name == "three of the tail");
     let cells = compare(&Kernel, network.expect("a network"), KERNEL.pairs, 12);
     let summary = print(&cells);
     let [without_draws, _] = summary.signs;
@@ -163,11 +154,7 @@ fn all_kernel_predictions() {
         thread::scope(|scope| {
             let running = networks.iter().map(|network| scope.spawn(compare(network)));
             let running: Vec<_> = running.collect();
-            cells.extend(
-                running
-                    .into_iter()
-                    .flat_map(|cells| cells.join().expect("cells")),
-            );
+            cells.extend(running.into_iter().flat_map(|cells| cells.join().expect("cells")));
         });
     }
     print(&cells);

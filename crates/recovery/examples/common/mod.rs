@@ -84,9 +84,7 @@ impl Settings {
 }
 
 fn parse<T: FromStr<Err: Display>>(name: &str, value: &str) -> Result<T, String> {
-    value
-        .parse()
-        .map_err(|e| format!("{name} \"{value}\": {e}"))
+    value.parse().map_err(|e| format!("{name} \"{value}\": {e}"))
 }
 
 fn percent(name: &str, value: &str) -> Result<Ppm, String> {
@@ -109,10 +107,7 @@ impl Clock {
     pub fn now(&self) -> io::Result<recoup_recovery::Instant> {
         match self.0.elapsed() {
             elapsed if elapsed < TOO_LONG => Ok(recoup_recovery::Instant::ZERO + elapsed),
-            _ => Err(io::Error::new(
-                ErrorKind::TimedOut,
-                "the transfer takes too long",
-            )),
+            _ => Err(io::Error::new(ErrorKind::TimedOut, "the transfer takes too long")),
         }
     }
 }
@@ -133,10 +128,7 @@ pub fn run<E: Display>(transfer: impl FnOnce(&Settings) -> Result<String, E>) ->
 
 /// The error of a sender that gave up.
 pub fn gave_up() -> io::Error {
-    io::Error::new(
-        ErrorKind::TimedOut,
-        "the receiver acknowledges nothing any more",
-    )
+    io::Error::new(ErrorKind::TimedOut, "the receiver acknowledges nothing any more")
 }
 
 /// A datagram: numbers, and the bytes that follow them.
@@ -236,12 +228,7 @@ pub fn transfer<R>(
 }
 
 /// Carries datagrams between `ends` until `ended`. The same seed loses the datagrams with the same ordinals.
-fn relay(
-    socket: &UdpSocket,
-    ends: [SocketAddr; 2],
-    settings: &Settings,
-    ended: &AtomicBool,
-) -> io::Result<()> {
+fn relay(socket: &UdpSocket, ends: [SocketAddr; 2], settings: &Settings, ended: &AtomicBool) -> io::Result<()> {
     let mut state = settings.seed;
     // SplitMix64 (Steele, Lea, Flood 2014).
     let mut happens = |share: Ppm| {

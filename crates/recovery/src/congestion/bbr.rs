@@ -54,16 +54,7 @@ const HIGH_GAIN: Gain = UNIT * 2885 / 1000 + 1;
 const DRAIN_GAIN: Gain = UNIT * 1000 / 2885;
 const CWND_GAIN: Gain = 2 * UNIT;
 /// ProbeBW's pacing gains, in turn.
-const CYCLE: [Gain; 8] = [
-    UNIT * 5 / 4,
-    UNIT * 3 / 4,
-    UNIT,
-    UNIT,
-    UNIT,
-    UNIT,
-    UNIT,
-    UNIT,
-];
+const CYCLE: [Gain; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// ProbeBW begins with one of this many gains: any but 3/4.
 const FIRST_GAINS: u64 = 7;
 /// BtlBw is the maximum of so many round trips.
@@ -181,18 +172,10 @@ impl Bbr {
 
     /// The connection is established.
     pub fn on_established(&mut self, start: &Start, min_rtt: Option<Duration>) {
-        *self = Self {
-            min_rtt,
-            min_rtt_at: start.now,
-            draws: self.draws,
-            ..Self::default()
-        };
+        *self = Self { min_rtt, min_rtt_at: start.now, draws: self.draws, ..Self::default() };
         self.set_first_pacing_rate(start);
         self.aggregation.restart(start.now);
-        self.policer.stop(&PathTotals {
-            at: start.now,
-            ..PathTotals::default()
-        });
+        self.policer.stop(&PathTotals { at: start.now, ..PathTotals::default() });
     }
 
     pub fn pacing_rate(&self) -> Option<BitRate> {
@@ -247,16 +230,9 @@ impl Bbr {
         let mut cwnd = ack.cwnd;
         let discounts_flight = self.update_min_rtt(ack, &mut cwnd);
         self.set_gains();
-        let start = Start {
-            cwnd,
-            ..ack.start()
-        };
+        let start = Start { cwnd, ..ack.start() };
         self.set_pacing_rate(&start, self.pacing_gain);
-        PathVerdict {
-            cwnd: self.window(ack, cwnd),
-            ssthresh: self.ssthresh,
-            discounts_flight,
-        }
+        PathVerdict { cwnd: self.window(ack, cwnd), ssthresh: self.ssthresh, discounts_flight }
     }
 
     /// The estimated bandwidth of the path.
@@ -293,8 +269,7 @@ impl Bbr {
             self.policer.count_use(totals, is_round);
         } else {
             let rounds = u8::from(self.round_started);
-            self.policer
-                .sample(totals, rounds, losses, app_limited, mss);
+            self.policer.sample(totals, rounds, losses, app_limited, mss);
         }
         match (was_policed, self.policer.rate().is_some()) {
             (true, false) => self.begin_probe_bw(totals.at),
@@ -499,11 +474,7 @@ impl Bbr {
             return ack.in_flight + ack.delivered;
         }
         let cwnd = cwnd.saturating_sub(ack.lost);
-        let cwnd = if ack.lost > Segments::ZERO {
-            cwnd.max(Segments::ONE)
-        } else {
-            cwnd
-        };
+        let cwnd = if ack.lost > Segments::ZERO { cwnd.max(Segments::ONE) } else { cwnd };
         if was >= State::Recovery && ack.state < State::Recovery {
             self.conserves = false;
             return cwnd.max(self.prior_cwnd);

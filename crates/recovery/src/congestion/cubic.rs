@@ -73,11 +73,7 @@ impl Cubic {
     pub fn ssthresh(&mut self, cwnd: Segments) -> Segments {
         self.epoch = None;
         let w = u64::from(cwnd.0);
-        self.w_max = if cwnd.0 < self.w_max {
-            (w * (1024 + BETA) / 2048) as u32
-        } else {
-            cwnd.0
-        };
+        self.w_max = if cwnd.0 < self.w_max { (w * (1024 + BETA) / 2048) as u32 } else { cwnd.0 };
         Segments((w * BETA / 1024) as u32).max(MIN_SSTHRESH)
     }
 
@@ -95,20 +91,12 @@ impl Cubic {
 
     /// Processes an RTT sample of slow start. Returns whether slow start should end (see [`HyStart`]).
     pub fn on_rtt(&mut self, round: &super::Round) -> bool {
-        let young = self
-            .epoch
-            .is_some_and(|epoch| round.now < epoch.start + Duration::from_secs(1));
+        let young = self.epoch.is_some_and(|epoch| round.now < epoch.start + Duration::from_secs(1));
         !young && self.hystart.on_rtt(round)
     }
 
     /// Segments to acknowledge per segment of growth in congestion avoidance.
-    pub fn count(
-        &mut self,
-        now: Instant,
-        acked: Segments,
-        cwnd: Segments,
-        min_rtt: Duration,
-    ) -> Segments {
+    pub fn count(&mut self, now: Instant, acked: Segments, cwnd: Segments, min_rtt: Duration) -> Segments {
         self.look(now, acked.0, cwnd.0, min_rtt);
         Segments(self.count)
     }
@@ -128,9 +116,7 @@ impl Cubic {
             }
         }
         (self.looked_at, self.looked_window) = (Some(now), w);
-        let epoch = *self
-            .epoch
-            .get_or_insert_with(|| Epoch::begin(now, acked, w, self.w_max));
+        let epoch = *self.epoch.get_or_insert_with(|| Epoch::begin(now, acked, w, self.w_max));
         let target = epoch.target(now, min_rtt);
         let w64 = u64::from(w);
         self.count = match target > w64 {
@@ -169,13 +155,7 @@ impl Epoch {
         } else {
             (0, cwnd)
         };
-        Self {
-            start,
-            k,
-            origin,
-            reno: cwnd,
-            acked,
-        }
+        Self { start, k, origin, reno: cwnd, acked }
     }
 
     /// W(t + RTT_min).
@@ -214,21 +194,12 @@ mod tests {
     #[test]
     fn a_loss_reduces_the_window_to_seven_tenths() {
         for (cwnd, ssthresh) in [(10, 7), (100, 70), (3, 2), (1, 2)] {
-            assert_eq!(
-                Cubic::default().ssthresh(Segments(cwnd)),
-                Segments(ssthresh)
-            );
+            assert_eq!(Cubic::default().ssthresh(Segments(cwnd)), Segments(ssthresh));
         }
     }
 
     fn acked_one(now: Instant, cwnd: Segments, ssthresh: Segments) -> Growth {
-        Growth {
-            now,
-            acked: Segments(1),
-            cwnd,
-            ssthresh,
-            min_rtt: Duration::ZERO,
-        }
+        Growth { now, acked: Segments(1), cwnd, ssthresh, min_rtt: Duration::ZERO }
     }
 
     /// The window after each of `n` rounds of `rtt_ms`, starting with a loss at `w_max`.
@@ -239,8 +210,7 @@ mod tests {
         (0..n)
             .map(|i| {
                 for ack in 0..cwnd.0 {
-                    let now = Instant::from_millis(i * rtt_ms)
-                        + Duration::from_millis(rtt_ms) * ack / cwnd.0;
+                    let now = Instant::from_millis(i * rtt_ms) + Duration::from_millis(rtt_ms) * ack / cwnd.0;
                     cwnd = cubic.grow(&acked_one(now, cwnd, ssthresh));
                 }
                 cwnd.0
@@ -252,17 +222,10 @@ mod tests {
     fn cube_roots_are_rounded_down() {
         let powers = (0..64).map(|i| 1u64 << i);
         // What K is computed from, for windows of any size.
-        let scaled =
-            (0..32).flat_map(|i| (1..50u64).map(move |j| ((1 << 40) / SCALE) * ((j << i) >> 5)));
-        for n in powers
-            .chain(scaled)
-            .flat_map(|n| n.saturating_sub(1)..=n.saturating_add(1))
-        {
+        let scaled = (0..32).flat_map(|i| (1..50u64).map(move |j| ((1 << 40) / SCALE) * ((j << i) >> 5)));
+        for n in powers.chain(scaled).flat_map(|n| n.saturating_sub(1)..=n.saturating_add(1)) {
             let root = u128::from(cube_root(n));
-            assert!(
-                root.pow(3) <= u128::from(n) && u128::from(n) < (root + 1).pow(3),
-                "{n}"
-            );
+            assert!(root.pow(3) <= u128::from(n) && u128::from(n) < (root + 1).pow(3), "{n}");
         }
         assert_eq!(cube_root(u64::MAX), 2_642_245);
     }
@@ -284,11 +247,7 @@ mod tests {
         // estimate gains 3(1−β)/(1+β) = 0.53 segments per round.
         let w = rounds(10, 10, 60);
         let reno = 7.0 + 0.529 * 60.0;
-        assert!(
-            (f64::from(w[59]) - reno).abs() < 5.0,
-            "{} expected about {reno}",
-            w[59]
-        );
+        assert!((f64::from(w[59]) - reno).abs() < 5.0, "{} expected about {reno}", w[59]);
     }
 
     #[test]

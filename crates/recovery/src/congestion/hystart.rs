@@ -133,10 +133,8 @@ mod tests {
     fn eight_samples_above_the_minimum_rtt_end_slow_start() {
         let mut h = HyStart::default();
         // 200 + 16 ms is the bound: an eighth of 200 is 25.
-        let mut ends = |rtt, from| {
-            (0..12u64)
-                .position(|i| h.on_rtt(&round(from + 10 * i, rtt, 200, 20, from + i, from + 500)))
-        };
+        let mut ends =
+            |rtt, from| (0..12u64).position(|i| h.on_rtt(&round(from + 10 * i, rtt, 200, 20, from + i, from + 500)));
         assert_eq!(ends(216, 1000), None);
         assert_eq!(ends(217, 2000), Some(8), "the ninth sample");
     }

@@ -69,12 +69,7 @@ pub struct PathSample {
 impl PathSample {
     /// The connection as the sample shows it.
     pub(crate) fn start(&self) -> Start {
-        Start {
-            now: self.now,
-            cwnd: self.cwnd,
-            srtt: self.srtt,
-            mss: self.mss,
-        }
+        Start { now: self.now, cwnd: self.cwnd, srtt: self.srtt, mss: self.mss }
     }
 }
 
@@ -92,10 +87,6 @@ pub struct PathVerdict {
 impl PathVerdict {
     /// The window stays as it is.
     pub const fn unchanged(cwnd: Segments) -> Self {
-        Self {
-            cwnd,
-            ssthresh: Segments::MAX,
-            discounts_flight: false,
-        }
+        Self { cwnd, ssthresh: Segments::MAX, discounts_flight: false }
     }
 }

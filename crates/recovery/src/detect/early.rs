@@ -91,9 +91,7 @@ impl EarlyRetransmit {
     pub fn threshold(self) -> Option<EarlyThreshold> {
         match self {
             Self::Off => None,
-            Self::Naive(threshold)
-            | Self::ReorderAware(threshold)
-            | Self::Delayed { threshold, .. } => Some(threshold),
+            Self::Naive(threshold) | Self::ReorderAware(threshold) | Self::Delayed { threshold, .. } => Some(threshold),
         }
     }
 }
@@ -117,12 +115,7 @@ impl From<EarlyRetransmit> for EarlyRule {
     fn from(form: EarlyRetransmit) -> Self {
         let micros = |delay: Duration| u32::try_from(delay.as_micros()).unwrap_or(u32::MAX);
         let (srtt_divisor, min, max) = match form {
-            EarlyRetransmit::Delayed {
-                srtt_divisor,
-                min,
-                max,
-                ..
-            } => (srtt_divisor.max(1), micros(min), micros(max)),
+            EarlyRetransmit::Delayed { srtt_divisor, min, max, .. } => (srtt_divisor.max(1), micros(min), micros(max)),
             _ => (1, 0, 0),
         };
         Self {
@@ -205,20 +198,11 @@ mod tests {
         ];
         for (n, sacked, paper, linux) in cases {
             let b = board(n, sacked, &[]);
-            for (threshold, acts) in [
-                (EarlyThreshold::AllButOne, paper),
-                (EarlyThreshold::One, linux),
-            ] {
-                for form in [
-                    EarlyRetransmit::Naive(threshold),
-                    EarlyRetransmit::ReorderAware(threshold),
-                ] {
+            for (threshold, acts) in [(EarlyThreshold::AllButOne, paper), (EarlyThreshold::One, linux)] {
+                for form in [EarlyRetransmit::Naive(threshold), EarlyRetransmit::ReorderAware(threshold)] {
                     let got = EarlyRule::from(form).delay(&b, Some(ms(80)), false, || false);
                     let expected = acts.then_some(Duration::ZERO);
-                    assert_eq!(
-                        got, expected,
-                        "{form:?}, {n} outstanding, SACKed {sacked:?}"
-                    );
+                    assert_eq!(got, expected, "{form:?}, {n} outstanding, SACKed {sacked:?}");
                 }
             }
         }
@@ -241,28 +225,15 @@ mod tests {
             (3, &[3], &[], 80, false, true, None),
         ];
         for (n, sacked, resent, srtt, reordering, new, delay) in cases {
-            let got = rule.delay(
-                &board(n, sacked, resent),
-                Some(ms(srtt)),
-                reordering,
-                || new,
-            );
-            assert_eq!(
-                got,
-                delay.map(ms),
-                "{n} outstanding, SACKed {sacked:?}, resent {resent:?}"
-            );
+            let got = rule.delay(&board(n, sacked, resent), Some(ms(srtt)), reordering, || new);
+            assert_eq!(got, delay.map(ms), "{n} outstanding, SACKed {sacked:?}, resent {resent:?}");
         }
         let b = board(3, &[2, 3], &[]);
         // The four forms on a path that reorders and on one that does not.
         for (form, calm, reordering) in [
             (EarlyRetransmit::Off, None, None),
             (NAIVE, Some(0), Some(0)),
-            (
-                EarlyRetransmit::ReorderAware(EarlyThreshold::AllButOne),
-                Some(0),
-                None,
-            ),
+            (EarlyRetransmit::ReorderAware(EarlyThreshold::AllButOne), Some(0), None),
             (EarlyRetransmit::PAPER, Some(25), None),
         ] {
             for (seen, delay) in [(false, calm), (true, reordering)] {
@@ -270,8 +241,7 @@ mod tests {
                 assert_eq!(got, delay.map(ms), "{form:?}, reordering {seen}");
             }
         }
-        let slow =
-            EarlyRule::from(EarlyRetransmit::PAPER).delay(&b, Some(ms(4000)), false, || false);
+        let slow = EarlyRule::from(EarlyRetransmit::PAPER).delay(&b, Some(ms(4000)), false, || false);
         assert_eq!(slow, Some(ms(500)));
         for (srtt_divisor, delay) in [(0, 160), (1, 160), (2, 80), (8, 25)] {
             let form = EarlyRetransmit::Delayed {
@@ -283,10 +253,7 @@ mod tests {
             let got = EarlyRule::from(form).delay(&b, Some(ms(160)), false, || false);
             assert_eq!(got, Some(ms(delay)), "SRTT/{srtt_divisor}");
         }
-        assert_eq!(
-            EarlyRule::from(EarlyRetransmit::Off).delay(&b, Some(ms(80)), false, || false),
-            None
-        );
+        assert_eq!(EarlyRule::from(EarlyRetransmit::Off).delay(&b, Some(ms(80)), false, || false), None);
         assert_eq!(rule.delay(&b, None, false, || false), Some(Duration::ZERO));
     }
 }

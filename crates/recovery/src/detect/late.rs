@@ -82,9 +82,7 @@ impl Suspects {
     /// Their heap memory, in bytes.
     pub fn memory(&self) -> usize {
         let known = self.0.as_deref();
-        known.map_or(0, |known| {
-            size_of_val(known) + known.all.capacity() * size_of::<Suspect>()
-        })
+        known.map_or(0, |known| size_of_val(known) + known.all.capacity() * size_of::<Suspect>())
     }
 
     /// See [`Remembered::add`].

@@ -117,8 +117,7 @@ impl PacketTime {
             return;
         };
         let number = summary.newest_number;
-        let advances =
-            !self.delivered || (number != self.newest && is_at_or_after(number, self.newest));
+        let advances = !self.delivered || (number != self.newest && is_at_or_after(number, self.newest));
         if advances {
             self.newest = number;
             self.delivered = true;
@@ -229,12 +228,9 @@ mod tests {
     #[test]
     fn the_time_threshold_is_nine_eighths_of_the_larger_rtt_and_at_least_a_millisecond() {
         // (SRTT, latest sample, loss delay), µs (§6.1.2)
-        for (srtt, latest, delay) in [
-            (80_000, 80_000, 90_000),
-            (80_000, 40_000, 90_000),
-            (80_000, 160_000, 180_000),
-            (400, 400, 1_000),
-        ] {
+        for (srtt, latest, delay) in
+            [(80_000, 80_000, 90_000), (80_000, 40_000, 90_000), (80_000, 160_000, 180_000), (400, 400, 1_000)]
+        {
             let mut detector = PacketTime::new(true);
             detector.on_sample(Instant::ZERO, latest * 1_000);
             assert_eq!(detector.loss_delay(Some(srtt * 1_000)), delay * 1_000);
@@ -255,10 +251,7 @@ mod tests {
             assert_eq!(detector.on_recovered(), left == 0);
             assert_eq!(delay(&detector), if left > 0 { 160 } else { 90 });
         }
-        assert!(
-            !detector.on_recovered(),
-            "there is nothing to fall back from"
-        );
+        assert!(!detector.on_recovered(), "there is nothing to fall back from");
     }
 
     #[test]
@@ -266,10 +259,7 @@ mod tests {
         let mut detector = PacketTime::new(true);
         let mut advances = |number| {
             let summary = AckSummary {
-                newest_delivered: Some(Sent {
-                    at: Instant::ZERO,
-                    end: Offset(1),
-                }),
+                newest_delivered: Some(Sent { at: Instant::ZERO, end: Offset(1) }),
                 newest_number: number,
                 ..AckSummary::default()
             };

@@ -159,11 +159,7 @@ impl Rack {
     }
 
     /// The latest transmission known to be delivered, and the age at which an earlier one is lost.
-    pub fn overdue(
-        &self,
-        board: &Scoreboard,
-        circumstances: &RackContext,
-    ) -> Option<(Sent, Duration)> {
+    pub fn overdue(&self, board: &Scoreboard, circumstances: &RackContext) -> Option<(Sent, Duration)> {
         let newest = self.newest?;
         let window = self.reordering_window(board, circumstances);
         Some((newest, self.rtt() + window))
@@ -186,13 +182,7 @@ mod tests {
     }
 
     fn calm(recovering: bool, reordering_seen: bool) -> RackContext {
-        RackContext {
-            recovering,
-            reordering_seen,
-            dupthresh: Segments(3),
-            min_rtt: ms(80),
-            srtt: ms(100),
-        }
+        RackContext { recovering, reordering_seen, dupthresh: Segments(3), min_rtt: ms(80), srtt: ms(100) }
     }
 
     fn board(sacked: u64) -> Scoreboard {
@@ -254,10 +244,7 @@ mod tests {
 
     #[test]
     fn the_rtt_is_that_of_the_newest_delivered_segment() {
-        let sent = |at, end| Sent {
-            at: Instant::from_millis(at),
-            end: Offset(end),
-        };
+        let sent = |at, end| Sent { at: Instant::from_millis(at), end: Offset(end) };
         // (ACK at, newest delivered, RACK.segment, RACK.rtt), ms
         let acks = [
             (100, sent(10, 5), sent(10, 5), 90),
@@ -266,11 +253,8 @@ mod tests {
         ];
         let mut rack = Rack::default();
         for (at, newest, last, rtt) in acks {
-            let summary = AckSummary {
-                newest_delivered: Some(newest),
-                last_delivered: Some(last),
-                ..AckSummary::default()
-            };
+            let summary =
+                AckSummary { newest_delivered: Some(newest), last_delivered: Some(last), ..AckSummary::default() };
             rack.on_ack(Instant::from_millis(at), &summary);
             assert_eq!(rack.rtt(), ms(rtt), "at {at}");
         }

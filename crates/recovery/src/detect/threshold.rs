@@ -189,10 +189,7 @@ impl Threshold {
                 let lost = board.fack().saturating_sub(dupthresh);
                 (Lost::First(lost), lost > Segments::ZERO)
             }
-            LossRule::Fack | LossRule::Sacked => (
-                Lost::BelowSegments(dupthresh.0),
-                board.sacked() >= dupthresh,
-            ),
+            LossRule::Fack | LossRule::Sacked => (Lost::BelowSegments(dupthresh.0), board.sacked() >= dupthresh),
             LossRule::IsLost => {
                 let bytes = u64::from(dupthresh.0.saturating_sub(1)) * u64::from(mss);
                 let lost = Lost::BelowStretches(dupthresh.0, bytes);
@@ -211,11 +208,7 @@ mod tests {
     use crate::ack::Ack;
     use recoup_units::{Instant, Offset, Span};
 
-    const LINUX: Rules = Rules {
-        rule: LossRule::Fack,
-        dupthresh: DUPTHRESH,
-        max_dupthresh: MAX_DUPTHRESH,
-    };
+    const LINUX: Rules = Rules { rule: LossRule::Fack, dupthresh: DUPTHRESH, max_dupthresh: MAX_DUPTHRESH };
 
     /// Ten segments of `len` bytes, numbered from 1; those listed are SACKed.
     fn board(len: u64, sacked: &[u64]) -> Scoreboard {
@@ -235,9 +228,7 @@ mod tests {
         let mut board = board(len, sacked);
         let verdict = Threshold::new(Rules { rule, ..LINUX }).verdict(&board, 0, 10);
         let mut lost = Vec::new();
-        verdict
-            .lost
-            .mark(&mut board, |span| lost.push(span.end.0 / len));
+        verdict.lost.mark(&mut board, |span| lost.push(span.end.0 / len));
         board.check().unwrap();
         (verdict.recover, lost)
     }
@@ -256,11 +247,7 @@ mod tests {
             (&[3, 4, 5, 6], &[1, 2], &[1, 2], &[1, 2]),
         ];
         for (sacked, fack, counted, is_lost) in cases {
-            for (rule, lost) in [
-                (LossRule::Fack, fack),
-                (LossRule::Sacked, counted),
-                (LossRule::IsLost, is_lost),
-            ] {
+            for (rule, lost) in [(LossRule::Fack, fack), (LossRule::Sacked, counted), (LossRule::IsLost, is_lost)] {
                 let expected = (!lost.is_empty(), lost.to_vec());
                 assert_eq!(judge(rule, 10, sacked), expected, "{rule:?} {sacked:?}");
             }
@@ -282,10 +269,7 @@ mod tests {
     fn reordering_beyond_the_threshold_raises_it_and_ends_fack() {
         let mut t = Threshold::new(LINUX);
         t.on_reordering(Segments(2));
-        assert_eq!(
-            (t.dupthresh(), t.uses_fack(), t.reordering_seen()),
-            (Segments(3), true, true)
-        );
+        assert_eq!((t.dupthresh(), t.uses_fack(), t.reordering_seen()), (Segments(3), true, true));
         t.on_reordering(Segments(7));
         assert_eq!((t.dupthresh(), t.uses_fack()), (Segments(7), false));
         t.on_reordering(Segments(3));
@@ -293,21 +277,14 @@ mod tests {
         t.on_reordering(Segments(4000));
         assert_eq!(t.dupthresh(), MAX_DUPTHRESH);
         t.on_timeout(Segments(2));
-        assert_eq!(
-            t.dupthresh(),
-            MAX_DUPTHRESH,
-            "too little was SACKed to tell"
-        );
+        assert_eq!(t.dupthresh(), MAX_DUPTHRESH, "too little was SACKed to tell");
         t.on_timeout(Segments(3));
         assert_eq!(t.dupthresh(), DUPTHRESH);
     }
 
     #[test]
     fn reordering_does_not_raise_a_fixed_threshold() {
-        let mut t = Threshold::new(Rules {
-            max_dupthresh: DUPTHRESH,
-            ..LINUX
-        });
+        let mut t = Threshold::new(Rules { max_dupthresh: DUPTHRESH, ..LINUX });
         t.on_reordering(Segments(9));
         assert_eq!((t.dupthresh(), t.reorderings()), (DUPTHRESH, 1));
     }

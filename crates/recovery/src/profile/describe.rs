@@ -47,11 +47,7 @@ pub struct Setting {
 }
 
 fn setting(name: &'static str, value: impl Into<String>, source: &'static str) -> Setting {
-    Setting {
-        name,
-        value: value.into(),
-        source,
-    }
+    Setting { name, value: value.into(), source }
 }
 
 fn ms(d: Duration) -> String {
@@ -64,16 +60,8 @@ impl Mechanisms {
         let mut all = vec![
             setting(
                 SACK,
-                if self.sack {
-                    "offered, and used if both sides offer it"
-                } else {
-                    "off: duplicate and partial ACKs"
-                },
-                if self.sack {
-                    "RFC 2018, RFC 2883"
-                } else {
-                    "RFC 6582"
-                },
+                if self.sack { "offered, and used if both sides offer it" } else { "off: duplicate and partial ACKs" },
+                if self.sack { "RFC 2018, RFC 2883" } else { "RFC 6582" },
             ),
             self.detection_setting(),
             self.thresholds_setting(),
@@ -127,8 +115,7 @@ impl Mechanisms {
                     "RACK: lost RACK.rtt + reo_wnd after transmission, once a segment sent later is delivered; {}; dupthresh = {dupthresh}, {adapts}",
                     match version {
                         RackVersion::Rfc8985 => "DSACKs widen reo_wnd",
-                        RackVersion::Linux6 =>
-                            "DSACKs widen reo_wnd after reordering, the timer expires 2 ms late",
+                        RackVersion::Linux6 => "DSACKs widen reo_wnd after reordering, the timer expires 2 ms late",
                     }
                 ),
                 "RFC 8985 §6; Linux tcp_rack_detect_loss",
@@ -154,10 +141,7 @@ impl Mechanisms {
                 "reo_wnd is at least the delay of late segments beyond the minimum RTT, at most SRTT, for 16 recoveries; their reduction is undone",
                 "RFC 8985 §6.2 step 4; RFC 3708; RFC 3522",
             ),
-            (true, _) => (
-                "the detector stays as it is; needless reductions are undone",
-                "RFC 3708; RFC 3522",
-            ),
+            (true, _) => ("the detector stays as it is; needless reductions are undone", "RFC 3708; RFC 3522"),
         };
         setting(THRESHOLDS, value, source)
     }
@@ -167,31 +151,17 @@ impl Mechanisms {
         let (sacked, source) = match self.early_retransmit.threshold() {
             None => return setting(EARLY_RETRANSMIT, "off", paper),
             Some(EarlyThreshold::AllButOne) => ("all but one", paper),
-            Some(EarlyThreshold::One) => (
-                "one or more",
-                "RFC 5827 A.3; Linux 3.10 tcp_time_to_recover, tcp_pause_early_retransmit",
-            ),
+            Some(EarlyThreshold::One) => {
+                ("one or more", "RFC 5827 A.3; Linux 3.10 tcp_time_to_recover, tcp_pause_early_retransmit")
+            }
         };
         let when = match self.early_retransmit {
-            EarlyRetransmit::Delayed {
-                srtt_divisor,
-                min,
-                max: Duration::MAX,
-                ..
-            } => format!(
-                "delayed by max(SRTT/{srtt_divisor}, {}), off after reordering",
-                ms(min)
-            ),
-            EarlyRetransmit::Delayed {
-                srtt_divisor,
-                min,
-                max,
-                ..
-            } => format!(
-                "delayed by SRTT/{srtt_divisor} within {} to {}, off after reordering",
-                ms(min),
-                ms(max)
-            ),
+            EarlyRetransmit::Delayed { srtt_divisor, min, max: Duration::MAX, .. } => {
+                format!("delayed by max(SRTT/{srtt_divisor}, {}), off after reordering", ms(min))
+            }
+            EarlyRetransmit::Delayed { srtt_divisor, min, max, .. } => {
+                format!("delayed by SRTT/{srtt_divisor} within {} to {}, off after reordering", ms(min), ms(max))
+            }
             EarlyRetransmit::ReorderAware(_) => "at once, off after reordering".into(),
             EarlyRetransmit::Off | EarlyRetransmit::Naive(_) => "at once".into(),
         };
@@ -202,16 +172,10 @@ impl Mechanisms {
     fn limited_setting(&self) -> Setting {
         match self.limited_transmit {
             LimitedTransmit::Off => setting(LIMITED_TRANSMIT, "off", "RFC 5681 before RFC 3042"),
-            LimitedTransmit::Two => setting(
-                LIMITED_TRANSMIT,
-                "up to two segments beyond the window",
-                "RFC 3042",
-            ),
-            LimitedTransmit::Pipe => setting(
-                LIMITED_TRANSMIT,
-                "each SACK permits new data",
-                "RFC 3042; RFC 6675 §5 step 3; Linux",
-            ),
+            LimitedTransmit::Two => setting(LIMITED_TRANSMIT, "up to two segments beyond the window", "RFC 3042"),
+            LimitedTransmit::Pipe => {
+                setting(LIMITED_TRANSMIT, "each SACK permits new data", "RFC 3042; RFC 6675 §5 step 3; Linux")
+            }
         }
     }
 
@@ -233,25 +197,17 @@ impl Mechanisms {
             (false, true) => "by timestamps",
             (false, false) => "off",
         };
-        setting(
-            UNDO,
-            value,
-            "RFC 3708; RFC 3522; Linux tcp_undo_cwnd_reduction",
-        )
+        setting(UNDO, value, "RFC 3708; RFC 3522; Linux tcp_undo_cwnd_reduction")
     }
 
     fn timer_settings(&self) -> [Setting; 6] {
         let rto = self.rto;
         let most = crate::rto::RESTART_THRESHOLD;
         let (restart, source) = match self.rto_restart {
-            Some(RtoRestart::Outstanding) => (
-                format!("below {most} outstanding segments"),
-                "tail-loss paper §2.1",
-            ),
-            Some(RtoRestart::OutstandingAndUnsent) => (
-                format!("below {most} outstanding + unsent segments"),
-                "RFC 7765 §4",
-            ),
+            Some(RtoRestart::Outstanding) => (format!("below {most} outstanding segments"), "tail-loss paper §2.1"),
+            Some(RtoRestart::OutstandingAndUnsent) => {
+                (format!("below {most} outstanding + unsent segments"), "RFC 7765 §4")
+            }
             None => ("off".into(), "RFC 7765 §4"),
         };
         [
@@ -273,18 +229,15 @@ impl Mechanisms {
     }
 
     fn samples_setting(&self) -> Setting {
-        let flight =
-            "one segment per flight, until it is acknowledged or anything is retransmitted";
+        let flight = "one segment per flight, until it is acknowledged or anything is retransmitted";
         let (value, source) = match self.rto.sampling {
-            Sampling::Segment => (
-                "every ACK of a segment sent once; else by timestamp".into(),
-                "RFC 6298 §3; RFC 7323 §4.1",
-            ),
+            Sampling::Segment => {
+                ("every ACK of a segment sent once; else by timestamp".into(), "RFC 6298 §3; RFC 7323 §4.1")
+            }
             Sampling::Flight => (flight.into(), "2007 paper §V-A2; RFC 6298 §3"),
-            Sampling::Newest => (
-                "every ACK of a newer transmission than any before, of a segment sent once".into(),
-                "RFC 9002 §5.1",
-            ),
+            Sampling::Newest => {
+                ("every ACK of a newer transmission than any before, of a segment sent once".into(), "RFC 9002 §5.1")
+            }
             Sampling::FlightOrTimestamps => (
                 format!("every ACK of new data by timestamp; without timestamps, {flight}"),
                 "4.4BSD tcp_input; RFC 6298 §3",
@@ -320,19 +273,13 @@ impl Mechanisms {
         };
         let most = ms(rto.max);
         let source = match (rto.smoothing, rto.granularity.is_zero()) {
-            (Smoothing::Linux, _) if rto.min_variance.is_zero() => {
-                "2007 paper §II, Table I; Linux tcp_rtt_estimator"
-            }
+            (Smoothing::Linux, _) if rto.min_variance.is_zero() => "2007 paper §II, Table I; Linux tcp_rtt_estimator",
             (Smoothing::Linux, true) => "RFC 6298 §2; Linux tcp_rtt_estimator",
             (Smoothing::Linux, false) => "2007 paper, Table I; Linux tcp_rtt_estimator",
             (Smoothing::Standard, true) => "RFC 6298 §2",
             (Smoothing::Standard, false) => "2007 paper, Table I; RFC 6298 §2",
         };
-        setting(
-            RTO,
-            format!("{srtt} + {term}, {least}at most {most}{ticks}"),
-            source,
-        )
+        setting(RTO, format!("{srtt} + {term}, {least}at most {most}{ticks}"), source)
     }
 
     fn probe_setting(&self) -> Setting {
@@ -342,15 +289,10 @@ impl Mechanisms {
         let delayed = ms(WORST_DELAYED_ACK);
         let (pto, source) = match rules.version {
             ProbeVersion::Draft01 => (
-                format!(
-                    "PTO = max(2·SRTT, 10 ms), or max(2·SRTT, 1.5·SRTT + {delayed}) with one segment out"
-                ),
+                format!("PTO = max(2·SRTT, 10 ms), or max(2·SRTT, 1.5·SRTT + {delayed}) with one segment out"),
                 "draft-dukkipati-tcpm-tcp-loss-probe-01 §2; tail-loss paper §2.3",
             ),
-            ProbeVersion::Rfc8985 => (
-                format!("PTO = 2·SRTT, + {delayed} with one segment out"),
-                "RFC 8985 §7.2",
-            ),
+            ProbeVersion::Rfc8985 => (format!("PTO = 2·SRTT, + {delayed} with one segment out"), "RFC 8985 §7.2"),
             ProbeVersion::Linux6 => (
                 format!("PTO = 2·SRTT + 2 ms, or + {delayed} with one segment out"),
                 "RFC 8985 §7.2; Linux tcp_schedule_loss_probe",
@@ -385,11 +327,7 @@ impl Mechanisms {
         let value = format!(
             "one per window, if p·q·RTO ≥ (1 − p)·size/bw; p = {}; q = {}; bw = {} until measured; {}·SRTT after the original",
             rules.loss,
-            if kinds.is_empty() {
-                "0".into()
-            } else {
-                kinds.join(", ")
-            },
+            if kinds.is_empty() { "0".into() } else { kinds.join(", ") },
             rules.bandwidth,
             rules.gap,
         );
@@ -404,18 +342,12 @@ impl Mechanisms {
                 match self.congestion {
                     Algorithm::Cubic => "RFC 9438 with C = 0.4 and Linux's β = 717/1024",
                     Algorithm::Reno => "RFC 5681 §3.1",
-                    Algorithm::Bbr1 => {
-                        "Linux tcp_bbr.c; it also takes the place of rate control and idle restart"
-                    }
+                    Algorithm::Bbr1 => "Linux tcp_bbr.c; it also takes the place of rate control and idle restart",
                 },
             ),
             match self.reduction_base {
-                ReductionBase::Cwnd => {
-                    setting("ssthresh from", "the congestion window", "Linux; 4.4BSD")
-                }
-                ReductionBase::FlightSize => {
-                    setting("ssthresh from", "the flight size", "RFC 5681 §3.1 (4)")
-                }
+                ReductionBase::Cwnd => setting("ssthresh from", "the congestion window", "Linux; 4.4BSD"),
+                ReductionBase::FlightSize => setting("ssthresh from", "the flight size", "RFC 5681 §3.1 (4)"),
             },
             match self.ack_processing {
                 AckProcessing::Linux2_6 => setting(
@@ -446,17 +378,11 @@ impl Mechanisms {
                     _ => "RFC 6928 §2",
                 },
             ),
-            setting(
-                "smallest ssthresh",
-                format!("{} segments", crate::congestion::MIN_SSTHRESH),
-                "RFC 5681 §3.1",
-            ),
+            setting("smallest ssthresh", format!("{} segments", crate::congestion::MIN_SSTHRESH), "RFC 5681 §3.1"),
             setting(
                 AFTER_IDLE,
                 match self.restart_after_idle {
-                    true => {
-                        "the window is halved for each RTO passed, not below the initial window"
-                    }
+                    true => "the window is halved for each RTO passed, not below the initial window",
                     false => "the window stays",
                 },
                 "RFC 5681 §4.1; RFC 2861 §2; Linux tcp_cwnd_restart",
@@ -464,18 +390,12 @@ impl Mechanisms {
             setting(
                 DOUBTFUL_ACKS,
                 match self.moderate_window {
-                    true => {
-                        "in Disorder the window falls to three segments more than are in flight"
-                    }
+                    true => "in Disorder the window falls to three segments more than are in flight",
                     false => "the window stays",
                 },
                 "Linux 2.6 tcp_moderate_cwnd",
             ),
-            setting(
-                "user timeout",
-                format!("{} s", self.user_timeout.as_secs_f64()),
-                "RFC 9293 §3.9.1.1",
-            ),
+            setting("user timeout", format!("{} s", self.user_timeout.as_secs_f64()), "RFC 9293 §3.9.1.1"),
         ]
     }
 }

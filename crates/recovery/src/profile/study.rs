@@ -155,12 +155,7 @@ mod tests {
 
     #[test]
     fn before_any_sample_it_is_the_tables_initial_rto() {
-        let cases = [
-            ("linux-2.4", 3000),
-            ("windows-xp", 3000),
-            ("solaris-10", 3375),
-            ("freebsd-5", 3000),
-        ];
+        let cases = [("linux-2.4", 3000), ("windows-xp", 3000), ("solaris-10", 3375), ("freebsd-5", 3000)];
         for (profile, initial) in cases {
             let rto = RttEstimator::new(rules(profile)).rto();
             assert_eq!(rto, Duration::from_millis(initial), "{profile}");
@@ -179,12 +174,9 @@ mod tests {
             (403, 1210, 1300, 1310, 1210),
         ];
         for (sample, linux, windows, solaris, freebsd) in cases {
-            for (profile, rto) in [
-                ("linux-2.4", linux),
-                ("windows-xp", windows),
-                ("solaris-10", solaris),
-                ("freebsd-5", freebsd),
-            ] {
+            for (profile, rto) in
+                [("linux-2.4", linux), ("windows-xp", windows), ("solaris-10", solaris), ("freebsd-5", freebsd)]
+            {
                 assert_eq!(timeouts(profile, &[sample]), [rto], "{profile}, {sample}");
             }
         }
@@ -221,10 +213,7 @@ mod tests {
     fn of_the_study(sample: f64, before: Option<(f64, f64)>) -> (f64, f64) {
         before.map_or((sample, sample / 2.0), |(srtt, rttvar)| {
             let deviation = (srtt - sample).abs();
-            (
-                srtt - srtt / 8.0 + sample / 8.0,
-                rttvar - rttvar / 4.0 + deviation / 4.0,
-            )
+            (srtt - srtt / 8.0 + sample / 8.0, rttvar - rttvar / 4.0 + deviation / 4.0)
         })
     }
 
@@ -237,14 +226,11 @@ mod tests {
             _ => 90 + i % 100 * 11,
         });
         let samples: Vec<u64> = samples.collect();
-        for (profile, m, min, tick) in [
-            ("windows-xp", 1.0, 200.0, 100),
-            ("solaris-10", 1.25, 400.0, 10),
-            ("freebsd-5", 1.0, 1200.0, 10),
-        ] {
+        for (profile, m, min, tick) in
+            [("windows-xp", 1.0, 200.0, 100), ("solaris-10", 1.25, 400.0, 10), ("freebsd-5", 1.0, 1200.0, 10)]
+        {
             let mut state = None;
-            for (i, (rto, &sample)) in timeouts(profile, &samples).iter().zip(&samples).enumerate()
-            {
+            for (i, (rto, &sample)) in timeouts(profile, &samples).iter().zip(&samples).enumerate() {
                 let (srtt, rttvar) = *state.insert(of_the_study(sample as f64, state));
                 let exact = (m * srtt + 4.0 * rttvar).max(min);
                 let ticks = *rto as f64 - exact;
@@ -260,10 +246,7 @@ mod tests {
             let sum = linux.srtt().unwrap() + 4 * linux.rttvar();
             let least = sum.max(Duration::from_millis(200));
             let (rto, nanosecond) = (linux.rto(), Duration::from_nanos(4));
-            assert!(
-                rto + nanosecond >= least && rto < least + TICK,
-                "{i}: {rto:?}, {sum:?}"
-            );
+            assert!(rto + nanosecond >= least && rto < least + TICK, "{i}: {rto:?}, {sum:?}");
         }
     }
 }

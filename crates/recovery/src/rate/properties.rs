@@ -16,12 +16,7 @@ use super::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-const BOUNDS: [Bound; 4] = [
-    Bound::Unlimited,
-    Bound::Conservative,
-    Bound::SlowStart,
-    Bound::SafeAck,
-];
+const BOUNDS: [Bound; 4] = [Bound::Unlimited, Bound::Conservative, Bound::SlowStart, Bound::SafeAck];
 
 /// A reduction is given its RecoverFS, so that its definition does not matter here.
 fn control(bound: Bound) -> RateControl {
@@ -39,12 +34,7 @@ struct Step {
 }
 
 /// An ACK for one segment, with data to send.
-const ONE: Step = Step {
-    delivered: 1,
-    lost: 0,
-    advances: false,
-    available: u32::MAX,
-};
+const ONE: Step = Step { delivered: 1, lost: 0, advances: false, available: u32::MAX };
 
 /// A reduction and its sender.
 #[derive(Clone, Copy)]
@@ -81,11 +71,7 @@ impl Episode {
     fn clamp(&self, step: Step) -> Step {
         let delivered = step.delivered.min(self.pipe);
         let lost = step.lost.min(self.pipe - delivered);
-        Step {
-            delivered,
-            lost,
-            ..step
-        }
+        Step { delivered, lost, ..step }
     }
 
     /// Processes an ACK and returns how many segments it permits.
@@ -144,14 +130,12 @@ fn step() -> impl Strategy<Value = Step> {
     let delivered = prop_oneof![4 => Just(1), 1 => Just(0), 2 => 2..8u32];
     let lost = prop_oneof![4 => Just(0), 1 => 1..30u32];
     let available = prop_oneof![3 => Just(u32::MAX), 1 => Just(0), 1 => 1..4u32];
-    (delivered, lost, any::<bool>(), available).prop_map(
-        |(delivered, lost, advances, available)| Step {
-            delivered,
-            lost,
-            advances,
-            available,
-        },
-    )
+    (delivered, lost, any::<bool>(), available).prop_map(|(delivered, lost, advances, available)| Step {
+        delivered,
+        lost,
+        advances,
+        available,
+    })
 }
 
 /// Splits `total` and `lost` by `cuts` over ACKs that each deliver at least one segment.
@@ -165,17 +149,9 @@ fn partition(total: u32, lost: u32, cuts: &[(u32, u32)]) -> Vec<Step> {
             break;
         }
         (total, lost) = (total - delivered, lost - marked);
-        steps.push(Step {
-            delivered,
-            lost: marked,
-            ..ONE
-        });
+        steps.push(Step { delivered, lost: marked, ..ONE });
     }
-    let rest = Step {
-        delivered: total,
-        lost,
-        ..ONE
-    };
+    let rest = Step { delivered: total, lost, ..ONE };
     match steps.last_mut() {
         Some(last) if total == 0 => last.lost += lost,
         _ => steps.push(rest),
@@ -337,18 +313,9 @@ fn the_bounds_are_reached() {
     // 16 of 20 are lost at once; then each ACK delivers one.
     let heavy = [
         Step { lost: 16, ..ONE },
-        Step {
-            advances: true,
-            ..ONE
-        },
-        Step {
-            advances: true,
-            ..ONE
-        },
-        Step {
-            advances: true,
-            ..ONE
-        },
+        Step { advances: true, ..ONE },
+        Step { advances: true, ..ONE },
+        Step { advances: true, ..ONE },
     ];
     // (bound, sent on each ACK): D + n, D, D + safe + 1 less the first ACK's, ssthresh at once
     let cases = [
@@ -392,11 +359,7 @@ fn the_standard_pauses_for_half_a_flight_and_prr_does_not() {
 fn sent_is_twice_delivered_and_more_when_the_entering_ack_delivers_nothing() {
     for bound in [Bound::Conservative, Bound::SlowStart, Bound::SafeAck] {
         let mut episode = Episode::prr(bound, 20, 10);
-        episode.take(Step {
-            delivered: 0,
-            lost: 1,
-            ..ONE
-        });
+        episode.take(Step { delivered: 0, lost: 1, ..ONE });
         assert_eq!((episode.out, episode.delivered), (1, 0), "{bound:?}");
     }
 }
@@ -405,10 +368,7 @@ fn sent_is_twice_delivered_and_more_when_the_entering_ack_delivers_nothing() {
 /// each permits one more segment until the pipe reaches ssthresh. The bound that holds is `out ≤ D + n`.
 #[test]
 fn sent_outruns_twice_delivered_when_acks_deliver_nothing() {
-    let nothing = Step {
-        delivered: 0,
-        ..ONE
-    };
+    let nothing = Step { delivered: 0, ..ONE };
     let acks = [Step { lost: 16, ..ONE }, nothing, nothing, nothing];
     let mut episode = Episode::prr(Bound::SlowStart, 20, 10);
     assert_eq!(episode.run(&acks), [2, 1, 1, 1]);
@@ -429,32 +389,20 @@ fn convergence_fails_when_less_than_recover_fs_is_to_be_delivered() {
     let mut acks = vec![Step { lost: 4, ..ONE }];
     acks.extend([ONE; 7]);
     episode.run(&acks);
-    assert_eq!(
-        (episode.out, episode.pipe),
-        (8, 8),
-        "all survivors delivered"
-    );
+    assert_eq!((episode.out, episode.pipe), (8, 8), "all survivors delivered");
     // The slow-start bound makes up one segment per ACK, if there are enough ACKs.
     let mut episode = Episode::new(control(Bound::SlowStart), 20, 10, 12);
     episode.run(&acks);
     assert_eq!(episode.pipe, 10);
     let mut episode = Episode::new(control(Bound::SlowStart), 20, 10, 12);
     let delivered = 8;
-    episode.take(Step {
-        delivered,
-        lost: 4,
-        ..ONE
-    });
+    episode.take(Step { delivered, lost: 4, ..ONE });
     assert_eq!(episode.pipe, 9, "one stretch ACK");
     // The flight less ssthresh is 2: every bound replaces 2 losses, with any ACKs.
     for bound in BOUNDS {
         let mut episode = Episode::new(control(bound), 20, 10, 12);
         let delivered = 10;
-        episode.take(Step {
-            delivered,
-            lost: 2,
-            ..ONE
-        });
+        episode.take(Step { delivered, lost: 2, ..ONE });
         assert_eq!(episode.pipe, 10, "{bound:?}");
     }
 }
@@ -465,11 +413,7 @@ fn convergence_fails_when_less_than_recover_fs_is_to_be_delivered() {
 fn the_window_ends_above_ssthresh_when_the_entering_ack_moves_snd_una() {
     // Twenty in flight; the first ACK delivers four of them cumulatively and reveals one loss.
     let delivered = 4;
-    let mut acks = vec![Step {
-        delivered,
-        lost: 1,
-        ..ONE
-    }];
+    let mut acks = vec![Step { delivered, lost: 1, ..ONE }];
     acks.extend([ONE; 15]);
     for (recover_fs, pipe) in [(16, 12), (20, 10)] {
         for bound in BOUNDS {
@@ -503,11 +447,7 @@ fn a_stretch_ack_in_mid_recovery_releases_less_than_single_acks() {
         single.run(&[ONE; 9]);
         let mut stretched = Episode::prr(bound, 20, 10);
         let delivered = 10;
-        stretched.take(Step {
-            delivered,
-            lost: 1,
-            ..ONE
-        });
+        stretched.take(Step { delivered, lost: 1, ..ONE });
         assert_eq!((single.out, single.pipe), (5, 14), "{bound:?}");
         assert_eq!((stretched.out, stretched.pipe), (1, 10), "{bound:?}");
         single.run(&[ONE; 9]);
@@ -525,10 +465,7 @@ fn a_stall_after_slow_start_can_end_in_a_larger_burst() {
     episode.run(&[Step { lost: 36, ..ONE }, ONE, ONE]);
     assert_eq!((episode.out, episode.delivered), (6, 3));
     // Two ACKs while the application is stalled; then it writes.
-    let stalled = Step {
-        available: 0,
-        ..ONE
-    };
+    let stalled = Step { available: 0, ..ONE };
     episode.take(stalled);
     let burst = episode.ack(ONE);
     assert_eq!((episode.delivered, burst), (5, 2), "5 − 6 + 1 = 0 < 2");
@@ -538,12 +475,9 @@ fn a_stall_after_slow_start_can_end_in_a_larger_burst() {
 /// the pipe below ssthresh release at once all segments that the proportional part held back.
 #[test]
 fn a_late_burst_of_losses_releases_the_segments_held_back() {
-    for (bound, burst) in [
-        (Bound::SlowStart, 22),
-        (Bound::Conservative, 21),
-        (Bound::SafeAck, 21),
-        (Bound::Unlimited, 32),
-    ] {
+    for (bound, burst) in
+        [(Bound::SlowStart, 22), (Bound::Conservative, 21), (Bound::SafeAck, 21), (Bound::Unlimited, 32)]
+    {
         let mut episode = Episode::prr(bound, 100, 50);
         episode.take(Step { lost: 1, ..ONE });
         episode.run(&[ONE; 39]);
@@ -560,11 +494,7 @@ fn safe_ack_replaces_losses_at_once_if_their_ack_delivers_nothing() {
     episode.run(&[Step { lost: 1, ..ONE }, ONE, ONE, ONE]);
     assert_eq!((episode.out, episode.delivered), (2, 4));
     let delivered = 0;
-    let sent = episode.take(Step {
-        delivered,
-        lost: 15,
-        ..ONE
-    });
+    let sent = episode.take(Step { delivered, lost: 15, ..ONE });
     assert_eq!(sent, 15);
     assert_eq!((episode.out, episode.delivered, episode.safe), (17, 4, 0));
 }

@@ -89,12 +89,7 @@ pub struct Prr {
 impl Prr {
     /// Begins a reduction. `recover_flight`: RecoverFS.
     pub fn enter(bound: Bound, recover_flight: Segments) -> Self {
-        Self {
-            bound,
-            recover_flight,
-            delivered: 0,
-            out: 0,
-        }
+        Self { bound, recover_flight, delivered: 0, out: 0 }
     }
 
     /// The same history under another bound.
@@ -137,9 +132,7 @@ impl Prr {
 
     fn in_proportion(&self, ssthresh: Segments) -> u64 {
         let share = u64::from(self.delivered) * u64::from(ssthresh.0);
-        share
-            .div_ceil(u64::from(self.recover_flight.0.max(1)))
-            .saturating_sub(self.out.into())
+        share.div_ceil(u64::from(self.recover_flight.0.max(1))).saturating_sub(self.out.into())
     }
 
     fn limit(&self, progress: &AckProgress) -> u64 {
@@ -160,13 +153,7 @@ mod tests {
 
     /// Runs ACKs through one reduction, sends all it allows, and returns the segments sent on each ACK.
     /// `acks`: (delivered, marked lost by this ACK). Only the first ACKs do not advance.
-    fn sends(
-        bound: Bound,
-        cwnd: u32,
-        ssthresh: u32,
-        mut pipe: u32,
-        acks: &[(u32, u32)],
-    ) -> Vec<u32> {
+    fn sends(bound: Bound, cwnd: u32, ssthresh: u32, mut pipe: u32, acks: &[(u32, u32)]) -> Vec<u32> {
         let mut prr = Prr::enter(bound, Segments(cwnd));
         acks.iter()
             .enumerate()
@@ -256,9 +243,7 @@ mod tests {
     /// sends a segment, but §6.2 makes SndCnt 0, so the segment is sent on ACK 20.
     #[test]
     fn the_example_of_rfc_9937_with_one_loss() {
-        let expected_inflight = [
-            18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11, 10,
-        ];
+        let expected_inflight = [18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11, 10];
         let mut prr = Prr::enter(Bound::SafeAck, Segments(20));
         // Limited transmit sent two segments on the first two duplicate ACKs.
         let mut pipe = 20;

@@ -5,20 +5,12 @@ use proptest::prelude::*;
 
 /// A weight: above 0, at most 1. The usual ones often.
 fn weight(usual: Factor) -> impl Strategy<Value = Factor> {
-    prop_oneof![
-        Just(usual),
-        Just(Factor::ONE),
-        (1..=MILLION).prop_map(Factor)
-    ]
+    prop_oneof![Just(usual), Just(Factor::ONE), (1..=MILLION).prop_map(Factor)]
 }
 
 /// A factor: from 0 to the largest. The usual one often.
 fn factor(usual: Factor) -> impl Strategy<Value = Factor> {
-    prop_oneof![
-        Just(usual),
-        (0..=10 * MILLION).prop_map(Factor),
-        (0..=Factor::MAX.0).prop_map(Factor),
-    ]
+    prop_oneof![Just(usual), (0..=10 * MILLION).prop_map(Factor), (0..=Factor::MAX.0).prop_map(Factor),]
 }
 
 /// A time in ns, up to 2^`bits`: small ones as often as large ones.
@@ -57,8 +49,7 @@ prop_compose! {
 /// Samples in ns, each with the segments acknowledged since the sample before.
 fn samples() -> impl Strategy<Value = Vec<(u64, u64)>> {
     let any_size = prop::collection::vec((time(60), 1..40_u64), 1..60);
-    let alike = time(36)
-        .prop_flat_map(|rtt| prop::collection::vec((rtt..=rtt + rtt / 8, 1..40_u64), 1..60));
+    let alike = time(36).prop_flat_map(|rtt| prop::collection::vec((rtt..=rtt + rtt / 8, 1..40_u64), 1..60));
     prop_oneof![any_size, alike]
 }
 

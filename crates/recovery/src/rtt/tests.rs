@@ -43,10 +43,7 @@ fn rto_of_a_short_flow() {
     ];
     for (handshake, samples, rto) in cases {
         let got = one_flight(handshake, samples).rto().as_secs_f64() * 1e3;
-        assert!(
-            (got - rto).abs() < 0.01,
-            "{handshake} {samples:?}: {got} expected {rto}"
-        );
+        assert!((got - rto).abs() < 0.01, "{handshake} {samples:?}: {got} expected {rto}");
     }
 }
 
@@ -76,20 +73,11 @@ fn a_falling_rtt_is_damped() {
 
 #[test]
 fn the_estimator_of_rfc_6298() {
-    let rules = RtoRules {
-        smoothing: Smoothing::Standard,
-        min_variance: ms(1),
-        min: ms(1000),
-        ..LINUX
-    };
+    let rules = RtoRules { smoothing: Smoothing::Standard, min_variance: ms(1), min: ms(1000), ..LINUX };
     let mut e = RttEstimator::new(rules);
     // RFC 6298 §2.2, §2.3: (sample, SRTT, 4·RTTVAR) in ms
-    for (sample, srtt, rttvar4) in [
-        (400, 400.0, 800.0),
-        (400, 400.0, 600.0),
-        (800, 450.0, 850.0),
-        (450, 450.0, 637.5),
-    ] {
+    for (sample, srtt, rttvar4) in [(400, 400.0, 800.0), (400, 400.0, 600.0), (800, 450.0, 850.0), (450, 450.0, 637.5)]
+    {
         e.on_sample(ms(sample), Offset(1), Offset(9));
         assert_eq!(e.srtt().map(|d| d.as_secs_f64() * 1e3), Some(srtt));
         assert_eq!(e.rttvar().as_secs_f64() * 4e3, rttvar4);
@@ -124,19 +112,11 @@ fn one_segment_per_flight_is_timed() {
     let mut flight = Flight::new(Sampling::Flight);
     assert!(flight.0.times_flights());
     flight.sends(0, &[0]);
-    assert_eq!(
-        flight.acks(80, 0, None),
-        None,
-        "the timed segment is not acknowledged"
-    );
+    assert_eq!(flight.acks(80, 0, None), None, "the timed segment is not acknowledged");
     assert_eq!(flight.acks(90, 1, None), Some(90));
     flight.sends(100, &[1, 11, 21]);
     assert_eq!(flight.acks(180, 11, None), Some(80));
-    assert_eq!(
-        flight.acks(190, 21, None),
-        None,
-        "a segment of this flight was timed already"
-    );
+    assert_eq!(flight.acks(190, 21, None), None, "a segment of this flight was timed already");
     // A segment sent since is timed, even if the ACK also covers older segments.
     flight.sends(200, &[31, 41]);
     assert_eq!(flight.acks(270, 31, None), None);
@@ -163,11 +143,7 @@ fn with_timestamps_every_ack_of_new_data_gives_a_sample() {
     flight.sends(0, &[1, 11, 21]);
     assert_eq!(flight.acks(80, 11, Some(70)), Some(70));
     assert_eq!(flight.acks(90, 21, Some(75)), Some(75));
-    assert_eq!(
-        flight.acks(95, 31, None),
-        None,
-        "the first segment was timed instead"
-    );
+    assert_eq!(flight.acks(95, 31, None), None, "the first segment was timed instead");
     flight.sends(100, &[31, 41]);
     assert_eq!(flight.acks(180, 41, None), Some(80));
     assert_eq!(flight.acks(190, 51, None), None);
@@ -183,11 +159,7 @@ fn no_segment_is_timed_if_every_ack_gives_a_sample() {
 
 #[test]
 fn the_rto_is_rounded_up_to_ticks_and_weights_srtt() {
-    let standard = RtoRules {
-        smoothing: Smoothing::Standard,
-        min_variance: ms(1),
-        ..LINUX
-    };
+    let standard = RtoRules { smoothing: Smoothing::Standard, min_variance: ms(1), ..LINUX };
     // (quarters, tick, least, most, RTO after one sample of 90 ms), in ms
     let cases = [
         (4, 0, 0, 60_000, 270_000),

@@ -11,11 +11,7 @@ impl Scoreboard {
     /// A retransmission sent after `plausible` cannot have been acknowledged yet, so the ACK is for the
     /// original (RFC 8985 §6.2 step 2).
     #[cfg(test)]
-    pub(crate) fn on_ack<B: AsRef<[Span]>>(
-        &mut self,
-        ack: &Ack<B>,
-        plausible: Instant,
-    ) -> AckSummary {
+    pub(crate) fn on_ack<B: AsRef<[Span]>>(&mut self, ack: &Ack<B>, plausible: Instant) -> AckSummary {
         let mut summary = AckSummary::default();
         self.apply(&ack.view(), plausible, &mut summary, &mut |_| ());
         summary
@@ -114,11 +110,7 @@ impl Scoreboard {
     ) {
         let first = self.index_of(block.start);
         let mut i = first;
-        if self
-            .segments
-            .get(i)
-            .is_some_and(|s| s.span.start < block.start)
-        {
+        if self.segments.get(i).is_some_and(|s| s.span.start < block.start) {
             i += 1; // partly covered
         }
         let from = i;
@@ -245,12 +237,7 @@ impl Scoreboard {
             self.note_bytes(before, after);
         }
         self.una = self.una.max(cumulative.min(self.nxt));
-        for cursor in [
-            &mut self.fack,
-            &mut self.judged,
-            &mut self.next_hole,
-            &mut self.sacked_tail,
-        ] {
+        for cursor in [&mut self.fack, &mut self.judged, &mut self.next_hole, &mut self.sacked_tail] {
             *cursor = cursor.saturating_sub(acked);
         }
     }

@@ -10,41 +10,22 @@ impl Scoreboard {
     /// # Errors
     /// Names the first count that differs.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let count =
-            |f: fn(&SentSegment) -> bool| self.segments.iter().filter(|s| f(s)).count() as u32;
-        let fack = self
-            .segments
-            .iter()
-            .rposition(|s| s.sacked)
-            .map_or(0, |i| i as u32 + 1);
+        let count = |f: fn(&SentSegment) -> bool| self.segments.iter().filter(|s| f(s)).count() as u32;
+        let fack = self.segments.iter().rposition(|s| s.sacked).map_or(0, |i| i as u32 + 1);
         let expected = [
             ("sacked", self.sacked, count(|s| s.sacked)),
             ("lost", self.lost, count(|s| s.lost)),
-            (
-                "retransmitted",
-                self.retransmitted,
-                count(|s| s.retransmitted),
-            ),
+            ("retransmitted", self.retransmitted, count(|s| s.retransmitted)),
             ("lost and SACKed", 0, count(|s| s.lost && s.sacked)),
-            (
-                "retransmitted and SACKed",
-                0,
-                count(|s| s.retransmitted && s.sacked),
-            ),
+            ("retransmitted and SACKed", 0, count(|s| s.retransmitted && s.sacked)),
             ("fack", self.fack, fack),
             (
                 "unsacked from the SACKed tail on",
                 0,
-                self.segments
-                    .iter()
-                    .skip(self.sacked_tail as usize)
-                    .filter(|s| !s.sacked)
-                    .count() as u32,
+                self.segments.iter().skip(self.sacked_tail as usize).filter(|s| !s.sacked).count() as u32,
             ),
         ];
-        if let Some((what, kept, counted)) =
-            expected.iter().find(|(_, kept, counted)| kept != counted)
-        {
+        if let Some((what, kept, counted)) = expected.iter().find(|(_, kept, counted)| kept != counted) {
             return Err(format!("{what}: kept {kept}, counted {counted}"));
         }
         let bytes = self.segments.iter().map(SentSegment::bytes_in_pipe).sum();
@@ -53,10 +34,7 @@ impl Scoreboard {
         }
         let next_lost = self.segments.iter().find(|s| s.wants_retransmission());
         if self.next_lost().map(|s| s.span) != next_lost.map(|s| s.span) {
-            return Err(format!(
-                "next lost segment: kept {:?}, found {next_lost:?}",
-                self.next_lost()
-            ));
+            return Err(format!("next lost segment: kept {:?}, found {next_lost:?}", self.next_lost()));
         }
         if self.above != self.recount_above() {
             return Err(format!(

@@ -19,11 +19,7 @@ impl Scoreboard {
 
     /// Marks unjudged segments lost, in stream order, while `enough` holds for the data SACKed above them.
     /// Once `enough` is false for a segment, it must be false for all higher ones.
-    pub(crate) fn mark_below(
-        &mut self,
-        enough: impl Fn(Above) -> bool,
-        mut each: impl FnMut(Span),
-    ) {
+    pub(crate) fn mark_below(&mut self, enough: impl Fn(Above) -> bool, mut each: impl FnMut(Span)) {
         loop {
             self.pass_sacked(self.fack as usize);
             if self.judged >= self.fack || !enough(self.above) {
@@ -137,11 +133,7 @@ impl Scoreboard {
 
     /// Marks segments lost after a retransmission timeout: the first one, and the others last sent at or
     /// before `overdue`, or all if it is `None`. SACKed segments stay SACKed (RFC 6675 §5.1).
-    pub(crate) fn mark_for_timeout(
-        &mut self,
-        overdue: Option<Instant>,
-        mut each: impl FnMut(Span),
-    ) {
+    pub(crate) fn mark_for_timeout(&mut self, overdue: Option<Instant>, mut each: impl FnMut(Span)) {
         self.work += self.segments.len() as u64;
         for i in 0..self.segments.len() {
             let segment = &self.segments[i];

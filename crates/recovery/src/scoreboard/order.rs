@@ -57,10 +57,7 @@ pub struct Sent {
 impl Sent {
     /// A segment's last transmission.
     pub fn of(segment: &SentSegment) -> Self {
-        Self {
-            at: segment.sent_at,
-            end: segment.span.end,
-        }
+        Self { at: segment.sent_at, end: segment.span.end }
     }
 }
 
@@ -80,10 +77,7 @@ impl Scoreboard {
         }
         let back = distance(id, older);
         self.segments.named_mut(older).links.newer = back.wrapping_neg();
-        Links {
-            older: back,
-            newer: 0,
-        }
+        Links { older: back, newer: 0 }
     }
 
     /// Removes the segment `id` from the list.
@@ -144,9 +138,7 @@ impl Scoreboard {
             }
             sorted[k] = run;
         }
-        sorted
-            .into_iter()
-            .fold(0, |all, list| self.merge(all, list))
+        sorted.into_iter().fold(0, |all, list| self.merge(all, list))
     }
 
     /// Takes the next segments of the list in stream order, as long as each was sent after the one before, and

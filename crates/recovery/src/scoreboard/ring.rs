@@ -23,22 +23,12 @@ pub(super) struct Ring {
 impl Ring {
     /// A ring in a block of at least `most` slots, a power of two.
     pub fn stored_in(slots: Memory<SentSegment>, waiting: Waiting, most: u32) -> Self {
-        Self {
-            slots,
-            waiting,
-            first: 1,
-            len: 0,
-            most,
-        }
+        Self { slots, waiting, first: 1, len: 0, most }
     }
 
     /// A ring that owns `segments`, the first of which has the number `first`, and grows to `most`.
     fn owned(first: Id, most: u32, segments: impl ExactSizeIterator<Item = SentSegment>) -> Self {
-        let mut ring = Self {
-            first,
-            most,
-            ..Self::default()
-        };
+        let mut ring = Self { first, most, ..Self::default() };
         ring.set_slots(segments.len());
         for segment in segments {
             ring.push(segment);
@@ -105,11 +95,7 @@ impl Ring {
     }
 
     /// The segments from index `from` to `to`, without the last.
-    pub fn range(
-        &self,
-        from: usize,
-        to: usize,
-    ) -> impl DoubleEndedIterator<Item = &SentSegment> + ExactSizeIterator {
+    pub fn range(&self, from: usize, to: usize) -> impl DoubleEndedIterator<Item = &SentSegment> + ExactSizeIterator {
         (from..to).map(|i| &self[i])
     }
 
@@ -211,10 +197,7 @@ impl Ring {
     fn set_slots(&mut self, count: usize) {
         let (before, slots) = match count {
             0 => return,
-            _ => (
-                self.slots.len(),
-                count.next_power_of_two().max(FEWEST_SLOTS),
-            ),
+            _ => (self.slots.len(), count.next_power_of_two().max(FEWEST_SLOTS)),
         };
         self.slots.resize(slots);
         for id in self.first..self.id(self.len()) {
@@ -255,22 +238,14 @@ impl<'de> serde::Deserialize<'de> for Ring {
         let fits = (1..=1 << 62).contains(&first) && segments.len() <= most.min(MOST) as usize;
         match fits {
             true => Ok(Self::owned(first, most, segments.into_iter())),
-            false => Err(serde::de::Error::custom(
-                "the segments do not fit the scoreboard",
-            )),
+            false => Err(serde::de::Error::custom("the segments do not fit the scoreboard")),
         }
     }
 }
 
 impl Default for Ring {
     fn default() -> Self {
-        Self {
-            slots: Memory::Owned(Vec::new()),
-            waiting: Waiting::default(),
-            first: 1,
-            len: 0,
-            most: MOST,
-        }
+        Self { slots: Memory::Owned(Vec::new()), waiting: Waiting::default(), first: 1, len: 0, most: MOST }
     }
 }
 

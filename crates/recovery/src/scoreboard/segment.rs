@@ -56,12 +56,7 @@ impl SentSegment {
 
     /// Its part at `span`, cut from it after it was sent.
     pub(super) fn part(&self, span: Span) -> Self {
-        let mut part = Self {
-            span,
-            size: u32::try_from(span.len()).unwrap_or(u32::MAX),
-            cut: true,
-            ..*self
-        };
+        let mut part = Self { span, size: u32::try_from(span.len()).unwrap_or(u32::MAX), cut: true, ..*self };
         part.set_nxt_when_sent(self.nxt_when_sent());
         part
     }

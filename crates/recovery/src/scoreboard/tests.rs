@@ -41,11 +41,7 @@ fn board(count: u64) -> Scoreboard {
 
 /// The numbers of the segments for which `holds`.
 fn numbers(board: &Scoreboard, holds: impl Fn(&SentSegment) -> bool) -> Vec<u64> {
-    board
-        .iter()
-        .filter(|s| holds(s))
-        .map(|s| s.span.end.0.div_ceil(LEN))
-        .collect()
+    board.iter().filter(|s| holds(s)).map(|s| s.span.end.0.div_ceil(LEN)).collect()
 }
 
 fn number(segment: Option<&SentSegment>) -> Option<u64> {
@@ -64,15 +60,7 @@ fn a_block_sacks_the_segments_it_covers_whole() {
         (&[span(25, 35)], nothing), // two halves
         (&[segments(3, 5), segments(4, 7)], &[3, 4, 5, 6, 7]),
         (&[segments(4, 7), segments(3, 5)], &[3, 4, 5, 6, 7]),
-        (
-            &[
-                segments(8, 8),
-                segments(4, 4),
-                segments(6, 6),
-                segments(2, 2),
-            ],
-            &[2, 4, 6, 8],
-        ),
+        (&[segments(8, 8), segments(4, 4), segments(6, 6), segments(2, 2)], &[2, 4, 6, 8]),
         (&[segments(9, 30)], nothing),  // beyond what was sent
         (&[segments(12, 30)], nothing), // never sent at all
         (&[span(50, 30)], nothing),     // reversed
@@ -103,10 +91,7 @@ fn a_block_seen_before_or_below_the_cumulative_ack_changes_nothing() {
         let before = board.clone();
         let summary = board.on_ack(&ack(cumulative, blocks), LATER);
         assert_eq!(summary, AckSummary::default(), "{cumulative} {blocks:?}");
-        assert_eq!(
-            numbers(&board, |s| s.sacked),
-            numbers(&before, |s| s.sacked)
-        );
+        assert_eq!(numbers(&board, |s| s.sacked), numbers(&before, |s| s.sacked));
         assert_eq!(board.una(), before.una());
         board.check().unwrap();
     }
@@ -116,25 +101,16 @@ fn a_block_seen_before_or_below_the_cumulative_ack_changes_nothing() {
 fn a_cumulative_ack_inside_a_segment_leaves_the_remainder_outstanding() {
     let mut board = board(4);
     let summary = board.on_ack(&ack(15, &[]), LATER);
-    assert_eq!(
-        (summary.newly_acked, summary.una_advanced),
-        (Segments(1), 15)
-    );
+    assert_eq!((summary.newly_acked, summary.una_advanced), (Segments(1), 15));
     assert_eq!(board.first().map(|s| s.span), Some(span(15, 20)));
     // The rest is one segment like any other: it can be resent, SACKed and acknowledged.
     board.mark_first(Segments(1), |lost| assert_eq!(lost, span(15, 20)));
     board.resend(ms(9), span(15, 20), true);
-    assert_eq!(
-        (board.lost(), board.retransmitted(), board.pipe()),
-        (Segments(1), Segments(1), Segments(3))
-    );
+    assert_eq!((board.lost(), board.retransmitted(), board.pipe()), (Segments(1), Segments(1), Segments(3)));
     board.on_ack(&ack(15, &[span(15, 20)]), LATER);
     assert!(!board.reneged(), "what an ACK stops at it cannot SACK");
     let summary = board.on_ack(&ack(20, &[]), LATER);
-    assert_eq!(
-        (summary.newly_acked, summary.delivered),
-        (Segments(1), Segments(1))
-    );
+    assert_eq!((summary.newly_acked, summary.delivered), (Segments(1), Segments(1)));
     board.check().unwrap();
 }
 
@@ -151,11 +127,7 @@ fn what_was_sacked_is_not_delivered_again_by_the_cumulative_ack() {
     for (cumulative, blocks, acked, sacked, delivered) in cases {
         let summary = board.on_ack(&ack(cumulative, blocks), LATER);
         assert_eq!(
-            (
-                summary.newly_acked.0,
-                summary.newly_sacked.0,
-                summary.delivered.0
-            ),
+            (summary.newly_acked.0, summary.newly_sacked.0, summary.delivered.0),
             (acked, sacked, delivered),
             "{cumulative} {blocks:?}"
         );
@@ -198,16 +170,8 @@ fn a_resent_span_touches_every_segment_it_overlaps_and_no_other() {
         let mut board = board(6);
         board.on_ack(&ack(15, &[]), LATER);
         board.resend(ms(50), resent, true);
-        assert_eq!(
-            numbers(&board, |s| s.transmissions == 2),
-            touched,
-            "{resent}"
-        );
-        assert_eq!(
-            numbers(&board, |s| s.sent_at == ms(50)),
-            touched,
-            "{resent}"
-        );
+        assert_eq!(numbers(&board, |s| s.transmissions == 2), touched, "{resent}");
+        assert_eq!(numbers(&board, |s| s.sent_at == ms(50)), touched, "{resent}");
         assert_eq!(board.retransmitted().0 as usize, touched.len(), "{resent}");
         board.check().unwrap();
     }
@@ -220,9 +184,7 @@ fn lost_segments_are_offered_in_order_and_once() {
     let mut marked = Vec::new();
     board.mark_first(Segments(5), |s| marked.push(s));
     assert_eq!(marked, [1, 2, 4, 5].map(|n| segments(n, n)));
-    board.mark_first(Segments(6), |s| {
-        assert_eq!(s, segments(6, 6), "judged before")
-    });
+    board.mark_first(Segments(6), |s| assert_eq!(s, segments(6, 6), "judged before"));
     for expected in [1, 2, 4, 5, 6] {
         assert_eq!(number(board.next_lost()), Some(expected));
         board.resend(ms(30), segments(expected, expected), true);
@@ -235,10 +197,7 @@ fn lost_segments_are_offered_in_order_and_once() {
 fn holes_are_unsacked_segments_below_the_highest_sack_not_retransmitted() {
     let mut board = board(10);
     assert_eq!(number(board.next_hole()), None);
-    board.on_ack(
-        &ack(0, &[segments(2, 2), segments(4, 5), segments(8, 8)]),
-        LATER,
-    );
+    board.on_ack(&ack(0, &[segments(2, 2), segments(4, 5), segments(8, 8)]), LATER);
     for expected in [1, 3, 6, 7] {
         assert_eq!(number(board.next_hole()), Some(expected));
         board.resend(ms(30), segments(expected, expected), true);
@@ -247,11 +206,7 @@ fn holes_are_unsacked_segments_below_the_highest_sack_not_retransmitted() {
     board.on_ack(&ack(0, &[segments(10, 10)]), LATER);
     assert_eq!(number(board.next_hole()), Some(9));
     board.mark_for_timeout(None, |_| ());
-    assert_eq!(
-        number(board.next_hole()),
-        Some(1),
-        "no retransmission counts any more"
-    );
+    assert_eq!(number(board.next_hole()), Some(1), "no retransmission counts any more");
     board.check().unwrap();
 }
 
@@ -261,16 +216,10 @@ fn reneging_clears_the_sack_marks() {
     board.on_ack(&ack(0, &[segments(2, 3)]), LATER);
     assert!(!board.reneged());
     board.on_ack(&ack(10, &[]), LATER);
-    assert!(
-        board.reneged(),
-        "segment 2 was SACKed, the cumulative ACK stops at it"
-    );
+    assert!(board.reneged(), "segment 2 was SACKed, the cumulative ACK stops at it");
     board.forget_sacks();
     assert!(!board.reneged());
-    assert_eq!(
-        (board.sacked(), board.fack(), board.pipe()),
-        (Segments(0), Segments(0), Segments(4))
-    );
+    assert_eq!((board.sacked(), board.fack(), board.pipe()), (Segments(0), Segments(0), Segments(4)));
     board.check().unwrap();
 }
 
@@ -284,24 +233,13 @@ fn an_original_below_the_highest_sack_arrives_reordered_by_the_distance() {
         (&[], segments(2, 2), ack(20, &[]), Some(2)),
         (&[1], segments(2, 4), ack(40, &[]), None), // the retransmission filled the hole
         (&[], segments(4, 4), ack(0, &[segments(4, 6)]), None), // in order
-        (
-            &[],
-            segments(9, 9),
-            ack(0, &[segments(5, 5), segments(2, 2), segments(9, 9)]),
-            Some(8),
-        ),
+        (&[], segments(9, 9), ack(0, &[segments(5, 5), segments(2, 2), segments(9, 9)]), Some(8)),
     ];
     for (resent, sacked, last, distance) in cases {
         let mut board = board(10);
         board.on_ack(&ack(0, &[sacked]), LATER);
-        resent
-            .iter()
-            .for_each(|&n| board.resend(ms(20), segments(n, n), true));
-        assert_eq!(
-            board.on_ack(&last, LATER).reordering,
-            distance.map_or(Segments::ZERO, Segments),
-            "{last:?}"
-        );
+        resent.iter().for_each(|&n| board.resend(ms(20), segments(n, n), true));
+        assert_eq!(board.on_ack(&last, LATER).reordering, distance.map_or(Segments::ZERO, Segments), "{last:?}");
     }
     // The blocks of one ACK tell no order.
     let mut board = board(10);
@@ -311,10 +249,7 @@ fn an_original_below_the_highest_sack_arrives_reordered_by_the_distance() {
 
 #[test]
 fn the_rtt_is_taken_from_the_lowest_segment_newly_sacked() {
-    for blocks in [
-        [segments(9, 9), segments(4, 5)],
-        [segments(4, 5), segments(9, 9)],
-    ] {
+    for blocks in [[segments(9, 9), segments(4, 5)], [segments(4, 5), segments(9, 9)]] {
         let mut board = board(10);
         let summary = board.on_ack(&ack(0, &blocks), LATER);
         assert_eq!(summary.first_original_sacked, Some(ms(4)), "{blocks:?}");
@@ -328,19 +263,9 @@ fn the_segments_that_wait_together_are_told_from_any_of_them_on() {
     board.mark_first(Segments(7), |_| ());
     board.resend(ms(9), segments(6, 6), true);
     // 1 to 3, 5 and 7 wait; 4 and 8 are SACKed, 6 is on its way again.
-    let cases: [(u64, &[u64]); 6] = [
-        (0, &[1, 2, 3]),
-        (10, &[2, 3]),
-        (30, &[]),
-        (40, &[5]),
-        (60, &[7]),
-        (80, &[]),
-    ];
+    let cases: [(u64, &[u64]); 6] = [(0, &[1, 2, 3]), (10, &[2, 3]), (30, &[]), (40, &[5]), (60, &[7]), (80, &[])];
     for (start, waiting) in cases {
-        let found: Vec<u64> = board
-            .lost_from(Offset(start))
-            .map(|s| s.span.end.0 / LEN)
-            .collect();
+        let found: Vec<u64> = board.lost_from(Offset(start)).map(|s| s.span.end.0 / LEN).collect();
         assert_eq!(found, waiting, "from {start}");
     }
 }
@@ -360,10 +285,7 @@ fn work_counts_the_segments_visited() {
     let all = Span::new(board.una() + 10, board.nxt());
     let ack = Ack::new(board.una(), 1000).with_blocks([all]);
     board.on_ack(&ack, Instant::from_millis(100));
-    assert_eq!(
-        board.last_unsacked().map(|s| s.span.start),
-        Some(board.una())
-    );
+    assert_eq!(board.last_unsacked().map(|s| s.span.start), Some(board.una()));
     let work = board.work();
     board.on_ack(&ack, Instant::from_millis(100));
     assert_eq!(board.work(), work);
@@ -384,13 +306,7 @@ fn a_full_scoreboard_refuses_segments_and_leaves_large_ones_whole() {
     // Parts of six bytes: two a segment, and room for the parts of one.
     let mut lost = Vec::new();
     board.lose_larger(6, |span| lost.push(span));
-    let parts = [
-        span(0, 6),
-        span(6, 10),
-        span(10, 20),
-        span(20, 30),
-        span(30, 40),
-    ];
+    let parts = [span(0, 6), span(6, 10), span(10, 20), span(20, 30), span(30, 40)];
     assert_eq!(lost, parts);
     assert_eq!(board.iter().map(|s| s.span).collect::<Vec<_>>(), parts);
     assert_eq!(board.check(), Ok(()));
@@ -416,10 +332,7 @@ fn the_next_to_retransmit_is_the_lowest_whatever_the_order_of_the_marks() {
         board.resend(ms(2000 + n), segments(number, number), true);
     }
     assert_eq!(board.next_lost().map(|s| s.span), None);
-    let newest = Sent {
-        at: ms(9000),
-        end: Offset(0),
-    };
+    let newest = Sent { at: ms(9000), end: Offset(0) };
     for n in (0..1000).step_by(10) {
         board.mark_overdue(newest, Some(ms(2000 + n)), |_| {});
         assert_eq!(board.check(), Ok(()), "{n}");
@@ -443,15 +356,10 @@ fn links_sort_segments_sent_in_any_order() {
     board.unmark_lost(false);
     assert_eq!(board.check(), Ok(()));
     let mut marked = Vec::new();
-    let newest = Sent {
-        at: ms(9000),
-        end: Offset(0),
-    };
+    let newest = Sent { at: ms(9000), end: Offset(0) };
     board.mark_overdue(newest, Some(ms(5000)), |s| marked.push(s.span.end));
     // In the order of transmission.
-    let expected: Vec<Offset> = (0..300)
-        .map(|n| Offset(LEN * (n * 7919 % 300 + 1)))
-        .collect();
+    let expected: Vec<Offset> = (0..300).map(|n| Offset(LEN * (n * 7919 % 300 + 1))).collect();
     assert_eq!(marked, expected);
 }
 

@@ -98,9 +98,7 @@ impl Waiting {
         if id == self.lowest {
             // All others are higher: the next one lies in the next slot of the ring that has its bit set.
             let next = self.next(slot, slots).or_else(|| self.next(0, slots));
-            self.lowest = next.map_or(0, |next| {
-                id + (next.wrapping_sub(slot) & slots.wrapping_sub(1)) as Id
-            });
+            self.lowest = next.map_or(0, |next| id + (next.wrapping_sub(slot) & slots.wrapping_sub(1)) as Id);
         }
     }
 
@@ -139,10 +137,7 @@ impl Waiting {
 
 impl Default for Waiting {
     fn default() -> Self {
-        Self {
-            words: Memory::Owned(Vec::new()),
-            lowest: 0,
-        }
+        Self { words: Memory::Owned(Vec::new()), lowest: 0 }
     }
 }
 

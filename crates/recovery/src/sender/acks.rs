@@ -24,12 +24,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The same as [`on_ack`](Self::on_ack). Writes the effects to `summary`, which is empty before. A summary is large:
     /// this saves moving it.
-    pub fn take_ack<B: AsRef<[Span]>>(
-        &mut self,
-        now: Instant,
-        ack: &Ack<B>,
-        summary: &mut AckSummary,
-    ) {
+    pub fn take_ack<B: AsRef<[Span]>>(&mut self, now: Instant, ack: &Ack<B>, summary: &mut AckSummary) {
         self.process_ack(now, &ack.view(), summary, &mut |_| ());
     }
 
@@ -60,10 +55,7 @@ impl<C: CongestionControl> Sender<C> {
         let una = self.board.una();
         let models_path = self.models_path();
         let before = match models_path {
-            true => BeforeAck {
-                pipe: self.board.pipe(),
-                marks: self.board.marks(),
-            },
+            true => BeforeAck { pipe: self.board.pipe(), marks: self.board.marks() },
             false => BeforeAck::default(),
         };
         summary.window_changed = self.peer.window.on_ack(una, ack.cumulative, ack.window);
@@ -219,23 +211,9 @@ impl<C: CongestionControl> Sender<C> {
     #[inline(never)] // most senders keep no log
     fn log_ack(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
         let una = self.board.una();
-        let AckSummary {
-            newly_acked,
-            newly_sacked,
-            copy_reported,
-            ..
-        } = *summary;
+        let AckSummary { newly_acked, newly_sacked, copy_reported, .. } = *summary;
         let dsack = summary.dsack.or(ack.dsack().filter(|_| copy_reported));
-        self.logging.log.push(
-            now,
-            Event::Acked {
-                una,
-                newly_acked,
-                newly_sacked,
-                dsack,
-                copy_reported,
-            },
-        );
+        self.logging.log.push(now, Event::Acked { una, newly_acked, newly_sacked, dsack, copy_reported });
     }
 
     /// Uses a DSACK: for the undo, for RACK's reordering window and for the counters. DSACKs of more segments
@@ -262,9 +240,7 @@ impl<C: CongestionControl> Sender<C> {
             None => false,
         };
         if heeded && !of_probe {
-            self.losses
-                .rack
-                .on_dsack(self.board.una(), self.board.nxt());
+            self.losses.rack.on_dsack(self.board.una(), self.board.nxt());
         }
         if self.mechanisms.ack_processing == AckProcessing::Linux4_13 {
             summary.delivered += Segments(segments);
@@ -297,9 +273,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.logging.log.is_on() {
             let rtt = Duration::from_nanos(rtt);
             let (srtt, rto) = (self.rtt.srtt().unwrap_or(rtt), self.rtt.rto());
-            self.logging
-                .log
-                .push(now, Event::RttSample { rtt, srtt, rto });
+            self.logging.log.push(now, Event::RttSample { rtt, srtt, rto });
         }
     }
 
@@ -342,8 +316,7 @@ impl<C: CongestionControl> Sender<C> {
         let by_packets = self.losses.threshold.rule() == LossRule::PacketTime;
         self.congestion.cwnd = if by_packets {
             // RFC 9002 §7.2: 14,720 bytes or two segments at most.
-            let most =
-                u64::from(self.mechanisms.initial_window.0) * 1472 / u64::from(self.peer.mss);
+            let most = u64::from(self.mechanisms.initial_window.0) * 1472 / u64::from(self.peer.mss);
             let most = u32::try_from(most).unwrap_or(u32::MAX).max(2);
             self.mechanisms.initial_window.min(Segments(most))
         } else if syn_transmissions > 2 {
@@ -364,12 +337,10 @@ impl<C: CongestionControl> Sender<C> {
     /// SACKed (Linux `tcp_may_raise_cwnd`).
     fn grow_window(&mut self, now: Instant, grown: Segments, summary: &AckSummary) {
         let slow_start = self.congestion.cwnd < self.congestion.ssthresh;
-        let in_use =
-            self.congestion.cwnd.0 < self.congestion.usage.most_outstanding.0.saturating_mul(2);
+        let in_use = self.congestion.cwnd.0 < self.congestion.usage.most_outstanding.0.saturating_mul(2);
         let limited = self.congestion.usage.limited || (slow_start && in_use);
         let progress = summary.newly_acked > Segments::ZERO
-            || (summary.newly_sacked > Segments::ZERO
-                && (self.losses.threshold.is_raised() || self.goes_by_packets()));
+            || (summary.newly_sacked > Segments::ZERO && (self.losses.threshold.is_raised() || self.goes_by_packets()));
         if !progress || !limited {
             return;
         }
@@ -409,9 +380,7 @@ impl<C: CongestionControl> Sender<C> {
         if counted.is_some_and(|counted| counted < RESTART_THRESHOLD)
             && let Some(first) = self.board.first()
         {
-            self.timers
-                .rto
-                .start_from_earliest(now, first.sent_at, &self.rtt);
+            self.timers.rto.start_from_earliest(now, first.sent_at, &self.rtt);
         } else {
             self.timers.rto.start(now, &self.rtt);
         }
@@ -428,12 +397,7 @@ impl<C: CongestionControl> Sender<C> {
     /// data and is a segment of its own only when nothing else is left.
     fn outstanding_and_unsent(&self) -> Segments {
         let (nxt, mss) = (self.board.nxt(), u64::from(self.peer.full));
-        let data = self
-            .stream
-            .fin()
-            .unwrap_or(self.stream.limit)
-            .since(nxt)
-            .div_ceil(mss);
+        let data = self.stream.fin().unwrap_or(self.stream.limit).since(nxt).div_ceil(mss);
         let unsent = data.max(u64::from(nxt < self.stream.limit));
         self.board.outstanding() + Segments(u32::try_from(unsent).unwrap_or(u32::MAX))
     }
@@ -455,10 +419,7 @@ impl<C: CongestionControl> Sender<C> {
             return;
         };
         let duplicate = summary.is_duplicate(ack) && summary.newly_sacked == Segments::ZERO;
-        let answer = self
-            .timers
-            .probe
-            .on_ack(rules, ack.cumulative, duplicate, summary.dsack);
+        let answer = self.timers.probe.on_ack(rules, ack.cumulative, duplicate, summary.dsack);
         if answer == ProbeAnswer::RepairedLoss && !self.reducing() {
             self.logging.log.push(now, Event::ProbeRepairedLoss);
             self.begin_reduction(self.arrived_with(summary));

@@ -26,9 +26,7 @@ impl<C: CongestionControl> Sender<C> {
         let another_out = !copying.copies.is_free();
         if another_out || !room {
             copying.withheld += 1;
-            self.logging
-                .log
-                .push(now, Event::CopyWithheld { span, another_out });
+            self.logging.log.push(now, Event::CopyWithheld { span, another_out });
             return false;
         }
         let gap = copying.rules.gap;
@@ -80,18 +78,12 @@ impl<C: CongestionControl> Sender<C> {
         };
         let kinds = [
             (syn, handshake),
-            (
-                Kind::Fin,
-                self.stream.fin().is_some_and(|fin| span.contains(fin)),
-            ),
+            (Kind::Fin, self.stream.fin().is_some_and(|fin| span.contains(fin))),
             (Kind::Psh, carried.push),
             (Kind::Tail, !handshake && span.end >= self.stream.limit),
             (Kind::First, span.start == Offset::DATA),
         ];
-        kinds
-            .into_iter()
-            .filter(|(_, is)| *is)
-            .map(|(kind, _)| kind)
+        kinds.into_iter().filter(|(_, is)| *is).map(|(kind, _)| kind)
     }
 
     /// Whether both windows have room for a copy of `span`, which is outstanding (§II-C2): next is
@@ -111,8 +103,7 @@ impl<C: CongestionControl> Sender<C> {
     fn window_still_takes_a_copy(&self, span: Span) -> bool {
         let flight = self.board.nxt().since(self.board.una());
         span.start == Offset::SYN
-            || (flight + span.len() <= self.cwnd_bytes()
-                && self.board.pipe() < self.congestion.cwnd)
+            || (flight + span.len() <= self.cwnd_bytes() && self.board.pipe() < self.congestion.cwnd)
     }
 
     /// `window` without what a copy takes of it.
@@ -127,8 +118,7 @@ impl<C: CongestionControl> Sender<C> {
     /// A copy whose gap is over goes if nothing else does and there is still room for it.
     pub(super) fn next_copy(&self) -> Option<Transmission> {
         let span = self.copying.as_ref()?.copies.due()?;
-        self.window_still_takes_a_copy(span)
-            .then_some(Transmission::Copy(span))
+        self.window_still_takes_a_copy(span).then_some(Transmission::Copy(span))
     }
 
     pub(super) fn on_sent_copy(&mut self, now: Instant, span: Span) {
@@ -152,9 +142,7 @@ impl<C: CongestionControl> Sender<C> {
             return;
         };
         summary.copy_reported = match summary.dsack {
-            Some(duplicate) => {
-                !self.timers.probe.is_of_probe(duplicate) && copying.copies.explains(duplicate)
-            }
+            Some(duplicate) => !self.timers.probe.is_of_probe(duplicate) && copying.copies.explains(duplicate),
             None => {
                 let una = self.board.una();
                 self.mechanisms.sack != Sack::Used

@@ -37,8 +37,7 @@ impl<C: CongestionControl> Sender<C> {
         self.establish(now, u64::MAX);
         self.board.number_packets();
         self.copying = None; // a copy would need another number
-        self.delivery
-            .take_if(|_| !self.congestion.control.models_path());
+        self.delivery.take_if(|_| !self.congestion.control.models_path());
         self.peer.full = 1;
         self.mechanisms.sack = Sack::Used; // acknowledgments are by range, whatever the profile
     }

@@ -25,12 +25,7 @@ pub struct GivenUpPacket {
 impl GivenUpPacket {
     /// An acknowledgment of `segment` counts until `until`.
     pub(super) fn of(segment: &SentSegment, until: Instant) -> Self {
-        Self {
-            at: segment.span.start,
-            number: segment.number,
-            sent_at: segment.sent_at,
-            until,
-        }
+        Self { at: segment.span.start, number: segment.number, sent_at: segment.sent_at, until }
     }
 }
 
@@ -58,10 +53,7 @@ impl GivenUp {
     /// A ring in lent memory. It remembers no more packets than `slots` has room for.
     pub fn stored_in(slots: &'static mut [GivenUpPacket]) -> Self {
         let most = slots.len().min(MOST);
-        Self {
-            slots: Memory::Lent(&mut slots[..most]),
-            ..Self::default()
-        }
+        Self { slots: Memory::Lent(&mut slots[..most]), ..Self::default() }
     }
 
     /// Forgets all packets and keeps the memory.
@@ -72,10 +64,7 @@ impl GivenUp {
 
     /// Of the packets that the last ACK reported late, the one that was sent first.
     pub fn earliest_late(&self) -> Option<LatePacket> {
-        self.late_sent_at.map(|sent_at| LatePacket {
-            number: self.late_number,
-            sent_at,
-        })
+        self.late_sent_at.map(|sent_at| LatePacket { number: self.late_number, sent_at })
     }
 
     /// Its heap memory, in bytes.
@@ -98,9 +87,7 @@ impl GivenUp {
 
     /// The number of packets below `offset`.
     fn below(&self, offset: Offset) -> usize {
-        partition_point_near(self.len(), self.len(), |i| {
-            self.slots[self.slot(i)].at < offset
-        })
+        partition_point_near(self.len(), self.len(), |i| self.slots[self.slot(i)].at < offset)
     }
 
     /// Grows memory on the heap, up to `MOST` packets.
@@ -108,11 +95,7 @@ impl GivenUp {
         let owned = matches!(self.slots, Memory::Owned(_));
         if owned && self.slots.len() < MOST {
             let packets: Vec<GivenUpPacket> = self.iter().copied().collect();
-            *self = Self {
-                late_number: self.late_number,
-                late_sent_at: self.late_sent_at,
-                ..Self::from(packets)
-            };
+            *self = Self { late_number: self.late_number, late_sent_at: self.late_sent_at, ..Self::from(packets) };
             let slots = (2 * self.len()).clamp(FEWEST_SLOTS, MOST);
             self.slots.resize(slots);
         }
@@ -160,10 +143,7 @@ impl GivenUp {
     }
 
     fn note_late(&mut self, packet: &GivenUpPacket) {
-        if self
-            .late_sent_at
-            .is_none_or(|earliest| packet.sent_at < earliest)
-        {
+        if self.late_sent_at.is_none_or(|earliest| packet.sent_at < earliest) {
             self.late_number = packet.number;
             self.late_sent_at = Some(packet.sent_at);
         }
@@ -332,9 +312,6 @@ mod tests {
             ring.remember(packet(at, 9999));
         }
         assert_eq!((ring.len(), ring.slots.len()), (MOST, MOST));
-        assert_eq!(
-            ring.iter().next().map(|packet| packet.at),
-            Some(Offset(3000 - MOST as u64))
-        );
+        assert_eq!(ring.iter().next().map(|packet| packet.at), Some(Offset(3000 - MOST as u64)));
     }
 }

@@ -81,11 +81,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether this ACK delivers what was sent after the window was reduced.
     fn recovery_is_over(&self, summary: &AckSummary) -> bool {
-        let newer = summary.newest_delivered.is_some()
-            && self
-                .losses
-                .packets
-                .is_after_reduction(summary.newest_number);
+        let newer = summary.newest_delivered.is_some() && self.losses.packets.is_after_reduction(summary.newest_number);
         // Numbered packets are passed as soon as they are lost.
         newer || (!self.board.numbers_packets() && self.board.una() >= self.episode.recovery_point)
     }
@@ -117,11 +113,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Of what was sent after the first number and before the time, nothing arrived.
     fn quiet_period_of(&self, summary: &AckSummary) -> Option<(u32, Instant)> {
-        let delivered = [
-            summary.first_original_acked,
-            summary.first_original_sacked,
-            summary.retransmission_sent,
-        ];
+        let delivered = [summary.first_original_acked, summary.first_original_sacked, summary.retransmission_sent];
         let until = delivered.into_iter().flatten().min()?;
         Some((self.losses.packets.previous(), until))
     }
@@ -137,34 +129,29 @@ impl<C: CongestionControl> Sender<C> {
         let delay = detector.loss_delay(self.rtt.srtt_nanos());
         let overdue = (now.nanos_since(Instant::ZERO) >= delay).then(|| now.minus_nanos(delay));
         let packets = self.packet_threshold();
-        let (adaptive, rtt) = (
-            self.remembers_suspects(),
-            detector.round_trip(self.rtt.srtt_nanos()),
-        );
+        let (adaptive, rtt) = (self.remembers_suspects(), detector.round_trip(self.rtt.srtt_nanos()));
         let suspects = &mut self.losses.suspects;
         let log = &mut self.logging.log;
-        let waiting = self
-            .board
-            .mark_overtaken(newest, packets, overdue, |segment, by_packets| {
-                losses.newest = Some(segment.number);
-                if adaptive {
-                    suspects.add(segment, rtt);
-                }
-                let sent = segment.sent_at;
-                let is_quiet = quiet.is_some_and(|(after, until)| {
-                    let later = segment.number.wrapping_sub(after);
-                    later > 0 && later <= i32::MAX as u32 && sent < until
-                });
-                if is_quiet && detector.had_sample(sent) {
-                    let first = losses.period.map_or(sent, |(first, _)| first);
-                    losses.period = Some((first, sent));
-                }
-                let (span, by) = match by_packets {
-                    true => (segment.span, LossDetector::PacketThreshold),
-                    false => (segment.span, LossDetector::TimeThreshold),
-                };
-                log.push(now, Event::MarkedLost { span, by });
+        let waiting = self.board.mark_overtaken(newest, packets, overdue, |segment, by_packets| {
+            losses.newest = Some(segment.number);
+            if adaptive {
+                suspects.add(segment, rtt);
+            }
+            let sent = segment.sent_at;
+            let is_quiet = quiet.is_some_and(|(after, until)| {
+                let later = segment.number.wrapping_sub(after);
+                later > 0 && later <= i32::MAX as u32 && sent < until
             });
+            if is_quiet && detector.had_sample(sent) {
+                let first = losses.period.map_or(sent, |(first, _)| first);
+                losses.period = Some((first, sent));
+            }
+            let (span, by) = match by_packets {
+                true => (segment.span, LossDetector::PacketThreshold),
+                false => (segment.span, LossDetector::TimeThreshold),
+            };
+            log.push(now, Event::MarkedLost { span, by });
+        });
         self.timers.reorder = waiting.map(|sent| sent.plus_nanos(delay));
         losses
     }

@@ -44,12 +44,7 @@ pub struct Packet {
 
 impl Packet {
     fn of(segment: &SentSegment) -> Self {
-        Self {
-            span: segment.span,
-            sent_at: segment.sent_at,
-            size: segment.size,
-            token: segment.token,
-        }
+        Self { span: segment.span, sent_at: segment.sent_at, size: segment.size, token: segment.token }
     }
 
     /// Its number, where packets are numbered.
@@ -78,9 +73,7 @@ pub enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotNext => {
-                "new data must begin where the last ended, and have 1 byte to 4 GiB, or one packet"
-            }
+            Self::NotNext => "new data must begin where the last ended, and have 1 byte to 4 GiB, or one packet",
             Self::Full => "the sender's memory is full of outstanding segments",
             Self::NotOutstanding => "only outstanding data is copied or retransmitted",
             Self::Repeated => "a numbered packet is sent once",
@@ -100,13 +93,7 @@ impl<C: CongestionControl> Sender<C> {
     ///
     /// # Errors
     /// `what` cannot have been sent. The sender is as before.
-    pub fn on_packet_sent(
-        &mut self,
-        now: Instant,
-        what: Transmission,
-        size: u32,
-        token: u64,
-    ) -> Result<u64, Refused> {
+    pub fn on_packet_sent(&mut self, now: Instant, what: Transmission, size: u32, token: u64) -> Result<u64, Refused> {
         if let Some(refused) = self.refusal(what) {
             return Err(refused);
         }
@@ -139,9 +126,7 @@ impl<C: CongestionControl> Sender<C> {
                 }
                 (!(fits && alone && next)).then_some(Refused::NotNext)
             }
-            Transmission::Again(..) | Transmission::Copy(_) if self.board.numbers_packets() => {
-                Some(Refused::Repeated)
-            }
+            Transmission::Again(..) | Transmission::Copy(_) if self.board.numbers_packets() => Some(Refused::Repeated),
             Transmission::Again(span, _) => {
                 // A replay may show a retransmission of data that was acknowledged meanwhile.
                 let none = self.board.is_empty() || span.is_empty();

@@ -354,14 +354,7 @@ impl Copying {
     }
 
     pub fn new(rules: SlpRules) -> Self {
-        Self {
-            rules,
-            copies: Copies::default(),
-            sent: 0,
-            sent_bytes: 0,
-            withheld: 0,
-            reported: 0,
-        }
+        Self { rules, copies: Copies::default(), sent: 0, sent_bytes: 0, withheld: 0, reported: 0 }
     }
 }
 
@@ -444,8 +437,6 @@ impl Episode {
 
 impl Logging {
     pub fn new(on: bool) -> Self {
-        Self {
-            log: Log(on.then(Box::default)),
-        }
+        Self { log: Log(on.then(Box::default)) }
     }
 }

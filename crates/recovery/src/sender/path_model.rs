@@ -27,19 +27,14 @@ impl<C: CongestionControl> Sender<C> {
         let Some(delivery) = &mut self.delivery else {
             return;
         };
-        let nothing_waits =
-            self.board.nxt() >= self.stream.limit && self.board.next_lost().is_none();
+        let nothing_waits = self.board.nxt() >= self.stream.limit && self.board.next_lost().is_none();
         if nothing_waits && room > Segments::ZERO {
             delivery.on_application_limited(self.board.pipe());
         }
     }
 
     /// Measures the delivery rate by an ACK.
-    pub(super) fn sample_delivery(
-        &mut self,
-        now: Instant,
-        summary: &AckSummary,
-    ) -> Option<RateSample> {
+    pub(super) fn sample_delivery(&mut self, now: Instant, summary: &AckSummary) -> Option<RateSample> {
         let ack = Delivery {
             delivered: summary.delivered,
             newest: summary.newest_delivered,
@@ -92,11 +87,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn path_totals(&self) -> PathTotals {
         let delivery = self.delivery.as_deref();
         let (delivered, at) = delivery.map_or((0, Instant::ZERO), DeliveryRate::delivered);
-        PathTotals {
-            delivered,
-            lost: self.board.marks(),
-            at,
-        }
+        PathTotals { delivered, lost: self.board.marks(), at }
     }
 
     /// The model begins: the connection is established.
@@ -116,11 +107,6 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     fn model_start(&self, now: Instant) -> Start {
-        Start {
-            now,
-            cwnd: self.congestion.cwnd,
-            srtt: self.rtt.srtt(),
-            mss: self.peer.mss,
-        }
+        Start { now, cwnd: self.congestion.cwnd, srtt: self.rtt.srtt(), mss: self.peer.mss }
     }
 }

@@ -22,11 +22,7 @@ pub struct Reason {
 
 impl Reason {
     fn of_state(trigger: Trigger) -> Self {
-        Self {
-            trigger,
-            timer: None,
-            skipped_probe: None,
-        }
+        Self { trigger, timer: None, skipped_probe: None }
     }
 }
 
@@ -76,11 +72,7 @@ impl<C: CongestionControl> Sender<C> {
                 Timer::Rto => Trigger::Rto,
                 _ => self.state_reason(span)?,
             };
-            Some(Reason {
-                trigger,
-                timer: Some((timer, deadline)),
-                skipped_probe,
-            })
+            Some(Reason { trigger, timer: Some((timer, deadline)), skipped_probe })
         })
     }
 
@@ -121,12 +113,7 @@ impl<C: CongestionControl> Sender<C> {
     /// As what the sender sends new data at `now`: as a probe if only the congestion window is in its
     /// way (RFC 8985 §7.3) and `is_due` accepts the deadline of the probe timer as reached. The timer
     /// then fires.
-    pub fn send_for_new(
-        &mut self,
-        now: Instant,
-        span: Span,
-        is_due: impl Fn(Instant) -> bool,
-    ) -> Transmission {
+    pub fn send_for_new(&mut self, now: Instant, span: Span, is_due: impl Fn(Instant) -> bool) -> Transmission {
         let due = self.deadline(Timer::Probe).filter(|at| is_due(*at));
         match due {
             Some(deadline) if !self.has_room_for_new(now) => {
@@ -143,10 +130,7 @@ impl<C: CongestionControl> Sender<C> {
         let timers = [
             (Timer::Early, self.timers.early),
             (Timer::Reorder, self.timers.reorder),
-            (
-                Timer::Probe,
-                probe.filter(|_| self.timers.probe.is_answered()),
-            ),
+            (Timer::Probe, probe.filter(|_| self.timers.probe.is_answered())),
             (Timer::Rto, self.timers.rto.deadline()),
         ];
         (timers.into_iter()).filter_map(|(timer, deadline)| Some((timer, deadline?)))

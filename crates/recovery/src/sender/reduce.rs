@@ -22,11 +22,8 @@ impl<C: CongestionControl> Sender<C> {
             self.begin_reduction(Segments::ZERO);
             if !self.models_path() {
                 let pipe = self.board.pipe();
-                self.congestion.cwnd = self.congestion.reduction.at_signal(
-                    self.congestion.cwnd,
-                    pipe,
-                    self.congestion.ssthresh,
-                );
+                self.congestion.cwnd =
+                    self.congestion.reduction.at_signal(self.congestion.cwnd, pipe, self.congestion.ssthresh);
             }
             self.keep_probe_timeout(now);
             self.set_state(now, State::Cwr);
@@ -74,9 +71,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// All losses known as a recovery begins have been marked.
     pub(super) fn note_recovery_begun(&mut self, now: Instant) {
-        self.totals
-            .recoveries
-            .begin(now, self.board.pipe(), self.congestion.ssthresh);
+        self.totals.recoveries.begin(now, self.board.pipe(), self.congestion.ssthresh);
     }
 
     /// The window begins to fall. `arrived`: as for [`enter_recovery`](Self::enter_recovery).
@@ -128,15 +123,9 @@ impl<C: CongestionControl> Sender<C> {
     fn before(&self) -> PriorWindow {
         let ssthresh = match self.reducing() {
             true => self.congestion.ssthresh,
-            false => self
-                .congestion
-                .ssthresh
-                .max(three_quarters(self.congestion.cwnd)),
+            false => self.congestion.ssthresh.max(three_quarters(self.congestion.cwnd)),
         };
-        PriorWindow {
-            cwnd: self.congestion.cwnd,
-            ssthresh,
-        }
+        PriorWindow { cwnd: self.congestion.cwnd, ssthresh }
     }
 
     /// The window an ACK leaves while it is being reduced. `losses`: segments it showed lost.
@@ -151,14 +140,8 @@ impl<C: CongestionControl> Sender<C> {
             pipe: self.board.pipe(),
             ssthresh: self.congestion.ssthresh,
             cwnd: self.congestion.cwnd,
-            floor: self
-                .congestion
-                .control
-                .halving_floor(self.congestion.ssthresh),
-            clocks: advanced
-                || summary.newly_sacked > Segments::ZERO
-                || summary.dsack.is_some()
-                || duplicate,
+            floor: self.congestion.control.halving_floor(self.congestion.ssthresh),
+            clocks: advanced || summary.newly_sacked > Segments::ZERO || summary.dsack.is_some() || duplicate,
             safe: advanced && losses == 0,
             entering,
             partial: !self.uses_sack() && advanced && self.episode.state == State::Recovery,
@@ -177,10 +160,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.models_path() {
             return;
         }
-        self.congestion.cwnd = self
-            .congestion
-            .reduction
-            .at_end(self.congestion.cwnd, self.congestion.ssthresh);
+        self.congestion.cwnd = self.congestion.reduction.at_end(self.congestion.cwnd, self.congestion.ssthresh);
     }
 
     /// Recovery is left.
@@ -298,9 +278,7 @@ impl<C: CongestionControl> Sender<C> {
         self.totals.counters.undone[by as usize] += 1;
         if self.logging.log.is_on() {
             let (cwnd, ssthresh) = (self.congestion.cwnd, self.congestion.ssthresh);
-            self.logging
-                .log
-                .push(now, Event::Undone { by, cwnd, ssthresh });
+            self.logging.log.push(now, Event::Undone { by, cwnd, ssthresh });
         }
     }
 }

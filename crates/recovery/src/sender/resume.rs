@@ -48,9 +48,7 @@ impl<C: CongestionControl> Sender<C> {
         self.begin_model(state.advanced_at);
         if let Some(first) = first {
             self.totals.busy_since = Some(first);
-            self.timers
-                .rto
-                .start(first.max(state.advanced_at), &self.rtt);
+            self.timers.rto.start(first.max(state.advanced_at), &self.rtt);
             let (sent, heard) = (self.stream.last_sent_at, state.advanced_at);
             self.schedule_probe(sent.max(heard), heard > sent);
         }

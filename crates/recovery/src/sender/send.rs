@@ -13,10 +13,8 @@ impl<C: CongestionControl> Sender<C> {
         }
         let next = self.next_called_for(now).or_else(|| self.next_copy());
         match &self.stream.pacer {
-            Pacer::Sender(departures) => next.filter(|&what| {
-                self.is_unpaced(what)
-                    || what.span().is_none_or(|span| departures.permits(now, span))
-            }),
+            Pacer::Sender(departures) => next
+                .filter(|&what| self.is_unpaced(what) || what.span().is_none_or(|span| departures.permits(now, span))),
             Pacer::Off | Pacer::Host { .. } => next,
         }
     }
@@ -26,9 +24,7 @@ impl<C: CongestionControl> Sender<C> {
     fn is_unpaced(&self, what: Transmission) -> bool {
         match what {
             Transmission::New(span) => span.start == Offset::SYN || self.timers.persist.due,
-            Transmission::Again(_, trigger) => {
-                !matches!(trigger, Trigger::Fast | Trigger::Early | Trigger::SlowStart)
-            }
+            Transmission::Again(_, trigger) => !matches!(trigger, Trigger::Fast | Trigger::Early | Trigger::SlowStart),
             Transmission::NewProbe(_) | Transmission::Copy(_) | Transmission::WindowProbe => true,
         }
     }
@@ -64,28 +60,20 @@ impl<C: CongestionControl> Sender<C> {
         // Whether there is something to send comes first, because mostly there is nothing.
         if self.episode.frto == Frto::NewDataFirst {
             if let Some(span) = self.next_new_at_once() {
-                return self
-                    .has_room_for_new(now)
-                    .then_some(Transmission::New(span));
+                return self.has_room_for_new(now).then_some(Transmission::New(span));
             }
             if self.board.nxt() > self.episode.recovery_point {
                 return None; // new data is out: the next ACK decides
             }
         }
-        if let Some(lost) = self
-            .board
-            .next_lost()
-            .filter(|_| self.episode.release != Release::Held && !self.board.numbers_packets())
+        if let Some(lost) =
+            self.board.next_lost().filter(|_| self.episode.release != Release::Held && !self.board.numbers_packets())
         {
             let send = Transmission::Again(lost.span, self.trigger_of(lost.span));
             (self.episode.release == Release::Forced || self.has_room(now)).then_some(send)
         } else if let Some(span) = self.next_new() {
-            self.has_room_for_new(now)
-                .then_some(Transmission::New(span))
-        } else if self.episode.state == State::Recovery
-            && self.episode.release != Release::Held
-            && self.has_room(now)
-        {
+            self.has_room_for_new(now).then_some(Transmission::New(span))
+        } else if self.episode.state == State::Recovery && self.episode.release != Release::Held && self.has_room(now) {
             let span = self.next_fill()?;
             Some(Transmission::Again(span, self.episode.trigger))
         } else {
@@ -121,11 +109,7 @@ impl<C: CongestionControl> Sender<C> {
         let hole = self.board.next_hole().map(|hole| hole.span);
         let rescue = self.mechanisms.recovery_fill == RecoveryFill::HolesAndRescue
             && self.board.una() > self.episode.rescue_after;
-        hole.or_else(|| {
-            (rescue && self.uses_sack())
-                .then(|| self.board.last_unsacked())?
-                .map(|last| last.span)
-        })
+        hole.or_else(|| (rescue && self.uses_sack()).then(|| self.board.last_unsacked())?.map(|last| last.span))
     }
 
     /// A segment was sent: the one that [`next_send`](Self::next_send) returned or, in a replay, the one that the capture
@@ -207,9 +191,7 @@ impl<C: CongestionControl> Sender<C> {
         self.stream.stopped_clock = None;
         if self.board.is_empty() {
             self.restart_after_idle(now);
-            self.congestion
-                .control
-                .on_idle(now.since(self.stream.last_sent_at));
+            self.congestion.control.on_idle(now.since(self.stream.last_sent_at));
             self.timers.progress_at = now;
             self.totals.busy_since = (span.start > Offset::SYN).then_some(now);
         }
@@ -307,9 +289,7 @@ impl<C: CongestionControl> Sender<C> {
     fn on_sent_again(&mut self, now: Instant, span: Span, trigger: Trigger) {
         self.stream.last_sent_at = now;
         let head = span.start <= self.board.una();
-        let is = |segment: Option<&crate::scoreboard::SentSegment>| {
-            segment.is_some_and(|s| s.span.overlaps(span))
-        };
+        let is = |segment: Option<&crate::scoreboard::SentSegment>| segment.is_some_and(|s| s.span.overlaps(span));
         let called_for = is(self.board.next_lost()) || is(self.board.next_hole());
         if self.episode.state == State::Recovery && !called_for {
             self.episode.rescue_after = self.episode.recovery_point; // one a recovery
@@ -432,19 +412,13 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.next_new_at_once()
             .map(Transmission::NewProbe)
-            .or_else(|| {
-                self.board
-                    .last()
-                    .map(|last| Transmission::Again(last.span, Trigger::Tlp))
-            })
+            .or_else(|| self.board.last().map(|last| Transmission::Again(last.span, Trigger::Tlp)))
     }
 
     /// A probe of RFC 9002's timer: what is lost, or new data, or the segment whose last transmission is the
     /// oldest (§6.2.4).
     fn timeout_probe(&self) -> Option<Transmission> {
-        let repeat = |segment: &crate::scoreboard::SentSegment| {
-            Transmission::Again(segment.span, Trigger::Tlp)
-        };
+        let repeat = |segment: &crate::scoreboard::SentSegment| Transmission::Again(segment.span, Trigger::Tlp);
         let lost = self.board.next_lost().map(repeat);
         lost.or_else(|| self.next_new_at_once().map(Transmission::NewProbe))
             .or_else(|| self.board.oldest_sent().or(self.board.last()).map(repeat))
@@ -454,11 +428,7 @@ impl<C: CongestionControl> Sender<C> {
     /// or else an empty segment that makes the peer send an ACK.
     fn window_probe(&self) -> Transmission {
         let span = self.new_span(self.peer.window.edge());
-        if span.is_empty() {
-            Transmission::WindowProbe
-        } else {
-            Transmission::New(span)
-        }
+        if span.is_empty() { Transmission::WindowProbe } else { Transmission::New(span) }
     }
 
     /// The congestion window for a segment sent now, after any idle time.
@@ -474,12 +444,7 @@ impl<C: CongestionControl> Sender<C> {
     fn window_after_idle(&self, now: Instant) -> Segments {
         let idle = now.since(self.stream.last_sent_at);
         let initial = self.mechanisms.initial_window;
-        congestion::after_idle(
-            self.congestion.cwnd,
-            initial,
-            idle,
-            self.timers.rto.rto(&self.rtt),
-        )
+        congestion::after_idle(self.congestion.cwnd, initial, idle, self.timers.rto.rto(&self.rtt))
     }
 
     /// Reduces the window after idle time. ssthresh remembers how much slow start may regain
@@ -487,10 +452,7 @@ impl<C: CongestionControl> Sender<C> {
     fn restart_after_idle(&mut self, now: Instant) {
         let window = self.window_now(now);
         if window < self.congestion.cwnd {
-            self.congestion.ssthresh = self
-                .congestion
-                .ssthresh
-                .max(three_quarters(self.congestion.cwnd));
+            self.congestion.ssthresh = self.congestion.ssthresh.max(three_quarters(self.congestion.cwnd));
             self.congestion.cwnd = window;
         }
     }
@@ -508,11 +470,7 @@ impl<C: CongestionControl> Sender<C> {
             AckProcessing::Linux4_13 => limited || (!usage.limited && more),
         };
         if self.board.una() >= usage.round_end || sooner {
-            *usage = WindowUsage {
-                most_outstanding: outstanding,
-                round_end: self.board.nxt(),
-                limited,
-            };
+            *usage = WindowUsage { most_outstanding: outstanding, round_end: self.board.nxt(), limited };
         }
     }
 }

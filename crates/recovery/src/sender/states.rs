@@ -18,15 +18,8 @@ const RENEGING_DELAY: Duration = Duration::from_millis(10);
 
 impl<C: CongestionControl> Sender<C> {
     /// Runs the states; `true` when the ACK begins a recovery.
-    pub(super) fn run_states(
-        &mut self,
-        now: Instant,
-        ack: &Ack<&[Span]>,
-        summary: &mut AckSummary,
-    ) -> bool {
-        if summary.reordering > Segments::ZERO
-            && (self.episode.state != State::Loss || self.episode.undo.is_open())
-        {
+    pub(super) fn run_states(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &mut AckSummary) -> bool {
+        if summary.reordering > Segments::ZERO && (self.episode.state != State::Loss || self.episode.undo.is_open()) {
             self.note_reordering(now, summary.reordering);
         }
         if summary.late > Segments::ZERO && self.mechanisms.adaptive {
@@ -61,13 +54,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn note_reordering(&mut self, now: Instant, distance: Segments) {
         self.losses.threshold.on_reordering(distance);
         let dupthresh = self.losses.threshold.dupthresh();
-        self.logging.log.push(
-            now,
-            Event::Reordering {
-                distance,
-                dupthresh,
-            },
-        );
+        self.logging.log.push(now, Event::Reordering { distance, dupthresh });
     }
 
     /// An ACK of the recovery point ends Recovery, one beyond it CWR; the window settles at
@@ -101,13 +88,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    fn in_recovery(
-        &mut self,
-        now: Instant,
-        ack: &Ack<&[Span]>,
-        summary: &mut AckSummary,
-        duplicate: bool,
-    ) -> bool {
+    fn in_recovery(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &mut AckSummary, duplicate: bool) -> bool {
         if summary.una_advanced == 0 {
             self.count_duplicate(now, summary, duplicate);
         } else if self.undo_partly(now, ack, summary) {
@@ -126,19 +107,13 @@ impl<C: CongestionControl> Sender<C> {
     /// The ACK that advances was drawn by an original: the retransmission was not needed
     /// (Linux `tcp_try_undo_partial`). `true`: one is still in flight, wait for it. With adaptive thresholds,
     /// all segments judged lost must be known to have been late, whatever is in flight.
-    pub(super) fn undo_partly(
-        &mut self,
-        now: Instant,
-        ack: &Ack<&[Span]>,
-        summary: &AckSummary,
-    ) -> bool {
+    pub(super) fn undo_partly(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) -> bool {
         if self.mechanisms.adaptive {
             if !self.all_were_late() {
                 return false;
             }
         } else {
-            let delayed = self.mechanisms.undo.timestamps
-                && self.episode.undo.original_acked(ack.echo_sent_before);
+            let delayed = self.mechanisms.undo.timestamps && self.episode.undo.original_acked(ack.echo_sent_before);
             if !delayed {
                 return false;
             }
@@ -174,13 +149,7 @@ impl<C: CongestionControl> Sender<C> {
         undo
     }
 
-    fn in_loss(
-        &mut self,
-        now: Instant,
-        ack: &Ack<&[Span]>,
-        summary: &mut AckSummary,
-        duplicate: bool,
-    ) -> bool {
+    fn in_loss(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &mut AckSummary, duplicate: bool) -> bool {
         self.process_loss(now, ack, summary, duplicate);
         let before = self.board.lost_retransmissions();
         if self.goes_by_time() {
@@ -195,18 +164,10 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// F-RTO, and the end of Loss (RFC 5682 §3.1; Linux `tcp_process_loss`).
-    pub(super) fn process_loss(
-        &mut self,
-        now: Instant,
-        ack: &Ack<&[Span]>,
-        summary: &mut AckSummary,
-        duplicate: bool,
-    ) {
+    pub(super) fn process_loss(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &mut AckSummary, duplicate: bool) {
         let advanced = summary.una_advanced > 0;
         // A DSACK that completes the proof need not advance (Linux 3.17).
-        let proof = self
-            .proof(ack)
-            .filter(|proof| advanced || *proof == Proof::Dsack);
+        let proof = self.proof(ack).filter(|proof| advanced || *proof == Proof::Dsack);
         if let Some(proof) = proof {
             return self.leave_loss_undone(now, proof);
         }
@@ -341,9 +302,7 @@ impl<C: CongestionControl> Sender<C> {
             }
         });
         drop(lost);
-        let slack = self
-            .rack_version()
-            .map_or(Duration::ZERO, RackVersion::timer_slack);
+        let slack = self.rack_version().map_or(Duration::ZERO, RackVersion::timer_slack);
         self.timers.reorder = waiting.map(|sent| sent + age + slack);
         if let Some(at) = self.timers.reorder {
             self.timers.reorder_pending_until = at;
@@ -356,26 +315,15 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Marks what counting shows to be lost, retransmissions included.
     fn mark_lost(&mut self, now: Instant) {
-        let verdict =
-            self.losses
-                .threshold
-                .verdict(&self.board, self.losses.duplicates, self.peer.full);
-        verdict.lost.mark(
-            &mut self.board,
-            self.logging.log.losses(now, LossDetector::Threshold),
-        );
+        let verdict = self.losses.threshold.verdict(&self.board, self.losses.duplicates, self.peer.full);
+        verdict.lost.mark(&mut self.board, self.logging.log.losses(now, LossDetector::Threshold));
         if self.losses.threshold.uses_fack() {
-            self.board.mark_lost_retransmissions(
-                self.logging
-                    .log
-                    .losses(now, LossDetector::LostRetransmission),
-            );
+            self.board.mark_lost_retransmissions(self.logging.log.losses(now, LossDetector::LostRetransmission));
         }
     }
 
     pub(super) fn mark_head(&mut self, now: Instant) {
-        self.board
-            .mark_head(self.logging.log.losses(now, LossDetector::Threshold));
+        self.board.mark_head(self.logging.log.losses(now, LossDetector::Threshold));
     }
 
     /// Enters recovery if the evidence suffices, at once or (early retransmit) after a delay; else
@@ -394,13 +342,7 @@ impl<C: CongestionControl> Sender<C> {
             return true;
         }
         if left_out && let Some(delay) = self.early_delay(now) {
-            if delay.is_zero()
-                || self
-                    .timers
-                    .rto
-                    .deadline()
-                    .is_none_or(|rto| rto <= now + delay)
-            {
+            if delay.is_zero() || self.timers.rto.deadline().is_none_or(|rto| rto <= now + delay) {
                 self.retransmit_early(now, self.arrived_with(summary));
                 return true;
             }
@@ -441,9 +383,7 @@ impl<C: CongestionControl> Sender<C> {
             && out <= detection.dupthresh()
             && self.board.sacked().0 >= (out.0 / 2).max(crate::detect::DUPTHRESH.0)
             && !self.can_send_new(now);
-        rest || detection
-            .verdict(&self.board, self.losses.duplicates, self.peer.full)
-            .recover
+        rest || detection.verdict(&self.board, self.losses.duplicates, self.peer.full).recover
     }
 
     fn can_send_new(&self, now: Instant) -> bool {
@@ -457,29 +397,20 @@ impl<C: CongestionControl> Sender<C> {
 
     fn early_delay(&self, now: Instant) -> Option<Duration> {
         let seen = self.losses.threshold.reordering_seen();
-        self.mechanisms
-            .early_retransmit
-            .delay(&self.board, self.rtt.srtt(), seen, || {
-                self.can_send_new(now)
-            })
+        self.mechanisms.early_retransmit.delay(&self.board, self.rtt.srtt(), seen, || self.can_send_new(now))
     }
 
     /// Early retransmit's moment: every hole below the highest SACK is lost.
     pub(super) fn retransmit_early(&mut self, now: Instant, arrived: Segments) {
         self.enter_recovery(now, Trigger::Early, arrived);
         let holes = self.board.fack().max(Segments::ONE);
-        self.board
-            .mark_first(holes, self.logging.log.losses(now, LossDetector::Early));
+        self.board.mark_first(holes, self.logging.log.losses(now, LossDetector::Early));
         self.note_recovery_begun(now);
     }
 
     /// Open or Disorder, as anything is left out or not (Linux `tcp_try_keep_open`).
     pub(super) fn keep_open(&mut self, now: Instant) {
-        let to = if self.any_left_out() || self.board.any_retransmission() {
-            State::Disorder
-        } else {
-            State::Open
-        };
+        let to = if self.any_left_out() || self.board.any_retransmission() { State::Disorder } else { State::Open };
         if to != self.episode.state {
             self.episode.recovery_point = self.board.nxt();
             self.set_state(now, to);

@@ -8,16 +8,8 @@ use crate::tlp::{MAX_ACK_DELAY, ProbeVersion};
 impl Timer {
     /// Every timer, in the order in which those due at one instant fire. A probe that is due together with
     /// the retransmission timeout is sent in its place.
-    pub const ALL: [Self; 8] = [
-        Self::Early,
-        Self::Reorder,
-        Self::Probe,
-        Self::Rto,
-        Self::Persist,
-        Self::Copy,
-        Self::User,
-        Self::Pacing,
-    ];
+    pub const ALL: [Self; 8] =
+        [Self::Early, Self::Reorder, Self::Probe, Self::Rto, Self::Persist, Self::Copy, Self::User, Self::Pacing];
 }
 
 impl<C: CongestionControl> Sender<C> {
@@ -98,8 +90,7 @@ impl<C: CongestionControl> Sender<C> {
             }
             Timer::User => {
                 self.timers.gave_up = true;
-                self.totals.counters.failed_retransmissions +=
-                    u64::from(self.totals.counters.unheard);
+                self.totals.counters.failed_retransmissions += u64::from(self.totals.counters.unheard);
                 self.set_state(now, self.episode.state); // what it took until now counts
                 if let Some(since) = self.totals.busy_since.take() {
                     self.totals.counters.busy += now.since(since);
@@ -132,10 +123,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.enter_recovery(now, Trigger::Fast, Segments::ZERO);
         self.note_recovery_begun(now);
-        let progress = AckSummary {
-            delivered: Segments::ONE,
-            ..AckSummary::default()
-        };
+        let progress = AckSummary { delivered: Segments::ONE, ..AckSummary::default() };
         self.reduce(&progress, marked, true);
     }
 
@@ -260,10 +248,7 @@ impl<C: CongestionControl> Sender<C> {
         };
         let established = self.board.una() > Offset::SYN;
         let called_for = match rules.is_modern() {
-            true => {
-                matches!(self.episode.state, State::Open | State::Cwr)
-                    && self.timers.reorder.is_none()
-            }
+            true => matches!(self.episode.state, State::Open | State::Cwr) && self.timers.reorder.is_none(),
             false => {
                 let room = self.room() > Segments::ZERO && self.board.nxt() < self.stream.limit;
                 self.episode.state == State::Open && !room
@@ -312,11 +297,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     fn persist_interval(&self) -> Duration {
-        let doubled = self
-            .timers
-            .rto
-            .rto(&self.rtt)
-            .saturating_mul(1 << self.timers.persist.backoff.min(20));
+        let doubled = self.timers.rto.rto(&self.rtt).saturating_mul(1 << self.timers.persist.backoff.min(20));
         doubled.min(self.rtt.most_rto())
     }
 

@@ -36,10 +36,7 @@ impl Driver {
         let number = |name: &str| settings.get(name).and_then(Value::as_u64);
         let needed = |name: &str| number(name).ok_or(format!("settings: no number \"{name}\""));
         let profile = settings.get("profile").and_then(Value::as_str);
-        let profile: Profile = profile
-            .ok_or("settings: no profile")?
-            .parse()
-            .map_err(|e| format!("settings: {e}"))?;
+        let profile: Profile = profile.ok_or("settings: no profile")?.parse().map_err(|e| format!("settings: {e}"))?;
         let mss = u32::try_from(needed("mss")?).map_err(|e| e.to_string())?;
         let mut driver = Self {
             sender: Sender::new(profile.mechanisms(), mss, Trigger::Syn, true),
@@ -147,13 +144,7 @@ impl Driver {
     }
 
     /// One segment is sent. `push`: it has PSH set. `size`: the bytes of a packet that is not full.
-    pub fn send(
-        &mut self,
-        at_ns: u64,
-        what: Transmission,
-        size: Option<u32>,
-        push: bool,
-    ) -> Result<(), String> {
+    pub fn send(&mut self, at_ns: u64, what: Transmission, size: Option<u32>, push: bool) -> Result<(), String> {
         let now = self.time(at_ns);
         let stream = what.span().filter(|_| !self.packets);
         let full = stream.map_or(self.sender.mss(), |span| span.len() as u32);
@@ -169,8 +160,7 @@ impl Driver {
     }
 
     fn take_events(&mut self) {
-        self.events
-            .extend(self.sender.drain_events().map(|(_, event)| event));
+        self.events.extend(self.sender.drain_events().map(|(_, event)| event));
     }
 
     fn ack(&self, now: Instant, ack: &Acknowledgment) -> Ack {
@@ -192,9 +182,7 @@ impl Driver {
         };
         let size = self.full();
         let starts = (start..end).step_by(size as usize);
-        starts
-            .map(|from| transmission(&sent.kind, span([from, end.min(from + size)])))
-            .collect()
+        starts.map(|from| transmission(&sent.kind, span([from, end.min(from + size)]))).collect()
     }
 
     /// The sequence space of a full segment.
@@ -298,9 +286,7 @@ impl Driver {
                 _ => ranges.push([start, end]),
             }
         }
-        let named = marked
-            .into_iter()
-            .map(|(by, r)| (by.name().into(), json!(r)));
+        let named = marked.into_iter().map(|(by, r)| (by.name().into(), json!(r)));
         Value::Object(named.collect::<Map<_, _>>())
     }
 }
@@ -329,12 +315,7 @@ pub fn describe_sent(what: Transmission) -> Sent {
         Transmission::Copy(_) => "copy",
         Transmission::WindowProbe => "window_probe",
     };
-    Sent {
-        kind: kind.into(),
-        range: what.span().map(range),
-        size: None,
-        push: false,
-    }
+    Sent { kind: kind.into(), range: what.span().map(range), size: None, push: false }
 }
 
 fn transmission(kind: &str, span: Span) -> Result<Transmission, String> {

@@ -155,11 +155,7 @@ impl File {
 }
 
 fn case_text(case: &Case) -> String {
-    let steps: Vec<String> = case
-        .steps
-        .iter()
-        .map(|step| format!("        {}", line(step)))
-        .collect();
+    let steps: Vec<String> = case.steps.iter().map(|step| format!("        {}", line(step))).collect();
     format!(
         "    {{\n      \"name\": {},\n      \"source\": {},\n      \"settings\": {},\n      \"steps\": [\n{}\n      ]\n    }}",
         line(&case.name),
@@ -180,26 +176,15 @@ fn line(value: &impl Serialize) -> String {
 struct Spaced;
 
 impl serde_json::ser::Formatter for Spaced {
-    fn begin_array_value<W: std::io::Write + ?Sized>(
-        &mut self,
-        to: &mut W,
-        first: bool,
-    ) -> std::io::Result<()> {
+    fn begin_array_value<W: std::io::Write + ?Sized>(&mut self, to: &mut W, first: bool) -> std::io::Result<()> {
         to.write_all(if first { b"" } else { b", " })
     }
 
-    fn begin_object_key<W: std::io::Write + ?Sized>(
-        &mut self,
-        to: &mut W,
-        first: bool,
-    ) -> std::io::Result<()> {
+    fn begin_object_key<W: std::io::Write + ?Sized>(&mut self, to: &mut W, first: bool) -> std::io::Result<()> {
         self.begin_array_value(to, first)
     }
 
-    fn begin_object_value<W: std::io::Write + ?Sized>(
-        &mut self,
-        to: &mut W,
-    ) -> std::io::Result<()> {
+    fn begin_object_value<W: std::io::Write + ?Sized>(&mut self, to: &mut W) -> std::io::Result<()> {
         to.write_all(b": ")
     }
 }

@@ -48,19 +48,10 @@ fn stored() -> Vec<(String, String)> {
     static UPDATED: Once = Once::new();
     UPDATED.call_once(update);
     let entries = fs::read_dir(folder()).expect("the folder of the vectors");
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    paths.retain(|path| {
-        path.extension().is_some_and(|e| e == "json") && !path.ends_with("schema.json")
-    });
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "json") && !path.ends_with("schema.json"));
     paths.sort();
-    let name = |path: &Path| {
-        path.file_name()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned()
-    };
+    let name = |path: &Path| path.file_name().expect("a name").to_string_lossy().into_owned();
     paths.iter().map(|path| (name(path), read(path))).collect()
 }
 
@@ -71,17 +62,11 @@ fn parse(name: &str, text: &str) -> File {
 #[test]
 fn the_vectors_are_those_of_the_cases() {
     let files = cases::all();
-    let names: BTreeSet<String> = files
-        .iter()
-        .map(|f| format!("{}.json", f.mechanism))
-        .collect();
+    let names: BTreeSet<String> = files.iter().map(|f| format!("{}.json", f.mechanism)).collect();
     assert_eq!(names.len(), files.len(), "two files for one mechanism");
     let stored = stored();
     let there: BTreeSet<String> = stored.iter().map(|(name, _)| name.clone()).collect();
-    assert_eq!(
-        there, names,
-        "run with RECOUP_UPDATE_VECTORS=1; remove what is left over"
-    );
+    assert_eq!(there, names, "run with RECOUP_UPDATE_VECTORS=1; remove what is left over");
     for file in &files {
         let name = format!("{}.json", file.mechanism);
         let text = &stored.iter().find(|(n, _)| *n == name).expect("listed").1;
@@ -89,12 +74,7 @@ fn the_vectors_are_those_of_the_cases() {
         let new = file.text();
         let lines = text.lines().zip(new.lines()).enumerate();
         for (i, (stored, new)) in lines {
-            assert_eq!(
-                stored,
-                new,
-                "{name}, line {}; run with RECOUP_UPDATE_VECTORS=1",
-                i + 1
-            );
+            assert_eq!(stored, new, "{name}, line {}; run with RECOUP_UPDATE_VECTORS=1", i + 1);
         }
         assert_eq!(*text, new, "{name}: run with RECOUP_UPDATE_VECTORS=1");
     }
@@ -109,10 +89,7 @@ fn the_engine_decides_as_the_vectors_expect() {
 
 #[test]
 fn a_replay_finds_wrong_vectors() {
-    let (name, text) = stored()
-        .into_iter()
-        .find(|(name, _)| name == "rto-restart.json")
-        .expect("a file");
+    let (name, text) = stored().into_iter().find(|(name, _)| name == "rto-restart.json").expect("a file");
     let file = parse(&name, &text);
     for (i, step) in file.cases[0].steps.iter().enumerate() {
         for (j, (field, _)) in step.expect.0.iter().enumerate() {
@@ -121,10 +98,7 @@ fn a_replay_finds_wrong_vectors() {
             let [found] = &replay::differences(&wrong)[..] else {
                 panic!("step {}: {field} not found, or too much", i + 1);
             };
-            assert!(
-                found.contains(&format!("step {}: expect {field}:", i + 1)),
-                "{found}"
-            );
+            assert!(found.contains(&format!("step {}: expect {field}:", i + 1)), "{found}");
         }
     }
 }
@@ -139,10 +113,7 @@ fn the_vectors_fit_their_schema() {
         for without in ["schema", "version", "mechanism", "cases", "expect"] {
             let mut document = document.clone();
             document.as_object_mut().expect("an object").remove(without);
-            assert!(
-                !schema::misfits(&schema, &document).is_empty(),
-                "{name} without {without}"
-            );
+            assert!(!schema::misfits(&schema, &document).is_empty(), "{name} without {without}");
         }
     }
 }
@@ -177,11 +148,7 @@ fn the_reader_in_python_finds_wrong_vectors() {
     let stored = stored();
     for (name, right, wrong) in [
         ("rto-backoff.json", "\"backoff\": 3", "\"backoff\": 4"),
-        (
-            "rtt-and-rto.json",
-            "\"srtt_ns\": 410000000",
-            "\"srtt_ns\": 420000000",
-        ),
+        ("rtt-and-rto.json", "\"srtt_ns\": 410000000", "\"srtt_ns\": 420000000"),
         ("prr.json", "\"cwnd\": 15}", "\"cwnd\": 16}"),
     ] {
         let text = &stored.iter().find(|(n, _)| n == name).expect("a file").1;

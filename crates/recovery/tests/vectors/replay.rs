@@ -8,10 +8,7 @@ use serde_json::Value;
 pub fn differences(file: &File) -> Vec<String> {
     let difference = |case: &Case| {
         let (step, what) = replay(file, case).err()?;
-        Some(format!(
-            "{}.json, case \"{}\", step {step}: {what}",
-            file.mechanism, case.name
-        ))
+        Some(format!("{}.json, case \"{}\", step {step}: {what}", file.mechanism, case.name))
     };
     file.cases.iter().filter_map(difference).collect()
 }
@@ -51,17 +48,9 @@ fn take(file: &File, driver: &mut Driver, step: &Step) -> Result<(), String> {
     Ok(())
 }
 
-fn check(
-    driver: &Driver,
-    step: &Step,
-    part: &str,
-    names: &[String],
-    fields: &Fields,
-) -> Result<(), String> {
+fn check(driver: &Driver, step: &Step, part: &str, names: &[String], fields: &Fields) -> Result<(), String> {
     if fields.0.len() != names.len() {
-        return Err(format!(
-            "{part} does not have the fields that the file lists"
-        ));
+        return Err(format!("{part} does not have the fields that the file lists"));
     }
     for name in names {
         let expected = fields.get(name).ok_or(format!("{part} lacks {name}"))?;

@@ -5,10 +5,7 @@ use serde_json::{Map, Value};
 
 /// What in `document` does not fit `schema`.
 pub fn misfits(schema: &Value, document: &Value) -> Vec<String> {
-    let mut check = Check {
-        root: schema,
-        misfits: Vec::new(),
-    };
+    let mut check = Check { root: schema, misfits: Vec::new() };
     check.value(schema, document, "");
     check.misfits
 }
@@ -30,21 +27,11 @@ impl Check<'_> {
                 "const" => value == rule,
                 "enum" => rule.as_array().is_some_and(|all| all.contains(value)),
                 "minimum" => !value.is_number() || value.as_u64() >= rule.as_u64(),
-                "minLength" => value
-                    .as_str()
-                    .is_none_or(|s| s.len() as u64 >= number(rule)),
-                "minItems" => value
-                    .as_array()
-                    .is_none_or(|a| a.len() as u64 >= number(rule)),
-                "maxItems" => value
-                    .as_array()
-                    .is_none_or(|a| a.len() as u64 <= number(rule)),
-                "minProperties" => value
-                    .as_object()
-                    .is_none_or(|o| o.len() as u64 >= number(rule)),
-                "maxProperties" => value
-                    .as_object()
-                    .is_none_or(|o| o.len() as u64 <= number(rule)),
+                "minLength" => value.as_str().is_none_or(|s| s.len() as u64 >= number(rule)),
+                "minItems" => value.as_array().is_none_or(|a| a.len() as u64 >= number(rule)),
+                "maxItems" => value.as_array().is_none_or(|a| a.len() as u64 <= number(rule)),
+                "minProperties" => value.as_object().is_none_or(|o| o.len() as u64 >= number(rule)),
+                "maxProperties" => value.as_object().is_none_or(|o| o.len() as u64 <= number(rule)),
                 "required" => !value.is_object() || has_all(rule, value),
                 "$ref" => {
                     let pointer = rule.as_str().and_then(|r| r.strip_prefix('#'));
@@ -102,13 +89,10 @@ fn is_of_type(rule: &Value, value: &Value) -> bool {
         Some("null") => value.is_null(),
         _ => false,
     };
-    rule.as_array()
-        .map_or_else(|| is(rule), |all| all.iter().any(is))
+    rule.as_array().map_or_else(|| is(rule), |all| all.iter().any(is))
 }
 
 fn has_all(names: &Value, value: &Value) -> bool {
     let names = names.as_array().into_iter().flatten();
-    names
-        .filter_map(Value::as_str)
-        .all(|name| value.get(name).is_some())
+    names.filter_map(Value::as_str).all(|name| value.get(name).is_some())
 }

@@ -33,10 +33,7 @@ pub struct About {
 impl About {
     /// The file, with the cases that `write` adds.
     pub fn file(self, write: impl FnOnce(&mut Cases)) -> File {
-        let mut cases = Cases {
-            about: self,
-            done: Vec::new(),
-        };
+        let mut cases = Cases { about: self, done: Vec::new() };
         write(&mut cases);
         let names = |names: &[&str]| names.iter().map(|&name| name.into()).collect();
         File {
@@ -76,23 +73,12 @@ pub struct Start {
 
 /// A sender of numbered packets by `profile`, with a first RTT sample of `rtt` ms.
 pub fn packets(profile: &'static str, rtt: u64) -> Start {
-    Start {
-        packets: true,
-        ..start(profile, rtt)
-    }
+    Start { packets: true, ..start(profile, rtt) }
 }
 
 /// A sender of `profile` whose handshake took `rtt` ms.
 pub fn start(profile: &'static str, rtt: u64) -> Start {
-    Start {
-        profile,
-        rtt: Some(rtt),
-        window: 1 << 20,
-        sack: true,
-        packets: false,
-        count_bytes: false,
-        paced: false,
-    }
+    Start { profile, rtt: Some(rtt), window: 1 << 20, sack: true, packets: false, count_bytes: false, paced: false }
 }
 
 impl Cases {
@@ -102,23 +88,17 @@ impl Cases {
         let mut settings = vec![
             ("profile".to_owned(), json!(start.profile)),
             ("mss".to_owned(), json!(MSS)),
-            (
-                "first_rtt_ns".to_owned(),
-                json!(start.rtt.map(|ms| ms * MS)),
-            ),
+            ("first_rtt_ns".to_owned(), json!(start.rtt.map(|ms| ms * MS))),
         ];
         let own = match start.packets {
             true => vec![("packets", json!(true))],
-            false => vec![
-                ("peer_window", json!(start.window)),
-                ("sack", json!(start.sack && profile.mechanisms().sack)),
-            ],
+            false => {
+                vec![("peer_window", json!(start.window)), ("sack", json!(start.sack && profile.mechanisms().sack))]
+            }
         };
         let windows = [("count_bytes", start.count_bytes), ("paced", start.paced)];
         let windows = windows.into_iter().filter(|(_, on)| *on);
-        let own = own
-            .into_iter()
-            .chain(windows.map(|(name, on)| (name, json!(on))));
+        let own = own.into_iter().chain(windows.map(|(name, on)| (name, json!(on))));
         settings.extend(own.map(|(name, value)| (name.into(), value)));
         let more = self.about.settings.iter();
         settings.extend(more.map(|&name| (name.into(), setting(profile.mechanisms(), name))));
@@ -139,12 +119,7 @@ impl Cases {
             steps: Vec::new(),
         };
         write(&mut script);
-        self.done.push(Case {
-            name: name.into(),
-            source: source.into(),
-            settings,
-            steps: script.steps,
-        });
+        self.done.push(Case { name: name.into(), source: source.into(), settings, steps: script.steps });
     }
 }
 
@@ -248,10 +223,7 @@ impl Script {
     pub fn acks(&mut self, numbers: &[RangeInclusive<u64>]) -> &mut Self {
         let ranges = numbers.iter().map(|n| [*n.start(), n.end() + 1]);
         let delay_ns = self.delay.take().map(|ms| ms * MS);
-        self.takes(Input::PacketsAcked(PacketsAcked {
-            ranges: ranges.collect(),
-            delay_ns,
-        }))
+        self.takes(Input::PacketsAcked(PacketsAcked { ranges: ranges.collect(), delay_ns }))
     }
 
     /// The receiver held the next acknowledgment back for `ms`.
@@ -351,11 +323,7 @@ impl Script {
             outcome.expect("a segment");
             let start = run.and_then(|run| run.range).or(sent.range);
             let range = start.zip(sent.range).map(|(all, this)| [all[0], this[1]]);
-            run = Some(Sent {
-                push,
-                range,
-                ..sent
-            });
+            run = Some(Sent { push, range, ..sent });
         }
         if let Some(run) = run {
             self.put_down(Input::Sent(run));
@@ -363,31 +331,20 @@ impl Script {
     }
 
     fn ends_a_write(&self, sent: &Sent) -> bool {
-        sent.range
-            .is_some_and(|[_, end]| self.writes_end.contains(&end))
+        sent.range.is_some_and(|[_, end]| self.writes_end.contains(&end))
     }
 
     fn put_down(&mut self, input: Input) {
         let fields = |names: &[&str]| {
             let value = |name: &str| self.driver.field(self.at_ns, name).expect("a field");
-            Fields(
-                names
-                    .iter()
-                    .map(|&name| (name.to_owned(), value(name)))
-                    .collect(),
-            )
+            Fields(names.iter().map(|&name| (name.to_owned(), value(name))).collect())
         };
         let given = match given_with(&input) {
             true => fields(self.given),
             false => Fields::default(),
         };
         let expect = fields(self.expect);
-        self.steps.push(Step {
-            at_ns: self.at_ns,
-            input,
-            given,
-            expect,
-        });
+        self.steps.push(Step { at_ns: self.at_ns, input, given, expect });
     }
 }
 

@@ -2,9 +2,7 @@
 
 use recoup_recovery::Mechanisms;
 use recoup_recovery::detect::{EarlyRetransmit, EarlyThreshold, LossRule, RackVersion};
-use recoup_recovery::profile::{
-    AckProcessing, LimitedTransmit, RecoveryFill, ReductionBase, RtoRestart,
-};
+use recoup_recovery::profile::{AckProcessing, LimitedTransmit, RecoveryFill, ReductionBase, RtoRestart};
 use recoup_recovery::rate::{Bound, RateControl, RecoverFs};
 use recoup_recovery::rtt::Smoothing;
 use recoup_recovery::slp::{Kind, LossRate};
@@ -15,20 +13,12 @@ use serde_json::Value;
 pub fn setting(m: &Mechanisms, name: &str) -> Value {
     let nanos = |d: std::time::Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX).into();
     match name {
-        "smoothing" => word(
-            m.rto.smoothing,
-            &[
-                (Smoothing::Linux, "linux"),
-                (Smoothing::Standard, "rfc6298"),
-            ],
-        ),
+        "smoothing" => word(m.rto.smoothing, &[(Smoothing::Linux, "linux"), (Smoothing::Standard, "rfc6298")]),
         "rttvar_floor_ns" => nanos(m.rto.min_variance),
         "min_rto_ns" => nanos(m.rto.min),
         "max_rto_ns" => nanos(m.rto.max),
         "rto_restart" => m.rto_restart.is_some().into(),
-        "rto_restart_counts_unsent" => {
-            (m.rto_restart == Some(RtoRestart::OutstandingAndUnsent)).into()
-        }
+        "rto_restart_counts_unsent" => (m.rto_restart == Some(RtoRestart::OutstandingAndUnsent)).into(),
         "probe_restart" => m.probe.map(|probe| probe.restart).into(),
         "probe_version" => {
             let words = [
@@ -37,8 +27,7 @@ pub fn setting(m: &Mechanisms, name: &str) -> Value {
                 (ProbeVersion::Linux6, "linux-6"),
                 (ProbeVersion::Rfc9002, "rfc9002"),
             ];
-            m.probe
-                .map_or(Value::Null, |probe| word(probe.version, &words))
+            m.probe.map_or(Value::Null, |probe| word(probe.version, &words))
         }
         "loss_rule" => word(
             m.detection.rule,
@@ -59,35 +48,18 @@ pub fn setting(m: &Mechanisms, name: &str) -> Value {
             &[
                 (EarlyRetransmit::Off, "off"),
                 (EarlyRetransmit::Naive(EarlyThreshold::AllButOne), "at_once"),
-                (
-                    EarlyRetransmit::ReorderAware(EarlyThreshold::AllButOne),
-                    "at_once_unless_reordering",
-                ),
-                (
-                    EarlyRetransmit::PAPER,
-                    "delayed_25_to_500_ms_unless_reordering",
-                ),
-                (
-                    EarlyRetransmit::LINUX,
-                    "delayed_2_ms_or_more_unless_reordering",
-                ),
+                (EarlyRetransmit::ReorderAware(EarlyThreshold::AllButOne), "at_once_unless_reordering"),
+                (EarlyRetransmit::PAPER, "delayed_25_to_500_ms_unless_reordering"),
+                (EarlyRetransmit::LINUX, "delayed_2_ms_or_more_unless_reordering"),
             ],
         ),
         "early_retransmit_sacked" => word(
             m.early_retransmit.threshold(),
-            &[
-                (None, "off"),
-                (Some(EarlyThreshold::AllButOne), "all_but_one"),
-                (Some(EarlyThreshold::One), "one"),
-            ],
+            &[(None, "off"), (Some(EarlyThreshold::AllButOne), "all_but_one"), (Some(EarlyThreshold::One), "one")],
         ),
         "limited_transmit" => word(
             m.limited_transmit,
-            &[
-                (LimitedTransmit::Off, "off"),
-                (LimitedTransmit::Two, "two"),
-                (LimitedTransmit::Pipe, "pipe"),
-            ],
+            &[(LimitedTransmit::Off, "off"), (LimitedTransmit::Two, "two"), (LimitedTransmit::Pipe, "pipe")],
         ),
         "recovery_fill" => word(
             m.recovery_fill,
@@ -126,13 +98,9 @@ pub fn setting(m: &Mechanisms, name: &str) -> Value {
         "undo_by_timestamps" => m.undo.timestamps.into(),
         "f_rto" => m.frto.into(),
         "congestion_control" => m.congestion.name().into(),
-        "ssthresh_from" => word(
-            m.reduction_base,
-            &[
-                (ReductionBase::Cwnd, "cwnd"),
-                (ReductionBase::FlightSize, "flight_size"),
-            ],
-        ),
+        "ssthresh_from" => {
+            word(m.reduction_base, &[(ReductionBase::Cwnd, "cwnd"), (ReductionBase::FlightSize, "flight_size")])
+        }
         "slow_start_by" => word(
             m.ack_processing,
             &[
@@ -162,8 +130,5 @@ fn slp_setting(m: &Mechanisms, name: &str) -> Value {
 /// The word for `value`.
 fn word<T: PartialEq + std::fmt::Debug>(value: T, words: &[(T, &str)]) -> Value {
     let found = words.iter().find(|(choice, _)| *choice == value);
-    found
-        .unwrap_or_else(|| panic!("no word for {value:?}"))
-        .1
-        .into()
+    found.unwrap_or_else(|| panic!("no word for {value:?}")).1.into()
 }

@@ -30,11 +30,7 @@ pub(crate) fn run(
 ) -> Result<Outcome, Wrong> {
     for statement in statements {
         match &statement.what {
-            What::Assert {
-                test,
-                text,
-                message,
-            } => {
+            What::Assert { test, text, message } => {
                 if (Scope { info, variables }).value(test)?.is_true() {
                     continue;
                 }
@@ -52,10 +48,7 @@ pub(crate) fn run(
             }
             What::Print(values) => {
                 let scope = Scope { info, variables };
-                let texts: Result<Vec<_>, _> = values
-                    .iter()
-                    .map(|v| scope.value(v).map(|v| v.to_string()))
-                    .collect();
+                let texts: Result<Vec<_>, _> = values.iter().map(|v| scope.value(v).map(|v| v.to_string())).collect();
                 print(statement.place, texts?.join(" "));
             }
             What::Assign(name, operator, value) => {
@@ -144,9 +137,7 @@ impl Scope<'_> {
                 }
             }
             Node::Integer(_) | Node::Float(_) | Node::Text(_) | Node::Boolean(_) => {}
-            Node::Not(of) | Node::Negative(of) | Node::Inverted(of) => {
-                self.values_of_names(of, seen)
-            }
+            Node::Not(of) | Node::Negative(of) | Node::Inverted(of) => self.values_of_names(of, seen),
             Node::And(a, b) | Node::Or(a, b) | Node::Binary(_, a, b) => {
                 self.values_of_names(a, seen);
                 self.values_of_names(b, seen);
@@ -171,13 +162,7 @@ fn apply(function: Function, values: Vec<Data>) -> Result<Data, String> {
     let extreme = |how| {
         let mut values = values.iter();
         let first = values.next().ok_or("min and max take values")?.clone();
-        values.try_fold(first, |best, value| {
-            Ok(if value.compare(how, &best)? {
-                value.clone()
-            } else {
-                best
-            })
-        })
+        values.try_fold(first, |best, value| Ok(if value.compare(how, &best)? { value.clone() } else { best }))
     };
     match (function, &values[..]) {
         (Function::Abs, [value]) => value.magnitude(),

@@ -11,18 +11,9 @@ const MOST_OPERATORS: usize = 500;
 
 /// Parses the code behind a `%{` at `start`.
 pub(crate) fn parse(text: &str, start: Place) -> Result<Vec<Statement>, Wrong> {
-    let inside = Place {
-        column: start.column + 2,
-        ..start
-    };
+    let inside = Place { column: start.column + 2, ..start };
     let tokens = lex(text, Language::Code, inside)?.tokens;
-    let mut parser = Parser {
-        tokens,
-        at: 0,
-        parentheses: 0,
-        depth: 0,
-        operators: 0,
-    };
+    let mut parser = Parser { tokens, at: 0, parentheses: 0, depth: 0, operators: 0 };
     let mut statements = Vec::new();
     while parser.kind() != &Kind::End {
         if parser.take(";") {
@@ -51,12 +42,7 @@ const BINARY: [&[(&str, Operator)]; 6] = [
     &[("&", Operator::And)],
     &[("<<", Operator::ShiftLeft), (">>", Operator::ShiftRight)],
     &[("+", Operator::Add), ("-", Operator::Subtract)],
-    &[
-        ("//", Operator::DivideWhole),
-        ("*", Operator::Multiply),
-        ("/", Operator::Divide),
-        ("%", Operator::Remainder),
-    ],
+    &[("//", Operator::DivideWhole), ("*", Operator::Multiply), ("/", Operator::Divide), ("%", Operator::Remainder)],
 ];
 
 const COMPARISONS: [(&str, Comparison); 6] = [
@@ -68,12 +54,8 @@ const COMPARISONS: [(&str, Comparison); 6] = [
     (">", Comparison::Greater),
 ];
 
-const FUNCTIONS: [(&str, Function); 4] = [
-    ("abs", Function::Abs),
-    ("min", Function::Min),
-    ("max", Function::Max),
-    ("len", Function::Len),
-];
+const FUNCTIONS: [(&str, Function); 4] =
+    [("abs", Function::Abs), ("min", Function::Min), ("max", Function::Max), ("len", Function::Len)];
 
 impl Parser {
     fn token(&self) -> &Token {
@@ -109,10 +91,7 @@ impl Parser {
             }
             end = token.end;
         }
-        let follows = self
-            .tokens
-            .get(self.at + sign.len())
-            .filter(|t| t.place == end);
+        let follows = self.tokens.get(self.at + sign.len()).filter(|t| t.place == end);
         let longer = |c| follows.is_some_and(|t| t.kind == Kind::Sign(c));
         let other = match sign {
             "<" => longer('=') || longer('<'),
@@ -137,8 +116,7 @@ impl Parser {
     }
 
     fn take_word(&mut self, word: &str) -> bool {
-        let is = !(self.at > 0 && self.at_line_end())
-            && matches!(self.kind(), Kind::Word(w) if w == word);
+        let is = !(self.at > 0 && self.at_line_end()) && matches!(self.kind(), Kind::Word(w) if w == word);
         self.at += usize::from(is);
         is
     }
@@ -147,15 +125,9 @@ impl Parser {
         if self.kind() == &Kind::End || self.at_line_end() {
             let before = self.at.checked_sub(1).and_then(|i| self.tokens.get(i));
             let place = before.map_or(self.place(), |b| b.end);
-            return Wrong::new(
-                place,
-                format!("expected {what}, found the end of the code's line"),
-            );
+            return Wrong::new(place, format!("expected {what}, found the end of the code's line"));
         }
-        Wrong::new(
-            self.place(),
-            format!("expected {what}, found {}", self.kind()),
-        )
+        Wrong::new(self.place(), format!("expected {what}, found {}", self.kind()))
     }
 
     fn statement(&mut self) -> Result<Statement, Wrong> {
@@ -170,8 +142,7 @@ impl Parser {
             "assert" => self.assertion()?,
             "print" => self.print()?,
             "pass" => What::Pass,
-            "if" | "for" | "while" | "def" | "import" | "from" | "class" | "with" | "try"
-            | "return" => {
+            "if" | "for" | "while" | "def" | "import" | "from" | "class" | "with" | "try" | "return" => {
                 let message = format!("`{word}` is not supported, expected {WHAT}");
                 return Err(Wrong::new(place, message));
             }
@@ -188,11 +159,7 @@ impl Parser {
             true => Some(self.value()?),
             false => None,
         };
-        Ok(What::Assert {
-            test,
-            text,
-            message,
-        })
+        Ok(What::Assert { test, text, message })
     }
 
     /// The tokens from `begin` to `end` as text, except for white space.
@@ -256,9 +223,7 @@ impl Parser {
         let near = crate::error::did_you_mean(&name, statements);
         let message = match near.is_empty() {
             false => format!("unknown statement `{name}`{near}"),
-            true => format!(
-                "expected `=` after `{name}`: a statement is `assert …`, `print(…)` or `name = value`"
-            ),
+            true => format!("expected `=` after `{name}`: a statement is `assert …`, `print(…)` or `name = value`"),
         };
         Err(Wrong::new(place, message))
     }
@@ -277,10 +242,7 @@ impl Parser {
     fn count_operator(&mut self) -> Result<(), Wrong> {
         self.operators += 1;
         match self.operators > MOST_OPERATORS {
-            true => Err(Wrong::new(
-                self.place(),
-                format!("more than {MOST_OPERATORS} operators in one statement"),
-            )),
+            true => Err(Wrong::new(self.place(), format!("more than {MOST_OPERATORS} operators in one statement"))),
             false => Ok(()),
         }
     }
@@ -315,11 +277,7 @@ impl Parser {
         }
         let mut value = self.comparison()?;
         // Only their parity matters, but `not not a` is a boolean, so two are not the same as none.
-        let negations = if negations > 2 {
-            2 - negations % 2
-        } else {
-            negations
-        };
+        let negations = if negations > 2 { 2 - negations % 2 } else { negations };
         for _ in 0..negations {
             let node = Node::Not(Box::new(value));
             value = Value { place, node };
@@ -330,9 +288,7 @@ impl Parser {
     fn comparison(&mut self) -> Result<Value, Wrong> {
         let left = self.binary(0)?;
         let mut others = Vec::new();
-        while let Some((sign, comparison)) =
-            COMPARISONS.iter().find(|(s, _)| self.sign(s).is_some())
-        {
+        while let Some((sign, comparison)) = COMPARISONS.iter().find(|(s, _)| self.sign(s).is_some()) {
             self.take(sign);
             others.push((*comparison, self.binary(0)?));
         }
@@ -378,10 +334,7 @@ impl Parser {
     fn nested(&mut self) -> Result<Value, Wrong> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(Wrong::new(
-                self.place(),
-                format!("more than {DEEPEST} signs in a row"),
-            ));
+            return Err(Wrong::new(self.place(), format!("more than {DEEPEST} signs in a row")));
         }
         let value = self.unary();
         self.depth -= 1;
@@ -419,10 +372,7 @@ impl Parser {
         }
         let mut values = vec![first];
         values.extend(self.list()?);
-        Ok(Value {
-            place,
-            node: Node::Tuple(values),
-        })
+        Ok(Value { place, node: Node::Tuple(values) })
     }
 
     fn name(&mut self, place: Place, word: String) -> Result<Value, Wrong> {

@@ -78,21 +78,13 @@ fn check_value(value: &Value, assigned: &HashSet<String>) -> Result<(), Wrong> {
         }
         Node::Compare(first, others) => {
             check_value(first, assigned)?;
-            others
-                .iter()
-                .try_for_each(|(_, v)| check_value(v, assigned))
+            others.iter().try_for_each(|(_, v)| check_value(v, assigned))
         }
-        Node::Apply(_, values) | Node::Tuple(values) => {
-            values.iter().try_for_each(|v| check_value(v, assigned))
-        }
+        Node::Apply(_, values) | Node::Tuple(values) => values.iter().try_for_each(|v| check_value(v, assigned)),
     }
 }
 
-fn check_name(
-    place: crate::error::Place,
-    name: &str,
-    assigned: &HashSet<String>,
-) -> Result<(), Wrong> {
+fn check_name(place: crate::error::Place, name: &str, assigned: &HashSet<String>) -> Result<(), Wrong> {
     if assigned.contains(name) || value(name, &Info::default()).is_some() {
         return Ok(());
     }

@@ -6,12 +6,7 @@ const START: Place = Place { line: 7, column: 3 };
 
 /// The output of `code`, or its end: `failed: …` or `error: place: …`.
 fn outcome(code: &str) -> String {
-    let info = Info {
-        snd_cwnd: 10,
-        rtt: 5500,
-        options: 6,
-        ..Info::default()
-    };
+    let info = Info { snd_cwnd: 10, rtt: 5500, options: 6, ..Info::default() };
     let mut out = String::new();
     let statements = match parse(code, START) {
         Ok(statements) => statements,
@@ -21,9 +16,7 @@ fn outcome(code: &str) -> String {
         return format!("error: {}: {}", e.place, e.message);
     }
     let mut variables = Variables::new();
-    match run(&statements, &info, &mut variables, |_, line| {
-        out += &format!("{line};")
-    }) {
+    match run(&statements, &info, &mut variables, |_, line| out += &format!("{line};")) {
         Ok(Outcome::Passed) => out,
         Ok(Outcome::Failed(place, line)) => format!("{out}failed: {place}: {line}"),
         Err(e) => format!("error: {}: {}", e.place, e.message),
@@ -38,29 +31,16 @@ fn expressions_have_pythons_values() {
         ("7 / 2, 4 / 2", "3.5 2.0"),
         ("1 << 4 | 3 & 2 ^ 1", "19"),
         ("~0, -(-3), +4, 0x10", "-1 3 4 16"),
-        (
-            "1 < 2 < 3, 1 < 3 < 2, 1 == True, 'a' < 'b'",
-            "True False True True",
-        ),
-        (
-            "not 0 and 5, 0 or 'x', not not 7, not not not 7",
-            "5 x True False",
-        ),
+        ("1 < 2 < 3, 1 < 3 < 2, 1 == True, 'a' < 'b'", "True False True True"),
+        ("not 0 and 5, 0 or 'x', not not 7, not not not 7", "5 x True False"),
         ("'srtt=%d us, %s%%' % (tcpi_rtt, 'b')", "srtt=5500 us, b%"),
         ("'%x' % 255", "ff"),
-        (
-            "abs(-2), min(3, 1, 2), max(1, 2.5), len('abc')",
-            "2 1 2.5 3",
-        ),
+        ("abs(-2), min(3, 1, 2), max(1, 2.5), len('abc')", "2 1 2.5 3"),
         ("(tcpi_options & TCPI_OPT_SACK) != 0", "True"),
         ("5000 <= tcpi_rtt <= 20000", "True"),
         ("(1 +\n 2)", "3"),
     ] {
-        assert_eq!(
-            outcome(&format!("print({expression})")),
-            format!("{value};"),
-            "{expression}"
-        );
+        assert_eq!(outcome(&format!("print({expression})")), format!("{value};"), "{expression}");
     }
 }
 
@@ -85,44 +65,23 @@ fn statements_are_run() {
 #[test]
 fn errors_have_places() {
     for (code, error) in [
-        (
-            "assert tcpi_snd_cwn == 1",
-            "7:12: unknown name `tcpi_snd_cwn`, did you mean `tcpi_snd_cwnd`?",
-        ),
-        (
-            "asert 1",
-            "7:5: unknown statement `asert`, did you mean `assert`?",
-        ),
+        ("assert tcpi_snd_cwn == 1", "7:12: unknown name `tcpi_snd_cwn`, did you mean `tcpi_snd_cwnd`?"),
+        ("asert 1", "7:5: unknown statement `asert`, did you mean `assert`?"),
         (
             "assert 1 ==\n2",
             "7:16: expected a value (a number, a text, a name such as `tcpi_snd_cwnd`), found the end of the code's line",
         ),
-        (
-            "assert 1 \\ 2",
-            "7:14: expected the end of the statement (a new line or `;`), found `\\`",
-        ),
-        (
-            "assert 1 2",
-            "7:14: expected the end of the statement (a new line or `;`), found `2`",
-        ),
+        ("assert 1 \\ 2", "7:14: expected the end of the statement (a new line or `;`), found `\\`"),
+        ("assert 1 2", "7:14: expected the end of the statement (a new line or `;`), found `2`"),
         (
             "x += 1",
             "7:5: unknown name `x`, expected a field of TCP_INFO (`tcpi_…`), a constant of Linux's, or a name assigned before",
         ),
         ("print(1 // 0)", "7:11: division by zero"),
         ("print(1 << 200)", "7:11: a number beyond 128 bits"),
-        (
-            "print('%d' % (1, 2))",
-            "7:11: more values than the text takes",
-        ),
-        (
-            "if 1: pass",
-            "7:5: `if` is not supported, expected a statement (`assert …`, `print(…)`, `name = value`)",
-        ),
-        (
-            "print(sum(1))",
-            "7:11: unknown function `sum`, expected one of: abs, min, max, len",
-        ),
+        ("print('%d' % (1, 2))", "7:11: more values than the text takes"),
+        ("if 1: pass", "7:5: `if` is not supported, expected a statement (`assert …`, `print(…)`, `name = value`)"),
+        ("print(sum(1))", "7:11: unknown function `sum`, expected one of: abs, min, max, len"),
     ] {
         assert_eq!(outcome(code), format!("error: {error}"), "{code}");
     }
@@ -139,9 +98,6 @@ fn deep_nesting_does_not_overflow_the_stack() {
         format!("print({}1)", "abs(".repeat(50_000)),
     ] {
         let result = outcome(&code);
-        assert!(
-            result.starts_with("error: 7:") || result == "True;" || result == "False;",
-            "{result}"
-        );
+        assert!(result.starts_with("error: 7:") || result == "True;" || result == "False;", "{result}");
     }
 }

@@ -93,11 +93,7 @@ impl Data {
                 match (how, order) {
                     (_, None) if numbers => false, // not a number
                     (_, None) => {
-                        return Err(format!(
-                            "cannot compare {} with {}",
-                            self.kind(),
-                            other.kind()
-                        ));
+                        return Err(format!("cannot compare {} with {}", self.kind(), other.kind()));
                     }
                     (Comparison::Less, Some(o)) => o.is_lt(),
                     (Comparison::LessOrEqual, Some(o)) => o.is_le(),
@@ -151,12 +147,7 @@ impl Data {
             let (a, b) = (self.kind(), other.kind());
             return Err(format!("cannot compute with {a} and {b}"));
         };
-        if b == 0.0
-            && matches!(
-                operator,
-                Operator::Divide | Operator::DivideWhole | Operator::Remainder
-            )
-        {
+        if b == 0.0 && matches!(operator, Operator::Divide | Operator::DivideWhole | Operator::Remainder) {
             return Err("division by zero".into());
         }
         Ok(Self::Float(match operator {
@@ -177,12 +168,7 @@ fn integers(a: i128, operator: Operator, b: i128) -> Result<Data, String> {
         let quotient = a.checked_div(b)?;
         Some(quotient - i128::from(a % b != 0 && (a < 0) != (b < 0)))
     };
-    if b == 0
-        && matches!(
-            operator,
-            Operator::Divide | Operator::DivideWhole | Operator::Remainder
-        )
-    {
+    if b == 0 && matches!(operator, Operator::Divide | Operator::DivideWhole | Operator::Remainder) {
         return Err("division by zero".into());
     }
     let result = match operator {
@@ -199,9 +185,7 @@ fn integers(a: i128, operator: Operator, b: i128) -> Result<Data, String> {
         // In Python, the result has the sign of the divisor.
         Operator::Remainder => floor(a, b).and_then(|q| a.checked_sub(q.checked_mul(b)?)),
     };
-    result
-        .map(Data::Integer)
-        .ok_or_else(|| "a number beyond 128 bits".into())
+    result.map(Data::Integer).ok_or_else(|| "a number beyond 128 bits".into())
 }
 
 /// `'%d of %s' % (values)`.
@@ -213,9 +197,7 @@ fn format(text: &str, values: &[Data]) -> Result<Data, String> {
             out.push(c);
             continue;
         }
-        let conversion = chars
-            .by_ref()
-            .find(|c| !matches!(c, '0'..='9' | '.' | '-' | '+' | ' '));
+        let conversion = chars.by_ref().find(|c| !matches!(c, '0'..='9' | '.' | '-' | '+' | ' '));
         match conversion {
             Some('%') => out.push('%'),
             Some('d' | 'i' | 'u' | 's' | 'r' | 'f' | 'g') => {

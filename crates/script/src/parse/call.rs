@@ -89,17 +89,10 @@ impl Parser {
             return Err(Wrong::unknown(name_place, "system call", &name, CALLS));
         }
         if REFUSED.contains(&name.as_str()) {
-            return Err(Wrong::new(
-                name_place,
-                format!("the system call `{name}` is not supported"),
-            ));
+            return Err(Wrong::new(name_place, format!("the system call `{name}` is not supported")));
         }
-        if until.is_some() && matches!(time, Time::Any | Time::Between(..) | Time::AfterBetween(..))
-        {
-            return Err(Wrong::new(
-                place,
-                "a call that blocks must begin at one time",
-            ));
+        if until.is_some() && matches!(time, Time::Any | Time::Between(..) | Time::AfterBetween(..)) {
+            return Err(Wrong::new(place, "a call that blocks must begin at one time"));
         }
         self.at += 1;
         self.expect('(', "the system call's name")?;
@@ -120,13 +113,7 @@ impl Parser {
         self.expect('=', "the arguments")?;
         let result = self.expression(0)?;
         let error = self.errno()?;
-        Ok(Call {
-            name,
-            arguments,
-            until,
-            result,
-            error,
-        })
+        Ok(Call { name, arguments, until, result, error })
     }
 
     fn call_end(&mut self, time: Time) -> Result<Duration, Wrong> {
@@ -162,10 +149,7 @@ impl Parser {
         }
         while !self.take(')') {
             if self.kind() == &Kind::End || self.place().line != open.line {
-                return Err(Wrong::new(
-                    open,
-                    "a remark begins here, expected its `)` on the same line",
-                ));
+                return Err(Wrong::new(open, "a remark begins here, expected its `)` on the same line"));
             }
             self.at += 1;
         }
@@ -219,9 +203,7 @@ impl Parser {
             Kind::Word(word) => {
                 self.at += 1;
                 match self.take('(') {
-                    true => self
-                        .list(')', depth)
-                        .map(|list| Expression::Apply(word, list)),
+                    true => self.list(')', depth).map(|list| Expression::Apply(word, list)),
                     false => Ok(Expression::Word(word)),
                 }
             }
@@ -233,8 +215,7 @@ impl Parser {
                 self.at += 1;
                 self.list('}', depth).map(Expression::Struct)
             }
-            _ => Err(self
-                .expected("a value (a number, a name, `...`, \"text\", `[list]`, `{structure}`)")),
+            _ => Err(self.expected("a value (a number, a name, `...`, \"text\", `[list]`, `{structure}`)")),
         }
     }
 

@@ -59,9 +59,7 @@ impl Parser {
                     self.head.profile = Some(profile(comment.place, line.value)?);
                 }
                 "mss" if line.counts => self.head.mss = Some(mss(comment.place, line.value)?),
-                "ack" if line.counts => {
-                    self.head.ack = Some(ack_policy(comment.place, line.value)?)
-                }
+                "ack" if line.counts => self.head.ack = Some(ack_policy(comment.place, line.value)?),
                 _ => self.notes.extend(line.mistake().map(|text| Note {
                     kind: NoteKind::Mistake,
                     line: comment.place.line,
@@ -80,22 +78,14 @@ impl Parser {
                 "mtu" => {
                     // A segment's header and the IP header take 40 bytes of IPv4's MTU.
                     let mtu: Option<u16> = value.parse().ok();
-                    let mss = mtu
-                        .and_then(|mtu| mtu.checked_sub(40))
-                        .filter(|&mss| mss >= LEAST_MSS);
+                    let mss = mtu.and_then(|mtu| mtu.checked_sub(40)).filter(|&mss| mss >= LEAST_MSS);
                     self.head.mss = Some(mss.ok_or_else(|| {
-                        Wrong::new(
-                            place,
-                            format!("--mtu={value}: expected a number from 128 to 65535"),
-                        )
+                        Wrong::new(place, format!("--mtu={value}: expected a number from 128 to 65535"))
                     })?);
                 }
                 "tcp_ts_tick_usecs" => self.head.clock = clock(place, &value)?,
                 "define" => {
-                    return Err(Wrong::new(
-                        place,
-                        "--define is not supported: write the value itself",
-                    ));
+                    return Err(Wrong::new(place, "--define is not supported: write the value itself"));
                 }
                 _ => self.setting_without_effect(place, &name)?,
             }
@@ -145,8 +135,7 @@ impl<'a> Line<'a> {
     /// The mistake in a comment that looks like a setting but is none.
     fn mistake(&self) -> Option<String> {
         let one_word = !self.value.is_empty() && !self.value.contains(char::is_whitespace);
-        let alike = nearest(self.key, KEYS, 0.8)
-            .filter(|_| self.counts || (self.separator == ":" && one_word));
+        let alike = nearest(self.key, KEYS, 0.8).filter(|_| self.counts || (self.separator == ":" && one_word));
         // Many words are similar to a short key, so the value must fit the key as well.
         let fits = || nearest(self.key, KEYS, 0.6).filter(|key| takes(key, self.value));
         let meant = alike.or_else(fits)?;
@@ -176,12 +165,10 @@ fn takes(key: &str, value: &str) -> bool {
 }
 
 fn profile(place: Place, value: &str) -> Result<Profile, Wrong> {
-    value
-        .parse()
-        .map_err(|e: recoup_recovery::profile::ProfileError| {
-            let (word, known) = e.unknown();
-            Wrong::new(place, format!("{e}{}", did_you_mean(word, known)))
-        })
+    value.parse().map_err(|e: recoup_recovery::profile::ProfileError| {
+        let (word, known) = e.unknown();
+        Wrong::new(place, format!("{e}{}", did_you_mean(word, known)))
+    })
 }
 
 /// The smallest MSS that Linux accepts.
@@ -192,27 +179,15 @@ fn mss(place: Place, value: &str) -> Result<u16, Wrong> {
         .parse()
         .ok()
         .filter(|&mss| mss >= LEAST_MSS)
-        .ok_or_else(|| {
-            Wrong::new(
-                place,
-                format!("mss `{value}`: expected a number from {LEAST_MSS} to 65535"),
-            )
-        })
+        .ok_or_else(|| Wrong::new(place, format!("mss `{value}`: expected a number from {LEAST_MSS} to 65535")))
 }
 
 fn ack_policy(place: Place, value: &str) -> Result<AckPolicy, Wrong> {
     match value {
         "quick" => Ok(AckPolicy::Quick),
         "delayed" => Ok(AckPolicy::Delayed(AckPolicy::LINUX_DELAY)),
-        "linux" => Ok(AckPolicy::Linux {
-            quick: AckPolicy::LINUX_QUICK,
-        }),
-        _ => Err(Wrong::unknown(
-            place,
-            "ack policy",
-            value,
-            ["quick", "delayed", "linux"],
-        )),
+        "linux" => Ok(AckPolicy::Linux { quick: AckPolicy::LINUX_QUICK }),
+        _ => Err(Wrong::unknown(place, "ack policy", value, ["quick", "delayed", "linux"])),
     }
 }
 
@@ -221,9 +196,7 @@ fn clock(place: Place, value: &str) -> Result<TimestampClock, Wrong> {
         "0" => Ok(TimestampClock::Names),
         "1000" => Ok(TimestampClock::Exact),
         _ => {
-            let message = format!(
-                "--tcp_ts_tick_usecs={value}: expected 1000, the clock's tick, or 0: do not compare"
-            );
+            let message = format!("--tcp_ts_tick_usecs={value}: expected 1000, the clock's tick, or 0: do not compare");
             Err(Wrong::new(place, message))
         }
     }

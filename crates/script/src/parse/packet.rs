@@ -47,21 +47,10 @@ impl Parser {
         let urgent_place = self.place();
         if self.take_word("urg") {
             self.number_u16("an urgent pointer")?;
-            self.note(
-                urgent_place,
-                "`urg` has no effect: urgent data is data here",
-            );
+            self.note(urgent_place, "`urg` has no effect: urgent data is data here");
         }
         let options = self.options(direction)?;
-        Ok(Packet {
-            mark,
-            flags,
-            seq,
-            payload_len,
-            ack,
-            window,
-            options,
-        })
+        Ok(Packet { mark, flags, seq, payload_len, ack, window, options })
     }
 
     /// The fields of the IP header: `[ect0]`, `(tos 0x10)`, `[noecn, ttl 5]`.
@@ -86,12 +75,7 @@ impl Parser {
                 self.note(place, text);
             } else {
                 let known = Mark::ALL.into_iter().map(Mark::name).chain(IP_FIELDS);
-                return Err(Wrong::unknown(
-                    place,
-                    "word about the IP header",
-                    &word,
-                    known,
-                ));
+                return Err(Wrong::unknown(place, "word about the IP header", &word, known));
             }
             if !self.take(',') {
                 return self.expect(close, "what the IP header says").map(|()| mark);
@@ -102,10 +86,7 @@ impl Parser {
     /// `8080 > 50000`.
     fn ports(&mut self) -> Result<(), Wrong> {
         let place = self.place();
-        let is_sequence = self
-            .tokens
-            .get(self.at + 1)
-            .is_none_or(|t| t.kind != Kind::Sign('>'));
+        let is_sequence = self.tokens.get(self.at + 1).is_none_or(|t| t.kind != Kind::Sign('>'));
         if !matches!(self.kind(), Kind::Number(_)) || is_sequence {
             return Ok(());
         }
@@ -160,17 +141,11 @@ impl Parser {
         let len = self.number_u32("the payload's length")?;
         self.expect(')', "the payload's length")?;
         if end.wrapping_sub(start) != len {
-            let message = format!(
-                "{start}:{end} is {} bytes, not {len}",
-                end.wrapping_sub(start)
-            );
+            let message = format!("{start}:{end} is {} bytes, not {len}", end.wrapping_sub(start));
             return Err(Wrong::new(place, message));
         }
         if len > 65535 {
-            return Err(Wrong::new(
-                place,
-                format!("{len} bytes: no packet carries more than 65535"),
-            ));
+            return Err(Wrong::new(place, format!("{len} bytes: no packet carries more than 65535")));
         }
         Ok((start, len))
     }
@@ -185,10 +160,7 @@ impl Parser {
             self.at += 1;
             self.expect('>', "`...`")?;
             return match direction {
-                Direction::In => Err(Wrong::new(
-                    place,
-                    "an incoming packet must list its options, found `<...>`",
-                )),
+                Direction::In => Err(Wrong::new(place, "an incoming packet must list its options, found `<...>`")),
                 Direction::Out => Ok(None),
             };
         }
@@ -202,16 +174,8 @@ impl Parser {
                 return Err(self.expected("`,` or `>` after an option"));
             }
         }
-        let sack_blocks: usize = options
-            .iter()
-            .map(|o| {
-                if let TcpOption::Sack(blocks) = o {
-                    blocks.len()
-                } else {
-                    0
-                }
-            })
-            .sum();
+        let sack_blocks: usize =
+            options.iter().map(|o| if let TcpOption::Sack(blocks) = o { blocks.len() } else { 0 }).sum();
         if sack_blocks > SackBlocks::MAX {
             let message = format!("{sack_blocks} SACK blocks: at most {} fit", SackBlocks::MAX);
             return Err(Wrong::new(place, message));
@@ -221,9 +185,7 @@ impl Parser {
 
     fn option(&mut self) -> Result<TcpOption, Wrong> {
         let Kind::Word(word) = self.kind().clone() else {
-            return Err(
-                self.expected("an option (`mss 1000`, `sackOK`, `nop`, `TS val 1 ecr 2`, …)")
-            );
+            return Err(self.expected("an option (`mss 1000`, `sackOK`, `nop`, `TS val 1 ecr 2`, …)"));
         };
         let place = self.advance().place;
         Ok(match word.as_str() {

@@ -97,24 +97,16 @@ pub(super) const EVENTS: [(&str, i64); 9] = [
     ("EPOLLET", 1 << 31),
 ];
 
-const EPOLL: [(&str, i64); 4] = [
-    ("EPOLL_CTL_ADD", 1),
-    ("EPOLL_CTL_DEL", 2),
-    ("EPOLL_CTL_MOD", 3),
-    ("EPOLLONESHOT", 1 << 30),
-];
+const EPOLL: [(&str, i64); 4] =
+    [("EPOLL_CTL_ADD", 1), ("EPOLL_CTL_DEL", 2), ("EPOLL_CTL_MOD", 3), ("EPOLLONESHOT", 1 << 30)];
 
 fn constant(name: &str) -> Option<i64> {
     let of_poll = match name.strip_prefix("EPOLL") {
-        Some(rest) if !rest.starts_with('_') => EVENTS
-            .iter()
-            .find(|(n, _)| n.strip_prefix("POLL") == Some(rest)),
+        Some(rest) if !rest.starts_with('_') => EVENTS.iter().find(|(n, _)| n.strip_prefix("POLL") == Some(rest)),
         _ => None,
     };
     let mut all = CONSTANTS.iter().chain(&EVENTS).chain(&EPOLL);
-    all.find(|(n, _)| *n == name)
-        .or(of_poll)
-        .map(|(_, value)| *value)
+    all.find(|(n, _)| *n == name).or(of_poll).map(|(_, value)| *value)
 }
 
 /// The name of a constant, if the value is one.
@@ -131,20 +123,12 @@ impl Runner<'_> {
         match value {
             Expression::Integer(n) => Ok(*n),
             Expression::Word(word) => constant(word).ok_or_else(|| {
-                let known = CONSTANTS
-                    .iter()
-                    .chain(&EVENTS)
-                    .chain(&EPOLL)
-                    .map(|(n, _)| *n);
+                let known = CONSTANTS.iter().chain(&EVENTS).chain(&EPOLL).map(|(n, _)| *n);
                 let hint = crate::error::did_you_mean(word, known);
                 Wrong::new(place, format!("unknown constant `{word}`{hint}")).into()
             }),
-            Expression::Or(parts) => parts
-                .iter()
-                .try_fold(0, |all, part| Ok(all | self.integer(part, place)?)),
-            Expression::Apply(name, list) if name == "htons" && list.len() == 1 => {
-                self.integer(&list[0], place)
-            }
+            Expression::Or(parts) => parts.iter().try_fold(0, |all, part| Ok(all | self.integer(part, place)?)),
+            Expression::Apply(name, list) if name == "htons" && list.len() == 1 => self.integer(&list[0], place),
             // `[4]`: what a pointer points to.
             Expression::List(list) if list.len() == 1 => self.integer(&list[0], place),
             _ => Err(Wrong::new(place, "expected a number, or constants joined by `|`").into()),
@@ -181,26 +165,19 @@ impl Runner<'_> {
         u64::try_from(n)
             .ok()
             .filter(|n| *n <= 1 << 30)
-            .ok_or_else(|| {
-                Wrong::new(place, format!("{n}: expected a number of bytes up to 2^30")).into()
-            })
+            .ok_or_else(|| Wrong::new(place, format!("{n}: expected a number of bytes up to 2^30")).into())
     }
 
     /// The bytes of `[{..., 1000}, {..., 500}]`.
     pub(super) fn vector(&self, value: &Expression, place: Place) -> Result<u64, Stop> {
-        let wrong = || {
-            Stop::from(Wrong::new(
-                place,
-                "expected buffers and their lengths: `[{..., 1000}]`",
-            ))
-        };
+        let wrong = || Stop::from(Wrong::new(place, "expected buffers and their lengths: `[{..., 1000}]`"));
         let Expression::List(parts) = value else {
             return Err(wrong());
         };
         parts.iter().try_fold(0_u64, |sum, part| match part {
-            Expression::Struct(fields) if fields.len() == 2 => Ok(sum
-                .saturating_add(self.bytes(&fields[1], place)?)
-                .min(1 << 30)),
+            Expression::Struct(fields) if fields.len() == 2 => {
+                Ok(sum.saturating_add(self.bytes(&fields[1], place)?).min(1 << 30))
+            }
             _ => Err(wrong()),
         })
     }

@@ -26,18 +26,11 @@ pub(super) enum Attempt {
 }
 
 pub(super) fn done(value: i64) -> Result<Attempt, Stop> {
-    Ok(Attempt::Returned(Returned {
-        value,
-        ..Returned::default()
-    }))
+    Ok(Attempt::Returned(Returned { value, ..Returned::default() }))
 }
 
 pub(super) fn error(error: &'static str) -> Result<Attempt, Stop> {
-    Ok(Attempt::Returned(Returned {
-        value: -1,
-        error: Some(error),
-        mismatch: None,
-    }))
+    Ok(Attempt::Returned(Returned { value: -1, error: Some(error), mismatch: None }))
 }
 
 const IPPROTO_TCP: i64 = 6;
@@ -48,12 +41,7 @@ const MSG_NOSIGNAL: i64 = 0x4000;
 
 impl Runner<'_> {
     /// Tries a call that began at `begun`; `first` is true at the first attempt.
-    pub(super) fn attempt(
-        &mut self,
-        call: &Call,
-        begun: Instant,
-        first: bool,
-    ) -> Result<Attempt, Stop> {
+    pub(super) fn attempt(&mut self, call: &Call, begun: Instant, first: bool) -> Result<Attempt, Stop> {
         match call.name.as_str() {
             "socket" => self.socket(call),
             "epoll_create" | "epoll_create1" => {
@@ -111,9 +99,7 @@ impl Runner<'_> {
             "shutdown" => self.shutdown(call, fd),
             "fcntl" => self.fcntl(call, fd),
             "ioctl" => self.ioctl(call, fd),
-            "setsockopt" => self
-                .setsockopt(call, fd)
-                .and_then(|e| e.map_or(done(0), error)),
+            "setsockopt" => self.setsockopt(call, fd).and_then(|e| e.map_or(done(0), error)),
             "getsockopt" => self.getsockopt(call, fd),
             _ => error("EINVAL"), // an epoll call of a socket
         }
@@ -137,10 +123,7 @@ impl Runner<'_> {
         match flags & !(MSG_DONTWAIT | MSG_NOSIGNAL) {
             0 => Ok(flags),
             _ => {
-                let message = format!(
-                    "flags of `{}`: only MSG_DONTWAIT and MSG_NOSIGNAL are supported",
-                    call.name
-                );
+                let message = format!("flags of `{}`: only MSG_DONTWAIT and MSG_NOSIGNAL are supported", call.name);
                 Err(Wrong::new(argument.place, message).into())
             }
         }
@@ -188,10 +171,7 @@ impl Runner<'_> {
         }
         self.only_connection()?;
         self.stream(fd)?.role = Role::Listener;
-        let config = self.setup.config(
-            Some(&self.sockets.streams[&fd].options),
-            self.host.numbers.local,
-        );
+        let config = self.setup.config(Some(&self.sockets.streams[&fd].options), self.host.numbers.local);
         self.host.endpoint = Some(Endpoint::listen(&config));
         done(0)
     }
@@ -199,11 +179,10 @@ impl Runner<'_> {
     fn only_connection(&self) -> Result<(), Stop> {
         match self.host.endpoint {
             None => Ok(()),
-            Some(_) => Err(Wrong::new(
-                self.place,
-                "a script has one connection: another socket listens or connects already",
-            )
-            .into()),
+            Some(_) => {
+                Err(Wrong::new(self.place, "a script has one connection: another socket listens or connects already")
+                    .into())
+            }
         }
     }
 
@@ -216,18 +195,11 @@ impl Runner<'_> {
         if role == Role::Fresh {
             self.only_connection()?;
             self.stream(fd)?.role = Role::Connection;
-            let config = self.setup.config(
-                Some(&self.sockets.streams[&fd].options),
-                self.host.numbers.local,
-            );
+            let config = self.setup.config(Some(&self.sockets.streams[&fd].options), self.host.numbers.local);
             self.host.endpoint = Some(Endpoint::connect(&config));
             let transmitted = self.host.transmit();
             self.endless(transmitted)?;
-            return if nonblocking {
-                error("EINPROGRESS")
-            } else {
-                Ok(Attempt::Blocks { wakes_at: None })
-            };
+            return if nonblocking { error("EINPROGRESS") } else { Ok(Attempt::Blocks { wakes_at: None }) };
         }
         let endpoint = self.host.endpoint.as_ref();
         if let Some(failed) = endpoint.and_then(|e| fatal_error(e, !told)) {
@@ -236,11 +208,7 @@ impl Runner<'_> {
         }
         if endpoint.is_some_and(has_opened) {
             self.stream(fd)?.connect_reported = true;
-            return if told && first {
-                error("EISCONN")
-            } else {
-                done(0)
-            };
+            return if told && first { error("EISCONN") } else { done(0) };
         }
         match nonblocking {
             true => error("EALREADY"),
@@ -263,12 +231,7 @@ impl Runner<'_> {
         }
         let new = self.new_fd(call)?;
         self.sockets.accepted = true;
-        let connection = Socket {
-            role: Role::Connection,
-            options,
-            connect_reported: true,
-            ..Socket::new(false)
-        };
+        let connection = Socket { role: Role::Connection, options, connect_reported: true, ..Socket::new(false) };
         self.sockets.streams.insert(new, connection);
         done(new)
     }
@@ -289,11 +252,7 @@ impl Runner<'_> {
             return Ok(None);
         }
         let connecting = !socket.connect_reported;
-        let failed = self
-            .host
-            .endpoint
-            .as_ref()
-            .and_then(|e| fatal_error(e, connecting));
+        let failed = self.host.endpoint.as_ref().and_then(|e| fatal_error(e, connecting));
         self.stream(fd)?.error_reported = failed.is_some();
         Ok(failed)
     }
@@ -390,11 +349,10 @@ impl Runner<'_> {
                 done(0)
             }
             "F_GETFD" | "F_SETFD" => done(0),
-            other => Err(Wrong::new(
-                self.place,
-                format!("fcntl `{other}` is not supported, expected F_GETFL or F_SETFL"),
-            )
-            .into()),
+            other => {
+                Err(Wrong::new(self.place, format!("fcntl `{other}` is not supported, expected F_GETFL or F_SETFL"))
+                    .into())
+            }
         }
     }
 
@@ -410,9 +368,7 @@ impl Runner<'_> {
             "SIOCOUTQ" => sender.limit().since(sender.una()),
             "SIOCOUTQNSD" => sender.limit().since(sender.nxt()),
             other => {
-                let message = format!(
-                    "ioctl `{other}` is not supported, expected SIOCINQ, SIOCOUTQ or SIOCOUTQNSD"
-                );
+                let message = format!("ioctl `{other}` is not supported, expected SIOCINQ, SIOCOUTQ or SIOCOUTQNSD");
                 return Err(Wrong::new(place, message).into());
             }
         };
@@ -420,27 +376,16 @@ impl Runner<'_> {
     }
 
     /// Compares the `value` that the call wrote with the expected one, its argument at `index`.
-    pub(super) fn wrote(
-        &self,
-        call: &Call,
-        index: usize,
-        name: &str,
-        value: u64,
-    ) -> Result<Attempt, Stop> {
+    pub(super) fn wrote(&self, call: &Call, index: usize, name: &str, value: u64) -> Result<Attempt, Stop> {
         let (expected, place) = self.argument(call, index, "the value expected, as in `[0]`")?;
         let mismatch = match expected {
             Expression::Any => None,
             expected => {
                 let expected = self.integer(expected, place)?;
-                (i64::try_from(value) != Ok(expected))
-                    .then(|| format!("{name} is {value}, expected {expected}"))
+                (i64::try_from(value) != Ok(expected)).then(|| format!("{name} is {value}, expected {expected}"))
             }
         };
-        Ok(Attempt::Returned(Returned {
-            value: 0,
-            error: None,
-            mismatch,
-        }))
+        Ok(Attempt::Returned(Returned { value: 0, error: None, mismatch }))
     }
 
     pub(super) fn note(&mut self, text: impl Into<String>) {

@@ -30,11 +30,7 @@ impl Runner<'_> {
     pub(super) fn poll(&mut self, call: &Call, begun: Instant) -> Result<Attempt, Stop> {
         let (list, place) = self.argument(call, 0, "descriptors")?;
         let Expression::List(entries) = list else {
-            return Err(Wrong::new(
-                place,
-                "expected descriptors: `[{fd=4, events=POLLIN, revents=POLLIN}]`",
-            )
-            .into());
+            return Err(Wrong::new(place, "expected descriptors: `[{fd=4, events=POLLIN, revents=POLLIN}]`").into());
         };
         let (mut count, mut mismatch) = (0, None);
         for entry in entries {
@@ -43,18 +39,14 @@ impl Runner<'_> {
                 None => Ok(None),
             };
             let (Some(fd), Some(events)) = (field("fd")?, field("events")?) else {
-                return Err(
-                    Wrong::new(place, "expected `{fd=4, events=POLLIN, revents=POLLIN}`").into(),
-                );
+                return Err(Wrong::new(place, "expected `{fd=4, events=POLLIN, revents=POLLIN}`").into());
             };
             let ready = self.ready(fd) & (events | bits::ERR | bits::HUP);
             count += i64::from(ready != 0);
             let expected = field("revents")?.unwrap_or(0);
             if ready != expected && mismatch.is_none() {
                 let (ready, expected) = (event_names(ready), event_names(expected));
-                mismatch = Some(format!(
-                    "poll says {ready} of descriptor {fd}, expected {expected}"
-                ));
+                mismatch = Some(format!("poll says {ready} of descriptor {fd}, expected {expected}"));
             }
         }
         let timeout = self.number(call, 2, "a timeout in milliseconds")?;
@@ -63,32 +55,15 @@ impl Runner<'_> {
 
     /// The result of a call that waits for events. It returns at once if there are events or its timeout
     /// has passed.
-    fn waited(
-        &self,
-        count: i64,
-        timeout: i64,
-        begun: Instant,
-        mismatch: Option<String>,
-    ) -> Attempt {
-        let end = u64::try_from(timeout)
-            .ok()
-            .map(|ms| begun + Duration::from_millis(ms));
+    fn waited(&self, count: i64, timeout: i64, begun: Instant, mismatch: Option<String>) -> Attempt {
+        let end = u64::try_from(timeout).ok().map(|ms| begun + Duration::from_millis(ms));
         match count > 0 || end.is_some_and(|end| end <= self.host.now) {
-            true => Attempt::Returned(Returned {
-                value: count,
-                error: None,
-                mismatch,
-            }),
+            true => Attempt::Returned(Returned { value: count, error: None, mismatch }),
             false => Attempt::Blocks { wakes_at: end },
         }
     }
 
-    pub(super) fn epoll(
-        &mut self,
-        call: &Call,
-        epfd: i64,
-        begun: Instant,
-    ) -> Result<Attempt, Stop> {
+    pub(super) fn epoll(&mut self, call: &Call, epfd: i64, begun: Instant) -> Result<Attempt, Stop> {
         match call.name.as_str() {
             "close" => {
                 self.sockets.epolls.remove(&epfd);
@@ -147,16 +122,12 @@ impl Runner<'_> {
             let wanted = self.integer(wanted, place)?;
             if wanted != *events && mismatch.is_none() {
                 let (events, wanted) = (event_names(*events), event_names(wanted));
-                mismatch = Some(format!(
-                    "epoll says {events} of descriptor {fd}, expected {wanted}"
-                ));
+                mismatch = Some(format!("epoll says {events} of descriptor {fd}, expected {wanted}"));
             }
         }
         let most = self.number(call, 2, "a number of events")?;
         let timeout = self.number(call, 3, "a timeout in milliseconds")?;
-        let count = i64::try_from(ready.len())
-            .unwrap_or(i64::MAX)
-            .min(most.max(1));
+        let count = i64::try_from(ready.len()).unwrap_or(i64::MAX).min(most.max(1));
         Ok(self.waited(count, timeout, begun, mismatch))
     }
 }

@@ -15,10 +15,7 @@ pub(crate) struct Expected {
 /// The differences between the packets; empty if there are none. Learns the script's clock.
 pub(crate) fn differences(expected: &Expected, actual: &Packet, clock: &mut Clock) -> Vec<String> {
     let mut found = Vec::new();
-    let Expected {
-        packet: expected,
-        may_push,
-    } = expected;
+    let Expected { packet: expected, may_push } = expected;
     let allowed = match may_push {
         true => actual.flags.without(Flags::PSH),
         false => actual.flags,
@@ -33,11 +30,7 @@ pub(crate) fn differences(expected: &Expected, actual: &Packet, clock: &mut Cloc
         found.push(format!("flags {actual} instead of {expected}"));
     }
     if (expected.seq, expected.payload_len) != (actual.seq, actual.payload_len) {
-        found.push(format!(
-            "sequence {} instead of {}",
-            sequence(actual),
-            sequence(expected)
-        ));
+        found.push(format!("sequence {} instead of {}", sequence(actual), sequence(expected)));
     }
     // Without the flag there is no number, and the difference is in the flags.
     if let (Some(expected), Some(actual)) = (expected.ack, actual.ack)
@@ -59,20 +52,14 @@ pub(crate) fn differences(expected: &Expected, actual: &Packet, clock: &mut Cloc
         if !same(options, &actual, clock) {
             let or_none = |text: String| if text.is_empty() { "none".into() } else { text };
             let (expected, actual) = (options_text(options), options_text(&actual));
-            found.push(format!(
-                "options {} instead of {}",
-                or_none(actual),
-                or_none(expected)
-            ));
+            found.push(format!("options {} instead of {}", or_none(actual), or_none(expected)));
         }
     }
     found
 }
 
 fn sequence(packet: &Packet) -> String {
-    let Packet {
-        seq, payload_len, ..
-    } = packet;
+    let Packet { seq, payload_len, .. } = packet;
     format!("{seq}:{}({payload_len})", seq.wrapping_add(*payload_len))
 }
 
@@ -92,9 +79,7 @@ fn learn(expected: &[TcpOption], actual: &[TcpOption], clock: &mut Clock) {
 fn same(expected: &[TcpOption], actual: &[TcpOption], clock: &Clock) -> bool {
     expected.len() == actual.len()
         && expected.iter().zip(actual).all(|pair| match pair {
-            (TcpOption::Timestamps(_, a), TcpOption::Timestamps(_, b)) if clock.has_names() => {
-                a == b
-            }
+            (TcpOption::Timestamps(_, a), TcpOption::Timestamps(_, b)) if clock.has_names() => a == b,
             (expected, actual) => expected == actual,
         })
 }
@@ -123,11 +108,7 @@ pub(crate) fn segments(packet: &Packet, mss: u32, bursts: bool) -> Vec<Expected>
             packet: Packet {
                 seq: packet.seq.wrapping_add(done),
                 payload_len,
-                flags: if last {
-                    packet.flags
-                } else {
-                    packet.flags.without(ends)
-                },
+                flags: if last { packet.flags } else { packet.flags.without(ends) },
                 ..packet.clone()
             },
             may_push: bursts && !last,
@@ -144,22 +125,11 @@ mod tests {
     use super::*;
 
     fn packet(flags: Flags, seq: u32, payload_len: u32, options: Vec<TcpOption>) -> Packet {
-        Packet {
-            mark: None,
-            flags,
-            seq,
-            payload_len,
-            ack: Some(1),
-            window: Some(100),
-            options: Some(options),
-        }
+        Packet { mark: None, flags, seq, payload_len, ack: Some(1), window: Some(100), options: Some(options) }
     }
 
     fn exactly(packet: Packet) -> Expected {
-        Expected {
-            packet,
-            may_push: false,
-        }
+        Expected { packet, may_push: false }
     }
 
     #[test]
@@ -167,48 +137,13 @@ mod tests {
         let data = packet(Flags::ACK, 1, 1000, vec![TcpOption::Nop]);
         let cases: [(Packet, &[&str]); 7] = [
             (data.clone(), &[]),
+            (Packet { flags: Flags::ACK | Flags::PSH, ..data.clone() }, &["flags . instead of P."]),
+            (Packet { payload_len: 999, ..data.clone() }, &["sequence 1:1001(1000) instead of 1:1000(999)"]),
+            (Packet { ack: Some(2), window: Some(7), ..data.clone() }, &["ack 1 instead of 2", "win 100 instead of 7"]),
+            (Packet { window: None, options: None, ..data.clone() }, &[]),
+            (Packet { options: Some(vec![]), ..data.clone() }, &["options <nop> instead of none"]),
             (
-                Packet {
-                    flags: Flags::ACK | Flags::PSH,
-                    ..data.clone()
-                },
-                &["flags . instead of P."],
-            ),
-            (
-                Packet {
-                    payload_len: 999,
-                    ..data.clone()
-                },
-                &["sequence 1:1001(1000) instead of 1:1000(999)"],
-            ),
-            (
-                Packet {
-                    ack: Some(2),
-                    window: Some(7),
-                    ..data.clone()
-                },
-                &["ack 1 instead of 2", "win 100 instead of 7"],
-            ),
-            (
-                Packet {
-                    window: None,
-                    options: None,
-                    ..data.clone()
-                },
-                &[],
-            ),
-            (
-                Packet {
-                    options: Some(vec![]),
-                    ..data.clone()
-                },
-                &["options <nop> instead of none"],
-            ),
-            (
-                Packet {
-                    options: Some(vec![TcpOption::Nop, TcpOption::Nop]),
-                    ..data.clone()
-                },
+                Packet { options: Some(vec![TcpOption::Nop, TcpOption::Nop]), ..data.clone() },
                 &["options <nop> instead of <nop,nop>"],
             ),
         ];
@@ -223,16 +158,11 @@ mod tests {
     fn the_first_timestamp_sets_the_clock_for_all_others() {
         let stamped = |value| packet(Flags::ACK, 1, 0, vec![TcpOption::Timestamps(value, 5)]);
         let mut clock = Clock::default();
-        let mut found = |expected, actual| {
-            differences(&exactly(stamped(expected)), &stamped(actual), &mut clock)
-        };
+        let mut found = |expected, actual| differences(&exactly(stamped(expected)), &stamped(actual), &mut clock);
         assert!(found(1000, 1).is_empty());
         assert!(found(1100, 101).is_empty());
         let found = found(1100, 102);
-        assert_eq!(
-            found,
-            ["options <TS val 1101 ecr 5> instead of <TS val 1100 ecr 5>"]
-        );
+        assert_eq!(found, ["options <TS val 1101 ecr 5> instead of <TS val 1100 ecr 5>"]);
     }
 
     #[test]
@@ -240,11 +170,8 @@ mod tests {
         let long = packet(Flags::ACK | Flags::PSH, 1, 2500, vec![]);
         let parts = segments(&long, 1000, false);
         let parts: Vec<String> = parts.iter().map(|part| part.packet.to_string()).collect();
-        let expected = [
-            ". 1:1001(1000) ack 1 win 100",
-            ". 1001:2001(1000) ack 1 win 100",
-            "P. 2001:2501(500) ack 1 win 100",
-        ];
+        let expected =
+            [". 1:1001(1000) ack 1 win 100", ". 1001:2001(1000) ack 1 win 100", "P. 2001:2501(500) ack 1 win 100"];
         assert_eq!(parts, expected);
         let empty = packet(Flags::ACK, 1, 0, vec![]);
         assert_eq!(segments(&empty, 1000, true).len(), 1);
@@ -257,10 +184,7 @@ mod tests {
         for (bursts, allowed) in [(false, [false, false]), (true, [true, false])] {
             let parts = segments(&line, 1000, bursts);
             let passes = |part: &Expected| {
-                let pushed = Packet {
-                    flags: part.packet.flags | Flags::PSH,
-                    ..part.packet.clone()
-                };
+                let pushed = Packet { flags: part.packet.flags | Flags::PSH, ..part.packet.clone() };
                 let clock = &mut Clock::default();
                 assert!(differences(part, &part.packet, clock).is_empty());
                 differences(part, &pushed, clock).is_empty()

@@ -43,14 +43,7 @@ const MOST_TIMERS: u32 = 100_000;
 
 impl Host {
     pub fn new(numbers: Numbers) -> Self {
-        Self {
-            now: Instant::ZERO,
-            endpoint: None,
-            numbers,
-            outbox: VecDeque::new(),
-            trace: Vec::new(),
-            timers: 0,
-        }
+        Self { now: Instant::ZERO, endpoint: None, numbers, outbox: VecDeque::new(), trace: Vec::new(), timers: 0 }
     }
 
     /// When the earliest timer fires.
@@ -77,11 +70,7 @@ impl Host {
     /// A packet of the script arrives. Without a socket it is answered by a RST.
     pub fn receive(&mut self, packet: &Packet, config: &Config) -> Result<(), Endless> {
         let at = self.now;
-        self.trace.push(Crossed {
-            at,
-            outward: false,
-            packet: packet.clone(),
-        });
+        self.trace.push(Crossed { at, outward: false, packet: packet.clone() });
         let segment = self.numbers.segment(packet);
         if segment.flags.contains(Flags::SYN) && self.numbers.remote.is_none() {
             self.numbers.remote = Some(segment.seq);
@@ -142,16 +131,8 @@ impl Host {
             };
             let packet = self.numbers.packet(&segment, mark);
             let (at, crossed) = (self.now, self.trace.len());
-            self.trace.push(Crossed {
-                at,
-                outward: true,
-                packet: packet.clone(),
-            });
-            self.outbox.push_back(Sent {
-                at,
-                packet,
-                crossed,
-            });
+            self.trace.push(Crossed { at, outward: true, packet: packet.clone() });
+            self.outbox.push_back(Sent { at, packet, crossed });
             if self.trace.len() > MOST_PACKETS {
                 return Err(Endless);
             }

@@ -34,25 +34,14 @@ const WITHOUT_EFFECT: [(&str, &str); 19] = [
     ("TCP_SYNCNT", "the user timeout alone ends the handshake"),
 ];
 
-const IN_FORCE: [&str; 7] = [
-    "SO_LINGER",
-    "SO_RCVBUF",
-    "SO_RCVBUFFORCE",
-    "TCP_CONGESTION",
-    "TCP_MAXSEG",
-    "TCP_NODELAY",
-    "TCP_USER_TIMEOUT",
-];
+const IN_FORCE: [&str; 7] =
+    ["SO_LINGER", "SO_RCVBUF", "SO_RCVBUFFORCE", "TCP_CONGESTION", "TCP_MAXSEG", "TCP_NODELAY", "TCP_USER_TIMEOUT"];
 
 const READ: [&str; 4] = ["SO_ERROR", "TCP_INFO", "TCP_MAXSEG", "TCP_NODELAY"];
 
 impl Runner<'_> {
     /// The error of a `setsockopt`, if it has one.
-    pub(super) fn setsockopt(
-        &mut self,
-        call: &Call,
-        fd: i64,
-    ) -> Result<Option<&'static str>, Stop> {
+    pub(super) fn setsockopt(&mut self, call: &Call, fd: i64) -> Result<Option<&'static str>, Stop> {
         let (option, place) = self.argument(call, 2, "an option")?;
         let name = word(option);
         if let Some((_, why)) = WITHOUT_EFFECT.iter().find(|(n, _)| *n == name) {
@@ -177,9 +166,7 @@ impl Runner<'_> {
     fn wrote_anything(&self, call: &Call) -> Result<Attempt, Stop> {
         match self.argument(call, 3, "`...`")? {
             (Expression::Any, _) => Ok(Attempt::Returned(super::calls::Returned::default())),
-            (_, place) => {
-                Err(Wrong::new(place, "expected `...`: %{ }% looks into TCP_INFO").into())
-            }
+            (_, place) => Err(Wrong::new(place, "expected `...`: %{ }% looks into TCP_INFO").into()),
         }
     }
 }

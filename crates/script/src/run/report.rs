@@ -56,21 +56,14 @@ pub(crate) fn micros(at: Instant) -> u64 {
 
 pub(crate) fn trace_line(crossed: &Crossed, clock: &Clock) -> String {
     let sign = if crossed.outward { '>' } else { '<' };
-    let packet = if crossed.outward {
-        shown(&crossed.packet, clock)
-    } else {
-        crossed.packet.clone()
-    };
+    let packet = if crossed.outward { shown(&crossed.packet, clock) } else { crossed.packet.clone() };
     format!("{} {sign} {packet}", seconds(crossed.at))
 }
 
 /// An outgoing packet with its timestamp on the script's clock.
 pub(crate) fn shown(packet: &Packet, clock: &Clock) -> Packet {
     let options = packet.options.as_ref();
-    Packet {
-        options: options.map(|options| in_script_time(options, clock)),
-        ..packet.clone()
-    }
+    Packet { options: options.map(|options| in_script_time(options, clock)), ..packet.clone() }
 }
 
 /// The details of a failure.

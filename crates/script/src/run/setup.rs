@@ -108,8 +108,7 @@ impl Setup {
         let mut notes = Vec::new();
         for argument in arguments.iter().filter(|a| !a.starts_with('-')) {
             let Some((name, value)) = argument.split_once('=') else {
-                let message =
-                    format!("`{argument}`: expected NAME=VALUE, such as net.ipv4.tcp_sack=1");
+                let message = format!("`{argument}`: expected NAME=VALUE, such as net.ipv4.tcp_sack=1");
                 return Err(Wrong::new(command.place, message));
             };
             let effect = self.sysctls.set(name, value);
@@ -129,17 +128,11 @@ impl Setup {
     fn route(&mut self, command: &Command, arguments: &[&str]) -> Result<Option<String>, Wrong> {
         let after = arguments.iter().skip_while(|a| **a != "initcwnd").nth(1);
         let Some(window) = after else {
-            return Ok(Some(format!(
-                "`ip route` is not run: {NO_SHELL}; of routes initcwnd is known"
-            )));
+            return Ok(Some(format!("`ip route` is not run: {NO_SHELL}; of routes initcwnd is known")));
         };
         let segments = window.parse().ok().filter(|n| (1..=1000).contains(n));
-        let segments = segments.ok_or_else(|| {
-            Wrong::new(
-                command.place,
-                format!("initcwnd {window}: expected segments, 1 to 1000"),
-            )
-        })?;
+        let segments = segments
+            .ok_or_else(|| Wrong::new(command.place, format!("initcwnd {window}: expected segments, 1 to 1000")))?;
         self.initial_window = Some(Segments(segments));
         Ok(None)
     }

@@ -78,11 +78,7 @@ pub(super) mod bits {
 
 /// The names of the bits, for messages.
 pub(super) fn event_names(events: i64) -> String {
-    let names: Vec<&str> = EVENTS
-        .iter()
-        .filter(|(_, bit)| events & bit != 0)
-        .map(|(name, _)| *name)
-        .collect();
+    let names: Vec<&str> = EVENTS.iter().filter(|(_, bit)| events & bit != 0).map(|(name, _)| *name).collect();
     match names.is_empty() {
         true => "0".into(),
         false => names.join("|"),
@@ -101,10 +97,7 @@ pub(super) fn fatal_error(endpoint: &Endpoint, connecting: bool) -> Option<&'sta
 
 /// Whether the handshake was completed at any time.
 pub(super) fn has_opened(endpoint: &Endpoint) -> bool {
-    !matches!(
-        endpoint.state(),
-        State::Listen | State::SynSent | State::SynReceived | State::Closed(_)
-    )
+    !matches!(endpoint.state(), State::Listen | State::SynSent | State::SynReceived | State::Closed(_))
 }
 
 /// The events of a connection that poll reports (Linux `tcp_poll`).

@@ -33,13 +33,7 @@ impl<'a> Runner<'a> {
                     );
                     return Err(self.failed(message, None));
                 };
-                self.waiting.push(Waiting {
-                    call,
-                    place: self.place,
-                    begun,
-                    end,
-                    wakes_at,
-                });
+                self.waiting.push(Waiting { call, place: self.place, begun, end, wakes_at });
             }
         }
         let transmitted = self.host.transmit();
@@ -51,13 +45,7 @@ impl<'a> Runner<'a> {
     pub(super) fn settle(&mut self) -> Result<(), Stop> {
         let mut i = 0;
         while i < self.waiting.len() {
-            let Waiting {
-                call,
-                place,
-                begun,
-                end,
-                ..
-            } = self.waiting[i];
+            let Waiting { call, place, begun, end, .. } = self.waiting[i];
             match self.attempt(call, begun, false)? {
                 Attempt::Blocks { wakes_at } => {
                     self.waiting[i].wakes_at = wakes_at;
@@ -80,10 +68,7 @@ impl<'a> Runner<'a> {
     /// Fails if a call that should have returned before `time` still blocks.
     pub(super) fn overdue(&mut self, time: Instant) -> Result<(), Stop> {
         let late = self.waiting.iter().find(|w| micros(w.end) < micros(time));
-        let Some(Waiting {
-            call, place, end, ..
-        }) = late
-        else {
+        let Some(Waiting { call, place, end, .. }) = late else {
             return Ok(());
         };
         let message = format!("`{}` has not returned at {}", call.name, seconds(*end));
@@ -91,21 +76,13 @@ impl<'a> Runner<'a> {
         Err(self.failed(message, None))
     }
 
-    fn returned(
-        &mut self,
-        call: &Call,
-        returned: &Returned,
-        end: Option<Instant>,
-    ) -> Result<(), Stop> {
+    fn returned(&mut self, call: &Call, returned: &Returned, end: Option<Instant>) -> Result<(), Stop> {
         let now = self.host.now;
         if let Some(end) = end
             && micros(end) != micros(now)
         {
             let (name, now, end) = (&call.name, seconds(now), seconds(end));
-            return Err(self.failed(
-                format!("`{name}` returned at {now}, expected at {end}"),
-                None,
-            ));
+            return Err(self.failed(format!("`{name}` returned at {now}, expected at {end}"), None));
         }
         let expected = match &call.result {
             Expression::Any => None,
@@ -115,21 +92,14 @@ impl<'a> Runner<'a> {
             Some("EAGAIN") => wanted == "EAGAIN" || wanted == "EWOULDBLOCK",
             error => error == Some(wanted.as_str()),
         };
-        let right = expected.is_none_or(|value| value == returned.value)
-            && call.error.as_ref().is_none_or(same_error);
+        let right = expected.is_none_or(|value| value == returned.value) && call.error.as_ref().is_none_or(same_error);
         if !right {
             let name = &call.name;
-            let error = call
-                .error
-                .as_ref()
-                .map_or(String::new(), |e| format!(" {e}"));
+            let error = call.error.as_ref().map_or(String::new(), |e| format!(" {e}"));
             let wanted = expected.map_or("anything".into(), |value| value.to_string());
             let got = returned.error.map_or(String::new(), |e| format!(" {e}"));
             let value = returned.value;
-            return Err(self.failed(
-                format!("`{name}` returned {value}{got}, expected {wanted}{error}"),
-                None,
-            ));
+            return Err(self.failed(format!("`{name}` returned {value}{got}, expected {wanted}{error}"), None));
         }
         match &returned.mismatch {
             Some(mismatch) => Err(self.failed(mismatch.clone(), None)),

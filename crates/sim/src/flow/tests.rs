@@ -44,16 +44,8 @@ impl Default for Flow {
 impl Flow {
     fn spec(&self) -> FlowSpec {
         let profile: Profile = self.profile.parse().unwrap();
-        let config = tcp::Config {
-            acks: self.acks,
-            ..tcp::Config::new(*profile.mechanisms())
-        };
-        FlowSpec {
-            client: config,
-            server: config,
-            timers: TimerModel::Exact,
-            workload: self.workload.clone(),
-        }
+        let config = tcp::Config { acks: self.acks, ..tcp::Config::new(*profile.mechanisms()) };
+        FlowSpec { client: config, server: config, timers: TimerModel::Exact, workload: self.workload.clone() }
     }
 
     fn path(&self) -> PathSpec {
@@ -63,10 +55,7 @@ impl Flow {
             hops.push(HopSpec::Delay(self.rtt / 2));
             hops
         };
-        PathSpec {
-            up: hops(self.up),
-            down: hops(self.down),
-        }
+        PathSpec { up: hops(self.up), down: hops(self.down) }
     }
 
     fn simulate(&self) -> (Simulation, FlowRecord) {
@@ -96,19 +85,11 @@ fn each_mechanism_saves_the_expected_time_on_a_single_tail_loss() {
         ("linux-3.17+tlp", 520, 280),
         ("linux-3.17+tlpr", 440, 200),
     ] {
-        let flow = Flow {
-            profile,
-            down: &["data:10"],
-            ..Flow::default()
-        };
+        let flow = Flow { profile, down: &["data:10"], ..Flow::default() };
         let record = flow.run();
         assert_eq!(record.fct, Some(ms(fct)), "{profile}");
         assert_eq!(record.last_ack_to_retransmission, Some(ms(waited)));
-        assert_eq!(
-            (record.counters.retransmissions.total(), record.spurious),
-            (1, 0),
-            "{profile}"
-        );
+        assert_eq!((record.counters.retransmissions.total(), record.spurious), (1, 0), "{profile}");
     }
 }
 
@@ -116,14 +97,7 @@ fn each_mechanism_saves_the_expected_time_on_a_single_tail_loss() {
 fn a_copy_saves_the_timeout_of_its_original() {
     // (RTT in ms, losses up, losses down, [request, response], FCT in ms [without copies, with],
     // copies sent). A copy follows a SYN after 5 ms, and data after an eighth of the RTT.
-    type Case = (
-        u64,
-        &'static [&'static str],
-        &'static [&'static str],
-        [u64; 2],
-        [u64; 2],
-        u64,
-    );
+    type Case = (u64, &'static [&'static str], &'static [&'static str], [u64; 2], [u64; 2], u64);
     let cases: [Case; 7] = [
         (80, &[], &[], [0, 1], [160, 160], 3),
         (80, &["syn:1"], &[], [0, 1], [1160, 165], 3),
@@ -136,10 +110,7 @@ fn a_copy_saves_the_timeout_of_its_original() {
         (200, &[], &["data:10"], [0, 10 * MSS], [1200, 1200], 2),
     ];
     for (rtt, up, down, [request, response], fct, copies) in cases {
-        for (profile, fct, copies) in [
-            ("linux-3.17+noer", fct[0], 0),
-            ("linux-3.17+noer+slp", fct[1], copies),
-        ] {
+        for (profile, fct, copies) in [("linux-3.17+noer", fct[0], 0), ("linux-3.17+noer+slp", fct[1], copies)] {
             let flow = Flow {
                 profile,
                 rtt: ms(rtt),
@@ -160,11 +131,7 @@ fn a_copy_saves_the_timeout_of_its_original() {
 #[test]
 fn copies_count_as_packets_and_bytes_but_not_as_retransmissions() {
     let [without, with] = ["linux-3.17", "linux-3.17+slp"].map(|profile| {
-        let flow = Flow {
-            profile,
-            workload: Workload::exchange(300, 100),
-            ..Flow::default()
-        };
+        let flow = Flow { profile, workload: Workload::exchange(300, 100), ..Flow::default() };
         flow.run()
     });
     assert_eq!(with.fct, without.fct);
@@ -183,12 +150,8 @@ fn copies_count_as_packets_and_bytes_but_not_as_retransmissions() {
 
 #[test]
 fn a_probe_is_sent_before_a_delayed_ack_arrives() {
-    let flow = Flow {
-        profile: "linux-3.17+tlp",
-        acks: AckPolicy::Delayed(ms(200)),
-        down: &["data:10"],
-        ..Flow::default()
-    };
+    let flow =
+        Flow { profile: "linux-3.17+tlp", acks: AckPolicy::Delayed(ms(200)), down: &["data:10"], ..Flow::default() };
     let record = flow.run();
     assert_eq!(record.fct, Some(ms(400)));
     assert_eq!(retransmissions(&record), [(Trigger::Tlp, 1)]);
@@ -212,20 +175,14 @@ fn flows_without_losses_take_whole_round_trips() {
     ] {
         for close in [false, true] {
             let workload = Workload::exchange(request, response).closing(close);
-            let flow = Flow {
-                workload: workload.clone(),
-                ..Flow::default()
-            };
+            let flow = Flow { workload: workload.clone(), ..Flow::default() };
             let (simulation, record) = flow.simulate();
             assert_eq!(record.fct, Some(ms(fct)), "{workload:?}");
             let opened = if request > 0 { 80 } else { 120 };
             let since = Some(ms(fct - opened));
             assert_eq!(record.fct_established, since, "{workload:?}");
             assert_eq!(record.segments_sent, segments, "{workload:?}");
-            assert_eq!(
-                (record.counters.retransmissions.total(), record.spurious),
-                (0, 0)
-            );
+            assert_eq!((record.counters.retransmissions.total(), record.spurious), (0, 0));
             assert_eq!((record.packets_dropped, record.unnecessary_bytes), (0, 0));
             let state = match close {
                 false => State::Established,
@@ -246,10 +203,7 @@ fn tcp_time_wait() -> Duration {
 
 #[test]
 fn bytes_sent_are_those_of_ip_packets() {
-    let flow = Flow {
-        workload: Workload::exchange(0, 100),
-        ..Flow::default()
-    };
+    let flow = Flow { workload: Workload::exchange(0, 100), ..Flow::default() };
     // SYN and SYN-ACK have 20 bytes of options, later segments 12 bytes of timestamps.
     assert_eq!(flow.run().bytes_sent, 60 + 60 + 52 + 152 + 52);
 }
@@ -258,13 +212,7 @@ fn bytes_sent_are_those_of_ip_packets() {
 fn a_lost_handshake_packet_costs_its_timer() {
     use Trigger::{Syn, SynAck};
     // (losses up, losses down, FCT in ms, retransmissions, spurious ones)
-    type Case<'a> = (
-        &'static [&'static str],
-        &'static [&'static str],
-        u64,
-        &'a [(Trigger, u64)],
-        u64,
-    );
+    type Case<'a> = (&'static [&'static str], &'static [&'static str], u64, &'a [(Trigger, u64)], u64);
     let cases: [Case; 5] = [
         (&["syn:1"], &[], 1160, &[(Syn, 1)], 0),
         (&["syn:1", "syn:2"], &[], 3160, &[(Syn, 2)], 0),
@@ -277,11 +225,7 @@ fn a_lost_handshake_packet_costs_its_timer() {
         (&["syn:1"], &["syn:1"], 2160, &[(Syn, 1), (SynAck, 1)], 0),
     ];
     for (up, down, fct, expected, spurious) in cases {
-        let flow = Flow {
-            up,
-            down,
-            ..Flow::default()
-        };
+        let flow = Flow { up, down, ..Flow::default() };
         let record = flow.run();
         assert_eq!(record.fct, Some(ms(fct)), "{up:?} {down:?}");
         assert_eq!(retransmissions(&record), expected, "{up:?} {down:?}");
@@ -293,16 +237,9 @@ fn a_lost_handshake_packet_costs_its_timer() {
         assert_eq!(record.last_ack_to_retransmission, None);
     }
     // With a request, its data opens the server instead of the ACK.
-    let flow = Flow {
-        up: &["ack:1"],
-        workload: Workload::exchange(100, 10 * MSS),
-        ..Flow::default()
-    };
+    let flow = Flow { up: &["ack:1"], workload: Workload::exchange(100, 10 * MSS), ..Flow::default() };
     let record = flow.run();
-    assert_eq!(
-        (record.fct, retransmissions(&record)),
-        (Some(ms(160)), vec![])
-    );
+    assert_eq!((record.fct, retransmissions(&record)), (Some(ms(160)), vec![]));
 }
 
 #[test]
@@ -322,28 +259,17 @@ fn the_position_of_a_lost_segment_decides_its_recovery() {
         ("data:10", 520, Rto),
     ];
     for (lost, fct, trigger) in cases {
-        let flow = Flow {
-            down: Vec::leak(vec![lost]),
-            ..Flow::default()
-        };
+        let flow = Flow { down: Vec::leak(vec![lost]), ..Flow::default() };
         let record = flow.run();
         assert_eq!(record.fct, Some(ms(fct)), "{lost}");
         assert_eq!(retransmissions(&record), [(trigger, 1)], "{lost}");
-        assert_eq!(
-            (record.spurious, record.unnecessary_bytes),
-            (0, 0),
-            "{lost}"
-        );
+        assert_eq!((record.spurious, record.unnecessary_bytes), (0, 0), "{lost}");
     }
 }
 
 #[test]
 fn a_lost_request_costs_the_clients_timer() {
-    let flow = Flow {
-        up: &["data:1"],
-        workload: Workload::exchange(100, 100),
-        ..Flow::default()
-    };
+    let flow = Flow { up: &["data:1"], workload: Workload::exchange(100, 100), ..Flow::default() };
     // The request is sent at 80 ms, and retransmitted 280 ms later. Request and response take one RTT.
     let record = flow.run();
     assert_eq!(record.fct, Some(ms(80 + 280 + 80)));
@@ -352,20 +278,11 @@ fn a_lost_request_costs_the_clients_timer() {
 
 #[test]
 fn only_the_loss_of_the_last_ack_costs_anything() {
-    let flow = Flow {
-        up: &["ack:2", "ack:3", "ack:5", "ack:7", "ack:10"],
-        ..Flow::default()
-    };
+    let flow = Flow { up: &["ack:2", "ack:3", "ack:5", "ack:7", "ack:10"], ..Flow::default() };
     let record = flow.run();
-    assert_eq!(
-        (record.fct, retransmissions(&record)),
-        (Some(ms(160)), vec![])
-    );
+    assert_eq!((record.fct, retransmissions(&record)), (Some(ms(160)), vec![]));
     // Without the last ACK the tail is retransmitted although it arrived: the retransmission is spurious.
-    let flow = Flow {
-        up: &["ack:11"],
-        ..Flow::default()
-    };
+    let flow = Flow { up: &["ack:11"], ..Flow::default() };
     let record = flow.run();
     assert_eq!(record.fct, Some(ms(160)));
     assert_eq!(retransmissions(&record), [(Trigger::Rto, 1)]);
@@ -384,41 +301,18 @@ fn drop_all_from(first: u64) -> &'static [&'static str] {
 fn on_a_path_that_drops_everything_flows_end_by_the_user_timeout() {
     let (timed_out, listening) = (State::Closed(Closed::ByTimeout), State::Listen);
     // (losses up, losses down, client's final state, server's final state, duration in ms)
-    type Case = (
-        &'static [&'static str],
-        &'static [&'static str],
-        State,
-        State,
-        u64,
-    );
+    type Case = (&'static [&'static str], &'static [&'static str], State, State, u64);
     let cases: [Case; 4] = [
         (&["bernoulli:1"], &[], timed_out, listening, 300_000),
         // Each side retransmits from its own first packet on.
         (&[], &["bernoulli:1"], timed_out, timed_out, 300_040),
-        (
-            &[],
-            drop_all_from(1),
-            State::Established,
-            timed_out,
-            300_120,
-        ),
+        (&[], drop_all_from(1), State::Established, timed_out, 300_120),
         // Five segments arrive; their ACKs arrive at 200 ms.
-        (
-            &[],
-            drop_all_from(6),
-            State::Established,
-            timed_out,
-            300_200,
-        ),
+        (&[], drop_all_from(6), State::Established, timed_out, 300_200),
     ];
     for (up, down, client, server, end) in cases {
         for profile in ["linux-3.17", "linux-3.17+rtor+tlp", "linux-3.17+tlpr"] {
-            let flow = Flow {
-                profile,
-                up,
-                down,
-                ..Flow::default()
-            };
+            let flow = Flow { profile, up, down, ..Flow::default() };
             let (simulation, record) = flow.simulate();
             assert!(!record.completed(), "{flow:?}");
             let states = [Host::Client, Host::Server].map(|host| simulation.endpoint(host).state());
@@ -445,10 +339,7 @@ fn a_large_flow_with_one_percent_loss_completes() {
         // Every loss is repaired, and few retransmissions are spurious.
         assert!((70..140).contains(&record.packets_dropped), "{record:?}");
         assert!(total >= record.packets_dropped, "{profile}: {record:?}");
-        assert!(
-            total - record.spurious <= record.packets_dropped,
-            "{profile}: {record:?}"
-        );
+        assert!(total - record.spurious <= record.packets_dropped, "{profile}: {record:?}");
     }
 }
 
@@ -461,8 +352,7 @@ fn a_flow_is_a_function_of_its_seed_and_number() {
         ..Flow::default()
     };
     let mut simulation = Simulation::new(&flow.path()).unwrap();
-    let mut run =
-        |seed, number| simulation.run(&flow.spec(), seed, FlowId(number), &mut NoObserver);
+    let mut run = |seed, number| simulation.run(&flow.spec(), seed, FlowId(number), &mut NoObserver);
     let first = run(1, 0);
     assert_eq!(first, flow.run(), "in a new simulation");
     assert_ne!(first, run(1, 1), "another number");
@@ -473,24 +363,14 @@ fn a_flow_is_a_function_of_its_seed_and_number() {
 #[test]
 fn a_path_that_cannot_be_built_is_refused() {
     let hops = vec![HopSpec::Loss("tail:1".parse().unwrap())];
-    let path = PathSpec {
-        up: vec![],
-        down: hops,
-    };
-    assert!(matches!(
-        Simulation::new(&path).map(drop),
-        Err(ChainError::UnresolvedTail { hop: 0, .. })
-    ));
+    let path = PathSpec { up: vec![], down: hops };
+    assert!(matches!(Simulation::new(&path).map(drop), Err(ChainError::UnresolvedTail { hop: 0, .. })));
 }
 
 #[test]
 fn packets_are_handled_before_timers_of_the_same_instant() {
     // The RTO of the only segment is SRTT + 200 ms: its ACK, delayed by 200 ms, arrives at that instant.
-    let flow = Flow {
-        acks: AckPolicy::Delayed(ms(200)),
-        workload: Workload::exchange(0, 100),
-        ..Flow::default()
-    };
+    let flow = Flow { acks: AckPolicy::Delayed(ms(200)), workload: Workload::exchange(0, 100), ..Flow::default() };
     let record = flow.run();
     assert_eq!(retransmissions(&record), []);
 }
@@ -510,18 +390,11 @@ fn the_wheel_rounds_a_timer_by_when_it_was_last_armed() {
     };
     let owd = HopSpec::Delay(Duration::from_millis(40));
     let down = vec![HopSpec::Loss("data:10".parse().unwrap()), owd.clone()];
-    let mut sim = Simulation::new(&PathSpec {
-        up: vec![owd],
-        down,
-    })
-    .unwrap();
+    let mut sim = Simulation::new(&PathSpec { up: vec![owd], down }).unwrap();
     for flow in 0..100 {
         let record = sim.run(&spec, 1, FlowId(flow), &mut NoObserver);
         let late = record.fct.unwrap() - Duration::from_millis(440);
-        assert!(
-            late <= Duration::from_millis(8),
-            "flow {flow}: {late:?} late"
-        );
+        assert!(late <= Duration::from_millis(8), "flow {flow}: {late:?} late");
     }
 }
 

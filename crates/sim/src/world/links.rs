@@ -81,20 +81,12 @@ impl Topology {
     }
 
     /// Adds a link whose hops take the packets of all flows for those of one (see [`LinkSpec::one_channel`]).
-    pub fn add_link_of_one_channel(
-        &mut self,
-        name: impl Into<String>,
-        hops: Vec<HopSpec>,
-    ) -> LinkId {
+    pub fn add_link_of_one_channel(&mut self, name: impl Into<String>, hops: Vec<HopSpec>) -> LinkId {
         self.add(name.into(), hops, true)
     }
 
     fn add(&mut self, name: String, hops: Vec<HopSpec>, one_channel: bool) -> LinkId {
-        self.links.push(LinkSpec {
-            name,
-            hops,
-            one_channel,
-        });
+        self.links.push(LinkSpec { name, hops, one_channel });
         LinkId(self.links.len() as u32 - 1)
     }
 
@@ -256,10 +248,7 @@ impl Links {
         let links = (0..).zip(&topology.links).map(|(number, spec)| {
             let chain = Chain::new(&spec.hops, Direction::Up, seed_of_link(seed, number));
             let link = chain.map(|chain| Link::new(chain, spec.one_channel));
-            link.map_err(|error| TopologyError::Link {
-                link: spec.name.clone(),
-                error,
-            })
+            link.map_err(|error| TopologyError::Link { link: spec.name.clone(), error })
         });
         let mut hops = topology.links.iter().flat_map(|link| &link.hops);
         Ok(Self {
@@ -339,8 +328,7 @@ impl Links {
         let mut links = self.links.iter();
         let mut moved = self.moved.iter().flatten();
         self.duplicate
-            && (links.any(|link| link.chain.packets().any(of_flow))
-                || moved.any(|moved| of_flow(moved.carried())))
+            && (links.any(|link| link.chain.packets().any(of_flow)) || moved.any(|moved| of_flow(moved.carried())))
     }
 
     /// Passes a packet to the next link of its route, or out of the network after the last one.
@@ -382,12 +370,7 @@ impl Links {
 
 impl Link {
     fn new(chain: Chain<Carried>, one_channel: bool) -> Self {
-        Self {
-            chain,
-            one_channel,
-            scheduled: None,
-            record: LinkRecord::default(),
-        }
+        Self { chain, one_channel, scheduled: None, record: LinkRecord::default() }
     }
 
     /// Takes out the next packet that leaves by `now`.

@@ -106,20 +106,10 @@ mod tests {
         // 50 packets that do not wait, then 1 to 50 ms.
         let all = delays((0..100).map(|n| ms(u64::saturating_sub(n, 49))));
         assert_eq!(all.count(), 100);
-        for (share, expected) in [
-            (0.0, 0),
-            (0.5, 0),
-            (0.51, 1),
-            (0.75, 25),
-            (0.99, 49),
-            (1.0, 50),
-        ] {
+        for (share, expected) in [(0.0, 0), (0.5, 0), (0.51, 1), (0.75, 25), (0.99, 49), (1.0, 50)] {
             let got = all.quantile(share).unwrap();
             let error = got.abs_diff(ms(expected));
-            assert!(
-                error * 100 <= ms(expected),
-                "{share}: {got:?}, expected {expected} ms"
-            );
+            assert!(error * 100 <= ms(expected), "{share}: {got:?}, expected {expected} ms");
         }
         assert_eq!(all.longest(), ms(50));
         assert_eq!(QueueingDelays::default().quantile(0.5), None);

@@ -1,8 +1,6 @@
 use super::*;
 use crate::{NoObserver, Packet, Simulation, TimerModel};
-use recoup_path::{
-    CoDel, GilbertElliott, HopSpec, LossKind, LossSpec, PathSpec, Probability, Queue, Red,
-};
+use recoup_path::{CoDel, GilbertElliott, HopSpec, LossKind, LossSpec, PathSpec, Probability, Queue, Red};
 use recoup_recovery::{Event, Profile};
 use recoup_tcp as tcp;
 use recoup_tcp::flow::{ScriptProgress, Workload};
@@ -20,12 +18,7 @@ fn ms(n: u64) -> Duration {
 fn spec(profile: &str, workload: Workload) -> FlowSpec {
     let profile: Profile = profile.parse().unwrap();
     let config = tcp::Config::new(*profile.mechanisms());
-    FlowSpec {
-        client: config,
-        server: config,
-        timers: TimerModel::Exact,
-        workload,
-    }
+    FlowSpec { client: config, server: config, timers: TimerModel::Exact, workload }
 }
 
 fn rate(bits: u64, queue: Queue) -> HopSpec {
@@ -47,14 +40,7 @@ struct Flows {
 
 impl Flows {
     fn new(spec: FlowSpec, starts: Vec<(Instant, RouteId)>) -> Self {
-        Self {
-            spec,
-            starts,
-            begun: Vec::new(),
-            again: None,
-            completed: Vec::new(),
-            records: Vec::new(),
-        }
+        Self { spec, starts, begun: Vec::new(), again: None, completed: Vec::new(), records: Vec::new() }
     }
 }
 
@@ -102,8 +88,7 @@ impl Observer for Log {
     const WANTS_EVENTS: bool = true;
 
     fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
-        self.0
-            .push(format!("{now:?} {point:?} {direction:?} {packet:?}"));
+        self.0.push(format!("{now:?} {point:?} {direction:?} {packet:?}"));
     }
 
     fn on_event(&mut self, now: Instant, flow: FlowId, host: Host, event: &Event) {
@@ -130,29 +115,18 @@ fn a_world_of_one_flow_is_a_simulation() {
     let loss = |rule: &str| HopSpec::Loss(rule.parse::<LossSpec>().unwrap());
     let queue = rate(10_000_000, Queue::Packets(20));
     let up = vec![loss("ack:7"), HopSpec::Delay(ms(20))];
-    let down = vec![
-        loss("data:3"),
-        loss("data:40-44"),
-        queue,
-        HopSpec::Delay(ms(20)),
-    ];
+    let down = vec![loss("data:3"), loss("data:40-44"), queue, HopSpec::Delay(ms(20))];
     for profile in ["linux-3.17", "linux-6", "rfc6675+tlpr"] {
         for closing in [false, true] {
             let workload = Workload::exchange(300, 200 * MSS).closing(closing);
             let spec = spec(profile, workload);
-            let path = PathSpec {
-                up: up.clone(),
-                down: down.clone(),
-            };
+            let path = PathSpec { up: up.clone(), down: down.clone() };
             let mut alone = Log::default();
             let mut simulation = Simulation::new(&path).unwrap();
             let record = simulation.run(&spec, 7, FlowId(0), &mut alone);
 
             let mut topology = Topology::default();
-            let [up, down] = [
-                topology.add_link("up", up.clone()),
-                topology.add_link("down", down.clone()),
-            ];
+            let [up, down] = [topology.add_link("up", up.clone()), topology.add_link("down", down.clone())];
             let route = topology.add_route(&[up], &[down]);
             let mut world = World::new(&topology, 7).unwrap();
             let mut flows = Flows::new(spec, vec![(Instant::ZERO, route)]);
@@ -214,24 +188,14 @@ fn flows_share_a_bottleneck() {
     assert_eq!(record.queueing.count(), left);
     // None of them gets less than a third of its share.
     for (flow, at) in &flows.completed {
-        assert!(
-            at.since(Instant::ZERO).as_secs_f64() > seconds / 3.0,
-            "{flow:?}"
-        );
+        assert!(at.since(Instant::ZERO).as_secs_f64() > seconds / 3.0, "{flow:?}");
     }
 }
 
 #[test]
 fn links_count_marks_and_the_delays_of_managed_queues() {
-    let codel = CoDel {
-        ecn: true,
-        ..CoDel::default()
-    };
-    let red = Red {
-        min: 5,
-        max: 15,
-        ecn: true,
-    };
+    let codel = CoDel { ecn: true, ..CoDel::default() };
+    let red = Red { min: 5, max: 15, ecn: true };
     for queue in [Queue::CoDel(codel), Queue::Red(red)] {
         let mut topology = Topology::default();
         let down = topology.add_link("down", vec![rate(5_000_000, queue)]);
@@ -250,10 +214,7 @@ fn links_count_marks_and_the_delays_of_managed_queues() {
         assert_eq!(other.queueing.longest(), Duration::ZERO);
         let [median, most] = [0.5, 1.0].map(|share| record.queueing.quantile(share).unwrap());
         assert!(median > ms(2) && most > median, "{median:?}, {most:?}");
-        assert_eq!(
-            record.queueing.count(),
-            record.packets - record.dropped_by_queue
-        );
+        assert_eq!(record.queueing.count(), record.packets - record.dropped_by_queue);
     }
 }
 
@@ -282,10 +243,7 @@ fn a_flow_takes_at_most_eight_kilobytes() {
     let memory = |flows: usize| {
         let (topology, route, _) = dumbbell(10_000_000_000, 1_000_000, ms(20));
         let workload = Workload::exchange(100, 2 * MSS).closing(true);
-        let mut flows = Flows::new(
-            spec("linux-6", workload),
-            vec![(Instant::ZERO, route); flows],
-        );
+        let mut flows = Flows::new(spec("linux-6", workload), vec![(Instant::ZERO, route); flows]);
         flows.records.reserve(flows.starts.len());
         let used = allocation_counter::measure(|| {
             let mut world = World::new(&topology, 1).unwrap();
@@ -325,10 +283,7 @@ impl Observer for Losses {
 fn a_link_of_one_channel_steps_it_with_the_packets_of_all_flows() {
     // The channel changes its state with every packet, and the bad one loses it.
     let channel = GilbertElliott::new(Probability::ONE, Probability::ONE);
-    let loss = HopSpec::Loss(LossSpec {
-        kind: LossKind::GilbertElliott(channel),
-        transmission: None,
-    });
+    let loss = HopSpec::Loss(LossSpec { kind: LossKind::GilbertElliott(channel), transmission: None });
     for one_channel in [true, false] {
         let mut topology = Topology::default();
         let up = topology.add_link("up", vec![HopSpec::Delay(ms(10))]);
@@ -376,10 +331,7 @@ fn a_flow_ends_after_all_copies_of_its_packets() {
     let half = "0.5".parse().unwrap();
     let hops = vec![
         HopSpec::Duplicate { probability: half },
-        HopSpec::Reorder {
-            probability: half,
-            extra: ms(300),
-        },
+        HopSpec::Reorder { probability: half, extra: ms(300) },
         HopSpec::Delay(ms(10)),
     ];
     let workload = Workload::exchange(100, 20 * MSS).closing(true);
@@ -393,11 +345,7 @@ fn a_flow_ends_after_all_copies_of_its_packets() {
     world.run(&mut flows, FOREVER, &mut arrivals);
     let sent = world.link(link).packets;
     assert_eq!(flows.records.len(), 3);
-    assert!(
-        (sent * 5 / 4..sent * 7 / 4).contains(&arrivals.0),
-        "{} of {sent}",
-        arrivals.0
-    );
+    assert!((sent * 5 / 4..sent * 7 / 4).contains(&arrivals.0), "{} of {sent}", arrivals.0);
 }
 
 #[test]
@@ -412,8 +360,5 @@ fn a_route_may_have_no_links_and_must_not_name_others() {
 
     topology.add_route(&[LinkId(0)], &[]);
     let error = World::<ScriptProgress>::new(&topology, 5).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "route 1 passes link 0, but there are 0 links"
-    );
+    assert_eq!(error.to_string(), "route 1 passes link 0, but there are 0 links");
 }

@@ -17,9 +17,7 @@ const NEVER: u64 = u64::MAX;
 
 impl Wakes {
     pub fn new() -> Self {
-        Self {
-            nodes: vec![NEVER; 2],
-        }
+        Self { nodes: vec![NEVER; 2] }
     }
 
     /// When `slot` wants to be woken.

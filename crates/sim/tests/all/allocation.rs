@@ -10,13 +10,8 @@ use recoup_tcp::{AckPolicy, Config};
 use recoup_units::FlowId;
 use std::time::Duration;
 
-const PROFILES: [&str; 5] = [
-    "linux-3.17",
-    "linux-3.17+rtor",
-    "linux-3.17+tlp",
-    "linux-3.17+tlpr",
-    "linux-3.17+tlpr+slp",
-];
+const PROFILES: [&str; 5] =
+    ["linux-3.17", "linux-3.17+rtor", "linux-3.17+tlp", "linux-3.17+tlpr", "linux-3.17+tlpr+slp"];
 const MSS: u64 = 1448;
 const SEED: u64 = 1;
 
@@ -34,15 +29,10 @@ struct Downloads {
 impl Downloads {
     fn new(profile: &str, segments: u64, loss: &str) -> Self {
         let profile: Profile = profile.parse().expect("a profile");
-        let host = Config {
-            acks: AckPolicy::Quick,
-            ..Config::new(*profile.mechanisms())
-        };
+        let host = Config { acks: AckPolicy::Quick, ..Config::new(*profile.mechanisms()) };
         let delay = HopSpec::Delay(Duration::from_millis(40));
-        let path = PathSpec {
-            up: vec![delay.clone()],
-            down: vec![HopSpec::Loss(loss.parse().expect("a loss rule")), delay],
-        };
+        let path =
+            PathSpec { up: vec![delay.clone()], down: vec![HopSpec::Loss(loss.parse().expect("a loss rule")), delay] };
         Self {
             simulation: Simulation::new(&path).expect("a path"),
             spec: FlowSpec {
@@ -55,8 +45,7 @@ impl Downloads {
     }
 
     fn run(&mut self, flow: u64) -> FlowRecord {
-        self.simulation
-            .run(&self.spec, SEED, FlowId(flow), &mut NoObserver)
+        self.simulation.run(&self.spec, SEED, FlowId(flow), &mut NoObserver)
     }
 }
 
@@ -74,10 +63,7 @@ fn further_flows_allocate_nothing() {
 /// The last three of ten segments are lost. `later` more segments are written one by one.
 fn short_flows_in_a_row(profile: &str, later: u32) {
     let mut downloads = Downloads::new(profile, 10, "data:8-10");
-    let write = |i| TimedWrite {
-        after: Duration::from_millis(300) * i,
-        bytes: MSS,
-    };
+    let write = |i| TimedWrite { after: Duration::from_millis(300) * i, bytes: MSS };
     let workload = downloads.spec.workload.clone();
     let writes: Vec<_> = (1..=later).map(write).collect();
     downloads.spec.workload = workload.with_later_writes(&writes);
@@ -89,9 +75,7 @@ fn short_flows_in_a_row(profile: &str, later: u32) {
             assert_eq!(downloads.run(flow).packets_dropped, 3);
         }
     });
-    println!(
-        "{profile}, 10 + {later} segments: {first} allocations, {further} in 999 further flows"
-    );
+    println!("{profile}, 10 + {later} segments: {first} allocations, {further} in 999 further flows");
     assert!(first > 0, "nothing is counted");
     assert_eq!(further, 0);
 }
@@ -100,9 +84,7 @@ fn short_flows_in_a_row(profile: &str, later: u32) {
 fn a_long_flow_twice(profile: &str, segments: u64) {
     let mut downloads = Downloads::new(profile, segments, "bernoulli:0.01");
     let mut records = [FlowRecord::default(); 2];
-    let [first, again] = records
-        .each_mut()
-        .map(|record| allocations(|| *record = downloads.run(0)));
+    let [first, again] = records.each_mut().map(|record| allocations(|| *record = downloads.run(0)));
     println!("{profile}, {segments} segments: {first} allocations, {again} the second time");
     assert!(records[0].counters.retransmissions.total() > segments / 200);
     assert_eq!(records[0], records[1]);

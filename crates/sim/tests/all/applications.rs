@@ -3,12 +3,9 @@
 use recoup_path::{Exit, HopSpec, PathSpec};
 use recoup_recovery::Mechanisms;
 use recoup_sim::{
-    Application, Entrance, FlowSpec, Network, NoObserver, Observer, Packet, Point, Simulation,
-    TimerModel,
+    Application, Entrance, FlowSpec, Network, NoObserver, Observer, Packet, Point, Simulation, TimerModel,
 };
-use recoup_tcp::flow::{
-    Action, FlowRecord, Host, Script, ScriptProgress, TimedWrite, When, Workload, Write,
-};
+use recoup_tcp::flow::{Action, FlowRecord, Host, Script, ScriptProgress, TimedWrite, When, Workload, Write};
 use recoup_tcp::{self as tcp, AckPolicy, Closed, Endpoint, State};
 use recoup_units::{Direction, FlowId, Instant};
 use std::collections::VecDeque;
@@ -21,11 +18,7 @@ fn ms(n: u64) -> Duration {
 }
 
 const fn when(received: u64, acknowledged: u64, after: u64) -> When {
-    When {
-        received,
-        acknowledged,
-        after: Duration::from_millis(after),
-    }
+    When { received, acknowledged, after: Duration::from_millis(after) }
 }
 
 const fn write(when: When, bytes: u64) -> Write {
@@ -34,21 +27,13 @@ const fn write(when: When, bytes: u64) -> Write {
 
 fn spec(workload: Workload) -> FlowSpec {
     let config = tcp::Config::new(Mechanisms::LINUX_3_17);
-    FlowSpec {
-        client: config,
-        server: config,
-        timers: TimerModel::Exact,
-        workload,
-    }
+    FlowSpec { client: config, server: config, timers: TimerModel::Exact, workload }
 }
 
 /// A path with an RTT of 80 ms and these losses.
 fn path(up: &str, down: &str) -> PathSpec {
     let hops = |loss: &str| vec![HopSpec::Loss(loss.parse().unwrap()), HopSpec::Delay(ms(40))];
-    PathSpec {
-        up: hops(up),
-        down: hops(down),
-    }
+    PathSpec { up: hops(up), down: hops(down) }
 }
 
 /// When each data segment was sent, in ms, and its payload.
@@ -109,16 +94,7 @@ fn a_kept_connection_carries_one_exchange_after_another() {
     assert_eq!((record.segments_sent, record.spurious), (7, 0));
     // A loss delays everything that waits for its data, and nothing before.
     let (record, sent) = run(workload, "none", "data:3");
-    assert_eq!(
-        sent[..5],
-        [
-            (Up, 80, 300),
-            (Down, 120, 1000),
-            (Up, 660, 310),
-            (Down, 725, full),
-            (Down, 725, full),
-        ]
-    );
+    assert_eq!(sent[..5], [(Up, 80, 300), (Down, 120, 1000), (Up, 660, 310), (Down, 725, full), (Down, 725, full),]);
     assert_eq!(record.packets_dropped, 1);
     assert!(record.fct > Some(ms(1000)), "{record:?}");
     assert!(record.completed());
@@ -160,15 +136,7 @@ fn a_write_can_wait_for_acknowledgments() {
         ]),
     };
     let (record, sent) = run(workload, "none", "none");
-    assert_eq!(
-        sent,
-        [
-            (Up, 80, 100),
-            (Down, 120, 1000),
-            (Down, 215, 1448),
-            (Down, 215, 552)
-        ]
-    );
+    assert_eq!(sent, [(Up, 80, 100), (Down, 120, 1000), (Down, 215, 1448), (Down, 215, 552)]);
     assert_eq!(record.fct, Some(ms(255)));
 }
 
@@ -178,27 +146,13 @@ fn each_side_closes_when_its_script_says() {
     let graceful = State::Closed(Closed::Gracefully);
     let cases = [
         (None, None, [State::Established; 2]),
-        (
-            Some(when(1000, 0, 30)),
-            None,
-            [State::FinWait2, State::CloseWait],
-        ),
-        (
-            Some(when(1000, 0, 30)),
-            Some(when(0, 1000, 0)),
-            [graceful; 2],
-        ),
+        (Some(when(1000, 0, 30)), None, [State::FinWait2, State::CloseWait]),
+        (Some(when(1000, 0, 30)), Some(when(0, 1000, 0)), [graceful; 2]),
     ];
     for (client, server, states) in cases {
         let workload = Workload {
-            client: Script {
-                close: client,
-                ..Script::of(&[write(when(0, 0, 0), 100)])
-            },
-            server: Script {
-                close: server,
-                ..Script::of(&[write(when(100, 0, 0), 1000)])
-            },
+            client: Script { close: client, ..Script::of(&[write(when(0, 0, 0), 100)]) },
+            server: Script { close: server, ..Script::of(&[write(when(100, 0, 0), 1000)]) },
         };
         let mut simulation = Simulation::new(&path("none", "none")).unwrap();
         let record = simulation.run(&spec(workload), 1, FlowId(0), &mut NoObserver);
@@ -212,10 +166,7 @@ fn each_side_closes_when_its_script_says() {
 fn both_hosts_losses_and_retransmissions_are_counted() {
     // Both send ten segments at once, and one of each is lost. The receiver of each has the others.
     let both = || Script::of(&[write(when(0, 0, 0), 10 * MSS)]);
-    let workload = || Workload {
-        client: both(),
-        server: both(),
-    };
+    let workload = || Workload { client: both(), server: both() };
     let (clean, _) = run(workload(), "none", "none");
     let (lossy, _) = run(workload(), "data:3", "data:4");
     assert_eq!((lossy.packets_dropped, lossy.segments_sent), (2, 22));
@@ -268,24 +219,12 @@ impl Network for FixedDelay {
 
 #[test]
 fn a_network_of_ones_own_carries_flows_like_a_chain() {
-    let later = [TimedWrite {
-        after: ms(120),
-        bytes: 3000,
-    }];
-    let mut spec = spec(
-        Workload::exchange(400, 100 * MSS)
-            .with_later_writes(&later)
-            .closing(true),
-    );
-    spec.client.acks = AckPolicy::Linux {
-        quick: AckPolicy::LINUX_QUICK,
-    };
+    let later = [TimedWrite { after: ms(120), bytes: 3000 }];
+    let mut spec = spec(Workload::exchange(400, 100 * MSS).with_later_writes(&later).closing(true));
+    spec.client.acks = AckPolicy::Linux { quick: AckPolicy::LINUX_QUICK };
     let (mut by_chain, mut by_own) = (Sent::default(), Sent::default());
     let mut chains = Simulation::new(&path("none", "none")).unwrap();
-    let mut own = Simulation::over(FixedDelay {
-        delay: ms(40),
-        ..FixedDelay::default()
-    });
+    let mut own = Simulation::over(FixedDelay { delay: ms(40), ..FixedDelay::default() });
     for flow in 0..2 {
         let expected = chains.run(&spec, 1, FlowId(flow), &mut by_chain);
         let record = own.run(&spec, 1, FlowId(flow), &mut by_own);
@@ -328,22 +267,13 @@ impl Application for OneInFlight {
 
 #[test]
 fn an_application_of_ones_own_sees_its_endpoint() {
-    let application = |total, wake| OneInFlight {
-        left: total,
-        total,
-        wake,
-    };
+    let application = |total, wake| OneInFlight { left: total, total, wake };
     for wake in [None, Some(Instant::ZERO), Some(Instant::from_millis(200))] {
         let mut applications = [application(0, wake), application(4, wake)];
         let mut sent = Sent::default();
         let mut simulation = Simulation::new(&path("none", "none")).unwrap();
-        let record = simulation.run_applications(
-            &spec(Workload::default()),
-            1,
-            FlowId(0),
-            &mut applications,
-            &mut sent,
-        );
+        let record =
+            simulation.run_applications(&spec(Workload::default()), 1, FlowId(0), &mut applications, &mut sent);
         let full = MSS as u32;
         let at = |ms| (Direction::Down, ms, full);
         assert_eq!(sent.0, [at(120), at(200), at(280), at(360)], "{wake:?}");
@@ -359,8 +289,7 @@ fn scripts_given_as_applications_are_the_workload() {
     let expected = simulation.run(&spec, 1, FlowId(0), &mut NoObserver);
     let Workload { client, server } = &spec.workload;
     let mut applications = [client, server].map(ScriptProgress::new);
-    let record =
-        simulation.run_applications(&spec, 1, FlowId(0), &mut applications, &mut NoObserver);
+    let record = simulation.run_applications(&spec, 1, FlowId(0), &mut applications, &mut NoObserver);
     assert_eq!(record, expected);
     assert!(applications.iter().all(ScriptProgress::is_finished));
 }

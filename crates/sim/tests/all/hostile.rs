@@ -21,18 +21,13 @@ use watch::Watch;
 fn run(simulation: &mut Simulation, case: &Case) -> Result<(FlowRecord, Watch), TestCaseError> {
     let mut watch = Watch::default();
     let record = simulation.run(&case.spec(), case.seed, case.flow(), &mut watch);
-    watch
-        .verdict(&record, case.request > 0)
-        .map_err(TestCaseError::fail)?;
+    watch.verdict(&record, case.request > 0).map_err(TestCaseError::fail)?;
     Ok((record, watch))
 }
 
 /// Checks that both streams are complete and both endpoints idle.
 fn check_delivered(simulation: &Simulation, case: &Case) -> Result<(), TestCaseError> {
-    let streams = [
-        (Host::Client, Host::Server, case.request),
-        (Host::Server, Host::Client, case.response),
-    ];
+    let streams = [(Host::Client, Host::Server, case.request), (Host::Server, Host::Client, case.response)];
     for (from, to, bytes) in streams {
         let (sender, receiver) = (simulation.endpoint(from), simulation.endpoint(to));
         let end = Offset::DATA + bytes + u64::from(case.close);
@@ -45,10 +40,9 @@ fn check_delivered(simulation: &Simulation, case: &Case) -> Result<(), TestCaseE
     // A host that retransmits its FIN after the other's TIME-WAIT is reset.
     let closed = |s: &State| matches!(s, State::Closed(Closed::Gracefully | Closed::ByReset));
     match case.close {
-        true => prop_assert!(
-            states.iter().all(closed) && states.contains(&State::Closed(Closed::Gracefully)),
-            "{states:?}"
-        ),
+        true => {
+            prop_assert!(states.iter().all(closed) && states.contains(&State::Closed(Closed::Gracefully)), "{states:?}")
+        }
         false => prop_assert_eq!(states, [State::Established; 2]),
     }
     Ok(())
@@ -99,10 +93,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
 
 /// A failing case prints the command that runs it again, so no file of failing seeds is needed.
 fn config() -> ProptestConfig {
-    ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(8000)
-    }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(8000) }
 }
 
 proptest! {

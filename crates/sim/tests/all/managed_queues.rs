@@ -50,17 +50,11 @@ impl Watch {
 /// 7 MB at 10 Mbit/s with a one-way delay of 20 ms.
 fn download(queue: &str, ecn: Ecn) -> (FlowRecord, Watch) {
     let profile: Profile = "linux-6".parse().unwrap();
-    let host = Config {
-        ecn,
-        ..Config::new(*profile.mechanisms())
-    };
+    let host = Config { ecn, ..Config::new(*profile.mechanisms()) };
     let rate = BitRate::from_bits_per_second(10_000_000).unwrap();
     let queue: Queue = queue.parse().unwrap();
     let delay = HopSpec::Delay(Duration::from_millis(20));
-    let path = PathSpec {
-        up: vec![delay.clone()],
-        down: vec![HopSpec::Rate { rate, queue }, delay],
-    };
+    let path = PathSpec { up: vec![delay.clone()], down: vec![HopSpec::Rate { rate, queue }, delay] };
     let spec = FlowSpec {
         client: host,
         server: host,
@@ -81,11 +75,7 @@ fn a_managed_queue_stays_short_and_the_link_busy() {
     for (queue, most) in [("codel", 1.1), ("red:5-40", 1.25)] {
         let (record, delays) = download(queue, Ecn::Off);
         assert!(record.packets_dropped > 0, "{queue}");
-        assert!(
-            delays.median() < Duration::from_millis(45),
-            "{queue}: {:?}",
-            delays.median()
-        );
+        assert!(delays.median() < Duration::from_millis(45), "{queue}: {:?}", delays.median());
         let longer = record.fct.unwrap().as_secs_f64() / deep.fct.unwrap().as_secs_f64();
         assert!(longer < most, "{queue}: {longer}");
     }

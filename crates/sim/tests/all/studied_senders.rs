@@ -17,22 +17,11 @@ const MSS: u64 = 1448;
 /// A response of ten segments with an RTT of `rtt` ms and an ACK per segment; the last is lost.
 fn lost_tail(profile: &str, rtt: u64, timestamps: bool) -> FlowRecord {
     let profile: Profile = profile.parse().unwrap();
-    let host = tcp::Config {
-        timestamps,
-        mss: MSS as u16,
-        ..tcp::Config::new(*profile.mechanisms())
-    };
-    let spec = FlowSpec {
-        client: host,
-        server: host,
-        timers: TimerModel::Exact,
-        workload: Workload::exchange(0, 10 * MSS),
-    };
+    let host = tcp::Config { timestamps, mss: MSS as u16, ..tcp::Config::new(*profile.mechanisms()) };
+    let spec =
+        FlowSpec { client: host, server: host, timers: TimerModel::Exact, workload: Workload::exchange(0, 10 * MSS) };
     let way = HopSpec::Delay(Duration::from_micros(500 * rtt));
-    let path = PathSpec {
-        up: vec![way.clone()],
-        down: vec![HopSpec::Loss("data:10".parse().unwrap()), way],
-    };
+    let path = PathSpec { up: vec![way.clone()], down: vec![HopSpec::Loss("data:10".parse().unwrap()), way] };
     let mut simulation = Simulation::new(&path).unwrap();
     simulation.run(&spec, 1, FlowId(0), &mut NoObserver)
 }
@@ -60,11 +49,7 @@ fn timeouts_are_those_of_the_table() {
     for (profile, rtt, timestamps, expected) in cases {
         let record = lost_tail(profile, rtt, timestamps);
         let case = format!("{profile}, RTT {rtt} ms, timestamps {timestamps}");
-        assert_eq!(
-            record.last_ack_to_retransmission,
-            Some(Duration::from_millis(expected)),
-            "{case}"
-        );
+        assert_eq!(record.last_ack_to_retransmission, Some(Duration::from_millis(expected)), "{case}");
         let again = record.counters.retransmissions;
         assert_eq!((again.total(), record.spurious), (1, 0), "{case}");
         assert!(record.completed(), "{case}");
@@ -76,8 +61,5 @@ fn an_added_probe_is_sent_before_the_timeout() {
     // PTO = max(2·SRTT, 1.5·SRTT + 200 ms) with one segment outstanding, at most the RTO.
     let record = lost_tail("windows-xp+tlp", 403, false);
     let pto = Duration::from_micros(403_000 * 3 / 2 + 200_000);
-    assert_eq!(
-        record.last_ack_to_retransmission,
-        Some(pto.min(Duration::from_millis(800)))
-    );
+    assert_eq!(record.last_ack_to_retransmission, Some(pto.min(Duration::from_millis(800))));
 }

@@ -17,15 +17,8 @@ const MSS: u64 = 1448;
 /// How long a single ACK is delayed.
 const HOLD: Duration = Duration::from_millis(200);
 
-const PROFILES: [&str; 7] = [
-    "linux-3.17",
-    "linux-3.17+tlp",
-    "linux-3.17+tlpr",
-    "linux-6",
-    "linux-6+notlp",
-    "rfc6675",
-    "reno",
-];
+const PROFILES: [&str; 7] =
+    ["linux-3.17", "linux-3.17+tlp", "linux-3.17+tlpr", "linux-6", "linux-6+notlp", "rfc6675", "reno"];
 
 /// A response of `segments` segments, with losses down.
 #[derive(Clone, Debug)]
@@ -55,37 +48,18 @@ impl Case {
     fn path(&self, thinned: bool) -> PathSpec {
         let way = HopSpec::Delay(Duration::from_micros(500 * self.rtt));
         let rate = self.rate.and_then(BitRate::from_bits_per_second);
-        let link = rate.map(|rate| HopSpec::Rate {
-            rate,
-            queue: "none".parse().unwrap(),
-        });
-        let rules: Vec<_> = self
-            .lost
-            .split(',')
-            .map(|rule| rule.parse().unwrap())
-            .collect();
+        let link = rate.map(|rate| HopSpec::Rate { rate, queue: "none".parse().unwrap() });
+        let rules: Vec<_> = self.lost.split(',').map(|rule| rule.parse().unwrap()).collect();
         let thin = thinned.then_some(HopSpec::ThinAcks { hold: HOLD });
         PathSpec {
-            up: thin
-                .into_iter()
-                .chain(link.clone())
-                .chain([way.clone()])
-                .collect(),
-            down: rules
-                .into_iter()
-                .map(HopSpec::Loss)
-                .chain(link)
-                .chain([way])
-                .collect(),
+            up: thin.into_iter().chain(link.clone()).chain([way.clone()]).collect(),
+            down: rules.into_iter().map(HopSpec::Loss).chain(link).chain([way]).collect(),
         }
     }
 
     /// The records with a receiver that delays its ACKs, and with thinned ACKs.
     fn both(&self) -> [FlowRecord; 2] {
-        [
-            self.run(AckPolicy::Delayed(HOLD), false),
-            self.run(AckPolicy::Quick, true),
-        ]
+        [self.run(AckPolicy::Delayed(HOLD), false), self.run(AckPolicy::Quick, true)]
     }
 }
 
@@ -95,14 +69,7 @@ fn cases(rtts: [u64; 3], lost: &[&str], segments: u64, close: bool) -> Vec<Case>
     for profile in PROFILES {
         for rtt in rtts {
             for rate in [None, Some(100_000_000)] {
-                cases.extend(lost.iter().map(|&lost| Case {
-                    profile,
-                    rtt,
-                    rate,
-                    lost: lost.into(),
-                    segments,
-                    close,
-                }));
+                cases.extend(lost.iter().map(|&lost| Case { profile, rtt, rate, lost: lost.into(), segments, close }));
             }
         }
     }
@@ -117,14 +84,7 @@ fn cost(record: &FlowRecord) -> (Option<Duration>, u64, u64, u64) {
 
 #[test]
 fn a_lost_tail_costs_the_same_with_delayed_and_thinned_acks() {
-    let tails = [
-        "none",
-        "data:10",
-        "data:9-10",
-        "data:8-10",
-        "data:7-10",
-        "data:10,data:10@2",
-    ];
+    let tails = ["none", "data:10", "data:9-10", "data:8-10", "data:7-10", "data:10,data:10@2"];
     for close in [false, true] {
         for case in cases([20, 80, 320], &tails, 10, close) {
             let [delayed, thinned] = case.both();

@@ -15,27 +15,16 @@ fn ms(n: u64) -> Duration {
 /// A flow with an RTT of 80 ms, whose server first writes at 120 ms.
 fn run(workload: Workload, loss: &str) -> (Simulation, FlowRecord) {
     let config = tcp::Config::new(Mechanisms::LINUX_3_17);
-    let spec = FlowSpec {
-        client: config,
-        server: config,
-        timers: TimerModel::Exact,
-        workload,
-    };
+    let spec = FlowSpec { client: config, server: config, timers: TimerModel::Exact, workload };
     let way = HopSpec::Delay(ms(40));
-    let path = PathSpec {
-        up: vec![way.clone()],
-        down: vec![HopSpec::Loss(loss.parse().unwrap()), way],
-    };
+    let path = PathSpec { up: vec![way.clone()], down: vec![HopSpec::Loss(loss.parse().unwrap()), way] };
     let mut simulation = Simulation::new(&path).unwrap();
     let record = simulation.run(&spec, 1, FlowId(0), &mut NoObserver);
     (simulation, record)
 }
 
 fn writes(list: &[(u64, u64)]) -> Vec<TimedWrite> {
-    let write = |&(after, bytes)| TimedWrite {
-        after: ms(after),
-        bytes,
-    };
+    let write = |&(after, bytes)| TimedWrite { after: ms(after), bytes };
     list.iter().map(write).collect()
 }
 
@@ -56,9 +45,7 @@ fn later_writes_are_sent_at_their_time() {
     ];
     for close in [false, true] {
         for (response, list, segments, fct) in cases {
-            let workload = Workload::exchange(0, response)
-                .with_later_writes(&writes(list))
-                .closing(close);
+            let workload = Workload::exchange(0, response).with_later_writes(&writes(list)).closing(close);
             let (simulation, record) = run(workload.clone(), "none");
             assert_eq!(record.fct, Some(ms(fct)), "{workload:?}");
             assert_eq!(record.segments_sent, segments, "{workload:?}");
@@ -78,11 +65,7 @@ fn a_later_write_can_start_a_recovery() {
     let workload = Workload::exchange(0, 1448).with_later_writes(&writes(&[(50, 1448)]));
     let (_, record) = run(workload, "data:1");
     assert_eq!(record.counters.retransmissions.total(), 1);
-    assert_eq!(
-        record.counters.retransmissions.of(Trigger::Early),
-        1,
-        "{record:?}"
-    );
+    assert_eq!(record.counters.retransmissions.of(Trigger::Early), 1, "{record:?}");
     assert!(record.completed());
 }
 

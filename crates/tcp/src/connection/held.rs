@@ -91,11 +91,7 @@ impl HeldData {
             let bytes = full.saturating_sub(unsent).min(part.bytes);
             part.bytes -= bytes;
             let (pushed, given) = (false, bytes > 0);
-            let part = WritePart {
-                bytes,
-                pushed,
-                ..*part
-            };
+            let part = WritePart { bytes, pushed, ..*part };
             self.parts.retain(|part| part.bytes > 0);
             return given.then_some(part);
         }
@@ -118,22 +114,13 @@ mod tests {
     use super::*;
 
     fn part(bytes: u64) -> WritePart {
-        WritePart {
-            bytes,
-            pushed: true,
-            ends_record: false,
-            more: false,
-        }
+        WritePart { bytes, pushed: true, ends_record: false, more: false }
     }
 
     #[test]
     fn more_waits_for_full_segments() {
         let mut held = HeldData::default();
-        let more = |bytes| WritePart {
-            pushed: false,
-            more: true,
-            ..part(bytes)
-        };
+        let more = |bytes| WritePart { pushed: false, more: true, ..part(bytes) };
         held.keep(Instant::ZERO, more(400));
         assert_eq!(held.give(0, 1000, false), None);
         held.keep(Instant::ZERO, more(1900));
@@ -156,10 +143,7 @@ mod tests {
     #[test]
     fn records_go_one_after_another() {
         let mut held = HeldData::default();
-        let record = |bytes| WritePart {
-            ends_record: true,
-            ..part(bytes)
-        };
+        let record = |bytes| WritePart { ends_record: true, ..part(bytes) };
         held.keep(Instant::ZERO, record(400));
         held.keep(Instant::ZERO, record(300));
         held.keep(Instant::ZERO, part(200));

@@ -7,10 +7,7 @@ use recoup_wire::{Options, SeqNumber, Timestamps};
 
 const PEER_ISN: SeqNumber = SeqNumber(u32::MAX - 3);
 
-const LIMITS: SendLimits = SendLimits {
-    buffer: 3000,
-    unsent: 2000,
-};
+const LIMITS: SendLimits = SendLimits { buffer: 3000, unsent: 2000 };
 
 /// A connected server with a peer that is the test, at one instant.
 struct Served {
@@ -20,19 +17,13 @@ struct Served {
 
 impl Served {
     fn new(config: &Config) -> Self {
-        let mut served = Self {
-            connection: Connection::listen(config, LIMITS),
-            now: Instant::ZERO,
-        };
+        let mut served = Self { connection: Connection::listen(config, LIMITS), now: Instant::ZERO };
         let syn = Segment {
             flags: Flags::SYN,
             window: 60_000,
             options: Options {
                 mss: Some(1000),
-                timestamps: config.timestamps.then_some(Timestamps {
-                    value: 100,
-                    echo: 0,
-                }),
+                timestamps: config.timestamps.then_some(Timestamps { value: 100, echo: 0 }),
                 ..Options::NONE
             },
             ..Segment::default()
@@ -50,29 +41,19 @@ impl Served {
 
     /// An ACK of everything below `offset`.
     fn ack(&self, offset: u32) -> Segment {
-        let timestamps = self.connection.endpoint.timestamps.then_some(Timestamps {
-            value: 100,
-            echo: 1,
-        });
+        let timestamps = self.connection.endpoint.timestamps.then_some(Timestamps { value: 100, echo: 1 });
         Segment {
             ack: SeqNumber(0) + offset,
             flags: Flags::ACK,
             window: 60_000,
-            options: Options {
-                timestamps,
-                ..Options::NONE
-            },
+            options: Options { timestamps, ..Options::NONE },
             ..Segment::default()
         }
     }
 
     /// A segment at `offset` of the peer's stream arrives.
     fn receive(&mut self, offset: u32, segment: &Segment, payload: &[u8]) {
-        let segment = Segment {
-            seq: PEER_ISN + offset,
-            payload_len: payload.len() as u32,
-            ..*segment
-        };
+        let segment = Segment { seq: PEER_ISN + offset, payload_len: payload.len() as u32, ..*segment };
         self.connection.deliver(self.now, &segment, payload);
     }
 
@@ -108,13 +89,7 @@ impl Served {
 }
 
 fn config() -> Config {
-    Config {
-        mss: 1000,
-        timestamps: false,
-        acks: AckPolicy::Quick,
-        nagle: true,
-        ..Config::new(Mechanisms::LINUX_6)
-    }
+    Config { mss: 1000, timestamps: false, acks: AckPolicy::Quick, nagle: true, ..Config::new(Mechanisms::LINUX_6) }
 }
 
 #[test]
@@ -137,10 +112,7 @@ fn bytes_of_a_segment_the_endpoint_drops_change_nothing() {
     served.data(1, b"abc");
     assert_eq!(served.read(), b"abcdef");
 
-    let mut served = Served::new(&Config {
-        timestamps: true,
-        ..config()
-    });
+    let mut served = Served::new(&Config { timestamps: true, ..config() });
     served.data(4, b"def");
     let mut old = served.ack(1);
     old.options.timestamps = Some(Timestamps { value: 99, echo: 1 });
@@ -152,10 +124,7 @@ fn bytes_of_a_segment_the_endpoint_drops_change_nothing() {
 
 #[test]
 fn bytes_beyond_the_window_are_not_kept() {
-    let mut served = Served::new(&Config {
-        receive_buffer: 4,
-        ..config()
-    });
+    let mut served = Served::new(&Config { receive_buffer: 4, ..config() });
     served.data(1, b"abcdef");
     assert_eq!(served.read(), b"abcd");
 }
@@ -163,22 +132,13 @@ fn bytes_beyond_the_window_are_not_kept() {
 #[test]
 fn the_payload_of_a_syn_is_left_to_its_retransmission() {
     let mut connection = Connection::listen(&config(), LIMITS);
-    let syn = Segment {
-        seq: PEER_ISN,
-        flags: Flags::SYN,
-        window: 60_000,
-        payload_len: 3,
-        ..Segment::default()
-    };
+    let syn = Segment { seq: PEER_ISN, flags: Flags::SYN, window: 60_000, payload_len: 3, ..Segment::default() };
     connection.deliver(Instant::ZERO, &syn, b"abc");
     assert_eq!(connection.endpoint().readable(), 0);
     let mut segment = Segment::default();
     connection.poll_transmit(Instant::ZERO, &mut segment);
     assert_eq!(segment.ack, PEER_ISN + 1);
-    let mut served = Served {
-        connection,
-        now: Instant::ZERO,
-    };
+    let mut served = Served { connection, now: Instant::ZERO };
     served.data(1, b"abc");
     assert_eq!(served.read(), b"abc");
 }
@@ -198,10 +158,7 @@ fn a_syn_that_is_refused_does_not_move_the_stream() {
     };
     connection.deliver(Instant::ZERO, &syn_ack(SeqNumber(77), 9), b"");
     connection.deliver(Instant::ZERO, &syn_ack(PEER_ISN, 1), b"");
-    let mut served = Served {
-        connection,
-        now: Instant::ZERO,
-    };
+    let mut served = Served { connection, now: Instant::ZERO };
     served.data(1, b"abc");
     assert_eq!(served.read(), b"abc");
 }
@@ -215,9 +172,7 @@ fn a_write_is_accepted_up_to_the_limits() {
     assert_eq!(served.write(&[1; 5000], WriteMode::default()), 1000);
     assert_eq!(served.connection.queued(), 3000);
     served.connection.close(served.now);
-    let shut = served
-        .connection
-        .write(served.now, b"x", WriteMode::default(), |_, _| {});
+    let shut = served.connection.write(served.now, b"x", WriteMode::default(), |_, _| {});
     assert_eq!(shut, Err(WriteError::Shut));
 }
 
@@ -243,10 +198,7 @@ fn notices_report_the_handshake_data_and_the_end() {
     let mut connection = Connection::listen(&config(), LIMITS);
     assert_eq!(connection.notices(), Notices::default());
     let mut served = Served::open();
-    let opened = Notices {
-        opened: true,
-        ..Notices::default()
-    };
+    let opened = Notices { opened: true, ..Notices::default() };
     assert_eq!(served.connection.notices(), opened);
     served.data(4, b"def");
     assert_eq!(served.connection.notices(), opened, "there is a hole");
@@ -280,10 +232,7 @@ fn a_reset_is_reported_after_everything_is_read() {
 
 #[test]
 fn more_waits_for_a_full_segment_an_ack_or_an_rto() {
-    let more = WriteMode {
-        more: true,
-        ..WriteMode::default()
-    };
+    let more = WriteMode { more: true, ..WriteMode::default() };
     let mut served = Served::open();
     served.write(&[1; 400], more);
     assert_eq!(served.transmit(), [0; 0]);
@@ -319,10 +268,7 @@ fn a_cork_holds_back_less_than_a_full_segment() {
 
 #[test]
 fn records_do_not_share_a_segment_and_the_fin_takes_what_is_held() {
-    let record = WriteMode {
-        ends_record: true,
-        ..WriteMode::default()
-    };
+    let record = WriteMode { ends_record: true, ..WriteMode::default() };
     let mut served = Served::open();
     for _ in 0..3 {
         served.write(&[1; 300], record);

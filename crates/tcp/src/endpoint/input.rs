@@ -11,11 +11,7 @@ const TS_RECENT_LIFE: Duration = Duration::from_secs(24 * 24 * 3600);
 
 /// A reset for whoever sent an ACK of `at`: it stands exactly where they expect (§3.10.7.1).
 fn reset_at(at: SeqNumber) -> Segment {
-    Segment {
-        seq: at,
-        flags: Flags::RST,
-        ..Segment::default()
-    }
+    Segment { seq: at, flags: Flags::RST, ..Segment::default() }
 }
 
 impl Endpoint {
@@ -39,11 +35,7 @@ impl Endpoint {
         self.reset_due = Some(if segment.flags.contains(Flags::ACK) {
             reset_at(segment.ack)
         } else {
-            Segment {
-                ack: segment.seq + segment.sequence_len(),
-                flags: Flags::RST | Flags::ACK,
-                ..Segment::default()
-            }
+            Segment { ack: segment.seq + segment.sequence_len(), flags: Flags::RST | Flags::ACK, ..Segment::default() }
         });
     }
 
@@ -79,11 +71,7 @@ impl Endpoint {
         if !acknowledges || !segment.flags.contains(Flags::SYN) {
             return; // a SYN without an ACK would be a simultaneous open
         }
-        self.state = if self.sender.fin().is_some() {
-            State::FinWait1
-        } else {
-            State::Established
-        };
+        self.state = if self.sender.fin().is_some() { State::FinWait1 } else { State::Established };
         self.take_syn(now, segment);
         self.take_ack(now, segment, Offset::DATA);
         self.acks.on_segment(now, Urgency::AtOnce);
@@ -95,8 +83,7 @@ impl Endpoint {
         self.peer_isn = segment.seq;
         self.traffic.on_open(now);
         self.ecn.on_syn(segment);
-        self.receiver
-            .on_arrival(Span::new(Offset::SYN, Offset::DATA), false);
+        self.receiver.on_arrival(Span::new(Offset::SYN, Offset::DATA), false);
         self.last_ack_sent = Offset::DATA;
         self.timestamps &= options.timestamps.is_some();
         self.ts_recent = options.timestamps.map_or(0, |t| t.value);
@@ -107,20 +94,11 @@ impl Endpoint {
             self.peer_scale = theirs.min(Options::MAX_WINDOW_SCALE);
             self.scale = ours;
         }
-        let options_len = if self.timestamps {
-            Config::TIMESTAMPS_LEN
-        } else {
-            0
-        };
+        let options_len = if self.timestamps { Config::TIMESTAMPS_LEN } else { 0 };
         // RFC 9293 §3.7.1: 536 where the option is absent.
         let peer = options.mss.unwrap_or(536);
         // What either announces is before the options every segment carries (RFC 6691 §2).
-        self.full_segment = self
-            .config
-            .announced_mss()
-            .min(peer)
-            .saturating_sub(options_len)
-            .max(1);
+        self.full_segment = self.config.announced_mss().min(peer).saturating_sub(options_len).max(1);
         self.sender.set_mss(u32::from(self.full_segment));
     }
 
@@ -207,8 +185,7 @@ impl Endpoint {
     fn paws_accepts(&self, now: Instant, segment: &Segment) -> bool {
         let theirs = segment.options.timestamps.filter(|_| self.timestamps);
         theirs.is_none_or(|theirs| {
-            !SeqNumber(theirs.value).before(SeqNumber(self.ts_recent))
-                || now.since(self.ts_recent_at) >= TS_RECENT_LIFE
+            !SeqNumber(theirs.value).before(SeqNumber(self.ts_recent)) || now.since(self.ts_recent_at) >= TS_RECENT_LIFE
         })
     }
 
@@ -232,11 +209,7 @@ impl Endpoint {
                 self.reset_due = Some(reset_at(segment.ack));
                 return false;
             }
-            self.state = if self.sender.fin().is_some() {
-                State::FinWait1
-            } else {
-                State::Established
-            };
+            self.state = if self.sender.fin().is_some() { State::FinWait1 } else { State::Established };
         }
         // It acknowledges what was never sent, or is so old as to be blind (RFC 5961 §5).
         let largest_window = self.sender.peer_window().largest();
@@ -267,8 +240,7 @@ impl Endpoint {
         if self.sack {
             for [left, right] in segment.options.sack.iter() {
                 let (isn, near) = (self.config.isn, acked);
-                if let (Some(left), Some(right)) = (left.unwrap(isn, near), right.unwrap(isn, near))
-                {
+                if let (Some(left), Some(right)) = (left.unwrap(isn, near), right.unwrap(isn, near)) {
                     ack.push_block(Span::new(left, right));
                 }
             }
@@ -285,9 +257,9 @@ impl Endpoint {
     fn on_sequence_space(&mut self, now: Instant, segment: &Segment, span: Span) {
         let fin = segment.flags.contains(Flags::FIN);
         let urgency = match self.receiver.on_arrival(span, fin) {
-            Arrival::InOrder if !fin => Urgency::InOrder {
-                full: segment.payload_len / u32::from(self.full_segment.max(1)),
-            },
+            Arrival::InOrder if !fin => {
+                Urgency::InOrder { full: segment.payload_len / u32::from(self.full_segment.max(1)) }
+            }
             _ => Urgency::AtOnce,
         };
         self.acks.on_segment(now, urgency);

@@ -163,11 +163,7 @@ impl Endpoint {
     fn carry(&mut self, now: Instant, what: Transmission, span: Span, segment: &mut Segment) {
         let syn = span.contains(Offset::SYN);
         let fin = self.sender.fin().is_some_and(|fin| span.contains(fin));
-        let mut flags = if self.state == State::SynSent {
-            Flags::NONE
-        } else {
-            Flags::ACK
-        };
+        let mut flags = if self.state == State::SynSent { Flags::NONE } else { Flags::ACK };
         if syn {
             flags |= Flags::SYN;
         }
@@ -190,10 +186,8 @@ impl Endpoint {
 
     /// `segment` carries `span` for the first time: is it worth a copy?
     fn offer_copy(&mut self, now: Instant, span: Span, segment: &Segment) {
-        let carried = Carried {
-            ip_len: ip_len(segment, self.config.ip_version),
-            push: segment.flags.contains(Flags::PSH),
-        };
+        let carried =
+            Carried { ip_len: ip_len(segment, self.config.ip_version), push: segment.flags.contains(Flags::PSH) };
         if self.sender.offer_copy(now, span, carried) {
             self.copy_pushed = carried.push;
         }
@@ -219,15 +213,8 @@ impl Endpoint {
     fn finish(&mut self, now: Instant, segment: &mut Segment) {
         let syn = segment.flags.contains(Flags::SYN);
         if self.timestamps {
-            let echo = if segment.flags.contains(Flags::ACK) {
-                self.ts_recent
-            } else {
-                0
-            };
-            segment.options.timestamps = Some(Timestamps {
-                value: timestamp(now),
-                echo,
-            });
+            let echo = if segment.flags.contains(Flags::ACK) { self.ts_recent } else { 0 };
+            segment.options.timestamps = Some(Timestamps { value: timestamp(now), echo });
         }
         if syn {
             segment.options.mss = Some(self.config.announced_mss());

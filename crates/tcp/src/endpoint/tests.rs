@@ -21,19 +21,11 @@ const PEER_ISN: SeqNumber = SeqNumber(3_000_000_000);
 
 /// Segments of 1000 bytes, SACK, no timestamps, every segment acknowledged.
 fn config() -> Config {
-    Config {
-        mss: 1000,
-        timestamps: false,
-        isn: OWN_ISN,
-        ..Config::new(Mechanisms::LINUX_3_17)
-    }
+    Config { mss: 1000, timestamps: false, isn: OWN_ISN, ..Config::new(Mechanisms::LINUX_3_17) }
 }
 
 fn with_timestamps() -> Config {
-    Config {
-        timestamps: true,
-        ..config()
-    }
+    Config { timestamps: true, ..config() }
 }
 
 fn ms(n: u64) -> Duration {
@@ -76,11 +68,8 @@ fn segment(line: &str, from: SeqNumber, to: SeqNumber) -> Segment {
         let (a, b) = word.split_once(':').unwrap_or((word, word));
         [number(a), number(b)]
     };
-    let mut segment = Segment {
-        flags: flags.fold(Flags::NONE, |all, flag| all | flag),
-        window: 65535,
-        ..Segment::default()
-    };
+    let mut segment =
+        Segment { flags: flags.fold(Flags::NONE, |all, flag| all | flag), window: 65535, ..Segment::default() };
     let [seq, end] = range(words.next().unwrap());
     segment.seq = from + seq;
     segment.payload_len = (end - seq).saturating_sub(segment.sequence_len());
@@ -117,17 +106,11 @@ struct Lone {
 
 impl Lone {
     fn listening(config: &Config) -> Self {
-        Self {
-            endpoint: Endpoint::listen(config),
-            now: Instant::ZERO,
-        }
+        Self { endpoint: Endpoint::listen(config), now: Instant::ZERO }
     }
 
     fn connecting(config: &Config) -> Self {
-        Self {
-            endpoint: Endpoint::connect(config),
-            now: Instant::ZERO,
-        }
+        Self { endpoint: Endpoint::connect(config), now: Instant::ZERO }
     }
 
     /// A connected client; the peer has acknowledged its SYN with `syn_ack` (`S. 0:1 ack 1 …`).
@@ -259,10 +242,7 @@ impl Pair {
 
     /// The server's ISN is set here.
     fn new(client: &Config, server: &Config) -> Self {
-        let server = Config {
-            isn: PEER_ISN,
-            ..*server
-        };
+        let server = Config { isn: PEER_ISN, ..*server };
         Self {
             now: Instant::ZERO,
             rest: Instant::ZERO,
@@ -314,10 +294,7 @@ impl Pair {
     fn flush(&mut self) {
         for side in [Client, Server] {
             let mut segment = Segment::default();
-            while self.ends[side as usize]
-                .poll_transmit(self.now, &mut segment)
-                .is_some()
-            {
+            while self.ends[side as usize].poll_transmit(self.now, &mut segment).is_some() {
                 self.sent.push((self.now, side, segment));
                 let number = self.sent.iter().filter(|(_, s, _)| *s == side).count();
                 if !self.lost.contains(&(side, number)) {

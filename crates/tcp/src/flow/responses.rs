@@ -77,13 +77,7 @@ pub struct Responses {
 
 impl Default for Responses {
     fn default() -> Self {
-        Self {
-            all: Vec::new(),
-            begun: 0,
-            acknowledged: 0,
-            next_start: NONE,
-            next_end: NONE,
-        }
+        Self { all: Vec::new(), begun: 0, acknowledged: 0, next_start: NONE, next_end: NONE }
     }
 }
 
@@ -151,10 +145,7 @@ impl Responses {
         self.begun = begun;
         self.acknowledged = acknowledged;
         self.next_start = self.all.get(begun).map_or(NONE, |next| next.span.start);
-        self.next_end = self
-            .all
-            .get(acknowledged)
-            .map_or(NONE, |next| next.span.end);
+        self.next_end = self.all.get(acknowledged).map_or(NONE, |next| next.span.end);
     }
 
     /// The server retransmitted `span`.
@@ -171,8 +162,7 @@ impl Responses {
         let is_below = |response: &Response| response.span.end <= span.start;
         let first = self.all.partition_point(is_below);
         let from = self.all[first..].iter_mut();
-        from.take_while(|response| response.span.start < span.end)
-            .for_each(act);
+        from.take_while(|response| response.span.start < span.end).for_each(act);
     }
 }
 

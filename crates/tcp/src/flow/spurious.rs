@@ -53,22 +53,13 @@ impl SpuriousRetransmissions {
 
     /// Packet `ordinal` is a retransmission; `is_data`: it has payload. `missing` calls its argument with each
     /// part of it that the receiver does not have yet.
-    pub fn on_retransmission(
-        &mut self,
-        ordinal: u64,
-        is_data: bool,
-        missing: impl FnOnce(&mut dyn FnMut(Span)),
-    ) {
+    pub fn on_retransmission(&mut self, ordinal: u64, is_data: bool, missing: impl FnOnce(&mut dyn FnMut(Span))) {
         self.retransmissions.all += 1;
         self.retransmissions.data += u64::from(is_data);
         missing(&mut |part| {
             self.end = self.end.max(part.end);
             self.longest = self.longest.max(part.len());
-            self.insert(Open {
-                part,
-                ordinal,
-                is_data,
-            });
+            self.insert(Open { part, ordinal, is_data });
         });
     }
 
@@ -116,10 +107,7 @@ impl SpuriousRetransmissions {
             }
             open.part.end = span.start.max(part.start);
             if part.end > span.end {
-                self.insert(Open {
-                    part: Span::new(span.end, part.end),
-                    ..before
-                });
+                self.insert(Open { part: Span::new(span.end, part.end), ..before });
             }
         }
     }

@@ -60,17 +60,8 @@ impl Workload {
     /// The client writes `request` bytes as soon as it is connected. The server writes `response` bytes as
     /// soon as it has received them, or at accept without a request. Neither closes.
     pub fn exchange(request: u64, response: u64) -> Self {
-        let write = |received, bytes| Write {
-            when: When {
-                received,
-                ..When::default()
-            },
-            bytes,
-        };
-        Self {
-            client: Script::of(&[write(0, request)]),
-            server: Script::of(&[write(request, response)]),
-        }
+        let write = |received, bytes| Write { when: When { received, ..When::default() }, bytes };
+        Self { client: Script::of(&[write(0, request)]), server: Script::of(&[write(request, response)]) }
     }
 
     /// The same, and the server writes again at these times after its turn. A write that is not in the order
@@ -81,11 +72,7 @@ impl Workload {
         let mut writes = self.server.writes.to_vec();
         let mut latest = Duration::ZERO;
         for &TimedWrite { after, bytes } in later {
-            let when = When {
-                received,
-                after: after.saturating_sub(latest),
-                ..When::default()
-            };
+            let when = When { received, after: after.saturating_sub(latest), ..When::default() };
             writes.push(Write { when, bytes });
             latest = latest.max(after);
         }
@@ -106,10 +93,7 @@ impl Workload {
 impl Script {
     /// These writes. The application does not close.
     pub fn of(writes: &[Write]) -> Self {
-        Self {
-            writes: writes.into(),
-            close: None,
-        }
+        Self { writes: writes.into(), close: None }
     }
 
     /// All bytes it writes.

@@ -16,17 +16,9 @@ struct Flow {
 
 impl Flow {
     fn new(push: Push) -> Self {
-        let config = Config {
-            mss: MSS,
-            timestamps: false,
-            acks: AckPolicy::Quick,
-            push,
-            ..Config::new(Mechanisms::LINUX_6)
-        };
-        let mut flow = Self {
-            endpoint: Endpoint::listen(&config),
-            now: Instant::ZERO,
-        };
+        let config =
+            Config { mss: MSS, timestamps: false, acks: AckPolicy::Quick, push, ..Config::new(Mechanisms::LINUX_6) };
+        let mut flow = Self { endpoint: Endpoint::listen(&config), now: Instant::ZERO };
         let syn = Segment {
             flags: Flags::SYN,
             window: 32_792,
@@ -60,10 +52,7 @@ impl Flow {
             ack: SeqNumber(to),
             flags: Flags::ACK,
             window: 257,
-            options: Options {
-                sack,
-                ..Options::NONE
-            },
+            options: Options { sack, ..Options::NONE },
             ..Segment::default()
         };
         self.endpoint.on_segment(self.now, &ack);
@@ -73,11 +62,7 @@ impl Flow {
     fn sent(&mut self) -> String {
         let mut text = String::new();
         let mut segment = Segment::default();
-        while self
-            .endpoint
-            .poll_transmit(self.now, &mut segment)
-            .is_some()
-        {
+        while self.endpoint.poll_transmit(self.now, &mut segment).is_some() {
             let push = segment.flags.contains(Flags::PSH);
             text += &format!("{}{} ", segment.seq.0 / 1000, if push { "P" } else { "" });
         }

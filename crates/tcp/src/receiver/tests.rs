@@ -1,7 +1,4 @@
-#![allow(
-    clippy::single_range_in_vec_init,
-    reason = "a lone SACK block is a lone range"
-)]
+#![allow(clippy::single_range_in_vec_init, reason = "a lone SACK block is a lone range")]
 
 mod oracle;
 
@@ -53,12 +50,7 @@ fn rfc_2018_examples() {
     check_exchanges(
         "case 1: the last four are lost",
         5000,
-        &[
-            (5000..5500, 5500, &[]),
-            (5500..6000, 6000, &[]),
-            (6000..6500, 6500, &[]),
-            (6500..7000, 7000, &[]),
-        ],
+        &[(5000..5500, 5500, &[]), (5500..6000, 6000, &[]), (6000..6500, 6500, &[]), (6500..7000, 7000, &[])],
     );
     check_exchanges(
         "case 2: the first is lost",
@@ -93,11 +85,7 @@ fn rfc_2883_examples() {
     check_exchanges(
         "example 1: a duplicate segment",
         3000,
-        &[
-            (3000..3500, 3500, &[]),
-            (3500..4000, 4000, &[]),
-            (3000..3500, 4000, &[3000..3500]),
-        ],
+        &[(3000..3500, 3500, &[]), (3500..4000, 4000, &[]), (3000..3500, 4000, &[3000..3500])],
     );
     check_exchanges(
         "example 2: an out-of-order segment and a duplicate",
@@ -199,25 +187,15 @@ fn arrivals_merge_with_adjacent_blocks() {
         (&[300..400, 200..300], &[200..400]), // before
         (&[200..300, 400..500, 300..400], &[200..500]),
         (&[200..300, 302..400], &[302..400, 200..300]), // two bytes short of joining
-        (
-            &[200..300, 400..500, 600..700, 300..400],
-            &[200..500, 600..700],
-        ),
+        (&[200..300, 400..500, 600..700, 300..400], &[200..500, 600..700]),
         // Overlaps are duplicates, told first.
-        (
-            &[200..300, 400..500, 600..700, 250..650],
-            &[250..300, 200..700],
-        ),
+        (&[200..300, 400..500, 600..700, 250..650], &[250..300, 200..700]),
         (&[200..300, 400..500, 150..550], &[200..300, 150..550]),
     ];
     for (arrivals, reported) in cases {
         let mut r = expecting(100);
         let answers: Vec<_> = arrivals.iter().map(|a| answer(&mut r, a.clone())).collect();
-        assert_eq!(
-            answers.last(),
-            Some(&(100, reported.to_vec())),
-            "{arrivals:?}"
-        );
+        assert_eq!(answers.last(), Some(&(100, reported.to_vec())), "{arrivals:?}");
     }
 }
 
@@ -243,11 +221,7 @@ fn what_an_arrival_is() {
         for early in before {
             r.on_arrival(span(early.clone()), false);
         }
-        assert_eq!(
-            r.on_arrival(span(arrival.clone()), false),
-            what,
-            "{arrival:?}"
-        );
+        assert_eq!(r.on_arrival(span(arrival.clone()), false), what, "{arrival:?}");
         assert_eq!(r.next(), Offset(next), "{arrival:?}");
     }
 }
@@ -286,15 +260,7 @@ fn the_window_does_not_shrink_and_opens_by_segments_or_half_the_buffer() {
         // A segment is 500: reading less does not move the edge (RFC 9293 §3.8.6.2.2) …
         (
             2000,
-            &[
-                (500, 0, 1500),
-                (500, 499, 1000),
-                (0, 1, 1500),
-                (1500, 0, 0),
-                (0, 499, 0),
-                (0, 1, 500),
-                (0, 2000, 2000),
-            ],
+            &[(500, 0, 1500), (500, 499, 1000), (0, 1, 1500), (1500, 0, 0), (0, 499, 0), (0, 1, 500), (0, 2000, 2000)],
         ),
         // … but half the buffer does, where the buffer is small.
         (600, &[(600, 0, 0), (0, 299, 0), (0, 1, 300), (0, 300, 600)]),

@@ -72,11 +72,7 @@ impl<F: Findings> Analyzer<F> {
     }
 
     fn with(state: SavedAnalysis, settings: &Settings, findings: impl Fn() -> F) -> Self {
-        Self {
-            findings: state.shards.shards.iter().map(|_| findings()).collect(),
-            state,
-            threads: threads(settings),
-        }
+        Self { findings: state.shards.shards.iter().map(|_| findings()).collect(), state, threads: threads(settings) }
     }
 
     /// Analyzes the next capture. Its frames are numbered on from those read before. `watch` is called
@@ -127,23 +123,13 @@ impl<F: Findings> Analyzer<F> {
 
     /// Analyzes round after round. An incomplete one waits for more packets, unless there will be none
     /// (`last`).
-    fn rounds(
-        &mut self,
-        mut packets: impl FnMut(&mut Packet) -> bool + Send,
-        last: bool,
-        in_parallel: bool,
-    ) {
+    fn rounds(&mut self, mut packets: impl FnMut(&mut Packet) -> bool + Send, last: bool, in_parallel: bool) {
         let mut more_packets = true;
         let mut packets = |packet: &mut Packet| {
             more_packets = more_packets && packets(packet);
             more_packets
         };
-        let SavedAnalysis {
-            shards,
-            feed,
-            begun: coming,
-            ..
-        } = &mut self.state;
+        let SavedAnalysis { shards, feed, begun: coming, .. } = &mut self.state;
         let findings = self.findings.as_mut_slice();
         let fill = |round: &mut Round| feed.fill(&mut packets, round, last);
         shards.take_rounds(coming, fill, findings, in_parallel);
@@ -204,11 +190,7 @@ impl<F: Findings> Analyzer<F> {
         let counts = self.counts();
         let shards = &self.state.shards;
         let mut hosts = shards.hosts.write().unwrap_or_else(PoisonError::into_inner);
-        let analysis = Analysis {
-            counts,
-            findings: self.findings,
-            hosts: take(&mut hosts.learned),
-        };
+        let analysis = Analysis { counts, findings: self.findings, hosts: take(&mut hosts.learned) };
         (analysis, shards.separation())
     }
 }
@@ -230,11 +212,7 @@ fn inseparable(separation: &Separation) -> Option<(u64, Inseparable)> {
 ///
 /// # Errors
 /// [`ReadError::Merged`] if there are too many for an analysis of `name`.
-pub(super) fn check_separation(
-    counts: &mut Counts,
-    separation: &Separation,
-    name: &str,
-) -> Result<(), ReadError> {
+pub(super) fn check_separation(counts: &mut Counts, separation: &Separation, name: &str) -> Result<(), ReadError> {
     counts.inseparable = inseparable(separation);
     match counts.inseparable {
         Some((inseparable, first)) if inseparable * MOST_INSEPARABLE >= separation.apart => {

@@ -111,12 +111,7 @@ pub(super) struct Exchange {
 
 impl Exchange {
     pub fn new(own: Range<usize>, foreign: Arc<ForeignFacts>) -> Self {
-        Self {
-            own,
-            foreign,
-            log: PartitionLog::default(),
-            round: RoundLog::default(),
-        }
+        Self { own, foreign, log: PartitionLog::default(), round: RoundLog::default() }
     }
 
     /// New connections begin in these frames.
@@ -128,13 +123,11 @@ impl Exchange {
     pub fn exchange_facts(&mut self, shards: &mut [Shard]) {
         for shard in self.own.clone() {
             let facts = shards[shard].host_facts_mut().iter();
-            self.round
-                .facts
-                .extend(facts.map(|(host, facts)| ShownFact {
-                    shard: shard as u32,
-                    host: *host,
-                    facts: facts.clone(),
-                }));
+            self.round.facts.extend(facts.map(|(host, facts)| ShownFact {
+                shard: shard as u32,
+                host: *host,
+                facts: facts.clone(),
+            }));
         }
         let foreign = self.foreign.rounds.get(self.log.rounds.len());
         for fact in foreign.into_iter().flatten() {

@@ -166,11 +166,7 @@ impl PacketFeed {
     /// on.
     pub fn facts(&self, order: RoundOrder) -> RoundFacts {
         let (window_begins, window_ends) = self.window_times;
-        RoundFacts {
-            order,
-            latest: self.latest.unwrap_or_default().min(window_ends),
-            window_begins,
-        }
+        RoundFacts { order, latest: self.latest.unwrap_or_default().min(window_ends), window_begins }
     }
 
     /// How many packets make the next round complete.
@@ -180,12 +176,7 @@ impl PacketFeed {
     }
 
     /// Adds packets to `round`; `false` if it is not full then.
-    fn deal(
-        &mut self,
-        packets: &mut impl FnMut(&mut Packet) -> bool,
-        round: &mut impl TakesRound,
-        last: bool,
-    ) -> bool {
+    fn deal(&mut self, packets: &mut impl FnMut(&mut Packet) -> bool, round: &mut impl TakesRound, last: bool) -> bool {
         let mut packet = Packet::default();
         let mut lacking = self.packets_of_round().saturating_sub(round.len());
         while lacking > 0 {
@@ -245,11 +236,7 @@ impl PacketFeed {
     /// The first timestamp sets the time.
     #[cold]
     fn start_clock(&mut self, timestamp: Instant) -> Instant {
-        let time = if timestamp.as_nanos() > LATEST {
-            FALLBACK
-        } else {
-            timestamp
-        };
+        let time = if timestamp.as_nanos() > LATEST { FALLBACK } else { timestamp };
         self.set(timestamp, time);
         self.window_times = self.window.instants(time);
         time

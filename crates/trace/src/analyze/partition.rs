@@ -124,10 +124,7 @@ pub fn analyze_partition<F: Findings>(
 ) -> Result<PartitionAnalysis<F>, PartitionError> {
     let shard_count = settings.shard_count();
     if partition.number >= partition.of || partition.of > shard_count {
-        return Err(PartitionError::Number {
-            partition,
-            shards: shard_count,
-        });
+        return Err(PartitionError::Number { partition, shards: shard_count });
     }
     let own = partition.shards(shard_count);
     let mut shards = Shards::new(settings);
@@ -178,16 +175,7 @@ struct Replay<'a, P> {
 
 impl<'a, P: FnMut(&mut Packet) -> bool> Replay<'a, P> {
     fn new(plan: &'a RoundPlan, own: Range<usize>, packets: P) -> Self {
-        Self {
-            plan,
-            clock: plan.clock(),
-            own,
-            packets,
-            round: 0,
-            ahead: None,
-            latest_frame: 0,
-            misplaced: None,
-        }
+        Self { plan, clock: plan.clock(), own, packets, round: 0, ahead: None, latest_frame: 0, misplaced: None }
     }
 
     /// Adds the packets of the next round; `false` if there is none.
@@ -271,20 +259,13 @@ pub fn settle<F: NumbersConnections>(
     analyses.sort_by_key(|analysis| analysis.partition.number);
     check(plan, &analyses)?;
     let mut facts = ForeignFacts::default();
-    analyses
-        .iter()
-        .for_each(|analysis| facts.add(&analysis.log));
-    let is_stale =
-        |analysis: &PartitionAnalysis<F>| analysis.used != facts.digest_without(&analysis.own());
+    analyses.iter().for_each(|analysis| facts.add(&analysis.log));
+    let is_stale = |analysis: &PartitionAnalysis<F>| analysis.used != facts.digest_without(&analysis.own());
     let partitions = analyses.iter().filter(|analysis| is_stale(analysis));
     let partitions: Vec<usize> = partitions.map(|stale| stale.partition.number).collect();
     if !partitions.is_empty() {
         analyses.retain(|analysis| !is_stale(analysis));
-        return Ok(Settled::Again {
-            kept: analyses,
-            partitions,
-            facts,
-        });
+        return Ok(Settled::Again { kept: analyses, partitions, facts });
     }
     let mut counts = plan.counts.clone();
     let mut separation = Separation::default();
@@ -329,16 +310,9 @@ fn number_connections<F: NumbersConnections>(analyses: &mut [PartitionAnalysis<F
     let logs: Vec<PartitionLog> = analyses.iter_mut().map(|a| take(&mut a.log)).collect();
     let mut numbers: Vec<Vec<u64>> = logs.iter().map(|_| Vec::new()).collect();
     let mut numbered = 0;
-    for round in 0..logs
-        .iter()
-        .map(|log| log.rounds.len())
-        .max()
-        .unwrap_or_default()
-    {
+    for round in 0..logs.iter().map(|log| log.rounds.len()).max().unwrap_or_default() {
         let of_round = logs.iter().filter_map(|log| log.rounds.get(round));
-        let mut all: Vec<u64> = of_round
-            .flat_map(|round| round.first_frames.iter().copied())
-            .collect();
+        let mut all: Vec<u64> = of_round.flat_map(|round| round.first_frames.iter().copied()).collect();
         all.sort_unstable();
         let number = |frame: &u64| numbered + all.partition_point(|other| other < frame) as u64;
         for (numbers, log) in numbers.iter_mut().zip(&logs) {
@@ -357,9 +331,7 @@ fn number_connections<F: NumbersConnections>(analyses: &mut [PartitionAnalysis<F
 
 /// Whether the connections of all partitions together take up more memory than one analysis allows.
 fn reaches_memory_limit<F>(analyses: &[PartitionAnalysis<F>]) -> bool {
-    let most = analyses
-        .first()
-        .map_or(usize::MAX, |first| first.settings.most_memory());
+    let most = analyses.first().map_or(usize::MAX, |first| first.settings.most_memory());
     let rounds = analyses.iter().map(|a| a.log.rounds.len()).max();
     (0..rounds.unwrap_or_default()).any(|round| {
         let logs = analyses.iter().filter_map(|a| a.log.rounds.get(round));

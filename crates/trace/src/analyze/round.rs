@@ -42,10 +42,7 @@ pub(super) struct RoundFacts {
 impl Round {
     /// A round without packets.
     pub fn new(shards: usize) -> Self {
-        Self {
-            parts: (0..shards).map(|_| PackedPackets::default()).collect(),
-            facts: RoundFacts::default(),
-        }
+        Self { parts: (0..shards).map(|_| PackedPackets::default()).collect(), facts: RoundFacts::default() }
     }
 
     /// Removes all packets.
@@ -145,30 +142,20 @@ mod tests {
         const SHARDS: usize = 8;
         let mut counts = [0; SHARDS];
         for i in 0..800_u16 {
-            for (src, dst) in [
-                ("192.0.2.1", "198.51.100.7"),
-                ("2001:db8::1", "2001:db8::7"),
-            ] {
+            for (src, dst) in [("192.0.2.1", "198.51.100.7"), ("2001:db8::1", "2001:db8::7")] {
                 let ends = Endpoints {
                     src: (src.parse::<std::net::IpAddr>().unwrap(), 40_000 + i).into(),
                     dst: (dst.parse::<std::net::IpAddr>().unwrap(), 443).into(),
                 };
                 let shard = |ends: &Endpoints| {
                     let (headers, rare) = Headers::new(ends, &Segment::default());
-                    let packet = Packet {
-                        headers,
-                        rare,
-                        ..Packet::default()
-                    };
+                    let packet = Packet { headers, rare, ..Packet::default() };
                     shard_of(&packet, SHARDS)
                 };
                 assert_eq!(shard(&ends), shard(&ends.reverse()));
                 counts[shard(&ends)] += 1;
             }
         }
-        assert!(
-            counts.iter().all(|count| (150..=250).contains(count)),
-            "{counts:?}"
-        );
+        assert!(counts.iter().all(|count| (150..=250).contains(count)), "{counts:?}");
     }
 }

@@ -75,13 +75,7 @@ impl RoundPlan {
         counts.append(source.stop()?);
         counts.clock = feed.clock;
         counts.left_out.outside_window = feed.outside_window;
-        Ok(Self {
-            rounds: planner.rounds,
-            last: feed.facts(RoundOrder::Last),
-            times: planner.times,
-            counts,
-            name,
-        })
+        Ok(Self { rounds: planner.rounds, last: feed.facts(RoundOrder::Last), times: planner.times, counts, name })
     }
 
     /// What was read. What the analyses of the partitions find is missing.
@@ -108,10 +102,7 @@ impl RoundPlan {
 
     /// The times of packets whose frames only go up.
     pub(super) fn clock(&self) -> PlannedClock<'_> {
-        PlannedClock {
-            runs: &self.times,
-            correction: None,
-        }
+        PlannedClock { runs: &self.times, correction: None }
     }
 }
 
@@ -151,20 +142,14 @@ struct Planner {
 
 impl Planner {
     fn end_round(&mut self) {
-        self.rounds.push(PlannedRound {
-            last_frame: self.last_frame,
-            facts: self.facts,
-        });
+        self.rounds.push(PlannedRound { last_frame: self.last_frame, facts: self.facts });
         self.count = 0;
     }
 
     fn correct(&mut self, first_frame: u64, correction: Option<u64>) {
         let latest = self.times.last();
         if latest.is_none_or(|latest| latest.correction != correction) {
-            self.times.push(TimeRun {
-                first_frame,
-                correction,
-            });
+            self.times.push(TimeRun { first_frame, correction });
         }
     }
 }

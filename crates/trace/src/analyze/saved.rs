@@ -71,10 +71,7 @@ impl SavedSettings {
         [
             ("profile", self.profiles != other.profiles),
             ("idle time", self.idle != other.idle),
-            (
-                "limit of connections",
-                self.most_connections != other.most_connections,
-            ),
+            ("limit of connections", self.most_connections != other.most_connections),
             ("limit of memory", self.most_memory != other.most_memory),
             ("set of known hosts", self.hosts != other.hosts),
             ("filter", self.filter != other.filter),
@@ -122,10 +119,7 @@ impl SavedAnalysis {
 
     /// What [`merge`](Self::merge) adds to the numbers of the other analysis.
     pub fn renumbering(&self) -> Renumbering {
-        Renumbering {
-            frames: self.frames(),
-            connections: self.connections(),
-        }
+        Renumbering { frames: self.frames(), connections: self.connections() }
     }
 
     /// Checks what the analysis relies on: that what refers to a slot, a row, or a packet finds it.
@@ -144,13 +138,8 @@ impl SavedAnalysis {
         if !is_shard_count(self.shards.shards.len()) {
             return Err("shards are missing");
         }
-        let Counts {
-            frames, packets, ..
-        } = self.counts;
-        if [self.shards.numbered, frames, packets]
-            .iter()
-            .any(|&count| count > MOST_COUNTED)
-        {
+        let Counts { frames, packets, .. } = self.counts;
+        if [self.shards.numbered, frames, packets].iter().any(|&count| count > MOST_COUNTED) {
             return Err("too many frames or connections were counted");
         }
         Ok(())

@@ -36,9 +36,7 @@ impl TimeMark {
     /// The time, in a capture whose first segment was captured at `start`.
     pub fn instant(self, start: Instant) -> Instant {
         match self {
-            Self::AfterStart(after) => {
-                start.plus_nanos(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
-            }
+            Self::AfterStart(after) => start.plus_nanos(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX)),
             Self::At(at) => at,
         }
     }

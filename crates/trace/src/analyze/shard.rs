@@ -33,10 +33,7 @@ pub(super) fn candidates(settings: &Settings) -> Candidates {
 }
 
 /// An empty table for one shard.
-pub(super) fn connection_table(
-    settings: &Settings,
-    hosts: Arc<RwLock<KnownHosts>>,
-) -> ConnectionTable {
+pub(super) fn connection_table(settings: &Settings, hosts: Arc<RwLock<KnownHosts>>) -> ConnectionTable {
     let filter = settings.filter.clone();
     ConnectionTable::new(limits(settings), filter, replay_context(settings, hosts))
 }
@@ -44,10 +41,7 @@ pub(super) fn connection_table(
 fn limits(settings: &Settings) -> Limits {
     Limits {
         idle: settings.idle,
-        most_open: settings
-            .most_connections
-            .div_ceil(settings.shard_count())
-            .max(1),
+        most_open: settings.most_connections.div_ceil(settings.shard_count()).max(1),
         most_half_open: MOST_HALF_OPEN / settings.shard_count(),
     }
 }
@@ -86,8 +80,7 @@ impl Shard {
         let replay_context = replay_context(settings, Arc::clone(hosts));
         let filter = settings.filter.clone();
         self.most_held = MOST_HELD / settings.shard_count();
-        self.connections
-            .resume(limits(settings), filter, replay_context);
+        self.connections.resume(limits(settings), filter, replay_context);
     }
 
     /// Checks that the shard with this number does not contradict itself.
@@ -95,12 +88,7 @@ impl Shard {
         let profiles = candidates(settings).len();
         let shards = settings.shard_count();
         let is_here = |pair: &Pair| shard_of_ends(&pair.ends(), shards) == number;
-        if !self
-            .reorder
-            .0
-            .iter()
-            .all(|timed| is_here(&Pair::of(&timed.packet.endpoints)))
-        {
+        if !self.reorder.0.iter().all(|timed| is_here(&Pair::of(&timed.packet.endpoints))) {
             return Err("a packet is in another shard");
         }
         self.connections.check(profiles, is_here)
@@ -135,11 +123,7 @@ impl Shard {
         if !reaches(Step::Find) {
             return;
         }
-        let RoundFacts {
-            order,
-            latest,
-            window_begins,
-        } = about;
+        let RoundFacts { order, latest, window_begins } = about;
         let connections = &mut self.connections;
         connections.set_window(window_begins);
         if order == RoundOrder::Sorted && self.reorder.is_empty() {

@@ -60,11 +60,7 @@ impl Conversation {
     }
 
     fn mid_connection() -> Self {
-        Self {
-            packets: Vec::new(),
-            ends: [CLIENT, SERVER].map(|end| end.parse().unwrap()),
-            ip_id: [100, 500],
-        }
+        Self { packets: Vec::new(), ends: [CLIENT, SERVER].map(|end| end.parse().unwrap()), ip_id: [100, 500] }
     }
 
     fn packet(
@@ -87,24 +83,15 @@ impl Conversation {
             options: Options::NONE,
         };
         let ticks = (at.as_nanos() / 1_000_000) as u32;
-        let echo = self
-            .packets
-            .iter()
-            .rev()
-            .find(|p| p.endpoints.src != self.ends[side]);
-        segment.options.timestamps = Some(Timestamps {
-            value: ticks,
-            echo: echo.map_or(0, |p| p.segment.options.timestamps.unwrap().value),
-        });
+        let echo = self.packets.iter().rev().find(|p| p.endpoints.src != self.ends[side]);
+        segment.options.timestamps =
+            Some(Timestamps { value: ticks, echo: echo.map_or(0, |p| p.segment.options.timestamps.unwrap().value) });
         change(&mut segment);
         self.ip_id[side] += 1;
         self.packets.push(CapturedPacket {
             frame: 0,
             at,
-            endpoints: Endpoints {
-                src: self.ends[side],
-                dst: self.ends[1 - side],
-            },
+            endpoints: Endpoints { src: self.ends[side], dst: self.ends[1 - side] },
             segment,
             ip_id: Some(self.ip_id[side]),
             hop_limit: 64,
@@ -158,11 +145,7 @@ fn analyzed(packets: &[CapturedPacket], settings: &Settings) -> Kept {
     let kept = merged_parts(follow(packets.iter().copied(), settings, Kept::default));
     for connection in &kept.connections {
         for direction in &connection.directions {
-            assert_eq!(
-                direction.time.total(),
-                connection.duration(),
-                "{direction:?}"
-            );
+            assert_eq!(direction.time.total(), connection.duration(), "{direction:?}");
             // The rows of an episode account for the time that it took.
             let src = match std::ptr::eq(direction, &connection.directions[0]) {
                 true => connection.endpoints.src,
@@ -378,9 +361,7 @@ fn probes_and_timeouts_are_distinguished() {
     conversation.ack(1106.3, 10_000, 0, 0);
     let kept = conversation.analyzed();
     let outline = kept.retransmissions.iter();
-    let outline: Vec<_> = outline
-        .map(|row| (row.triggers.to_string(), row.copy, row.verdict))
-        .collect();
+    let outline: Vec<_> = outline.map(|row| (row.triggers.to_string(), row.copy, row.verdict)).collect();
     let expected = [("tlp", 1), ("rto", 1), ("rto", 2), ("slow_start", 2)];
     let expected = expected.map(|(trigger, copy)| (trigger.to_string(), copy, Verdict::Needed));
     assert_eq!(outline, expected);
@@ -402,9 +383,7 @@ fn a_connection_is_followed_from_its_middle() {
 #[test]
 fn with_one_direction_only_retransmissions_are_found_and_left_unexplained() {
     let mut conversation = repaired();
-    conversation
-        .packets
-        .retain(|packet| packet.endpoints.src.to_string() == SERVER);
+    conversation.packets.retain(|packet| packet.endpoints.src.to_string() == SERVER);
     let kept = conversation.analyzed();
     let [row] = kept.retransmissions.as_slice() else {
         panic!("{:?}", kept.retransmissions);
@@ -415,9 +394,7 @@ fn with_one_direction_only_retransmissions_are_found_and_left_unexplained() {
     assert_eq!(row.triggers, Triggers::UNKNOWN);
 
     let mut conversation = repaired();
-    conversation
-        .packets
-        .retain(|packet| packet.endpoints.src.to_string() == CLIENT);
+    conversation.packets.retain(|packet| packet.endpoints.src.to_string() == CLIENT);
     let kept = conversation.analyzed();
     assert_eq!(kept.retransmissions, []);
     assert_eq!(kept.connections[0].directions[1].bytes, 0);
@@ -454,10 +431,7 @@ fn connections_between_the_same_ends_are_separate() {
         let blocks: Vec<_> = segment.options.sack.as_slice().to_vec();
         segment.options.sack = Default::default();
         for [left, right] in blocks {
-            segment
-                .options
-                .sack
-                .push([left + 1_000_000, right + 1_000_000]);
+            segment.options.sack.push([left + 1_000_000, right + 1_000_000]);
         }
         conversation.packets.push(packet);
     }
@@ -505,10 +479,7 @@ fn flood(answered: bool) {
         connections.number(|frame| frame, &mut kept);
         most = most.max(connections.open());
     }
-    assert!(
-        most <= (1 << 16) / FEWEST_SHARDS + 2,
-        "{most} connections at once"
-    );
+    assert!(most <= (1 << 16) / FEWEST_SHARDS + 2, "{most} connections at once");
     connections.on_packets(&packed(&rest), &mut kept);
     connections.finish(&mut kept);
     connections.pass_on_held(&mut kept);

@@ -270,12 +270,7 @@ impl Division {
     /// A probe of a closed window shows that data waits.
     #[cold]
     pub fn on_window_probe(&mut self, at: Instant) {
-        if self.has_begun()
-            && self
-                .rare
-                .as_ref()
-                .is_some_and(|rare| rare.closed_since != NEVER)
-        {
+        if self.has_begun() && self.rare.as_ref().is_some_and(|rare| rare.closed_since != NEVER) {
             let at = at.max(self.since);
             self.decide(at, true);
             self.since = at;
@@ -305,11 +300,7 @@ impl Division {
         let pending = self.pending(due.max(self.since));
         let rare = self.rare.get_or_insert_default();
         rare.held = pending;
-        rare.recovery = Some(Recovery {
-            since: due,
-            end: first.nxt,
-            row: first.row,
-        });
+        rare.recovery = Some(Recovery { since: due, end: first.nxt, row: first.row });
     }
 
     /// Packets are missing from the capture since `from`.
@@ -419,12 +410,7 @@ impl Division {
     /// Ends the life of the direction, which began at `first` and ends at `last`. Returns also the recovery
     /// that the end interrupts.
     #[cold]
-    pub fn finish(
-        &mut self,
-        first: Instant,
-        last: Instant,
-        ending: Ending,
-    ) -> (TimeByState, Option<RecoveredRow>) {
+    pub fn finish(&mut self, first: Instant, last: Instant, ending: Ending) -> (TimeByState, Option<RecoveredRow>) {
         let mut time = TimeByState::default();
         let life = last.nanos_since(first);
         let before = self.begun.min(last).nanos_since(first);

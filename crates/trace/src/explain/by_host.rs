@@ -21,11 +21,7 @@ pub(crate) struct QueueByHost<T> {
 
 impl<T> Default for QueueByHost<T> {
     fn default() -> Self {
-        Self {
-            values: BTreeMap::new(),
-            by_host: BTreeSet::new(),
-            next: 0,
-        }
+        Self { values: BTreeMap::new(), by_host: BTreeSet::new(), next: 0 }
     }
 }
 
@@ -135,13 +131,8 @@ mod tests {
             queue.push(Between(a, b));
         }
         // (hosts, numbers)
-        let cases: [(&[u8], &[u64]); 5] = [
-            (&[1], &[0, 1]),
-            (&[3, 1], &[0, 1, 2]),
-            (&[4], &[3]),
-            (&[9], &[]),
-            (&[], &[]),
-        ];
+        let cases: [(&[u8], &[u64]); 5] =
+            [(&[1], &[0, 1]), (&[3, 1], &[0, 1, 2]), (&[4], &[3]), (&[9], &[]), (&[], &[])];
         for (hosts, expected) in cases {
             let found = queue.numbers_of(hosts.iter().map(|&n| host(n)));
             assert_eq!(found, expected, "{hosts:?}");
@@ -153,9 +144,6 @@ mod tests {
         assert_eq!(queue.numbers_from(1).collect::<Vec<_>>(), [2, 3]);
         assert_eq!((queue.len(), queue.next_number()), (2, 4));
         while queue.pop_first().is_some() {}
-        assert!(
-            queue.by_host.is_empty(),
-            "nothing is left of removed values"
-        );
+        assert!(queue.by_host.is_empty(), "nothing is left of removed values");
     }
 }

@@ -128,13 +128,8 @@ impl Episode {
             && self.unanswered.is_none_or(|(row, _)| (row as usize) < rows)
             && self.unreported.is_none_or(|(row, _)| (row as usize) < rows)
             && self.recovering.iter().all(|&row| (row as usize) < rows)
-            && replays
-                .into_iter()
-                .all(|replay| replay.candidate < profiles)
-            && self
-                .tape
-                .as_ref()
-                .is_none_or(|tape| tape.is_consistent(rows))
+            && replays.into_iter().all(|replay| replay.candidate < profiles)
+            && self.tape.as_ref().is_none_or(|tape| tape.is_consistent(rows))
     }
 
     /// Gives its frames other numbers.
@@ -202,9 +197,7 @@ impl Episode {
     }
 
     fn is_quiet(&self) -> bool {
-        self.quiet_steps >= self.most_quiet_steps
-            && self.recovering.is_empty()
-            && self.tape.is_some()
+        self.quiet_steps >= self.most_quiet_steps && self.recovering.is_empty() && self.tape.is_some()
     }
 
     /// Explains what is recorded. Stops recording if all is quiet, if nothing was retransmitted, or
@@ -229,10 +222,7 @@ impl Episode {
             self.stop_recording(context);
         }
         self.shrink();
-        Learned {
-            sender: sender_facts(&self.replayed(context), context),
-            receiver: self.receiver_facts(),
-        }
+        Learned { sender: sender_facts(&self.replayed(context), context), receiver: self.receiver_facts() }
     }
 
     /// Frees spare memory: little will be added.
@@ -246,10 +236,7 @@ impl Episode {
 
     /// What the direction showed of its receiver since this was last called.
     fn receiver_facts(&mut self) -> HostFacts {
-        HostFacts {
-            duplicates: self.ack_verdicts.take_reports(),
-            ..HostFacts::default()
-        }
+        HostFacts { duplicates: self.ack_verdicts.take_reports(), ..HostFacts::default() }
     }
 
     fn replayed(&self, context: &EpisodeContext<'_>) -> Replayed {
@@ -258,34 +245,19 @@ impl Episode {
         for replay in &self.profile_replays {
             scores[replay.candidate] = replay.score();
         }
-        let replayed = |i| {
-            self.profile_replays
-                .iter()
-                .any(|replay| replay.candidate == i)
-        };
+        let replayed = |i| self.profile_replays.iter().any(|replay| replay.candidate == i);
         let rows = self.rows.iter().map(|row| &row.explained);
-        Replayed {
-            scores,
-            probes: candidates.probe_evidence(rows, replayed),
-            window: self.window_evidence(context),
-        }
+        Replayed { scores, probes: candidates.probe_evidence(rows, replayed), window: self.window_evidence(context) }
     }
 
     /// What the retransmissions show of the sender's window. Away from the sender they show nothing.
     fn window_evidence(&self, context: &EpisodeContext<'_>) -> WindowEvidence {
-        let Some(rtt) = context
-            .min_rtt
-            .filter(|_| context.vantage == Vantage::Sender)
-        else {
+        let Some(rtt) = context.min_rtt.filter(|_| context.vantage == Vantage::Sender) else {
             return WindowEvidence::default();
         };
         let repairs = self.rows.iter().filter(|row| !row.syn).map(Row::repair);
         let [at_once, paced] = self.clocked;
-        WindowEvidence {
-            at_once,
-            paced,
-            ..reduction::window_evidence(repairs, rtt)
-        }
+        WindowEvidence { at_once, paced, ..reduction::window_evidence(repairs, rtt) }
     }
 
     fn stop_recording(&mut self, context: &EpisodeContext<'_>) {
@@ -341,17 +313,13 @@ impl Episode {
         let ts = segment.options.timestamps.map(|ts| ts.value);
         let copy = Transmission { at, ts_value: ts };
         let seen = SeenBytes {
-            all: matches!(kind, PacketKind::Repeated | PacketKind::LateOriginal)
-                && !prior.has_new_bytes,
+            all: matches!(kind, PacketKind::Repeated | PacketKind::LateOriginal) && !prior.has_new_bytes,
             // A retransmission since then has an entry of its own in `arrival_verdicts`.
             first: prior.original.filter(|_| prior.copies == Some(0)),
             higher: prior.revealed_ts,
         };
         self.arrival_verdicts.on_arrival(index, span, copy, seen);
-        let retransmitted = matches!(
-            kind,
-            PacketKind::Repeated | PacketKind::FilledGap(None | Some(true))
-        );
+        let retransmitted = matches!(kind, PacketKind::Repeated | PacketKind::FilledGap(None | Some(true)));
         let syn = segment.flags.contains(Flags::SYN);
         let row = Row {
             frame: packet.frame,
@@ -408,8 +376,7 @@ impl Episode {
             self.unreported = self.unreported.filter(|(_, nxt)| span.end < *nxt);
             // Bytes above `snd_nxt` are sent for the first time here.
             let old = Span::new(span.start, span.end.min(prior.nxt));
-            self.ack_verdicts
-                .on_retransmission(index, old, copy, prior.original);
+            self.ack_verdicts.on_retransmission(index, old, copy, prior.original);
             if let Some(tape) = &mut self.tape {
                 tape.on_sent(prior.sent_at, span, Some(index));
             }
@@ -441,11 +408,7 @@ impl Episode {
     /// How often the byte at `offset` was retransmitted, among recent rows.
     fn copies_of(&self, offset: Offset) -> u16 {
         let recent = self.rows.iter().rev().take(RECENT_ROWS);
-        recent
-            .filter(|row| row.span.contains(offset))
-            .map(|row| row.copy)
-            .max()
-            .unwrap_or(0)
+        recent.filter(|row| row.span.contains(offset)).map(|row| row.copy).max().unwrap_or(0)
     }
 
     /// The index of the last row.
@@ -469,8 +432,7 @@ impl Episode {
     /// The timestamp of the latest copy of `span`, among recent rows.
     pub fn latest_ts_of(&self, span: Span) -> Option<u32> {
         let recent = self.rows.iter().rev().take(RECENT_ROWS);
-        let mut same =
-            recent.filter(|row| row.span.overlaps(span) && row.kind != PacketKind::LateOriginal);
+        let mut same = recent.filter(|row| row.span.overlaps(span) && row.kind != PacketKind::LateOriginal);
         same.next()?.ts
     }
 
@@ -483,14 +445,7 @@ impl Episode {
 
     /// The receiver sent an ACK. `una` is the highest cumulative ACK captured before it. `sent` finds segments
     /// that it may cover.
-    pub fn on_ack(
-        &mut self,
-        at: Instant,
-        una: Offset,
-        ack: &Ack,
-        marks: AckMarks,
-        sent: SentSegments<'_>,
-    ) {
+    pub fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, marks: AckMarks, sent: SentSegments<'_>) {
         let AckMarks { echo, ts, missing } = marks;
         self.heard_at = at;
         if let Some(tape) = &mut self.tape {
@@ -549,8 +504,7 @@ impl Episode {
     fn replay_and_settle(&mut self, context: &EpisodeContext<'_>, now: Instant, last: bool) {
         self.replay(context, last);
         let rows = &mut self.rows;
-        self.ack_verdicts
-            .set_receiver_options(receiver_options(context));
+        self.ack_verdicts.set_receiver_options(receiver_options(context));
         (self.ack_verdicts).settle(now, context.min_rtt, |index, verdict| {
             if let Some(row) = rows.get_mut(index as usize) {
                 row.verdict = verdict;
@@ -616,9 +570,7 @@ impl Episode {
                 true => None,
                 false => replay.take_over(others, playback, most, recorded, context),
             };
-            let run = known.unwrap_or_else(|| {
-                replay.run(playback, &mut estimators, most, &mut self.rows, context)
-            });
+            let run = known.unwrap_or_else(|| replay.run(playback, &mut estimators, most, &mut self.rows, context));
             self.work += run.work;
             self.incomplete |= !run.complete;
             self.too_costly |= !run.complete;
@@ -641,10 +593,7 @@ fn sender_facts(replayed: &Replayed, context: &EpisodeContext<'_>) -> HostFacts 
 
 /// What the receiver reports. The options are known only after a retransmitted SYN.
 fn receiver_options(context: &EpisodeContext<'_>) -> ReceiverOptions {
-    ReceiverOptions {
-        timestamps: context.timestamps,
-        reports_duplicates: context.sack && !context.options_cut,
-    }
+    ReceiverOptions { timestamps: context.timestamps, reports_duplicates: context.sack && !context.options_cut }
 }
 
 #[cfg(test)]

@@ -41,9 +41,7 @@ pub fn systems_like(profile: &str) -> Option<&'static str> {
     let known = known.find(|(name, _)| *name == profile);
     let mut with_bbr = WITH_BBR.iter();
     let with_bbr = with_bbr.find(|(_, name, _)| *name == profile);
-    known
-        .map(|(_, systems)| *systems)
-        .or(with_bbr.map(|(.., systems)| *systems))
+    known.map(|(_, systems)| *systems).or(with_bbr.map(|(.., systems)| *systems))
 }
 
 /// The profiles that senders are compared with, the most widespread today first.
@@ -57,16 +55,8 @@ const CHANGED_SETTINGS: [(&str, &str); 1] = [("linux-6+notlp", "linux-6")];
 /// Profiles of systems that may run BBR, the same with BBR, and those systems. Linux has it since 4.9.
 const WITH_BBR: [(&str, &str, &str); 3] = [
     ("linux-6", "linux-6+bbr1", "Linux since 4.18 with BBR"),
-    (
-        "linux-6+notlp",
-        "linux-6+notlp+bbr1",
-        "Linux since 4.18 with BBR, tcp_early_retrans=0",
-    ),
-    (
-        "linux-3.17+tlp",
-        "linux-3.17+tlp+bbr1",
-        "Linux 4.9 to 4.11 with BBR",
-    ),
+    ("linux-6+notlp", "linux-6+notlp+bbr1", "Linux since 4.18 with BBR, tcp_early_retrans=0"),
+    ("linux-3.17+tlp", "linux-3.17+tlp+bbr1", "Linux 4.9 to 4.11 with BBR"),
 ];
 
 /// Probes that a host left out before it counts as sending none. One may have been left out for
@@ -178,9 +168,7 @@ pub(crate) struct Candidates {
 impl Candidates {
     /// All known profiles.
     pub fn known() -> Self {
-        let known = PROFILES
-            .iter()
-            .filter_map(|(name, _)| name.parse::<Profile>().ok());
+        let known = PROFILES.iter().filter_map(|(name, _)| name.parse::<Profile>().ok());
         Self::new(known.collect())
     }
 
@@ -215,9 +203,7 @@ impl Candidates {
     pub fn with_draft_probes(&self, i: usize) -> Option<usize> {
         let (with, _) = *self.pairs.iter().find(|(_, without)| *without == i)?;
         let probe = self.mechanisms(with).probe;
-        probe
-            .is_some_and(|probe| !probe.is_modern())
-            .then_some(with)
+        probe.is_some_and(|probe| !probe.is_modern()).then_some(with)
     }
 
     /// What the explanations of a connection's retransmissions say of probes. `replayed`: whether
@@ -238,10 +224,7 @@ impl Candidates {
             });
             rows.count() as u32
         };
-        ProbeEvidence {
-            sent: count(with, without, Trigger::Tlp),
-            left_out: count(without, with, Trigger::Rto),
-        }
+        ProbeEvidence { sent: count(with, without, Trigger::Tlp), left_out: count(without, with, Trigger::Rto) }
     }
 
     /// Leaves out the profiles without probes if the sender is seen to send them. If it is seen to
@@ -270,20 +253,11 @@ impl Candidates {
     /// `exact`) losses blur the scores, so all of them count as equal. Those that explain less of
     /// the host's other connections are left out, unless that leaves none. Equals keep the order of
     /// the list.
-    pub fn best(
-        &self,
-        replayed: &Replayed,
-        known: &KnownHosts,
-        host: IpAddr,
-        exact: bool,
-    ) -> Vec<usize> {
+    pub fn best(&self, replayed: &Replayed, known: &KnownHosts, host: IpAddr, exact: bool) -> Vec<usize> {
         let mut best = similar(&replayed.scores);
         let mut probes = known.probes_of(host);
         probes.merge(replayed.probes);
-        let on_host = HostProfiles {
-            probing: probes.into(),
-            ..known.profiles_of(host, self)
-        };
+        let on_host = HostProfiles { probing: probes.into(), ..known.profiles_of(host, self) };
         if exact && best.len() > 1 {
             let scores_on_host;
             let order = if on_host.plausible.is_empty() {
@@ -331,11 +305,7 @@ impl Candidates {
         let names = self.profiles.iter().map(|(name, _)| Arc::clone(name));
         let any = scores.iter().any(|score| score.of > 0);
         let profiles = names.zip(scores.iter().copied()).filter(|_| any);
-        HostFacts {
-            profiles: profiles.collect(),
-            probes,
-            ..HostFacts::default()
-        }
+        HostFacts { profiles: profiles.collect(), probes, ..HostFacts::default() }
     }
 
     /// The index of the profile that explains most.
@@ -360,12 +330,7 @@ impl Candidates {
 
     /// Adds BBR to the profiles if this connection shows it, or its host does. `window`: what the connection shows.
     /// A profile that the user chose keeps its name.
-    pub fn name_bbr(
-        &self,
-        found: &mut Identification,
-        window: WindowEvidence,
-        on_host: HostProfiles,
-    ) {
+    pub fn name_bbr(&self, found: &mut Identification, window: WindowEvidence, on_host: HostProfiles) {
         let shown = window.shows_bbr() || (on_host.bbr && !window.is_clocked());
         let with_bbr = |one: &Explanation| WITH_BBR.iter().find(|(base, ..)| *base == one.profile);
         // The best one names the triggers.
@@ -399,9 +364,7 @@ impl Candidates {
         };
         match best {
             [first, ..] if scores[*first].of == 0 => Identification::Nothing,
-            [first, ..] if scores[*first].share() < LEAST_SHARE => {
-                Identification::None(explanation(first))
-            }
+            [first, ..] if scores[*first].share() < LEAST_SHARE => Identification::None(explanation(first)),
             [one] => Identification::Profile(explanation(one)),
             several => Identification::Several(several.iter().map(explanation).collect()),
         }
@@ -429,9 +392,7 @@ fn similar(scores: &[Score]) -> Vec<usize> {
     };
     let behind = |i: usize| scores[best].share() - scores[i].share();
     let few = |i: usize| behind(i) * f64::from(scores[best].of) < FEW_RETRANSMISSIONS;
-    places
-        .filter(|&i| behind(i) < SIMILAR_SHARE || few(i))
-        .collect()
+    places.filter(|&i| behind(i) < SIMILAR_SHARE || few(i)).collect()
 }
 
 /// The profiles that a host with these scores may run: the best one, once it explains
@@ -440,9 +401,7 @@ fn similar(scores: &[Score]) -> Vec<usize> {
 fn plausible(scores: &[Score]) -> ProfileSet {
     let best = (scores.iter()).max_by(|a, b| a.share().total_cmp(&b.share()));
     let known = best.filter(|best| best.explained >= LEAST_EXPLAINED);
-    let least = known.map_or(f64::INFINITY, |best| {
-        best.share() - best.chance().max(SIMILAR_SHARE)
-    });
+    let least = known.map_or(f64::INFINITY, |best| best.share() - best.chance().max(SIMILAR_SHARE));
     let places = 0..scores.len();
     places.filter(|&i| scores[i].share() > least).collect()
 }
@@ -461,10 +420,7 @@ mod tests {
     /// linux-6+notlp and linux-3.17+tlp explain nothing.
     fn replayed([linux, rest @ ..]: [u32; 6], of: u32) -> Replayed {
         let explained = [linux, 0, 0].into_iter().chain(rest);
-        Replayed {
-            scores: explained.map(|explained| Score { explained, of }).collect(),
-            ..Replayed::default()
-        }
+        Replayed { scores: explained.map(|explained| Score { explained, of }).collect(), ..Replayed::default() }
     }
 
     #[test]
@@ -477,11 +433,7 @@ mod tests {
             ([10, 8, 3, 3, 3, 3], [0; 6], "linux-6 linux-3.17"),
             ([10, 10, 3, 3, 3, 3], [0; 6], "linux-6 linux-3.17"),
             // The host's other connections decide.
-            (
-                [9, 10, 3, 3, 3, 3],
-                [98, 96, 9, 9, 9, 9],
-                "linux-6 linux-3.17",
-            ),
+            ([9, 10, 3, 3, 3, 3], [98, 96, 9, 9, 9, 9], "linux-6 linux-3.17"),
             ([9, 10, 3, 3, 3, 3], [98, 88, 9, 9, 9, 9], "linux-6"),
             // Another host behind the same address.
             ([4, 10, 3, 3, 3, 3], [98, 60, 9, 9, 9, 9], "linux-3.17"),
@@ -522,8 +474,7 @@ mod tests {
         ];
         for (explained, of, plausible) in cases {
             let candidates = Candidates::known();
-            let plausible_on =
-                |host: &HostFacts| candidates.profiles_on(host).plausible().collect::<Vec<_>>();
+            let plausible_on = |host: &HostFacts| candidates.profiles_on(host).plausible().collect::<Vec<_>>();
             assert!(plausible_on(&HostFacts::default()).is_empty());
             let replayed = replayed(explained, of);
             let host = candidates.facts(&replayed.scores, replayed.probes);
@@ -533,16 +484,8 @@ mod tests {
 
     #[test]
     fn bbr_is_added_to_profiles_of_systems_that_have_it() {
-        let shown = WindowEvidence {
-            recoveries: 8,
-            unreduced: 3,
-            at_once: 600,
-            paced: 400,
-        };
-        let clocked = WindowEvidence {
-            at_once: 1000,
-            ..WindowEvidence::default()
-        };
+        let shown = WindowEvidence { recoveries: 8, unreduced: 3, at_once: 600, paced: 400 };
+        let clocked = WindowEvidence { at_once: 1000, ..WindowEvidence::default() };
         let nothing = WindowEvidence::default();
         // (what explains most, what the connection shows, whether its host shows BBR, what is named)
         let cases = [
@@ -551,29 +494,17 @@ mod tests {
             ("linux-6", nothing, false, "linux-6"),
             ("linux-6", clocked, true, "linux-6"),
             ("linux-6+notlp", shown, false, "linux-6+notlp+bbr1"),
-            (
-                "linux-6 linux-3.17+tlp linux-3.17",
-                shown,
-                false,
-                "linux-6+bbr1 linux-3.17+tlp+bbr1",
-            ),
+            ("linux-6 linux-3.17+tlp linux-3.17", shown, false, "linux-6+bbr1 linux-3.17+tlp+bbr1"),
             ("linux-6 windows-xp", shown, false, "linux-6+bbr1"),
             ("windows-xp linux-6", shown, false, "windows-xp linux-6"),
             ("freebsd-5", shown, true, "freebsd-5"),
         ];
         for (names, window, bbr, expected) in cases {
-            let explanation = |profile: &str| Explanation {
-                profile: profile.into(),
-                explained: 1,
-                of: 1,
-            };
+            let explanation = |profile: &str| Explanation { profile: profile.into(), explained: 1, of: 1 };
             let several = names.split(' ').map(explanation).collect();
             let mut found = Identification::Several(several);
             found.unwrap_single();
-            let on_host = HostProfiles {
-                bbr,
-                ..HostProfiles::default()
-            };
+            let on_host = HostProfiles { bbr, ..HostProfiles::default() };
             Candidates::known().name_bbr(&mut found, window, on_host);
             let named = match found {
                 Identification::Profile(one) => one.profile,

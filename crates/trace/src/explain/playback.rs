@@ -37,12 +37,7 @@ impl<'a> Playback<'a> {
                 acks.push(tape.ack(heard));
             }
         }
-        Self {
-            tape,
-            acks,
-            uneventful: last.then(|| UneventfulEnd::of(tape)).flatten(),
-            last,
-        }
+        Self { tape, acks, uneventful: last.then(|| UneventfulEnd::of(tape)).flatten(), last }
     }
 }
 
@@ -76,12 +71,7 @@ impl UneventfulEnd {
             }
         }
         let is_empty = from >= tape.steps().len();
-        last_retransmission
-            .filter(|_| !is_empty)
-            .map(|last_retransmission| Self {
-                from,
-                last_retransmission,
-            })
+        last_retransmission.filter(|_| !is_empty).map(|last_retransmission| Self { from, last_retransmission })
     }
 }
 
@@ -127,10 +117,7 @@ mod tests {
             (&[(0, 'r'), (1, 'b'), (2, 'a')], Some(2)),
             (&[(0, 'r'), (1, 'm'), (2, 's')], Some(2)),
             // A pause may hide a timer that was due; LATE itself does not.
-            (
-                &[(0, 'r'), (1, 'a'), (21, 's'), (42, 'a'), (43, 'a')],
-                Some(4),
-            ),
+            (&[(0, 'r'), (1, 'a'), (21, 's'), (42, 'a'), (43, 'a')], Some(4)),
             (&[(0, 'r'), (1, 'a'), (21, 's'), (41, 'a')], Some(1)),
             // There is no such end.
             (&[(0, 'r'), (1, 'a'), (2, 'r')], None),
@@ -143,11 +130,7 @@ mod tests {
             assert_eq!(found.map(|end| end.from), expected, "{steps:?}");
             let retransmitted = steps.iter().rfind(|(_, what)| *what == 'r');
             let expected = found.and(retransmitted.map(|&(ms, _)| Instant::from_millis(ms)));
-            assert_eq!(
-                found.map(|end| end.last_retransmission),
-                expected,
-                "{steps:?}"
-            );
+            assert_eq!(found.map(|end| end.last_retransmission), expected, "{steps:?}");
             assert!(Playback::new(&tape, false).uneventful.is_none());
             assert_eq!(Playback::new(&tape, true).uneventful, found);
         }

@@ -4,9 +4,7 @@
 use super::by_host::{OfHosts, QueueByHost};
 use super::identify::MOST_CANDIDATES;
 use crate::cost::lost::causes::Clues;
-use crate::finding::{
-    Cause, Evidence, Findings, Renumbering, Retransmission, Revision, Triggers, Verdict,
-};
+use crate::finding::{Cause, Evidence, Findings, Renumbering, Retransmission, Revision, Triggers, Verdict};
 use crate::hosts::{DuplicateReports, ReportsDuplicates};
 use crate::verdict::ConditionalVerdict;
 use serde::{Deserialize, Serialize};
@@ -44,20 +42,12 @@ impl AlternativeVerdict {
             ReportsDuplicates::Yes => ReportsDuplicates::No,
             ReportsDuplicates::No => ReportsDuplicates::Yes,
         });
-        (verdict != found.given(assumed)).then_some(Self {
-            assumed,
-            verdict,
-            cause: None,
-        })
+        (verdict != found.given(assumed)).then_some(Self { assumed, verdict, cause: None })
     }
 
     /// The same assumption for a retransmission whose verdict does not depend on it.
     pub fn with_verdict(self, verdict: (Verdict, Evidence)) -> Self {
-        Self {
-            assumed: self.assumed,
-            verdict,
-            cause: None,
-        }
+        Self { assumed: self.assumed, verdict, cause: None }
     }
 
     /// The verdict in that case.
@@ -66,11 +56,7 @@ impl AlternativeVerdict {
     }
 
     /// Exchanges the verdicts if the assumption was wrong.
-    fn revise(
-        &mut self,
-        retransmission: &mut Retransmission,
-        reports: DuplicateReports,
-    ) -> Option<Revision> {
+    fn revise(&mut self, retransmission: &mut Retransmission, reports: DuplicateReports) -> Option<Revision> {
         let fact = reports.belief();
         if fact == self.assumed {
             return None;
@@ -81,11 +67,7 @@ impl AlternativeVerdict {
         if let (Some(cost), Some(cause)) = (&mut retransmission.cost, self.cause) {
             cost.cause = cause;
         }
-        *self = Self {
-            assumed: fact,
-            verdict: before,
-            cause: cause_before.filter(|_| self.cause.is_some()),
-        };
+        *self = Self { assumed: fact, verdict: before, cause: cause_before.filter(|_| self.cause.is_some()) };
         Some(Revision {
             retransmission: *retransmission,
             before,
@@ -135,10 +117,7 @@ impl ProvisionalFindings {
         while self.0.len() >= MOST_KEPT {
             self.0.pop_first();
         }
-        self.0.push(ProvisionalFinding {
-            retransmission,
-            alternative,
-        });
+        self.0.push(ProvisionalFinding { retransmission, alternative });
     }
 
     /// Gives all connections and frames other numbers.
@@ -150,10 +129,7 @@ impl ProvisionalFindings {
 
     /// Adds those of another analysis.
     pub fn merge(&mut self, other: Self) {
-        other
-            .0
-            .into_values()
-            .for_each(|finding| self.0.push(finding));
+        other.0.into_values().for_each(|finding| self.0.push(finding));
     }
 
     /// Revises the verdicts that were based on a wrong assumption about one of the hosts. Forgets

@@ -54,10 +54,7 @@ pub(super) struct Repair {
 }
 
 /// What the retransmissions of a sender, in order, show of its window. `rtt`: the shortest round-trip time.
-pub(super) fn window_evidence(
-    repairs: impl Iterator<Item = Repair>,
-    rtt: Duration,
-) -> WindowEvidence {
+pub(super) fn window_evidence(repairs: impl Iterator<Item = Repair>, rtt: Duration) -> WindowEvidence {
     let rtt = rtt.as_secs_f64();
     let mut found = WindowEvidence::default();
     let mut reduced: Option<Reduced> = None;
@@ -66,20 +63,15 @@ pub(super) fn window_evidence(
             continue;
         }
         let at_first = 2.0 * f64::from(repair.most_flight).max(INITIAL_WINDOW);
-        let most = reduced.map_or(at_first, |reduced| {
-            reduced.most(repair.at, rtt).min(at_first)
-        });
+        let most = reduced.map_or(at_first, |reduced| reduced.most(repair.at, rtt).min(at_first));
         let least = f64::from(repair.sent_lately) - BEYOND_WINDOW;
         let contradicts = least > most;
         if reduced.is_some() {
             found.recoveries += 1;
             found.unreduced += u32::from(contradicts);
         }
-        reduced = Some(Reduced {
-            at: repair.at,
-            until: repair.until,
-            from: if contradicts { 2.0 * least } else { most },
-        });
+        reduced =
+            Some(Reduced { at: repair.at, until: repair.until, from: if contradicts { 2.0 * least } else { most } });
     }
     found
 }
@@ -119,13 +111,7 @@ mod tests {
     /// A recovery of one round trip.
     fn recovery(ms: u64, sent_lately: u32, most_flight: u32) -> Repair {
         let at = Instant::from_millis(ms);
-        Repair {
-            at,
-            until: Some(at + RTT),
-            needed: true,
-            sent_lately,
-            most_flight,
-        }
+        Repair { at, until: Some(at + RTT), needed: true, sent_lately, most_flight }
     }
 
     /// What recoveries show that begin at these times in ms, with so many segments sent lately, of a sender
@@ -147,15 +133,9 @@ mod tests {
             (&[(0, 100), (100, 100), (200, 110)], [2, 1]),
             (&[(0, 100), (100, 100), (200, 100), (300, 100)], [3, 1]),
             // The next contradiction takes as long again.
-            (
-                &[(0, 100), (100, 100), (200, 100), (300, 100), (400, 100)],
-                [4, 1],
-            ),
+            (&[(0, 100), (100, 100), (200, 100), (300, 100), (400, 100)], [4, 1]),
             // Between rare losses the window may have grown again.
-            (
-                &[(0, 100), (9000, 100), (18_000, 100), (27_000, 100)],
-                [3, 0],
-            ),
+            (&[(0, 100), (9000, 100), (18_000, 100), (27_000, 100)], [3, 0]),
             // The window falls.
             (&[(0, 100), (100, 70), (200, 49), (300, 34)], [3, 0]),
         ];
@@ -167,23 +147,13 @@ mod tests {
     #[test]
     fn what_may_have_been_undone_or_is_one_recovery_is_no_reduction() {
         let all = || (0..8).map(|i| recovery(i * 100, 100, 100));
-        let contradictions =
-            |repairs: Vec<Repair>| window_evidence(repairs.into_iter(), RTT).unreduced;
+        let contradictions = |repairs: Vec<Repair>| window_evidence(repairs.into_iter(), RTT).unreduced;
         assert!(contradictions(all().collect()) >= 2);
-        let spurious = |repair| Repair {
-            needed: false,
-            ..repair
-        };
+        let spurious = |repair| Repair { needed: false, ..repair };
         assert_eq!(contradictions(all().map(spurious).collect()), 0);
-        let lasting = |repair| Repair {
-            until: Some(Instant::from_millis(10_000)),
-            ..repair
-        };
+        let lasting = |repair| Repair { until: Some(Instant::from_millis(10_000)), ..repair };
         assert_eq!(contradictions(all().map(lasting).collect()), 0);
-        let endless = |repair| Repair {
-            until: None,
-            ..repair
-        };
+        let endless = |repair| Repair { until: None, ..repair };
         assert_eq!(contradictions(all().map(endless).collect()), 0);
     }
 

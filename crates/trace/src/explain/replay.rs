@@ -158,12 +158,7 @@ impl Replay {
     /// Takes the steps of a tape, and passes the explanation of each retransmission to `explain`. Stops
     /// and returns `false` once the replay has done more than `most` [`work`](Self::work) or holds too
     /// many segments.
-    pub fn run(
-        &mut self,
-        playback: &Playback<'_>,
-        most: u64,
-        mut explain: impl FnMut(u32, Explained),
-    ) -> bool {
+    pub fn run(&mut self, playback: &Playback<'_>, most: u64, mut explain: impl FnMut(u32, Explained)) -> bool {
         let tape = playback.tape;
         let steps = tape.steps();
         let mut acks = playback.acks.iter();
@@ -210,12 +205,7 @@ impl Replay {
                     self.sender.on_path_mtu(at, mss);
                     self.note_wants(at);
                 }
-                &Step::Sent {
-                    at,
-                    span,
-                    retransmission,
-                    ..
-                } => {
+                &Step::Sent { at, span, retransmission, .. } => {
                     if let Some(index) = retransmission {
                         let explained = self.on_again(at, span, &steps[i + 1..]);
                         self.total += 1;
@@ -330,24 +320,18 @@ impl Replay {
         let stalled = self.is_stalled(at);
         let is_due = |timer, due| clock.is_due(due) || (stalled && timer == Timer::Rto);
         let Some(reason) = self.sender.reason_for(at, span, prompted, is_due) else {
-            return self.late_trigger(at, span).unwrap_or_else(|| Explained {
-                triggers: self.likely(at, span),
-                fits: false,
-            });
+            return self
+                .late_trigger(at, span)
+                .unwrap_or_else(|| Explained { triggers: self.likely(at, span), fits: false });
         };
         let probed = reason.skipped_probe.is_none_or(|due| clock.in_time(due));
         self.probe_is_missing |= !probed;
         let fits = match reason.timer {
             None => !self.overdue,
-            Some((Timer::Probe | Timer::Rto, due)) => {
-                probed && clock.is_due(due) && clock.in_time(due)
-            }
+            Some((Timer::Probe | Timer::Rto, due)) => probed && clock.is_due(due) && clock.in_time(due),
             Some(_) => true,
         };
-        Explained {
-            triggers: reason.trigger.into(),
-            fits,
-        }
+        Explained { triggers: reason.trigger.into(), fits }
     }
 
     /// Whether the engine has wanted to retransmit for long, and nothing but a timer can have made the sender
@@ -355,9 +339,7 @@ impl Replay {
     fn is_stalled(&self, at: Instant) -> bool {
         let first = self.sender.board().first();
         let timed_out = |sent_at: Instant| at.since(sent_at) + EARLY >= self.sender.rtt().rto();
-        self.overdue
-            && at.since(self.now) > PROMPT
-            && first.is_some_and(|first| timed_out(first.sent_at))
+        self.overdue && at.since(self.now) > PROMPT && first.is_some_and(|first| timed_out(first.sent_at))
     }
 
     /// The trigger of a retransmission that the profile does not explain.
@@ -378,18 +360,13 @@ impl Replay {
         let first = self.sender.board().first();
         let both = first.is_none_or(|first| span.start <= first.span.start);
         match self.sender.likely_trigger(at, span, quiet) {
-            Some(Trigger::Tlp) if srtt.is_none() && both => {
-                Triggers::either(Trigger::Tlp, Trigger::Rto)
-            }
+            Some(Trigger::Tlp) if srtt.is_none() && both => Triggers::either(Trigger::Tlp, Trigger::Rto),
             likely => likely.map_or(Triggers::UNKNOWN, Triggers::from),
         }
     }
 
     fn clock(&self, at: Instant) -> HostClock {
-        HostClock {
-            at,
-            since: self.now,
-        }
+        HostClock { at, since: self.now }
     }
 
     /// Something happens at `at`. A timer that was due long before, and would have made the sender
@@ -439,10 +416,7 @@ impl Replay {
 
     /// How much this profile explains.
     pub fn score(&self) -> Score {
-        Score {
-            explained: self.explained,
-            of: self.total + self.absent,
-        }
+        Score { explained: self.explained, of: self.total + self.absent }
     }
 }
 
@@ -459,9 +433,7 @@ impl HostClock {
     /// Whether a timer with the deadline `due` may have fired by now.
     #[inline]
     fn is_due(self, due: Instant) -> bool {
-        due <= self
-            .at
-            .plus_nanos((EARLY.as_nanos() as u64).max(self.waits(due) / 32))
+        due <= self.at.plus_nanos((EARLY.as_nanos() as u64).max(self.waits(due) / 32))
     }
 
     /// Whether a timer with the deadline `due` may have fired as late as now.

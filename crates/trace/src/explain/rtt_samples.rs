@@ -64,11 +64,7 @@ pub(crate) struct Estimators<'a> {
 
 impl<'a> Estimators<'a> {
     pub fn new(samples: &'a RttSamples, timestamps: bool) -> Self {
-        Self {
-            samples,
-            timestamps,
-            known: Vec::new(),
-        }
+        Self { samples, timestamps, known: Vec::new() }
     }
 
     /// The state of the estimator with these rules after all samples.

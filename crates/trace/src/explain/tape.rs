@@ -41,20 +41,12 @@ pub(crate) struct Departure {
 impl Departure {
     /// The segment passed at `at`; nothing shows whether it was held up.
     pub const fn unknown(at: Instant) -> Self {
-        Self {
-            at,
-            is_exact: false,
-            unseen: None,
-        }
+        Self { at, is_exact: false, unseen: None }
     }
 
     /// The segment passed at `at` and was not held up.
     pub const fn exact(at: Instant) -> Self {
-        Self {
-            at,
-            is_exact: true,
-            unseen: None,
-        }
+        Self { at, is_exact: true, unseen: None }
     }
 }
 
@@ -156,9 +148,7 @@ impl Tape {
     /// Frees memory beyond what most tapes need.
     pub fn trim(&mut self) {
         self.clear();
-        let Beginning {
-            outstanding, rtts, ..
-        } = &mut self.beginning;
+        let Beginning { outstanding, rtts, .. } = &mut self.beginning;
         outstanding.clear();
         outstanding.shrink_to(USUAL_STEPS);
         rtts.latest.clear();
@@ -177,12 +167,7 @@ impl Tape {
         if let Some(end) = again.filter(|_| !self.way_back.lag().is_zero()) {
             self.retract_acks(at, end);
         }
-        let Self {
-            way_back,
-            steps,
-            blocks,
-            ..
-        } = self;
+        let Self { way_back, steps, blocks, .. } = self;
         way_back.on_segment(sent, segment, again, |ack| push_ack(steps, blocks, ack));
         if let Some(ts) = segment.options.timestamps {
             self.on_timestamp(at, ts.value);
@@ -206,37 +191,18 @@ impl Tape {
     /// A segment was sent; [`on_segment`](Self::on_segment) came first. It takes its place among the
     /// latest steps by its time. New data was sent in order.
     pub fn on_sent(&mut self, at: Instant, span: Span, retransmission: Option<u32>) {
-        let is_new = |step: &Step| {
-            matches!(
-                step,
-                Step::Sent {
-                    retransmission: None,
-                    ..
-                }
-            )
-        };
+        let is_new = |step: &Step| matches!(step, Step::Sent { retransmission: None, .. });
         let latest = self.steps.iter().rev().take(MOST_OVERTAKEN);
-        let overtaken =
-            latest.take_while(|step| step.at() > at && (retransmission.is_some() || !is_new(step)));
+        let overtaken = latest.take_while(|step| step.at() > at && (retransmission.is_some() || !is_new(step)));
         let i = self.steps.len() - overtaken.count();
         let before = i.checked_sub(1).map(|before| self.steps[before].at());
-        let step = Step::Sent {
-            at: at.max(before.unwrap_or(at)),
-            span,
-            retransmission,
-            unseen: self.unseen,
-        };
+        let step = Step::Sent { at: at.max(before.unwrap_or(at)), span, retransmission, unseen: self.unseen };
         self.steps.insert(i, step);
     }
 
     /// The path takes segments of at most `mss` bytes of payload.
     pub fn on_path_mtu(&mut self, at: Instant, mss: u32) {
-        let Self {
-            way_back,
-            steps,
-            blocks,
-            ..
-        } = self;
+        let Self { way_back, steps, blocks, .. } = self;
         way_back.arrive_below(at, Offset(u64::MAX), |ack| push_ack(steps, blocks, ack));
         steps.push(Step::PathMtu { at, mss });
     }
@@ -244,12 +210,7 @@ impl Tape {
     /// New data was sent before the recording started. Only the time says which ACKs came before,
     /// none of them of `end`.
     pub fn on_sent_before(&mut self, at: Instant, span: Span, end: Offset) {
-        let Self {
-            way_back,
-            steps,
-            blocks,
-            ..
-        } = self;
+        let Self { way_back, steps, blocks, .. } = self;
         way_back.arrive_below(at, end, |ack| push_ack(steps, blocks, ack));
         self.on_sent(at, span, None);
     }
@@ -260,20 +221,13 @@ impl Tape {
         let from = self.steps.len().saturating_sub(MOST_RETRACTED);
         if self.steps[from..].iter().any(wrong) {
             let latest = self.steps.split_off(from);
-            self.steps
-                .extend(latest.into_iter().filter(|step| !wrong(step)));
+            self.steps.extend(latest.into_iter().filter(|step| !wrong(step)));
         }
     }
 
     /// An ACK that echoes `echo` passed on its way to the sender. `ts`: its own timestamp value and
     /// sequence number.
-    pub fn on_ack(
-        &mut self,
-        at: Instant,
-        ack: &Ack,
-        echo: Option<u32>,
-        ts: Option<(u32, SeqNumber)>,
-    ) {
+    pub fn on_ack(&mut self, at: Instant, ack: &Ack, echo: Option<u32>, ts: Option<(u32, SeqNumber)>) {
         let lag = self.way_back.lag();
         let at = at + lag;
         let echoed = echo.and_then(|echo| self.sending_of(echo));
@@ -288,20 +242,11 @@ impl Tape {
             blocks: 0,
             carries_data: ack.carries_data,
         };
-        let Self {
-            way_back,
-            steps,
-            blocks,
-            ..
-        } = self;
+        let Self { way_back, steps, blocks, .. } = self;
         if lag.is_zero() {
             return push_heard(steps, blocks, heard, ack.blocks());
         }
-        let mut passed = PassedAck {
-            heard,
-            blocks: [Span::new(Offset(0), Offset(0)); 4],
-            ts,
-        };
+        let mut passed = PassedAck { heard, blocks: [Span::new(Offset(0), Offset(0)); 4], ts };
         for (slot, block) in passed.blocks.iter_mut().zip(ack.blocks()) {
             *slot = *block;
             passed.heard.blocks += 1;
@@ -313,8 +258,7 @@ impl Tape {
     /// counts.
     fn sending_of(&self, echo: u32) -> Option<(Instant, Instant)> {
         // They are in order.
-        let known =
-            |&(value, ..): &(u32, Instant, Instant)| echo.wrapping_sub(value).cast_signed() >= 0;
+        let known = |&(value, ..): &(u32, Instant, Instant)| echo.wrapping_sub(value).cast_signed() >= 0;
         let last = self.timestamps.partition_point(known).checked_sub(1)?;
         let &(_, first_at, last_at) = self.timestamps.get(last)?;
         Some((first_at, last_at))
@@ -322,12 +266,7 @@ impl Tape {
 
     /// Records all ACKs on their way.
     pub fn deliver_rest(&mut self) {
-        let Self {
-            way_back,
-            steps,
-            blocks,
-            ..
-        } = self;
+        let Self { way_back, steps, blocks, .. } = self;
         way_back.arrive_all(|ack| push_ack(steps, blocks, ack));
     }
 
@@ -343,9 +282,7 @@ impl Tape {
     /// Whether its steps refer to SACK blocks, and to rows below `rows`, that are there.
     pub fn is_consistent(&self, rows: usize) -> bool {
         self.steps.iter().all(|step| match step {
-            Step::Sent { retransmission, .. } => {
-                retransmission.is_none_or(|row| (row as usize) < rows)
-            }
+            Step::Sent { retransmission, .. } => retransmission.is_none_or(|row| (row as usize) < rows),
             Step::Heard(heard) => {
                 let from = heard.first_block as usize;
                 from + usize::from(heard.blocks) <= self.blocks.len()
@@ -387,12 +324,7 @@ fn push_ack(steps: &mut Vec<Step>, recorded: &mut Vec<Span>, ack: PassedAck) {
 }
 
 /// The same for an ACK with these SACK blocks, four at most.
-fn push_heard(
-    steps: &mut Vec<Step>,
-    recorded: &mut Vec<Span>,
-    mut heard: HeardAck,
-    blocks: &[Span],
-) {
+fn push_heard(steps: &mut Vec<Step>, recorded: &mut Vec<Span>, mut heard: HeardAck, blocks: &[Span]) {
     if let Some(last) = steps.last() {
         heard.at = heard.at.max(last.at());
     }

@@ -207,14 +207,7 @@ mod tests {
     fn segment(echo: Option<u32>) -> Segment {
         let mut options = Options::NONE;
         options.timestamps = echo.map(|echo| Timestamps { value: 1, echo });
-        Segment {
-            seq: SeqNumber(1),
-            ack: SeqNumber(1),
-            payload_len: 0,
-            window: 1000,
-            flags: Flags::ACK,
-            options,
-        }
+        Segment { seq: SeqNumber(1), ack: SeqNumber(1), payload_len: 0, window: 1000, flags: Flags::ACK, options }
     }
 
     /// What a sender 50 ms away has heard of the ACKs of 100, 200 and 300, which pass after 10, 11

@@ -70,11 +70,7 @@ pub enum WhyUnknown {
 
 impl WhyUnknown {
     /// All reasons, in the order of reports.
-    pub const ALL: [Self; 3] = [
-        Self::CaptureBegins,
-        Self::OneDirection,
-        Self::PacketsMissing,
-    ];
+    pub const ALL: [Self; 3] = [Self::CaptureBegins, Self::OneDirection, Self::PacketsMissing];
 
     /// The name in reports.
     pub const fn name(self) -> &'static str {

@@ -16,8 +16,7 @@ impl Connection {
     /// Gives it another number, and its frames too.
     pub fn renumber(&mut self, by: Renumbering) {
         self.id = self.id.saturating_add(by.connections);
-        let [first, last] =
-            [self.frames.start(), self.frames.end()].map(|frame| frame.saturating_add(by.frames));
+        let [first, last] = [self.frames.start(), self.frames.end()].map(|frame| frame.saturating_add(by.frames));
         self.frames = first..=last;
     }
 }

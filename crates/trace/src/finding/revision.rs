@@ -30,9 +30,7 @@ impl Revision {
     pub fn apply(&self, rows: &mut [Retransmission]) -> bool {
         let new = &self.retransmission;
         let from = rows.partition_point(|row| row.frame < new.frame);
-        let mut same_frame = rows[from..]
-            .iter_mut()
-            .take_while(|row| row.frame == new.frame);
+        let mut same_frame = rows[from..].iter_mut().take_while(|row| row.frame == new.frame);
         let row = same_frame.find(|row| row.seq == new.seq);
         row.map(|row| *row = *new).is_some()
     }
@@ -86,8 +84,7 @@ impl HeldConnections {
 
     /// Revises a verdict, if its connection is held. Returns whether it is.
     pub fn revise(&mut self, revision: &Revision) -> bool {
-        let Some((connection, rows)) = self.held.get_mut(&revision.retransmission.connection_key())
-        else {
+        let Some((connection, rows)) = self.held.get_mut(&revision.retransmission.connection_key()) else {
             return false;
         };
         let found = revision.apply(rows);

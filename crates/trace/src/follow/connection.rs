@@ -181,12 +181,7 @@ impl ConnectionState {
 
     /// Takes the next packet, sent in direction `side`. Returns whether it ended the connection.
     #[inline(always)]
-    pub fn on_packet(
-        &mut self,
-        timed: &TimedPacket,
-        side: usize,
-        replay_context: &ReplayContext,
-    ) -> bool {
+    pub fn on_packet(&mut self, timed: &TimedPacket, side: usize, replay_context: &ReplayContext) -> bool {
         let packet = &timed.packet;
         // Within a connection, time does not go back.
         let now = timed.time.max(self.last);
@@ -220,11 +215,7 @@ impl ConnectionState {
             _ => (second, first),
         };
         if flags.contains(Flags::ACK) {
-            let context = DirectionContext {
-                shared: &self.shared,
-                replay_context,
-                side: 1 - side,
-            };
+            let context = DirectionContext { shared: &self.shared, replay_context, side: 1 - side };
             if let Some(took) = peer.on_ack(packet, len > 0, now, own, context) {
                 self.shared.on_response(took, side);
             }
@@ -237,11 +228,7 @@ impl ConnectionState {
             }
         }
         if !crosses_syn {
-            let context = DirectionContext {
-                shared: &self.shared,
-                replay_context,
-                side,
-            };
+            let context = DirectionContext { shared: &self.shared, replay_context, side };
             own.on_packet(packet, len, now, context);
         }
         self.reset |= flags.contains(Flags::RST);
@@ -299,9 +286,7 @@ impl ConnectionState {
 
     /// Data captured again later than at once, in each direction.
     pub fn late_copies(&self) -> [u64; 2] {
-        self.directions
-            .each_ref()
-            .map(|direction| direction.late_copies)
+        self.directions.each_ref().map(|direction| direction.late_copies)
     }
 
     /// Counts a packet that cannot be analyzed.
@@ -339,17 +324,8 @@ impl ConnectionState {
 
     /// An ICMP message says that a segment of direction `side` was too large for the path.
     #[cold]
-    pub fn on_path_mtu(
-        &mut self,
-        timed: &TimedPacket,
-        side: usize,
-        replay_context: &ReplayContext,
-    ) {
-        let context = DirectionContext {
-            shared: &self.shared,
-            replay_context,
-            side,
-        };
+    pub fn on_path_mtu(&mut self, timed: &TimedPacket, side: usize, replay_context: &ReplayContext) {
+        let context = DirectionContext { shared: &self.shared, replay_context, side };
         let now = timed.time.max(self.last);
         self.directions[side].on_path_mtu(&timed.packet, now, context);
     }
@@ -365,11 +341,7 @@ impl ConnectionState {
     ) -> bool {
         self.shared.identical_packets += 1;
         let most = self.shared.identical_packets.saturating_mul(4) >= self.packets;
-        let context = DirectionContext {
-            shared: &self.shared,
-            replay_context,
-            side,
-        };
+        let context = DirectionContext { shared: &self.shared, replay_context, side };
         let is_duplicate = self.directions[side].is_duplicate(packet, now, most, context);
         self.shared.syn_duplicated |= is_duplicate && self.handshake.syn_acks == 0;
         is_duplicate
@@ -404,17 +376,9 @@ impl ConnectionState {
 
     /// The connection has just become [over](Self::is_over). Passes what it showed of each host to
     /// `learned`.
-    pub fn on_connection_over(
-        &mut self,
-        replay_context: &ReplayContext,
-        mut learned: impl FnMut(IpAddr, HostFacts),
-    ) {
+    pub fn on_connection_over(&mut self, replay_context: &ReplayContext, mut learned: impl FnMut(IpAddr, HostFacts)) {
         for side in [0, 1] {
-            let context = DirectionContext {
-                shared: &self.shared,
-                replay_context,
-                side,
-            };
+            let context = DirectionContext { shared: &self.shared, replay_context, side };
             let facts = self.directions[side].on_connection_over(context, self.last);
             pass_on(facts, &self.shared, side, &mut learned);
         }
@@ -423,9 +387,7 @@ impl ConnectionState {
     /// It ended a while ago, so few packets will come. Frees most of what it holds on the heap.
     #[cold]
     pub fn forget_most(&mut self) {
-        self.directions
-            .iter_mut()
-            .for_each(DirectionState::forget_most);
+        self.directions.iter_mut().for_each(DirectionState::forget_most);
     }
 
     /// How it ended, if it is over.
@@ -485,14 +447,8 @@ impl ConnectionState {
     #[inline]
     pub fn memory(&self) -> usize {
         let directions = self.directions.iter().map(DirectionState::memory);
-        let before = self
-            .before
-            .as_ref()
-            .map(|_| allocated(size_of::<BeforeWindow>()));
-        allocated(size_of::<Self>())
-            + directions.sum::<usize>()
-            + self.pending_syns.heap_size()
-            + before.unwrap_or(0)
+        let before = self.before.as_ref().map(|_| allocated(size_of::<BeforeWindow>()));
+        allocated(size_of::<Self>()) + directions.sum::<usize>() + self.pending_syns.heap_size() + before.unwrap_or(0)
     }
 
     /// Updates [`counted_memory`](Self::counted_memory). Returns the change.
@@ -565,11 +521,7 @@ impl ConnectionState {
                 one_direction: self.has_sent != [true; 2],
                 had_handshake: had_handshake && self.opening == Opening::Handshake,
             };
-            let context = DirectionContext {
-                shared: &self.shared,
-                replay_context,
-                side,
-            };
+            let context = DirectionContext { shared: &self.shared, replay_context, side };
             let (direction, found) = (&mut self.directions[side], &mut found.directions[side]);
             let from = rows.len();
             let facts = direction.close(context, &end, found, |row| rows.push(row));
@@ -587,12 +539,7 @@ impl ConnectionState {
 }
 
 /// Passes what direction `side` showed of the hosts at its ends to `learned`.
-fn pass_on(
-    facts: Learned,
-    shared: &Shared,
-    side: usize,
-    mut learned: impl FnMut(IpAddr, HostFacts),
-) {
+fn pass_on(facts: Learned, shared: &Shared, side: usize, mut learned: impl FnMut(IpAddr, HostFacts)) {
     for (host, facts) in [(side, facts.sender), (1 - side, facts.receiver)] {
         if !facts.is_empty() {
             learned(shared.sender(host), facts);

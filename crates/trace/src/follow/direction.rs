@@ -217,11 +217,7 @@ impl DirectionState {
         outstanding.clear();
         outstanding.shrink_to(USUAL_OUTSTANDING);
         rtts.clear();
-        *self = Self {
-            outstanding,
-            rtts,
-            ..Self::default()
-        };
+        *self = Self { outstanding, rtts, ..Self::default() };
     }
 
     /// Its memory on the heap, in bytes.
@@ -286,13 +282,7 @@ impl DirectionState {
 
     /// Takes a packet of this direction, which takes up `len` sequence numbers.
     #[inline]
-    pub fn on_packet(
-        &mut self,
-        packet: &CapturedPacket,
-        len: u32,
-        now: Instant,
-        context: DirectionContext<'_>,
-    ) {
+    pub fn on_packet(&mut self, packet: &CapturedPacket, len: u32, now: Instant, context: DirectionContext<'_>) {
         let segment = &packet.segment;
         let follows_lost = self.on_arrival(packet, len > 0, now, context);
         let isn = match self.isn {
@@ -348,11 +338,7 @@ impl DirectionState {
     /// that is never acknowledged would record without end.
     #[inline]
     pub(super) fn explain_if_due(&mut self, now: Instant, context: DirectionContext<'_>) {
-        if !self
-            .episode
-            .as_ref()
-            .is_some_and(|episode| episode.is_due())
-        {
+        if !self.episode.as_ref().is_some_and(|episode| episode.is_due()) {
             return;
         }
         let episode_context = self.episode_context(context);
@@ -390,13 +376,7 @@ impl DirectionState {
 
     /// Takes a packet above `snd_nxt`.
     #[inline]
-    fn on_new(
-        &mut self,
-        packet: &CapturedPacket,
-        now: Instant,
-        span: Span,
-        context: DirectionContext<'_>,
-    ) {
+    fn on_new(&mut self, packet: &CapturedPacket, now: Instant, span: Span, context: DirectionContext<'_>) {
         let segment = &packet.segment;
         if segment.payload_len == 1 && self.is_beyond_closed_window(span) {
             self.probes += 1;
@@ -404,18 +384,11 @@ impl DirectionState {
             self.window_probe = span.start;
             return;
         }
-        let sent = SentPacket {
-            at: now,
-            ts: segment.options.timestamps.map(|ts| ts.value),
-            ip_id: packet.ip_id,
-        };
+        let sent = SentPacket { at: now, ts: segment.options.timestamps.map(|ts| ts.value), ip_id: packet.ip_id };
         self.divide_at_new(segment, now, span, context);
         if span.start > self.nxt {
             self.missing += span.start.since(self.nxt);
-            self.push(OutstandingPacket::uncaptured(
-                Span::new(self.nxt, span.start),
-                sent,
-            ));
+            self.push(OutstandingPacket::uncaptured(Span::new(self.nxt, span.start), sent));
         }
         self.push(OutstandingPacket::first(span, sent));
         self.mss.on_payload(segment.payload_len);
@@ -434,13 +407,7 @@ impl DirectionState {
 
     /// Takes a packet that holds bytes below `snd_nxt`.
     #[cold]
-    fn on_below_nxt(
-        &mut self,
-        packet: &CapturedPacket,
-        now: Instant,
-        span: Span,
-        context: DirectionContext<'_>,
-    ) {
+    fn on_below_nxt(&mut self, packet: &CapturedPacket, now: Instant, span: Span, context: DirectionContext<'_>) {
         let departure = self.departure(now, context);
         let episode_context = self.episode_context(context);
         let segment = &packet.segment;
@@ -450,24 +417,17 @@ impl DirectionState {
             return;
         }
         let ts = segment.options.timestamps.map(|ts| ts.value);
-        let sent = SentPacket {
-            at: now,
-            ts,
-            ip_id: packet.ip_id,
-        };
+        let sent = SentPacket { at: now, ts, ip_id: packet.ip_id };
         let first = self.outstanding_at(span.start);
         let earlier = first.map(|i| self.outstanding[i]);
         let before_capture = self.is_before_capture(span);
-        let uncaptured =
-            earlier.is_some_and(|packet| !packet.captured && span.end <= packet.span.end);
+        let uncaptured = earlier.is_some_and(|packet| !packet.captured && span.end <= packet.span.end);
         let kind = if before_capture {
             let first_captured = self.outstanding.front();
             PacketKind::FilledGap(first_captured.and_then(|first| sent_after(sent, first)))
         } else if uncaptured {
             PacketKind::FilledGap(earlier.and_then(|gap| sent_after_gap(sent, &gap)))
-        } else if earlier
-            .is_some_and(|earlier| self.is_same_packet(&earlier, sent, packet, context))
-        {
+        } else if earlier.is_some_and(|earlier| self.is_same_packet(&earlier, sent, packet, context)) {
             self.duplicates += 1;
             let late = earlier.is_some_and(|earlier| now.since(earlier.last_sent_at) > AT_ONCE);
             self.late_copies += u64::from(late && packet.ip_id.is_some_and(|id| id != 0));
@@ -487,13 +447,9 @@ impl DirectionState {
         self.open_episode(&episode_context, again.map(|_| span));
         let captured = earlier.filter(|packet| packet.captured);
         let prior = PriorTransmissions {
-            original: captured.map(|packet| Transmission {
-                at: packet.at,
-                ts_value: packet.ts.filter(|_| packet.copies == 0),
-            }),
-            has_new_bytes: span.end > self.nxt
-                || before_capture
-                || first.is_some_and(|i| self.has_uncaptured(i, span)),
+            original: captured
+                .map(|packet| Transmission { at: packet.at, ts_value: packet.ts.filter(|_| packet.copies == 0) }),
+            has_new_bytes: span.end > self.nxt || before_capture || first.is_some_and(|i| self.has_uncaptured(i, span)),
             copies: earlier.map(|packet| packet.copies),
             revealed_ts: earlier.filter(|_| uncaptured).and_then(|gap| gap.ts),
             rtt: self.rtts.average().map(|rtt| rtt + episode_context.lag),
@@ -519,10 +475,7 @@ impl DirectionState {
             self.divide_at_retransmission(now, span, last_sent, context);
         }
         if span.end > self.nxt {
-            self.push(OutstandingPacket::first(
-                Span::new(self.nxt, span.end),
-                sent,
-            ));
+            self.push(OutstandingPacket::first(Span::new(self.nxt, span.end), sent));
             self.nxt = span.end;
         }
     }
@@ -545,9 +498,7 @@ impl DirectionState {
         };
         let elapsed = (earlier.ts.zip(sent.ts)).and_then(|(from, to)| away.clock.between(from, to));
         let passed = sent.at.since(earlier.last_sent_at.min(sent.at));
-        earlier.copies == 0
-            && earlier.captured
-            && elapsed.is_some_and(|elapsed| passed < elapsed / 2)
+        earlier.copies == 0 && earlier.captured && elapsed.is_some_and(|elapsed| passed < elapsed / 2)
     }
 
     /// The timestamp of the latest copy of bytes that are no longer outstanding.
@@ -567,9 +518,8 @@ impl DirectionState {
             return Learned::default();
         }
         let episode_context = self.episode_context(context);
-        (self.episode.as_mut()).map_or_else(Learned::default, |episode| {
-            episode.on_connection_over(&episode_context, now)
-        })
+        (self.episode.as_mut())
+            .map_or_else(Learned::default, |episode| episode.on_connection_over(&episode_context, now))
     }
 
     /// The connection ended a while ago. Most packets that may still come need only the last ones sent.
@@ -640,9 +590,7 @@ impl DirectionState {
             // An episode that both divide differently takes the time.
             let left = end.at.since(end.first).saturating_sub(found.lost.total());
             let closed = found.time.of(SenderState::ZeroWindow).min(left);
-            found
-                .lost
-                .add_several(Cause::ZeroWindow, zero_windows, closed);
+            found.lost.add_several(Cause::ZeroWindow, zero_windows, closed);
         }
         learned
     }

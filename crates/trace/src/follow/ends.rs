@@ -18,9 +18,7 @@ impl ConnectionEnds {
     pub fn of(ends: &Endpoints) -> (Self, bool) {
         let ports = [ends.src.port(), ends.dst.port()];
         match (ends.src.ip(), ends.dst.ip()) {
-            (IpAddr::V4(src), IpAddr::V4(dst)) => {
-                Self::of_v4([src, dst].map(|ip| ip.to_bits()), ports)
-            }
+            (IpAddr::V4(src), IpAddr::V4(dst)) => Self::of_v4([src, dst].map(|ip| ip.to_bits()), ports),
             (src, dst) => {
                 let addresses = [src, dst].map(|ip| match ip {
                     IpAddr::V4(ip) => ip.to_ipv6_mapped(),
@@ -69,18 +67,12 @@ mod tests {
             ["[2001:db8::1]:40000", "[2001:db8::2]:80"],
         ];
         for [src, dst] in all {
-            let packet = Endpoints {
-                src: src.parse().unwrap(),
-                dst: dst.parse().unwrap(),
-            };
+            let packet = Endpoints { src: src.parse().unwrap(), dst: dst.parse().unwrap() };
             let (ends, from_upper) = ConnectionEnds::of(&packet);
             assert!(!from_upper, "{packet}");
             assert_eq!(ConnectionEnds::of(&packet.reverse()), (ends, true));
             for [other, _] in all.into_iter().filter(|[other, _]| *other != src) {
-                let other = Endpoints {
-                    src: other.parse().unwrap(),
-                    ..packet
-                };
+                let other = Endpoints { src: other.parse().unwrap(), ..packet };
                 let (other, _) = ConnectionEnds::of(&other);
                 assert_ne!(other, ends);
                 assert_ne!(other.hash(&hasher), ends.hash(&hasher));

@@ -102,12 +102,7 @@ impl Held {
 
     /// Decides by what is known of the hosts, and passes on the connections that are settled. Looks at
     /// those that are new since the last call, and at those of hosts of which more has become known.
-    pub fn settle(
-        &mut self,
-        hosts: &KnownHosts,
-        candidates: &Candidates,
-        findings: &mut impl Findings,
-    ) {
+    pub fn settle(&mut self, hosts: &KnownHosts, candidates: &Candidates, findings: &mut impl Findings) {
         let new = self.compared;
         self.compared = self.waiting.next_number();
         let mut numbers = self.waiting.numbers_of(hosts.changed_profiles());
@@ -130,8 +125,7 @@ impl Held {
     pub fn renumber(&mut self, by: Renumbering) {
         for Waiting { connection, rows } in self.waiting.values_mut() {
             connection.renumber(by);
-            rows.iter_mut()
-                .for_each(|row| row.retransmission.renumber(by));
+            rows.iter_mut().for_each(|row| row.retransmission.renumber(by));
         }
         self.provisional.renumber(by);
     }
@@ -144,12 +138,7 @@ impl Held {
     }
 
     /// Decides by what is known of the hosts, and passes on all connections.
-    pub fn finish(
-        &mut self,
-        hosts: &KnownHosts,
-        candidates: &Candidates,
-        findings: &mut impl Findings,
-    ) {
+    pub fn finish(&mut self, hosts: &KnownHosts, candidates: &Candidates, findings: &mut impl Findings) {
         self.compared = 0;
         self.settle(hosts, candidates, findings);
         while let Some(Waiting { connection, rows }) = self.waiting.pop_first() {

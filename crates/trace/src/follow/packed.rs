@@ -129,10 +129,9 @@ impl PackedPackets {
 
     /// All packets, in full.
     pub fn iter(&self) -> impl Iterator<Item = TimedPacket> {
-        self.packets.iter().map(|packed| TimedPacket {
-            time: packed.time,
-            packet: CapturedPacket::from(&self.packet(packed)),
-        })
+        self.packets
+            .iter()
+            .map(|packed| TimedPacket { time: packed.time, packet: CapturedPacket::from(&self.packet(packed)) })
     }
 
     fn frame(&self, packed: &PackedPacket) -> u64 {
@@ -212,20 +211,14 @@ mod tests {
         CapturedPacket {
             frame,
             at: Instant::from_millis(frame),
-            endpoints: Endpoints {
-                src: "192.0.2.1:40000".parse().unwrap(),
-                dst: "198.51.100.2:80".parse().unwrap(),
-            },
+            endpoints: Endpoints { src: "192.0.2.1:40000".parse().unwrap(), dst: "198.51.100.2:80".parse().unwrap() },
             segment: Segment {
                 seq: SeqNumber(7),
                 ack: SeqNumber(9),
                 payload_len: 1448,
                 window: 500,
                 flags: Flags::ACK,
-                options: Options {
-                    timestamps: Some(Timestamps { value: 1, echo: 2 }),
-                    ..Options::NONE
-                },
+                options: Options { timestamps: Some(Timestamps { value: 1, echo: 2 }), ..Options::NONE },
             },
             ip_id: Some(5),
             hop_limit: 64,
@@ -301,10 +294,7 @@ mod tests {
         assert_eq!(listed, packets);
         let usual = packets.iter().filter(|full| **full == packet(full.frame));
         let rare = packed(&packets).rare.len();
-        assert!(
-            usual.count() + rare <= packets.len(),
-            "usual packets have no rare facts"
-        );
+        assert!(usual.count() + rare <= packets.len(), "usual packets have no rare facts");
     }
 
     #[test]
@@ -312,19 +302,13 @@ mod tests {
         let [early, late] = [1, 2].map(|first| [first, first + 2].map(packet));
         let mut merged = packed(&late);
         merged.merge(&packed(&early));
-        merged.renumber(Renumbering {
-            frames: 10,
-            connections: 0,
-        });
+        merged.renumber(Renumbering { frames: 10, connections: 0 });
         let frames = |packets: &PackedPackets| {
             let frames = packets.iter().map(|timed| timed.packet.frame);
             frames.collect::<Vec<u64>>()
         };
         assert_eq!(frames(&merged), [11, 12, 13, 14]);
         let last = merged.split_off(3);
-        assert_eq!(
-            (frames(&merged), frames(&last)),
-            (vec![11, 12, 13], vec![14])
-        );
+        assert_eq!((frames(&merged), frames(&last)), (vec![11, 12, 13], vec![14]));
     }
 }

@@ -34,12 +34,7 @@ impl Mark {
     /// The mark of a packet.
     #[inline]
     pub fn of(packet: &CapturedPacket) -> Self {
-        Self {
-            interface: packet.interface,
-            link: packet.link,
-            hop_limit: packet.hop_limit,
-            outgoing: packet.outgoing,
-        }
+        Self { interface: packet.interface, link: packet.link, hop_limit: packet.hop_limit, outgoing: packet.outgoing }
     }
 
     /// How much it differs from another: the interface counts most, the hop limit least.

@@ -69,17 +69,12 @@ impl Rtts {
 
     /// Removes all samples, keeping memory.
     pub fn clear(&mut self) {
-        let (mut samples, mut quantile_samples) =
-            (take(&mut self.samples), take(&mut self.quantile_samples));
+        let (mut samples, mut quantile_samples) = (take(&mut self.samples), take(&mut self.quantile_samples));
         samples.clear();
         samples.shrink_to(USUAL_SAMPLES);
         quantile_samples.clear();
         quantile_samples.shrink_to(0);
-        *self = Self {
-            samples,
-            quantile_samples,
-            ..Self::default()
-        };
+        *self = Self { samples, quantile_samples, ..Self::default() };
     }
 
     /// Reads what a sample will change, to have it in the cache by then. The value has no meaning.
@@ -159,8 +154,7 @@ impl Rtts {
     fn add_quantile_sample(&mut self, micros: u32) {
         if self.quantile_samples.is_empty() {
             let all = self.samples.iter().map(|sample| sample.rtt);
-            self.quantile_samples
-                .extend(all.step_by(MOST_SAMPLES / MOST_QUANTILE_SAMPLES));
+            self.quantile_samples.extend(all.step_by(MOST_SAMPLES / MOST_QUANTILE_SAMPLES));
             self.stride = (MOST_SAMPLES / MOST_QUANTILE_SAMPLES) as u32;
         }
         if !self.count.is_multiple_of(self.stride) {
@@ -210,10 +204,7 @@ impl Rtts {
         samples.latest.extend_from_slice(newer);
         samples.lag = lag;
         // The samples hold the lower half of `snd_una`.
-        let latest = samples
-            .latest
-            .last()
-            .map_or(una.0 as u32, |sample| sample.una);
+        let latest = samples.latest.last().map_or(una.0 as u32, |sample| sample.una);
         let behind = (una.0 as u32).wrapping_sub(latest);
         samples.una = Offset(una.0.saturating_sub(behind.into()));
     }
@@ -235,8 +226,7 @@ impl Rtts {
     /// Quantiles of all samples.
     pub fn quantiles(&self) -> Option<RttQuantiles> {
         // Minimum and maximum are exact.
-        let exact =
-            |micros| Duration::from_nanos((u64::from(micros) * 1000).clamp(self.min, self.max));
+        let exact = |micros| Duration::from_nanos((u64::from(micros) * 1000).clamp(self.min, self.max));
         let [p50, p90, p99] = self.quantile_micros()?.map(exact);
         Some(RttQuantiles {
             samples: self.count.into(),

@@ -135,10 +135,7 @@ impl Shared {
     /// Takes a packet of direction `side`.
     #[inline]
     pub fn on_packet(&mut self, packet: &CapturedPacket, now: Instant, side: usize) {
-        if packet
-            .outgoing
-            .is_some_and(|outgoing| self.outgoing[side] != Some(outgoing))
-        {
+        if packet.outgoing.is_some_and(|outgoing| self.outgoing[side] != Some(outgoing)) {
             self.on_new_origin(packet.outgoing, side);
         }
         self.last_packet_at[side] = now;
@@ -192,12 +189,7 @@ impl<'a> DirectionContext<'a> {
 
     /// What an episode needs to know about its connection. `mss`, `min_rtt` and `most_work` are the
     /// direction's.
-    pub fn episode_context(
-        self,
-        mss: u32,
-        min_rtt: Option<Duration>,
-        most_work: u64,
-    ) -> EpisodeContext<'a> {
+    pub fn episode_context(self, mss: u32, min_rtt: Option<Duration>, most_work: u64) -> EpisodeContext<'a> {
         let (shared, replay_context) = (self.shared, self.replay_context);
         let vantage = self.vantage();
         EpisodeContext {
@@ -215,9 +207,7 @@ impl<'a> DirectionContext<'a> {
             vantage,
             lag: match vantage {
                 Vantage::Sender | Vantage::Unknown => Duration::ZERO,
-                Vantage::Between | Vantage::Receiver => {
-                    Duration::from_nanos(shared.response_times[self.side].nanos())
-                }
+                Vantage::Between | Vantage::Receiver => Duration::from_nanos(shared.response_times[self.side].nanos()),
             },
             most_work,
         }
@@ -248,11 +238,7 @@ mod tests {
         ];
         for (time, side, expected) in steps {
             shared.on_response(time, side);
-            assert_eq!(
-                [0, 1].map(|side| shared.is_away(side)),
-                expected,
-                "{time} {side}"
-            );
+            assert_eq!([0, 1].map(|side| shared.is_away(side)), expected, "{time} {side}");
         }
     }
 

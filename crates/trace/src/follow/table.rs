@@ -160,11 +160,7 @@ struct Unnumbered {
 
 impl ConnectionTable {
     /// An empty table.
-    pub fn new(
-        limits: Limits,
-        filter: Option<Arc<dyn ConnectionFilter>>,
-        replay_context: ReplayContext,
-    ) -> Self {
+    pub fn new(limits: Limits, filter: Option<Arc<dyn ConnectionFilter>>, replay_context: ReplayContext) -> Self {
         Self {
             replay_context,
             filter,
@@ -196,17 +192,8 @@ impl ConnectionTable {
     }
 
     /// Makes anew what a saved table lacks.
-    pub fn resume(
-        &mut self,
-        limits: Limits,
-        filter: Option<Arc<dyn ConnectionFilter>>,
-        replay_context: ReplayContext,
-    ) {
-        let Limits {
-            idle,
-            most_open,
-            most_half_open,
-        } = limits;
+    pub fn resume(&mut self, limits: Limits, filter: Option<Arc<dyn ConnectionFilter>>, replay_context: ReplayContext) {
+        let Limits { idle, most_open, most_half_open } = limits;
         self.idle = u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX);
         (self.most_open, self.most_half_open) = (most_open, most_half_open);
         self.replay_context = replay_context;
@@ -289,10 +276,7 @@ impl ConnectionTable {
         let slot = slot?;
         let open = self.get(slot)?;
         let (ends, opened_by_upper) = ConnectionEnds::of(&open.shared.endpoints);
-        (ends == group.ends && !open.in_pair).then_some(OnlyConnection {
-            slot,
-            opened_by_upper,
-        })
+        (ends == group.ends && !open.in_pair).then_some(OnlyConnection { slot, opened_by_upper })
     }
 
     fn get(&self, slot: u32) -> Option<&ConnectionState> {
@@ -303,9 +287,7 @@ impl ConnectionTable {
     fn find(&self, hash: u64, ends: &Endpoints) -> Option<(u32, usize)> {
         let tag = TableEntry::tag(hash);
         let entries = self.entries.iter_hash(hash);
-        let slots = entries
-            .filter(|entry| entry.tag == tag)
-            .map(|entry| entry.slot);
+        let slots = entries.filter(|entry| entry.tag == tag).map(|entry| entry.slot);
         let found = slots.filter_map(|slot| Some((slot, self.get(slot)?.side(ends)?)));
         found.min()
     }
@@ -320,13 +302,7 @@ impl ConnectionTable {
 
     /// Takes a packet, which may begin or end a connection; `hit` is where its only connection is, if known.
     #[inline(never)]
-    fn on_packet(
-        &mut self,
-        timed: &TimedPacket,
-        hash: u64,
-        hit: Option<(u32, usize)>,
-        findings: &mut impl Findings,
-    ) {
+    fn on_packet(&mut self, timed: &TimedPacket, hash: u64, hit: Option<(u32, usize)>, findings: &mut impl Findings) {
         let mut hit = hit.or_else(|| self.find(hash, &timed.packet.endpoints));
         if timed.packet.path_mtu.is_some() {
             return self.on_path_mtu(timed, hit);
@@ -352,9 +328,7 @@ impl ConnectionTable {
     #[inline]
     fn is_at_its_point(&self, hit: Option<(u32, usize)>, timed: &TimedPacket) -> bool {
         match hit.and_then(|(slot, side)| Some((self.get(slot)?, side))) {
-            Some((open, side)) => {
-                open.marks[side] == Some(Mark::of(&timed.packet)) && !open.has_doubtful_packets
-            }
+            Some((open, side)) => open.marks[side] == Some(Mark::of(&timed.packet)) && !open.has_doubtful_packets,
             None => self.points.is_empty(),
         }
     }
@@ -372,9 +346,8 @@ impl ConnectionTable {
     /// Whether a packet certainly belongs to the connection in `slot`.
     #[inline]
     fn continues(&self, slot: u32, timed: &TimedPacket) -> bool {
-        self.get(slot).is_some_and(|open| {
-            !open.may_open_next(&timed.packet) && timed.time.nanos_since(open.last) <= self.idle
-        })
+        self.get(slot)
+            .is_some_and(|open| !open.may_open_next(&timed.packet) && timed.time.nanos_since(open.last) <= self.idle)
     }
 
     /// The slot and direction of a packet that may open the next connection between the same ends;
@@ -467,9 +440,7 @@ impl ConnectionTable {
     fn on_connection_over(&mut self, slot: u32, now: Instant) {
         if let Some(connection) = &mut self.slots[slot as usize] {
             let host_facts = &mut self.host_facts;
-            connection.on_connection_over(&self.replay_context, |host, facts| {
-                host_facts.push((host, facts))
-            });
+            connection.on_connection_over(&self.replay_context, |host, facts| host_facts.push((host, facts)));
             (self.lingering).push_back((now + LINGER, slot, connection.serial));
         }
     }
@@ -483,12 +454,7 @@ impl ConnectionTable {
 
     /// Adds a connection that begins with this packet. Returns its slot and the packet's direction.
     #[cold]
-    fn begin(
-        &mut self,
-        hash: u64,
-        timed: &TimedPacket,
-        findings: &mut impl Findings,
-    ) -> (u32, usize) {
+    fn begin(&mut self, hash: u64, timed: &TimedPacket, findings: &mut impl Findings) -> (u32, usize) {
         let packet = &timed.packet;
         if self.half_open.len() >= 2 * self.most_half_open {
             self.thin_half_open(findings);
@@ -510,11 +476,7 @@ impl ConnectionTable {
             (self.slots.len() - 1) as u32
         });
         self.half_open.push_back((slot, serial));
-        self.unnumbered.push(Unnumbered {
-            frame: packet.frame,
-            slot,
-            serial,
-        });
+        self.unnumbered.push(Unnumbered { frame: packet.frame, slot, serial });
         let side = connection.side(&packet.endpoints).unwrap_or_default();
         connection.attention = self.attention(timed);
         connection.marks[side] = Some(Mark::of(packet));
@@ -526,13 +488,9 @@ impl ConnectionTable {
     /// Adds the connection in `slot` to the lookup table.
     fn add_entry(&mut self, hash: u64, slot: u32) {
         let (slots, hasher) = (&self.slots, &self.hasher);
-        let entry = TableEntry {
-            tag: TableEntry::tag(hash),
-            slot,
-        };
+        let entry = TableEntry { tag: TableEntry::tag(hash), slot };
         self.entries.insert_unique(hash, entry, |entry| {
-            (slots[entry.slot as usize].as_ref())
-                .map_or(0, |c| self::hash(hasher, &c.shared.endpoints))
+            (slots[entry.slot as usize].as_ref()).map_or(0, |c| self::hash(hasher, &c.shared.endpoints))
         });
     }
 
@@ -557,8 +515,7 @@ impl ConnectionTable {
             }
             let hosts = self.replay_context.hosts();
             let candidates = &self.replay_context.candidates;
-            self.held
-                .take(connection, rows, &hosts, candidates, findings);
+            self.held.take(connection, rows, &hosts, candidates, findings);
         }
     }
 
@@ -612,8 +569,7 @@ impl ConnectionTable {
     /// Connections were removed to limit memory: frees what referred to them.
     pub fn forget_evicted(&mut self) {
         let mut lingering = take(&mut self.lingering);
-        lingering
-            .retain(|&(_, slot, serial)| self.get(slot).is_some_and(|open| open.serial == serial));
+        lingering.retain(|&(_, slot, serial)| self.get(slot).is_some_and(|open| open.serial == serial));
         self.lingering = lingering;
         self.forgetful = 0;
     }

@@ -42,11 +42,7 @@ impl Classic {
         let classic = Self {
             big_endian: header.is_bigendian(),
             head: if header.is_modified_format() { 24 } else { 16 },
-            nanos: if header.is_nanosecond_precision() {
-                1
-            } else {
-                1000
-            },
+            nanos: if header.is_nanosecond_precision() { 1 } else { 1000 },
             link: Link::of(number).ok_or(number),
         };
         window.consume(HEADER);
@@ -56,12 +52,7 @@ impl Classic {
     /// Reads the next record.
     // Inlined into one function, the formats would run out of registers.
     #[inline(never)]
-    pub fn step(
-        &mut self,
-        window: &mut Window<'_>,
-        frames: &mut Frames,
-        packet: &mut Packet,
-    ) -> Step {
+    pub fn step(&mut self, window: &mut Window<'_>, frames: &mut Frames, packet: &mut Packet) -> Step {
         let bytes = window.bytes();
         let Some(record) = Record::at_start(bytes, self.big_endian) else {
             if window.fill(Record::SHORTEST) {
@@ -150,12 +141,7 @@ impl Record {
             true => words.map(u32::swap_bytes),
             false => words,
         };
-        Some(Self {
-            seconds,
-            fraction,
-            captured,
-            length,
-        })
+        Some(Self { seconds, fraction, captured, length })
     }
 }
 
@@ -168,8 +154,7 @@ pub(super) fn joined_capture(window: &mut Window<'_>) -> Option<Kind> {
         // Version 2.4.
         (Kind::Classic, [_, _, _, _, 2, 0, 4, 0, ..] | [_, _, _, _, 0, 2, 0, 4, ..]) => true,
         (Kind::Sections, [_, _, _, _, _, _, _, _, magic @ ..]) => {
-            magic.starts_with(&[0x1a, 0x2b, 0x3c, 0x4d])
-                || magic.starts_with(&[0x4d, 0x3c, 0x2b, 0x1a])
+            magic.starts_with(&[0x1a, 0x2b, 0x3c, 0x4d]) || magic.starts_with(&[0x4d, 0x3c, 0x2b, 0x1a])
         }
         _ => false,
     };

@@ -35,10 +35,7 @@ impl Clock {
             true => Rate::Whole(NANOS / rate),
             false => Rate::PerSecond(rate),
         };
-        Some(Self {
-            rate,
-            offset: i128::from(offset) * i128::from(NANOS),
-        })
+        Some(Self { rate, offset: i128::from(offset) * i128::from(NANOS) })
     }
 
     /// The time after `ticks`; `Err` with the nearest possible time if it lies before 1970 or after

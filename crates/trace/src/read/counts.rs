@@ -201,10 +201,7 @@ impl ClockAnomalies {
     fn notes(&self, files: &JoinedFiles) -> impl Iterator<Item = String> {
         let set = "away from the frame before, as if the clock was set: time continues from there";
         let outliers = "away from the frames on both sides: taken as captured with them";
-        let notes = [
-            self.set.note(set, files),
-            self.outliers.note(outliers, files),
-        ];
+        let notes = [self.set.note(set, files), self.outliers.note(outliers, files)];
         notes.into_iter().flatten()
     }
 }
@@ -327,16 +324,12 @@ impl Counts {
         };
         self.clock.append(&later.clock, &place);
         if let Some((count, first)) = later.inseparable {
-            let first = Inseparable {
-                frame: place(first.frame),
-                ..first
-            };
+            let first = Inseparable { frame: place(first.frame), ..first };
             let (before, first) = self.inseparable.unwrap_or((0, first));
             self.inseparable = Some((before + count, first));
         }
         self.left_out.add(later.left_out);
-        self.path_mtu_messages
-            .append(later.path_mtu_messages, &place);
+        self.path_mtu_messages.append(later.path_mtu_messages, &place);
         self.unknown_link = self.unknown_link.or(later.unknown_link);
         let skipped = self.skipped.iter_mut().zip(later.skipped);
         skipped.for_each(|(all, more)| all.append(more, &place));

@@ -56,9 +56,7 @@ pub enum ReadError {
         by: Duration,
     },
     /// It is no capture.
-    #[error(
-        "{file}: {found}: expected a pcap or pcapng capture, plain or compressed by gzip or zstd"
-    )]
+    #[error("{file}: {found}: expected a pcap or pcapng capture, plain or compressed by gzip or zstd")]
     Unknown {
         /// The file.
         file: String,
@@ -118,10 +116,7 @@ impl ReadError {
     /// The error for a file that begins with `found`, which is no capture.
     pub(super) fn beginning(file: String, found: &'static str, window: &mut Window<'_>) -> Self {
         match window.input_end() {
-            Some(InputEnd::Failed(why)) => Self::Unreadable {
-                file,
-                source: io::Error::other(why.clone()),
-            },
+            Some(InputEnd::Failed(why)) => Self::Unreadable { file, source: io::Error::other(why.clone()) },
             Some(InputEnd::Cut) => Self::Cut { file },
             _ => Self::Unknown { file, found },
         }
@@ -142,10 +137,7 @@ impl Header {
     pub fn in_file(self, file: &str) -> ReadError {
         let file = file.to_owned();
         match self {
-            Self::Over(Ending::Unreadable { why, .. }) => ReadError::Unreadable {
-                file,
-                source: io::Error::other(why),
-            },
+            Self::Over(Ending::Unreadable { why, .. }) => ReadError::Unreadable { file, source: io::Error::other(why) },
             Self::Over(_) => ReadError::Cut { file },
             Self::Damaged(why) => ReadError::Header { file, why },
         }

@@ -134,20 +134,12 @@ impl Frames {
     /// Reads an IP packet that is no segment, as an ICMP message about one, to `packet`, which has its
     /// time and interface.
     #[cold]
-    fn read_message(
-        &mut self,
-        error: DecodeError,
-        ip: &[u8],
-        packet: &mut Packet,
-    ) -> Result<(), Reason> {
+    fn read_message(&mut self, error: DecodeError, ip: &[u8], packet: &mut Packet) -> Result<(), Reason> {
         let is_icmp = matches!(error, DecodeError::NotTcp(ICMP_V4 | ICMP_V6));
         let Some(found) = is_icmp.then(|| icmp::too_big(ip)).flatten() else {
             return Err(reason(&error, ip));
         };
-        let segment = Segment {
-            seq: found.seq,
-            ..Segment::default()
-        };
+        let segment = Segment { seq: found.seq, ..Segment::default() };
         let (headers, rare) = Headers::new(&found.endpoints, &segment);
         *packet = Packet {
             frame: self.counts.frames,

@@ -49,10 +49,7 @@ pub(super) fn too_big(ip: &[u8]) -> Option<TooBig> {
     };
     let seq = u32::from(word(tcp, 4)?) << 16 | u32::from(word(tcp, 6)?);
     (quotes_tcp && mtu > 0).then_some(TooBig {
-        endpoints: Endpoints {
-            src: SocketAddr::new(src, word(tcp, 0)?),
-            dst: SocketAddr::new(dst, word(tcp, 2)?),
-        },
+        endpoints: Endpoints { src: SocketAddr::new(src, word(tcp, 0)?), dst: SocketAddr::new(dst, word(tcp, 2)?) },
         seq: SeqNumber(seq),
         mtu,
     })
@@ -119,12 +116,7 @@ mod tests {
 
     #[test]
     fn other_messages_and_cut_ones_name_nothing() {
-        for message in [
-            v4(3, 3, 1280, TCP),
-            v4(8, 0, 0, TCP),
-            v4(3, 4, 0, TCP),
-            v4(3, 4, 1280, 17),
-        ] {
+        for message in [v4(3, 3, 1280, TCP), v4(8, 0, 0, TCP), v4(3, 4, 0, TCP), v4(3, 4, 1280, 17)] {
             assert_eq!(too_big(&message), None);
         }
         let whole = v4(3, 4, 1280, TCP);

@@ -117,20 +117,13 @@ impl Joined<RecordedPart> {
     /// The same with recorded files, whose packets have no headers. [`order`](Self::order) says afterwards in which
     /// order their packets are to be read.
     pub fn open_recorded(paths: &[PathBuf]) -> Self {
-        Self {
-            order: Some(JoinedOrder::default()),
-            ..Self::open_parts(paths, &JoinedFiles::default())
-        }
+        Self { order: Some(JoinedOrder::default()), ..Self::open_parts(paths, &JoinedFiles::default()) }
     }
 }
 
 impl<R: CapturePart> Joined<R> {
     fn open_parts(paths: &[PathBuf], before: &JoinedFiles) -> Self {
-        let Plan {
-            files: planned,
-            failures,
-            missing,
-        } = Plan::of::<R>(paths, before);
+        let Plan { files: planned, failures, missing } = Plan::of::<R>(paths, before);
         let mut joined = Self {
             next_begins: NEVER,
             open: Vec::new(),
@@ -209,10 +202,7 @@ impl<R: CapturePart> Joined<R> {
         self.counts.files.files.push(file);
         if self.open.len() > 1 {
             let files = &self.counts.files.files;
-            let names = self
-                .open
-                .iter()
-                .map(|open| &*files[open.index as usize].name);
+            let names = self.open.iter().map(|open| &*files[open.index as usize].name);
             self.name = names.take(4).collect::<Vec<_>>().join(", ");
         }
         true
@@ -256,18 +246,12 @@ impl<R: CapturePart> Joined<R> {
         self.latest = self.latest.max(closed.latest());
         for other in &self.open {
             let shared = closed.overlap(other);
-            let later = if closed.begins() > other.begins() {
-                &closed
-            } else {
-                other
-            };
+            let later = if closed.begins() > other.begins() { &closed } else { other };
             let file = &mut self.counts.files.files[later.index as usize];
             file.overlap = file.overlap.max(shared);
         }
         let files = &mut self.counts.files;
-        files.longest_pause = files
-            .longest_pause
-            .max(Duration::from_nanos(closed.longest_pause));
+        files.longest_pause = files.longest_pause.max(Duration::from_nanos(closed.longest_pause));
         let index = closed.index;
         let counts = closed.finish(&mut files.files[index as usize]);
         let files = std::mem::take(&mut self.counts.files);

@@ -3,7 +3,8 @@
 use super::Reason;
 
 /// The supported link types, for messages.
-pub(super) const KNOWN: &str = "Ethernet (1), raw IP (101, 12, 14, 228, 229), Linux cooked (113, 276), BSD loopback (0, 108) or PPP (9, 50, 104)";
+pub(super) const KNOWN: &str =
+    "Ethernet (1), raw IP (101, 12, 14, 228, 229), Linux cooked (113, 276), BSD loopback (0, 108) or PPP (9, 50, 104)";
 
 /// A supported link type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,11 +116,7 @@ impl LinkHash {
         let (Link::Ethernet, Some(header)) = (link, frame.first_chunk::<12>()) else {
             return 0;
         };
-        let bytes = |at: usize| {
-            header[at..]
-                .first_chunk()
-                .map_or(0, |b| u64::from_le_bytes(*b))
-        };
+        let bytes = |at: usize| header[at..].first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
         let [to, from] = [bytes(0) << 16, bytes(4) >> 16 << 16];
         for known in &self.recent {
             if known.ends == [to, from] || known.ends == [from, to] {
@@ -148,10 +145,7 @@ fn hash_address(address: u64) -> u32 {
 
 #[inline]
 fn at(start: usize) -> IpStart {
-    IpStart {
-        start,
-        outgoing: None,
-    }
+    IpStart { start, outgoing: None }
 }
 
 #[inline]

@@ -62,10 +62,7 @@ impl Sections {
             [0x4d, 0x3c, 0x2b, 0x1a] => false,
             _ => return Err(Header::Damaged("not a pcapng section header".into())),
         };
-        let section = Self {
-            big_endian,
-            interfaces: Vec::new(),
-        };
+        let section = Self { big_endian, interfaces: Vec::new() };
         let length = section.word(window.bytes(), 4);
         if !is_block_length(length, LARGEST_BLOCK) {
             return Err(Header::Damaged(impossible_length(length, LARGEST_BLOCK)));
@@ -77,10 +74,7 @@ impl Sections {
         let block = &window.bytes()[..length];
         match parse_sectionheaderblock(block) {
             Ok((_, header)) if header.major_version != VERSION => {
-                return Err(Header::Damaged(format!(
-                    "pcapng version {}: expected {VERSION}",
-                    header.major_version
-                )));
+                return Err(Header::Damaged(format!("pcapng version {}: expected {VERSION}", header.major_version)));
             }
             Ok(_) if section.word(block, length - 4) as usize == length => {}
             _ => return Err(Header::Damaged("a damaged section header".into())),
@@ -99,12 +93,7 @@ impl Sections {
     /// Reads the next block.
     // Inlined into one function, the formats would run out of registers.
     #[inline(never)]
-    pub fn step(
-        &mut self,
-        window: &mut Window<'_>,
-        frames: &mut Frames,
-        packet: &mut Packet,
-    ) -> Step {
+    pub fn step(&mut self, window: &mut Window<'_>, frames: &mut Frames, packet: &mut Packet) -> Step {
         let bytes = window.bytes();
         let Some([kind, length]) = self.words(bytes) else {
             if window.fill(8) {
@@ -141,13 +130,7 @@ impl Sections {
 
     /// Skips a block that is not read, unless it begins another section or capture.
     #[cold]
-    fn skip_block(
-        &self,
-        kind: u32,
-        length: u32,
-        window: &mut Window<'_>,
-        frames: &mut Frames,
-    ) -> Step {
+    fn skip_block(&self, kind: u32, length: u32, window: &mut Window<'_>, frames: &mut Frames) -> Step {
         let offset = window.offset();
         if let Some(kind) = joined_capture(window) {
             return Step::another(kind);
@@ -190,12 +173,7 @@ impl Sections {
             true => self.outgoing(block),
             false => None,
         };
-        let seen = PacketFields {
-            interface,
-            ticks: u64::from(high) << 32 | u64::from(low),
-            outgoing,
-            on_wire,
-        };
+        let seen = PacketFields { interface, ticks: u64::from(high) << 32 | u64::from(low), outgoing, on_wire };
         self.packet(seen, data, frames, packet)
     }
 
@@ -215,13 +193,7 @@ impl Sections {
     }
 
     #[inline(always)]
-    fn packet(
-        &self,
-        seen: PacketFields,
-        data: &[u8],
-        frames: &mut Frames,
-        packet: &mut Packet,
-    ) -> bool {
+    fn packet(&self, seen: PacketFields, data: &[u8], frames: &mut Frames, packet: &mut Packet) -> bool {
         let number = seen.interface;
         let Some(interface) = self.interfaces.get(number as usize) else {
             frames.skip(Reason::NoInterface);
@@ -274,11 +246,7 @@ impl Sections {
         };
         let shared = self.word(block, 8);
         let seen = PacketFields {
-            interface: if self.big_endian {
-                shared >> 16
-            } else {
-                shared & 0xffff
-            },
+            interface: if self.big_endian { shared >> 16 } else { shared & 0xffff },
             ticks: u64::from(self.word(block, 12)) << 32 | u64::from(self.word(block, 16)),
             outgoing: None,
             on_wire: self.word(block, 24),
@@ -297,11 +265,7 @@ impl Sections {
     /// An interface. If its description is invalid, it has no clock, but keeps its number.
     fn interface(&self, block: &[u8]) -> Interface {
         let Some(Block::InterfaceDescription(interface)) = self.parse(block) else {
-            return Interface {
-                link: Ok(Link::Raw),
-                clock: None,
-                dropped: None,
-            };
+            return Interface { link: Ok(Link::Raw), clock: None, dropped: None };
         };
         // pcap-parser always reads it in little-endian order.
         let offset = match self.big_endian {
@@ -321,10 +285,7 @@ impl Sections {
         let Some(Block::InterfaceStatistics(statistics)) = self.parse(block) else {
             return;
         };
-        let dropped = statistics
-            .options
-            .iter()
-            .find(|o| o.code == OptionCode::IsbIfDrop);
+        let dropped = statistics.options.iter().find(|o| o.code == OptionCode::IsbIfDrop);
         let count = dropped.and_then(|option| option.value.first_chunk());
         let count = count.map(|bytes| match self.big_endian {
             true => u64::from_be_bytes(*bytes),
@@ -366,14 +327,7 @@ struct PacketFields {
 
 #[inline]
 fn is_read(kind: u32) -> bool {
-    matches!(
-        kind,
-        kind::INTERFACE
-            | kind::OLD_PACKET
-            | kind::SIMPLE_PACKET
-            | kind::STATISTICS
-            | kind::ENHANCED_PACKET
-    )
+    matches!(kind, kind::INTERFACE | kind::OLD_PACKET | kind::SIMPLE_PACKET | kind::STATISTICS | kind::ENHANCED_PACKET)
 }
 
 const LENGTHS_DIFFER: &str = "a block with two different lengths";

@@ -24,9 +24,7 @@ pub(super) enum Compression {
 pub(super) fn compression(head: &[u8]) -> Option<Compression> {
     match *head {
         [0x1f, 0x8b, ..] => Some(Compression::Gzip),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-            Some(Compression::Zstd)
-        }
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Compression::Zstd),
         _ => None,
     }
 }

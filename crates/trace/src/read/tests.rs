@@ -8,13 +8,7 @@ use recoup_wire::Flags;
 #[test]
 fn classic_captures_of_every_kind() {
     let packets = packets(5);
-    for (order, magic) in [
-        (Little, MICROS),
-        (Little, NANOS),
-        (Little, MODIFIED),
-        (Big, MICROS),
-        (Big, NANOS),
-    ] {
+    for (order, magic) in [(Little, MICROS), (Little, NANOS), (Little, MODIFIED), (Big, MICROS), (Big, NANOS)] {
         let file = classic(order, magic, RAW, &packets);
         let (found, counts) = read(&file).unwrap();
         assert_download(&found, 5);
@@ -49,10 +43,7 @@ fn icmp_messages_about_segments_are_counted_and_no_segments() {
     let (found, counts) = read(&file).unwrap();
     assert_eq!((found.len(), counts.frames, counts.packets), (1, 2, 1));
     assert_eq!(counts.path_mtu_messages.count, 1);
-    assert_eq!(
-        counts.notes(),
-        ["frame 2: ICMP: segments too large for their path"]
-    );
+    assert_eq!(counts.notes(), ["frame 2: ICMP: segments too large for their path"]);
 }
 
 #[test]
@@ -106,12 +97,7 @@ fn every_block_that_wireshark_numbers_is_a_frame() {
     for order in [Little, Big] {
         let len = packet.len() as u32;
         let simple = [&order.word(len)[..], &packet].concat();
-        let old = [
-            &order.half(0)[..],
-            &order.half(3),
-            &order.words(&[0, 5, len, len]),
-            &packet,
-        ];
+        let old = [&order.half(0)[..], &order.half(3), &order.words(&[0, 5, len, len]), &packet];
         let dropped = |count: u64| match order {
             Big => option(order, 5, &count.to_be_bytes()),
             Little => option(order, 5, &count.to_le_bytes()),
@@ -120,12 +106,7 @@ fn every_block_that_wireshark_numbers_is_a_frame() {
             let body = [order.words(&[0, 0, 0]), dropped(count)].concat();
             block(order, 5, &body)
         };
-        let flags = |flags| {
-            vec![
-                option(order, 1, b"comment"),
-                option(order, 2, &order.word(flags)),
-            ]
-        };
+        let flags = |flags| vec![option(order, 1, b"comment"), option(order, 2, &order.word(flags))];
         let file = [
             section(order),
             interface(order, 101, &[]),
@@ -149,19 +130,12 @@ fn every_block_that_wireshark_numbers_is_a_frame() {
         let (found, counts) = read(&file).unwrap();
         let outline = |p: &CapturedPacket| (p.frame, p.outgoing, p.at.as_nanos());
         let found: Vec<_> = found.iter().map(outline).collect();
-        let expected = [
-            (1, Some(true), 1000),
-            (3, None, 5000),
-            (9, Some(false), 1000),
-        ];
+        let expected = [(1, Some(true), 1000), (3, None, 5000), (9, Some(false), 1000)];
         assert_eq!(found, expected, "{order:?}");
         assert_eq!((counts.frames, counts.dropped), (9, Some(6)));
-        for (reason, count, first_frame) in [
-            (Reason::NoTime, 1, 2),
-            (Reason::NotPacket, 3, 4),
-            (Reason::LinkType, 1, 7),
-            (Reason::NoClock, 1, 8),
-        ] {
+        for (reason, count, first_frame) in
+            [(Reason::NoTime, 1, 2), (Reason::NotPacket, 3, 4), (Reason::LinkType, 1, 7), (Reason::NoClock, 1, 8)]
+        {
             let tally = counts.skipped(reason);
             assert_eq!((tally.count, tally.first_frame), (count, first_frame));
         }
@@ -200,11 +174,7 @@ fn captures_may_be_compressed_and_joined() {
         }
     }
     // A skippable frame first, as some zstd writers leave one.
-    let skippable = [
-        &[0x5f, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 2][..],
-        &zstd(&kinds[0]),
-    ]
-    .concat();
+    let skippable = [&[0x5f, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 2][..], &zstd(&kinds[0])].concat();
     assert_download(&read(&skippable).unwrap().0, 7);
 }
 
@@ -233,11 +203,7 @@ fn input_may_come_in_pieces() {
 fn files_are_read_and_decompressed_ahead() {
     let folder = tempfile::tempdir().unwrap();
     let file = plain(&packets(3000));
-    for (name, bytes) in [
-        ("a", file.clone()),
-        ("b.gz", gzip(&file)),
-        ("c", zstd(&file)),
-    ] {
+    for (name, bytes) in [("a", file.clone()), ("b.gz", gzip(&file)), ("c", zstd(&file))] {
         let path = folder.path().join(name);
         std::fs::write(&path, &bytes).unwrap();
         let mut reader = Reader::open(&path).unwrap();
@@ -252,11 +218,7 @@ fn files_are_read_and_decompressed_ahead() {
         std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
         let (found, counts) = drain(Reader::open(&path).unwrap()).unwrap();
         assert!(!found.is_empty() && found.len() <= 3000);
-        assert!(
-            matches!(counts.ending, Ending::Cut { .. }),
-            "{:?}",
-            counts.ending
-        );
+        assert!(matches!(counts.ending, Ending::Cut { .. }), "{:?}", counts.ending);
     }
     let text = |path: &std::path::Path| Reader::open(path).unwrap_err().to_string();
     let a_directory = text(folder.path());
@@ -268,11 +230,7 @@ fn files_are_read_and_decompressed_ahead() {
 #[test]
 fn frames_of_all_kinds() {
     let data = segment(0);
-    let syn = recoup_wire::Segment {
-        flags: Flags::SYN,
-        payload_len: 0,
-        ..data
-    };
+    let syn = recoup_wire::Segment { flags: Flags::SYN, payload_len: 0, ..data };
     let v4 = ip(&data, false);
     let v6 = ip(&data, true);
     let mut extended = v6.clone();
@@ -297,11 +255,7 @@ fn frames_of_all_kinds() {
         ("IP options", ethernet(&[8, 0], &options), all),
         ("extension headers", ethernet(&[0x86, 0xdd], &extended), all),
         ("two tags", ethernet(&tags, &v4), all),
-        (
-            "padding",
-            ethernet(&[8, 0], &[&ip(&syn, false)[..], &[0; 20]].concat()),
-            Ok((0, true, false)),
-        ),
+        ("padding", ethernet(&[8, 0], &[&ip(&syn, false)[..], &[0; 20]].concat()), Ok((0, true, false))),
         ("cut in the payload", cut(80), all),
         ("cut after the options", cut(66), all),
         ("cut in the options", cut(60), Ok((100, false, false))),
@@ -319,26 +273,14 @@ fn frames_of_all_kinds() {
             },
             all,
         ),
-        (
-            "IP length exceeds the frame",
-            edit(2, 1),
-            Ok((356, true, true)),
-        ),
-        (
-            "IP length below that of its headers",
-            edit(3, 10),
-            Err(Reason::IpHeader),
-        ),
+        ("IP length exceeds the frame", edit(2, 1), Ok((356, true, true))),
+        ("IP length below that of its headers", edit(3, 10), Err(Reason::IpHeader)),
         ("a header of 4 words", edit(0, 0x44), Err(Reason::IpHeader)),
         ("version 7", edit(0, 0x75), Err(Reason::IpHeader)),
         ("UDP", edit(9, 17), Err(Reason::NotTcp)),
         ("the first fragment", edit(6, 0x20), Err(Reason::Fragment)),
         ("a later fragment", edit(7, 9), Err(Reason::Fragment)),
-        (
-            "a TCP header of 4 words",
-            edit(32, 0x40),
-            Err(Reason::TcpHeader),
-        ),
+        ("a TCP header of 4 words", edit(32, 0x40), Err(Reason::TcpHeader)),
         (
             "a TCP header beyond the packet",
             {
@@ -357,20 +299,12 @@ fn frames_of_all_kinds() {
         file.extend(record(Little, 5, &frame, length));
         let (found, counts) = read(&file).unwrap();
         let outline = |p: &CapturedPacket| (p.segment.payload_len, p.options_complete, p.overlong);
-        let reason = Reason::ALL
-            .into_iter()
-            .find(|r| counts.skipped(*r).count > 0);
+        let reason = Reason::ALL.into_iter().find(|r| counts.skipped(*r).count > 0);
         let found = found.first().map(outline).ok_or_else(|| reason.unwrap());
         assert_eq!(found, expected, "{what}");
         let odd = |oddity| counts.odd(oddity).count == 1;
-        assert_eq!(
-            odd(Oddity::Overlong),
-            expected.is_ok_and(|(_, _, overlong)| overlong)
-        );
-        assert_eq!(
-            odd(Oddity::Options),
-            expected.is_ok_and(|(_, complete, _)| !complete)
-        );
+        assert_eq!(odd(Oddity::Overlong), expected.is_ok_and(|(_, _, overlong)| overlong));
+        assert_eq!(odd(Oddity::Options), expected.is_ok_and(|(_, complete, _)| !complete));
         assert_eq!(counts.frames, 1);
     }
 }
@@ -384,25 +318,14 @@ fn the_seeds_of_the_fuzzer_are_these() {
         (0..2).map(packet).collect::<Vec<_>>()
     };
     let tagged = frames(&[0x88, 0xa8, 0, 7, 0x81, 0, 0, 8, 8, 0], false);
-    let both = [
-        plain(&packets[..1]),
-        sections(Big, RAW as u16, &packets[..1]),
-    ]
-    .concat();
-    let folder =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/capture_reader");
+    let both = [plain(&packets[..1]), sections(Big, RAW as u16, &packets[..1])].concat();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/capture_reader");
     for (name, file) in [
-        (
-            "micros-ethernet-cut",
-            classic(Little, MICROS, ETHERNET, &tagged),
-        ),
+        ("micros-ethernet-cut", classic(Little, MICROS, ETHERNET, &tagged)),
         ("nanos-big-raw", classic(Big, NANOS, RAW, &packets[..2])),
         ("modified", classic(Little, MODIFIED, RAW, &packets[..1])),
         ("sections", sections(Little, RAW as u16, &packets[..2])),
-        (
-            "sections-big-ethernet",
-            sections(Big, 1, &frames(&[8, 0], false)),
-        ),
+        ("sections-big-ethernet", sections(Big, 1, &frames(&[8, 0], false))),
         ("joined", both.clone()),
         ("gzip", gzip(&both)),
         ("zstd", zstd(&both)),

@@ -46,20 +46,11 @@ pub(super) fn ahead(input: Input<'static>, compression: Compression) -> io::Resu
     let input = in_place(input, compression)?;
     let thread = thread::Builder::new().name("unpack".into());
     thread.spawn(move || work(input, &full, &empty))?;
-    Ok(Box::new(Ahead {
-        pieces,
-        spent,
-        piece: Vec::new(),
-        at: 0,
-    }))
+    Ok(Box::new(Ahead { pieces, spent, piece: Vec::new(), at: 0 }))
 }
 
 /// The thread: sends pieces until the end or the first error.
-fn work(
-    mut input: Input<'static>,
-    full: &SyncSender<io::Result<Vec<u8>>>,
-    empty: &Receiver<Vec<u8>>,
-) {
+fn work(mut input: Input<'static>, full: &SyncSender<io::Result<Vec<u8>>>, empty: &Receiver<Vec<u8>>) {
     loop {
         let mut piece = empty.try_recv().unwrap_or_default();
         piece.resize(HANDED_OVER, 0);

@@ -42,14 +42,7 @@ impl std::fmt::Debug for Window<'_> {
 
 impl<'a> Window<'a> {
     pub fn new(input: Box<dyn Read + Send + 'a>) -> Self {
-        Self {
-            input,
-            buffer: vec![0; CHUNK],
-            start: 0,
-            end: 0,
-            base: 0,
-            input_end: None,
-        }
+        Self { input, buffer: vec![0; CHUNK], start: 0, end: 0, base: 0, input_end: None }
     }
 
     /// The bytes not yet consumed.
@@ -110,9 +103,7 @@ impl<'a> Window<'a> {
                 Ok(0) => self.input_end = Some(InputEnd::Whole),
                 Ok(read) => self.end += read.min(self.buffer.len() - self.end),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == ErrorKind::UnexpectedEof => {
-                    self.input_end = Some(InputEnd::Cut)
-                }
+                Err(e) if e.kind() == ErrorKind::UnexpectedEof => self.input_end = Some(InputEnd::Cut),
                 Err(e) => self.input_end = Some(InputEnd::Failed(e.to_string())),
             }
         }
@@ -123,10 +114,7 @@ impl<'a> Window<'a> {
     #[cold]
     pub fn ending(&self, offset: u64) -> Ending {
         match &self.input_end {
-            Some(InputEnd::Failed(why)) => Ending::Unreadable {
-                offset,
-                why: why.clone(),
-            },
+            Some(InputEnd::Failed(why)) => Ending::Unreadable { offset, why: why.clone() },
             Some(InputEnd::Cut) => Ending::Cut { offset },
             None | Some(InputEnd::Whole) if self.base + self.end as u64 == offset => Ending::Whole,
             None | Some(InputEnd::Whole) => Ending::Cut { offset },

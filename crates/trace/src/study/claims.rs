@@ -46,8 +46,7 @@ impl Statement {
     fn claim(&self, system: Option<&System>, here: Option<f64>) -> Claim {
         let own = |system: &System| {
             let own = System::ALL.iter().zip(self.systems);
-            own.filter(|(one, _)| *one == system)
-                .find_map(|(_, figure)| figure)
+            own.filter(|(one, _)| *one == system).find_map(|(_, figure)| figure)
         };
         Claim {
             section: self.section,
@@ -68,9 +67,8 @@ const CONTRADICTION: Option<&str> = Some(
 const FEW_FREEBSD: Option<&str> =
     Some("The study plots no FR/R of FreeBSD, of which it had 271 detections (footnote 10).");
 
-const UNPRINTED: Option<&str> = Some(
-    "The study gives no numbers for §V-A2b. The figures here compare the medians of recoveries.",
-);
+const UNPRINTED: Option<&str> =
+    Some("The study gives no numbers for §V-A2b. The figures here compare the medians of recoveries.");
 
 /// The statements, in the order of the values in [`of`].
 const STATEMENTS: [Statement; 14] = [
@@ -183,12 +181,7 @@ const STATEMENTS: [Statement; 14] = [
         what: "senders with a best-case reduction of more than 10 %",
         unit: "%",
         all: "15 to 40",
-        systems: [
-            Some("less than 15"),
-            Some("more than 40"),
-            Some("less than 15"),
-            Some("less than 15"),
-        ],
+        systems: [Some("less than 15"), Some("more than 40"), Some("less than 15"), Some("less than 15")],
         note: CONTRADICTION,
     },
 ];
@@ -226,8 +219,7 @@ pub(super) fn of(
         in_percent(reduction.share_above(10.0)),
     ];
     let both = STATEMENTS.iter().zip(values);
-    both.map(|(statement, here)| statement.claim(system, here))
-        .collect()
+    both.map(|(statement, here)| statement.claim(system, here)).collect()
 }
 
 #[cfg(test)]
@@ -250,24 +242,13 @@ mod tests {
             for (what, part, whole) in [
                 ("spurious retransmissions", spurious, table.total),
                 ("spurious retransmissions by RTO", rto.spurious, table.total),
-                (
-                    "spurious retransmissions by FR/R",
-                    fast.spurious,
-                    table.total,
-                ),
-                (
-                    "RTO's share of the spurious retransmissions",
-                    rto.spurious,
-                    spurious,
-                ),
+                ("spurious retransmissions by FR/R", fast.spurious, table.total),
+                ("RTO's share of the spurious retransmissions", rto.spurious, spurious),
                 ("retransmissions by RTO", rto.total(), table.total),
             ] {
                 let expected = percent(part, whole).unwrap();
                 let found = figure(what, system);
-                assert!(
-                    (found - expected).abs() <= 0.051,
-                    "{what}: {found} {expected}"
-                );
+                assert!((found - expected).abs() <= 0.051, "{what}: {found} {expected}");
             }
         }
     }

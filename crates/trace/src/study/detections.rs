@@ -49,9 +49,7 @@ pub fn detections<'a>(
     retransmissions: impl IntoIterator<Item = &'a Retransmission>,
 ) -> impl Iterator<Item = LossDetection<'a>> {
     let mut account = Account::default();
-    retransmissions
-        .into_iter()
-        .filter_map(move |one| account.take(one))
+    retransmissions.into_iter().filter_map(move |one| account.take(one))
 }
 
 /// A recovery under way.
@@ -81,10 +79,7 @@ impl Account {
             (Some(Detector::Timeout), Detector::Timeout) if expired => true,
             _ => return None,
         };
-        self.open = Some(Recovery {
-            detector,
-            until: one.recovery.map(|time| one.at + time),
-        });
+        self.open = Some(Recovery { detector, until: one.recovery.map(|time| one.at + time) });
         Some(LossDetection {
             retransmission: one,
             detector,

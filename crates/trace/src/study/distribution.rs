@@ -51,12 +51,7 @@ pub struct Cdf {
 impl Distribution {
     /// An empty distribution in steps of `step`, which must be positive.
     pub(super) fn in_steps_of(step: f64) -> Self {
-        Self {
-            step,
-            histogram: None,
-            min: u64::MAX,
-            max: 0,
-        }
+        Self { step, histogram: None, min: u64::MAX, max: 0 }
     }
 
     /// Adds a value. Ignores negative values and NaN.
@@ -216,20 +211,10 @@ mod tests {
         let cdf = many.cdf();
         for (found, expected) in [(cdf.p10, 1e4), (cdf.p50, 5e4), (cdf.p99, 9.9e4)] {
             let found = found.unwrap();
-            assert!(
-                (found / expected - 1.0).abs() <= 0.001,
-                "{found} {expected}"
-            );
+            assert!((found / expected - 1.0).abs() <= 0.001, "{found} {expected}");
         }
-        assert_eq!(
-            (cdf.min, cdf.max.map(|max| max > 99_900.0)),
-            (Some(1.0), Some(true))
-        );
-        assert!(
-            (150..=250).contains(&cdf.points.len()),
-            "{}",
-            cdf.points.len()
-        );
+        assert_eq!((cdf.min, cdf.max.map(|max| max > 99_900.0)), (Some(1.0), Some(true)));
+        assert!((150..=250).contains(&cdf.points.len()), "{}", cdf.points.len());
         assert_eq!(cdf.points.last().map(|(_, share)| *share), Some(1.0));
         assert!(cdf.points.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1));
     }
@@ -243,11 +228,7 @@ mod tests {
 
     #[test]
     fn the_order_of_merging_does_not_change_the_distribution() {
-        let part = |k: u32| {
-            of((0..3000)
-                .filter(|i| i % 3 == k)
-                .map(|i| f64::from(i * 7919 % 6000)))
-        };
+        let part = |k: u32| of((0..3000).filter(|i| i % 3 == k).map(|i| f64::from(i * 7919 % 6000)));
         let whole = of((0..3000).map(|i| f64::from(i * 7919 % 6000)));
         for order in [[0, 1, 2], [2, 0, 1]] {
             let mut merged = of([]);

@@ -163,19 +163,12 @@ mod tests {
         for (x, expected) in cases {
             let of = |model: Model| {
                 let flight = 2 * x;
-                [
-                    model.fast_retransmit(flight),
-                    model.timeout(flight),
-                    model.fast_instead_of_timeout(flight),
-                ]
+                [model.fast_retransmit(flight), model.timeout(flight), model.fast_instead_of_timeout(flight)]
             };
             let found = of(Model::Forms).into_iter().zip(of(Model::Counted));
             for ((form, counted), (a, b)) in found.zip(expected) {
                 assert!((form - a).abs() < 0.006, "x = {x}: {form}, expected {a}");
-                assert!(
-                    (counted - b).abs() < 0.006,
-                    "x = {x}: {counted}, expected {b}"
-                );
+                assert!((counted - b).abs() < 0.006, "x = {x}: {counted}, expected {b}");
             }
         }
     }
@@ -184,15 +177,8 @@ mod tests {
     fn no_flight_costs_a_negative_or_endless_time() {
         for model in Model::ALL {
             for flight in (0..300).chain([1 << 20, u32::MAX]) {
-                let all = [
-                    model.fast_retransmit(flight),
-                    model.timeout(flight),
-                    model.fast_instead_of_timeout(flight),
-                ];
-                assert!(
-                    all.iter().all(|t| t.is_finite() && *t >= 0.0),
-                    "{flight}: {all:?}"
-                );
+                let all = [model.fast_retransmit(flight), model.timeout(flight), model.fast_instead_of_timeout(flight)];
+                assert!(all.iter().all(|t| t.is_finite() && *t >= 0.0), "{flight}: {all:?}");
             }
         }
     }

@@ -66,21 +66,14 @@ pub(super) struct Recoveries {
 impl Default for Recoveries {
     fn default() -> Self {
         let empty = || std::array::from_fn(|_| Distribution::in_steps_of(STEP));
-        Self {
-            lengths: std::array::from_fn(|_| std::array::from_fn(|_| empty())),
-            unmeasured: 0,
-        }
+        Self { lengths: std::array::from_fn(|_| std::array::from_fn(|_| empty())), unmeasured: 0 }
     }
 }
 
 impl Recoveries {
     /// Adds those of one sender, whose retransmissions are ordered by time. `sack`: whether its connection
     /// used SACK, if known.
-    pub fn add<'a>(
-        &mut self,
-        sack: Option<bool>,
-        retransmissions: impl Iterator<Item = &'a Retransmission>,
-    ) {
+    pub fn add<'a>(&mut self, sack: Option<bool>, retransmissions: impl Iterator<Item = &'a Retransmission>) {
         let mut open: Option<Flight> = None;
         for one in retransmissions.filter(|one| !one.syn) {
             if let Some(flight) = open.take_if(|flight| flight.is_over(one.at)) {
@@ -117,12 +110,7 @@ impl Recoveries {
     }
 
     /// The lengths of all recoveries that these detectors, SACK or not, and numbers of lost segments have.
-    pub fn lengths(
-        &self,
-        detectors: &[Detector],
-        sack: &[bool],
-        lost: RangeInclusive<usize>,
-    ) -> Distribution {
+    pub fn lengths(&self, detectors: &[Detector], sack: &[bool], lost: RangeInclusive<usize>) -> Distribution {
         let mut all = Distribution::in_steps_of(STEP);
         for detector in detectors {
             for sack in sack {
@@ -135,16 +123,14 @@ impl Recoveries {
 
     /// The median recovery with SACK, in % of the median without, of flights that lost so many segments.
     pub fn with_sack_to_without(&self, lost: RangeInclusive<usize>) -> Option<f64> {
-        let [with, without] =
-            [true, false].map(|sack| self.lengths(&DETECTORS, &[sack], lost.clone()));
+        let [with, without] = [true, false].map(|sack| self.lengths(&DETECTORS, &[sack], lost.clone()));
         ratio(&with, &without)
     }
 
     /// The median recovery after a timeout, in % of the median after FR/R, of flights that lost so many
     /// segments.
     pub fn timeouts_to_fast_retransmits(&self, lost: RangeInclusive<usize>) -> Option<f64> {
-        let [fast, timeouts] =
-            DETECTORS.map(|detector| self.lengths(&[detector], &[true, false], lost.clone()));
+        let [fast, timeouts] = DETECTORS.map(|detector| self.lengths(&[detector], &[true, false], lost.clone()));
         ratio(&timeouts, &fast)
     }
 
@@ -157,11 +143,7 @@ impl Recoveries {
                 ("fast_retransmit", &[Detector::FastRetransmit]),
                 ("rto", &[Detector::Timeout]),
             ] {
-                for (sack, which) in [
-                    (None, &[true, false][..]),
-                    (Some(true), &[true]),
-                    (Some(false), &[false]),
-                ] {
+                for (sack, which) in [(None, &[true, false][..]), (Some(true), &[true]), (Some(false), &[false])] {
                     let lengths = self.lengths(detectors, which, lost..=lost);
                     if lengths.count() > 0 {
                         lines.push(FlightRecovery {
@@ -243,13 +225,7 @@ mod tests {
 
     /// A retransmission at this time (ms) of a segment first sent at `original`, whose recovery ends at
     /// `until`. The RTT is 100 ms.
-    fn row(
-        at: u64,
-        original: u64,
-        until: u64,
-        trigger: Trigger,
-        verdict: Verdict,
-    ) -> Retransmission {
+    fn row(at: u64, original: u64, until: u64, trigger: Trigger, verdict: Verdict) -> Retransmission {
         Retransmission {
             seq: SeqNumber(original as u32),
             detection: Some(Duration::from_millis(at - original)),
@@ -267,17 +243,11 @@ mod tests {
     /// The flights counted: segments lost, what detected the loss, and the length in hundredths of an RTT.
     fn flights(rows: &[Retransmission]) -> Vec<(usize, &'static str, u64)> {
         let lines = recoveries(Some(true), rows).table();
-        let lines = lines
-            .into_iter()
-            .filter(|line| line.detected_by != "any" && line.sack.is_none());
+        let lines = lines.into_iter().filter(|line| line.detected_by != "any" && line.sack.is_none());
         lines
             .map(|line| {
                 assert_eq!(line.recoveries, 1, "{line:?}");
-                (
-                    line.lost,
-                    line.detected_by,
-                    (line.p50.unwrap() * 100.0).round() as u64,
-                )
+                (line.lost, line.detected_by, (line.p50.unwrap() * 100.0).round() as u64)
             })
             .collect()
     }
@@ -302,18 +272,12 @@ mod tests {
             ),
             (
                 "two flights one after the other",
-                vec![
-                    row(1000, 800, 1100, Fast, Needed),
-                    row(1100, 900, 1300, Rto, Needed),
-                ],
+                vec![row(1000, 800, 1100, Fast, Needed), row(1100, 900, 1300, Rto, Needed)],
                 vec![(1, "fast_retransmit", 100), (1, "rto", 200)],
             ),
             (
                 "a segment first sent during the recovery is not of this flight",
-                vec![
-                    row(1000, 800, 1300, Fast, Needed),
-                    row(1200, 1050, 1400, Fast, Needed),
-                ],
+                vec![row(1000, 800, 1300, Fast, Needed), row(1200, 1050, 1400, Fast, Needed)],
                 vec![(1, "fast_retransmit", 300)],
             ),
             (
@@ -327,17 +291,12 @@ mod tests {
             ),
             (
                 "a probe detects no loss of the study",
-                vec![
-                    row(1000, 800, 1300, Tlp, Needed),
-                    row(1200, 801, 1300, Fast, Needed),
-                ],
+                vec![row(1000, 800, 1300, Tlp, Needed), row(1200, 801, 1300, Fast, Needed)],
                 vec![],
             ),
             (
                 "more than four are counted as four",
-                (0..9)
-                    .map(|i| row(1000 + i, 800 + i, 1200, Fast, Needed))
-                    .collect(),
+                (0..9).map(|i| row(1000 + i, 800 + i, 1200, Fast, Needed)).collect(),
                 vec![(4, "fast_retransmit", 200)],
             ),
         ] {
@@ -349,14 +308,8 @@ mod tests {
     fn what_the_capture_does_not_show_is_left_out() {
         let known = row(1000, 800, 1100, Fast, Needed);
         let unknown_verdict = row(1050, 801, 1150, Fast, Unknowable);
-        let endless = Retransmission {
-            recovery: None,
-            ..known
-        };
-        let no_original = Retransmission {
-            detection: None,
-            ..known
-        };
+        let endless = Retransmission { recovery: None, ..known };
+        let no_original = Retransmission { detection: None, ..known };
         let no_rtt = Retransmission { rtt: None, ..known };
         for (what, sack, rows) in [
             ("a verdict", Some(true), &[known, unknown_verdict][..]),
@@ -373,19 +326,10 @@ mod tests {
     #[test]
     fn lines_tell_sack_and_detectors_apart() {
         let mut all = recoveries(Some(true), &[row(1000, 800, 1100, Fast, Needed)]);
-        all.merge(&recoveries(
-            Some(false),
-            &[row(1000, 800, 1300, Rto, Needed)],
-        ));
-        all.merge(&recoveries(
-            Some(false),
-            &[row(1000, 800, 1100, Fast, Needed)],
-        ));
+        all.merge(&recoveries(Some(false), &[row(1000, 800, 1300, Rto, Needed)]));
+        all.merge(&recoveries(Some(false), &[row(1000, 800, 1100, Fast, Needed)]));
         let lines = all.table();
-        let lines: Vec<_> = lines
-            .iter()
-            .map(|l| (l.detected_by, l.sack, l.recoveries, l.mean, l.p50))
-            .collect();
+        let lines: Vec<_> = lines.iter().map(|l| (l.detected_by, l.sack, l.recoveries, l.mean, l.p50)).collect();
         let expected = [
             ("any", None, 3, Some(5.0 / 3.0), Some(1.0)),
             ("any", Some(true), 1, Some(1.0), Some(1.0)),

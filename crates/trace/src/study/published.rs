@@ -38,12 +38,7 @@ impl System {
             captured: "solaris-10",
             retransmissions: [19_170, 5_399, 1_322, 1_214],
         },
-        Self {
-            name: "FreeBSD",
-            profile: "freebsd-5",
-            captured: "freebsd-5",
-            retransmissions: [1_308, 166, 733, 105],
-        },
+        Self { name: "FreeBSD", profile: "freebsd-5", captured: "freebsd-5", retransmissions: [1_308, 166, 733, 105] },
     ];
 
     /// The system whose senders have this profile.
@@ -55,11 +50,7 @@ impl System {
     /// Its row of Table IV. The study found no retransmission unknowable.
     pub fn classification(&self) -> Classification {
         let [rto_needed, fast_needed, rto_spurious, fast_spurious] = self.retransmissions;
-        let split = |needed, spurious| Split {
-            needed,
-            spurious,
-            unknowable: 0,
-        };
+        let split = |needed, spurious| Split { needed, spurious, unknowable: 0 };
         Classification {
             total: self.retransmissions.iter().sum(),
             rto: split(rto_needed, rto_spurious),
@@ -96,10 +87,7 @@ mod tests {
                 shares.fast_retransmit_spurious,
             ];
             for (found, printed) in found.into_iter().zip(printed) {
-                assert!(
-                    (found.unwrap() - printed).abs() < 0.05 + 1e-9,
-                    "{name}: {found:?} {printed}"
-                );
+                assert!((found.unwrap() - printed).abs() < 0.05 + 1e-9, "{name}: {found:?} {printed}");
             }
         }
         assert_eq!(System::of_profile("linux-6"), None);

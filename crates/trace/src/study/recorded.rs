@@ -10,10 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 ///
 /// # Errors
 /// If `serializer` reports one.
-pub fn serialize<S: Serializer>(
-    histogram: &Option<Histogram<u64>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+pub fn serialize<S: Serializer>(histogram: &Option<Histogram<u64>>, serializer: S) -> Result<S::Ok, S::Error> {
     let of = |histogram: &Histogram<u64>| {
         let values = histogram.iter_recorded();
         let values = values.map(|at| (at.value_iterated_to(), at.count_at_value()));
@@ -26,9 +23,7 @@ pub fn serialize<S: Serializer>(
 ///
 /// # Errors
 /// If `deserializer` reports one, or no histogram holds these values.
-pub fn deserialize<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Histogram<u64>>, D::Error> {
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Histogram<u64>>, D::Error> {
     let saved = Option::<(u8, Vec<(u64, u64)>)>::deserialize(deserializer)?;
     let Some((digits, values)) = saved else {
         return Ok(None);
@@ -84,9 +79,7 @@ mod tests {
     #[test]
     fn a_loaded_distribution_is_the_saved_one() {
         let mut some = Distribution::in_steps_of(0.001);
-        [0.5, 4.0, 1.0, 0.0, 1e300]
-            .into_iter()
-            .for_each(|value| some.add(value));
+        [0.5, 4.0, 1.0, 0.0, 1e300].into_iter().for_each(|value| some.add(value));
         let bytes = postcard::to_stdvec(&some).unwrap();
         let loaded: Distribution = postcard::from_bytes(&bytes).unwrap();
         assert_eq!(loaded.cdf(), some.cdf());

@@ -67,12 +67,7 @@ impl Saving {
     }
 
     /// Adds what one detection would have saved. `rtts`: the mean and the maximum of the connection.
-    fn add(
-        &mut self,
-        detection: &LossDetection<'_>,
-        ended: Instant,
-        rtts: Option<(Duration, Duration)>,
-    ) {
+    fn add(&mut self, detection: &LossDetection<'_>, ended: Instant, rtts: Option<(Duration, Duration)>) {
         let one = detection.retransmission;
         match detection.detector {
             Detector::FastRetransmit => self.fast_retransmits.add(one.verdict),
@@ -89,9 +84,7 @@ impl Saving {
         let saved = match (one.verdict, detection.detector) {
             (Verdict::Unknowable, _) | (Verdict::Needed, Detector::FastRetransmit) => return,
             (Verdict::Spurious, _) if detection.again => return,
-            (Verdict::Spurious, Detector::FastRetransmit) => {
-                in_time(model.fast_retransmit(one.flight))
-            }
+            (Verdict::Spurious, Detector::FastRetransmit) => in_time(model.fast_retransmit(one.flight)),
             (Verdict::Spurious, Detector::Timeout) => in_time(model.timeout(one.flight)),
             (Verdict::Needed, Detector::Timeout) => {
                 let longest = detection.waited.zip(rtts);

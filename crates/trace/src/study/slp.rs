@@ -52,9 +52,7 @@ mod wireshark;
 pub use classification::{Agreement, Classification, Classifier, Classifiers};
 pub use connection::{Followed, Follower, Known};
 pub use report::{Capture, Report};
-pub use shares::{
-    FlagCategory, FlagPanel, KindShare, PositionPanel, PositionShare, Shares, flag_names,
-};
+pub use shares::{FlagCategory, FlagPanel, KindShare, PositionPanel, PositionShare, Shares, flag_names};
 pub use statements::Statement;
 pub use syn_loss::{Percentile, SynLoss, SynLosses};
 
@@ -142,14 +140,8 @@ impl Position {
     /// The position of the packet with this many `before` it, of `all`.
     fn of(before: u32, all: u32) -> Self {
         match before < all.div_ceil(2) {
-            true => Self {
-                half: Half::Front,
-                index: before + 1,
-            },
-            false => Self {
-                half: Half::Back,
-                index: all.saturating_sub(before),
-            },
+            true => Self { half: Half::Front, index: before + 1 },
+            false => Self { half: Half::Back, index: all.saturating_sub(before) },
         }
     }
 }

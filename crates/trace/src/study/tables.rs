@@ -236,9 +236,7 @@ impl Study {
             connections: self.connections(),
             false_positives: self.false_positives(),
             bytes: self.bytes.cdf(),
-            senders: senders
-                .map(|(sender, some)| some.report(sender.to_string()))
-                .collect(),
+            senders: senders.map(|(sender, some)| some.report(sender.to_string())).collect(),
             all: all.report("all".into()),
         }
     }
@@ -306,9 +304,7 @@ impl Parameters {
         let settings = mechanisms.describe();
         let setting = |name: &str| {
             let found = settings.iter().find(|setting| setting.name == name);
-            found
-                .map(|setting| setting.value.clone())
-                .unwrap_or_default()
+            found.map(|setting| setting.value.clone()).unwrap_or_default()
         };
         Self {
             profile: profile.name().into(),
@@ -346,10 +342,7 @@ impl SenderTotals {
             sender,
             retransmissions_percent: retransmissions.shares(),
             retransmissions,
-            detection: Detection {
-                fast_retransmit,
-                rto,
-            },
+            detection: Detection { fast_retransmit, rto },
             recoveries: self.recoveries.table(),
             recoveries_unmeasured: self.recoveries.unmeasured,
             reduction: Reduction {
@@ -365,10 +358,7 @@ impl SenderTotals {
 
 impl Classification {
     fn of(tally: &Tally) -> Self {
-        let mut row = Self {
-            total: tally.total(),
-            ..Self::default()
-        };
+        let mut row = Self { total: tally.total(), ..Self::default() };
         let triggers = Trigger::ALL.into_iter().map(Some).chain([None]);
         for trigger in triggers {
             let place = row.place(trigger);

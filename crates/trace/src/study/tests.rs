@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::finding::{
-    CapturePoint, Closing, Evidence, Explanation, Identification, Opening, RttQuantiles, Triggers,
-    Vantage,
+    CapturePoint, Closing, Evidence, Explanation, Identification, Opening, RttQuantiles, Triggers, Vantage,
 };
 use recoup_recovery::Trigger;
 use recoup_wire::{Endpoints, SeqNumber};
@@ -18,10 +17,7 @@ fn ms(n: u64) -> Duration {
 }
 
 fn ends() -> Endpoints {
-    Endpoints {
-        src: "192.0.2.1:40000".parse().unwrap(),
-        dst: "192.0.2.2:80".parse().unwrap(),
-    }
+    Endpoints { src: "192.0.2.1:40000".parse().unwrap(), dst: "192.0.2.2:80".parse().unwrap() }
 }
 
 /// A retransmission that `src` sent at this time (ms), 300 ms after its original and 100 ms before
@@ -52,11 +48,7 @@ pub fn retransmission(at: u64, trigger: Trigger, verdict: Verdict) -> Retransmis
 }
 
 fn identified(profile: &str) -> Identification {
-    Identification::Profile(Explanation {
-        profile: profile.into(),
-        explained: 3,
-        of: 4,
-    })
+    Identification::Profile(Explanation { profile: profile.into(), explained: 3, of: 4 })
 }
 
 /// A direction that sent `bytes`, including these retransmissions, with a mean RTT of 90 ms and a
@@ -70,12 +62,7 @@ fn direction(profile: Identification, bytes: u64, rows: &[Retransmission]) -> Di
         bytes,
         retransmissions,
         profile,
-        rtt: Some(RttQuantiles {
-            samples: 10,
-            max: ms(120),
-            mean: ms(90),
-            ..RttQuantiles::default()
-        }),
+        rtt: Some(RttQuantiles { samples: 10, max: ms(120), mean: ms(90), ..RttQuantiles::default() }),
         ..Direction::default()
     }
 }
@@ -100,10 +87,7 @@ fn connection(id: u64, directions: [Direction; 2]) -> Connection {
 
 /// A connection whose first end retransmitted these.
 fn one_sided(id: u64, profile: Identification, rows: &[Retransmission]) -> Connection {
-    let quiet = Direction {
-        bytes: 500,
-        ..Direction::default()
-    };
+    let quiet = Direction { bytes: 500, ..Direction::default() };
     connection(id, [direction(profile, 9500, rows), quiet])
 }
 
@@ -125,10 +109,7 @@ fn equations_1_and_2_give_the_saving() {
         (16, 9.0 - 192.0 / 41.0, 10.0 - 204.0 / 42.0),
         (20, 11.0 - 300.0 / 51.0, 12.321_928 - 316.0 / 52.321_928),
     ] {
-        let found = (
-            Model::Forms.fast_retransmit(flight),
-            Model::Forms.timeout(flight),
-        );
+        let found = (Model::Forms.fast_retransmit(flight), Model::Forms.timeout(flight));
         assert!((found.0 - fast).abs() < 1e-5, "{flight}: {found:?}");
         assert!((found.1 - timeout).abs() < 1e-5, "{flight}: {found:?}");
     }
@@ -146,11 +127,7 @@ fn a_needed_timeout_saves_its_wait_beyond_the_largest_rtt() {
     use Trigger::*;
     let cases: [(&str, &[Retransmission], u64); 6] = [
         ("300 ms, not 120", &[retransmission(1000, Rto, NEEDED)], 180),
-        (
-            "FR/R does not wait for a timer",
-            &[retransmission(1000, Fast, NEEDED)],
-            0,
-        ),
+        ("FR/R does not wait for a timer", &[retransmission(1000, Fast, NEEDED)], 0),
         (
             "one recovery is one detection",
             &[
@@ -161,28 +138,15 @@ fn a_needed_timeout_saves_its_wait_beyond_the_largest_rtt() {
             ],
             180,
         ),
-        (
-            "the next recovery is another",
-            &[
-                retransmission(1000, Rto, NEEDED),
-                retransmission(1100, Rto, NEEDED),
-            ],
-            360,
-        ),
+        ("the next recovery is another", &[retransmission(1000, Rto, NEEDED), retransmission(1100, Rto, NEEDED)], 360),
         (
             "a timeout within a fast recovery is its own",
-            &[
-                retransmission(1000, Fast, NEEDED),
-                retransmission(1090, Rto, NEEDED),
-            ],
+            &[retransmission(1000, Fast, NEEDED), retransmission(1090, Rto, NEEDED)],
             180,
         ),
         (
             "shorter than the largest RTT",
-            &[Retransmission {
-                detection: Some(ms(110)),
-                ..retransmission(1000, Rto, NEEDED)
-            }],
+            &[Retransmission { detection: Some(ms(110)), ..retransmission(1000, Rto, NEEDED) }],
             0,
         ),
     ];
@@ -195,24 +159,13 @@ fn a_needed_timeout_saves_its_wait_beyond_the_largest_rtt() {
 /// A segment is sent at 0 ms, by the timer at 300 ms, and by the backed-off timer 600 ms later.
 #[test]
 fn a_timer_that_expires_again_counts_its_own_wait() {
-    let first = Retransmission {
-        recovery: None,
-        ..retransmission(300, Trigger::Rto, NEEDED)
-    };
-    let second = Retransmission {
-        at: Instant::from_millis(900),
-        copy: 2,
-        detection: Some(ms(900)),
-        ..first
-    };
+    let first = Retransmission { recovery: None, ..retransmission(300, Trigger::Rto, NEEDED) };
+    let second = Retransmission { at: Instant::from_millis(900), copy: 2, detection: Some(ms(900)), ..first };
     let found = saving(&[first, second]);
     assert_eq!(found.time, ms(300 - 120 + 600 - 120));
     assert_eq!(found.timeouts.needed, 2);
     // The flight is lost once.
-    let spurious = [first, second].map(|one| Retransmission {
-        verdict: SPURIOUS,
-        ..one
-    });
+    let spurious = [first, second].map(|one| Retransmission { verdict: SPURIOUS, ..one });
     assert_eq!(saving(&spurious).time, saving(&spurious[..1]).time);
     assert!(saving(&spurious).time > Duration::ZERO);
 }
@@ -226,10 +179,7 @@ fn a_spurious_detection_saves_what_its_equation_says() {
     let timeout = saving(&[retransmission(1000, Trigger::Rto, SPURIOUS)]);
     assert_eq!(timeout.time, Duration::from_nanos(252_380_952));
     // Without an RTT at the time, the mean of 90 ms counts.
-    let row = Retransmission {
-        rtt: None,
-        ..retransmission(1000, Trigger::Rto, SPURIOUS)
-    };
+    let row = Retransmission { rtt: None, ..retransmission(1000, Trigger::Rto, SPURIOUS) };
     assert_eq!(saving(&[row]).time, Duration::from_nanos(227_142_857));
     // No more than what is left of the connection.
     let late = retransmission(9900, Trigger::Fast, SPURIOUS);
@@ -240,14 +190,8 @@ fn a_spurious_detection_saves_what_its_equation_says() {
 fn unmeasured_detections_are_counted() {
     use Trigger::*;
     let rows = [
-        Retransmission {
-            detection: None,
-            ..retransmission(1000, Rto, NEEDED)
-        },
-        Retransmission {
-            rtt: None,
-            ..retransmission(2000, Fast, SPURIOUS)
-        },
+        Retransmission { detection: None, ..retransmission(1000, Rto, NEEDED) },
+        Retransmission { rtt: None, ..retransmission(2000, Fast, SPURIOUS) },
         retransmission(3000, Rto, UNKNOWABLE),
         retransmission(4000, Tlp, NEEDED),
         retransmission(5000, Syn, NEEDED),
@@ -264,14 +208,7 @@ fn unmeasured_detections_are_counted() {
 fn capture() -> Vec<(Connection, Vec<Retransmission>)> {
     use Trigger::*;
     let linux = || identified("linux-6");
-    let several = Identification::Several(vec![
-        Explanation {
-            profile: "linux-6".into(),
-            explained: 1,
-            of: 1,
-        };
-        2
-    ]);
+    let several = Identification::Several(vec![Explanation { profile: "linux-6".into(), explained: 1, of: 1 }; 2]);
     let rows = [
         vec![
             retransmission(1000, Fast, NEEDED),
@@ -280,33 +217,15 @@ fn capture() -> Vec<(Connection, Vec<Retransmission>)> {
             retransmission(3000, Tlp, NEEDED),
             retransmission(4000, Rto, UNKNOWABLE),
         ],
-        vec![
-            retransmission(1500, Syn, NEEDED),
-            retransmission(2500, SlowStart, NEEDED),
-        ],
+        vec![retransmission(1500, Syn, NEEDED), retransmission(2500, SlowStart, NEEDED)],
         vec![retransmission(3000, Rto, NEEDED)],
-        vec![
-            retransmission(4000, Early, SPURIOUS),
-            retransmission(5000, Fast, SPURIOUS),
-        ],
-        vec![Retransmission {
-            triggers: Triggers::UNKNOWN,
-            ..retransmission(5000, Rto, UNKNOWABLE)
-        }],
+        vec![retransmission(4000, Early, SPURIOUS), retransmission(5000, Fast, SPURIOUS)],
+        vec![Retransmission { triggers: Triggers::UNKNOWN, ..retransmission(5000, Rto, UNKNOWABLE) }],
         vec![],
     ];
-    let profiles = [
-        linux(),
-        linux(),
-        several,
-        linux(),
-        Identification::Nothing,
-        Identification::Nothing,
-    ];
+    let profiles = [linux(), linux(), several, linux(), Identification::Nothing, Identification::Nothing];
     let numbered = rows.into_iter().zip(profiles).zip(0..);
-    numbered
-        .map(|((rows, profile), id)| (one_sided(id, profile, &rows), rows))
-        .collect()
+    numbered.map(|((rows, profile), id)| (one_sided(id, profile, &rows), rows)).collect()
 }
 
 fn studied() -> Study {
@@ -320,13 +239,7 @@ fn studied() -> Study {
 #[test]
 fn table_2_describes_the_capture() {
     // Six connections of 10,000 bytes and 10 s, each begun one second after the other.
-    let expected = Capture {
-        duration_s: 15.0,
-        load_mbit_s: Some(0.032),
-        connections: 6,
-        bytes: 60_000,
-        packets: 600,
-    };
+    let expected = Capture { duration_s: 15.0, load_mbit_s: Some(0.032), connections: 6, bytes: 60_000, packets: 600 };
     assert_eq!(studied().report().capture, expected);
     assert_eq!(Study::default().report().capture, Capture::default());
 }
@@ -340,18 +253,9 @@ fn table_3_counts_lossy_and_explained_connections() {
     assert_eq!(table.lossy.connections_percent, Some(50.0));
     assert_eq!(counts(table.explained), (2, 20_000, 200));
     assert_eq!(counts(table.undecided), (1, 10_000, 100));
-    let linux = Senders {
-        profile: "linux-6".into(),
-        senders: 2,
-        percent: 100.0,
-    };
+    let linux = Senders { profile: "linux-6".into(), senders: 2, percent: 100.0 };
     assert_eq!(table.profiles, [linux]);
-    let expected = FalsePositives {
-        loss_free: 2,
-        connections: 1,
-        percent: Some(50.0),
-        retransmissions: 2,
-    };
+    let expected = FalsePositives { loss_free: 2, connections: 1, percent: Some(50.0), retransmissions: 2 };
     assert_eq!(found.false_positives, expected);
 }
 
@@ -360,11 +264,7 @@ fn table_3_counts_lossy_and_explained_connections() {
 fn senders_with_several_profiles_are_listed_by_profile_and_counted_as_one_kind() {
     let rows = [retransmission(1000, Trigger::Fast, NEEDED)];
     let may_be = |profiles: [&str; 2]| {
-        let of = |profile: &str| Explanation {
-            profile: profile.into(),
-            explained: 3,
-            of: 4,
-        };
+        let of = |profile: &str| Explanation { profile: profile.into(), explained: 3, of: 4 };
         let profile = Identification::Several(profiles.map(of).into());
         let mut study = Study::default();
         study.add(&one_sided(0, profile, &rows), &rows);
@@ -373,9 +273,7 @@ fn senders_with_several_profiles_are_listed_by_profile_and_counted_as_one_kind()
     let mut study = may_be(["linux-6", "reno"]);
     study.merge(&may_be(["reno", "rfc6675"]));
     study.merge(&may_be(["reno", "rfc6675"]));
-    let senders = study
-        .senders()
-        .map(|(sender, e)| (sender.profile(), e.senders, e.of));
+    let senders = study.senders().map(|(sender, e)| (sender.profile(), e.senders, e.of));
     let expected = [(Some("linux-6|reno"), 1, 4), (Some("reno|rfc6675"), 2, 8)];
     assert_eq!(senders.collect::<Vec<_>>(), expected);
     let report = study.report();
@@ -389,16 +287,10 @@ fn senders_with_several_profiles_are_listed_by_profile_and_counted_as_one_kind()
 #[test]
 fn both_ends_of_a_connection_may_have_lost() {
     let rows = [retransmission(1000, Trigger::Fast, NEEDED)];
-    let back = [Retransmission {
-        endpoints: ends().reverse(),
-        ..retransmission(2000, Trigger::Rto, NEEDED)
-    }];
+    let back = [Retransmission { endpoints: ends().reverse(), ..retransmission(2000, Trigger::Rto, NEEDED) }];
     let both = |other: Identification| {
         let mut study = Study::default();
-        let directions = [
-            direction(identified("linux-6"), 1, &rows),
-            direction(other, 1, &back),
-        ];
+        let directions = [direction(identified("linux-6"), 1, &rows), direction(other, 1, &back)];
         study.add(&connection(0, directions), &[rows[0], back[0]]);
         study.report()
     };
@@ -409,17 +301,10 @@ fn both_ends_of_a_connection_may_have_lost() {
     assert!(senders.iter().all(|s| (s.senders, s.percent) == (1, 50.0)));
     let counts = |report: &SenderReport| {
         let table = report.retransmissions;
-        (
-            report.sender.clone(),
-            table.fast_retransmit.needed,
-            table.rto.needed,
-        )
+        (report.sender.clone(), table.fast_retransmit.needed, table.rto.needed)
     };
     let rows: Vec<_> = found.senders.iter().map(counts).collect();
-    let expected = [
-        ("linux-6".to_string(), 1, 0),
-        ("windows-xp".to_string(), 0, 1),
-    ];
+    let expected = [("linux-6".to_string(), 1, 0), ("windows-xp".to_string(), 0, 1)];
     assert_eq!(rows, expected);
     // Figure 2 separates them as well.
     assert_eq!(found.senders[0].detection.rto.count, 0);
@@ -434,11 +319,7 @@ fn table_4_classifies_the_retransmissions_of_each_kind_of_sender() {
     let found = studied().report();
     let names: Vec<_> = found.senders.iter().map(|s| s.sender.as_str()).collect();
     assert_eq!(names, ["linux-6", "several", "unidentified"]);
-    let split = |needed, spurious, unknowable| Split {
-        needed,
-        spurious,
-        unknowable,
-    };
+    let split = |needed, spurious, unknowable| Split { needed, spurious, unknowable };
     let linux = &found.senders[0];
     let expected = Classification {
         total: 9,
@@ -459,10 +340,7 @@ fn table_4_classifies_the_retransmissions_of_each_kind_of_sender() {
     };
     assert_eq!(linux.retransmissions_percent, shares);
     assert_eq!(found.senders[2].retransmissions_percent, Shares::default());
-    assert_eq!(
-        (linux.senders, linux.explained, linux.explained_of),
-        (3, 9, 12)
-    );
+    assert_eq!((linux.senders, linux.explained, linux.explained_of), (3, 9, 12));
     assert_eq!(found.senders[2].retransmissions.unknown, split(0, 0, 1));
     let all = found.all.retransmissions;
     assert_eq!((all.total, all.rto.needed, found.all.senders), (11, 2, 5));
@@ -488,10 +366,8 @@ fn the_figures_are_distributions() {
 #[test]
 fn a_saving_is_at_most_the_whole_duration() {
     let mut study = Study::default();
-    let rows = [Retransmission {
-        detection: Some(Duration::from_secs(60)),
-        ..retransmission(1000, Trigger::Rto, NEEDED)
-    }];
+    let rows =
+        [Retransmission { detection: Some(Duration::from_secs(60)), ..retransmission(1000, Trigger::Rto, NEEDED) }];
     study.add(&one_sided(0, Identification::Nothing, &rows), &rows);
     // A connection without duration has no percentage.
     let mut brief = one_sided(1, Identification::Nothing, &rows);
@@ -518,14 +394,8 @@ fn the_claims_are_computed_for_each_kind_of_sender() {
         ("median detection time by FR/R", Some(3.0)),
         ("detections by FR/R that take more than 5 RTTs", Some(0.0)),
         ("median detection time by RTO", Some(3.0)),
-        (
-            "senders with a best-case reduction of less than 1 %",
-            Some(0.0),
-        ),
-        (
-            "senders with a best-case reduction of more than 10 %",
-            Some(0.0),
-        ),
+        ("senders with a best-case reduction of less than 1 %", Some(0.0)),
+        ("senders with a best-case reduction of more than 10 %", Some(0.0)),
     ] {
         assert_eq!(value(linux, what), expected, "{what}");
     }
@@ -552,16 +422,8 @@ fn senders_of_a_system_of_the_study_stand_beside_its_figures() {
     };
     for (what, solaris, windows) in [
         ("median detection time by RTO", Some("almost 10"), Some("4")),
-        (
-            "detections by FR/R that take more than 5 RTTs",
-            Some("7"),
-            None,
-        ),
-        (
-            "senders with a best-case reduction of more than 10 %",
-            Some("less than 15"),
-            Some("less than 15"),
-        ),
+        ("detections by FR/R that take more than 5 RTTs", Some("7"), None),
+        ("senders with a best-case reduction of more than 10 %", Some("less than 15"), Some("less than 15")),
     ] {
         assert_eq!(figures(&found.senders[0], what), (Some("Solaris"), solaris));
         assert_eq!(figures(&found.senders[1], what), (Some("Windows"), windows));
@@ -584,16 +446,9 @@ fn table_1_lists_the_profiles_found() {
             (row.profile.as_str(), times, row.m, row.dupthresh)
         })
         .collect();
-    let expected = [
-        ("linux-6", [0.0, 1000.0, 200.0], 1.0, 3),
-        ("solaris-10", [10.0, 3375.0, 400.0], 1.25, 3),
-    ];
+    let expected = [("linux-6", [0.0, 1000.0, 200.0], 1.0, 3), ("solaris-10", [10.0, 3375.0, 400.0], 1.25, 3)];
     assert_eq!(rows, expected);
-    assert!(
-        table
-            .iter()
-            .all(|row| !row.rto.is_empty() && !row.loss_detection.is_empty())
-    );
+    assert!(table.iter().all(|row| !row.rto.is_empty() && !row.loss_detection.is_empty()));
 }
 
 #[test]

@@ -64,31 +64,17 @@ pub(crate) struct AckVerdicts {
 impl AckVerdicts {
     #[cfg(test)]
     pub fn new(options: ReceiverOptions) -> Self {
-        Self {
-            options,
-            steps_left: FREE_STEPS,
-            ..Self::default()
-        }
+        Self { options, steps_left: FREE_STEPS, ..Self::default() }
     }
 
     /// Removes everything, keeping memory.
     pub fn begin(&mut self, options: ReceiverOptions) {
-        let (mut pending, mut history, mut challenge_acks) = (
-            take(&mut self.pending),
-            take(&mut self.history),
-            take(&mut self.challenge_acks),
-        );
+        let (mut pending, mut history, mut challenge_acks) =
+            (take(&mut self.pending), take(&mut self.history), take(&mut self.challenge_acks));
         pending.clear();
         history.clear();
         challenge_acks.clear();
-        *self = Self {
-            options,
-            steps_left: FREE_STEPS,
-            pending,
-            history,
-            challenge_acks,
-            ..Self::default()
-        };
+        *self = Self { options, steps_left: FREE_STEPS, pending, history, challenge_acks, ..Self::default() };
     }
 
     /// Updates what the receiver reports: a retransmitted SYN comes before that is negotiated.
@@ -99,13 +85,7 @@ impl AckVerdicts {
     /// `span` is retransmitted as `copy`. `index` is the caller's number, higher with each
     /// retransmission. `original` is the first transmission of the first byte; `None` if it was not
     /// captured. Offset 0 is the SYN's.
-    pub fn on_retransmission(
-        &mut self,
-        index: u32,
-        span: Span,
-        copy: Transmission,
-        original: Option<Transmission>,
-    ) {
+    pub fn on_retransmission(&mut self, index: u32, span: Span, copy: Transmission, original: Option<Transmission>) {
         self.pending.begin(index, span.len());
         self.save_steps();
         if !self.can_add(span) {
@@ -121,8 +101,7 @@ impl AckVerdicts {
                 self.challenge_acks.note_known(&mut piece);
             }
             if sacked || new.end <= covered {
-                self.pieces
-                    .insert_covered(piece, CoveringAck::before(copy.at));
+                self.pieces.insert_covered(piece, CoveringAck::before(copy.at));
             } else {
                 self.pieces.insert_open(piece);
             }
@@ -132,8 +111,7 @@ impl AckVerdicts {
             if piece.push_copy(copy, index) {
                 added += 1;
             } else {
-                self.pending
-                    .decide(index, piece.span.len(), AMBIGUOUS.into());
+                self.pending.decide(index, piece.span.len(), AMBIGUOUS.into());
             }
         }
         self.pieces.count_copies(added);
@@ -263,10 +241,7 @@ impl AckVerdicts {
     /// The duplicates that the receiver reported or did not, since this was last called.
     pub fn take_reports(&mut self) -> DuplicateReports {
         let before = std::mem::replace(&mut self.reports_taken, self.reports);
-        DuplicateReports {
-            seen: self.reports.seen - before.seen,
-            missing: self.reports.missing - before.missing,
-        }
+        DuplicateReports { seen: self.reports.seen - before.seen, missing: self.reports.missing - before.missing }
     }
 
     /// Frees spare memory.
@@ -304,12 +279,7 @@ impl AckVerdicts {
 
     /// Passes final verdicts to `found` and forgets them. `min_rtt` is the shortest round-trip time
     /// so far between the capture point and the receiver.
-    pub fn settle(
-        &mut self,
-        now: Instant,
-        min_rtt: Option<Duration>,
-        found: impl FnMut(u32, ConditionalVerdict),
-    ) {
+    pub fn settle(&mut self, now: Instant, min_rtt: Option<Duration>, found: impl FnMut(u32, ConditionalVerdict)) {
         if self.pieces.covered() as u64 > self.steps_left {
             return self.pending.hand_out(found);
         }
@@ -322,12 +292,7 @@ impl AckVerdicts {
     }
 
     /// Passes all other verdicts to `found`. `end` is when the capture or the connection ended.
-    pub fn finish(
-        &mut self,
-        end: Instant,
-        min_rtt: Option<Duration>,
-        mut found: impl FnMut(u32, ConditionalVerdict),
-    ) {
+    pub fn finish(&mut self, end: Instant, min_rtt: Option<Duration>, mut found: impl FnMut(u32, ConditionalVerdict)) {
         let rest = self.pieces.take_all();
         self.decide(&rest, end, min_rtt);
         self.pending.hand_out(&mut found);
@@ -349,8 +314,7 @@ impl AckVerdicts {
         context.min_rtt = proven.fold(context.min_rtt, u64::min);
         if self.options.reports_duplicates {
             let evidence = pieces.iter().filter_map(|p| evidence_of(p, context));
-            let missing =
-                evidence.filter(|evidence| evidence.is_unreported_duplicate(self.history.at));
+            let missing = evidence.filter(|evidence| evidence.is_unreported_duplicate(self.history.at));
             let missing = u32::try_from(missing.count()).unwrap_or(u32::MAX);
             self.reports.missing = self.reports.missing.saturating_add(missing);
         }
@@ -382,11 +346,10 @@ impl AckVerdicts {
             context.options.reports_duplicates = false;
             PieceVerdicts::new(piece, refusal, context)
         });
-        let given =
-            |assumed: &Option<PieceVerdicts<'_>>, other: &Option<PieceVerdicts<'_>>, copy| {
-                let verdicts = assumed.as_ref().or(other.as_ref());
-                verdicts.map_or(AMBIGUOUS, |verdicts| verdicts.of(copy))
-            };
+        let given = |assumed: &Option<PieceVerdicts<'_>>, other: &Option<PieceVerdicts<'_>>, copy| {
+            let verdicts = assumed.as_ref().or(other.as_ref());
+            verdicts.map_or(AMBIGUOUS, |verdicts| verdicts.of(copy))
+        };
         for (number, sent) in piece.copies.iter().enumerate() {
             let Some(row) = sent.row else { continue };
             let found = ConditionalVerdict {
@@ -425,8 +388,7 @@ impl<'a> PieceVerdicts<'a> {
     /// The verdict on copy `number`, counted from 1.
     fn of(&self, number: usize) -> (Verdict, Evidence) {
         let found = self.hypotheses.verdict(number);
-        let contradicted = (self.without_refusal.as_ref())
-            .is_some_and(|without| without.verdict(number).0 != found.0);
+        let contradicted = (self.without_refusal.as_ref()).is_some_and(|without| without.verdict(number).0 != found.0);
         if contradicted { AMBIGUOUS } else { found }
     }
 }

@@ -127,33 +127,18 @@ impl ArrivalVerdicts {
         let number = self.handed_out + self.arrivals.len() as u64;
         self.by_start.insert((span.start, number));
         self.longest = self.longest.max(span.len());
-        self.arrivals.push_back(Arrival {
-            index,
-            span,
-            copy,
-            found,
-        });
+        self.arrivals.push_back(Arrival { index, span, copy, found });
     }
 
     /// What a segment is, next to the `others` that it overlaps. May change what those are.
-    fn classify(
-        &mut self,
-        span: Span,
-        copy: Transmission,
-        seen: SeenBytes,
-        others: &[usize],
-    ) -> ArrivalKind {
+    fn classify(&mut self, span: Span, copy: Transmission, seen: SeenBytes, others: &[usize]) -> ArrivalKind {
         let younger_than_higher = order(copy.ts_value, seen.higher) == Some(Ordering::Greater);
         let first = seen.first.or_else(|| self.first_arrival_of(span, others));
         let to_first = first.and_then(|first| order(copy.ts_value, first.ts_value));
         match to_first {
             Some(Ordering::Less) => {
                 self.on_older_copy(span, copy, others);
-                if younger_than_higher {
-                    ArrivalKind::retransmission(span)
-                } else {
-                    ArrivalKind::LateOriginal
-                }
+                if younger_than_higher { ArrivalKind::retransmission(span) } else { ArrivalKind::LateOriginal }
             }
             Some(Ordering::Greater) if seen.all => ArrivalKind::LaterCopy,
             Some(Ordering::Greater) => ArrivalKind::retransmission(span),
@@ -166,11 +151,7 @@ impl ArrivalVerdicts {
 
     /// Passes verdicts on old segments to `found` and forgets them, as [`finish`](Self::finish)
     /// does for all.
-    pub fn settle(
-        &mut self,
-        now: Instant,
-        mut found: impl FnMut(u32, Option<(Verdict, Evidence)>),
-    ) {
+    pub fn settle(&mut self, now: Instant, mut found: impl FnMut(u32, Option<(Verdict, Evidence)>)) {
         while let Some(oldest) = self.arrivals.front()
             && oldest.copy.at + SETTLED_AFTER <= now
         {
@@ -262,26 +243,18 @@ impl ArrivalVerdicts {
                 arrival.found = ArrivalKind::Ambiguous;
             }
         }
-        if filled {
-            ArrivalKind::Ambiguous
-        } else {
-            ArrivalKind::LaterCopy
-        }
+        if filled { ArrivalKind::Ambiguous } else { ArrivalKind::LaterCopy }
     }
 }
 
 impl ArrivalKind {
     fn retransmission(span: Span) -> Self {
-        Self::Retransmission {
-            missing: vec![span],
-        }
+        Self::Retransmission { missing: vec![span] }
     }
 
     fn verdict(&self) -> Option<(Verdict, Evidence)> {
         match self {
-            Self::Retransmission { missing } if missing.is_empty() => {
-                Some((Verdict::Spurious, Evidence::CopySeen))
-            }
+            Self::Retransmission { missing } if missing.is_empty() => Some((Verdict::Spurious, Evidence::CopySeen)),
             Self::Retransmission { .. } => Some((Verdict::Needed, Evidence::NoCopySeen)),
             Self::LaterCopy => Some((Verdict::Spurious, Evidence::CopySeen)),
             Self::LateOriginal => None,

@@ -104,11 +104,7 @@ impl ChallengeAcks {
     /// timestamp echoed before: a refused segment does not change what is echoed, so an ACK with a
     /// new echo answers the segment with that timestamp, which arrived as a duplicate.
     pub fn on_ack(&mut self, ack: &ReceivedAck<'_>, newest_echo: Option<u32>) -> Option<Number> {
-        let now = LastAck {
-            cumulative: ack.cumulative,
-            newest_block: ack.sacked.first().copied(),
-            window: ack.window,
-        };
+        let now = LastAck { cumulative: ack.cumulative, newest_block: ack.sacked.first().copied(), window: ack.window };
         let before = std::mem::replace(&mut self.before, now);
         // Linux reports a larger window on its own once it has doubled.
         let repeats_last = now.cumulative == before.cumulative
@@ -153,19 +149,11 @@ impl ChallengeAcks {
 
     /// What the challenge ACKs linked to `piece` say of it.
     pub fn of(&self, piece: &Piece) -> Refusal {
-        let challenge_acks = || {
-            piece
-                .challenge_acks
-                .iter()
-                .filter_map(|&number| self.get(number))
-        };
-        let odds: f64 = challenge_acks()
-            .map(|ack| 1.0 / f64::from(ack.causes))
-            .sum();
+        let challenge_acks = || piece.challenge_acks.iter().filter_map(|&number| self.get(number));
+        let odds: f64 = challenge_acks().map(|ack| 1.0 / f64::from(ack.causes)).sum();
         let newest = |a, b| if is_before(a, b) { b } else { a };
         Refusal {
-            echo: (challenge_acks().map(|ack| ack.echo).reduce(newest))
-                .filter(|_| odds >= LEAST_LIKELIHOOD),
+            echo: (challenge_acks().map(|ack| ack.echo).reduce(newest)).filter(|_| odds >= LEAST_LIKELIHOOD),
             certain: challenge_acks().any(|ack| ack.causes == 1),
             repeated_at: self.first_repeat_after(piece),
             outdated_at: (piece.copies[0].copy).and_then(|first| self.outdated_at(&first)),
@@ -184,17 +172,14 @@ impl ChallengeAcks {
     }
 
     fn get_mut(&mut self, number: Number) -> Option<&mut ChallengeAck> {
-        self.kept
-            .get_mut(number.checked_sub(self.forgotten)? as usize)
+        self.kept.get_mut(number.checked_sub(self.forgotten)? as usize)
     }
 }
 
 impl ChallengeAck {
     fn note(&mut self, number: Number, piece: &mut Piece) {
         let mut copies = piece.copies.iter().filter_map(|sent| sent.copy);
-        let refused = copies.any(|copy| {
-            copy.at < self.at && copy.ts_value.is_some_and(|ts| is_before(ts, self.echo))
-        });
+        let refused = copies.any(|copy| copy.at < self.at && copy.ts_value.is_some_and(|ts| is_before(ts, self.echo)));
         if refused && piece.span.start >= self.cumulative && piece.push_challenge_ack(number) {
             self.causes += 1;
         }
@@ -204,10 +189,7 @@ impl ChallengeAck {
 impl Refusal {
     /// The same, if no copy was refused.
     pub fn none(self) -> Self {
-        Self {
-            repeated_at: self.repeated_at,
-            ..Self::default()
-        }
+        Self { repeated_at: self.repeated_at, ..Self::default() }
     }
 }
 

@@ -69,13 +69,7 @@ impl<'a> PieceEvidence<'a> {
     /// `None` if the piece was never acknowledged.
     pub fn of(piece: &'a Piece, refusal: Refusal, context: VerdictContext) -> Option<Self> {
         let cover = piece.cover.as_ref()?;
-        let mut evidence = Self {
-            piece,
-            cover,
-            refusal,
-            context,
-            identified: None,
-        };
+        let mut evidence = Self { piece, cover, refusal, context, identified: None };
         evidence.identified = evidence.find_identified();
         Some(evidence)
     }
@@ -102,11 +96,7 @@ impl<'a> PieceEvidence<'a> {
 
     /// The cost if `copy` was lost.
     pub fn lost(&self, copy: usize) -> u32 {
-        let coincidence = if self.is_identified(copy) {
-            COINCIDENCE
-        } else {
-            0
-        };
+        let coincidence = if self.is_identified(copy) { COINCIDENCE } else { 0 };
         LOST + coincidence
     }
 
@@ -154,9 +144,7 @@ impl<'a> PieceEvidence<'a> {
     /// Whether the ACK that covers the piece covers what was sent before `copy`, as the answer to
     /// `copy` does unless that has overtaken something.
     fn covers_all_before(&self, copy: usize) -> bool {
-        self.cover
-            .above_sent_at
-            .is_none_or(|above| above >= self.sent(copy))
+        self.cover.above_sent_at.is_none_or(|above| above >= self.sent(copy))
     }
 
     /// Whether an ACK at `at` comes just when `copy` is answered, if that is not delayed.
@@ -172,11 +160,7 @@ impl<'a> PieceEvidence<'a> {
         let silent = !self.context.options.reports_duplicates;
         let repeated = self.refusal.repeated_at;
         let due = |at| silent && self.is_due(copy, at);
-        if repeated.is_some_and(due) {
-            UNEXPLAINED
-        } else {
-            0
-        }
+        if repeated.is_some_and(due) { UNEXPLAINED } else { 0 }
     }
 
     /// The cost if `copy` arrived first, its ACK was lost, and a later ACK covers the piece.
@@ -189,11 +173,7 @@ impl<'a> PieceEvidence<'a> {
             _ => 0,
         };
         let lateness = self.lateness(copy, not_before);
-        let unseen = if self.may_be_merged(copy) {
-            LATE.max(lateness)
-        } else {
-            LOST + lateness
-        };
+        let unseen = if self.may_be_merged(copy) { LATE.max(lateness) } else { LOST + lateness };
         self.first_answer(copy) + unseen + echo
     }
 
@@ -220,34 +200,22 @@ impl<'a> PieceEvidence<'a> {
     pub fn unreported(&self, copy: usize, first: usize, drew: bool) -> u32 {
         let context = &self.context;
         let identified = self.is_identified(copy);
-        if identified
-            && context
-                .closed_at
-                .is_some_and(|closed_at| closed_at <= self.sent(copy))
-        {
+        if identified && context.closed_at.is_some_and(|closed_at| closed_at <= self.sent(copy)) {
             // A closed receiver does not echo the timestamp of what it drops.
             return NETWORK_DUPLICATE;
         }
-        let closed_at = context
-            .closed_at
-            .is_some_and(|closed_at| closed_at <= self.sent(copy));
+        let closed_at = context.closed_at.is_some_and(|closed_at| closed_at <= self.sent(copy));
         if closed_at && self.is_echoed(copy) {
             return LOST;
         }
-        let another_answered = !drew
-            && !identified
-            && self.edge_echo().is_some()
-            && self.answer(copy, self.cover.at) == 0;
+        let another_answered =
+            !drew && !identified && self.edge_echo().is_some() && self.answer(copy, self.cover.at) == 0;
         // It drew an ACK before the one that covers the piece.
         let merged = self.may_be_merged(first);
         let answered_before = !merged && self.replaceable(copy, self.cover.at) > 0;
         let unseen = another_answered || answered_before;
         let due = !self.is_handshake() && self.is_report_due(copy, first);
-        if unseen || context.options.reports_duplicates && (identified || due) {
-            LOST
-        } else {
-            0
-        }
+        if unseen || context.options.reports_duplicates && (identified || due) { LOST } else { 0 }
     }
 
     /// The cost if `copy` was refused and no challenge ACK is seen.
@@ -264,11 +232,7 @@ impl<'a> PieceEvidence<'a> {
     /// Whether the first transmission may have been refused unnoticed: ACKs came out of order, and
     /// it became too old soon after it should have arrived, within the delays seen in ACKs.
     fn is_disordered(&self) -> bool {
-        let VerdictContext {
-            min_rtt,
-            longest_delay,
-            ..
-        } = self.context;
+        let VerdictContext { min_rtt, longest_delay, .. } = self.context;
         let sent = self.sent(0);
         // Retransmissions sent along with it fill holes a round trip after it should have arrived.
         let late = longest_delay.min(min_rtt / 4 * 3);
@@ -301,8 +265,7 @@ impl<'a> PieceEvidence<'a> {
 
     /// Whether the echo is not that of `copy`.
     pub fn echoes_another(&self, copy: usize) -> bool {
-        self.edge_echo()
-            .is_some_and(|echo| self.ts(copy) != Some(echo))
+        self.edge_echo().is_some_and(|echo| self.ts(copy) != Some(echo))
     }
 
     /// Whether the echo is older than `copy`.
@@ -323,9 +286,7 @@ impl<'a> PieceEvidence<'a> {
     }
 
     fn find_identified(&self) -> Option<usize> {
-        let is_new = |echo: &u32| {
-            (self.cover.newest_echo).is_none_or(|newest_echo| is_before(newest_echo, *echo))
-        };
+        let is_new = |echo: &u32| (self.cover.newest_echo).is_none_or(|newest_echo| is_before(newest_echo, *echo));
         let echo = self.edge_echo().filter(is_new)?;
         let mut echoed = (0..self.piece.copies.len()).filter(|&copy| self.ts(copy) == Some(echo));
         let copy = echoed.next()?;
@@ -336,8 +297,7 @@ impl<'a> PieceEvidence<'a> {
     /// Whether the echo is new and equals the timestamp of `copy`, which other segments may share.
     fn is_echoed(&self, copy: usize) -> bool {
         let echo = self.cover.echo.filter(|_| self.context.options.timestamps);
-        let is_new =
-            |echo| (self.cover.newest_echo).is_none_or(|newest_echo| is_before(newest_echo, echo));
+        let is_new = |echo| (self.cover.newest_echo).is_none_or(|newest_echo| is_before(newest_echo, echo));
         echo.is_some_and(is_new) && self.ts(copy) == echo
     }
 
@@ -358,12 +318,7 @@ impl<'a> PieceEvidence<'a> {
     /// Whether the DSACK of `copy` should have come: the copy that arrived `first` was on time, or
     /// both were equally slow.
     pub fn is_report_due(&self, copy: usize, first: usize) -> bool {
-        let VerdictContext {
-            min_rtt,
-            end,
-            closed_at,
-            ..
-        } = self.context;
+        let VerdictContext { min_rtt, end, closed_at, .. } = self.context;
         let (sent, covered) = (self.sent(copy), self.cover.at);
         let mut due = covered.max(sent.plus_nanos(min_rtt).plus_nanos(min_rtt / 4));
         if first == 0 && !self.was_overtaken() && self.piece.copies[0].copy.is_some() {
@@ -407,11 +362,7 @@ impl<'a> PieceEvidence<'a> {
     /// The cost if the ACK that covers the piece answers `copy`. An echo of its own proves that a
     /// round trip can be this short.
     fn first_answer(&self, copy: usize) -> u32 {
-        if self.is_identified(copy) && self.sent(copy) <= self.cover.at {
-            0
-        } else {
-            self.answer(copy, self.cover.at)
-        }
+        if self.is_identified(copy) && self.sent(copy) <= self.cover.at { 0 } else { self.answer(copy, self.cover.at) }
     }
 
     /// Whether a segment sent after the first transmission arrived before it.
@@ -441,8 +392,8 @@ impl<'a> PieceEvidence<'a> {
             return false;
         };
         let took = neighbor.acked.nanos_since(neighbor.sent);
-        let withheld = self.piece.span.start >= neighbor.withheld_from
-            || took >= min_rtt.saturating_add(LONGEST_DELAYED_ACK);
+        let withheld =
+            self.piece.span.start >= neighbor.withheld_from || took >= min_rtt.saturating_add(LONGEST_DELAYED_ACK);
         let late = min_rtt != 0 && took >= min_rtt.saturating_add(min_rtt / 2);
         let together = neighbor.acked.plus_nanos(min_rtt / 4) >= self.cover.at;
         neighbor.sent <= first.at && late && together && withheld
@@ -452,11 +403,7 @@ impl<'a> PieceEvidence<'a> {
     fn replaceable(&self, copy: usize, at: Instant) -> u32 {
         let sent_together = self.sent(copy).plus_nanos(self.sent_together());
         let mut later = copy + 1..self.piece.copies.len();
-        if later.any(|copy| self.sent(copy) > sent_together && self.answer(copy, at) == 0) {
-            LATE
-        } else {
-            0
-        }
+        if later.any(|copy| self.sent(copy) > sent_together && self.answer(copy, at) == 0) { LATE } else { 0 }
     }
 
     /// The cost if `copy` drew the ACK and another timestamp is echoed.

@@ -84,11 +84,7 @@ impl AckHistory {
         let (mut sacked, mut last) = (take(&mut self.sacked), take(&mut self.last));
         sacked.clear();
         last.clear();
-        *self = Self {
-            sacked,
-            last,
-            ..Self::default()
-        };
+        *self = Self { sacked, last, ..Self::default() };
     }
 
     /// Frees spare memory.
@@ -134,12 +130,7 @@ impl AckHistory {
 
     /// `ack` as the one that first covers a piece below its cumulative ACK. `dsack`: the duplicate that
     /// it reports.
-    pub fn covering(
-        &self,
-        ack: &ReceivedAck<'_>,
-        dsack: Option<Span>,
-        sent: SentSegments<'_>,
-    ) -> CoveringAck {
+    pub fn covering(&self, ack: &ReceivedAck<'_>, dsack: Option<Span>, sent: SentSegments<'_>) -> CoveringAck {
         CoveringAck {
             at: ack.at,
             after: self.at,
@@ -192,8 +183,7 @@ impl AckHistory {
         if self.last.len() == MOST_ACKS {
             self.last.pop_front();
         }
-        self.last
-            .push_back((ack.at, ack.cumulative, ack.first_end()));
+        self.last.push_back((ack.at, ack.cumulative, ack.first_end()));
         self.at = self.at.max(ack.at);
         self.cumulative = self.cumulative.max(ack.cumulative).max(ack.una_before);
         for block in ack.sacked {
@@ -202,18 +192,14 @@ impl AckHistory {
         }
         self.sacked.forget(self.cumulative);
         // A duplicate ACK (RFC 5681 §2).
-        let duplicate = ack.cumulative == ack.una_before
-            && !ack.carries_data
-            && ack.window == self.window
-            && ack.dsack.is_none();
+        let duplicate =
+            ack.cumulative == ack.una_before && !ack.carries_data && ack.window == self.window && ack.dsack.is_none();
         if duplicate {
             self.asked_for = Some((ack.cumulative, ack.at));
         }
         self.window = ack.window;
         if let Some(echo) = ack.echo
-            && self
-                .newest_echo
-                .is_none_or(|newest_echo| is_before(newest_echo, echo))
+            && self.newest_echo.is_none_or(|newest_echo| is_before(newest_echo, echo))
         {
             self.newest_echo = Some(echo);
         }

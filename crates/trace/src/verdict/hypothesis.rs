@@ -119,11 +119,7 @@ impl<'a> Hypotheses<'a> {
                 *least = least_cost(evidence, &costs[..copies], earliest);
             }
         }
-        Self {
-            copies,
-            least,
-            evidence,
-        }
+        Self { copies, least, evidence }
     }
 
     /// The verdict on copy `number`, counted from 1.
@@ -139,9 +135,7 @@ impl<'a> Hypotheses<'a> {
         if evidence.lacks_beginning() {
             return match (spurious < needed, identified) {
                 (false, true) if needed < spurious => (Verdict::Needed, Evidence::TimestampEcho),
-                (true, _) if evidence.echoes_older(number) => {
-                    (Verdict::Spurious, Evidence::TimestampEcho)
-                }
+                (true, _) if evidence.echoes_older(number) => (Verdict::Spurious, Evidence::TimestampEcho),
                 _ => AMBIGUOUS,
             };
         }
@@ -192,22 +186,13 @@ fn least_cost(evidence: &PieceEvidence<'_>, costs: &[CopyCosts], earliest: usize
                 None if evidence.must_be_refused() => UNEXPLAINED,
                 _ => 0,
             };
-            let CopyCosts {
-                drew_covering,
-                drew_lost,
-                ..
-            } = costs[first];
+            let CopyCosts { drew_covering, drew_lost, .. } = costs[first];
             for (drew_covering, taken) in [(true, drew_covering), (false, drew_lost)] {
                 let known = lost + taken + unexplained;
                 if known >= least {
                     continue;
                 }
-                let hypothesis = Hypothesis {
-                    earliest,
-                    first,
-                    drew_covering,
-                    refused,
-                };
+                let hypothesis = Hypothesis { earliest, first, drew_covering, refused };
                 least = least.min(known + cost_of_others(evidence, costs, hypothesis));
             }
         }
@@ -216,17 +201,8 @@ fn least_cost(evidence: &PieceEvidence<'_>, costs: &[CopyCosts], earliest: usize
 }
 
 /// The lowest cost of the other copies: each was lost, refused, or drew a DSACK, seen or not.
-fn cost_of_others(
-    evidence: &PieceEvidence<'_>,
-    costs: &[CopyCosts],
-    hypothesis: Hypothesis,
-) -> u32 {
-    let Hypothesis {
-        earliest,
-        first,
-        drew_covering,
-        refused,
-    } = hypothesis;
+fn cost_of_others(evidence: &PieceEvidence<'_>, costs: &[CopyCosts], hypothesis: Hypothesis) -> u32 {
+    let Hypothesis { earliest, first, drew_covering, refused } = hypothesis;
     let reports = &evidence.piece.reports[..evidence.piece.reports.len().min(MOST_REPORTS)];
     // Indexed by the set of DSACKs accounted for so far.
     let mut all = [NEVER; 1 << MOST_REPORTS];
@@ -260,8 +236,5 @@ fn cost_of_others(
     }
     let undrawn = evidence.undrawn_report();
     let unaccounted = |set: usize| reports.len() as u32 - set.count_ones();
-    (least.iter().enumerate())
-        .map(|(set, cost)| cost + unaccounted(set) * undrawn)
-        .min()
-        .unwrap_or(NEVER)
+    (least.iter().enumerate()).map(|(set, cost)| cost + unaccounted(set) * undrawn).min().unwrap_or(NEVER)
 }

@@ -50,19 +50,12 @@ impl PendingVerdicts {
         if len == 0 {
             return self.decided.push((index, AMBIGUOUS.into()));
         }
-        self.waiting.push(Pending {
-            index,
-            left: len,
-            found: None,
-        });
+        self.waiting.push(Pending { index, left: len, found: None });
     }
 
     /// `len` of retransmission `index` is decided.
     pub fn decide(&mut self, index: u32, len: u64, found: ConditionalVerdict) {
-        let Ok(at) = self
-            .waiting
-            .binary_search_by_key(&index, |pending| pending.index)
-        else {
+        let Ok(at) = self.waiting.binary_search_by_key(&index, |pending| pending.index) else {
             return;
         };
         let pending = &mut self.waiting[at];

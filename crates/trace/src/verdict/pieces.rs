@@ -126,30 +126,18 @@ pub(super) struct Piece {
 
 impl Piece {
     pub fn new(span: Span, original: Option<Transmission>) -> Self {
-        let original = PieceCopy {
-            copy: original,
-            row: None,
-        };
+        let original = PieceCopy { copy: original, row: None };
         // Mostly it is retransmitted once.
         let mut copies = Vec::with_capacity(2);
         copies.push(original);
-        Self {
-            span,
-            copies,
-            cover: None,
-            reports: Vec::new(),
-            challenge_acks: Vec::new(),
-        }
+        Self { span, copies, cover: None, reports: Vec::new(), challenge_acks: Vec::new() }
     }
 
     /// `false` if there are too many.
     pub fn push_copy(&mut self, copy: Transmission, row: u32) -> bool {
         let room = self.copies.len() < MOST_COPIES;
         if room {
-            self.copies.push(PieceCopy {
-                copy: Some(copy),
-                row: Some(row),
-            });
+            self.copies.push(PieceCopy { copy: Some(copy), row: Some(row) });
         }
         room
     }
@@ -166,20 +154,12 @@ impl Piece {
     /// When its verdict is final; `None` until it is acknowledged.
     fn settled_at(&self, after: Duration) -> Option<Instant> {
         let last = self.copies.last().and_then(|sent| sent.copy);
-        Some(
-            self.cover?
-                .at
-                .max(last.map_or(Instant::ZERO, |copy| copy.at))
-                + after,
-        )
+        Some(self.cover?.at.max(last.map_or(Instant::ZERO, |copy| copy.at)) + after)
     }
 
     /// Splits off what lies from `at` on.
     fn split_off(&mut self, at: Offset) -> Self {
-        let rest = Self {
-            span: Span::new(at, self.span.end),
-            ..self.clone()
-        };
+        let rest = Self { span: Span::new(at, self.span.end), ..self.clone() };
         self.span.end = at;
         rest
     }
@@ -303,15 +283,12 @@ impl Pieces {
     /// Whether any byte of `span` is in a piece.
     pub fn has(&self, span: Span) -> bool {
         let maps = [&self.open, &self.covered];
-        maps.iter()
-            .any(|map| overlapping(map, span).next().is_some())
+        maps.iter().any(|map| overlapping(map, span).next().is_some())
     }
 
     /// The parts of `span` that are in no piece.
     pub fn gaps(&self, span: Span) -> Vec<Span> {
-        let mut taken: Vec<Span> = (overlapping(&self.open, span))
-            .chain(overlapping(&self.covered, span))
-            .collect();
+        let mut taken: Vec<Span> = (overlapping(&self.open, span)).chain(overlapping(&self.covered, span)).collect();
         taken.sort_unstable();
         let mut gaps = Vec::new();
         let mut from = span.start;
@@ -427,17 +404,11 @@ impl Pieces {
 fn overlapping(map: &Map, span: Span) -> impl Iterator<Item = Span> {
     let before = map.range(..span.start).next_back();
     let from = map.range(span.start..span.end.max(span.start));
-    (before.into_iter().chain(from))
-        .map(|(_, piece)| piece.span)
-        .filter(move |piece| piece.overlaps(span))
+    (before.into_iter().chain(from)).map(|(_, piece)| piece.span).filter(move |piece| piece.overlaps(span))
 }
 
 /// The pieces inside `span`, after those across its ends were cut in two.
-fn cut<'a>(
-    map: &'a mut Map,
-    span: Span,
-    cost: &mut Cost,
-) -> impl Iterator<Item = &'a mut Piece> + use<'a> {
+fn cut<'a>(map: &'a mut Map, span: Span, cost: &mut Cost) -> impl Iterator<Item = &'a mut Piece> + use<'a> {
     let room = map.len() < MOST_PIECES;
     for at in [span.start, span.end] {
         let across = map.range_mut(..at).next_back().map(|(_, piece)| piece);

@@ -118,12 +118,7 @@ mod tests {
         for (from, to) in [(10, 20), (40, 50), (20, 30), (12, 15), (60, 70), (45, 60)] {
             sacked.insert(span(from, to));
         }
-        let parts = [
-            (span(0, 10), false),
-            (span(10, 30), true),
-            (span(30, 40), false),
-            (span(40, 65), true),
-        ];
+        let parts = [(span(0, 10), false), (span(10, 30), true), (span(30, 40), false), (span(40, 65), true)];
         assert_eq!(sacked.cut(span(0, 65)), parts);
         assert_eq!(sacked.cut(span(15, 18)), [(span(15, 18), true)]);
         assert!(sacked.exceeds(span(40, 50)) && sacked.exceeds(span(50, 70)));
@@ -131,18 +126,9 @@ mod tests {
         assert!(sacked.has(span(40, 70)) && sacked.has(span(12, 12)));
         assert!(!sacked.has(span(25, 35)) && !sacked.has(span(5, 8)));
         // (from, to, ranges that begin in between)
-        for (from, to, count) in [
-            (0, 100, 2),
-            (10, 40, 1),
-            (11, 40, 0),
-            (40, 41, 1),
-            (50, 20, 0),
-        ] {
+        for (from, to, count) in [(0, 100, 2), (10, 40, 1), (11, 40, 0), (40, 41, 1), (50, 20, 0)] {
             let more_than = |most| sacked.has_more_than(most, span(from, to));
-            assert!(
-                !more_than(count) && (count == 0 || more_than(count - 1)),
-                "{from}"
-            );
+            assert!(!more_than(count) && (count == 0 || more_than(count - 1)), "{from}");
         }
         sacked.forget(Offset(30));
         assert_eq!(sacked.cut(span(10, 30)), [(span(10, 30), false)]);

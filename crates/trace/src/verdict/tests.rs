@@ -37,22 +37,10 @@ enum Step {
     Ended(u64),
 }
 
-const BOTH: ReceiverOptions = ReceiverOptions {
-    timestamps: true,
-    reports_duplicates: true,
-};
-const TIMESTAMPS: ReceiverOptions = ReceiverOptions {
-    timestamps: true,
-    reports_duplicates: false,
-};
-const SACK: ReceiverOptions = ReceiverOptions {
-    timestamps: false,
-    reports_duplicates: true,
-};
-const NEITHER: ReceiverOptions = ReceiverOptions {
-    timestamps: false,
-    reports_duplicates: false,
-};
+const BOTH: ReceiverOptions = ReceiverOptions { timestamps: true, reports_duplicates: true };
+const TIMESTAMPS: ReceiverOptions = ReceiverOptions { timestamps: true, reports_duplicates: false };
+const SACK: ReceiverOptions = ReceiverOptions { timestamps: false, reports_duplicates: true };
+const NEITHER: ReceiverOptions = ReceiverOptions { timestamps: false, reports_duplicates: false };
 const RTT: Option<Duration> = Some(Duration::from_millis(60));
 
 fn at(ms: u64) -> Instant {
@@ -64,10 +52,7 @@ fn span(from: u64, to: u64) -> Span {
 }
 
 fn copy(ms: u64) -> Transmission {
-    Transmission {
-        at: at(ms),
-        ts_value: Some(ms as u32),
-    }
+    Transmission { at: at(ms), ts_value: Some(ms as u32) }
 }
 
 /// Plays a scene. Returns "verdict evidence" of each retransmission.
@@ -79,22 +64,14 @@ fn play(options: ReceiverOptions, steps: &[Step]) -> Vec<String> {
 fn play_within(rtt: Option<Duration>, options: ReceiverOptions, steps: &[Step]) -> Vec<String> {
     let mut verdicts = AckVerdicts::new(options);
     let mut retransmitted = Vec::new();
-    let (mut originals, mut una, mut retransmissions, mut end) =
-        (Vec::new(), Offset(1), 0, at(60_000));
+    let (mut originals, mut una, mut retransmissions, mut end) = (Vec::new(), Offset(1), 0, at(60_000));
     for &step in steps {
         match step {
             Sent(ms, from, to) => originals.push((span(from, to), Some(copy(ms)))),
             Uncaptured(from, to) => originals.push((span(from, to), None)),
             Retransmitted(ms, from, to) => {
-                let first = originals
-                    .iter()
-                    .find(|(span, _)| span.contains(Offset(from)));
-                verdicts.on_retransmission(
-                    retransmissions,
-                    span(from, to),
-                    copy(ms),
-                    first.and_then(|f| f.1),
-                );
+                let first = originals.iter().find(|(span, _)| span.contains(Offset(from)));
+                verdicts.on_retransmission(retransmissions, span(from, to), copy(ms), first.and_then(|f| f.1));
                 retransmissions += 1;
                 retransmitted.push(span(from, to));
             }
@@ -102,19 +79,14 @@ fn play_within(rtt: Option<Duration>, options: ReceiverOptions, steps: &[Step]) 
                 let blocks = blocks.iter().map(|&(from, to)| span(from, to));
                 let mut ack = Ack::new(Offset(cumulative), 65_535).with_blocks(blocks);
                 ack.carries_data = matches!(step, Answer(..));
-                let una_before = if retransmissions > 0
-                    && originals[0].0.start == Offset::SYN
-                    && una == Offset(1)
-                {
+                let una_before = if retransmissions > 0 && originals[0].0.start == Offset::SYN && una == Offset(1) {
                     Offset::SYN
                 } else {
                     una
                 };
                 let sent = |offset| {
                     let (span, copy) = *originals.iter().find(|(span, _)| span.contains(offset))?;
-                    let once = !retransmitted
-                        .iter()
-                        .any(|other: &Span| other.overlaps(span));
+                    let once = !retransmitted.iter().any(|other: &Span| other.overlaps(span));
                     copy.filter(|_| once).map(|copy| SentOnce { span, copy })
                 };
                 verdicts.on_ack(at(ms), una_before, &ack, Some(echo), &sent);
@@ -133,11 +105,7 @@ fn play_within(rtt: Option<Duration>, options: ReceiverOptions, steps: &[Step]) 
 }
 
 /// All verdicts, if nothing else is known of the receiver.
-fn finish(
-    verdicts: &mut AckVerdicts,
-    end: Instant,
-    rtt: Option<Duration>,
-) -> Vec<(u32, Verdict, Evidence)> {
+fn finish(verdicts: &mut AckVerdicts, end: Instant, rtt: Option<Duration>) -> Vec<(u32, Verdict, Evidence)> {
     let mut found = Vec::new();
     verdicts.finish(end, rtt, |index, verdict| found.push((index, verdict)));
     let reports = verdicts.proof().unwrap_or(ReportsDuplicates::Yes);
@@ -197,21 +165,13 @@ fn one_retransmission_at_the_left_edge() {
         (
             "the path stalls for longer than a round trip",
             BOTH,
-            &[
-                Sent(1000, 1, 1001),
-                Retransmitted(1300, 1, 1001),
-                Acked(1500, 1001, 1000, &[]),
-            ],
+            &[Sent(1000, 1, 1001), Retransmitted(1300, 1, 1001), Acked(1500, 1001, 1000, &[])],
             &["spurious timestamp_echo"],
         ),
         (
             "the ACK is lost, and a DSACK reports the probe",
             BOTH,
-            &[
-                Sent(1000, 1, 1001),
-                Retransmitted(1130, 1, 1001),
-                Acked(1190, 1001, 1130, &[(1, 1001)]),
-            ],
+            &[Sent(1000, 1, 1001), Retransmitted(1130, 1, 1001), Acked(1190, 1001, 1130, &[(1, 1001)])],
             &["spurious dsack"],
         ),
         (
@@ -230,11 +190,7 @@ fn one_retransmission_at_the_left_edge() {
         (
             "acknowledged before the retransmission",
             BOTH,
-            &[
-                Sent(1000, 1, 1001),
-                Acked(1060, 1001, 1000, &[]),
-                Retransmitted(1061, 1, 1001),
-            ],
+            &[Sent(1000, 1, 1001), Acked(1060, 1001, 1000, &[]), Retransmitted(1061, 1, 1001)],
             &["spurious ack_too_early"],
         ),
         (
@@ -246,21 +202,13 @@ fn one_retransmission_at_the_left_edge() {
         (
             "the original was sent before the capture, and lost",
             BOTH,
-            &[
-                Uncaptured(1, 1001),
-                Retransmitted(1062, 1, 1001),
-                Acked(1122, 1001, 1062, &[]),
-            ],
+            &[Uncaptured(1, 1001), Retransmitted(1062, 1, 1001), Acked(1122, 1001, 1062, &[])],
             &["needed timestamp_echo"],
         ),
         (
             "the original was sent before the capture, and late",
             BOTH,
-            &[
-                Uncaptured(1, 1001),
-                Retransmitted(1062, 1, 1001),
-                Acked(1122, 1001, 980, &[]),
-            ],
+            &[Uncaptured(1, 1001), Retransmitted(1062, 1, 1001), Acked(1122, 1001, 980, &[])],
             &["spurious timestamp_echo"],
         ),
         (
@@ -279,11 +227,7 @@ fn one_retransmission_at_the_left_edge() {
         (
             "the echo of the retransmission proves a shorter round trip",
             BOTH,
-            &[
-                Sent(1000, 1, 1001),
-                Retransmitted(1300, 1, 1001),
-                Acked(1325, 1001, 1300, &[]),
-            ],
+            &[Sent(1000, 1, 1001), Retransmitted(1300, 1, 1001), Acked(1325, 1001, 1300, &[])],
             &["needed timestamp_echo"],
         ),
         (
@@ -373,11 +317,7 @@ fn one_retransmission_above_a_hole() {
 
 #[test]
 fn without_reports_or_timestamps() {
-    let tail: &[Step] = &[
-        Sent(1000, 1, 1001),
-        Retransmitted(1130, 1, 1001),
-        Acked(1190, 1001, 1130, &[]),
-    ];
+    let tail: &[Step] = &[Sent(1000, 1, 1001), Retransmitted(1130, 1, 1001), Acked(1190, 1001, 1130, &[])];
     let overtaken: &[Step] = &[
         Sent(1000, 1, 1001),
         Sent(1001, 1001, 2001),
@@ -386,32 +326,13 @@ fn without_reports_or_timestamps() {
         Retransmitted(1063, 1, 1001),
         Acked(1123, 2001, 1063, &[]),
     ];
-    let early: &[Step] = &[
-        Sent(1000, 1, 1001),
-        Retransmitted(1130, 1, 1001),
-        Acked(1140, 1001, 1000, &[]),
-    ];
+    let early: &[Step] = &[Sent(1000, 1, 1001), Retransmitted(1130, 1, 1001), Acked(1140, 1001, 1000, &[])];
     check(&[
         ("tail, neither", NEITHER, tail, &["unknowable no_reports"]),
         ("tail, SACK", SACK, tail, &["needed no_duplicate"]),
-        (
-            "tail, timestamps",
-            TIMESTAMPS,
-            tail,
-            &["unknowable no_reports"],
-        ),
-        (
-            "duplicate ACKs, timestamps",
-            TIMESTAMPS,
-            overtaken,
-            &["needed timestamp_echo"],
-        ),
-        (
-            "early, neither",
-            NEITHER,
-            early,
-            &["spurious ack_too_early"],
-        ),
+        ("tail, timestamps", TIMESTAMPS, tail, &["unknowable no_reports"]),
+        ("duplicate ACKs, timestamps", TIMESTAMPS, overtaken, &["needed timestamp_echo"]),
+        ("early, neither", NEITHER, early, &["spurious ack_too_early"]),
     ]);
 }
 
@@ -419,30 +340,16 @@ fn without_reports_or_timestamps() {
 fn short_round_trips_shorten_the_wait_for_a_dsack() {
     let rtt = Some(Duration::from_millis(2));
     let tail = |ends| {
-        let steps = [
-            Sent(1000, 1, 1001),
-            Retransmitted(1003, 1, 1001),
-            Acked(1005, 1001, 1003, &[]),
-            Ended(ends),
-        ];
+        let steps = [Sent(1000, 1, 1001), Retransmitted(1003, 1, 1001), Acked(1005, 1001, 1003, &[]), Ended(ends)];
         play_within(rtt, SACK, &steps)
     };
     assert_eq!(tail(1013), ["needed no_duplicate"]);
-    assert_eq!(
-        tail(1011),
-        ["unknowable ambiguous"],
-        "a DSACK may still come"
-    );
+    assert_eq!(tail(1011), ["unknowable ambiguous"], "a DSACK may still come");
 }
 
 #[test]
 fn copies_with_one_timestamp_are_ambiguous() {
-    let steps = [
-        Sent(1000, 1, 1001),
-        Retransmitted(1000, 1, 1001),
-        Acked(1060, 1001, 1000, &[]),
-        Ended(1062),
-    ];
+    let steps = [Sent(1000, 1, 1001), Retransmitted(1000, 1, 1001), Acked(1060, 1001, 1000, &[]), Ended(1062)];
     assert_eq!(play(BOTH, &steps), ["unknowable ambiguous"]);
 }
 
@@ -451,13 +358,7 @@ fn receiver_options_may_come_after_the_first_retransmission() {
     for (options, expected) in [(NEITHER, Verdict::Unknowable), (BOTH, Verdict::Spurious)] {
         let mut verdicts = AckVerdicts::new(NEITHER);
         verdicts.on_retransmission(0, span(0, 1), copy(2000), Some(copy(1000)));
-        verdicts.on_ack(
-            at(2060),
-            Offset::SYN,
-            &Ack::new(Offset(1), 65_535),
-            Some(1000),
-            &|_| None,
-        );
+        verdicts.on_ack(at(2060), Offset::SYN, &Ack::new(Offset(1), 65_535), Some(1000), &|_| None);
         verdicts.set_receiver_options(options);
         assert_eq!(finish(&mut verdicts, at(9000), RTT)[0].1, expected);
     }
@@ -467,21 +368,11 @@ fn receiver_options_may_come_after_the_first_retransmission() {
 fn final_verdicts_are_passed_on_once() {
     let mut verdicts = AckVerdicts::new(BOTH);
     verdicts.on_retransmission(7, span(1, 1001), copy(1300), Some(copy(1000)));
-    verdicts.on_ack(
-        at(1360),
-        Offset(1),
-        &Ack::new(Offset(1001), 1000),
-        Some(1300),
-        &|_| None,
-    );
+    verdicts.on_ack(at(1360), Offset(1), &Ack::new(Offset(1001), 1000), Some(1300), &|_| None);
     let mut found = Vec::new();
-    verdicts.settle(at(1400), RTT, |index, verdict| {
-        found.push((index, verdict.if_reporting.0))
-    });
+    verdicts.settle(at(1400), RTT, |index, verdict| found.push((index, verdict.if_reporting.0)));
     assert!(found.is_empty() && !verdicts.is_idle());
-    verdicts.settle(at(4400), RTT, |index, verdict| {
-        found.push((index, verdict.if_reporting.0))
-    });
+    verdicts.settle(at(4400), RTT, |index, verdict| found.push((index, verdict.if_reporting.0)));
     assert_eq!(found, [(7, Verdict::Needed)]);
     assert!(verdicts.is_idle());
     verdicts.finish(at(5000), RTT, |index, _| panic!("{index} again"));
@@ -492,23 +383,11 @@ fn every_retransmission_gets_one_verdict() {
     let mut verdicts = AckVerdicts::new(BOTH);
     let pieces = [(1, 1001), (1, 1), (501, 1501), (1, 3001), (2001, 2001)];
     for index in 0..100 {
-        verdicts.on_ack(
-            at(900),
-            Offset(1),
-            &Ack::new(Offset(1), 1000),
-            Some(950),
-            &|_| None,
-        );
+        verdicts.on_ack(at(900), Offset(1), &Ack::new(Offset(1), 1000), Some(950), &|_| None);
         let (from, to) = pieces[index as usize % pieces.len()];
         verdicts.on_retransmission(index, span(from, to), copy(1000 + u64::from(index)), None);
     }
-    verdicts.on_ack(
-        at(2000),
-        Offset(1),
-        &Ack::new(Offset(1201), 1000),
-        Some(1050),
-        &|_| None,
-    );
+    verdicts.on_ack(at(2000), Offset(1), &Ack::new(Offset(1201), 1000), Some(1050), &|_| None);
     let mut found = Vec::new();
     verdicts.finish(at(9000), RTT, |index, _| found.push(index));
     found.sort_unstable();

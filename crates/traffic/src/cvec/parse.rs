@@ -29,10 +29,7 @@ pub fn parse(text: &str) -> Result<Vec<ConnectionVector>, CvecError> {
     let mut vectors = Vec::new();
     let mut reader: Option<Reader> = None;
     for (number, line) in text.lines().enumerate() {
-        let wrong = |why: String| CvecError {
-            line: number + 1,
-            why,
-        };
+        let wrong = |why: String| CvecError { line: number + 1, why };
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some((&first, fields)) = words.split_first() else {
             continue;
@@ -81,12 +78,9 @@ impl Reader {
         };
         if fields.len() != count {
             let found = fields.len();
-            return Err(format!(
-                "{first}: expected {count} numbers ({names}), found {found}"
-            ));
+            return Err(format!("{first}: expected {count} numbers ({names}), found {found}"));
         }
-        let numbers: Result<Vec<u64>, String> =
-            fields.iter().map(|field| number(field, u64::MAX)).collect();
+        let numbers: Result<Vec<u64>, String> = fields.iter().map(|field| number(field, u64::MAX)).collect();
         let numbers = numbers.map_err(|e| format!("{first}: {e}"))?;
         let start = micros(fields[0]).map_err(|e| format!("{first}: start: {e}"))?;
         Ok(Some(Self {
@@ -110,8 +104,7 @@ impl Reader {
         let named = |e: String| format!("{first}: {e}");
         match first {
             "w" => {
-                let [client, server] =
-                    exactly(fields, "the windows of both hosts").map_err(named)?;
+                let [client, server] = exactly(fields, "the windows of both hosts").map_err(named)?;
                 let windows = [number(client, 1 << 40), number(server, 1 << 40)];
                 let [client, server] = windows.map(|window| window.map_err(named));
                 self.vector.windows = Some([client?, server?]);
@@ -130,8 +123,7 @@ impl Reader {
                 self.vector.min_rtt = Some(micros(rtt).map_err(named)?);
             }
             "l" => {
-                let rates: [&str; 2] =
-                    exactly(fields, "the loss rates of both directions").map_err(named)?;
+                let rates: [&str; 2] = exactly(fields, "the loss rates of both directions").map_err(named)?;
                 for (rate, text) in self.vector.loss.iter_mut().zip(rates) {
                     let read = text.parse().ok().filter(|rate| (0.0..=1.0).contains(rate));
                     let wrong = || named(format!("`{text}`: expected a rate from 0 to 1"));
@@ -152,14 +144,10 @@ impl Reader {
             ("t", true) | ("t>", false) => (Host::Client, true),
             ("t<", false) => (Host::Server, true),
             (_, true) => {
-                return Err(format!(
-                    "`{first}`: expected >, < or t in a sequential vector"
-                ));
+                return Err(format!("`{first}`: expected >, < or t in a sequential vector"));
             }
             (_, false) => {
-                return Err(format!(
-                    "`{first}`: expected c>, c<, t> or t< in a concurrent vector"
-                ));
+                return Err(format!("`{first}`: expected c>, c<, t> or t< in a concurrent vector"));
             }
         };
         let named = |e: String| format!("{first}: {e}");
@@ -190,11 +178,8 @@ impl Reader {
             _ => return Err(format!("`{first}`: expected w, r, l, m, I or A")),
         };
         let named = |e: String| format!("{first}: {e}");
-        let [sent, received, bytes] = exactly(
-            fields,
-            "the waits after sending and after receiving, and bytes",
-        )
-        .map_err(named)?;
+        let [sent, received, bytes] =
+            exactly(fields, "the waits after sending and after receiving, and bytes").map_err(named)?;
         let [sent, received] = [sent, received].map(|wait| micros(wait).map_err(named));
         let (sent, received) = (sent?, received?);
         let bytes = number(bytes, LARGEST).map_err(named)?;
@@ -214,11 +199,7 @@ impl Reader {
 
     /// The vector. A time at its end says when the host that sent last closes.
     fn finish(mut self) -> ConnectionVector {
-        let last = self
-            .vector
-            .units
-            .last()
-            .map_or(Host::Client, |unit| unit.from);
+        let last = self.vector.units.last().map_or(Host::Client, |unit| unit.from);
         let hosts = match self.vector.pattern {
             Pattern::Sequential => [last, Host::Server],
             Pattern::Concurrent => [Host::Client, Host::Server],

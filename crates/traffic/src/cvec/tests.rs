@@ -55,20 +55,11 @@ fn scripts_wait_for_what_the_vector_says() {
     let millis = Duration::from_micros;
     let waits = |script: &Script| -> Vec<_> {
         let writes = script.writes.iter();
-        writes
-            .map(|write| (write.when.received, write.when.after, write.bytes))
-            .collect()
+        writes.map(|write| (write.when.received, write.when.after, write.bytes)).collect()
     };
-    let client = [
-        (0, millis(0), 245),
-        (3410, millis(2_000_000), 300),
-        (0, millis(0), 40),
-    ];
+    let client = [(0, millis(0), 245), (3410, millis(2_000_000), 300), (0, millis(0), 40)];
     assert_eq!(waits(&workload.client), client);
-    assert_eq!(
-        waits(&workload.server),
-        [(245, millis(51_257), 3410), (585, millis(7), 9)]
-    );
+    assert_eq!(waits(&workload.server), [(245, millis(51_257), 3410), (585, millis(7), 9)]);
     let close = |script: &Script| script.close.map(|close| (close.received, close.after));
     assert_eq!(close(&workload.client), Some((3419, millis(0))));
     assert_eq!(close(&workload.server), Some((585, millis(5000))));
@@ -77,56 +68,20 @@ fn scripts_wait_for_what_the_vector_says() {
 #[test]
 fn errors_name_the_line() {
     for (text, error) in [
-        (
-            "> 3",
-            "line 1: `>`: expected SEQ, CONC, S or C, which begin a vector",
-        ),
-        (
-            "\n# x\nSEQ 1 2 3",
-            "line 3: SEQ: expected 4 numbers (start, epochs and two identifiers), found 3",
-        ),
+        ("> 3", "line 1: `>`: expected SEQ, CONC, S or C, which begin a vector"),
+        ("\n# x\nSEQ 1 2 3", "line 3: SEQ: expected 4 numbers (start, epochs and two identifiers), found 3"),
         ("CONC 1 2 3 4", "line 1: CONC: expected 5 numbers"),
-        (
-            "SEQ x 2 3 4",
-            "line 1: SEQ: `x`: expected a whole number from 0",
-        ),
-        (
-            "SEQ 1 1 1 1\nw 1",
-            "line 2: w: expected the windows of both hosts, found 1 fields",
-        ),
-        (
-            "SEQ 1 1 1 1\nl 0 2",
-            "line 2: l: `2`: expected a rate from 0 to 1",
-        ),
-        (
-            "SEQ 1 1 1 1\nm 0 1",
-            "line 2: m: expected the segment sizes of both hosts, from 1 to 65535 bytes",
-        ),
-        (
-            "SEQ 1 1 1 1\nt 3",
-            "line 2: t: expected data, before which nothing waits",
-        ),
-        (
-            "SEQ 1 1 1 1\n> 3\nt 1\nt 2",
-            "line 4: t: expected data, found a second time",
-        ),
-        (
-            "SEQ 1 1 1 1\nc> 3",
-            "line 2: `c>`: expected >, < or t in a sequential vector",
-        ),
-        (
-            "CONC 1 1 1 1 1\n> 3",
-            "line 2: `>`: expected c>, c<, t> or t< in a concurrent vector",
-        ),
+        ("SEQ x 2 3 4", "line 1: SEQ: `x`: expected a whole number from 0"),
+        ("SEQ 1 1 1 1\nw 1", "line 2: w: expected the windows of both hosts, found 1 fields"),
+        ("SEQ 1 1 1 1\nl 0 2", "line 2: l: `2`: expected a rate from 0 to 1"),
+        ("SEQ 1 1 1 1\nm 0 1", "line 2: m: expected the segment sizes of both hosts, from 1 to 65535 bytes"),
+        ("SEQ 1 1 1 1\nt 3", "line 2: t: expected data, before which nothing waits"),
+        ("SEQ 1 1 1 1\n> 3\nt 1\nt 2", "line 4: t: expected data, found a second time"),
+        ("SEQ 1 1 1 1\nc> 3", "line 2: `c>`: expected >, < or t in a sequential vector"),
+        ("CONC 1 1 1 1 1\n> 3", "line 2: `>`: expected c>, c<, t> or t< in a concurrent vector"),
         ("S 1 1 1 1\n> 3", "line 2: `>`: expected w, r, l, m, I or A"),
-        (
-            "S 1 1 1 1\nI 1 2 3",
-            "line 2: I: expected one of the two waits to be 0",
-        ),
-        (
-            "S 1 1 1 1\nI 0 0 -3",
-            "line 2: I: `-3`: expected a whole number from 0",
-        ),
+        ("S 1 1 1 1\nI 1 2 3", "line 2: I: expected one of the two waits to be 0"),
+        ("S 1 1 1 1\nI 0 0 -3", "line 2: I: `-3`: expected a whole number from 0"),
         ("SEQ 1 1 1 1\nr 99999999999999999999", "line 2: r: "),
     ] {
         let found = parse(text).unwrap_err().to_string();
@@ -138,40 +93,34 @@ fn errors_name_the_line() {
 fn vectors() -> impl Strategy<Value = ConnectionVector> {
     let wait = prop_oneof![Just(0_u64), 1..5_000_000_u64];
     let units = proptest::collection::vec((any::<bool>(), wait, 1..100_000_u64), 0..8);
-    (units, any::<bool>(), any::<bool>(), 0..9_000_000_u64).prop_map(
-        |(units, sequential, closes, start)| {
-            let pattern = match sequential {
-                true => Pattern::Sequential,
-                false => Pattern::Concurrent,
-            };
-            let mut vector = ConnectionVector {
-                start: Duration::from_micros(start),
-                id: start,
-                pattern,
-                windows: Some([start, 7]),
-                segment_sizes: None,
-                min_rtt: Some(Duration::from_micros(start / 2)),
-                loss: [0.25, 0.0],
-                units: vec![],
-            };
-            for (client, wait, bytes) in units {
-                let host = if client { Host::Client } else { Host::Server };
-                // The first wait of a sequential vector has no place in the original format.
-                let wait = if sequential && vector.units.is_empty() {
-                    0
-                } else {
-                    wait
-                };
-                let wait = vector.usual_wait(host, Duration::from_micros(wait));
-                vector.units.push(unit(host, wait, bytes));
-            }
-            if let Some(last) = vector.units.last().copied().filter(|_| closes) {
-                let wait = Wait::AfterSending(Duration::from_micros(77));
-                vector.units.push(unit(last.from, wait, 0));
-            }
-            vector
-        },
-    )
+    (units, any::<bool>(), any::<bool>(), 0..9_000_000_u64).prop_map(|(units, sequential, closes, start)| {
+        let pattern = match sequential {
+            true => Pattern::Sequential,
+            false => Pattern::Concurrent,
+        };
+        let mut vector = ConnectionVector {
+            start: Duration::from_micros(start),
+            id: start,
+            pattern,
+            windows: Some([start, 7]),
+            segment_sizes: None,
+            min_rtt: Some(Duration::from_micros(start / 2)),
+            loss: [0.25, 0.0],
+            units: vec![],
+        };
+        for (client, wait, bytes) in units {
+            let host = if client { Host::Client } else { Host::Server };
+            // The first wait of a sequential vector has no place in the original format.
+            let wait = if sequential && vector.units.is_empty() { 0 } else { wait };
+            let wait = vector.usual_wait(host, Duration::from_micros(wait));
+            vector.units.push(unit(host, wait, bytes));
+        }
+        if let Some(last) = vector.units.last().copied().filter(|_| closes) {
+            let wait = Wait::AfterSending(Duration::from_micros(77));
+            vector.units.push(unit(last.from, wait, 0));
+        }
+        vector
+    })
 }
 
 proptest! {

@@ -17,11 +17,7 @@ pub struct WebClient {
 
 impl WebClient {
     pub(super) const fn new(download: Shared, connection: u64) -> Self {
-        Self {
-            download,
-            connection: connection as usize,
-            has_begun: false,
-        }
+        Self { download, connection: connection as usize, has_begun: false }
     }
 }
 
@@ -60,11 +56,7 @@ pub struct WebServer {
 
 impl WebServer {
     pub(super) const fn new(download: Shared, connection: u64) -> Self {
-        Self {
-            download,
-            connection: connection as usize,
-            answered: 0,
-        }
+        Self { download, connection: connection as usize, answered: 0 }
     }
 }
 

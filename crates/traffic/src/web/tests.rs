@@ -17,21 +17,13 @@ const MSS: u64 = 1448;
 /// A page of these objects: bytes and subdomain.
 fn page(objects: &[(u64, usize)]) -> Page {
     let object = |&(bytes, subdomain): &(u64, usize)| PageObject { bytes, subdomain };
-    Page {
-        name: "page".into(),
-        objects: objects.iter().map(object).collect(),
-    }
+    Page { name: "page".into(), objects: objects.iter().map(object).collect() }
 }
 
 /// A download over a path without losses, whose way down has this rate in bit/s.
 fn download(page: &Page, rate: Option<u64>) -> (Browser, Ended) {
     let config = Config::new(Mechanisms::LINUX_3_17);
-    let spec = FlowSpec {
-        client: config,
-        server: config,
-        timers: TimerModel::Exact,
-        workload: Workload::default(),
-    };
+    let spec = FlowSpec { client: config, server: config, timers: TimerModel::Exact, workload: Workload::default() };
     let mut topology = Topology::default();
     let up = topology.add_link("up", vec![HopSpec::Delay(RTT / 2)]);
     let mut hops = vec![HopSpec::Delay(RTT / 2)];
@@ -83,9 +75,7 @@ fn an_object_larger_than_the_initial_window_takes_as_many_round_trips_as_slow_st
     // than the 15 that are left.
     for (segments, round_trips) in [(1, 2), (10, 2), (11, 3), (25, 3)] {
         let (browser, _) = download(&page(&[(segments * MSS, 0)]), None);
-        let [(_, took, _)] = times(&browser)[..] else {
-            panic!("one object")
-        };
+        let [(_, took, _)] = times(&browser)[..] else { panic!("one object") };
         assert_eq!(took, 100.0 * f64::from(round_trips), "{segments} segments");
     }
 }
@@ -114,10 +104,7 @@ fn each_subdomain_has_six_connections() {
     let (browser, _) = download(&page(&objects), None);
     assert!(browser.is_complete());
     let fetches = browser.fetches();
-    let mut used: Vec<(usize, u64)> = fetches
-        .iter()
-        .map(|fetch| (objects[fetch.object].1, fetch.connection))
-        .collect();
+    let mut used: Vec<(usize, u64)> = fetches.iter().map(|fetch| (objects[fetch.object].1, fetch.connection)).collect();
     used.sort_unstable();
     used.dedup();
     for subdomain in 0..3 {

@@ -36,13 +36,7 @@ struct Held {
 impl Fifo {
     /// A transmitter, idle.
     pub fn new(rate: BitRate, queue: Queue) -> Self {
-        Self {
-            rate,
-            queue,
-            inside: VecDeque::new(),
-            bytes: 0,
-            free_at: Instant::ZERO,
-        }
+        Self { rate, queue, inside: VecDeque::new(), bytes: 0, free_at: Instant::ZERO }
     }
 
     /// A packet of `bytes` arrives: when its last bit leaves, or `None` if the queue has no room. `now` must
@@ -50,22 +44,14 @@ impl Fifo {
     pub fn arrive(&mut self, now: Instant, bytes: u32) -> Option<Instant> {
         let backlog = self.backlog(now);
         let is_idle = self.inside.is_empty();
-        if !is_idle
-            && !self
-                .queue
-                .admits(backlog.packets as usize, backlog.bytes, bytes)
-        {
+        if !is_idle && !self.queue.admits(backlog.packets as usize, backlog.bytes, bytes) {
             return None;
         }
         let starts = now.max(self.free_at);
         let leaves = starts + self.rate.time_for(bytes.into());
         self.free_at = leaves;
         self.bytes += u64::from(bytes);
-        self.inside.push_back(Held {
-            starts,
-            leaves,
-            bytes,
-        });
+        self.inside.push_back(Held { starts, leaves, bytes });
         Some(leaves)
     }
 
@@ -110,51 +96,16 @@ mod tests {
         // 1500 bytes take 12 ms. (queue, (arrival in ms, bytes, departure in ms))
         type Arrivals<'a> = &'a [(u64, u32, Option<u64>)];
         let cases: [(&str, Arrivals<'_>); 4] = [
-            (
-                "none",
-                &[
-                    (0, 1500, Some(12)),
-                    (0, 1500, Some(24)),
-                    (50, 125, Some(51)),
-                ],
-            ),
-            (
-                "1p",
-                &[
-                    (0, 1500, Some(12)),
-                    (0, 1500, Some(24)),
-                    (0, 125, None),
-                    (12, 125, Some(25)),
-                ],
-            ),
-            (
-                "2p",
-                &[
-                    (0, 125, Some(1)),
-                    (0, 125, Some(2)),
-                    (0, 125, Some(3)),
-                    (0, 125, None),
-                ],
-            ),
-            (
-                "1kB",
-                &[
-                    (0, 1500, Some(12)),
-                    (0, 1500, None),
-                    (0, 1000, Some(20)),
-                    (11, 1, None),
-                ],
-            ),
+            ("none", &[(0, 1500, Some(12)), (0, 1500, Some(24)), (50, 125, Some(51))]),
+            ("1p", &[(0, 1500, Some(12)), (0, 1500, Some(24)), (0, 125, None), (12, 125, Some(25))]),
+            ("2p", &[(0, 125, Some(1)), (0, 125, Some(2)), (0, 125, Some(3)), (0, 125, None)]),
+            ("1kB", &[(0, 1500, Some(12)), (0, 1500, None), (0, 1000, Some(20)), (11, 1, None)]),
         ];
         for (queue, arrivals) in cases {
             let rate = BitRate::from_bits_per_second(1_000_000).unwrap();
             let mut fifo = Fifo::new(rate, queue.parse().unwrap());
             for &(at, bytes, leaves) in arrivals {
-                assert_eq!(
-                    fifo.arrive(ms(at), bytes),
-                    leaves.map(ms),
-                    "{queue} {at} {bytes}"
-                );
+                assert_eq!(fifo.arrive(ms(at), bytes), leaves.map(ms), "{queue} {at} {bytes}");
             }
         }
     }

@@ -55,10 +55,7 @@ pub(super) fn estimate(connections: &[&[Transmission]], rate: BitRate) -> QueueE
             }
             if transmission.fate != Fate::Unknown {
                 met.push(Met {
-                    level: [
-                        u64::from(backlog.packets) + 1,
-                        backlog.bytes + u64::from(transmission.ip_len),
-                    ],
+                    level: [u64::from(backlog.packets) + 1, backlog.bytes + u64::from(transmission.ip_len)],
                     is_lost,
                     begins_run: is_lost && !is_run,
                 });
@@ -69,11 +66,7 @@ pub(super) fn estimate(connections: &[&[Transmission]], rate: BitRate) -> QueueE
     let [packets, bytes] = [0, 1].map(|unit| limit(&mut met, unit));
     let limit = match (packets, bytes) {
         // Packets are the usual unit; most packets are equally long, and then both fit.
-        (Some(packets), bytes)
-            if bytes
-                .as_ref()
-                .is_none_or(|bytes| bytes.score <= packets.score) =>
-        {
+        (Some(packets), bytes) if bytes.as_ref().is_none_or(|bytes| bytes.score <= packets.score) => {
             Queue::Packets(u32::try_from(packets.level - 1).unwrap_or(u32::MAX).max(1))
         }
         (_, Some(bytes)) => Queue::Bytes(bytes.level - 1),
@@ -91,9 +84,7 @@ pub(super) fn backlogs(
     transmissions.iter().map(move |transmission| {
         let backlog = fifo.found_by(transmission.sent, transmission.ip_len);
         let arrived = matches!(transmission.fate, Fate::Arrived(_));
-        let departure = arrived
-            .then(|| fifo.arrive(transmission.sent, transmission.ip_len))
-            .flatten();
+        let departure = arrived.then(|| fifo.arrive(transmission.sent, transmission.ip_len)).flatten();
         (transmission, backlog, departure)
     })
 }
@@ -128,9 +119,7 @@ fn limit(met: &mut [Met], unit: usize) -> Option<Limit> {
     }
     let (limit, above, runs_above) = best?;
     let share = above as f64 / met.len() as f64;
-    let is_limit = limit.score > 0
-        && limit.level > 1
-        && binomial_tail(runs, runs_above, share) <= SIGNIFICANCE;
+    let is_limit = limit.score > 0 && limit.level > 1 && binomial_tail(runs, runs_above, share) <= SIGNIFICANCE;
     is_limit.then_some(limit)
 }
 

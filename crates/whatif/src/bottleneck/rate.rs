@@ -68,11 +68,8 @@ impl Delivery {
 pub(super) fn estimate(connections: &[&[Transmission]]) -> Option<RateEstimate> {
     let packets: usize = connections.iter().map(|sent| sent.len()).sum();
     let step = packets.div_ceil(MOST).max(1);
-    let connections: Vec<Vec<Delivery>> = connections
-        .iter()
-        .step_by(step)
-        .map(|sent| sent.iter().filter_map(Delivery::of).collect())
-        .collect();
+    let connections: Vec<Vec<Delivery>> =
+        connections.iter().step_by(step).map(|sent| sent.iter().filter_map(Delivery::of).collect()).collect();
     let mut fit = Fit::default();
     let (_, near) = modes(dispersions(&connections))
         .into_iter()
@@ -152,12 +149,7 @@ impl Fit {
     }
 
     /// The best of nine rates around one, and its mean deviation.
-    fn best_of_grid(
-        &mut self,
-        connections: &[Vec<Delivery>],
-        center: f64,
-        width: f64,
-    ) -> (f64, f64) {
+    fn best_of_grid(&mut self, connections: &[Vec<Delivery>], center: f64, width: f64) -> (f64, f64) {
         let mut best = (f64::INFINITY, center);
         // The center first, so that it stays where all explain as much.
         for step in [0, -1, 1, -2, 2, -3, 3, -4, 4] {
@@ -176,11 +168,7 @@ impl Fit {
         for deliveries in connections {
             self.model(deliveries, rate);
             let median = self.median();
-            sum += self
-                .rests
-                .iter()
-                .map(|rest| (rest - median).abs())
-                .sum::<f64>();
+            sum += self.rests.iter().map(|rest| (rest - median).abs()).sum::<f64>();
             count += self.rests.len() as f64;
         }
         sum / f64::max(count, 1.0)
@@ -223,9 +211,7 @@ impl Fit {
         let noise = median(&mut noise);
         let time = bits / rate;
         let considerable = f64::max(2.0 * time, 8.0 * noise);
-        let delays = delays
-            .iter()
-            .filter(|(wait, rest)| wait.max(wait + rest) >= considerable);
+        let delays = delays.iter().filter(|(wait, rest)| wait.max(wait + rest) >= considerable);
         let (mut all, mut explained) = (0, 0);
         for (wait, rest) in delays {
             all += 1;

@@ -46,10 +46,7 @@ impl Case {
         let rate = BitRate::from_bits_per_second((self.rate * 1e6) as u64).unwrap();
         let mut down = vec![
             HopSpec::Loss(self.loss.parse().unwrap()),
-            HopSpec::Rate {
-                rate,
-                queue: self.queue.parse().unwrap(),
-            },
+            HopSpec::Rate { rate, queue: self.queue.parse().unwrap() },
             way.clone(),
         ];
         if let Some((probability, millis)) = self.reorder {
@@ -58,20 +55,14 @@ impl Case {
                 extra: Duration::from_millis(millis),
             });
         }
-        PathSpec {
-            up: vec![way],
-            down,
-        }
+        PathSpec { up: vec![way], down }
     }
 
     /// The transmissions of each flow's server.
     fn run(&self) -> Vec<Vec<Transmission>> {
         let config = Config::new(Mechanisms::LINUX_3_17);
         let spec = FlowSpec {
-            client: Config {
-                acks: self.acks,
-                ..config
-            },
+            client: Config { acks: self.acks, ..config },
             server: config,
             timers: TimerModel::Exact,
             workload: Workload::exchange(300, self.segments * 1448),
@@ -126,16 +117,11 @@ impl Watch {
         let mut latest = Instant::ZERO;
         let mut highest = Instant::ZERO;
         let mut random = flow.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let data = self
-            .sent
-            .iter()
-            .filter(|(packet, _)| packet.segment.sequence_len() > 0);
+        let data = self.sent.iter().filter(|(packet, _)| packet.segment.sequence_len() > 0);
         data.map(|(packet, sent)| {
             let copy = copies.entry(packet.segment.seq.0).or_default();
             *copy += 1;
-            random = random
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let jitter = (random >> 33) % (case.jitter * 1000 + 1);
             let fate = match self.arrived.get(&packet.ordinal) {
                 Some(&arrived) => {
@@ -162,10 +148,7 @@ impl Watch {
                 None => Fate::Lost,
             };
             Transmission {
-                span: Span::at(
-                    Offset(packet.segment.seq.0.into()),
-                    packet.segment.sequence_len().into(),
-                ),
+                span: Span::at(Offset(packet.segment.seq.0.into()), packet.segment.sequence_len().into()),
                 copy: *copy,
                 sent: *sent,
                 ip_len: packet.ip_len,
@@ -177,9 +160,7 @@ impl Watch {
 
     /// Whether a packet sent later arrived before.
     fn overtaken(&self, ordinal: u64, arrived: Instant) -> bool {
-        self.arrived
-            .range(ordinal + 1..)
-            .any(|(_, later)| *later < arrived)
+        self.arrived.range(ordinal + 1..).any(|(_, later)| *later < arrived)
     }
 }
 
@@ -189,9 +170,7 @@ const ACKS: [AckPolicy; 2] = [AckPolicy::Quick, DELAYED];
 
 /// Asserts the rate within a share, and returns what was found.
 fn expect_rate(case: Case, within: f64) -> Bottleneck {
-    let found = case
-        .infer()
-        .unwrap_or_else(|| panic!("no bottleneck: {case:?}"));
+    let found = case.infer().unwrap_or_else(|| panic!("no bottleneck: {case:?}"));
     let ratio = found.rate.bits_per_second() as f64 / (case.rate * 1e6);
     assert!((ratio - 1.0).abs() <= within, "{case:?}: {found:?}");
     found
@@ -203,14 +182,7 @@ fn the_rate_is_found_without_any_queue_limit() {
         for rtt in [10, 40, 200] {
             for acks in ACKS {
                 for (segments, flows) in [(500, 1), (60, 10)] {
-                    let case = Case {
-                        rate,
-                        rtt,
-                        acks,
-                        segments,
-                        flows,
-                        ..CASE
-                    };
+                    let case = Case { rate, rtt, acks, segments, flows, ..CASE };
                     let found = expect_rate(case, 0.001);
                     assert_eq!(found.queue, Queue::Unlimited, "{case:?}");
                 }
@@ -232,15 +204,7 @@ fn a_queue_that_overflows_shows_its_limit() {
     ];
     for (rate, queue, rtt, segments, flows, limit) in cases {
         for acks in ACKS {
-            let case = Case {
-                rate,
-                rtt,
-                queue,
-                acks,
-                segments,
-                flows,
-                ..CASE
-            };
+            let case = Case { rate, rtt, queue, acks, segments, flows, ..CASE };
             let found = expect_rate(case, 0.001);
             assert_eq!(found.queue, Queue::Packets(limit), "{case:?}");
         }
@@ -249,34 +213,14 @@ fn a_queue_that_overflows_shows_its_limit() {
 
 #[test]
 fn other_losses_disturb_neither_the_rate_nor_the_limit() {
-    for loss in [
-        "bernoulli:2%",
-        "gilbert-elliott:1%,50%",
-        "data:40",
-        "data:30-31",
-    ] {
+    for loss in ["bernoulli:2%", "gilbert-elliott:1%,50%", "data:40", "data:30-31"] {
         for acks in ACKS {
             for (segments, flows) in [(500, 1), (60, 20)] {
-                let case = Case {
-                    loss,
-                    acks,
-                    segments,
-                    flows,
-                    ..CASE
-                };
+                let case = Case { loss, acks, segments, flows, ..CASE };
                 let found = expect_rate(case, 0.001);
                 assert_eq!(found.queue, Queue::Unlimited, "{case:?}");
-                let found = expect_rate(
-                    Case {
-                        queue: "12",
-                        ..case
-                    },
-                    0.001,
-                );
-                assert!(
-                    matches!(found.queue, Queue::Packets(12) | Queue::Unlimited),
-                    "{case:?}: {found:?}"
-                );
+                let found = expect_rate(Case { queue: "12", ..case }, 0.001);
+                assert!(matches!(found.queue, Queue::Packets(12) | Queue::Unlimited), "{case:?}: {found:?}");
             }
         }
     }
@@ -288,15 +232,7 @@ fn jitter_and_reordering_change_the_rate_by_two_percent_at_most() {
     for (rate, jitter) in [(1.0, 1000), (1.0, 10_000), (10.0, 1000), (100.0, 100)] {
         for rtt in [20, 200] {
             for acks in ACKS {
-                let case = Case {
-                    rate,
-                    rtt,
-                    acks,
-                    jitter,
-                    queue: "30",
-                    segments: 1000,
-                    ..CASE
-                };
+                let case = Case { rate, rtt, acks, jitter, queue: "30", segments: 1000, ..CASE };
                 let found = expect_rate(case, 0.02);
                 let limit = match found.queue {
                     Queue::Packets(limit) => limit,
@@ -304,14 +240,7 @@ fn jitter_and_reordering_change_the_rate_by_two_percent_at_most() {
                 };
                 assert!((29..=31).contains(&limit), "{case:?}: {found:?}");
                 let reorder = Some((0.02, 10));
-                expect_rate(
-                    Case {
-                        reorder,
-                        jitter: 0,
-                        ..case
-                    },
-                    0.02,
-                );
+                expect_rate(Case { reorder, jitter: 0, ..case }, 0.02);
             }
         }
     }
@@ -324,17 +253,7 @@ fn without_a_bottleneck_nothing_looks_like_one() {
             for acks in ACKS {
                 for (segments, flows) in [(1000, 1), (60, 20), (40, 1)] {
                     for loss in ["none", "bernoulli:3%"] {
-                        let mut flows = Case {
-                            rate: 1e6,
-                            rtt,
-                            acks,
-                            jitter,
-                            segments,
-                            flows,
-                            loss,
-                            ..CASE
-                        }
-                        .run();
+                        let mut flows = Case { rate: 1e6, rtt, acks, jitter, segments, flows, loss, ..CASE }.run();
                         flows.iter_mut().for_each(|flow| drop_nanoseconds(flow));
                         let flows: Vec<_> = flows.iter().map(Vec::as_slice).collect();
                         assert_eq!(Bottleneck::infer(&flows), None, "{jitter} {rtt} {loss}");
@@ -361,21 +280,12 @@ fn a_link_that_stands_still_is_no_rate() {
     // Every 300 ms, the network holds everything for 150 ms and then delivers it at once.
     for acks in ACKS {
         for (segments, flows) in [(1000, 1), (100, 20)] {
-            let case = Case {
-                rate: 1e6,
-                rtt: 50,
-                acks,
-                segments,
-                flows,
-                ..CASE
-            };
+            let case = Case { rate: 1e6, rtt: 50, acks, segments, flows, ..CASE };
             let mut flows = case.run();
             for transmission in flows.iter_mut().flatten() {
                 let phase = transmission.sent.as_nanos() % 300_000_000;
                 if let Fate::Arrived(arrival) = &mut transmission.fate {
-                    arrival.echo = arrival
-                        .echo
-                        .plus_nanos(150_000_000_u64.saturating_sub(phase));
+                    arrival.echo = arrival.echo.plus_nanos(150_000_000_u64.saturating_sub(phase));
                 }
             }
             let flows: Vec<_> = flows.iter().map(Vec::as_slice).collect();
@@ -386,12 +296,7 @@ fn a_link_that_stands_still_is_no_rate() {
 
 #[test]
 fn passages_reproduce_the_arrivals() {
-    let case = Case {
-        queue: "12",
-        loss: "data:100",
-        segments: 300,
-        ..CASE
-    };
+    let case = Case { queue: "12", loss: "data:100", segments: 300, ..CASE };
     let flows = case.run();
     let bottleneck = expect_rate(case, 0.001);
     let Passages { delay, passages } = bottleneck.passages(&flows[0]);
@@ -403,17 +308,12 @@ fn passages_reproduce_the_arrivals() {
         let by_position = transmission.fate == Fate::Lost && !passage.is_overflow;
         if !by_position {
             let left = fifo.arrive(transmission.sent, transmission.ip_len);
-            assert_eq!(
-                left.is_none(),
-                passage.is_overflow,
-                "{transmission:?} {passage:?}"
-            );
+            assert_eq!(left.is_none(), passage.is_overflow, "{transmission:?} {passage:?}");
         }
     }
     let lost = |overflow: bool| {
-        let lost = |(sent, passage): &(&Transmission, &Passage)| {
-            sent.fate == Fate::Lost && passage.is_overflow == overflow
-        };
+        let lost =
+            |(sent, passage): &(&Transmission, &Passage)| sent.fate == Fate::Lost && passage.is_overflow == overflow;
         flows[0].iter().zip(&passages).filter(lost).count()
     };
     assert_eq!(lost(false), 1);

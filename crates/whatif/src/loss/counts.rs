@@ -72,8 +72,7 @@ impl LossCounts {
             duplicated += f64::from(u8::from(arrival.duplicates > 0));
             if arrival.held > Duration::ZERO {
                 held += 1.0;
-                let identity =
-                    transmission.sent.as_nanos() ^ transmission.span.start.0.rotate_left(32);
+                let identity = transmission.sent.as_nanos() ^ transmission.span.start.0.rotate_left(32);
                 self.holds.push((SplitMix(identity).next(), arrival.held));
             }
         }
@@ -100,10 +99,7 @@ impl LossCounts {
 
     /// Whether any packet was lost.
     pub fn any_loss(&self) -> bool {
-        let mut cells = self
-            .after_arrival
-            .iter()
-            .chain(self.after_loss.as_flattened());
+        let mut cells = self.after_arrival.iter().chain(self.after_loss.as_flattened());
         cells.any(|cell| cell.lost > 0.0)
     }
 
@@ -130,10 +126,7 @@ impl LossCounts {
         let seen = after_arrival.iter().chain(after_loss.as_flattened());
         let sums = self.after_arrival.iter_mut();
         for (sum, cell) in sums.chain(self.after_loss.as_flattened_mut()).zip(seen) {
-            sum.merge(&Cell {
-                expected: cell.sent * share,
-                ..*cell
-            });
+            sum.merge(&Cell { expected: cell.sent * share, ..*cell });
         }
         self.level.add(originals.sent, originals.lost);
     }

@@ -93,12 +93,7 @@ fn from_spread(whole: f64, all: &Spread, part: &Spread) -> f64 {
     }
 }
 
-fn shrunk(
-    whole: &LossProcess,
-    all: &LossCounts,
-    part: &LossCounts,
-    estimate: Shrinkage,
-) -> LossProcess {
+fn shrunk(whole: &LossProcess, all: &LossCounts, part: &LossCounts, estimate: Shrinkage) -> LossProcess {
     LossProcess {
         level: estimate(whole.level, &all.level, &part.level),
         factors: whole.factors,

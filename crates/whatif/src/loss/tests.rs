@@ -12,19 +12,12 @@ struct Sender {
 
 impl Sender {
     fn new(seed: u64) -> Self {
-        Self {
-            random: SplitMix(seed),
-            seed,
-        }
+        Self { random: SplitMix(seed), seed }
     }
 
     /// A connection of `segments`, over a network that decides from the segment, its copy, whether the packet
     /// before was lost, and a number in 0..1.
-    fn connection(
-        &mut self,
-        segments: u64,
-        lose: impl Fn(u64, u16, bool, f64) -> bool,
-    ) -> Vec<Transmission> {
+    fn connection(&mut self, segments: u64, lose: impl Fn(u64, u16, bool, f64) -> bool) -> Vec<Transmission> {
         let mut waiting: Vec<_> = (1..=segments).map(|n| (n, n, 1)).collect();
         let mut sent = vec![];
         let mut previous = false;
@@ -67,16 +60,11 @@ fn arrival(sent: Instant) -> Arrival {
     }
 }
 
-fn counts(
-    connections: u64,
-    segments: u64,
-    lose: impl Fn(u64, u64, u16, bool, f64) -> bool,
-) -> LossCounts {
+fn counts(connections: u64, segments: u64, lose: impl Fn(u64, u64, u16, bool, f64) -> bool) -> LossCounts {
     let mut all = LossCounts::default();
     for n in 0..connections {
-        let sent = Sender::new(n).connection(segments, |segment, copy, previous, unit| {
-            lose(n, segment, copy, previous, unit)
-        });
+        let sent =
+            Sender::new(n).connection(segments, |segment, copy, previous, unit| lose(n, segment, copy, previous, unit));
         all.observe(&sent);
     }
     all
@@ -84,17 +72,11 @@ fn counts(
 
 fn context(copy: u16, lost: bool, millis: u64) -> Context {
     let since = Duration::from_millis(millis);
-    Context {
-        copy,
-        previous: Some(Previous { lost, since }),
-    }
+    Context { copy, previous: Some(Previous { lost, since }) }
 }
 
 fn near(actual: f64, expected: f64, tolerance: f64) {
-    assert!(
-        (actual - expected).abs() <= tolerance,
-        "{actual} instead of {expected} ± {tolerance}"
-    );
+    assert!((actual - expected).abs() <= tolerance, "{actual} instead of {expected} ± {tolerance}");
 }
 
 #[test]
@@ -105,10 +87,7 @@ fn independent_losses_have_one_probability_in_every_context() {
         for copy in copies {
             for (lost, millis) in [(false, 1), (true, 1), (true, 30), (true, 400)] {
                 let found = process.loss(context(copy, lost, millis));
-                assert!(
-                    (0.3..1.7).contains(&(found / p)),
-                    "{p}: {copy} {lost} {millis}: {found}"
-                );
+                assert!((0.3..1.7).contains(&(found / p)), "{p}: {copy} {lost} {millis}: {found}");
             }
         }
     }
@@ -147,9 +126,7 @@ fn a_burst_ends_with_time_where_the_capture_shows_it() {
 #[test]
 fn losses_by_position_do_not_hit_copies() {
     for positions in [&[3][..], &[9, 10], &[20]] {
-        let counts = counts(100, 20, |_, segment, copy, _, _| {
-            copy == 1 && positions.contains(&segment)
-        });
+        let counts = counts(100, 20, |_, segment, copy, _, _| copy == 1 && positions.contains(&segment));
         let process = LossProcess::of(&counts);
         for copy in [2, 3] {
             for lost in [false, true] {
@@ -163,9 +140,7 @@ fn losses_by_position_do_not_hit_copies() {
 
 #[test]
 fn a_lost_first_retransmission_says_nothing_about_the_second() {
-    let process = LossProcess::of(&counts(100, 20, |_, segment, copy, _, _| {
-        segment == 7 && copy < 3
-    }));
+    let process = LossProcess::of(&counts(100, 20, |_, segment, copy, _, _| segment == 7 && copy < 3));
     let [second, third] = [2, 3].map(|copy| process.loss(context(copy, false, 30)));
     assert!(second > 0.9 && third < 0.1, "{second} {third}");
 }
@@ -183,13 +158,7 @@ fn connections_keep_their_own_level_only_where_they_differ() {
     };
     assert!(level(1).loss(context(1, false, 1)) < 0.02);
     let lossy: Vec<_> = (0..40).map(|n| level(2 * n)).collect();
-    let mean = |context| {
-        lossy
-            .iter()
-            .map(|process| process.loss(context))
-            .sum::<f64>()
-            / 40.0
-    };
+    let mean = |context| lossy.iter().map(|process| process.loss(context)).sum::<f64>() / 40.0;
     near(mean(context(1, false, 1)), 0.2, 0.03);
     // Retransmissions are of the lossy connections, all of them, and as likely lost as their originals.
     near(mean(context(2, false, 30)), 0.2, 0.06);
@@ -200,14 +169,10 @@ fn connections_keep_their_own_level_only_where_they_differ() {
     let path = LossProcess::of(&all);
     for losses in [0, 8] {
         let mut own = LossCounts::default();
-        own.observe(&Sender::new(1).connection(50, |segment, copy, _, _| {
-            copy == 1 && segment % 6 == 0 && segment < 6 * losses
-        }));
-        near(
-            path.of_connection(&all, &own).loss(context(1, false, 1)),
-            0.05,
-            0.03,
+        own.observe(
+            &Sender::new(1).connection(50, |segment, copy, _, _| copy == 1 && segment % 6 == 0 && segment < 6 * losses),
         );
+        near(path.of_connection(&all, &own).loss(context(1, false, 1)), 0.05, 0.03);
     }
 }
 
@@ -221,32 +186,19 @@ fn a_path_with_losses_of_its_own_keeps_them() {
     let path = capture.of_path(&all, &positions);
     near(path.loss(context(1, false, 1)), 0.02, 0.01);
     assert!(path.loss(context(2, false, 30)) < 0.01);
-    near(
-        capture.of_path(&all, &quiet).loss(context(1, false, 1)),
-        0.005,
-        0.004,
-    );
+    near(capture.of_path(&all, &quiet).loss(context(1, false, 1)), 0.005, 0.004);
 }
 
 #[test]
 fn little_data_gives_careful_estimates() {
-    assert_eq!(
-        LossProcess::of(&LossCounts::default()),
-        LossProcess::default()
-    );
+    assert_eq!(LossProcess::of(&LossCounts::default()), LossProcess::default());
     let none = LossProcess::of(&counts(1, 30, |_, _, _, _, _| false));
     assert_eq!(none.loss(context(2, true, 1)), 0.0);
     // One loss of 50, and its retransmission arrived: copies are lost about as often as originals.
-    let one = LossProcess::of(&counts(1, 50, |_, segment, copy, _, _| {
-        copy == 1 && segment == 7
-    }));
+    let one = LossProcess::of(&counts(1, 50, |_, segment, copy, _, _| copy == 1 && segment == 7));
     near(one.loss(context(2, false, 30)), 0.015, 0.008);
     // A lost copy alone, as of a spurious retransmission.
-    let sent = [
-        transmission(0, 1, 1, false),
-        transmission(30, 1, 2, true),
-        transmission(60, 1, 3, false),
-    ];
+    let sent = [transmission(0, 1, 1, false), transmission(30, 1, 2, true), transmission(60, 1, 3, false)];
     let mut copies = LossCounts::default();
     copies.observe(&sent);
     let found = LossProcess::of(&copies).loss(context(2, false, 30));
@@ -286,9 +238,7 @@ fn holds_and_duplicates_are_drawn_as_seen() {
     near(process.held(), 0.1, 0.02);
     near(process.duplicated(), 0.03, 0.01);
     assert_eq!(process.holds().len(), 256);
-    let fates: Vec<_> = (0..20_000)
-        .map(|bits| process.draw(bits, context(2, false, 30)))
-        .collect();
+    let fates: Vec<_> = (0..20_000).map(|bits| process.draw(bits, context(2, false, 30))).collect();
     let held: Vec<_> = fates.iter().filter(|fate| !fate.held.is_zero()).collect();
     near(held.len() as f64 / 20_000.0, process.held(), 0.01);
     let mean = held.iter().map(|fate| fate.held.as_secs_f64()).sum::<f64>() / held.len() as f64;
@@ -302,28 +252,20 @@ fn holds_and_duplicates_are_drawn_as_seen() {
 fn draws_follow_the_probability_and_depend_on_the_bits_alone() {
     let process = LossProcess::of(&counts(100, 50, |_, _, _, _, unit| unit < 0.1));
     let context = context(2, false, 30);
-    let lost = (0..50_000)
-        .filter(|&bits| process.draw(bits, context).lost)
-        .count();
+    let lost = (0..50_000).filter(|&bits| process.draw(bits, context).lost).count();
     near(lost as f64 / 50_000.0, process.loss(context), 0.005);
     assert_eq!(process.draw(77, context), process.draw(77, context));
 }
 
 #[test]
 fn merging_in_any_order_gives_the_same_process() {
-    let parts: Vec<_> = (1..4)
-        .map(|n| counts(n * 10, 40, move |_, _, _, _, unit| unit < 0.02 * n as f64))
-        .collect();
+    let parts: Vec<_> = (1..4).map(|n| counts(n * 10, 40, move |_, _, _, _, unit| unit < 0.02 * n as f64)).collect();
     let merged = |order: [usize; 3]| {
         let mut all = LossCounts::default();
         order.iter().for_each(|&n| all.merge(&parts[n]));
         LossProcess::of(&all)
     };
     let (one, other) = (merged([0, 1, 2]), merged([2, 0, 1]));
-    near(
-        one.loss(context(2, true, 1)),
-        other.loss(context(2, true, 1)),
-        1e-9,
-    );
+    near(one.loss(context(2, true, 1)), other.loss(context(2, true, 1)), 1e-9);
     assert_eq!(one.holds(), other.holds());
 }

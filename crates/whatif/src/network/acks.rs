@@ -48,20 +48,12 @@ enum Passing {
 impl AckGate {
     /// This packet arrives at the receiver now.
     pub fn on_arrival(&mut self, arrival: Option<Matched>) {
-        self.beyond = self
-            .beyond
-            .max(arrival.map_or(Offset::SYN, |arrival| arrival.span.end));
+        self.beyond = self.beyond.max(arrival.map_or(Offset::SYN, |arrival| arrival.span.end));
         self.arrival = arrival;
     }
 
     /// The receiver answers.
-    pub fn take(
-        &mut self,
-        now: Instant,
-        packet: Packet,
-        recorded: &Recorded,
-        isn: Option<SeqNumber>,
-    ) {
+    pub fn take(&mut self, now: Instant, packet: Packet, recorded: &Recorded, isn: Option<SeqNumber>) {
         let arrival = self.arrival.take();
         let segment = &packet.segment;
         let ack = isn.and_then(|isn| segment.ack.unwrap(isn, self.highest));
@@ -128,12 +120,7 @@ impl AckGate {
     }
 
     /// The next packet that is due, with its time and the window that the capture shows.
-    pub fn release(
-        &mut self,
-        now: Instant,
-        recorded: &Recorded,
-        isn: Option<SeqNumber>,
-    ) -> Option<(Instant, Packet)> {
+    pub fn release(&mut self, now: Instant, recorded: &Recorded, isn: Option<SeqNumber>) -> Option<(Instant, Packet)> {
         if let Some((packet, Some(due))) = self.held
             && due <= now
         {
@@ -157,20 +144,12 @@ impl AckGate {
     }
 
     fn highest_sent(&self, isn: Option<SeqNumber>) -> Offset {
-        let ack = self
-            .last
-            .and_then(|(packet, _)| packet.segment.ack.unwrap(isn?, self.highest));
+        let ack = self.last.and_then(|(packet, _)| packet.segment.ack.unwrap(isn?, self.highest));
         ack.unwrap_or_default()
     }
 
     /// Sets the window that the receiver of the capture announced with this ACK.
-    fn announce(
-        &mut self,
-        at: Instant,
-        mut packet: Packet,
-        recorded: &Recorded,
-        isn: Option<SeqNumber>,
-    ) -> Packet {
+    fn announce(&mut self, at: Instant, mut packet: Packet, recorded: &Recorded, isn: Option<SeqNumber>) -> Packet {
         let has_ack = packet.segment.flags.contains(Flags::ACK);
         let ack = isn.and_then(|isn| packet.segment.ack.unwrap(isn, self.highest));
         let Some(ack) = ack.filter(|_| has_ack) else {
@@ -185,8 +164,7 @@ impl AckGate {
         }
         if is_first {
             let updates = recorded.windows.updates(ack);
-            self.updates
-                .extend(updates.map(|update| (at + update.after, update.edge)));
+            self.updates.extend(updates.map(|update| (at + update.after, update.edge)));
         }
         packet
     }

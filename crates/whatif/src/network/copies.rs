@@ -33,14 +33,9 @@ impl Copies {
     /// new data counts once for each part, however many segments it takes.
     pub fn send(&mut self, recorded: &Recorded, span: Span, is_new: bool) -> MatchedCopy {
         let pieces = &recorded.pieces;
-        let first = recoup_units::partition_point_near(pieces.len(), self.near, |i| {
-            pieces[i].span.end <= span.start
-        });
+        let first = recoup_units::partition_point_near(pieces.len(), self.near, |i| pieces[i].span.end <= span.start);
         self.near = first;
-        let mut matched = MatchedCopy {
-            copy: 1,
-            index: None,
-        };
+        let mut matched = MatchedCopy { copy: 1, index: None };
         for (i, piece) in pieces.iter().enumerate().skip(first) {
             if piece.span.start >= span.end {
                 break;

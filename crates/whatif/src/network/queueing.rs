@@ -27,11 +27,7 @@ impl Queueing {
             let arrival = sent.arrival().filter(|arrival| arrival.is_exact())?;
             Some((passage.departure?, arrival.echo))
         });
-        Self {
-            bottleneck: *bottleneck,
-            delays: Delays::between(points, delay),
-            passages,
-        }
+        Self { bottleneck: *bottleneck, delays: Delays::between(points, delay), passages }
     }
 
     /// Whether the full queue dropped this transmission of the capture.
@@ -148,42 +144,21 @@ mod tests {
         // (packets: when (ms), its counterpart, departure (ms))
         type Packets<'a> = &'a [(u64, Option<usize>, Option<u64>)];
         let cases: [Packets<'_>; 5] = [
-            &[
-                (0, Some(0), Some(12)),
-                (0, Some(1), Some(24)),
-                (0, Some(2), None),
-                (0, Some(3), None),
-            ],
+            &[(0, Some(0), Some(12)), (0, Some(1), Some(24)), (0, Some(2), None), (0, Some(3), None)],
             // Without the packet before it, the third finds room.
             &[(0, Some(0), Some(12)), (0, Some(2), Some(24))],
             // With another one before it, the second finds none.
-            &[
-                (0, Some(0), Some(12)),
-                (0, None, Some(24)),
-                (0, Some(1), None),
-            ],
+            &[(0, Some(0), Some(12)), (0, None, Some(24)), (0, Some(1), None)],
             // Later, there is room for all.
-            &[
-                (0, Some(0), Some(12)),
-                (0, Some(1), Some(24)),
-                (13, Some(2), Some(36)),
-            ],
-            &[
-                (0, None, Some(12)),
-                (0, None, Some(24)),
-                (0, None, None),
-                (30, None, Some(42)),
-            ],
+            &[(0, Some(0), Some(12)), (0, Some(1), Some(24)), (13, Some(2), Some(36))],
+            &[(0, None, Some(12)), (0, None, Some(24)), (0, None, None), (30, None, Some(42))],
         ];
         for packets in cases {
             let mut transmitter = Transmitter::default();
             transmitter.begin(Some(&queueing));
             for &(at, counterpart, departure) in packets {
-                let counterpart = counterpart.map(|index| Counterpart {
-                    index,
-                    transmission: &all[index],
-                    is_same_time: at == 0,
-                });
+                let counterpart =
+                    counterpart.map(|index| Counterpart { index, transmission: &all[index], is_same_time: at == 0 });
                 let leaves = transmitter.pass(ms(at), 1500, &queueing, counterpart);
                 assert_eq!(leaves, departure.map(ms), "{packets:?}");
             }

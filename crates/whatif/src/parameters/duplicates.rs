@@ -67,10 +67,7 @@ impl Duplicates {
             false => &[],
         };
         let mut reports = false;
-        for block in blocks
-            .iter()
-            .filter(|block| block.start > una && !block.is_empty())
-        {
+        for block in blocks.iter().filter(|block| block.start > una && !block.is_empty()) {
             reports = true;
             self.add_reported(*block);
         }
@@ -89,12 +86,10 @@ impl Duplicates {
 
     fn add_reported(&mut self, block: Span) {
         let from = self.reported.partition_point(|span| span.end < block.start);
-        let to = self
-            .reported
-            .partition_point(|span| span.start <= block.end);
-        let merged = self.reported[from..to].iter().fold(block, |all, span| {
-            Span::new(all.start.min(span.start), all.end.max(span.end))
-        });
+        let to = self.reported.partition_point(|span| span.start <= block.end);
+        let merged = self.reported[from..to]
+            .iter()
+            .fold(block, |all, span| Span::new(all.start.min(span.start), all.end.max(span.end)));
         self.reported.splice(from..to, [merged]);
         if self.reported.len() > MOST_RANGES {
             self.reported.remove(0);

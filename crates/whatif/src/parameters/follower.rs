@@ -50,13 +50,7 @@ impl<'a> Follower<'a> {
         let mut sender = Sender::new(mechanisms, agreed.segment_size.into(), syn, false);
         sender.set_sack(agreed.sack);
         sender.set_user_timeout(Duration::from_secs(1 << 30));
-        Self {
-            record,
-            sender,
-            flights: RttEstimator::new(mechanisms.rto),
-            written: 0,
-            timestamps: Vec::new(),
-        }
+        Self { record, sender, flights: RttEstimator::new(mechanisms.rto), written: 0, timestamps: Vec::new() }
     }
 
     pub fn sender(&self) -> &Sender {
@@ -142,8 +136,7 @@ impl<'a> Follower<'a> {
 
     /// When the timestamp was first and last sent.
     fn sending_of(&self, echo: u32) -> Option<(Instant, Instant)> {
-        let known =
-            |(value, ..): &(u32, Instant, Instant)| echo.wrapping_sub(*value).cast_signed() >= 0;
+        let known = |(value, ..): &(u32, Instant, Instant)| echo.wrapping_sub(*value).cast_signed() >= 0;
         let last = self.timestamps.partition_point(known).checked_sub(1)?;
         let (_, first, last) = self.timestamps.get(last)?;
         Some((*first, *last))
@@ -157,10 +150,7 @@ impl<'a> Follower<'a> {
         let window = packet.edge.map_or(0, |edge| edge.since(cumulative));
         let mut ack = Ack::new(cumulative, window).with_blocks(packet.sack.as_slice().to_vec());
         ack.carries_data = !packet.span.is_empty();
-        if let Some((first, last)) = packet
-            .timestamps
-            .and_then(|[_, echo]| self.sending_of(echo))
-        {
+        if let Some((first, last)) = packet.timestamps.and_then(|[_, echo]| self.sending_of(echo)) {
             ack.timestamp_rtt = Some(packet.at.since(first));
             ack.echo_sent_before = Some(last.plus_nanos(1));
         }
@@ -170,9 +160,7 @@ impl<'a> Follower<'a> {
         let opened = before == Offset::SYN && self.sender.una() > Offset::SYN;
         Heard {
             sample: self.sample(packet.at, &ack, &summary),
-            distrusts_initial: opened
-                && self.sender.rtt().srtt().is_none()
-                && self.sender.rtt().rto() != initial,
+            distrusts_initial: opened && self.sender.rtt().srtt().is_none() && self.sender.rtt().rto() != initial,
         }
     }
 
@@ -187,10 +175,6 @@ impl<'a> Follower<'a> {
             Sampling::Newest => summary.newest_rtt_sample(at),
             _ => summary.rtt_sample(at, ack),
         };
-        rtt.map(|rtt| Sample {
-            rtt,
-            una,
-            nxt: self.sender.nxt(),
-        })
+        rtt.map(|rtt| Sample { rtt, una, nxt: self.sender.nxt() })
     }
 }

@@ -45,14 +45,8 @@ pub enum Parameter {
 
 impl Parameter {
     /// All parameters, in the order of reports.
-    pub const ALL: [Self; 6] = [
-        Self::RttvarFactor,
-        Self::MinRto,
-        Self::RttvarWeight,
-        Self::SrttWeight,
-        Self::SrttFactor,
-        Self::Dupthresh,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::RttvarFactor, Self::MinRto, Self::RttvarWeight, Self::SrttWeight, Self::SrttFactor, Self::Dupthresh];
 
     /// The study's name of it.
     pub const fn name(self) -> &'static str {
@@ -143,10 +137,7 @@ impl Grid {
     }
 
     fn none(&self) -> Parameters {
-        Parameters {
-            minimum_of: self.minimum_of,
-            ..Parameters::default()
-        }
+        Parameters { minimum_of: self.minimum_of, ..Parameters::default() }
     }
 
     fn values_of(&self, parameter: Parameter) -> Vec<Parameters> {
@@ -155,34 +146,24 @@ impl Grid {
             values.iter().map(|value| with(none, *value)).collect()
         };
         match parameter {
-            Parameter::RttvarFactor => factors(&self.rttvar_factors, |none, value| Parameters {
-                rttvar_factor: Some(value),
-                ..none
-            }),
-            Parameter::RttvarWeight => factors(&self.rttvar_weights, |none, value| Parameters {
-                rttvar_weight: Some(value),
-                ..none
-            }),
-            Parameter::SrttWeight => factors(&self.srtt_weights, |none, value| Parameters {
-                srtt_weight: Some(value),
-                ..none
-            }),
-            Parameter::SrttFactor => factors(&self.srtt_factors, |none, value| Parameters {
-                srtt_factor: Some(value),
-                ..none
-            }),
+            Parameter::RttvarFactor => {
+                factors(&self.rttvar_factors, |none, value| Parameters { rttvar_factor: Some(value), ..none })
+            }
+            Parameter::RttvarWeight => {
+                factors(&self.rttvar_weights, |none, value| Parameters { rttvar_weight: Some(value), ..none })
+            }
+            Parameter::SrttWeight => {
+                factors(&self.srtt_weights, |none, value| Parameters { srtt_weight: Some(value), ..none })
+            }
+            Parameter::SrttFactor => {
+                factors(&self.srtt_factors, |none, value| Parameters { srtt_factor: Some(value), ..none })
+            }
             Parameter::MinRto => {
-                let with = |value: &Duration| Parameters {
-                    min_rto: Some(*value),
-                    ..none
-                };
+                let with = |value: &Duration| Parameters { min_rto: Some(*value), ..none };
                 self.min_rtos.iter().map(with).collect()
             }
             Parameter::Dupthresh => {
-                let with = |value: &Segments| Parameters {
-                    dupthresh: Some(*value),
-                    ..none
-                };
+                let with = |value: &Segments| Parameters { dupthresh: Some(*value), ..none };
                 self.dupthreshs.iter().map(with).collect()
             }
         }
@@ -214,12 +195,7 @@ impl Instances {
             })
         };
         let estimator_of = all.iter().map(&mut place_of).collect();
-        Self {
-            all,
-            singles,
-            estimators,
-            estimator_of,
-        }
+        Self { all, singles, estimators, estimator_of }
     }
 
     pub(super) fn estimators(&self) -> &[Parameters] {
@@ -280,17 +256,11 @@ mod tests {
 
     #[test]
     fn values_of_one_parameter_are_tried_once() {
-        let grid = Grid {
-            dupthreshs: (1..=6).map(Segments).collect(),
-            ..Grid::default()
-        };
+        let grid = Grid { dupthreshs: (1..=6).map(Segments).collect(), ..Grid::default() };
         assert_eq!(grid.combinations(), 6);
         assert_eq!(grid.instances().all().len(), 6);
         assert!(Grid::default().instances().all().is_empty());
-        let alone = Grid {
-            alone: true,
-            ..Grid::study()
-        };
+        let alone = Grid { alone: true, ..Grid::study() };
         assert_eq!(alone.instances().all(), alone.instances().singles());
         assert_eq!(alone.instances().all().len(), 21);
     }

@@ -109,13 +109,8 @@ impl<'a> Study<'a> {
         Self {
             record,
             follower: Follower::new(record, &mechanisms),
-            retransmissions: rows
-                .iter()
-                .map(|one| (one.frame, one.triggers.first()))
-                .collect(),
-            detections: detections(rows)
-                .map(|one| (one.retransmission.frame, one))
-                .collect(),
+            retransmissions: rows.iter().map(|one| (one.frame, one.triggers.first())).collect(),
+            detections: detections(rows).map(|one| (one.retransmission.frame, one)).collect(),
             run: None,
             duplicates: Duplicates::new(&mechanisms, record),
             initial_dupthresh: mechanisms.detection.dupthresh,
@@ -123,10 +118,7 @@ impl<'a> Study<'a> {
             ended: record.packets.last().map_or(Instant::ZERO, |last| last.at),
             samples: (0, Duration::ZERO),
             lists_events: subject.lists_events,
-            found: StudiedSender {
-                changes: vec![Change::default(); timers.len()],
-                ..StudiedSender::default()
-            },
+            found: StudiedSender { changes: vec![Change::default(); timers.len()], ..StudiedSender::default() },
             timers,
         }
     }
@@ -221,12 +213,7 @@ impl<'a> Study<'a> {
                 let expires = self.timers.deadline(instance, &run.timer).max(probe);
                 if expires < before {
                     let cost = costs.timeout;
-                    self.add(
-                        instance,
-                        packet.frame,
-                        ChangeKind::SpuriousTimeoutMade,
-                        negative(cost),
-                    );
+                    self.add(instance, packet.frame, ChangeKind::SpuriousTimeoutMade, negative(cost));
                 }
             }
         }
@@ -236,12 +223,7 @@ impl<'a> Study<'a> {
                 let other = self.dupthresh(instance);
                 if other < dupthresh && self.duplicates.reaches(other).is_some() {
                     let cost = costs.fast;
-                    self.add(
-                        instance,
-                        packet.frame,
-                        ChangeKind::SpuriousFastMade,
-                        negative(cost),
-                    );
+                    self.add(instance, packet.frame, ChangeKind::SpuriousFastMade, negative(cost));
                 }
             }
         }
@@ -265,12 +247,7 @@ impl<'a> Study<'a> {
         LATE + length / 8 + self.follower.rules().granularity
     }
 
-    fn study_detection(
-        &mut self,
-        number: usize,
-        packet: &Seen,
-        detection: &LossDetection<'a>,
-    ) -> Result<(), LeftOut> {
+    fn study_detection(&mut self, number: usize, packet: &Seen, detection: &LossDetection<'a>) -> Result<(), LeftOut> {
         let one = detection.retransmission;
         let is_timeout = detection.detector == Detector::Timeout;
         let expired = one.triggers.first() == Some(Trigger::Rto);
@@ -287,9 +264,7 @@ impl<'a> Study<'a> {
             return Ok(());
         }
         let rtt = one.rtt.filter(|rtt| !rtt.is_zero());
-        let rtt = rtt
-            .or(self.follower.sender().rtt().srtt())
-            .unwrap_or_default();
+        let rtt = rtt.or(self.follower.sender().rtt().srtt()).unwrap_or_default();
         let detected = Detected {
             one,
             frame: packet.frame,
@@ -302,8 +277,7 @@ impl<'a> Study<'a> {
             self.study_fast_retransmit(number, &detected);
             return Ok(());
         }
-        let is_early = packet.at + EARLY.max(run.timer.deadline.since(run.timer.from) / 32)
-            < run.timer.deadline;
+        let is_early = packet.at + EARLY.max(run.timer.deadline.since(run.timer.from) / 32) < run.timer.deadline;
         let late = packet.at.since(run.timer.deadline);
         if is_early || late > self.patience(&run.timer) {
             return Err(LeftOut::TimeoutNotReproduced);
@@ -335,14 +309,8 @@ impl<'a> Study<'a> {
             let reached = arrivals.reaches(self.dupthresh(instance));
             if let Some(reached) = reached.filter(|at| *at < expires) {
                 let earlier = difference(detected.at, reached);
-                let saved = (detected.costs.fast_instead_of_timeout)
-                    .map(|cost| cost.saturating_add(earlier));
-                self.add(
-                    instance,
-                    detected.frame,
-                    ChangeKind::TimeoutBecomesFast,
-                    saved,
-                );
+                let saved = (detected.costs.fast_instead_of_timeout).map(|cost| cost.saturating_add(earlier));
+                self.add(instance, detected.frame, ChangeKind::TimeoutBecomesFast, saved);
             } else {
                 self.move_timeout(instance, detected, expires);
             }
@@ -435,23 +403,12 @@ impl<'a> Study<'a> {
     ) {
         let Some(reached) = reached else {
             let earlier = difference(detected.at, expires);
-            let saved =
-                (detected.costs.fast_instead_of_timeout).map(|cost| earlier.saturating_sub(cost));
-            return self.add(
-                instance,
-                detected.frame,
-                ChangeKind::FastBecomesTimeout,
-                saved,
-            );
+            let saved = (detected.costs.fast_instead_of_timeout).map(|cost| earlier.saturating_sub(cost));
+            return self.add(instance, detected.frame, ChangeKind::FastBecomesTimeout, saved);
         };
         let earlier = difference(detected.at, reached);
         if earlier != 0 {
-            self.add(
-                instance,
-                detected.frame,
-                ChangeKind::FastMoves,
-                [earlier; 2],
-            );
+            self.add(instance, detected.frame, ChangeKind::FastMoves, [earlier; 2]);
         }
     }
 
@@ -479,8 +436,7 @@ impl<'a> Study<'a> {
     fn costs(&self, flight: u32, rtt: Duration, at: Instant) -> Costs {
         let left = self.ended.since(at).as_nanos() as f64;
         let cost = |rtts: f64| (rtts * rtt.as_nanos() as f64).min(left).round() as i64;
-        let of =
-            |cost_of: fn(Model, u32) -> f64| Model::ALL.map(|model| cost(cost_of(model, flight)));
+        let of = |cost_of: fn(Model, u32) -> f64| Model::ALL.map(|model| cost(cost_of(model, flight)));
         Costs {
             fast: of(Model::fast_retransmit),
             timeout: of(Model::timeout),

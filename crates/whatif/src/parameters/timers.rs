@@ -49,11 +49,7 @@ impl Reading {
     fn new(own: &RtoRules, parameters: &Parameters) -> Self {
         let mut rules = *own;
         parameters.apply_to_rto(&mut rules);
-        Self {
-            srtt_factor: rules.srtt_factor,
-            rttvar_factor: rules.rttvar_factor,
-            min: nanos(rules.min),
-        }
+        Self { srtt_factor: rules.srtt_factor, rttvar_factor: rules.rttvar_factor, min: nanos(rules.min) }
     }
 
     fn expiry(&self, estimator: &RttEstimator, run: &TimerRun, most: u64) -> Instant {
@@ -115,9 +111,7 @@ impl<'a> Timers<'a> {
 
     /// The SYN was retransmitted and gave no sample.
     pub fn distrust_initial(&mut self) {
-        self.estimators
-            .iter_mut()
-            .for_each(RttEstimator::distrust_initial);
+        self.estimators.iter_mut().for_each(RttEstimator::distrust_initial);
     }
 
     /// The timer was set: from now on, the RTOs are those of the present estimators.

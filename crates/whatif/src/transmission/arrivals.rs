@@ -30,11 +30,7 @@ pub(super) struct Heard {
 }
 
 /// Completes the arrivals. `heard`: what was heard of each transmission; `least`: the smallest round trip.
-pub(super) fn complete(
-    mut all: Vec<Transmission>,
-    heard: &[Option<Heard>],
-    least: Duration,
-) -> Transmissions {
+pub(super) fn complete(mut all: Vec<Transmission>, heard: &[Option<Heard>], least: Duration) -> Transmissions {
     let mut longest_wait = Duration::ZERO;
     let overtaken = overtaken(heard);
     let delays = sure_delays(&all, heard, &overtaken);
@@ -151,8 +147,6 @@ impl SureDelays {
     }
 
     fn is_sure(&self, index: usize) -> bool {
-        self.delays
-            .binary_search_by_key(&index, |(of, _)| *of)
-            .is_ok()
+        self.delays.binary_search_by_key(&index, |(of, _)| *of).is_ok()
     }
 }

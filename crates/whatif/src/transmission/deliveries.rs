@@ -69,9 +69,7 @@ fn smallest_rtt(record: &Record) -> Duration {
             }
             let is_new = packet.span.start >= highest;
             let at = is_new.then_some(packet.at);
-            sent.entry(packet.span.end)
-                .and_modify(|at| *at = None)
-                .or_insert(at);
+            sent.entry(packet.span.end).and_modify(|at| *at = None).or_insert(at);
             highest = highest.max(packet.span.end);
         } else if let Some(ack) = packet.ack
             && let Some(Some(at)) = sent.get(&ack)
@@ -108,12 +106,7 @@ struct Deliveries<'a> {
 }
 
 impl<'a> Deliveries<'a> {
-    fn new(
-        record: &'a Record,
-        verdicts: &'a HashMap<u64, Verdict>,
-        rtt: Duration,
-        replaced: Vec<bool>,
-    ) -> Self {
+    fn new(record: &'a Record, verdicts: &'a HashMap<u64, Verdict>, rtt: Duration, replaced: Vec<bool>) -> Self {
         Self {
             record,
             verdicts,
@@ -135,8 +128,7 @@ impl<'a> Deliveries<'a> {
     fn replaced(&self) -> Vec<bool> {
         let mut replaced = vec![false; self.all.len()];
         for piece in &self.pieces {
-            let is_needed =
-                |copy: &usize| self.verdicts.get(&self.frames[*copy]) == Some(&Verdict::Needed);
+            let is_needed = |copy: &usize| self.verdicts.get(&self.frames[*copy]) == Some(&Verdict::Needed);
             let last_needed = piece.copies.iter().rposition(is_needed).unwrap_or(0);
             for &copy in &piece.copies[..last_needed] {
                 // A segment of several parts may have delivered others of them.
@@ -179,15 +171,10 @@ impl<'a> Deliveries<'a> {
         let mut copy = 1;
         if span.start >= self.nxt {
             self.open.push(self.pieces.len());
-            self.pieces.push(Piece {
-                span,
-                copies: vec![index],
-            });
+            self.pieces.push(Piece { span, copies: vec![index] });
             self.nxt = span.end;
         } else {
-            let first = self
-                .pieces
-                .partition_point(|piece| piece.span.end <= span.start);
+            let first = self.pieces.partition_point(|piece| piece.span.end <= span.start);
             for (i, piece) in self.pieces[first..].iter_mut().enumerate() {
                 if piece.span.start >= span.end {
                     break;
@@ -198,13 +185,7 @@ impl<'a> Deliveries<'a> {
                 }
             }
         }
-        self.all.push(Transmission {
-            span,
-            copy,
-            sent: packet.at,
-            ip_len,
-            fate: Fate::Unknown,
-        });
+        self.all.push(Transmission { span, copy, sent: packet.at, ip_len, fate: Fate::Unknown });
         self.frames.push(packet.frame);
         self.heard.push(None);
     }
@@ -228,8 +209,7 @@ impl<'a> Deliveries<'a> {
         let reported = duplicate.filter(|_| is_pure);
         let duplicate = reported.and_then(|block| self.duplicate_arrival(block, packet.at, &newly));
         let by_duplicate = duplicate.is_some();
-        let by_network =
-            !by_duplicate && reported.is_some_and(|block| self.count_duplicate(block, &newly));
+        let by_network = !by_duplicate && reported.is_some_and(|block| self.count_duplicate(block, &newly));
         let trigger = match duplicate {
             Some(copy) => Some(copy),
             // The other arrivals had waited for the receiver's timer.
@@ -247,12 +227,7 @@ impl<'a> Deliveries<'a> {
             });
         }
         if let Some(index) = trigger.filter(|index| is_pure && self.heard[*index].is_none()) {
-            self.heard[index] = Some(Heard {
-                at: packet.at,
-                is_trigger: true,
-                is_lost: false,
-                in_order: false,
-            });
+            self.heard[index] = Some(Heard { at: packet.at, is_trigger: true, is_lost: false, in_order: false });
             self.all[index].fate = self.arrived(index, packet.at);
         }
         self.una = self.una.max(ack);
@@ -270,14 +245,13 @@ impl<'a> Deliveries<'a> {
         };
         let copies = first.copies.iter().copied();
         let heard = copies.filter(|copy| self.all[*copy].span.start == self.una);
-        let Some((wrong, heard)) = heard.rev().find_map(|copy| Some((copy, self.heard[copy]?)))
-        else {
+        let Some((wrong, heard)) = heard.rev().find_map(|copy| Some((copy, self.heard[copy]?))) else {
             return;
         };
         self.heard[wrong] = None;
         self.all[wrong].fate = Fate::Unknown;
-        let mut others = (wrong + 1..self.all.len())
-            .take_while(|i| self.all[*i].sent + self.rtt.mul_f64(0.9) <= heard.at);
+        let mut others =
+            (wrong + 1..self.all.len()).take_while(|i| self.all[*i].sent + self.rtt.mul_f64(0.9) <= heard.at);
         let right = others.find(|i| self.heard[*i].is_none() && !self.is_replaced(*i));
         if let Some(right) = right {
             self.heard[right] = Some(heard);
@@ -367,9 +341,7 @@ impl<'a> Deliveries<'a> {
     fn duplicate_arrival(&self, duplicate: Span, at: Instant, newly: &[usize]) -> Option<usize> {
         let piece = self.pieces.get(self.first_piece(duplicate.start))?;
         let mut unheard = piece.copies.iter().copied().filter(|copy| {
-            self.heard[*copy].is_none()
-                && !newly.contains(copy)
-                && self.all[*copy].sent + self.rtt.mul_f64(0.9) <= at
+            self.heard[*copy].is_none() && !newly.contains(copy) && self.all[*copy].sent + self.rtt.mul_f64(0.9) <= at
         });
         unheard.next_back()
     }
@@ -397,8 +369,7 @@ impl<'a> Deliveries<'a> {
 
     /// The transmission that a duplicate ACK without SACK stands for.
     fn next_of_duplicate_acks(&mut self, packet: &Seen, ack: Offset) -> Option<usize> {
-        let is_duplicate =
-            packet.span.is_empty() && ack == self.una && ack < self.nxt && !self.record.agreed.sack;
+        let is_duplicate = packet.span.is_empty() && ack == self.una && ack < self.nxt && !self.record.agreed.sack;
         if !is_duplicate {
             return None;
         }
@@ -406,9 +377,8 @@ impl<'a> Deliveries<'a> {
         let from = hole.copies.first()? + 1;
         let mut due = (from.max(self.next_duplicate)..self.all.len())
             .take_while(|i| self.all[*i].sent + self.rtt.mul_f64(0.9) <= packet.at);
-        let index = due.find(|i| {
-            self.heard[*i].is_none() && !self.is_replaced(*i) && self.all[*i].span.start > self.una
-        })?;
+        let index =
+            due.find(|i| self.heard[*i].is_none() && !self.is_replaced(*i) && self.all[*i].span.start > self.una)?;
         self.next_duplicate = index + 1;
         Some(index)
     }
@@ -422,13 +392,7 @@ fn split_duplicate(ack: Offset, blocks: &[Span]) -> (Option<Span>, Vec<Span>) {
     let is_below = first.start < ack;
     let is_within = rest.first().is_some_and(|second| second.covers(*first));
     match is_below || is_within {
-        true => (
-            Some(*first),
-            rest.iter()
-                .copied()
-                .filter(|block| block.start >= ack)
-                .collect(),
-        ),
+        true => (Some(*first), rest.iter().copied().filter(|block| block.start >= ack).collect()),
         false => (None, blocks.to_vec()),
     }
 }

@@ -35,8 +35,7 @@ impl Observer for AtServer {
         };
         if point == at_server {
             let frame = self.0.len() as u64 + 1;
-            self.0
-                .push((direction, captured(frame, now, direction, packet)));
+            self.0.push((direction, captured(frame, now, direction, packet)));
         }
     }
 
@@ -44,10 +43,7 @@ impl Observer for AtServer {
 }
 
 fn captured(frame: u64, at: Instant, direction: Direction, packet: &Packet) -> CapturedPacket {
-    let ends = Endpoints {
-        src: "192.0.2.1:1024".parse().unwrap(),
-        dst: "192.0.2.2:80".parse().unwrap(),
-    };
+    let ends = Endpoints { src: "192.0.2.1:1024".parse().unwrap(), dst: "192.0.2.2:80".parse().unwrap() };
     CapturedPacket {
         frame,
         // Captures have microseconds.
@@ -72,16 +68,10 @@ fn captured(frame: u64, at: Instant, direction: Direction, packet: &Packet) -> C
 pub fn path(owd_ms: u64, drops: &str, segments: u64) -> PathSpec {
     let delay = HopSpec::Delay(Duration::from_millis(owd_ms));
     let rules: recoup_path::DropRules = drops.parse().unwrap();
-    let known = DataSegments {
-        up: Some(0),
-        down: Some(segments),
-    };
+    let known = DataSegments { up: Some(0), down: Some(segments) };
     let rules = rules.resolve(known).unwrap();
     let of = |direction| rules.hops(direction).chain([delay.clone()]).collect();
-    PathSpec {
-        up: of(Direction::Up),
-        down: of(Direction::Down),
-    }
+    PathSpec { up: of(Direction::Up), down: of(Direction::Down) }
 }
 
 /// A flow of so many segments, sent by `mechanisms` to a client of `profile`.
@@ -95,22 +85,12 @@ pub fn flow_spec(profile: &Profile, mechanisms: &Mechanisms, segments: u64) -> F
 }
 
 /// A flow of so many segments over a path, sent by `mechanisms` and analyzed as `profile`.
-pub fn capture(
-    path: &PathSpec,
-    profile: &Profile,
-    mechanisms: &Mechanisms,
-    segments: u64,
-    flow: u64,
-) -> Captured {
+pub fn capture(path: &PathSpec, profile: &Profile, mechanisms: &Mechanisms, segments: u64, flow: u64) -> Captured {
     let spec = flow_spec(profile, mechanisms, segments);
     let mut at_server = AtServer::default();
     let mut simulation = Simulation::new(path).unwrap();
     let record = simulation.run(&spec, 1, FlowId(flow), &mut at_server);
-    let settings = Settings {
-        profile: Some(profile.clone()),
-        threads: 0,
-        ..Settings::default()
-    };
+    let settings = Settings { profile: Some(profile.clone()), threads: 0, ..Settings::default() };
     let packets = at_server.0.iter().map(|(_, packet)| *packet);
     let packets: Vec<_> = packets.collect();
     let found = follow(packets.into_iter(), &settings, Kept::default);
@@ -122,9 +102,5 @@ pub fn capture(
     for (direction, packet) in &at_server.0 {
         packets.push(packet, *direction);
     }
-    Captured {
-        fct: record.fct.expect("a complete flow"),
-        packets,
-        rows,
-    }
+    Captured { fct: record.fct.expect("a complete flow"), packets, rows }
 }

@@ -65,10 +65,7 @@ fn linux_packets() -> [(&'static str, &'static str, u16, Segment); 4] {
         flags: Flags::PSH | Flags::ACK,
         window: 63,
         payload_len: 5,
-        options: Options {
-            timestamps: ts(0xeec3_99e4, 1000),
-            ..Options::NONE
-        },
+        options: Options { timestamps: ts(0xeec3_99e4, 1000), ..Options::NONE },
     };
     let isn = SeqNumber(0xffff_fff0);
     let sack = Segment {
@@ -76,10 +73,7 @@ fn linux_packets() -> [(&'static str, &'static str, u16, Segment); 4] {
         flags: Flags::ACK,
         payload_len: 0,
         options: Options {
-            sack: [1001, 601, 201]
-                .map(|offset| [isn + offset, isn + offset + 100])
-                .into_iter()
-                .collect(),
+            sack: [1001, 601, 201].map(|offset| [isn + offset, isn + offset + 100]).into_iter().collect(),
             ..data.options
         },
         ..data
@@ -87,11 +81,7 @@ fn linux_packets() -> [(&'static str, &'static str, u16, Segment); 4] {
     let syn_v6 = Segment {
         seq: SeqNumber(0x3592_98d6),
         window: 64800,
-        options: Options {
-            mss: Some(1440),
-            timestamps: ts(0xb17c_1203, 0),
-            ..syn.options
-        },
+        options: Options { mss: Some(1440), timestamps: ts(0xb17c_1203, 0), ..syn.options },
         ..syn
     };
     let v4 = "192.0.2.1:47122 > 192.0.2.2:80";
@@ -99,12 +89,7 @@ fn linux_packets() -> [(&'static str, &'static str, u16, Segment); 4] {
         (LINUX_SYN, v4, 0x049e, syn),
         (LINUX_DATA, v4, 0x04a0, data),
         (LINUX_SACK, v4, 0x04a3, sack),
-        (
-            LINUX_SYN_V6,
-            "[2001:db8::1]:52556 > [2001:db8::2]:80",
-            0,
-            syn_v6,
-        ),
+        (LINUX_SYN_V6, "[2001:db8::1]:52556 > [2001:db8::2]:80", 0, syn_v6),
     ]
 }
 
@@ -149,9 +134,8 @@ fn every_flipped_bit_is_detected() {
         for bit in 8 * 10..8 * packet.len() {
             let mut flipped = packet.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            let noticed = decode(&flipped).is_ok_and(|decoded| {
-                decoded.tcp_checksum == Checksum::Wrong || !decoded.ip_checksum_ok
-            });
+            let noticed = decode(&flipped)
+                .is_ok_and(|decoded| decoded.tcp_checksum == Checksum::Wrong || !decoded.ip_checksum_ok);
             // A changed data offset may be impossible.
             let offset = matches!(decode(&flipped), Err(DecodeError::DataOffset { .. }));
             assert!(noticed || offset, "bit {bit} of {hex}");
@@ -175,10 +159,7 @@ fn a_cut_packet_is_read_as_far_as_it_goes() {
         assert_eq!(decoded.segment.payload_len, 5, "snap length {snaplen}");
         assert_eq!(decoded.payload.len(), captured, "snap length {snaplen}");
         assert_eq!(decoded.options_complete, options_complete);
-        assert_eq!(
-            decoded.segment.options.timestamps.is_some(),
-            options_complete
-        );
+        assert_eq!(decoded.segment.options.timestamps.is_some(), options_complete);
         let checksum = match snaplen {
             57 => Checksum::Correct,
             _ => Checksum::Unverifiable,
@@ -254,18 +235,8 @@ fn packets_without_tcp_are_errors() {
         // The "more fragments" bit, and a fragment offset.
         (LINUX_DATA, 6, 0x20, "IP fragment: a whole packet expected"),
         (LINUX_DATA, 7, 0x01, "IP fragment: a whole packet expected"),
-        (
-            LINUX_DATA,
-            32,
-            0x40,
-            "TCP data offset 4: 5 to 9 words expected",
-        ),
-        (
-            LINUX_DATA,
-            32,
-            0xa0,
-            "TCP data offset 10: 5 to 9 words expected",
-        ),
+        (LINUX_DATA, 32, 0x40, "TCP data offset 4: 5 to 9 words expected"),
+        (LINUX_DATA, 32, 0xa0, "TCP data offset 10: 5 to 9 words expected"),
         (LINUX_DATA, 3, 39, "TCP header: 19 bytes there, 20 expected"),
     ];
     for (hex, at, value, text) in cases {
@@ -279,38 +250,15 @@ fn packets_that_cannot_exist_are_refused() {
     let v4: [SocketAddr; 2] = ["192.0.2.1:1", "192.0.2.2:2"].map(|a| a.parse().unwrap());
     let v6: [SocketAddr; 2] = ["[2001:db8::1]:1", "[2001:db8::2]:2"].map(|a| a.parse().unwrap());
     let between = |src, dst| Endpoints { src, dst };
-    let segment = |payload_len| Segment {
-        payload_len,
-        ..Segment::default()
-    };
+    let segment = |payload_len| Segment { payload_len, ..Segment::default() };
     let fill = Payload::Fill(0);
     let cases = [
         (between(v4[0], v4[1]), 65495, fill, None),
-        (
-            between(v4[0], v4[1]),
-            65496,
-            fill,
-            Some("packet of 65536 bytes: 65535 over V4 at most"),
-        ),
+        (between(v4[0], v4[1]), 65496, fill, Some("packet of 65536 bytes: 65535 over V4 at most")),
         (between(v6[0], v6[1]), 65515, fill, None),
-        (
-            between(v6[0], v6[1]),
-            65516,
-            fill,
-            Some("packet of 65576 bytes: 65575 over V6 at most"),
-        ),
-        (
-            between(v6[0], v6[1]),
-            u32::MAX,
-            fill,
-            Some("packet of 4294967295 bytes: 65575 over V6 at most"),
-        ),
-        (
-            between(v4[0], v4[1]),
-            4,
-            Payload::Bytes(b"abc"),
-            Some("payload of 3 bytes: the segment says 4"),
-        ),
+        (between(v6[0], v6[1]), 65516, fill, Some("packet of 65576 bytes: 65575 over V6 at most")),
+        (between(v6[0], v6[1]), u32::MAX, fill, Some("packet of 4294967295 bytes: 65575 over V6 at most")),
+        (between(v4[0], v4[1]), 4, Payload::Bytes(b"abc"), Some("payload of 3 bytes: the segment says 4")),
         (
             between(v4[0], v6[1]),
             0,

@@ -12,18 +12,12 @@ fn segment() -> Segment {
         payload_len: 100,
         window: 500,
         flags: Flags::ACK,
-        options: Options {
-            timestamps: Some(Timestamps { value: 1, echo: 2 }),
-            ..Options::NONE
-        },
+        options: Options { timestamps: Some(Timestamps { value: 1, echo: 2 }), ..Options::NONE },
     }
 }
 
 fn packet(src: &str, dst: &str) -> Vec<u8> {
-    let endpoints = Endpoints {
-        src: src.parse().unwrap(),
-        dst: dst.parse().unwrap(),
-    };
+    let endpoints = Endpoints { src: src.parse().unwrap(), dst: dst.parse().unwrap() };
     let mut packet = Vec::new();
     encode(&segment(), &endpoints, 5, Payload::Fill(0), &mut packet).unwrap();
     packet
@@ -51,10 +45,7 @@ fn options_behind_timestamps_are_read() {
             sent.options.timestamps = timestamps;
             add(&mut sent.options);
             let mut packet = Vec::new();
-            let endpoints = Endpoints {
-                src: "192.0.2.1:9".parse().unwrap(),
-                dst: "192.0.2.2:80".parse().unwrap(),
-            };
+            let endpoints = Endpoints { src: "192.0.2.1:9".parse().unwrap(), dst: "192.0.2.2:80".parse().unwrap() };
             encode(&sent, &endpoints, 5, Payload::Fill(0), &mut packet).unwrap();
             let read = read(&packet, packet.len()).unwrap();
             assert_eq!(read.segment, sent);
@@ -74,17 +65,11 @@ struct All {
     headers: Headers,
 }
 
-fn all(
-    read: impl FnOnce(&mut Headers, &mut RareHeaders) -> Result<(), DecodeError>,
-) -> Result<All, DecodeError> {
+fn all(read: impl FnOnce(&mut Headers, &mut RareHeaders) -> Result<(), DecodeError>) -> Result<All, DecodeError> {
     let (mut headers, mut rare) = (Headers::default(), RareHeaders::default());
     let result = read(&mut headers, &mut rare);
     assert!(result.is_ok() || headers == Headers::default());
-    result.map(|()| All {
-        endpoints: headers.endpoints(&rare),
-        segment: headers.segment(&rare),
-        headers,
-    })
+    result.map(|()| All { endpoints: headers.endpoints(&rare), segment: headers.segment(&rare), headers })
 }
 
 fn read(packet: &[u8], on_wire: usize) -> Result<All, DecodeError> {

@@ -51,11 +51,7 @@ impl Options {
     pub const fn sack_blocks_that_fit(&self) -> usize {
         // The other options take 20 bytes at most, so this cannot underflow.
         let room = (MAX_LEN - 4 - self.len_without_sack() as usize) / 8;
-        if self.sack.len() < room {
-            self.sack.len()
-        } else {
-            room
-        }
+        if self.sack.len() < room { self.sack.len() } else { room }
     }
 
     const fn len_without_sack(&self) -> u32 {
@@ -143,8 +139,7 @@ impl Options {
                 kind::NOP => bytes = after_kind,
                 _ => {
                     let len = after_kind.first().map_or(0, |&len| usize::from(len));
-                    let Some((option, rest)) = bytes.split_at_checked(len).filter(|_| len >= 2)
-                    else {
+                    let Some((option, rest)) = bytes.split_at_checked(len).filter(|_| len >= 2) else {
                         return false;
                     };
                     self.read(kind, &option[2..]);
@@ -183,10 +178,7 @@ impl Options {
 /// A timestamps option's value, if it has the right length.
 fn timestamps(bytes: &[u8]) -> Option<Timestamps> {
     match words(bytes) {
-        ([value, echo], []) => Some(Timestamps {
-            value: u32::from_be_bytes(*value),
-            echo: u32::from_be_bytes(*echo),
-        }),
+        ([value, echo], []) => Some(Timestamps { value: u32::from_be_bytes(*value), echo: u32::from_be_bytes(*echo) }),
         _ => None,
     }
 }

@@ -6,9 +6,7 @@ fn ts(value: u32, echo: u32) -> Option<Timestamps> {
 
 /// `n` blocks `[0x10, 0x11]`, `[0x20, 0x21]`, …
 fn blocks(n: u32) -> SackBlocks {
-    (1..=n)
-        .map(|i| [SeqNumber(0x10 * i), SeqNumber(0x10 * i + 1)])
-        .collect()
+    (1..=n).map(|i| [SeqNumber(0x10 * i), SeqNumber(0x10 * i + 1)]).collect()
 }
 
 fn encoded(options: &Options) -> Vec<u8> {
@@ -20,10 +18,7 @@ fn encoded(options: &Options) -> Vec<u8> {
 /// The options in `bytes`, and whether all were valid.
 fn read(bytes: &[u8]) -> (Options, bool) {
     // Earlier values must not matter.
-    let mut options = Options {
-        mss: Some(1),
-        ..Options::NONE
-    };
+    let mut options = Options { mss: Some(1), ..Options::NONE };
     let sound = options.read_all(bytes);
     (options, sound)
 }
@@ -82,17 +77,9 @@ fn options_have_linuxs_layout() {
 
 #[test]
 fn as_many_sack_blocks_are_encoded_as_fit() {
-    let syn = Options {
-        mss: Some(1460),
-        sack_permitted: true,
-        timestamps: ts(1, 2),
-        window_scale: Some(7),
-        ..Options::NONE
-    };
-    let timestamps = Options {
-        timestamps: ts(1, 2),
-        ..Options::NONE
-    };
+    let syn =
+        Options { mss: Some(1460), sack_permitted: true, timestamps: ts(1, 2), window_scale: Some(7), ..Options::NONE };
+    let timestamps = Options { timestamps: ts(1, 2), ..Options::NONE };
     let cases = [
         // (other options, blocks given, blocks encoded, bytes)
         (Options::NONE, 4, 4, 36),
@@ -103,10 +90,7 @@ fn as_many_sack_blocks_are_encoded_as_fit() {
         (syn, 0, 0, 20),
     ];
     for (others, given, fit, len) in cases {
-        let options = Options {
-            sack: blocks(given),
-            ..others
-        };
+        let options = Options { sack: blocks(given), ..others };
         assert_eq!(options.sack_blocks_that_fit(), fit, "[{options}]");
         assert_eq!(options.encoded_len(), len, "[{options}]");
         let bytes = encoded(&options);
@@ -157,25 +141,14 @@ fn a_fifth_sack_block_is_rejected() {
     assert!(!sack.push([SeqNumber(1), SeqNumber(2)]));
     assert_eq!(sack, blocks(4));
     assert_eq!(blocks(9), blocks(4));
-    assert_eq!(
-        blocks(3).iter().nth(2),
-        Some([SeqNumber(0x30), SeqNumber(0x31)])
-    );
+    assert_eq!(blocks(3).iter().nth(2), Some([SeqNumber(0x30), SeqNumber(0x31)]));
     assert_eq!(blocks(2).to_string(), "{16:17}{32:33}");
 }
 
 #[test]
 fn options_print_like_in_tcpdump() {
-    let options = Options {
-        mss: Some(1460),
-        sack_permitted: true,
-        timestamps: ts(1, 0),
-        window_scale: Some(7),
-        sack: blocks(1),
-    };
-    assert_eq!(
-        options.to_string(),
-        "mss 1460,sackOK,TS val 1 ecr 0,wscale 7,sack 1 {16:17}"
-    );
+    let options =
+        Options { mss: Some(1460), sack_permitted: true, timestamps: ts(1, 0), window_scale: Some(7), sack: blocks(1) };
+    assert_eq!(options.to_string(), "mss 1460,sackOK,TS val 1 ecr 0,wscale 7,sack 1 {16:17}");
     assert_eq!(Options::NONE.to_string(), "");
 }

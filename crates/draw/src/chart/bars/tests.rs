@@ -5,14 +5,8 @@ use super::*;
 type Row<'a> = (&'a str, [f64; 4]);
 
 fn panel(title: &str, rows: &[Row<'_>]) -> BarPanel {
-    let group = |(label, values): &Row<'_>| BarGroup {
-        label: (*label).into(),
-        values: values.map(Some).to_vec(),
-    };
-    BarPanel {
-        title: title.into(),
-        groups: rows.iter().map(group).collect(),
-    }
+    let group = |(label, values): &Row<'_>| BarGroup { label: (*label).into(), values: values.map(Some).to_vec() };
+    BarPanel { title: title.into(), groups: rows.iter().map(group).collect() }
 }
 
 fn chart(panels: Vec<BarPanel>) -> BarChart {
@@ -20,9 +14,7 @@ fn chart(panels: Vec<BarPanel>) -> BarChart {
         title: "Flows of 10 segments that lose the last".into(),
         x_label: "RTT (ms)".into(),
         y_label: "Normalised FCT".into(),
-        series: ["linux-3.17", "rtor", "tlp", "tlpr"]
-            .map(String::from)
-            .to_vec(),
+        series: ["linux-3.17", "rtor", "tlp", "tlpr"].map(String::from).to_vec(),
         panels,
     }
 }
@@ -88,39 +80,18 @@ fn unusual_charts_have_finite_coordinates() {
         ("all zero", chart(vec![panel("", &[("0", [0.0; 4])])])),
         ("one tiny", chart(vec![panel("", &[("0", [1e-300; 4])])])),
         ("one huge", chart(vec![panel("", &[("0", [f64::MAX; 4])])])),
-        (
-            "no series",
-            BarChart {
-                series: vec![],
-                ..two_panels()
-            },
-        ),
-        (
-            "more groups than pixels",
-            chart(vec![panel("", &[("0", [1.0; 4]); 1000])]),
-        ),
+        ("no series", BarChart { series: vec![], ..two_panels() }),
+        ("more groups than pixels", chart(vec![panel("", &[("0", [1.0; 4]); 1000])])),
     ];
     for (name, chart) in cases {
         let svg = chart.to_svg();
-        assert!(
-            !svg.contains("NaN") && !svg.contains("inf"),
-            "{name}: {svg}"
-        );
-        let height = svg
-            .split_once("height=\"")
-            .unwrap()
-            .1
-            .split_once('"')
-            .unwrap()
-            .0;
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name}: {svg}");
+        let height = svg.split_once("height=\"").unwrap().1.split_once('"').unwrap().0;
         let height: i32 = height.trim_end_matches("px").parse().unwrap();
         for element in parse(&svg).iter().filter(|e| e.name == "rect") {
             let (y, high) = (element.number("y"), element.number("height"));
             let within = y >= 0 && high >= 0 && y + high <= height;
-            assert!(
-                within && element.number("width") >= 0,
-                "{name}: {element:?}"
-            );
+            assert!(within && element.number("width") >= 0, "{name}: {element:?}");
         }
     }
 }
@@ -134,11 +105,7 @@ fn text_is_escaped() {
     chart.panels[1].groups[0].label = odd.into();
     let found = texts(&chart.to_svg());
     let clean = odd.replace('\u{1}', "\u{fffd}");
-    assert_eq!(
-        found.iter().filter(|t| **t == clean).count(),
-        3,
-        "{found:?}"
-    );
+    assert_eq!(found.iter().filter(|t| **t == clean).count(), 3, "{found:?}");
 }
 
 #[test]
@@ -165,11 +132,7 @@ fn labels_too_long_for_their_group_are_upright() {
 #[test]
 fn bars_carry_their_values() {
     let elements = parse(&two_panels().to_svg());
-    let titles: Vec<&str> = elements
-        .iter()
-        .filter(|e| e.name == "title")
-        .map(|e| e.text.as_str())
-        .collect();
+    let titles: Vec<&str> = elements.iter().filter(|e| e.name == "title").map(|e| e.text.as_str()).collect();
     assert_eq!(titles.len(), 8);
     assert_eq!(titles[1], "rtor\nRTT (ms): 10\nNormalised FCT: 0.553");
     let panels = elements.iter().filter(|e| !e.get("data-panel").is_empty());

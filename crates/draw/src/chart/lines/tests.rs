@@ -9,10 +9,7 @@ const TOP: i32 = FOOT - PLOT_HEIGHT;
 fn chart(lines: &[&[(f64, f64)]]) -> LineChart {
     LineChart {
         series: (0..lines.len()).map(|i| format!("series {i}")).collect(),
-        panels: vec![LinePanel {
-            title: String::new(),
-            lines: lines.iter().map(|points| points.to_vec()).collect(),
-        }],
+        panels: vec![LinePanel { title: String::new(), lines: lines.iter().map(|points| points.to_vec()).collect() }],
         ..LineChart::default()
     }
 }
@@ -34,49 +31,24 @@ fn corners(svg: &str) -> Vec<Vec<Point>> {
         (x.parse().unwrap(), y.parse().unwrap())
     };
     let lines = polylines(svg).into_iter();
-    lines
-        .map(|line| line.get("points").split_whitespace().map(pair).collect())
-        .collect()
+    lines.map(|line| line.get("points").split_whitespace().map(pair).collect()).collect()
 }
 
 #[test]
 fn points_are_at_the_pixels_of_their_coordinates() {
     let middle = (LEFT + RIGHT) / 2;
     for (interpolation, expected) in [
-        (
-            Interpolation::Linear,
-            vec![(LEFT, FOOT), (middle, TOP + 130), (RIGHT, TOP)],
-        ),
+        (Interpolation::Linear, vec![(LEFT, FOOT), (middle, TOP + 130), (RIGHT, TOP)]),
         (
             Interpolation::Steps,
-            vec![
-                (LEFT, FOOT),
-                (middle, FOOT),
-                (middle, TOP + 130),
-                (RIGHT, TOP + 130),
-                (RIGHT, TOP),
-            ],
+            vec![(LEFT, FOOT), (middle, FOOT), (middle, TOP + 130), (RIGHT, TOP + 130), (RIGHT, TOP)],
         ),
     ] {
-        let linear = LineChart {
-            interpolation,
-            ..chart(&[&[(0.0, 0.0), (50.0, 0.5), (100.0, 1.0)]])
-        };
-        assert_eq!(
-            corners(&linear.to_svg()),
-            [exact(&expected)],
-            "{interpolation:?}"
-        );
-        let logarithmic = LineChart {
-            scale: Scale::Logarithmic,
-            interpolation,
-            ..chart(&[&[(0.01, 0.0), (0.1, 0.5), (1.0, 1.0)]])
-        };
-        assert_eq!(
-            corners(&logarithmic.to_svg()),
-            [exact(&expected)],
-            "{interpolation:?}"
-        );
+        let linear = LineChart { interpolation, ..chart(&[&[(0.0, 0.0), (50.0, 0.5), (100.0, 1.0)]]) };
+        assert_eq!(corners(&linear.to_svg()), [exact(&expected)], "{interpolation:?}");
+        let logarithmic =
+            LineChart { scale: Scale::Logarithmic, interpolation, ..chart(&[&[(0.01, 0.0), (0.1, 0.5), (1.0, 1.0)]]) };
+        assert_eq!(corners(&logarithmic.to_svg()), [exact(&expected)], "{interpolation:?}");
     }
 }
 
@@ -84,11 +56,7 @@ fn points_are_at_the_pixels_of_their_coordinates() {
 fn the_axis_reaches_the_given_value_and_the_largest_point() {
     let points: &[(f64, f64)] = &[(1.0, 0.3), (2.0, 0.06)];
     for (largest, top) in [(None, "0.30"), (Some(1.0), "1.0"), (Some(0.1), "0.30")] {
-        let svg = LineChart {
-            largest,
-            ..chart(&[points])
-        }
-        .to_svg();
+        let svg = LineChart { largest, ..chart(&[points]) }.to_svg();
         assert!(texts(&svg).contains(&top.to_string()), "{largest:?}: {svg}");
         assert!(!texts(&svg).contains(&"1.2".to_string()), "{largest:?}");
     }
@@ -129,65 +97,28 @@ fn points_that_cannot_be_drawn_interrupt_the_line() {
 #[test]
 fn unusual_charts_have_finite_coordinates() {
     let huge: &[(f64, f64)] = &[(f64::MIN_POSITIVE, 5e-324), (f64::MAX, f64::MAX)];
-    let many: Vec<(f64, f64)> = (0..100_000)
-        .map(|i| (f64::from(i), f64::from(i % 7)))
-        .collect();
+    let many: Vec<(f64, f64)> = (0..100_000).map(|i| (f64::from(i), f64::from(i % 7))).collect();
     let cases = [
         ("nothing", LineChart::default()),
-        (
-            "no panel",
-            LineChart {
-                panels: vec![],
-                ..chart(&[&[]])
-            },
-        ),
-        (
-            "no series",
-            LineChart {
-                series: vec![],
-                ..chart(&[huge])
-            },
-        ),
+        ("no panel", LineChart { panels: vec![], ..chart(&[&[]]) }),
+        ("no series", LineChart { series: vec![], ..chart(&[huge]) }),
         ("no point", chart(&[&[], &[]])),
         ("one point", chart(&[&[(3.0, 3.0)]])),
         ("all zero", chart(&[&[(0.0, 0.0), (0.0, 0.0)]])),
         ("huge", chart(&[huge, huge])),
         ("many", chart(&[&many])),
-        (
-            "a useless largest",
-            LineChart {
-                largest: Some(f64::NAN),
-                ..chart(&[&[(1.0, 1.0)]])
-            },
-        ),
+        ("a useless largest", LineChart { largest: Some(f64::NAN), ..chart(&[&[(1.0, 1.0)]]) }),
     ];
     for (name, chart) in cases {
         for scale in [Scale::Linear, Scale::Logarithmic] {
             for interpolation in [Interpolation::Linear, Interpolation::Steps] {
-                let svg = LineChart {
-                    scale,
-                    interpolation,
-                    ..chart.clone()
-                }
-                .to_svg();
-                assert!(
-                    !svg.contains("NaN") && !svg.contains("inf"),
-                    "{name}: {svg}"
-                );
+                let svg = LineChart { scale, interpolation, ..chart.clone() }.to_svg();
+                assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name}: {svg}");
                 for (x, y) in corners(&svg).concat() {
-                    let inside = (0.0..=f64::from(WIDTH)).contains(&x)
-                        && (0.0..=f64::from(FOOT + 40)).contains(&y);
+                    let inside = (0.0..=f64::from(WIDTH)).contains(&x) && (0.0..=f64::from(FOOT + 40)).contains(&y);
                     assert!(inside, "{name}: {x}, {y}");
                 }
-                assert_eq!(
-                    svg,
-                    LineChart {
-                        scale,
-                        interpolation,
-                        ..chart.clone()
-                    }
-                    .to_svg()
-                );
+                assert_eq!(svg, LineChart { scale, interpolation, ..chart.clone() }.to_svg());
             }
         }
     }
@@ -200,9 +131,7 @@ fn each_series_has_its_dashes() {
         let lines = polylines(&chart(&vec![points; series]).to_svg());
         // Samples of the legend stand before the lines.
         let of_lines = lines.iter().rev().take(series).rev();
-        of_lines
-            .map(|line| line.get("stroke-dasharray").to_string())
-            .collect::<Vec<_>>()
+        of_lines.map(|line| line.get("stroke-dasharray").to_string()).collect::<Vec<_>>()
     };
     assert_eq!(dashes(1), [""]);
     assert_eq!(dashes(3), ["", "10 4", "3 3"]);
@@ -216,29 +145,15 @@ fn each_series_has_its_dashes() {
 fn lines_carry_the_values_of_their_points() {
     let values = [(1.0, 0.3), (2.0, 0.123_45), (3.0, 1.0)];
     for interpolation in [Interpolation::Linear, Interpolation::Steps] {
-        let svg = LineChart {
-            interpolation,
-            x_label: "FCT (ms)".into(),
-            y_label: "share".into(),
-            ..chart(&[&values])
-        }
-        .to_svg();
+        let svg = LineChart { interpolation, x_label: "FCT (ms)".into(), y_label: "share".into(), ..chart(&[&values]) }
+            .to_svg();
         let line = &polylines(&svg)[0];
         assert_eq!(line.get("data-points"), "1,0.3 2,0.1235 3,1");
         let elements = parse(&svg);
-        let title = elements
-            .iter()
-            .find(|e| e.name == "title")
-            .expect("a title");
+        let title = elements.iter().find(|e| e.name == "title").expect("a title");
         assert_eq!(title.text, "series 0");
-        let panel = elements
-            .iter()
-            .find(|e| !e.get("data-x").is_empty())
-            .expect("a panel");
-        assert_eq!(
-            (panel.get("data-x"), panel.get("data-y")),
-            ("FCT (ms)", "share")
-        );
+        let panel = elements.iter().find(|e| !e.get("data-x").is_empty()).expect("a panel");
+        assert_eq!((panel.get("data-x"), panel.get("data-y")), ("FCT (ms)", "share"));
     }
 }
 
@@ -282,10 +197,7 @@ fn a_single_point_is_a_dot() {
         elements.iter().filter(|e| e.get("fill") == fill).count()
     };
     assert_eq!(dots(&[(1.0, 1.0)]), 1);
-    assert_eq!(
-        dots(&[(0.0, 1.0), (f64::NAN, 1.0), (1.0, 1.0), (2.0, 0.5)]),
-        1
-    );
+    assert_eq!(dots(&[(0.0, 1.0), (f64::NAN, 1.0), (1.0, 1.0), (2.0, 0.5)]), 1);
     assert_eq!(dots(&[(0.0, 1.0), (1.0, 1.0)]), 0);
 }
 
@@ -306,10 +218,7 @@ fn a_logarithmic_y_axis_has_a_number_per_decade() {
     let heights: Vec<f64> = corners(&svg)[0].iter().map(|(_, y)| *y).collect();
     assert_eq!(heights.len(), 3, "a share of 0 is not drawn");
     for (height, expected) in heights.iter().zip([0.0, third, 3.0 * third]) {
-        assert!(
-            (height - f64::from(TOP) - expected).abs() < 0.01,
-            "{heights:?}"
-        );
+        assert!((height - f64::from(TOP) - expected).abs() < 0.01, "{heights:?}");
     }
     assert!(!texts(&tail(Scale::Linear).to_svg()).contains(&"0.01".to_string()));
 }

@@ -3,12 +3,7 @@ use super::super::tests::{Element, parse, texts};
 use super::*;
 
 fn point(x: f64, y: f64, top: f64) -> RangePoint {
-    RangePoint {
-        x,
-        y,
-        top,
-        is_hollow: false,
-    }
+    RangePoint { x, y, top, is_hollow: false }
 }
 
 fn chart(points: &[RangePoint]) -> PointChart {
@@ -17,10 +12,7 @@ fn chart(points: &[RangePoint]) -> PointChart {
         x_label: "best case (RTTs)".into(),
         y_label: "reduction (RTTs)".into(),
         legend: ["mean", "few", "best case"].map(String::from),
-        panels: vec![PointPanel {
-            title: "linux-2.4".into(),
-            points: points.to_vec(),
-        }],
+        panels: vec![PointPanel { title: "linux-2.4".into(), points: points.to_vec() }],
     }
 }
 
@@ -48,12 +40,7 @@ fn squares(svg: &str) -> Vec<Element> {
 #[test]
 fn points_stand_on_a_logarithmic_and_a_symmetric_axis() {
     // From 1 to 100, and from −10 to 100: five steps of 52 px.
-    let svg = chart(&[
-        point(1.0, -1.0, 0.0),
-        point(100.0, 10.0, 100.0),
-        point(10.0, -5.0, 0.5),
-    ])
-    .to_svg();
+    let svg = chart(&[point(1.0, -1.0, 0.0), point(100.0, 10.0, 100.0), point(10.0, -5.0, 0.5)]).to_svg();
     let middle = f64::from(LEFT + RIGHT) / 2.0;
     let bars = bars(&svg);
     assert_eq!(bars.len(), 3, "{svg}");
@@ -62,18 +49,10 @@ fn points_stand_on_a_logarithmic_and_a_symmetric_axis() {
     let expected = [
         (f64::from(LEFT), foot - step, foot - 2.0 * step),
         (f64::from(RIGHT), foot - 4.0 * step, foot - 5.0 * step),
-        (
-            middle,
-            foot - (2.0 - 1.0 - 5f64.log10()) * step,
-            foot - 2.5 * step,
-        ),
+        (middle, foot - (2.0 - 1.0 - 5f64.log10()) * step, foot - 2.5 * step),
     ];
     for (got, expected) in bars.iter().zip(expected) {
-        for (got, expected) in [
-            (got.0, expected.0),
-            (got.1, expected.1),
-            (got.2, expected.2),
-        ] {
+        for (got, expected) in [(got.0, expected.0), (got.1, expected.1), (got.2, expected.2)] {
             assert!((got - expected).abs() < 0.1, "{bars:?}");
         }
     }
@@ -81,10 +60,7 @@ fn points_stand_on_a_logarithmic_and_a_symmetric_axis() {
 
 #[test]
 fn hollow_points_have_a_second_square() {
-    let hollow = RangePoint {
-        is_hollow: true,
-        ..point(2.0, 3.0, 4.0)
-    };
+    let hollow = RangePoint { is_hollow: true, ..point(2.0, 3.0, 4.0) };
     let count = |points: &[RangePoint]| squares(&chart(points).to_svg()).len();
     // The legend has one of each kind.
     assert_eq!(count(&[]), 3);
@@ -95,17 +71,8 @@ fn hollow_points_have_a_second_square() {
 #[test]
 fn what_cannot_be_drawn_is_left_out() {
     let empty = chart(&[]).to_svg();
-    for (x, y, top) in [
-        (0.0, 1.0, 1.0),
-        (-1.0, 1.0, 1.0),
-        (1.0, f64::NAN, 1.0),
-        (1.0, 1.0, f64::INFINITY),
-    ] {
-        assert_eq!(
-            chart(&[point(x, y, top)]).to_svg(),
-            empty,
-            "{x}, {y}, {top}"
-        );
+    for (x, y, top) in [(0.0, 1.0, 1.0), (-1.0, 1.0, 1.0), (1.0, f64::NAN, 1.0), (1.0, 1.0, f64::INFINITY)] {
+        assert_eq!(chart(&[point(x, y, top)]).to_svg(), empty, "{x}, {y}, {top}");
     }
     let huge = chart(&[point(1e300, -1e300, f64::MAX), point(1e-300, 0.0, 0.0)]).to_svg();
     assert!(!huge.contains("NaN") && !huge.contains("inf"), "{huge}");
@@ -114,15 +81,7 @@ fn what_cannot_be_drawn_is_left_out() {
 #[test]
 fn labels_and_legend_are_written() {
     let words = texts(&chart(&[point(1.0, 2.0, 3.0)]).to_svg());
-    for word in [
-        "k = 2",
-        "best case (RTTs)",
-        "reduction (RTTs)",
-        "linux-2.4",
-        "mean",
-        "few",
-        "best case",
-    ] {
+    for word in ["k = 2", "best case (RTTs)", "reduction (RTTs)", "linux-2.4", "mean", "few", "best case"] {
         assert!(words.iter().any(|text| text == word), "{word}: {words:?}");
     }
 }
@@ -143,10 +102,7 @@ fn the_diagonal_goes_up_to_the_end_of_the_y_axis() {
 
 #[test]
 fn points_carry_their_values() {
-    let hollow = RangePoint {
-        is_hollow: true,
-        ..point(2.0, 3.0, 4.5)
-    };
+    let hollow = RangePoint { is_hollow: true, ..point(2.0, 3.0, 4.5) };
     let titles = |point| {
         let elements = parse(&chart(&[point]).to_svg()).into_iter();
         let titles = elements.filter(|e| e.name == "title").map(|e| e.text);

@@ -13,28 +13,16 @@ fn transfer(segments: u64) -> Vec<Item> {
         if n % 500 == 499 {
             marks.push(Mark::new(
                 at(20),
-                MarkKind::Explained {
-                    span,
-                    trigger: "rto".into(),
-                    necessity: Necessity::Needed,
-                    reason: "",
-                },
+                MarkKind::Explained { span, trigger: "rto".into(), necessity: Necessity::Needed, reason: "" },
             ));
         }
         marks.push(Mark::new(at(50), MarkKind::Acked(span.end)));
     }
-    items(&Panel {
-        title: String::new(),
-        marks,
-    })
+    items(&Panel { title: String::new(), marks })
 }
 
 fn count(items: &[Item], kind: Kind) -> u64 {
-    items
-        .iter()
-        .filter(|item| item.kind == kind)
-        .map(|item| item.count)
-        .sum()
+    items.iter().filter(|item| item.kind == kind).map(|item| item.count).sum()
 }
 
 #[test]
@@ -58,15 +46,9 @@ fn merged_marks_cover_the_same_data() {
         assert_eq!(count(few, kind), count(&all, kind), "{kind:?}");
     }
     let data: Vec<&Item> = few.iter().filter(|item| item.kind == Kind::Data).collect();
-    assert!(
-        data.windows(2).all(|pair| pair[0].high == pair[1].low),
-        "no gaps"
-    );
+    assert!(data.windows(2).all(|pair| pair[0].high == pair[1].low), "no gaps");
     assert_eq!((data[0].low, data[data.len() - 1].high), (1, 10_000_001));
-    assert!(
-        few.windows(2).all(|pair| pair[0].at <= pair[1].at),
-        "in order of time"
-    );
+    assert!(few.windows(2).all(|pair| pair[0].at <= pair[1].at), "in order of time");
 }
 
 #[test]
@@ -75,11 +57,7 @@ fn marks_near_retransmissions_stay_alone() {
     let few = &thinned.items;
     let again = few.iter().filter(|item| item.kind == Kind::Needed);
     let near = |at: u64| few.iter().filter(move |item| item.at.abs_diff(at) < 200);
-    assert!(
-        again
-            .clone()
-            .all(|again| near(again.at).all(|item| item.count == 1))
-    );
+    assert!(again.clone().all(|again| near(again.at).all(|item| item.count == 1)));
     assert_eq!(again.count(), 20);
     assert!(few.iter().any(|item| item.count > 1));
 }

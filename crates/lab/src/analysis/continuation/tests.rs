@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::analysis::{
-    AllConnections, AllRetransmissions, Change, Changes, Collector, Document, Record, Row, Summary,
-    run, write_json,
+    AllConnections, AllRetransmissions, Change, Changes, Collector, Document, Record, Row, Summary, run, write_json,
 };
 use crate::run::run_observed;
 use crate::scenario::Scenario;
@@ -52,10 +51,7 @@ impl Observer for Server {
         let flow = packet.flow.0;
         let client = [198, 51, 100, (flow % 7) as u8 + 1];
         let port = 1024 + 256 * u16::from(self.group) + flow as u16;
-        let up = Endpoints {
-            src: (client, port).into(),
-            dst: ([192, 0, 2, self.group], 80).into(),
-        };
+        let up = Endpoints { src: (client, port).into(), dst: ([192, 0, 2, self.group], 80).into() };
         let endpoints = match direction {
             Direction::Up => up,
             Direction::Down => up.reverse(),
@@ -63,14 +59,7 @@ impl Observer for Server {
         let id = &mut self.ids[direction as usize];
         *id = id.wrapping_add(1);
         let mut bytes = Vec::new();
-        encode(
-            &packet.segment,
-            &endpoints,
-            *id,
-            Payload::Fill(0),
-            &mut bytes,
-        )
-        .unwrap();
+        encode(&packet.segment, &endpoints, *id, Payload::Fill(0), &mut bytes).unwrap();
         self.packets.push((now + GAP * flow as u32, bytes));
     }
 
@@ -83,18 +72,10 @@ fn packets() -> Vec<Captured> {
     for (group, profile) in (0..).zip(["linux-6", "linux-3.17", "reno"]) {
         let mut scenario = Scenario::load("prr").unwrap();
         (scenario.flows, scenario.seed) = (40, group);
-        for (key, value) in [
-            ("segments", "220"),
-            ("drop", "bernoulli:0.03,up:bernoulli:0.1"),
-            ("rtt", "60ms"),
-        ] {
+        for (key, value) in [("segments", "220"), ("drop", "bernoulli:0.03,up:bernoulli:0.1"), ("rtt", "60ms")] {
             scenario.set(key, value).unwrap();
         }
-        let mut server = Server {
-            packets: Vec::new(),
-            group: group as u8,
-            ids: [0; 2],
-        };
+        let mut server = Server { packets: Vec::new(), group: group as u8, ids: [0; 2] };
         run_observed(&scenario, &profile.parse().unwrap(), &mut server, |_| ()).unwrap();
         all.append(&mut server.packets);
     }
@@ -155,9 +136,7 @@ impl StateFile {
     fn run<V: Continued>(&self, packets: &[Captured]) -> Analyzed<V::Shown> {
         let bytes = capture(packets);
         let mut analysis = Self::load::<V>(&self.path);
-        analysis
-            .read(Reader::new("x", &bytes[..]).unwrap(), |_| true)
-            .unwrap();
+        analysis.read(Reader::new("x", &bytes[..]).unwrap(), |_| true).unwrap();
         let state = StateWriter::create(&self.path, VERSION, &Self::origin::<V>()).unwrap();
         let (shown, file) = analysis.finish("x", Some(state)).unwrap();
         file.unwrap().publish().unwrap();
@@ -174,14 +153,8 @@ fn whole<V: Collector + Default>(packets: &[Captured]) -> Analyzed<V> {
 /// The packets, cut at these places, in thousandths.
 fn cut<'a>(packets: &'a [Captured], at: &[usize]) -> Vec<&'a [Captured]> {
     let places = at.iter().map(|at| packets.len() * at / 1000);
-    let places: Vec<usize> = std::iter::once(0)
-        .chain(places)
-        .chain([packets.len()])
-        .collect();
-    places
-        .windows(2)
-        .map(|ends| &packets[ends[0]..ends[1]])
-        .collect()
+    let places: Vec<usize> = std::iter::once(0).chain(places).chain([packets.len()]).collect();
+    places.windows(2).map(|ends| &packets[ends[0]..ends[1]]).collect()
 }
 
 /// A row's cells.
@@ -199,11 +172,7 @@ fn fold<R: Row + Debug>(latest: &mut BTreeMap<R::Key, Vec<u8>>, records: Vec<Rec
             Some(row) => latest.insert(key, row),
             None => latest.remove(&key),
         };
-        assert_eq!(
-            before.is_none(),
-            change == Change::New,
-            "{key:?} {change:?}"
-        );
+        assert_eq!(before.is_none(), change == Change::New, "{key:?} {change:?}");
     }
 }
 
@@ -228,10 +197,7 @@ where
     let notes = expected.notes();
     let expected = rows(expected.findings);
     assert!(expected.len() > 100, "{}", expected.len());
-    let expected: BTreeMap<R::Key, Vec<u8>> = expected
-        .iter()
-        .map(|row| (row.key(), cells(&columns, row)))
-        .collect();
+    let expected: BTreeMap<R::Key, Vec<u8>> = expected.iter().map(|row| (row.key(), cells(&columns, row))).collect();
     for at in CUTS {
         let state = StateFile::new();
         let mut latest = BTreeMap::new();
@@ -247,11 +213,7 @@ where
         }
         for (key, row) in &expected {
             let found = latest.get(key).map(|row| String::from_utf8_lossy(row));
-            assert_eq!(
-                found.as_deref(),
-                Some(&*String::from_utf8_lossy(row)),
-                "{key:?} {at:?}"
-            );
+            assert_eq!(found.as_deref(), Some(&*String::from_utf8_lossy(row)), "{key:?} {at:?}");
         }
         assert_eq!(latest.len(), expected.len(), "{at:?}");
         assert_eq!(last, Some(notes.clone()), "{at:?}");
@@ -259,12 +221,7 @@ where
         // Nothing changes without another packet.
         let again = StateFile::load::<V>(&state.path);
         let (shown, _) = again.finish("x", None).unwrap();
-        assert_eq!(
-            shown.findings.records.len(),
-            0,
-            "{:?}",
-            shown.findings.records
-        );
+        assert_eq!(shown.findings.records.len(), 0, "{:?}", shown.findings.records);
     }
 }
 
@@ -290,15 +247,11 @@ fn the_last_summary_is_that_of_the_whole() {
     let expected = json(whole::<Summary>(&packets));
     for at in CUTS {
         let state = StateFile::new();
-        let shown = cut(&packets, at)
-            .into_iter()
-            .map(|part| state.run::<Summary>(part));
+        let shown = cut(&packets, at).into_iter().map(|part| state.run::<Summary>(part));
         let last = shown.reduce(|_, last| last).unwrap();
         assert_eq!(json(last), expected, "{at:?}");
         // A state alone shows the same.
-        let (shown, _) = StateFile::load::<Summary>(&state.path)
-            .finish("x", None)
-            .unwrap();
+        let (shown, _) = StateFile::load::<Summary>(&state.path).finish("x", None).unwrap();
         assert_eq!(json(shown), expected, "{at:?}");
     }
 }

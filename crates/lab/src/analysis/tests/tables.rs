@@ -24,12 +24,7 @@ fn tables_name_quantities_and_units() {
             "192.0.2.1:80 > 198.51.100.7:40000",
         ][..],
         &["Table IV", "(RTTs)", "Footnote 6"],
-        &[
-            "| linux-3.17 or 6 ",
-            "10 connections",
-            "(ms)",
-            "in segments",
-        ],
+        &["| linux-3.17 or 6 ", "10 connections", "(ms)", "in segments"],
         &["| tlp|rto ", "| dsack ", " 300.125 |", "detection (ms)"],
     ]) {
         for part in parts {
@@ -62,11 +57,7 @@ fn retransmissions_add_up() {
         verdict: Verdict::Needed,
         ..retransmission()
     };
-    let data = Retransmission {
-        triggers: Trigger::Rto.into(),
-        detection: None,
-        ..retransmission()
-    };
+    let data = Retransmission { triggers: Trigger::Rto.into(), detection: None, ..retransmission() };
     let all = vec![retransmission(), data, bare(), fin];
     let summary = analyzed(&[(connection(3, ms(500), &all), all)]);
     let text = summary_tables(&summary);
@@ -88,10 +79,7 @@ fn retransmissions_add_up() {
     let sender = cells(&text, " linux-3.17 or linux-6");
     assert_eq!(sender[1], "Linux 3.5 to 3.9 or since 4.18");
     assert_eq!(sender[2..7], ["1", "4", "4", "3", "75.00"]);
-    assert!(
-        text.contains("| in recovery: 1 of 1 connections "),
-        "{text}"
-    );
+    assert!(text.contains("| in recovery: 1 of 1 connections "), "{text}");
 }
 
 /// Times count from the first packet of the capture.
@@ -113,10 +101,7 @@ fn tables_of_changes_have_a_column_for_the_record() {
         let mut given_out = GivenOut::default();
         let first = found.findings.rows.iter().map(|row| (*row, true));
         given_out.records(first.chain([(bare(), true)]));
-        let now = Retransmission {
-            verdict: Verdict::Needed,
-            ..retransmission()
-        };
+        let now = Retransmission { verdict: Verdict::Needed, ..retransmission() };
         let new = Retransmission { frame: 9, ..now };
         given_out.records([(now, true), (new, true)])
     };
@@ -126,9 +111,7 @@ fn tables_of_changes_have_a_column_for_the_record() {
     assert_eq!(names, ["withdrawn", "revised", "new"]);
     let table = changed_retransmission_table(&shown(records));
     for (frame, expected) in [("2", "withdrawn"), ("7", "revised"), ("9", "new")] {
-        let line = table
-            .lines()
-            .find(|line| line.starts_with(&format!("| {frame:>5} |")));
+        let line = table.lines().find(|line| line.starts_with(&format!("| {frame:>5} |")));
         let line = line.unwrap_or_else(|| panic!("{frame}\n{table}"));
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         assert_eq!(cells[cells.len() - 2], expected, "{table}");
@@ -141,25 +124,12 @@ fn tables_of_changes_have_a_column_for_the_record() {
     given_out.records([(old.clone(), true), (connection(2, ms(5), &[]), true)]);
     let records = given_out.records([(connection(1, ms(6), &[]), true)]);
     let table = changed_connection_table(&shown(records));
-    assert_eq!(
-        cells(&table, "   1").last_chunk::<2>(),
-        Some(&["revised", ""]),
-        "{table}"
-    );
-    assert_eq!(
-        cells(&table, "   2").last_chunk::<2>(),
-        Some(&["withdrawn", ""]),
-        "{table}"
-    );
+    assert_eq!(cells(&table, "   1").last_chunk::<2>(), Some(&["revised", ""]), "{table}");
+    assert_eq!(cells(&table, "   2").last_chunk::<2>(), Some(&["withdrawn", ""]), "{table}");
     let none = changed_connection_table(&shown(Vec::new()));
     assert_eq!(none, "no new connections\n");
 }
 
 fn shown<R: Row>(records: Vec<Record<R>>) -> Analyzed<Changes<R>> {
-    Analyzed {
-        capture: "a.pcap".into(),
-        counts: Counts::default(),
-        interrupted: false,
-        findings: Changes::of(records),
-    }
+    Analyzed { capture: "a.pcap".into(), counts: Counts::default(), interrupted: false, findings: Changes::of(records) }
 }

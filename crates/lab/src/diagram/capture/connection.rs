@@ -53,12 +53,7 @@ impl CaptureConnection {
             true => Direction::Up,
             false => Direction::Down,
         };
-        self.packets.push(KeptPacket {
-            frame: packet.frame,
-            at: packet.at,
-            direction,
-            segment: packet.segment,
-        });
+        self.packets.push(KeptPacket { frame: packet.frame, at: packet.at, direction, segment: packet.segment });
     }
 
     /// The end that sends the data of `direction`.
@@ -144,13 +139,8 @@ impl CaptureConnection {
             return Panel::default();
         };
         let start = self.packets.first().map_or(Instant::ZERO, |first| first.at);
-        let mut track = DirectionTrack {
-            isn,
-            recorder: MarkRecorder::default(),
-            scales: [None; 2],
-            field: None,
-            explained,
-        };
+        let mut track =
+            DirectionTrack { isn, recorder: MarkRecorder::default(), scales: [None; 2], field: None, explained };
         for packet in &self.packets {
             let segment = &packet.segment;
             let at = Instant::ZERO + packet.at.since(start);
@@ -164,10 +154,7 @@ impl CaptureConnection {
                 false => track.segment_arrived(at, segment),
             }
         }
-        Panel {
-            title: String::new(),
-            marks: track.recorder.into_marks(),
-        }
+        Panel { title: String::new(), marks: track.recorder.into_marks() }
     }
 }
 
@@ -210,8 +197,7 @@ impl DirectionTrack<'_> {
         let trigger = one.triggers.to_string();
         let necessity = necessity(one.verdict);
         let reason = one.evidence.reason();
-        self.recorder
-            .retransmission_explained(at, span, trigger, necessity, reason);
+        self.recorder.retransmission_explained(at, span, trigger, necessity, reason);
     }
 
     fn segment_arrived(&mut self, at: Instant, segment: &Segment) {
@@ -220,18 +206,13 @@ impl DirectionTrack<'_> {
             return;
         };
         let blocks = segment.options.sack.iter();
-        let blocks: Vec<Span> = blocks
-            .filter_map(|[a, b]| Some(Span::new(self.offset(a)?, self.offset(b)?)))
-            .collect();
+        let blocks: Vec<Span> = blocks.filter_map(|[a, b]| Some(Span::new(self.offset(a)?, self.offset(b)?))).collect();
         let window = window_edge(una, segment.window, segment.flags, self.scales);
         // Even with an unknown scale, equal window fields mean that the window did not change.
         let last = self.field.replace(segment.window);
         let same = window.is_some() || last.is_none_or(|last| last == segment.window);
-        let arrival = AckArrival {
-            una,
-            may_be_duplicate: segment.is_pure_ack() && (same || !blocks.is_empty()),
-            window,
-        };
+        let arrival =
+            AckArrival { una, may_be_duplicate: segment.is_pure_ack() && (same || !blocks.is_empty()), window };
         self.recorder.ack_arrived(at, arrival, blocks);
     }
 }

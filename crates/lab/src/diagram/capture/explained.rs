@@ -67,9 +67,7 @@ pub(super) fn draw_and<S: PacketSource>(
     let mut drawings = Drawings::new(rows, most_packets);
     read_both(source, sought.collect(), &mut drawings, also, go_on);
     let drawings = drawings.kept.into_iter().zip(rows);
-    drawings
-        .map(|(drawing, row)| drawing.finish(row, directions))
-        .collect()
+    drawings.map(|(drawing, row)| drawing.finish(row, directions)).collect()
 }
 
 /// The connections whose packets are kept.
@@ -93,10 +91,7 @@ impl Drawings {
             }),
             left_out: 0,
         });
-        Self {
-            kept: kept.collect(),
-            most_packets,
-        }
+        Self { kept: kept.collect(), most_packets }
     }
 }
 
@@ -131,8 +126,7 @@ fn drawing(
     (connection, retransmissions): &ConnectionRow,
     directions: Directions,
 ) -> Source {
-    let by_frame: RetransmissionsByFrame<'_> =
-        retransmissions.iter().map(|r| (r.frame, r)).collect();
+    let by_frame: RetransmissionsByFrame<'_> = retransmissions.iter().map(|r| (r.frame, r)).collect();
     let findings = connection.directions.each_ref();
     let again = findings.map(|direction| direction.retransmissions.total());
     let bytes = findings.map(|direction| direction.bytes);
@@ -169,10 +163,7 @@ fn drawing(
     Source {
         title: format!("Connection {}: {what}", connection.id),
         panels,
-        senders: drawn
-            .iter()
-            .map(|direction| packets.sender(*direction))
-            .collect(),
+        senders: drawn.iter().map(|direction| packets.sender(*direction)).collect(),
         scale: SequenceScale::OnePerPanel,
         notes,
     }
@@ -191,11 +182,7 @@ fn left_out(packets: &CaptureConnection, direction: Direction, again: [u64; 2]) 
 }
 /// The direction with the greater count; `None` when both are 0.
 fn direction_with_more([up, down]: [u64; 2]) -> Option<Direction> {
-    (up > 0 || down > 0).then_some(if up > down {
-        Direction::Up
-    } else {
-        Direction::Down
-    })
+    (up > 0 || down > 0).then_some(if up > down { Direction::Up } else { Direction::Down })
 }
 
 /// One line about the retransmissions, the sender and the capture point.
@@ -223,12 +210,8 @@ fn panel_title(direction: &finding::Direction) -> String {
 
 fn counts(tally: &Tally) -> String {
     let count = |verdict: &Verdict| tally.of_verdict(*verdict);
-    let some = Verdict::ALL
-        .into_iter()
-        .filter(|verdict| count(verdict) > 0);
-    let some: Vec<String> = some
-        .map(|verdict| format!("{} {}", count(&verdict), verdict.name()))
-        .collect();
+    let some = Verdict::ALL.into_iter().filter(|verdict| count(verdict) > 0);
+    let some: Vec<String> = some.map(|verdict| format!("{} {}", count(&verdict), verdict.name())).collect();
     match some.is_empty() {
         true => "none".into(),
         false => some.join(", "),

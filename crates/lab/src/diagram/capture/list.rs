@@ -35,10 +35,7 @@ pub(super) fn lines(all: &OneConnection) -> Vec<String> {
     }
     let mut lines: Vec<String> = table.lines().map(|l| l.trim_end().to_owned()).collect();
     if let Some(most) = left_out {
-        lines.push(format!(
-            "and {} more, of {most} bytes of data or less",
-            all.numbers() - listed.len() as u64
-        ));
+        lines.push(format!("and {} more, of {most} bytes of data or less", all.numbers() - listed.len() as u64));
     }
     lines
 }

@@ -23,40 +23,25 @@ pub(super) fn packet_between(
     len: u32,
     sack: &[[u32; 2]],
 ) -> Vec<u8> {
-    let up = Endpoints {
-        src: client.parse().unwrap(),
-        dst: server.parse().unwrap(),
-    };
+    let up = Endpoints { src: client.parse().unwrap(), dst: server.parse().unwrap() };
     let endpoints = if down { up.reverse() } else { up };
     // The server's sequence numbers wrap within the download.
     let (seq, ack) = match down {
         true => (SeqNumber(ISN) + seq, SeqNumber(ack)),
         false => (SeqNumber(seq), SeqNumber(ISN) + ack),
     };
-    let blocks = sack
-        .iter()
-        .map(|block| block.map(|end| SeqNumber(ISN) + end));
+    let blocks = sack.iter().map(|block| block.map(|end| SeqNumber(ISN) + end));
     let segment = Segment {
         seq,
         ack,
         flags,
         payload_len: len,
         window: 1000,
-        options: Options {
-            sack: SackBlocks::from_iter(blocks),
-            ..Options::NONE
-        },
+        options: Options { sack: SackBlocks::from_iter(blocks), ..Options::NONE },
     };
     let mut bytes = Vec::new();
     let payload = vec![0; len as usize];
-    encode(
-        &segment,
-        &endpoints,
-        1,
-        Payload::Bytes(&payload),
-        &mut bytes,
-    )
-    .unwrap();
+    encode(&segment, &endpoints, 1, Payload::Bytes(&payload), &mut bytes).unwrap();
     bytes
 }
 
@@ -109,11 +94,7 @@ pub(super) fn expected() -> Vec<Mark> {
         (8, 30, MarkKind::Acked(Offset(2001))),
         (8, 30, MarkKind::ReceiveWindow(Offset(3001))),
     ];
-    let mark = |(frame, ms, kind)| Mark {
-        at: Instant::from_millis(ms),
-        kind,
-        frame: Some(frame),
-    };
+    let mark = |(frame, ms, kind)| Mark { at: Instant::from_millis(ms), kind, frame: Some(frame) };
     marks.map(mark).to_vec()
 }
 
@@ -226,10 +207,7 @@ fn pcapng_with(
 
 fn marks(file: &[u8]) -> Vec<Mark> {
     let source = read("x.pcap", file, &Choice::default()).unwrap();
-    assert_eq!(
-        source.title,
-        "Connection 0: 192.0.2.1:80 to 198.51.100.1:4000"
-    );
+    assert_eq!(source.title, "Connection 0: 192.0.2.1:80 to 198.51.100.1:4000");
     assert_eq!((source.panels.len(), source.notes.len()), (1, 0));
     source.panels[0].marks.clone()
 }
@@ -242,12 +220,7 @@ fn every_kind_of_capture_file_is_read() {
         for (magic, ticks) in kinds {
             assert_eq!(marks(&pcap(order, magic, ticks, 101, &packets)), expected());
         }
-        for resolution in [
-            None,
-            Some((6, 1_000_000)),
-            Some((9, 1_000_000_000)),
-            Some((3, 1000)),
-        ] {
+        for resolution in [None, Some((6, 1_000_000)), Some((9, 1_000_000_000)), Some((3, 1000))] {
             assert_eq!(marks(&pcapng(order, resolution, &packets)), expected());
         }
     }
@@ -278,10 +251,7 @@ fn section_headers_may_be_long() {
             let twice = [&pcapng_with(&comments, order, None, &[]), &file[..]].concat();
             assert_eq!(marks(&twice), expected(), "{lengths:?}");
             let cut = read("x.pcap", &file[..39], &Choice::default()).unwrap_err();
-            assert_eq!(
-                cut.to_string(),
-                "x.pcap: the capture ends within its header"
-            );
+            assert_eq!(cut.to_string(), "x.pcap: the capture ends within its header");
         }
     }
     let classic = read("x.pcap", Pieces(&raw_pcap(&packets)), &Choice::default()).unwrap();
@@ -302,44 +272,21 @@ fn cut_packets_and_ethernet_frames_are_read() {
         download().into_iter().map(frame).collect::<Vec<_>>()
     };
     for (cut, padding) in [(52, 0), (2000, 0), (2000, 6)] {
-        let file = pcap(
-            Order::Little,
-            0xa1b2_3c4d,
-            1_000_000_000,
-            1,
-            &frames(cut, padding),
-        );
-        assert_eq!(
-            marks_of_any(&file),
-            expected(),
-            "cut at {cut}, {padding} bytes of padding"
-        );
+        let file = pcap(Order::Little, 0xa1b2_3c4d, 1_000_000_000, 1, &frames(cut, padding));
+        assert_eq!(marks_of_any(&file), expected(), "cut at {cut}, {padding} bytes of padding");
     }
 }
 
 #[test]
 fn without_the_handshake_offsets_start_at_the_first_segment() {
-    let source = read(
-        "x.pcap",
-        &raw_pcap(&download()[3..])[..],
-        &Choice::default(),
-    )
-    .unwrap();
+    let source = read("x.pcap", &raw_pcap(&download()[3..])[..], &Choice::default()).unwrap();
     let found = &source.panels[0].marks;
     let span = |a, b| Span::new(Offset(a), Offset(b));
     assert_eq!(found[0].kind, MarkKind::Sent(span(1, 1001)));
     assert_eq!(found[0].at, Instant::ZERO);
     // The window scale is unknown, so no window is drawn.
-    assert!(
-        found
-            .iter()
-            .all(|m| !matches!(m.kind, MarkKind::ReceiveWindow(_))),
-        "{found:?}"
-    );
-    assert_eq!(
-        found.last().map(|m| &m.kind),
-        Some(&MarkKind::Acked(Offset(2001)))
-    );
+    assert!(found.iter().all(|m| !matches!(m.kind, MarkKind::ReceiveWindow(_))), "{found:?}");
+    assert_eq!(found.last().map(|m| &m.kind), Some(&MarkKind::Acked(Offset(2001))));
     let note = source.notes.last().unwrap();
     assert!(note.starts_with("the connection's beginning is not in the capture: "));
     assert!(note.ends_with("count from the lowest seen"), "{note}");
@@ -375,10 +322,7 @@ fn data_sent_before_the_capture_began_is_taken_into_account() {
     // Here the lowest number is that of data. Sequence numbers wrap at 501.
     assert_eq!(kinds(&packets[1..2]), [MarkKind::Sent(span(1, 1001))]);
     let late = [packets[1].clone(), packets[3].clone()];
-    let expected = [
-        MarkKind::Sent(span(3501, 4501)),
-        MarkKind::Sent(span(1, 1501)),
-    ];
+    let expected = [MarkKind::Sent(span(3501, 4501)), MarkKind::Sent(span(1, 1501))];
     assert_eq!(kinds(&late), expected);
     // Before any data, SACK blocks show that an ACK is a duplicate.
     let two = [packets[0].clone(), packets[2].clone(), packets[3].clone()];
@@ -396,19 +340,11 @@ fn a_window_update_with_unknown_scale_is_not_a_duplicate_ack() {
     let mut update = packet(false, ack, 1, 1, 0, &[]);
     update[34..36].copy_from_slice(&5u16.to_be_bytes());
     let same = packet(false, ack, 1, 1, 0, &[]);
-    let packets = [
-        (0, packet(true, ack, 1, 1, 1000, &[])),
-        (1, same.clone()),
-        (2, same.clone()),
-        (3, update),
-        (4, same),
-    ];
+    let packets =
+        [(0, packet(true, ack, 1, 1, 1000, &[])), (1, same.clone()), (2, same.clone()), (3, update), (4, same)];
     let marks = marks_of_any(&raw_pcap(&packets));
-    let duplicates: Vec<Instant> = marks
-        .iter()
-        .filter(|mark| matches!(mark.kind, MarkKind::DuplicateAck(_)))
-        .map(|mark| mark.at)
-        .collect();
+    let duplicates: Vec<Instant> =
+        marks.iter().filter(|mark| matches!(mark.kind, MarkKind::DuplicateAck(_))).map(|mark| mark.at).collect();
     assert_eq!(duplicates, [Instant::from_millis(2)]);
 }
 
@@ -423,17 +359,10 @@ fn the_direction_can_be_chosen() {
     let file = raw_pcap(&download());
     for (direction, title, sent) in [
         (None, "192.0.2.1:80 to 198.51.100.1:4000", 4),
-        (
-            Some(Direction::Down),
-            "192.0.2.1:80 to 198.51.100.1:4000",
-            4,
-        ),
+        (Some(Direction::Down), "192.0.2.1:80 to 198.51.100.1:4000", 4),
         (Some(Direction::Up), "198.51.100.1:4000 to 192.0.2.1:80", 1),
     ] {
-        let choice = Choice {
-            directions: direction.map_or(Directions::All, Directions::Only),
-            ..Choice::default()
-        };
+        let choice = Choice { directions: direction.map_or(Directions::All, Directions::Only), ..Choice::default() };
         let source = read("x.pcap", &file[..], &choice).unwrap();
         assert_eq!(source.title, format!("Connection 0: {title}"));
         let left = |m: &&Mark| matches!(m.kind, MarkKind::Sent(_) | MarkKind::Explained { .. });
@@ -443,24 +372,14 @@ fn the_direction_can_be_chosen() {
 
 /// Two concurrent downloads, a third that reuses the ports of the first, and a single SYN.
 fn several() -> Vec<(u64, Vec<u8>)> {
-    let other = |down, flags, seq, ack, len| {
-        packet_between("198.51.100.1:4001", SERVER, down, flags, seq, ack, len, &[])
-    };
+    let other =
+        |down, flags, seq, ack, len| packet_between("198.51.100.1:4001", SERVER, down, flags, seq, ack, len, &[]);
     let mut packets = download();
     packets.insert(1, (5, other(false, Flags::SYN, 0, 0, 0)));
     packets.push((40, other(true, Flags::ACK, 1, 1, 500)));
     packets.push((50, packet(false, Flags::SYN, 7_000_000, 0, 0, &[])));
     packets.push((60, packet(true, Flags::ACK, 1, 7_000_001, 100, &[])));
-    let lone = packet_between(
-        "[2001:db8::1]:9",
-        "[2001:db8::2]:80",
-        false,
-        Flags::SYN,
-        0,
-        0,
-        0,
-        &[],
-    );
+    let lone = packet_between("[2001:db8::1]:9", "[2001:db8::2]:80", false, Flags::SYN, 0, 0, 0, &[]);
     packets.push((70, lone));
     packets
 }
@@ -468,8 +387,7 @@ fn several() -> Vec<(u64, Vec<u8>)> {
 #[test]
 fn a_connection_is_chosen_by_number() {
     let file = raw_pcap(&several());
-    let Err(SourceError::Choice { why, list, .. }) = read("x.pcap", &file[..], &Choice::default())
-    else {
+    let Err(SourceError::Choice { why, list, .. }) = read("x.pcap", &file[..], &Choice::default()) else {
         panic!("chosen without a choice");
     };
     assert_eq!(why, "there are 4 connections: choose one with --connection");
@@ -484,10 +402,7 @@ fn a_connection_is_chosen_by_number() {
         ]
     );
     let choose = |connection| {
-        let choice = Choice {
-            connection: Some(connection),
-            ..Choice::default()
-        };
+        let choice = Choice { connection: Some(connection), ..Choice::default() };
         read("x.pcap", &file[..], &choice)
     };
     let first = choose(0).unwrap();
@@ -511,15 +426,10 @@ fn the_list_has_the_connections_with_the_most_data() {
         .map(|n| {
             let len = 100 + 7 * n % 50;
             let ack = Flags::ACK;
-            (
-                5,
-                packet_between(&port(n), SERVER, true, ack, 1, 1, len, &[]),
-            )
+            (5, packet_between(&port(n), SERVER, true, ack, 1, 1, len, &[]))
         })
         .collect();
-    let Err(SourceError::Choice { list, .. }) =
-        read("x.pcap", &raw_pcap(&packets)[..], &Choice::default())
-    else {
+    let Err(SourceError::Choice { list, .. }) = read("x.pcap", &raw_pcap(&packets)[..], &Choice::default()) else {
         panic!("chosen without a choice");
     };
     let list = words(&list);
@@ -533,16 +443,7 @@ fn the_list_has_the_connections_with_the_most_data() {
 #[test]
 fn the_only_connection_with_data_needs_no_choice() {
     let mut packets = download();
-    let lone = packet_between(
-        "[2001:db8::1]:9",
-        "[2001:db8::2]:80",
-        false,
-        Flags::SYN,
-        0,
-        0,
-        0,
-        &[],
-    );
+    let lone = packet_between("[2001:db8::1]:9", "[2001:db8::2]:80", false, Flags::SYN, 0, 0, 0, &[]);
     packets.push((70, lone));
     assert_eq!(marks_of_any(&raw_pcap(&packets)), expected());
 }
@@ -555,14 +456,8 @@ fn unreadable_parts_are_reported() {
     unread.insert(3, (6, vec![0x45; 60]));
     unread.insert(4, (7, [&download()[0].1[..], &[]].concat()[..30].to_vec()));
     for (file, note) in [
-        (
-            whole[..whole.len() - 1].to_vec(),
-            "after frame 7: the capture ends within a packet",
-        ),
-        (
-            whole[..whole.len() - 40].to_vec(),
-            "after frame 7: the capture ends within a packet",
-        ),
+        (whole[..whole.len() - 1].to_vec(), "after frame 7: the capture ends within a packet"),
+        (whole[..whole.len() - 40].to_vec(), "after frame 7: the capture ends within a packet"),
         (raw_pcap(&unread), "left out 2 frames, first frame 3: cut "),
     ] {
         let source = read("x.pcap", &file[..], &Choice::default()).unwrap();
@@ -573,10 +468,7 @@ fn unreadable_parts_are_reported() {
         let error = read("x.pcap", file, &Choice::default()).unwrap_err();
         error.to_string()
     };
-    assert_eq!(
-        error(&whole[..20]),
-        "x.pcap: the capture ends within its header"
-    );
+    assert_eq!(error(&whole[..20]), "x.pcap: the capture ends within its header");
     assert_eq!(error(&whole[..24]), "x.pcap: there is no TCP connection");
     let wireless = pcap(Order::Little, 0xa1b2_3c4d, 1_000_000_000, 105, &download());
     assert!(error(&wireless).starts_with("x.pcap: link type 105: expected Ethernet (1)"));
@@ -589,10 +481,7 @@ fn unreadable_parts_are_reported() {
 
 #[test]
 fn cut_or_damaged_captures_do_not_panic() {
-    for whole in [
-        raw_pcap(&download()),
-        pcapng(Order::Big, Some((9, 1_000_000_000)), &download()),
-    ] {
+    for whole in [raw_pcap(&download()), pcapng(Order::Big, Some((9, 1_000_000_000)), &download())] {
         for end in 0..whole.len() {
             let _ = read("x", &whole[..end], &Choice::default());
         }

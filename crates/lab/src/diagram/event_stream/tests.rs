@@ -19,19 +19,13 @@ fn segments_sent_and_acks_received_are_drawn() {
     let source = stream(&lines, &Choice::default()).unwrap();
     assert_eq!(source.title, "p, flow 0");
     let span = |a, b| Span::new(Offset(a), Offset(b));
-    let found: Vec<(u64, MarkKind)> = source.panels[0]
-        .marks
-        .iter()
-        .map(|m| (m.at.as_nanos(), m.kind.clone()))
-        .collect();
+    let found: Vec<(u64, MarkKind)> =
+        source.panels[0].marks.iter().map(|m| (m.at.as_nanos(), m.kind.clone())).collect();
     assert_eq!(
         found,
         [
             (1_500_000, MarkKind::Sent(span(1, 1001))),
-            (
-                9_000_001,
-                MarkKind::Retransmitted(span(1, 1001), Some("rto"))
-            ),
+            (9_000_001, MarkKind::Retransmitted(span(1, 1001), Some("rto"))),
             (9_500_000, MarkKind::Sacked(span(2001, 3001))),
             (9_500_000, MarkKind::Acked(Offset(1001))),
         ]
@@ -43,11 +37,7 @@ fn each_profile_has_a_panel_and_one_flow_is_chosen() {
     let second = SENT.replace("\"p\"", "\"q\"");
     let third = SENT.replace("\"flow\":0", "\"flow\":3");
     let choose = |profile: Option<&str>, flow, lines: &[&str]| {
-        let choice = Choice {
-            profile: profile.map(str::to_owned),
-            flow,
-            ..Choice::default()
-        };
+        let choice = Choice { profile: profile.map(str::to_owned), flow, ..Choice::default() };
         stream(lines, &choice)
             .map(|source| {
                 let titles = source.panels.iter().map(|panel| panel.title.as_str());
@@ -61,24 +51,9 @@ fn each_profile_has_a_panel_and_one_flow_is_chosen() {
     assert_eq!(choose(Some("q"), None, &both), Ok("q, flow 0: ".into()));
     assert_eq!(choose(None, Some(3), &flows), Ok("p, flow 3: ".into()));
     for (profile, flow, lines, error) in [
-        (
-            None,
-            None,
-            &flows,
-            "x.jsonl: there are flows 0 to 3: choose one with --flow",
-        ),
-        (
-            None,
-            Some(1),
-            &flows,
-            "x.jsonl: no flow 1: expected one from 0 to 3",
-        ),
-        (
-            Some("r"),
-            None,
-            &both,
-            "x.jsonl: no profile `r`: expected one of p, q",
-        ),
+        (None, None, &flows, "x.jsonl: there are flows 0 to 3: choose one with --flow"),
+        (None, Some(1), &flows, "x.jsonl: no flow 1: expected one from 0 to 3"),
+        (Some("r"), None, &both, "x.jsonl: no profile `r`: expected one of p, q"),
     ] {
         assert_eq!(choose(profile, flow, lines), Err(error.into()));
     }
@@ -92,40 +67,17 @@ fn an_invalid_line_is_reported_with_its_number() {
         ("[1]", "column "),
         (&SENT.replace("1.5", "-1"), "time_ms -1: expected 0 or more"),
         (&SENT.replace("1.5", "1e99"), "time_ms "),
-        (
-            &SENT.replace("server", "sevrer"),
-            "no host `sevrer`: expected one of client, server, did you mean `server`?",
-        ),
-        (
-            &SENT.replace("\"new\"", "\"knew\""),
-            "sent: what: no kind `knew`: expected one of new, ",
-        ),
-        (
-            &SENT.replace(":1001", ":null"),
-            "sent: expected start and end",
-        ),
-        (
-            &SENT.replace(":1001", ":0"),
-            "sent: expected start and end, in order",
-        ),
-        (
-            &AGAIN.replace("\"rto\"", "\"rtoo\""),
-            "no trigger `rtoo`: expected one of fast, ",
-        ),
-        (
-            &AGAIN.replace("\"rto\"", "null"),
-            "no trigger ``: expected one of fast, ",
-        ),
+        (&SENT.replace("server", "sevrer"), "no host `sevrer`: expected one of client, server, did you mean `server`?"),
+        (&SENT.replace("\"new\"", "\"knew\""), "sent: what: no kind `knew`: expected one of new, "),
+        (&SENT.replace(":1001", ":null"), "sent: expected start and end"),
+        (&SENT.replace(":1001", ":0"), "sent: expected start and end, in order"),
+        (&AGAIN.replace("\"rto\"", "\"rtoo\""), "no trigger `rtoo`: expected one of fast, "),
+        (&AGAIN.replace("\"rto\"", "null"), "no trigger ``: expected one of fast, "),
         (&ACK.replace("[[2001,3001]]", "[[2001]]"), "column "),
     ] {
-        let found = stream(&[SENT, line], &Choice::default())
-            .unwrap_err()
-            .to_string();
+        let found = stream(&[SENT, line], &Choice::default()).unwrap_err().to_string();
         let expected = format!("x.jsonl:2: {error}");
-        assert!(
-            found.starts_with(&expected) && !found.contains('\n'),
-            "{line}: {found}"
-        );
+        assert!(found.starts_with(&expected) && !found.contains('\n'), "{line}: {found}");
     }
     let error = read("x", &b"{\"profile\": \"\xff\"}"[..], &Choice::default());
     assert_eq!(error.unwrap_err().to_string(), "x:1: expected UTF-8 text");
@@ -138,13 +90,8 @@ fn a_file_of_another_kind_is_reported() {
         (b"  \n", "the file is empty"),
         (b"time,seq\n", "neither events nor a capture"),
     ] {
-        let error = read("x", bytes, &Choice::default())
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.starts_with(&format!("x: {found}: expected ")),
-            "{error}"
-        );
+        let error = read("x", bytes, &Choice::default()).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("x: {found}: expected ")), "{error}");
     }
     let error = read("x", &b"\xfd7zXZ\x00"[..], &Choice::default()).unwrap_err();
     assert_eq!(
@@ -163,28 +110,13 @@ fn a_file_of_another_kind_is_reported() {
 
 #[test]
 fn options_for_the_other_kind_of_file_are_refused() {
-    let connection = Choice {
-        connection: Some(0),
-        ..Choice::default()
-    };
+    let connection = Choice { connection: Some(0), ..Choice::default() };
     let error = stream(&[SENT], &connection).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "x.jsonl: --connection is for captures; an event stream has --profile and --flow"
-    );
-    for (flow, profile, option) in [
-        (Some(0), None, "--flow"),
-        (None, Some("p".into()), "--profile"),
-    ] {
-        let choice = Choice {
-            flow,
-            profile,
-            ..Choice::default()
-        };
+    assert_eq!(error, "x.jsonl: --connection is for captures; an event stream has --profile and --flow");
+    for (flow, profile, option) in [(Some(0), None, "--flow"), (None, Some("p".into()), "--profile")] {
+        let choice = Choice { flow, profile, ..Choice::default() };
         let capture = 0xa1b2_c3d4u32.to_le_bytes();
-        let error = read("x.pcap", &capture[..], &choice)
-            .unwrap_err()
-            .to_string();
+        let error = read("x.pcap", &capture[..], &choice).unwrap_err().to_string();
         let expected = format!("x.pcap: {option} is for event streams; a capture has --connection");
         assert_eq!(error, expected);
     }

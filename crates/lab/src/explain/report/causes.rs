@@ -32,10 +32,7 @@ const GROUPS: [(&str, &[Cause]); 14] = [
     ("Lost retransmissions", &[Cause::LostRetransmission]),
     ("Reordering", &[Cause::Reordering]),
     ("Delay spikes", &[Cause::DelaySpike]),
-    (
-        "Lost or late ACKs",
-        &[Cause::LostAcks, Cause::LateOrLostAcks],
-    ),
+    ("Lost or late ACKs", &[Cause::LostAcks, Cause::LateOrLostAcks]),
     ("Path MTU", &[Cause::PathMtu]),
     ("Zero windows", &[Cause::ZeroWindow]),
     ("Not explained", &[Cause::Unknown]),
@@ -75,9 +72,7 @@ pub fn most_costly(connection: &Connection) -> Option<Cause> {
 /// A cause's name in tables: `lost SYN-ACK`.
 pub fn cause_title(cause: Cause) -> &'static str {
     let one = names(cause).0;
-    one.strip_prefix("a ")
-        .or(one.strip_prefix("an "))
-        .unwrap_or(one)
+    one.strip_prefix("a ").or(one.strip_prefix("an ")).unwrap_or(one)
 }
 
 /// What the capture shows of a cause; `None` if it did not occur.
@@ -111,17 +106,15 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
         Cause::TailByTimeout => {
             format!("{} found by the retransmission timeout{after}", grouped(n))
         }
-        Cause::LossByTimeout => format!(
-            "{often}: too few ACKs reported the loss, and the retransmission timeout found it{after}"
-        ),
+        Cause::LossByTimeout => {
+            format!("{often}: too few ACKs reported the loss, and the retransmission timeout found it{after}")
+        }
         Cause::LostRetransmission => {
             format!("{often}: the retransmission was lost as well")
         }
-        Cause::Reordering => format!(
-            "{}, {}: packets had only arrived out of order",
-            times(n),
-            count(of.segments, "retransmission")
-        ),
+        Cause::Reordering => {
+            format!("{}, {}: packets had only arrived out of order", times(n), count(of.segments, "retransmission"))
+        }
         Cause::DelaySpike => {
             format!("{often}: ACKs came later than the usual round-trip time, and nothing was lost")
         }
@@ -142,11 +135,7 @@ fn each(of: &CauseFacts, lost: Duration, n: u64) -> String {
     }
     match of.each.summary() {
         Some(each) if each.max > 2.0 * each.p50 => {
-            format!(
-                ", {} each (median) and {} at most",
-                millis(each.p50),
-                millis(each.max)
-            )
+            format!(", {} each (median) and {} at most", millis(each.p50), millis(each.max))
         }
         Some(each) => format!(", {} each", millis(each.p50)),
         None => format!(", {} on average", duration(lost.div_f64(n as f64))),
@@ -161,9 +150,7 @@ fn found_after(detection: &Durations) -> String {
 
 fn at_rtt(of: &CauseFacts) -> String {
     let median = of.rtt.summary().map(|rtt| millis(rtt.p50));
-    median.map_or(String::new(), |median| {
-        format!(", at a round-trip time of {median}")
-    })
+    median.map_or(String::new(), |median| format!(", at a round-trip time of {median}"))
 }
 
 /// What is known to help.

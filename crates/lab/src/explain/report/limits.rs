@@ -13,17 +13,13 @@ const LEAST_SHARE: f64 = 0.005;
 /// whether anything did.
 pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
     let all = facts.connection_time;
-    let mut states: Vec<(SenderState, Duration)> = SenderState::ALL
-        .map(|state| (state, facts.time.of(state)))
-        .into();
+    let mut states: Vec<(SenderState, Duration)> = SenderState::ALL.map(|state| (state, facts.time.of(state))).into();
     states.retain(|(_, time)| !time.is_zero() && *time >= all.mul_f64(LEAST_SHARE));
     states.sort_by_key(|(_, time)| Reverse(*time));
     if states.is_empty() {
         return (Vec::new(), false);
     }
-    let shares = states
-        .iter()
-        .map(|(state, time)| format!("{} {}", percent_of(*time, all), doing(*state)));
+    let shares = states.iter().map(|(state, time)| format!("{} {}", percent_of(*time, all), doing(*state)));
     let shares: Vec<String> = shares.collect();
     let whole = format!(
         "Where the time of {} went: {}.",
@@ -103,11 +99,7 @@ pub fn unknown(facts: &Facts) -> Vec<String> {
             WhyUnknown::OneDirection => "the capture holds one direction only",
             WhyUnknown::PacketsMissing => "packets are missing from the capture",
         };
-        format!(
-            "the sender's state is unknown for {} ({}): {because}",
-            duration(time),
-            percent_of(time, all)
-        )
+        format!("the sender's state is unknown for {} ({}): {because}", duration(time), percent_of(time, all))
     };
     noticeable.map(sentence).collect()
 }
@@ -115,8 +107,6 @@ pub fn unknown(facts: &Facts) -> Vec<String> {
 /// What the capture point hides of handshakes.
 pub fn invisible_syns(facts: &Facts) -> Option<String> {
     let at_server = facts.captured_at[CapturedAt::Server as usize];
-    (at_server > 0).then(|| {
-        "a SYN that was lost on its way to the server is not in a capture taken at the server"
-            .into()
-    })
+    (at_server > 0)
+        .then(|| "a SYN that was lost on its way to the server is not in a capture taken at the server".into())
 }

@@ -53,10 +53,7 @@ impl Findings for Found {
                 connection: connection.id,
                 is_one_way,
                 counted: [0, 1].map(|direction| point.is_nearest_to_sender(direction)),
-                triggers: retransmissions
-                    .iter()
-                    .map(|row| (row.frame, row.triggers.first()))
-                    .collect(),
+                triggers: retransmissions.iter().map(|row| (row.frame, row.triggers.first())).collect(),
             },
             endpoints: connection.endpoints,
             frames: connection.frames,
@@ -91,7 +88,6 @@ impl Collector for Found {
     }
 
     fn order(&mut self) {
-        self.rows
-            .sort_unstable_by_key(|row| (row.known.connection, row.point.number));
+        self.rows.sort_unstable_by_key(|row| (row.known.connection, row.point.number));
     }
 }

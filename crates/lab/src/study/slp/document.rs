@@ -7,10 +7,7 @@ use serde_json::json;
 use std::io::{self, Write};
 
 /// The document's name and version.
-const SCHEMA: Schema = Schema {
-    name: "recoup.analyze.slp",
-    version: 1,
-};
+const SCHEMA: Schema = Schema { name: "recoup.analyze.slp", version: 1 };
 
 /// Writes the studies of captures.
 ///

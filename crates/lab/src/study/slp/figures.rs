@@ -1,20 +1,14 @@
 //! Timeouts by position (Figures 1 and 2 of the paper) and by flags (Figures 3 and 4), as SVG.
 
 use crate::study::Figure;
-use recoup_draw::chart::{
-    BarChart, BarGroup, BarPanel, Interpolation, LineChart, LinePanel, Scale,
-};
+use recoup_draw::chart::{BarChart, BarGroup, BarPanel, Interpolation, LineChart, LinePanel, Scale};
 use recoup_trace::study::slp::{FlagPanel, Half, LAST_POSITION, PositionPanel, Report, Shares};
 
 /// Both figures.
 pub fn figures(report: &Report) -> [Figure; 2] {
     let positions = position_chart(report);
     let has_points = |panel: &LinePanel| panel.lines.iter().any(|line| !line.is_empty());
-    let positions = positions
-        .panels
-        .iter()
-        .any(has_points)
-        .then(|| positions.to_svg());
+    let positions = positions.panels.iter().any(has_points).then(|| positions.to_svg());
     let flags = flag_chart(report);
     let has_bars = |panel: &BarPanel| !panel.groups.is_empty();
     let flags = flags.panels.iter().any(has_bars).then(|| flags.to_svg());
@@ -28,9 +22,7 @@ struct Series {
 
 impl Series {
     fn of(report: &Report) -> Self {
-        Self {
-            has_triggers: report.without_trigger < report.retransmissions,
-        }
+        Self { has_triggers: report.without_trigger < report.retransmissions }
     }
 
     fn names(&self) -> Vec<String> {
@@ -67,11 +59,7 @@ pub fn position_chart(report: &Report) -> LineChart {
         largest: Some(1.0),
         interpolation: Interpolation::default(),
         series: series.names(),
-        panels: report
-            .positions
-            .iter()
-            .map(|panel| position_panel(panel, series))
-            .collect(),
+        panels: report.positions.iter().map(|panel| position_panel(panel, series)).collect(),
     }
 }
 
@@ -89,10 +77,7 @@ fn position_panel(panel: &PositionPanel, series: &Series) -> LinePanel {
             line.extend(value.map(|value| (f64::from(position.position), value)));
         }
     }
-    LinePanel {
-        title: format!("{sent}, {half} ({count} retransmissions)"),
-        lines,
-    }
+    LinePanel { title: format!("{sent}, {half} ({count} retransmissions)"), lines }
 }
 
 fn sent_by(sender: &str) -> &'static str {
@@ -111,11 +96,7 @@ pub fn flag_chart(report: &Report) -> BarChart {
         x_label: "flags of the lost packet (share of all packets; n: retransmissions)".into(),
         y_label: "timeouts / retransmissions".into(),
         series: series.names(),
-        panels: report
-            .flags
-            .iter()
-            .map(|panel| flag_panel(panel, series))
-            .collect(),
+        panels: report.flags.iter().map(|panel| flag_panel(panel, series)).collect(),
     }
 }
 
@@ -130,8 +111,5 @@ fn flag_panel(panel: &FlagPanel, series: &Series) -> BarPanel {
         ),
         values: series.shares(&row.shares),
     });
-    BarPanel {
-        title: sent_by(panel.sender).into(),
-        groups: groups.collect(),
-    }
+    BarPanel { title: sent_by(panel.sender).into(), groups: groups.collect() }
 }

@@ -20,13 +20,7 @@ pub fn likelihoods_file(report: &Report, capture: &str) -> (String, Option<Strin
     );
     let mut left_out = Vec::new();
     for share in &report.kinds {
-        let KindShare {
-            kind,
-            timeouts,
-            retransmissions,
-            by_k_means,
-            q,
-        } = share;
+        let KindShare { kind, timeouts, retransmissions, by_k_means, q } = share;
         // Writing to memory cannot fail.
         _ = writeln!(
             file,
@@ -42,10 +36,7 @@ pub fn likelihoods_file(report: &Report, capture: &str) -> (String, Option<Strin
         file += "other,0\n";
     }
     let note = (!left_out.is_empty()).then(|| {
-        format!(
-            "q is 0 for kinds with fewer than {LEAST_RETRANSMISSIONS} retransmissions: {}",
-            left_out.join(", ")
-        )
+        format!("q is 0 for kinds with fewer than {LEAST_RETRANSMISSIONS} retransmissions: {}", left_out.join(", "))
     });
     (file, note)
 }

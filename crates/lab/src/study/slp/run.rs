@@ -2,9 +2,7 @@
 
 use super::collect::{Found, FoundConnection};
 use crate::analysis::{self, AnalysisError, Analyzed, Collector as _, Vantages, View};
-use crate::reread::{
-    Recalled, Sought, TakesPackets, kept_note, read_again, read_connections, read_once,
-};
+use crate::reread::{Recalled, Sought, TakesPackets, kept_note, read_again, read_connections, read_once};
 use recoup_trace::analyze::{Settings, follow};
 use recoup_trace::read::{CapturedPacket, Counts, PacketSource, ReadError};
 use recoup_trace::study::slp::{Capture, Follower, Report};
@@ -73,12 +71,7 @@ pub fn study<S: PacketSource, T: PacketSource>(
         capture: analyzed.capture,
         counts: analyzed.counts,
         interrupted: analyzed.interrupted,
-        findings: SlpStudy {
-            report: Report::new(&capture),
-            capture,
-            notes,
-            vantages: analyzed.findings.vantages,
-        },
+        findings: SlpStudy { report: Report::new(&capture), capture, notes, vantages: analyzed.findings.vantages },
     })
 }
 
@@ -105,9 +98,7 @@ pub fn study_stream<S: PacketSource>(
     settings: &Settings,
     watch: Watch<'_>,
 ) -> Result<Analyzed<SlpStudy>, AnalysisError> {
-    let (mut studied, kept) = read_once(source, |first, again| {
-        study(capture, first, again, settings, watch)
-    })?;
+    let (mut studied, kept) = read_once(source, |first, again| study(capture, first, again, settings, watch))?;
     let note = kept.map(|kept| kept_note(kept, "are counted"));
     studied.findings.notes.extend(note);
     Ok(studied)
@@ -166,9 +157,7 @@ impl<'a> Following<'a> {
         for connection in open {
             self.end(connection, false);
         }
-        self.capture
-            .samples
-            .sort_by_key(|sample| (sample.frame, sample.connection));
+        self.capture.samples.sort_by_key(|sample| (sample.frame, sample.connection));
         let note = "old transmissions were forgotten to limit memory: retransmissions of them count as unseen";
         let notes = self.has_forgotten.then(|| note.into());
         (self.capture, notes.into_iter().collect())

@@ -17,21 +17,14 @@ use std::path::Path;
 fn found(connections: u64) -> Found {
     let packet = CapturedPacket::from(&Packet::default());
     let rows = (0..connections).map(|connection| FoundConnection {
-        known: Known {
-            connection,
-            counted: [true, true],
-            ..Known::default()
-        },
+        known: Known { connection, counted: [true, true], ..Known::default() },
         endpoints: packet.endpoints,
         frames: 1..=u64::MAX,
         point: CapturePoint::default(),
         is_over: true,
         has_repeats: true,
     });
-    Found {
-        rows: rows.collect(),
-        ..Found::default()
-    }
+    Found { rows: rows.collect(), ..Found::default() }
 }
 
 fn segment(frame: u64, seq: u32) -> CapturedPacket {
@@ -89,10 +82,7 @@ fn the_setting_reads_the_likelihoods_written() {
     let mut settings = Settings::default();
     settings.set("slp.q", "q.csv", folder.path()).unwrap();
     let q = |kind| settings.slp.likelihoods.of(kind).millionths();
-    assert_eq!(
-        [Kind::Syn, Kind::Psh, Kind::Tail, Kind::Other].map(q),
-        [1_000_000, 150_000, 0, 0]
-    );
+    assert_eq!([Kind::Syn, Kind::Psh, Kind::Tail, Kind::Other].map(q), [1_000_000, 150_000, 0, 0]);
     assert!(note.unwrap().contains("tail (9)"));
 }
 
@@ -102,8 +92,6 @@ fn a_capture_without_enough_retransmissions_has_a_file_that_is_read_all_the_same
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("q.csv"), file).unwrap();
     let mut settings = Settings::default();
-    settings
-        .set("slp.q", "q.csv", Path::new(folder.path()))
-        .unwrap();
+    settings.set("slp.q", "q.csv", Path::new(folder.path())).unwrap();
     assert!(note.is_some());
 }

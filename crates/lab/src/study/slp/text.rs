@@ -5,8 +5,8 @@ use crate::analysis::{Analyzed, number};
 use comfy_table::{Cell, Table};
 use recoup_table::plain_table;
 use recoup_trace::study::slp::{
-    Agreement, Classification, Classifier, FlagPanel, KindShare, LAST_POSITION, PositionPanel,
-    Report, Shares, SynLosses,
+    Agreement, Classification, Classifier, FlagPanel, KindShare, LAST_POSITION, PositionPanel, Report, Shares,
+    SynLosses,
 };
 use std::ops::RangeInclusive;
 
@@ -15,10 +15,7 @@ use super::LEAST_RETRANSMISSIONS;
 /// All tables of a capture.
 pub fn study_text(analyzed: &Analyzed<SlpStudy>) -> String {
     let report = &analyzed.findings.report;
-    let mut text = format!(
-        "The 2021 study of selective loss prevention, for this capture\n{}\n",
-        counts(report)
-    );
+    let mut text = format!("The 2021 study of selective loss prevention, for this capture\n{}\n", counts(report));
     if report.retransmissions == 0 {
         return text + &syn_losses(&report.syn_losses);
     }
@@ -33,18 +30,9 @@ pub fn study_text(analyzed: &Analyzed<SlpStudy>) -> String {
          differs: % of the retransmissions that both classify",
         classifications(report),
     );
-    add(
-        "The paper's figures beside those of this capture",
-        statements(report),
-    );
-    add(
-        &position_heading(report, "packets with payload, SYN or FIN"),
-        positions(&report.positions),
-    );
-    add(
-        &position_heading(report, "all packets, pure ACKs included"),
-        positions(&report.positions_with_acks),
-    );
+    add("The paper's figures beside those of this capture", statements(report));
+    add(&position_heading(report, "packets with payload, SYN or FIN"), positions(&report.positions));
+    add(&position_heading(report, "all packets, pure ACKs included"), positions(&report.positions_with_acks));
     for panel in &report.flags {
         add(&flag_heading(panel), flags(panel));
     }
@@ -73,10 +61,7 @@ fn counts(report: &Report) -> String {
     );
     for (count, what) in [
         (report.without_trigger, "without a known trigger"),
-        (
-            report.unlisted,
-            "duplicates that the network or the capture made",
-        ),
+        (report.unlisted, "duplicates that the network or the capture made"),
     ] {
         if count > 0 {
             line += &format!("\n- {count}: {what}");
@@ -138,14 +123,10 @@ fn classifications_notes(report: &Report) -> Vec<String> {
         let name = one.classifier.title();
         let is_k_means = !matches!(one.classifier, Classifier::Triggers | Classifier::Wireshark);
         if is_k_means && one.threshold_s.is_none() {
-            notes.push(format!(
-                "{name}: no threshold, because there are fewer than two different intervals"
-            ));
+            notes.push(format!("{name}: no threshold, because there are fewer than two different intervals"));
         }
         if one.is_ambiguous {
-            notes.push(format!(
-                "{name}: several thresholds are equally good; the one with fewest timeouts is shown"
-            ));
+            notes.push(format!("{name}: several thresholds are equally good; the one with fewest timeouts is shown"));
         }
     }
     notes
@@ -153,14 +134,7 @@ fn classifications_notes(report: &Report) -> Vec<String> {
 
 fn statements(report: &Report) -> Table {
     let mut table = plain_table();
-    table.set_header([
-        "quantity",
-        "unit",
-        "retransmissions",
-        "by k-means",
-        "by our triggers",
-        "the paper",
-    ]);
+    table.set_header(["quantity", "unit", "retransmissions", "by k-means", "by our triggers", "the paper"]);
     for one in &report.statements {
         table.add_row([
             Cell::new(one.quantity),
@@ -175,18 +149,8 @@ fn statements(report: &Report) -> Table {
 }
 
 /// The rows of the position table: single positions first, then groups.
-const POSITIONS: [RangeInclusive<u32>; 10] = [
-    1..=1,
-    2..=2,
-    3..=3,
-    4..=4,
-    5..=5,
-    6..=10,
-    11..=20,
-    21..=40,
-    41..=70,
-    71..=LAST_POSITION,
-];
+const POSITIONS: [RangeInclusive<u32>; 10] =
+    [1..=1, 2..=2, 3..=3, 4..=4, 5..=5, 6..=10, 11..=20, 21..=40, 41..=70, 71..=LAST_POSITION];
 
 fn position_heading(report: &Report, counted: &str) -> String {
     format!(
@@ -245,11 +209,7 @@ impl Sum {
         Self {
             retransmissions: self.retransmissions + shares.retransmissions,
             k_means: add(self.k_means, shares.timeouts, shares.classified),
-            triggers: add(
-                self.triggers,
-                shares.timeouts_by_trigger,
-                shares.with_trigger,
-            ),
+            triggers: add(self.triggers, shares.timeouts_by_trigger, shares.with_trigger),
         }
     }
 
@@ -307,13 +267,7 @@ fn flags(panel: &FlagPanel) -> Table {
 
 fn kinds(kinds: &[KindShare]) -> Table {
     let mut table = plain_table();
-    table.set_header([
-        "kind",
-        "timeouts",
-        "retransmissions",
-        "classified by k-means",
-        "q",
-    ]);
+    table.set_header(["kind", "timeouts", "retransmissions", "classified by k-means", "q"]);
     for kind in kinds {
         let is_enough = kind.retransmissions >= LEAST_RETRANSMISSIONS;
         let q = kind.q.filter(|_| is_enough);

@@ -46,12 +46,7 @@ pub(super) struct Traffic {
 
 impl Facts {
     /// What the packets of a connection show.
-    pub fn new(
-        rerunner: &mut Rerunner,
-        candidate: &Candidate,
-        bases: &Bases,
-        task: &Task,
-    ) -> Result<Self, Unsuitable> {
+    pub fn new(rerunner: &mut Rerunner, candidate: &Candidate, bases: &Bases, task: &Task) -> Result<Self, Unsuitable> {
         let recorded = record(&task.packets, candidate.sender, &candidate.retransmissions)?;
         let recorded = Arc::new(recorded);
         let order = bases.order(candidate);
@@ -81,12 +76,7 @@ impl Facts {
             first_flight: recorded.first_flight(),
             transmissions: recorded.transmissions().to_vec(),
             has_loss: recorded.has_loss(),
-            replied_at: recorded
-                .peer_script()
-                .writes
-                .iter()
-                .map(|write| Offset::DATA + write.when.received)
-                .collect(),
+            replied_at: recorded.peer_script().writes.iter().map(|write| Offset::DATA + write.when.received).collect(),
             traffic,
         })
     }
@@ -103,8 +93,7 @@ impl Facts {
         let headers = after_syn().map(|one| u64::from(one.ip_len).saturating_sub(one.span.len()));
         let headers = headers.max().unwrap_or(0);
         // A FIN alone is one offset without payload.
-        let has_payload =
-            |one: &&Transmission| one.span.len() > 1 || u64::from(one.ip_len) > headers;
+        let has_payload = |one: &&Transmission| one.span.len() > 1 || u64::from(one.ip_len) > headers;
         let originals = after_syn().filter(|one| one.copy == 1);
         let mut originals: Vec<_> = originals.filter(has_payload).collect();
         originals.sort_by_key(|one| one.span.start);

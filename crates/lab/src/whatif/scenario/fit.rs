@@ -54,12 +54,7 @@ pub(super) fn fit(all: &[&Facts], sender: Host, known: &[Profile]) -> InferredSc
     settings.push(acks(all));
     let profiles = profiles(all, known);
     settings.extend(initial_window(all, &profiles.0));
-    InferredScenario {
-        profiles,
-        flows: all.len() as u64,
-        settings,
-        ..InferredScenario::default()
-    }
+    InferredScenario { profiles, flows: all.len() as u64, settings, ..InferredScenario::default() }
 }
 
 /// The value below which this share of them lies.
@@ -90,11 +85,7 @@ fn milliseconds(times: [Duration; 3]) -> String {
 }
 
 fn setting(key: &'static str, value: impl Into<String>, why: impl Into<String>) -> InferredSetting {
-    InferredSetting {
-        key,
-        value: value.into(),
-        why: why.into(),
-    }
+    InferredSetting { key, value: value.into(), why: why.into() }
 }
 
 fn one_way(direction: Direction, value: impl std::fmt::Display) -> String {
@@ -106,10 +97,7 @@ fn rtt(all: &[&Facts]) -> InferredSetting {
     let times = times.unwrap_or_default();
     // Finer than 10 µs is the hosts' own.
     let rounded = Duration::from_micros((times[1].as_micros() as u64).div_ceil(10) * 10);
-    let why = format!(
-        "The smallest round-trip time of each connection: {}.",
-        milliseconds(times)
-    );
+    let why = format!("The smallest round-trip time of each connection: {}.", milliseconds(times));
     setting("rtt", format_duration(rounded), why)
 }
 
@@ -125,9 +113,7 @@ fn bottlenecks(all: &[&Facts]) -> Bottlenecks {
     let mut paths: Vec<_> = paths.into_iter().collect();
     paths.sort_by_key(|(_, connections)| Reverse(connections.len()));
     let known = paths.into_iter().take(MOST_PATHS);
-    known
-        .map(|(peer, connections)| (peer, Bottleneck::infer(&connections)))
-        .collect()
+    known.map(|(peer, connections)| (peer, Bottleneck::infer(&connections))).collect()
 }
 
 /// The bottleneck of most connections.
@@ -154,10 +140,7 @@ impl Limited {
         Some(Self {
             rates: quantiles(rates.collect())?,
             limits: limits.filter(|queue| *queue != Queue::Unlimited).collect(),
-            largest_packets: found
-                .iter()
-                .map(|one| u64::from(one.largest_backlog.packets))
-                .max()?,
+            largest_packets: found.iter().map(|one| u64::from(one.largest_backlog.packets)).max()?,
             explained: found.iter().map(|one| one.explained).sum::<f64>() / found.len() as f64,
             connections: found.len(),
             of,
@@ -183,10 +166,7 @@ impl Limited {
             None => setting(
                 "queue",
                 "none",
-                format!(
-                    "No loss shows a limit; up to {} packets waited.",
-                    self.largest_packets
-                ),
+                format!("No loss shows a limit; up to {} packets waited.", self.largest_packets),
             ),
         };
         vec![setting("rate", one_way(direction, rate), why), queue]
@@ -218,21 +198,15 @@ fn three_digits(n: u64) -> u64 {
 fn mss(all: &[&Facts]) -> InferredSetting {
     let sizes = all.iter().map(|facts| facts.segment_size);
     let (mss, count) = most_frequent(sizes).unwrap_or((1448, 0));
-    let why = format!(
-        "Payload of a full segment in {count} of {} connections.",
-        all.len()
-    );
+    let why = format!("Payload of a full segment in {count} of {} connections.", all.len());
     setting("mss", mss.to_string(), why)
 }
 
 /// The exchanges of the connection whose bytes are the median, among those with the median number of
 /// exchanges.
 fn traffic(all: &[&Facts]) -> Option<InferredSetting> {
-    let mut known: Vec<&Traffic> = all
-        .iter()
-        .filter_map(|facts| facts.traffic.as_ref())
-        .filter(|traffic| !traffic.exchanges.is_empty())
-        .collect();
+    let mut known: Vec<&Traffic> =
+        all.iter().filter_map(|facts| facts.traffic.as_ref()).filter(|traffic| !traffic.exchanges.is_empty()).collect();
     known.sort_by_key(|traffic| traffic.bytes.iter().sum::<u64>());
     let counts = quantiles(known.iter().map(|one| one.exchanges.len()).collect())?;
     let alike = known.iter().filter(|one| one.exchanges.len() == counts[1]);
@@ -246,10 +220,7 @@ fn traffic(all: &[&Facts]) -> Option<InferredSetting> {
     let listed = |end| sizes(end).map(|sizes| sizes.map(size).join(", "));
     let exchanges = &chosen.exchanges;
     let cut = match exchanges.len() > MOST_EXCHANGES {
-        true => format!(
-            " Only the first {MOST_EXCHANGES} of its {} exchanges are here.",
-            exchanges.len()
-        ),
+        true => format!(" Only the first {MOST_EXCHANGES} of its {} exchanges are here.", exchanges.len()),
         false => String::new(),
     };
     let why = format!(
@@ -259,19 +230,12 @@ fn traffic(all: &[&Facts]) -> Option<InferredSetting> {
         listed(0)?,
         listed(1)?,
     );
-    let settings = Settings {
-        exchanges: exchanges.iter().take(MOST_EXCHANGES).copied().collect(),
-        ..Settings::default()
-    };
+    let settings =
+        Settings { exchanges: exchanges.iter().take(MOST_EXCHANGES).copied().collect(), ..Settings::default() };
     Some(setting("exchanges", settings.get("exchanges")?, why))
 }
 
-fn drops(
-    all: &[&Facts],
-    sender: Host,
-    is_limited: bool,
-    bottlenecks: &Bottlenecks,
-) -> Option<InferredSetting> {
+fn drops(all: &[&Facts], sender: Host, is_limited: bool, bottlenecks: &Bottlenecks) -> Option<InferredSetting> {
     // Without a rate in the scenario, nothing else repeats the losses of a queue.
     let of = |facts: &Facts| match is_limited {
         true => bottlenecks.get(&facts.peer).and_then(Option::as_ref),
@@ -290,29 +254,16 @@ fn drops(
             true => rule.text.split(',').collect(),
             false => vec![&rule.text],
         };
-        parts
-            .into_iter()
-            .map(|part| one_way(*direction, part))
-            .collect::<Vec<_>>()
+        parts.into_iter().map(|part| one_way(*direction, part)).collect::<Vec<_>>()
     });
     let why: Vec<_> = rules.iter().map(|(_, rule)| rule.why.clone()).collect();
-    Some(setting(
-        "drop",
-        text.collect::<Vec<_>>().join(","),
-        why.join(" "),
-    ))
+    Some(setting("drop", text.collect::<Vec<_>>().join(","), why.join(" ")))
 }
 
 /// Packets that later ones overtook.
 fn reordering(all: &[&Facts], direction: Direction) -> Option<InferredSetting> {
-    let arrivals = || {
-        all.iter()
-            .flat_map(|facts| &facts.transmissions)
-            .filter_map(|sent| sent.arrival())
-    };
-    let holds = arrivals()
-        .map(|arrival| arrival.held)
-        .filter(|held| !held.is_zero());
+    let arrivals = || all.iter().flat_map(|facts| &facts.transmissions).filter_map(|sent| sent.arrival());
+    let holds = arrivals().map(|arrival| arrival.held).filter(|held| !held.is_zero());
     let holds: Vec<Duration> = holds.collect();
     let count = arrivals().count();
     let share = holds.len() as f64 / count.max(1) as f64;
@@ -331,10 +282,7 @@ fn reordering(all: &[&Facts], direction: Direction) -> Option<InferredSetting> {
 }
 
 fn acks(all: &[&Facts]) -> InferredSetting {
-    let long: Vec<_> = all
-        .iter()
-        .filter(|facts| facts.segments() >= SHOW_DELAYS)
-        .collect();
+    let long: Vec<_> = all.iter().filter(|facts| facts.segments() >= SHOW_DELAYS).collect();
     let shown = match long.is_empty() {
         true => all.iter().collect(),
         false => long,
@@ -351,10 +299,7 @@ fn acks(all: &[&Facts]) -> InferredSetting {
     // Linux waits 40 ms at least (TCP_DELACK_MIN), and mostly no longer.
     let value = match delay <= Duration::from_millis(45) {
         true => "linux".into(),
-        false => format!(
-            "delayed:{}",
-            format_duration(Duration::from_millis(delay.as_millis() as u64))
-        ),
+        false => format!("delayed:{}", format_duration(Duration::from_millis(delay.as_millis() as u64))),
     };
     let why = format!(
         "Receivers wait for a second segment, up to {} ms in the median, in {} of {of} connections.",
@@ -384,29 +329,21 @@ fn profiles(all: &[&Facts], known: &[Profile]) -> (Vec<String>, String) {
         let why = "No loss shows which loss recovery the senders have: this is today's Linux.";
         return (vec![TODAY.into()], why.into());
     }
-    let each = found
-        .iter()
-        .map(|(name, count)| format!("{count} as {name}"));
-    let why = format!(
-        "Of {of} connections with losses, reruns reproduce {}.",
-        each.collect::<Vec<_>>().join(", ")
-    );
+    let each = found.iter().map(|(name, count)| format!("{count} as {name}"));
+    let why = format!("Of {of} connections with losses, reruns reproduce {}.", each.collect::<Vec<_>>().join(", "));
     (found.into_iter().map(|(name, _)| name).collect(), why)
 }
 
 /// The initial window, if it is not that of the first profile.
 fn initial_window(all: &[&Facts], profiles: &[String]) -> Option<InferredSetting> {
     let profile: Profile = profiles.first()?.parse().ok()?;
-    let full = all
-        .iter()
-        .filter(|facts| facts.first_flight > 0 && facts.segments() > facts.first_flight);
+    let full = all.iter().filter(|facts| facts.first_flight > 0 && facts.segments() > facts.first_flight);
     let flights: Vec<u32> = full.map(|facts| facts.first_flight).collect();
     let of = flights.len();
     let (window, count) = most_frequent(flights.into_iter())?;
     let usual = profile.mechanisms().initial_window.0;
     (count * 2 > of && window != usual).then(|| {
-        let why =
-            format!("{count} of {of} connections with more data sent so many segments at first.");
+        let why = format!("{count} of {of} connections with more data sent so many segments at first.");
         setting("initial_window", window.to_string(), why)
     })
 }

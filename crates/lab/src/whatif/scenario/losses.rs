@@ -105,12 +105,7 @@ pub(super) fn of_acks(all: &[&Facts]) -> Option<Rule> {
     let is_shown = required.lost >= FEW as u64 && share >= LEAST_ACK_LOSS;
     (is_shown && !is_merged).then(|| Rule {
         text: format!("bernoulli:{}", probability(share)),
-        why: format!(
-            "ACKs of the peer: {} of {} did not come ({}).",
-            count.lost,
-            count.sent,
-            percent(share)
-        ),
+        why: format!("ACKs of the peer: {} of {} did not come ({}).", count.lost, count.sent, percent(share)),
     })
 }
 
@@ -120,8 +115,7 @@ fn count_acks(facts: &Facts, any: &mut Count, required: &mut Count) {
     let mut one_waits = false;
     for sent in data.filter(|sent| sent.span.start >= Offset::DATA) {
         // The ACK of the end of a response may go with data.
-        let is_usual = !facts.replied_at.contains(&sent.span.end)
-            && sent.span.len() >= u64::from(facts.segment_size);
+        let is_usual = !facts.replied_at.contains(&sent.span.end) && sent.span.len() >= u64::from(facts.segment_size);
         let Some(arrival) = sent.arrival().filter(|_| is_usual) else {
             one_waits = false;
             continue;
@@ -152,9 +146,7 @@ fn by_position(all: &[&Facts]) -> Option<Rule> {
             return None;
         }
         let end = start.iter().rev();
-        let end: Vec<Place> = end
-            .map(|(i, copy)| (segments.len() + 1 - i, *copy))
-            .collect();
+        let end: Vec<Place> = end.map(|(i, copy)| (segments.len() + 1 - i, *copy)).collect();
         same_start &= *from_start.get_or_insert_with(|| start.clone()) == start;
         same_end &= *from_end.get_or_insert_with(|| end.clone()) == end;
     }
@@ -179,10 +171,7 @@ fn by_position(all: &[&Facts]) -> Option<Rule> {
 
 /// The places of the transmissions that were lost, in order. `None` if one was no data segment.
 fn lost_places(facts: &Facts, segments: &[&Transmission]) -> Option<Vec<Place>> {
-    let lost = facts
-        .transmissions
-        .iter()
-        .filter(|sent| sent.fate == Fate::Lost);
+    let lost = facts.transmissions.iter().filter(|sent| sent.fate == Fate::Lost);
     let place = |sent: &Transmission| {
         let found = segments.binary_search_by_key(&sent.span.start, |one| one.span.start);
         found.ok().map(|index| (index + 1, sent.copy))
@@ -245,12 +234,7 @@ impl Pairs {
             return None;
         }
         let share = all.share();
-        let lost = format!(
-            "{} of {} packets were lost ({})",
-            all.lost,
-            all.sent,
-            percent(share)
-        );
+        let lost = format!("{} of {} packets were lost ({})", all.lost, all.sent, percent(share));
         let [begins, goes_on] = [self.after_arrival.share(), self.after_loss.share()];
         let split = self.after_arrival.log_likelihood() + self.after_loss.log_likelihood();
         let gain = 2.0 * (split - all.log_likelihood());
@@ -258,23 +242,13 @@ impl Pairs {
         if goes_on <= begins || gain <= least {
             let after = match self.after_loss.sent {
                 0 => String::new(),
-                n => format!(
-                    "; of the {n} packets after a lost one {}, which is no burst",
-                    percent(goes_on)
-                ),
+                n => format!("; of the {n} packets after a lost one {}, which is no burst", percent(goes_on)),
             };
-            return Some(Rule {
-                text: format!("bernoulli:{}", probability(share)),
-                why: format!("{lost}{after}."),
-            });
+            return Some(Rule { text: format!("bernoulli:{}", probability(share)), why: format!("{lost}{after}.") });
         }
         let ends = 1.0 - goes_on;
         Some(Rule {
-            text: format!(
-                "gilbert-elliott:{},{}",
-                probability(begins),
-                probability(ends)
-            ),
+            text: format!("gilbert-elliott:{},{}", probability(begins), probability(ends)),
             why: format!(
                 "{lost}: {} after a packet that arrived, {} after a lost one. A burst has {:.1} packets in the mean.",
                 percent(begins),

@@ -42,10 +42,7 @@ fn captured(scenario: &Scenario, dir: &Path) -> CapturePaths {
 
 fn infer(capture: &Path) -> Result<InferredScenario, InferenceError> {
     let name = capture.display().to_string();
-    let watch = Watch {
-        bytes: &|_| true,
-        reruns: &|_, _| true,
-    };
+    let watch = Watch { bytes: &|_| true, reruns: &|_, _| true };
     let first = Reader::open(capture).unwrap();
     let again = |_| Reader::open(capture);
     infer_scenario(&name, first, again, &Settings::default(), watch)
@@ -58,13 +55,7 @@ fn again(scenario: &Scenario) -> (Scenario, String) {
     let exchanges = &scenario.settings.exchanges;
     let down: u64 = exchanges.iter().map(|one| one.response).sum();
     let up: u64 = exchanges.iter().map(|one| one.request).sum();
-    let text = infer(if down >= up {
-        &paths.server
-    } else {
-        &paths.client
-    })
-    .unwrap()
-    .to_toml();
+    let text = infer(if down >= up { &paths.server } else { &paths.client }).unwrap().to_toml();
     let read = Scenario::parse("x", "x.toml", &text, Path::new("")).unwrap();
     read.check().unwrap();
     (read, text)
@@ -84,30 +75,17 @@ fn mean_fct(scenario: &Scenario, flows: u64) -> f64 {
 #[track_caller]
 fn assert_settings(read: &Scenario, text: &str, expected: &[(&str, &str)]) {
     for (key, value) in expected {
-        assert_eq!(
-            read.settings.get(key).as_deref(),
-            Some(*value),
-            "{key} in\n{text}"
-        );
+        assert_eq!(read.settings.get(key).as_deref(), Some(*value), "{key} in\n{text}");
     }
 }
 
 #[test]
 fn rtt_sizes_think_times_and_mss_come_back() {
-    for exchanges in [
-        "300B>50kB",
-        "300B>20kB,1200ms,310B>30ms>5kB,5B>6B",
-        "300B>20kB,700ms,0>9kB",
-        "200kB>300B",
-    ] {
+    for exchanges in ["300B>50kB", "300B>20kB,1200ms,310B>30ms>5kB,5B>6B", "300B>20kB,700ms,0>9kB", "200kB>300B"] {
         let settings = [("exchanges", exchanges), ("mss", "1400"), ("rtt", "35ms")];
         let (read, text) = again(&scenario("linux-6", 6, &settings));
         assert_settings(&read, &text, &settings);
-        assert_settings(
-            &read,
-            &text,
-            &[("drop", "none"), ("rate", "none"), ("ack", "quick")],
-        );
+        assert_settings(&read, &text, &[("drop", "none"), ("rate", "none"), ("ack", "quick")]);
         assert_eq!(read.flows, 6, "{text}");
     }
 }
@@ -139,10 +117,7 @@ fn loss_processes_come_back() {
     assert!(drop.starts_with("bernoulli:"), "{text}");
     assert!((numbers(&drop)[0] / 0.02 - 1.0).abs() < 0.15, "{text}");
 
-    let settings = [
-        ("exchanges", "300B>300kB"),
-        ("drop", "gilbert-elliott:0.005,0.4"),
-    ];
+    let settings = [("exchanges", "300B>300kB"), ("drop", "gilbert-elliott:0.005,0.4")];
     let (read, text) = again(&scenario("linux-6", 240, &settings));
     let drop = read.settings.get("drop").unwrap();
     assert!(drop.starts_with("gilbert-elliott:"), "{text}");
@@ -153,36 +128,19 @@ fn loss_processes_come_back() {
 
 #[test]
 fn lost_acks_and_reordering_come_back() {
-    let settings = [
-        ("exchanges", "300B>300kB"),
-        ("drop", "up:bernoulli:0.03"),
-        ("reorder", "down:0.01:8ms"),
-    ];
+    let settings = [("exchanges", "300B>300kB"), ("drop", "up:bernoulli:0.03"), ("reorder", "down:0.01:8ms")];
     let (read, text) = again(&scenario("linux-6", 40, &settings));
     let get = |key: &str| read.settings.get(key).unwrap();
     assert!(get("drop").contains("up:bernoulli:"), "{text}");
-    assert!(
-        (numbers(&get("drop"))[0] / 0.03 - 1.0).abs() < 0.4,
-        "{text}"
-    );
+    assert!((numbers(&get("drop"))[0] / 0.03 - 1.0).abs() < 0.4, "{text}");
     let reorder = read.settings.reorder.down.unwrap();
-    assert!(
-        (reorder.probability.get() / 0.01 - 1.0).abs() < 0.5,
-        "{text}"
-    );
-    assert!(
-        (reorder.extra.as_secs_f64() / 0.008 - 1.0).abs() < 0.3,
-        "{text}"
-    );
+    assert!((reorder.probability.get() / 0.01 - 1.0).abs() < 0.5, "{text}");
+    assert!((reorder.extra.as_secs_f64() / 0.008 - 1.0).abs() < 0.3, "{text}");
 }
 
 #[test]
 fn the_rate_and_the_queue_come_back_and_their_losses_are_not_repeated() {
-    let settings = [
-        ("exchanges", "300B>500kB"),
-        ("rate", "down:8Mbit"),
-        ("queue", "down:30p"),
-    ];
+    let settings = [("exchanges", "300B>500kB"), ("rate", "down:8Mbit"), ("queue", "down:30p")];
     let (read, text) = again(&scenario("linux-6", 10, &settings));
     let rate = read.settings.rate.down.unwrap().bits_per_second() as f64;
     assert!((rate / 8e6 - 1.0).abs() < 0.03, "{text}");
@@ -196,11 +154,7 @@ fn the_rate_and_the_queue_come_back_and_their_losses_are_not_repeated() {
 #[test]
 fn receivers_that_delay_acks_and_other_initial_windows_come_back() {
     for (ack, window) in [("linux", "20"), ("delayed:100ms", "4")] {
-        let settings = [
-            ("exchanges", "300B>300kB"),
-            ("ack", ack),
-            ("initial_window", window),
-        ];
+        let settings = [("exchanges", "300B>300kB"), ("ack", ack), ("initial_window", window)];
         let (read, text) = again(&scenario("linux-6", 5, &settings));
         let expected = read.settings.get("ack").unwrap();
         assert!(expected.starts_with(ack), "{text}");
@@ -210,14 +164,7 @@ fn receivers_that_delay_acks_and_other_initial_windows_come_back() {
 
 #[test]
 fn a_scenario_that_was_inferred_takes_as_long_as_the_capture() {
-    let original = scenario(
-        "linux-6",
-        80,
-        &[
-            ("exchanges", "300B>60kB,400ms,300B>9kB"),
-            ("drop", "bernoulli:0.02"),
-        ],
-    );
+    let original = scenario("linux-6", 80, &[("exchanges", "300B>60kB,400ms,300B>9kB"), ("drop", "bernoulli:0.02")]);
     let (read, text) = again(&original);
     let [was, is] = [&original, &read].map(|one| mean_fct(one, 500));
     assert!((is / was - 1.0).abs() < 0.1, "{was} s, {is} s in\n{text}");
@@ -229,6 +176,7 @@ fn a_capture_at_the_receiver_is_refused_in_one_line() {
     let lossy = scenario("linux-6", 3, &[("drop", "data:3")]);
     let paths = captured(&lossy, dir.path());
     let error = infer(&paths.client).unwrap_err().to_string();
-    let why = "no scenario can be inferred: of 3 connections, 3 cannot be used because: captured at the receiver of its data";
+    let why =
+        "no scenario can be inferred: of 3 connections, 3 cannot be used because: captured at the receiver of its data";
     assert!(error.ends_with(why) && !error.contains('\n'), "{error}");
 }

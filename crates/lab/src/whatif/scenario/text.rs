@@ -117,14 +117,9 @@ mod tests {
 
     #[test]
     fn numbers_have_three_digits() {
-        for (p, expected) in [
-            (0.0, "0"),
-            (1.0, "1"),
-            (0.5, "0.5"),
-            (0.019_683, "0.0197"),
-            (0.000_123_4, "0.000123"),
-            (0.999_9, "1"),
-        ] {
+        for (p, expected) in
+            [(0.0, "0"), (1.0, "1"), (0.5, "0.5"), (0.019_683, "0.0197"), (0.000_123_4, "0.000123"), (0.999_9, "1")]
+        {
             assert_eq!(probability(p), expected);
         }
         assert_eq!(percent(0.0197), "1.97 %");
@@ -137,19 +132,12 @@ mod tests {
             about: "quotes \" and \\ and \u{1}".into(),
             profiles: (vec!["linux-6".into()], "Because.".into()),
             flows: 7,
-            settings: vec![InferredSetting {
-                key: "rtt",
-                value: "40ms".into(),
-                why: "Seen.".into(),
-            }],
+            settings: vec![InferredSetting { key: "rtt", value: "40ms".into(), why: "Seen.".into() }],
             left_out: vec!["Nothing.".into()],
             notes: vec![],
         };
         let text = scenario.to_toml();
-        assert!(
-            text.lines().all(|line| line.chars().count() <= WIDTH),
-            "{text}"
-        );
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         let read = Scenario::parse("x", "x.toml", &text, Path::new(".")).unwrap();
         assert_eq!((read.about, read.flows), (scenario.about, 7));
         assert_eq!(read.settings.rtt.as_millis(), 40);

@@ -28,18 +28,12 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// The sender, whose writes a rerun found.
     pub fn rerun(script: &'a Script) -> Self {
-        Self {
-            script,
-            most_apart: AT_ONCE,
-        }
+        Self { script, most_apart: AT_ONCE }
     }
 
     /// Its peer, whose data was seen as it arrived.
     pub fn observed(script: &'a Script, rtt: Duration) -> Self {
-        Self {
-            script,
-            most_apart: QUIET.max(rtt * 2),
-        }
+        Self { script, most_apart: QUIET.max(rtt * 2) }
     }
 }
 
@@ -80,11 +74,7 @@ fn ask(all: &mut Vec<Exchange>, write: &Write, most_apart: Duration) {
     let after = write.when.after;
     match all.last_mut() {
         Some(last) if last.response == 0 && after <= most_apart => last.request += write.bytes,
-        _ => all.push(Exchange {
-            pause: rounded(after),
-            request: write.bytes,
-            ..Exchange::default()
-        }),
+        _ => all.push(Exchange { pause: rounded(after), request: write.bytes, ..Exchange::default() }),
     }
 }
 
@@ -96,11 +86,7 @@ fn respond(all: &mut Vec<Exchange>, write: &Write, most_apart: Duration) {
             last.response = write.bytes;
         }
         Some(last) if after <= most_apart => last.response += write.bytes,
-        _ => all.push(Exchange {
-            pause: rounded(after),
-            response: write.bytes,
-            ..Exchange::default()
-        }),
+        _ => all.push(Exchange { pause: rounded(after), response: write.bytes, ..Exchange::default() }),
     }
 }
 
@@ -121,11 +107,7 @@ mod tests {
 
     fn script(writes: &[(u64, u64, u64)]) -> Script {
         let write = |&(received, ms, bytes): &(u64, u64, u64)| Write {
-            when: When {
-                received,
-                acknowledged: 0,
-                after: Duration::from_millis(ms),
-            },
+            when: When { received, acknowledged: 0, after: Duration::from_millis(ms) },
             bytes,
         };
         Script::of(&writes.iter().map(write).collect::<Vec<_>>())
@@ -135,10 +117,7 @@ mod tests {
     fn text(client: &[(u64, u64, u64)], server: &[(u64, u64, u64)]) -> String {
         let [client, server] = [client, server].map(script);
         let client = Writer::observed(&client, Duration::from_millis(80));
-        let settings = Settings {
-            exchanges: exchanges(&client, &Writer::rerun(&server)),
-            ..Settings::default()
-        };
+        let settings = Settings { exchanges: exchanges(&client, &Writer::rerun(&server)), ..Settings::default() };
         let text = settings.get("exchanges").unwrap();
         // What is written can be read.
         let mut again = Settings::default();
@@ -152,11 +131,7 @@ mod tests {
         for (client, server, expected) in [
             (&[(0, 0, 300)][..], &[(300, 0, 20_000)][..], "300B>20kB"),
             // The peer's packets arrive one by one; the server takes 30 ms.
-            (
-                &[(0, 0, 1448), (0, 90, 1448), (0, 1, 104)],
-                &[(3000, 30, 5000)],
-                "3kB>30ms>5kB",
-            ),
+            (&[(0, 0, 1448), (0, 90, 1448), (0, 1, 104)], &[(3000, 30, 5000)], "3kB>30ms>5kB"),
             // Kept connections: think times of the client, and pauses of the server.
             (
                 &[(0, 1, 300), (9000, 1200, 310), (9500, 0, 320)],

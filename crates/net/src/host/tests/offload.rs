@@ -95,22 +95,19 @@ impl Linked {
             self.now += Duration::from_micros(10);
             for (header, packet) in back.0 {
                 let mut at_once = Offloading::default();
-                self.client
-                    .receive_frame(self.now, &header, &packet, &mut at_once);
+                self.client.receive_frame(self.now, &header, &packet, &mut at_once);
                 out.0.extend(at_once.0);
             }
             let mut answers = Offloading::default();
             for (header, packet) in &out.0 {
                 if !lost(header, packet) {
-                    self.server
-                        .receive_frame(self.now, header, packet, &mut answers);
+                    self.server.receive_frame(self.now, header, packet, &mut answers);
                 }
             }
             self.sent.append(&mut out.0);
             // What they draw at once travels next.
             for (header, packet) in answers.0 {
-                self.client
-                    .receive_frame(self.now, &header, &packet, &mut out);
+                self.client.receive_frame(self.now, &header, &packet, &mut out);
             }
         }
     }
@@ -120,10 +117,9 @@ const VERSIONS: [[&str; 2]; 2] = [[CLIENT, SERVER], ["2001:db8::1", "2001:db8::2
 
 #[test]
 fn trains_are_what_a_device_cuts_and_sums_into_the_segments_meant() {
-    for (ends, headers, gso_type) in [
-        (VERSIONS[0], 20, VnetHeader::GSO_TCPV4),
-        (VERSIONS[1], 40, VnetHeader::GSO_TCPV6),
-    ] {
+    for (ends, headers, gso_type) in
+        [(VERSIONS[0], 20, VnetHeader::GSO_TCPV4), (VERSIONS[1], 40, VnetHeader::GSO_TCPV6)]
+    {
         let mut linked = Linked::new(ends);
         linked.transfer(&stream(1_000_000), &mut |_, _| false);
         let mss = 1500 - headers - 32;
@@ -196,10 +192,7 @@ fn trains_are_cut_as_short_as_the_path_is_found_to_take() {
     let mut linked = Linked::new(VERSIONS[0]);
     let mut told = None;
     // What would be cut into longer packets is lost, and the path says so once.
-    linked
-        .client
-        .write(linked.now, linked.id, &stream(50_000))
-        .unwrap();
+    linked.client.write(linked.now, linked.id, &stream(50_000)).unwrap();
     linked.exchange(&mut |header, packet| {
         let lost = header.gso_size > TAKES - 52;
         if lost {
@@ -208,17 +201,13 @@ fn trains_are_cut_as_short_as_the_path_is_found_to_take() {
         lost
     });
     let message = too_big(&told.expect("something too long"), TAKES);
-    linked
-        .client
-        .receive(linked.now, &message, &mut Offloading::default());
+    linked.client.receive(linked.now, &message, &mut Offloading::default());
     linked.sent.clear();
     let theirs = linked.server.next_event().expect("an event").connection;
     let (mut received, mut into) = (Vec::new(), vec![0; 100_000]);
     while received.len() < 50_000 {
         assert!(linked.now < Instant::from_millis(100_000));
-        linked.now = linked
-            .now
-            .max(linked.client.next_deadline().expect("a timer"));
+        linked.now = linked.now.max(linked.client.next_deadline().expect("a timer"));
         linked.client.on_time(linked.now);
         linked.exchange(&mut |header, packet| {
             let len = match header.gso_size {
@@ -232,12 +221,7 @@ fn trains_are_cut_as_short_as_the_path_is_found_to_take() {
         }
     }
     assert!(received == stream(50_000));
-    assert!(
-        linked
-            .sent
-            .iter()
-            .all(|(header, _)| header.gso_size <= TAKES - 52)
-    );
+    assert!(linked.sent.iter().all(|(header, _)| header.gso_size <= TAKES - 52));
 }
 
 #[test]
@@ -245,9 +229,7 @@ fn headers_that_lie_do_no_harm() {
     let mut linked = Linked::new(VERSIONS[0]);
     let mut state = 7_u64;
     let mut draw = |below: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
     let model = segment(9, 5, 7, Flags::ACK, &[3; 3000]);
@@ -266,9 +248,7 @@ fn headers_that_lie_do_no_harm() {
         let mut shown = packet.clone();
         header.complete(&mut shown);
         let mut out = Offloading::default();
-        linked
-            .server
-            .receive_frame(linked.now, &header, &packet, &mut out);
+        linked.server.receive_frame(linked.now, &header, &packet, &mut out);
         while linked.server.next_event().is_some() {}
     }
     // A checksum nobody vouches for is looked at.
@@ -276,8 +256,6 @@ fn headers_that_lie_do_no_harm() {
     *damaged.last_mut().unwrap() ^= 1;
     let ignored = linked.server.stats().ignored;
     let header = VnetHeader::default();
-    linked
-        .server
-        .receive_frame(linked.now, &header, &damaged, &mut Offloading::default());
+    linked.server.receive_frame(linked.now, &header, &damaged, &mut Offloading::default());
     assert_eq!(linked.server.stats().ignored, ignored + 1);
 }

@@ -9,13 +9,7 @@ const fn us(us: u64) -> Instant {
     Instant::from_nanos(us * 1000)
 }
 
-fn record(
-    direction: Direction,
-    number: u64,
-    flags: Flags,
-    at: u64,
-    end: PacketOutcome,
-) -> PacketRecord {
+fn record(direction: Direction, number: u64, flags: Flags, at: u64, end: PacketOutcome) -> PacketRecord {
     PacketRecord {
         direction,
         number,
@@ -23,33 +17,21 @@ fn record(
         outcome: end,
         len: 40,
         flow: FlowId(3),
-        tcp: Some(Tcp {
-            seq: 7,
-            ack: 0,
-            payload_len: 0,
-            flags,
-            sack: SackBlocks::NONE,
-        }),
+        tcp: Some(Tcp { seq: 7, ack: 0, payload_len: 0, flags, sack: SackBlocks::NONE }),
         damaged: false,
     }
 }
 
 const fn delivered(at: u64) -> PacketOutcome {
-    PacketOutcome::Delivered {
-        due: us(at),
-        departure: us(at),
-    }
+    PacketOutcome::Delivered { due: us(at), departure: us(at) }
 }
 
 /// `(time in µs, up or down, ordinal, point)` of each packet event.
 fn packets(events: &[FlowEvent]) -> Vec<(u64, Direction, u64, PathPoint)> {
     let of_packet = |event: &FlowEvent| match event.kind {
-        FlowEventKind::Packet(packet) => Some((
-            event.at.as_nanos() / 1000,
-            packet.direction,
-            packet.ordinal,
-            packet.point,
-        )),
+        FlowEventKind::Packet(packet) => {
+            Some((event.at.as_nanos() / 1000, packet.direction, packet.ordinal, packet.point))
+        }
         FlowEventKind::Sender { .. } => None,
     };
     events.iter().filter_map(of_packet).collect()
@@ -59,14 +41,8 @@ fn packets(events: &[FlowEvent]) -> Vec<(u64, Direction, u64, PathPoint)> {
 fn packets_are_numbered_within_their_flow_and_direction() {
     use Direction::{Down, Up};
     use PathPoint::{Arrived, Dropped, Sent};
-    let lost = PacketOutcome::Dropped {
-        due: us(60),
-        cause: DropCause::Loss,
-    };
-    let other = PacketRecord {
-        flow: FlowId(2),
-        ..record(Up, 1, Flags::ACK, 5, delivered(9))
-    };
+    let lost = PacketOutcome::Dropped { due: us(60), cause: DropCause::Loss };
+    let other = PacketRecord { flow: FlowId(2), ..record(Up, 1, Flags::ACK, 5, delivered(9)) };
     let records = [
         other,
         record(Up, 2, Flags::SYN, 10, delivered(30)),
@@ -94,20 +70,11 @@ fn packets_are_numbered_within_their_flow_and_direction() {
 
 #[test]
 fn all_times_count_from_the_flow_s_first_event() {
-    let sent = Event::Sent {
-        what: Transmission::New(Span::new(Offset(0), Offset(1))),
-        pipe: Segments(1),
-        cwnd: Segments(10),
-    };
-    let set = Event::TimerSet {
-        timer: Timer::Rto,
-        at: Some(us(1_000_100)),
-    };
+    let sent =
+        Event::Sent { what: Transmission::New(Span::new(Offset(0), Offset(1))), pipe: Segments(1), cwnd: Segments(10) };
+    let set = Event::TimerSet { timer: Timer::Rto, at: Some(us(1_000_100)) };
     // The sender's clock started 2 ms after the path's.
-    let log = SenderEvents {
-        started_at: 2_000_000,
-        events: vec![(us(100), sent), (us(101), set)],
-    };
+    let log = SenderEvents { started_at: 2_000_000, events: vec![(us(100), sent), (us(101), set)] };
     let syn = record(Direction::Up, 1, Flags::SYN, 2120, delivered(2200));
     let events = collect(&[syn], FlowId(3), 0, &[(Host::Client, log)]);
     let times: Vec<_> = events.iter().map(|event| event.at).collect();
@@ -116,9 +83,6 @@ fn all_times_count_from_the_flow_s_first_event() {
         panic!("{events:?}");
     };
     assert_eq!(host, Host::Client);
-    let expected = Event::TimerSet {
-        timer: Timer::Rto,
-        at: Some(us(1_000_000)),
-    };
+    let expected = Event::TimerSet { timer: Timer::Rto, at: Some(us(1_000_000)) };
     assert_eq!(event, expected);
 }

@@ -77,13 +77,7 @@ fn tcp(text: &str, isn: u32) -> Tcp {
         Some((start, end)) => (start.parse().unwrap(), end.parse().unwrap()),
         None => (start, start),
     };
-    Tcp {
-        seq: isn.wrapping_add(start),
-        ack: 0,
-        payload_len: end - start,
-        flags,
-        sack: SackBlocks::NONE,
-    }
+    Tcp { seq: isn.wrapping_add(start), ack: 0, payload_len: end - start, flags, sack: SackBlocks::NONE }
 }
 
 /// The records of a trace, in the order of ends, of flow 0 between ISNs.
@@ -94,20 +88,16 @@ fn records(rows: &[Row], isns: [u32; 2]) -> Vec<PacketRecord> {
         let way = usize::from(direction == DOWN);
         numbers[way] += 1;
         let tcp = tcp(text, isns[way]);
-        records.extend(
-            outcomes(end)
-                .into_iter()
-                .map(|(outcome, damaged)| PacketRecord {
-                    direction,
-                    number: numbers[way],
-                    arrival: ms(sent),
-                    outcome,
-                    len: (HEADERS + u64::from(tcp.payload_len)) as usize,
-                    flow: FlowId(0),
-                    tcp: Some(tcp),
-                    damaged,
-                }),
-        );
+        records.extend(outcomes(end).into_iter().map(|(outcome, damaged)| PacketRecord {
+            direction,
+            number: numbers[way],
+            arrival: ms(sent),
+            outcome,
+            len: (HEADERS + u64::from(tcp.payload_len)) as usize,
+            flow: FlowId(0),
+            tcp: Some(tcp),
+            damaged,
+        }));
     }
     records.sort_by_key(|record| match record.outcome {
         PacketOutcome::Delivered { departure, .. } => departure,
@@ -131,11 +121,7 @@ fn after(ms: u64) -> Option<Duration> {
 }
 
 /// A handshake at 20 ms one way; the server may send from 40 ms on.
-const OPEN: [Row; 3] = [
-    (UP, 0, "S", At(20)),
-    (DOWN, 20, "S.", At(40)),
-    (UP, 40, ".", At(60)),
-];
+const OPEN: [Row; 3] = [(UP, 0, "S", At(20)), (DOWN, 20, "S.", At(40)), (UP, 40, ".", At(60))];
 
 fn opened(rest: &[Row]) -> Vec<Row> {
     [&OPEN, rest].concat()
@@ -196,10 +182,7 @@ fn a_lost_tail_and_the_retransmission_that_repairs_it() {
             (UP, 200, ".", At(220)),
         ]),
     );
-    assert_eq!(
-        (flow.fct, flow.duration),
-        (after(200), ms(220).since(ms(0)))
-    );
+    assert_eq!((flow.fct, flow.duration), (after(200), ms(220).since(ms(0))));
     assert_eq!((flow.segments_sent, flow.packets_dropped), (3, 1));
     assert_eq!((flow.spurious, flow.unnecessary_bytes), (0, 0));
     assert_eq!(flow.last_ack_to_retransmission, after(80));
@@ -219,21 +202,9 @@ fn spurious_is_what_earlier_copies_deliver() {
         // The retransmission was lost, and not needed either.
         (&[original(At(900)), again(300, Lost(301))], 1, 0),
         // It was needed, and lost itself; the next was needed.
-        (
-            &[
-                original(Lost(60)),
-                again(300, Lost(300)),
-                again(700, At(720)),
-            ],
-            0,
-            0,
-        ),
+        (&[original(Lost(60)), again(300, Lost(300)), again(700, At(720))], 0, 0),
         // The second time for nothing.
-        (
-            &[original(Lost(60)), again(300, At(650)), again(600, At(620))],
-            1,
-            1000,
-        ),
+        (&[original(Lost(60)), again(300, At(650)), again(600, At(620))], 1, 1000),
         // What arrives damaged does not arrive.
         (&[original(Damaged(80)), again(300, At(320))], 0, 0),
         // What the device refuses and what never ends do not either.
@@ -242,11 +213,7 @@ fn spurious_is_what_earlier_copies_deliver() {
     ];
     for (n, (rows, spurious, twice)) in cases.into_iter().enumerate() {
         let flow = cost(1000, &opened(rows));
-        assert_eq!(
-            (flow.spurious, flow.unnecessary_bytes),
-            (spurious, twice),
-            "case {n}"
-        );
+        assert_eq!((flow.spurious, flow.unnecessary_bytes), (spurious, twice), "case {n}");
         assert_eq!(flow.segments_sent, rows.len() as u64, "case {n}");
     }
 }
@@ -269,13 +236,7 @@ fn a_retransmission_half_of_which_was_needed() {
 
 #[test]
 fn the_path_s_copies_are_sent_once_and_arrive_twice() {
-    let flow = cost(
-        1000,
-        &opened(&[
-            (DOWN, 60, ". 1:1001", Twice(80, 81)),
-            (UP, 80, ".", Twice(100, 100)),
-        ]),
-    );
+    let flow = cost(1000, &opened(&[(DOWN, 60, ". 1:1001", Twice(80, 81)), (UP, 80, ".", Twice(100, 100))]));
     assert_eq!((flow.segments_sent, flow.spurious), (1, 0));
     assert_eq!(flow.bytes_sent, 5 * HEADERS + 1000);
     assert_eq!(flow.unnecessary_bytes, 1000);
@@ -305,11 +266,7 @@ fn thinned_acks_were_never_sent() {
 fn resets_and_packets_of_others_are_left_out() {
     let rows = opened(&[(DOWN, 60, ". 1:1001", At(80)), (UP, 80, ".", At(100))]);
     let expected = cost(1000, &rows);
-    let reset = [
-        &rows[..],
-        &[(UP, 90, "R.", At(110)), (DOWN, 90, "R", Lost(90))],
-    ]
-    .concat();
+    let reset = [&rows[..], &[(UP, 90, "R.", At(110)), (DOWN, 90, "R", Lost(90))]].concat();
     assert_eq!(cost(1000, &reset), expected);
 
     let mut with_others = records(&rows, [7, 1000]);
@@ -357,10 +314,7 @@ fn where_nothing_is_answered_the_request_ends_it() {
     assert_eq!((flow.fct, flow.segments_sent), (after(61), 1));
     // With an answer to come, it does not.
     let both = Workload::exchange(500, 1);
-    assert_eq!(
-        measure(&records(&rows, [7, 1000]), FlowId(0), &both).fct,
-        None
-    );
+    assert_eq!(measure(&records(&rows, [7, 1000]), FlowId(0), &both).fct, None);
     // Without data the handshake is all: the server has to hear of its end.
     assert_eq!(request(0, &OPEN[..2]).fct, None);
     assert_eq!(request(0, &OPEN).fct, after(60));
@@ -425,11 +379,8 @@ fn the_wait_before_the_first_retransmission_of_data() {
 #[test]
 fn each_direction_has_its_own_stream() {
     let workload = Workload::exchange(1000, 1000);
-    let rows = opened(&[
-        (UP, 40, ". 1:1001", Lost(40)),
-        (UP, 240, ". 1:1001", At(260)),
-        (DOWN, 260, ". 1:1001", At(280)),
-    ]);
+    let rows =
+        opened(&[(UP, 40, ". 1:1001", Lost(40)), (UP, 240, ". 1:1001", At(260)), (DOWN, 260, ". 1:1001", At(280))]);
     let flow = measure(&records(&rows, [7, 1000]), FlowId(0), &workload);
     assert_eq!((flow.fct, flow.segments_sent), (after(280), 3));
     // The client is established at 40 ms, the server at 60 ms.

@@ -83,9 +83,7 @@ impl Conversation {
         if self.sent >= until || self.failed.is_some() {
             return;
         }
-        let written = driver
-            .host
-            .write(now, self.id, &self.outgoing[self.sent..until]);
+        let written = driver.host.write(now, self.id, &self.outgoing[self.sent..until]);
         match written {
             Ok(count) => self.sent += count,
             // Not open yet.
@@ -98,12 +96,7 @@ impl Conversation {
     }
 
     /// Continues until a condition holds.
-    pub fn until<D: Device>(
-        &mut self,
-        driver: &mut Driver<D>,
-        what: &str,
-        holds: impl Fn(&Self, &Driver<D>) -> bool,
-    ) {
+    pub fn until<D: Device>(&mut self, driver: &mut Driver<D>, what: &str, holds: impl Fn(&Self, &Driver<D>) -> bool) {
         let began = Instant::now();
         while !holds(self, driver) {
             let (sent, all) = (self.sent, self.outgoing.len());
@@ -130,11 +123,7 @@ pub fn until<D: Device>(driver: &mut Driver<D>, what: &str, holds: impl Fn(&Driv
 }
 
 /// Runs the host and its applications for a moment. New connections get `answer`.
-pub fn serve<D: Device>(
-    driver: &mut Driver<D>,
-    conversations: &mut Vec<Conversation>,
-    answer: &[u8],
-) {
+pub fn serve<D: Device>(driver: &mut Driver<D>, conversations: &mut Vec<Conversation>, answer: &[u8]) {
     driver.turn(Duration::from_millis(1)).unwrap();
     while let Some(event) = driver.host.next_event() {
         if event.opened {
@@ -151,12 +140,7 @@ pub fn serve<D: Device>(
 }
 
 /// The kernel's side: writes in pieces with pauses, and reads everything at the same time.
-pub fn kernel_trades(
-    mut stream: &TcpStream,
-    send: &[u8],
-    piece: usize,
-    pause: Duration,
-) -> Vec<u8> {
+pub fn kernel_trades(mut stream: &TcpStream, send: &[u8], piece: usize, pause: Duration) -> Vec<u8> {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.set_write_timeout(Some(PATIENCE)).unwrap();
     let mut reader = stream.try_clone().unwrap();

@@ -22,12 +22,7 @@ pub struct Crafter {
 
 impl Crafter {
     pub fn new(seed: u64, host: &[IpAddr], listener: u16) -> Self {
-        Self {
-            draws: Draws(seed),
-            host: host.to_vec(),
-            listener,
-            genuine: Vec::new(),
-        }
+        Self { draws: Draws(seed), host: host.to_vec(), listener, genuine: Vec::new() }
     }
 
     /// Records a genuine packet.
@@ -128,18 +123,14 @@ impl Crafter {
         let noise = self.draws.next();
         let src: IpAddr = match dst {
             IpAddr::V4(_) => (0x0a00_0000_u32 | noise as u32 >> 8).to_be_bytes().into(),
-            IpAddr::V6(_) => (0xfd11_u128 << 112 | u128::from(noise))
-                .to_be_bytes()
-                .into(),
+            IpAddr::V6(_) => (0xfd11_u128 << 112 | u128::from(noise)).to_be_bytes().into(),
         };
         let port = match self.draws.below(2) {
             0 => self.listener,
             _ => 1000 + self.draws.below(1000) as u16,
         };
-        let endpoints = Endpoints {
-            src: SocketAddr::new(src, self.draws.next() as u16),
-            dst: SocketAddr::new(dst, port),
-        };
+        let endpoints =
+            Endpoints { src: SocketAddr::new(src, self.draws.next() as u16), dst: SocketAddr::new(dst, port) };
         let flags = match self.draws.below(3) {
             0 => Flags::SYN,
             _ => Flags::from_bits(self.draws.next() as u8),
@@ -177,16 +168,9 @@ impl Crafter {
     fn icmp(&mut self) -> Vec<u8> {
         let mut packet = self.some();
         let header = ip_header_len(&packet);
-        let [ours, theirs] = if header == 20 {
-            [16..20, 12..16]
-        } else {
-            [24..40, 8..24]
-        };
+        let [ours, theirs] = if header == 20 { [16..20, 12..16] } else { [24..40, 8..24] };
         let mut quoted = packet.clone();
-        let (to, from) = (
-            packet[ours.clone()].to_vec(),
-            packet[theirs.clone()].to_vec(),
-        );
+        let (to, from) = (packet[ours.clone()].to_vec(), packet[theirs.clone()].to_vec());
         quoted[ours].copy_from_slice(&from);
         quoted[theirs].copy_from_slice(&to);
         if quoted.len() >= header + 4 {

@@ -38,11 +38,7 @@ fn both_streams_continue_after_three_seconds_without_a_link() {
         while cut.elapsed() < DOWN {
             ours.step(&mut driver);
         }
-        assert!(
-            !ours.is_done() && ours.failed.is_none(),
-            "{:?}",
-            ours.failed
-        );
+        assert!(!ours.is_done() && ours.failed.is_none(), "{:?}", ours.failed);
         assert!(driver.device().lost > 0);
         driver.device().mend();
 
@@ -50,9 +46,7 @@ fn both_streams_continue_after_three_seconds_without_a_link() {
         assert!(ours.received == down, "{} bytes", ours.received.len());
         let again = driver.host.counters(id).unwrap().retransmissions.total();
         assert!(again > 0);
-        ours.until(&mut driver, "the end", |_, driver| {
-            driver.host.unacknowledged(id) == Some(0)
-        });
+        ours.until(&mut driver, "the end", |_, driver| driver.host.unacknowledged(id) == Some(0));
         driver.host.release(driver.now(), id).unwrap();
         while !server.is_finished() {
             driver.turn(Duration::from_millis(5)).unwrap();
@@ -99,9 +93,7 @@ fn at_30_percent_loss_both_streams_are_complete() {
         let clients: Vec<_> = clients.collect();
         let began = Instant::now();
         let mut conversations: Vec<Conversation> = Vec::new();
-        let is_done = |all: &[Conversation]| {
-            all.len() == clients.len() && all.iter().all(Conversation::is_done)
-        };
+        let is_done = |all: &[Conversation]| all.len() == clients.len() && all.iter().all(Conversation::is_done);
         while !(is_done(&conversations) && clients.iter().all(thread::JoinHandle::is_finished)) {
             for one in &conversations {
                 assert_eq!(one.failed, None);
@@ -110,10 +102,7 @@ fn at_30_percent_loss_both_streams_are_complete() {
                 began.elapsed() < PATIENCE,
                 "{} came, {:?}",
                 conversations.len(),
-                conversations
-                    .iter()
-                    .map(|one| driver.host.state(one.id))
-                    .collect::<Vec<_>>()
+                conversations.iter().map(|one| driver.host.state(one.id)).collect::<Vec<_>>()
             );
             serve(&mut driver, &mut conversations, &down);
         }

@@ -115,10 +115,7 @@ fn transfers_in_noise(device: &TunDevice, at: IpAddr, seed: u64, length: Duratio
             IpAddr::V4(_) => [0; 4].into(),
             IpAddr::V6(_) => [0; 16].into(),
         };
-        driver
-            .host
-            .listen(SocketAddr::new(everywhere, port))
-            .unwrap();
+        driver.host.listen(SocketAddr::new(everywhere, port)).unwrap();
     }
     let (up, down) = (bytes(seed, 300_000), bytes(seed + 9, 300_000));
     let stop = Arc::new(AtomicBool::new(false));
@@ -136,11 +133,7 @@ fn transfers_in_noise(device: &TunDevice, at: IpAddr, seed: u64, length: Duratio
             let state = driver.host.state(conversation.id);
             let done = matches!(state, None | Some(State::TimeWait | State::Closed(_)));
             if done {
-                assert!(
-                    conversation.received == up,
-                    "at {at}: {:?}",
-                    conversation.failed
-                );
+                assert!(conversation.received == up, "at {at}: {:?}", conversation.failed);
                 driver.host.release(driver.now(), conversation.id).unwrap();
                 over += 1;
             }
@@ -148,10 +141,7 @@ fn transfers_in_noise(device: &TunDevice, at: IpAddr, seed: u64, length: Duratio
         });
         // Including connections in TIME-WAIT and those that have just ended.
         let connections = driver.host.connections();
-        assert!(
-            connections <= BACKLOG + over + 40,
-            "{connections} connections"
-        );
+        assert!(connections <= BACKLOG + over + 40, "{connections} connections");
         if memory == 0 && over > 0 {
             memory = resident();
         }
@@ -161,10 +151,7 @@ fn transfers_in_noise(device: &TunDevice, at: IpAddr, seed: u64, length: Duratio
     println!("{at}: {rounds} transfers beside {made} packets, {grown} bytes more, {stats:?}");
     assert!(rounds > 0 && made > 1000);
     // All kinds of noise occurred: malformed packets, packets to closed ports, and connection attempts.
-    assert!(
-        stats.ignored > made / 10 && stats.refused > made / 100,
-        "{stats:?}"
-    );
+    assert!(stats.ignored > made / 10 && stats.refused > made / 100, "{stats:?}");
     assert!(stats.syns_dropped > 0, "{stats:?}");
     // A connection in TIME-WAIT keeps its state, but no stream data.
     assert!(grown < (16 << 20) + over * (16 << 10), "{grown} bytes");

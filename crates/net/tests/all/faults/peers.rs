@@ -64,16 +64,10 @@ fn a_connection_to_a_vanished_peer_times_out_and_frees_its_memory() {
             let took = gone.elapsed();
             assert_eq!(ours.closed, Some(Closed::ByTimeout));
             // A window probe may have been answered just before, and the back-off continues.
-            assert!(
-                (USER_TIMEOUT / 2..USER_TIMEOUT * 4).contains(&took),
-                "{took:?}"
-            );
+            assert!((USER_TIMEOUT / 2..USER_TIMEOUT * 4).contains(&took), "{took:?}");
             let error = ours.failed.unwrap();
             assert_eq!(error, HostError::Ended(Closed::ByTimeout));
-            assert_eq!(
-                error.to_string(),
-                "the connection is over: the peer does not answer"
-            );
+            assert_eq!(error.to_string(), "the connection is over: the peer does not answer");
             driver.host.release(driver.now(), id).unwrap();
             until(&mut driver, "no connection", |d| d.host.connections() == 0);
             assert_eq!(driver.host.state(id), None);

@@ -18,12 +18,7 @@ pub struct Lossy<'a> {
 
 impl<'a> Lossy<'a> {
     pub const fn new(device: &'a TunDevice, seed: u64, percent: u64) -> Self {
-        Self {
-            device,
-            draws: Draws(seed),
-            percent: Cell::new(percent),
-            lost: 0,
-        }
+        Self { device, draws: Draws(seed), percent: Cell::new(percent), lost: 0 }
     }
 
     /// A link without losses.

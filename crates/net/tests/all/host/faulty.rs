@@ -18,12 +18,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    pub const NONE: Self = Self {
-        seed: 0,
-        lost: 0,
-        doubled: 0,
-        late: 0,
-    };
+    pub const NONE: Self = Self { seed: 0, lost: 0, doubled: 0, late: 0 };
 }
 
 /// A packet and its pending fault.
@@ -73,8 +68,7 @@ impl<'a> Faulty<'a> {
         };
         self.draws += 1;
         // splitmix64
-        let mut z =
-            (self.faults.seed << 32).wrapping_add(self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut z = (self.faults.seed << 32).wrapping_add(self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         let mut draw = (z ^ (z >> 31)) % 1000;
@@ -142,9 +136,7 @@ impl Device for Faulty<'_> {
         self.longest_out = self.longest_out.max(packet.len());
         self.cut_to = self.cut_to.max(header.gso_size);
         for Frame { header, packet } in self.pass(Frame { header, packet }, false) {
-            self.device
-                .tun()
-                .write_frame(&header, [&packet, &[], &[]])?;
+            self.device.tun().write_frame(&header, [&packet, &[], &[]])?;
         }
         Ok(())
     }

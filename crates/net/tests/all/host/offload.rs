@@ -30,11 +30,7 @@ fn trade_both_ways(device: &TunDevice, version: usize, mtu: u16, faults: Faults)
     assert!(client.join().unwrap() == down);
     assert_eq!((driver.refused(), driver.host.stats().ignored), (0, 0));
     let device = driver.device();
-    Some(Seen {
-        longest_in: device.longest,
-        longest_out: device.longest_out,
-        cut_to: device.cut_to,
-    })
+    Some(Seen { longest_in: device.longest, longest_out: device.longest_out, cut_to: device.cut_to })
 }
 
 #[test]
@@ -63,12 +59,7 @@ fn without_offloads_there_are_no_super_packets() {
 fn streams_survive_lost_duplicated_and_late_super_packets() {
     with_device_like(true, 1500, |device| {
         for (seed, version) in [(1, 0), (2, 1), (3, 0)] {
-            let faults = Faults {
-                seed,
-                lost: 20,
-                doubled: 20,
-                late: 20,
-            };
+            let faults = Faults { seed, lost: 20, doubled: 20, late: 20 };
             if trade_both_ways(device, version, 1500, faults).is_none() {
                 eprintln!("skipped: no IPv6 here");
             }

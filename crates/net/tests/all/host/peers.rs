@@ -2,9 +2,7 @@
 
 use crate::beside_others;
 use recoup_net::Namespace;
-use recoup_net::host::{
-    ConnectionId, Device, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions,
-};
+use recoup_net::host::{ConnectionId, Device, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions};
 use recoup_recovery::Mechanisms;
 use recoup_skip::skip;
 use recoup_tcp::State;
@@ -28,11 +26,7 @@ pub const MTU: u16 = 1500;
 /// The same, with or without offloads.
 pub fn with_device_like(offloads: bool, mtu: u16, test: impl FnOnce(&TunDevice) + Send + 'static) {
     let _beside = beside_others();
-    let options = TunOptions {
-        mtu,
-        address: None,
-        offloads,
-    };
+    let options = TunOptions { mtu, address: None, offloads };
     let namespace = match Namespace::new() {
         Ok(namespace) => namespace,
         Err(e) => return skip(e),
@@ -92,11 +86,7 @@ pub fn kernel_trades(mut stream: TcpStream, send: &[u8]) -> Vec<u8> {
 
 /// Connects to `remote`, or accepts one connection. Sends all of `send`, closes, and returns the received
 /// data once both sides are done.
-pub fn trade<D: Device>(
-    driver: &mut Driver<D>,
-    remote: Option<SocketAddr>,
-    send: &[u8],
-) -> Vec<u8> {
+pub fn trade<D: Device>(driver: &mut Driver<D>, remote: Option<SocketAddr>, send: &[u8]) -> Vec<u8> {
     let start = Instant::now();
     let mut connection = remote.map(|to| driver.host.connect(driver.now(), to).unwrap());
     let (mut sent, mut received, mut end) = (0, Vec::new(), false);

@@ -1,8 +1,6 @@
 //! Claims about causes, decided by reruns.
 
-use super::super::claims::{
-    FREEBSD, LINUX, SOLARIS, WINDOWS, above, decided, exactly, times, within,
-};
+use super::super::claims::{FREEBSD, LINUX, SOLARIS, WINDOWS, above, decided, exactly, times, within};
 use super::{Outcome, Outcomes, Runs};
 use crate::claims::{Claim, ClaimVerdict, ours};
 use recoup_lab::stats::Estimate;
@@ -18,22 +16,12 @@ fn median(mut values: Vec<f64>) -> Estimate {
 
 /// The median duration of detections by timeout, in RTTs.
 pub fn median_timeout(outcomes: &Outcomes) -> Estimate {
-    median(
-        outcomes
-            .iter()
-            .flat_map(|one| one.timeouts.clone())
-            .collect(),
-    )
+    median(outcomes.iter().flat_map(|one| one.timeouts.clone()).collect())
 }
 
 /// The median length of recoveries, in RTTs.
 pub fn median_recovery(outcomes: &Outcomes) -> Estimate {
-    median(
-        outcomes
-            .iter()
-            .flat_map(|one| one.recoveries.clone())
-            .collect(),
-    )
+    median(outcomes.iter().flat_map(|one| one.recoveries.clone()).collect())
 }
 
 /// The mean duration of completed flows, in ms.
@@ -45,9 +33,7 @@ pub fn mean_duration(outcomes: &Outcomes) -> f64 {
 
 /// Spurious retransmissions by a detector, in % of all.
 pub fn spurious_share(outcomes: &Outcomes, detector: usize) -> f64 {
-    let sum = |of: &dyn Fn(&Outcome) -> u32| -> f64 {
-        outcomes.iter().map(|one| f64::from(of(one))).sum()
-    };
+    let sum = |of: &dyn Fn(&Outcome) -> u32| -> f64 { outcomes.iter().map(|one| f64::from(of(one))).sum() };
     let all = sum(&|one| one.detections[0][1] + one.detections[1][1]);
     100.0 * sum(&|one| one.detections[detector][0]) / all
 }
@@ -70,32 +56,20 @@ impl Ratio {
         let (before, after) = (self.of(usual), self.of(other));
         let total = |outcomes: &Outcomes| outcomes.iter().map(self.whole).sum::<f64>();
         let (weight, other_weight) = (total(usual), total(other));
-        let left = |one: &Outcome, ratio: f64, total: f64| {
-            ((self.part)(one) - ratio * (self.whole)(one)) / total
-        };
+        let left = |one: &Outcome, ratio: f64, total: f64| ((self.part)(one) - ratio * (self.whole)(one)) / total;
         let pairs = usual.iter().zip(other);
-        let moved: Vec<f64> = pairs
-            .map(|(usual, other)| left(other, after, other_weight) - left(usual, before, weight))
-            .collect();
+        let moved: Vec<f64> =
+            pairs.map(|(usual, other)| left(other, after, other_weight) - left(usual, before, weight)).collect();
         let n = moved.len() as f64;
-        Estimate {
-            mean: after - before,
-            half: n * Estimate::of(moved.into_iter()).half,
-        }
+        Estimate { mean: after - before, half: n * Estimate::of(moved.into_iter()).half }
     }
 }
 
 /// Packets lost, of those sent.
-const LOSS: Ratio = Ratio {
-    part: |one| one.lost[0],
-    whole: |one| one.lost[1],
-};
+const LOSS: Ratio = Ratio { part: |one| one.lost[0], whole: |one| one.lost[1] };
 
 /// Spurious retransmissions by timeout, of the packets sent.
-const SPURIOUS_TIMEOUTS: Ratio = Ratio {
-    part: |one| one.detections[TIMEOUT][0] as f64,
-    whole: |one| one.lost[1],
-};
+const SPURIOUS_TIMEOUTS: Ratio = Ratio { part: |one| one.detections[TIMEOUT][0] as f64, whole: |one| one.lost[1] };
 
 /// Retransmissions by FR/R, of all.
 const FAST_SHARE: Ratio = Ratio {
@@ -121,18 +95,11 @@ fn spurious_fast(outcomes: &Outcomes) -> u32 {
 }
 
 pub fn of(runs: &Runs) -> Vec<Claim> {
-    [
-        accuracy(runs),
-        timeliness(runs),
-        limits(runs),
-        independence(runs),
-    ]
-    .concat()
+    [accuracy(runs), timeliness(runs), limits(runs), independence(runs)].concat()
 }
 
 fn accuracy(runs: &Runs) -> Vec<Claim> {
-    let [with, without] = [&runs.usual, &runs.in_order]
-        .map(|all| all.iter().map(spurious_fast).collect::<Vec<u32>>());
+    let [with, without] = [&runs.usual, &runs.in_order].map(|all| all.iter().map(spurious_fast).collect::<Vec<u32>>());
     let in_order = runs.in_order.iter().flatten();
     let after_timeouts: u32 = in_order.map(|one| one.fast_after_timeout).sum();
     vec![
@@ -167,17 +134,12 @@ fn accuracy(runs: &Runs) -> Vec<Claim> {
 fn timeliness(runs: &Runs) -> Vec<Claim> {
     let usual: Vec<Estimate> = runs.usual.iter().map(median_timeout).collect();
     let quick = runs.quick.each_ref().map(median_timeout);
-    let third = |a: Estimate, b: Estimate| {
-        ClaimVerdict::all([above(times(b, 4.0 / 3.0), a), above(times(a, 4.0 / 3.0), b)])
-    };
+    let third =
+        |a: Estimate, b: Estimate| ClaimVerdict::all([above(times(b, 4.0 / 3.0), a), above(times(a, 4.0 / 3.0), b)]);
     let systems = [LINUX, SOLARIS, FREEBSD];
     let fast = systems.map(|i| 100.0 * FAST_SHARE.of(&runs.usual[i]));
-    let rise: [Estimate; 3] = std::array::from_fn(|i| {
-        times(
-            FAST_SHARE.change(&runs.usual[systems[i]], &runs.two[i]),
-            100.0,
-        )
-    });
+    let rise: [Estimate; 3] =
+        std::array::from_fn(|i| times(FAST_SHARE.change(&runs.usual[systems[i]], &runs.two[i]), 100.0));
     vec![
         decided(
             "minimum-is-the-cause",
@@ -278,17 +240,11 @@ fn independence(runs: &Runs) -> Vec<Claim> {
         runs.map(|(name, outcomes)| (*name, of(outcomes))).collect()
     };
     let shown = |changes: &[(&str, Estimate)]| {
-        let each: Vec<String> = changes
-            .iter()
-            .map(|(name, of)| format!("{name}: {:+.1} %", of.mean))
-            .collect();
+        let each: Vec<String> = changes.iter().map(|(name, of)| format!("{name}: {:+.1} %", of.mean)).collect();
         each.join(", ")
     };
     let halves = |changes: &[(&str, Estimate)]| {
-        let each: Vec<String> = changes
-            .iter()
-            .map(|(_, of)| format!("±{:.1}", of.half))
-            .collect();
+        let each: Vec<String> = changes.iter().map(|(_, of)| format!("±{:.1}", of.half)).collect();
         each.join(", ")
     };
     let rtts = each(&|other| change(usual, other, |one| one.rtt_ms));

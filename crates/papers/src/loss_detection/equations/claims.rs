@@ -13,19 +13,8 @@ fn half(one: &Outcome) -> f64 {
     f64::from(one.flight) / 2.0
 }
 
-fn shown(
-    of: &[Outcome],
-    value: impl Fn(&Outcome) -> f64,
-    study: impl Fn(&Outcome) -> f64,
-) -> String {
-    let each = of.iter().map(|one| {
-        format!(
-            "x = {}: {:.2} (study {:.2})",
-            half(one),
-            value(one),
-            study(one)
-        )
-    });
+fn shown(of: &[Outcome], value: impl Fn(&Outcome) -> f64, study: impl Fn(&Outcome) -> f64) -> String {
+    let each = of.iter().map(|one| format!("x = {}: {:.2} (study {:.2})", half(one), value(one), study(one)));
     each.collect::<Vec<_>>().join(", ")
 }
 
@@ -43,10 +32,7 @@ fn recovers(id: &'static str, kind: Kind, statement: &'static str, outcomes: &[O
         "IV-D",
         statement,
         "RTTs from the retransmission until the window is that large again, for flights of 8 to 64: within half an RTT",
-        (
-            shown(&of, |one| one.recovered, study),
-            all(&of, |one| (one.recovered - study(one)).abs() <= 0.5),
-        ),
+        (shown(&of, |one| one.recovered, study), all(&of, |one| (one.recovered - study(one)).abs() <= 0.5)),
     )
 }
 

@@ -39,9 +39,7 @@ pub(super) fn name(system: usize) -> &'static str {
 
 /// `Linux k = 2: +0.58 ± 0.1 RTTs`, for each.
 pub(super) fn shown(all: &[(usize, Replaced, Estimate)]) -> String {
-    let each = all.iter().map(|(system, one, saved)| {
-        format!("{} {}: {:+.2}", name(*system), one.text(), saved.mean)
-    });
+    let each = all.iter().map(|(system, one, saved)| format!("{} {}: {:+.2}", name(*system), one.text(), saved.mean));
     format!("{} RTTs", each.collect::<Vec<_>>().join(", "))
 }
 
@@ -50,13 +48,9 @@ pub(super) fn halves(all: &[(usize, Replaced, Estimate)]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn with_saved(
-    impact: &Impact,
-    all: &[(usize, Replaced)],
-) -> Vec<(usize, Replaced, Estimate)> {
+pub(super) fn with_saved(impact: &Impact, all: &[(usize, Replaced)]) -> Vec<(usize, Replaced, Estimate)> {
     let each = all.iter();
-    each.map(|(system, one)| (*system, *one, saved(impact, *system, *one)))
-        .collect()
+    each.map(|(system, one)| (*system, *one, saved(impact, *system, *one))).collect()
 }
 
 /// The senders in the figure that a value makes shorter and longer.
@@ -65,34 +59,21 @@ fn signs(impact: &Impact, system: usize, one: Replaced) -> [Share; 2] {
     let saved: Vec<f64> = in_figure.map(|[_, saved]| saved).collect();
     let count = |holds: &dyn Fn(&f64) -> bool| saved.iter().filter(|one| holds(one)).count() as u64;
     let all = saved.len() as u64;
-    [
-        Share::of(count(&|saved| *saved > 0.0), all),
-        Share::of(count(&|saved| *saved < 0.0), all),
-    ]
+    [Share::of(count(&|saved| *saved > 0.0), all), Share::of(count(&|saved| *saved < 0.0), all)]
 }
 
 /// A share as an estimate in %.
 pub(super) fn percent(share: &Share) -> Estimate {
-    Estimate {
-        mean: 50.0 * (share.high + share.low),
-        half: 50.0 * (share.high - share.low),
-    }
+    Estimate { mean: 50.0 * (share.high + share.low), half: 50.0 * (share.high - share.low) }
 }
 
 /// At most a tenth as many become shorter as longer, and the mean is longer.
 fn lengthens(impact: &Impact, system: usize, one: Replaced) -> (String, ClaimVerdict) {
     let mean = saved(impact, system, one);
     let [shorter, longer] = signs(impact, system, one);
-    let verdict = ClaimVerdict::all([
-        above(exactly(0.0), mean),
-        above(times(percent(&longer), 0.1), percent(&shorter)),
-    ]);
-    let text = format!(
-        "{} {}: {:+.2} RTTs; {shorter} shorter, {longer} longer",
-        name(system),
-        one.text(),
-        mean.mean
-    );
+    let verdict =
+        ClaimVerdict::all([above(exactly(0.0), mean), above(times(percent(&longer), 0.1), percent(&shorter))]);
+    let text = format!("{} {}: {:+.2} RTTs; {shorter} shorter, {longer} longer", name(system), one.text(), mean.mean);
     (text, verdict)
 }
 
@@ -101,25 +82,18 @@ fn k(impact: &Impact) -> Vec<Claim> {
     let [two, three] = [2, 3].map(|k| saved(impact, LINUX, Replaced::K(k)));
     let best = best_case(impact, LINUX);
     let number = impact.number(LINUX, Replaced::K(2));
-    let fifth = impact.mean(LINUX, |sender| {
-        sender.saved[number] - sender.best_case / 5.0
-    });
+    let fifth = impact.mean(LINUX, |sender| sender.saved[number] - sender.best_case / 5.0);
     let [shorter2, longer2] = signs(impact, LINUX, Replaced::K(2));
     let [shorter3, longer3] = signs(impact, LINUX, Replaced::K(3));
     let (k6, k6_verdict) = lengthens(impact, LINUX, Replaced::K(6));
-    let slower = impact
-        .saved(LINUX, Replaced::K(2))
-        .filter(|[_, saved]| *saved < 0.0);
+    let slower = impact.saved(LINUX, Replaced::K(2)).filter(|[_, saved]| *saved < 0.0);
     let slower: Vec<[f64; 2]> = slower.collect();
     let by = Estimate::of(slower.iter().map(|[_, saved]| -saved));
     let small = slower.iter().filter(|[best, _]| *best < 10.0).count();
     let small = Share::of(small as u64, slower.len() as u64);
     let all = impact.0[LINUX].senders.len() as u64;
     let few = Share::of(slower.len() as u64, all);
-    let gains = impact.0[LINUX]
-        .senders
-        .iter()
-        .map(|sender| sender.best_case);
+    let gains = impact.0[LINUX].senders.iter().map(|sender| sender.best_case);
     let mut gains: Vec<f64> = gains.filter(|best| *best > 0.0).collect();
     gains.sort_by(f64::total_cmp);
     let at = |q: f64| gains[((gains.len() - 1) as f64 * q) as usize];
@@ -173,10 +147,7 @@ fn k(impact: &Impact) -> Vec<Claim> {
             "With small k a small fraction of the connections takes slightly longer, by about 1 RTT",
             "with k = 2 less than a tenth of the senders get longer, on average by at most 2 RTTs",
             format!("{few}, by {:.2} RTTs", by.mean),
-            ClaimVerdict::all([
-                above(exactly(10.0), percent(&few)),
-                above(exactly(2.0), by),
-            ]),
+            ClaimVerdict::all([above(exactly(10.0), percent(&few)), above(exactly(2.0), by)]),
         )
         .paper("about 1 RTT (the print has lost the sign)")
         .interval(format!("±{:.2} RTTs", by.half)),
@@ -205,10 +176,7 @@ fn systems(impact: &Impact) -> Vec<Claim> {
     let share = |system: usize| {
         let number = impact.number(system, Replaced::K(2));
         let mean = best_case(impact, system).mean;
-        times(
-            impact.mean(system, |sender| sender.saved[number]),
-            100.0 / mean,
-        )
+        times(impact.mean(system, |sender| sender.saved[number]), 100.0 / mean)
     };
     let shares = all.map(share);
     let best = all.map(|system| best_case(impact, system));
@@ -275,28 +243,14 @@ fn systems(impact: &Impact) -> Vec<Claim> {
 /// §V-B2.
 fn min_rto(impact: &Impact) -> Vec<Claim> {
     let (larger, larger_verdict) = lengthens(impact, LINUX, Replaced::MinRto(400));
-    let all = with_saved(
-        impact,
-        &[
-            (SOLARIS, Replaced::MinRto(100)),
-            (LINUX, Replaced::K(2)),
-            (SOLARIS, Replaced::K(2)),
-        ],
-    );
+    let all =
+        with_saved(impact, &[(SOLARIS, Replaced::MinRto(100)), (LINUX, Replaced::K(2)), (SOLARIS, Replaced::K(2))]);
     let [solaris, linux_k, _] = [all[0].2, all[1].2, all[2].2];
     let low = saved(impact, LINUX, Replaced::MinRto(100));
     let best = best_case(impact, LINUX);
     let [shorter, _] = signs(impact, LINUX, Replaced::MinRto(100));
-    let large = [
-        (WINDOWS, 1000),
-        (LINUX, 1000),
-        (SOLARIS, 1000),
-        (LINUX, 800),
-    ];
-    let large = with_saved(
-        impact,
-        &large.map(|(system, ms)| (system, Replaced::MinRto(ms))),
-    );
+    let large = [(WINDOWS, 1000), (LINUX, 1000), (SOLARIS, 1000), (LINUX, 800)];
+    let large = with_saved(impact, &large.map(|(system, ms)| (system, Replaced::MinRto(ms))));
     vec![
         decided(
             "larger-min-rto",
@@ -360,24 +314,12 @@ fn min_rto(impact: &Impact) -> Vec<Claim> {
 
 /// §V-B3.
 fn weights(impact: &Impact) -> Vec<Claim> {
-    let larger = [
-        Replaced::A(1),
-        Replaced::A(2),
-        Replaced::B(1),
-        Replaced::B(2),
-        Replaced::B(4),
-    ];
+    let larger = [Replaced::A(1), Replaced::A(2), Replaced::B(1), Replaced::B(2), Replaced::B(4)];
     let others = [WINDOWS, SOLARIS, FREEBSD];
     let pairs = others.map(|system| larger.map(|one| (system, one)));
     let pairs = pairs.concat();
-    let rows: Vec<[Share; 2]> = pairs
-        .iter()
-        .map(|(system, one)| signs(impact, *system, *one))
-        .collect();
-    let helped = rows
-        .iter()
-        .filter(|[shorter, longer]| shorter.hits >= longer.hits)
-        .count();
+    let rows: Vec<[Share; 2]> = pairs.iter().map(|(system, one)| signs(impact, *system, *one)).collect();
+    let helped = rows.iter().filter(|[shorter, longer]| shorter.hits >= longer.hits).count();
     let hurt = rows.iter().filter(|[_, longer]| longer.hits > 0).count();
     // How evenly a value helps and hurts: 0, all the same way; 1, as many one way as the other.
     let evenness = |system: usize| {
@@ -389,10 +331,7 @@ fn weights(impact: &Impact) -> Vec<Claim> {
         each.iter().sum::<f64>() / each.len() as f64
     };
     let even = [WINDOWS, LINUX, SOLARIS, FREEBSD].map(evenness);
-    let most_hurt = rows
-        .iter()
-        .map(|[_, longer]| longer.share)
-        .fold(0.0, f64::max);
+    let most_hurt = rows.iter().map(|[_, longer]| longer.share).fold(0.0, f64::max);
     vec![
         claim(
             "larger-weights",

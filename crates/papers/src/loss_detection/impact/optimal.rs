@@ -15,16 +15,12 @@ pub(super) fn of(impact: &Impact) -> Vec<Claim> {
         with_saved(impact, &all.collect::<Vec<_>>())
     };
     let largest = |all: &[(usize, Replaced, Estimate)]| {
-        let by_mean = |a: &&(usize, Replaced, Estimate), b: &&(usize, Replaced, Estimate)| {
-            a.2.mean.total_cmp(&b.2.mean)
-        };
+        let by_mean =
+            |a: &&(usize, Replaced, Estimate), b: &&(usize, Replaced, Estimate)| a.2.mean.total_cmp(&b.2.mean);
         all.iter().max_by(by_mean).copied()
     };
     let linux = tried(LINUX);
-    let (of_k, others): (Vec<_>, Vec<_>) = linux
-        .iter()
-        .copied()
-        .partition(|(_, one, _)| matches!(one, Replaced::K(_)));
+    let (of_k, others): (Vec<_>, Vec<_>) = linux.iter().copied().partition(|(_, one, _)| matches!(one, Replaced::K(_)));
     let ends = [largest(&of_k), largest(&others)];
     let ends: Vec<(usize, Replaced, Estimate)> = ends.into_iter().flatten().collect();
     let most = match ends[..] {
@@ -44,11 +40,8 @@ pub(super) fn of(impact: &Impact) -> Vec<Claim> {
             Share::of(gain as u64, senders.len() as u64)
         })
         .collect();
-    let gains_shown: Vec<String> = gains
-        .iter()
-        .enumerate()
-        .map(|(system, share)| format!("{} {share}", name(system)))
-        .collect();
+    let gains_shown: Vec<String> =
+        gains.iter().enumerate().map(|(system, share)| format!("{} {share}", name(system))).collect();
     vec![
         decided(
             "k-most-influential",
@@ -74,11 +67,7 @@ pub(super) fn of(impact: &Impact) -> Vec<Claim> {
             "The recommended and the implemented settings are not optimal for a significant fraction of the connections",
             "for at least a tenth of each system's senders, another value of one parameter saves an RTT or more",
             gains_shown.join(", "),
-            ClaimVerdict::all(
-                gains
-                    .iter()
-                    .map(|share| above(percent(share), exactly(10.0))),
-            ),
+            ClaimVerdict::all(gains.iter().map(|share| above(percent(share), exactly(10.0)))),
         ),
     ]
 }

@@ -26,9 +26,7 @@ fn falls(values: &[i64]) -> bool {
 
 fn shown(lists: &[Vec<i64>]) -> String {
     let each = ALL.iter().zip(lists);
-    let each: Vec<String> = each
-        .map(|(system, list)| format!("{} {list:?}", name(*system)))
-        .collect();
+    let each: Vec<String> = each.map(|(system, list)| format!("{} {list:?}", name(*system))).collect();
     each.join(", ")
 }
 
@@ -42,25 +40,16 @@ fn rto(impact: &Impact) -> Vec<Claim> {
     let minima = [100, 200, 400, 800, 1000].map(Replaced::MinRto);
     let lists = |values: [Replaced; 5], of: &dyn Fn(usize, Replaced) -> i64| -> Vec<Vec<i64>> {
         let each = ALL.iter();
-        each.map(|system| values.iter().map(|one| of(*system, *one)).collect())
-            .collect()
+        each.map(|system| values.iter().map(|one| of(*system, *one)).collect()).collect()
     };
     let spurious = |system, one| spurious_timeouts(impact, system, one);
-    let sooner = |system, one| {
-        impact
-            .saved_ms(system, one, &[ChangeKind::TimeoutMoves])
-            .round() as i64
-    };
+    let sooner = |system, one| impact.saved_ms(system, one, &[ChangeKind::TimeoutMoves]).round() as i64;
     let [by_k, by_min] = [values, minima].map(|values| lists(values, &spurious));
     let [time_k, time_min] = [values, minima].map(|values| lists(values, &sooner));
-    let count =
-        |system: usize, one: Replaced, kind: ChangeKind| impact.events(system, one, &[kind]);
+    let count = |system: usize, one: Replaced, kind: ChangeKind| impact.events(system, one, &[kind]);
     let to_fast = ALL.map(|system| count(system, Replaced::K(8), ChangeKind::TimeoutBecomesFast));
-    let to_timeout =
-        ALL.map(|system| count(system, Replaced::K(2), ChangeKind::FastBecomesTimeout));
-    let is_linux = |lists: &[Vec<i64>]| {
-        falls(&lists[LINUX]) && falls(&lists[WINDOWS]) && falls(&lists[SOLARIS])
-    };
+    let to_timeout = ALL.map(|system| count(system, Replaced::K(2), ChangeKind::FastBecomesTimeout));
+    let is_linux = |lists: &[Vec<i64>]| falls(&lists[LINUX]) && falls(&lists[WINDOWS]) && falls(&lists[SOLARIS]);
     let params = [
         (Replaced::K(2), "k"),
         (Replaced::M(150), "m"),
@@ -76,20 +65,14 @@ fn rto(impact: &Impact) -> Vec<Claim> {
             "II, V-B",
             "A larger RTO avoids spurious retransmissions of segments whose ACKs are merely late",
             "spurious timeouts added or avoided by k = 2, 3, 4, 6, 8, and by minima of 100 to 1000 ms: they fall on Windows, Linux and Solaris",
-            (
-                format!("k: {}; minRTO: {}", shown(&by_k), shown(&by_min)),
-                is_linux(&by_k) && is_linux(&by_min),
-            ),
+            (format!("k: {}; minRTO: {}", shown(&by_k), shown(&by_min)), is_linux(&by_k) && is_linux(&by_min)),
         ),
         claim(
             "smaller-rto-sooner",
             "II, V-A2a, V-B",
             "A smaller RTO detects losses sooner where timeouts are unavoidable",
             "what needed timeouts save, in ms per sender, by k = 2, 3, 4, 6, 8, and by minima of 100 to 1000 ms: it falls on Windows, Linux and Solaris",
-            (
-                format!("k: {}; minRTO: {}", shown(&time_k), shown(&time_min)),
-                is_linux(&time_k) && is_linux(&time_min),
-            ),
+            (format!("k: {}; minRTO: {}", shown(&time_k), shown(&time_min)), is_linux(&time_k) && is_linux(&time_min)),
         ),
         claim(
             "rto-conflict",
@@ -97,11 +80,7 @@ fn rto(impact: &Impact) -> Vec<Claim> {
             "Accuracy and timeliness conflict: what makes one better makes the other worse",
             "with k = 2 Windows, Linux and Solaris detect losses sooner and time out spuriously more often; with k = 8 the reverse",
             (
-                format!(
-                    "spurious timeouts by k: {}; ms saved: {}",
-                    shown(&by_k),
-                    shown(&time_k)
-                ),
+                format!("spurious timeouts by k: {}; ms saved: {}", shown(&by_k), shown(&time_k)),
                 [WINDOWS, LINUX, SOLARIS].iter().all(|system| {
                     let (spurious, time) = (&by_k[*system], &time_k[*system]);
                     spurious[0] > 0 && time[0] > 0 && spurious[4] < 0 && time[4] < 0
@@ -114,9 +93,7 @@ fn rto(impact: &Impact) -> Vec<Claim> {
             "With a larger RTO losses are more likely detected by FR/R",
             "k = 8 turns some timeouts into FR/R, and k = 2 some FR/R into timeouts; the systems together",
             (
-                format!(
-                    "k = 8: {to_fast:?} timeouts become FR/R; k = 2: {to_timeout:?} FR/R become timeouts"
-                ),
+                format!("k = 8: {to_fast:?} timeouts become FR/R; k = 2: {to_timeout:?} FR/R become timeouts"),
                 to_fast.iter().sum::<u64>() > 0 && to_timeout.iter().sum::<u64>() > 0,
             ),
         ),
@@ -126,11 +103,7 @@ fn rto(impact: &Impact) -> Vec<Claim> {
             "The cost of loss detection depends on the six parameters D, a, b, m, k and minRTO",
             "another value of each alone changes the mean duration of Linux's connections by 0.01 RTTs or more",
             (
-                effects
-                    .iter()
-                    .map(|(of, saved)| format!("{of} {:+.2}", saved.mean))
-                    .collect::<Vec<_>>()
-                    .join(", "),
+                effects.iter().map(|(of, saved)| format!("{of} {:+.2}", saved.mean)).collect::<Vec<_>>().join(", "),
                 effects.iter().all(|(_, saved)| saved.mean.abs() >= 0.01),
             ),
         ),
@@ -140,15 +113,8 @@ fn rto(impact: &Impact) -> Vec<Claim> {
 /// D.
 fn dupthresh(impact: &Impact) -> Vec<Claim> {
     let values = D.map(Replaced::D);
-    let spurious: Vec<Vec<i64>> = ALL
-        .iter()
-        .map(|system| {
-            values
-                .iter()
-                .map(|one| spurious_fast(impact, *system, *one))
-                .collect()
-        })
-        .collect();
+    let spurious: Vec<Vec<i64>> =
+        ALL.iter().map(|system| values.iter().map(|one| spurious_fast(impact, *system, *one)).collect()).collect();
     let kinds = [ChangeKind::TimeoutBecomesFast];
     let detected: Vec<Vec<i64>> = ALL
         .iter()

@@ -6,9 +6,8 @@ use recoup_trace::study::published::System;
 
 fn shown(values: &Values, unit: &str) -> String {
     let each = System::ALL.iter().zip(values);
-    let each: Vec<String> = each
-        .map(|(system, v)| format!("{} {}{unit}", system.name, (v * 10.0).round() / 10.0))
-        .collect();
+    let each: Vec<String> =
+        each.map(|(system, v)| format!("{} {}{unit}", system.name, (v * 10.0).round() / 10.0)).collect();
     each.join(", ")
 }
 
@@ -30,10 +29,7 @@ fn signs(found: &Reactions) -> Vec<Claim> {
             "II",
             "Each segment delivered above a lost one triggers a duplicate ACK for the lost one",
             "segment 5 of 20 is lost: 15 duplicate ACKs",
-            (
-                shown(&found.duplicates, ""),
-                all(&found.duplicates, |count| (count - 15.0).abs() < 0.5),
-            ),
+            (shown(&found.duplicates, ""), all(&found.duplicates, |count| (count - 15.0).abs() < 0.5)),
         ),
         claim(
             "reordering",
@@ -57,20 +53,14 @@ fn signs(found: &Reactions) -> Vec<Claim> {
             "II, V-A2b",
             "A segment is retransmitted as soon as its loss is detected",
             "from the D-th duplicate ACK to the retransmission: no time",
-            (
-                shown(&found.delay_ms, " ms"),
-                all(&found.delay_ms, |delay| delay.abs() < 1e-6),
-            ),
+            (shown(&found.delay_ms, " ms"), all(&found.delay_ms, |delay| delay.abs() < 1e-6)),
         ),
         claim(
             "sack-shows-losses",
             "II",
             "SACK helps to detect the further losses quickly when several segments are lost",
             "Windows, three losses in a flight: with SACK the third is retransmitted within 1.5 RTTs, without at least an RTT later",
-            (
-                format!("with {with:.2}, without {without:.2} RTTs"),
-                with <= 1.5 && without >= with + 1.0,
-            ),
+            (format!("with {with:.2}, without {without:.2} RTTs"), with <= 1.5 && without >= with + 1.0),
         ),
     ]
 }
@@ -92,11 +82,7 @@ fn costs(found: &Reactions) -> Vec<Claim> {
             "A loss that is inferred in error adds to the duration",
             "a needless fast retransmit, and a needless timeout, lengthen a transfer of 200 segments on each system",
             (
-                format!(
-                    "FR/R {}; timeout {}",
-                    shown(needless_fast, " ms"),
-                    shown(needless_timeout, " ms")
-                ),
+                format!("FR/R {}; timeout {}", shown(needless_fast, " ms"), shown(needless_timeout, " ms")),
                 all(needless_fast, |ms| ms > 0.0) && all(needless_timeout, |ms| ms > 0.0),
             ),
         ),
@@ -113,11 +99,7 @@ fn costs(found: &Reactions) -> Vec<Claim> {
             "If an RTO changes, the duration changes by as much",
             "a lost tail with a minimum RTO twice as large: what is added to the duration, less what is added to the wait",
             (
-                format!(
-                    "the wait grows by {}; the rest: {}",
-                    shown(later, " ms"),
-                    shown(unexplained, " ms")
-                ),
+                format!("the wait grows by {}; the rest: {}", shown(later, " ms"), shown(unexplained, " ms")),
                 all(unexplained, |ms| ms.abs() < 1e-3) && all(later, |ms| ms > 0.0),
             ),
         ),
@@ -127,15 +109,8 @@ fn costs(found: &Reactions) -> Vec<Claim> {
             "FR/R is a faster means of detecting losses than the timeout",
             "the same loss of a flight of 20 at an RTT of 100 ms: FR/R takes less than half as long on each system",
             (
-                format!(
-                    "FR/R {}; timeout {}",
-                    shown(by_fast, ""),
-                    shown(by_timeout, " RTTs")
-                ),
-                by_fast
-                    .iter()
-                    .zip(by_timeout)
-                    .all(|(fast, timeout)| 2.0 * fast < *timeout),
+                format!("FR/R {}; timeout {}", shown(by_fast, ""), shown(by_timeout, " RTTs")),
+                by_fast.iter().zip(by_timeout).all(|(fast, timeout)| 2.0 * fast < *timeout),
             ),
         ),
         claim(
@@ -143,40 +118,28 @@ fn costs(found: &Reactions) -> Vec<Claim> {
             "II",
             "Recovery by timeout is more costly than by FR/R",
             "the same loss of a transfer of 200 segments: the duplicate ACKs arrive, or are lost",
-            (
-                shown(&found.timeout_ms, " ms longer"),
-                all(&found.timeout_ms, |ms| ms > 0.0),
-            ),
+            (shown(&found.timeout_ms, " ms longer"), all(&found.timeout_ms, |ms| ms > 0.0)),
         ),
         claim(
             "fast-halves",
             "II, IV-D",
             "After a fast retransmit the flight is half of what it was",
             "ssthresh at the entry to recovery, in segments: 0.4 to 0.6 of the window before",
-            (
-                format!("{}; before {}", shown(fast, ""), shown(before, "")),
-                halves,
-            ),
+            (format!("{}; before {}", shown(fast, ""), shown(before, "")), halves),
         ),
         claim(
             "timeout-to-one",
             "II, IV-D",
             "After a timeout the flight is reduced to one segment",
             "the window after the timeout",
-            (
-                shown(timeout, ""),
-                all(timeout, |window| (window - 1.0).abs() < 0.5),
-            ),
+            (shown(timeout, ""), all(timeout, |window| (window - 1.0).abs() < 0.5)),
         ),
         claim(
             "window-stalls",
             "footnote 3",
             "While a loss is not detected the sender typically cannot send new data, because its window does not advance",
             "new segments sent between the last ACK and the timeout: none",
-            (
-                shown(&found.sent_while_waiting, ""),
-                all(&found.sent_while_waiting, |sent| sent < 0.5),
-            ),
+            (shown(&found.sent_while_waiting, ""), all(&found.sent_while_waiting, |sent| sent < 0.5)),
         ),
     ]
 }
@@ -185,10 +148,8 @@ fn costs(found: &Reactions) -> Vec<Claim> {
 fn thresholds(found: &Reactions) -> Vec<Claim> {
     let [smallest, small, _, large] = &found.by_fast;
     let gain = |by_d: &[f64; 4]| by_d[0] - by_d[2];
-    let ascending = found
-        .by_fast
-        .iter()
-        .all(|by_d| by_d.windows(2).all(|pair| pair[0] >= pair[1]) && by_d[0] > by_d[3]);
+    let ascending =
+        found.by_fast.iter().all(|by_d| by_d.windows(2).all(|pair| pair[0] >= pair[1]) && by_d[0] > by_d[3]);
     let sooner = found.fast_ms[2] - found.fast_ms[0];
     let instead = found.timeout_wait_ms - found.fast_ms[2];
     vec![
@@ -197,10 +158,7 @@ fn thresholds(found: &Reactions) -> Vec<Claim> {
             "II, V-A2a",
             "The smaller D, the more losses FR/R detects instead of the timeout",
             "every segment of transfers of 4 to 40 segments is lost once: the share of FR/R falls as D rises, for each size",
-            (
-                format!("8 segments: {small:.0?} % for D = 1 to 4; 40: {large:.0?} %"),
-                ascending,
-            ),
+            (format!("8 segments: {small:.0?} % for D = 1 to 4; 40: {large:.0?} %"), ascending),
         ),
         claim(
             "small-connections-gain",
@@ -208,12 +166,7 @@ fn thresholds(found: &Reactions) -> Vec<Claim> {
             "A smaller D helps small connections above all, which send too few segments for D duplicate ACKs",
             "the share of FR/R with D = 1 less that with D = 3: larger in transfers of 4 and 8 segments than in those of 40",
             (
-                format!(
-                    "4 segments {:.0}, 8 {:.0}, 40 {:.0} points",
-                    gain(smallest),
-                    gain(small),
-                    gain(large)
-                ),
+                format!("4 segments {:.0}, 8 {:.0}, 40 {:.0} points", gain(smallest), gain(small), gain(large)),
                 gain(smallest) > gain(large) && gain(small) > gain(large),
             ),
         ),

@@ -18,18 +18,14 @@ pub const D: Values = [2.0, 3.0, 3.0, 3.0];
 
 fn shown(values: &Values, unit: &str) -> String {
     let each = System::ALL.iter().zip(values);
-    let each: Vec<String> = each
-        .map(|(system, v)| format!("{} {}{unit}", system.name, (v * 1e3).round() / 1e3))
-        .collect();
+    let each: Vec<String> =
+        each.map(|(system, v)| format!("{} {}{unit}", system.name, (v * 1e3).round() / 1e3)).collect();
     each.join(", ")
 }
 
 /// Whether each value is the table's, as far as ticks show.
 fn near(values: &Values, table: &Values, tolerance: f64) -> bool {
-    values
-        .iter()
-        .zip(table)
-        .all(|(value, table)| (value - table).abs() <= tolerance)
+    values.iter().zip(table).all(|(value, table)| (value - table).abs() <= tolerance)
 }
 
 /// Whether the values ascend for every system.
@@ -44,14 +40,8 @@ pub fn of(senders: &Senders) -> Vec<Claim> {
 /// Table I.
 fn table(senders: &Senders) -> Vec<Claim> {
     let row = |id, statement, check, values: &Values, table: &Values, tolerance, unit: &str| {
-        claim(
-            id,
-            "II, table I",
-            statement,
-            check,
-            (shown(values, unit), near(values, table, tolerance)),
-        )
-        .paper(shown(table, unit))
+        claim(id, "II, table I", statement, check, (shown(values, unit), near(values, table, tolerance)))
+            .paper(shown(table, unit))
     };
     vec![
         row(

@@ -30,10 +30,7 @@ pub fn initial_rto(sender: Mechanisms) -> f64 {
 /// The last of 40 segments is lost, at a steady RTT: from the last ACK to its retransmission, and the RTO at that time,
 /// in ms.
 pub fn tail_wait(sender: Mechanisms, rtt_ms: u64) -> [f64; 2] {
-    let bench = Bench {
-        rtt: Duration::from_millis(rtt_ms),
-        ..Bench::new(sender, 40)
-    };
+    let bench = Bench { rtt: Duration::from_millis(rtt_ms), ..Bench::new(sender, 40) };
     let run = bench.run(|packet| match (packet.segment, packet.copy) {
         (40, 1) => Fate::Lost,
         _ => Fate::Passes,
@@ -60,11 +57,7 @@ pub fn jittery(sender: Mechanisms, rtt_ms: u64, most: u64) -> Vec<[f64; 3]> {
 
 /// A transfer of one segment a flight: the RTT in ms, and what the data segments take longer.
 pub fn one_by_one(sender: Mechanisms, rtt_ms: u64, extra_ms: impl Fn(u64) -> u64) -> Run {
-    let bench = Bench {
-        rtt: Duration::from_millis(rtt_ms),
-        buffer: 1,
-        ..Bench::new(sender, SAMPLES)
-    };
+    let bench = Bench { rtt: Duration::from_millis(rtt_ms), buffer: 1, ..Bench::new(sender, SAMPLES) };
     bench.run(|packet| match packet.segment {
         0 => Fate::Passes,
         segment => Fate::Late(Duration::from_millis(extra_ms(segment))),
@@ -126,10 +119,7 @@ pub fn covered(rtos: &[[f64; 3]]) -> f64 {
 /// The duplicate ACKs that had arrived when a lost segment was retransmitted. The segments arrive 1 ms apart.
 pub fn dupthresh(mut sender: Mechanisms) -> f64 {
     sender.initial_window = Segments(20);
-    let bench = Bench {
-        spacing: Duration::from_millis(1),
-        ..Bench::new(sender, 20)
-    };
+    let bench = Bench { spacing: Duration::from_millis(1), ..Bench::new(sender, 20) };
     let run = bench.run(|packet| match (packet.segment, packet.copy) {
         (5, 1) => Fate::Lost,
         _ => Fate::Passes,
@@ -144,10 +134,7 @@ pub fn dupthresh(mut sender: Mechanisms) -> f64 {
 /// RTT samples per flight of ten segments, in 40 flights after the first ones.
 pub fn samples_per_flight(mut sender: Mechanisms) -> f64 {
     sender.initial_window = Segments(10);
-    let bench = Bench {
-        buffer: 10,
-        ..Bench::new(sender, 400)
-    };
+    let bench = Bench { buffer: 10, ..Bench::new(sender, 400) };
     let samples = bench.run(|_| Fate::Passes).rtos().len();
     (samples as f64 - 1.0) / 40.0
 }
@@ -155,11 +142,7 @@ pub fn samples_per_flight(mut sender: Mechanisms) -> f64 {
 /// The share of the RTOs that are those of §II and Table I in whole ticks, and the largest distance to them, in %.
 pub fn formula(sender: Mechanisms) -> [f64; 2] {
     let rules = sender.rto;
-    let (m, min, tick) = (
-        rules.srtt_factor.as_f64(),
-        ms(rules.min),
-        ms(rules.granularity),
-    );
+    let (m, min, tick) = (rules.srtt_factor.as_f64(), ms(rules.min), ms(rules.granularity));
     let mut state: Option<(f64, f64)> = None;
     let rtos = jittery(sender, 300, 300);
     let (mut equal, mut most) = (0, 0.0_f64);
@@ -175,11 +158,7 @@ pub fn formula(sender: Mechanisms) -> [f64; 2] {
             equal += 1;
         }
         // Ticks are no difference.
-        let off = if above < 0.0 {
-            -above
-        } else {
-            (above - tick).max(0.0)
-        };
+        let off = if above < 0.0 { -above } else { (above - tick).max(0.0) };
         most = most.max(100.0 * off / exact);
     }
     [100.0 * f64::from(equal) / rtos.len() as f64, most]
@@ -190,10 +169,7 @@ pub fn formula(sender: Mechanisms) -> [f64; 2] {
 pub fn converges(mut sender: Mechanisms) -> f64 {
     sender.initial_window = Segments(10);
     sender.rto.min = Duration::ZERO;
-    let bench = Bench {
-        buffer: 10,
-        ..Bench::new(sender, 2000)
-    };
+    let bench = Bench { buffer: 10, ..Bench::new(sender, 2000) };
     let run = bench.run(|packet| match (packet.syn, packet.direction) {
         (true, Direction::Down) => Fate::Late(Duration::from_millis(900)),
         _ => Fate::Passes,
@@ -218,19 +194,12 @@ pub fn converges(mut sender: Mechanisms) -> f64 {
 /// of a flight arrive 1 ms apart.
 pub fn overtaken_twice(mut sender: Mechanisms) -> f64 {
     sender.initial_window = Segments(20);
-    let bench = Bench {
-        buffer: 20,
-        evidence: true,
-        spacing: Duration::from_millis(1),
-        ..Bench::new(sender, 900)
-    };
+    let bench = Bench { buffer: 20, evidence: true, spacing: Duration::from_millis(1), ..Bench::new(sender, 900) };
     let run = bench.run(|packet| match (packet.segment, packet.copy) {
         (30 | 808, 1) => Fate::Late(Duration::from_millis(40)),
         _ => Fate::Passes,
     });
-    let fast = run
-        .sent()
-        .filter(|(.., again)| *again == Some(Trigger::Fast));
+    let fast = run.sent().filter(|(.., again)| *again == Some(Trigger::Fast));
     let of_the_two = fast.filter(|(_, segment, _)| [30, 808].contains(segment));
     of_the_two.count() as f64
 }

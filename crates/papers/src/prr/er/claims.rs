@@ -51,10 +51,7 @@ fn lowers_dupthresh(data: &Data) -> Claim {
 fn too_close_to_the_end(data: &Data) -> Claim {
     let timing_out = |which: usize| -> Vec<u64> {
         let flows = (1..).zip(&data.positions);
-        flows
-            .filter(|(_, traces)| traces[which].timeouts() > 0)
-            .map(|(lost, _)| lost)
-            .collect()
+        flows.filter(|(_, traces)| traces[which].timeouts() > 0).map(|(lost, _)| lost).collect()
     };
     let [without, with] = [0, 1].map(timing_out);
     claim(
@@ -63,11 +60,7 @@ fn too_close_to_the_end(data: &Data) -> Claim {
         "A loss too close to the end of a stream brings too few duplicate ACKs for a fast retransmit; ER overcomes this",
         "each of 6 segments lost in turn: without ER the last three time out; with ER fewer do",
         (
-            format!(
-                "timeouts for segments {} without ER, {} with naive ER",
-                list(&without),
-                list(&with)
-            ),
+            format!("timeouts for segments {} without ER, {} with naive ER", list(&without), list(&with)),
             without == [RESPONSE - 2, RESPONSE - 1, RESPONSE] && with.len() < without.len(),
         ),
     )
@@ -81,11 +74,7 @@ fn single_segment(data: &Data) -> Claim {
         "ER cannot repair the loss of a response that fits into one segment",
         "the only segment lost: with both mitigations it is acknowledged at the same time as without ER, after a timeout",
         (
-            format!(
-                "{:.0} and {:.0} ms",
-                with.unwrap_or(f64::NAN),
-                without.unwrap_or(f64::NAN)
-            ),
+            format!("{:.0} and {:.0} ms", with.unwrap_or(f64::NAN), without.unwrap_or(f64::NAN)),
             with.is_some() && with == without && data.single[1].timeouts() > 0,
         ),
     )
@@ -109,10 +98,7 @@ fn reordering_triggers(data: &Data) -> Claim {
 }
 
 fn lowers_the_window(data: &Data) -> Claim {
-    let lower = data
-        .needless
-        .iter()
-        .filter(|one| one.ssthresh < one.cwnd_before);
+    let lower = data.needless.iter().filter(|one| one.ssthresh < one.cwnd_before);
     let (lower, all) = (lower.count(), data.needless.len());
     claim(
         "er-false-recovery-lowers-window",
@@ -162,10 +148,7 @@ fn delay_cancels(data: &Data) -> Claim {
         "A small delay cancels the early retransmission if the missing segment arrives slightly late",
         "none lost; the delay is 25 ms or more: with segments held back by 15 ms no early retransmission is left of naive ER's; with 60 ms some are",
         (
-            format!(
-                "{} with 15 ms (naive {}), {} with 60 ms",
-                short.early, naive.early, long.early
-            ),
+            format!("{} with 15 ms (naive {}), {} with 60 ms", short.early, naive.early, long.early),
             short.early == 0 && naive.early > 0 && long.early > 0,
         ),
     )
@@ -173,22 +156,13 @@ fn delay_cancels(data: &Data) -> Claim {
 
 fn timer(data: &Data) -> Claim {
     let due = |rtt: f64| (rtt / 4.0).clamp(25.0, 500.0);
-    let off = data
-        .delays
-        .iter()
-        .filter(|(rtt, delay)| delay.is_nan() || (delay - due(*rtt)).abs() > 1.0);
-    let shown = data
-        .delays
-        .iter()
-        .map(|(rtt, delay)| format!("{delay:.0} at {rtt:.0}"));
+    let off = data.delays.iter().filter(|(rtt, delay)| delay.is_nan() || (delay - due(*rtt)).abs() > 1.0);
+    let shown = data.delays.iter().map(|(rtt, delay)| format!("{delay:.0} at {rtt:.0}"));
     claim(
         "er-delay",
         "6.1",
         "The delay is a quarter of the smoothed RTT, within 25 and 500 ms",
         "RTTs from 40 to 2400 ms: the time from the first SACK to the retransmission is within 1 ms of it",
-        (
-            format!("{} ms", shown.collect::<Vec<_>>().join(", ")),
-            off.count() == 0 && !data.delays.is_empty(),
-        ),
+        (format!("{} ms", shown.collect::<Vec<_>>().join(", ")), off.count() == 0 && !data.delays.is_empty()),
     )
 }

@@ -10,18 +10,8 @@ use crate::experiment::{Change, Mutation};
 type Pairs = &'static [(&'static str, &'static str)];
 
 /// Parts of profile names become others.
-const fn swap(
-    name: &'static str,
-    about: &'static str,
-    parts: Pairs,
-    turns: &'static [&'static str],
-) -> Mutation {
-    Mutation {
-        name,
-        about,
-        change: Change::Swap(parts),
-        turns,
-    }
+const fn swap(name: &'static str, about: &'static str, parts: Pairs, turns: &'static [&'static str]) -> Mutation {
+    Mutation { name, about, change: Change::Swap(parts), turns }
 }
 
 /// Of `fig2`.
@@ -30,11 +20,7 @@ pub const FIG2: &[Mutation] = &[
         "prr-is-halving",
         "PRR's servers run rate halving",
         &[("prr", "halving")],
-        &[
-            "prr-alternate-acks",
-            "prr-leaves-at-ssthresh",
-            "prr-one-rtt",
-        ],
+        &["prr-alternate-acks", "prr-leaves-at-ssthresh", "prr-one-rtt"],
     ),
     swap(
         "halving-is-prr",
@@ -58,12 +44,7 @@ pub const FIG2: &[Mutation] = &[
         "no-fack",
         "losses are found by counting duplicates",
         &[("fack", "nofack")],
-        &[
-            "first-dupack",
-            "prr-alternate-acks",
-            "rfc3517-silence",
-            "rfc3517-second-after-half",
-        ],
+        &["first-dupack", "prr-alternate-acks", "rfc3517-silence", "rfc3517-second-after-half"],
     ),
 ];
 
@@ -75,18 +56,8 @@ pub const FIG3: &[Mutation] = &[
         &[("prr", "halving")],
         &["prr-alternate-first", "prr-two-an-ack", "linux-one-an-ack"],
     ),
-    swap(
-        "halving-is-prr",
-        "Linux's servers run PRR",
-        &[("halving", "prr")],
-        &["linux-one-an-ack"],
-    ),
-    swap(
-        "standard-is-prr",
-        "RFC 3517's servers run PRR",
-        &[("std", "prr")],
-        &["rfc3517-burst"],
-    ),
+    swap("halving-is-prr", "Linux's servers run PRR", &[("halving", "prr")], &["linux-one-an-ack"]),
+    swap("standard-is-prr", "RFC 3517's servers run PRR", &[("std", "prr")], &["rfc3517-burst"]),
 ];
 
 /// Of `fig4`.
@@ -103,18 +74,8 @@ pub const FIG4: &[Mutation] = &[
         &[("prr", "std")],
         &["banks-at-any-time", "bank-at-most-three", "then-spread"],
     ),
-    swap(
-        "halving-is-prr",
-        "Linux's servers run PRR",
-        &[("halving", "prr")],
-        &["linux-banks-nothing"],
-    ),
-    swap(
-        "standard-is-halving",
-        "RFC 3517's servers run rate halving",
-        &[("std", "halving")],
-        &["rfc3517-banks-gap"],
-    ),
+    swap("halving-is-prr", "Linux's servers run PRR", &[("halving", "prr")], &["linux-banks-nothing"]),
+    swap("standard-is-halving", "RFC 3517's servers run rate halving", &[("std", "halving")], &["rfc3517-banks-gap"]),
 ];
 
 /// Of `linux`.
@@ -123,12 +84,7 @@ pub const LINUX: &[Mutation] = &[
         "no-fack",
         "losses are found by counting duplicates",
         &[("fack", "nofack")],
-        &[
-            "fack-first-sack",
-            "lost-retransmission",
-            "lost-retransmission-rtts",
-            "large-reordering-ends-fack",
-        ],
+        &["fack-first-sack", "lost-retransmission", "lost-retransmission-rtts", "large-reordering-ends-fack"],
     ),
     swap(
         "fack-everywhere",
@@ -197,20 +153,13 @@ pub const LOSSES: &[Mutation] = &[
         "prr-is-standard",
         "PRR's servers run RFC 3517",
         &[("prr", "std")],
-        &[
-            "prr-clocked-at-any-loss",
-            "rfc3517-bursts-lose-retransmissions",
-        ],
+        &["prr-clocked-at-any-loss", "rfc3517-bursts-lose-retransmissions"],
     ),
     swap(
         "halving-is-prr",
         "Linux's servers run PRR",
         &[("halving", "prr")],
-        &[
-            "linux-does-not-converge",
-            "linux-pipe-does-not-grow",
-            "linux-prolonged",
-        ],
+        &["linux-does-not-converge", "linux-pipe-does-not-grow", "linux-prolonged"],
     ),
 ];
 
@@ -220,55 +169,27 @@ pub const ACKS: &[Mutation] = &[
         "prr-is-standard",
         "PRR's servers run RFC 3517",
         &[("prr", "std")],
-        &[
-            "cubic-seven-for-ten",
-            "prr-out-approaches-ssthresh",
-            "prr-precise-with-stretch-acks",
-            "very-heavy-losses",
-        ],
+        &["cubic-seven-for-ten", "prr-out-approaches-ssthresh", "prr-precise-with-stretch-acks", "very-heavy-losses"],
     ),
-    swap(
-        "cubic-is-reno",
-        "Reno halves the window in place of CUBIC",
-        &[("cubic", "reno")],
-        &["cubic-seven-for-ten"],
-    ),
+    swap("cubic-is-reno", "Reno halves the window in place of CUBIC", &[("cubic", "reno")], &["cubic-seven-for-ten"]),
     swap(
         "prr-is-halving",
         "PRR's servers run rate halving",
         &[("prr", "halving")],
-        &[
-            "cubic-seven-for-ten",
-            "prr-out-approaches-ssthresh",
-            "prr-precise-with-stretch-acks",
-        ],
+        &["cubic-seven-for-ten", "prr-out-approaches-ssthresh", "prr-precise-with-stretch-acks"],
     ),
-    swap(
-        "halving-is-prr",
-        "Linux's servers run PRR",
-        &[("halving", "prr")],
-        &["linux-lost-acks"],
-    ),
+    swap("halving-is-prr", "Linux's servers run PRR", &[("halving", "prr")], &["linux-lost-acks"]),
     swap(
         "no-sack",
         "no ACK carries SACK blocks",
         &[("linux-2.6", "linux-2.6+nosack")],
-        &[
-            "cubic-seven-for-ten",
-            "prr-precise-with-stretch-acks",
-            "later-acks-deliver-more",
-        ],
+        &["cubic-seven-for-ten", "prr-precise-with-stretch-acks", "later-acks-deliver-more"],
     ),
 ];
 
 /// Of `pipe`.
 pub const PIPE: &[Mutation] = &[
-    swap(
-        "standard-is-prr",
-        "RFC 3517's servers run PRR",
-        &[("std", "prr")],
-        &["prr-less-sensitive-than-rfc3517"],
-    ),
+    swap("standard-is-prr", "RFC 3517's servers run PRR", &[("std", "prr")], &["prr-less-sensitive-than-rfc3517"]),
     Mutation {
         name: "large-dupthresh",
         about: "reordered segments are not taken for lost",
@@ -313,12 +234,7 @@ pub const LENGTHS: &[Mutation] = &[
         "probe-timeout",
         "a probe timeout takes the place of the retransmission timeout",
         &[("linux-2.6", "linux-2.6+pto")],
-        &[
-            "one-segment-times-out",
-            "three-kinds",
-            "timeout-resets-window",
-            "longer-flows-more-slow-start",
-        ],
+        &["one-segment-times-out", "three-kinds", "timeout-resets-window", "longer-flows-more-slow-start"],
     ),
 ];
 
@@ -344,16 +260,6 @@ pub const ER: &[Mutation] = &[
         &[("erfirst", "ernaive"), ("er", "ernaive")],
         &["er-off-after-reordering", "er-delay-cancels", "er-delay"],
     ),
-    swap(
-        "probes",
-        "ER comes with tail loss probes",
-        &[("er", "er+tlp")],
-        &["er-single-segment"],
-    ),
-    swap(
-        "timestamps-undo",
-        "timestamps undo reductions, too",
-        &[("dsack", "undo")],
-        &["er-false-recovery-slows-next"],
-    ),
+    swap("probes", "ER comes with tail loss probes", &[("er", "er+tlp")], &["er-single-segment"]),
+    swap("timestamps-undo", "timestamps undo reductions, too", &[("dsack", "undo")], &["er-false-recovery-slows-next"]),
 ];

@@ -34,10 +34,7 @@ fn in_one_window(cells: &[Cell]) -> Claim {
         "1",
         "Responses of 4 to 8 kB fit within the initial window of ten, so that the RTT approximates their ideal latency",
         "flows of 4 and 6 segments without a loss take at most 1.1 RTTs on average",
-        (
-            format!("{:.2} and {:.2} RTTs", latencies[0], latencies[1]),
-            latencies.iter().all(|latency| *latency <= 1.1),
-        ),
+        (format!("{:.2} and {:.2} RTTs", latencies[0], latencies[1]), latencies.iter().all(|latency| *latency <= 1.1)),
     )
 }
 
@@ -92,11 +89,8 @@ fn kinds(cells: &[Cell]) -> Claim {
 }
 
 fn window_of_one(cells: &[Cell]) -> Claim {
-    let [ones, all] = [
-        |cell: &Cell| cell.window_of_one,
-        |cell: &Cell| cell.timeouts(),
-    ]
-    .map(|of| cells.iter().map(of).sum::<u64>());
+    let [ones, all] =
+        [|cell: &Cell| cell.window_of_one, |cell: &Cell| cell.timeouts()].map(|of| cells.iter().map(of).sum::<u64>());
     claim(
         "timeout-resets-window",
         "2.1, 3.2",
@@ -108,9 +102,8 @@ fn window_of_one(cells: &[Cell]) -> Claim {
 
 /// Slow start retransmits of those and timeout retransmits.
 fn in_slow_start<'a>(cells: impl Iterator<Item = &'a Cell>) -> Share {
-    let (slow, timeouts) = cells.fold((0, 0), |(slow, timeouts), cell| {
-        (slow + cell.slow_start, timeouts + cell.timeout)
-    });
+    let (slow, timeouts) =
+        cells.fold((0, 0), |(slow, timeouts), cell| (slow + cell.slow_start, timeouts + cell.timeout));
     Share::of(slow, slow + timeouts)
 }
 
@@ -136,11 +129,8 @@ fn more_slow_start(cells: &[Cell]) -> Claim {
 }
 
 fn whole_window(cells: &[Cell]) -> Claim {
-    let [progress, open] = [
-        |cell: &Cell| cell.open_after_progress,
-        |cell: &Cell| cell.open,
-    ]
-    .map(|of| cells.iter().map(of).sum::<u64>());
+    let [progress, open] =
+        [|cell: &Cell| cell.open_after_progress, |cell: &Cell| cell.open].map(|of| cells.iter().map(of).sum::<u64>());
     claim(
         "open-timeout-whole-window",
         "2.1, footnote 2",

@@ -82,19 +82,14 @@ fn holes_repaired(data: &Data) -> Claim {
         "3.2",
         "All holes below the highest SACK are retransmitted in recovery",
         "segments 1 and n of 20 lost, n from 2 to 19, nothing more to send: n is retransmitted, and no timeout occurs",
-        (
-            format!("{repaired} of {}", data.holes.len()),
-            repaired == data.holes.len() && repaired > 0,
-        ),
+        (format!("{repaired} of {}", data.holes.len()), repaired == data.holes.len() && repaired > 0),
     )
 }
 
 /// When segment 1 was retransmitted, and by what trigger.
 fn of_first(trace: &Trace) -> Vec<(f64, Trigger)> {
     let all = trace.retransmissions();
-    all.filter(|(_, number, _)| *number == 1)
-        .map(|(at, _, trigger)| (at, trigger))
-        .collect()
+    all.filter(|(_, number, _)| *number == 1).map(|(at, _, trigger)| (at, trigger)).collect()
 }
 
 /// The ACK with which this many segments are delivered.
@@ -140,21 +135,14 @@ fn lost_retransmission(data: &Data) -> Claim {
 
 fn additional_round_trip(data: &Data) -> Claim {
     let [with, _, without] = &data.lost_again;
-    let longer = with
-        .recovery_ms()
-        .zip(without.recovery_ms())
-        .map(|(with, without)| with - without);
+    let longer = with.recovery_ms().zip(without.recovery_ms()).map(|(with, without)| with - without);
     claim(
         "lost-retransmission-rtts",
         "2.1",
         "With detection of lost retransmissions, a lost one costs additional RTTs in recovery, and no timeout",
         "segment 1 and its retransmission lost: recovery is at least one RTT (100 ms) longer than with segment 1 lost alone, without a timeout",
         (
-            format!(
-                "{} longer, {} timeouts",
-                longer.map_or("not".into(), |ms| format!("{ms:.0} ms")),
-                with.timeouts()
-            ),
+            format!("{} longer, {} timeouts", longer.map_or("not".into(), |ms| format!("{ms:.0} ms")), with.timeouts()),
             longer.is_some_and(|ms| ms >= 100.0) && with.timeouts() == 0,
         ),
     )
@@ -208,11 +196,7 @@ fn large_reordering_ends_fack(data: &Data) -> Claim {
         "If a segment is late by more than dupthresh, FACK is disabled for the connection",
         "the same flows: no recovery begins with fewer than dupthresh SACKed segments after such reordering; some do before any",
         (
-            format!(
-                "begun by FACK: {} before, {} after",
-                entries(found.none),
-                entries(found.large)
-            ),
+            format!("begun by FACK: {} before, {} after", entries(found.none), entries(found.large)),
             found.large.by_fack == 0 && found.large.all > 0 && found.none.by_fack > 0,
         ),
     ))
@@ -222,30 +206,20 @@ fn alternate_acks(data: &Data) -> Claim {
     let sent = data.one_lost.sent_per_ack();
     // The ACKs of the first flight alone: those that show the loss are three.
     let first: Vec<u32> = sent.into_iter().take(FLIGHT as usize - 5).collect();
-    let alternates = first
-        .windows(2)
-        .all(|pair| (pair[0] == 0) != (pair[1] == 0));
+    let alternates = first.windows(2).all(|pair| (pair[0] == 0) != (pair[1] == 0));
     claim(
         "linux-alternate-acks",
         "3.2",
         "In recovery Linux sends data in response to alternate ACKs",
         "segment 1 of 20 lost, plenty to send: of the first 15 ACKs of recovery, every second one releases a segment",
-        (
-            list(&first),
-            alternates && first.len() == FLIGHT as usize - 5 && first.iter().all(|sent| *sent <= 1),
-        ),
+        (list(&first), alternates && first.len() == FLIGHT as usize - 5 && first.iter().all(|sent| *sent <= 1)),
     )
 }
 
 /// Segments sent per ACK while pipe is above ssthresh.
 fn rate_while_falling(trace: &Trace) -> f64 {
-    let falling = trace
-        .recovery_acks()
-        .skip(1)
-        .take_while(|step| step.pipe > step.ssthresh);
-    let (acks, sent) = falling.fold((0.0, 0.0), |(acks, sent), step| {
-        (acks + 1.0, sent + f64::from(step.sent()))
-    });
+    let falling = trace.recovery_acks().skip(1).take_while(|step| step.pipe > step.ssthresh);
+    let (acks, sent) = falling.fold((0.0, 0.0), |(acks, sent), step| (acks + 1.0, sent + f64::from(step.sent())));
     sent / acks
 }
 
@@ -280,10 +254,7 @@ fn follows_pipe(data: &Data) -> Claim {
         "3.2",
         "On every ACK that reduces pipe, Linux reduces cwnd to pipe + 1",
         "the first 1 to 12 of 20 segments lost, nothing more to send: cwnd ≤ pipe + 1 after each ACK of recovery",
-        (
-            format!("broken by {above} of {all} ACKs"),
-            above == 0 && all > 0,
-        ),
+        (format!("broken by {above} of {all} ACKs"), above == 0 && all > 0),
     )
 }
 

@@ -17,9 +17,7 @@ impl<'a> Cells<'a> {
     }
 
     fn bursts(&self, scheme: Scheme) -> Vec<u32> {
-        self.of(scheme)
-            .map(|cell| cell.trace.largest_burst())
-            .collect()
+        self.of(scheme).map(|cell| cell.trace.largest_burst()).collect()
     }
 
     /// The numbers of losses at which `is` holds.
@@ -61,18 +59,13 @@ fn algorithm_1(c: &Cells<'_>) -> Claim {
     };
     let all = c.of(Scheme::Rfc3517);
     let broken = all.clone().filter(breaks).count();
-    let halves = all
-        .clone()
-        .all(|cell| cell.last().is_none_or(|step| step.ssthresh == SSTHRESH));
+    let halves = all.clone().all(|cell| cell.last().is_none_or(|step| step.ssthresh == SSTHRESH));
     claim(
         "algorithm-1",
         "3.1, algorithm 1",
         "RFC 3517 sets cwnd to half of the data in flight, retransmits the first segment, and then sends cwnd − pipe segments on every ACK",
         "cwnd = ssthresh = 10 on each ACK of recovery; segments sent = max(0, cwnd − pipe), at least one on the ACK that begins recovery",
-        (
-            format!("broken in {broken} of {} flows", all.clone().count()),
-            broken == 0 && halves,
-        ),
+        (format!("broken in {broken} of {} flows", all.clone().count()), broken == 0 && halves),
     )
 }
 
@@ -130,8 +123,7 @@ fn larger_bursts(c: &Cells<'_>) -> Claim {
 
 /// The numbers of losses that bring pipe below ssthresh, by a burst of RFC 3517.
 fn bursting<'a>(c: &Cells<'a>) -> impl Iterator<Item = &'a Cell> + Clone {
-    c.of(Scheme::Rfc3517)
-        .filter(|cell| cell.trace.largest_burst() > 2)
+    c.of(Scheme::Rfc3517).filter(|cell| cell.trace.largest_burst() > 2)
 }
 
 fn in_proportion_to_losses(c: &Cells<'_>) -> Claim {
@@ -157,9 +149,7 @@ fn in_proportion_to_losses(c: &Cells<'_>) -> Claim {
 
 fn gap_at_once(c: &Cells<'_>) -> Claim {
     let gaps = bursting(c).map(|cell| {
-        let burst = cell
-            .burst()
-            .map(|ack| (ack.sent(), ack.pipe_before_sending()));
+        let burst = cell.burst().map(|ack| (ack.sent(), ack.pipe_before_sending()));
         burst.is_some_and(|(sent, pipe)| sent == SSTHRESH - pipe.min(SSTHRESH))
     });
     let (equal, all) = (gaps.clone().filter(|is| *is).count(), gaps.count());
@@ -173,8 +163,7 @@ fn gap_at_once(c: &Cells<'_>) -> Claim {
 }
 
 fn more_aggressive(c: &Cells<'_>) -> Claim {
-    let [today, envisioned] =
-        [Scheme::Rfc3517Cubic, Scheme::AsEnvisioned].map(|scheme| c.bursts(scheme));
+    let [today, envisioned] = [Scheme::Rfc3517Cubic, Scheme::AsEnvisioned].map(|scheme| c.bursts(scheme));
     let pairs = || today.iter().zip(&envisioned);
     let more = pairs().filter(|(today, then)| today > then).count();
     let less = pairs().filter(|(today, then)| today < then).count();
@@ -183,10 +172,7 @@ fn more_aggressive(c: &Cells<'_>) -> Claim {
         "5",
         "FACK and CUBIC make RFC 3517 slightly more aggressive than its authors envisioned",
         "the largest burst with FACK and CUBIC is larger than with IsLost and Reno in some flows, and smaller in none",
-        (
-            format!("larger in {more} of {}, smaller in {less}", today.len()),
-            more > 0 && less == 0,
-        ),
+        (format!("larger in {more} of {}, smaller in {less}", today.len()), more > 0 && less == 0),
     )
 }
 
@@ -221,9 +207,7 @@ fn prr_bursts(c: &Cells<'_>) -> Claim {
 }
 
 fn prr_few_losses(c: &Cells<'_>) -> Claim {
-    let few = c
-        .of(Scheme::Prr)
-        .filter(|cell| cell.lost <= FLIGHT - SSTHRESH);
+    let few = c.of(Scheme::Prr).filter(|cell| cell.lost <= FLIGHT - SSTHRESH);
     let off = few.clone().filter(|cell| cell.shortfall() != Some(0));
     let off: Vec<u32> = off.map(|cell| cell.lost).collect();
     claim(
@@ -231,10 +215,7 @@ fn prr_few_losses(c: &Cells<'_>) -> Claim {
         "4.3 (2)",
         "If losses ≤ RecoverFS − ssthresh, PRR converges to exactly ssthresh",
         "1 to 10 of 20 segments lost: pipe = ssthresh before the ACK that ends recovery",
-        (
-            format!("{} of {}", few.clone().count() - off.len(), few.count()),
-            off.is_empty(),
-        ),
+        (format!("{} of {}", few.clone().count() - off.len(), few.count()), off.is_empty()),
     )
 }
 
@@ -247,20 +228,13 @@ fn rfc_converges(c: &Cells<'_>) -> Claim {
         "4.3 (2)",
         "With enough new data RFC 3517 converges to ssthresh regardless of the amount of loss",
         "1 to 19 of 20 segments lost: pipe = ssthresh before the ACK that ends recovery",
-        (
-            format!("{} of {}", ended().count() - short.len(), ended().count()),
-            short.is_empty() && ended().count() > 0,
-        ),
+        (format!("{} of {}", ended().count() - short.len(), ended().count()), short.is_empty() && ended().count() > 0),
     )
 }
 
 fn linux_does_not(c: &Cells<'_>) -> Claim {
-    let heavy = c
-        .of(Scheme::Linux)
-        .filter(|cell| cell.lost > FLIGHT - SSTHRESH);
-    let below = heavy
-        .clone()
-        .filter(|cell| cell.shortfall().is_none_or(|gap| gap < 0));
+    let heavy = c.of(Scheme::Linux).filter(|cell| cell.lost > FLIGHT - SSTHRESH);
+    let below = heavy.clone().filter(|cell| cell.shortfall().is_none_or(|gap| gap < 0));
     let (below, heavy) = (below.count(), heavy.count());
     claim(
         "linux-does-not-converge",
@@ -276,19 +250,14 @@ fn linux_pipe(c: &Cells<'_>) -> Claim {
         let acks: Vec<&Step> = cell.trace.recovery_acks().collect();
         acks.windows(2).any(|pair| pair[1].pipe > pair[0].pipe)
     };
-    let heavy = c
-        .of(Scheme::Linux)
-        .filter(|cell| cell.lost > FLIGHT - SSTHRESH);
+    let heavy = c.of(Scheme::Linux).filter(|cell| cell.lost > FLIGHT - SSTHRESH);
     let growing = heavy.clone().filter(grows).count();
     claim(
         "linux-pipe-does-not-grow",
         "4.3 (2)",
         "After heavy losses Linux's pipe does not grow until recovery ends",
         "more than ten of 20 segments lost: pipe never grows from one ACK of recovery to the next",
-        (
-            format!("grows in {growing} of {}", heavy.clone().count()),
-            growing == 0 && heavy.count() > 0,
-        ),
+        (format!("grows in {growing} of {}", heavy.clone().count()), growing == 0 && heavy.count() > 0),
     )
 }
 
@@ -297,8 +266,7 @@ fn linux_prolonged(c: &Cells<'_>) -> Claim {
     let heavy = pairs.filter(|(linux, _)| linux.lost > FLIGHT - SSTHRESH);
     let worse = heavy.clone().filter(|(linux, prr)| {
         let longer = linux.trace.recovery_ms().zip(prr.trace.recovery_ms());
-        linux.trace.timeouts() > prr.trace.timeouts()
-            || longer.is_some_and(|(linux, prr)| linux > prr)
+        linux.trace.timeouts() > prr.trace.timeouts() || longer.is_some_and(|(linux, prr)| linux > prr)
     });
     let worse: Vec<u32> = worse.map(|(linux, _)| linux.lost).collect();
     let all: Vec<u32> = heavy.map(|(linux, _)| linux.lost).collect();
@@ -325,11 +293,7 @@ fn bursts_are_dropped(queues: &[Queue]) -> Claim {
         "the first 50 to 95 of 100 segments lost before a bottleneck with a queue of 20 packets: it drops more of RFC 3517's segments than of PRR's in most \
          flows, and in all flows together",
         (
-            format!(
-                "RFC 3517 {rfc}, PRR {prr} segments; more in {} of {} flows",
-                more.clone().count(),
-                queues.len()
-            ),
+            format!("RFC 3517 {rfc}, PRR {prr} segments; more in {} of {} flows", more.clone().count(), queues.len()),
             rfc > prr && 2 * more.count() > queues.len(),
         ),
     )

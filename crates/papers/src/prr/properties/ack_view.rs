@@ -18,12 +18,7 @@ pub struct AckView {
 impl AckView {
     /// An observer of a connection whose server begins at `isn`, who reads this many SACK blocks of an ACK.
     pub const fn new(isn: SeqNumber, blocks: usize) -> Self {
-        Self {
-            isn,
-            una: 0,
-            ranges: Vec::new(),
-            blocks,
-        }
+        Self { isn, una: 0, ranges: Vec::new(), blocks }
     }
 
     /// Bytes delivered so far.
@@ -60,10 +55,7 @@ mod tests {
     use super::*;
 
     fn ack(ack: u32, blocks: &[[u32; 2]]) -> Segment {
-        let mut segment = Segment {
-            ack: SeqNumber(ack),
-            ..Segment::default()
-        };
+        let mut segment = Segment { ack: SeqNumber(ack), ..Segment::default() };
         let blocks = blocks.iter().map(|block| block.map(SeqNumber));
         segment.options.sack = blocks.collect();
         segment

@@ -11,13 +11,8 @@ use recoup_lab::settings::{self, Settings};
 const PAPER: &[Scheme] = &[Scheme::Prr, Scheme::PrrCubic];
 
 /// PRR with every bound.
-const EVERY_BOUND: &[Scheme] = &[
-    Scheme::Prr,
-    Scheme::PrrCubic,
-    Scheme::PrrConservative,
-    Scheme::PrrSafe,
-    Scheme::PrrUnlimited,
-];
+const EVERY_BOUND: &[Scheme] =
+    &[Scheme::Prr, Scheme::PrrCubic, Scheme::PrrConservative, Scheme::PrrSafe, Scheme::PrrUnlimited];
 
 /// All cells, and the scenario that repeats them.
 struct Cells<'a> {
@@ -75,20 +70,13 @@ impl<'a> Cells<'a> {
     fn networks(&self, schemes: &[Scheme], property: Property) -> String {
         let breaks = |cell: &PropertyCell| cell.check(property).broken > 0;
         let on = |network| self.of(schemes).any(|c| c.network == network && breaks(c));
-        let names: Vec<&str> = Network::ALL
-            .into_iter()
-            .filter(|network| on(*network))
-            .map(Network::name)
-            .collect();
+        let names: Vec<&str> = Network::ALL.into_iter().filter(|network| on(*network)).map(Network::name).collect();
         names.join(", ")
     }
 
     /// Describes the case with the largest excess, with the command that shows it.
     fn counterexample(&self, sum: &Sum<'_>, describe: fn(&Moment) -> String) -> String {
-        let Some((cell, moment)) = sum
-            .worst
-            .and_then(|(cell, check)| Some((cell, check.worst?)))
-        else {
+        let Some((cell, moment)) = sum.worst.and_then(|(cell, check)| Some((cell, check.worst?))) else {
             return "we found none".into();
         };
         format!(
@@ -105,16 +93,10 @@ impl<'a> Cells<'a> {
 
 /// The command whose events show a flow.
 fn command(base: &Scenario, cell: &PropertyCell, flow: u64) -> String {
-    let mut command = format!(
-        "recoup run prr --profile {} --flows {} --seed {}",
-        cell.profile,
-        flow + 1,
-        base.seed
-    );
+    let mut command = format!("recoup run prr --profile {} --flows {} --seed {}", cell.profile, flow + 1, base.seed);
     let usual = Scenario::load(super::NAME).map_or_else(|_| Settings::default(), |s| s.settings);
     let keys = settings::all().map(|setting| setting.key);
-    let changed =
-        keys.filter(|key| !OWN_SETTINGS.contains(key) && base.settings.get(key) != usual.get(key));
+    let changed = keys.filter(|key| !OWN_SETTINGS.contains(key) && base.settings.get(key) != usual.get(key));
     let changed = changed.map(|key| (key, base.settings.get(key).unwrap_or_default()));
     let own = super::settings_of(cell.network);
     let own = own.map(|(key, value)| (key, value.to_string()));
@@ -129,23 +111,13 @@ fn command(base: &Scenario, cell: &PropertyCell, flow: u64) -> String {
 /// All claims, in the order of §4.3.
 pub fn all(cells: &[PropertyCell], base: &Scenario) -> Vec<Claim> {
     let c = Cells { cells, base };
-    let parts = [
-        algorithm::all(&c),
-        clocking(&c),
-        convergence(&c),
-        banking(&c),
-        precision(&c),
-        proportion(&c),
-    ];
+    let parts = [algorithm::all(&c), clocking(&c), convergence(&c), banking(&c), precision(&c), proportion(&c)];
     parts.into_iter().flatten().collect()
 }
 
 /// A claim that is expected to fail, and the reason.
 fn fails(claim: Claim, reason: String) -> Claim {
-    Claim {
-        note: Some(reason),
-        ..claim
-    }
+    Claim { note: Some(reason), ..claim }
 }
 
 fn clocking(c: &Cells<'_>) -> Vec<Claim> {
@@ -173,10 +145,7 @@ fn clocking(c: &Cells<'_>) -> Vec<Claim> {
                 "segments that the proportional part holds back count as banked. PRR sends them in one burst when further losses bring pipe below ssthresh, although the application does not stall: {}",
                 c.counterexample(&paced, |m| format!(
                     "{} segments on one ACK, with {} delivered and {} sent so far; pipe then equals ssthresh, {}",
-                    m.burst,
-                    m.delivered,
-                    m.sent,
-                    m.ssthresh
+                    m.burst, m.delivered, m.sent, m.ssthresh
                 ))
             ),
         ),
@@ -236,10 +205,7 @@ fn convergence(c: &Cells<'_>) -> Vec<Claim> {
                 late,
                 stated.broken,
                 stated.broken - late,
-                c.counterexample(&stated, |m| format!(
-                    "pipe {} before the last ACK, ssthresh {}",
-                    m.pipe, m.ssthresh
-                ))
+                c.counterexample(&stated, |m| format!("pipe {} before the last ACK, ssthresh {}", m.pipe, m.ssthresh))
             ),
         ),
         claim(
@@ -247,8 +213,7 @@ fn convergence(c: &Cells<'_>) -> Vec<Claim> {
             "4.3 (2)",
             "With enough new data RFC 3517 fills pipe to ssthresh regardless of the amount of loss",
             "data are unlimited: pipe ≥ ssthresh before the ACK that ends recovery",
-            c.sum(&[Scheme::Rfc3517], Property::Refills)
-                .ours("recoveries"),
+            c.sum(&[Scheme::Rfc3517], Property::Refills).ours("recoveries"),
         ),
         claim(
             "linux-below-ssthresh",
@@ -306,12 +271,7 @@ fn banking(c: &Cells<'_>) -> Vec<Claim> {
             "Linux banks nothing, because its cwnd tracks pipe",
             "it sends at most one segment on a write in recovery",
             (
-                format!(
-                    "{} (PRR {}, RFC 3517 {})",
-                    most(Scheme::Linux),
-                    most(Scheme::Prr),
-                    most(Scheme::Rfc3517)
-                ),
+                format!("{} (PRR {}, RFC 3517 {})", most(Scheme::Linux), most(Scheme::Prr), most(Scheme::Rfc3517)),
                 most(Scheme::Linux) <= 1,
             ),
         ),

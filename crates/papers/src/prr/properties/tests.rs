@@ -13,12 +13,7 @@ fn setup() -> Setup {
 fn verdicts_are_as_expected() {
     let figure = &*FIGURE;
     println!("{}", to_sheet(figure.clone()).table);
-    crate::claims::assert_known(
-        NAME,
-        "properties",
-        crate::experiment::Effort::Full,
-        &figure.claims,
-    );
+    crate::claims::assert_known(NAME, "properties", crate::experiment::Effort::Full, &figure.claims);
 }
 
 /// With RecoverFS = FlightSize, only lost ACKs keep the paper's PRR from its convergence, and pipe is then too large.
@@ -40,10 +35,7 @@ fn only_lost_acks_break_the_convergence_as_stated() {
 fn no_property_holds_for_lack_of_cases() {
     for cell in &FIGURE.cells {
         let name = format!("{} {}", cell.network.name(), cell.scheme.name());
-        assert!(
-            cell.recoveries >= 200 && cell.acks > 5000,
-            "{name}: {cell:?}"
-        );
+        assert!(cell.recoveries >= 200 && cell.acks > 5000, "{name}: {cell:?}");
         for property in Property::ALL {
             let writes = matches!(property, Property::Banks | Property::BanksAsStated);
             let is_checked = !writes || cell.network == Network::Stalls;
@@ -73,10 +65,7 @@ fn every_cell_has_a_line_in_the_csv_and_an_object_in_the_json() {
     let csv = &sheet.csv;
     let cells = Network::ALL.len() * Scheme::ALL.len();
     assert_eq!(csv.lines().count(), 1 + cells, "{csv}");
-    assert!(
-        csv.lines()
-            .all(|line| line.split(',').count() == 15 + 2 * 19)
-    );
+    assert!(csv.lines().all(|line| line.split(',').count() == 15 + 2 * 19));
     let header = "figure,network,scheme,profile,flows,recoveries,acks,most_on_an_ack,\
          most_with_a_write,complete,below_ssthresh,most_short,at_ssthresh,sent_one,timed_out,clocked_cases,\
          clocked_broken,paced_cases,paced_broken,converges_cases,converges_broken,\
@@ -95,8 +84,7 @@ fn every_cell_has_a_line_in_the_csv_and_an_object_in_the_json() {
     assert!(twice["broken"].as_u64() > Some(0), "{twice}");
     let counterexamples = json["counterexamples"].as_array().expect("a list");
     let is_it = |row: &&serde_json::Value| {
-        (&row["network"], &row["scheme"], &row["property"])
-            == (&"duplicates".into(), &"PRR".into(), &"twice".into())
+        (&row["network"], &row["scheme"], &row["property"]) == (&"duplicates".into(), &"PRR".into(), &"twice".into())
     };
     let row = counterexamples.iter().find(is_it).expect("of each broken");
     assert!(row["flow"].is_u64(), "{row}");

@@ -174,10 +174,7 @@ impl Watch {
             cwnd: sender.cwnd().0,
             ssthresh: sender.ssthresh().0,
         };
-        self.step = Step {
-            changes,
-            ..Step::default()
-        };
+        self.step = Step { changes, ..Step::default() };
     }
 
     fn enter(&mut self, sender: &Sender) {
@@ -299,25 +296,17 @@ impl Watch {
     /// DeliveredData (§4.2).
     fn deliveries(&mut self, recovery: &Recovery, sender: &Sender, moment: &Moment) {
         let sacked = sender.board().sacked().0;
-        let progress = self
-            .reached(sender.una(), sacked)
-            .saturating_sub(recovery.reached);
+        let progress = self.reached(sender.una(), sacked).saturating_sub(recovery.reached);
         self.is_true(Property::Progress, recovery.delivered == progress, moment);
         let observed = self.step.observed / self.mss;
-        self.is_true(
-            Property::Observed,
-            recovery.just_delivered == observed,
-            moment,
-        );
+        self.is_true(Property::Observed, recovery.just_delivered == observed, moment);
         let known = self.by_ordinal.get(self.newest as usize).copied();
         let anywhere = known == Some(self.arriving.delivered());
         self.is_true(Property::ObservedAnywhere, anywhere, moment);
     }
 
     fn in_proportion_to_deliveries(&mut self, recovery: &Recovery, moment: &Moment) {
-        let Recovery {
-            delivered, sent, ..
-        } = *recovery;
+        let Recovery { delivered, sent, .. } = *recovery;
         self.at_most(Property::Twice, sent, 2 * delivered, moment);
         if recovery.each_delivers {
             self.at_most(Property::TwiceIfDelivering, sent, 2 * delivered, moment);
@@ -343,21 +332,11 @@ impl Watch {
         }
         let ended = sender.recoveries().last();
         // HyStart may have lowered ssthresh in recovery, as in Linux.
-        let at_ssthresh =
-            ended.is_some_and(|one| one.cwnd == one.ssthresh || one.cwnd.0 == self.last.ssthresh);
+        let at_ssthresh = ended.is_some_and(|one| one.cwnd == one.ssthresh || one.cwnd.0 == self.last.ssthresh);
         self.at_ssthresh += u64::from(at_ssthresh);
-        let Snapshot {
-            pipe,
-            cwnd,
-            ssthresh,
-            ..
-        } = self.last;
+        let Snapshot { pipe, cwnd, ssthresh, .. } = self.last;
         self.before_exit.add(i64::from(cwnd) - i64::from(ssthresh));
-        let moment = Moment {
-            pipe,
-            ssthresh,
-            ..self.moment(now, &recovery, sender, 0)
-        };
+        let moment = Moment { pipe, ssthresh, ..self.moment(now, &recovery, sender, 0) };
         if !recovery.unlimited {
             return;
         }
@@ -426,11 +405,7 @@ impl Observer for Watch {
             Event::Sent { what, .. } => {
                 step.sent += u32::from(!matches!(what, Transmission::WindowProbe));
             }
-            Event::Acked {
-                dsack,
-                copy_reported,
-                ..
-            } => {
+            Event::Acked { dsack, copy_reported, .. } => {
                 step.dsack |= dsack.is_some() && !copy_reported;
             }
             Event::MarkedLost { .. } => step.marked += 1,

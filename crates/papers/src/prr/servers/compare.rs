@@ -18,10 +18,7 @@ const RESAMPLES: u64 = 200;
 const Z: f64 = 1.959_964;
 
 /// No data decide it.
-pub const UNKNOWN: Estimate = Estimate {
-    mean: 0.0,
-    half: f64::INFINITY,
-};
+pub const UNKNOWN: Estimate = Estimate { mean: 0.0, half: f64::INFINITY };
 
 /// A quantity of a connection.
 pub trait Of: Fn(&Connection) -> f64 {}
@@ -39,24 +36,17 @@ impl Ratio {
         let users = cell.connections.len() as f64;
         let pairs = cell.connections.iter();
         let pairs: Vec<(f64, f64)> = pairs.map(|one| (of(one), per(one))).collect();
-        let (sum, all) = pairs
-            .iter()
-            .fold((0.0, 0.0), |(x, n), pair| (x + pair.0, n + pair.1));
+        let (sum, all) = pairs.iter().fold((0.0, 0.0), |(x, n), pair| (x + pair.0, n + pair.1));
         let value = sum / all;
         let terms = pairs.iter().map(|(x, n)| (x - value * n) * users / all);
-        (all > 0.0).then(|| Self {
-            value,
-            terms: terms.collect(),
-        })
+        (all > 0.0).then(|| Self { value, terms: terms.collect() })
     }
 }
 
 /// The sum of `of` divided by the sum of `per`.
 pub fn ratio(cell: &Cell, of: impl Of, per: impl Of) -> Estimate {
-    Ratio::new(cell, &of, &per).map_or(UNKNOWN, |ratio| Estimate {
-        mean: ratio.value,
-        half: Estimate::of(ratio.terms.into_iter()).half,
-    })
+    Ratio::new(cell, &of, &per)
+        .map_or(UNKNOWN, |ratio| Estimate { mean: ratio.value, half: Estimate::of(ratio.terms.into_iter()).half })
 }
 
 /// The same in percent.
@@ -74,13 +64,7 @@ pub fn relative(base: &Cell, arm: &Cell, of: impl Of, per: impl Of) -> Estimate 
     let terms = a.terms.iter().zip(&b.terms);
     let terms: Vec<f64> = terms.map(|(x, y)| (y - quotient * x) / a.value).collect();
     let half = Estimate::of(terms.into_iter()).half;
-    scaled(
-        Estimate {
-            mean: quotient - 1.0,
-            half,
-        },
-        100.0,
-    )
+    scaled(Estimate { mean: quotient - 1.0, half }, 100.0)
 }
 
 /// By how much a total is larger with `arm` than with `base`, in percent.
@@ -111,8 +95,7 @@ pub fn interaction(base: &Cell, [one, other, both]: [&Cell; 3], of: impl Of) -> 
     let users = 0..base.connections.len();
     let terms: Vec<f64> = users
         .map(|user| {
-            let [base, one, other, both] =
-                [base, one, other, both].map(|cell| of(&cell.connections[user]));
+            let [base, one, other, both] = [base, one, other, both].map(|cell| of(&cell.connections[user]));
             (both - one - other + base) / mean
         })
         .collect();
@@ -120,10 +103,7 @@ pub fn interaction(base: &Cell, [one, other, both]: [&Cell; 3], of: impl Of) -> 
 }
 
 fn scaled(estimate: Estimate, by: f64) -> Estimate {
-    Estimate {
-        mean: estimate.mean * by,
-        half: estimate.half * by,
-    }
+    Estimate { mean: estimate.mean * by, half: estimate.half * by }
 }
 
 /// Values of users in ascending order, each with its user.
@@ -178,9 +158,8 @@ pub fn quantile_differences(base: &Values, arm: &Values, shares: &[f64]) -> Vec<
         pairs.map(|(a, b)| 100.0 * (b / a - 1.0)).collect()
     };
     let whole = differences(&|_| 1);
-    let resampled: Vec<Vec<f64>> = (0..RESAMPLES)
-        .map(|resample| differences(&|user| poisson(resample, user)))
-        .collect();
+    let resampled: Vec<Vec<f64>> =
+        (0..RESAMPLES).map(|resample| differences(&|user| poisson(resample, user))).collect();
     let estimate = |(at, mean): (usize, &f64)| {
         let values = resampled.iter().map(|one| one[at]);
         let center = values.clone().sum::<f64>() / RESAMPLES as f64;
@@ -232,18 +211,12 @@ pub fn sized(difference: Estimate, paper: f64) -> ClaimVerdict {
 
 /// Whether a quantity is larger than `limit`, by its whole interval.
 pub fn above(quantity: Estimate, limit: f64) -> ClaimVerdict {
-    ClaimVerdict::on_positive(Estimate {
-        mean: quantity.mean - limit,
-        ..quantity
-    })
+    ClaimVerdict::on_positive(Estimate { mean: quantity.mean - limit, ..quantity })
 }
 
 /// Whether a quantity is smaller than `limit`, by its whole interval.
 pub fn below(quantity: Estimate, limit: f64) -> ClaimVerdict {
-    ClaimVerdict::on_positive(Estimate {
-        mean: limit - quantity.mean,
-        ..quantity
-    })
+    ClaimVerdict::on_positive(Estimate { mean: limit - quantity.mean, ..quantity })
 }
 
 /// An estimate for reading: `-4.7 ± 0.3 %`.
@@ -262,16 +235,8 @@ mod tests {
     use std::sync::Arc;
 
     fn cell(values: impl IntoIterator<Item = f64>) -> Cell {
-        let connection = |busy_ms| {
-            Arc::new(Connection {
-                busy_ms,
-                ..Connection::default()
-            })
-        };
-        Cell {
-            arm: Arm::LINUX,
-            connections: values.into_iter().map(connection).collect(),
-        }
+        let connection = |busy_ms| Arc::new(Connection { busy_ms, ..Connection::default() });
+        Cell { arm: Arm::LINUX, connections: values.into_iter().map(connection).collect() }
     }
 
     #[test]
@@ -287,10 +252,7 @@ mod tests {
         assert!(found.iter().all(|one| (one.mean + 10.0).abs() < 1e-9));
         assert!(found.iter().all(|one| one.half < 1e-9));
         assert_eq!(values[0].at(&[0.5, 0.99]), [50.0, 99.0]);
-        assert_eq!(
-            total(&cell([0.0]), &cell([1.0]), |c: &Connection| c.busy_ms),
-            UNKNOWN
-        );
+        assert_eq!(total(&cell([0.0]), &cell([1.0]), |c: &Connection| c.busy_ms), UNKNOWN);
     }
 
     #[test]
@@ -299,10 +261,7 @@ mod tests {
         let drawn: Vec<f64> = drawn.collect();
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
         let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / drawn.len() as f64;
-        assert!(
-            (mean - 1.0).abs() < 0.02 && (variance - 1.0).abs() < 0.04,
-            "{mean} {variance}"
-        );
+        assert!((mean - 1.0).abs() < 0.02 && (variance - 1.0).abs() < 0.04, "{mean} {variance}");
     }
 
     #[test]
@@ -318,11 +277,7 @@ mod tests {
             (12.0, 1.0, 4.7, Fails),
             (0.0, 0.0, 4.7, Fails),
         ] {
-            assert_eq!(
-                sized(Estimate { mean, half }, paper),
-                verdict,
-                "{mean} {half}"
-            );
+            assert_eq!(sized(Estimate { mean, half }, paper), verdict, "{mean} {half}");
         }
         assert_eq!(sized(UNKNOWN, 4.7), Undecided);
     }

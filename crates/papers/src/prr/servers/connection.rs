@@ -67,11 +67,7 @@ impl Connection {
         // The seed of the world decides the losses, which differ between users.
         let seed = seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut world = World::new(&user.topology, seed).map_err(|e| e.to_string())?;
-        let mut traffic = OneConnection {
-            spec: hosts.spec(user),
-            has_begun: false,
-            found: None,
-        };
+        let mut traffic = OneConnection { spec: hosts.spec(user), has_begun: false, found: None };
         let mut watch = Watch::default();
         let ended = world.run(&mut traffic, Instant::ZERO + LONGEST, &mut watch);
         if ended.open > 0 {
@@ -204,13 +200,9 @@ impl Observer for Watch {
                     self.unreported.push(span);
                 }
             }
-            Event::Acked {
-                dsack: Some(duplicate),
-                ..
-            } => {
+            Event::Acked { dsack: Some(duplicate), .. } => {
                 let before = self.unreported.len();
-                self.unreported
-                    .retain(|span| span.start >= duplicate.end || duplicate.start >= span.end);
+                self.unreported.retain(|span| span.start >= duplicate.end || duplicate.start >= span.end);
                 self.early_reported += (before - self.unreported.len()) as u64;
             }
             _ => {}

@@ -15,9 +15,7 @@ mod claims;
 use super::compare::{Values, interaction, percent, quantile_differences, ratio, relative, total};
 use super::connection::{Answer, Connection};
 use super::rows::{Rows, exactly};
-use super::tables::{
-    count, differences, fast, latency, responses, retransmissions, timeouts, undone,
-};
+use super::tables::{count, differences, fast, latency, responses, retransmissions, timeouts, undone};
 use super::{Arm, Cell, Shown, web};
 use crate::Picture;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
@@ -45,10 +43,7 @@ pub const ARMS: [Arm; 10] = [
 
 /// ER after this part of SRTT.
 const fn after(name: &'static str, srtt_divisor: u8) -> Arm {
-    Arm {
-        srtt_divisor: Some(srtt_divisor),
-        ..Arm::new(name, BOTH.profile)
-    }
+    Arm { srtt_divisor: Some(srtt_divisor), ..Arm::new(name, BOTH.profile) }
 }
 
 /// Table 11: quantiles, Linux's latencies in ms, and the differences of ER with both mitigations in %.
@@ -77,15 +72,7 @@ impl<'a> Arms<'a> {
         let [timers @ .., prr, both_and_prr] = rest else {
             return None;
         };
-        Some(Self {
-            linux,
-            naive,
-            first,
-            both,
-            timers,
-            prr,
-            both_and_prr,
-        })
+        Some(Self { linux, naive, first, both, timers, prr, both_and_prr })
     }
 }
 
@@ -115,22 +102,13 @@ fn in_disorder(counters: &Counters) -> u64 {
 
 /// All timeouts.
 fn all_timeouts(counters: &Counters) -> u64 {
-    State::ALL
-        .into_iter()
-        .map(|state| counters.timeouts_in(state))
-        .sum()
+    State::ALL.into_iter().map(|state| counters.timeouts_in(state)).sum()
 }
 
 /// The share of early retransmits that a DSACK reports, in percent.
 fn spurious_early(cell: &Cell) -> Estimate {
-    let early =
-        |connection: &Connection| connection.disturbed.as_ref().map_or(0, |it| it.early) as f64;
-    let reported = |connection: &Connection| {
-        connection
-            .disturbed
-            .as_ref()
-            .map_or(0, |it| it.early_reported) as f64
-    };
+    let early = |connection: &Connection| connection.disturbed.as_ref().map_or(0, |it| it.early) as f64;
+    let reported = |connection: &Connection| connection.disturbed.as_ref().map_or(0, |it| it.early_reported) as f64;
     percent(cell, reported, early)
 }
 
@@ -150,42 +128,19 @@ fn section6(rows: &mut Rows, cells: &[Cell]) {
         rows.add(header, ours, &papers);
     }
     let ours = differences(cells, |_, arm| spurious_early(arm));
-    rows.add(
-        ("Section 6", "early retransmits reported by DSACK", "%"),
-        ours,
-        &[none, none, 6.0],
-    );
-    let few = percent(
-        &cells[0],
-        count(in_disorder),
-        count(|c| c.timeouts_in(State::Open)),
-    );
+    rows.add(("Section 6", "early retransmits reported by DSACK", "%"), ours, &[none, none, 6.0]);
+    let few = percent(&cells[0], count(in_disorder), count(|c| c.timeouts_in(State::Open)));
     let ours = [(cells[0].arm.name, few)];
-    rows.add(
-        ("Section 6", "timeouts in Disorder per timeout in Open", "%"),
-        ours,
-        &[6.7],
-    );
+    rows.add(("Section 6", "timeouts in Disorder per timeout in Open", "%"), ours, &[6.7]);
     let share = percent(&cells[0], count(in_disorder), count(timeouts));
     let ours = [(cells[0].arm.name, share)];
-    rows.add(
-        (
-            "Section 6",
-            "timeouts in Disorder of timeout retransmits",
-            "%",
-        ),
-        ours,
-        &[4.7],
-    );
+    rows.add(("Section 6", "timeouts in Disorder of timeout retransmits", "%"), ours, &[4.7]);
 }
 
 /// The latencies of the responses of table 11, in ms.
 fn of_table11(cell: &Cell) -> Values {
     Values::new(cell, |connection| {
-        let counted = connection
-            .responses
-            .iter()
-            .filter(|one| one.lost_one_of_several);
+        let counted = connection.responses.iter().filter(|one| one.lost_one_of_several);
         let latencies: Vec<f64> = counted.map(|one| one.latency_ms).collect();
         latencies
     })
@@ -193,9 +148,8 @@ fn of_table11(cell: &Cell) -> Values {
 
 /// By how much ER with both mitigations changes the quantiles of table 11, in percent.
 fn table11_changes(cells: &[Cell]) -> Vec<Estimate> {
-    Arms::of(cells).map_or_else(Vec::new, |arms| {
-        quantile_differences(&of_table11(arms.linux), &of_table11(arms.both), &TABLE_11)
-    })
+    Arms::of(cells)
+        .map_or_else(Vec::new, |arms| quantile_differences(&of_table11(arms.linux), &of_table11(arms.both), &TABLE_11))
 }
 
 fn table11(rows: &mut Rows, arms: Arms<'_>, changes: &[Estimate]) {
@@ -204,94 +158,45 @@ fn table11(rows: &mut Rows, arms: Arms<'_>, changes: &[Estimate]) {
     for (i, share) in TABLE_11.into_iter().enumerate() {
         let what = format!("{:.0} %", share * 100.0);
         let ours = [(base, exactly(quantiles[i]))];
-        rows.add(
-            ("Table 11", format!("latency, {what}"), "ms"),
-            ours,
-            &[PAPERS_LINUX[i]],
-        );
-        let header = (
-            "Table 11",
-            format!("latency, {what}, difference from Linux"),
-            "%",
-        );
+        rows.add(("Table 11", format!("latency, {what}"), "ms"), ours, &[PAPERS_LINUX[i]]);
+        let header = ("Table 11", format!("latency, {what}, difference from Linux"), "%");
         rows.add(header, [(er, changes[i])], &[PAPERS_ER[i]]);
     }
     let lossy = |one: &Answer| one.lost_one_of_several;
     let mean = ratio(arms.linux, latency(lossy), responses(lossy));
     rows.add(("Table 11", "latency, mean", "ms"), [(base, mean)], &[]);
     let difference = relative(arms.linux, arms.both, latency(lossy), responses(lossy));
-    rows.add(
-        ("Table 11", "latency, mean, difference from Linux", "%"),
-        [(er, difference)],
-        &[],
-    );
+    rows.add(("Table 11", "latency, mean, difference from Linux", "%"), [(er, difference)], &[]);
 }
 
 fn timers(rows: &mut Rows, arms: Arms<'_>) {
     let of_each = |of: &dyn Fn(&Cell) -> Estimate| -> Vec<(&'static str, Estimate)> {
-        arms.timers
-            .iter()
-            .map(|cell| (cell.arm.name, of(cell)))
-            .collect()
+        arms.timers.iter().map(|cell| (cell.arm.name, of(cell))).collect()
     };
     let ours = of_each(&|cell| total(arms.linux, cell, count(in_disorder)));
-    rows.add(
-        (
-            "Timer of ER",
-            "timeouts in Disorder, difference from Linux",
-            "%",
-        ),
-        ours,
-        &[],
-    );
+    rows.add(("Timer of ER", "timeouts in Disorder, difference from Linux", "%"), ours, &[]);
     let ours = of_each(&|cell| total(arms.linux, cell, count(fast)));
-    rows.add(
-        (
-            "Timer of ER",
-            "fast retransmits, difference from Linux",
-            "%",
-        ),
-        ours,
-        &[],
-    );
+    rows.add(("Timer of ER", "fast retransmits, difference from Linux", "%"), ours, &[]);
     let ours = of_each(&spurious_early);
-    rows.add(
-        ("Timer of ER", "early retransmits reported by DSACK", "%"),
-        ours,
-        &[],
-    );
+    rows.add(("Timer of ER", "early retransmits reported by DSACK", "%"), ours, &[]);
     let lossy = |one: &Answer| one.lost_one_of_several;
     let ours = of_each(&|cell| relative(arms.linux, cell, latency(lossy), responses(lossy)));
-    rows.add(
-        (
-            "Timer of ER",
-            "mean latency as in table 11, difference from Linux",
-            "%",
-        ),
-        ours,
-        &[],
-    );
+    rows.add(("Timer of ER", "mean latency as in table 11, difference from Linux", "%"), ours, &[]);
 }
 
 /// A count of the sender, with its name.
 type Counted = (&'static str, fn(&Counters) -> u64);
 
 /// The totals in which effects of ER and PRR are added up.
-const ADDED: [Counted; 3] = [
-    ("fast retransmits", fast),
-    ("timeouts in Disorder", in_disorder),
-    ("all retransmissions", retransmissions),
-];
+const ADDED: [Counted; 3] =
+    [("fast retransmits", fast), ("timeouts in Disorder", in_disorder), ("all retransmissions", retransmissions)];
 
 /// The effects together less the sum of the effects alone, in percent of Linux.
 fn added(arms: Arms<'_>) -> Vec<(&'static str, Estimate)> {
     let three = [arms.both, arms.prr, arms.both_and_prr];
     let counts = ADDED.map(|(name, of)| (name, interaction(arms.linux, three, count(of))));
     let latencies = interaction(arms.linux, three, latency(|_| true));
-    counts
-        .into_iter()
-        .chain([("latency of all responses", latencies)])
-        .collect()
+    counts.into_iter().chain([("latency of all responses", latencies)]).collect()
 }
 
 fn independence(rows: &mut Rows, arms: Arms<'_>) {
@@ -303,21 +208,9 @@ fn independence(rows: &mut Rows, arms: Arms<'_>) {
         rows.add(header, ours, &[]);
     }
     let ours = three.map(|cell| (cell.arm.name, total(arms.linux, cell, latency(|_| true))));
-    rows.add(
-        (
-            "ER and PRR",
-            "latency of all responses, difference from Linux",
-            "%",
-        ),
-        ours,
-        &[],
-    );
+    rows.add(("ER and PRR", "latency of all responses, difference from Linux", "%"), ours, &[]);
     for (name, ours) in added(arms) {
-        let header = (
-            "ER and PRR",
-            format!("{name}, both less the sum of each alone"),
-            "% of Linux",
-        );
+        let header = ("ER and PRR", format!("{name}, both less the sum of each alone"), "% of Linux");
         rows.add(header, [(BOTH_AND_PRR.name, ours)], &[]);
     }
 }
@@ -332,9 +225,6 @@ fn chart(changes: &[Estimate]) -> BarChart {
         x_label: "quantile of the latency".into(),
         y_label: "reduction (%)".into(),
         series: ["simulated", "the paper's"].map(String::from).to_vec(),
-        panels: vec![BarPanel {
-            title: String::new(),
-            groups: changes.iter().enumerate().map(group).collect(),
-        }],
+        panels: vec![BarPanel { title: String::new(), groups: changes.iter().enumerate().map(group).collect() }],
     }
 }

@@ -60,34 +60,18 @@ pub const fn exactly(mean: f64) -> Estimate {
 /// The columns of all formats but the text.
 pub fn columns(figure: &'static str) -> Columns<Row> {
     columns_of_figure::<Row>(figure)
-        .text(
-            (
-                "table",
-                "",
-                "the paper's table or figure; `inputs` are no results",
-            ),
-            |r| Some(r.table.into()),
-        )
-        .text(("quantity", "", "the quantity"), |r| {
-            Some(r.quantity.clone().into())
-        })
+        .text(("table", "", "the paper's table or figure; `inputs` are no results"), |r| Some(r.table.into()))
+        .text(("quantity", "", "the quantity"), |r| Some(r.quantity.clone().into()))
         .text(("unit", "", "its unit"), |r| Some(r.unit.into()))
-        .text(("arm", "", "the servers' recovery algorithm"), |r| {
-            Some(r.arm.into())
-        })
+        .text(("arm", "", "the servers' recovery algorithm"), |r| Some(r.arm.into()))
         .real(("ours", "", "our value"), |r| r.ours)
-        .real(
-            ("half", "", "half the width of its 95 % confidence interval"),
-            |r| r.half,
-        )
+        .real(("half", "", "half the width of its 95 % confidence interval"), |r| r.half)
         .real(("paper", "", "the paper's value"), |r| r.paper)
 }
 
 /// The tables for reading: a row per quantity, a column per arm, the paper's value in brackets.
 pub fn to_text(rows: &[Row], arms: &[&str]) -> String {
-    let mut text = String::from(
-        "Each cell: our value ± half of the 95 % confidence interval (the paper's value).\n",
-    );
+    let mut text = String::from("Each cell: our value ± half of the 95 % confidence interval (the paper's value).\n");
     for of_table in rows.chunk_by(|a, b| a.table == b.table) {
         let present = |arm: &&&str| of_table.iter().any(|row| row.arm == **arm);
         let arms: Vec<&str> = arms.iter().filter(present).copied().collect();

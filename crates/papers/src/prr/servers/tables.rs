@@ -65,13 +65,9 @@ pub fn of_each(cells: &[Cell], of: impl Fn(&Cell) -> Estimate) -> Vec<(&'static 
 }
 
 /// A difference of each arm but the first from the first.
-pub fn differences(
-    cells: &[Cell],
-    of: impl Fn(&Cell, &Cell) -> Estimate,
-) -> Vec<(&'static str, Estimate)> {
+pub fn differences(cells: &[Cell], of: impl Fn(&Cell, &Cell) -> Estimate) -> Vec<(&'static str, Estimate)> {
     let arms = cells.iter().skip(1);
-    arms.map(|cell| (cell.arm.name, of(&cells[0], cell)))
-        .collect()
+    arms.map(|cell| (cell.arm.name, of(&cells[0], cell))).collect()
 }
 
 /// Table 2: kinds of retransmissions, in percent of all. `paper`: its column for this data center.
@@ -83,9 +79,7 @@ pub fn table2(rows: &mut Rows, baseline: &Cell, paper: [f64; 7]) {
         ("timeouts in Open", |c| c.timeouts_in(State::Open)),
         ("timeouts in Disorder", |c| c.timeouts_in(State::Disorder)),
         ("timeouts in Recovery", |c| c.timeouts_in(State::Recovery)),
-        ("timeouts in exponential back-off", |c| {
-            c.timeouts_in(State::Loss)
-        }),
+        ("timeouts in exponential back-off", |c| c.timeouts_in(State::Loss)),
         ("slow start retransmits", slow_start),
     ];
     for ((name, kind), paper) in kinds.into_iter().zip(paper) {
@@ -99,63 +93,25 @@ pub fn table2(rows: &mut Rows, baseline: &Cell, paper: [f64; 7]) {
 pub fn table3(rows: &mut Rows, baseline: &Cell, paper: [f64; 4]) {
     type Part = (&'static str, fn(&Counters) -> u64, fn(&Counters) -> u64);
     let parts: [Part; 4] = [
-        (
-            "fast recoveries with DSACKs",
-            |c| c.recoveries_with_dsack,
-            |c| c.recoveries,
-        ),
+        ("fast recoveries with DSACKs", |c| c.recoveries_with_dsack, |c| c.recoveries),
         ("DSACKs per retransmission", |c| c.dsacks, retransmissions),
-        (
-            "lost fast retransmits per fast recovery",
-            |c| c.lost_retransmissions,
-            |c| c.recoveries,
-        ),
-        (
-            "lost fast retransmits per retransmission",
-            |c| c.lost_retransmissions,
-            retransmissions,
-        ),
+        ("lost fast retransmits per fast recovery", |c| c.lost_retransmissions, |c| c.recoveries),
+        ("lost fast retransmits per retransmission", |c| c.lost_retransmissions, retransmissions),
     ];
     for ((name, part, whole), paper) in parts.into_iter().zip(paper) {
         let share = percent(baseline, count(part), count(whole));
-        rows.add(
-            ("Table 3", name, "%"),
-            [(baseline.arm.name, share)],
-            &[paper],
-        );
+        rows.add(("Table 3", name, "%"), [(baseline.arm.name, share)], &[paper]);
     }
 }
 
 /// An input that the baseline meets by our choice of parameters, with the value that was aimed at.
-pub fn met(
-    rows: &mut Rows,
-    baseline: &Cell,
-    quantity: &'static str,
-    unit: &'static str,
-    ours: Estimate,
-    aim: f64,
-) {
-    rows.add(
-        ("inputs", quantity, unit),
-        [(baseline.arm.name, ours)],
-        &[aim],
-    );
+pub fn met(rows: &mut Rows, baseline: &Cell, quantity: &'static str, unit: &'static str, ours: Estimate, aim: f64) {
+    rows.add(("inputs", quantity, unit), [(baseline.arm.name, ours)], &[aim]);
 }
 
 /// A parameter of the users, with the paper's value if it has one.
-pub fn chosen(
-    rows: &mut Rows,
-    baseline: &Cell,
-    quantity: &'static str,
-    unit: &'static str,
-    value: f64,
-    paper: f64,
-) {
-    rows.add(
-        ("inputs", quantity, unit),
-        [(baseline.arm.name, exactly(value))],
-        &[paper],
-    );
+pub fn chosen(rows: &mut Rows, baseline: &Cell, quantity: &'static str, unit: &'static str, value: f64, paper: f64) {
+    rows.add(("inputs", quantity, unit), [(baseline.arm.name, exactly(value))], &[paper]);
 }
 
 /// Retransmissions of all segments, in percent.
@@ -174,9 +130,7 @@ pub fn recoveries(cell: &Cell, counts: impl Fn(&recoup_recovery::Recovery) -> bo
         let found = connection.recoveries().iter().filter(|one| counts(one));
         found.count() as f64
     };
-    compare::percent(cell, found, |connection| {
-        connection.recoveries().len() as f64
-    })
+    compare::percent(cell, found, |connection| connection.recoveries().len() as f64)
 }
 
 /// pipe − ssthresh at the start of a recovery, in segments.

@@ -6,10 +6,7 @@ fn setup(users: u32) -> Setup {
     let experiments = crate::prr::EXPERIMENTS.iter();
     let web = experiments.clone().find(|one| one.name == Id::Web.name());
     let setup = Setup::new(web.expect("an experiment"), Effort::Full);
-    Setup {
-        users: Some(users),
-        ..setup.expect("a built-in scenario")
-    }
+    Setup { users: Some(users), ..setup.expect("a built-in scenario") }
 }
 
 fn cells(id: Id, arms: &[Arm], users: u32, threads: usize) -> Vec<Cell> {
@@ -36,9 +33,7 @@ fn undisturbed_connections_are_the_same_with_all_arms() {
     let mut undisturbed = 0;
     for number in 0..400 {
         let user = users.user(1, number);
-        let connection = |arm: &Arm| {
-            Connection::run(&user, &arm.hosts(&setup(1), &settings), 1, number).unwrap()
-        };
+        let connection = |arm: &Arm| Connection::run(&user, &arm.hosts(&setup(1), &settings), 1, number).unwrap();
         let baseline = connection(&Arm::LINUX);
         if baseline.disturbed.is_none() {
             undisturbed += 1;
@@ -58,22 +53,12 @@ fn all_tables_are_there() {
             Id::Web,
             2000,
             &[
-                "inputs", "Table 2", "Table 3", "Table 5", "Table 6", "Table 7", "Table 8",
-                "Table 9", "Figure 1", "Figure 5",
+                "inputs", "Table 2", "Table 3", "Table 5", "Table 6", "Table 7", "Table 8", "Table 9", "Figure 1",
+                "Figure 5",
             ][..],
         ),
         (Id::Video, 5, &["inputs", "Table 2", "Table 3", "Table 10"]),
-        (
-            Id::Early,
-            1000,
-            &[
-                "inputs",
-                "Section 6",
-                "Table 11",
-                "Timer of ER",
-                "ER and PRR",
-            ],
-        ),
+        (Id::Early, 1000, &["inputs", "Section 6", "Table 11", "Timer of ER", "ER and PRR"]),
     ] {
         let sheet = sheet(id, &setup(users)).unwrap();
         crate::assert_fits_a_terminal(&sheet.table);

@@ -131,10 +131,7 @@ impl Users {
         if let Some(bits) = BitRate::from_bits_per_second((rate * 1e6) as u64) {
             // One Mbit/s sends 125 bytes per ms.
             let packets = (full * rate * 125.0 / PACKET) as u32;
-            down.push(HopSpec::Rate {
-                rate: bits,
-                queue: Queue::Packets(packets.max(SMALLEST_QUEUE)),
-            });
+            down.push(HopSpec::Rate { rate: bits, queue: Queue::Packets(packets.max(SMALLEST_QUEUE)) });
         }
         down.push(half.clone());
         down.push(HopSpec::Reorder {
@@ -157,17 +154,8 @@ impl Users {
 
     fn workload(&self, draws: &Draws) -> Workload {
         match &self.service {
-            Service::Web {
-                requests,
-                response,
-                think_time,
-            } => web(draws, *requests, response, think_time),
-            Service::Video {
-                size,
-                encoding,
-                burst,
-                block,
-            } => {
+            Service::Web { requests, response, think_time } => web(draws, *requests, response, think_time),
+            Service::Video { size, encoding, burst, block } => {
                 let size = draws.lognormal(size, Purpose::VideoSize as u64, 0) as u64;
                 let encoding = draws.lognormal(encoding, Purpose::Encoding as u64, 0);
                 video(size, encoding, *burst, *block)
@@ -184,11 +172,7 @@ fn web(draws: &Draws, requests: f64, response: &LogNormal, think_time: &LogNorma
     let (mut requested, mut answered) = (0, 0);
     for n in 0.. {
         let think = draws.lognormal(think_time, Purpose::ThinkTime as u64, n);
-        let after = if n == 0 {
-            Duration::ZERO
-        } else {
-            millis(think)
-        };
+        let after = if n == 0 { Duration::ZERO } else { millis(think) };
         client.push(write(answered, after, REQUEST));
         requested += REQUEST;
         let bytes = draws.lognormal(response, Purpose::Response as u64, n) as u64;
@@ -198,10 +182,7 @@ fn web(draws: &Draws, requests: f64, response: &LogNormal, think_time: &LogNorma
             break;
         }
     }
-    Workload {
-        client: Script::of(&client),
-        server: Script::of(&server),
-    }
+    Workload { client: Script::of(&client), server: Script::of(&server) }
 }
 
 /// A server that writes the first `burst` seconds of a video at once, then blocks at the encoding rate in kbit/s.
@@ -215,32 +196,19 @@ fn video(size: u64, encoding: f64, burst: f64, block: u64) -> Workload {
         server.push(write(REQUEST, interval, bytes));
         written += bytes;
     }
-    Workload {
-        client: Script::of(&[write(0, Duration::ZERO, REQUEST)]),
-        server: Script::of(&server),
-    }
+    Workload { client: Script::of(&[write(0, Duration::ZERO, REQUEST)]), server: Script::of(&server) }
 }
 
 fn write(received: u64, after: Duration, bytes: u64) -> Write {
-    let when = When {
-        received,
-        after,
-        ..When::default()
-    };
+    let when = When { received, after, ..When::default() };
     Write { when, bytes }
 }
 
 /// A Gilbert channel that loses this share of the packets, in bursts of this mean length.
 fn bursts(share: f64, burst: f64) -> HopSpec {
     // The share of time in the bad state is to_bad / (to_bad + to_good).
-    let channel = GilbertElliott::new(
-        probability(share / (1.0 - share) / burst),
-        probability(1.0 / burst),
-    );
-    HopSpec::Loss(LossSpec {
-        kind: LossKind::GilbertElliott(channel),
-        transmission: None,
-    })
+    let channel = GilbertElliott::new(probability(share / (1.0 - share) / burst), probability(1.0 / burst));
+    HopSpec::Loss(LossSpec { kind: LossKind::GilbertElliott(channel), transmission: None })
 }
 
 fn probability(p: f64) -> Probability {
@@ -263,11 +231,7 @@ impl Hosts {
     /// Servers with these mechanisms; clients are the same in all arms.
     pub fn new(settings: &Settings, client: &Profile, server: &Profile) -> Self {
         let (client, server) = (settings.flow(client), settings.flow(server));
-        Self {
-            client: client.client,
-            server: server.server,
-            timers: client.timers,
-        }
+        Self { client: client.client, server: server.server, timers: client.timers }
     }
 
     /// Gives the server another early retransmit.
@@ -281,17 +245,9 @@ impl Hosts {
             true => Config::TIMESTAMPS_LEN,
             false => 0,
         };
-        let host = |config: Config| Config {
-            mss: config.mss - less,
-            timestamps: user.timestamps,
-            ..config
-        };
+        let host = |config: Config| Config { mss: config.mss - less, timestamps: user.timestamps, ..config };
         FlowSpec {
-            client: Config {
-                sack: user.sack,
-                dsack: user.sack,
-                ..host(self.client)
-            },
+            client: Config { sack: user.sack, dsack: user.sack, ..host(self.client) },
             server: host(self.server),
             timers: self.timers,
             workload: user.workload.clone(),

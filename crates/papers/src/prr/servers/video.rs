@@ -28,55 +28,20 @@ use recoup_traffic::draws::LogNormal;
 /// The users of DC2.
 pub fn users() -> Users {
     Users {
-        rtt: LogNormal {
-            median: 655.0,
-            sigma: 0.4,
-            least: 50.0,
-            most: 3000.0,
-        },
-        rate: LogNormal {
-            median: 0.28,
-            sigma: 0.1,
-            least: 0.2,
-            most: 0.4,
-        },
-        queue: LogNormal {
-            median: 300.0,
-            sigma: 0.3,
-            least: 100.0,
-            most: 3000.0,
-        },
-        loss: LogNormal {
-            median: 0.032,
-            sigma: 0.5,
-            least: 0.0001,
-            most: 0.3,
-        },
+        rtt: LogNormal { median: 655.0, sigma: 0.4, least: 50.0, most: 3000.0 },
+        rate: LogNormal { median: 0.28, sigma: 0.1, least: 0.2, most: 0.4 },
+        queue: LogNormal { median: 300.0, sigma: 0.3, least: 100.0, most: 3000.0 },
+        loss: LogNormal { median: 0.032, sigma: 0.5, least: 0.0001, most: 0.3 },
         burst: 2.1,
         ack_loss: 0.2,
         reordered: 0.0075,
-        reordering_delay: LogNormal {
-            median: 5.0,
-            sigma: 1.0,
-            least: 0.1,
-            most: 200.0,
-        },
+        reordering_delay: LogNormal { median: 5.0, sigma: 1.0, least: 0.1, most: 200.0 },
         sack: 0.96,
         timestamps: 0.12,
         service: Service::Video {
             // The mean is 2.3 MB.
-            size: LogNormal {
-                median: 1.921e6,
-                sigma: 0.6,
-                least: 1e5,
-                most: 2e7,
-            },
-            encoding: LogNormal {
-                median: 230.0,
-                sigma: 0.2,
-                least: 100.0,
-                most: 600.0,
-            },
+            size: LogNormal { median: 1.921e6, sigma: 0.6, least: 1e5, most: 2e7 },
+            encoding: LogNormal { median: 230.0, sigma: 0.2, least: 100.0, most: 600.0 },
             burst: 25.0,
             block: 65_536,
         },
@@ -98,85 +63,27 @@ pub fn shown(cells: &[Cell]) -> Shown {
     tables::table2(&mut rows, &cells[0], [54.0, 17.0, 8.0, 3.0, 2.0, 4.0, 29.0]);
     tables::table3(&mut rows, &cells[0], [4.0, 1.4, 9.0, 3.1]);
     table10(&mut rows, cells);
-    Shown {
-        rows: rows.0,
-        claims: claims::all(cells),
-        picture: Picture::Bars(chart(cells)),
-        more: vec![],
-    }
+    Shown { rows: rows.0, claims: claims::all(cells), picture: Picture::Bars(chart(cells)), more: vec![] }
 }
 
 fn inputs(rows: &mut Rows, cell: &Cell) {
     let rtt = ratio(cell, |c| c.srtt_ms, |_| 1.0);
-    tables::met(
-        rows,
-        cell,
-        "fitted: mean RTT with queueing",
-        "ms",
-        rtt,
-        860.0,
-    );
-    tables::met(
-        rows,
-        cell,
-        "fitted: retransmission rate",
-        "%",
-        tables::retransmission_rate(cell),
-        5.0,
-    );
-    tables::met(
-        rows,
-        cell,
-        "fitted: fast retransmits per fast recovery",
-        "",
-        tables::per_recovery(cell),
-        2.93,
-    );
+    tables::met(rows, cell, "fitted: mean RTT with queueing", "ms", rtt, 860.0);
+    tables::met(rows, cell, "fitted: retransmission rate", "%", tables::retransmission_rate(cell), 5.0);
+    tables::met(rows, cell, "fitted: fast retransmits per fast recovery", "", tables::per_recovery(cell), 2.93);
     let below = tables::recoveries(cell, |r| tables::pipe_above(r) < 0);
-    tables::met(
-        rows,
-        cell,
-        "not met: pipe < ssthresh at the start of recoveries",
-        "%",
-        below,
-        40.0,
-    );
+    tables::met(rows, cell, "not met: pipe < ssthresh at the start of recoveries", "%", below, 40.0);
     let population = users();
     for (quantity, unit, value, paper) in [
         ("users", "", cell.connections.len() as f64, f64::NAN),
         ("mean video", "MB", 2.3, 2.3),
         ("written at once", "s", 25.0, f64::NAN),
-        (
-            "rate, median",
-            "kbit/s",
-            population.rate.median * 1e3,
-            f64::NAN,
-        ),
+        ("rate, median", "kbit/s", population.rate.median * 1e3, f64::NAN),
         ("encoding rate, median", "kbit/s", 230.0, f64::NAN),
-        (
-            "fitted: RTT without queueing, median",
-            "ms",
-            population.rtt.median,
-            f64::NAN,
-        ),
-        (
-            "fitted: loss of the channel, median",
-            "%",
-            population.loss.median * 100.0,
-            f64::NAN,
-        ),
-        (
-            "fitted: burst of losses, mean",
-            "packets",
-            population.burst,
-            f64::NAN,
-        ),
-        (
-            "fitted: full queue, median",
-            "ms",
-            population.queue.median,
-            f64::NAN,
-        ),
+        ("fitted: RTT without queueing, median", "ms", population.rtt.median, f64::NAN),
+        ("fitted: loss of the channel, median", "%", population.loss.median * 100.0, f64::NAN),
+        ("fitted: burst of losses, mean", "packets", population.burst, f64::NAN),
+        ("fitted: full queue, median", "ms", population.queue.median, f64::NAN),
     ] {
         tables::chosen(rows, cell, quantity, unit, value, paper);
     }
@@ -190,10 +97,7 @@ fn transmit(connection: &Connection) -> f64 {
 /// The network recovery time in s.
 fn recovery(connection: &Connection) -> f64 {
     let time = |c: &Counters| c.in_recovery + c.in_loss;
-    connection
-        .disturbed
-        .as_ref()
-        .map_or(0.0, |it| time(&it.counters).as_secs_f64())
+    connection.disturbed.as_ref().map_or(0.0, |it| time(&it.counters).as_secs_f64())
 }
 
 /// Segments sent in fast recovery.
@@ -205,42 +109,20 @@ fn table10(rows: &mut Rows, cells: &[Cell]) {
     let ours = of_each(cells, |cell| ratio(cell, transmit, |_| 1.0));
     rows.add(("Table 10", "network transmit time", "s"), ours, &TRANSMIT);
     let ours = differences(cells, |base, arm| total(base, arm, transmit));
-    rows.add(
-        (
-            "Table 10",
-            "network transmit time, difference from Linux",
-            "%",
-        ),
-        ours,
-        &[-4.7, -3.0],
-    );
+    rows.add(("Table 10", "network transmit time, difference from Linux", "%"), ours, &[-4.7, -3.0]);
     let ours = of_each(cells, |cell| percent(cell, recovery, transmit));
-    rows.add(
-        ("Table 10", "time in loss recovery", "%"),
-        ours,
-        &IN_RECOVERY,
-    );
+    rows.add(("Table 10", "time in loss recovery", "%"), ours, &IN_RECOVERY);
     let ours = of_each(cells, tables::retransmission_rate);
     rows.add(("Table 10", "retransmission rate", "%"), ours, &RATE);
     let ours = of_each(cells, |cell| percent(cell, sent_in_recovery(), segments));
-    rows.add(
-        ("Table 10", "bytes sent in fast recovery", "%"),
-        ours,
-        &BYTES,
-    );
-    let ours = differences(cells, |base, arm| {
-        points(base, arm, sent_in_recovery(), segments)
-    });
+    rows.add(("Table 10", "bytes sent in fast recovery", "%"), ours, &BYTES);
+    let ours = differences(cells, |base, arm| points(base, arm, sent_in_recovery(), segments));
     let quantity = "bytes sent in fast recovery, difference from Linux";
     rows.add(("Table 10", quantity, "% points"), ours, &[5.0, 3.0]);
     let ours = of_each(cells, lost_fast);
     rows.add(("Table 10", "fast retransmits lost", "%"), ours, &LOST);
     let ours = of_each(cells, slow_start_after);
-    rows.add(
-        ("Table 10", "slow start after fast recovery", "%"),
-        ours,
-        &SLOW_START,
-    );
+    rows.add(("Table 10", "slow start after fast recovery", "%"), ours, &SLOW_START);
 }
 
 fn lost_fast(cell: &Cell) -> Estimate {
@@ -248,31 +130,15 @@ fn lost_fast(cell: &Cell) -> Estimate {
 }
 
 fn slow_start_after(cell: &Cell) -> Estimate {
-    percent(
-        cell,
-        count(|c| c.slow_starts_after_recovery),
-        count(|c| c.recoveries),
-    )
+    percent(cell, count(|c| c.slow_starts_after_recovery), count(|c| c.recoveries))
 }
 
 fn chart(cells: &[Cell]) -> BarChart {
     type Quantity = (&'static str, fn(&Cell) -> Estimate, [f64; 3]);
     let quantities: [Quantity; 5] = [
-        (
-            "in recovery",
-            |cell| percent(cell, recovery, transmit),
-            IN_RECOVERY,
-        ),
-        (
-            "retransmitted",
-            |cell| percent(cell, count(retransmissions), segments),
-            RATE,
-        ),
-        (
-            "bytes sent in FR",
-            |cell| percent(cell, sent_in_recovery(), segments),
-            BYTES,
-        ),
+        ("in recovery", |cell| percent(cell, recovery, transmit), IN_RECOVERY),
+        ("retransmitted", |cell| percent(cell, count(retransmissions), segments), RATE),
+        ("bytes sent in FR", |cell| percent(cell, sent_in_recovery(), segments), BYTES),
         ("FR lost", lost_fast, LOST),
         ("slow start after FR", slow_start_after, SLOW_START),
     ];
@@ -280,26 +146,16 @@ fn chart(cells: &[Cell]) -> BarChart {
         label: label.into(),
         values: values.into_iter().map(Some).collect(),
     };
-    let ours = quantities
-        .iter()
-        .map(|(label, of, _)| group(label, cells.iter().map(|cell| of(cell).mean).collect()));
-    let papers = quantities
-        .iter()
-        .map(|(label, _, papers)| group(label, papers.to_vec()));
+    let ours = quantities.iter().map(|(label, of, _)| group(label, cells.iter().map(|cell| of(cell).mean).collect()));
+    let papers = quantities.iter().map(|(label, _, papers)| group(label, papers.to_vec()));
     BarChart {
         title: "Table 10: video transfers".into(),
         x_label: "FR: fast recovery, fast retransmits".into(),
         y_label: "%".into(),
         series: cells.iter().map(|cell| cell.arm.name.into()).collect(),
         panels: vec![
-            BarPanel {
-                title: "simulated".into(),
-                groups: ours.collect(),
-            },
-            BarPanel {
-                title: "the paper's".into(),
-                groups: papers.collect(),
-            },
+            BarPanel { title: "simulated".into(), groups: ours.collect() },
+            BarPanel { title: "the paper's".into(), groups: papers.collect() },
         ],
     }
 }

@@ -28,57 +28,22 @@ const MEAN_RESPONSE: f64 = 7500.0;
 /// The users of DC1.
 pub fn users() -> Users {
     Users {
-        rtt: LogNormal {
-            median: 100.0,
-            sigma: 0.9,
-            least: 5.0,
-            most: 3000.0,
-        },
+        rtt: LogNormal { median: 100.0, sigma: 0.9, least: 5.0, most: 3000.0 },
         // The mean is the median times exp(σ²/2): 1.9 Mbit/s.
-        rate: LogNormal {
-            median: 1.1524,
-            sigma: 1.0,
-            least: 0.064,
-            most: 50.0,
-        },
-        queue: LogNormal {
-            median: 330.0,
-            sigma: 0.9,
-            least: 20.0,
-            most: 5000.0,
-        },
-        loss: LogNormal {
-            median: 0.005,
-            sigma: 1.0,
-            least: 0.0001,
-            most: 0.3,
-        },
+        rate: LogNormal { median: 1.1524, sigma: 1.0, least: 0.064, most: 50.0 },
+        queue: LogNormal { median: 330.0, sigma: 0.9, least: 20.0, most: 5000.0 },
+        loss: LogNormal { median: 0.005, sigma: 1.0, least: 0.0001, most: 0.3 },
         burst: 2.0,
         ack_loss: 0.5,
         reordered: 0.0075,
-        reordering_delay: LogNormal {
-            median: 5.0,
-            sigma: 1.0,
-            least: 0.1,
-            most: 200.0,
-        },
+        reordering_delay: LogNormal { median: 5.0, sigma: 1.0, least: 0.1, most: 200.0 },
         sack: 0.96,
         timestamps: 0.12,
         service: Service::Web {
             requests: 3.1,
             // The mean is 7500 bytes.
-            response: LogNormal {
-                median: 3221.8,
-                sigma: 1.3,
-                least: 100.0,
-                most: 1e7,
-            },
-            think_time: LogNormal {
-                median: 2000.0,
-                sigma: 1.5,
-                least: 50.0,
-                most: 240_000.0,
-            },
+            response: LogNormal { median: 3221.8, sigma: 1.3, least: 100.0, most: 1e7 },
+            think_time: LogNormal { median: 2000.0, sigma: 1.5, least: 50.0, most: 240_000.0 },
         },
     }
 }
@@ -98,16 +63,8 @@ const TABLE_9: [f64; 4] = [0.25, 0.5, 0.9, 0.99];
 
 /// Table 9 of the paper, search and page ads: Linux's quantiles and mean in ms, RFC 3517's differences and PRR's, in %.
 const PAPERS_TABLE_9: [[[f64; 5]; 3]; 2] = [
-    [
-        [487.0, 852.0, 4338.0, 31581.0, 2410.0],
-        [-8.0, -5.8, -2.4, -5.2, -3.7],
-        [-7.0, -5.6, -2.0, -5.6, -3.5],
-    ],
-    [
-        [464.0, 1059.0, 4956.0, 24640.0, 2441.0],
-        [-7.3, -7.8, -9.3, -10.0, -9.0],
-        [-5.2, -9.4, -9.7, -11.7, -9.8],
-    ],
+    [[487.0, 852.0, 4338.0, 31581.0, 2410.0], [-8.0, -5.8, -2.4, -5.2, -3.7], [-7.0, -5.6, -2.0, -5.6, -3.5]],
+    [[464.0, 1059.0, 4956.0, 24640.0, 2441.0], [-7.3, -7.8, -9.3, -10.0, -9.0], [-5.2, -9.4, -9.7, -11.7, -9.8]],
 ];
 
 /// The percentiles of table 7, and its rows for Linux, RFC 3517 and PRR.
@@ -122,11 +79,7 @@ const PAPERS_TABLE_7: [[f64; 7]; 3] = [
 pub fn shown(cells: &[Cell]) -> Shown {
     let mut rows = Rows::default();
     inputs(&mut rows, &cells[0]);
-    tables::table2(
-        &mut rows,
-        &cells[0],
-        [24.0, 43.0, 30.0, 2.0, 1.0, 10.0, 17.0],
-    );
+    tables::table2(&mut rows, &cells[0], [24.0, 43.0, 30.0, 2.0, 1.0, 10.0, 17.0]);
     tables::table3(&mut rows, &cells[0], [12.0, 3.8, 6.0, 1.9]);
     table5(&mut rows, cells);
     table6(&mut rows, cells);
@@ -140,14 +93,8 @@ pub fn shown(cells: &[Cell]) -> Shown {
         claims: claims::all(cells),
         picture: Picture::Lines(figures::recovery_times(cells)),
         more: vec![
-            (
-                "fig1-latency",
-                Picture::Lines(figures::latency_by_rtt(&cells[0])),
-            ),
-            (
-                "fig1-rtts",
-                Picture::Lines(figures::latency_in_rtts(&cells[0])),
-            ),
+            ("fig1-latency", Picture::Lines(figures::latency_by_rtt(&cells[0]))),
+            ("fig1-rtts", Picture::Lines(figures::latency_in_rtts(&cells[0]))),
         ],
     }
 }
@@ -160,89 +107,24 @@ pub fn inputs(rows: &mut Rows, cell: &Cell) {
         let bytes = connection.responses.iter().map(|one| one.bytes as f64);
         bytes.sum::<f64>() / 1e3
     };
-    tables::met(
-        rows,
-        cell,
-        "requests per connection",
-        "",
-        ratio(cell, &all, |_| 1.0),
-        3.1,
-    );
-    tables::met(
-        rows,
-        cell,
-        "mean response",
-        "kB",
-        ratio(cell, bytes, &all),
-        7.5,
-    );
-    tables::met(
-        rows,
-        cell,
-        "fitted: retransmission rate",
-        "%",
-        tables::retransmission_rate(cell),
-        2.5,
-    );
+    tables::met(rows, cell, "requests per connection", "", ratio(cell, &all, |_| 1.0), 3.1);
+    tables::met(rows, cell, "mean response", "kB", ratio(cell, bytes, &all), 7.5);
+    tables::met(rows, cell, "fitted: retransmission rate", "%", tables::retransmission_rate(cell), 2.5);
     let retransmitted = responses(|one| one.is_retransmitted);
     let share = percent(cell, retransmitted, &all);
-    tables::met(
-        rows,
-        cell,
-        "fitted: responses with retransmissions",
-        "%",
-        share,
-        6.1,
-    );
-    tables::met(
-        rows,
-        cell,
-        "fitted: fast retransmits per fast recovery",
-        "",
-        tables::per_recovery(cell),
-        3.15,
-    );
+    tables::met(rows, cell, "fitted: responses with retransmissions", "%", share, 6.1);
+    tables::met(rows, cell, "fitted: fast retransmits per fast recovery", "", tables::per_recovery(cell), 3.15);
     let population = self::users();
     for (quantity, unit, value, paper) in [
         ("users", "", users, f64::NAN),
         ("mean rate", "Mbit/s", 1.9, 1.9),
         ("users with SACK", "%", population.sack * 100.0, 96.0),
-        (
-            "users with timestamps",
-            "%",
-            population.timestamps * 100.0,
-            12.0,
-        ),
-        (
-            "RTT without queueing, median",
-            "ms",
-            population.rtt.median,
-            f64::NAN,
-        ),
-        (
-            "fitted: loss of the channel, median",
-            "%",
-            population.loss.median * 100.0,
-            f64::NAN,
-        ),
-        (
-            "fitted: burst of losses, mean",
-            "packets",
-            population.burst,
-            f64::NAN,
-        ),
-        (
-            "fitted: full queue, median",
-            "ms",
-            population.queue.median,
-            f64::NAN,
-        ),
-        (
-            "packets reordered",
-            "%",
-            population.reordered * 100.0,
-            f64::NAN,
-        ),
+        ("users with timestamps", "%", population.timestamps * 100.0, 12.0),
+        ("RTT without queueing, median", "ms", population.rtt.median, f64::NAN),
+        ("fitted: loss of the channel, median", "%", population.loss.median * 100.0, f64::NAN),
+        ("fitted: burst of losses, mean", "packets", population.burst, f64::NAN),
+        ("fitted: full queue, median", "ms", population.queue.median, f64::NAN),
+        ("packets reordered", "%", population.reordered * 100.0, f64::NAN),
     ] {
         tables::chosen(rows, cell, quantity, unit, value, paper);
     }
@@ -251,80 +133,37 @@ pub fn inputs(rows: &mut Rows, cell: &Cell) {
 fn table5(rows: &mut Rows, cells: &[Cell]) {
     type Counts = fn(&Recovery) -> bool;
     let shares: [(&str, Counts, f64); 4] = [
-        (
-            "pipe < ssthresh at the start",
-            |r| tables::pipe_above(r) < 0,
-            32.0,
-        ),
-        (
-            "pipe == ssthresh at the start",
-            |r| tables::pipe_above(r) == 0,
-            13.0,
-        ),
-        (
-            "pipe > ssthresh at the start",
-            |r| tables::pipe_above(r) > 0,
-            45.0,
-        ),
-        (
-            "pipe < ssthresh - 10 at the start",
-            |r| tables::pipe_above(r) < -10,
-            1.0,
-        ),
+        ("pipe < ssthresh at the start", |r| tables::pipe_above(r) < 0, 32.0),
+        ("pipe == ssthresh at the start", |r| tables::pipe_above(r) == 0, 13.0),
+        ("pipe > ssthresh at the start", |r| tables::pipe_above(r) > 0, 45.0),
+        ("pipe < ssthresh - 10 at the start", |r| tables::pipe_above(r) < -10, 1.0),
     ];
     for (name, counts, paper) in shares {
         let ours = of_each(cells, |cell| tables::recoveries(cell, counts));
         let header = ("Table 5", format!("{name}, of all recoveries"), "%");
         rows.add(header, ours, &[f64::NAN, f64::NAN, paper]);
     }
-    for (share, name, paper) in [
-        (0.0, "min", -338.0),
-        (0.01, "1 %", -10.0),
-        (0.5, "50 %", 1.0),
-        (0.99, "99 %", 11.0),
-        (1.0, "max", 144.0),
-    ] {
-        let ours = of_each(cells, |cell| {
-            at(
-                &of_recoveries(cell, |r| tables::pipe_above(r) as f64),
-                share,
-            )
-        });
+    for (share, name, paper) in
+        [(0.0, "min", -338.0), (0.01, "1 %", -10.0), (0.5, "50 %", 1.0), (0.99, "99 %", 11.0), (1.0, "max", 144.0)]
+    {
+        let ours = of_each(cells, |cell| at(&of_recoveries(cell, |r| tables::pipe_above(r) as f64), share));
         let header = ("Table 5", format!("pipe - ssthresh, {name}"), "segments");
         rows.add(header, ours, &[f64::NAN, f64::NAN, paper]);
     }
     let ours = of_each(cells, bursts_above_ten);
-    rows.add(
-        (
-            "Table 5",
-            "recoveries with more than ten segments on one ACK",
-            "%",
-        ),
-        ours,
-        &[f64::NAN, 1.0],
-    );
+    rows.add(("Table 5", "recoveries with more than ten segments on one ACK", "%"), ours, &[f64::NAN, 1.0]);
     let ours = of_each(cells, |cell| at(&largest_bursts(cell), 1.0));
-    rows.add(
-        ("Table 5", "most segments on one ACK", "segments"),
-        ours,
-        &[f64::NAN, 338.0],
-    );
+    rows.add(("Table 5", "most segments on one ACK", "segments"), ours, &[f64::NAN, 338.0]);
 }
 
 fn table6(rows: &mut Rows, cells: &[Cell]) {
     let exits = |r: &Recovery| f64::from(r.last_cwnd.0) - f64::from(r.ssthresh.0);
-    let names = [
-        "5 %", "10 %", "25 %", "50 %", "75 %", "90 %", "95 %", "99 %",
-    ];
+    let names = ["5 %", "10 %", "25 %", "50 %", "75 %", "90 %", "95 %", "99 %"];
     let shares = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
     let papers = [-8.0, -3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     for ((share, name), paper) in shares.into_iter().zip(names).zip(papers) {
         let ours = of_each(cells, |cell| at(&of_recoveries(cell, exits), share));
-        let header = (
-            "Table 6",
-            format!("cwnd - ssthresh before the exit, {name}"),
-            "segments",
-        );
+        let header = ("Table 6", format!("cwnd - ssthresh before the exit, {name}"), "segments");
         rows.add(header, ours, &[f64::NAN, f64::NAN, paper]);
     }
 }
@@ -332,11 +171,7 @@ fn table6(rows: &mut Rows, cells: &[Cell]) {
 fn table7(rows: &mut Rows, cells: &[Cell]) {
     for (i, share) in TABLE_7.into_iter().enumerate() {
         let ours = of_each(cells, |cell| at(&of_recoveries(cell, cwnd_after), share));
-        let header = (
-            "Table 7",
-            format!("cwnd after recovery, {:.0} %", share * 100.0),
-            "segments",
-        );
+        let header = ("Table 7", format!("cwnd after recovery, {:.0} %", share * 100.0), "segments");
         rows.add(header, ours, &PAPERS_TABLE_7.map(|row| row[i]));
     }
 }
@@ -346,16 +181,8 @@ fn table8(rows: &mut Rows, cells: &[Cell]) {
     let counted: [(&str, Counted, [f64; 2]); 4] = [
         ("all retransmissions", retransmissions, [3.7, 2.5]),
         ("fast retransmissions", fast, [17.0, 13.0]),
-        (
-            "timeouts in recovery",
-            |c| c.timeouts_in(State::Recovery),
-            [-2.5, -5.0],
-        ),
-        (
-            "lost retransmissions",
-            |c| c.lost_retransmissions,
-            [198.0, 117.0],
-        ),
+        ("timeouts in recovery", |c| c.timeouts_in(State::Recovery), [-2.5, -5.0]),
+        ("lost retransmissions", |c| c.lost_retransmissions, [198.0, 117.0]),
     ];
     for (name, of, papers) in counted {
         let ours = differences(cells, |base, arm| total(base, arm, count(of)));
@@ -369,56 +196,29 @@ fn table9(rows: &mut Rows, cells: &[Cell]) {
         let papers = PAPERS_TABLE_9.get(group);
         let paper = |arm: usize, at: usize| papers.map_or(f64::NAN, |paper| paper[arm][at]);
         let of = |one: &Answer| one.is_retransmitted && counts(one);
-        let values: Vec<Values> = cells
-            .iter()
-            .map(|cell| Values::new(cell, |c| latencies(c, of)))
-            .collect();
+        let values: Vec<Values> = cells.iter().map(|cell| Values::new(cell, |c| latencies(c, of))).collect();
         let quantiles = values[0].at(&TABLE_9);
-        let changes: Vec<Vec<Estimate>> = values[1..]
-            .iter()
-            .map(|arm| quantile_differences(&values[0], arm, &TABLE_9))
-            .collect();
+        let changes: Vec<Vec<Estimate>> =
+            values[1..].iter().map(|arm| quantile_differences(&values[0], arm, &TABLE_9)).collect();
         let base = [cells[0].arm.name];
         for (i, share) in TABLE_9.into_iter().enumerate() {
             let what = format!("{name}, {:.0} %", share * 100.0);
             let ours = base.into_iter().zip([exactly(quantiles[i])]);
-            rows.add(
-                ("Table 9", format!("latency of responses {what}"), "ms"),
-                ours,
-                &[paper(0, i)],
-            );
+            rows.add(("Table 9", format!("latency of responses {what}"), "ms"), ours, &[paper(0, i)]);
             let arms = cells[1..].iter().map(|cell| cell.arm.name);
             let ours = arms.zip(changes.iter().map(|change| change[i]));
             let header = ("Table 9", format!("difference of responses {what}"), "%");
             rows.add(header, ours, &[paper(1, i), paper(2, i)]);
         }
         let mean = ratio(&cells[0], latency(of), responses(of));
-        let header = (
-            "Table 9",
-            format!("latency of responses {name}, mean"),
-            "ms",
-        );
+        let header = ("Table 9", format!("latency of responses {name}, mean"), "ms");
         rows.add(header, base.into_iter().zip([mean]), &[paper(0, 4)]);
-        let ours = differences(cells, |base, arm| {
-            relative(base, arm, latency(of), responses(of))
-        });
-        let header = (
-            "Table 9",
-            format!("difference of responses {name}, mean"),
-            "%",
-        );
+        let ours = differences(cells, |base, arm| relative(base, arm, latency(of), responses(of)));
+        let header = ("Table 9", format!("difference of responses {name}, mean"), "%");
         rows.add(header, ours, &[paper(1, 4), paper(2, 4)]);
     }
     let ours = differences(cells, |base, arm| total(base, arm, latency(|_| true)));
-    rows.add(
-        (
-            "Table 9",
-            "difference of all responses, with and without losses, mean",
-            "%",
-        ),
-        ours,
-        &[],
-    );
+    rows.add(("Table 9", "difference of all responses, with and without losses, mean", "%"), ours, &[]);
 }
 
 /// The latencies of the responses that `counts`, in ms.
@@ -446,9 +246,7 @@ fn at(values: &[f64], share: f64) -> Estimate {
 /// The most segments sent on one ACK in each recovery, in ascending order.
 fn largest_bursts(cell: &Cell) -> Vec<f64> {
     let disturbed = cell.connections.iter().filter_map(|c| c.disturbed.as_ref());
-    let mut bursts: Vec<f64> = disturbed
-        .flat_map(|it| it.bursts.iter().map(|b| f64::from(*b)))
-        .collect();
+    let mut bursts: Vec<f64> = disturbed.flat_map(|it| it.bursts.iter().map(|b| f64::from(*b))).collect();
     bursts.sort_by(f64::total_cmp);
     bursts
 }
@@ -456,10 +254,7 @@ fn largest_bursts(cell: &Cell) -> Vec<f64> {
 /// The share of the recoveries in which more than ten segments were sent on one ACK, in percent.
 fn bursts_above_ten(cell: &Cell) -> Estimate {
     let bursts = |connection: &Connection, least: u32| {
-        let bursts = connection
-            .disturbed
-            .as_ref()
-            .map_or(&[][..], |it| &it.bursts);
+        let bursts = connection.disturbed.as_ref().map_or(&[][..], |it| &it.bursts);
         bursts.iter().filter(|burst| **burst >= least).count() as f64
     };
     percent(cell, move |c| bursts(c, 11), move |c| bursts(c, 0))

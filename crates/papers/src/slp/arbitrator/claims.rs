@@ -14,13 +14,7 @@ const PRINTED_PSH: f64 = 7.16;
 
 /// Checks the claims.
 pub fn all(cells: &[ThresholdCell], p: Ppm) -> Vec<Claim> {
-    vec![
-        as_the_formula(cells),
-        selected_above_syn(p),
-        selected_above_psh(p),
-        syn(p),
-        psh(p),
-    ]
+    vec![as_the_formula(cells), selected_above_syn(p), selected_above_psh(p), syn(p), psh(p)]
 }
 
 /// The figure's packet with this length and q (in percent).
@@ -43,8 +37,7 @@ fn as_the_formula(cells: &[ThresholdCell]) -> Claim {
         let solved = cell.solved_bits_per_second;
         // Rates are whole bits per second; the formula is in floating point.
         let above = |bits: u64| bits as f64 - solved;
-        cell.threshold_bits_per_second
-            .is_some_and(|bits| (-1e-6 * solved..1.0 + 1e-6 * solved).contains(&above(bits)))
+        cell.threshold_bits_per_second.is_some_and(|bits| (-1e-6 * solved..1.0 + 1e-6 * solved).contains(&above(bits)))
     };
     let agree = cells.iter().filter(same).count();
     claim(
@@ -52,10 +45,7 @@ fn as_the_formula(cells: &[ThresholdCell]) -> Claim {
         "II-C1",
         "SLP copies a packet if and only if p·q·RTO ≥ (1 − p)·size/bw",
         "in every cell, the smallest bandwidth at which the arbitrator favours a copy equals the formula's",
-        (
-            format!("in {agree} of {} cells", cells.len()),
-            agree == cells.len(),
-        ),
+        (format!("in {agree} of {} cells", cells.len()), agree == cells.len()),
     )
 }
 
@@ -65,9 +55,8 @@ fn favoured_above(q_percent: u32, below: u32, mbps: f64, p: Ppm) -> (usize, usiz
     let from = (mbps * 1e6) as u64 + 1;
     let rates = [from, 2 * from, 10 * from, 100_000_000_000];
     let cases = (40..below).flat_map(|size| rates.map(|bits| (size, bits)));
-    let favoured = cases
-        .clone()
-        .filter(|(size, bits)| CopiedPacket::new("", *size, q_percent).is_favoured(p, RTO, *bits));
+    let favoured =
+        cases.clone().filter(|(size, bits)| CopiedPacket::new("", *size, q_percent).is_favoured(p, RTO, *bits));
     (favoured.count(), cases.count())
 }
 
@@ -102,10 +91,7 @@ fn syn(p: Ppm) -> Claim {
         "II-C1",
         "At an RTO of 1 s, the threshold of a SYN of 70 bytes is 3.35 Mbit/s",
         "the arbitrator's threshold for 70 bytes at q = 1 rounds to the printed one",
-        (
-            format!("{:.2} kbit/s", ours / 1e3),
-            format!("{:.2}", ours / 1e6) == PRINTED_SYN.to_string(),
-        ),
+        (format!("{:.2} kbit/s", ours / 1e3), format!("{:.2}", ours / 1e6) == PRINTED_SYN.to_string()),
     )
     .paper("3.35 Mbit/s");
     claim.note = Some(format!(
@@ -116,19 +102,13 @@ fn syn(p: Ppm) -> Claim {
 }
 
 fn psh(p: Ppm) -> Claim {
-    let (ours, first) = (
-        threshold(packet(1500, 10), p),
-        threshold(packet(70, 100), p),
-    );
+    let (ours, first) = (threshold(packet(1500, 10), p), threshold(packet(70, 100), p));
     let mut claim = claim(
         "psh-threshold",
         "II-C1",
         "At an RTO of 1 s, the threshold of a PSH packet of 1,500 bytes is 7.16 Mbit/s",
         "the arbitrator's threshold for 1,500 bytes at q = 0.1 rounds to the printed one",
-        (
-            format!("{:.2} Mbit/s", ours / 1e6),
-            format!("{:.2}", ours / 1e6) == PRINTED_PSH.to_string(),
-        ),
+        (format!("{:.2} Mbit/s", ours / 1e6), format!("{:.2}", ours / 1e6) == PRINTED_PSH.to_string()),
     )
     .paper("7.16 Mbit/s");
     claim.note = Some(format!(

@@ -26,11 +26,7 @@ fn thresholds_are_exact_to_the_bit_per_second() {
     ] {
         let packet = CopiedPacket::new("", size, q_percent);
         let rto = Duration::from_millis(rto_ms);
-        assert_eq!(
-            packet.threshold(Ppm::percent(LOSS), rto),
-            bits,
-            "{packet:?} {rto_ms} ms"
-        );
+        assert_eq!(packet.threshold(Ppm::percent(LOSS), rto), bits, "{packet:?} {rto_ms} ms");
     }
 }
 
@@ -40,26 +36,16 @@ fn no_single_mistake_explains_both_printed_thresholds() {
     let mantissa = |x: f64| x / 10f64.powf(x.log10().floor());
     let readings = |size: f64, pq: f64| {
         let not_lost = [0.98, 1.0, 1.0 / 0.98];
-        let units = [1.0, 8.0]
-            .into_iter()
-            .flat_map(|bits| [1.0, 1024.0, 1024.0 * 1024.0].map(|prefix| bits / prefix));
+        let units = [1.0, 8.0].into_iter().flat_map(|bits| [1.0, 1024.0, 1024.0 * 1024.0].map(|prefix| bits / prefix));
         let units: Vec<f64> = units.collect();
         not_lost
             .into_iter()
-            .flat_map(|rest| {
-                units
-                    .iter()
-                    .map(move |unit| mantissa(rest * size / pq * unit))
-            })
+            .flat_map(|rest| units.iter().map(move |unit| mantissa(rest * size / pq * unit)))
             .collect::<Vec<_>>()
     };
     let printed = |readings: &[f64], text: &str| {
         let is = |(i, reading): (usize, &f64)| (format!("{reading:.2}") == text).then_some(i);
-        readings
-            .iter()
-            .enumerate()
-            .filter_map(is)
-            .collect::<Vec<_>>()
+        readings.iter().enumerate().filter_map(is).collect::<Vec<_>>()
     };
     // 1 − p, bytes, 1,024.
     assert_eq!(printed(&readings(70.0, 0.02), "3.35"), [1]);

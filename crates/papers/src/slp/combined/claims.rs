@@ -21,24 +21,11 @@ const ERRORS: f64 = 4.0;
 struct Cells<'a>(&'a [CombinedCell]);
 
 impl<'a> Cells<'a> {
-    fn get(
-        &self,
-        load: Load,
-        network: Network,
-        recovery: Recovery,
-        copied: Copied,
-    ) -> &'a CombinedCell {
+    fn get(&self, load: Load, network: Network, recovery: Recovery, copied: Copied) -> &'a CombinedCell {
         self.at(load, network, recovery, copied, GAP)
     }
 
-    fn at(
-        &self,
-        load: Load,
-        network: Network,
-        recovery: Recovery,
-        copied: Copied,
-        gap: &str,
-    ) -> &'a CombinedCell {
+    fn at(&self, load: Load, network: Network, recovery: Recovery, copied: Copied, gap: &str) -> &'a CombinedCell {
         let found = self.0.iter().find(|CombinedCell { setup, .. }| {
             (setup.load, setup.network) == (load, network)
                 && (setup.recovery, setup.copied, setup.gap) == (recovery, copied, gap)

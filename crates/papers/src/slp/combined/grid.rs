@@ -41,11 +41,7 @@ impl Load {
 
     const fn settings(self) -> [(&'static str, &'static str); 3] {
         match self {
-            Self::Fetch => [
-                ("request", REQUEST),
-                ("segments", "1"),
-                ("writes", "34kB@0"),
-            ],
+            Self::Fetch => [("request", REQUEST), ("segments", "1"), ("writes", "34kB@0")],
             Self::Short => [("request", REQUEST), ("segments", "8"), ("writes", "none")],
         }
     }
@@ -143,13 +139,7 @@ pub enum Recovery {
 
 impl Recovery {
     /// In the order of reports.
-    pub const ALL: [Self; 5] = [
-        Self::Nothing,
-        Self::Rtor,
-        Self::Tlp,
-        Self::Tlpr,
-        Self::Linux6,
-    ];
+    pub const ALL: [Self; 5] = [Self::Nothing, Self::Rtor, Self::Tlp, Self::Tlpr, Self::Linux6];
 
     /// The name in reports.
     pub const fn name(self) -> &'static str {
@@ -243,13 +233,7 @@ impl Setup {
                     Recovery::Nothing => &Copied::ALONE,
                     _ => &Copied::ALWAYS,
                 };
-                setups.extend(copied.iter().map(|copied| Self {
-                    load,
-                    network,
-                    recovery,
-                    copied: *copied,
-                    gap: GAP,
-                }));
+                setups.extend(copied.iter().map(|copied| Self { load, network, recovery, copied: *copied, gap: GAP }));
             }
         }
         setups
@@ -262,24 +246,14 @@ impl Setup {
         let tried = others.map(|gap| (Copied::Tails, gap));
         let tried = tried.chain([(Copied::Second, GAP)]);
         let tried = Network::ALL.map(|network| tried.clone().map(move |tried| (network, tried)));
-        let setup = |(network, (copied, gap))| Self {
-            load: Load::Short,
-            network,
-            recovery: Recovery::Nothing,
-            copied,
-            gap,
-        };
+        let setup =
+            |(network, (copied, gap))| Self { load: Load::Short, network, recovery: Recovery::Nothing, copied, gap };
         tried.into_iter().flatten().map(setup).collect()
     }
 
     /// The same load and network with another mechanism and other copies, at the default gap.
     pub fn with(self, recovery: Recovery, copied: Copied) -> Self {
-        Self {
-            recovery,
-            copied,
-            gap: GAP,
-            ..self
-        }
+        Self { recovery, copied, gap: GAP, ..self }
     }
 
     /// The name of the profile.
@@ -298,11 +272,7 @@ impl Setup {
             true => self.network.drop_at(0.03),
             false => self.network.drop(),
         };
-        let own = [
-            ("drop", &*drop),
-            ("slp.q", self.copied.likelihoods()),
-            ("slp.gap", self.gap),
-        ];
+        let own = [("drop", &*drop), ("slp.q", self.copied.likelihoods()), ("slp.gap", self.gap)];
         for (key, value) in self.load.settings().into_iter().chain(own) {
             settings.set(key, value, Path::new(""))?;
         }
@@ -312,7 +282,5 @@ impl Setup {
 
 /// Each load on each network.
 pub fn everywhere() -> impl Iterator<Item = (Load, Network)> {
-    Load::ALL
-        .into_iter()
-        .flat_map(|load| Network::ALL.map(|network| (load, network)))
+    Load::ALL.into_iter().flat_map(|load| Network::ALL.map(|network| (load, network)))
 }

@@ -68,13 +68,10 @@ fn mechanisms(cells: &[CombinedCell], load: Load, network: Network) -> Table {
     table.set_header(["mechanism", "copies of"].iter().chain(&NUMBERS));
     let here = |cell: &&CombinedCell| {
         let Setup { copied, gap, .. } = cell.setup;
-        (cell.setup.load, cell.setup.network, gap) == (load, network, GAP)
-            && copied != Copied::Second
+        (cell.setup.load, cell.setup.network, gap) == (load, network, GAP) && copied != Copied::Second
     };
     for cell in cells.iter().filter(here) {
-        let Setup {
-            recovery, copied, ..
-        } = cell.setup;
+        let Setup { recovery, copied, .. } = cell.setup;
         let of = [recovery.name(), copied.name()].map(String::from);
         table.add_row(of.into_iter().chain(numbers(cell)));
     }
@@ -88,13 +85,7 @@ fn gaps(cells: &[CombinedCell], network: Network) -> Table {
     table.set_header(of.iter().chain(&NUMBERS).chain(&["computed (%)"]));
     let tails = GAPS.map(|gap| (Copied::Tails, gap));
     for (copied, gap) in tails.into_iter().chain([(Copied::Second, GAP)]) {
-        let setup = Setup {
-            load: Load::Short,
-            network,
-            recovery: Recovery::Nothing,
-            copied,
-            gap,
-        };
+        let setup = Setup { load: Load::Short, network, recovery: Recovery::Nothing, copied, gap };
         for cell in cells.iter().filter(|cell| cell.setup == setup) {
             let due = cell.both_lost();
             let due = due.map_or("-".into(), |(_, due)| format!("{:.1}", 100.0 * due));

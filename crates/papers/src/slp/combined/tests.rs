@@ -21,13 +21,7 @@ fn few(flows: u64) -> Figure<CombinedCell> {
 }
 
 fn get(load: Load, network: Network, recovery: Recovery, copied: Copied) -> &'static CombinedCell {
-    let setup = Setup {
-        load,
-        network,
-        recovery,
-        copied,
-        gap: GAP,
-    };
+    let setup = Setup { load, network, recovery, copied, gap: GAP };
     let found = FIGURE.cells.iter().find(|cell| cell.setup == setup);
     found.expect("a cell of the grid")
 }
@@ -50,11 +44,7 @@ fn networks_lose_the_share_they_are_set_to() {
         (Network::Bursts3, 0, 1.0),
         (Network::Bursts3, 1, 2.0 / 3.0),
         // The burst lasts, or ends and a new one begins with probability 1/3 · 0.02/0.98.
-        (
-            Network::Bursts3,
-            2,
-            4.0 / 9.0 + 1.0 / 3.0 * (1.0 / 3.0 * 0.02 / 0.98),
-        ),
+        (Network::Bursts3, 2, 4.0 / 9.0 + 1.0 / 3.0 * (1.0 / 3.0 * 0.02 / 0.98)),
         (Network::Bursts8, 1, 7.0 / 8.0),
         (Network::Bursts8, 10_000, 0.02),
     ] {
@@ -62,11 +52,7 @@ fn networks_lose_the_share_they_are_set_to() {
         let name = network.name();
         assert!((lost - expected).abs() < 1e-12, "{name} {distance}: {lost}");
     }
-    for cell in FIGURE
-        .cells
-        .iter()
-        .filter(|cell| cell.setup.network == Network::Random)
-    {
+    for cell in FIGURE.cells.iter().filter(|cell| cell.setup.network == Network::Random) {
         let share = cell.lost as f64 / cell.packets as f64;
         let name = &cell.profile;
         assert!((share - LOSS).abs() < 0.002, "{name}: {share}");
@@ -79,11 +65,7 @@ fn originals_and_copies_are_distinguished() {
     let mut watch = Watch::<true>::default();
     let now = Instant::ZERO;
     let packet = |ordinal, seq, payload_len, syn: bool| {
-        let mut segment = Segment {
-            seq: SeqNumber(seq),
-            payload_len,
-            ..Segment::default()
-        };
+        let mut segment = Segment { seq: SeqNumber(seq), payload_len, ..Segment::default() };
         if syn {
             segment.flags |= recoup_wire::Flags::SYN;
         }
@@ -95,11 +77,7 @@ fn originals_and_copies_are_distinguished() {
         cwnd: Segments::ONE,
     };
     // SYN, its copy, the request, an ACK, the request's copy. SYN, request and the request's copy are lost.
-    let (syn, request, ack) = (
-        packet(0, 99, 0, true),
-        packet(2, 100, 300, false),
-        packet(3, 400, 0, false),
-    );
+    let (syn, request, ack) = (packet(0, 99, 0, true), packet(2, 100, 300, false), packet(3, 400, 0, false));
     let mut send = |packet: &Packet, lost: bool, event: Option<Event>| {
         watch.on_packet(now, Point::Sent, Direction::Up, packet);
         if let Some(event) = event {
@@ -115,16 +93,9 @@ fn originals_and_copies_are_distinguished() {
     send(&ack, false, None);
     send(&packet(4, 100, 300, false), true, Some(copy_of(1, 301)));
     watch.end_flow();
-    let expected = Pairs {
-        originals_lost: 2,
-        both_lost: 1,
-        distances: [(1, 1), (2, 1)].into(),
-    };
+    let expected = Pairs { originals_lost: 2, both_lost: 1, distances: [(1, 1), (2, 1)].into() };
     assert_eq!(watch.pairs, expected);
-    assert_eq!(
-        (watch.packets, watch.lost, watch.firsts, watch.firsts_lost),
-        (5, 3, 1, 1)
-    );
+    assert_eq!((watch.packets, watch.lost, watch.firsts, watch.firsts_lost), (5, 3, 1, 1));
 }
 
 #[test]
@@ -141,49 +112,22 @@ fn the_seed_decides_the_results() {
 fn only_slp_copies() {
     for cell in &FIGURE.cells {
         let copies = cell.copies + cell.withheld + cell.pairs.originals_lost;
-        assert_eq!(
-            copies > 0,
-            cell.setup.copied != Copied::Nothing,
-            "{:?}",
-            cell.setup
-        );
+        assert_eq!(copies > 0, cell.setup.copied != Copied::Nothing, "{:?}", cell.setup);
         assert_eq!(cell.flows, FEW);
     }
-    let cell = get(
-        Load::Fetch,
-        Network::Random,
-        Recovery::Nothing,
-        Copied::Paper,
-    );
-    assert!(
-        (2900..=3000).contains(&(cell.copies * 1000 / FEW)),
-        "{}",
-        cell.copies
-    );
+    let cell = get(Load::Fetch, Network::Random, Recovery::Nothing, Copied::Paper);
+    assert!((2900..=3000).contains(&(cell.copies * 1000 / FEW)), "{}", cell.copies);
 }
 
 #[test]
 fn differences_compare_the_right_cells() {
-    let nothing = get(
-        Load::Short,
-        Network::Random,
-        Recovery::Nothing,
-        Copied::Nothing,
-    );
+    let nothing = get(Load::Short, Network::Random, Recovery::Nothing, Copied::Nothing);
     assert_eq!((nothing.saved_ms.mean, nothing.saved_ms.half), (0.0, 0.0));
-    let tlpr = get(
-        Load::Short,
-        Network::Random,
-        Recovery::Tlpr,
-        Copied::Nothing,
-    );
+    let tlpr = get(Load::Short, Network::Random, Recovery::Tlpr, Copied::Nothing);
     let both = get(Load::Short, Network::Random, Recovery::Tlpr, Copied::Paper);
     let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");
     close(both.saved_ms.mean, nothing.fct_ms.mean - both.fct_ms.mean);
-    close(
-        both.saved_by_copies_ms.mean,
-        tlpr.fct_ms.mean - both.fct_ms.mean,
-    );
+    close(both.saved_by_copies_ms.mean, tlpr.fct_ms.mean - both.fct_ms.mean);
     close(both.added_bytes.mean, both.bytes - nothing.bytes);
     close(both.added_by_copies_bytes.mean, both.bytes - tlpr.bytes);
     assert_eq!(tlpr.saved_by_copies_ms.mean, 0.0);
@@ -193,8 +137,7 @@ fn differences_compare_the_right_cells() {
 #[test]
 fn every_cell_is_printed_once() {
     let table = to_sheet(FIGURE.clone()).table;
-    let title =
-        "(rtt=40ms rate=20Mbit request=300B): 1500 flows per row, seed 1; an FCT counts as 10 s";
+    let title = "(rtt=40ms rate=20Mbit request=300B): 1500 flows per row, seed 1; an FCT counts as 10 s";
     assert!(FIGURE.title.contains(title), "{}", FIGURE.title);
     // Cells with the default gap are in two tables.
     let gaps = GAPS.len() + 1;
@@ -207,11 +150,7 @@ fn every_cell_is_printed_once() {
         "8 segments, losses: random\n",
         "8 segments, losses: bursts of 8: copies and their gap (of SRTT), ",
     ] {
-        assert_eq!(
-            numbers.matches(&format!("\n{heading}")).count(),
-            1,
-            "{heading}"
-        );
+        assert_eq!(numbers.matches(&format!("\n{heading}")).count(), 1, "{heading}");
     }
     assert!(!numbers.contains("p99.9") && !numbers.contains("withheld"));
 }
@@ -222,10 +161,7 @@ fn every_cell_is_in_csv_and_json() {
     let csv = &sheet.csv;
     let cells = Setup::mechanisms().len() + Setup::gaps().len();
     assert_eq!(csv.lines().count(), 1 + cells);
-    assert!(
-        csv.lines().all(|line| line.split(',').count() == 29),
-        "{csv}"
-    );
+    assert!(csv.lines().all(|line| line.split(',').count() == 29), "{csv}");
     let header = "figure,load,network,recovery,copied,gap,profile,flows,late,fct_ms,fct_ms_half,\
          p99_ms,p999_ms,saved_ms,saved_ms_half,saved_by_copies_ms,\
          saved_by_copies_ms_half,bytes,added_bytes,added_bytes_half,\
@@ -243,9 +179,5 @@ fn every_cell_is_in_csv_and_json() {
         panic!("bars");
     };
     let values = chart.panels.iter().flat_map(|panel| &panel.groups);
-    assert!(
-        values
-            .clone()
-            .all(|group| group.values.iter().all(Option::is_some))
-    );
+    assert!(values.clone().all(|group| group.values.iter().all(Option::is_some)));
 }

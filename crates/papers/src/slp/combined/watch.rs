@@ -82,11 +82,7 @@ impl<const EVENTS: bool> Observer for Watch<EVENTS> {
     }
 
     fn on_event(&mut self, _: Instant, _: FlowId, host: Host, event: &Event) {
-        let Event::Sent {
-            what: Transmission::Copy(span),
-            ..
-        } = event
-        else {
+        let Event::Sent { what: Transmission::Copy(span), .. } = event else {
             return;
         };
         // Each direction's first packet is a SYN, at offset 0.
@@ -96,9 +92,7 @@ impl<const EVENTS: bool> Observer for Watch<EVENTS> {
         };
         let seq = isn.at(span.start);
         let transmissions = || sent.iter().filter(|(start, _)| *start == seq);
-        if let (Some((_, original)), Some((_, copy))) =
-            (transmissions().next(), transmissions().next_back())
-        {
+        if let (Some((_, original)), Some((_, copy))) = (transmissions().next(), transmissions().next_back()) {
             self.copies.push((host.sends(), *original, *copy));
         }
     }

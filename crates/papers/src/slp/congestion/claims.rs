@@ -22,9 +22,7 @@ struct Cells<'a>(&'a [CongestionCell]);
 impl Cells<'_> {
     fn get(&self, profile: &str, think: &str, copying: Copying) -> &CongestionCell {
         let is_it = |cell: &&CongestionCell| {
-            cell.setup.profile == profile
-                && cell.setup.think == think
-                && cell.setup.copying == copying
+            cell.setup.profile == profile && cell.setup.think == think && cell.setup.copying == copying
         };
         self.0.iter().find(is_it).expect("a cell of the grid")
     }
@@ -37,10 +35,7 @@ impl Cells<'_> {
 }
 
 fn negative(estimate: Estimate) -> Estimate {
-    Estimate {
-        mean: -estimate.mean,
-        ..estimate
-    }
+    Estimate { mean: -estimate.mean, ..estimate }
 }
 
 /// A claim of ours that is expected to hold.
@@ -50,10 +45,7 @@ fn judged(
     check: &'static str,
     (text, verdict): (String, ClaimVerdict),
 ) -> Claim {
-    ours(Claim {
-        verdict,
-        ..claim(id, None, statement, check, (text, true))
-    })
+    ours(Claim { verdict, ..claim(id, None, statement, check, (text, true)) })
 }
 
 /// The loads whose queue drops packets: their pauses.
@@ -63,10 +55,7 @@ const LOSING: [&str; 2] = [THINK_TIMES[1], THINK_TIMES[2]];
 const OVERLOAD: &str = THINK_TIMES[2];
 
 /// The verdicts about both loads with losses, and the numbers: `1s -5.4 ± 4.7 ms, …`.
-fn with_losses(
-    of: impl Fn(&str) -> Estimate,
-    judge: impl Fn(Estimate) -> ClaimVerdict,
-) -> (String, ClaimVerdict) {
+fn with_losses(of: impl Fn(&str) -> Estimate, judge: impl Fn(Estimate) -> ClaimVerdict) -> (String, ClaimVerdict) {
     let all = LOSING.map(|think| (think, of(think)));
     let shown = all.map(|(think, estimate)| format!("{think}: {estimate} ms"));
     let verdict = ClaimVerdict::all(all.map(|(_, estimate)| judge(estimate)));
@@ -87,18 +76,12 @@ fn pays_for_the_group(cells: &Cells<'_>) -> Claim {
 
 fn does_nothing_without_losses(cells: &Cells<'_>) -> Claim {
     let longer = cells.longer(PROFILES[0], THINK_TIMES[0], Copying::Half, 0);
-    let less_than_two = Estimate {
-        mean: 2.0 - longer.mean.abs(),
-        ..longer
-    };
+    let less_than_two = Estimate { mean: 2.0 - longer.mean.abs(), ..longer };
     judged(
         "copies-do-nothing-in-a-light-load",
         "In a light load copies neither help nor harm those who send them",
         "linux-3.17, pause of 2.5 s: mean FCT of the copying group differs by less than 2 ms",
-        (
-            format!("{longer} ms"),
-            ClaimVerdict::on_positive(less_than_two),
-        ),
+        (format!("{longer} ms"), ClaimVerdict::on_positive(less_than_two)),
     )
 }
 
@@ -107,10 +90,7 @@ fn harms_others(cells: &Cells<'_>) -> Claim {
         "copies-harm-others",
         "Where the queue drops packets, the group that does not copy gets slower",
         "linux-3.17, pauses of 1 s and 250 ms: mean FCT of the other group less that without copies is positive",
-        with_losses(
-            |think| cells.longer(PROFILES[0], think, Copying::Half, 1),
-            ClaimVerdict::on_positive,
-        ),
+        with_losses(|think| cells.longer(PROFILES[0], think, Copying::Half, 1), ClaimVerdict::on_positive),
     )
 }
 
@@ -118,19 +98,13 @@ fn pays_for_nobody(cells: &Cells<'_>) -> Claim {
     let alone = cells.longer(PROFILES[0], OVERLOAD, Copying::Half, 0);
     let both = [0, 1].map(|group| cells.longer(PROFILES[0], OVERLOAD, Copying::All, group));
     let verdicts = both.map(|longer| {
-        ClaimVerdict::on_positive(longer.minus(Estimate {
-            mean: alone.mean / 2.0,
-            half: alone.half / 2.0,
-        }))
+        ClaimVerdict::on_positive(longer.minus(Estimate { mean: alone.mean / 2.0, half: alone.half / 2.0 }))
     });
     judged(
         "copies-of-all-pay-nobody",
         "In an overload in which all copy, nobody gains what a group gains that copies alone",
         "linux-3.17, pause of 250 ms: each group saves less than half of what the copying group saves alone",
-        (
-            format!("alone {alone} ms; all: {} ms, {} ms", both[0], both[1]),
-            ClaimVerdict::all(verdicts),
-        ),
+        (format!("alone {alone} ms; all: {} ms, {} ms", both[0], both[1]), ClaimVerdict::all(verdicts)),
     )
 }
 
@@ -142,19 +116,9 @@ fn no_congestion(cells: &Cells<'_>) -> Claim {
         let loss = |copying| &cells.get(PROFILES[0], think, copying).loss;
         (think, difference(loss(Copying::All), loss(Copying::None)))
     });
-    let shown = more.map(|(think, more)| {
-        format!(
-            "{think}: {:.2} ± {:.2} points",
-            100.0 * more.mean,
-            100.0 * more.half
-        )
-    });
-    let none = more.map(|(_, more)| {
-        ClaimVerdict::on_positive(Estimate {
-            mean: NO_INCREASE - more.mean,
-            ..more
-        })
-    });
+    let shown =
+        more.map(|(think, more)| format!("{think}: {:.2} ± {:.2} points", 100.0 * more.mean, 100.0 * more.half));
+    let none = more.map(|(_, more)| ClaimVerdict::on_positive(Estimate { mean: NO_INCREASE - more.mean, ..more }));
     claim(
         "duplicates-do-not-congest",
         "Abstract, I, II-C2",
@@ -167,9 +131,9 @@ fn no_congestion(cells: &Cells<'_>) -> Claim {
 }
 
 fn goodput_stays(cells: &Cells<'_>) -> Claim {
-    let least = PROFILES.iter().flat_map(|profile| {
-        THINK_TIMES.map(|think| cells.get(profile, think, Copying::Half).fairness())
-    });
+    let least = PROFILES
+        .iter()
+        .flat_map(|profile| THINK_TIMES.map(|think| cells.get(profile, think, Copying::Half).fairness()));
     let least = least.fold(1.0, f64::min);
     judged(
         "copies-take-little-goodput",

@@ -25,10 +25,7 @@ pub struct Row {
 /// Two rows a cell.
 pub fn rows(cells: &[CongestionCell]) -> Vec<Row> {
     let of_cell = |cell: &CongestionCell| {
-        let nobody = Setup {
-            copying: Copying::None,
-            ..cell.setup
-        };
+        let nobody = Setup { copying: Copying::None, ..cell.setup };
         let nobody = cells.iter().find(|other| other.setup == nobody);
         let nobody = nobody.unwrap_or(cell);
         [0, 1].map(|place: usize| {
@@ -53,97 +50,29 @@ pub fn rows(cells: &[CongestionCell]) -> Vec<Row> {
 /// The columns.
 pub fn all() -> Columns<Row> {
     columns_of_figure::<Row>(ID)
-        .text(
-            ("profile", "", "what both groups do besides copying"),
-            |r| Some(r.setup.profile.into()),
-        )
-        .text(("think", "", "mean pause between fetches of a pair"), |r| {
-            Some(r.setup.think.into())
+        .text(("profile", "", "what both groups do besides copying"), |r| Some(r.setup.profile.into()))
+        .text(("think", "", "mean pause between fetches of a pair"), |r| Some(r.setup.think.into()))
+        .text(("copying", "", "who sends copies"), |r| Some(r.setup.copying.name().into()))
+        .text(("group", "", "the group of hosts of this row"), |r| Some(r.group.into()))
+        .real(("fct_ms", "ms", "mean FCT, the mean of the worlds"), |r| Some(r.fct_ms.mean))
+        .real(("fct_half_ms", "ms", "half the width of its 95 % confidence interval"), |r| Some(r.fct_ms.half))
+        .real(("fct_change_ms", "ms", "mean FCT less that of the same worlds in which nobody copies"), |r| {
+            Some(r.more_fct_ms.mean)
         })
-        .text(("copying", "", "who sends copies"), |r| {
-            Some(r.setup.copying.name().into())
+        .real(("fct_change_half_ms", "ms", "half the width of its 95 % confidence interval"), |r| {
+            Some(r.more_fct_ms.half)
         })
-        .text(("group", "", "the group of hosts of this row"), |r| {
-            Some(r.group.into())
+        .real(("goodput_mbps", "Mbit/s", "payload that arrived at the group"), |r| Some(r.goodput_mbps.mean))
+        .real(("goodput_change_mbps", "Mbit/s", "goodput less that of the worlds in which nobody copies"), |r| {
+            Some(r.more_goodput_mbps.mean)
         })
-        .real(("fct_ms", "ms", "mean FCT, the mean of the worlds"), |r| {
-            Some(r.fct_ms.mean)
+        .real(("goodput_change_half_mbps", "Mbit/s", "half the width of its 95 % confidence interval"), |r| {
+            Some(r.more_goodput_mbps.half)
         })
-        .real(
-            (
-                "fct_half_ms",
-                "ms",
-                "half the width of its 95 % confidence interval",
-            ),
-            |r| Some(r.fct_ms.half),
-        )
-        .real(
-            (
-                "fct_change_ms",
-                "ms",
-                "mean FCT less that of the same worlds in which nobody copies",
-            ),
-            |r| Some(r.more_fct_ms.mean),
-        )
-        .real(
-            (
-                "fct_change_half_ms",
-                "ms",
-                "half the width of its 95 % confidence interval",
-            ),
-            |r| Some(r.more_fct_ms.half),
-        )
-        .real(
-            (
-                "goodput_mbps",
-                "Mbit/s",
-                "payload that arrived at the group",
-            ),
-            |r| Some(r.goodput_mbps.mean),
-        )
-        .real(
-            (
-                "goodput_change_mbps",
-                "Mbit/s",
-                "goodput less that of the worlds in which nobody copies",
-            ),
-            |r| Some(r.more_goodput_mbps.mean),
-        )
-        .real(
-            (
-                "goodput_change_half_mbps",
-                "Mbit/s",
-                "half the width of its 95 % confidence interval",
-            ),
-            |r| Some(r.more_goodput_mbps.half),
-        )
-        .real(
-            (
-                "copies_percent",
-                "%",
-                "copies sent, of the group's data segments",
-            ),
-            |r| Some(r.copies),
-        )
-        .integer(("timeouts", "", "retransmissions of timeouts"), |r| {
-            Some(r.timeouts)
-        })
-        .real(
-            (
-                "loss",
-                "",
-                "share of packets that the bottleneck dropped on the way of the data",
-            ),
-            |r| Some(r.loss),
-        )
-        .real(
-            (
-                "jains_index",
-                "",
-                "Jain's fairness index of both groups' goodput",
-            ),
-            |r| Some(r.fairness),
-        )
+        .real(("copies_percent", "%", "copies sent, of the group's data segments"), |r| Some(r.copies))
+        .integer(("timeouts", "", "retransmissions of timeouts"), |r| Some(r.timeouts))
+        .real(("loss", "", "share of packets that the bottleneck dropped on the way of the data"), |r| Some(r.loss))
+        .real(("jains_index", "", "Jain's fairness index of both groups' goodput"), |r| Some(r.fairness))
 }
 
 /// A table with a row a group and setup.
@@ -173,10 +102,7 @@ pub fn text(rows: &[Row]) -> String {
             row.fct_ms.to_string(),
             row.more_fct_ms.to_string(),
             format!("{:.3}", row.goodput_mbps.mean),
-            format!(
-                "{:.3} ± {:.3}",
-                row.more_goodput_mbps.mean, row.more_goodput_mbps.half
-            ),
+            format!("{:.3} ± {:.3}", row.more_goodput_mbps.mean, row.more_goodput_mbps.half),
             format!("{:.1}", row.copies),
             row.timeouts.to_string(),
             format!("{percent:.2}"),

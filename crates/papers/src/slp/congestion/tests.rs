@@ -17,11 +17,7 @@ fn only_the_groups_that_should_copy_do() {
             Copying::All => [true, true],
         };
         assert_eq!(copies, expected, "{:?}", cell.setup);
-        assert!(
-            cell.groups
-                .iter()
-                .all(|group| group.fct_ms.iter().all(|fct| *fct > 80.0))
-        );
+        assert!(cell.groups.iter().all(|group| group.fct_ms.iter().all(|fct| *fct > 80.0)));
     }
     // The load decides what the queue loses.
     let loss = |think: &str| {
@@ -36,10 +32,7 @@ fn only_the_groups_that_should_copy_do() {
 
 #[test]
 fn fairness_is_jains_index_of_both_groups() {
-    let group = |goodput| Group {
-        goodput_mbps: vec![goodput],
-        ..Group::default()
-    };
+    let group = |goodput| Group { goodput_mbps: vec![goodput], ..Group::default() };
     let cell = |one, other| CongestionCell {
         setup: Setup::all().next().unwrap(),
         groups: [group(one), group(other)],

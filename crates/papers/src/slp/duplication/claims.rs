@@ -10,12 +10,7 @@ const SIGNIFICANT: f64 = 0.05;
 /// Checks the claims.
 pub fn all(cells: &[DuplicationCell]) -> Vec<Claim> {
     let cells = Cells(cells);
-    vec![
-        not_faster(&cells),
-        overhead(&cells),
-        goodput(&cells),
-        tradeoff(&cells),
-    ]
+    vec![not_faster(&cells), overhead(&cells), goodput(&cells), tradeoff(&cells)]
 }
 
 struct Cells<'a>(&'a [DuplicationCell]);
@@ -28,15 +23,9 @@ impl Cells<'_> {
 
     /// What an arm saves of the mean completion time, as a share of it.
     fn saved(&self, file: u64, arm: Arm) -> Estimate {
-        let (plain, ours) = (
-            self.get(file, Arm::Arq).mean_ms(),
-            self.get(file, arm).mean_ms(),
-        );
+        let (plain, ours) = (self.get(file, Arm::Arq).mean_ms(), self.get(file, arm).mean_ms());
         let difference = plain.minus(ours);
-        Estimate {
-            mean: difference.mean / plain.mean,
-            half: difference.half / plain.mean,
-        }
+        Estimate { mean: difference.mean / plain.mean, half: difference.half / plain.mean }
     }
 }
 
@@ -51,12 +40,7 @@ fn kilobytes(file: u64) -> u64 {
 fn not_faster(cells: &Cells<'_>) -> Claim {
     let saved = FILES.map(|(file, _)| (file, cells.saved(file, Arm::All)));
     let shown = saved.map(|(file, saved)| format!("{} kB: {}", kilobytes(file), percent(saved)));
-    let less = saved.map(|(_, saved)| {
-        ClaimVerdict::on_positive(Estimate {
-            mean: SIGNIFICANT - saved.mean,
-            ..saved
-        })
-    });
+    let less = saved.map(|(_, saved)| ClaimVerdict::on_positive(Estimate { mean: SIGNIFICANT - saved.mean, ..saved }));
     let p99 = |arm| cells.get(FILES[0].0, arm).quantile_ms(0.99);
     claim(
         "fec-not-faster",
@@ -84,14 +68,7 @@ fn overhead(cells: &Cells<'_>) -> Claim {
         "I",
         "A code for all packets has a high overhead",
         "with every packet sent twice, a fetch of 34 kB takes at least 50 % more bytes",
-        (
-            format!(
-                "{:.0} % more; SLP {:.1} %",
-                added(Arm::All),
-                added(Arm::Slp)
-            ),
-            added(Arm::All) >= 50.0,
-        ),
+        (format!("{:.0} % more; SLP {:.1} %", added(Arm::All), added(Arm::Slp)), added(Arm::All) >= 50.0),
     )
     .by_construction()
     .note("each packet counts twice; fewer retransmissions save little of it")
@@ -100,13 +77,9 @@ fn overhead(cells: &Cells<'_>) -> Claim {
 fn goodput(cells: &Cells<'_>) -> Claim {
     let shown = FILES.map(|(file, _)| {
         let [plain, ours] = [Arm::Arq, Arm::All].map(|arm| 100.0 * cells.get(file, arm).goodput());
-        format!(
-            "{} kB: {ours:.1} % instead of {plain:.1} %",
-            kilobytes(file)
-        )
+        format!("{} kB: {ours:.1} % instead of {plain:.1} %", kilobytes(file))
     });
-    let less = FILES
-        .map(|(file, _)| cells.get(file, Arm::All).goodput() < cells.get(file, Arm::Arq).goodput());
+    let less = FILES.map(|(file, _)| cells.get(file, Arm::All).goodput() < cells.get(file, Arm::Arq).goodput());
     claim(
         "duplication-reduces-goodput",
         "IV",
@@ -122,10 +95,7 @@ fn tradeoff(cells: &Cells<'_>) -> Claim {
         let (plain, ours) = (cells.get(file, Arm::Arq), cells.get(file, arm));
         let added = ours.bytes - plain.bytes;
         let saved = plain.mean_ms().minus(ours.mean_ms());
-        Estimate {
-            mean: 1e3 * saved.mean / added,
-            half: 1e3 * saved.half / added.abs(),
-        }
+        Estimate { mean: 1e3 * saved.mean / added, half: 1e3 * saved.half / added.abs() }
     };
     let (slp, all) = (per_kb(Arm::Slp), per_kb(Arm::All));
     let better = match slp.mean.is_finite() {

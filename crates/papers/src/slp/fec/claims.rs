@@ -26,10 +26,8 @@ fn codes() -> impl Iterator<Item = Code> {
 fn range(number: impl Fn(Code) -> f64, write: impl Fn(f64) -> String) -> String {
     let by_number = |a: &Code, b: &Code| number(*a).total_cmp(&number(*b));
     let ends = [codes().min_by(by_number), codes().max_by(by_number)];
-    let written = ends.map(|end| {
-        end.map(|code| format!("{} ({})", write(number(code)), code.name()))
-            .unwrap_or_default()
-    });
+    let written =
+        ends.map(|end| end.map(|code| format!("{} ({})", write(number(code)), code.name())).unwrap_or_default());
     written.join(" to ")
 }
 
@@ -62,9 +60,7 @@ fn transmissions(arq: &[(f64, Vec<u32>)]) -> Claim {
             all += 1;
             agree += u32::from(is_likely(f64::from(*count), packets, expected));
         }
-        let sent = (1..)
-            .zip(counts)
-            .map(|(x, count)| f64::from(x) * f64::from(*count));
+        let sent = (1..).zip(counts).map(|(x, count)| f64::from(x) * f64::from(*count));
         let (mean, expected) = (sent.sum::<f64>() / packets, 1.0 / (1.0 - p));
         let error = (p / packets).sqrt() / (1.0 - p);
         all += 1;
@@ -72,18 +68,14 @@ fn transmissions(arq: &[(f64, Vec<u32>)]) -> Claim {
         means.push((*p, mean, expected));
     }
     let shown = means.iter().filter(|(p, ..)| [0.02, 0.3].contains(p));
-    let shown: Vec<String> = shown
-        .map(|(p, mean, expected)| format!("{mean:.4} ({expected:.4}) at {} %", percent(*p)))
-        .collect();
+    let shown: Vec<String> =
+        shown.map(|(p, mean, expected)| format!("{mean:.4} ({expected:.4}) at {} %", percent(*p))).collect();
     claim(
         "arq-transmissions",
         "II-A",
         "A packet arrives at its x-th transmission with probability pˣ⁻¹(1 − p), so it takes 1/(1 − p) transmissions on average",
         "simulated, at every loss rate: the shares of packets that need one, two and three transmissions, and the mean number, are within four standard errors",
-        (
-            format!("{agree} of {all} agree; mean {}", shown.join(", ")),
-            agree == all && all > 0,
-        ),
+        (format!("{agree} of {all} agree; mean {}", shown.join(", ")), agree == all && all > 0),
     )
 }
 
@@ -100,27 +92,19 @@ fn arq_goodput(cells: &[CodeCell]) -> Claim {
         "II-A",
         "ARQ's goodput is 1 − p",
         "simulated, at every loss rate: 1 − p lies in the interval of packets delivered divided by packets sent",
-        (
-            format!("at {agree} of {} loss rates", arq.len()),
-            agree == arq.len(),
-        ),
+        (format!("at {agree} of {} loss rates", arq.len()), agree == arq.len()),
     )
 }
 
 fn fec_goodput() -> Claim {
     let ideal = |code: Code| f64::from(code.n) / f64::from(code.packets());
-    let same = codes()
-        .filter(|code| code.alone(0.0) == ideal(*code))
-        .count();
+    let same = codes().filter(|code| code.alone(0.0) == ideal(*code)).count();
     claim(
         "fec-goodput",
         "II-A",
         "If no packet needs to be retransmitted, FEC's goodput is n/(n + k)",
         "the closed form where no group fails",
-        (
-            format!("{same} of {} codes", codes().count()),
-            same == codes().count(),
-        ),
+        (format!("{same} of {} codes", codes().count()), same == codes().count()),
     )
     .by_construction()
 }
@@ -147,10 +131,7 @@ fn arq_within_the_border() -> Claim {
         "II-A",
         "If p ≤ k/(n + k), ARQ's goodput is at least FEC's",
         "1 − p ≥ n/(n + k) for n and k from 1 to 64, and p from 0.1 % up to and including the border k/(n + k)",
-        (
-            format!("violated in {violated} of {within} cases"),
-            violated == 0,
-        ),
+        (format!("violated in {violated} of {within} cases"), violated == 0),
     );
     claim.note = Some(format!(
         "both inequalities are the same. Beyond the border n/(n + k) exceeds 1 − p, the share of packets that arrives, so no code reaches it. With ARQ for what the code cannot recover, FEC's goodput exceeds ARQ's in {} of {} cases, at any p",
@@ -187,9 +168,7 @@ fn no_retransmission() -> Claim {
 
 fn not_cost_effective() -> Claim {
     let cost = |code: Code| f64::from(code.k) / f64::from(code.n);
-    let saved = |code: Code| {
-        Code::ARQ.retransmissions(TYPICAL) - code.retransmissions(TYPICAL) / f64::from(code.n)
-    };
+    let saved = |code: Code| Code::ARQ.retransmissions(TYPICAL) - code.retransmissions(TYPICAL) / f64::from(code.n);
     let write = |packets| format!("{packets:.4}");
     let mut claim = claim(
         "fec-costs-more",
@@ -197,11 +176,7 @@ fn not_cost_effective() -> Claim {
         "At a low loss rate, FEC for all packets is not cost effective",
         "at 2 %, each code costs more redundant packets per data packet than it saves retransmissions",
         (
-            format!(
-                "per data packet, costs {} packets and saves {}",
-                range(cost, write),
-                range(saved, write)
-            ),
+            format!("per data packet, costs {} packets and saves {}", range(cost, write), range(saved, write)),
             codes().all(|code| cost(code) > saved(code)),
         ),
     );
@@ -219,10 +194,7 @@ fn not_cost_effective() -> Claim {
 
 fn as_simulated(cells: &[CodeCell]) -> Claim {
     let simulated = || cells.iter().flat_map(|cell| [cell.alone, cell.with_arq]);
-    let (agree, all) = (
-        simulated().filter(|g| g.agrees).count(),
-        simulated().count(),
-    );
+    let (agree, all) = (simulated().filter(|g| g.agrees).count(), simulated().count());
     let seed = cells.first().map_or(0, |cell| cell.seed);
     ours(claim(
         "closed-forms",

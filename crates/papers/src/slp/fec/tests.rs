@@ -16,14 +16,9 @@ fn verdicts_are_as_expected() {
 
 #[test]
 fn small_percentages_keep_their_digits() {
-    for (p, text) in [
-        (0.0, "0"),
-        (1.0, "100"),
-        (0.02, "2"),
-        (0.370_62, "37.062"),
-        (0.000_01, "0.001"),
-        (4.2e-11, "4.2e-9"),
-    ] {
+    for (p, text) in
+        [(0.0, "0"), (1.0, "100"), (0.02, "2"), (0.370_62, "37.062"), (0.000_01, "0.001"), (4.2e-11, "4.2e-9")]
+    {
         assert_eq!(super::claims::percent(p), text);
     }
 }

@@ -50,11 +50,7 @@ pub fn columns(how: &str) -> Columns<Goodput> {
 impl fmt::Display for Goodput {
     /// The simulated value and its interval: `0.93614 [0.93486, 0.93673]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:.5} [{:.5}, {:.5}]",
-            self.simulated, self.low, self.high
-        )
+        write!(f, "{:.5} [{:.5}, {:.5}]", self.simulated, self.low, self.high)
     }
 }
 
@@ -123,10 +119,7 @@ struct Network {
 
 impl Network {
     fn new(p: f64, seed: u64, flow: FlowId) -> Result<Self, SettingsError> {
-        let loss = LossSpec {
-            kind: LossKind::Bernoulli(Probability::new(p).unwrap_or_default()),
-            transmission: None,
-        };
+        let loss = LossSpec { kind: LossKind::Bernoulli(Probability::new(p).unwrap_or_default()), transmission: None };
         let chain = Chain::new(&[HopSpec::Loss(loss)], Direction::Down, seed);
         let chain = chain.map_err(|e| SettingsError::Path(e.to_string()))?;
         Ok(Self { chain, flow })
@@ -198,17 +191,10 @@ impl Cycles {
         }
         let ratio = self.delivered / self.sent;
         // The sum of squares of delivered − ratio · sent, whose mean is 0.
-        let squares =
-            self.delivered_squared - 2.0 * ratio * self.product + ratio * ratio * self.sent_squared;
+        let squares = self.delivered_squared - 2.0 * ratio * self.product + ratio * ratio * self.sent_squared;
         let half = Z * squares.max(0.0).sqrt() / self.sent;
         let (low, high) = ((ratio - half).max(0.0), (ratio + half).min(1.0));
-        Goodput {
-            exact,
-            simulated,
-            low,
-            high,
-            agrees: (low..=high).contains(&exact),
-        }
+        Goodput { exact, simulated, low, high, agrees: (low..=high).contains(&exact) }
     }
 }
 

@@ -71,14 +71,8 @@ pub struct System {
 
 /// The paper's Linux, and a Linux with a longer initial RTO.
 pub const SYSTEMS: [System; 2] = [
-    System {
-        initial_rto: Duration::from_secs(1),
-        profiles: ["linux-3.17", "linux-3.17+slp"],
-    },
-    System {
-        initial_rto: Duration::from_secs(3),
-        profiles: ["linux-2.6", "linux-2.6+slp"],
-    },
+    System { initial_rto: Duration::from_secs(1), profiles: ["linux-3.17", "linux-3.17+slp"] },
+    System { initial_rto: Duration::from_secs(3), profiles: ["linux-2.6", "linux-2.6+slp"] },
 ];
 
 /// Completion times beyond a limit.
@@ -157,10 +151,7 @@ impl FetchCell {
         for time in runs.iter().flat_map(|run| &run.times).flatten() {
             *distribution.entry(*time).or_default() += 1;
         }
-        let step = |(time, fetches)| Step {
-            fct_ms: ms(time),
-            fetches,
-        };
+        let step = |(time, fetches)| Step { fct_ms: ms(time), fetches };
         let shown = runs.first().map_or(&[][..], |run| &run.times);
         Self {
             profile,
@@ -168,9 +159,7 @@ impl FetchCell {
             fct_ms: shown.iter().map(|time| time.map(ms)).collect(),
             runs: runs.len() as u64,
             distribution: distribution.into_iter().map(step).collect(),
-            over: LIMITS
-                .map(|limit_ms| over(runs, limit_ms, expected(limit_ms)))
-                .to_vec(),
+            over: LIMITS.map(|limit_ms| over(runs, limit_ms, expected(limit_ms))).to_vec(),
             as_in_the_paper: None,
             spent: spent(runs),
         }
@@ -210,9 +199,7 @@ fn over(runs: &[Run], limit_ms: u64, by_lost_syns: f64) -> Over {
 
 fn spent(runs: &[Run]) -> Spent {
     let fetches = (runs.len() as u64 * FETCHES) as f64;
-    let mean = |count: fn(&Run, usize) -> u64, i| {
-        runs.iter().map(|run| count(run, i)).sum::<u64>() as f64 / fetches
-    };
+    let mean = |count: fn(&Run, usize) -> u64, i| runs.iter().map(|run| count(run, i)).sum::<u64>() as f64 / fetches;
     let copies = Copied::ALL.map(|kind| {
         let copies = mean(|run, i| run.watch.copies[i], kind as usize);
         (kind.name(), copies)
@@ -242,17 +229,11 @@ pub fn figure(setup: &Setup, count: usize) -> Result<Figure<FetchCell>, Settings
     let base = &setup.base;
     let mut cells = Vec::new();
     for system in SYSTEMS {
-        let [without, with] = system
-            .profiles
-            .map(|name| runs(setup, &setup.profile(name), count));
+        let [without, with] = system.profiles.map(|name| runs(setup, &setup.profile(name), count));
         let both = [without?, with?];
         let before = spent(&both[0]);
-        for (slp, (name, runs)) in [false, true]
-            .into_iter()
-            .zip(system.profiles.into_iter().zip(&both))
-        {
-            let expected =
-                |limit_ms| by_lost_syns(Duration::from_millis(limit_ms), system.initial_rto, slp);
+        for (slp, (name, runs)) in [false, true].into_iter().zip(system.profiles.into_iter().zip(&both)) {
+            let expected = |limit_ms| by_lost_syns(Duration::from_millis(limit_ms), system.initial_rto, slp);
             let mut cell = FetchCell::new(name, base.seed, runs, expected);
             cell.spent.compare(&before);
             cell.as_in_the_paper = slp.then(|| as_in_the_paper(&both));
@@ -279,33 +260,21 @@ fn as_in_the_paper([without, with]: &[Vec<Run>; 2]) -> Share {
     // The paper's two runs are independent. With the same seed, the copy of a SYN would be lost whenever
     // its first retransmission is, because both are their flow's second packet. So we take the next seed.
     let pairs = without.iter().zip(with.iter().cycle().skip(1));
-    let alike = pairs
-        .filter(|(without, with)| over(without, 1000) && over(without, 2000) && !over(with, 500));
+    let alike = pairs.filter(|(without, with)| over(without, 1000) && over(without, 2000) && !over(with, 500));
     Share::of(alike.count() as u64, without.len() as u64)
 }
 
 /// Draws the distribution functions of the paper's Linux: without SLP and with it, as in the paper.
 fn chart(cells: &[FetchCell]) -> LineChart {
     let drawn = &cells[..2.min(cells.len())];
-    let times = |cell: &FetchCell| {
-        cell.distribution
-            .iter()
-            .map(|s| s.fct_ms)
-            .collect::<Vec<_>>()
-    };
+    let times = |cell: &FetchCell| cell.distribution.iter().map(|s| s.fct_ms).collect::<Vec<_>>();
     let last = drawn.iter().flat_map(times).fold(0.0, f64::max);
     let line = |cell: &FetchCell, shown: bool| {
         let mut times = times(cell);
         let first = times.first().copied();
         times.push(last);
-        let steps = times
-            .into_iter()
-            .map(|t| (t / 1e3, cell.share_within(t, shown)));
-        first
-            .map(|t| (t / 1e3, 0.0))
-            .into_iter()
-            .chain(steps)
-            .collect()
+        let steps = times.into_iter().map(|t| (t / 1e3, cell.share_within(t, shown)));
+        first.map(|t| (t / 1e3, 0.0)).into_iter().chain(steps).collect()
     };
     let panel = |(title, cell): (&str, &FetchCell)| LinePanel {
         title: format!("{title} ({})", cell.profile),
@@ -321,10 +290,7 @@ fn chart(cells: &[FetchCell]) -> LineChart {
         y_scale: Scale::Linear,
         largest: Some(1.0),
         interpolation: Interpolation::Steps,
-        series: vec![
-            format!("{FETCHES} fetches (seed {seed})"),
-            format!("{} fetches ({runs} runs)", runs * FETCHES),
-        ],
+        series: vec![format!("{FETCHES} fetches (seed {seed})"), format!("{} fetches ({runs} runs)", runs * FETCHES)],
         panels: titles.into_iter().zip(drawn).map(panel).collect(),
     }
 }
@@ -336,10 +302,7 @@ fn chart(cells: &[FetchCell]) -> LineChart {
 /// As [`figure`].
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let [full, quick] = RUNS;
-    Ok(tables::to_sheet(figure(
-        setup,
-        setup.effort.of(full, quick),
-    )?))
+    Ok(tables::to_sheet(figure(setup, setup.effort.of(full, quick))?))
 }
 
 #[cfg(test)]

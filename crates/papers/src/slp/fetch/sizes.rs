@@ -66,18 +66,10 @@ pub struct Effort {
 
 impl Effort {
     /// The figure's effort.
-    pub const FULL: Self = Self {
-        bytes: 400_000_000,
-        least: 400,
-        most: 4000,
-    };
+    pub const FULL: Self = Self { bytes: 400_000_000, least: 400, most: 4000 };
 
     /// The quick effort.
-    pub const QUICK: Self = Self {
-        bytes: 100_000_000,
-        least: 100,
-        most: 1000,
-    };
+    pub const QUICK: Self = Self { bytes: 100_000_000, least: 100, most: 1000 };
 
     fn fetches(self, size: u64) -> u64 {
         (self.bytes / size).min(self.most).max(self.least)
@@ -168,10 +160,7 @@ pub fn figure(setup: &Setup, effort: Effort) -> Result<Figure<SizeCell>, Setting
     Ok(Figure {
         paper: NAME,
         figure: ID,
-        title: format!(
-            "Completion times (FCT) of fetches of 0.25 kB to 8 MB, seed {}",
-            setup.seed()
-        ),
+        title: format!("Completion times (FCT) of fetches of 0.25 kB to 8 MB, seed {}", setup.seed()),
         claims: claims::all(&cells),
         picture: Picture::Lines(chart(&cells)),
         cells,
@@ -182,17 +171,10 @@ fn run_cell(setup: &Setup, size: u64, effort: Effort) -> Result<SizeCell, Settin
     let mut scenario = setup.base.clone();
     scenario.profiles = PROFILES.map(|name| setup.profile(name)).to_vec();
     scenario.flows = effort.fetches(size);
-    scenario
-        .settings
-        .set("writes", &format!("{size}B@0"), Path::new(""))?;
+    scenario.settings.set("writes", &format!("{size}B@0"), Path::new(""))?;
     let results = run(&scenario, cores(), |_| ())?;
     let fetches = |i: usize| Fetches::new(PROFILES[i], &results[i].cost);
-    Ok(SizeCell {
-        size,
-        fetches: scenario.flows,
-        without: fetches(0),
-        with: fetches(1),
-    })
+    Ok(SizeCell { size, fetches: scenario.flows, without: fetches(0), with: fetches(1) })
 }
 
 fn chart(cells: &[SizeCell]) -> LineChart {
@@ -205,20 +187,10 @@ fn chart(cells: &[SizeCell]) -> LineChart {
         y_scale: Scale::Linear,
         largest: None,
         interpolation: Interpolation::Linear,
-        series: [
-            "mean completion time saved",
-            "99th percentile saved",
-            "bytes added",
-        ]
-        .map(String::from)
-        .to_vec(),
+        series: ["mean completion time saved", "99th percentile saved", "bytes added"].map(String::from).to_vec(),
         panels: vec![LinePanel {
             title: String::new(),
-            lines: vec![
-                line(|c| c.saved(|s| s.mean)),
-                line(|c| c.saved(|s| s.p99)),
-                line(SizeCell::added),
-            ],
+            lines: vec![line(|c| c.saved(|s| s.mean)), line(|c| c.saved(|s| s.p99)), line(SizeCell::added)],
         }],
     }
 }

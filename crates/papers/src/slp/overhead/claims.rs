@@ -50,10 +50,7 @@ fn memory(without: &OverheadCell, with: &OverheadCell, machine: f64) -> Claim {
         "Abstract, III-B",
         "SLP's overhead is negligible: no noticeable change of the memory utilization",
         "fetches of 34 kB: 1,000 connections at a time take less than 0.1 percentage points more of 16 GB",
-        (
-            format!("{points:.4} points: {more:.0} bytes more per connection"),
-            points < NOTICEABLE,
-        ),
+        (format!("{points:.4} points: {more:.0} bytes more per connection"), points < NOTICEABLE),
     )
     .paper("none noticeable")
     .note(format!(

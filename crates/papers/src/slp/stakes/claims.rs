@@ -13,13 +13,7 @@ pub fn all(cells: &[StakeCell], learned: Learned) -> Vec<Claim> {
         let found = cells.iter().find(|cell| cell.row == row);
         found.expect("a row of the figure")
     };
-    vec![
-        t1(get("loss")),
-        t2(get("copies"), get("busy")),
-        above(get("above")),
-        below(get("below")),
-        parameters(learned),
-    ]
+    vec![t1(get("loss")), t2(get("copies"), get("busy")), above(get("above")), below(get("below")), parameters(learned)]
 }
 
 fn t1(cell: &StakeCell) -> Claim {
@@ -60,10 +54,7 @@ fn t2(copies: &StakeCell, busy: &StakeCell) -> Claim {
 }
 
 fn shorter(cell: &StakeCell) -> Estimate {
-    Estimate {
-        mean: -cell.longer_ms.mean,
-        ..cell.longer_ms
-    }
+    Estimate { mean: -cell.longer_ms.mean, ..cell.longer_ms }
 }
 
 fn above(cell: &StakeCell) -> Claim {
@@ -95,12 +86,7 @@ fn below(cell: &StakeCell) -> Claim {
 }
 
 fn parameters(learned: Learned) -> Claim {
-    let Learned {
-        lossless,
-        lossy,
-        syns,
-        tails,
-    } = learned;
+    let Learned { lossless, lossy, syns, tails } = learned;
     claim(
         "parameters-are-learned",
         "II-C1",

@@ -11,14 +11,8 @@ use recoup_units::FlowId;
 use std::path::Path;
 
 /// The profiles. FCTs are normalised to the first one's.
-pub const PROFILES: [&str; 6] = [
-    "linux-3.17",
-    "linux-3.17+rtor",
-    "linux-3.17+tlp",
-    "linux-3.17+tlpr",
-    "linux-3.17+slp",
-    "linux-3.17+tlpr+slp",
-];
+pub const PROFILES: [&str; 6] =
+    ["linux-3.17", "linux-3.17+rtor", "linux-3.17+tlp", "linux-3.17+tlpr", "linux-3.17+slp", "linux-3.17+tlpr+slp"];
 
 /// The lost packet, the flow's length, and the q that decides on copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,14 +33,7 @@ pub enum Case {
 
 impl Case {
     /// In the order of reports.
-    pub const ALL: [Self; 6] = [
-        Self::Tail8,
-        Self::Tail10,
-        Self::Default8,
-        Self::Default10,
-        Self::Syn,
-        Self::SynAck,
-    ];
+    pub const ALL: [Self; 6] = [Self::Tail8, Self::Tail10, Self::Default8, Self::Default10, Self::Syn, Self::SynAck];
 
     /// The name in reports.
     pub const fn name(self) -> &'static str {
@@ -64,9 +51,7 @@ impl Case {
             Self::Tail8 => "The last of 8 segments, q 1 for tails: the window has room for a copy",
             Self::Tail10 => "The last of 10 segments, q 1 for tails: the window has no room",
             Self::Default8 => "The last of 8 segments, the paper's q: worth a copy at RTT 320 ms",
-            Self::Default10 => {
-                "The last of 10 segments, the paper's q: no room where it is worth one"
-            }
+            Self::Default10 => "The last of 10 segments, the paper's q: no room where it is worth one",
             Self::Syn => "The SYN",
             Self::SynAck => "The SYN-ACK",
         }
@@ -161,14 +146,7 @@ pub fn run(
     let own = [
         ("rtt", &*rtt),
         ("segments", &segments),
-        (
-            "drop",
-            if setup.is_mutated("no-loss") {
-                "none"
-            } else {
-                case.drop()
-            },
-        ),
+        ("drop", if setup.is_mutated("no-loss") { "none" } else { case.drop() }),
         ("ack", acks.name()),
         ("slp.q", case.likelihoods()),
     ];
@@ -201,10 +179,5 @@ pub fn run_flow(
         base.settings.set(key, value, Path::new(""))?;
     }
     let mut simulation = simulation(&base.settings.path()?)?;
-    Ok(simulation.run(
-        &base.settings.flow(&setup.profile(profile)),
-        setup.seed(),
-        FlowId(0),
-        &mut NoObserver,
-    ))
+    Ok(simulation.run(&base.settings.flow(&setup.profile(profile)), setup.seed(), FlowId(0), &mut NoObserver))
 }

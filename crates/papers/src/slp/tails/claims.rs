@@ -26,9 +26,7 @@ struct Cells<'a>(&'a [TailCell]);
 
 impl Cells<'_> {
     fn get(&self, case: Case, acks: Acks, rtt_ms: u64, profile: &str) -> &TailCell {
-        let is_it = |c: &&TailCell| {
-            (c.case, c.ack, c.rtt_ms, c.profile) == (case, acks.name(), rtt_ms, profile)
-        };
+        let is_it = |c: &&TailCell| (c.case, c.ack, c.rtt_ms, c.profile) == (case, acks.name(), rtt_ms, profile);
         self.0.iter().find(is_it).expect("a cell of the grid")
     }
 
@@ -45,14 +43,9 @@ fn over(cases: &[Case], holds: impl Fn(Case, Acks, u64) -> bool) -> (String, boo
         .iter()
         .flat_map(|case| case.receivers().iter().map(move |acks| (*case, *acks)))
         .flat_map(|(case, acks)| RTTS.map(|rtt_ms| (case, acks, rtt_ms)));
-    let all: Vec<bool> = groups
-        .map(|(case, acks, rtt_ms)| holds(case, acks, rtt_ms))
-        .collect();
+    let all: Vec<bool> = groups.map(|(case, acks, rtt_ms)| holds(case, acks, rtt_ms)).collect();
     let count = all.iter().filter(|holds| **holds).count();
-    (
-        format!("{count} of {} groups", all.len()),
-        count == all.len() && count > 0,
-    )
+    (format!("{count} of {} groups", all.len()), count == all.len() && count > 0)
 }
 
 /// Checks the claims.
@@ -77,20 +70,11 @@ pub fn all(cells: &[TailCell], setup: &Setup) -> Result<Vec<Claim>, SettingsErro
 
 /// Runs flows of these lengths without loss: the lengths whose tail is copied, and the number of other
 /// flows with a withheld copy.
-fn tails_copied(
-    segments: RangeInclusive<u64>,
-    ack: &str,
-    setup: &Setup,
-) -> Result<(Vec<u64>, u64), SettingsError> {
+fn tails_copied(segments: RangeInclusive<u64>, ack: &str, setup: &Setup) -> Result<(Vec<u64>, u64), SettingsError> {
     let (mut copied, mut withheld) = (Vec::new(), 0);
     for n in segments {
         let length = n.to_string();
-        let settings = [
-            ("segments", &*length),
-            ("drop", "none"),
-            ("ack", ack),
-            ("slp.q", "tail:1"),
-        ];
+        let settings = [("segments", &*length), ("drop", "none"), ("ack", ack), ("slp.q", "tail:1")];
         let counters = run_flow(setup, "tail-loss", &settings, SLP)?.counters;
         if counters.copies > 0 {
             copied.push(n);
@@ -109,10 +93,7 @@ fn first_window(setup: &Setup) -> Result<Claim, SettingsError> {
         "II-C2",
         "By the rule next + 2·size < high_acked + cwnd, SLP copies neither of the last two segments of a full window",
         "flows of 1 to 10 segments with a window of 10, q 1 for tails, no loss: SLP copies the tails of flows of 1 to 8 segments and withholds the copies for 9 and 10",
-        (
-            format!("copied with {}; withheld in {withheld}", written.join(", ")),
-            copied == expected && withheld == 2,
-        ),
+        (format!("copied with {}; withheld in {withheld}", written.join(", ")), copied == expected && withheld == 2),
     );
     claim.note = Some("with 9 segments the copy would just fill the window. The inequality is strict, so SLP withholds the ninth segment's copy too".into());
     Ok(claim)
@@ -133,10 +114,7 @@ fn longer_flows(setup: &Setup) -> Result<Claim, SettingsError> {
         "II-C2",
         "With an ACK per segment SLP copies no tail of a longer transfer, because a segment that waited for an ACK is sent at the edge of the window",
         "flows of 11 to 200 segments written at once, q 1 for tails, an ACK per segment, RTT 80 ms, no loss: SLP copies no tail",
-        (
-            format!("copied in {} of {all}, withheld in {withheld}", quick.len()),
-            quick.is_empty(),
-        ),
+        (format!("copied in {} of {all}, withheld in {withheld}", quick.len()), quick.is_empty()),
     );
     claim.note = Some(format!(
         "for the other {} tails the arbitrator favours no copy: when they are sent, only the first window has been measured, 10 segments in 80 ms, and at this rate a copy takes longer than p·RTO. An ACK that covers several segments makes room for more than the rest of the flow: with delayed ACKs SLP copies {} of {all} tails, with Linux's ACKs {}",
@@ -154,14 +132,11 @@ fn withheld(c: &Cells<'_>) -> Claim {
         "If the window has no room for the copy, SLP withholds it, and the flow takes as long as without SLP",
         "10 segments, q 1 for tails: one copy withheld, none sent; FCT and bytes of +slp equal the first profile's, those of +tlpr+slp equal +tlpr's",
         over(&[Case::Tail10], |case, acks, rtt_ms| {
-            [(SLP, PROFILES[0]), (BOTH, TLPR)]
-                .iter()
-                .all(|(with, without)| {
-                    let ours = c.get(case, acks, rtt_ms, with);
-                    let theirs = c.get(case, acks, rtt_ms, without);
-                    (ours.copies, ours.withheld) == (0, 1)
-                        && (ours.fct_ms, ours.bytes) == (theirs.fct_ms, theirs.bytes)
-                })
+            [(SLP, PROFILES[0]), (BOTH, TLPR)].iter().all(|(with, without)| {
+                let ours = c.get(case, acks, rtt_ms, with);
+                let theirs = c.get(case, acks, rtt_ms, without);
+                (ours.copies, ours.withheld) == (0, 1) && (ours.fct_ms, ours.bytes) == (theirs.fct_ms, theirs.bytes)
+            })
         }),
     )
 }
@@ -227,11 +202,7 @@ fn worth_from(setup: &Setup) -> Result<Claim, SettingsError> {
         "8 segments, the paper's q, RTTs of 100 to 300 ms in steps of 1 ms: SLP copies the tail from 196 ms on and never below",
         (
             copied.first().map_or("never".into(), |rtt_ms| {
-                format!(
-                    "from {rtt_ms} ms on, at {} of {} RTTs",
-                    copied.len(),
-                    RTTS_TRIED.count()
-                )
+                format!("from {rtt_ms} ms on, at {} of {} RTTs", copied.len(), RTTS_TRIED.count())
             }),
             copied == expected,
         ),
@@ -262,14 +233,7 @@ fn handshake(c: &Cells<'_>, setup: &Setup) -> Result<Claim, SettingsError> {
     let nothing_lost = [("drop", "none")];
     let mut lossless = Vec::new();
     for rtt_ms in RTTS {
-        let flow = run(
-            setup,
-            Case::Syn,
-            Acks::Quick,
-            rtt_ms,
-            PROFILES[0],
-            &nothing_lost,
-        )?;
+        let flow = run(setup, Case::Syn, Acks::Quick, rtt_ms, PROFILES[0], &nothing_lost)?;
         lossless.push((rtt_ms, flow.fct_ms.unwrap_or(f64::NAN)));
     }
     let delay = |case, rtt_ms, profile: &str| {
@@ -281,9 +245,7 @@ fn handshake(c: &Cells<'_>, setup: &Setup) -> Result<Claim, SettingsError> {
         format!("{} costs {with} ms (without SLP {without})", case.name())
     });
     let (groups, holds) = over(&cases, |case, _, rtt_ms| {
-        [SLP, BOTH]
-            .iter()
-            .all(|profile| same(delay(case, rtt_ms, profile), FIRST_GAP_MS))
+        [SLP, BOTH].iter().all(|profile| same(delay(case, rtt_ms, profile), FIRST_GAP_MS))
             && delay(case, rtt_ms, PROFILES[0]) >= 1000.0 - 1e-3
     });
     Ok(claim(
@@ -320,9 +282,7 @@ fn no_probe_for_a_handshake(c: &Cells<'_>) -> Claim {
         "FCT of RTOR, TLP and TLPR = the first profile's",
         over(&[Case::Syn, Case::SynAck], |case, acks, rtt_ms| {
             let fct = |profile| c.fct(case, acks, rtt_ms, profile);
-            WITHOUT
-                .iter()
-                .all(|profile| same(fct(profile), fct(PROFILES[0])))
+            WITHOUT.iter().all(|profile| same(fct(profile), fct(PROFILES[0])))
         }),
     )
 }

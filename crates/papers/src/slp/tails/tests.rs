@@ -13,12 +13,7 @@ static FIGURE: LazyLock<Figure<TailCell>> = LazyLock::new(|| figure(&setup(1)).u
 #[test]
 fn verdicts_are_as_expected() {
     println!("{}", to_sheet(FIGURE.clone()).table);
-    crate::claims::assert_known(
-        NAME,
-        "tails",
-        crate::experiment::Effort::Full,
-        &FIGURE.claims,
-    );
+    crate::claims::assert_known(NAME, "tails", crate::experiment::Effort::Full, &FIGURE.claims);
 }
 
 /// The seed decides only initial sequence numbers.
@@ -39,9 +34,7 @@ fn completion_times_are_as_computed_by_hand() {
         ("linux-3.17+slp", 80.0 + 80.0 + 10.0),
     ] {
         let cells = FIGURE.cells.iter();
-        let is_it = |c: &&TailCell| {
-            (c.case, c.ack, c.rtt_ms, c.profile) == (Case::Tail8, "quick", 80, profile)
-        };
+        let is_it = |c: &&TailCell| (c.case, c.ack, c.rtt_ms, c.profile) == (Case::Tail8, "quick", 80, profile);
         let cell = cells.clone().find(is_it).unwrap();
         assert_eq!(cell.fct_ms, Some(fct_ms), "{profile}");
     }
@@ -56,10 +49,7 @@ fn every_cell_is_in_csv_and_json_and_every_case_in_the_picture() {
     let sheet = to_sheet(FIGURE.clone());
     let csv = &sheet.csv;
     assert_eq!(csv.lines().count(), 1 + cells);
-    assert!(
-        csv.lines().all(|line| line.split(',').count() == 14),
-        "{csv}"
-    );
+    assert!(csv.lines().all(|line| line.split(',').count() == 14), "{csv}");
     let header = "figure,lost,segments,q,ack,rtt_ms,profile,fct_ms,fct_normalised,retransmissions,\
          copies,copied_bytes,withheld,bytes";
     assert_eq!(csv.lines().next(), Some(header));
@@ -71,9 +61,5 @@ fn every_cell_is_in_csv_and_json_and_every_case_in_the_picture() {
     };
     assert_eq!(chart.panels.len(), Case::ALL.len());
     let values = chart.panels.iter().flat_map(|panel| &panel.groups);
-    assert!(
-        values
-            .clone()
-            .all(|group| group.values.iter().all(Option::is_some))
-    );
+    assert!(values.clone().all(|group| group.values.iter().all(Option::is_some)));
 }

@@ -8,9 +8,7 @@ use super::contrast::{Contrast, contrast, share_of};
 use super::{RerunFlow, Studied, Traces};
 use crate::claims::{Claim, ClaimVerdict, claim};
 use recoup_lab::stats::Estimate;
-use recoup_trace::study::slp::{
-    Class, Classification, Classifier, Classifiers, Half, Report, Sample,
-};
+use recoup_trace::study::slp::{Class, Classification, Classifier, Classifiers, Half, Report, Sample};
 use recoup_units::Direction;
 use recoup_wire::Flags;
 
@@ -100,16 +98,12 @@ pub fn flags(studied: &Studied) -> Vec<Claim> {
 
 /// Position 1 of the first half.
 fn is_head(sample: &Sample) -> bool {
-    sample
-        .position
-        .is_some_and(|place| place.half == Half::Front && place.index == 1)
+    sample.position.is_some_and(|place| place.half == Half::Front && place.index == 1)
 }
 
 /// Position 1 of the second half.
 fn is_tail(sample: &Sample) -> bool {
-    sample
-        .position
-        .is_some_and(|place| place.half == Half::Back && place.index == 1)
+    sample.position.is_some_and(|place| place.half == Half::Back && place.index == 1)
 }
 
 /// A known position that is neither the first nor the last.
@@ -153,10 +147,7 @@ struct Look<'a> {
 
 impl<'a> Look<'a> {
     fn at(studied: &'a Studied) -> Self {
-        Self {
-            studied,
-            classifiers: Classifiers::new(&studied.samples),
-        }
+        Self { studied, classifiers: Classifiers::new(&studied.samples) }
     }
 
     /// The panels: who sent the packets.
@@ -167,10 +158,7 @@ impl<'a> Look<'a> {
             own.copied().collect()
         };
         match self.studied.traces {
-            Traces::DataCenter => vec![
-                ("client", of(Direction::Up)),
-                ("server", of(Direction::Down)),
-            ],
+            Traces::DataCenter => vec![("client", of(Direction::Up)), ("server", of(Direction::Down))],
             Traces::Backbone => vec![("both directions", samples.clone())],
         }
     }
@@ -209,10 +197,7 @@ impl<'a> Look<'a> {
             let Some(found) = contrast(&samples, 1.0, by_trigger, one, other) else {
                 continue;
             };
-            texts.push(format!(
-                "{name}: {}",
-                self.text(&samples, &found, one, other)
-            ));
+            texts.push(format!("{name}: {}", self.text(&samples, &found, one, other)));
             intervals.push(points(found.difference));
             verdicts.push(ClaimVerdict::on_positive(found.difference));
         }
@@ -220,9 +205,7 @@ impl<'a> Look<'a> {
         let claim = claim(id, section, statement, check, (texts.join("; "), !none));
         match none {
             true => claim.note("too few such retransmissions"),
-            false => claim
-                .verdict(ClaimVerdict::all(verdicts))
-                .interval(intervals.join("; ")),
+            false => claim.verdict(ClaimVerdict::all(verdicts)).interval(intervals.join("; ")),
         }
     }
 
@@ -232,10 +215,7 @@ impl<'a> Look<'a> {
         let found = contrast(samples, 10.0, by_trigger, one, is_other);
         let text = found.map_or("too few".into(), |found| {
             let ratio = found.shares[0] / found.shares[1];
-            format!(
-                "{ratio:.1} times: {}",
-                self.text(samples, &found, one, is_other)
-            )
+            format!("{ratio:.1} times: {}", self.text(samples, &found, one, is_other))
         });
         let claim = claim(
             id,
@@ -261,11 +241,7 @@ impl<'a> Look<'a> {
 
 /// A difference of shares in percentage points.
 fn points(difference: Estimate) -> String {
-    format!(
-        "{:.1} ± {:.1} points",
-        100.0 * difference.mean,
-        100.0 * difference.half
-    )
+    format!("{:.1} ± {:.1} points", 100.0 * difference.mean, 100.0 * difference.half)
 }
 
 fn classification(report: &Report) -> Option<&Classification> {
@@ -280,9 +256,7 @@ fn k_means_threshold(studied: &Studied) -> Claim {
     let mut others = studied.report.classifications.iter();
     let log = others.find(|one| one.classifier == Classifier::KMeansLog);
     let log = log.and_then(|one| one.against_triggers.different_percent);
-    let text = different.map_or("unknown".into(), |percent| {
-        format!("{percent:.1} %, threshold {threshold:.3} s")
-    });
+    let text = different.map_or("unknown".into(), |percent| format!("{percent:.1} %, threshold {threshold:.3} s"));
     claim(
         "k-means-threshold",
         "II-B2",
@@ -333,14 +307,8 @@ fn syn_timeouts(look: &Look<'_>) -> Claim {
 
 fn syn_timeouts_by_k_means(look: &Look<'_>) -> Claim {
     let found = lost_syns(look, |sample| look.by_k_means(sample));
-    let share = found.unwrap_or(Estimate {
-        mean: 0.0,
-        half: f64::INFINITY,
-    });
-    let above = Estimate {
-        mean: share.mean - 0.7,
-        ..share
-    };
+    let share = found.unwrap_or(Estimate { mean: 0.0, half: f64::INFINITY });
+    let above = Estimate { mean: share.mean - 0.7, ..share };
     claim(
         "syn-timeouts-by-k-means",
         "II-B3",
@@ -380,21 +348,10 @@ fn waited(sample: &Sample) -> f64 {
 
 fn cost_most(studied: &Studied) -> Claim {
     let samples = studied.samples.iter();
-    let known: Vec<Sample> = samples
-        .filter(|one| one.trigger.is_some())
-        .copied()
-        .collect();
-    let share = share_of(&known, waited, |one| {
-        by_trigger(one) == Some(Class::Timeout)
-    });
-    let share = share.unwrap_or(Estimate {
-        mean: 0.0,
-        half: f64::INFINITY,
-    });
-    let above = Estimate {
-        mean: share.mean - 0.5,
-        ..share
-    };
+    let known: Vec<Sample> = samples.filter(|one| one.trigger.is_some()).copied().collect();
+    let share = share_of(&known, waited, |one| by_trigger(one) == Some(Class::Timeout));
+    let share = share.unwrap_or(Estimate { mean: 0.0, half: f64::INFINITY });
+    let above = Estimate { mean: share.mean - 0.5, ..share };
     claim(
         "timeouts-cost-most",
         "I",
@@ -408,9 +365,7 @@ fn cost_most(studied: &Studied) -> Claim {
 
 /// The claims of Table I.
 pub fn table(studied: &Studied, cells: &[ColumnCell]) -> Vec<Claim> {
-    let differences = cells
-        .iter()
-        .map(|cell| cell.computed.paper_without_slp_s - cell.computed.paper_with_slp_s);
+    let differences = cells.iter().map(|cell| cell.computed.paper_without_slp_s - cell.computed.paper_with_slp_s);
     let [least, most] = ends(differences);
     let deviation = cells.iter().map(|cell| {
         let paper = &cell.computed;
@@ -424,10 +379,7 @@ pub fn table(studied: &Studied, cells: &[ColumnCell]) -> Vec<Claim> {
         shorter.count()
     };
     let all = studied.reruns.len();
-    let (computed, rerun) = (
-        shorter(|flow| Some(flow.computed_s)),
-        shorter(|flow| flow.rerun_s),
-    );
+    let (computed, rerun) = (shorter(|flow| Some(flow.computed_s)), shorter(|flow| flow.rerun_s));
     vec![
         claim(
             "arithmetic",
@@ -475,23 +427,16 @@ pub fn table(studied: &Studied, cells: &[ColumnCell]) -> Vec<Claim> {
 }
 
 fn ends(values: impl Iterator<Item = f64>) -> [f64; 2] {
-    values.fold(
-        [f64::INFINITY, f64::NEG_INFINITY],
-        |[least, most], value| [least.min(value), most.max(value)],
-    )
+    values.fold([f64::INFINITY, f64::NEG_INFINITY], |[least, most], value| [least.min(value), most.max(value)])
 }
 
 fn short_flows(cells: &[ColumnCell]) -> Claim {
     let reductions = cells.iter().map(|cell| {
         let without = cell.computed.without_slp_s;
-        cell.rerun_s
-            .map_or(f64::NAN, |with| 100.0 * (1.0 - with / without))
+        cell.rerun_s.map_or(f64::NAN, |with| 100.0 * (1.0 - with / without))
     });
     let reductions: Vec<f64> = reductions.collect();
-    let shown: Vec<String> = reductions
-        .iter()
-        .map(|percent| format!("{percent:.1} %"))
-        .collect();
+    let shown: Vec<String> = reductions.iter().map(|percent| format!("{percent:.1} %")).collect();
     let falls = match reductions[..] {
         [_, early, median, late, _] => early > median && median > late,
         _ => false,

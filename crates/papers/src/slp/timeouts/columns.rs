@@ -33,124 +33,47 @@ pub struct ColumnCell {
 /// The columns of Figures 1 and 2.
 pub fn positions(figure: &'static str) -> Columns<PositionCell> {
     columns_of_figure::<PositionCell>(figure)
-        .text(("sender", "", "who sent the packets"), |c| {
-            Some(c.sender.into())
-        })
-        .text(
-            (
-                "half",
-                "",
-                "front: from the first packet; back: from the last",
-            ),
-            |c| Some(c.half.into()),
-        )
-        .integer(
-            ("position", "", "position of the lost packet, from 1"),
-            |c| Some(c.position.into()),
-        )
+        .text(("sender", "", "who sent the packets"), |c| Some(c.sender.into()))
+        .text(("half", "", "front: from the first packet; back: from the last"), |c| Some(c.half.into()))
+        .integer(("position", "", "position of the lost packet, from 1"), |c| Some(c.position.into()))
         .all_of(shares(), |c| Some(&c.shares))
 }
 
 /// The columns of Figures 3 and 4.
 pub fn flags(figure: &'static str) -> Columns<FlagCell> {
     columns_of_figure::<FlagCell>(figure)
-        .text(("sender", "", "who sent the packets"), |c| {
-            Some(c.sender.into())
-        })
-        .text(("flags", "", "flags of the lost packet"), |c| {
-            Some(c.category.flags.clone().into())
-        })
-        .integer(("packets", "packets", "packets with these flags"), |c| {
-            Some(c.category.packets)
-        })
-        .real(
-            ("packets_percent", "%", "their share of all packets"),
-            |c| c.category.packets_percent,
-        )
-        .flag(
-            (
-                "shown",
-                "",
-                "whether the share is large enough for the figure",
-            ),
-            |c| c.category.is_shown,
-        )
+        .text(("sender", "", "who sent the packets"), |c| Some(c.sender.into()))
+        .text(("flags", "", "flags of the lost packet"), |c| Some(c.category.flags.clone().into()))
+        .integer(("packets", "packets", "packets with these flags"), |c| Some(c.category.packets))
+        .real(("packets_percent", "%", "their share of all packets"), |c| c.category.packets_percent)
+        .flag(("shown", "", "whether the share is large enough for the figure"), |c| c.category.is_shown)
         .all_of(shares(), |c| Some(&c.category.shares))
 }
 
 fn shares() -> Columns<Shares> {
     Columns::new()
-        .integer(
-            ("retransmissions", "packets", "retransmissions"),
-            |s: &Shares| Some(s.retransmissions),
-        )
-        .real(
-            ("timeouts_percent", "%", "timeouts among them, by k-means"),
-            |s| s.timeouts_percent,
-        )
-        .integer(
-            (
-                "with_trigger",
-                "packets",
-                "retransmissions with a known trigger",
-            ),
-            |s| Some(s.with_trigger),
-        )
-        .real(
-            (
-                "timeouts_by_trigger_percent",
-                "%",
-                "timeouts among these, by our triggers",
-            ),
-            |s| s.timeouts_by_trigger_percent,
-        )
+        .integer(("retransmissions", "packets", "retransmissions"), |s: &Shares| Some(s.retransmissions))
+        .real(("timeouts_percent", "%", "timeouts among them, by k-means"), |s| s.timeouts_percent)
+        .integer(("with_trigger", "packets", "retransmissions with a known trigger"), |s| Some(s.with_trigger))
+        .real(("timeouts_by_trigger_percent", "%", "timeouts among these, by our triggers"), |s| {
+            s.timeouts_by_trigger_percent
+        })
 }
 
 /// The columns of Table I.
 pub fn table() -> Columns<ColumnCell> {
     columns_of_figure::<ColumnCell>(TABLE)
-        .integer(("percentile", "", "percentile"), |c| {
-            Some(c.computed.percentile.into())
+        .integer(("percentile", "", "percentile"), |c| Some(c.computed.percentile.into()))
+        .real(("without_slp_s", "s", "completion time without SLP"), |c| Some(c.computed.without_slp_s))
+        .real(("with_slp_s", "s", "completion time with SLP, as the paper computes it"), |c| {
+            Some(c.computed.with_slp_s)
         })
-        .real(("without_slp_s", "s", "completion time without SLP"), |c| {
-            Some(c.computed.without_slp_s)
-        })
-        .real(
-            (
-                "with_slp_s",
-                "s",
-                "completion time with SLP, as the paper computes it",
-            ),
-            |c| Some(c.computed.with_slp_s),
-        )
-        .real(("reduction_percent", "%", "its reduction"), |c| {
-            c.computed.reduction_percent
-        })
-        .real(
-            (
-                "rerun_s",
-                "s",
-                "completion time of the flows run again with duplicated SYNs",
-            ),
-            |c| c.rerun_s,
-        )
-        .real(
-            (
-                "less_mean_wait_s",
-                "s",
-                "completion time less the mean wait",
-            ),
-            |c| Some(c.computed.less_mean_wait_s),
-        )
-        .real(("paper_without_slp_s", "s", "the paper's value"), |c| {
-            Some(c.computed.paper_without_slp_s)
-        })
-        .real(("paper_with_slp_s", "s", "the paper's value"), |c| {
-            Some(c.computed.paper_with_slp_s)
-        })
-        .real(("paper_reduction_percent", "%", "the paper's value"), |c| {
-            Some(c.computed.paper_reduction_percent)
-        })
+        .real(("reduction_percent", "%", "its reduction"), |c| c.computed.reduction_percent)
+        .real(("rerun_s", "s", "completion time of the flows run again with duplicated SYNs"), |c| c.rerun_s)
+        .real(("less_mean_wait_s", "s", "completion time less the mean wait"), |c| Some(c.computed.less_mean_wait_s))
+        .real(("paper_without_slp_s", "s", "the paper's value"), |c| Some(c.computed.paper_without_slp_s))
+        .real(("paper_with_slp_s", "s", "the paper's value"), |c| Some(c.computed.paper_with_slp_s))
+        .real(("paper_reduction_percent", "%", "the paper's value"), |c| Some(c.computed.paper_reduction_percent))
 }
 
 /// The cells of Table I.
@@ -161,10 +84,7 @@ pub fn table_cells(studied: &Studied) -> Vec<ColumnCell> {
     let columns = studied.report.syn_losses.percentiles.iter();
     let cell = |computed: &Percentile| {
         let rank = (reruns.len() as u64 * u64::from(computed.percentile)).div_ceil(100);
-        ColumnCell {
-            computed: *computed,
-            rerun_s: reruns.get((rank as usize).saturating_sub(1)).copied(),
-        }
+        ColumnCell { computed: *computed, rerun_s: reruns.get((rank as usize).saturating_sub(1)).copied() }
     };
     columns.map(cell).collect()
 }

@@ -69,10 +69,7 @@ pub fn contrast(
     Some(Contrast {
         shares,
         retransmissions: totals.map(|[n, _]| n as u64),
-        difference: Estimate {
-            mean: shares[0] - times * shares[1],
-            half: Z * variance.sqrt(),
-        },
+        difference: Estimate { mean: shares[0] - times * shares[1], half: Z * variance.sqrt() },
     })
 }
 
@@ -86,25 +83,14 @@ pub fn share_of(
     for sample in samples {
         let [all, part] = sums.entry(flow_of(sample)).or_default();
         *all += quantity(sample);
-        *part += if include(sample) {
-            quantity(sample)
-        } else {
-            0.0
-        };
+        *part += if include(sample) { quantity(sample) } else { 0.0 };
     }
     let [all, part] = total(&sums);
     let share = part / all;
-    let variance: f64 = sums
-        .values()
-        .map(|[n, y]| ((y - share * n) / all).powi(2))
-        .sum();
-    (all > 0.0).then(|| Estimate {
-        mean: share,
-        half: Z * variance.sqrt(),
-    })
+    let variance: f64 = sums.values().map(|[n, y]| ((y - share * n) / all).powi(2)).sum();
+    (all > 0.0).then(|| Estimate { mean: share, half: Z * variance.sqrt() })
 }
 
 fn total(sums: &ByFlow) -> [f64; 2] {
-    sums.values()
-        .fold([0.0; 2], |[n, y], [more, of_them]| [n + more, y + of_them])
+    sums.values().fold([0.0; 2], |[n, y], [more, of_them]| [n + more, y + of_them])
 }

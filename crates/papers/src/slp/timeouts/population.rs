@@ -23,49 +23,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// loss rate of 2 % in the CAIDA captures (§II-C1), and so the mean is 2 % here. The other numbers are our
 /// choice.
 const NETWORKS: Networks = Networks {
-    rtt: LogNormal {
-        median: 60.0,
-        sigma: 0.7,
-        least: 5.0,
-        most: 500.0,
-    },
-    rate: LogNormal {
-        median: 20.0,
-        sigma: 1.0,
-        least: 1.0,
-        most: 1000.0,
-    },
-    queue: LogNormal {
-        median: 100.0,
-        sigma: 0.7,
-        least: 20.0,
-        most: 1000.0,
-    },
-    loss: LogNormal {
-        median: 0.015,
-        sigma: 0.8,
-        least: 0.001,
-        most: 0.1,
-    },
+    rtt: LogNormal { median: 60.0, sigma: 0.7, least: 5.0, most: 500.0 },
+    rate: LogNormal { median: 20.0, sigma: 1.0, least: 1.0, most: 1000.0 },
+    queue: LogNormal { median: 100.0, sigma: 0.7, least: 20.0, most: 1000.0 },
+    loss: LogNormal { median: 0.015, sigma: 0.8, least: 0.001, most: 0.1 },
     ack_loss: 1.0,
     bursty: 0.5,
     burst: 1.7,
     reordering: 0.15,
     reordered: 0.01,
-    reordering_delay: LogNormal {
-        median: 8.0,
-        sigma: 0.8,
-        least: 1.0,
-        most: 200.0,
-    },
+    reordering_delay: LogNormal { median: 8.0, sigma: 0.8, least: 1.0, most: 200.0 },
     pausing: 0.0,
     pause_interval: 1.0,
-    pause: LogNormal {
-        median: 1.0,
-        sigma: 0.0,
-        least: 1.0,
-        most: 1.0,
-    },
+    pause: LogNormal { median: 1.0, sigma: 0.0, least: 1.0, most: 1.0 },
     pausing_rate: 1.0,
 };
 
@@ -73,24 +43,9 @@ const NETWORKS: Networks = Networks {
 /// backbone, mostly in bursts: how likely a loss causes a timeout hardly depends on how many there are, and rare losses
 /// would need more flows. All numbers are our choice.
 const DATA_CENTER: Networks = Networks {
-    rtt: LogNormal {
-        median: 0.4,
-        sigma: 0.6,
-        least: 0.1,
-        most: 5.0,
-    },
-    rate: LogNormal {
-        median: 1000.0,
-        sigma: 0.5,
-        least: 100.0,
-        most: 10_000.0,
-    },
-    queue: LogNormal {
-        median: 1.0,
-        sigma: 0.5,
-        least: 0.1,
-        most: 10.0,
-    },
+    rtt: LogNormal { median: 0.4, sigma: 0.6, least: 0.1, most: 5.0 },
+    rate: LogNormal { median: 1000.0, sigma: 0.5, least: 100.0, most: 10_000.0 },
+    queue: LogNormal { median: 1.0, sigma: 0.5, least: 0.1, most: 10.0 },
     bursty: 0.8,
     reordering: 0.0,
     ..NETWORKS
@@ -99,47 +54,21 @@ const DATA_CENTER: Networks = Networks {
 /// Short exchanges one soon after the other, in which clients send data too.
 const DATA_CENTER_TRAFFIC: Traffic = Traffic {
     exchanges: 3.0,
-    request: LogNormal {
-        median: 2000.0,
-        ..TRAFFIC.response
-    },
-    response: LogNormal {
-        median: 4000.0,
-        ..TRAFFIC.response
-    },
-    think_time: LogNormal {
-        median: 10.0,
-        sigma: 1.2,
-        least: 1.0,
-        most: 1000.0,
-    },
+    request: LogNormal { median: 2000.0, ..TRAFFIC.response },
+    response: LogNormal { median: 4000.0, ..TRAFFIC.response },
+    think_time: LogNormal { median: 10.0, sigma: 1.2, least: 1.0, most: 1000.0 },
 };
 
 /// Requests and responses of the web: few connections have more than 200 packets (§II-B3).
 const TRAFFIC: Traffic = Traffic {
     exchanges: 2.0,
     request: Traffic::SHORT_REQUEST,
-    response: LogNormal {
-        median: 12_000.0,
-        sigma: 1.5,
-        least: 200.0,
-        most: 2_000_000.0,
-    },
-    think_time: LogNormal {
-        median: 500.0,
-        sigma: 1.2,
-        least: 10.0,
-        most: 20_000.0,
-    },
+    response: LogNormal { median: 12_000.0, sigma: 1.5, least: 200.0, most: 2_000_000.0 },
+    think_time: LogNormal { median: 500.0, sigma: 1.2, least: 10.0, most: 20_000.0 },
 };
 
 /// Hosts of the 2010s, most of which offer SACK.
-const RECEIVERS: Receivers = Receivers {
-    sack: 0.95,
-    timestamps: 0.5,
-    delayed_acks: 0.8,
-    buffer: 1 << 20,
-};
+const RECEIVERS: Receivers = Receivers { sack: 0.95, timestamps: 0.5, delayed_acks: 0.8, buffer: 1 << 20 };
 
 /// The traces that the population stands in for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,13 +93,7 @@ impl Traces {
             Self::DataCenter => (DATA_CENTER, DATA_CENTER_TRAFFIC),
             Self::Backbone => (NETWORKS, TRAFFIC),
         };
-        Population {
-            flows,
-            seed,
-            networks,
-            traffic,
-            receivers: RECEIVERS,
-        }
+        Population { flows, seed, networks, traffic, receivers: RECEIVERS }
     }
 }
 
@@ -240,12 +163,7 @@ pub fn study(setup: &Setup, traces: Traces, flows: u64) -> Result<Arc<Studied>, 
     Ok(studied)
 }
 
-fn study_anew(
-    setup: &Setup,
-    traces: Traces,
-    flows: u64,
-    sender: &Profile,
-) -> Result<Studied, SettingsError> {
+fn study_anew(setup: &Setup, traces: Traces, flows: u64, sender: &Profile) -> Result<Studied, SettingsError> {
     let population = traces.population(flows, setup.seed());
     let parts = usize::try_from(flows.div_ceil(FLOWS_PER_CAPTURE)).unwrap_or(usize::MAX);
     // Data centers have no table of lost SYNs.
@@ -287,8 +205,7 @@ fn study_anew(
 
 /// Deals the triggers to the retransmissions at random, so that no packet is special.
 fn deal(samples: &mut [Sample], seed: u64) {
-    let draw =
-        |n: usize| Draws::new(seed, u64::from_le_bytes(*b"shuffled"), n as u64).uniform(0, 0);
+    let draw = |n: usize| Draws::new(seed, u64::from_le_bytes(*b"shuffled"), n as u64).uniform(0, 0);
     let mut order: Vec<usize> = (0..samples.len()).collect();
     order.sort_by(|a, b| draw(*a).total_cmp(&draw(*b)));
     let dealt: Vec<_> = order.iter().map(|from| samples[*from].trigger).collect();
@@ -312,11 +229,7 @@ fn part(
     flows: Range<u64>,
     reruns: Option<bool>,
 ) -> Result<Part, SettingsError> {
-    let settings = Settings {
-        profile: Some(sender.clone()),
-        threads: 0,
-        ..Settings::default()
-    };
+    let settings = Settings { profile: Some(sender.clone()), threads: 0, ..Settings::default() };
     let captures = population.capture_both_ends(sender, flows.clone())?;
     let mut capture = study_packets(&captures.at_clients, &settings);
     let at_servers = study_packets(&captures.at_servers, &settings);
@@ -337,12 +250,7 @@ fn part(
             again.extend(rerun(population, sender, flows.start, loss, duplicate)?);
         }
     }
-    Ok(Part {
-        capture,
-        far,
-        reruns: again,
-        sent_again: captures.retransmissions,
-    })
+    Ok(Part { capture, far, reruns: again, sent_again: captures.retransmissions })
 }
 
 /// Runs a flow with SYN loss again. Connections have the order of their flows, because each flow begins

@@ -38,12 +38,7 @@ fn the_same_seed_gives_the_same_figures() {
 fn data_centers_tell_clients_from_servers() {
     let studied = small(Traces::DataCenter);
     assert!(studied.report.sides_apart && studied.reruns.is_empty());
-    let senders: Vec<_> = studied
-        .report
-        .flags
-        .iter()
-        .map(|panel| panel.sender)
-        .collect();
+    let senders: Vec<_> = studied.report.flags.iter().map(|panel| panel.sender).collect();
     assert_eq!(senders, ["client", "server"]);
     let flows = studied.samples.iter().map(population::flow_of);
     assert!(flows.max().is_some_and(|flow| flow < 256));
@@ -70,11 +65,7 @@ fn a_contrast_compares_shares_and_knows_its_interval() {
 #[test]
 fn tables_fit_a_terminal() {
     let [center, backbone] = [Traces::DataCenter, Traces::Backbone].map(small);
-    for sheet in [
-        positions_of(&center),
-        flags_of(&backbone),
-        table_of(&backbone),
-    ] {
+    for sheet in [positions_of(&center), flags_of(&backbone), table_of(&backbone)] {
         crate::assert_fits_a_terminal(&sheet.table);
     }
 }

@@ -46,10 +46,7 @@ impl Cells {
     pub fn run(setup: &Setup) -> Result<Self, SettingsError> {
         let (mut follow, mut follow_before) = (Vec::new(), Vec::new());
         for n in 0..=MOST_FOLLOW {
-            follow.push([
-                times_out(setup, SENDER, n, false)?,
-                times_out(setup, SENDER, n, true)?,
-            ]);
+            follow.push([times_out(setup, SENDER, n, false)?, times_out(setup, SENDER, n, true)?]);
             follow_before.push(times_out(setup, BEFORE, n, false)?);
         }
         Ok(Self {
@@ -64,8 +61,7 @@ impl Cells {
 
     /// A cell.
     pub fn get(&self, rtt_ms: u64, least_rto_ms: u64, lost: &str) -> &LossCell {
-        let is_it =
-            |c: &&LossCell| (c.rtt_ms, c.least_rto_ms, c.lost) == (rtt_ms, least_rto_ms, lost);
+        let is_it = |c: &&LossCell| (c.rtt_ms, c.least_rto_ms, c.lost) == (rtt_ms, least_rto_ms, lost);
         self.losses.iter().find(is_it).expect("a cell of the grid")
     }
 }
@@ -87,11 +83,7 @@ fn losses(setup: &Setup) -> Result<Vec<LossCell>, SettingsError> {
                 Ok(run(setup, SENDER, &settings)?.0)
             };
             let lossless = fct_ms(&with("none")?);
-            let last = if setup.is_mutated("first-lost") {
-                "data:1"
-            } else {
-                "tail:1"
-            };
+            let last = if setup.is_mutated("first-lost") { "data:1" } else { "tail:1" };
             for (lost, drop) in [("first", "data:1"), ("last", last)] {
                 let record = with(drop)?;
                 let again = &record.counters.retransmissions;
@@ -127,9 +119,7 @@ fn copied(setup: &Setup) -> Result<Vec<(u64, u64, f64, f64)>, SettingsError> {
                 ];
                 Ok(fct_ms(&run(setup, profile, &settings)?.0))
             };
-            let cost = |profile: &str| {
-                Ok::<_, SettingsError>(fct(profile, "tail:1")? - fct(profile, "none")?)
-            };
+            let cost = |profile: &str| Ok::<_, SettingsError>(fct(profile, "tail:1")? - fct(profile, "none")?);
             let with = cost("linux-3.17+slp")?;
             cells.push((rtt_ms, least_rto_ms, with, cost(SENDER)?));
         }
@@ -153,27 +143,19 @@ fn until_again(log: &Log) -> Vec<SentAt> {
 fn ambiguous(setup: &Setup) -> Result<(usize, usize, [bool; 2]), SettingsError> {
     let (lost, log) = run(setup, SENDER, &[("segments", "1"), ("drop", "tail:1")])?;
     let lost_sent = until_again(&log);
-    let delay = if setup.is_mutated("short-delay") {
-        "20ms"
-    } else {
-        "600ms"
-    };
+    let delay = if setup.is_mutated("short-delay") { "20ms" } else { "600ms" };
     let reorder = format!("down:0.5:{delay}");
     let settings: Keys<'_> = &[("segments", "1"), ("reorder", &reorder)];
     // Draws are by flow: of some flows, the segment is delayed and the SYN-ACK is not.
     for flow in 0..64 {
         let (late, log) = run_number(setup, SENDER, settings, flow)?;
         let sent = until_again(&log);
-        let begins_alike = lost_sent.len() > 1
-            && sent.get(..lost_sent.len() - 1) == Some(&lost_sent[..lost_sent.len() - 1]);
-        let is_delayed = late
-            .fct
-            .is_some_and(|fct| fct > std::time::Duration::from_millis(125));
+        let begins_alike =
+            lost_sent.len() > 1 && sent.get(..lost_sent.len() - 1) == Some(&lost_sent[..lost_sent.len() - 1]);
+        let is_delayed = late.fct.is_some_and(|fct| fct > std::time::Duration::from_millis(125));
         if begins_alike && (is_delayed || setup.is_mutated("short-delay")) {
             let pairs = lost_sent.len().max(sent.len());
-            let differ = (0..pairs)
-                .filter(|i| lost_sent.get(*i) != sent.get(*i))
-                .count();
+            let differ = (0..pairs).filter(|i| lost_sent.get(*i) != sent.get(*i)).count();
             return Ok((pairs, differ, [lost.spurious > 0, late.spurious > 0]));
         }
     }
@@ -182,21 +164,12 @@ fn ambiguous(setup: &Setup) -> Result<(usize, usize, [bool; 2]), SettingsError> 
 
 /// Flows of 1 to 20 segments whose receivers delay ACKs, over three paths without loss.
 fn needless(setup: &Setup) -> Result<[u64; 2], SettingsError> {
-    let ack = if setup.is_mutated("short-delay") {
-        "quick"
-    } else {
-        "delayed:200ms"
-    };
+    let ack = if setup.is_mutated("short-delay") { "quick" } else { "delayed:200ms" };
     let mut needless = [0; 2];
     for rtt in ["5ms", "20ms", "40ms"] {
         for segments in 1..=20 {
             let segments = u64::to_string(&segments);
-            let common = [
-                ("rtt", rtt),
-                ("segments", &*segments),
-                ("ack", ack),
-                ("rto.min_of", "rttvar"),
-            ];
+            let common = [("rtt", rtt), ("segments", &*segments), ("ack", ack), ("rto.min_of", "rttvar")];
             for (place, least) in ["1ms", "profile"].into_iter().enumerate() {
                 let settings: Vec<_> = common.into_iter().chain([("rto.min", least)]).collect();
                 needless[place] += run(setup, SENDER, &settings)?.0.spurious_data;
@@ -212,11 +185,7 @@ fn times_out(setup: &Setup, sender: &str, follow: u64, push: bool) -> Result<boo
     const MSS: u64 = 1448;
     let first = if push { 4 } else { 4 + follow };
     let rest = 4 + follow - first;
-    let later = if setup.is_mutated("late-write") {
-        "5s"
-    } else {
-        "0"
-    };
+    let later = if setup.is_mutated("late-write") { "5s" } else { "0" };
     let writes = match rest {
         0 => format!("{}B@0", first * MSS),
         _ => format!("{}B@0,{}B@{later}", first * MSS, rest * MSS),

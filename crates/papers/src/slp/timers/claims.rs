@@ -65,10 +65,7 @@ fn waiting_hurts(cells: &Cells) -> Claim {
         "I",
         "A sender that waits too long before it retransmits harms the application",
         "the last of ten segments lost: at every RTT it costs more time with a smallest RTO of 1 s than with 200 ms, and more with 3 s than with 1 s",
-        (
-            format!("{least:.0}, {middle:.0} and {most:.0} ms at {ms} ms"),
-            costs.iter().all(grows),
-        ),
+        (format!("{least:.0}, {middle:.0} and {most:.0} ms at {ms} ms"), costs.iter().all(grows)),
     )
 }
 
@@ -79,11 +76,7 @@ fn fine_timers(cells: &Cells) -> Claim {
     });
     let helps = RTTS.map(|rtt_ms| {
         let [fine, linux, ..] = last(cells, rtt_ms);
-        if rtt_ms < 100 {
-            fine < linux
-        } else {
-            fine <= linux
-        }
+        if rtt_ms < 100 { fine < linux } else { fine <= linux }
     });
     claim(
         "fine-timers-help",
@@ -101,18 +94,13 @@ fn fast_helps(cells: &Cells) -> Claim {
         let cost = |lost| cells.get(rtt_ms, linux, lost).cost_ms;
         (rtt_ms, cost("first"), cost("last"))
     });
-    let shown = costs.map(|(rtt_ms, fast, timeout)| {
-        format!("{fast:.0} instead of {timeout:.0} ms at {rtt_ms} ms")
-    });
+    let shown = costs.map(|(rtt_ms, fast, timeout)| format!("{fast:.0} instead of {timeout:.0} ms at {rtt_ms} ms"));
     claim(
         "fast-retransmission-helps",
         "Abstract, I",
         "A timeout increases latency without need where a fast retransmission would have repaired the loss",
         "the first of ten segments lost is retransmitted fast, the last one by a timer: at every RTT the first costs less than half as much time",
-        (
-            shown.join(", "),
-            costs.iter().all(|(_, fast, timeout)| *fast < timeout / 2.0),
-        ),
+        (shown.join(", "), costs.iter().all(|(_, fast, timeout)| *fast < timeout / 2.0)),
     )
 }
 
@@ -124,41 +112,23 @@ fn wide_area(cells: &Cells) -> Claim {
         "I",
         "In wide area networks a timeout can take a few hundred milliseconds even with fine-grained timers",
         "the last of ten segments lost, smallest RTO 1 ms, RTTs of 80 and 160 ms: the loss costs 100 to 999 ms",
-        (
-            shown.join(", "),
-            costs.iter().all(|(_, cost)| (100.0..1000.0).contains(cost)),
-        ),
+        (shown.join(", "), costs.iter().all(|(_, cost)| (100.0..1000.0).contains(cost))),
     )
 }
 
 fn any_timer(cells: &Cells) -> Claim {
-    let shorter = cells
-        .copied
-        .iter()
-        .filter(|(_, _, with, without)| with < without);
+    let shorter = cells.copied.iter().filter(|(_, _, with, without)| with < without);
     let (shorter, all) = (shorter.count(), cells.copied.len());
-    let shown = cells
-        .copied
-        .iter()
-        .filter(|(rtt_ms, ..)| *rtt_ms == RTTS[0]);
+    let shown = cells.copied.iter().filter(|(rtt_ms, ..)| *rtt_ms == RTTS[0]);
     let shown: Vec<String> = shown
-        .map(|(_, least, with, without)| {
-            format!("{with:.0} instead of {without:.0} ms (smallest RTO {least} ms)")
-        })
+        .map(|(_, least, with, without)| format!("{with:.0} instead of {without:.0} ms (smallest RTO {least} ms)"))
         .collect();
     claim(
         "slp-with-any-timer",
         "IV",
         "SLP shortens latency with both fine-grained and coarse-grained timers",
         "the last of eight segments lost, and duplicated with SLP: at every RTT and with every smallest RTO it costs less time with SLP",
-        (
-            format!(
-                "{shorter} of {all} cells; at {} ms: {}",
-                RTTS[0],
-                shown.join(", ")
-            ),
-            shorter == all && all > 0,
-        ),
+        (format!("{shorter} of {all} cells; at {} ms: {}", RTTS[0], shown.join(", ")), shorter == all && all > 0),
     )
 }
 
@@ -169,10 +139,7 @@ fn fast_not_always(cells: &Cells) -> Claim {
         "I",
         "A fast retransmission is not always triggered",
         "the fourth segment lost, followed by 0 to 6 others: a timer retransmits it if none follows, a fast retransmission does if three or more follow",
-        (
-            followers(&plain),
-            plain.len() > 3 && plain[0] && plain[3..].iter().all(|times_out| !times_out),
-        ),
+        (followers(&plain), plain.len() > 3 && plain[0] && plain[3..].iter().all(|times_out| !times_out)),
     )
 }
 
@@ -200,33 +167,17 @@ fn push_is_not_special(cells: &Cells) -> Claim {
         "II-B4",
         "The loss of a PSH packet causes a timeout because too few packets follow it",
         "the same where the lost segment carries PSH and the others are a write of their own: it times out without followers, and with any number of them it fares as a plain segment does",
-        (
-            followers(&push),
-            alike.count() == push.len()
-                && push.first() == Some(&true)
-                && push.last() == Some(&false),
-        ),
+        (followers(&push), alike.count() == push.len() && push.first() == Some(&true) && push.last() == Some(&false)),
     )
 }
 
 fn followers(times_out: &[bool]) -> String {
     let of = |by_timer: bool| {
-        let places = times_out
-            .iter()
-            .enumerate()
-            .filter(|(_, is)| **is == by_timer);
+        let places = times_out.iter().enumerate().filter(|(_, is)| **is == by_timer);
         let places: Vec<String> = places.map(|(n, _)| n.to_string()).collect();
-        if places.is_empty() {
-            "never".into()
-        } else {
-            places.join(", ")
-        }
+        if places.is_empty() { "never".into() } else { places.join(", ") }
     };
-    format!(
-        "timeout with {} followers, fast with {}",
-        of(true),
-        of(false)
-    )
+    format!("timeout with {} followers, fast with {}", of(true), of(false))
 }
 
 fn as_the_threshold(times_out: &[bool]) -> bool {

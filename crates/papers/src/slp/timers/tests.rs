@@ -13,11 +13,7 @@ fn verdicts_are_as_expected() {
 #[test]
 fn costs_are_as_computed_by_hand() {
     let cells = Cells::run(&crate::slp::setup(ID, Effort::Full)).unwrap();
-    for (least, lost, cost) in [
-        (200, "first", 80.0),
-        (200, "last", 80.0 + 280.0),
-        (1000, "last", 80.0 + 1080.0),
-    ] {
+    for (least, lost, cost) in [(200, "first", 80.0), (200, "last", 80.0 + 280.0), (1000, "last", 80.0 + 1080.0)] {
         assert_eq!(cells.get(80, least, lost).cost_ms, cost, "{least} {lost}");
     }
 }

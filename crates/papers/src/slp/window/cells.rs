@@ -57,10 +57,7 @@ pub struct Cells {
 impl Cells {
     /// Runs all flows.
     pub fn run(setup: &Setup) -> Result<Self, SettingsError> {
-        let mut cells = Self {
-            rule: rule(setup)?,
-            ..Self::default()
-        };
+        let mut cells = Self { rule: rule(setup)?, ..Self::default() };
         cells.windows(setup)?;
         cells.bursts = bursts(setup, None)?;
         cells.bursts_without_gap = bursts(setup, Some("0"))?;
@@ -74,14 +71,10 @@ impl Cells {
             flow(setup, profile, 30, "first:1", &settings)
         };
         let offered = (8 * MSS).to_string();
-        let [(_, without), (_, with)] =
-            [first(WITHOUT, "64MiB", "10")?, first(WITH, "64MiB", "10")?];
+        let [(_, without), (_, with)] = [first(WITHOUT, "64MiB", "10")?, first(WITH, "64MiB", "10")?];
         self.first_flight = [&without, &with].map(first_flight);
         self.grown_back = grown_back(&without, &with);
-        let narrow = [
-            first(WITHOUT, &offered, WIDE)?,
-            first(WITH, &offered, WIDE)?,
-        ];
+        let narrow = [first(WITHOUT, &offered, WIDE)?, first(WITH, &offered, WIDE)?];
         self.first_flight_offered = narrow.each_ref().map(|(_, log)| first_flight(log));
         for (q, window, buffer) in [
             ("first:1", "10", "64MiB"),
@@ -104,19 +97,12 @@ impl Cells {
         let (record, log) = flow(setup, WITH, 200, ALL_DATA, &[])?;
         let copies = log.copies(Host::Server);
         self.one_at_a_time = (copies.len(), most_out(&log));
-        let gaps = copies
-            .iter()
-            .map(|(_, original, copy)| ms(copy.since(*original)));
-        self.gaps_ms = gaps.fold([f64::INFINITY, 0.0], |[least, most], gap| {
-            [least.min(gap), most.max(gap)]
-        });
+        let gaps = copies.iter().map(|(_, original, copy)| ms(copy.since(*original)));
+        self.gaps_ms = gaps.fold([f64::INFINITY, 0.0], |[least, most], gap| [least.min(gap), most.max(gap)]);
         let least = |log: &Log| log.windows.iter().copied().min();
         let same = least(&log) == least(&plain) && fct_ms(&record) == fct_ms(&without);
         self.discarded = (record.counters.copied_bytes, record.unnecessary_bytes, same);
-        for (place, (q, segments)) in [("syn:0", 8), ("tail:1", 8), ("tail:1", 9)]
-            .into_iter()
-            .enumerate()
-        {
+        for (place, (q, segments)) in [("syn:0", 8), ("tail:1", 8), ("tail:1", 9)].into_iter().enumerate() {
             let (record, _) = flow(setup, WITH, segments, q, &[])?;
             self.order[place] = (record.counters.copies, record.counters.copies_withheld);
         }
@@ -132,18 +118,9 @@ fn flow(
     q: &str,
     more: Keys<'_>,
 ) -> Result<(FlowRecord, Log), SettingsError> {
-    let segments = if setup.is_mutated("one-segment") {
-        1
-    } else {
-        segments
-    };
+    let segments = if setup.is_mutated("one-segment") { 1 } else { segments };
     let segments = segments.to_string();
-    let own = [
-        ("segments", &*segments),
-        ("initial_window", "10"),
-        ("slp.p", "0.5"),
-        ("slp.q", q),
-    ];
+    let own = [("segments", &*segments), ("initial_window", "10"), ("slp.p", "0.5"), ("slp.q", q)];
     let settings: Vec<(&str, &str)> = own.iter().chain(more).copied().collect();
     run(setup, profile, &settings)
 }
@@ -180,20 +157,14 @@ fn rule(setup: &Setup) -> Result<Vec<WindowCell>, SettingsError> {
 /// Segments sent before the first ACK of data.
 fn first_flight(log: &Log) -> u64 {
     let before = log.states.iter().filter(|state| state.una == Offset::DATA);
-    before
-        .map(|state| state.nxt.since(Offset::DATA) / state.mss)
-        .max()
-        .unwrap_or(0)
+    before.map(|state| state.nxt.since(Offset::DATA) / state.mss).max().unwrap_or(0)
 }
 
 /// Compares what had been sent after each ACK, from that of the first segment on.
 fn grown_back(without: &Log, with: &Log) -> (usize, usize) {
     let after = |log: &Log| -> Vec<SenderState> {
         let states = log.states.iter();
-        states
-            .filter(|state| state.una > Offset::DATA && state.nxt < state.limit)
-            .copied()
-            .collect()
+        states.filter(|state| state.una > Offset::DATA && state.nxt < state.limit).copied().collect()
     };
     let (without, with) = (after(without), after(with));
     let pairs = without.iter().filter_map(|state| {
@@ -207,15 +178,10 @@ fn grown_back(without: &Log, with: &Log) -> (usize, usize) {
 /// Instants at which data waited, and those at which the flight was not `win`.
 fn formula(log: &Log) -> (usize, usize) {
     let copies = log.copies(Host::Server);
-    let waiting = log
-        .states
-        .iter()
-        .filter(|state| state.una >= Offset::DATA && state.nxt < state.limit);
+    let waiting = log.states.iter().filter(|state| state.una >= Offset::DATA && state.nxt < state.limit);
     let is_wrong = |state: &&SenderState| {
         // A copy counts from its decision, which is made with the original, to the ACK of its segment.
-        let dup = copies
-            .iter()
-            .any(|(span, original, _)| *original <= state.at && state.una < span.end);
+        let dup = copies.iter().any(|(span, original, _)| *original <= state.at && state.una < span.end);
         let congestion = (state.cwnd - u64::from(dup)) * state.mss;
         // Only whole segments are sent.
         let win = congestion.min(state.offered) / state.mss * state.mss;
@@ -232,16 +198,11 @@ fn most_out(log: &Log) -> usize {
         state.map(|state| state.at)
     };
     let out_at = |now| {
-        let out = copies.iter().filter(|(span, _, copy)| {
-            *copy <= now && acked_at(span.end).is_none_or(|acked| acked > now)
-        });
+        let out =
+            copies.iter().filter(|(span, _, copy)| *copy <= now && acked_at(span.end).is_none_or(|acked| acked > now));
         out.count()
     };
-    copies
-        .iter()
-        .map(|(_, _, copy)| out_at(*copy))
-        .max()
-        .unwrap_or(0)
+    copies.iter().map(|(_, _, copy)| out_at(*copy)).max().unwrap_or(0)
 }
 
 /// Bursts of eight segments into a short queue: those whose last segment it dropped, and those of them whose copy it
@@ -250,11 +211,7 @@ fn bursts(setup: &Setup, gap: Option<&str>) -> Result<(usize, usize), SettingsEr
     let (mut lost, mut both) = (0, 0);
     for queue in QUEUES {
         let queue = queue.to_string();
-        let mut settings = vec![
-            ("rate", "12Mbit"),
-            ("queue", &*queue),
-            ("initial_window", "20"),
-        ];
+        let mut settings = vec![("rate", "12Mbit"), ("queue", &*queue), ("initial_window", "20")];
         settings.extend(gap.map(|gap| ("slp.gap", gap)));
         let (_, log) = flow(setup, WITH, 8, "tail:1", &settings)?;
         // The tail has the highest sequence number; its first two transmissions are original and copy.
@@ -265,14 +222,8 @@ fn bursts(setup: &Setup, gap: Option<&str>) -> Result<(usize, usize), SettingsEr
         let Some(highest) = log.sent_down.iter().map(|(_, seq)| place(*seq)).max() else {
             continue;
         };
-        let tail = log
-            .sent_down
-            .iter()
-            .filter(|(_, seq)| place(*seq) == highest);
-        let arrived: Vec<bool> = tail
-            .map(|(n, _)| log.arrived_down.contains(n))
-            .take(2)
-            .collect();
+        let tail = log.sent_down.iter().filter(|(_, seq)| place(*seq) == highest);
+        let arrived: Vec<bool> = tail.map(|(n, _)| log.arrived_down.contains(n)).take(2).collect();
         if let [false, copy] = arrived[..]
             && !log.copies(Host::Server).is_empty()
         {

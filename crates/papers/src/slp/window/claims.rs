@@ -58,25 +58,19 @@ fn as_permitted<'a>(
     for cell in cells {
         all += 1;
         copied += u64::from(cell.copies > 0);
-        agree += u64::from(
-            (cell.copies == 1) == cell.permitted && (cell.withheld == 1) != cell.permitted,
-        );
+        agree += u64::from((cell.copies == 1) == cell.permitted && (cell.withheld == 1) != cell.permitted);
     }
     claim(
         id,
         "II-C2",
         statement,
         check,
-        (
-            format!("{agree} of {all} flows as the rule says; {copied} copied"),
-            agree == all && copied > 0,
-        ),
+        (format!("{agree} of {all} flows as the rule says; {copied} copied"), agree == all && copied > 0),
     )
 }
 
 fn window_shrinks(cells: &Cells) -> Claim {
-    let ([without, with], [offered, offered_with]) =
-        (cells.first_flight, cells.first_flight_offered);
+    let ([without, with], [offered, offered_with]) = (cells.first_flight, cells.first_flight_offered);
     claim(
         "window-shrinks",
         "I, II-C2",
@@ -98,10 +92,7 @@ fn window_grows_back(cells: &Cells) -> Claim {
         "II-C2",
         "When the duplicated segment is acknowledged, the window grows to min(cwnd, rwnd) again",
         "30 segments, the first one copied: from the ACK of the first segment on, as much has been sent after each ACK as without the copy",
-        (
-            format!("differs after {differ} of {acks} ACKs"),
-            differ == 0 && acks > 0,
-        ),
+        (format!("differs after {differ} of {acks} ACKs"), differ == 0 && acks > 0),
     )
 }
 
@@ -112,20 +103,13 @@ fn one_copy(cells: &Cells) -> Claim {
         "II-C2",
         "At most one duplicate is in the sliding window",
         "200 segments, all worth a copy: several copies, never two whose segments are unacknowledged",
-        (
-            format!("{copies} copies, at most {most} at a time"),
-            most == 1 && copies > 1,
-        ),
+        (format!("{copies} copies, at most {most} at a time"), most == 1 && copies > 1),
     )
 }
 
 fn discards(cells: &Cells) -> Claim {
     let (copied, twice, same) = cells.discarded;
-    let as_without = if same {
-        "as without copies"
-    } else {
-        "not as without copies"
-    };
+    let as_without = if same { "as without copies" } else { "not as without copies" };
     claim(
         "receiver-discards",
         "I, II-C2",
@@ -147,12 +131,7 @@ fn arbitrator_first(cells: &Cells) -> Claim {
         "The arbitrator decides first whether to duplicate; only then the window is asked whether it allows the duplicate",
         "8 segments with q 0: nothing is withheld; 8 segments with q 1: a copy is sent; 9 segments with q 1 in a window of 10: it is withheld",
         (
-            format!(
-                "q 0: {}; q 1: {}; no room: {}",
-                text(not_worth),
-                text(room),
-                text(no_room)
-            ),
+            format!("q 0: {}; q 1: {}; no room: {}", text(not_worth), text(room), text(no_room)),
             [not_worth, room, no_room] == [(0, 0), (1, 0), (0, 1)],
         ),
     )
@@ -165,10 +144,7 @@ fn paced(cells: &Cells) -> Claim {
         "II-C",
         "A gap is inserted between the original and the duplicate",
         "200 segments, all worth a copy, RTT 80 ms: every copy leaves at least a millisecond after its original",
-        (
-            format!("{least:.1} to {most:.1} ms"),
-            least >= 1.0 && most < f64::INFINITY && most > 0.0,
-        ),
+        (format!("{least:.1} to {most:.1} ms"), least >= 1.0 && most < f64::INFINITY && most > 0.0),
     )
     .note("the paper does not give the length; ours is SRTT/8")
 }

@@ -17,9 +17,7 @@ fn verdicts_are_as_expected() {
 fn the_rule_is_that_of_the_paper() {
     let cells = cells().rule;
     let at = |rwnd: Option<u64>, window: u64, segments: u64| {
-        let is_it = |c: &&WindowCell| {
-            c.segments == segments && c.rwnd == rwnd && (rwnd.is_some() || c.cwnd == window)
-        };
+        let is_it = |c: &&WindowCell| c.segments == segments && c.rwnd == rwnd && (rwnd.is_some() || c.cwnd == window);
         let cell = cells.iter().find(is_it).unwrap();
         (cell.permitted, cell.copies, cell.withheld)
     };

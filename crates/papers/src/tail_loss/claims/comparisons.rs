@@ -1,8 +1,6 @@
 //! What the text says of figures 1 and 2 together: §1, §3.1, §3.3, §3.4 and §5.
 
-use super::{
-    Cells, Claim, Group, Mechanism, SettingsError, Setup, TailLossCell, claim, list, same,
-};
+use super::{Cells, Claim, Group, Mechanism, SettingsError, Setup, TailLossCell, claim, list, same};
 use crate::tail_loss::cell::{Acks, prepare};
 use crate::tail_loss::{FIG2_RTT, Id, RTTS, cells};
 use Mechanism::{Baseline, Rtor, Tlp, Tlpr};
@@ -25,18 +23,13 @@ pub fn claims(fig1: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, Settin
     ])
 }
 
-fn recovery_takes_round_trips(
-    fig1: &[TailLossCell],
-    setup: &Setup,
-) -> Result<Claim, SettingsError> {
+fn recovery_takes_round_trips(fig1: &[TailLossCell], setup: &Setup) -> Result<Claim, SettingsError> {
     let mut added = Vec::new();
     for acks in Acks::ALL {
         for rtt in RTTS {
             let (spec, mut simulation) = prepare(setup, acks, rtt, 0, Baseline, &[])?;
             let record = simulation.run(&spec, setup.seed(), FlowId(0), &mut NoObserver);
-            let without = record
-                .fct_established
-                .map_or(f64::NAN, |fct| fct.as_secs_f64() * 1e3);
+            let without = record.fct_established.map_or(f64::NAN, |fct| fct.as_secs_f64() * 1e3);
             let with = Cells(fig1).fct(acks, rtt, 1, Baseline);
             added.push((with - without) / rtt as f64);
         }
@@ -46,10 +39,7 @@ fn recovery_takes_round_trips(
         "1",
         "Loss recovery can add several RTTs to the transmission of a segment",
         "baseline: the FCT with the last segment lost, less that without losses, is more than two RTTs at every RTT",
-        (
-            format!("{} RTTs", list(added.iter().copied())),
-            added.iter().all(|rtts| *rtts > 2.0),
-        ),
+        (format!("{} RTTs", list(added.iter().copied())), added.iter().all(|rtts| *rtts > 2.0)),
     ))
 }
 
@@ -60,23 +50,14 @@ fn all_reduce(both: &[TailLossCell]) -> Claim {
         (one, faster.count(), slower.count())
     });
     let all = Group::all(both).count();
-    let shown = counts.map(|(one, faster, slower)| {
-        format!(
-            "{} faster in {faster}, slower in {slower} of {all}",
-            one.name()
-        )
-    });
+    let shown =
+        counts.map(|(one, faster, slower)| format!("{} faster in {faster}, slower in {slower} of {all}", one.name()));
     claim(
         "all-reduce",
         "1",
         "RTOR, TLP and TLPR can all reduce the time that the recovery of tail loss takes",
         "figures 1 and 2: each is faster than the baseline in more than half of the groups of bars, and slower in none",
-        (
-            shown.join("; "),
-            counts
-                .iter()
-                .all(|(_, faster, slower)| 2 * faster > all && *slower == 0),
-        ),
+        (shown.join("; "), counts.iter().all(|(_, faster, slower)| 2 * faster > all && *slower == 0)),
     )
 }
 
@@ -91,30 +72,20 @@ fn larger_gains_of_probes(both: &[TailLossCell]) -> Claim {
         "abstract, 1, 3.4, 5",
         "TLP's gain can be considerably larger than RTOR's",
         "figures 1 and 2: TLP's largest relative gain is at least 1.5 times RTOR's largest",
-        (
-            format!("TLP {:.0} %, RTOR {:.0} %", 100.0 * tlp, 100.0 * rtor),
-            tlp >= 1.5 * rtor,
-        ),
+        (format!("TLP {:.0} %, RTOR {:.0} %", 100.0 * tlp, 100.0 * rtor), tlp >= 1.5 * rtor),
     )
 }
 
 fn either_may_be_faster(both: &[TailLossCell]) -> Claim {
-    let rtor = Group::all(both)
-        .filter(|group| group.is_faster(Rtor, Tlp))
-        .count();
-    let tlp = Group::all(both)
-        .filter(|group| group.is_faster(Tlp, Rtor))
-        .count();
+    let rtor = Group::all(both).filter(|group| group.is_faster(Rtor, Tlp)).count();
+    let tlp = Group::all(both).filter(|group| group.is_faster(Tlp, Rtor)).count();
     let all = Group::all(both).count();
     claim(
         "rtor-or-tlp-by-scenario",
         "abstract, 3.1",
         "Whether RTOR or TLP is faster depends on the scenario",
         "figures 1 and 2: each is faster than the other in at least a quarter of the groups of bars",
-        (
-            format!("RTOR in {rtor}, TLP in {tlp} of {all} groups"),
-            4 * rtor >= all && 4 * tlp >= all,
-        ),
+        (format!("RTOR in {rtor}, TLP in {tlp} of {all} groups"), 4 * rtor >= all && 4 * tlp >= all),
     )
 }
 
@@ -129,18 +100,9 @@ fn gain_depends_on(both: &[TailLossCell]) -> Claim {
     };
     let (delayed, quick) = (Acks::Delayed, Acks::Quick);
     let factors = [
-        (
-            "RTT (10, 160 ms)",
-            gain(delayed, 10, 1) - gain(delayed, 160, 1),
-        ),
-        (
-            "ACKs (delayed, quick)",
-            gain(delayed, 10, 1) - gain(quick, 10, 1),
-        ),
-        (
-            "loss (2, 1 lost)",
-            gain(quick, FIG2_RTT, 2) - gain(quick, FIG2_RTT, 1),
-        ),
+        ("RTT (10, 160 ms)", gain(delayed, 10, 1) - gain(delayed, 160, 1)),
+        ("ACKs (delayed, quick)", gain(delayed, 10, 1) - gain(quick, 10, 1)),
+        ("loss (2, 1 lost)", gain(quick, FIG2_RTT, 2) - gain(quick, FIG2_RTT, 1)),
     ];
     let shown = factors.map(|(name, change)| format!("{name}: {:+.0} points", 100.0 * change));
     claim(
@@ -148,17 +110,12 @@ fn gain_depends_on(both: &[TailLossCell]) -> Claim {
         "1, 3.1, 5",
         "TLP's gain depends on the loss pattern, the RTT and the receiver's ACKs",
         "TLP's relative gain changes by 10 percentage points or more when one of them changes alone",
-        (
-            shown.join("; "),
-            factors.iter().all(|(_, change)| *change >= 0.1),
-        ),
+        (shown.join("; "), factors.iter().all(|(_, change)| *change >= 0.1)),
     )
 }
 
 fn restart_of_the_probe_removes_the_problem(both: &[TailLossCell]) -> Claim {
-    let groups: Vec<Group<'_>> = Group::all(both)
-        .filter(|group| group.is_faster(Rtor, Tlp))
-        .collect();
+    let groups: Vec<Group<'_>> = Group::all(both).filter(|group| group.is_faster(Rtor, Tlp)).collect();
     let count = |f: &dyn Fn(&Group<'_>) -> bool| groups.iter().filter(|group| f(group)).count();
     let over_tlp = count(&|group| group.is_faster(Tlpr, Tlp));
     let over_rtor = count(&|group| group.is_faster(Tlpr, Rtor));
@@ -170,18 +127,14 @@ fn restart_of_the_probe_removes_the_problem(both: &[TailLossCell]) -> Claim {
         "RTOR is sometimes faster than TLP because ACKs reset the probe timeout; TLPR, whose timeout they do not reset, removes the problem",
         "figures 1 and 2, groups in which RTOR is faster than TLP: TLPR, which differs from TLP in this alone, is faster than TLP in all, faster than RTOR in at least one, and slower than RTOR in none",
         (
-            format!(
-                "of {all} groups faster than TLP in {over_tlp}; faster than RTOR in {over_rtor}, equal in {tied}"
-            ),
+            format!("of {all} groups faster than TLP in {over_tlp}; faster than RTOR in {over_rtor}, equal in {tied}"),
             all > 0 && over_tlp == all && over_rtor > 0 && over_rtor + tied == all,
         ),
     )
 }
 
 fn best_in_almost_all(both: &[TailLossCell]) -> Claim {
-    let fastest = Group::all(both)
-        .filter(|group| group.is_fastest(Tlpr))
-        .count();
+    let fastest = Group::all(both).filter(|group| group.is_fastest(Tlpr)).count();
     let all = Group::all(both).count();
     claim(
         "tlpr-best-in-almost-all",

@@ -24,9 +24,7 @@ fn equation_2(first: &First) -> f64 {
 
 /// The number of figure 1's cells that satisfy `f`, as text, and whether all do.
 fn in_every_cell(f: impl Fn(Acks, u64) -> bool) -> (String, bool) {
-    let cells = Acks::ALL
-        .iter()
-        .flat_map(|&acks| RTTS.map(|rtt| f(acks, rtt)));
+    let cells = Acks::ALL.iter().flat_map(|&acks| RTTS.map(|rtt| f(acks, rtt)));
     let holds = cells.filter(|holds| *holds).count();
     let all = Acks::ALL.len() * RTTS.len();
     (format!("{holds} of {all} cells"), holds == all)
@@ -53,22 +51,16 @@ fn restart_claims(c: &Cells) -> Vec<Claim> {
     let held = |acks| if acks == delayed { 200.0 } else { 0.0 };
     let rto_and_more = |acks, rtt| {
         let expected = |f: First| f.rto_ms + rtt as f64 + held(acks);
-        c.first(acks, rtt, 1, Mechanism::Baseline)
-            .is_some_and(|f| same(f.since_earliest_ms, expected(f)))
+        c.first(acks, rtt, 1, Mechanism::Baseline).is_some_and(|f| same(f.since_earliest_ms, expected(f)))
     };
-    let exactly_rto = |acks, rtt| {
-        c.first(acks, rtt, 1, Mechanism::Rtor)
-            .is_some_and(|f| same(f.since_earliest_ms, f.rto_ms))
-    };
+    let exactly_rto =
+        |acks, rtt| c.first(acks, rtt, 1, Mechanism::Rtor).is_some_and(|f| same(f.since_earliest_ms, f.rto_ms));
     let saves = |acks, more: f64| {
-        let all = RTTS
-            .iter()
-            .all(|&rtt| same(c.saved(acks, rtt, 1, Mechanism::Rtor), rtt as f64 + more));
+        let all = RTTS.iter().all(|&rtt| same(c.saved(acks, rtt, 1, Mechanism::Rtor), rtt as f64 + more));
         (format!("saved {} ms", list(saved(acks))), all)
     };
-    let relative = RTTS.map(|rtt| {
-        c.saved(delayed, rtt, 1, Mechanism::Rtor) / c.fct(delayed, rtt, 1, Mechanism::Baseline)
-    });
+    let relative =
+        RTTS.map(|rtt| c.saved(delayed, rtt, 1, Mechanism::Rtor) / c.fct(delayed, rtt, 1, Mechanism::Baseline));
     vec![
         claim(
             "restart-costs-rtt",
@@ -110,10 +102,7 @@ fn restart_claims(c: &Cells) -> Vec<Claim> {
             "3.1",
             "The smaller the RTT, the larger the delayed-ACK timer's part in RTOR's gain",
             "with delayed ACKs, RTOR's relative gain falls as the RTT grows",
-            (
-                format!("relative gain {}", list(relative)),
-                relative.windows(2).all(|w| w[0] > w[1]),
-            ),
+            (format!("relative gain {}", list(relative)), relative.windows(2).all(|w| w[0] > w[1])),
         ),
     ]
 }
@@ -128,47 +117,32 @@ fn probe_claims(c: &Cells) -> Vec<Claim> {
         })
     };
     let normalised = |acks, rtts: &[u64]| {
-        let of = |&rtt: &u64| {
-            c.get(acks, rtt, 1, Mechanism::Tlp)
-                .fct_established_normalised
-                .unwrap_or(f64::NAN)
-        };
+        let of = |&rtt: &u64| c.get(acks, rtt, 1, Mechanism::Tlp).fct_established_normalised.unwrap_or(f64::NAN);
         format!("normalised FCT {}", list(rtts.iter().map(of)))
     };
-    let gains_much = |rtt: &u64| {
-        c.saved(delayed, *rtt, 1, Mechanism::Tlp)
-            > 0.4 * c.fct(delayed, *rtt, 1, Mechanism::Baseline)
-    };
+    let gains_much =
+        |rtt: &u64| c.saved(delayed, *rtt, 1, Mechanism::Tlp) > 0.4 * c.fct(delayed, *rtt, 1, Mechanism::Baseline);
     vec![
         claim(
             "tlp-large-gains",
             "3.1",
             "With delayed ACKs TLP gains much at RTTs of 10 to 80 ms, because the probe timeout of equation 1 expires before the delayed ACK arrives",
             "10 to 80 ms: the probe leaves 2·SRTT (at least 10 ms) after the last ACK, and the FCT falls by more than 40 %",
-            (
-                normalised(delayed, small),
-                by(delayed, small, equation_1) && small.iter().all(gains_much),
-            ),
+            (normalised(delayed, small), by(delayed, small, equation_1) && small.iter().all(gains_much)),
         ),
         claim(
             "tlp-gains-end-at-160",
             "3.1",
             "From 160 ms on, the delayed ACK arrives before the probe timeout, and equation 2 applies",
             "160 to 640 ms: the probe leaves min(max(2·SRTT, 1.5·SRTT + 200 ms), RTO) after the last ACK, which was delayed (200 ms < 2·RTT), and the FCT falls by less than 40 %",
-            (
-                normalised(delayed, large),
-                by(delayed, large, equation_2) && !large.iter().any(gains_much),
-            ),
+            (normalised(delayed, large), by(delayed, large, equation_2) && !large.iter().any(gains_much)),
         ),
         claim(
             "quick-equation-2",
             "3.1",
             "With quick ACKs equation 2 is used",
             "20 to 640 ms: the probe leaves min(max(2·SRTT, 1.5·SRTT + 200 ms), RTO) after the last ACK",
-            (
-                normalised(quick, &RTTS[1..]),
-                by(quick, &RTTS[1..], equation_2),
-            ),
+            (normalised(quick, &RTTS[1..]), by(quick, &RTTS[1..], equation_2)),
         ),
     ]
 }
@@ -197,9 +171,7 @@ fn equations_claim(setup: &Setup) -> Claim {
 /// The smaller of probe timeout and RTO applies.
 fn capped_claim(c: &Cells) -> Claim {
     let short = &RTTS[..4];
-    let firsts = short
-        .iter()
-        .filter_map(|&rtt| c.first(Acks::Quick, rtt, 1, Mechanism::Tlp));
+    let firsts = short.iter().filter_map(|&rtt| c.first(Acks::Quick, rtt, 1, Mechanism::Tlp));
     let capped = firsts.filter(|f| {
         let pto = (2.0 * f.srtt_ms).max(1.5 * f.srtt_ms + 200.0);
         f.trigger == "tlp" && pto > f.rto_ms && same(f.since_last_ack_ms, f.rto_ms)
@@ -210,10 +182,7 @@ fn capped_claim(c: &Cells) -> Claim {
         "2.2",
         "The probe timeout is never longer than the RTO",
         "quick ACKs, 10 to 80 ms, where equation 2 exceeds the RTO: the probe leaves one RTO after the last ACK, instead of a timeout",
-        (
-            format!("{count} of {} cells", short.len()),
-            count == short.len(),
-        ),
+        (format!("{count} of {} cells", short.len()), count == short.len()),
     )
 }
 
@@ -227,8 +196,8 @@ fn idle_probe_claim(setup: &Setup) -> Result<Claim, SettingsError> {
             let (spec, mut simulation) = prepare(setup, Acks::Quick, rtt, 0, mechanism, &lost_ack)?;
             let record = simulation.run(&spec, setup.seed(), FlowId(0), &mut NoObserver);
             let sender = simulation.endpoint(Host::Server).sender();
-            let probed = record.counters.retransmissions.of(Trigger::Tlp) == 1
-                && record.counters.retransmissions.total() == 1;
+            let probed =
+                record.counters.retransmissions.of(Trigger::Tlp) == 1 && record.counters.retransmissions.total() == 1;
             let untouched = sender.state() == State::Open && sender.ssthresh() == Segments::MAX;
             unchanged += usize::from(probed && untouched);
         }
@@ -248,8 +217,7 @@ fn probe_restart_claim(c: &Cells) -> Claim {
     let capped = |pto: f64, f: &First| pto.min(f.rto_ms);
     let from_transmission = |acks, rtt| {
         c.first(acks, rtt, 1, Mechanism::Tlpr).is_some_and(|f| {
-            let by =
-                |equation: fn(&First) -> f64| same(f.since_earliest_ms, capped(equation(&f), &f));
+            let by = |equation: fn(&First) -> f64| same(f.since_earliest_ms, capped(equation(&f), &f));
             f.trigger == "tlp" && (by(equation_1) || by(equation_2))
         })
     };
@@ -278,13 +246,7 @@ fn ten_ms_exception(c: &Cells, setup: &Setup) -> Result<Claim, SettingsError> {
         "3.1",
         "With quick ACKs and an RTT of 10 ms, the probe timeout of equation 1 expires before the ACK of the ninth segment arrives",
         "10 ms: the probe leaves 2·SRTT = 20 ms after the last ACK",
-        (
-            format!(
-                "the probe leaves {} ms after the ninth segment's ACK",
-                list([waited])
-            ),
-            holds,
-        ),
+        (format!("the probe leaves {} ms after the ninth segment's ACK", list([waited])), holds),
     );
     claim.note = Some(format!(
         "exact timers and an ACK per segment do not give this: all nine ACKs arrive after 10 ms, but \

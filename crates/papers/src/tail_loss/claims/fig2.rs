@@ -15,17 +15,11 @@ pub fn fig2(cells: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, Setting
     let c = Cells(cells);
     let rtt = FIG2_RTT;
     let every = |degrees: &[u64], f: &dyn Fn(Acks, u64) -> bool| {
-        Acks::ALL
-            .iter()
-            .all(|&acks| degrees.iter().all(|&n| f(acks, n)))
+        Acks::ALL.iter().all(|&acks| degrees.iter().all(|&n| f(acks, n)))
     };
     let saved = |mechanism: Mechanism| {
         let of = |acks| list(DEGREES.map(|n| c.saved(acks, rtt, n, mechanism)));
-        format!(
-            "saved {} ms (delayed), {} ms (quick)",
-            of(Acks::Delayed),
-            of(Acks::Quick)
-        )
+        format!("saved {} ms (delayed), {} ms (quick)", of(Acks::Delayed), of(Acks::Quick))
     };
     let mut claims = vec![
         claim(
@@ -35,9 +29,7 @@ pub fn fig2(cells: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, Setting
             "FCT saved ≥ RTT for one to three lost segments",
             (
                 saved(Mechanism::Rtor),
-                every(&[1, 2, 3], &|a, n| {
-                    c.saved(a, rtt, n, Mechanism::Rtor) >= rtt as f64 - 1e-3
-                }),
+                every(&[1, 2, 3], &|a, n| c.saved(a, rtt, n, Mechanism::Rtor) >= rtt as f64 - 1e-3),
             ),
         ),
         claim(
@@ -45,12 +37,7 @@ pub fn fig2(cells: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, Setting
             "3.1",
             "RTOR saves nothing when more than three segments are lost",
             "RTOR's FCT = the baseline's for four and five lost segments",
-            (
-                saved(Mechanism::Rtor),
-                every(&[4, 5], &|a, n| {
-                    same(c.saved(a, rtt, n, Mechanism::Rtor), 0.0)
-                }),
-            ),
+            (saved(Mechanism::Rtor), every(&[4, 5], &|a, n| same(c.saved(a, rtt, n, Mechanism::Rtor), 0.0))),
         ),
         claim(
             "probes-help-at-any-degree",
@@ -58,14 +45,9 @@ pub fn fig2(cells: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, Setting
             "TLP and TLPR reduce the FCT also when more than three segments are lost",
             "their FCTs are below the baseline's for two to five lost segments",
             (
-                format!(
-                    "TLP {}; TLPR {}",
-                    saved(Mechanism::Tlp),
-                    saved(Mechanism::Tlpr)
-                ),
+                format!("TLP {}; TLPR {}", saved(Mechanism::Tlp), saved(Mechanism::Tlpr)),
                 every(&[2, 3, 4, 5], &|a, n| {
-                    c.saved(a, rtt, n, Mechanism::Tlp) > 0.0
-                        && c.saved(a, rtt, n, Mechanism::Tlpr) > 0.0
+                    c.saved(a, rtt, n, Mechanism::Tlp) > 0.0 && c.saved(a, rtt, n, Mechanism::Tlpr) > 0.0
                 }),
             ),
         ),
@@ -87,10 +69,7 @@ fn held_ack_claim(c: &Cells) -> Claim {
         "3.1",
         "RTOR also saves the delayed-ACK time if the last ACK is delayed",
         "delayed ACKs: FCT saved = RTT + 200 ms with an odd number of segments before the loss (n = 1, 3), RTT with an even number (n = 2)",
-        (
-            format!("saved {} ms", list(saved)),
-            saved.iter().zip(expected).all(|(s, e)| same(*s, e)),
-        ),
+        (format!("saved {} ms", list(saved)), saved.iter().zip(expected).all(|(s, e)| same(*s, e))),
     )
 }
 
@@ -99,17 +78,11 @@ fn early_retransmit_claim(c: &Cells, setup: &Setup) -> Result<Claim, SettingsErr
     let mut equal = 0;
     for acks in Acks::ALL {
         for lost in DEGREES {
-            let (mut spec, mut simulation) =
-                prepare(setup, acks, FIG2_RTT, lost, Mechanism::Baseline, &[])?;
+            let (mut spec, mut simulation) = prepare(setup, acks, FIG2_RTT, lost, Mechanism::Baseline, &[])?;
             spec.server.mechanisms.early_retransmit = EarlyRetransmit::Off;
-            let without = simulation
-                .run(&spec, setup.seed(), FlowId(0), &mut NoObserver)
-                .fct_established;
+            let without = simulation.run(&spec, setup.seed(), FlowId(0), &mut NoObserver).fct_established;
             let without = without.map_or(f64::NAN, |fct| fct.as_secs_f64() * 1e3);
-            equal += usize::from(same(
-                without,
-                c.fct(acks, FIG2_RTT, lost, Mechanism::Baseline),
-            ));
+            equal += usize::from(same(without, c.fct(acks, FIG2_RTT, lost, Mechanism::Baseline)));
         }
     }
     let all = Acks::ALL.len() * DEGREES.len();
@@ -127,22 +100,15 @@ fn repair_claims(c: &Cells) -> [Claim; 3] {
     let repaired_by = |degrees: &[u64], trigger: Trigger| {
         let as_claimed = |cell: &TailLossCell| {
             let rest = cell.lost - 1;
-            cell.count(Trigger::Tlp) == 1
-                && cell.count(trigger) == rest
-                && cell.count(Trigger::Rto) == 0
+            cell.count(Trigger::Tlp) == 1 && cell.count(trigger) == rest && cell.count(Trigger::Rto) == 0
         };
         let cells: Vec<&TailLossCell> = degrees
             .iter()
             .flat_map(|&n| Acks::ALL.map(|acks| (acks, n)))
-            .flat_map(|(acks, n)| {
-                [Mechanism::Tlp, Mechanism::Tlpr].map(|m| c.get(acks, FIG2_RTT, n, m))
-            })
+            .flat_map(|(acks, n)| [Mechanism::Tlp, Mechanism::Tlpr].map(|m| c.get(acks, FIG2_RTT, n, m)))
             .collect();
         let holds = cells.iter().filter(|cell| as_claimed(cell)).count();
-        (
-            format!("{holds} of {} cells", cells.len()),
-            holds == cells.len(),
-        )
+        (format!("{holds} of {} cells", cells.len()), holds == cells.len())
     };
     [
         claim(

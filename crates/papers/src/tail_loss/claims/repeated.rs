@@ -35,11 +35,7 @@ struct Repeated {
     spurious: u64,
 }
 
-fn repeat(
-    setup: &Setup,
-    cell: &TailLossCell,
-    more: &[(&str, &str)],
-) -> Result<Repeated, SettingsError> {
+fn repeat(setup: &Setup, cell: &TailLossCell, more: &[(&str, &str)]) -> Result<Repeated, SettingsError> {
     let acks = Acks::ALL.into_iter().find(|acks| acks.name() == cell.ack);
     let acks = acks.expect("one of the receivers");
     let settings = settings(setup, acks, cell.rtt_ms, cell.lost, more)?;
@@ -47,10 +43,7 @@ fn repeat(
     let chains = Chains::new(&settings.path()?).map_err(|e| SettingsError::Path(e.to_string()))?;
     let network = Tampered::new(chains, Tamper::HoldSyn(Duration::ZERO));
     let mut simulation = Simulation::over(network);
-    let mut all = Repeated {
-        fcts: Vec::new(),
-        spurious: 0,
-    };
+    let mut all = Repeated { fcts: Vec::new(), spurious: 0 };
     for flow in 0..setup.effort.of(100, 25) {
         // "tick" in ASCII.
         let phase = Draws::new(setup.seed(), 0x74_69_63_6b, flow).uniform(0, 0);
@@ -67,11 +60,7 @@ fn repeat(
 /// Both claims about repetitions.
 pub fn claims(cells: &[TailLossCell], setup: &Setup) -> Result<[Claim; 2], SettingsError> {
     let ticks = [("timers", TICKS)];
-    let is_exact = setup
-        .base
-        .settings
-        .get("timers")
-        .is_none_or(|timers| timers == "exact");
+    let is_exact = setup.base.settings.get("timers").is_none_or(|timers| timers == "exact");
     let own: &[(&str, &str)] = if is_exact { &ticks } else { &[] };
     let at_a_rate: Vec<(&str, &str)> = own.iter().copied().chain([("rate", "1Gbit")]).collect();
     let (mut widest, mut baseline): (f64, f64) = (0.0, f64::NAN);
@@ -96,14 +85,7 @@ pub fn claims(cells: &[TailLossCell], setup: &Setup) -> Result<[Claim; 2], Setti
         "3.1",
         "The results do not vary between runs",
         "timer ticks of 4 ms from random moments on: the FCTs of a cell differ by less than 2 % of the baseline's, which is what a reader can tell in the figure",
-        (
-            format!(
-                "{steady} of {} cells; at most {:.1} %",
-                cells.len(),
-                100.0 * widest
-            ),
-            steady == cells.len(),
-        ),
+        (format!("{steady} of {} cells; at most {:.1} %", cells.len(), 100.0 * widest), steady == cells.len()),
     );
     let spurious = claim(
         "no-spurious",

@@ -88,10 +88,7 @@ fn three_duplicate_acks(cells: &[DetectionCell]) -> Claim {
         "2",
         "Fast retransmit needs three duplicate ACKs",
         "without early retransmit, zero to five segments sent after the lost one: a timeout below three, and fast retransmit at the third duplicate ACK from three on",
-        (
-            format!("{count} of {all} flows"),
-            count == all && all == AFTER.len(),
-        ),
+        (format!("{count} of {all} flows"), count == all && all == AFTER.len()),
     )
 }
 
@@ -99,27 +96,18 @@ fn three_duplicate_acks(cells: &[DetectionCell]) -> Claim {
 fn mild_reordering_is_no_loss(setup: &Setup) -> Result<Claim, SettingsError> {
     let flows = setup.effort.of(1000, 200);
     let repaired = |reorder| -> Result<(Share, u64), SettingsError> {
-        let own = [
-            ("drop", "none"),
-            ("ack", "quick"),
-            ("segments", "20"),
-            ("rate", "10Mbit"),
-            ("reorder", reorder),
-        ];
+        let own = [("drop", "none"), ("ack", "quick"), ("segments", "20"), ("rate", "10Mbit"), ("reorder", reorder)];
         let traces = run_many(setup, FAST_ALONE, &own, flows)?;
         let has_any = |trace: &&Trace| !trace.repairs().is_empty();
-        let reordered =
-            |trace: &&Trace| trace.acks().any(|ack| !ack.segment.options.sack.is_empty());
+        let reordered = |trace: &&Trace| trace.acks().any(|ack| !ack.segment.options.sack.is_empty());
         let repaired = traces.iter().filter(has_any).count() as u64;
         let reordered = traces.iter().filter(reordered).count() as u64;
         Ok((Share::of(repaired, reordered), reordered))
     };
     let (mild, mildly) = repaired("down:5%:2ms")?;
     let (severe, _) = repaired("down:5%:12ms")?;
-    let verdict = ClaimVerdict::all([
-        ClaimVerdict::on(mild.hits == 0 && mildly > 0),
-        ClaimVerdict::on(severe.low > 0.5),
-    ]);
+    let verdict =
+        ClaimVerdict::all([ClaimVerdict::on(mild.hits == 0 && mildly > 0), ClaimVerdict::on(severe.low > 0.5)]);
     Ok(claim(
         "mild-reordering-is-no-loss",
         "2",
@@ -141,20 +129,12 @@ fn nothing_follows(setup: &Setup) -> Result<Claim, SettingsError> {
     for (name, writes, expected) in [
         ("end of the flow", format!("{burst}B@0"), Trigger::Rto),
         ("end of a burst", two_bursts, Trigger::Rto),
-        (
-            "new data follows",
-            format!("{}B@0", 3 * burst),
-            Trigger::Fast,
-        ),
+        ("new data follows", format!("{}B@0", 3 * burst), Trigger::Fast),
     ] {
         let (mut as_claimed, mut all) = (0, 0);
         for lost in [8, 9, 10] {
             let drop = format!("data:{lost}");
-            let own = [
-                ("writes", writes.as_str()),
-                ("drop", &drop),
-                ("ack", "quick"),
-            ];
+            let own = [("writes", writes.as_str()), ("drop", &drop), ("ack", "quick")];
             all += 1;
             as_claimed += usize::from(all_by(&run(setup, FAST_ALONE, &own)?, expected));
         }
@@ -175,14 +155,9 @@ fn early_retransmit_adapts(setup: &Setup) -> Result<Claim, SettingsError> {
     let (mut shown, mut holds) = (Vec::new(), true);
     for segments in [2_u64, 3, 4, 5] {
         let count = segments.to_string();
-        let own = [
-            ("segments", count.as_str()),
-            ("drop", "data:1"),
-            ("ack", "quick"),
-        ];
+        let own = [("segments", count.as_str()), ("drop", "data:1"), ("ack", "quick")];
         let first = run(setup, EARLY, &own)?.first_repair();
-        let (trigger, acks) =
-            first.map_or((None, 0), |one| (one.trigger, one.duplicate_acks as u64));
+        let (trigger, acks) = first.map_or((None, 0), |one| (one.trigger, one.duplicate_acks as u64));
         holds &= match segments < 4 {
             true => trigger == Some(Trigger::Early) && acks < segments && acks > 0,
             false => trigger == Some(Trigger::Fast) && acks == 3,
@@ -200,12 +175,7 @@ fn early_retransmit_adapts(setup: &Setup) -> Result<Claim, SettingsError> {
 }
 
 /// A window of three segments, of which the first is lost: two duplicate ACKs.
-fn small_window(
-    setup: &Setup,
-    profile: &str,
-    segments: &str,
-    buffer: &str,
-) -> Result<Trace, SettingsError> {
+fn small_window(setup: &Setup, profile: &str, segments: &str, buffer: &str) -> Result<Trace, SettingsError> {
     let own = [
         ("initial_window", "3"),
         ("segments", segments),
@@ -244,19 +214,14 @@ fn limited_transmit_without_data(setup: &Setup) -> Result<Claim, SettingsError> 
     let lt = "linux-3.17+noer+lt";
     let no_data = small_window(setup, lt, "3", ROOM)?;
     let no_room = small_window(setup, lt, "20", &full)?;
-    let triggers =
-        [&no_data, &no_room].map(|trace| trace.first_repair().and_then(|one| one.trigger));
+    let triggers = [&no_data, &no_room].map(|trace| trace.first_repair().and_then(|one| one.trigger));
     Ok(claim(
         "limited-transmit-without-data",
         "4",
         "Limited transmit does not help without unsent data, or if the receiver's buffer is full",
         "a window of three segments, the first lost, no more data or room for three at the receiver: a timeout",
         (
-            format!(
-                "no data: {}; no room: {}",
-                name(triggers[0]),
-                name(triggers[1])
-            ),
+            format!("no data: {}; no room: {}", name(triggers[0]), name(triggers[1])),
             triggers == [Some(Trigger::Rto); 2],
         ),
     ))
@@ -268,11 +233,7 @@ fn everything_lost(setup: &Setup) -> Result<Claim, SettingsError> {
     let counts = 1..=5_u64;
     for segments in counts.clone() {
         let (count, drop) = (segments.to_string(), format!("tail:{segments}"));
-        let own = [
-            ("segments", count.as_str()),
-            ("drop", &drop),
-            ("ack", "quick"),
-        ];
+        let own = [("segments", count.as_str()), ("drop", &drop), ("ack", "quick")];
         let first = run(setup, EARLY, &own)?.first_repair();
         by_timeout += usize::from(first.is_some_and(|one| one.trigger == Some(Trigger::Rto)));
     }

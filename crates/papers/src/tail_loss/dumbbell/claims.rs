@@ -40,13 +40,8 @@ struct Cells<'a>(&'a [DumbbellCell]);
 
 impl Cells<'_> {
     fn get(&self, panel: char, mechanism: Mechanism) -> &DumbbellCell {
-        let is_it = |cell: &&DumbbellCell| {
-            cell.mechanism == mechanism && cell.foreground.panel() == Some(panel)
-        };
-        self.0
-            .iter()
-            .find(is_it)
-            .expect("a cell of the figure's panels")
+        let is_it = |cell: &&DumbbellCell| cell.mechanism == mechanism && cell.foreground.panel() == Some(panel);
+        self.0.iter().find(is_it).expect("a cell of the figure's panels")
     }
 
     fn foreground(panel: char) -> Foreground {
@@ -94,26 +89,17 @@ impl Cells<'_> {
 fn ratio(above: Estimate, below: Estimate) -> Estimate {
     let mean = above.mean / below.mean;
     let relative = (above.half / above.mean).hypot(below.half / below.mean);
-    Estimate {
-        mean,
-        half: mean * relative,
-    }
+    Estimate { mean, half: mean * relative }
 }
 
 /// An estimate less a number.
 fn less(estimate: Estimate, number: f64) -> Estimate {
-    Estimate {
-        mean: estimate.mean - number,
-        ..estimate
-    }
+    Estimate { mean: estimate.mean - number, ..estimate }
 }
 
 /// A number less an estimate.
 fn below(number: f64, estimate: Estimate) -> Estimate {
-    Estimate {
-        mean: number - estimate.mean,
-        ..estimate
-    }
+    Estimate { mean: number - estimate.mean, ..estimate }
 }
 
 /// Whether a share lies above a bound.
@@ -127,13 +113,7 @@ fn above(share: Share, bound: f64) -> ClaimVerdict {
 
 /// Whether a share lies between two bounds.
 fn between(share: Share, low: f64, high: f64) -> ClaimVerdict {
-    ClaimVerdict::all([
-        above(share, low),
-        above(
-            Share::of(share.trials - share.hits, share.trials),
-            1.0 - high,
-        ),
-    ])
+    ClaimVerdict::all([above(share, low), above(Share::of(share.trials - share.hits, share.trials), 1.0 - high)])
 }
 
 /// Whether one share is larger than another.
@@ -155,17 +135,12 @@ fn judged(
     check: &'static str,
     (ours, verdict): (String, ClaimVerdict),
 ) -> Claim {
-    Claim {
-        verdict,
-        ..claim(id, section, statement, check, (ours, true))
-    }
+    Claim { verdict, ..claim(id, section, statement, check, (ours, true)) }
 }
 
 /// Differences in several panels: `a 43.1 ± 4.0 ms, d …`.
 fn list<'a>(parts: impl IntoIterator<Item = (&'a str, Estimate)>) -> String {
-    let parts = parts
-        .into_iter()
-        .map(|(name, estimate)| format!("{name} {estimate} ms"));
+    let parts = parts.into_iter().map(|(name, estimate)| format!("{name} {estimate} ms"));
     parts.collect::<Vec<_>>().join(", ")
 }
 

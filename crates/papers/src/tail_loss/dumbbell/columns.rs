@@ -10,148 +10,52 @@ use recoup_table::{Columns, millis, plain_table};
 pub fn cells() -> Columns<DumbbellCell> {
     let ms = |fcts: Vec<f64>, share: f64| quantile(&fcts, share);
     let mut columns = columns_of_figure::<DumbbellCell>(ID)
-        .text(
-            (
-                "panel",
-                "",
-                "the panel of the paper's figure; unknown without one",
-            ),
-            |c| c.foreground.panel().map(|letter| letter.to_string().into()),
-        )
-        .integer(("segments", "segments", "the flow's length"), |c| {
-            Some(c.foreground.size)
+        .text(("panel", "", "the panel of the paper's figure; unknown without one"), |c| {
+            c.foreground.panel().map(|letter| letter.to_string().into())
         })
-        .integer(("owd_ms", "ms", "one-way delay without queueing"), |c| {
-            Some(c.foreground.owd_ms)
-        })
-        .text(("ack", "", "the receiver's `ack` setting"), |c| {
-            Some(c.foreground.acks.name().into())
-        })
-        .text(("mechanism", "", "the sender's mechanism"), |c| {
-            Some(c.mechanism.name().into())
+        .integer(("segments", "segments", "the flow's length"), |c| Some(c.foreground.size))
+        .integer(("owd_ms", "ms", "one-way delay without queueing"), |c| Some(c.foreground.owd_ms))
+        .text(("ack", "", "the receiver's `ack` setting"), |c| Some(c.foreground.acks.name().into()))
+        .text(("mechanism", "", "the sender's mechanism"), |c| Some(c.mechanism.name().into()))
+        .integer(("worlds", "", "worlds run, of ten simulated minutes each"), |c| Some(c.worlds as u64))
+        .integer(("flows", "flows", "flows that ended"), |c| Some(c.flows.len() as u64))
+        .integer(("selected", "flows", "flows that lost one of their last four segments when it was first sent"), |c| {
+            Some(c.selected().count() as u64)
         })
         .integer(
-            ("worlds", "", "worlds run, of ten simulated minutes each"),
-            |c| Some(c.worlds as u64),
-        )
-        .integer(("flows", "flows", "flows that ended"), |c| {
-            Some(c.flows.len() as u64)
-        })
-        .integer(
-            (
-                "selected",
-                "flows",
-                "flows that lost one of their last four segments when it was first sent",
-            ),
-            |c| Some(c.selected().count() as u64),
-        )
-        .integer(
-            (
-                "selected_by_retransmission",
-                "flows",
-                "flows that sent one of their last four segments again",
-            ),
+            ("selected_by_retransmission", "flows", "flows that sent one of their last four segments again"),
             |c| Some(c.selected_by_retransmission().count() as u64),
         )
-        .real(
-            (
-                "fct_mean_ms",
-                "ms",
-                "mean FCT of the selected flows, from establishment",
-            ),
-            |c| Some(c.mean().mean),
-        )
-        .real(
-            (
-                "fct_mean_half_ms",
-                "ms",
-                "half the width of its 95 % confidence interval",
-            ),
-            |c| Some(c.mean().half),
-        );
-    for (name, share) in [
-        ("p10", 0.1),
-        ("p25", 0.25),
-        ("p50", 0.5),
-        ("p75", 0.75),
-        ("p90", 0.9),
-    ] {
-        let about = format!(
-            "FCT that {:.0} % of the selected flows do not exceed",
-            share * 100.0
-        );
-        columns = columns.real((format!("fct_{name}_ms"), "ms", about), move |c| {
-            ms(c.fcts(), share)
-        });
+        .real(("fct_mean_ms", "ms", "mean FCT of the selected flows, from establishment"), |c| Some(c.mean().mean))
+        .real(("fct_mean_half_ms", "ms", "half the width of its 95 % confidence interval"), |c| Some(c.mean().half));
+    for (name, share) in [("p10", 0.1), ("p25", 0.25), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9)] {
+        let about = format!("FCT that {:.0} % of the selected flows do not exceed", share * 100.0);
+        columns = columns.real((format!("fct_{name}_ms"), "ms", about), move |c| ms(c.fcts(), share));
     }
     for (name, tail, about) in [
         ("last", &[Tail::One][..], "lost only their last segment"),
-        (
-            "two_or_three",
-            &[Tail::Two, Tail::Three],
-            "lost only their last two or three segments",
-        ),
+        ("two_or_three", &[Tail::Two, Tail::Three], "lost only their last two or three segments"),
     ] {
         columns = columns
-            .integer(
-                (
-                    format!("{name}_flows"),
-                    "flows",
-                    format!("flows that {about}"),
-                ),
-                move |c| Some(c.fcts_of(tail).len() as u64),
-            )
-            .real(
-                (
-                    format!("{name}_p50_ms"),
-                    "ms",
-                    format!("median FCT of the flows that {about}"),
-                ),
-                move |c| ms(c.fcts_of(tail), 0.5),
-            );
+            .integer((format!("{name}_flows"), "flows", format!("flows that {about}")), move |c| {
+                Some(c.fcts_of(tail).len() as u64)
+            })
+            .real((format!("{name}_p50_ms"), "ms", format!("median FCT of the flows that {about}")), move |c| {
+                ms(c.fcts_of(tail), 0.5)
+            });
     }
     columns
-        .integer(("episodes", "", "runs of consecutive segments lost"), |c| {
-            Some(c.episodes().episodes)
+        .integer(("episodes", "", "runs of consecutive segments lost"), |c| Some(c.episodes().episodes))
+        .integer(("episodes_at_tail", "", "those that include the flow's last segment"), |c| Some(c.episodes().at_tail))
+        .integer(("lost", "segments", "segments lost in them"), |c| Some(c.episodes().lost))
+        .integer(("segments_sent", "segments", "data segments sent"), |c| Some(c.spurious(u64::MAX).0))
+        .integer(("spurious", "segments", "spurious retransmissions among them"), |c| Some(c.spurious(u64::MAX).1))
+        .integer(("bottleneck_packets", "packets", "packets that reached the bottleneck"), |c| {
+            Some(c.bottleneck.record.packets)
         })
-        .integer(
-            (
-                "episodes_at_tail",
-                "",
-                "those that include the flow's last segment",
-            ),
-            |c| Some(c.episodes().at_tail),
-        )
-        .integer(("lost", "segments", "segments lost in them"), |c| {
-            Some(c.episodes().lost)
+        .integer(("bottleneck_dropped", "packets", "packets that its queue dropped"), |c| {
+            Some(c.bottleneck.record.dropped_by_queue)
         })
-        .integer(("segments_sent", "segments", "data segments sent"), |c| {
-            Some(c.spurious(u64::MAX).0)
-        })
-        .integer(
-            (
-                "spurious",
-                "segments",
-                "spurious retransmissions among them",
-            ),
-            |c| Some(c.spurious(u64::MAX).1),
-        )
-        .integer(
-            (
-                "bottleneck_packets",
-                "packets",
-                "packets that reached the bottleneck",
-            ),
-            |c| Some(c.bottleneck.record.packets),
-        )
-        .integer(
-            (
-                "bottleneck_dropped",
-                "packets",
-                "packets that its queue dropped",
-            ),
-            |c| Some(c.bottleneck.record.dropped_by_queue),
-        )
 }
 
 /// A selected flow of a panel.
@@ -167,11 +71,7 @@ pub fn points(cells: &[DumbbellCell]) -> Vec<Point> {
     let in_panels = PANELS.iter().flat_map(|(_, flows)| cells_of(cells, *flows));
     let of_cell = |cell: &DumbbellCell| {
         let (foreground, mechanism) = (cell.foreground, cell.mechanism.name());
-        let point = move |fct_ms| Point {
-            foreground,
-            mechanism,
-            fct_ms,
-        };
+        let point = move |fct_ms| Point { foreground, mechanism, fct_ms };
         cell.fcts().into_iter().map(point)
     };
     in_panels.flat_map(of_cell).collect()
@@ -183,12 +83,8 @@ pub fn distributions() -> Columns<Point> {
         .text(("panel", "", "the panel of the paper's figure"), |p| {
             p.foreground.panel().map(|letter| letter.to_string().into())
         })
-        .text(("mechanism", "", "the sender's mechanism"), |p| {
-            Some(p.mechanism.into())
-        })
-        .real(("fct_ms", "ms", "FCT from establishment"), |p| {
-            Some(p.fct_ms)
-        })
+        .text(("mechanism", "", "the sender's mechanism"), |p| Some(p.mechanism.into()))
+        .real(("fct_ms", "ms", "FCT from establishment"), |p| Some(p.fct_ms))
 }
 
 /// The load that was found, the panels, and spurious retransmissions.

@@ -29,22 +29,12 @@ pub(super) struct Amount {
 impl Amount {
     pub(super) const fn of(effort: Effort) -> Self {
         match effort {
-            Effort::Full => Self {
-                selected: 250,
-                batch: 1,
-                most: 12,
-                without_panel: 1,
-                calibration: 4,
-                duration: "600s",
-            },
-            Effort::Quick => Self {
-                selected: 1,
-                batch: 1,
-                most: 1,
-                without_panel: 0,
-                calibration: 1,
-                duration: "360s",
-            },
+            Effort::Full => {
+                Self { selected: 250, batch: 1, most: 12, without_panel: 1, calibration: 4, duration: "600s" }
+            }
+            Effort::Quick => {
+                Self { selected: 1, batch: 1, most: 1, without_panel: 0, calibration: 1, duration: "360s" }
+            }
         }
     }
 }
@@ -98,17 +88,9 @@ pub(super) fn calibrated(setup: &Setup, amount: Amount) -> Result<Calibrated, Ex
     if setup.is_mutated("slow-access") {
         world.set("links.sender.rate", "5Mbit")?;
     }
-    let target = Target {
-        link: "bottleneck".into(),
-        direction: Direction::Up,
-        loss: LOSS.0,
-        tolerance: LOSS.1,
-    };
+    let target = Target { link: "bottleneck".into(), direction: Direction::Up, loss: LOSS.0, tolerance: LOSS.1 };
     let load = world.calibrate(&target, cores(), |_| (), || false)?;
-    Ok(Calibrated {
-        world: *world,
-        load,
-    })
+    Ok(Calibrated { world: *world, load })
 }
 
 /// Runs worlds `first` to `first + worlds` of a foreground, with all mechanisms.
@@ -120,10 +102,7 @@ pub(super) fn run_batch(
     worlds: usize,
 ) -> Result<Vec<DumbbellCell>, String> {
     let mut world = world.clone();
-    world.set(
-        "workloads.foreground.segments",
-        &foreground.size.to_string(),
-    )?;
+    world.set("workloads.foreground.segments", &foreground.size.to_string())?;
     let acks = match setup.is_mutated("quick-acks") {
         true => Acks::Quick,
         false => foreground.acks,
@@ -203,10 +182,7 @@ pub(super) fn run_foreground(
     };
     while lacks(&cells) && cells[0].worlds < amount.most {
         let more = run_batch(setup, world, foreground, cells[0].worlds, amount.batch)?;
-        cells
-            .iter_mut()
-            .zip(&more)
-            .for_each(|(cell, more)| cell.add(more));
+        cells.iter_mut().zip(&more).for_each(|(cell, more)| cell.add(more));
     }
     Ok(cells)
 }

@@ -5,16 +5,7 @@ use recoup_sim::world::LinkRecord;
 use recoup_units::Direction;
 
 fn flow(fct_ms: f64, lost: Segments, again: Segments) -> Flow {
-    Flow {
-        world: 0,
-        fct_ms: Some(fct_ms),
-        lost,
-        again,
-        segments_sent: 4,
-        spurious: 0,
-        by_acks: 0,
-        retransmissions: 0,
-    }
+    Flow { world: 0, fct_ms: Some(fct_ms), lost, again, segments_sent: 4, spurious: 0, by_acks: 0, retransmissions: 0 }
 }
 
 fn cell(foreground: Foreground, mechanism: Mechanism, flows: Vec<Flow>) -> DumbbellCell {
@@ -64,11 +55,7 @@ fn episodes_are_runs_of_lost_segments() {
         let flows = lost.iter().map(|lost| flow(1.0, *lost, 0)).collect();
         cell(foreground, Mechanism::Baseline, flows).episodes()
     };
-    let expected = |episodes, lost, at_tail| Episodes {
-        episodes,
-        lost,
-        at_tail,
-    };
+    let expected = |episodes, lost, at_tail| Episodes { episodes, lost, at_tail };
     assert_eq!(of(FOUR, &[0, 0b1000]), expected(1, 1, 1));
     assert_eq!(of(FOUR, &[0b1011, 0b0110]), expected(3, 5, 1));
     let last = 1 << 99;
@@ -87,9 +74,7 @@ fn flows(one: f64, two: f64, three: f64) -> Vec<Flow> {
 
 /// The verdict about a claim if the cells of the panels have these flows, by mechanism.
 fn verdict(id: &str, of: impl Fn(char, Mechanism) -> Vec<Flow>) -> crate::claims::ClaimVerdict {
-    let panels = PANELS
-        .into_iter()
-        .flat_map(|panel| MECHANISMS.map(|m| (panel, m)));
+    let panels = PANELS.into_iter().flat_map(|panel| MECHANISMS.map(|m| (panel, m)));
     let cells = panels.map(|((letter, foreground), mechanism)| {
         let flows = of(letter, mechanism);
         cell(foreground, mechanism, flows)
@@ -146,9 +131,7 @@ fn verdicts_follow_the_times() {
 #[test]
 fn a_short_world_shows_what_probes_save() {
     let setup = crate::tail_loss::tests::setup_of(ID);
-    let Ok(Experiment::World(mut world)) = Experiment::load(WORLD) else {
-        panic!("a world")
-    };
+    let Ok(Experiment::World(mut world)) = Experiment::load(WORLD) else { panic!("a world") };
     world.seed = setup.seed();
     // A heavy load and a short pause, so that many flows lose segments in a short time.
     for (key, value) in [
@@ -160,35 +143,17 @@ fn a_short_world_shows_what_probes_save() {
         world.set(key, value).unwrap();
     }
     let cells = run_batch(&setup, &world, FOUR, 0, 1).unwrap();
-    let [baseline, _, tlp, _] = &cells[..] else {
-        panic!("a cell a mechanism")
-    };
-    assert!(
-        baseline.selected().count() > 20,
-        "{}",
-        baseline.selected().count()
-    );
+    let [baseline, _, tlp, _] = &cells[..] else { panic!("a cell a mechanism") };
+    assert!(baseline.selected().count() > 20, "{}", baseline.selected().count());
     let fast = |cell: &DumbbellCell| {
         let fcts = cell.fcts();
         fcts.iter().filter(|fct| **fct < 200.0).count() as f64 / fcts.len() as f64
     };
     // Without probes only a timeout, after 200 ms at least, repairs the loss of the last segment.
-    assert!(
-        fast(baseline) < 0.3 && fast(tlp) > 0.45,
-        "{} {}",
-        fast(baseline),
-        fast(tlp)
-    );
+    assert!(fast(baseline) < 0.3 && fast(tlp) > 0.45, "{} {}", fast(baseline), fast(tlp));
     let all = baseline.flows.len() as f64;
     assert!(baseline.selected().count() as f64 > 0.02 * all);
     // No flow is slower than its losses explain: without any, it takes the round trip and the queue.
-    let unharmed = baseline
-        .flows
-        .iter()
-        .filter(|flow| flow.lost == 0 && flow.again == 0);
-    assert!(
-        unharmed
-            .filter_map(|flow| flow.fct_ms)
-            .all(|fct| fct < 300.0)
-    );
+    let unharmed = baseline.flows.iter().filter(|flow| flow.lost == 0 && flow.again == 0);
+    assert!(unharmed.filter_map(|flow| flow.fct_ms).all(|fct| fct < 300.0));
 }

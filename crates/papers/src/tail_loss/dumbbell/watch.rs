@@ -46,10 +46,7 @@ pub struct Watch {
 impl Watch {
     /// Watches flows of the world with this number.
     pub fn in_world(world: u64) -> Self {
-        Self {
-            world,
-            ..Self::default()
-        }
+        Self { world, ..Self::default() }
     }
 }
 

@@ -130,10 +130,7 @@ pub const TIMERS: &[Mutation] = &[
         name: "nothing-delayed",
         about: "the path delays no packet",
         change: Change::Own,
-        turns: &[
-            "delayed-data-is-not-repeated",
-            "lower-minimum-is-more-spurious",
-        ],
+        turns: &["delayed-data-is-not-repeated", "lower-minimum-is-more-spurious"],
     },
     Mutation {
         name: "nothing-lost",
@@ -252,11 +249,7 @@ pub const FIG2: &[Mutation] = &[
         name: "no-restart",
         about: "RTO restart is off",
         change: NO_RESTART,
-        turns: &[
-            "rtor-at-least-one-rtt",
-            "held-ack-saved-where-held",
-            "no-spurious",
-        ],
+        turns: &["rtor-at-least-one-rtt", "held-ack-saved-where-held", "no-spurious"],
     },
     Mutation {
         name: "no-probes",
@@ -270,12 +263,7 @@ pub const FIG2: &[Mutation] = &[
             "tlpr-best",
         ],
     },
-    Mutation {
-        name: "no-probe-restart",
-        about: "TLPR is TLP",
-        change: NO_PROBE_RESTART,
-        turns: &["tlpr-best"],
-    },
+    Mutation { name: "no-probe-restart", about: "TLPR is TLP", change: NO_PROBE_RESTART, turns: &["tlpr-best"] },
     Mutation {
         name: "probing-baseline",
         about: "the baseline is TLP",
@@ -292,11 +280,7 @@ pub const FIG2: &[Mutation] = &[
         name: "probe-with-restart",
         about: "RTOR probes, too",
         change: Change::Swap(&[("rtor", "rtor+tlp")]),
-        turns: &[
-            "rtor-not-above-three",
-            "held-ack-saved-where-held",
-            "no-spurious",
-        ],
+        turns: &["rtor-not-above-three", "held-ack-saved-where-held", "no-spurious"],
     },
     Mutation {
         name: "coarse-ticks",
@@ -339,12 +323,7 @@ pub const FIG3: &[Mutation] = &[
             "probes-are-no-more-spurious",
         ],
     },
-    Mutation {
-        name: "no-probe-restart",
-        about: "TLPR is TLP",
-        change: NO_PROBE_RESTART,
-        turns: &["tlpr-is-best"],
-    },
+    Mutation { name: "no-probe-restart", about: "TLPR is TLP", change: NO_PROBE_RESTART, turns: &["tlpr-is-best"] },
     Mutation {
         name: "no-fast-retransmit",
         about: "fast retransmit after 100 duplicate ACKs",
@@ -429,11 +408,7 @@ pub const FIG4: &[Mutation] = &[
         name: "no-restart",
         about: "RTO restart is off",
         change: NO_RESTART,
-        turns: &[
-            "web-10ms-better",
-            "web-160ms-rtor-by-loss",
-            "web-spurious-order",
-        ],
+        turns: &["web-10ms-better", "web-160ms-rtor-by-loss", "web-spurious-order"],
     },
     Mutation {
         name: "no-probes",

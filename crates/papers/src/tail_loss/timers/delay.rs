@@ -21,17 +21,8 @@ pub fn claims(setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
 }
 
 /// Flows of one segment on a path that loses nothing, and delays each segment with a probability of one half.
-fn delayed(
-    setup: &Setup,
-    extra_ms: u64,
-    least_rto: Option<&str>,
-    flows: u64,
-) -> Result<Vec<Trace>, SettingsError> {
-    let extra_ms = if setup.is_mutated("nothing-delayed") {
-        0
-    } else {
-        extra_ms
-    };
+fn delayed(setup: &Setup, extra_ms: u64, least_rto: Option<&str>, flows: u64) -> Result<Vec<Trace>, SettingsError> {
+    let extra_ms = if setup.is_mutated("nothing-delayed") { 0 } else { extra_ms };
     let reorder = format!("down:50%:{extra_ms}ms");
     let own = [
         ("rtt", "10ms"),
@@ -66,10 +57,7 @@ fn delayed_data_is_not_repeated(setup: &Setup) -> Result<Claim, SettingsError> {
         "2",
         "The RTO is so conservative that data which is merely delayed is not retransmitted",
         "one segment at an RTT of 10 ms, half of the segments 150 ms late: no timeout",
-        (
-            format!("{timeouts} timeouts in {late} late flows"),
-            late > 0 && timeouts == 0,
-        ),
+        (format!("{timeouts} timeouts in {late} late flows"), late > 0 && timeouts == 0),
     ))
 }
 
@@ -87,10 +75,7 @@ fn spurious_timeouts_cost_time(setup: &Setup) -> Result<Claim, SettingsError> {
                 ("rto.min", least_rto),
             ];
             let trace = run(setup, WITHOUT_UNDO, &own)?;
-            Ok((
-                trace.fct_ms().unwrap_or(f64::NAN),
-                trace.record.spurious_data,
-            ))
+            Ok((trace.fct_ms().unwrap_or(f64::NAN), trace.record.spurious_data))
         };
         let ((hasty, many), (patient, none)) = (fct("20ms")?, fct("200ms")?);
         holds &= many > 0 && none == 0 && hasty - patient >= rtt_ms;
@@ -141,13 +126,8 @@ fn lower_minimum_is_more_spurious(setup: &Setup) -> Result<Claim, SettingsError>
 
 fn minimum_rto_decides(setup: &Setup) -> Result<Claim, SettingsError> {
     let fct = |least_rto| -> Result<f64, SettingsError> {
-        let own = [
-            ("rtt", "10ms"),
-            ("drop", "tail:1"),
-            ("ack", "quick"),
-            ("rto.min_of", "rttvar"),
-            ("rto.min", least_rto),
-        ];
+        let own =
+            [("rtt", "10ms"), ("drop", "tail:1"), ("ack", "quick"), ("rto.min_of", "rttvar"), ("rto.min", least_rto)];
         let trace = run(setup, Mechanism::Baseline.profile(), &own)?;
         Ok(trace.fct_ms().unwrap_or(f64::NAN))
     };

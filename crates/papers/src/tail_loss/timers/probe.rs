@@ -38,12 +38,7 @@ fn one_probe_per_tail(setup: &Setup, cells: &Cells<'_>) -> Result<Claim, Setting
             let rtt = format!("{rtt_ms}ms");
             // Data that is acknowledged all the time, and a loss that duplicate ACKs report.
             for (segments, drop) in [("10", "none"), ("100", "none"), ("100", "data:40")] {
-                let own = [
-                    ("rtt", rtt.as_str()),
-                    ("segments", segments),
-                    ("drop", drop),
-                    ("ack", "quick"),
-                ];
+                let own = [("rtt", rtt.as_str()), ("segments", segments), ("drop", drop), ("ack", "quick")];
                 let trace = run(setup, mechanism.profile(), &own)?;
                 all_busy += 1;
                 busy += usize::from(trace.record.counters.probes == 0);
@@ -57,9 +52,7 @@ fn one_probe_per_tail(setup: &Setup, cells: &Cells<'_>) -> Result<Claim, Setting
         "The sender sends one probe if data is outstanding and no ACK arrives for a probe timeout",
         "TLP and TLPR: exactly one probe in each flow that loses one to six segments at its tail; none in flows of 10 and 100 segments whose ACKs keep arriving, with and without a loss in the middle",
         (
-            format!(
-                "TLP {tlp} of {all}, TLPR {tlpr} of {all_tlpr} flows; none in {busy} of {all_busy}"
-            ),
+            format!("TLP {tlp} of {all}, TLPR {tlpr} of {all_tlpr} flows; none in {busy} of {all_busy}"),
             tlp == all && tlpr == all_tlpr && busy == all_busy,
         ),
     ))
@@ -75,9 +68,8 @@ fn equation_by_outstanding(cells: &Cells<'_>) -> Claim {
         "2.2, 2.3, 3.1",
         "TLP probes one probe timeout after the last ACK: equation 1 with several segments outstanding, equation 2 with one, at most the RTO",
         "TLP, one to six segments lost, every RTT, both receivers: probe − last ACK = min(PTO, RTO), PTO by the number outstanding",
-        cells.in_every(Mechanism::Tlp, ALL, |_, first| {
-            is_probe(first) && same(first.since_last_ack_ms, first.pto_ms())
-        }),
+        cells
+            .in_every(Mechanism::Tlp, ALL, |_, first| is_probe(first) && same(first.since_last_ack_ms, first.pto_ms())),
     )
 }
 
@@ -88,8 +80,7 @@ fn from_the_last_transmission(cells: &Cells<'_>) -> Claim {
         "TLPR probes one probe timeout after the last segment was sent; ACKs do not postpone it",
         "TLPR, one to six segments lost, every RTT, both receivers: probe − last transmission = min(PTO, RTO), PTO by the number outstanding, or the probe leaves with the last ACK if that is later",
         cells.in_every(Mechanism::Tlpr, ALL, |_, first| {
-            let with_ack =
-                same(first.since_last_ack_ms, 0.0) && first.since_newest_ms > first.pto_ms();
+            let with_ack = same(first.since_last_ack_ms, 0.0) && first.since_newest_ms > first.pto_ms();
             is_probe(first) && (same(first.since_newest_ms, first.pto_ms()) || with_ack)
         }),
     )
@@ -100,9 +91,7 @@ fn pto_below_the_rto(cells: &Cells<'_>) -> Claim {
     let cells = cells.of(Mechanism::Tlp, &[2]);
     let quick = cells.iter().filter(|cell| cell.acks == Acks::Quick);
     let waited = |first: &Repair| first.since_last_ack_ms / first.rto_ms;
-    let shares: Vec<f64> = quick
-        .map(|cell| cell.first.as_ref().map_or(f64::NAN, waited))
-        .collect();
+    let shares: Vec<f64> = quick.map(|cell| cell.first.as_ref().map_or(f64::NAN, waited)).collect();
     let (small, large) = shares.split_at(3);
     let shown: Vec<String> = shares.iter().map(|share| format!("{share:.2}")).collect();
     claim(
@@ -123,10 +112,7 @@ fn induces_a_sack(cells: &Cells<'_>) -> Claim {
     let answered = |mechanism| {
         cells.in_every(mechanism, SEVERAL, |cell, first| {
             // The receiver answers the probe at once, because it leaves a hole.
-            is_probe(first)
-                && cell
-                    .sack_after_ms
-                    .is_some_and(|ms| same(ms, cell.rtt_ms as f64 / 2.0))
+            is_probe(first) && cell.sack_after_ms.is_some_and(|ms| same(ms, cell.rtt_ms as f64 / 2.0))
         })
     };
     let silent = cells.of(Mechanism::Baseline, SEVERAL);
@@ -139,10 +125,7 @@ fn induces_a_sack(cells: &Cells<'_>) -> Claim {
         "The probe makes the receiver send a SACK although the last segments were lost",
         "two to six segments lost: the first SACK leaves the receiver when the probe arrives; without probes there is none",
         (
-            format!(
-                "TLP {}, TLPR {}; no SACK in {without} of {all} flows of the baseline",
-                tlp.0, tlpr.0
-            ),
+            format!("TLP {}, TLPR {}; no SACK in {without} of {all} flows of the baseline", tlp.0, tlpr.0),
             tlp.1 && tlpr.1 && without == all,
         ),
     )
@@ -218,12 +201,7 @@ fn no_probe_after_earlier_losses(setup: &Setup) -> Result<Claim, SettingsError> 
     for rtt in ["40ms", "80ms", "160ms", "320ms"] {
         for earlier in [94, 95, 96] {
             let drop = format!("data:{earlier},tail:1");
-            let own = [
-                ("rtt", rtt),
-                ("segments", "100"),
-                ("drop", drop.as_str()),
-                ("ack", "quick"),
-            ];
+            let own = [("rtt", rtt), ("segments", "100"), ("drop", drop.as_str()), ("ack", "quick")];
             let rtor = run(setup, Mechanism::Rtor.profile(), &own)?.fct_ms();
             for mechanism in PROBES {
                 let trace = run(setup, mechanism.profile(), &own)?;

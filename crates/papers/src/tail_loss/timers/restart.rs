@@ -33,19 +33,12 @@ fn timeout_without_ack(setup: &Setup) -> Result<Claim, SettingsError> {
     for rtt_ms in RTTS {
         let rtt = format!("{rtt_ms}ms");
         for drop in ["tail:1", "none"] {
-            let own = [
-                ("rtt", rtt.as_str()),
-                ("segments", "1"),
-                ("ack", "quick"),
-                ("drop", drop),
-            ];
+            let own = [("rtt", rtt.as_str()), ("segments", "1"), ("ack", "quick"), ("drop", drop)];
             let repairs = run(setup, Mechanism::Baseline.profile(), &own)?.repairs();
             all += 1;
             as_claimed += usize::from(match (drop, &repairs[..]) {
                 ("none", []) => true,
-                ("tail:1", [one]) => {
-                    one.trigger == Some(Trigger::Rto) && same(one.since_earliest_ms, one.rto_ms)
-                }
+                ("tail:1", [one]) => one.trigger == Some(Trigger::Rto) && same(one.since_earliest_ms, one.rto_ms),
                 _ => false,
             });
         }
@@ -61,12 +54,7 @@ fn timeout_without_ack(setup: &Setup) -> Result<Claim, SettingsError> {
 
 /// A path whose RTT grows from segment to segment, because they queue.
 fn rto_follows_the_rtt(setup: &Setup) -> Result<Claim, SettingsError> {
-    let own = [
-        ("drop", "none"),
-        ("rate", "1Mbit"),
-        ("ack", "quick"),
-        ("segments", "40"),
-    ];
+    let own = [("drop", "none"), ("rate", "1Mbit"), ("ack", "quick"), ("segments", "40")];
     let trace = run(setup, Mechanism::Baseline.profile(), &own)?;
     let samples: Vec<[f64; 3]> = samples(&trace);
     let pairs = samples.windows(2).filter(|pair| {
@@ -83,19 +71,14 @@ fn rto_follows_the_rtt(setup: &Setup) -> Result<Claim, SettingsError> {
         "2",
         "The RTO follows from periodic measurements of the RTT, and is conservative",
         "40 segments that queue at 1 Mbit/s: each sample moves SRTT towards itself, SRTT grows by more than 100 ms, and the RTO stays 200 ms or more above SRTT",
-        (
-            format!("{count} of {all} samples; SRTT grew by {grown:.0} ms"),
-            all > 0 && count == all && grown > 100.0,
-        ),
+        (format!("{count} of {all} samples; SRTT grew by {grown:.0} ms"), all > 0 && count == all && grown > 100.0),
     ))
 }
 
 /// RTT samples of the data: sample, SRTT and RTO, in ms.
 fn samples(trace: &Trace) -> Vec<[f64; 3]> {
     let sample = |(_, event): &(_, Event)| match event {
-        Event::RttSample { rtt, srtt, rto } => {
-            Some([rtt, srtt, rto].map(|time| time.as_secs_f64() * 1e3))
-        }
+        Event::RttSample { rtt, srtt, rto } => Some([rtt, srtt, rto].map(|time| time.as_secs_f64() * 1e3)),
         _ => None,
     };
     trace.events.iter().filter_map(sample).collect()
@@ -132,10 +115,7 @@ fn below_four(cells: &Cells<'_>) -> Claim {
         "2.1, 3.1",
         "RTO restart is active only with fewer than four segments outstanding",
         "RTOR, every RTT, both receivers: with one to three segments outstanding the timeout is RTO after the transmission, with four to six RTO after the last ACK",
-        (
-            format!("one to three: {}; four to six: {}", few.0, many.0),
-            few.1 && many.1,
-        ),
+        (format!("one to three: {}; four to six: {}", few.0, many.0), few.1 && many.1),
     )
 }
 
@@ -144,11 +124,7 @@ fn too_few_for_fast_retransmit(setup: &Setup) -> Result<Claim, SettingsError> {
     let (mut shown, mut holds) = (Vec::new(), true);
     for segments in 2..=6_u64 {
         let count = segments.to_string();
-        let own = [
-            ("segments", count.as_str()),
-            ("drop", "data:1"),
-            ("ack", "quick"),
-        ];
+        let own = [("segments", count.as_str()), ("drop", "data:1"), ("ack", "quick")];
         let first = run(setup, "linux-3.17+noer", &own)?.first_repair();
         let trigger = first.and_then(|first| first.trigger);
         let expected = match segments < 4 {
@@ -156,10 +132,7 @@ fn too_few_for_fast_retransmit(setup: &Setup) -> Result<Claim, SettingsError> {
             false => Trigger::Fast,
         };
         holds &= trigger == Some(expected);
-        shown.push(format!(
-            "{segments}: {}",
-            trigger.map_or("none", Trigger::name)
-        ));
+        shown.push(format!("{segments}: {}", trigger.map_or("none", Trigger::name)));
     }
     Ok(claim(
         "below-four-no-fast-retransmit",
@@ -175,10 +148,7 @@ fn never_below_the_rto(setup: &Setup) -> Result<Claim, SettingsError> {
     let flows = setup.effort.of(2000, 400);
     let (mut early, mut timeouts) = (0, 0);
     for acks in Acks::ALL {
-        let own = [
-            ("drop", "bernoulli:10%,up:bernoulli:10%"),
-            ("ack", acks.name()),
-        ];
+        let own = [("drop", "bernoulli:10%,up:bernoulli:10%"), ("ack", acks.name())];
         for trace in run_many(setup, Mechanism::Rtor.profile(), &own, flows)? {
             // What is retransmitted without an ACK that says so: by the timer.
             for one in trace.repairs() {
@@ -205,20 +175,12 @@ fn never_below_the_rto(setup: &Setup) -> Result<Claim, SettingsError> {
 /// The RTO when the last of four and of 100 segments is lost.
 fn converges_in_long_flows(setup: &Setup) -> Result<Claim, SettingsError> {
     let of = |segments, mechanism: Mechanism| -> Result<(f64, f64), SettingsError> {
-        let own = [
-            ("rtt", "320ms"),
-            ("segments", segments),
-            ("drop", "tail:1"),
-            ("ack", "quick"),
-        ];
+        let own = [("rtt", "320ms"), ("segments", segments), ("drop", "tail:1"), ("ack", "quick")];
         let trace = run(setup, mechanism.profile(), &own)?;
         let rto = trace.first_repair().map_or(f64::NAN, |first| first.rto_ms);
         Ok((rto, trace.fct_ms().unwrap_or(f64::NAN)))
     };
-    let (short, long) = (
-        of("4", Mechanism::Baseline)?.0,
-        of("100", Mechanism::Baseline)?.0,
-    );
+    let (short, long) = (of("4", Mechanism::Baseline)?.0, of("100", Mechanism::Baseline)?.0);
     // SRTT, and the minimum of the term that is added to it.
     let limit = 320.0 + 200.0;
     let lead = |segments| -> Result<f64, SettingsError> {
@@ -231,9 +193,7 @@ fn converges_in_long_flows(setup: &Setup) -> Result<Claim, SettingsError> {
         "Because 100 segments take several RTTs the RTO converges, which favours the baseline and RTOR",
         "RTT 320 ms, last segment lost: the RTO after 100 segments is nearer to its limit of 520 ms than to that after four segments, and RTOR's lead over TLP is larger",
         (
-            format!(
-                "RTO {short:.0} and {long:.0} ms; RTOR's lead {short_lead:.0} and {long_lead:.0} ms"
-            ),
+            format!("RTO {short:.0} and {long:.0} ms; RTOR's lead {short_lead:.0} and {long_lead:.0} ms"),
             (long - limit).abs() < (short - long).abs() && short > limit && long_lead > short_lead,
         ),
     ))
@@ -245,11 +205,7 @@ fn lost_ack_is_spurious(setup: &Setup) -> Result<Claim, SettingsError> {
     for mechanism in MECHANISMS {
         for rtt_ms in RTTS {
             let rtt = format!("{rtt_ms}ms");
-            let own = [
-                ("rtt", rtt.as_str()),
-                ("drop", "up:ack:11"),
-                ("ack", "quick"),
-            ];
+            let own = [("rtt", rtt.as_str()), ("drop", "up:ack:11"), ("ack", "quick")];
             let record = run(setup, mechanism.profile(), &own)?.record;
             all += 1;
             counted += usize::from(record.spurious_data == 1);
@@ -268,21 +224,12 @@ fn lost_ack_is_spurious(setup: &Setup) -> Result<Claim, SettingsError> {
 fn repaired_segment_is_acked_late(setup: &Setup) -> Result<Claim, SettingsError> {
     let rtts = ["160ms", "320ms", "640ms"];
     let wait = |rtt, mechanism: Mechanism| -> Result<f64, SettingsError> {
-        let own = [
-            ("rtt", rtt),
-            ("segments", "4"),
-            ("drop", "tail:2"),
-            ("ack", "delayed:200ms"),
-        ];
+        let own = [("rtt", rtt), ("segments", "4"), ("drop", "tail:2"), ("ack", "delayed:200ms")];
         let trace = run(setup, mechanism.profile(), &own)?;
-        let arrival = trace
-            .first_repair()
-            .and_then(|first| trace.arrival_after(first.at));
+        let arrival = trace.first_repair().and_then(|first| trace.arrival_after(first.at));
         let answer = arrival.and_then(|at| trace.acks().map(|ack| ack.at).find(|ack| *ack >= at));
         let both = arrival.zip(answer);
-        Ok(both.map_or(f64::NAN, |(at, answer)| {
-            answer.since(at).as_secs_f64() * 1e3
-        }))
+        Ok(both.map_or(f64::NAN, |(at, answer)| answer.since(at).as_secs_f64() * 1e3))
     };
     let (mut shown, mut holds) = (Vec::new(), true);
     for rtt in rtts {

@@ -18,11 +18,8 @@ use recoup_lab::stats::{Estimate, Share};
 use std::fmt::Write;
 
 /// The paper's shares of downloads of the newspaper below 1 s at 160 ms (figure 4f), in percent.
-const PAPERS_BELOW_1_S: [(Mechanism, f64); 3] = [
-    (Mechanism::Rtor, 84.0),
-    (Mechanism::Tlp, 74.0),
-    (Mechanism::Baseline, 70.0),
-];
+const PAPERS_BELOW_1_S: [(Mechanism, f64); 3] =
+    [(Mechanism::Rtor, 84.0), (Mechanism::Tlp, 74.0), (Mechanism::Baseline, 70.0)];
 
 const SPURIOUS_SELECTED: &str = "telephony: most downloads that are selected lost nothing. One spurious retransmission \
      selects a download, and with another mechanism other connections. Of the downloads with a loss, see \
@@ -70,10 +67,7 @@ pub fn all(cells: &[WebCell]) -> Vec<Claim> {
     ];
     let [better, probes, halved, tlpr, rtor] = by_loss.about_octs().map(ours);
     claims.extend([
-        match cells
-            .iter()
-            .all(|cell| cell.downloads.len() >= PAPERS_DOWNLOADS)
-        {
+        match cells.iter().all(|cell| cell.downloads.len() >= PAPERS_DOWNLOADS) {
             true => better,
             false => noted(NEWSPAPER_RTOR, better),
         },
@@ -127,12 +121,7 @@ impl Cells<'_> {
         let saved = |group: [&WebCell; MECHANISMS.len()]| {
             let [worse, better] = [worse, better].map(|one| group[one as usize]);
             let saved = in_percent(difference(worse, better, self.selection, f64::ln));
-            let pair = format!(
-                "{} {} over {}",
-                worse.site,
-                better.mechanism.name(),
-                worse.mechanism.name()
-            );
+            let pair = format!("{} {} over {}", worse.site, better.mechanism.name(), worse.mechanism.name());
             (pair, saved)
         };
         self.by_page(rtt_ms).map(saved).collect()
@@ -264,17 +253,10 @@ impl Cells<'_> {
             let share = share.map_or("-".into(), |share| format!("{:.0}", share * 100.0));
             let separator = if ours.is_empty() { "" } else { ", " };
             // Writing to memory cannot fail.
-            let _ = write!(
-                ours,
-                "{separator}{} {share} % (paper: {papers})",
-                mechanism.name()
-            );
+            let _ = write!(ours, "{separator}{} {share} % (paper: {papers})", mechanism.name());
         }
         decided(
-            ClaimVerdict::all([
-                more(Mechanism::Rtor, Mechanism::Tlp),
-                more(Mechanism::Tlp, Mechanism::Baseline),
-            ]),
+            ClaimVerdict::all([more(Mechanism::Rtor, Mechanism::Tlp), more(Mechanism::Tlp, Mechanism::Baseline)]),
             claim(
                 "web-newspaper-1s",
                 "3.3",
@@ -293,11 +275,7 @@ impl Cells<'_> {
             let octs = newspaper.map(|group| group[mechanism as usize].octs(self.selection));
             let octs = octs.unwrap_or_default();
             let below = octs.iter().filter(|oct| **oct < 1000.0).count();
-            (
-                mechanism,
-                papers,
-                Share::of(below as u64, octs.len() as u64),
-            )
+            (mechanism, papers, Share::of(below as u64, octs.len() as u64))
         });
         let near = shares.map(|(_, papers, share)| {
             let [low, high] = [share.low, share.high].map(|bound| 100.0 * bound - papers);
@@ -378,16 +356,11 @@ fn on_all(saved: &[(String, Estimate)], claim: Claim) -> Claim {
 /// The reduction, in percent, of which this is the difference of logarithms.
 fn in_percent(of_logarithms: Estimate) -> Estimate {
     let ratio = (-of_logarithms.mean).exp();
-    Estimate {
-        mean: 100.0 * (1.0 - ratio),
-        half: 100.0 * ratio * of_logarithms.half,
-    }
+    Estimate { mean: 100.0 * (1.0 - ratio), half: 100.0 * ratio * of_logarithms.half }
 }
 
 /// Reductions by pair, in percent.
 fn shown(saved: &[(String, Estimate)]) -> String {
-    let shown = saved
-        .iter()
-        .map(|(pair, saved)| format!("{pair} {saved} %"));
+    let shown = saved.iter().map(|(pair, saved)| format!("{pair} {saved} %"));
     shown.collect::<Vec<_>>().join("; ")
 }

@@ -20,55 +20,25 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 
 /// The number of pages among the cells.
 fn pages(cells: &[WebCell]) -> usize {
-    cells
-        .iter()
-        .map(|cell| cell.page + 1)
-        .max()
-        .unwrap_or_default()
+    cells.iter().map(|cell| cell.page + 1).max().unwrap_or_default()
 }
 
 /// A row a cell.
 pub fn cells(all: &[WebCell]) -> Columns<WebCell> {
     let pages = pages(all);
     let mut columns = columns_of_figure::<WebCell>(ID)
-        .text(("panel", "", "the panel of the figure"), move |c| {
-            c.panel(pages).map(|letter| letter.to_string().into())
-        })
+        .text(("panel", "", "the panel of the figure"), move |c| c.panel(pages).map(|letter| letter.to_string().into()))
         .text(("site", "", "the page"), |c| Some(c.site.clone().into()))
-        .integer(("rtt_ms", "ms", "round-trip time without queueing"), |c| {
-            Some(c.rtt_ms)
-        })
-        .text(("mechanism", "", "the sender's mechanism"), |c| {
-            Some(c.mechanism.name().into())
-        })
-        .integer(("downloads", "", "downloads of the page"), |c| {
-            Some(c.downloads.len() as u64)
-        })
-        .integer(
-            (
-                "incomplete",
-                "",
-                "downloads with an object that never arrived",
-            ),
-            |c| Some(c.incomplete() as u64),
-        )
-        .real(
-            (
-                "oct_all_mean_ms",
-                "ms",
-                "mean OCT of all objects of a download, the mean of all downloads",
-            ),
-            |c| {
-                let octs = c.downloads.iter().filter_map(|one| one.oct_ms);
-                mean(&octs.collect::<Vec<_>>())
-            },
-        );
+        .integer(("rtt_ms", "ms", "round-trip time without queueing"), |c| Some(c.rtt_ms))
+        .text(("mechanism", "", "the sender's mechanism"), |c| Some(c.mechanism.name().into()))
+        .integer(("downloads", "", "downloads of the page"), |c| Some(c.downloads.len() as u64))
+        .integer(("incomplete", "", "downloads with an object that never arrived"), |c| Some(c.incomplete() as u64))
+        .real(("oct_all_mean_ms", "ms", "mean OCT of all objects of a download, the mean of all downloads"), |c| {
+            let octs = c.downloads.iter().filter_map(|one| one.oct_ms);
+            mean(&octs.collect::<Vec<_>>())
+        });
     for (selection, name, about) in [
-        (
-            Selection::Retransmission,
-            "",
-            "downloads with a retransmission in an object's last four segments",
-        ),
+        (Selection::Retransmission, "", "downloads with a retransmission in an object's last four segments"),
         (
             Selection::Loss,
             "_by_loss",
@@ -76,52 +46,23 @@ pub fn cells(all: &[WebCell]) -> Columns<WebCell> {
         ),
     ] {
         columns = columns
-            .integer(
-                (format!("selected{name}"), "", about.to_string()),
-                move |c| Some(c.octs(selection).len() as u64),
-            )
-            .real(
-                (
-                    format!("oct_mean{name}_ms"),
-                    "ms",
-                    format!("mean OCT of {about}"),
-                ),
-                move |c| mean(&c.octs(selection)),
-            );
-        for (quantile_name, share) in [
-            ("p10", 0.1),
-            ("p25", 0.25),
-            ("p50", 0.5),
-            ("p75", 0.75),
-            ("p90", 0.9),
-        ] {
+            .integer((format!("selected{name}"), "", about.to_string()), move |c| Some(c.octs(selection).len() as u64))
+            .real((format!("oct_mean{name}_ms"), "ms", format!("mean OCT of {about}")), move |c| {
+                mean(&c.octs(selection))
+            });
+        for (quantile_name, share) in [("p10", 0.1), ("p25", 0.25), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9)] {
             let about = format!("mean OCT that {:.0} % of them do not exceed", share * 100.0);
             let column = format!("oct_{quantile_name}{name}_ms");
-            columns = columns.real((column, "ms", about), move |c| {
-                quantile(&c.octs(selection), share)
-            });
+            columns = columns.real((column, "ms", about), move |c| quantile(&c.octs(selection), share));
         }
-        columns = columns.real(
-            (
-                format!("below_1s{name}"),
-                "",
-                "the share of them whose mean OCT is below 1 s",
-            ),
-            move |c| share_below(&c.octs(selection), 1000.0),
-        );
+        columns = columns
+            .real((format!("below_1s{name}"), "", "the share of them whose mean OCT is below 1 s"), move |c| {
+                share_below(&c.octs(selection), 1000.0)
+            });
     }
     columns
-        .integer(("segments_sent", "segments", "data segments sent"), |c| {
-            Some(c.spurious().0)
-        })
-        .integer(
-            (
-                "spurious",
-                "segments",
-                "spurious retransmissions among them",
-            ),
-            |c| Some(c.spurious().1),
-        )
+        .integer(("segments_sent", "segments", "data segments sent"), |c| Some(c.spurious().0))
+        .integer(("spurious", "segments", "spurious retransmissions among them"), |c| Some(c.spurious().1))
 }
 
 /// A selected download.
@@ -138,11 +79,7 @@ pub fn points(cells: &[WebCell]) -> Vec<Point> {
     let of_cell = |cell: &WebCell| {
         let (panel, mechanism) = (cell.panel(pages), cell.mechanism.name());
         let octs = cell.octs(Selection::Retransmission).into_iter();
-        octs.map(move |oct_ms| Point {
-            panel,
-            mechanism,
-            oct_ms,
-        })
+        octs.map(move |oct_ms| Point { panel, mechanism, oct_ms })
     };
     cells.iter().flat_map(of_cell).collect()
 }
@@ -150,29 +87,15 @@ pub fn points(cells: &[WebCell]) -> Vec<Point> {
 /// A row a selected download.
 pub fn distributions() -> Columns<Point> {
     columns_of_figure::<Point>(ID)
-        .text(("panel", "", "the panel of the figure"), |p| {
-            p.panel.map(|letter| letter.to_string().into())
-        })
-        .text(("mechanism", "", "the sender's mechanism"), |p| {
-            Some(p.mechanism.into())
-        })
-        .real(
-            (
-                "oct_ms",
-                "ms",
-                "mean OCT of the download's selected objects",
-            ),
-            |p| Some(p.oct_ms),
-        )
+        .text(("panel", "", "the panel of the figure"), |p| p.panel.map(|letter| letter.to_string().into()))
+        .text(("mechanism", "", "the sender's mechanism"), |p| Some(p.mechanism.into()))
+        .real(("oct_ms", "ms", "mean OCT of the download's selected objects"), |p| Some(p.oct_ms))
 }
 
 /// Spurious retransmissions and data segments of a mechanism, in all cells.
 pub fn spurious(cells: &[WebCell], mechanism: Mechanism) -> (u64, u64) {
     let of = cells.iter().filter(|cell| cell.mechanism == mechanism);
-    of.map(WebCell::spurious)
-        .fold((0, 0), |(sent, spurious), (more, of)| {
-            (sent + more, spurious + of)
-        })
+    of.map(WebCell::spurious).fold((0, 0), |(sent, spurious), (more, of)| (sent + more, spurious + of))
 }
 
 /// The panels, and spurious retransmissions.
@@ -220,12 +143,7 @@ pub fn text(cells: &[WebCell]) -> String {
     for mechanism in MECHANISMS {
         let (sent, of) = spurious(cells, mechanism);
         let share = of as f64 / sent.max(1) as f64;
-        sums.add_row([
-            mechanism.name().to_string(),
-            sent.to_string(),
-            of.to_string(),
-            format!("{share:.1e}"),
-        ]);
+        sums.add_row([mechanism.name().to_string(), sent.to_string(), of.to_string(), format!("{share:.1e}")]);
     }
     let incomplete: usize = cells.iter().map(WebCell::incomplete).sum();
     format!(

@@ -9,19 +9,11 @@ use recoup_traffic::draws::{Draws, LogNormal};
 use recoup_traffic::web::{Page, PageObject};
 
 /// A site of the paper: its name, objects, and their mean size in bytes.
-pub const SITES: [(&str, u64, u64); 3] = [
-    ("telephony", 12, 24_000),
-    ("classified", 44, 52_000),
-    ("newspaper", 164, 25_000),
-];
+pub const SITES: [(&str, u64, u64); 3] =
+    [("telephony", 12, 24_000), ("classified", 44, 52_000), ("newspaper", 164, 25_000)];
 
 /// The distribution of sizes before they are scaled.
-const SHAPE: LogNormal = LogNormal {
-    median: 1.0,
-    sigma: 1.2,
-    least: 0.0,
-    most: f64::INFINITY,
-};
+const SHAPE: LogNormal = LogNormal { median: 1.0, sigma: 1.2, least: 0.0, most: f64::INFINITY };
 
 /// The smallest object, in bytes.
 const LEAST: u64 = 200;
@@ -33,13 +25,7 @@ const SEED: u64 = 1;
 pub fn pages() -> Vec<Page> {
     let page = |(item, (name, objects, mean)): (u64, (&str, u64, u64))| Page {
         name: name.into(),
-        objects: sizes(item, objects, mean)
-            .into_iter()
-            .map(|bytes| PageObject {
-                bytes,
-                subdomain: 0,
-            })
-            .collect(),
+        objects: sizes(item, objects, mean).into_iter().map(|bytes| PageObject { bytes, subdomain: 0 }).collect(),
     };
     (0..).zip(SITES).map(page).collect()
 }
@@ -49,9 +35,7 @@ fn sizes(item: u64, objects: u64, mean: u64) -> Vec<u64> {
     // "web page" in ASCII.
     const DOMAIN: u64 = 0x7765_6220_7061_6765;
     let draws = Draws::new(SEED, DOMAIN, item);
-    let shapes: Vec<f64> = (0..objects)
-        .map(|n| draws.lognormal(&SHAPE, 0, n))
-        .collect();
+    let shapes: Vec<f64> = (0..objects).map(|n| draws.lognormal(&SHAPE, 0, n)).collect();
     let total = objects * mean;
     let at = |scale: f64| -> Vec<u64> {
         let sizes = shapes.iter().map(|shape| (shape * scale) as u64);

@@ -85,15 +85,9 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
 }
 
 fn subdomains_decide(cells: &[SubdomainCell]) -> Claim {
-    let baseline = cells
-        .iter()
-        .filter(|cell| cell.web.mechanism == Mechanism::Baseline);
-    let shares: Vec<(usize, Share)> = baseline
-        .map(|cell| (cell.subdomains, cell.below_1_s()))
-        .collect();
-    let shown = shares
-        .iter()
-        .map(|(subdomains, share)| format!("{subdomains}: {share}"));
+    let baseline = cells.iter().filter(|cell| cell.web.mechanism == Mechanism::Baseline);
+    let shares: Vec<(usize, Share)> = baseline.map(|cell| (cell.subdomains, cell.below_1_s())).collect();
+    let shown = shares.iter().map(|(subdomains, share)| format!("{subdomains}: {share}"));
     let first = shares.first().is_some_and(|(_, share)| share.low > 0.7);
     let last = shares.last().is_some_and(|(_, share)| share.high < 0.7);
     claim(
@@ -108,43 +102,24 @@ fn subdomains_decide(cells: &[SubdomainCell]) -> Claim {
 fn chart(cells: &[SubdomainCell]) -> BarChart {
     let groups = cells.chunks(MECHANISMS.len()).map(|bars| BarGroup {
         label: bars[0].subdomains.to_string(),
-        values: bars
-            .iter()
-            .map(|cell| Some(cell.below_1_s().share))
-            .collect(),
+        values: bars.iter().map(|cell| Some(cell.below_1_s().share)).collect(),
     });
     BarChart {
         title: format!("Newspaper, RTT {RTT} ms: downloads with a mean OCT below 1 s"),
         x_label: "subdomains".into(),
         y_label: "share of the downloads".into(),
         series: MECHANISMS.map(|m| m.name().to_string()).to_vec(),
-        panels: vec![BarPanel {
-            title: String::new(),
-            groups: groups.collect(),
-        }],
+        panels: vec![BarPanel { title: String::new(), groups: groups.collect() }],
     }
 }
 
 /// A row per number of subdomains and mechanism.
 fn columns() -> Columns<SubdomainCell> {
     columns_of_figure::<SubdomainCell>(ID)
-        .integer(("subdomains", "", "subdomains of the page"), |c| {
-            Some(c.subdomains as u64)
-        })
-        .text(("mechanism", "", "the sender's mechanism"), |c| {
-            Some(c.web.mechanism.name().into())
-        })
-        .integer(("selected", "", "selected downloads"), |c| {
-            Some(c.below_1_s().trials)
-        })
-        .real(
-            (
-                "below_1_s",
-                "",
-                "the share of them whose mean OCT is below 1 s",
-            ),
-            |c| Some(c.below_1_s().share),
-        )
+        .integer(("subdomains", "", "subdomains of the page"), |c| Some(c.subdomains as u64))
+        .text(("mechanism", "", "the sender's mechanism"), |c| Some(c.web.mechanism.name().into()))
+        .integer(("selected", "", "selected downloads"), |c| Some(c.below_1_s().trials))
+        .real(("below_1_s", "", "the share of them whose mean OCT is below 1 s"), |c| Some(c.below_1_s().share))
 }
 
 /// A row per number of subdomains.
@@ -155,13 +130,8 @@ fn text(cells: &[SubdomainCell]) -> String {
     table.set_header(header);
     for bars in cells.chunks(MECHANISMS.len()) {
         let mut row = vec![bars[0].subdomains.to_string()];
-        row.extend(
-            bars.iter()
-                .map(|cell| format!("{:.0}", 100.0 * cell.below_1_s().share)),
-        );
+        row.extend(bars.iter().map(|cell| format!("{:.0}", 100.0 * cell.below_1_s().share)));
         table.add_row(row);
     }
-    format!(
-        "Selected downloads whose mean OCT is below 1 s. Paper: RTOR 84, TLP 74, baseline 70 %.\n\n{table}"
-    )
+    format!("Selected downloads whose mean OCT is below 1 s. Paper: RTOR 84, TLP 74, baseline 70 %.\n\n{table}")
 }

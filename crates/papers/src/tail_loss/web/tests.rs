@@ -28,11 +28,7 @@ fn made_up(oct: impl Fn(u64, Mechanism, u64) -> f64, spurious: [u64; 4]) -> Vec<
                     oct_ms: None,
                     selected_ms: [Some(oct(rtt_ms, mechanism, n) + 10.0 * n as f64); 2],
                     segments_sent: 25_000,
-                    spurious: if n == 0 {
-                        spurious[mechanism as usize]
-                    } else {
-                        0
-                    },
+                    spurious: if n == 0 { spurious[mechanism as usize] } else { 0 },
                     packets: 1000,
                     lost: 15,
                 };
@@ -66,11 +62,7 @@ const SPURIOUS: [u64; 4] = [48, 59, 1800, 2100];
 
 fn verdict(cells: &[WebCell], id: &str) -> ClaimVerdict {
     let claims = claims::all(cells);
-    claims
-        .iter()
-        .find(|claim| claim.id == id)
-        .expect("a claim")
-        .verdict
+    claims.iter().find(|claim| claim.id == id).expect("a claim").verdict
 }
 
 #[test]
@@ -162,19 +154,14 @@ fn equal_seeds_make_the_interval_of_a_difference_narrow() {
     let values = |plus: f64| (0..100).map(move |n| Some(f64::from(n * n % 101) + plus));
     let first = Selection::Retransmission;
     let paired = difference(&cell(values(5.0)), &cell(values(0.0)), first, |oct| oct);
-    assert!(
-        (paired.mean - 5.0).abs() < 1e-9 && paired.half < 1e-9,
-        "{paired:?}"
-    );
+    assert!((paired.mean - 5.0).abs() < 1e-9 && paired.half < 1e-9, "{paired:?}");
     // Without pairs, the half widths of both means add up as independent ones do.
     let reversed: Vec<_> = values(0.0).rev().collect();
     let unpaired = difference(&cell(values(5.0)), &cell(reversed), first, |oct| oct);
     let one = Estimate::of((0..100).map(|n| f64::from(n * n % 101)));
     assert!(unpaired.half > 0.5 * one.half, "{unpaired:?}");
     // What is not selected is in no mean.
-    let half = values(5.0)
-        .enumerate()
-        .map(|(n, value)| value.filter(|_| n % 2 == 0));
+    let half = values(5.0).enumerate().map(|(n, value)| value.filter(|_| n % 2 == 0));
     let taken: Vec<f64> = values(5.0).step_by(2).flatten().collect();
     let mean = taken.iter().sum::<f64>() / taken.len() as f64;
     let difference_of_means = difference(&cell(half), &cell([Some(0.0); 100]), first, |oct| oct);
@@ -188,10 +175,7 @@ fn equal_seeds_make_the_interval_of_a_difference_narrow() {
 /// A page of one object of this many segments.
 fn page_of(segments: u64) -> Page {
     let bytes = segments * 1448;
-    let objects = vec![recoup_traffic::web::PageObject {
-        bytes,
-        subdomain: 0,
-    }];
+    let objects = vec![recoup_traffic::web::PageObject { bytes, subdomain: 0 }];
     let name = "page".into();
     Page { name, objects }
 }
@@ -199,34 +183,22 @@ fn page_of(segments: u64) -> Page {
 /// A download of one object whose segment number `lost`, from 1, is lost once.
 fn lossy(segments: u64, lost: &str, mechanism: Mechanism) -> Download {
     let mut setup = setup_of(ID);
-    setup
-        .base
-        .settings
-        .set("drop", lost, Path::new(""))
-        .unwrap();
+    setup.base.settings.set("drop", lost, Path::new("")).unwrap();
     let testbed = Testbed::new(&setup, 10, mechanism).unwrap();
     testbed.download(&page_of(segments), 1).unwrap()
 }
 
 #[test]
 fn a_loss_among_the_last_four_segments_selects_a_download() {
-    for (lost, selected) in [
-        ("none", false),
-        ("data:1", false),
-        ("data:4", false),
-        ("data:5", true),
-        ("data:8", true),
-    ] {
+    for (lost, selected) in [("none", false), ("data:1", false), ("data:4", false), ("data:5", true), ("data:8", true)]
+    {
         let download = lossy(8, lost, Mechanism::Baseline);
         for selection in Selection::ALL {
             let oct = download.selected(selection);
             assert_eq!(oct.is_some(), selected, "{lost}: {selection:?}");
             assert_eq!(oct, download.oct_ms.filter(|_| selected));
         }
-        assert_eq!(
-            (download.segments_sent, download.spurious),
-            (8 + 1 + u64::from(lost != "none"), 0)
-        );
+        assert_eq!((download.segments_sent, download.spurious), (8 + 1 + u64::from(lost != "none"), 0));
     }
 }
 
@@ -251,19 +223,12 @@ fn a_probe_is_faster_than_a_timeout_when_the_last_segment_is_lost() {
 #[test]
 fn own_pages_have_no_claims_of_the_paper() {
     let mut setup = setup_of(ID);
-    setup.pages = Pages {
-        own: Some(vec![page_of(3), page_of(9)]),
-        downloads: Some(5),
-    };
+    setup.pages = Pages { own: Some(vec![page_of(3), page_of(9)]), downloads: Some(5) };
     let figure = figure(&setup).unwrap();
     assert!(figure.claims.is_empty());
     assert_eq!(figure.cells.len(), 2 * 2 * 4);
     assert!(figure.cells.iter().all(|cell| cell.downloads.len() == 5));
-    let panels: Vec<_> = figure
-        .cells
-        .iter()
-        .filter_map(|cell| cell.panel(2))
-        .collect();
+    let panels: Vec<_> = figure.cells.iter().filter_map(|cell| cell.panel(2)).collect();
     assert_eq!(panels.iter().collect::<String>(), "aaaabbbbccccdddd");
     assert_fits_a_terminal(&sheet(&setup).unwrap().table);
 }
@@ -276,19 +241,13 @@ fn the_channel_loses_1_5_percent_and_settings_change_it() {
         let topology = &testbed.topology.links[1];
         topology.hops.clone()
     };
-    let recoup_path::HopSpec::Loss(loss) = lost(&setup)[0] else {
-        panic!("expected a loss first")
-    };
+    let recoup_path::HopSpec::Loss(loss) = lost(&setup)[0] else { panic!("expected a loss first") };
     let recoup_path::LossKind::GilbertElliott(channel) = loss.kind else {
         panic!("expected a Gilbert-Elliott channel")
     };
     assert!((channel.share_bad() - 0.015).abs() < 1e-6);
     let mut changed = setup.clone();
-    changed
-        .base
-        .settings
-        .set("drop", "bernoulli:0.5", Path::new(""))
-        .unwrap();
+    changed.base.settings.set("drop", "bernoulli:0.5", Path::new("")).unwrap();
     assert_ne!(lost(&setup)[0], lost(&changed)[0]);
     assert_eq!(lost(&setup)[1..], lost(&changed)[1..]);
 }

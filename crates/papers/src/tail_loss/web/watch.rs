@@ -80,8 +80,7 @@ impl Observer for Watch {
         let (_, number) = Mix::<Browser>::origin(packet.flow);
         let number = number as usize;
         if self.connections.len() <= number {
-            self.connections
-                .resize_with(number + 1, Connection::default);
+            self.connections.resize_with(number + 1, Connection::default);
         }
         let on = &mut self.connections[number];
         let first = *on.first.get_or_insert(segment.seq);

@@ -4,13 +4,7 @@ use super::*;
 
 /// Packet `id` of `flow` at `at`.
 fn of_flow(flow: u64, id: u64, at: u64) -> (u64, Numbered) {
-    (
-        at,
-        Numbered {
-            flow,
-            ..packet(id, 1000)
-        },
-    )
+    (at, Numbered { flow, ..packet(id, 1000) })
 }
 
 /// A path whose every hop draws.
@@ -18,17 +12,10 @@ fn noisy() -> Vec<HopSpec> {
     vec![
         loss("bernoulli:0.2"),
         loss("gilbert-elliott:0.1,0.4,loss_bad=0.7,loss_good=0.1"),
-        HopSpec::Reorder {
-            probability: p(0.3),
-            extra: Duration::from_nanos(250),
-        },
-        HopSpec::Duplicate {
-            probability: p(0.2),
-        },
+        HopSpec::Reorder { probability: p(0.3), extra: Duration::from_nanos(250) },
+        HopSpec::Duplicate { probability: p(0.2) },
         loss("gilbert-elliott:0.6,0.7,loss_bad=0.5"),
-        HopSpec::Corrupt {
-            probability: p(0.3),
-        },
+        HopSpec::Corrupt { probability: p(0.3) },
     ]
 }
 
@@ -74,13 +61,7 @@ fn ordinals_decide_not_content_nor_time() {
         dropped_ids(&run(&mut chain(&[loss("bernoulli:0.3")], 5), packets))
     };
     let shifted: Vec<_> = from(1).into_iter().map(|id| id - 1).collect();
-    assert_eq!(
-        shifted,
-        from(0)
-            .into_iter()
-            .filter(|&id| id < 299)
-            .collect::<Vec<_>>()
-    );
+    assert_eq!(shifted, from(0).into_iter().filter(|&id| id < 299).collect::<Vec<_>>());
 }
 
 #[test]
@@ -112,10 +93,7 @@ fn a_reset_chain_is_a_new_one() {
     hops.push(loss("bernoulli:0.5@2"));
     hops.push(rate(100_000_000_000, Queue::Packets(2)));
     let trace = LinkTrace::parse("0\n1\n").unwrap();
-    hops.push(HopSpec::Link {
-        trace,
-        queue: Queue::Bytes(20_000),
-    });
+    hops.push(HopSpec::Link { trace, queue: Queue::Bytes(20_000) });
     let expected = run(&mut chain(&hops, 8), packets());
     let mut used = chain(&hops, 1);
     run(&mut used, packets());
@@ -136,10 +114,7 @@ fn within(name: &str, found: usize, n: usize, p: f64) {
     let mean = n as f64 * p;
     let deviation = (mean * (1.0 - p)).sqrt();
     let off = (found as f64 - mean).abs();
-    assert!(
-        off <= 4.0 * deviation,
-        "{name}: {found} of {n}, expected {mean} ± {deviation}"
-    );
+    assert!(off <= 4.0 * deviation, "{name}: {found} of {n}, expected {mean} ± {deviation}");
 }
 
 /// Which of `n` packets of one flow the hops drop.
@@ -159,10 +134,7 @@ fn bernoulli_loses_its_share_independently() {
         let lost = lost(&[loss(&format!("bernoulli:{share}"))], N, 11);
         within("loss", lost.iter().filter(|&&lost| lost).count(), N, share);
         // Every other pair, so that the pairs are independent.
-        let pairs = lost
-            .chunks(2)
-            .filter(|pair| pair.iter().all(|&lost| lost))
-            .count();
+        let pairs = lost.chunks(2).filter(|pair| pair.iter().all(|&lost| lost)).count();
         within("two in a row", pairs, N / 2, share * share);
     }
 }
@@ -170,15 +142,7 @@ fn bernoulli_loses_its_share_independently() {
 #[test]
 fn random_loss_of_one_transmission_spares_the_others() {
     // Every segment is sent three times in a row.
-    let packets = (0..3000).map(|k| {
-        (
-            k,
-            Numbered {
-                id: k,
-                ..packet(k / 3, 1000)
-            },
-        )
-    });
+    let packets = (0..3000).map(|k| (k, Numbered { id: k, ..packet(k / 3, 1000) }));
     for (rule, share) in [
         ("bernoulli:1@1", [1, 0, 0]),
         ("bernoulli:1@2", [0, 1, 0]),
@@ -199,11 +163,7 @@ fn gilbert_elliott_matches_its_closed_forms() {
     const N: usize = 200_000;
     // (good to bad, bad to good), the last one mostly alternating.
     for (to_bad, to_good) in [(0.01, 0.3), (0.05, 0.1), (0.7, 0.9)] {
-        let lost = lost(
-            &[loss(&format!("gilbert-elliott:{to_bad},{to_good}"))],
-            N,
-            21,
-        );
+        let lost = lost(&[loss(&format!("gilbert-elliott:{to_bad},{to_good}"))], N, 21);
         let bad = lost.iter().filter(|&&lost| lost).count();
         // A burst ends with probability `to_good` a packet, so its mean length is 1 / to_good; a
         // gap's is 1 / to_bad.
@@ -218,10 +178,7 @@ fn gilbert_elliott_matches_its_closed_forms() {
         let mean = N as f64 * share;
         let deviation = (mean * (1.0 - share) * (1.0 + r) / (1.0 - r)).sqrt();
         let off = (bad as f64 - mean).abs();
-        assert!(
-            off <= 4.0 * deviation,
-            "{bad} bad, expected {mean} ± {deviation}"
-        );
+        assert!(off <= 4.0 * deviation, "{bad} bad, expected {mean} ± {deviation}");
     }
 }
 
@@ -248,11 +205,7 @@ fn channels_that_never_move_or_always_do() {
     assert!(lost("gilbert-elliott:0,0,1,1").iter().all(|&lost| lost));
     assert!(lost("gilbert-elliott:1,0").iter().all(|&lost| lost));
     assert!(lost("gilbert-elliott:0,1").iter().all(|&lost| !lost));
-    assert!(
-        lost("gilbert-elliott:1,1")
-            .windows(2)
-            .all(|pair| pair[0] != pair[1])
-    );
+    assert!(lost("gilbert-elliott:1,1").windows(2).all(|pair| pair[0] != pair[1]));
 }
 
 #[test]
@@ -261,24 +214,14 @@ fn a_channel_keeps_its_states_when_packets_are_overtaken_or_do_not_come() {
     let channel = loss("gilbert-elliott:0.3,0.4");
     let extra = Duration::from_nanos(35);
     let calm = [delay(1), delay(1), channel.clone()];
-    let shaken = [
-        loss("bernoulli:0.2"),
-        HopSpec::Reorder {
-            probability: p(0.4),
-            extra,
-        },
-        channel,
-    ];
+    let shaken = [loss("bernoulli:0.2"), HopSpec::Reorder { probability: p(0.4), extra }, channel];
     let packets = || (0..500).map(|id| of_flow(0, id, id * 10));
     let in_order = dropped_ids(&run(&mut chain(&calm, 6), packets()));
     let exits = run(&mut chain(&shaken, 6), packets());
     let delivered: Vec<_> = delivered(&exits).into_iter().map(|(_, id)| id).collect();
     assert!(!delivered.is_sorted(), "some are overtaken");
     for (_, id, hop, _) in dropped(&exits) {
-        assert!(
-            hop == 0 || in_order.contains(&id),
-            "{id} is lost out of order only"
-        );
+        assert!(hop == 0 || in_order.contains(&id), "{id} is lost out of order only");
     }
     for id in delivered {
         assert!(!in_order.contains(&id), "{id} is lost in order only");

@@ -5,26 +5,14 @@ use super::*;
 use crate::{CoDel, Red};
 
 fn queues() -> impl Strategy<Value = Queue> {
-    prop_oneof![
-        Just(Queue::Unlimited),
-        (0u32..4).prop_map(Queue::Packets),
-        (0u64..4000).prop_map(Queue::Bytes),
-    ]
+    prop_oneof![Just(Queue::Unlimited), (0u32..4).prop_map(Queue::Packets), (0u64..4000).prop_map(Queue::Bytes),]
 }
 
 /// Queues in front of a rate, which may be managed.
 fn rate_queues() -> impl Strategy<Value = Queue> {
-    let codel = |limit| CoDel {
-        target: Duration::from_nanos(500),
-        interval: Duration::from_nanos(3000),
-        limit,
-        ecn: false,
-    };
-    let red = |min| Red {
-        min,
-        max: min + 2,
-        ecn: false,
-    };
+    let codel =
+        |limit| CoDel { target: Duration::from_nanos(500), interval: Duration::from_nanos(3000), limit, ecn: false };
+    let red = |min| Red { min, max: min + 2, ecn: false };
     prop_oneof![
         4 => queues(),
         1 => (0u32..9).prop_map(move |limit| Queue::CoDel(codel(limit))),
@@ -53,17 +41,12 @@ fn hops() -> impl Strategy<Value = HopSpec> {
         times.clone().prop_map(HopSpec::Delay),
         // From 1 ns to 8 ns a byte.
         (1u64..9, rate_queues()).prop_map(|(speed, queue)| rate(speed * 1_000_000_000, queue)),
-        queues().prop_map(move |queue| HopSpec::Link {
-            trace: trace.clone(),
-            queue
-        }),
+        queues().prop_map(move |queue| HopSpec::Link { trace: trace.clone(), queue }),
         rules.prop_map(loss),
         (chances(), times).prop_map(|(probability, extra)| HopSpec::Reorder { probability, extra }),
         chances().prop_map(|probability| HopSpec::Duplicate { probability }),
         chances().prop_map(|probability| HopSpec::Corrupt { probability }),
-        (0u64..5000).prop_map(|ns| HopSpec::ThinAcks {
-            hold: Duration::from_nanos(ns)
-        }),
+        (0u64..5000).prop_map(|ns| HopSpec::ThinAcks { hold: Duration::from_nanos(ns) }),
     ]
 }
 
@@ -85,23 +68,13 @@ fn traffic() -> impl Strategy<Value = Vec<(u64, Numbered)>> {
     );
     prop::collection::vec(one, 0..60).prop_map(|packets| {
         let mut at = 0;
-        let numbered = (0..)
-            .zip(packets)
-            .map(|(id, (gap, flow, position, len, acks))| {
-                at += gap;
-                let like = packet(position, len);
-                let tcp = like.tcp.zip(acks);
-                let tcp = tcp.map(|(tcp, (ack, sack))| TcpFacts { ack, sack, ..tcp });
-                (
-                    at,
-                    Numbered {
-                        id,
-                        flow,
-                        tcp,
-                        ..like
-                    },
-                )
-            });
+        let numbered = (0..).zip(packets).map(|(id, (gap, flow, position, len, acks))| {
+            at += gap;
+            let like = packet(position, len);
+            let tcp = like.tcp.zip(acks);
+            let tcp = tcp.map(|(tcp, (ack, sack))| TcpFacts { ack, sack, ..tcp });
+            (at, Numbered { id, flow, tcp, ..like })
+        });
         numbered.collect()
     })
 }
@@ -127,10 +100,7 @@ fn run_checked(hops: &[HopSpec], traffic: &[(u64, Numbered)]) -> Vec<(u64, Exit<
             while let Some(exit) = chain.next_exit(now) {
                 exits.push((now.as_nanos(), exit));
             }
-            assert!(
-                chain.next_event().is_none_or(|next| next > now),
-                "drained at {now}"
-            );
+            assert!(chain.next_event().is_none_or(|next| next > now), "drained at {now}");
         } else if let Some((at, packet)) = arrivals.next() {
             now = Instant::from_nanos(*at);
             chain.enter(now, packet.clone());
@@ -159,8 +129,7 @@ fn run_late(hops: &[HopSpec], traffic: &[(u64, Numbered)]) -> Vec<Exit<Numbered>
 }
 
 fn damages(hops: &[HopSpec]) -> bool {
-    hops.iter()
-        .any(|hop| matches!(hop, HopSpec::Corrupt { .. }))
+    hops.iter().any(|hop| matches!(hop, HopSpec::Corrupt { .. }))
 }
 
 proptest! {
@@ -240,8 +209,7 @@ fn keeps_order(hop: &HopSpec) -> bool {
         HopSpec::Rate { queue, .. } => *queue,
         _ => Queue::Unlimited,
     };
-    !matches!(hop, HopSpec::Reorder { .. } | HopSpec::ThinAcks { .. })
-        && !matches!(queue, Queue::CoDel(_))
+    !matches!(hop, HopSpec::Reorder { .. } | HopSpec::ThinAcks { .. }) && !matches!(queue, Queue::CoDel(_))
 }
 
 proptest! {

@@ -6,23 +6,16 @@ use crate::{CoDel, Red};
 /// Arrivals in ms: `burst` packets of 1500 bytes at once, then one a millisecond, as fast as 12 Mbit/s carries them.
 fn standing_queue(burst: u64, until: u64) -> impl Iterator<Item = (u64, Numbered)> {
     let times = std::iter::repeat_n(0, burst as usize).chain(1..until);
-    (0..)
-        .zip(times)
-        .map(|(id, ms)| (ms * 1_000_000, packet(id, 1500)))
+    (0..).zip(times).map(|(id, ms)| (ms * 1_000_000, packet(id, 1500)))
 }
 
 fn codel(ecn: bool) -> Queue {
-    Queue::CoDel(CoDel {
-        ecn,
-        ..CoDel::default()
-    })
+    Queue::CoDel(CoDel { ecn, ..CoDel::default() })
 }
 
 /// Whole milliseconds of the drops by the queue's management.
 fn drop_times(exits: &[(u64, Exit<Numbered>)]) -> Vec<u64> {
-    let managed = dropped(exits)
-        .into_iter()
-        .filter(|(.., cause)| *cause == DropCause::Managed);
+    let managed = dropped(exits).into_iter().filter(|(.., cause)| *cause == DropCause::Managed);
     managed.map(|(at, ..)| at / 1_000_000).collect()
 }
 
@@ -38,10 +31,7 @@ fn codel_drops_ever_faster_until_packets_wait_less_than_the_target() {
         expected.push(expected.last().unwrap() + 100.0 / f64::from(n).sqrt());
     }
     for (drop, expected) in drops.iter().zip(&expected) {
-        assert!(
-            (*drop as f64 - expected).abs() <= 1.0,
-            "{drops:?}, {expected:?}"
-        );
+        assert!((*drop as f64 - expected).abs() <= 1.0, "{drops:?}, {expected:?}");
     }
     // 40 packets wait for 40 ms. Each drop shortens this by a millisecond.
     assert!((34..=37).contains(&drops.len()), "{drops:?}");
@@ -54,32 +44,22 @@ fn codel_lets_a_burst_pass_that_is_gone_within_an_interval() {
     let burst = (0..90).map(|id| (0, packet(id, 1500)));
     assert_eq!(drop_times(&run(&mut chain, burst)), []);
     // Its limit holds all the same.
-    let limited = CoDel {
-        limit: 10,
-        ..CoDel::default()
-    };
+    let limited = CoDel { limit: 10, ..CoDel::default() };
     let mut chain = super::chain(&[rate(12_000_000, Queue::CoDel(limited))], 0);
     let exits = run(&mut chain, (0..30).map(|id| (0, packet(id, 1500))));
     let full = dropped(&exits);
     assert_eq!(full.len(), 19, "one is transmitted, ten wait");
-    assert!(
-        full.iter()
-            .all(|(.., cause)| *cause == DropCause::QueueFull)
-    );
+    assert!(full.iter().all(|(.., cause)| *cause == DropCause::QueueFull));
 }
 
 #[test]
 fn codel_marks_what_understands_marks() {
     let run_with = |ecn, capable| {
         let mut chain = chain(&[rate(12_000_000, codel(ecn))], 0);
-        let packets =
-            standing_queue(40, 1000).map(|(at, packet)| (at, Numbered { capable, ..packet }));
+        let packets = standing_queue(40, 1000).map(|(at, packet)| (at, Numbered { capable, ..packet }));
         let exits = run(&mut chain, packets);
         let marked = |(_, exit): &&(u64, Exit<Numbered>)| matches!(exit, Exit::Delivered(packet) if packet.marked);
-        (
-            drop_times(&exits).len(),
-            exits.iter().filter(marked).count(),
-        )
+        (drop_times(&exits).len(), exits.iter().filter(marked).count())
     };
     let (drops, marks) = run_with(true, true);
     assert_eq!(drops, 0);
@@ -95,16 +75,9 @@ fn codel_marks_what_understands_marks() {
 fn red_drops_from_a_queue_that_stands_above_its_bounds() {
     // (bounds, drops): the average nears the 100 packets that wait, and outlasts them.
     for (min, max, drops) in [(5, 15, 100..=200), (20, 60, 80..=150), (200, 300, 0..=0)] {
-        let red = Red {
-            min,
-            max,
-            ecn: false,
-        };
+        let red = Red { min, max, ecn: false };
         let mut chain = chain(&[rate(12_000_000, Queue::Red(red))], 7);
         let dropped = drop_times(&run(&mut chain, standing_queue(100, 4000)));
-        assert!(
-            drops.contains(&dropped.len()),
-            "{min} to {max}: {dropped:?}"
-        );
+        assert!(drops.contains(&dropped.len()), "{min} to {max}: {dropped:?}");
     }
 }

@@ -5,36 +5,21 @@ use super::*;
 const ISN: u32 = 1000;
 
 fn syn() -> TcpFacts {
-    TcpFacts {
-        seq: ISN,
-        syn: true,
-        ..TcpFacts::default()
-    }
+    TcpFacts { seq: ISN, syn: true, ..TcpFacts::default() }
 }
 
 /// A pure ACK.
 fn ack() -> TcpFacts {
-    TcpFacts {
-        seq: ISN + 1,
-        ..TcpFacts::default()
-    }
+    TcpFacts { seq: ISN + 1, ..TcpFacts::default() }
 }
 
 fn fin(offset: u32) -> TcpFacts {
-    TcpFacts {
-        seq: ISN + 1 + offset,
-        fin: true,
-        ..TcpFacts::default()
-    }
+    TcpFacts { seq: ISN + 1 + offset, fin: true, ..TcpFacts::default() }
 }
 
 /// Payload bytes `start..end`, counted from 0.
 fn data(start: u32, end: u32) -> TcpFacts {
-    TcpFacts {
-        seq: ISN + 1 + start,
-        payload_len: end - start,
-        ..TcpFacts::default()
-    }
+    TcpFacts { seq: ISN + 1 + start, payload_len: end - start, ..TcpFacts::default() }
 }
 
 /// Numbers (from 0) of the packets a rule names.
@@ -60,17 +45,7 @@ fn check(name: &str, packets: &[TcpFacts], cases: &[(&str, &[usize])]) {
 #[test]
 fn handshake_packets_and_pure_acks_count_apart() {
     let reset = TcpFacts { rst: true, ..ack() };
-    let packets = [
-        syn(),
-        syn(),
-        ack(),
-        data(0, 100),
-        ack(),
-        fin(100),
-        reset,
-        ack(),
-        data(100, 150),
-    ];
+    let packets = [syn(), syn(), ack(), data(0, 100), ack(), fin(100), reset, ack(), data(100, 150)];
     check(
         "handshake",
         &packets,
@@ -183,37 +158,18 @@ fn merged_retransmissions_count_for_each_segment_they_cover() {
 
 #[test]
 fn a_hole_left_by_reordering_fills_without_a_number() {
-    let packets = [
-        syn(),
-        data(0, 100),
-        data(200, 300),
-        data(100, 200),
-        data(300, 400),
-    ];
-    check(
-        "hole",
-        &packets,
-        &[("data:2", &[2]), ("data:3", &[4]), ("data:2@2", &[])],
-    );
+    let packets = [syn(), data(0, 100), data(200, 300), data(100, 200), data(300, 400)];
+    check("hole", &packets, &[("data:2", &[2]), ("data:3", &[4]), ("data:2@2", &[])]);
 }
 
 #[test]
 fn data_on_the_syn_begins_at_offset_zero() {
-    let fast_open = TcpFacts {
-        payload_len: 50,
-        ..syn()
-    };
+    let fast_open = TcpFacts { payload_len: 50, ..syn() };
     let packets = [fast_open, data(50, 100), data(0, 50)];
     check(
         "fast open",
         &packets,
-        &[
-            ("syn:1", &[0]),
-            ("data:1", &[0]),
-            ("data:2", &[1]),
-            ("data:1@2", &[2]),
-            ("offset:50-50", &[0]),
-        ],
+        &[("syn:1", &[0]), ("data:1", &[0]), ("data:2", &[1]), ("data:1@2", &[2]), ("offset:50-50", &[0])],
     );
 }
 
@@ -250,11 +206,7 @@ fn sequence_numbers_wrap() {
         payload_len: CHUNK as u32,
         ..TcpFacts::default()
     };
-    let mut packets = vec![TcpFacts {
-        seq: isn,
-        syn: true,
-        ..TcpFacts::default()
-    }];
+    let mut packets = vec![TcpFacts { seq: isn, syn: true, ..TcpFacts::default() }];
     packets.extend((0..5000).map(|k| at(k * CHUNK)));
     // 5000 MiB are beyond 4 GiB: the last one again, and one from before the wrap.
     packets.push(at(4999 * CHUNK));
@@ -319,13 +271,7 @@ fn the_first_hop_that_names_a_packet_dooms_it_and_none_loses_count() {
 #[test]
 fn memory_is_bounded_by_the_rule() {
     let mut rules = Rules::default();
-    for rule in [
-        "data:3",
-        "data:3-4@2",
-        "offset:1-10000",
-        "offset:151-251@2",
-        "bernoulli:0@2",
-    ] {
+    for rule in ["data:3", "data:3-4@2", "offset:1-10000", "offset:151-251@2", "bernoulli:0@2"] {
         rules.add(0, rule.parse().unwrap());
     }
     let mut flow = Positions::default();

@@ -35,14 +35,7 @@ type Tool = (&'static str, fn(&Path) -> Option<Vec<Claim>>);
 
 /// The tools in the order of the table.
 const TOOLS: [Tool; 4] = [
-    ("recoup", |capture| {
-        Some(
-            analyze_file(capture, None)
-                .iter()
-                .map(Claim::from)
-                .collect(),
-        )
-    }),
+    ("recoup", |capture| Some(analyze_file(capture, None).iter().map(Claim::from).collect())),
     ("tshark", tshark),
     ("tcptrace", tcptrace),
     ("rules like Tstat's", |capture| Some(tstat(capture))),
@@ -57,21 +50,13 @@ fn score_tools(captures: &[TestCapture<'_>]) -> Vec<(&'static str, Option<Score>
         }
         Some(score)
     };
-    TOOLS
-        .into_iter()
-        .map(|(name, claims)| (name, of(claims)))
-        .collect()
+    TOOLS.into_iter().map(|(name, claims)| (name, of(claims))).collect()
 }
 
 fn cells(row: &Row) -> [u64; 9] {
     let verdict = |is, called| row.verdicts.get(&(is, Some(called))).copied().unwrap_or(0);
     let spurious = |(is, _): &&(Verdict, Option<Verdict>)| *is == Verdict::Spurious;
-    let all_spurious = row
-        .verdicts
-        .keys()
-        .filter(spurious)
-        .map(|key| row.verdicts[key])
-        .sum();
+    let all_spurious = row.verdicts.keys().filter(spurious).map(|key| row.verdicts[key]).sum();
     let unnamed = |((_, called), _): &(&(String, String), &u64)| called == "unknown";
     let unnamed: u64 = row.triggers.iter().filter(unnamed).map(|(_, n)| n).sum();
     [
@@ -104,29 +89,13 @@ fn no_other_tool_is_more_accurate() {
     let simulated = simulated::some_runs();
     let kernel = kernel::a_run();
     let hosts = [Host::Client, Host::Server];
-    let paths: Vec<_> = simulated
-        .iter()
-        .flat_map(|run| hosts.map(|at| (run.capture(at), at, &run.sent)))
-        .collect();
-    let kernel_paths: Vec<_> = kernel
-        .iter()
-        .flat_map(|run| hosts.map(|at| (run.capture(at), at, &run.sent)))
-        .collect();
+    let paths: Vec<_> = simulated.iter().flat_map(|run| hosts.map(|at| (run.capture(at), at, &run.sent))).collect();
+    let kernel_paths: Vec<_> = kernel.iter().flat_map(|run| hosts.map(|at| (run.capture(at), at, &run.sent))).collect();
     let mut details = Vec::new();
-    println!(
-        "| {} |\n|{}",
-        HEADER.join(" | "),
-        " --- |".repeat(HEADER.len())
-    );
+    println!("| {} |\n|{}", HEADER.join(" | "), " --- |".repeat(HEADER.len()));
     for (name, paths) in [("simulated", &paths), ("kernel", &kernel_paths)] {
-        let test_captures: Vec<_> = paths
-            .iter()
-            .map(|(capture, at, sent)| TestCapture {
-                capture,
-                at: *at,
-                sent,
-            })
-            .collect();
+        let test_captures: Vec<_> =
+            paths.iter().map(|(capture, at, sent)| TestCapture { capture, at: *at, sent }).collect();
         if test_captures.is_empty() {
             continue;
         }
@@ -157,17 +126,11 @@ fn check(scores: &[(&'static str, Option<Score>)], one_in: u64) {
         let theirs = figures(score);
         for more_is_better in [1, 4, 7] {
             let name = HEADER[more_is_better + 2];
-            assert!(
-                ours[more_is_better] >= theirs[more_is_better],
-                "{tool}, {name}"
-            );
+            assert!(ours[more_is_better] >= theirs[more_is_better], "{tool}, {name}");
         }
         for less_is_better in [2, 3] {
             let name = HEADER[less_is_better + 2];
-            assert!(
-                ours[less_is_better] <= theirs[less_is_better],
-                "{tool}, {name}"
-            );
+            assert!(ours[less_is_better] <= theirs[less_is_better], "{tool}, {name}");
         }
         let tolerated = ours[1].checked_div(one_in).unwrap_or_default();
         assert!(ours[8] <= theirs[8] + tolerated, "{tool}, {}", HEADER[10]);

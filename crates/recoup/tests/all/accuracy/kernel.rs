@@ -41,46 +41,22 @@ fn stalls() -> String {
 const NETWORKS: [Network; 4] = [
     Network {
         name: "losses and reordering",
-        args: &[
-            "--rtt",
-            "60ms",
-            "--drop",
-            "down:bernoulli:0.02,up:bernoulli:0.015",
-            "--reorder",
-            "0.005:15ms",
-        ],
+        args: &["--rtt", "60ms", "--drop", "down:bernoulli:0.02,up:bernoulli:0.015", "--reorder", "0.005:15ms"],
         connections: 90,
     },
     Network {
         name: "stalls",
-        args: &[
-            "--rtt",
-            "40ms",
-            "--link",
-            STALLS,
-            "--drop",
-            "down:bernoulli:0.004",
-        ],
+        args: &["--rtt", "40ms", "--link", STALLS, "--drop", "down:bernoulli:0.004"],
         connections: 60,
     },
     Network {
         name: "bursts",
-        args: &[
-            "--rtt",
-            "20ms",
-            "--drop",
-            "down:gilbert-elliott:0.02,0.5,up:bernoulli:0.05",
-        ],
+        args: &["--rtt", "20ms", "--drop", "down:gilbert-elliott:0.02,0.5,up:bernoulli:0.05"],
         connections: 80,
     },
     Network {
         name: "far",
-        args: &[
-            "--rtt",
-            "240ms",
-            "--drop",
-            "down:bernoulli:0.01,up:bernoulli:0.01",
-        ],
+        args: &["--rtt", "240ms", "--drop", "down:bernoulli:0.01,up:bernoulli:0.01"],
         connections: 60,
     },
 ];
@@ -134,44 +110,21 @@ fn run(network: &Network, seed: u64) -> Option<Run> {
     let inside = emulate(&namespace, network, folder.path(), port, seed);
     let outside = namespace.run(Counters::here).expect("a namespace");
     let sent = packets::read(folder.path(), port);
-    Some(Run {
-        folder,
-        sent,
-        counters: [inside, outside],
-    })
+    Some(Run { folder, sent, counters: [inside, outside] })
 }
 
 /// Runs the clients behind the path. Returns the kernel's counters there.
-fn emulate(
-    namespace: &Namespace,
-    network: &Network,
-    folder: &Path,
-    port: u16,
-    seed: u64,
-) -> Counters {
+fn emulate(namespace: &Namespace, network: &Network, folder: &Path, port: u16, seed: u64) -> Counters {
     let me = std::env::current_exe().expect("this program");
     let mut recoup = Command::new(env!("CARGO_BIN_EXE_recoup"));
     recoup.arg("emulate").args(network.args);
-    recoup.args([
-        "--pcap",
-        "captures",
-        "--log",
-        "log",
-        "--seed",
-        &seed.to_string(),
-        "--",
-    ]);
+    recoup.args(["--pcap", "captures", "--log", "log", "--seed", &seed.to_string(), "--"]);
     recoup.arg(me).args(traffic::COMMAND);
-    recoup.env(
-        traffic::VARIABLE,
-        format!("{port} {} {seed}", network.connections),
-    );
+    recoup.env(traffic::VARIABLE, format!("{port} {} {seed}", network.connections));
     recoup.current_dir(folder).stdin(Stdio::null());
     let output = folder.join("output");
     let file = std::fs::File::create(&output).expect("a file");
-    recoup
-        .stdout(file.try_clone().expect("a file"))
-        .stderr(file);
+    recoup.stdout(file.try_clone().expect("a file")).stderr(file);
     let spawn = move || recoup.spawn().expect("recoup runs");
     let mut child = namespace.run(spawn).expect("a namespace");
     let began = Instant::now();
@@ -237,52 +190,23 @@ fn the_kernels_retransmissions_are_explained() {
         let (own, found) = score(network.name, &run);
         for host in [Host::Client, Host::Server] {
             let (counted, found) = (&run.counters[host as usize], &found[host as usize]);
-            println!(
-                "{}, {}: counted {counted}; found {found}",
-                network.name,
-                host.name()
-            );
-            assert_eq!(
-                run.retransmitted(host),
-                counted.total(),
-                "the kernel's own count"
-            );
+            println!("{}, {}: counted {counted}; found {found}", network.name, host.name());
+            assert_eq!(run.retransmitted(host), counted.total(), "the kernel's own count");
             off += counted.differences(found);
             all += counted.total();
         }
-        scores
-            .iter_mut()
-            .zip(own)
-            .for_each(|(sum, own)| sum.merge(own));
+        scores.iter_mut().zip(own).for_each(|(sum, own)| sum.merge(own));
     }
     let [sender, receiver] = &scores;
     println!("at the sender\n{sender}\nat the receiver\n{receiver}");
     assert!(all > 300, "{all} retransmissions are too few");
-    assert_eq!(
-        sender.sum(|row| row.found),
-        sender.sum(|row| row.actual),
-        "some retransmissions were missed"
-    );
-    assert_eq!(
-        sender.sum(|row| row.invented),
-        0,
-        "some retransmissions were invented"
-    );
+    assert_eq!(sender.sum(|row| row.found), sender.sum(|row| row.actual), "some retransmissions were missed");
+    assert_eq!(sender.sum(|row| row.invented), 0, "some retransmissions were invented");
     assert!(share(off, all) <= 0.02, "{off} of {all} triggers differ");
     let data = sender.row(Carries::Data);
-    assert!(
-        share(data.verdicts_given, data.found) >= 0.9,
-        "too few verdicts"
-    );
-    assert!(
-        share(data.verdicts_wrong, data.verdicts_given) <= 0.01,
-        "too many wrong verdicts"
-    );
-    assert_eq!(
-        receiver.sum(|row| row.verdicts_wrong),
-        0,
-        "wrong verdicts at the receiver"
-    );
+    assert!(share(data.verdicts_given, data.found) >= 0.9, "too few verdicts");
+    assert!(share(data.verdicts_wrong, data.verdicts_given) <= 0.01, "too many wrong verdicts");
+    assert_eq!(receiver.sum(|row| row.verdicts_wrong), 0, "wrong verdicts at the receiver");
 }
 
 /// A run over the first network, for comparison with other tools.

@@ -87,11 +87,8 @@ impl Score {
             false => sent.arrived,
         };
         let mine = |sent: &&Sent| (sent.by == at) == own;
-        let frames: HashMap<u64, Carries> = sent
-            .iter()
-            .filter(mine)
-            .filter_map(|sent| Some((frame(sent)?, sent.carries)))
-            .collect();
+        let frames: HashMap<u64, Carries> =
+            sent.iter().filter(mine).filter_map(|sent| Some((frame(sent)?, sent.carries))).collect();
         let claims: HashMap<u64, &Claim> = claims.iter().map(|c| (c.frame, c)).collect();
         let retransmissions = crate::accuracy::truth::retransmissions(sent);
         let by_frame: HashMap<u64, &TrueRetransmission> = retransmissions
@@ -103,10 +100,7 @@ impl Score {
             self.compare(name, *frame, truth, claims.get(frame).copied());
         }
         for (frame, claim) in claims {
-            if let Some(carries) = frames
-                .get(&frame)
-                .filter(|_| !by_frame.contains_key(&frame))
-            {
+            if let Some(carries) = frames.get(&frame).filter(|_| !by_frame.contains_key(&frame)) {
                 self.rows[*carries as usize].invented += 1;
                 self.mistake(name, frame, *carries, format!("invented, {claim:?}"));
             }
@@ -118,13 +112,7 @@ impl Score {
         self.mistakes.push(line);
     }
 
-    fn compare(
-        &mut self,
-        name: &str,
-        frame: u64,
-        truth: &TrueRetransmission,
-        claim: Option<&Claim>,
-    ) {
+    fn compare(&mut self, name: &str, frame: u64, truth: &TrueRetransmission, claim: Option<&Claim>) {
         let carries = truth.sent.carries;
         let row = &mut self.rows[carries as usize];
         row.actual += 1;
@@ -142,9 +130,7 @@ impl Score {
                 mistakes.push(format!("{expected} called {}", claim.trigger));
             }
         }
-        *row.verdicts
-            .entry((truth.verdict, claim.verdict))
-            .or_default() += 1;
+        *row.verdicts.entry((truth.verdict, claim.verdict)).or_default() += 1;
         if let Some(verdict) = claim.verdict {
             row.verdicts_given += 1;
             if verdict != truth.verdict {
@@ -220,17 +206,10 @@ impl fmt::Display for Row {
         let given = percent(self.verdicts_given, self.found);
         let wrong = self.verdicts_wrong;
         writeln!(f, "verdicts on {given:.2} %, {wrong} of them wrong")?;
-        let triggers = self
-            .triggers
-            .iter()
-            .map(|((is, called), n)| ((is.clone(), called.clone()), *n));
+        let triggers = self.triggers.iter().map(|((is, called), n)| ((is.clone(), called.clone()), *n));
         matrix(f, "trigger", triggers)?;
-        let name =
-            |verdict: Option<Verdict>| verdict.unwrap_or(Verdict::Unknowable).name().to_owned();
-        let verdicts = self
-            .verdicts
-            .iter()
-            .map(|((is, called), n)| ((name(Some(*is)), name(*called)), *n));
+        let name = |verdict: Option<Verdict>| verdict.unwrap_or(Verdict::Unknowable).name().to_owned();
+        let verdicts = self.verdicts.iter().map(|((is, called), n)| ((name(Some(*is)), name(*called)), *n));
         matrix(f, "verdict", verdicts)
     }
 }
@@ -249,9 +228,7 @@ fn matrix(
     columns.sort_unstable();
     columns.dedup();
     write!(f, "  {title:<12}")?;
-    columns
-        .iter()
-        .try_for_each(|name| write!(f, "{name:>14}"))?;
+    columns.iter().try_for_each(|name| write!(f, "{name:>14}"))?;
     writeln!(f)?;
     let mut rows: Vec<&str> = counts.keys().map(|(is, _)| is.as_str()).collect();
     rows.dedup();
@@ -272,9 +249,6 @@ fn matrix(
 #[test]
 fn a_claimed_trigger_is_right_alone_or_joined_with_another() {
     let is = |name: &str| trigger(Reason::Trigger(Trigger::Tlp), name).map(|(_, right)| right);
-    assert_eq!(
-        ["tlp", "tlp|rto", "rto", "unknown"].map(is),
-        [true, true, false, false].map(Some)
-    );
+    assert_eq!(["tlp", "tlp|rto", "rto", "unknown"].map(is), [true, true, false, false].map(Some));
     assert_eq!(trigger(Reason::Unknown, "tlp"), None);
 }

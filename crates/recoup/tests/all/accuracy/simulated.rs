@@ -68,10 +68,7 @@ fn run(network: &Network, profile: &Profile, seed: u64) -> Run {
     }
     let (capture, recorder) = observer;
     capture.finish().expect("captures");
-    Run {
-        folder,
-        sent: recorder.sent,
-    }
+    Run { folder, sent: recorder.sent }
 }
 
 /// Runs of Linux 6 with rounded timers, as on real hosts, for comparison with other tools.
@@ -80,23 +77,15 @@ pub fn some_runs() -> Vec<Run> {
     let wheel = |network: &&Network| network.settings.contains(&("timers", "linux-wheel:250"));
     let networks: Vec<&Network> = NETWORKS.iter().filter(wheel).collect();
     let seeded = |seed| networks.iter().map(move |network| (seed, *network));
-    (100..104)
-        .flat_map(seeded)
-        .map(|(seed, network)| run(network, &profile, seed))
-        .collect()
+    (100..104).flat_map(seeded).map(|(seed, network)| run(network, &profile, seed)).collect()
 }
 
 /// The retransmissions that an analysis finds in a capture.
 pub fn analyze_file(path: &Path, profile: Option<Profile>) -> Vec<Retransmission> {
     let reader = Reader::open(path).expect("a capture");
-    let settings = analyze::Settings {
-        profile,
-        ..analyze::Settings::default()
-    };
+    let settings = analyze::Settings { profile, ..analyze::Settings::default() };
     let analysis = analyze::analyze(reader, &settings, Kept::default, |_| true).expect("a capture");
-    (analysis.findings.into_iter())
-        .flat_map(|kept| kept.retransmissions)
-        .collect()
+    (analysis.findings.into_iter()).flat_map(|kept| kept.retransmissions).collect()
 }
 
 /// What the capturing host did with the scored packets.
@@ -168,42 +157,19 @@ impl Scores {
         println!("at the sender\n{sender}\nat the receiver\n{receiver}");
         let sum = |figure: fn(&Row) -> u64| sender.sum(figure);
         assert!(sum(|row| row.actual) > 0, "no retransmissions");
-        assert_eq!(
-            sum(|row| row.found),
-            sum(|row| row.actual),
-            "some retransmissions were missed"
-        );
-        assert_eq!(
-            sum(|row| row.invented),
-            0,
-            "some retransmissions were invented"
-        );
+        assert_eq!(sum(|row| row.found), sum(|row| row.actual), "some retransmissions were missed");
+        assert_eq!(sum(|row| row.invented), 0, "some retransmissions were invented");
         let (right, known) = (sum(|row| row.triggers_right), sum(|row| row.triggers_known));
-        let wrong = Mistakes {
-            triggers: known - right,
-            verdicts: sum(|row| row.verdicts_wrong),
-        };
+        let wrong = Mistakes { triggers: known - right, verdicts: sum(|row| row.verdicts_wrong) };
         assert_eq!(wrong, known_wrong, "the known mistakes");
         assert_eq!(receiver.sum(|row| row.verdicts_wrong), 0, "at the receiver");
         assert_eq!(receiver.sum(|row| row.invented), 0, "at the receiver");
-        let found = share(
-            receiver.sum(|row| row.found),
-            receiver.sum(|row| row.actual),
-        );
+        let found = share(receiver.sum(|row| row.found), receiver.sum(|row| row.actual));
         assert!(found >= MOST, "{found} found at the receiver");
-        let right = share(
-            receiver.sum(|row| row.triggers_right),
-            receiver.sum(|row| row.triggers_known),
-        );
-        assert!(
-            right >= least_right,
-            "{right} of the triggers right at the receiver"
-        );
+        let right = share(receiver.sum(|row| row.triggers_right), receiver.sum(|row| row.triggers_known));
+        assert!(right >= least_right, "{right} of the triggers right at the receiver");
         for score in [sender, receiver] {
-            let given = share(
-                score.sum(|row| row.verdicts_given),
-                score.sum(|row| row.found),
-            );
+            let given = share(score.sum(|row| row.verdicts_given), score.sum(|row| row.found));
             assert!(given >= MOST, "verdicts on {given}");
         }
     }

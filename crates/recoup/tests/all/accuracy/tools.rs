@@ -19,12 +19,7 @@ use std::process::Command;
 pub use tstat::tstat;
 
 fn claim(frame: u64, trigger: &str, spurious: bool) -> Claim {
-    Claim {
-        frame,
-        trigger: trigger.into(),
-        verdict: spurious.then_some(Verdict::Spurious),
-        evidence: "none given",
-    }
+    Claim { frame, trigger: trigger.into(), verdict: spurious.then_some(Verdict::Spurious), evidence: "none given" }
 }
 
 /// Runs a tool and returns its output. `None` if the tool is not installed.
@@ -34,21 +29,14 @@ fn output(command: &mut Command) -> Option<String> {
         output => output.expect("a tool that runs"),
     };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(
-        output.status.success(),
-        "{command:?}: {}",
-        text(&output.stderr)
-    );
+    assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
     Some(text(&output.stdout))
 }
 
 /// Wireshark's analysis. `None` if tshark is not installed.
 pub fn tshark(capture: &Path) -> Option<Vec<Claim>> {
-    const FLAGS: [&str; 3] = [
-        "tcp.analysis.retransmission",
-        "tcp.analysis.fast_retransmission",
-        "tcp.analysis.spurious_retransmission",
-    ];
+    const FLAGS: [&str; 3] =
+        ["tcp.analysis.retransmission", "tcp.analysis.fast_retransmission", "tcp.analysis.spurious_retransmission"];
     let mut command = Command::new("tshark");
     let any = FLAGS.join(" || ");
     command.arg("-r").arg(capture);
@@ -62,11 +50,7 @@ pub fn tshark(capture: &Path) -> Option<Vec<Claim>> {
             panic!("three fields: {line}");
         };
         let trigger = if fast.is_empty() { &unknown } else { "fast" };
-        claim(
-            frame.parse().expect("a number"),
-            trigger,
-            !spurious.is_empty(),
-        )
+        claim(frame.parse().expect("a number"), trigger, !spurious.is_empty())
     };
     Some(output(&mut command)?.lines().map(line).collect())
 }
@@ -76,12 +60,7 @@ pub fn tcptrace(capture: &Path) -> Option<Vec<Claim>> {
     let folder = tempfile::tempdir().expect("a folder");
     let mut to = std::ffi::OsString::from("--output_dir=");
     to.push(folder.path());
-    output(
-        Command::new("tcptrace")
-            .args(["-n", "-S"])
-            .arg(to)
-            .arg(capture),
-    )?;
+    output(Command::new("tcptrace").args(["-n", "-S"]).arg(to).arg(capture))?;
     let frames = frames(capture);
     let mut claims = Vec::new();
     for entry in std::fs::read_dir(folder.path()).expect("a folder") {

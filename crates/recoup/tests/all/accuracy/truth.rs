@@ -133,15 +133,9 @@ fn a_retransmission_is_spurious_if_earlier_copies_deliver_every_byte() {
         (vec![packet(1, 5, true), packet(1, 5, true)], vec![spurious]),
         (vec![packet(1, 5, false), packet(1, 5, false)], vec![needed]),
         // Half of its bytes never arrived before.
-        (
-            vec![packet(1, 5, true), packet(5, 9, false), packet(1, 9, true)],
-            vec![needed],
-        ),
+        (vec![packet(1, 5, true), packet(5, 9, false), packet(1, 9, true)], vec![needed]),
         // The second copy arrived, so the third was spurious.
-        (
-            vec![packet(1, 5, false), packet(1, 5, true), packet(1, 5, true)],
-            vec![needed, spurious],
-        ),
+        (vec![packet(1, 5, false), packet(1, 5, true), packet(1, 5, true)], vec![needed, spurious]),
     ];
     for (sent, expected) in cases {
         let found: Vec<_> = retransmissions(&sent).iter().map(|a| a.verdict).collect();

@@ -20,16 +20,7 @@ const HEADER: &str = "frame,time,src,dst,seq,len,trigger,verdict,evidence,copy,d
 fn captured(flows: &str) -> (Folder, u64) {
     let dir = Folder::new();
     let args = ["run", "tail-loss", "--set", "drop=tail:2", "--flows", flows];
-    let more = [
-        "--set",
-        "ack=quick",
-        "--profile",
-        "linux-3.17",
-        "--pcap",
-        "caps",
-        "--format",
-        "json",
-    ];
+    let more = ["--set", "ack=quick", "--profile", "linux-3.17", "--pcap", "caps", "--format", "json"];
     let report = dir.recoup(&[&args[..], &more].concat()).json();
     let retransmissions = report["results"][0]["retransmissions"]["total"].as_u64();
     (dir, retransmissions.expect("a count"))
@@ -41,11 +32,7 @@ fn reading(dir: &Folder, args: &[&str], input: &str) -> Outcome {
     let output = dir.command(args).stdin(input).output();
     let output = output.expect("the program runs");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-    Outcome {
-        status: output.status.code(),
-        stdout: text(output.stdout),
-        stderr: text(output.stderr),
-    }
+    Outcome { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
 #[test]
@@ -83,10 +70,7 @@ fn the_formats_of_a_view_have_the_same_values() {
         let text = shown(view, "json");
         let value: Value = serde_json::from_str(&text).expect("JSON");
         let captures = value["captures"].as_array().expect("captures");
-        assert_eq!(
-            (captures.len(), &captures[0]["capture"]),
-            (1, &SENDER.into())
-        );
+        assert_eq!((captures.len(), &captures[0]["capture"]), (1, &SENDER.into()));
         captures[0].clone()
     };
     for view in ["--retransmissions", "--connections"] {
@@ -145,17 +129,10 @@ fn parquet_goes_to_a_file_or_a_pipe() {
         let piped = dir.command(&args).output().expect("the program runs");
         assert!(piped.status.success(), "{piped:?}");
         let bytes = piped.stdout;
-        assert!(
-            bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"),
-            "{view}"
-        );
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{view}");
         let to_file = [&args[..], &["--output", "x.parquet"]].concat();
         assert_eq!(dir.recoup(&to_file).printed(), "");
-        assert_eq!(
-            fs::read(dir.path("x.parquet")).expect("a file"),
-            bytes,
-            "{view}"
-        );
+        assert_eq!(fs::read(dir.path("x.parquet")).expect("a file"), bytes, "{view}");
     }
 }
 
@@ -163,9 +140,7 @@ fn parquet_goes_to_a_file_or_a_pipe() {
 fn standard_input_is_read_like_a_file_and_concatenated_parts_like_one_capture() {
     let (dir, retransmissions) = captured("3");
     let args = ["analyze", "-", "--retransmissions", "--format", "csv"];
-    let whole = dir
-        .recoup(&["analyze", SENDER, "--retransmissions", "--format", "csv"])
-        .printed();
+    let whole = dir.recoup(&["analyze", SENDER, "--retransmissions", "--format", "csv"]).printed();
     assert_eq!(reading(&dir, &args, SENDER).printed(), whole);
     // Split between two packets into two captures.
     let bytes = fs::read(dir.path(SENDER)).expect("a capture");
@@ -207,15 +182,9 @@ fn problems_of_a_capture_are_noted() {
     dir.write("cut.pcap", &whole[..whole.len() - 10]);
     dir.write("empty.pcap", &whole[..24]);
     for (file, note) in [
-        (
-            "cut.pcap",
-            "cut.pcap: after frame 49: the capture ends within a packet",
-        ),
+        ("cut.pcap", "cut.pcap: after frame 49: the capture ends within a packet"),
         ("empty.pcap", "empty.pcap: the capture contains no packets"),
-        (
-            RECEIVER,
-            "caps/linux-3.17-receiver.pcap: 100 % of the data was captured at the receiver, ",
-        ),
+        (RECEIVER, "caps/linux-3.17-receiver.pcap: 100 % of the data was captured at the receiver, "),
     ] {
         for view in ["--summary", "--connections", "--retransmissions"] {
             let outcome = dir.recoup(&["analyze", file, view]);
@@ -229,10 +198,7 @@ fn problems_of_a_capture_are_noted() {
     // In JSON the capture's object contains the notes.
     let outcome = dir.recoup(&["analyze", "cut.pcap", "--format", "json"]);
     let json: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
-    assert_eq!(
-        json["captures"][0]["notes"][0],
-        "after frame 49: the capture ends within a packet"
-    );
+    assert_eq!(json["captures"][0]["notes"][0], "after frame 49: the capture ends within a packet");
 }
 
 #[test]
@@ -251,18 +217,9 @@ fn an_unreadable_capture_is_refused_in_one_line() {
         (&["folder"], "folder: a directory: expected a capture file"),
         (&["empty"], "empty: "),
         (&["text"], "text: "),
-        (
-            &[SENDER, "none.pcap"],
-            "cannot read none.pcap: No such file",
-        ),
-        (
-            &["text", SENDER, "folder"],
-            "folder: a directory: expected a capture file",
-        ),
-        (
-            &["garbage.pcap"],
-            "garbage.pcap: no readable frame: damaged at byte 24",
-        ),
+        (&[SENDER, "none.pcap"], "cannot read none.pcap: No such file"),
+        (&["text", SENDER, "folder"], "folder: a directory: expected a capture file"),
+        (&["garbage.pcap"], "garbage.pcap: no readable frame: damaged at byte 24"),
         (&["unknown.pcap"], "unknown.pcap: link type 9999: expected "),
         (&["-", "-"], "-: standard input can be read only once"),
         (
@@ -273,46 +230,19 @@ fn an_unreadable_capture_is_refused_in_one_line() {
             &[SENDER, "--idle", "-1s"],
             "invalid value '-1s' for '--idle <TIME>': `-1s` is not a duration: expected a number with a unit, not negative",
         ),
-        (
-            &[SENDER, "--idle", "soon"],
-            "invalid value 'soon' for '--idle <TIME>': `soon` is not a duration",
-        ),
-        (
-            &[SENDER, "--idle", "0"],
-            "invalid value '0' for '--idle <TIME>': expected more than 0",
-        ),
-        (
-            &[SENDER, "--threads", "0"],
-            "invalid value '0' for '--threads <N>': expected a number from 1 to 1024",
-        ),
-        (
-            &[SENDER, "--threads", "-2"],
-            "invalid value '-2' for '--threads <N>': expected a number from 1 to 1024",
-        ),
-        (
-            &[SENDER, "--format", "xml"],
-            "invalid value 'xml' for '--format <FORMAT>'",
-        ),
-        (
-            &[SENDER, "--summary", "--connections"],
-            "the argument '--summary' cannot be used with '--connections'",
-        ),
+        (&[SENDER, "--idle", "soon"], "invalid value 'soon' for '--idle <TIME>': `soon` is not a duration"),
+        (&[SENDER, "--idle", "0"], "invalid value '0' for '--idle <TIME>': expected more than 0"),
+        (&[SENDER, "--threads", "0"], "invalid value '0' for '--threads <N>': expected a number from 1 to 1024"),
+        (&[SENDER, "--threads", "-2"], "invalid value '-2' for '--threads <N>': expected a number from 1 to 1024"),
+        (&[SENDER, "--format", "xml"], "invalid value 'xml' for '--format <FORMAT>'"),
+        (&[SENDER, "--summary", "--connections"], "the argument '--summary' cannot be used with '--connections'"),
         (
             &[SENDER, "--connections", "--figures", "figs"],
             "the argument '--connections' cannot be used with '--figures <DIR>'",
         ),
-        (
-            &[SENDER, "--study", "--format", "csv"],
-            "--study: expected --format table or json",
-        ),
-        (
-            &[SENDER, RECEIVER, "--plot", "0"],
-            "--plot: expected one capture",
-        ),
-        (
-            &[SENDER, "--plot", "1"],
-            "caps/linux-3.17-sender.pcap: no connection 1: there is one, number 0",
-        ),
+        (&[SENDER, "--study", "--format", "csv"], "--study: expected --format table or json"),
+        (&[SENDER, RECEIVER, "--plot", "0"], "--plot: expected one capture"),
+        (&[SENDER, "--plot", "1"], "caps/linux-3.17-sender.pcap: no connection 1: there is one, number 0"),
         (
             &[SENDER, "--plot", "0", "-o", "x.gif"],
             "--output x.gif: expected a name that ends in .svg, .png, .pdf or .xpl",
@@ -325,14 +255,8 @@ fn an_unreadable_capture_is_refused_in_one_line() {
             &[SENDER, "--plot", "-1"],
             "invalid value '-1' for '--plot <CONNECTION>': expected a connection's number, from 0",
         ),
-        (
-            &[SENDER, "-o", "x.xml"],
-            "--output x.xml: expected a name that ends in .txt, .json, .csv or .parquet",
-        ),
-        (
-            &[SENDER, "--study", "-o", "x.CSV"],
-            "--study: expected --format table or json",
-        ),
+        (&[SENDER, "-o", "x.xml"], "--output x.xml: expected a name that ends in .txt, .json, .csv or .parquet"),
+        (&[SENDER, "--study", "-o", "x.CSV"], "--study: expected --format table or json"),
         (
             &[SENDER, "--plot", "0", "--format", "json"],
             "the argument '--plot <CONNECTION>' cannot be used with '--format <FORMAT>'",
@@ -341,20 +265,13 @@ fn an_unreadable_capture_is_refused_in_one_line() {
             &[SENDER, "-o", "./caps/linux-3.17-sender.pcap"],
             "cannot write `./caps/linux-3.17-sender.pcap`: it is caps/linux-3.17-sender.pcap, which is read",
         ),
-        (
-            &[SENDER, "-o", "no/x.json"],
-            "cannot write `no/x.json`: No such file",
-        ),
+        (&[SENDER, "-o", "no/x.json"], "cannot write `no/x.json`: No such file"),
         (&["text", "-o", "x.json"], "text: "),
     ] {
         let before = dir.files();
         let outcome = dir.recoup(&[&["analyze"], args].concat());
         let stderr = &outcome.stderr;
-        assert_eq!(
-            (outcome.status, outcome.stdout.as_str()),
-            (Some(2), ""),
-            "{args:?}: {stderr}"
-        );
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""), "{args:?}: {stderr}");
         assert_eq!(stderr.lines().count(), 1, "{args:?}: {stderr}");
         let expected = format!("recoup: {expected}");
         assert!(stderr.starts_with(&expected), "{args:?}: {stderr}");
@@ -398,13 +315,9 @@ fn the_ending_of_the_output_file_selects_the_format() {
         assert_eq!(dir.recoup(&[&args[..], format].concat()).printed(), "");
         fs::read(dir.path(file)).expect("a file")
     };
-    for (file, format) in [
-        ("a.json", "json"),
-        ("a.CSV", "csv"),
-        ("a.parquet", "parquet"),
-        ("a.txt", "table"),
-        ("json", "table"),
-    ] {
+    for (file, format) in
+        [("a.json", "json"), ("a.CSV", "csv"), ("a.parquet", "parquet"), ("a.txt", "table"), ("json", "table")]
+    {
         let asked_for = written("asked-for", &["--format", format]);
         assert_eq!(written(file, &[]), asked_for, "{file}");
     }
@@ -443,11 +356,7 @@ fn figures_are_drawn_into_a_folder() {
     let notes = "recoup: note: empty.pcap: the capture contains no packets\n\
                  recoup: note: empty.pcap: nothing to draw in fig1-bytes, fig2-detection, fig3-reduction\n";
     assert_eq!(outcome.stderr, notes);
-    assert!(
-        outcome
-            .stdout
-            .contains("no tables, because the capture contains no retransmissions")
-    );
+    assert!(outcome.stdout.contains("no tables, because the capture contains no retransmissions"));
     let drawn = fs::read_dir(dir.path("none")).expect("a folder");
     assert_eq!(drawn.count(), 0);
 }

@@ -3,10 +3,7 @@
 use crate::cli::Folder;
 
 /// A script that passes.
-pub const PASSES: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../script/tests/scripts/tlp-needs-sack.pkt"
-);
+pub const PASSES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../script/tests/scripts/tlp-needs-sack.pkt");
 
 pub const SERVER: &str = "// profile: linux-3.17
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
@@ -33,10 +30,7 @@ fn a_script_passes_from_a_file_a_folder_and_standard_input() {
     let expected = "pass  a.pkt  (linux-3.17)\npass  more/deep/b.pkt  (linux-3.17)\n2 scripts: 2 passed, 0 failed\n";
     assert_eq!(printed, expected);
     let printed = dir.recoup_reading(&["drill", "-"], SERVER).printed();
-    assert_eq!(
-        printed,
-        "pass  -  (linux-3.17)\n1 script: 1 passed, 0 failed\n"
-    );
+    assert_eq!(printed, "pass  -  (linux-3.17)\n1 script: 1 passed, 0 failed\n");
 }
 
 #[test]
@@ -52,11 +46,7 @@ fn a_failure_shows_both_packets_and_exits_1() {
         "\nexpected 0.350000 > P. 1:1001(1000) ack 1\n  actual nothing; the next timer goes off at 0.400000\n",
         "\n2 scripts: 1 passed, 1 failed\n",
     ] {
-        assert!(
-            outcome.stdout.contains(part),
-            "{part}\nnot in\n{}",
-            outcome.stdout
-        );
+        assert!(outcome.stdout.contains(part), "{part}\nnot in\n{}", outcome.stdout);
     }
 }
 
@@ -64,22 +54,9 @@ fn a_failure_shows_both_packets_and_exits_1() {
 fn the_trace_the_notes_and_the_profile_are_printed() {
     let dir = Folder::new();
     dir.write("a.pkt", SERVER);
-    let outcome = dir.recoup(&[
-        "drill",
-        "a.pkt",
-        "--trace",
-        "--verbose",
-        "--profile",
-        "linux-3.17+rtor",
-    ]);
+    let outcome = dir.recoup(&["drill", "a.pkt", "--trace", "--verbose", "--profile", "linux-3.17+rtor"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-    assert!(
-        outcome
-            .stdout
-            .starts_with("pass  a.pkt  (linux-3.17+rtor)\n"),
-        "{}",
-        outcome.stdout
-    );
+    assert!(outcome.stdout.starts_with("pass  a.pkt  (linux-3.17+rtor)\n"), "{}", outcome.stdout);
     let line = "\n      0.400000 > P. 1:1001(1000) ack 1 win 512\n";
     assert!(outcome.stdout.contains(line), "{}", outcome.stdout);
     let note = "recoup: note: a.pkt:3: SO_REUSEADDR has no effect: addresses do not matter\n";
@@ -90,19 +67,11 @@ fn the_trace_the_notes_and_the_profile_are_printed() {
 fn results_as_json() {
     let dir = Folder::new();
     dir.write("a.pkt", SERVER);
-    dir.write(
-        "b.pkt",
-        format!("{SERVER}+0 %{{ print(tcpi_snd_cwnd); assert tcpi_snd_cwnd == 2 }}%\n"),
-    );
-    let json = dir
-        .recoup(&["drill", "a.pkt", "--format", "json", "--trace"])
-        .json();
+    dir.write("b.pkt", format!("{SERVER}+0 %{{ print(tcpi_snd_cwnd); assert tcpi_snd_cwnd == 2 }}%\n"));
+    let json = dir.recoup(&["drill", "a.pkt", "--format", "json", "--trace"]).json();
     assert_eq!(json["scripts"][0]["script"], "a.pkt");
     assert_eq!(json["scripts"][0]["passed"], true);
-    assert_eq!(
-        json["scripts"][0]["trace"].as_array().map(Vec::len),
-        Some(5)
-    );
+    assert_eq!(json["scripts"][0]["trace"].as_array().map(Vec::len), Some(5));
     assert_eq!(json["scripts"][0]["notes"][0]["line"], 3);
     let outcome = dir.recoup(&["drill", "b.pkt", "--format", "json"]);
     assert_eq!(outcome.status, Some(1));
@@ -116,13 +85,7 @@ fn unreadable_scripts_are_refused_and_the_others_run() {
     let dir = Folder::new();
     dir.write("a.pkt", SERVER);
     dir.write("b.pkt", SERVER.replace("listen", "lisen"));
-    dir.write(
-        "c.pkt",
-        SERVER.replace(
-            "+0 write",
-            "+0 setsockopt(4, SOL_TCP, TCP_CORK, [1], 4) = 0\n+0 write",
-        ),
-    );
+    dir.write("c.pkt", SERVER.replace("+0 write", "+0 setsockopt(4, SOL_TCP, TCP_CORK, [1], 4) = 0\n+0 write"));
     std::fs::create_dir(dir.path("empty")).expect("a folder");
     let misspelt = "recoup: b.pkt:5:4: unknown system call `lisen`, did you mean `listen`?\n";
     let unknown = "recoup: c.pkt:10:27: setsockopt of `TCP_CORK` is not supported";
@@ -136,30 +99,15 @@ fn unreadable_scripts_are_refused_and_the_others_run() {
         "{}",
         outcome.stdout
     );
-    assert!(
-        outcome.stderr.starts_with(&format!("{misspelt}{unknown}")),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.starts_with(&format!("{misspelt}{unknown}")), "{}", outcome.stderr);
     for (args, part) in [
-        (
-            &["drill", "a.pkt", "--profile", "linux-3.71"][..],
-            "did you mean `linux-3.17`?",
-        ),
+        (&["drill", "a.pkt", "--profile", "linux-3.71"][..], "did you mean `linux-3.17`?"),
         (&["drill", "empty"], "`empty`: a folder without .pkt files"),
         (&["drill"], "FILE"),
     ] {
         let outcome = dir.recoup(args);
-        assert_eq!(
-            (outcome.status, outcome.stdout.as_str()),
-            (Some(2), ""),
-            "{args:?}"
-        );
-        assert!(
-            outcome.stderr.contains(part),
-            "{args:?}: {}",
-            outcome.stderr
-        );
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""), "{args:?}");
+        assert!(outcome.stderr.contains(part), "{args:?}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
     }
 }
@@ -173,10 +121,7 @@ fn a_script_that_cannot_be_run_is_in_the_summary() {
     dir.write("bytes.pkt", b"\xff\xfe");
     dir.write("udp.pkt", SERVER.replace("IPPROTO_TCP", "IPPROTO_UDP"));
     for (script, error) in [
-        (
-            "misspelt.pkt",
-            "misspelt.pkt:5:4: unknown system call `lisen`",
-        ),
+        ("misspelt.pkt", "misspelt.pkt:5:4: unknown system call `lisen`"),
         ("nothing.pkt", "nothing.pkt:1:1: the script has no event"),
         ("remarks.pkt", "remarks.pkt:3:1: the script has no event"),
         ("bytes.pkt", "cannot read `bytes.pkt`: "),
@@ -185,8 +130,7 @@ fn a_script_that_cannot_be_run_is_in_the_summary() {
         ("udp.pkt", "udp.pkt:2:28: only TCP is supported"),
     ] {
         let outcome = dir.recoup(&["drill", script]);
-        let summary =
-            format!("ERROR {script}  (not run)\n1 script: 0 passed, 0 failed, 1 not run\n");
+        let summary = format!("ERROR {script}  (not run)\n1 script: 0 passed, 0 failed, 1 not run\n");
         assert_eq!((outcome.status, outcome.stdout), (Some(2), summary));
         let error = format!("recoup: {error}");
         assert!(outcome.stderr.starts_with(&error), "{}", outcome.stderr);
@@ -213,12 +157,7 @@ fn the_status_distinguishes_passed_failed_and_not_run() {
     assert_eq!(json["schema"], "recoup.drill");
     let scripts = json["scripts"].as_array().expect("an array");
     let keys = |object: &serde_json::Value| -> Vec<String> {
-        object
-            .as_object()
-            .expect("an object")
-            .keys()
-            .cloned()
-            .collect()
+        object.as_object().expect("an object").keys().cloned().collect()
     };
     for (object, (name, passed, error, failure)) in scripts.iter().zip([
         (files[0], false, true, false),
@@ -236,10 +175,7 @@ fn the_status_distinguishes_passed_failed_and_not_run() {
     assert_eq!(scripts.len(), files.len());
     assert_eq!(scripts[0]["error"]["line"], serde_json::Value::Null);
     let message = scripts[0]["error"]["message"].as_str().unwrap_or_default();
-    assert!(
-        message.starts_with("cannot read `nowhere.pkt`"),
-        "{message}"
-    );
+    assert!(message.starts_with("cannot read `nowhere.pkt`"), "{message}");
     assert_eq!(scripts[2]["error"]["line"], 5);
     assert_eq!(scripts[2]["error"]["column"], 4);
 }
@@ -250,10 +186,7 @@ fn likely_mistakes_are_noted_by_default() {
     dir.write("near.pkt", SERVER.replace("profile", "profle"));
     dir.write("late.pkt", format!("{SERVER}// profile: linux-6\n"));
     for (script, note) in [
-        (
-            "near.pkt",
-            "near.pkt:1: `profle:` is taken for a comment; `profile:` would be a setting",
-        ),
+        ("near.pkt", "near.pkt:1: `profle:` is taken for a comment; `profile:` would be a setting"),
         (
             "late.pkt",
             "late.pkt:13: `profile:` is taken for a comment; the setting `profile:` stands on a line \
@@ -272,23 +205,14 @@ fn the_default_profile_is_documented() {
     let dir = Folder::new();
     dir.write("a.pkt", SERVER.replace("// profile: linux-3.17\n", ""));
     let json = dir.recoup(&["drill", "a.pkt", "--format", "json"]).json();
-    let default = json["scripts"][0]["profile"]
-        .as_str()
-        .expect("a name")
-        .to_owned();
+    let default = json["scripts"][0]["profile"].as_str().expect("a name").to_owned();
     let help = dir.recoup(&["drill", "--help"]).printed();
     let words: Vec<&str> = help.split_whitespace().collect();
     let help = words.join(" ");
-    assert!(
-        help.contains(&format!("linux-3.17+tlp`, or {default}. ")),
-        "{help}"
-    );
+    assert!(help.contains(&format!("linux-3.17+tlp`, or {default}. ")), "{help}");
     for (manual, text) in [
         ("drill.md", include_str!("../../../../../docs/drill.md")),
-        (
-            "packetdrill.md",
-            include_str!("../../../../../docs/packetdrill.md"),
-        ),
+        ("packetdrill.md", include_str!("../../../../../docs/packetdrill.md")),
     ] {
         let sentence = format!("`recoup drill`'s default is `{default}`");
         assert!(text.contains(&sentence), "{manual}");

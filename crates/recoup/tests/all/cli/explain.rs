@@ -7,14 +7,7 @@ use std::fs::File;
 /// A folder with the captures of flows that lost their last two segments.
 fn captured(drop: &str) -> Folder {
     let dir = Folder::new();
-    let args = [
-        "run",
-        "tail-loss",
-        "--flows",
-        "6",
-        "--profile",
-        "linux-3.17",
-    ];
+    let args = ["run", "tail-loss", "--flows", "6", "--profile", "linux-3.17"];
     let path = ["--set", "ack=quick", "--set", drop, "--pcap", "caps"];
     dir.recoup(&[&args[..], &path].concat()).printed();
     dir
@@ -30,9 +23,7 @@ fn the_demo_names_what_made_its_connections_slow() {
     assert!(text.contains("captured at the server"), "{text}");
     assert!(text.contains("  1. "), "{text}");
     assert!(text.lines().count() <= 40, "{text}");
-    let document = dir
-        .recoup(&["explain", "--demo", "--format", "json"])
-        .json();
+    let document = dir.recoup(&["explain", "--demo", "--format", "json"]).json();
     let capture = &document["captures"][0];
     // Four SYN-ACKs were lost, and each cost the first timeout of a second.
     let causes = capture["causes"].as_array().expect("causes");
@@ -42,10 +33,7 @@ fn the_demo_names_what_made_its_connections_slow() {
     let lost = syn_acks["lost_ms"].as_f64().expect("a time");
     assert!((3990.0..=4010.0).contains(&lost), "{lost}");
     let ranked = &capture["ranked"][0];
-    assert!(
-        text.contains(ranked["name"].as_str().expect("a name")),
-        "{text}"
-    );
+    assert!(text.contains(ranked["name"].as_str().expect("a name")), "{text}");
 }
 
 #[test]
@@ -54,30 +42,21 @@ fn the_demo_says_what_would_have_helped_unless_told_not_to() {
     let text = dir.recoup(&["explain", "--demo"]).printed();
     assert!(text.contains("\nWhat would have helped:\n"), "{text}");
     assert!(text.lines().count() <= 40, "{text}");
-    let document = dir
-        .recoup(&["explain", "--demo", "--format", "json"])
-        .json();
+    let document = dir.recoup(&["explain", "--demo", "--format", "json"]).json();
     let advice = &document["captures"][0]["advice"];
     // Extra copies save the four SYN-ACKs whose loss cost a second each.
     let best = &advice["ranked"][0];
     assert_eq!(best["mechanism"], "+slp", "{advice}");
     let gain = best["mean_gain_ms"].as_f64().expect("a gain");
     let interval = |i: usize| best["mean_gain_ci95_ms"][i].as_f64().expect("an end");
-    assert!(
-        0.0 < interval(0) && interval(0) < gain && gain < interval(1),
-        "{best}"
-    );
-    assert!(
-        text.contains("selective loss prevention: connections would have ended"),
-        "{text}"
-    );
+    assert!(0.0 < interval(0) && interval(0) < gain && gain < interval(1), "{best}");
+    assert!(text.contains("selective loss prevention: connections would have ended"), "{text}");
     let page = ["explain", "--demo", "-o", "page.html"];
     dir.recoup(&page).printed();
     assert!(dir.read("page.html").contains("What would have helped"));
     let without = ["explain", "--demo", "--no-advice"];
     assert!(!dir.recoup(&without).printed().contains("would have helped"));
-    dir.recoup(&[&without[..], &["-o", "without.html"]].concat())
-        .printed();
+    dir.recoup(&[&without[..], &["-o", "without.html"]].concat()).printed();
     assert!(!dir.read("without.html").contains("What would have helped"));
 }
 
@@ -116,9 +95,7 @@ fn a_capture_without_trouble_takes_one_line() {
 #[test]
 fn one_connection_is_explained_by_its_episodes() {
     let dir = captured("drop=tail:2");
-    let text = dir
-        .recoup(&["explain", SENDER, "--connection", "3"])
-        .printed();
+    let text = dir.recoup(&["explain", SENDER, "--connection", "3"]).printed();
     assert!(text.starts_with("Connection 3, "), "{text}");
     assert!(text.contains("a lost tail"), "{text}");
     let outcome = dir.recoup(&["explain", SENDER, "--connection", "6"]);
@@ -151,9 +128,7 @@ fn a_page_of_a_stream_shows_what_the_page_of_a_file_does() {
 fn filters_and_windows_choose_what_is_explained() {
     let dir = captured("drop=tail:2");
     let part = ["--filter", "port 32770", "--format", "json"];
-    let document = dir
-        .recoup(&[&["explain", SENDER][..], &part].concat())
-        .json();
+    let document = dir.recoup(&[&["explain", SENDER][..], &part].concat()).json();
     let connections = document["captures"][0]["connections"].as_array();
     let connections = connections.expect("connections");
     assert_eq!(connections.len(), 1);
@@ -166,10 +141,7 @@ fn wrong_use_takes_one_line() {
     for (args, part) in [
         (&["explain"][..], "CAPTURE"),
         (&["explain", SENDER, "-o", "report.docx"], ".html"),
-        (
-            &["explain", SENDER, SENDER, "--format", "html"],
-            "expected one capture",
-        ),
+        (&["explain", SENDER, SENDER, "--format", "html"], "expected one capture"),
         (&["explain", SENDER, "--sort", "lost"], "time-lost"),
         (&["explain", SENDER, "--filter", "port x"], "port"),
         (&["explain", "--demo", SENDER], "--demo"),
@@ -179,11 +151,7 @@ fn wrong_use_takes_one_line() {
         let outcome = dir.recoup(args);
         assert_eq!(outcome.status, Some(2), "{args:?}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
-        assert!(
-            outcome.stderr.contains(part),
-            "{args:?}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains(part), "{args:?}: {}", outcome.stderr);
     }
     assert!(!dir.path("report.docx").exists());
 }

@@ -9,11 +9,8 @@ fn every_command_has_a_manual_page_and_completions() {
     let page = dir.read("usr/share/man/man1/recoup.1");
     assert!(page.contains("\n.TH recoup 1 \" \" \"recoup "), "{page}");
     // The commands that the first page names have pages, and each of them names its options.
-    let names: Vec<_> = page
-        .split("recoup\\-")
-        .skip(1)
-        .filter_map(|rest| rest.split_once("(1)").map(|(name, _)| name))
-        .collect();
+    let names: Vec<_> =
+        page.split("recoup\\-").skip(1).filter_map(|rest| rest.split_once("(1)").map(|(name, _)| name)).collect();
     assert!(names.len() > 8, "{page}");
     let completions = dir.read("usr/share/bash-completion/completions/recoup");
     for name in names {
@@ -23,10 +20,7 @@ fn every_command_has_a_manual_page_and_completions() {
     }
     let page = dir.read("usr/share/man/man1/recoup-scenario-show.1");
     assert!(page.contains("recoup scenario show"), "{page}");
-    for file in [
-        "zsh/site-functions/_recoup",
-        "fish/vendor_completions.d/recoup.fish",
-    ] {
+    for file in ["zsh/site-functions/_recoup", "fish/vendor_completions.d/recoup.fish"] {
         let completions = dir.read(&format!("usr/share/{file}"));
         assert!(completions.contains("no-color"), "{file}");
     }
@@ -53,10 +47,7 @@ fn the_long_version_describes_the_build() {
         line.unwrap_or_else(|| panic!("{name} {version}")).trim()
     };
     assert!(value("compiler:").starts_with("rustc 1."), "{version}");
-    assert!(
-        value("target:").contains(std::env::consts::ARCH),
-        "{version}"
-    );
+    assert!(value("target:").contains(std::env::consts::ARCH), "{version}");
     let stages = match cfg!(target_os = "linux") {
         true => "sim, net, kernel",
         false => "sim",
@@ -65,9 +56,6 @@ fn the_long_version_describes_the_build() {
     // A package made of this tree names its commit, and so does a checkout; an archive names none.
     if let Some(commit) = version.lines().find_map(|l| l.strip_prefix("commit: ")) {
         let sha = commit.split(' ').next().unwrap_or_default();
-        assert!(
-            sha.len() >= 40 && sha.bytes().all(|b| b.is_ascii_hexdigit()),
-            "{version}"
-        );
+        assert!(sha.len() >= 40 && sha.bytes().all(|b| b.is_ascii_hexdigit()), "{version}");
     }
 }

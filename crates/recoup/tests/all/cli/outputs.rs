@@ -32,15 +32,12 @@ fn packets(file: &Path) -> usize {
 fn each_profile_has_a_capture_of_the_sender_and_one_of_the_receiver() {
     let dir = Folder::new();
     let args = ["run", "tail-loss", "--set", "drop=tail:2", "--flows", "3"];
-    let report = dir
-        .recoup(&[&args[..], &["--format", "json", "--pcap", "cap/tures"]].concat())
-        .json();
+    let report = dir.recoup(&[&args[..], &["--format", "json", "--pcap", "cap/tures"]].concat()).json();
     let results = report["results"].as_array().expect("results");
     let mut names = vec!["cap".to_owned(), "cap/tures".to_owned()];
     for result in results {
         let profile = result["profile"].as_str().expect("a name");
-        let [sender, receiver] =
-            ["sender", "receiver"].map(|end| format!("cap/tures/{profile}-{end}.pcap"));
+        let [sender, receiver] = ["sender", "receiver"].map(|end| format!("cap/tures/{profile}-{end}.pcap"));
         let [sent, came] = [&sender, &receiver].map(|name| packets(&dir.path(name)));
         // Both ends see delivered packets. Only the sender's end sees lost ones.
         assert_eq!(result["packets_dropped"], 6);
@@ -54,8 +51,7 @@ fn each_profile_has_a_capture_of_the_sender_and_one_of_the_receiver() {
     let plain = recoup(&[&args[..], &["--format", "json"]].concat()).json();
     assert_eq!(plain, report);
     let before = fs::read(dir.path(&names[2])).expect("a capture");
-    dir.recoup(&[&args[..], &["--pcap", "cap/tures"]].concat())
-        .printed();
+    dir.recoup(&[&args[..], &["--pcap", "cap/tures"]].concat()).printed();
     assert_eq!(fs::read(dir.path(&names[2])).expect("a capture"), before);
     assert_eq!(dir.files(), names);
 }
@@ -85,32 +81,20 @@ fn check_events(text: &str, flows: u64) -> BTreeMap<String, u64> {
 fn events_are_json_lines_that_agree_with_the_results() {
     let dir = Folder::new();
     let args = ["run", "tail-loss", "--set", "drop=tail:3", "--flows", "2"];
-    let to_file = [
-        "--format",
-        "json",
-        "--events",
-        "events.jsonl",
-        "--pcap",
-        "caps",
-    ];
+    let to_file = ["--format", "json", "--events", "events.jsonl", "--pcap", "caps"];
     let report = dir.recoup(&[&args[..], &to_file].concat()).json();
     let events = dir.read("events.jsonl");
     let again = check_events(&events, 2);
     for result in report["results"].as_array().expect("results") {
         let profile = result["profile"].as_str().expect("a name");
-        assert_eq!(
-            result["retransmissions"]["total"], again[profile],
-            "{profile}"
-        );
+        assert_eq!(result["retransmissions"]["total"], again[profile], "{profile}");
     }
     assert_eq!(dir.files().len(), 2 + 6, "{:?}", dir.files());
     let plain = recoup(&[&args[..], &["--format", "json"]].concat()).json();
     assert_eq!(plain, report);
 
     // Standard output gets the same events and nothing else.
-    let printed = dir
-        .recoup(&[&args[..], &["--events", "-"]].concat())
-        .printed();
+    let printed = dir.recoup(&[&args[..], &["--events", "-"]].concat()).printed();
     assert!(printed == events, "the event streams differ");
 }
 
@@ -134,11 +118,7 @@ fn unwritable_outputs_leave_no_files() {
             if more.first() == Some(&option) {
                 continue;
             }
-            let args = [
-                &["run", "tail-loss", "--profile", "linux-3.17", option, value][..],
-                more,
-            ]
-            .concat();
+            let args = [&["run", "tail-loss", "--profile", "linux-3.17", option, value][..], more].concat();
             let outcome = dir.recoup(&args);
             let (status, stderr) = (outcome.status, &outcome.stderr);
             assert_eq!((status, outcome.stdout.as_str()), (Some(2), ""), "{args:?}");
@@ -167,26 +147,14 @@ fn an_input_is_never_overwritten() {
     let absolute = dir.path("mine.toml").display().to_string();
     for (input, args, named) in [
         ("mine.toml", ["--events", "mine.toml"], "`mine.toml`"),
-        (
-            "mine.toml",
-            ["--events", "caps/../mine.toml"],
-            "`mine.toml`",
-        ),
+        ("mine.toml", ["--events", "caps/../mine.toml"], "`mine.toml`"),
         ("./mine.toml", ["--events", &absolute], "`./mine.toml`"),
         ("mine.toml", ["--events", "slow.trace"], "`slow.trace`"),
-        (
-            "caps/linux-3.17-receiver.pcap",
-            ["--pcap", "caps"],
-            "`caps/linux-3.17-receiver.pcap`",
-        ),
+        ("caps/linux-3.17-receiver.pcap", ["--pcap", "caps"], "`caps/linux-3.17-receiver.pcap`"),
     ] {
         let trace = ["--set", "link=slow.trace"];
         let outcome = dir.recoup(&[&["run", input][..], &args, &trace].concat());
-        assert_eq!(
-            (outcome.status, &*outcome.stdout),
-            (Some(2), ""),
-            "{args:?}"
-        );
+        assert_eq!((outcome.status, &*outcome.stdout), (Some(2), ""), "{args:?}");
         let end = format!(": it is {named}, which is read\n");
         let stderr = &outcome.stderr;
         assert!(stderr.starts_with("recoup: cannot write `"), "{stderr}");
@@ -197,10 +165,7 @@ fn an_input_is_never_overwritten() {
     }
     let other = ["run", "mine.toml", "--events", "other.toml"];
     dir.recoup(&other).printed();
-    assert!(
-        dir.read("other.toml")
-            .starts_with("{\"schema\":\"recoup.events\",")
-    );
+    assert!(dir.read("other.toml").starts_with("{\"schema\":\"recoup.events\","));
 }
 
 /// A run ended by a signal leaves no partial files, and its status names the signal.
@@ -221,25 +186,15 @@ fn a_signal_leaves_no_partial_files() {
         dir.write("events", "kept");
         let files = "--events events --pcap caps --flows 100000000";
         let args: Vec<&str> = "run tail-loss".split(' ').chain(files.split(' ')).collect();
-        let mut child = dir
-            .command(&args)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the program starts");
+        let mut child =
+            dir.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
         // One file of events, and two captures for each of three profiles.
         let begun = Instant::now();
         while dir.files().iter().filter(|f| f.ends_with(".tmp")).count() < 7 {
-            assert!(
-                begun.elapsed() < Duration::from_secs(60),
-                "{:?}",
-                dir.files()
-            );
+            assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", dir.files());
             std::thread::sleep(Duration::from_millis(5));
         }
-        let sent = Command::new("kill")
-            .args([&format!("-{name}"), &child.id().to_string()])
-            .status();
+        let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
         assert!(sent.expect("kill").success());
         let status = child.wait().expect("the program ends");
         assert_eq!(status.signal(), Some(number), "{name}: {status}");
@@ -255,31 +210,16 @@ fn a_run_draws_its_flow_completion_times() {
         (
             "tail-loss",
             "--flows 50 --set drop=bernoulli:5%",
-            [
-                "tail-loss: flow completion times of 50 flows per profile",
-                "linux-6+tlpr",
-            ],
+            ["tail-loss: flow completion times of 50 flows per profile", "linux-6+tlpr"],
         ),
-        (
-            "dumbbell",
-            "--set duration=1s",
-            ["dumbbell: flow completion times in 1s", "fetches"],
-        ),
+        ("dumbbell", "--set duration=1s", ["dumbbell: flow completion times in 1s", "fetches"]),
     ] {
         for (kind, text) in [
             ("cdf", "share of the flows"),
             ("ccdf", "share of flows that take longer"),
             ("box", "whiskers: 5th and 95th percentile"),
         ] {
-            let mut all = vec![
-                "-q",
-                "run",
-                scenario,
-                "--plot",
-                "p.svg",
-                "--plot-kind",
-                kind,
-            ];
+            let mut all = vec!["-q", "run", scenario, "--plot", "p.svg", "--plot-kind", kind];
             all.extend(args.split(' '));
             let with = dir.recoup(&all).printed();
             all.drain(3..7);
@@ -304,39 +244,17 @@ fn a_plot_that_cannot_be_written_is_refused_before_the_run() {
     dir.write("mine.toml", "about = \"a scenario\"\n");
     std::os::unix::fs::symlink("mine.toml", dir.path("link.svg")).expect("a link");
     for (args, error) in [
-        (
-            "tail-loss --plot p.gif",
-            "--plot p.gif: expected a name that ends in .svg, .png or .pdf",
-        ),
-        (
-            "tail-loss --plot -",
-            "--plot -: expected a name that ends in ",
-        ),
-        (
-            "tail-loss --plot-kind box",
-            "--plot-kind: expected beside --plot",
-        ),
+        ("tail-loss --plot p.gif", "--plot p.gif: expected a name that ends in .svg, .png or .pdf"),
+        ("tail-loss --plot -", "--plot -: expected a name that ends in "),
+        ("tail-loss --plot-kind box", "--plot-kind: expected beside --plot"),
         ("tail-loss --plot none/p.svg", "cannot write `none/p.svg`: "),
-        (
-            "tail-loss --plot p.svg --events p.svg",
-            "--plot p.svg: --events has the same name",
-        ),
-        (
-            "mine.toml --plot link.svg",
-            "cannot write `link.svg`: it is `mine.toml`, which is read",
-        ),
-        (
-            "tail-loss --plot p.svg --sweep rtt=1ms",
-            "--plot: expected without --sweep",
-        ),
+        ("tail-loss --plot p.svg --events p.svg", "--plot p.svg: --events has the same name"),
+        ("mine.toml --plot link.svg", "cannot write `link.svg`: it is `mine.toml`, which is read"),
+        ("tail-loss --plot p.svg --sweep rtt=1ms", "--plot: expected without --sweep"),
     ] {
         let args: Vec<&str> = ["run"].into_iter().chain(args.split(' ')).collect();
         let outcome = dir.recoup(&args);
-        assert_eq!(
-            (outcome.status, &*outcome.stdout),
-            (Some(2), ""),
-            "{args:?}"
-        );
+        assert_eq!((outcome.status, &*outcome.stdout), (Some(2), ""), "{args:?}");
         let expected = format!("recoup: {error}");
         assert!(outcome.stderr.starts_with(&expected), "{}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
@@ -369,22 +287,16 @@ fn an_interrupted_run_prints_its_results() {
         assert!(begun.elapsed().as_secs() < 60, "{:?}", dir.files());
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(kill.expect("kill").success());
     let output = child.wait_with_output().expect("the program ends");
     assert_eq!(output.status.signal(), Some(SIGINT), "{output:?}");
-    let [stdout, stderr] =
-        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("UTF-8"));
+    let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("UTF-8"));
     let note = "recoup: note: interrupted: linux-3.17 on sim ";
     assert!(stderr.starts_with(note), "{stderr}");
     let rest = " of 100000000 flows; captures and events are not written\n";
     assert!(stderr.ends_with(rest), "{stderr}");
-    assert!(
-        stdout.contains("tail-loss flows=100000000 seed=1 "),
-        "{stdout}"
-    );
+    assert!(stdout.contains("tail-loss flows=100000000 seed=1 "), "{stdout}");
     assert!(stdout.contains("linux-3.17"), "{stdout}");
     assert_eq!(dir.files(), [""; 0]);
 }
@@ -404,14 +316,7 @@ pub(super) fn ignored_signals() -> u64 {
 fn the_next_run_removes_the_files_of_a_killed_one() {
     let dir = Folder::new();
     let mut child = dir
-        .command(&[
-            "run",
-            "tail-loss",
-            "--flows",
-            "100000000",
-            "--events",
-            "events",
-        ])
+        .command(&["run", "tail-loss", "--flows", "100000000", "--events", "events"])
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
         .spawn()
@@ -424,8 +329,7 @@ fn the_next_run_removes_the_files_of_a_killed_one() {
     child.kill().expect("a program");
     child.wait().expect("its end");
     assert_eq!(dir.files().len(), 1, "{:?}", dir.files());
-    dir.recoup(&["run", "tail-loss", "--events", "events"])
-        .printed();
+    dir.recoup(&["run", "tail-loss", "--events", "events"]).printed();
     assert_eq!(dir.files(), ["events"]);
 }
 

@@ -10,11 +10,7 @@ use std::fs;
 const FIGURES: [&str; 2] = ["fig1", "fig2"];
 
 /// The figures of the PRR paper, and their panels.
-const PRR: [(&str, &[&str]); 3] = [
-    ("fig2", &["prr", "linux", "rfc-3517"]),
-    ("fig3", &["prr"]),
-    ("fig4", &["prr"]),
-];
+const PRR: [(&str, &[&str]); 3] = [("fig2", &["prr", "linux", "rfc-3517"]), ("fig3", &["prr"]), ("fig4", &["prr"])];
 
 /// The endings of a figure's files.
 const ENDINGS: [&str; 5] = ["csv", "json", "pdf", "png", "svg"];
@@ -22,10 +18,7 @@ const ENDINGS: [&str; 5] = ["csv", "json", "pdf", "png", "svg"];
 /// The only figure of a JSON document.
 fn only(json: &str) -> Value {
     let document: Value = serde_json::from_str(json).expect("a document");
-    assert_eq!(
-        (&document["schema"], &document["version"]),
-        (&"recoup.paper".into(), &1.into())
-    );
+    assert_eq!((&document["schema"], &document["version"]), (&"recoup.paper".into(), &1.into()));
     let figures = document["figures"].as_array().expect("figures");
     assert_eq!(figures.len(), 1, "{json}");
     figures[0].clone()
@@ -56,52 +49,25 @@ fn named_figures_are_printed_one_after_another() {
 
 #[test]
 fn the_study_of_loss_detection_has_a_figure_and_claims() {
-    let args = [
-        "paper",
-        "loss-detection",
-        "fig2",
-        "--quick",
-        "--format",
-        "json",
-    ];
+    let args = ["paper", "loss-detection", "fig2", "--quick", "--format", "json"];
     let json = recoup(&args).printed();
     let figure = only(&json);
     assert_eq!(figure["paper"], "loss-detection");
     assert_eq!(figure["cells"].as_array().map(Vec::len), Some(4));
     let claims = figure["claims"].as_array().expect("claims");
-    assert!(
-        claims
-            .iter()
-            .all(|claim| claim["verdict"] == claim["known"])
-    );
+    assert!(claims.iter().all(|claim| claim["verdict"] == claim["known"]));
 }
 
 #[test]
 fn wrong_arguments_are_refused() {
     for (args, expected) in [
-        (
-            &["--format", "svg"][..],
-            "--format svg: name the one figure",
-        ),
-        (
-            &["fig1", "--set", "rtt=1ms"],
-            "--set rtt: the cells of the figures set it",
-        ),
-        (
-            &["--set", "drop=none"],
-            "--set drop: the cells of the figures set it",
-        ),
-        (
-            &["--set", "ack=quick"],
-            "--set ack: the cells of the figures set it",
-        ),
+        (&["--format", "svg"][..], "--format svg: name the one figure"),
+        (&["fig1", "--set", "rtt=1ms"], "--set rtt: the cells of the figures set it"),
+        (&["--set", "drop=none"], "--set drop: the cells of the figures set it"),
+        (&["--set", "ack=quick"], "--set ack: the cells of the figures set it"),
     ] {
         let outcome = recoup(&[&["paper", "tail-loss"], args].concat());
-        assert_eq!(
-            (outcome.status, outcome.stdout.as_str()),
-            (Some(2), ""),
-            "{args:?}"
-        );
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""), "{args:?}");
         let expected = format!("recoup: {expected}");
         assert!(outcome.stderr.starts_with(&expected), "{}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
@@ -112,71 +78,40 @@ fn wrong_arguments_are_refused() {
 fn each_figure_has_each_format() {
     for (figure, cells) in FIGURES.into_iter().zip([56, 40]) {
         let table = tail_loss(&[figure]);
-        assert!(
-            table.starts_with(&format!("tail-loss {figure}: ")),
-            "{table}"
-        );
-        assert!(
-            table.contains("| verdict ") && table.contains("| holds "),
-            "{table}"
-        );
+        assert!(table.starts_with(&format!("tail-loss {figure}: ")), "{table}");
+        assert!(table.contains("| verdict ") && table.contains("| holds "), "{table}");
         assert!(table.contains("RTT (ms)"), "units: {table}");
 
         let json = tail_loss(&[figure, "--format", "json"]);
         let json = only(&json);
-        assert_eq!(
-            (&json["paper"], &json["figure"]),
-            (&"tail-loss".into(), &figure.into())
-        );
+        assert_eq!((&json["paper"], &json["figure"]), (&"tail-loss".into(), &figure.into()));
         assert_eq!(json["cells"].as_array().map(Vec::len), Some(cells));
         for claim in json["claims"].as_array().expect("claims") {
             for name in ["id", "section", "statement", "check", "ours"] {
-                assert!(
-                    claim[name].as_str().is_some_and(|t| !t.is_empty()),
-                    "{name}: {claim}"
-                );
+                assert!(claim[name].as_str().is_some_and(|t| !t.is_empty()), "{name}: {claim}");
             }
-            assert!(
-                ["holds", "fails"].contains(&claim["verdict"].as_str().expect("a verdict")),
-                "{claim}"
-            );
+            assert!(["holds", "fails"].contains(&claim["verdict"].as_str().expect("a verdict")), "{claim}");
             // A claim that does not hold has a reason.
-            assert!(
-                claim["verdict"] == "holds" || claim["note"].is_string(),
-                "{claim}"
-            );
+            assert!(claim["verdict"] == "holds" || claim["note"].is_string(), "{claim}");
         }
 
         let csv = tail_loss(&[figure, "--format", "csv"]);
         let rows = csv_rows(&csv);
         assert_eq!(rows.len(), 1 + cells, "{csv}");
         let column = rows[0].iter().position(|n| *n == "fct_ms").expect("fct_ms");
-        for (row, cell) in rows[1..]
-            .iter()
-            .zip(json["cells"].as_array().expect("cells"))
-        {
+        for (row, cell) in rows[1..].iter().zip(json["cells"].as_array().expect("cells")) {
             assert_eq!(row[column].parse().ok(), cell["fct_ms"].as_f64(), "{cell}");
         }
 
         let svg = tail_loss(&[figure, "--format", "svg"]);
-        assert!(
-            svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"),
-            "{svg}"
-        );
+        assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{svg}");
     }
 }
 
 #[test]
 fn files_have_the_printed_text() {
     let dir = Folder::new();
-    let outcome = dir.recoup(&[
-        "paper",
-        "tail-loss",
-        "fig1",
-        "fig2",
-        "--out",
-        "figures/here",
-    ]);
+    let outcome = dir.recoup(&["paper", "tail-loss", "fig1", "fig2", "--out", "figures/here"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert_eq!(outcome.stdout, tail_loss(&["fig1", "fig2"]));
     let mut names = vec!["figures".to_owned(), "figures/here".to_owned()];
@@ -187,10 +122,7 @@ fn files_have_the_printed_text() {
             match ending {
                 "pdf" => assert!(dir.bytes(&name).starts_with(b"%PDF-"), "{name}"),
                 "png" => assert!(dir.bytes(&name).starts_with(b"\x89PNG"), "{name}"),
-                _ => assert!(
-                    dir.read(&name) == tail_loss(&[figure, "--format", ending]),
-                    "{name}"
-                ),
+                _ => assert!(dir.read(&name) == tail_loss(&[figure, "--format", ending]), "{name}"),
             }
             let note = format!("wrote {name}\n");
             assert!(outcome.stderr.contains(&note), "{}", outcome.stderr);
@@ -217,9 +149,7 @@ fn a_claim_with_another_verdict_fails_the_check() {
     assert!(outcome.stdout.contains(row), "{}", outcome.stdout);
     let stderr = &outcome.stderr;
     assert!(
-        stderr.starts_with(
-            "recoup: claims with another verdict than the expected one: tail-loss fig1 "
-        ),
+        stderr.starts_with("recoup: claims with another verdict than the expected one: tail-loss fig1 "),
         "{stderr}"
     );
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
@@ -231,27 +161,13 @@ fn unwritable_figures_leave_no_files() {
     dir.write("file", "kept");
     fs::create_dir_all(dir.path("folder/tail-loss-fig2.json")).expect("a folder");
     let before = dir.files();
-    for (out, named) in [
-        ("file", "`file`: not a folder"),
-        ("file/below", "`file/below`"),
-        ("folder", "`folder/tail-loss-fig2.json`"),
-    ] {
+    for (out, named) in
+        [("file", "`file`: not a folder"), ("file/below", "`file/below`"), ("folder", "`folder/tail-loss-fig2.json`")]
+    {
         let outcome = dir.recoup(&["paper", "tail-loss", "fig1", "fig2", "--out", out]);
-        assert_eq!(
-            (outcome.status, outcome.stdout.as_str()),
-            (Some(2), ""),
-            "{out}"
-        );
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""), "{out}");
         let line = format!("recoup: cannot write {named}");
-        assert!(
-            outcome
-                .stderr
-                .lines()
-                .last()
-                .is_some_and(|last| last.starts_with(&line)),
-            "{out}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.lines().last().is_some_and(|last| last.starts_with(&line)), "{out}: {}", outcome.stderr);
         assert_eq!(dir.files(), before, "{out}");
     }
     assert_eq!(dir.read("file"), "kept");
@@ -263,10 +179,7 @@ fn the_prr_papers_figures_are_time_sequence_diagrams() {
     for (figure, panels) in PRR {
         let table = prr(&[figure]);
         assert!(table.starts_with(&format!("prr {figure}: ")), "{table}");
-        for head in [
-            "recovery from (ms after the first write)",
-            "ssthresh (segments)",
-        ] {
+        for head in ["recovery from (ms after the first write)", "ssthresh (segments)"] {
             assert!(table.contains(head), "{head}\n{table}");
         }
         for scheme in ["PRR", "Linux", "RFC 3517"] {
@@ -278,10 +191,7 @@ fn the_prr_papers_figures_are_time_sequence_diagrams() {
         let json = only(&prr(&[figure, "--format", "json"]));
         assert_eq!(json["cells"].as_array().map(Vec::len), Some(6));
         for claim in json["claims"].as_array().expect("claims") {
-            assert!(
-                claim["verdict"] == "holds" || claim["note"].is_string(),
-                "{claim}"
-            );
+            assert!(claim["verdict"] == "holds" || claim["note"].is_string(), "{claim}");
         }
         let svg = prr(&[figure, "--format", "svg"]);
         assert_eq!(svg.matches(">sequence (kB)<").count(), panels.len());
@@ -293,16 +203,7 @@ fn the_prr_papers_figures_are_time_sequence_diagrams() {
 #[test]
 fn time_sequence_figures_come_with_files_for_xplot() {
     let dir = Folder::new();
-    let outcome = dir.recoup(&[
-        "paper",
-        "prr",
-        "fig2",
-        "fig3",
-        "fig4",
-        "properties",
-        "--out",
-        "out",
-    ]);
+    let outcome = dir.recoup(&["paper", "prr", "fig2", "fig3", "fig4", "properties", "--out", "out"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let mut names = vec!["out".to_owned(), "out/ledger.json".to_owned()];
     names.extend(ENDINGS.map(|ending| format!("out/prr-properties.{ending}")));
@@ -327,20 +228,13 @@ fn the_prr_papers_properties_are_a_table_with_counterexamples() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let table = outcome.stdout;
     assert!(table.starts_with("prr properties: "), "{table}");
-    for part in [
-        "largest burst on an ACK (segments)",
-        "| holds ",
-        "| FAILS (expected) ",
-    ] {
+    for part in ["largest burst on an ACK (segments)", "| holds ", "| FAILS (expected) "] {
         assert!(table.contains(part), "{part}\n{table}");
     }
     let json = only(&dir.read("out/prr-properties.json"));
     let claims = json["claims"].as_array().expect("claims");
     for claim in claims {
-        assert!(
-            claim["verdict"] == "holds" || claim["note"].is_string(),
-            "{claim}"
-        );
+        assert!(claim["verdict"] == "holds" || claim["note"].is_string(), "{claim}");
     }
     assert_eq!(csv_rows(&dir.read("out/prr-properties.csv")).len(), 1 + 49);
     assert!(dir.read("out/prr-properties.svg").starts_with("<svg "));
@@ -350,14 +244,12 @@ fn the_prr_papers_properties_are_a_table_with_counterexamples() {
     let note = claim.and_then(|claim| claim["note"].as_str()).expect("why");
     let (_, command) = note.split_once("`recoup ").expect("a command");
     let (command, _) = command.split_once(" | grep").expect("a filter");
-    let events = dir
-        .recoup(&command.split(' ').collect::<Vec<_>>())
-        .printed();
+    let events = dir.recoup(&command.split(' ').collect::<Vec<_>>()).printed();
     let (_, at) = note.split_once(" at ").expect("a time");
     let (at, _) = at.split_once(" ms").expect("a time");
-    let entered = events.lines().find(|line| {
-        line.starts_with(&format!("{{\"time_ms\":{at},")) && line.contains("\"to\":\"recovery\"")
-    });
+    let entered = events
+        .lines()
+        .find(|line| line.starts_with(&format!("{{\"time_ms\":{at},")) && line.contains("\"to\":\"recovery\""));
     assert!(entered.is_some(), "{note}");
 }
 
@@ -371,10 +263,9 @@ fn figures_with_different_columns_are_not_printed_as_one_csv() {
     let both = recoup(&["paper", "prr", "fig2", "fig4", "--format", "csv"]).printed();
     let rows = csv_rows(&both);
     assert_eq!(rows.iter().filter(|row| **row == rows[0]).count(), 1);
-    for (args, key) in [
-        (&["properties", "--set", "reorder=none"][..], "reorder"),
-        (&["fig2", "--set", "ack=quick"], "ack"),
-    ] {
+    for (args, key) in
+        [(&["properties", "--set", "reorder=none"][..], "reorder"), (&["fig2", "--set", "ack=quick"], "ack")]
+    {
         let outcome = recoup(&[&["paper", "prr"], args].concat());
         let line = format!("recoup: --set {key}: the cells of the figures set it");
         assert!(outcome.stderr.starts_with(&line), "{}", outcome.stderr);
@@ -415,11 +306,9 @@ fn the_slp_papers_goodputs_are_computed_and_simulated() {
     let column = |name| rows[0].iter().position(|column| *column == name);
     let column = |name| column(name).unwrap_or_else(|| panic!("{name}"));
     for (row, cell) in rows[1..].iter().zip(cells) {
-        for (name, value) in [
-            ("p", &cell["p"]),
-            ("alone_low", &cell["alone"]["low"]),
-            ("with_arq_exact", &cell["with_arq"]["exact"]),
-        ] {
+        for (name, value) in
+            [("p", &cell["p"]), ("alone_low", &cell["alone"]["low"]), ("with_arq_exact", &cell["with_arq"]["exact"])]
+        {
             let number: f64 = row[column(name)].parse().expect("a number");
             // Parsing JSON may lose the last digit.
             let same = value.as_f64().is_some_and(|v| (v - number).abs() < 1e-15);
@@ -490,10 +379,7 @@ fn the_slp_papers_thresholds_are_the_arbitrators() {
     assert_eq!((of(70), of(1500)), (Some(27_440), Some(5_880_000)));
     let csv = dir.read("out/slp-arbitrator.csv");
     assert_eq!(csv_rows(&csv).len(), 1 + cells.len());
-    assert!(
-        dir.read("out/slp-arbitrator.svg")
-            .contains(">bandwidth (Mbit/s)<")
-    );
+    assert!(dir.read("out/slp-arbitrator.svg").contains(">bandwidth (Mbit/s)<"));
 }
 
 #[test]
@@ -591,19 +477,8 @@ fn an_interrupt_prints_the_finished_figures_and_names_the_other() {
     let note = "interrupted: prr web is not finished; did not begin: prr fig3\n";
     assert!(stderr.ends_with(note), "{stderr}");
     let written = fs::read_dir(folder.path("figures")).expect("the folder");
-    let written: Vec<String> = written
-        .map(|file| {
-            file.expect("a file")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
-        .collect();
+    let written: Vec<String> =
+        written.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned()).collect();
     assert!(written.contains(&"prr-fig2.svg".to_string()), "{written:?}");
-    assert!(
-        written
-            .iter()
-            .all(|name| name.starts_with("prr-fig2") || name == "ledger.json"),
-        "{written:?}"
-    );
+    assert!(written.iter().all(|name| name.starts_with("prr-fig2") || name == "ledger.json"), "{written:?}");
 }

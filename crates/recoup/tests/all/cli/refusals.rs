@@ -26,64 +26,26 @@ fn unknown_names() {
     for (args, parts) in [
         (
             &["run", "tail-los"][..],
-            &[
-                "no scenario `tail-los`",
-                "expected one of tail-loss",
-                "did you mean `tail-loss`?",
-            ][..],
+            &["no scenario `tail-los`", "expected one of tail-loss", "did you mean `tail-loss`?"][..],
         ),
-        (
-            &["scenario", "show", "tailloss"],
-            &["no scenario `tailloss`", "did you mean `tail-loss`?"],
-        ),
+        (&["scenario", "show", "tailloss"], &["no scenario `tailloss`", "did you mean `tail-loss`?"]),
         (
             &["run", "tail-loss", "--profile", "linux-3.71"],
             &["unknown profile 'linux-3.71'", "did you mean `linux-3.17`?"],
         ),
         (
             &["run", "tail-loss", "--profile", "linux-3.17+tpl"],
-            &[
-                "--profile linux-3.17+tpl",
-                "unknown mechanism 'tpl'",
-                "did you mean `tlp`?",
-            ],
+            &["--profile linux-3.17+tpl", "unknown mechanism 'tpl'", "did you mean `tlp`?"],
         ),
-        (
-            &["run", "tail-loss", "--profile", "rack-tlp"],
-            &["unknown profile 'rack-tlp'", "did you mean `linux-6`?"],
-        ),
-        (
-            &["profiles", "linux-6+rto-restart"],
-            &["unknown mechanism 'rto-restart'", "did you mean `rtor`?"],
-        ),
-        (
-            &["run", "tail-loss", "--profile", ""],
-            &["unknown profile ''"],
-        ),
-        (
-            &["run", "tail-loss", "--set", "rtts=80ms"],
-            &["unknown setting `rtts`", "did you mean `rtt`?"],
-        ),
-        (
-            &["run", "tail-loss", "--set", "drop=tial:1"],
-            &["drop", "`tial:1`", "did you mean `tail`?"],
-        ),
-        (
-            &["run", "tail-loss", "--set", "ack=quik"],
-            &["ack: `quik`", "did you mean `quick`?"],
-        ),
-        (
-            &["run", "tail-loss", "--set", "timers=linux-whel:250"],
-            &["timers: ", "did you mean `linux-wheel`?"],
-        ),
-        (
-            &["run", "tail-loss", "--set", "cc=cubik"],
-            &["cc: `cubik`", "did you mean `cubic`?"],
-        ),
-        (
-            &["paper", "tail-loss", "--set", "segmets=9"],
-            &["unknown setting `segmets`", "did you mean `segments`?"],
-        ),
+        (&["run", "tail-loss", "--profile", "rack-tlp"], &["unknown profile 'rack-tlp'", "did you mean `linux-6`?"]),
+        (&["profiles", "linux-6+rto-restart"], &["unknown mechanism 'rto-restart'", "did you mean `rtor`?"]),
+        (&["run", "tail-loss", "--profile", ""], &["unknown profile ''"]),
+        (&["run", "tail-loss", "--set", "rtts=80ms"], &["unknown setting `rtts`", "did you mean `rtt`?"]),
+        (&["run", "tail-loss", "--set", "drop=tial:1"], &["drop", "`tial:1`", "did you mean `tail`?"]),
+        (&["run", "tail-loss", "--set", "ack=quik"], &["ack: `quik`", "did you mean `quick`?"]),
+        (&["run", "tail-loss", "--set", "timers=linux-whel:250"], &["timers: ", "did you mean `linux-wheel`?"]),
+        (&["run", "tail-loss", "--set", "cc=cubik"], &["cc: `cubik`", "did you mean `cubic`?"]),
+        (&["paper", "tail-loss", "--set", "segmets=9"], &["unknown setting `segmets`", "did you mean `segments`?"]),
     ] {
         refuses(&dir, args, parts);
     }
@@ -93,11 +55,7 @@ fn unknown_names() {
 fn several_profiles_in_one() {
     let dir = Folder::new();
     let args = ["run", "tail-loss", "--profile", "linux-6,reno"];
-    refuses(
-        &dir,
-        &args,
-        &["linux-6,reno", "; for several, repeat --profile"],
-    );
+    refuses(&dir, &args, &["linux-6,reno", "; for several, repeat --profile"]);
 }
 
 #[test]
@@ -119,10 +77,7 @@ fn impossible_values() {
         ("rate=10MB", "`10MB` is not a rate"),
         ("rate=up:1Mbit,down:fast", "`fast` is not a rate"),
         ("queue=0", "`0` is not a queue limit"),
-        (
-            "link=no.trace",
-            "cannot read the link trace no.trace: No such file",
-        ),
+        ("link=no.trace", "cannot read the link trace no.trace: No such file"),
         ("link=words.trace", "words.trace: line 1"),
         ("segments=0", "from 1 to 1000000000"),
         ("segments=10.5", "expected a whole number"),
@@ -152,16 +107,8 @@ fn impossible_values() {
     }
     // Also in a figure, if a cell loses more segments than the flow has.
     let figure = ["paper", "tail-loss", "fig2", "--out", "new", "--set"];
-    refuses(
-        &dir,
-        &[&figure[..], &["segments=3"]].concat(),
-        &["has only 3 data segments"],
-    );
-    refuses(
-        &dir,
-        &[&figure[..], &["rtt"]].concat(),
-        &["expected KEY=VALUE"],
-    );
+    refuses(&dir, &[&figure[..], &["segments=3"]].concat(), &["has only 3 data segments"]);
+    refuses(&dir, &[&figure[..], &["rtt"]].concat(), &["expected KEY=VALUE"]);
 }
 
 #[test]
@@ -193,22 +140,10 @@ fn inputs_that_are_too_long() {
     dir.write("line.jsonl", &long_line);
     let run = ["run", "tail-loss", "--set"];
     for (args, parts) in [
-        (
-            &["run", "long.toml"][..],
-            ["long.toml: ", "longer than 1 MiB"],
-        ),
-        (
-            &[&run[..], &["link=long.trace"]].concat(),
-            ["long.trace: ", "longer than 64 MiB"],
-        ),
-        (
-            &[&run[..], &["slp.q=long.csv"]].concat(),
-            ["long.csv: ", "longer than 1 MiB"],
-        ),
-        (
-            &["plot", "line.jsonl"],
-            ["line.jsonl:1: ", "longer than 1 MiB"],
-        ),
+        (&["run", "long.toml"][..], ["long.toml: ", "longer than 1 MiB"]),
+        (&[&run[..], &["link=long.trace"]].concat(), ["long.trace: ", "longer than 64 MiB"]),
+        (&[&run[..], &["slp.q=long.csv"]].concat(), ["long.csv: ", "longer than 1 MiB"]),
+        (&["plot", "line.jsonl"], ["line.jsonl:1: ", "longer than 1 MiB"]),
     ] {
         refuses(&dir, args, &parts);
     }
@@ -233,50 +168,22 @@ fn scenario_files_with_a_mistake() {
         ("flows = 0\n", 1, "expected a whole number from 1"),
         ("\nseed = -1\n", 2, "expected a whole number from 0"),
         ("seed = 1\nflow = 1\n", 2, "did you mean `flows`?"),
-        (
-            "[settings]\nrtt = \"\"\"soon\nor late\"\"\"\n",
-            2,
-            "`soon or late`",
-        ),
+        ("[settings]\nrtt = \"\"\"soon\nor late\"\"\"\n", 2, "`soon or late`"),
         ("profiles = \"linux-3.17\"\n", 1, "expected a list"),
-        (
-            "profiles = [\n  \"linux-3.17\",\n  \"linux-3.17+rotr\",\n]\n",
-            3,
-            "did you mean `rtor`?",
-        ),
+        ("profiles = [\n  \"linux-3.17\",\n  \"linux-3.17+rotr\",\n]\n", 3, "did you mean `rtor`?"),
         ("settings = 3\n", 1, "expected a table"),
         ("[settings]\nrtt = \"-5ms\"\n", 2, "not negative"),
-        (
-            "[settings]\nrtt = [1]\n",
-            2,
-            "expected text or a number, found array",
-        ),
-        (
-            "[settings]\r\n\r\nqueues = 5\r\n",
-            3,
-            "did you mean `queue`?",
-        ),
-        (
-            "[settings]\nlink = \"no.trace\"\n",
-            2,
-            "cannot read the link trace",
-        ),
-        (
-            "[settings]\ndrop = \"tail:4\"\nsegments = 3\n",
-            2,
-            "has only 3 data segments",
-        ),
+        ("[settings]\nrtt = [1]\n", 2, "expected text or a number, found array"),
+        ("[settings]\r\n\r\nqueues = 5\r\n", 3, "did you mean `queue`?"),
+        ("[settings]\nlink = \"no.trace\"\n", 2, "cannot read the link trace"),
+        ("[settings]\ndrop = \"tail:4\"\nsegments = 3\n", 2, "has only 3 data segments"),
     ] {
         dir.write("mine.toml", text);
         let place = format!("recoup: mine.toml:{line}: ");
         refuses(&dir, &["run", "mine.toml"], &[&place, part]);
         let piped = dir.recoup_reading(&["run", "-"], text);
         let place = format!("recoup: <standard input>:{line}: ");
-        assert_eq!(
-            (piped.status, piped.stdout.as_str()),
-            (Some(2), ""),
-            "{text}"
-        );
+        assert_eq!((piped.status, piped.stdout.as_str()), (Some(2), ""), "{text}");
         assert!(piped.stderr.starts_with(&place), "{text}: {}", piped.stderr);
     }
 }
@@ -296,23 +203,14 @@ fn unknown_arguments() {
         (&["run", "tail-loss", "--format", "jsn"], "'json'"),
         (&["run", "tail-loss", "--pcap", ""], "--pcap"),
         (&["run", "tail-loss", "--report", "costs"], "'cost'"),
-        (
-            &["run", "tail-loss", "--report", "cost", "--format", "csv"],
-            "--report: chooses the table",
-        ),
+        (&["run", "tail-loss", "--report", "cost", "--format", "csv"], "--report: chooses the table"),
         (&["paper", "tail-los"], "'tail-loss'"),
         (&["paper", "tail-loss", "fig5"], "fig1, fig2, fig3, fig4"),
         (&["paper", "tail-loss", "--format", "png"], "'png'"),
         (&["scenario", "show"], "<NAME>"),
-        (
-            &["analyze", "x.pcap", "--filter", "port http"],
-            "column 6: `http`: expected a port",
-        ),
+        (&["analyze", "x.pcap", "--filter", "port http"], "column 6: `http`: expected a port"),
         (&["analyze", "x.pcap", "--from", "5"], "`5` is not a time"),
-        (
-            &["analyze", "x.pcap", "--from", "5s", "--to", "5s"],
-            "expected --from before --to",
-        ),
+        (&["analyze", "x.pcap", "--from", "5s", "--to", "5s"], "expected --from before --to"),
     ] {
         refuses(&dir, args, &[part]);
     }

@@ -3,17 +3,7 @@
 use crate::cli::{Folder, csv_rows, recoup, tail_loss};
 use serde_json::{Value, json};
 
-const TRIGGERS: [&str; 9] = [
-    "fast",
-    "early",
-    "rto",
-    "slow_start",
-    "tlp",
-    "pmtu",
-    "mtu_probe",
-    "syn",
-    "syn_ack",
-];
+const TRIGGERS: [&str; 9] = ["fast", "early", "rto", "slow_start", "tlp", "pmtu", "mtu_probe", "syn", "syn_ack"];
 
 fn keys(value: &Value) -> Vec<&str> {
     let object = value.as_object().expect("an object");
@@ -30,31 +20,14 @@ fn json_has_the_documented_names() {
     let expected = ["linux-3.17", "linux-6", "linux-6+tlpr"];
     assert_eq!(profiles, expected.map(Some));
     for result in results {
-        assert_eq!(
-            (&result["flows"], &result["completed"]),
-            (&json!(2), &json!(2))
-        );
-        for name in [
-            "segments_sent",
-            "bytes_sent",
-            "duplicates",
-            "spurious",
-            "spurious_data",
-            "unnecessary_bytes",
-        ] {
+        assert_eq!((&result["flows"], &result["completed"]), (&json!(2), &json!(2)));
+        for name in ["segments_sent", "bytes_sent", "duplicates", "spurious", "spurious_data", "unnecessary_bytes"] {
             assert!(result[name].is_u64(), "{name}: {result}");
         }
         let fct = &result["fct_ms"];
         let quantiles = ["p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99"];
-        assert_eq!(
-            keys(fct),
-            [&["min"], &quantiles[..], &["max", "mean"]].concat()
-        );
-        assert!(
-            keys(fct)
-                .iter()
-                .all(|name| fct[*name].as_f64() > Some(160.0))
-        );
+        assert_eq!(keys(fct), [&["min"], &quantiles[..], &["max", "mean"]].concat());
+        assert!(keys(fct).iter().all(|name| fct[*name].as_f64() > Some(160.0)));
         // The server, which sends the data, is established after 1.5 round trips of 80 ms.
         let established = &result["fct_established_ms"];
         for name in keys(fct) {
@@ -80,10 +53,7 @@ fn table_and_csv_have_the_values_of_json() {
     let rows = csv_rows(&csv);
     let table = recoup(&[&args[..], &["table"]].concat()).printed();
     assert_eq!(recoup(&args[..4]).printed(), table, "the usual format");
-    assert!(
-        table.contains("\ntail-loss flows=1 seed=1 rtt=80ms "),
-        "{table}"
-    );
+    assert!(table.contains("\ntail-loss flows=1 seed=1 rtt=80ms "), "{table}");
     let results = report["results"].as_array().expect("results");
     assert_eq!(rows.len(), 1 + results.len());
     for (row, result) in rows[1..].iter().zip(results) {
@@ -91,20 +61,13 @@ fn table_and_csv_have_the_values_of_json() {
             let column = rows[0].iter().position(|n| *n == name);
             row[column.unwrap_or_else(|| panic!("{name}: {csv}"))]
         };
-        assert_eq!(
-            Some(cell("profile")),
-            result["profile"].as_str(),
-            "in order"
-        );
+        assert_eq!(Some(cell("profile")), result["profile"].as_str(), "in order");
         assert_eq!(cell("seed"), "1");
         assert_eq!((cell("set_rtt"), cell("set_drop")), ("80ms", "tail:2"));
         for (column, value) in [
             ("completed", &result["completed"]),
             ("fct_ms_p50", &result["fct_ms"]["p50"]),
-            (
-                "fct_established_ms_p50",
-                &result["fct_established_ms"]["p50"],
-            ),
+            ("fct_established_ms_p50", &result["fct_established_ms"]["p50"]),
             ("spurious_data", &result["spurious_data"]),
             ("bytes_sent", &result["bytes_sent"]),
             ("retransmissions_tlp", &result["retransmissions"]["tlp"]),
@@ -132,12 +95,7 @@ fn given_profiles_replace_those_of_the_scenario() {
 fn a_lost_tail_delays_the_flow_by_the_timer() {
     let profiles = ["", "+rtor", "+tlp", "+tlpr"].map(|on| format!("linux-3.17{on}"));
     let named = profiles.iter().flat_map(|name| ["--profile", name]);
-    let report = tail_loss(
-        &["--set", "ack=quick"]
-            .into_iter()
-            .chain(named)
-            .collect::<Vec<_>>(),
-    );
+    let report = tail_loss(&["--set", "ack=quick"].into_iter().chain(named).collect::<Vec<_>>());
     for (result, fct) in [520.0, 440.0, 520.0, 440.0].into_iter().enumerate() {
         let result = &report["results"][result];
         assert_eq!(result["fct_ms"]["max"], fct, "{}", result["profile"]);
@@ -155,10 +113,7 @@ fn a_lost_handshake_costs_nothing_from_establishment() {
     assert_eq!(clean["fct_established_ms"], lossy["fct_established_ms"]);
     let fct = |result: &Value| result["fct_ms"]["mean"].as_f64().expect("ms");
     assert!(fct(&lossy) >= fct(&clean) + 1000.0, "{lossy}");
-    assert_eq!(
-        (&lossy["spurious"], &lossy["spurious_data"]),
-        (&json!(1), &json!(0))
-    );
+    assert_eq!((&lossy["spurious"], &lossy["spurious_data"]), (&json!(1), &json!(0)));
     let table = |more: &[&str]| recoup(&[&["run", "tail-loss"], more].concat()).printed();
     let row = "| FCT from establishment (ms)";
     assert!(table(&["--set", "drop=up:ack:1"]).contains(row));
@@ -226,10 +181,7 @@ fn a_later_setting_wins() {
 fn a_flow_that_cannot_finish_is_a_result() {
     let report = tail_loss(&["--set", "drop=bernoulli:1", "--flows", "3"]);
     for result in report["results"].as_array().expect("results") {
-        assert_eq!(
-            (&result["flows"], &result["completed"]),
-            (&json!(3), &json!(0))
-        );
+        assert_eq!((&result["flows"], &result["completed"]), (&json!(3), &json!(0)));
         assert_eq!(result["fct_ms"], Value::Null);
     }
     let args = ["run", "tail-loss", "--set", "drop=bernoulli:1"];
@@ -243,12 +195,7 @@ fn a_flow_that_cannot_finish_is_a_result() {
 fn the_same_seed_gives_the_same_output() {
     let run = |seed: &str, format: &str, more: &[&str]| {
         let args = ["run", "tail-loss", "--flows", "300", "--seed", seed];
-        let chance = [
-            "--set",
-            "drop=gilbert-elliott:0.05,0.4",
-            "--set",
-            "reorder=0.1:9ms",
-        ];
+        let chance = ["--set", "drop=gilbert-elliott:0.05,0.4", "--set", "reorder=0.1:9ms"];
         let format = ["--format", format];
         recoup(&[&args[..], &chance, &format, more].concat()).printed()
     };
@@ -259,22 +206,14 @@ fn the_same_seed_gives_the_same_output() {
     // With an observer, flows run one after another; otherwise on all cores.
     let watched = ["--events", "/dev/null"];
     assert_eq!(run("5", "json", &watched), run("5", "json", &[]));
-    let twice = run(
-        "5",
-        "csv",
-        &["--profile", "linux-3.17", "--profile", "linux-3.17"],
-    );
-    let rows = twice
-        .lines()
-        .map(|line| line.split(',').collect::<Vec<_>>());
+    let twice = run("5", "csv", &["--profile", "linux-3.17", "--profile", "linux-3.17"]);
+    let rows = twice.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let [header, first, second] = rows.collect::<Vec<_>>().try_into().expect("three lines");
     // Settings behind the results contain commas, and only the second profile has a difference.
     for (column, name) in header.iter().enumerate() {
         match name.strip_prefix("fct_difference_ms_mean_") {
             Some("verdict") => assert_eq!([first[column], second[column]], ["", "equal"]),
-            None if !name.starts_with("fct_difference_ms")
-                && !name.starts_with("fct_normalised_interval") =>
-            {
+            None if !name.starts_with("fct_difference_ms") && !name.starts_with("fct_normalised_interval") => {
                 assert_eq!(first[column], second[column], "{name}");
             }
             _ => {}
@@ -287,8 +226,7 @@ fn the_same_seed_gives_the_same_output() {
 fn reports_are_views_of_one_result() {
     let sets = ["--set", "segments=200", "--set", "drop=bernoulli:0.05"];
     let args = [&["run", "tail-loss", "--flows", "20"], &sets[..]].concat();
-    let table =
-        |report| recoup(&[&args[..], &["--report", report, "--all-rows"]].concat()).printed();
+    let table = |report| recoup(&[&args[..], &["--report", report, "--all-rows"]].concat()).printed();
     let json = recoup(&[&args[..], &["--format", "json"]].concat()).json();
     let first = &json["results"][0];
     let (again, recovery) = (&first["retransmissions"], &first["recovery"]);
@@ -308,40 +246,19 @@ fn reports_are_views_of_one_result() {
     let retransmissions = table("retransmissions");
     for (name, expected) in [
         ("Retransmissions (segments)", total.to_string()),
-        (
-            "Retransmissions by fast (segments)",
-            share(&again["fast"], total),
-        ),
-        (
-            "Retransmissions by rto (segments)",
-            share(&again["rto"], total),
-        ),
-        (
-            "  by rto in state recovery (segments)",
-            share(&recovery["timeouts"]["recovery"], total),
-        ),
-        (
-            "  by rto after back-off (segments)",
-            share(&recovery["timeouts"]["loss"], total),
-        ),
+        ("Retransmissions by fast (segments)", share(&again["fast"], total)),
+        ("Retransmissions by rto (segments)", share(&again["rto"], total)),
+        ("  by rto in state recovery (segments)", share(&recovery["timeouts"]["recovery"], total)),
+        ("  by rto after back-off (segments)", share(&recovery["timeouts"]["loss"], total)),
         ("Fast recoveries", recovery["recoveries"].to_string()),
     ] {
         assert_eq!(row(&retransmissions, name), expected, "{name}");
     }
     let shown = table("recovery");
     for (name, value) in [
-        (
-            "pipe - ssthresh at entry min (segments)",
-            &recovery["pipe_minus_ssthresh"]["min"],
-        ),
-        (
-            "cwnd - ssthresh before exit p5 (segments)",
-            &recovery["cwnd_minus_ssthresh"]["p5"],
-        ),
-        (
-            "cwnd after recovery p5 (segments)",
-            &recovery["cwnd_after"]["p5"],
-        ),
+        ("pipe - ssthresh at entry min (segments)", &recovery["pipe_minus_ssthresh"]["min"]),
+        ("cwnd - ssthresh before exit p5 (segments)", &recovery["cwnd_minus_ssthresh"]["p5"]),
+        ("cwnd after recovery p5 (segments)", &recovery["cwnd_after"]["p5"]),
     ] {
         assert_eq!(row(&shown, name), value.to_string(), "{name}");
     }
@@ -350,14 +267,8 @@ fn reports_are_views_of_one_result() {
     let shown = table("latency");
     for (name, part) in [
         ("Responses acknowledged", acknowledged),
-        (
-            "Responses with a retransmission",
-            &responses["retransmitted"]["count"],
-        ),
-        (
-            "Responses of several segments with a loss",
-            &responses["lossy"]["count"],
-        ),
+        ("Responses with a retransmission", &responses["retransmitted"]["count"]),
+        ("Responses of several segments with a loss", &responses["lossy"]["count"]),
     ] {
         assert_eq!(row(&shown, name), share(part, acknowledged), "{name}");
     }
@@ -367,20 +278,11 @@ fn reports_are_views_of_one_result() {
         ("recovery_recoveries", &recovery["recoveries"]),
         ("recovery_timeouts_open", &recovery["timeouts"]["open"]),
         ("recovery_undone_dsack", &recovery["undone"]["dsack"]),
-        (
-            "recovery_pipe_minus_ssthresh_p99",
-            &recovery["pipe_minus_ssthresh"]["p99"],
-        ),
+        ("recovery_pipe_minus_ssthresh_p99", &recovery["pipe_minus_ssthresh"]["p99"]),
         ("recovery_cwnd_after_p50", &recovery["cwnd_after"]["p50"]),
         ("recovery_time_ms_p90", &recovery["time_ms"]["p90"]),
-        (
-            "recovery_time_until_open_ms_p10",
-            &recovery["time_until_open_ms"]["p10"],
-        ),
-        (
-            "responses_lossy_latency_ms_p5",
-            &responses["lossy"]["latency_ms"]["p5"],
-        ),
+        ("recovery_time_until_open_ms_p10", &recovery["time_until_open_ms"]["p10"]),
+        ("responses_lossy_latency_ms_p5", &responses["lossy"]["latency_ms"]["p5"]),
     ] {
         let found = rows[0].iter().position(|n| *n == column);
         let found = found.unwrap_or_else(|| panic!("{column}: {csv}"));
@@ -420,11 +322,7 @@ fn settings_without_effect_are_noted() {
             "tail-loss flows=1 seed=1 ",
             "profile linux-3.17+tlp+notlp: +tlp has no effect: +notlp replaces it",
         ),
-        (
-            "tail-loss --set drop=up:ack:999",
-            "tail-loss flows=1 seed=1 ",
-            "drop=up:ack:999 met no packet",
-        ),
+        ("tail-loss --set drop=up:ack:999", "tail-loss flows=1 seed=1 ", "drop=up:ack:999 met no packet"),
         (
             "tail-loss --set drop=ack:999",
             "tail-loss flows=1 seed=1 ",
@@ -437,22 +335,12 @@ fn settings_without_effect_are_noted() {
             "" => String::new(),
             note => format!("recoup: note: {note}\n"),
         };
-        assert_eq!(
-            (outcome.status, outcome.stderr),
-            (Some(0), expected),
-            "{args:?}"
-        );
+        assert_eq!((outcome.status, outcome.stderr), (Some(0), expected), "{args:?}");
         let mut parts = outcome.stdout.split("\n\n");
         let [finding, first] = [(); 2].map(|()| parts.next().expect("a paragraph"));
         assert!(finding.ends_with('.'), "{finding}");
-        assert!(
-            format!("{first}\n").starts_with(heading),
-            "{args:?}: {first}"
-        );
-        assert!(
-            !first.contains("writes=") || !first.contains(" segments="),
-            "{first}"
-        );
+        assert!(format!("{first}\n").starts_with(heading), "{args:?}: {first}");
+        assert!(!first.contains("writes=") || !first.contains(" segments="), "{first}");
     }
     let profiles = recoup(&["profiles"]).printed();
     let (top, _) = profiles.split_once("\n\n").expect("a paragraph");
@@ -474,16 +362,9 @@ fn differences_have_intervals_and_verdicts() {
     }
     let difference = &results[1]["fct_difference_ms"];
     for (statistic, verdict) in [("mean", "shorter"), ("p50", "equal"), ("p99", "undecided")] {
-        assert_eq!(
-            difference[format!("{statistic}_verdict")],
-            verdict,
-            "{difference}"
-        );
+        assert_eq!(difference[format!("{statistic}_verdict")], verdict, "{difference}");
     }
-    assert!(
-        difference["mean"]["high"].as_f64() < Some(0.0),
-        "{difference}"
-    );
+    assert!(difference["mean"]["high"].as_f64() < Some(0.0), "{difference}");
     let table = recoup(&[&["run", "tail-loss"], &args[..]].concat()).printed();
     let row = |start: &str| {
         let found = table.lines().find(|line| line.starts_with(start));
@@ -493,10 +374,7 @@ fn differences_have_intervals_and_verdicts() {
     assert!(row("| FCT p99 - first profile's (ms)").contains("] undecided |"));
     // Six flows have intervals, five have none and say so.
     let few = recoup(&["run", "tail-loss", "--flows=5"]).printed();
-    assert!(
-        few.ends_with("\nIntervals need at least 6 flows: --flows 6.\n"),
-        "{few}"
-    );
+    assert!(few.ends_with("\nIntervals need at least 6 flows: --flows 6.\n"), "{few}");
     let six = tail_loss(&["--flows=6"]);
     assert!(six["results"][0]["fct_interval_ms"]["mean"].is_object());
 }
@@ -505,16 +383,12 @@ fn differences_have_intervals_and_verdicts() {
 fn intervals_of_a_world_are_over_its_runs() {
     let args = ["-q", "run", "dumbbell", "--set", "duration=500ms", "--set"];
     let json = |runs: &str| recoup(&[&args[..], &[runs, "--format", "json"]].concat()).json();
-    let workload =
-        |document: &Value, profile: usize| document["results"][profile]["workloads"][0].clone();
+    let workload = |document: &Value, profile: usize| document["results"][profile]["workloads"][0].clone();
     let six = workload(&json("runs=6"), 1);
     assert!(six["fct_interval_ms"]["p99"].is_object(), "{six}");
     assert!(six["fct_difference_ms"]["mean_verdict"].is_string());
     let five = json("runs=5");
     assert!(workload(&five, 1)["fct_interval_ms"].is_null());
     let table = recoup(&[&args[..], &["runs=5"]].concat()).printed();
-    assert!(
-        table.contains("at least 6 runs (--set runs=6).\n"),
-        "{table}"
-    );
+    assert!(table.contains("at least 6 runs (--set runs=6).\n"), "{table}");
 }

@@ -6,10 +6,7 @@ use crate::cli::{Folder, recoup};
 fn built_in_scenarios_are_listed_with_their_descriptions() {
     let list = recoup(&["scenario", "list"]).printed();
     let line = list.lines().find(|l| l.trim().starts_with("tail-loss "));
-    assert!(
-        line.is_some_and(|l| l.trim().len() > "tail-loss ".len() + 10),
-        "{list}"
-    );
+    assert!(line.is_some_and(|l| l.trim().len() > "tail-loss ".len() + 10), "{list}");
 }
 
 #[test]
@@ -74,19 +71,10 @@ fn a_scenario_is_read_from_a_file() {
 fn one_profile_is_described_alone() {
     let base = recoup(&["profiles", "linux-6"]).printed();
     assert!(base.starts_with("linux-6: "), "{base}");
-    assert!(
-        base.contains("RFC 8985") && !base.contains("linux-2.6"),
-        "{base}"
-    );
+    assert!(base.contains("RFC 8985") && !base.contains("linux-2.6"), "{base}");
     let with = recoup(&["profiles", "linux-3.17+tlpr"]).printed();
-    assert!(
-        with.starts_with("linux-3.17+tlpr\n\nlinux-3.17: "),
-        "{with}"
-    );
-    assert!(
-        with.contains("\n+tlpr: tail loss probe with restart"),
-        "{with}"
-    );
+    assert!(with.starts_with("linux-3.17+tlpr\n\nlinux-3.17: "), "{with}");
+    assert!(with.contains("\n+tlpr: tail loss probe with restart"), "{with}");
 }
 
 #[test]
@@ -94,10 +82,7 @@ fn profiles_lists_every_base_and_every_mechanism() {
     let text = recoup(&["profiles"]).printed();
     assert!(text.contains("\nlinux-3.17: "), "{text}");
     for mechanism in ["rtor", "tlp", "tlpr", "cubic", "reno"] {
-        assert!(
-            text.contains(&format!("\n+{mechanism}: ")),
-            "{mechanism}\n{text}"
-        );
+        assert!(text.contains(&format!("\n+{mechanism}: ")), "{mechanism}\n{text}");
         let profile = format!("linux-3.17+{mechanism}");
         recoup(&["run", "tail-loss", "--profile", &profile]).printed();
     }
@@ -150,9 +135,7 @@ fn a_scenario_inferred_from_a_capture_runs_and_takes_as_long() {
     let mean = |args: &[&str]| {
         let more = ["--flows", "200", "--format", "json"];
         let report = dir.recoup(&[args, &more].concat()).json();
-        report["results"][0]["fct_ms"]["mean"]
-            .as_f64()
-            .expect("a time")
+        report["results"][0]["fct_ms"]["mean"].as_f64().expect("a time")
     };
     let [was, is] = [mean(&CAPTURED), mean(&["run", "mine.toml"])];
     assert!((is / was - 1.0).abs() < 0.05, "{was} ms, {is} ms");
@@ -170,11 +153,7 @@ fn a_capture_from_which_nothing_can_be_inferred_is_refused_in_one_line() {
         (&["none.pcap"], "none.pcap"),
     ] {
         let refused = dir.recoup(&[&["scenario", "from"], args].concat());
-        assert_eq!(
-            (refused.status, refused.stdout.as_str()),
-            (Some(2), ""),
-            "{args:?}"
-        );
+        assert_eq!((refused.status, refused.stdout.as_str()), (Some(2), ""), "{args:?}");
         assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
         assert!(refused.stderr.contains(error), "{}", refused.stderr);
     }

@@ -9,20 +9,16 @@ fn words(args: &str) -> Vec<&str> {
 
 #[test]
 fn a_sweep_has_every_combination_as_a_run_of_its_own() {
-    let args =
-        "run tail-loss --flows 70 --seed 9 --sweep rtt=20ms,80ms --sweep drop=bernoulli:4%,none";
+    let args = "run tail-loss --flows 70 --seed 9 --sweep rtt=20ms,80ms --sweep drop=bernoulli:4%,none";
     let document = recoup(&[&words(args)[..], &["--format", "json"]].concat()).json();
     assert_eq!(document["seed"], 9);
     assert_eq!(document["keys"], json!(["rtt", "drop"]));
     assert_eq!(document["missing"], json!([]));
     let cells = document["cells"].as_array().expect("cells");
     assert_eq!(cells.len(), 4);
-    for (cell, (rtt, drop)) in cells.iter().zip([
-        ("20ms", "bernoulli:4%"),
-        ("20ms", "none"),
-        ("80ms", "bernoulli:4%"),
-        ("80ms", "none"),
-    ]) {
+    for (cell, (rtt, drop)) in
+        cells.iter().zip([("20ms", "bernoulli:4%"), ("20ms", "none"), ("80ms", "bernoulli:4%"), ("80ms", "none")])
+    {
         let swept = json!([{"key": "rtt", "value": rtt}, {"key": "drop", "value": drop}]);
         assert_eq!(cell["swept"], swept);
         let (rtt, drop) = (format!("rtt={rtt}"), format!("drop={drop}"));
@@ -33,12 +29,7 @@ fn a_sweep_has_every_combination_as_a_run_of_its_own() {
     let csv = recoup(&[&words(args)[..], &["--format", "csv"]].concat()).printed();
     let rows = csv_rows(&csv);
     assert_eq!(rows.len(), 1 + 4 * 3);
-    let column = |name: &str| {
-        rows[0]
-            .iter()
-            .position(|head| *head == name)
-            .expect("a column")
-    };
+    let column = |name: &str| rows[0].iter().position(|head| *head == name).expect("a column");
     for (row, number) in rows[1..].iter().zip(0..) {
         let cell = &cells[number / 3];
         let mean = cell["results"][number % 3]["fct_ms"]["mean"].as_f64();
@@ -54,10 +45,9 @@ fn a_sweep_has_every_combination_as_a_run_of_its_own() {
 
 #[test]
 fn a_value_may_contain_commas() {
-    for args in [
-        &["--sweep", "drop=tail:1,up:ack:2;none"][..],
-        &["--sweep", "drop=tail:1,up:ack:2;", "--sweep", "drop=none"],
-    ] {
+    for args in
+        [&["--sweep", "drop=tail:1,up:ack:2;none"][..], &["--sweep", "drop=tail:1,up:ack:2;", "--sweep", "drop=none"]]
+    {
         let all = [&["run", "tail-loss", "--format", "json"], args].concat();
         let document = recoup(&all).json();
         let cells = document["cells"].as_array().expect("cells");
@@ -93,50 +83,23 @@ fn a_world_is_swept_like_a_pair() {
 #[test]
 fn a_wrong_sweep_is_refused_before_any_run() {
     for (args, error) in [
-        (
-            "tail-loss --sweep rtt",
-            "--sweep rtt: expected KEY=VALUE,VALUE",
-        ),
-        (
-            "tail-loss --sweep rtt=1ms,1ms",
-            "--sweep rtt: 1ms is given twice",
-        ),
-        (
-            "tail-loss --sweep rtts=1ms",
-            "--sweep unknown setting `rtts`, did you mean `rtt`?",
-        ),
-        (
-            "tail-loss --sweep rtt=1ms,2",
-            "--sweep rtt: `2` is not a duration",
-        ),
+        ("tail-loss --sweep rtt", "--sweep rtt: expected KEY=VALUE,VALUE"),
+        ("tail-loss --sweep rtt=1ms,1ms", "--sweep rtt: 1ms is given twice"),
+        ("tail-loss --sweep rtts=1ms", "--sweep unknown setting `rtts`, did you mean `rtt`?"),
+        ("tail-loss --sweep rtt=1ms,2", "--sweep rtt: `2` is not a duration"),
         (
             "tail-loss --sweep segments=20,3 --sweep drop=tail:9,none",
             "--sweep segments=3 drop=tail:9: drop: `tail:9`: ",
         ),
-        (
-            "tail-loss --sweep rtt=1ms --set rtt=2ms",
-            "--sweep rtt: --set rtt is given, too",
-        ),
-        (
-            "tail-loss --sweep rtt=1ms --pcap caps",
-            "--pcap: expected without --sweep",
-        ),
-        (
-            "tail-loss --sweep rtt=1ms --events -",
-            "--events: expected without --sweep",
-        ),
-        (
-            "tail-loss --sweep rtt=1ms --all-rows",
-            "--all-rows: expected without --sweep",
-        ),
+        ("tail-loss --sweep rtt=1ms --set rtt=2ms", "--sweep rtt: --set rtt is given, too"),
+        ("tail-loss --sweep rtt=1ms --pcap caps", "--pcap: expected without --sweep"),
+        ("tail-loss --sweep rtt=1ms --events -", "--events: expected without --sweep"),
+        ("tail-loss --sweep rtt=1ms --all-rows", "--all-rows: expected without --sweep"),
         (
             "dumbbell --sweep links.bottleneck.quee=1",
             "--sweep links.bottleneck.quee: unknown key `quee` of a link, did you mean `queue`?",
         ),
-        (
-            "dumbbell --sweep duration=1s,x",
-            "--sweep duration: `x` is not a duration",
-        ),
+        ("dumbbell --sweep duration=1s,x", "--sweep duration: `x` is not a duration"),
     ] {
         let outcome = recoup(&[&["run"], &words(args)[..]].concat());
         assert_eq!((outcome.status, &*outcome.stdout), (Some(2), ""), "{args}");
@@ -160,14 +123,8 @@ fn an_interrupted_sweep_prints_its_finished_combinations() {
         return;
     }
     for (args, rest) in [
-        (
-            "run tail-loss --flows 1000 --format json --sweep segments=10,1000000",
-            "segments=1000000",
-        ),
-        (
-            "-q run dumbbell --format json --sweep duration=100ms,4000s",
-            "duration=4000s",
-        ),
+        ("run tail-loss --flows 1000 --format json --sweep segments=10,1000000", "segments=1000000"),
+        ("-q run dumbbell --format json --sweep duration=100ms,4000s", "duration=4000s"),
     ] {
         let mut child = Folder::new()
             .command(&words(args))
@@ -180,11 +137,7 @@ fn an_interrupted_sweep_prints_its_finished_combinations() {
         let ticks = || {
             let text = std::fs::read_to_string(&stat).unwrap_or_default();
             let fields = text.rsplit(')').next().unwrap_or("").split_whitespace();
-            fields
-                .skip(11)
-                .take(2)
-                .filter_map(|n| n.parse::<u64>().ok())
-                .sum::<u64>()
+            fields.skip(11).take(2).filter_map(|n| n.parse::<u64>().ok()).sum::<u64>()
         };
         while ticks() < 200 {
             let ended = child.try_wait().expect("the program's state");
@@ -202,9 +155,6 @@ fn an_interrupted_sweep_prints_its_finished_combinations() {
         assert_eq!(document["missing"], json!([[{"key": key, "value": value}]]));
         let stderr = String::from_utf8(output.stderr).expect("UTF-8");
         let note = format!("interrupted: 1 combination is not finished: {rest}\n");
-        assert!(
-            stderr.ends_with(&note) || args.starts_with("-q"),
-            "{stderr}"
-        );
+        assert!(stderr.ends_with(&note) || args.starts_with("-q"), "{stderr}");
     }
 }

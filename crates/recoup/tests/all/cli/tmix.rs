@@ -21,10 +21,8 @@ tmix = "first.cvec"
 fn units(cvec: &str) -> Vec<(String, String)> {
     let lines = cvec.lines().filter(|line| line.starts_with(['I', 'A']));
     let parts = lines.map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let mut units: Vec<_> = parts
-        .filter(|parts| parts[3] != "0")
-        .map(|parts| (parts[0].to_owned(), parts[3].to_owned()))
-        .collect();
+    let mut units: Vec<_> =
+        parts.filter(|parts| parts[3] != "0").map(|parts| (parts[0].to_owned(), parts[3].to_owned())).collect();
     units.sort();
     units
 }
@@ -32,25 +30,13 @@ fn units(cvec: &str) -> Vec<(String, String)> {
 #[test]
 fn a_synthetic_mix_is_replayed_captured_and_extracted() {
     let dir = Folder::new();
-    let synth = [
-        "-q",
-        "tmix",
-        "synth",
-        "--rate",
-        "5",
-        "--duration",
-        "3s",
-        "--seed",
-        "2",
-    ];
-    dir.recoup(&[&synth[..], &["-o", "first.cvec"]].concat())
-        .printed();
+    let synth = ["-q", "tmix", "synth", "--rate", "5", "--duration", "3s", "--seed", "2"];
+    dir.recoup(&[&synth[..], &["-o", "first.cvec"]].concat()).printed();
     let first = dir.read("first.cvec");
     assert_eq!(dir.recoup(&synth).printed(), first);
     assert!(first.contains("# response: lognormal"), "{first}");
     dir.write("world.toml", WORLD);
-    dir.recoup(&["-q", "run", "world.toml", "--pcap", "caps"])
-        .printed();
+    dir.recoup(&["-q", "run", "world.toml", "--pcap", "caps"]).printed();
     for capture in ["caps/linux-6-sender.pcap", "caps/linux-6-receiver.pcap"] {
         let extracted = dir.recoup(&["-q", "tmix", "extract", capture]).printed();
         let connections = first.lines().filter(|line| line.starts_with("S ")).count();
@@ -68,10 +54,8 @@ fn a_synthetic_mix_is_replayed_captured_and_extracted() {
 #[test]
 fn a_load_is_found_that_loses_what_is_asked() {
     let dir = Folder::new();
-    let world = WORLD
-        .replace("first.cvec", "synth:10")
-        .replace("50Mbit\"", "5Mbit\"\nqueue = \"20\"")
-        .replace("300s", "60s");
+    let world =
+        WORLD.replace("first.cvec", "synth:10").replace("50Mbit\"", "5Mbit\"\nqueue = \"20\"").replace("300s", "60s");
     dir.write("world.toml", world);
     let run = ["run", "world.toml", "--format", "json"];
     let outcome = dir.recoup(&[&run[..], &["--calibrate", "path:up=3%"]].concat());
@@ -98,10 +82,7 @@ fn bad_input_is_named() {
     dir.write("world.toml", world);
     dir.write("text.pcap", "no capture");
     for (args, error) in [
-        (
-            &["run", "world.toml"][..],
-            "world.toml:13: workloads.vectors.tmix: bad.cvec:3: `B`: expected ",
-        ),
+        (&["run", "world.toml"][..], "world.toml:13: workloads.vectors.tmix: bad.cvec:3: `B`: expected "),
         (
             &["run", "dumbbell", "--calibrate", "bottleneck=1%"],
             "--calibrate bottleneck=1%: no workload has `tmix`, whose load could be changed",
@@ -111,12 +92,7 @@ fn bad_input_is_named() {
             "--calibrate botleneck=1%: no link `botleneck`, did you mean `bottleneck`?",
         ),
         (
-            &[
-                "run",
-                "tail-loss-dumbbell",
-                "--calibrate",
-                "bottleneck=much",
-            ],
+            &["run", "tail-loss-dumbbell", "--calibrate", "bottleneck=much"],
             "--calibrate bottleneck=much: `bottleneck=much`: expected a link and a share",
         ),
         (
@@ -125,18 +101,9 @@ fn bad_input_is_named() {
         ),
         (&["tmix", "extract", "absent.pcap"], "absent.pcap: "),
         (&["tmix", "extract", "text.pcap"], "text.pcap: "),
-        (
-            &["tmix", "extract", "a.pcap", "b.pcap"],
-            "expected one capture, or --join",
-        ),
-        (
-            &["tmix", "synth", "--rate", "0"],
-            "invalid value '0' for '--rate <N>': expected a number of connections",
-        ),
-        (
-            &["tmix", "synth", "--duration", "0s"],
-            "invalid value '0s' for '--duration <TIME>'",
-        ),
+        (&["tmix", "extract", "a.pcap", "b.pcap"], "expected one capture, or --join"),
+        (&["tmix", "synth", "--rate", "0"], "invalid value '0' for '--rate <N>': expected a number of connections"),
+        (&["tmix", "synth", "--duration", "0s"], "invalid value '0s' for '--duration <TIME>'"),
         (
             &["tmix", "synth", "--rate", "100000", "--duration", "1h"],
             "--rate times --duration: expected at most 10,000,000 connections",
@@ -145,9 +112,6 @@ fn bad_input_is_named() {
         let outcome = dir.recoup(args);
         assert_eq!(outcome.status, Some(2), "{args:?}");
         let line = outcome.stderr;
-        assert!(
-            line.contains(error) && line.lines().count() == 1,
-            "{args:?}: {line}"
-        );
+        assert!(line.contains(error) && line.lines().count() == 1, "{args:?}: {line}");
     }
 }

@@ -8,22 +8,12 @@ use std::fs;
 fn captured(drop: &str) -> Folder {
     let dir = Folder::new();
     let profiles = ["--profile", "linux-3.17", "--pcap", "caps"];
-    dir.recoup(&[&flows(drop)[..], &profiles].concat())
-        .printed();
+    dir.recoup(&[&flows(drop)[..], &profiles].concat()).printed();
     dir
 }
 
 fn flows(drop: &str) -> [&str; 8] {
-    [
-        "run",
-        "tail-loss",
-        "--flows",
-        "12",
-        "--set",
-        "segments=20",
-        "--set",
-        drop,
-    ]
+    ["run", "tail-loss", "--flows", "12", "--set", "segments=20", "--set", drop]
 }
 
 const SENDER: &str = "caps/linux-3.17-sender.pcap";
@@ -57,10 +47,7 @@ fn losses_by_position_need_no_draws_and_the_prediction_is_what_a_simulation_find
     let [before, after] = ["linux-3.17", "linux-3.17+tlp"].map(|p| mean_fct(&dir, drop, p));
     let change = number(&tlp["mean_change_ms"]);
     let truth = after - before;
-    assert!(
-        truth < 0.0 && (change - truth).abs() < 0.01 * -truth,
-        "{change} {truth}"
-    );
+    assert!(truth < 0.0 && (change - truth).abs() < 0.01 * -truth, "{change} {truth}");
     assert_eq!(number(&tlp["share_drawn"]), 0.0);
     assert_eq!(tlp["better"], 12);
     assert_eq!(number(&same["mean_change_ms"]), 0.0);
@@ -76,16 +63,10 @@ fn fates_that_the_capture_does_not_hold_are_drawn_alike_on_any_number_of_threads
     let drawn = number(&one["results"][0]["drawn_connections"]);
     assert!(drawn > 0.0, "{one}");
     assert_eq!(one["results"], found(&["--threads", "3"])["results"]);
-    assert_eq!(
-        one["connections"],
-        found(&["--threads", "3"])["connections"]
-    );
+    assert_eq!(one["connections"], found(&["--threads", "3"])["connections"]);
     let interval = &one["results"][0]["mean_change_ci95_ms"];
     let mean = number(&one["results"][0]["mean_change_ms"]);
-    assert!(
-        number(&interval[0]) < mean && mean < number(&interval[1]),
-        "{one}"
-    );
+    assert!(number(&interval[0]) < mean && mean < number(&interval[1]), "{one}");
 }
 
 #[test]
@@ -99,10 +80,7 @@ fn a_capture_at_the_receiver_is_refused_by_name() {
     assert_eq!(refused["connections"], 12);
     let text = dir.recoup(&["whatif", capture, "--quiet"]).printed();
     assert!(text.contains("No connection could be run again."), "{text}");
-    assert!(
-        text.contains("captured at the receiver of its data (12)"),
-        "{text}"
-    );
+    assert!(text.contains("captured at the receiver of its data (12)"), "{text}");
 }
 
 #[test]
@@ -130,16 +108,10 @@ fn all_formats_have_the_same_rows() {
     let text = run(&[]).printed();
     assert!(text.contains("+tlp helps most: "), "{text}");
     let csv = run(&["--format", "csv"]).printed();
-    assert!(
-        csv.starts_with("mechanism,connections,mean_change_ms,"),
-        "{csv}"
-    );
+    assert!(csv.starts_with("mechanism,connections,mean_change_ms,"), "{csv}");
     assert_eq!(csv.lines().count(), 2);
     let csv = run(&["--format", "csv", "--connections"]).printed();
-    assert!(
-        csv.starts_with("connection,capture_point,src,dst,"),
-        "{csv}"
-    );
+    assert!(csv.starts_with("connection,capture_point,src,dst,"), "{csv}");
     assert_eq!(csv.lines().count(), 13);
     for (file, begins) in [("out.parquet", &b"PAR1"[..]), ("out.csv", b"mechanism,")] {
         run(&["--output", file]).printed();

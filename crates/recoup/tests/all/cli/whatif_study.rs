@@ -12,18 +12,12 @@ fn captured() -> Folder {
     let dir = Folder::new();
     let args = "run tail-loss --profile linux-2.4+minrttvar --flows 60 --seed 3 --pcap caps --set segments=40 \
         --set rate=5Mbit --set queue=40 --set drop=bernoulli:0.04";
-    dir.recoup(&args.split_whitespace().collect::<Vec<_>>())
-        .printed();
+    dir.recoup(&args.split_whitespace().collect::<Vec<_>>()).printed();
     dir
 }
 
 fn study(dir: &Folder, args: &[&str]) -> Value {
-    let args = [
-        &["whatif", "--quiet", "--study"],
-        args,
-        &["--format", "json"],
-    ]
-    .concat();
+    let args = [&["whatif", "--quiet", "--study"], args, &["--format", "json"]].concat();
     let document = dir.recoup(&args).json();
     assert_eq!(document["schema"], "recoup.parameters");
     document["captures"][0].clone()
@@ -41,20 +35,8 @@ fn results(study: &Value) -> &[Value] {
 #[test]
 fn a_value_that_the_senders_have_changes_nothing_and_a_larger_k_waits_longer() {
     let dir = captured();
-    let found = study(
-        &dir,
-        &[
-            SENDER,
-            "--k",
-            "2,3,4,6,8",
-            "--min-rto",
-            "100ms,200ms,400ms,1s",
-            "--a",
-            "1/4",
-            "--b",
-            "1/8",
-        ],
-    );
+    let found =
+        study(&dir, &[SENDER, "--k", "2,3,4,6,8", "--min-rto", "100ms,200ms,400ms,1s", "--a", "1/4", "--b", "1/8"]);
     assert!(number(&found["studied"]) > 30.0, "{found}");
     assert_eq!(found["groups"][1]["profile"], "linux-2.4+minrttvar");
     assert_eq!(
@@ -73,25 +55,13 @@ fn a_value_that_the_senders_have_changes_nothing_and_a_larger_k_waits_longer() {
     let singles = 5 + 4 + 1 + 1;
     assert_eq!(results(&found).len(), singles + 5 * 4);
     let row = |parameters: &str| {
-        let found = results(&found)
-            .iter()
-            .find(|row| row["parameters"] == parameters);
+        let found = results(&found).iter().find(|row| row["parameters"] == parameters);
         found.unwrap_or_else(|| panic!("{parameters}"))
     };
-    for own in [
-        "k = 4",
-        "a = 1/4",
-        "b = 1/8",
-        "minRTO = 200 ms",
-        "k = 4, minRTO = 200 ms, a = 1/4, b = 1/8",
-    ] {
+    for own in ["k = 4", "a = 1/4", "b = 1/8", "minRTO = 200 ms", "k = 4, minRTO = 200 ms, a = 1/4, b = 1/8"] {
         let row = row(own);
         assert_eq!(number(&row["sum_saved_ms"]), 0.0, "{row}");
-        let mut events = row
-            .as_object()
-            .unwrap()
-            .iter()
-            .filter(|(name, _)| name.ends_with("_events"));
+        let mut events = row.as_object().unwrap().iter().filter(|(name, _)| name.ends_with("_events"));
         assert!(events.all(|(_, count)| *count == 0), "{row}");
     }
     let moved = |parameters: &str| number(&row(parameters)["timeout_moves_saved_ms"]);
@@ -103,28 +73,14 @@ fn a_value_that_the_senders_have_changes_nothing_and_a_larger_k_waits_longer() {
     // The best value is the one that saves most.
     let saved = |row: &Value| number(&row["sum_saved_ms"]);
     let best = found["groups"][0]["best_value"].as_u64().unwrap() as usize;
-    let most = results(&found)[..singles]
-        .iter()
-        .map(saved)
-        .fold(0.0, f64::max);
+    let most = results(&found)[..singles].iter().map(saved).fold(0.0, f64::max);
     assert_eq!(saved(&results(&found)[best]), most);
 }
 
 #[test]
 fn sums_rows_and_events_agree_in_every_format() {
     let dir = captured();
-    let values = [
-        "--k",
-        "2,6",
-        "--a",
-        "profile",
-        "--b",
-        "profile",
-        "--min-rto",
-        "800ms",
-        "--dupthresh",
-        "1,5",
-    ];
+    let values = ["--k", "2,6", "--a", "profile", "--b", "profile", "--min-rto", "800ms", "--dupthresh", "1,5"];
     let run = |more: &[&str]| {
         let args = [&["whatif", SENDER, "--study", "--quiet"], &values[..], more].concat();
         dir.recoup(&args).printed()
@@ -132,26 +88,12 @@ fn sums_rows_and_events_agree_in_every_format() {
     let found = study(&dir, &[&[SENDER, "--connections"], &values[..]].concat());
     let instances = results(&found).len();
     assert_eq!(instances, 5 + 4);
-    run(&[
-        "--events",
-        "events.csv",
-        "--connections",
-        "-o",
-        "changes.csv",
-    ]);
-    run(&[
-        "--events",
-        "events.jsonl",
-        "--connections",
-        "-o",
-        "changes.parquet",
-    ]);
+    run(&["--events", "events.csv", "--connections", "-o", "changes.csv"]);
+    run(&["--events", "events.jsonl", "--connections", "-o", "changes.parquet"]);
     let parquet = fs::read(dir.path("changes.parquet")).unwrap();
     assert!(parquet.starts_with(b"PAR1"));
     let lines = dir.read("events.jsonl");
-    let mut events = lines
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap());
+    let mut events = lines.lines().map(|line| serde_json::from_str(line).unwrap());
     let header: Value = events.next().unwrap();
     assert_eq!(header["schema"], "recoup.parameters.events");
     let events: Vec<Value> = events.collect();
@@ -160,17 +102,12 @@ fn sums_rows_and_events_agree_in_every_format() {
         assert_eq!(dir.read(file).lines().count(), rows + 1, "{file}");
     }
     for (instance, row) in results(&found).iter().enumerate() {
-        for (column, total) in [
-            ("saved_ms", &row["sum_saved_ms"]),
-            ("counted_saved_ms", &row["counted_sum_saved_ms"]),
-        ] {
+        for (column, total) in [("saved_ms", &row["sum_saved_ms"]), ("counted_saved_ms", &row["counted_sum_saved_ms"])]
+        {
             for rows in [changes, &events] {
                 let own = rows.iter().filter(|one| one["instance"] == instance);
                 let sum: f64 = own.map(|one| number(&one[column])).sum();
-                assert!(
-                    (sum - number(total)).abs() < 1e-3,
-                    "{column}: {sum} of {row}"
-                );
+                assert!((sum - number(total)).abs() < 1e-3, "{column}: {sum} of {row}");
             }
         }
         let own = events.iter().filter(|one| one["instance"] == instance);
@@ -207,11 +144,8 @@ fn threads_streams_and_joined_files_change_nothing() {
     assert_eq!(one, groups(&[SENDER, "--threads", "3"]));
     assert_eq!(one, groups(&["--join", SENDER]));
     let bytes = fs::File::open(dir.path(SENDER)).expect("a capture");
-    let output = dir
-        .command(&["whatif", "-", "--study", "--format", "json"])
-        .stdin(bytes)
-        .output()
-        .expect("the program runs");
+    let output =
+        dir.command(&["whatif", "-", "--study", "--format", "json"]).stdin(bytes).output().expect("the program runs");
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(document["captures"][0]["groups"], one);
 }
@@ -219,9 +153,7 @@ fn threads_streams_and_joined_files_change_nothing() {
 #[test]
 fn the_text_says_what_helps_most_and_what_it_is_compared_to() {
     let dir = captured();
-    let text = dir
-        .recoup(&["whatif", SENDER, "--study", "--quiet"])
-        .printed();
+    let text = dir.recoup(&["whatif", SENDER, "--study", "--quiet"]).printed();
     assert!(text.lines().count() <= 55, "{text}");
     // The name of the capture stands in the first line, and may be long.
     let mut lines = text.lines().skip(1);
@@ -250,10 +182,7 @@ fn the_text_says_what_helps_most_and_what_it_is_compared_to() {
         "profile",
     ];
     let text = dir.recoup(&worse).printed();
-    assert!(
-        text.contains("The value tried does not shorten connections on average."),
-        "{text}"
-    );
+    assert!(text.contains("The value tried does not shorten connections on average."), "{text}");
     assert!(!text.contains("combination"), "{text}");
 }
 
@@ -282,11 +211,9 @@ fn what_a_capture_cannot_show_is_named() {
     let capture = fs::read(dir.path(SENDER)).unwrap();
     dir.write("empty.pcap", &capture[..24]);
     dir.write("one-way.pcap", sent_from(&capture, 80));
-    for (args, reason) in [
-        (&["empty.pcap"][..], None),
-        (&[RECEIVER], Some("captured_at_receiver")),
-        (&["one-way.pcap"], Some("one_way")),
-    ] {
+    for (args, reason) in
+        [(&["empty.pcap"][..], None), (&[RECEIVER], Some("captured_at_receiver")), (&["one-way.pcap"], Some("one_way"))]
+    {
         let found = study(&dir, args);
         assert_eq!(found["studied"], 0, "{found}");
         let mut reasons = found["refused"].as_array().unwrap().iter();
@@ -299,11 +226,7 @@ fn what_a_capture_cannot_show_is_named() {
         assert_eq!(refused, number(&found["sender_count"]), "{found}");
         let text = dir.recoup(&[&["whatif", "--study", "--quiet"], args].concat());
         assert_eq!(text.status, Some(0), "{}", text.stderr);
-        assert!(
-            text.stdout.contains("No sender could be studied."),
-            "{}",
-            text.stdout
-        );
+        assert!(text.stdout.contains("No sender could be studied."), "{}", text.stdout);
     }
 }
 
@@ -328,78 +251,32 @@ fn wrong_values_take_one_line_and_leave_no_file() {
     let dir = captured();
     let before = dir.files();
     for (args, line) in [
-        (
-            &["--study", "--k", "two"][..],
-            "`two`: expected a number from 0 to 1000",
-        ),
+        (&["--study", "--k", "two"][..], "`two`: expected a number from 0 to 1000"),
         (&["--study", "--k", "-1"], "`-1`: expected a number"),
         (&["--study", "--k", "profil"], "did you mean `profile`?"),
-        (
-            &["--study", "--a", "0"],
-            "`0`: expected a number from 0.000001 to 1",
-        ),
+        (&["--study", "--a", "0"], "`0`: expected a number from 0.000001 to 1"),
         (&["--study", "--b", "1/3"], "not exact in millionths"),
         (&["--study", "--min-rto", "200"], "`200` is not a duration"),
         (&["--study", "--min-rto", "2min"], "expected at most 60s"),
-        (
-            &["--study", "--dupthresh", "0"],
-            "expected a whole number from 1 to 1000",
-        ),
+        (&["--study", "--dupthresh", "0"], "expected a whole number from 1 to 1000"),
         (&["--study", "--min-rto-of", "srtt"], "--min-rto-of"),
         (&["--study", "--model", "count"], "counted"),
         (&["--study", "--try", "+tlp"], "--try"),
         (&["--study", "--seed", "2"], "--seed"),
         (&["--k", "2"], "--study"),
+        (&["--study", "--events", "events.txt"], "expected a name that ends in .jsonl, .csv or .parquet"),
+        (&["--study", "--events", "none/events.csv"], "none/events.csv"),
+        (&["--study", "--m", "0,0.5,1,1.5,2", "--dupthresh", "1,2,3,4,5,6"], "21600 combinations"),
         (
-            &["--study", "--events", "events.txt"],
-            "expected a name that ends in .jsonl, .csv or .parquet",
-        ),
-        (
-            &["--study", "--events", "none/events.csv"],
-            "none/events.csv",
-        ),
-        (
-            &[
-                "--study",
-                "--m",
-                "0,0.5,1,1.5,2",
-                "--dupthresh",
-                "1,2,3,4,5,6",
-            ],
-            "21600 combinations",
-        ),
-        (
-            &[
-                "--study",
-                "--k",
-                "profile",
-                "--a",
-                "profile",
-                "--b",
-                "profile",
-                "--min-rto",
-                "profile",
-            ],
+            &["--study", "--k", "profile", "--a", "profile", "--b", "profile", "--min-rto", "profile"],
             "every parameter is profile",
         ),
-        (
-            &["--study", RECEIVER, "--figures", "figs"],
-            "--figures: expected one capture, or --join",
-        ),
+        (&["--study", RECEIVER, "--figures", "figs"], "--figures: expected one capture, or --join"),
     ] {
         let outcome = dir.recoup(&[&["whatif", SENDER], args].concat());
         assert_eq!(outcome.status, Some(2), "{args:?}: {}", outcome.stderr);
-        assert_eq!(
-            outcome.stderr.lines().count(),
-            1,
-            "{args:?}: {}",
-            outcome.stderr
-        );
-        assert!(
-            outcome.stderr.contains(line),
-            "{args:?}: {}",
-            outcome.stderr
-        );
+        assert_eq!(outcome.stderr.lines().count(), 1, "{args:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(line), "{args:?}: {}", outcome.stderr);
         assert_eq!(outcome.stdout, "");
     }
     assert_eq!(dir.files(), before);
@@ -409,15 +286,7 @@ fn wrong_values_take_one_line_and_leave_no_file() {
 fn an_unreadable_capture_leaves_no_file_of_events() {
     let dir = Folder::new();
     dir.write("text.pcap", "no capture");
-    let args = [
-        "whatif",
-        "text.pcap",
-        "--study",
-        "--events",
-        "events.csv",
-        "-o",
-        "out.json",
-    ];
+    let args = ["whatif", "text.pcap", "--study", "--events", "events.csv", "-o", "out.json"];
     let outcome = dir.recoup(&args);
     assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
     assert_eq!(dir.files(), ["text.pcap"]);

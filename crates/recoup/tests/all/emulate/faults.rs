@@ -14,29 +14,14 @@ fn the_exit_status_is_that_of_the_command() {
     let cases: [(&[&str], i32, &str); 5] = [
         (&["true"], 0, "up (delay 0ns): 0 packets"),
         (&["sh", "-c", "exit 7"], 7, "up (delay 0ns): 0 packets"),
-        (
-            &["sh", "-c", "kill -TERM $$"],
-            143,
-            "up (delay 0ns): 0 packets",
-        ),
-        (
-            &["no-such-command"],
-            127,
-            "cannot run `no-such-command`: No such file",
-        ),
-        (
-            &["/etc/passwd"],
-            126,
-            "cannot run `/etc/passwd`: Permission denied",
-        ),
+        (&["sh", "-c", "kill -TERM $$"], 143, "up (delay 0ns): 0 packets"),
+        (&["no-such-command"], 127, "cannot run `no-such-command`: No such file"),
+        (&["/etc/passwd"], 126, "cannot run `/etc/passwd`: Permission denied"),
     ];
     for (command, status, printed) in cases {
         let outcome = world.emulate(&[], command);
         assert_eq!(outcome.status, Some(status), "{outcome:?}");
-        assert!(
-            outcome.stderr.starts_with(&format!("recoup: {printed}")),
-            "{outcome:?}"
-        );
+        assert!(outcome.stderr.starts_with(&format!("recoup: {printed}")), "{outcome:?}");
     }
     assert_eq!(world.interfaces(), ["lo"]);
 }
@@ -88,9 +73,7 @@ fn nothing_is_left_after_kill_9() {
 /// Counts the processes that sleep for one of the given times.
 fn sleeping(times: &[&str]) -> usize {
     let processes = std::fs::read_dir("/proc").expect("processes");
-    let commands = processes
-        .flatten()
-        .filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    let commands = processes.flatten().filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
     let words = |time: &&str| format!("sleep\0{time}\0").into_bytes();
     let ours: Vec<_> = times.iter().map(words).collect();
     commands.filter(|command| ours.contains(command)).count()
@@ -111,14 +94,10 @@ fn an_emulator_gets_no_packets_of_an_earlier_one() {
     let port = world.listen(|mut stream| {
         thread::spawn(move || stream.write_all(&[7; 1 << 20]));
     });
-    let connect =
-        format!("exec 3<>/dev/tcp/$RECOUP_OUTSIDE/{port}; sleep 0.2; echo $RECOUP_INSIDE");
+    let connect = format!("exec 3<>/dev/tcp/$RECOUP_OUTSIDE/{port}; sleep 0.2; echo $RECOUP_INSIDE");
     let first = world.emulate(&["--rtt", "200ms"], &["bash", "-c", &connect]);
     assert_eq!(first.status, Some(0), "{first:?}");
-    let second = world.emulate(
-        &["--log", "log"],
-        &["sh", "-c", "sleep 1.5; echo $RECOUP_INSIDE"],
-    );
+    let second = world.emulate(&["--log", "log"], &["sh", "-c", "sleep 1.5; echo $RECOUP_INSIDE"]);
     assert_ne!(first.stdout, second.stdout);
     let log = std::fs::read_to_string(world.path("log")).expect("a log");
     assert_eq!(log, "{\"schema\":\"recoup.emulate.log\",\"version\":1}\n");
@@ -129,10 +108,7 @@ fn a_loopback_address_in_the_command_is_noted() {
     let Some(world) = World::new() else { return };
     let outcome = world.emulate(&[], &["echo", "http://127.0.0.1:8080/"]);
     let note = outcome.stderr.lines().next().unwrap_or_default();
-    assert!(
-        note.starts_with("recoup: note: 127.0.0.1 is "),
-        "{outcome:?}"
-    );
+    assert!(note.starts_with("recoup: note: 127.0.0.1 is "), "{outcome:?}");
     assert!(note.contains("100.64.0.1 ($RECOUP_OUTSIDE)"), "{outcome:?}");
     let outcome = world.emulate(&[], &["echo", "http://100.64.0.1:8080/"]);
     assert!(!outcome.stderr.contains("note"), "{outcome:?}");
@@ -164,8 +140,7 @@ fn missing_permissions_are_reported() {
     let outcome = finish(recoup.spawn().expect("recoup runs"));
     // It works if user namespaces are permitted and every user may open the device.
     let may = outcome.status == Some(0) && Path::new("/proc/self/ns/user").exists();
-    let refused =
-        outcome.stderr.starts_with("recoup: cannot ") && outcome.stderr.lines().count() == 1;
+    let refused = outcome.stderr.starts_with("recoup: cannot ") && outcome.stderr.lines().count() == 1;
     assert!(may || (outcome.status == Some(2) && refused), "{outcome:?}");
 }
 

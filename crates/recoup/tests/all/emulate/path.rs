@@ -5,10 +5,7 @@ use serde_json::Value;
 use std::io::{Read, Write};
 
 fn millis(printed: &[String]) -> Vec<f64> {
-    printed
-        .iter()
-        .map(|nanos| nanos.parse::<f64>().expect("nanoseconds") / 1e6)
-        .collect()
+    printed.iter().map(|nanos| nanos.parse::<f64>().expect("nanoseconds") / 1e6).collect()
 }
 
 /// The minimum, which excludes delays by other work on the machine.
@@ -21,10 +18,7 @@ const LATE: f64 = 900.0;
 
 fn log(world: &World, name: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(world.path(name)).expect("a log");
-    let lines = text
-        .lines()
-        .skip(1)
-        .map(|line| serde_json::from_str(line).expect("a line of JSON"));
+    let lines = text.lines().skip(1).map(|line| serde_json::from_str(line).expect("a line of JSON"));
     lines.collect()
 }
 
@@ -37,10 +31,7 @@ fn round_trips_take_the_given_rtt() {
         let took = millis(&printed);
         assert_eq!(took.len(), 20);
         let least = least(&took);
-        assert!(
-            (rtt..rtt + LATE).contains(&least),
-            "{role} over {rtt} ms: {took:?}"
-        );
+        assert!((rtt..rtt + LATE).contains(&least), "{role} over {rtt} ms: {took:?}");
     }
 }
 
@@ -51,10 +42,8 @@ fn delays_of_nested_emulators_add_up() {
     let recoup = env!("CARGO_BIN_EXE_recoup");
     for role in ["ping", "ping6"] {
         // 10 ms inside 20 ms inside 15 ms.
-        let nested = [
-            "--rtt", "15ms", "--", recoup, "emulate", "--rtt", "20ms", "--", recoup, "emulate",
-            "--rtt", "10ms",
-        ];
+        let nested =
+            ["--rtt", "15ms", "--", recoup, "emulate", "--rtt", "20ms", "--", recoup, "emulate", "--rtt", "10ms"];
         let took = millis(&world.play(&nested, &[role, &port]));
         let least = least(&took);
         assert!((45.0..45.0 + LATE).contains(&least), "{role}: {took:?}");
@@ -75,22 +64,12 @@ fn a_rate_is_kept() {
 fn a_full_queue_drops() {
     let Some(world) = World::new() else { return };
     let port = world.echo().to_string();
-    let args = [
-        "--rate",
-        "up:1Mbit,down:none",
-        "--queue",
-        "10",
-        "--log",
-        "log",
-    ];
+    let args = ["--rate", "up:1Mbit,down:none", "--queue", "10", "--log", "log"];
     // One packet is sent while ten wait. A few more fit if writing them takes long.
     let echoes = world.play(&args, &["flood", &port, "100"]).len();
     assert!((11..90).contains(&echoes), "{echoes}");
     let fates = log(&world, "log");
-    let full = fates
-        .iter()
-        .filter(|line| line["fate"] == "queue full")
-        .count();
+    let full = fates.iter().filter(|line| line["fate"] == "queue full").count();
     assert_eq!(full + echoes, 100);
 }
 
@@ -108,20 +87,10 @@ fn a_positional_drop_applies_to_a_real_connection() {
     let lost: Vec<_> = log.iter().filter(|line| line["fate"] == "loss").collect();
     assert_eq!(lost.len(), 1, "{log:?}");
     let syn = lost[0];
-    assert_eq!(
-        (&syn["direction"], &syn["packet"]),
-        (&"up".into(), &1.into())
-    );
-    assert_eq!(
-        (&syn["tcp"]["flags"], &syn["tcp"]["connection"]),
-        (&"[S]".into(), &1.into())
-    );
-    let delivered = log
-        .iter()
-        .find(|line| line["fate"] == "delivered")
-        .expect("another SYN");
-    let [arrival, due, departure] =
-        ["arrival", "due", "departure"].map(|at| delivered[at].as_u64().expect("ns"));
+    assert_eq!((&syn["direction"], &syn["packet"]), (&"up".into(), &1.into()));
+    assert_eq!((&syn["tcp"]["flags"], &syn["tcp"]["connection"]), (&"[S]".into(), &1.into()));
+    let delivered = log.iter().find(|line| line["fate"] == "delivered").expect("another SYN");
+    let [arrival, due, departure] = ["arrival", "due", "departure"].map(|at| delivered[at].as_u64().expect("ns"));
     assert_eq!(due - arrival, 10_000_000);
     assert!(departure >= due, "{delivered}");
 }
@@ -159,10 +128,7 @@ fn a_tail_needs_the_length_of_flows() {
     let Some(world) = World::new() else { return };
     let outcome = world.emulate(&["--drop", "tail:1"], &["true"]);
     assert_eq!(outcome.status, Some(2));
-    assert!(
-        outcome.stderr.contains("expected --segments"),
-        "{outcome:?}"
-    );
+    assert!(outcome.stderr.contains("expected --segments"), "{outcome:?}");
     let outcome = world.emulate(&["--drop", "up:tail:1", "--segments", "3"], &["true"]);
     assert_eq!(outcome.status, Some(0), "{outcome:?}");
 }

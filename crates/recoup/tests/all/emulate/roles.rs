@@ -47,9 +47,7 @@ fn ping(port: u16, v6: bool) {
     let to = base(port, v6);
     let socket = UdpSocket::bind(any(to)).expect("a socket");
     socket.connect(to).expect("a route");
-    socket
-        .set_read_timeout(Some(Duration::from_secs(5)))
-        .expect("a timeout");
+    socket.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
     for _ in 0..20 {
         let sent = Instant::now();
         socket.send(b"ping").expect("to send");
@@ -63,9 +61,7 @@ fn flood(port: u16, packets: usize) {
     let to = base(port, false);
     let socket = UdpSocket::bind(any(to)).expect("a socket");
     socket.connect(to).expect("a route");
-    socket
-        .set_read_timeout(Some(Duration::from_secs(1)))
-        .expect("a timeout");
+    socket.set_read_timeout(Some(Duration::from_secs(1))).expect("a timeout");
     let began = Instant::now();
     for _ in 0..packets {
         socket.send(&[0; 972]).expect("to send");

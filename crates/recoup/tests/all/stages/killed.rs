@@ -27,18 +27,10 @@ fn namespaces(process: u32) -> Vec<String> {
 #[test]
 fn a_run_interrupted_ends_at_once_and_leaves_no_device() {
     let Some(world) = World::new() else { return };
-    for (stage, signal, status) in [
-        ("--on=net", "INT", Some(130)),
-        ("--on=kernel", "TERM", Some(143)),
-        ("--on=net", "KILL", None),
-    ] {
-        let args = [
-            "run",
-            "tail-loss",
-            "--flows=100000",
-            "--set=rtt=100ms",
-            stage,
-        ];
+    for (stage, signal, status) in
+        [("--on=net", "INT", Some(130)), ("--on=kernel", "TERM", Some(143)), ("--on=net", "KILL", None)]
+    {
+        let args = ["run", "tail-loss", "--flows=100000", "--set=rtt=100ms", stage];
         let child = world.start(&args);
         let id = child.id();
         // At least its own, that of a client and that of a server.
@@ -46,26 +38,15 @@ fn a_run_interrupted_ends_at_once_and_leaves_no_device() {
         send(signal, id);
         let sent = Instant::now();
         let outcome = finish(child);
-        assert!(
-            sent.elapsed() < Duration::from_secs(5),
-            "{stage}: {:?}",
-            sent.elapsed()
-        );
+        assert!(sent.elapsed() < Duration::from_secs(5), "{stage}: {:?}", sent.elapsed());
         // The status is that of the signal, which a shell shows as 130.
         let ended = outcome.status;
         assert!(ended.is_none() || ended == status, "{stage}: {outcome:?}");
         // After an interrupt the results so far are printed.
         let is_interrupt = signal == "INT";
-        assert!(
-            is_interrupt || outcome.stdout.is_empty(),
-            "{stage}: {outcome:?}"
-        );
+        assert!(is_interrupt || outcome.stdout.is_empty(), "{stage}: {outcome:?}");
         let note = "recoup: note: interrupted: ";
-        assert_eq!(
-            outcome.stderr.contains(note),
-            is_interrupt,
-            "{stage}: {outcome:?}"
-        );
+        assert_eq!(outcome.stderr.contains(note), is_interrupt, "{stage}: {outcome:?}");
         assert_eq!(world.interfaces(), ["lo"]);
         let again = world.run(&["run", "tail-loss", "--flows=1", stage]);
         assert_eq!(again.status, Some(0), "{again:?}");

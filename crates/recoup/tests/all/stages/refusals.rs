@@ -9,18 +9,9 @@ use std::process::{Command, Stdio};
 #[test]
 fn wrong_use_is_refused_in_one_line() {
     let cases: [(&[&str], &str); 7] = [
-        (
-            &["--client=kernel"],
-            "expected beside --on net or --on kernel",
-        ),
-        (
-            &["--server=recoup"],
-            "expected beside --on net or --on kernel",
-        ),
-        (
-            &["--on=all", "--client=kernel"],
-            "expected beside --on net or --on kernel",
-        ),
+        (&["--client=kernel"], "expected beside --on net or --on kernel"),
+        (&["--server=recoup"], "expected beside --on net or --on kernel"),
+        (&["--on=all", "--client=kernel"], "expected beside --on net or --on kernel"),
         (&["--on=moon"], "moon"),
         (&["--on=net", "--client=bsd"], "bsd"),
         (&["--set=kernel.tlp=perhaps"], "kernel.tlp"),

@@ -38,20 +38,8 @@ fn each_stage_reports_its_hosts_and_the_delivery_error() {
     let cases: [(&[&str], &str, &str, &str, &str); 4] = [
         (&["--on=net"], "net", "linux-6", "linux-6", "linux-6"),
         (&["--on=kernel"], "kernel", &kernel, &kernel, &kernel),
-        (
-            &["--on=net", "--client=kernel"],
-            "net",
-            &mixed,
-            &kernel,
-            "linux-6",
-        ),
-        (
-            &["--on=kernel", "--server=recoup"],
-            "kernel",
-            &mixed,
-            &kernel,
-            "linux-6",
-        ),
+        (&["--on=net", "--client=kernel"], "net", &mixed, &kernel, "linux-6"),
+        (&["--on=kernel", "--server=recoup"], "kernel", &mixed, &kernel, "linux-6"),
     ];
     for (args, stage, profile, client, server) in cases {
         let results = results(&world, args);
@@ -60,18 +48,12 @@ fn each_stage_reports_its_hosts_and_the_delivery_error() {
         let live = &result["live"];
         assert_eq!(result["stage"], stage, "{args:?}");
         assert_eq!(result["profile"], profile, "{args:?}");
-        assert_eq!(
-            (&live["client"], &live["server"]),
-            (&client.into(), &server.into())
-        );
+        assert_eq!((&live["client"], &live["server"]), (&client.into(), &server.into()));
         assert!(live["delivery_error_ms"]["p999"].is_number(), "{live}");
         let facts = &live["kernel"];
         assert_eq!(facts.is_null(), client != kernel, "{live}");
         if client == kernel {
-            assert_eq!(
-                format!("kernel-{}", facts["version"].as_str().unwrap()),
-                kernel
-            );
+            assert_eq!(format!("kernel-{}", facts["version"].as_str().unwrap()), kernel);
         }
     }
     assert_eq!(world.interfaces(), ["lo"]);
@@ -90,12 +72,7 @@ fn all_stages_appear_in_one_result() {
 #[test]
 fn kernel_settings_and_thinned_acks_are_reported() {
     let Some(world) = World::new() else { return };
-    let args = [
-        "--on=kernel",
-        "--set=kernel.tlp=off",
-        "--set=kernel.sack=off",
-        "--set=ack=delayed:100ms",
-    ];
+    let args = ["--on=kernel", "--set=kernel.tlp=off", "--set=kernel.sack=off", "--set=ack=delayed:100ms"];
     let results = results(&world, &args);
     let live = &results[0]["live"];
     assert_eq!(live["acks_held_ms"], 100.0, "{live}");
@@ -113,13 +90,7 @@ fn sent(world: &World, stage: &str, host: &str) -> Vec<Value> {
     let events = lines.map(|line| serde_json::from_str::<Value>(line).expect("an event"));
     let sent = events.filter(|event| event["event"] == "sent" && event["host"] == host);
     let fields = ["profile", "flow", "what", "start", "end", "trigger"];
-    sent.map(|event| {
-        fields
-            .map(|field| event[field].clone())
-            .into_iter()
-            .collect()
-    })
-    .collect()
+    sent.map(|event| fields.map(|field| event[field].clone()).into_iter().collect()).collect()
 }
 
 #[test]
@@ -140,14 +111,8 @@ fn the_kernel_has_packet_events_and_a_note() {
     let events = format!("--events={}", file.display());
     let outcome = world.run(&[&RUN[..], &["--on=kernel", &events]].concat());
     assert_eq!(outcome.status, Some(0), "{outcome:?}");
-    assert!(
-        outcome.stderr.contains("the kernel reports no events"),
-        "{outcome:?}"
-    );
+    assert!(outcome.stderr.contains("the kernel reports no events"), "{outcome:?}");
     let text = std::fs::read_to_string(&file).expect("events");
     let packet = |line: &str| line.contains(r#""event":"packet_"#) && line.contains(&kernel());
-    assert!(
-        text.lines().count() > 20 && text.lines().skip(1).all(packet),
-        "{text}"
-    );
+    assert!(text.lines().count() > 20 && text.lines().skip(1).all(packet), "{text}");
 }

@@ -157,10 +157,7 @@ impl fmt::Display for Cell {
         )?;
         let marks = [
             (self.is_within_bound(), "beyond the bound"),
-            (
-                !self.has_change() || self.is_better_than_none(),
-                "no better than no change",
-            ),
+            (!self.has_change() || self.is_better_than_none(), "no better than no change"),
             (self.covers(), "outside the interval"),
             (self.is_narrow(), "wide interval"),
         ];
@@ -172,20 +169,15 @@ impl fmt::Display for Cell {
 
 /// A line for each flow: its truth and its prediction, to look into errors.
 pub fn flow_table(truth: &Truth<'_>, predicted: &Predicted) -> String {
-    let mut table = String::from(
-        "flow\trtt_ms\tbase_fct_ms\tbase_rerun_fct_ms\tchange_ms\tpredicted_change_ms\tdrawn\n",
-    );
+    let mut table =
+        String::from("flow\trtt_ms\tbase_fct_ms\tbase_rerun_fct_ms\tchange_ms\tpredicted_change_ms\tdrawn\n");
     for (number, flow) in (0..).zip(&truth.flows) {
         let (rtt, fct, change) = (flow.rtt_ms, flow.base.fct_ms, flow.change_ms());
         let line = match predicted.connections.get(&number) {
             None => format!("{number}\t{rtt}\t{fct:.3}\t\t{change:.3}\t\t\n"),
-            Some(Connection {
-                change_ms,
-                base_fct_ms,
-                is_drawn,
-            }) => format!(
-                "{number}\t{rtt}\t{fct:.3}\t{base_fct_ms:.3}\t{change:.3}\t{change_ms:.3}\t{is_drawn}\n"
-            ),
+            Some(Connection { change_ms, base_fct_ms, is_drawn }) => {
+                format!("{number}\t{rtt}\t{fct:.3}\t{base_fct_ms:.3}\t{change:.3}\t{change_ms:.3}\t{is_drawn}\n")
+            }
         };
         table.push_str(&line);
     }
@@ -226,21 +218,9 @@ impl Summary {
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cells = self.cells;
-        writeln!(
-            f,
-            "within the bound: {} of {cells} cells",
-            self.within_bound
-        )?;
-        writeln!(
-            f,
-            "better than no change: {} of {} cells whose reruns show a change",
-            self.better, self.with_change
-        )?;
-        writeln!(
-            f,
-            "truth within the 95 % interval: {} of {cells} cells",
-            self.covered
-        )?;
+        writeln!(f, "within the bound: {} of {cells} cells", self.within_bound)?;
+        writeln!(f, "better than no change: {} of {} cells whose reruns show a change", self.better, self.with_change)?;
+        writeln!(f, "truth within the 95 % interval: {} of {cells} cells", self.covered)?;
         writeln!(
             f,
             "interval at most {MOST_WIDER} times as wide as the reruns' own: {} of {cells} cells",
@@ -256,10 +236,6 @@ impl fmt::Display for Summary {
             )?;
         }
         let apart = 100.0 * self.apart as f64 / self.flows as f64;
-        write!(
-            f,
-            "apart or refused: {} of {} flows ({apart:.1} %)",
-            self.apart, self.flows
-        )
+        write!(f, "apart or refused: {} of {} flows ({apart:.1} %)", self.apart, self.flows)
     }
 }

@@ -27,13 +27,10 @@ impl Stage for Kernel {
         });
         let run = |number| {
             let mut flow = network.flow(number);
-            flow.path
-                .use_byte_offsets(Direction::Down, flow.settings.mss);
+            flow.path.use_byte_offsets(Direction::Down, flow.settings.mss);
             let testbed = Testbed::open(setup(&flow, server)).expect("a testbed");
             let tap = packets.as_ref().map(PacketCapture::tap);
-            let outcome = testbed
-                .run(&flow.path, seed(), FlowId(number), tap)
-                .expect("a flow");
+            let outcome = testbed.run(&flow.path, seed(), FlowId(number), tap).expect("a flow");
             Cost::from(&outcome.record)
         };
         let run = (0..flows).map(run).collect();

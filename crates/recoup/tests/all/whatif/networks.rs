@@ -56,74 +56,30 @@ const REQUEST: (&str, &str) = ("request", "300B");
 const CLOSE: (&str, &str) = ("close", "true");
 
 const fn network(name: &'static str, settings: &'static [(&'static str, &'static str)]) -> Network {
-    Network {
-        name,
-        settings,
-        drawn: None,
-        stalls: false,
-    }
+    Network { name, settings, drawn: None, stalls: false }
 }
 
 /// Independent losses, of retransmissions too.
 const fn independent(probability: f64) -> Option<Drawn> {
-    Some(Drawn {
-        begins: probability,
-        continues: probability,
-        again: probability,
-    })
+    Some(Drawn { begins: probability, continues: probability, again: probability })
 }
 
 const SIMULATED_NETWORKS: &[Network] = &[
-    network(
-        "random 1 %",
-        &[("drop", "bernoulli:1%"), FAST, WHEEL, REQUEST],
-    ),
+    network("random 1 %", &[("drop", "bernoulli:1%"), FAST, WHEEL, REQUEST]),
     network("random 3 %", &[("drop", "bernoulli:3%"), CLOSE]),
-    network(
-        "bursts",
-        &[("drop", "gilbert-elliott:0.03,0.6,0.4"), FAST, WHEEL, CLOSE],
-    ),
+    network("bursts", &[("drop", "gilbert-elliott:0.03,0.6,0.4"), FAST, WHEEL, CLOSE]),
     network("tail", &[("drop", "tail:1"), REQUEST]),
     network("third segment", &[("drop", "data:3"), WHEEL]),
     network("two segments", &[("drop", "data:9-10"), CLOSE]),
-    network(
-        "lost retransmission",
-        &[("drop", "data:5,data:5@2"), FAST, WHEEL, REQUEST],
-    ),
-    network(
-        "small queue",
-        &[("rate", "down:5Mbit,up:none"), ("queue", "12"), CLOSE],
-    ),
-    network(
-        "large queue",
-        &[
-            ("rate", "down:8Mbit,up:none"),
-            ("queue", "40"),
-            ("drop", "bernoulli:1%"),
-            WHEEL,
-        ],
-    ),
-    network(
-        "lost ACKs",
-        &[
-            ("drop", "down:bernoulli:1%,up:bernoulli:10%"),
-            FAST,
-            REQUEST,
-        ],
-    ),
+    network("lost retransmission", &[("drop", "data:5,data:5@2"), FAST, WHEEL, REQUEST]),
+    network("small queue", &[("rate", "down:5Mbit,up:none"), ("queue", "12"), CLOSE]),
+    network("large queue", &[("rate", "down:8Mbit,up:none"), ("queue", "40"), ("drop", "bernoulli:1%"), WHEEL]),
+    network("lost ACKs", &[("drop", "down:bernoulli:1%,up:bernoulli:10%"), FAST, REQUEST]),
     network(
         "reordering",
-        &[
-            ("reorder", "down:3%:30ms"),
-            ("drop", "bernoulli:0.5%"),
-            ("rate", "down:20Mbit,up:none"),
-            WHEEL,
-        ],
+        &[("reorder", "down:3%:30ms"), ("drop", "bernoulli:0.5%"), ("rate", "down:20Mbit,up:none"), WHEEL],
     ),
-    Network {
-        stalls: true,
-        ..network("delay spikes", &[CLOSE])
-    },
+    Network { stalls: true, ..network("delay spikes", &[CLOSE]) },
 ];
 
 const SIMULATED_PAIRS: [Pair; 6] = [
@@ -136,33 +92,14 @@ const SIMULATED_PAIRS: [Pair; 6] = [
 ];
 
 const KERNEL_NETWORKS: &[Network] = &[
-    Network {
-        drawn: independent(0.01),
-        ..network("random 1 %", &[FAST, REQUEST])
-    },
-    Network {
-        drawn: independent(0.03),
-        ..network("random 3 %", &[FAST])
-    },
-    Network {
-        drawn: Some(Drawn {
-            begins: 0.015,
-            continues: 0.5,
-            again: 0.05,
-        }),
-        ..network("bursts", &[FAST, CLOSE])
-    },
+    Network { drawn: independent(0.01), ..network("random 1 %", &[FAST, REQUEST]) },
+    Network { drawn: independent(0.03), ..network("random 3 %", &[FAST]) },
+    Network { drawn: Some(Drawn { begins: 0.015, continues: 0.5, again: 0.05 }), ..network("bursts", &[FAST, CLOSE]) },
     network("tail", &[("drop", "tail:1"), FAST, REQUEST]),
     network("three of the tail", &[("drop", "tail:3"), FAST]),
     network("two segments", &[("drop", "data:9-10"), FAST, CLOSE]),
-    Network {
-        drawn: independent(0.005),
-        ..network("reordering", &[("reorder", "down:3%:30ms"), FAST])
-    },
-    network(
-        "small queue",
-        &[("rate", "down:5Mbit,up:none"), ("queue", "12"), REQUEST],
-    ),
+    Network { drawn: independent(0.005), ..network("reordering", &[("reorder", "down:3%:30ms"), FAST]) },
+    network("small queue", &[("rate", "down:5Mbit,up:none"), ("queue", "12"), REQUEST]),
 ];
 
 const KERNEL_PAIRS: [Pair; 4] = [
@@ -178,16 +115,10 @@ pub struct Grid {
     pub pairs: &'static [Pair],
 }
 
-pub const SIMULATED: Grid = Grid {
-    networks: SIMULATED_NETWORKS,
-    pairs: &SIMULATED_PAIRS,
-};
+pub const SIMULATED: Grid = Grid { networks: SIMULATED_NETWORKS, pairs: &SIMULATED_PAIRS };
 
 /// For the running kernel, whose sysctls stand for the mechanisms.
-pub const KERNEL: Grid = Grid {
-    networks: KERNEL_NETWORKS,
-    pairs: &KERNEL_PAIRS,
-};
+pub const KERNEL: Grid = Grid { networks: KERNEL_NETWORKS, pairs: &KERNEL_PAIRS };
 
 const fn pair(base: &'static str, other: &'static str) -> Pair {
     Pair { base, other }
@@ -213,11 +144,7 @@ impl Network {
         let segments = between(SEGMENTS, spread(number, 1)).round();
         let receiver = number % ACKS.len() as u64;
         let ack = ACKS[receiver as usize];
-        let own = [
-            ("rtt", &*format!("{rtt:.1}ms")),
-            ("segments", &*format!("{segments}")),
-            ("ack", ack),
-        ];
+        let own = [("rtt", &*format!("{rtt:.1}ms")), ("segments", &*format!("{segments}")), ("ack", ack)];
         for (key, value) in own.iter().chain(self.settings) {
             let set = settings.set(key, value, Path::new("."));
             set.unwrap_or_else(|error| panic!("{}: {error}", self.name));
@@ -231,11 +158,7 @@ impl Network {
         if self.stalls {
             path.down.insert(0, stalls(number, rtt));
         }
-        Flow {
-            id: FlowId(number + receiver * FLOWS_PER_ADDRESS),
-            settings,
-            path,
-        }
+        Flow { id: FlowId(number + receiver * FLOWS_PER_ADDRESS), settings, path }
     }
 }
 
@@ -281,10 +204,7 @@ fn stalls(flow: u64, rtt_ms: f64) -> HopSpec {
     let end = begin + between((100.0, 700.0), spread(flow, 3)) as u64;
     let times = (1..=STALL_PERIOD_MS).filter(|ms| !(begin..end).contains(ms));
     let lines: Vec<String> = times.map(|ms| ms.to_string()).collect();
-    HopSpec::Link {
-        trace: LinkTrace::parse(&lines.join("\n")).expect("a trace"),
-        queue: Queue::Unlimited,
-    }
+    HopSpec::Link { trace: LinkTrace::parse(&lines.join("\n")).expect("a trace"), queue: Queue::Unlimited }
 }
 
 /// A value in 0..1 that fills the interval evenly as `flow` counts up: the additive recurrence of the powers of

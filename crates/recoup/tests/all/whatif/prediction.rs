@@ -49,9 +49,7 @@ pub fn predict(capture: &Path, mechanisms: &[&str]) -> Vec<Predicted> {
 }
 
 fn predicted(capture: &Value, mechanism: &str) -> Predicted {
-    let result = of_mechanism(&capture["results"], mechanism)
-        .next()
-        .expect("a result");
+    let result = of_mechanism(&capture["results"], mechanism).next().expect("a result");
     let ends = &result["mean_change_ci95_ms"];
     let connections = of_mechanism(&capture["connections"], mechanism);
     let connections = connections.filter_map(|row| {

@@ -17,15 +17,9 @@ pub struct Simulator;
 
 impl Stage for Simulator {
     fn run(&self, network: &Network, flows: u64, server: &str, capture: Option<&Path>) -> Run {
-        let paths = capture.map(|path| CapturePaths {
-            server: path.into(),
-            client: path.with_extension("client"),
-        });
-        let mut capture = paths
-            .as_ref()
-            .map(|paths| Capture::create(paths).expect("a capture"));
-        let [client, server] =
-            [CLIENT, server].map(|name| name.parse::<Profile>().expect("a profile"));
+        let paths = capture.map(|path| CapturePaths { server: path.into(), client: path.with_extension("client") });
+        let mut capture = paths.as_ref().map(|paths| Capture::create(paths).expect("a capture"));
+        let [client, server] = [CLIENT, server].map(|name| name.parse::<Profile>().expect("a profile"));
         let run = |number| {
             let flow = network.flow(number);
             let mut spec = flow.settings.flow(&client);

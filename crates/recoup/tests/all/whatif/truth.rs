@@ -55,10 +55,7 @@ pub fn mean(values: impl Iterator<Item = f64> + Clone) -> Mean {
     let n = values.clone().count() as f64;
     let mean = values.clone().sum::<f64>() / n;
     let squares: f64 = values.map(|value| (value - mean).powi(2)).sum();
-    Mean {
-        mean,
-        half_width: 1.96 * (squares / (n - 1.0) / n).sqrt(),
-    }
+    Mean { mean, half_width: 1.96 * (squares / (n - 1.0) / n).sqrt() }
 }
 
 impl Truth<'_> {
@@ -109,16 +106,9 @@ impl Truth<'_> {
     }
 
     fn table(&self, which: impl Fn(&FlowTruth) -> Cost) -> String {
-        let mut text = String::from(
-            "flow\trtt_ms\tsegments\tack\tfct_ms\tsent\tretransmissions\tspurious\tdropped\n",
-        );
+        let mut text = String::from("flow\trtt_ms\tsegments\tack\tfct_ms\tsent\tretransmissions\tspurious\tdropped\n");
         for (number, flow) in self.flows.iter().enumerate() {
-            let FlowTruth {
-                rtt_ms,
-                segments,
-                ack,
-                ..
-            } = flow;
+            let FlowTruth { rtt_ms, segments, ack, .. } = flow;
             let cost = which(flow);
             writeln!(
                 text,
@@ -164,25 +154,12 @@ pub struct Reruns<'a> {
 impl<'a> Reruns<'a> {
     /// Runs the flows under all mechanisms of the pairs, each once. The captures of the bases go into
     /// `folder`.
-    pub fn new(
-        stage: &impl Stage,
-        network: &'a Network,
-        flows: u64,
-        pairs: &[Pair],
-        folder: &Path,
-    ) -> Self {
+    pub fn new(stage: &impl Stage, network: &'a Network, flows: u64, pairs: &[Pair], folder: &Path) -> Self {
         let folder = folder.join("captures");
         fs::create_dir_all(&folder).expect("a folder");
-        let mut reruns = Self {
-            network,
-            folder,
-            runs: HashMap::new(),
-        };
+        let mut reruns = Self { network, folder, runs: HashMap::new() };
         let bases: HashSet<&str> = pairs.iter().map(|pair| pair.base).collect();
-        let servers: HashSet<&str> = pairs
-            .iter()
-            .flat_map(|pair| [pair.base, pair.other])
-            .collect();
+        let servers: HashSet<&str> = pairs.iter().flat_map(|pair| [pair.base, pair.other]).collect();
         let runs = thread::scope(|scope| {
             let run = |server| {
                 let capture = reruns.capture(server);
@@ -214,12 +191,7 @@ impl<'a> Reruns<'a> {
                 other: *other,
             }
         });
-        Truth {
-            network: self.network,
-            pair,
-            capture: self.capture(pair.base),
-            flows: flows.collect(),
-        }
+        Truth { network: self.network, pair, capture: self.capture(pair.base), flows: flows.collect() }
     }
 
     /// The capture under this mechanism.

@@ -55,10 +55,7 @@ impl Aggregation {
             self.restart(ack.totals.at);
             ahead_of = 0;
         }
-        self.delivered = self
-            .delivered
-            .saturating_add(ack.delivered.0)
-            .min(LONGEST - 1);
+        self.delivered = self.delivered.saturating_add(ack.delivered.0).min(LONGEST - 1);
         let excess = self.delivered.saturating_sub(ahead_of).min(ack.cwnd.0);
         self.largest[0] = self.largest[0].max(u16::try_from(excess).unwrap_or(u16::MAX));
     }

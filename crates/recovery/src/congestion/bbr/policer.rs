@@ -63,14 +63,7 @@ impl Policer {
     }
 
     /// Takes in an ACK or a timeout. `rounds`: the round trips that it begins; `losses`: it marks segments lost.
-    pub fn sample(
-        &mut self,
-        totals: &PathTotals,
-        rounds: u8,
-        losses: bool,
-        app_limited: bool,
-        mss: u32,
-    ) {
+    pub fn sample(&mut self, totals: &PathTotals, rounds: u8, losses: bool, app_limited: bool, mss: u32) {
         if !self.is_sampling {
             if !losses {
                 return;
@@ -106,8 +99,7 @@ impl Policer {
         let last = self.rate;
         let known = last > Bandwidth::default();
         let apart = rate.abs_diff(last);
-        let is_close = apart <= last.times(UNIT / u64::from(CLOSE))
-            || apart.bytes_per_second(mss, UNIT) <= CLOSE_RATE;
+        let is_close = apart <= last.times(UNIT / u64::from(CLOSE)) || apart.bytes_per_second(mss, UNIT) <= CLOSE_RATE;
         if known && is_close {
             self.rate = rate.mean(last);
             self.is_policed = true;

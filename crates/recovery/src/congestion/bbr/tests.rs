@@ -25,12 +25,7 @@ impl Path {
         let mut bbr = Bbr::default();
         let cwnd = INITIAL_WINDOW;
         let srtt = Some(RTT);
-        let start = Start {
-            now,
-            cwnd,
-            srtt,
-            mss: MSS,
-        };
+        let start = Start { now, cwnd, srtt, mss: MSS };
         bbr.on_established(&start, srtt);
         Self {
             bbr,
@@ -57,11 +52,7 @@ impl Path {
             now: self.now,
             state: self.state,
             delivered: Segments::ONE,
-            totals: PathTotals {
-                delivered: self.delivered,
-                lost: self.lost,
-                at: self.now,
-            },
+            totals: PathTotals { delivered: self.delivered, lost: self.lost, at: self.now },
             lost: Segments(lost),
             prior_in_flight: self.in_flight,
             in_flight: self.in_flight,
@@ -181,11 +172,7 @@ fn a_recovery_conserves_packets_for_a_round_trip_and_returns_to_the_window_befor
     assert_eq!(path.cwnd, cwnd - Segments(9), "10 lost, 1 delivered");
     path.state = State::Open;
     path.ack(0);
-    assert!(
-        path.cwnd.0.abs_diff(before.0) <= 2,
-        "{} {before}",
-        path.cwnd
-    );
+    assert!(path.cwnd.0.abs_diff(before.0) <= 2, "{} {before}", path.cwnd);
 }
 
 #[test]
@@ -268,15 +255,7 @@ fn the_first_gain_follows_the_seed() {
 }
 
 fn sample() -> impl Strategy<Value = (u64, u32, u32, u64, u64, bool, u32)> {
-    (
-        any::<u64>(),
-        any::<u32>(),
-        any::<u32>(),
-        any::<u64>(),
-        any::<u64>(),
-        any::<bool>(),
-        0..6u32,
-    )
+    (any::<u64>(), any::<u32>(), any::<u32>(), any::<u64>(), any::<u64>(), any::<bool>(), 0..6u32)
 }
 
 proptest! {

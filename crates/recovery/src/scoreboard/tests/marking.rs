@@ -44,11 +44,7 @@ fn counting_marks_segments_with_enough_sacked_above() {
             let mut board = sacked(blocks);
             let marked = marks(&mut board, |b, to| b.mark_below(enough, |s| to.push(s)));
             assert_eq!(marked, expected, "{blocks:?}, rule {i}");
-            assert_eq!(
-                numbers(&board, |s| s.lost),
-                expected,
-                "{blocks:?}, rule {i}"
-            );
+            assert_eq!(numbers(&board, |s| s.lost), expected, "{blocks:?}, rule {i}");
             let again = marks(&mut board, |b, to| b.mark_below(enough, |s| to.push(s)));
             assert_eq!(again, nothing, "judged once");
         }
@@ -59,11 +55,7 @@ fn counting_marks_segments_with_enough_sacked_above() {
 fn what_was_sent_again_as_a_hole_stays_in_the_pipe_when_counted_lost() {
     let mut board = sacked(&[segments(4, 4)]);
     board.resend(ms(20), segments(1, 1), true);
-    assert_eq!(
-        board.pipe(),
-        Segments(10),
-        "nine not SACKed, one of them twice"
-    );
+    assert_eq!(board.pipe(), Segments(10), "nine not SACKed, one of them twice");
     board.on_ack(&ack(0, &[segments(5, 6)]), LATER);
     let marked = marks(&mut board, |b, to| {
         b.mark_below(|above| above.segments >= 3, |s| to.push(s));
@@ -84,7 +76,7 @@ fn time_marks_what_was_sent_before_the_newest_delivered_and_long_ago() {
         (7, 7, Some(7), &[1, 3, 4, 5], None),
         (7, 7, Some(3), &[1, 3], Some(5)),
         (7, 7, None, nothing, Some(5)),
-        (4, 4, Some(10), &[1, 3], None), // 4 was not sent before itself
+        (4, 4, Some(10), &[1, 3], None),    // 4 was not sent before itself
         (4, 5, Some(10), &[1, 3, 4], None), // but before what was sent at once after it
         (20, 3, Some(30), &[1, 3, 4, 5, 8, 9, 10, 2], None),
         (20, 1, Some(9), &[1, 3, 4, 5, 8, 9], Some(10)), // 2 was sent after 1 at 20 ms
@@ -92,10 +84,7 @@ fn time_marks_what_was_sent_before_the_newest_delivered_and_long_ago() {
     for (at, n, overdue, expected, left) in cases {
         let mut board = sacked(&[segments(6, 7)]);
         board.resend(ms(20), segments(2, 2), true);
-        let before = Sent {
-            at: ms(at),
-            end: segments(n, n).end,
-        };
+        let before = Sent { at: ms(at), end: segments(n, n).end };
         let mut waiting = None;
         let marked = marks(&mut board, |b, to| {
             waiting = b.mark_overdue(before, overdue.map(ms), |s| to.push(s.span));
@@ -128,9 +117,7 @@ fn a_retransmission_is_lost_when_new_data_sent_after_it_is_sacked() {
             board.on_ack(&ack(0, &[block]), LATER);
         }
         let pipe = board.pipe();
-        let marked = marks(&mut board, |b, to| {
-            b.mark_lost_retransmissions(|s| to.push(s))
-        });
+        let marked = marks(&mut board, |b, to| b.mark_lost_retransmissions(|s| to.push(s)));
         assert_eq!(marked, expected, "{blocks:?}");
         assert_eq!(board.lost_retransmissions() as usize, expected.len());
         assert_eq!(board.pipe().0, pipe.0 - expected.len() as u32, "{blocks:?}");
@@ -153,10 +140,7 @@ fn the_head_is_marked_unless_it_is_lost_or_sacked() {
     board.on_ack(&ack(20, &[]), LATER);
     board.resend(ms(10), segments(3, 3), true);
     assert_eq!(head(&mut board), [3], "what repeats it may still arrive");
-    assert_eq!(
-        (board.pipe(), board.lost_retransmissions()),
-        (Segments(1), 0)
-    );
+    assert_eq!((board.pipe(), board.lost_retransmissions()), (Segments(1), 0));
     board.on_ack(&ack(30, &[]), LATER);
     assert_eq!(head(&mut board), []);
 }
@@ -173,14 +157,7 @@ fn a_timeout_does_not_mark_recent_segments_except_the_head() {
     ];
     for (overdue, lost) in cases {
         let mut board = sacked(&[segments(4, 5)]);
-        board.mark_overdue(
-            Sent {
-                at: ms(5),
-                end: segments(5, 5).end,
-            },
-            Some(ms(2)),
-            |_| (),
-        );
+        board.mark_overdue(Sent { at: ms(5), end: segments(5, 5).end }, Some(ms(2)), |_| ());
         assert_eq!(numbers(&board, |s| s.lost), [1, 2]);
         board.resend(ms(20), segments(2, 2), true);
         let reported = marks(&mut board, |b, to| {
@@ -203,10 +180,7 @@ fn undone_marks_can_be_made_again() {
     assert_eq!(board.pipe(), Segments(5));
     board.unmark_lost(false);
     board.check().unwrap();
-    assert_eq!(
-        (board.lost(), board.next_lost().is_none()),
-        (Segments(0), true)
-    );
+    assert_eq!((board.lost(), board.next_lost().is_none()), (Segments(0), true));
     assert_eq!(board.pipe(), Segments(8), "seven, and the repetition of 1");
     let marked = marks(&mut board, |b, to| {
         b.mark_below(|above| above.segments >= 3, |s| to.push(s));
@@ -220,10 +194,7 @@ fn duplicate_acks_stand_for_all_but_the_first_and_the_lost() {
     let mut board = board(4);
     for (n, room) in [(1, true), (2, true), (3, true), (3, false)] {
         assert_eq!(board.on_duplicate(), room);
-        assert_eq!(
-            (board.sacked(), board.pipe()),
-            (Segments(n), Segments(4 - n))
-        );
+        assert_eq!((board.sacked(), board.pipe()), (Segments(n), Segments(4 - n)));
     }
     board.mark_head(|_| ());
     assert_eq!(board.pipe(), Segments(0));
@@ -265,7 +236,7 @@ fn a_retransmission_too_recent_to_be_acknowledged_was_not_delivered() {
     let cases: [(Ack, u64, Option<u64>); 5] = [
         (ack(10, &[]), 20, Some(20)),
         (ack(10, &[]), 19, None),
-        (ack(20, &[]), 19, Some(2)), // the original of 2 was delivered
+        (ack(20, &[]), 19, Some(2)),             // the original of 2 was delivered
         (ack(0, &[segments(4, 5)]), 3, Some(5)), // originals have no other copy
         (ack(10, &[segments(4, 4)]), 25, Some(20)),
     ];
@@ -274,15 +245,8 @@ fn a_retransmission_too_recent_to_be_acknowledged_was_not_delivered() {
         board.mark_first(Segments(1), |_| ());
         board.resend(ms(20), segments(1, 1), true);
         let summary = board.on_ack(&ack, ms(plausible));
-        assert_eq!(
-            summary.newest_delivered.map(|s| s.at),
-            newest.map(ms),
-            "{ack:?}"
-        );
-        assert!(
-            summary.delivered > Segments(0),
-            "it was delivered all the same"
-        );
+        assert_eq!(summary.newest_delivered.map(|s| s.at), newest.map(ms), "{ack:?}");
+        assert!(summary.delivered > Segments(0), "it was delivered all the same");
     }
 }
 

@@ -23,10 +23,7 @@ pub(super) struct Plain {
 
 impl Plain {
     fn sent(&self) -> Sent {
-        Sent {
-            at: self.sent_at,
-            end: self.span.end,
-        }
+        Sent { at: self.sent_at, end: self.span.end }
     }
 
     fn in_flight(&self) -> bool {
@@ -181,11 +178,7 @@ impl Model {
         marked
     }
 
-    pub(super) fn mark_overdue(
-        &mut self,
-        before: Sent,
-        overdue: Option<Instant>,
-    ) -> (Vec<Span>, Option<Instant>) {
+    pub(super) fn mark_overdue(&mut self, before: Sent, overdue: Option<Instant>) -> (Vec<Span>, Option<Instant>) {
         let mut marked = Vec::new();
         for i in self.in_order_of_sending() {
             let s = &self.all[i];
@@ -195,10 +188,7 @@ impl Model {
             }
         }
         self.settle();
-        let earlier = self
-            .all
-            .iter()
-            .filter(|s| s.in_flight() && s.sent() < before);
+        let earlier = self.all.iter().filter(|s| s.in_flight() && s.sent() < before);
         (marked, earlier.map(|s| s.sent_at).max())
     }
 
@@ -226,9 +216,7 @@ impl Model {
 
     /// The indices of the segments in flight by their last transmission.
     fn in_order_of_sending(&self) -> Vec<usize> {
-        let mut flying: Vec<usize> = (0..self.all.len())
-            .filter(|&i| self.all[i].in_flight())
-            .collect();
+        let mut flying: Vec<usize> = (0..self.all.len()).filter(|&i| self.all[i].in_flight()).collect();
         flying.sort_by_key(|&i| (self.all[i].number, i));
         flying
     }
@@ -338,9 +326,8 @@ impl Model {
         // Of a copied segment nobody knows whether it was the original that arrived.
         let surely = |i: &usize| original(i) && !before.all[*i].copied;
         let sent_at = |i: &usize| before.all[*i].sent_at;
-        let newly_sacked: Vec<usize> = (0..self.all.len())
-            .filter(|&i| self.all[i].sacked && !before.all[i].sacked)
-            .collect();
+        let newly_sacked: Vec<usize> =
+            (0..self.all.len()).filter(|&i| self.all[i].sacked && !before.all[i].sacked).collect();
         let filled: Vec<usize> = (0..acked).filter(|&i| !self.all[i].sacked).collect();
         let delivered: Vec<usize> = newly_sacked.iter().chain(&filled).copied().collect();
         let credible = |i: &&usize| original(i) || before.all[**i].sent_at <= plausible;
@@ -354,11 +341,7 @@ impl Model {
             window_changed: false,
             retransmission_acked: !(0..acked).all(|i| original(&i)),
             first_original_acked: filled.iter().find(|i| original(i)).map(sent_at),
-            first_original_sacked: newly_sacked
-                .iter()
-                .filter(|i| original(i))
-                .map(sent_at)
-                .min(),
+            first_original_sacked: newly_sacked.iter().filter(|i| original(i)).map(sent_at).min(),
             reordering: delivered
                 .iter()
                 .copied()
@@ -409,9 +392,7 @@ impl Model {
     /// The index of the outstanding segment, sent again and SACKed, that `ack` reports as a
     /// duplicate; of a copied one the copy may be what came twice.
     fn duplicate(&self, ack: &Ack) -> Option<usize> {
-        let dsack = ack
-            .dsack()
-            .filter(|d| d.end > self.una && d.end <= self.nxt)?;
+        let dsack = ack.dsack().filter(|d| d.end > self.una && d.end <= self.nxt)?;
         let at = self.all.iter().position(|s| s.span.end > dsack.start)?;
         let found = &self.all[at];
         (found.sacked && found.transmissions > 1 && !found.copied).then_some(at)
@@ -423,46 +404,28 @@ impl Model {
         let judged = self.all.iter().take_while(|s| s.judged).count();
         let wants = |s: &&Plain| s.lost && s.is_hole();
         let holes = &self.all[self.holes_from.min(self.fack())..self.fack()];
-        let highest = self.all[..self.fack()]
-            .last()
-            .map_or(self.una, |s| s.span.end);
+        let highest = self.all[..self.fack()].last().map_or(self.una, |s| s.span.end);
         let again = |s: &Plain| s.retransmitted;
-        let any =
-            self.all.iter().any(again) || self.all.first().is_some_and(|s| s.transmissions > 1);
+        let any = self.all.iter().any(again) || self.all.first().is_some_and(|s| s.transmissions > 1);
         vec![
             ("una", self.una.to_string()),
             ("nxt", self.nxt.to_string()),
             ("outstanding", self.all.len().to_string()),
-            (
-                "sacked",
-                (self.count(|s| s.sacked) + self.duplicates).to_string(),
-            ),
+            ("sacked", (self.count(|s| s.sacked) + self.duplicates).to_string()),
             ("lost", self.count(|s| s.lost).to_string()),
             ("retransmitted", self.count(again).to_string()),
             ("fack", self.fack().to_string()),
             ("above", format!("{:?}", self.above(judged))),
             ("highest_sacked", highest.to_string()),
             ("pipe", self.pipe().to_string()),
-            (
-                "reneged",
-                self.all.first().is_some_and(|s| s.sacked).to_string(),
-            ),
+            ("reneged", self.all.first().is_some_and(|s| s.sacked).to_string()),
             ("next_lost", span(self.all.iter().find(wants))),
             ("next_hole", span(holes.iter().find(|s| s.is_hole()))),
-            (
-                "last_unsacked",
-                span(self.all.iter().rev().find(|s| !s.sacked)),
-            ),
+            ("last_unsacked", span(self.all.iter().rev().find(|s| !s.sacked))),
             ("any_retransmission", any.to_string()),
-            (
-                "lost_retransmissions",
-                self.lost_retransmissions.to_string(),
-            ),
+            ("lost_retransmissions", self.lost_retransmissions.to_string()),
             ("impossible_blocks", self.impossible_blocks.to_string()),
-            (
-                "segments",
-                format!("{:?}", self.all.iter().map(Self::facts).collect::<Vec<_>>()),
-            ),
+            ("segments", format!("{:?}", self.all.iter().map(Self::facts).collect::<Vec<_>>())),
         ]
     }
 
@@ -495,14 +458,8 @@ pub(super) fn answers(board: &Scoreboard) -> Vec<(&'static str, String)> {
         ("next_hole", span(board.next_hole())),
         ("last_unsacked", span(board.last_unsacked())),
         ("any_retransmission", board.any_retransmission().to_string()),
-        (
-            "lost_retransmissions",
-            board.lost_retransmissions().to_string(),
-        ),
+        ("lost_retransmissions", board.lost_retransmissions().to_string()),
         ("impossible_blocks", board.impossible_blocks().to_string()),
-        (
-            "segments",
-            format!("{:?}", board.iter().map(facts).collect::<Vec<_>>()),
-        ),
+        ("segments", format!("{:?}", board.iter().map(facts).collect::<Vec<_>>())),
     ]
 }

@@ -188,13 +188,7 @@ impl Pair {
         if let Some(storage) = memory.storage() {
             assert!(board.move_to(storage).is_ok());
         }
-        Self {
-            board,
-            model: Model::new(start),
-            now: Instant::from_millis(100),
-            newest: None,
-            sack,
-        }
+        Self { board, model: Model::new(start), now: Instant::from_millis(100), newest: None, sack }
     }
 
     fn place(&self, raw: u64) -> Offset {
@@ -235,22 +229,12 @@ impl Pair {
                     self.model.note_copied(span);
                 }
             }
-            Op::Ack {
-                advance,
-                blocks,
-                age,
-            } => {
+            Op::Ack { advance, blocks, age } => {
                 let cumulative = self.place(40 + advance).min(self.board.nxt());
-                let blocks = blocks
-                    .iter()
-                    .map(|&(at, len)| Span::at(self.place(at), len));
+                let blocks = blocks.iter().map(|&(at, len)| Span::at(self.place(at), len));
                 self.ack(&Ack::new(cumulative, 0).with_blocks(blocks), *age)?;
             }
-            Op::FairAck {
-                advance,
-                blocks,
-                age,
-            } => self.ack(&self.fair_ack(*advance, blocks), *age)?,
+            Op::FairAck { advance, blocks, age } => self.ack(&self.fair_ack(*advance, blocks), *age)?,
             Op::EveryOther => {
                 let every = self.model.all.iter().skip(1).step_by(2);
                 let every: Vec<Span> = every.map(|s| s.span).collect();
@@ -361,11 +345,7 @@ impl Pair {
             let unexplained = self.board.explain_duplicates(acked);
             prop_assert_eq!(unexplained, self.model.explain_duplicates(acked));
         }
-        self.agree(&Op::Ack {
-            advance: 0,
-            blocks: Vec::new(),
-            age,
-        })
+        self.agree(&Op::Ack { advance: 0, blocks: Vec::new(), age })
     }
 
     fn agree(&self, after: &Op) -> Result<(), TestCaseError> {

@@ -14,10 +14,7 @@ fn ten(profile: &str) -> Script {
 /// 1 is judged lost at 160 ms, when 2 to 4 are SACKed, and arrives at 162 ms after 2 to 6.
 fn overtaken_by_five(profile: &str) -> Script {
     let mut flow = ten(profile);
-    flow.at(160)
-        .sack(0, &[2..=4])
-        .state(State::Recovery)
-        .cwnd(5);
+    flow.at(160).sack(0, &[2..=4]).state(State::Recovery).cwnd(5);
     flow.sends("fast 1").dupthresh(3);
     flow.at(161).sack(0, &[2..=6]).sends("nothing");
     flow.at(162).ack(6).sent();
@@ -152,9 +149,7 @@ fn racks_window_is_the_delay_of_a_late_segment() {
             srtt: Duration::from_millis(90),
         };
         let window = flow.sender.losses.rack;
-        window
-            .reordering_window(flow.sender.board(), &context)
-            .as_millis()
+        window.reordering_window(flow.sender.board(), &context).as_millis()
     };
     assert_eq!(window(&late_with_rack("linux-6+adaptive")), 45);
     assert_eq!(window(&late_with_rack("linux-6")), 20);
@@ -186,8 +181,7 @@ fn hear(sender: &mut Sender, ms: u64, numbers: core::ops::RangeInclusive<u64>) -
 }
 
 #[test]
-fn the_acknowledgment_of_a_packet_taken_out_as_lost_raises_the_thresholds_and_undoes_the_reduction()
-{
+fn the_acknowledgment_of_a_packet_taken_out_as_lost_raises_the_thresholds_and_undoes_the_reduction() {
     // Packets 0 and 1 were overtaken by 5, and came after 97 ms at the latest: x = 97 / 80 − 1 + 1/16.
     for (profile, adapts) in [("rfc9002", false), ("rfc9002+adaptive", true)] {
         let mut sender = packets(profile);
@@ -200,10 +194,7 @@ fn the_acknowledgment_of_a_packet_taken_out_as_lost_raises_the_thresholds_and_un
         let delay = sender.losses.packets.loss_delay(Some(80_000_000));
         assert_eq!(delay, if adapts { 101_875_000 } else { 90_000_000 });
         let undone = sender.counters().undone_by(crate::undo::Proof::Dsack);
-        assert_eq!(
-            (undone, sender.cwnd() >= Segments(10)),
-            (u64::from(adapts), adapts)
-        );
+        assert_eq!((undone, sender.cwnd() >= Segments(10)), (u64::from(adapts), adapts));
     }
 }
 

@@ -7,14 +7,8 @@ use crate::counters::Ended;
 
 /// Retransmissions by trigger: fast, early, RTO, slow start, probe.
 fn by_kind(flow: &Script) -> [u64; 5] {
-    [
-        Trigger::Fast,
-        Trigger::Early,
-        Trigger::Rto,
-        Trigger::SlowStart,
-        Trigger::Tlp,
-    ]
-    .map(|trigger| flow.sender.counters().retransmissions.of(trigger))
+    [Trigger::Fast, Trigger::Early, Trigger::Rto, Trigger::SlowStart, Trigger::Tlp]
+        .map(|trigger| flow.sender.counters().retransmissions.of(trigger))
 }
 
 /// Timeouts by the state they found.
@@ -36,10 +30,7 @@ fn retransmissions_are_counted_by_trigger() {
     let mut flow = repaired("linux-3.17", 10);
     flow.sends("fast 1").at(240).ack(10);
     flow.writes(3).sends("11-13").at(320).sack(10, &[13..=13]);
-    flow.expires(Timer::Early, 340)
-        .sends("early 11-12")
-        .at(420)
-        .ack(13);
+    flow.expires(Timer::Early, 340).sends("early 11-12").at(420).ack(13);
     assert_eq!(by_kind(&flow), [1, 2, 0, 0, 0]);
     let mut flow = Script::connected("linux-3.17+tlp", 80);
     flow.writes(5).sends("1-5");
@@ -57,10 +48,7 @@ fn retransmissions_are_counted_by_trigger() {
 fn timeouts_are_counted_by_the_state_they_found() {
     // Table 2: Open, Disorder, Recovery; in Loss it is exponential back-off.
     let mut open = Script::connected("linux-3.17", 80);
-    open.writes(10)
-        .sends("1-10")
-        .expires(Timer::Rto, 360)
-        .sends("rto 1");
+    open.writes(10).sends("1-10").expires(Timer::Rto, 360).sends("rto 1");
     assert_eq!(timeouts(&open), [1, 0, 0, 0, 0]);
     open.expires(Timer::Rto, 920).sends("rto 1");
     open.expires(Timer::Rto, 2040).sends("rto 1");
@@ -74,10 +62,7 @@ fn timeouts_are_counted_by_the_state_they_found() {
     cwr.expires(Timer::Rto, 360).sends("rto 1");
     assert_eq!(timeouts(&cwr), [0, 0, 1, 0, 0]);
     let mut recovery = repaired("linux-3.17", 10);
-    recovery
-        .sends("fast 1")
-        .expires(Timer::Rto, 440)
-        .sends("rto 1");
+    recovery.sends("fast 1").expires(Timer::Rto, 440).sends("rto 1");
     assert_eq!(timeouts(&recovery), [0, 0, 0, 1, 0]);
     assert_eq!(recovery.last_recovery().ended, Ended::Timeout);
 }
@@ -97,9 +82,7 @@ fn retransmissions_never_acknowledged_count_as_failed() {
     // at 0.36 s, then after 0.56 s and twice that each time, at most 120 s.
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(3).sends("1-3");
-    let first_after = [
-        360, 920, 2040, 4280, 8760, 17_720, 35_640, 71_480, 143_160, 263_160,
-    ];
+    let first_after = [360, 920, 2040, 4280, 8760, 17_720, 35_640, 71_480, 143_160, 263_160];
     for at in first_after {
         flow.expires(Timer::Rto, at).sends("rto 1");
     }
@@ -152,11 +135,7 @@ fn a_recovery_may_end_with_the_window_below_ssthresh() {
     let mut flow = Script::connected("linux-3.17+nofack+prrcrb", 80);
     flow.writes(10).sends("1-10");
     flow.at(160).sack(0, &[8..=8]).at(161).sack(0, &[8..=9]);
-    flow.at(162)
-        .sack(0, &[8..=10])
-        .pipe(0)
-        .cwnd(1)
-        .sends("fast 1");
+    flow.at(162).sack(0, &[8..=10]).pipe(0).cwnd(1).sends("fast 1");
     for n in 1..=6 {
         flow.at(162 + 80 * n).sack(n, &[8..=10]).cwnd(1);
         flow.sends(&format!("fast {}", n + 1));
@@ -186,11 +165,7 @@ fn a_recovery_that_leaves_too_small_a_window_is_followed_by_slow_start() {
     // Table 10, "slow-start after FR".
     for (rate, slow_starts) in [("halving", 1), ("prr", 0), ("std", 0)] {
         let mut flow = repaired(&format!("linux-3.17+{rate}"), 10);
-        flow.sends("fast 1")
-            .at(161)
-            .sack(0, &[2..=10])
-            .at(240)
-            .ack(10);
+        flow.sends("fast 1").at(161).sack(0, &[2..=10]).at(240).ack(10);
         let counters = flow.sender.counters();
         assert_eq!(counters.slow_starts_after_recovery, slow_starts, "{rate}");
     }
@@ -229,17 +204,9 @@ fn dsacks_and_their_recoveries_are_counted() {
     // Table 3: DSACKs/FR, DSACKs/retransmit. In the first recovery one comes, in the second none.
     let mut flow = repaired("linux-3.17+noundo", 20);
     flow.sends("fast 1").at(161).sack(0, &[2..=5]).sends("11");
-    flow.at(170)
-        .ack(5)
-        .sends("12")
-        .at(240)
-        .sack(5, &[1..=1])
-        .sends("nothing");
+    flow.at(170).ack(5).sends("12").at(240).sack(5, &[1..=1]).sends("nothing");
     flow.at(241).ack(12).state(State::Open).sends("13-19");
-    flow.at(321)
-        .sack(12, &[14..=16])
-        .state(State::Recovery)
-        .sends("fast 13");
+    flow.at(321).sack(12, &[14..=16]).state(State::Recovery).sends("fast 13");
     flow.at(401).ack(19).sends("20");
     let counters = flow.sender.counters();
     assert_eq!((counters.dsacks, counters.recoveries), (1, 2));
@@ -261,10 +228,7 @@ fn a_dsack_after_the_recovery_counts_for_the_recovery() {
 #[test]
 fn a_dsack_of_a_timeouts_retransmission_does_not_count_for_a_recovery() {
     let mut flow = Script::connected("linux-3.17", 80);
-    flow.writes(1)
-        .sends("1")
-        .expires(Timer::Rto, 360)
-        .sends("rto 1");
+    flow.writes(1).sends("1").expires(Timer::Rto, 360).sends("rto 1");
     flow.at(370).ack(1).at(440).sack(1, &[1..=1]);
     let counters = flow.sender.counters();
     assert_eq!((counters.dsacks, counters.recoveries_with_dsack), (1, 0));
@@ -274,23 +238,11 @@ fn a_dsack_of_a_timeouts_retransmission_does_not_count_for_a_recovery() {
 fn undo_events_are_counted_by_their_proof() {
     // §6.1's "undo" events.
     let mut flow = repaired("linux-3.17", 10);
-    flow.sends("fast 1")
-        .at(170)
-        .ack(10)
-        .at(240)
-        .sack(10, &[1..=1])
-        .undone(1, 0, 0);
+    flow.sends("fast 1").at(170).ack(10).at(240).sack(10, &[1..=1]).undone(1, 0, 0);
     let mut flow = repaired("linux-3.17", 10);
-    flow.sends("fast 1")
-        .at(170)
-        .echoing(80)
-        .ack(10)
-        .undone(0, 1, 0);
+    flow.sends("fast 1").at(170).echoing(80).ack(10).undone(0, 1, 0);
     let mut flow = Script::connected("linux-3.17", 80);
-    flow.writes(20)
-        .sends("1-10")
-        .expires(Timer::Rto, 360)
-        .sends("rto 1");
+    flow.writes(20).sends("1-10").expires(Timer::Rto, 360).sends("rto 1");
     flow.at(400).ack(3).undone(0, 0, 1).sends("11-13");
 }
 
@@ -298,21 +250,13 @@ fn undo_events_are_counted_by_their_proof() {
 fn time_in_recovery_and_in_loss_is_added_up() {
     // Table 10, "% time in loss recovery": both.
     let mut flow = repaired("linux-3.17", 10);
-    flow.sends("fast 1")
-        .at(240)
-        .ack(10)
-        .writes(10)
-        .sends("11-17");
+    flow.sends("fast 1").at(240).ack(10).writes(10).sends("11-17");
     flow.at(320).ack(17).sends("18-20").at(400).ack(20);
     let counters = flow.sender.counters();
     assert_eq!(counters.in_recovery, Duration::from_millis(80));
     assert_eq!(counters.in_loss, Duration::ZERO);
     let mut flow = repaired("linux-3.17", 10);
-    flow.sends("fast 1")
-        .expires(Timer::Rto, 440)
-        .sends("rto 1")
-        .at(520)
-        .ack(10);
+    flow.sends("fast 1").expires(Timer::Rto, 440).sends("rto 1").at(520).ack(10);
     let counters = flow.sender.counters();
     assert_eq!(counters.in_recovery, Duration::from_millis(280));
     assert_eq!(counters.in_loss, Duration::from_millis(80));
@@ -323,13 +267,7 @@ fn transmit_time_is_that_with_data_unacknowledged() {
     // Table 10, "network transmit time": data, so that the handshake does not count.
     let mut flow = Script::connected("linux-3.17", 80);
     flow.at(100).writes(3).sends("1-3").at(180).ack(3);
-    flow.at(500)
-        .writes(3)
-        .sends("4-6")
-        .at(570)
-        .ack(4)
-        .at(590)
-        .ack(6);
+    flow.at(500).writes(3).sends("4-6").at(570).ack(4).at(590).ack(6);
     assert_eq!(flow.sender.counters().busy, Duration::from_millis(80 + 90));
 }
 
@@ -337,10 +275,7 @@ fn transmit_time_is_that_with_data_unacknowledged() {
 fn data_segments_are_counted_and_those_sent_in_recovery() {
     // Table 10, "% bytes sent in FR". Ten, the retransmission, and seven more; the SYN is no data.
     let mut flow = repaired("linux-3.17", 20);
-    flow.sends("fast 1")
-        .at(161)
-        .sack(0, &[2..=10])
-        .sends("11-16");
+    flow.sends("fast 1").at(161).sack(0, &[2..=10]).sends("11-16");
     flow.at(240).ack(10).sends("17");
     let counters = flow.sender.counters();
     assert_eq!((counters.segments_sent, counters.sent_in_recovery), (18, 7));
@@ -355,8 +290,7 @@ fn what_cannot_be_is_counted_and_ignored() {
     assert_eq!(flow.sender.counters().impossible_acks, 1);
     flow.at(161).sack(0, &[5..=6]).state(State::Open).pipe(5);
     let across = Span::new(Offset(1 + MSS), Offset(1 + 4 * MSS));
-    flow.at(162)
-        .takes(Ack::new(segments(1, 2).end, 1 << 20).with_blocks([across]));
+    flow.at(162).takes(Ack::new(segments(1, 2).end, 1 << 20).with_blocks([across]));
     assert_eq!(flow.sender.counters().impossible_blocks, 2);
     flow.pipe(3);
 }
@@ -376,11 +310,7 @@ fn the_counters_of_two_connections_add_up() {
     let mut one = repaired("linux-3.17", 10);
     one.sends("fast 1").at(240).ack(10);
     let mut other = Script::connected("linux-3.17", 80);
-    other
-        .writes(3)
-        .sends("1-3")
-        .expires(Timer::Rto, 360)
-        .sends("rto 1");
+    other.writes(3).sends("1-3").expires(Timer::Rto, 360).sends("rto 1");
     let (a, b) = (one.sender.counters(), other.sender.counters());
     let mut sum = a;
     sum.merge(&b);

@@ -8,13 +8,8 @@ use crate::event::LossDetector;
 fn the_hole_goes_again_a_quarter_of_the_rtt_after_the_sack() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(2).sends("1-2");
-    flow.at(160)
-        .sack(0, &[2..=2])
-        .state(State::Disorder)
-        .sends("nothing");
-    flow.expires(Timer::Early, 180)
-        .state(State::Recovery)
-        .sends("early 1");
+    flow.at(160).sack(0, &[2..=2]).state(State::Disorder).sends("nothing");
+    flow.expires(Timer::Early, 180).state(State::Recovery).sends("early 1");
     assert_eq!(flow.marked(), [(1, LossDetector::Early)]);
     flow.at(260).ack(2).state(State::Open).cwnd(7);
 }
@@ -24,15 +19,9 @@ fn all_holes_go_at_once_before_the_window_is_reduced() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(3).sends("1-3");
     flow.at(160).sack(0, &[3..=3]).sends("nothing");
-    flow.expires(Timer::Early, 180)
-        .cwnd(10)
-        .ssthresh(7)
-        .sends("early 1-2");
+    flow.expires(Timer::Early, 180).cwnd(10).ssthresh(7).sends("early 1-2");
     flow.timer(Timer::Rto, 180 + 280);
-    flow.at(260)
-        .sack(1, &[3..=3])
-        .state(State::Recovery)
-        .sends("nothing");
+    flow.at(260).sack(1, &[3..=3]).state(State::Recovery).sends("nothing");
     flow.at(261).ack(3).state(State::Open).cwnd(7);
 }
 
@@ -48,11 +37,7 @@ fn an_ack_that_advances_cancels_it() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(3).sends("1-3");
     flow.at(160).sack(0, &[2..=2]).timer(Timer::Early, 180);
-    flow.at(170)
-        .ack(2)
-        .no_timer(Timer::Early)
-        .state(State::Open)
-        .sends("nothing");
+    flow.at(170).ack(2).no_timer(Timer::Early).state(State::Open).sends("nothing");
     flow.at(250).ack(3).cwnd(10);
     assert_eq!(flow.marked(), []);
 }
@@ -73,10 +58,7 @@ fn new_data_cancels_the_delay() {
     flow.at(160).sack(0, &[3..=3]).timer(Timer::Early, 180);
     flow.at(170).writes(1).sends("4").no_timer(Timer::Early);
     // Its SACK is the fourth place: FACK acts.
-    flow.at(250)
-        .sack(0, &[3..=4])
-        .state(State::Recovery)
-        .sends("fast 1-2");
+    flow.at(250).sack(0, &[3..=4]).state(State::Recovery).sends("fast 1-2");
 }
 
 #[test]
@@ -84,21 +66,14 @@ fn it_waits_where_new_data_can_be_sent() {
     let mut flow = Script::connected_with("linux-3.17", 80, 3000);
     flow.writes(10).sends("1-3");
     // The window opens with the SACK: new data goes instead.
-    flow.window(8000)
-        .at(160)
-        .sack(0, &[3..=3])
-        .no_timer(Timer::Early)
-        .sends("4-8");
+    flow.window(8000).at(160).sack(0, &[3..=3]).no_timer(Timer::Early).sends("4-8");
 }
 
 #[test]
 fn a_closed_peer_window_leaves_it_nothing_to_wait_for() {
     let mut flow = Script::connected_with("linux-3.17", 80, 3000);
     flow.writes(10).sends("1-3");
-    flow.at(160)
-        .sack(0, &[3..=3])
-        .expires(Timer::Early, 180)
-        .sends("early 1-2");
+    flow.at(160).sack(0, &[3..=3]).expires(Timer::Early, 180).sends("early 1-2");
 }
 
 #[test]
@@ -113,11 +88,7 @@ fn it_does_not_act_with_four_outstanding() {
 fn it_acts_when_acks_bring_the_flight_below_four() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(5).sends("1-5");
-    flow.at(160)
-        .ack(1)
-        .at(161)
-        .sack(1, &[3..=3])
-        .no_timer(Timer::Early);
+    flow.at(160).ack(1).at(161).sack(1, &[3..=3]).no_timer(Timer::Early);
     // Reordering would switch it off, so a SACK comes with the advance.
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(5).sends("1-5");
@@ -130,10 +101,7 @@ fn it_is_off_once_reordering_was_seen() {
     flow.writes(2).sends("1-2");
     flow.at(160).sack(0, &[2..=2]).timer(Timer::Early, 180);
     flow.at(161).ack(2).writes(3).sends("3-5"); // 1 was late, not lost
-    flow.at(241)
-        .sack(2, &[5..=5])
-        .state(State::Disorder)
-        .no_timer(Timer::Early);
+    flow.at(241).sack(2, &[5..=5]).state(State::Disorder).no_timer(Timer::Early);
 }
 
 #[test]
@@ -141,10 +109,7 @@ fn it_is_immediate_where_the_retransmission_timer_would_go_first() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(3).sends("1-3").timer(Timer::Rto, 360);
     // SRTT is 80 + 265/8 ms by now, a quarter of it some 26 ms; the window is reduced by this ACK.
-    flow.at(345)
-        .sack(0, &[3..=3])
-        .state(State::Recovery)
-        .ssthresh(7);
+    flow.at(345).sack(0, &[3..=3]).state(State::Recovery).ssthresh(7);
     flow.cwnd(2).sends("early 1-2").no_timer(Timer::Early);
 }
 
@@ -152,13 +117,6 @@ fn it_is_immediate_where_the_retransmission_timer_would_go_first() {
 fn it_does_not_act_again_while_a_retransmission_is_out() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(3).sends("1-3");
-    flow.at(160)
-        .sack(0, &[2..=2])
-        .expires(Timer::Early, 180)
-        .sends("early 1");
-    flow.at(240)
-        .ack(2)
-        .no_timer(Timer::Early)
-        .state(State::Recovery)
-        .sends("nothing");
+    flow.at(160).sack(0, &[2..=2]).expires(Timer::Early, 180).sends("early 1");
+    flow.at(240).ack(2).no_timer(Timer::Early).state(State::Recovery).sends("nothing");
 }

@@ -26,10 +26,7 @@ fn a_retransmission_is_lost_once_data_first_sent_after_it_is_sacked() {
     // 5 in flight, ssthresh 7, banked 10 − 7: the gap of two goes.
     flow.at(241).sack(0, &[2..=11]).pipe(5).ssthresh(7);
     flow.sends("fast 1, 17");
-    let lost = [
-        (1, LossDetector::Threshold),
-        (1, LossDetector::LostRetransmission),
-    ];
+    let lost = [(1, LossDetector::Threshold), (1, LossDetector::LostRetransmission)];
     assert_eq!(flow.marked(), lost);
     assert_eq!(flow.sender.counters().lost_retransmissions, 1);
 }
@@ -59,16 +56,9 @@ fn reordering_beyond_dupthresh_ends_the_search_for_lost_retransmissions() {
     flow.writes(40).sends("1-10");
     flow.at(160).sack(0, &[7..=7]).sends("fast 1-2"); // takes 1 to 4 as lost
     // Segment 3 arrives: two lie below it, 7 − 2.
-    flow.at(161)
-        .sack(0, &[7..=7, 3..=3])
-        .dupthresh(5)
-        .sends("nothing");
-    flow.at(162)
-        .sack(0, &[7..=10, 3..=3])
-        .sends("fast 4, 11-12");
-    flow.at(242)
-        .sack(0, &[7..=12, 3..=3])
-        .sends("fast 5, fast 6, 13"); // 1 and 2 do not go again
+    flow.at(161).sack(0, &[7..=7, 3..=3]).dupthresh(5).sends("nothing");
+    flow.at(162).sack(0, &[7..=10, 3..=3]).sends("fast 4, 11-12");
+    flow.at(242).sack(0, &[7..=12, 3..=3]).sends("fast 5, fast 6, 13"); // 1 and 2 do not go again
     assert_eq!(flow.sender.counters().lost_retransmissions, 0);
 }
 
@@ -78,10 +68,7 @@ fn reordering_of_dupthresh_leaves_fack_on() {
     flow.writes(40).sends("1-10");
     flow.at(160).sack(0, &[4..=4]).sends("fast 1");
     // 4 − 1 = 3 places late.
-    flow.at(161)
-        .sack(0, &[4..=4, 2..=2])
-        .dupthresh(3)
-        .sends("11");
+    flow.at(161).sack(0, &[4..=4, 2..=2]).dupthresh(3).sends("11");
     assert!(flow.sender.losses.threshold.uses_fack());
     assert!(flow.sender.losses.threshold.reordering_seen());
 }
@@ -94,10 +81,7 @@ fn dupthresh_does_not_rise_beyond_127() {
     flow.writes(200).sends("1-200");
     flow.at(160).sack(0, &[200..=200]);
     flow.sends("fast 1-2");
-    flow.at(161)
-        .sack(0, &[200..=200, 3..=3])
-        .dupthresh(127)
-        .sends("fast 4-5");
+    flow.at(161).sack(0, &[200..=200, 3..=3]).dupthresh(127).sends("fast 4-5");
 }
 
 #[test]
@@ -107,13 +91,7 @@ fn a_cumulative_ack_of_a_late_original_also_reveals_reordering() {
     flow.writes(3).sends("1-3");
     flow.at(160).sack(0, &[3..=3]).at(161).ack(3).dupthresh(3);
     assert_eq!(flow.sender.counters().reordering_seen, 1);
-    assert_eq!(
-        flow.count(Event::Reordering {
-            distance: Segments(3),
-            dupthresh: Segments(3)
-        }),
-        1
-    );
+    assert_eq!(flow.count(Event::Reordering { distance: Segments(3), dupthresh: Segments(3) }), 1);
 }
 
 #[test]
@@ -123,14 +101,8 @@ fn a_raised_dupthresh_does_not_apply_with_few_segments_outstanding() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.sender.losses.threshold.on_reordering(Segments(5));
     flow.writes(5).sends("1-5");
-    flow.at(160)
-        .sack(0, &[3..=4])
-        .state(State::Disorder)
-        .sends("nothing");
-    flow.at(161)
-        .sack(0, &[3..=5])
-        .state(State::Recovery)
-        .ssthresh(7);
+    flow.at(160).sack(0, &[3..=4]).state(State::Disorder).sends("nothing");
+    flow.at(161).sack(0, &[3..=5]).state(State::Recovery).ssthresh(7);
     flow.cwnd(3).sends("fast 1-2");
     assert_eq!(flow.marked(), [(1, LossDetector::Threshold)]);
 }
@@ -140,10 +112,7 @@ fn the_few_segments_rule_waits_where_new_data_can_be_sent() {
     let mut flow = Script::connected_with("linux-3.17", 80, 5000);
     flow.sender.losses.threshold.on_reordering(Segments(5));
     flow.writes(6).sends("1-5");
-    flow.window(6000)
-        .at(160)
-        .sack(0, &[3..=5])
-        .state(State::Disorder);
+    flow.window(6000).at(160).sack(0, &[3..=5]).state(State::Disorder);
     flow.sends("6");
 }
 
@@ -152,10 +121,7 @@ fn the_few_segments_rule_needs_no_more_out_than_dupthresh() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.sender.losses.threshold.on_reordering(Segments(5));
     flow.writes(6).sends("1-6");
-    flow.at(160)
-        .sack(0, &[3..=6])
-        .state(State::Disorder)
-        .sends("nothing");
+    flow.at(160).sack(0, &[3..=6]).state(State::Disorder).sends("nothing");
 }
 
 #[test]
@@ -165,12 +131,8 @@ fn a_timeout_after_many_sacks_lowers_dupthresh() {
         let mut flow = Script::connected("linux-3.17", 80);
         flow.sender.losses.threshold.on_reordering(Segments(5));
         flow.writes(10).sends("1-10");
-        flow.at(160)
-            .sack(0, &[2..=1 + sacked])
-            .state(State::Disorder);
-        flow.expires(Timer::Rto, 360)
-            .dupthresh(dupthresh)
-            .sends("rto 1");
+        flow.at(160).sack(0, &[2..=1 + sacked]).state(State::Disorder);
+        flow.expires(Timer::Rto, 360).dupthresh(dupthresh).sends("rto 1");
         assert!(!flow.sender.losses.threshold.uses_fack(), "off for good");
     }
 }
@@ -186,10 +148,7 @@ fn in_recovery_a_duplicate_ack_marks_the_head_lost() {
     flow.at(162).sack(0, &[2..=6]).sends("12");
     flow.at(163).sack(0, &[8..=8, 2..=6]).sends("13");
     // The partial ACK takes nothing as lost: 8 is but one above the head.
-    flow.at(240)
-        .sack(6, &[8..=8])
-        .state(State::Recovery)
-        .sends("14");
+    flow.at(240).sack(6, &[8..=8]).state(State::Recovery).sends("14");
     flow.at(241).sack(6, &[8..=9]).pipe(5).sends("fast 7, 15");
 }
 
@@ -201,10 +160,7 @@ fn a_dsack_of_an_outstanding_segment_reveals_reordering() {
     flow.at(160).sack(0, &[6..=6]).sends("fast 1");
     flow.at(161).sack(0, &[6..=7]).sends("fast 2-3");
     // What arrives may be either copy of 2.
-    flow.at(170)
-        .sack(0, &[2..=2, 6..=7])
-        .dupthresh(3)
-        .sends("fast 4");
+    flow.at(170).sack(0, &[2..=2, 6..=7]).dupthresh(3).sends("fast 4");
     // 7 − 1 places late.
     flow.at(241).sack(0, &[2..=2, 2..=2, 6..=7]).dupthresh(6);
 }

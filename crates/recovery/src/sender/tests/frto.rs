@@ -24,11 +24,7 @@ fn timed_out_without_sack(written: u64) -> Script {
 fn the_first_ack_that_advances_sends_new_data_instead_of_retransmissions() {
     // RFC 5682 §3.1 step 2b.
     let mut flow = timed_out("linux-3.17", 20);
-    flow.at(400)
-        .ack(1)
-        .state(State::Loss)
-        .cwnd(2)
-        .sends("11-12");
+    flow.at(400).ack(1).state(State::Loss).cwnd(2).sends("11-12");
 }
 
 #[test]
@@ -46,10 +42,7 @@ fn a_sack_of_data_not_retransmitted_also_proves_the_timeout_spurious() {
     // Step 3b, by SACK: 2 may be lost, yet the timeout was not needed.
     let mut flow = timed_out("linux-3.17", 20);
     flow.at(400).ack(1).sends("11-12");
-    flow.at(401)
-        .sack(1, &[3..=3])
-        .state(State::Disorder)
-        .undone(0, 0, 1);
+    flow.at(401).sack(1, &[3..=3]).state(State::Disorder).undone(0, 0, 1);
     flow.cwnd(10).ssthresh(u32::MAX).pipe(10);
 }
 
@@ -57,12 +50,7 @@ fn a_sack_of_data_not_retransmitted_also_proves_the_timeout_spurious() {
 fn an_ack_beyond_the_retransmission_proves_the_timeout_spurious_at_once() {
     // Linux: FLAG_ORIG_SACK_ACKED needs no step 2.
     let mut flow = timed_out("linux-3.17", 20);
-    flow.at(400)
-        .ack(3)
-        .state(State::Open)
-        .undone(0, 0, 1)
-        .cwnd(10)
-        .sends("11-13");
+    flow.at(400).ack(3).state(State::Open).undone(0, 0, 1).cwnd(10).sends("11-13");
 }
 
 #[test]
@@ -70,10 +58,7 @@ fn a_sack_of_only_the_new_data_proves_a_genuine_loss() {
     // Step 3a: it covers more than the recovery point. Linux keeps the window of slow start, two.
     let mut flow = timed_out("linux-3.17", 20);
     flow.at(440).ack(1).sends("11-12");
-    flow.at(520)
-        .sack(1, &[11..=11])
-        .state(State::Loss)
-        .undone(0, 0, 0);
+    flow.at(520).sack(1, &[11..=11]).state(State::Loss).undone(0, 0, 0);
     flow.cwnd(2).sends("slow_start 2");
     flow.at(521).sack(1, &[11..=12]).sends("slow_start 3");
 }
@@ -93,11 +78,7 @@ fn a_timeout_acknowledged_in_full_is_left_without_a_verdict() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(1).sends("1");
     flow.expires(Timer::Rto, 360).sends("rto 1");
-    flow.at(440)
-        .ack(1)
-        .state(State::Open)
-        .ssthresh(7)
-        .undone(0, 0, 0);
+    flow.at(440).ack(1).state(State::Open).ssthresh(7).undone(0, 0, 0);
 }
 
 #[test]
@@ -106,11 +87,7 @@ fn without_new_data_the_retransmissions_go_on() {
     let mut flow = timed_out("linux-3.17", 10);
     flow.at(440).ack(1).sends("slow_start 2-3");
     // A late original proves nothing any more: its copy went again.
-    flow.at(441)
-        .ack(2)
-        .undone(0, 0, 0)
-        .state(State::Loss)
-        .sends("slow_start 4-5");
+    flow.at(441).ack(2).undone(0, 0, 0).state(State::Loss).sends("slow_start 4-5");
 }
 
 #[test]
@@ -125,11 +102,7 @@ fn f_rto_runs_again_on_a_repeated_timeout_without_progress() {
     let mut flow = timed_out("linux-3.17", 20);
     flow.expires(Timer::Rto, 920).sends("rto 1");
     flow.at(1000).ack(1).sends("11-12");
-    flow.at(1001)
-        .ack(2)
-        .undone(0, 0, 1)
-        .cwnd(10)
-        .ssthresh(u32::MAX);
+    flow.at(1001).ack(2).undone(0, 0, 1).cwnd(10).ssthresh(u32::MAX);
 }
 
 #[test]
@@ -137,15 +110,9 @@ fn a_timeout_after_progress_in_loss_counts_as_genuine() {
     // Nothing is heard of 11 and 12. tcp_enter_loss: new_recovery is false in Loss, and
     // icsk_retransmits 0 since snd_una moved.
     let mut flow = timed_out("linux-6+notlp", 20);
-    flow.at(440)
-        .ack(1)
-        .sends("11-12")
-        .timer(Timer::Rto, 440 + 560);
+    flow.at(440).ack(1).sends("11-12").timer(Timer::Rto, 440 + 560);
     flow.expires(Timer::Rto, 1000).sends("rto 2");
-    flow.at(1080)
-        .ack(2)
-        .state(State::Loss)
-        .sends("slow_start 3-4");
+    flow.at(1080).ack(2).state(State::Loss).sends("slow_start 3-4");
 }
 
 #[test]
@@ -162,11 +129,7 @@ fn a_timeout_in_fast_recovery_counts_as_genuine() {
 fn switched_off_it_leaves_the_retransmissions_to_go_at_once() {
     let mut flow = timed_out("linux-3.17+nofrto", 20);
     flow.at(400).ack(1).sends("slow_start 2-3");
-    flow.at(401)
-        .ack(2)
-        .undone(0, 0, 0)
-        .state(State::Loss)
-        .sends("slow_start 4-5");
+    flow.at(401).ack(2).undone(0, 0, 0).state(State::Loss).sends("slow_start 4-5");
 }
 
 #[test]
@@ -183,11 +146,7 @@ fn without_sack_the_ack_of_the_retransmission_proves_nothing_by_itself() {
     // Step 2b even if it covers originals besides (Linux drops FLAG_ORIG_SACK_ACKED). The window of
     // slow start is what it acknowledges and one.
     let mut flow = timed_out_without_sack(20);
-    flow.at(400)
-        .ack(3)
-        .state(State::Loss)
-        .cwnd(4)
-        .undone(0, 0, 0);
+    flow.at(400).ack(3).state(State::Loss).cwnd(4).undone(0, 0, 0);
     flow.sends("11-14");
 }
 
@@ -207,9 +166,6 @@ fn after_a_spurious_timeout_the_losses_it_hid_are_found_by_sacks() {
     flow.at(401).sack(1, &[3..=3]).state(State::Disorder);
     flow.sends("nothing");
     // FACK: 5 is the fourth place up; this is a loss of its own, and the window falls again.
-    flow.at(402)
-        .sack(1, &[3..=5])
-        .state(State::Recovery)
-        .ssthresh(7);
+    flow.at(402).sack(1, &[3..=5]).state(State::Recovery).ssthresh(7);
     flow.sends("fast 2");
 }

@@ -9,9 +9,7 @@ fn the_syn_goes_again_after_one_second_and_then_at_doubling_intervals() {
     flow.sends("SYN").state(State::Open);
     flow.expires(Timer::Rto, 1000).sends("syn SYN");
     flow.expires(Timer::Rto, 3000).sends("syn SYN");
-    flow.expires(Timer::Rto, 7000)
-        .sends("syn SYN")
-        .state(State::Open);
+    flow.expires(Timer::Rto, 7000).sends("syn SYN").state(State::Open);
 }
 
 #[test]
@@ -40,21 +38,14 @@ fn after_a_lost_syn_data_begins_with_an_rto_of_three_seconds() {
     // RFC 6298 §5.7: Karn's rule forbids a sample of the SYN.
     let mut flow = Script::new("linux-3.17");
     flow.sends("SYN").expires(Timer::Rto, 1000).sends("syn SYN");
-    flow.at(1080)
-        .ack(0)
-        .writes(3)
-        .sends("1-3")
-        .timer(Timer::Rto, 1080 + 3000);
+    flow.at(1080).ack(0).writes(3).sends("1-3").timer(Timer::Rto, 1080 + 3000);
     flow.at(1160).ack(1).rto(280);
 }
 
 #[test]
 fn a_syn_answered_at_once_gives_the_first_sample() {
     let mut flow = Script::connected("linux-3.17", 80);
-    flow.rto(280)
-        .writes(1)
-        .sends("1")
-        .timer(Timer::Rto, 80 + 280);
+    flow.rto(280).writes(1).sends("1").timer(Timer::Rto, 80 + 280);
 }
 
 #[test]
@@ -62,10 +53,7 @@ fn the_first_loss_after_a_lost_syn_is_an_ordinary_one() {
     let mut flow = Script::new("linux-3.17");
     flow.sends("SYN").expires(Timer::Rto, 1000).sends("syn SYN");
     flow.at(1080).ack(0).writes(10).sends("1-10");
-    flow.at(1160)
-        .sack(0, &[4..=4])
-        .sends("fast 1")
-        .timer(Timer::Rto, 1160 + 280);
+    flow.at(1160).sack(0, &[4..=4]).sends("fast 1").timer(Timer::Rto, 1160 + 280);
 }
 
 #[test]
@@ -73,10 +61,7 @@ fn a_syn_answered_before_its_retransmission_is_not_retransmitted() {
     let mut flow = Script::new("linux-3.17");
     flow.sends("SYN").expires(Timer::Rto, 1000).ack(0);
     flow.writes(10).sends("1-10").rto(3000); // the SYN took 1 s: 1 + 2·1 s
-    flow.at(2000)
-        .sack(0, &[4..=4])
-        .sends("fast 1")
-        .timer(Timer::Rto, 2000 + 3000);
+    flow.at(2000).sack(0, &[4..=4]).sends("fast 1").timer(Timer::Rto, 2000 + 3000);
 }
 
 /// A flow with a window of 20 segments, all acknowledged, whose last transmission was at 160 ms.
@@ -114,10 +99,6 @@ fn ssthresh_remembers_three_quarters_of_the_window_idleness_took() {
 fn a_query_after_idle_time_changes_nothing() {
     let mut flow = quiet();
     flow.at(10_000).writes(1);
-    assert!(
-        flow.sender
-            .next_send(Instant::from_millis(10_000))
-            .is_some()
-    );
+    assert!(flow.sender.next_send(Instant::from_millis(10_000)).is_some());
     flow.cwnd(20).sends("21").cwnd(10);
 }

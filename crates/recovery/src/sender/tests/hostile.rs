@@ -52,10 +52,7 @@ fn network(profile: &str, data: &[Fate]) -> Network {
 fn ten_in_flight(profile: &str) -> Network {
     let mut network = network(profile, &[]);
     network.write(0, 10);
-    assert!(
-        network.until(|n| n.sender.pipe() == Segments(10)),
-        "{profile}"
-    );
+    assert!(network.until(|n| n.sender.pipe() == Segments(10)), "{profile}");
     network
 }
 
@@ -80,30 +77,20 @@ fn check(network: &Network, profile: &str) {
         panic!("{profile}: {broken}");
     }
     let waits = sender.una() < sender.limit();
-    assert!(
-        !waits || sender.next_timer().is_some(),
-        "{profile}: stalled: {sender:?}"
-    );
+    assert!(!waits || sender.next_timer().is_some(), "{profile}: stalled: {sender:?}");
 }
 
 /// From now on, the receiver is honest.
 fn finish(mut network: Network, profile: &str) -> Counters {
     check(&network, profile);
-    assert!(
-        network.until(Network::is_done),
-        "{profile}: {:?}",
-        network.sender
-    );
+    assert!(network.until(Network::is_done), "{profile}: {:?}", network.sender);
     network.sender.counters()
 }
 
 /// Checks that nothing is SACKed or lost and that the window is unchanged.
 fn unmoved(network: &Network, cwnd: Segments, profile: &str) {
     let sender = &network.sender;
-    assert!(
-        sender.board().iter().all(|s| !s.sacked && !s.lost),
-        "{profile}"
-    );
+    assert!(sender.board().iter().all(|s| !s.sacked && !s.lost), "{profile}");
     assert_eq!(sender.cwnd(), cwnd, "{profile}");
     assert_eq!(sender.ssthresh(), Segments::MAX, "{profile}");
 }
@@ -232,10 +219,7 @@ fn ack_division_opens_the_window_no_faster_than_whole_segments() {
             network.step();
             let acked = network.sender.una().since(Offset::DATA) / MSS;
             let most = initial + Segments(acked as u32);
-            assert!(
-                network.sender.cwnd() <= most,
-                "{profile}: {acked} acknowledged"
-            );
+            assert!(network.sender.cwnd() <= most, "{profile}: {acked} acknowledged");
         }
     }
 }
@@ -257,20 +241,13 @@ fn ack_division_gains_nothing_in_recovery_and_after_it() {
                 let sender = &network.sender;
                 if step.state == State::Recovery && sender.state() == State::Recovery {
                     let most = sender.ssthresh().max(step.cwnd);
-                    assert!(
-                        sender.cwnd() <= most,
-                        "{profile}: {} > {most}",
-                        sender.cwnd()
-                    );
+                    assert!(sender.cwnd() <= most, "{profile}: {} > {most}", sender.cwnd());
                 }
             }
             network.sender.cwnd()
         });
         let [whole, divided] = windows;
-        assert!(
-            divided <= whole + Segments::ONE,
-            "{profile}: {divided} > {whole}"
-        );
+        assert!(divided <= whole + Segments::ONE, "{profile}: {divided} > {whole}");
     }
 }
 
@@ -353,10 +330,7 @@ fn a_dsack_of_data_never_sent_explains_no_retransmission() {
     for profile in profiles() {
         let mut network = in_recovery(&profile);
         let nxt = network.sender.nxt();
-        let forged = [
-            Span::at(nxt + 5 * MSS, MSS),
-            Span::at(nxt + 2 * MSS, 9 * MSS),
-        ];
+        let forged = [Span::at(nxt + 5 * MSS, MSS), Span::at(nxt + 2 * MSS, 9 * MSS)];
         for _ in 0..3 {
             network.inject(&repeated(&network, &forged));
         }
@@ -437,12 +411,8 @@ enum Attack {
 
 fn attack() -> impl Strategy<Value = Attack> {
     let blocks = vec((0..30 * MSS, 0..8 * MSS), 0..5);
-    let whole = vec((0..30u64, 0..8u64), 0..5).prop_map(|blocks| {
-        blocks
-            .iter()
-            .map(|&(at, len)| (at * MSS, len * MSS))
-            .collect()
-    });
+    let whole = vec((0..30u64, 0..8u64), 0..5)
+        .prop_map(|blocks| blocks.iter().map(|&(at, len)| (at * MSS, len * MSS)).collect());
     let window = prop_oneof![3 => Just(1 << 20), 1 => 0..10 * MSS];
     prop_oneof![
         8 => (0..12usize).prop_map(Attack::Wait),
@@ -464,11 +434,7 @@ fn launch(network: &mut Network, attack: &Attack) {
             }
         }
         Attack::Write(segments) => network.write(0, *segments),
-        Attack::Lie {
-            blocks,
-            back,
-            window,
-        } => {
+        Attack::Lie { blocks, back, window } => {
             let una = network.sender.una();
             let base = Offset(una.0.saturating_sub(8 * MSS).max(1));
             let told = Offset(una.0.saturating_sub(back * MSS)).max(Offset::DATA);

@@ -28,10 +28,7 @@ fn two_segments_may_go_on_one_ack() {
     // RFC 3042 §2: as long as no more than cwnd + 2 are outstanding.
     let mut flow = Script::connected("rfc6675+lt", 80);
     flow.writes(40).sends("1-10");
-    flow.at(160)
-        .sack(0, &[2..=3])
-        .state(State::Disorder)
-        .sends("11-12");
+    flow.at(160).sack(0, &[2..=3]).state(State::Disorder).sends("11-12");
 }
 
 #[test]
@@ -40,11 +37,7 @@ fn a_duplicate_ack_without_new_sack_information_sends_nothing() {
     let mut flow = Script::connected("rfc6675+lt", 80);
     flow.writes(40).sends("1-10");
     flow.at(160).sack(0, &[2..=2]).sends("11");
-    flow.at(161)
-        .sack(0, &[2..=2])
-        .at(162)
-        .ack(0)
-        .sends("nothing");
+    flow.at(161).sack(0, &[2..=2]).at(162).ack(0).sends("nothing");
 }
 
 #[test]
@@ -64,20 +57,14 @@ fn an_ack_that_advances_ends_it() {
     flow.at(160).sack(0, &[2..=2]).sends("11");
     flow.at(161).sack(0, &[2..=3]).sends("12");
     // 3.17: three segments acknowledged, slow start: 13; nine are out.
-    flow.at(162)
-        .ack(3)
-        .state(State::Open)
-        .cwnd(13)
-        .sends("13-16");
+    flow.at(162).ack(3).state(State::Open).cwnd(13).sends("13-16");
 }
 
 #[test]
 fn without_sack_a_duplicate_ack_is_a_segment_out_of_the_pipe() {
-    for (profile, first, second) in [
-        ("reno", "11", "12"),
-        ("reno+nolt", "nothing", "nothing"),
-        ("linux-6+notlp", "11", "12"),
-    ] {
+    for (profile, first, second) in
+        [("reno", "11", "12"), ("reno+nolt", "nothing", "nothing"), ("linux-6+notlp", "11", "12")]
+    {
         let mut flow = Script::without_sack(profile, 80);
         flow.writes(40).sends("1-10");
         flow.at(160).ack(0).cwnd(10).pipe(9).sends(first);

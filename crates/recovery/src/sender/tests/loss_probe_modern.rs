@@ -35,9 +35,7 @@ fn it_waits_no_longer_than_the_retransmission_timer() {
     for profile in ["linux-3.17+tlprfc", "linux-6"] {
         let mut flow = Script::connected(profile, 80);
         flow.writes(1).sends("1").timer(Timer::Probe, 80 + 280);
-        flow.expires(Timer::Probe, 360)
-            .sends("tlp 1")
-            .state(State::Open);
+        flow.expires(Timer::Probe, 360).sends("tlp 1").state(State::Open);
         flow.timer(Timer::Rto, 360 + 280);
     }
 }
@@ -46,10 +44,7 @@ fn it_waits_no_longer_than_the_retransmission_timer() {
 fn new_data_sent_and_new_data_acknowledged_restart_it() {
     let mut flow = Script::connected("linux-6", 200);
     flow.writes(5).sends("1-5").timer(Timer::Probe, 200 + 402);
-    flow.at(210)
-        .writes(2)
-        .sends("6-7")
-        .timer(Timer::Probe, 210 + 402);
+    flow.at(210).writes(2).sends("6-7").timer(Timer::Probe, 210 + 402);
     flow.at(400).ack(3).timer(Timer::Probe, 400 + 402);
 }
 
@@ -94,13 +89,8 @@ fn new_data_is_the_probe_whatever_the_window() {
     // RFC 8985 §7.3: cwnd may be exceeded by one segment.
     let mut flow = Script::connected("linux-6", 200);
     flow.writes(20).sends("1-10");
-    flow.expires(Timer::Probe, 602)
-        .sends("probe 11")
-        .pipe(11)
-        .cwnd(10);
-    flow.timer(Timer::Rto, 602 + 600)
-        .no_timer(Timer::Probe)
-        .state(State::Open);
+    flow.expires(Timer::Probe, 602).sends("probe 11").pipe(11).cwnd(10);
+    flow.timer(Timer::Rto, 602 + 600).no_timer(Timer::Probe).state(State::Open);
 }
 
 #[test]
@@ -111,11 +101,7 @@ fn a_probe_of_new_data_counts_as_outstanding() {
     flow.expires(Timer::Probe, 600).sends("probe 11");
     flow.at(650).ack(8).no_timer(Timer::Probe);
     // Acknowledged, it costs nothing (§7.4.2), and the next may come.
-    flow.at(802)
-        .ack(11)
-        .writes(3)
-        .sends("12-14")
-        .ssthresh(u32::MAX);
+    flow.at(802).ack(11).writes(3).sends("12-14").ssthresh(u32::MAX);
     assert!(flow.sender.deadline(Timer::Probe).is_some());
     flow.at(1002).ack(14).ssthresh(u32::MAX);
     assert_eq!(flow.count(Event::ProbeRepairedLoss), 0);
@@ -148,17 +134,8 @@ fn a_repeated_probe_that_repaired_a_loss_costs_a_reduction() {
     // §7.4.2 case 3: an ACK beyond TLP.end_seq. Linux: cwnd = ssthresh at once.
     let mut flow = tail("linux-6", 9);
     flow.expires(Timer::Probe, 1000).sends("tlp 10");
-    flow.at(1200)
-        .ack(10)
-        .state(State::Open)
-        .cwnd(20)
-        .writes(3)
-        .sends("11-13");
-    flow.at(1400)
-        .ack(11)
-        .state(State::Open)
-        .cwnd(14)
-        .ssthresh(14);
+    flow.at(1200).ack(10).state(State::Open).cwnd(20).writes(3).sends("11-13");
+    flow.at(1400).ack(11).state(State::Open).cwnd(14).ssthresh(14);
     assert_eq!(flow.count(Event::ProbeRepairedLoss), 1);
 }
 
@@ -168,11 +145,7 @@ fn a_dsack_of_the_probe_proves_that_both_arrived() {
     let mut flow = tail("linux-6", 9);
     flow.expires(Timer::Probe, 1000).sends("tlp 10");
     flow.at(1050).ack(10).at(1200).sack(10, &[10..=10]);
-    flow.writes(3)
-        .sends("11-13")
-        .at(1400)
-        .ack(13)
-        .ssthresh(u32::MAX);
+    flow.writes(3).sends("11-13").at(1400).ack(13).ssthresh(u32::MAX);
     assert_eq!(flow.count(Event::ProbeRepairedLoss), 0);
 }
 
@@ -184,11 +157,7 @@ fn a_dsack_of_another_segment_does_not_answer_the_probe() {
         flow.expires(Timer::Probe, 400 + pto).sends("tlp 10");
         flow.at(1200).ack(10).writes(3).sends("11-13");
         flow.at(1400).sack(13, &[5..=5]);
-        assert_eq!(
-            flow.count(Event::ProbeRepairedLoss),
-            reductions,
-            "{profile}"
-        );
+        assert_eq!(flow.count(Event::ProbeRepairedLoss), reductions, "{profile}");
     }
 }
 
@@ -197,12 +166,7 @@ fn a_duplicate_ack_without_sack_proves_that_both_arrived() {
     // §7.4.2 case 4: the receiver does not send DSACKs.
     let mut flow = tail("linux-6", 9);
     flow.expires(Timer::Probe, 1000).sends("tlp 10");
-    flow.at(1050)
-        .ack(10)
-        .at(1200)
-        .ack(10)
-        .writes(3)
-        .sends("11-13");
+    flow.at(1050).ack(10).at(1200).ack(10).writes(3).sends("11-13");
     flow.at(1400).ack(13).ssthresh(u32::MAX);
     assert_eq!(flow.count(Event::ProbeRepairedLoss), 0);
 }
@@ -211,21 +175,14 @@ fn a_duplicate_ack_without_sack_proves_that_both_arrived() {
 fn the_probes_dsack_widens_no_reordering_window() {
     // Linux tcp_dsack_seen: not the DSACK of a probe.
     let mut flow = Script::connected("linux-6", 80);
-    flow.writes(3)
-        .sends("1-3")
-        .at(160)
-        .sack(0, &[2..=2])
-        .at(161)
-        .ack(3);
+    flow.writes(3).sends("1-3").at(160).sack(0, &[2..=2]).at(161).ack(3);
     assert!(flow.sender.losses.threshold.reordering_seen());
     flow.at(200).writes(2).sends("4-5");
     let ms = flow.fires(Timer::Probe);
     flow.sends("tlp 5");
     flow.at(ms + 1).ack(5).at(ms + 80).sack(5, &[5..=5]);
     flow.at(600).writes(3).sends("6-8");
-    flow.at(680)
-        .sack(5, &[7..=7])
-        .timer(Timer::Reorder, 600 + 80 + 20 + 2);
+    flow.at(680).sack(5, &[7..=7]).timer(Timer::Reorder, 600 + 80 + 20 + 2);
 }
 
 #[test]
@@ -235,14 +192,8 @@ fn the_tail_is_repaired_as_the_rfcs_figure_has_it() {
     let mut flow = Script::connected("linux-6", 200);
     flow.writes(4).sends("1-4").at(400).ack(1);
     flow.expires(Timer::Probe, 802).sends("tlp 4");
-    flow.at(1002)
-        .sack(1, &[4..=4])
-        .state(State::Recovery)
-        .ssthresh(7);
-    assert_eq!(
-        flow.marked(),
-        [(2, LossDetector::Rack), (3, LossDetector::Rack)]
-    );
+    flow.at(1002).sack(1, &[4..=4]).state(State::Recovery).ssthresh(7);
+    assert_eq!(flow.marked(), [(2, LossDetector::Rack), (3, LossDetector::Rack)]);
     flow.pipe(0).cwnd(1).sends("fast 2");
     // SafeACK: max(2 − 1, 1) + 1.
     flow.at(1202).sack(2, &[4..=4]).cwnd(2).sends("fast 3");
@@ -269,37 +220,21 @@ fn it_probes_in_cwr_too() {
 #[test]
 fn there_is_none_in_recovery_and_in_loss() {
     let mut flow = tail("linux-6", 4);
-    flow.at(401)
-        .sack(4, &[6..=8])
-        .state(State::Recovery)
-        .sends("fast 5");
-    flow.no_timer(Timer::Probe)
-        .at(410)
-        .sack(4, &[6..=9])
-        .no_timer(Timer::Probe);
+    flow.at(401).sack(4, &[6..=8]).state(State::Recovery).sends("fast 5");
+    flow.no_timer(Timer::Probe).at(410).sack(4, &[6..=9]).no_timer(Timer::Probe);
     let mut flow = tail("linux-6", 7);
     flow.expires(Timer::Probe, 802).sends("tlp 10");
-    flow.expires(Timer::Rto, 1402)
-        .state(State::Loss)
-        .sends("rto 8")
-        .no_timer(Timer::Probe);
-    flow.at(1602)
-        .ack(8)
-        .sends("slow_start 9-10")
-        .no_timer(Timer::Probe);
+    flow.expires(Timer::Rto, 1402).state(State::Loss).sends("rto 8").no_timer(Timer::Probe);
+    flow.at(1602).ack(8).sends("slow_start 9-10").no_timer(Timer::Probe);
 }
 
 #[test]
 fn a_tail_is_probed_once() {
     for profile in ["linux-3.17+tlprfc", "linux-6"] {
         let mut flow = tail(profile, 9);
-        flow.expires(Timer::Probe, 1000)
-            .sends("tlp 10")
-            .no_timer(Timer::Probe);
+        flow.expires(Timer::Probe, 1000).sends("tlp 10").no_timer(Timer::Probe);
         flow.at(1010).ack(9).no_timer(Timer::Probe);
-        flow.expires(Timer::Rto, 1600)
-            .sends("rto 10")
-            .no_timer(Timer::Probe);
+        flow.expires(Timer::Rto, 1600).sends("rto 10").no_timer(Timer::Probe);
     }
 }
 
@@ -308,17 +243,8 @@ fn a_probe_in_flight_is_one_more_retransmission_to_explain() {
     // Linux tcp_init_undo: undo_retrans counts it. Nothing was lost, the ACKs were late.
     let mut flow = tail("linux-6", 6);
     flow.expires(Timer::Probe, 802).sends("tlp 10");
-    flow.at(810)
-        .sack(6, &[8..=10])
-        .state(State::Recovery)
-        .sends("fast 7");
+    flow.at(810).sack(6, &[8..=10]).state(State::Recovery).sends("fast 7");
     flow.at(820).ack(10).state(State::Open).ssthresh(11); // ⌊16·0.7⌋
-    flow.at(1010)
-        .sack(10, &[7..=7])
-        .undone(0, 0, 0)
-        .ssthresh(11);
-    flow.at(1011)
-        .sack(10, &[10..=10])
-        .undone(1, 0, 0)
-        .ssthresh(u32::MAX);
+    flow.at(1010).sack(10, &[7..=7]).undone(0, 0, 0).ssthresh(11);
+    flow.at(1011).sack(10, &[10..=10]).undone(1, 0, 0).ssthresh(u32::MAX);
 }

@@ -16,8 +16,7 @@ fn no_new_data_is_offered_while_the_memory_is_full() {
         flow.writes(30).sends("1-4");
         // A host that sends more all the same is not heard.
         let fifth = Span::at(flow.sender.nxt(), MSS);
-        flow.sender
-            .on_sent(Instant::from_millis(80), Transmission::New(fifth));
+        flow.sender.on_sent(Instant::from_millis(80), Transmission::New(fifth));
         assert_eq!(flow.sender.nxt(), fifth.start);
         assert_eq!(flow.sender.check(), Ok(()));
         // Each segment that is acknowledged makes room for one.
@@ -113,8 +112,7 @@ fn a_sender_that_begins_again_in_memory_of_a_fixed_size_takes_no_more_either() {
     let mut flow = Script::connected("linux-6", 80);
     assert!(flow.sender.keep_in(Storage::with_capacity(16)).is_ok());
     let mechanisms = &crate::Mechanisms::LINUX_6;
-    flow.sender
-        .reset(mechanisms, MSS as u32, Trigger::Syn, false);
+    flow.sender.reset(mechanisms, MSS as u32, Trigger::Syn, false);
     let memory = flow.sender.memory();
     flow.sender.establish(Instant::from_millis(80), 1 << 20);
     flow.writes(10).sent();

@@ -51,16 +51,10 @@ fn an_abandoned_range_of_packet_numbers_hides_no_lost_packet() {
 fn a_retransmission_of_data_never_sent_is_refused() {
     let mut sender = bytes();
     let beyond = Transmission::Again(Span::at(sender.nxt(), 1000), Trigger::Fast);
-    assert_eq!(
-        sender.on_packet_sent(NOW, beyond, 1000, 0),
-        Err(Refused::NotOutstanding)
-    );
+    assert_eq!(sender.on_packet_sent(NOW, beyond, 1000, 0), Err(Refused::NotOutstanding));
     sender.on_sent(NOW, beyond);
     let counters = sender.counters();
-    assert_eq!(
-        (counters.impossible_sends, counters.retransmissions.total()),
-        (1, 0)
-    );
+    assert_eq!((counters.impossible_sends, counters.retransmissions.total()), (1, 0));
     sender.check().unwrap();
 }
 

@@ -71,9 +71,11 @@ impl Receiver {
             return;
         }
         let touches = |held: &Span| held.start <= span.end && span.start <= held.end;
-        let merged = self.held.iter().filter(|h| touches(h)).fold(span, |a, b| {
-            Span::new(a.start.min(b.start), a.end.max(b.end))
-        });
+        let merged = self
+            .held
+            .iter()
+            .filter(|h| touches(h))
+            .fold(span, |a, b| Span::new(a.start.min(b.start), a.end.max(b.end)));
         self.held.retain(|held| !touches(held));
         if merged.start <= self.next {
             self.next = merged.end;
@@ -128,12 +130,7 @@ pub(super) struct CopyWatch {
 
 impl CopyWatch {
     pub(super) fn new() -> Self {
-        Self {
-            last: Span::default(),
-            copies: 0,
-            windows: 0,
-            edge: Offset::DATA,
-        }
+        Self { last: Span::default(), copies: 0, windows: 0, edge: Offset::DATA }
     }
 
     /// After anything that may have moved `snd_una`.
@@ -158,15 +155,9 @@ impl CopyWatch {
         let rules = [
             ("is not what the sender waits for", waited_for),
             ("is beyond the window, in bytes", handshake || bytes <= cwnd),
-            (
-                "is beyond the window",
-                handshake || segments <= sender.cwnd(),
-            ),
+            ("is beyond the window", handshake || segments <= sender.cwnd()),
             ("comes while another is unacknowledged", last.end <= una),
-            (
-                "is one too many for the windows",
-                self.copies <= self.windows + 1,
-            ),
+            ("is one too many for the windows", self.copies <= self.windows + 1),
         ];
         match rules.iter().find(|(_, holds)| !holds) {
             Some((what, _)) => Err(format!("a copy of {span} {what}: {self:?} {sender:?}")),
@@ -178,10 +169,8 @@ impl CopyWatch {
 /// `span` was just sent: the host offers it for a copy, with PSH at the end of the written data.
 pub(super) fn offer(sender: &mut Sender, now: Instant, what: Transmission) {
     if let Some(span) = what.span().filter(|_| what.is_new()) {
-        let carried = Carried {
-            ip_len: span.len() as u32 + 40,
-            push: span.start > Offset::SYN && span.end == sender.limit(),
-        };
+        let carried =
+            Carried { ip_len: span.len() as u32 + 40, push: span.start > Offset::SYN && span.end == sender.limit() };
         sender.offer_copy(now, span, carried);
     }
 }
@@ -296,8 +285,7 @@ impl Network {
 
     fn post(&mut self, at: Instant, packet: Packet) {
         self.serial += 1;
-        self.queue
-            .insert((at, Reverse(u64::MAX - self.serial)), packet);
+        self.queue.insert((at, Reverse(u64::MAX - self.serial)), packet);
     }
 
     /// Advances to the sender's next event; `None` if there is none.
@@ -345,28 +333,15 @@ impl Network {
         self.copies.follow(&self.sender);
         let events = self.sender.drain_events().map(|(_, event)| event).collect();
         let sent = self.send();
-        Step {
-            cause,
-            state,
-            pipe,
-            cwnd,
-            events,
-            sent,
-        }
+        Step { cause, state, pipe, cwnd, events, sent }
     }
 
     fn answer(&mut self, ack: &Ack) -> Cause {
         let before = self.known.len();
         let board = self.sender.board();
-        let reported = |end: &Offset| {
-            *end <= ack.cumulative
-                || ack
-                    .sack_blocks()
-                    .iter()
-                    .any(|b| b.start < *end && *end <= b.end)
-        };
-        self.known
-            .extend(board.iter().map(|s| s.span.end).filter(reported));
+        let reported =
+            |end: &Offset| *end <= ack.cumulative || ack.sack_blocks().iter().any(|b| b.start < *end && *end <= b.end);
+        self.known.extend(board.iter().map(|s| s.span.end).filter(reported));
         let fresh = self.known.len() - before;
         let summary = self.sender.on_ack(self.now, ack);
         Cause::Acked(summary, fresh as u32)

@@ -160,11 +160,7 @@ fn a_late_segment_after_two_duplicate_acks_is_no_loss() {
     let mut flow = Script::without_sack("linux-6+notlp", 80);
     flow.writes(15).sends("1-10");
     flow.at(160).ack(0).sends("11").at(161).ack(0).sends("12");
-    flow.at(162)
-        .ack(3)
-        .state(State::Open)
-        .cwnd(11)
-        .sends("13-14");
+    flow.at(162).ack(3).state(State::Open).cwnd(11).sends("13-14");
 }
 
 #[test]
@@ -174,12 +170,7 @@ fn prr_counts_duplicate_acks_as_deliveries() {
     let mut flow = Script::without_sack("linux-6+notlp", 80);
     flow.writes(30).sends("1-10");
     flow.at(160).ack(0).sends("11").at(161).ack(0).sends("12");
-    flow.at(162)
-        .ack(0)
-        .ssthresh(7)
-        .pipe(8)
-        .cwnd(9)
-        .sends("fast 1");
+    flow.at(162).ack(0).ssthresh(7).pipe(8).cwnd(9).sends("fast 1");
     flow.at(163).ack(0).sends("13"); // ⌈1.4⌉ − 1
     flow.at(164).ack(0).sends("14"); // ⌈2.1⌉ − 2
     flow.at(165).ack(0).sends("nothing").pipe(8); // ⌈2.8⌉ − 3

@@ -70,10 +70,7 @@ impl Transfer {
             let timer = self.sender.next_timer();
             let arrival = self.to_receiver.keys().next().map(|k| k.0);
             let ack = self.to_sender.keys().next().map(|k| k.0);
-            let next = [timer.map(|t| t.0), arrival, ack]
-                .into_iter()
-                .flatten()
-                .min();
+            let next = [timer.map(|t| t.0), arrival, ack].into_iter().flatten().min();
             self.now = next.expect("nothing more happens").max(self.now);
             if arrival == next {
                 self.arrive();
@@ -97,10 +94,7 @@ impl Transfer {
         while let Some(what) = self.sender.next_send(self.now) {
             // A probe repeats something if nothing waits.
             let token = self.waiting.pop().unwrap_or_default();
-            let number = self
-                .sender
-                .on_packet_sent(self.now, what, SIZE, token)
-                .unwrap();
+            let number = self.sender.on_packet_sent(self.now, what, SIZE, token).unwrap();
             assert_eq!(number, self.tokens.len() as u64);
             self.tokens.push(token);
             if self.draw(1000) < loss {
@@ -110,8 +104,7 @@ impl Transfer {
                 true => late_by,
                 false => Duration::ZERO,
             };
-            self.to_receiver
-                .insert((self.now + WAY + extra, number), number);
+            self.to_receiver.insert((self.now + WAY + extra, number), number);
         }
     }
 
@@ -138,12 +131,10 @@ impl Transfer {
     fn hear(&mut self) {
         let (_, ranges) = self.to_sender.pop_first().unwrap();
         let acked = &mut self.acked;
-        let summary = self
-            .sender
-            .on_packets_acked(self.now, &ranges, Duration::ZERO, |packet| {
-                assert_eq!(packet.size, SIZE);
-                acked.push(packet.number());
-            });
+        let summary = self.sender.on_packets_acked(self.now, &ranges, Duration::ZERO, |packet| {
+            assert_eq!(packet.size, SIZE);
+            acked.push(packet.number());
+        });
         self.late += summary.late.0;
     }
 }
@@ -160,30 +151,15 @@ fn every_packet_is_acknowledged_or_lost_once() {
         "reno",
         "linux-3.17+tlp+rtor",
     ] {
-        for (loss, reordered, seed) in [
-            (0, 0, 1),
-            (20, 0, 2),
-            (200, 0, 3),
-            (10, 100, 4),
-            (500, 0, 5),
-        ] {
+        for (loss, reordered, seed) in [(0, 0, 1), (20, 0, 2), (200, 0, 3), (10, 100, 4), (500, 0, 5)] {
             let mut transfer = Transfer::new(profile, 400, seed);
             transfer.run(loss, reordered, Duration::from_millis(15));
             let case = format!("{profile}, {loss}, {reordered}");
-            let mut seen: Vec<u64> = transfer
-                .acked
-                .iter()
-                .chain(&transfer.lost)
-                .copied()
-                .collect();
+            let mut seen: Vec<u64> = transfer.acked.iter().chain(&transfer.lost).copied().collect();
             seen.sort_unstable();
             let sent: Vec<u64> = (0..transfer.tokens.len() as u64).collect();
             assert_eq!(seen, sent, "{case}");
-            let mut tokens: Vec<u64> = transfer
-                .received
-                .iter()
-                .map(|n| transfer.tokens[*n as usize])
-                .collect();
+            let mut tokens: Vec<u64> = transfer.received.iter().map(|n| transfer.tokens[*n as usize]).collect();
             tokens.sort_unstable();
             tokens.dedup();
             assert_eq!(tokens, (0..400).collect::<Vec<_>>(), "{case}");
@@ -198,11 +174,7 @@ fn every_packet_is_acknowledged_or_lost_once() {
 fn packets_given_up_and_acknowledged_after_all_are_late() {
     let mut transfer = Transfer::new("linux-3.17", 200, 9);
     transfer.run(0, 100, Duration::from_millis(30));
-    let received_and_lost = transfer
-        .lost
-        .iter()
-        .filter(|n| transfer.received.contains(n))
-        .count();
+    let received_and_lost = transfer.lost.iter().filter(|n| transfer.received.contains(n)).count();
     assert!(received_and_lost > 5, "{received_and_lost}");
     // The acknowledgments of the last ones arrive after the end.
     while !transfer.to_receiver.is_empty() || !transfer.to_sender.is_empty() {
@@ -225,24 +197,17 @@ fn tokens_come_back_with_their_packets() {
     sender.on_written(at(0), 5);
     for token in 70..75 {
         let what = sender.next_send(at(0)).unwrap();
-        sender
-            .on_packet_sent(at(0), what, 100 + token as u32, token)
-            .unwrap();
+        sender.on_packet_sent(at(0), what, 100 + token as u32, token).unwrap();
     }
     assert_eq!(sender.next_send(at(0)), None);
     let mut acked = Vec::new();
     let ranges = [packet_numbers(3..=4), packet_numbers(1..=1)];
-    sender.on_packets_acked(at(50), &ranges, Duration::ZERO, |p| {
-        acked.push((p.number(), p.token, p.size))
-    });
+    sender.on_packets_acked(at(50), &ranges, Duration::ZERO, |p| acked.push((p.number(), p.token, p.size)));
     assert_eq!(acked, [(3, 73, 173), (4, 74, 174), (1, 71, 171)]);
     let lost = std::iter::from_fn(|| sender.take_lost(at(50)));
     let lost: Vec<_> = lost.map(|p| (p.number(), p.token)).collect();
     assert_eq!(lost, [(0, 70), (2, 72)]);
-    assert_eq!(
-        (sender.board().first().is_none(), sender.pipe()),
-        (true, Segments::ZERO)
-    );
+    assert_eq!((sender.board().first().is_none(), sender.pipe()), (true, Segments::ZERO));
     assert_eq!(sender.deadline(Timer::Rto), None);
 }
 
@@ -258,14 +223,7 @@ fn send_packets(sender: &mut Sender, now: Instant, count: u64) -> Vec<u64> {
 
 #[test]
 fn acknowledgments_in_order_open_the_window() {
-    for profile in [
-        "rfc9002",
-        "rfc9002+adaptive",
-        "linux-6",
-        "linux-3.17",
-        "rfc6675",
-        "reno",
-    ] {
+    for profile in ["rfc9002", "rfc9002+adaptive", "linux-6", "linux-3.17", "rfc6675", "reno"] {
         let mut sender = Sender::of_packets(Instant::ZERO, &mechanisms(profile), SIZE);
         let sent = send_packets(&mut sender, Instant::ZERO, 100);
         for number in &sent {
@@ -280,14 +238,7 @@ fn acknowledgments_in_order_open_the_window() {
 
 #[test]
 fn a_window_reduced_for_a_lost_packet_stays_reduced() {
-    for profile in [
-        "rfc9002",
-        "rfc9002+adaptive",
-        "linux-6",
-        "linux-3.17",
-        "rfc6675",
-        "reno",
-    ] {
+    for profile in ["rfc9002", "rfc9002+adaptive", "linux-6", "linux-3.17", "rfc6675", "reno"] {
         let at = Instant::from_millis;
         let mut sender = Sender::of_packets(at(0), &mechanisms(profile), SIZE);
         sender.seed_rtt(Duration::from_millis(40));
@@ -314,35 +265,17 @@ fn what_cannot_have_been_sent_is_refused() {
     let now = Instant::ZERO;
     let mut sent = |what| sender.on_packet_sent(now, what, 1, 0);
     let numbers = packet_numbers;
-    assert_eq!(
-        sent(Transmission::New(numbers(1..=1))),
-        Err(Refused::NotNext)
-    );
-    assert_eq!(
-        sent(Transmission::New(numbers(0..=1))),
-        Err(Refused::NotNext)
-    );
-    assert_eq!(
-        sent(Transmission::NewProbe(Span::at(Offset(1), 0))),
-        Err(Refused::NotNext)
-    );
+    assert_eq!(sent(Transmission::New(numbers(1..=1))), Err(Refused::NotNext));
+    assert_eq!(sent(Transmission::New(numbers(0..=1))), Err(Refused::NotNext));
+    assert_eq!(sent(Transmission::NewProbe(Span::at(Offset(1), 0))), Err(Refused::NotNext));
     assert_eq!(sent(Transmission::New(numbers(0..=0))), Ok(0));
-    assert_eq!(
-        sent(Transmission::Again(numbers(0..=0), Trigger::Fast)),
-        Err(Refused::Repeated)
-    );
-    assert_eq!(
-        sent(Transmission::Copy(numbers(0..=0))),
-        Err(Refused::Repeated)
-    );
+    assert_eq!(sent(Transmission::Again(numbers(0..=0), Trigger::Fast)), Err(Refused::Repeated));
+    assert_eq!(sent(Transmission::Copy(numbers(0..=0))), Err(Refused::Repeated));
 
     let mut bytes = Sender::established(now, &mechanisms("linux-6"), 100, 1000);
     bytes.on_sent(now, Transmission::New(Span::at(Offset(500), 100)));
     bytes.on_sent(now, Transmission::New(Span::at(Offset::DATA, u64::MAX)));
-    assert_eq!(
-        (bytes.counters().impossible_sends, bytes.nxt()),
-        (2, Offset::DATA)
-    );
+    assert_eq!((bytes.counters().impossible_sends, bytes.nxt()), (2, Offset::DATA));
 }
 
 #[test]
@@ -392,8 +325,7 @@ fn abandoned_data_is_not_repeated() {
         sender.abandon(at(1), flight[i]);
     }
     assert_eq!(sender.pipe(), Segments(10));
-    let ack =
-        Ack::new(Offset::DATA, 10_000).with_blocks([Span::new(flight[4].start, flight[8].end)]);
+    let ack = Ack::new(Offset::DATA, 10_000).with_blocks([Span::new(flight[4].start, flight[8].end)]);
     sender.on_ack(at(50), &ack);
     sender.check().unwrap();
     // Nothing waits for the first: the second is the earliest outstanding.
@@ -453,15 +385,9 @@ fn small_packets_fill_the_window_by_their_bytes() {
     assert_eq!((count, sender.bytes_in_flight()), (91, 9_100));
     // Nine packets are less than a full one; with the tenth the window grows by one.
     sender.on_packets_acked(at(40), &[packet_numbers(0..=8)], Duration::ZERO, |_| ());
-    assert_eq!(
-        (sender.cwnd(), sender.bytes_in_flight()),
-        (Segments(10), 8_200)
-    );
+    assert_eq!((sender.cwnd(), sender.bytes_in_flight()), (Segments(10), 8_200));
     sender.on_packets_acked(at(41), &[packet_numbers(0..=9)], Duration::ZERO, |_| ());
-    assert_eq!(
-        (sender.cwnd(), sender.bytes_in_flight()),
-        (Segments(11), 8_100)
-    );
+    assert_eq!((sender.cwnd(), sender.bytes_in_flight()), (Segments(11), 8_100));
     sender.check().unwrap();
 }
 
@@ -501,11 +427,7 @@ fn lost_packets_do_not_move_adaptive_thresholds() {
         transfer.run(30, 0, Duration::ZERO);
         assert!(transfer.lost.len() > 30, "{profile}");
         let counters = transfer.sender.counters();
-        assert_eq!(
-            (counters.reordering_seen, counters.undone),
-            (0, [0; 3]),
-            "{profile}"
-        );
+        assert_eq!((counters.reordering_seen, counters.undone), (0, [0; 3]), "{profile}");
         assert!(transfer.sender.losses.suspects.is_empty(), "{profile}");
     }
 }
@@ -514,12 +436,7 @@ fn lost_packets_do_not_move_adaptive_thresholds() {
 #[test]
 fn segments_given_up_are_lost() {
     let at = Instant::from_millis;
-    for profile in [
-        "linux-6",
-        "linux-3.17",
-        "linux-6+adaptive",
-        "rfc9002+adaptive",
-    ] {
+    for profile in ["linux-6", "linux-3.17", "linux-6+adaptive", "rfc9002+adaptive"] {
         let mut sender = Sender::established(at(0), &mechanisms(profile), 100, 1 << 20);
         sender.seed_rtt(Duration::from_millis(40));
         sender.on_written(at(0), 2000);
@@ -532,11 +449,7 @@ fn segments_given_up_are_lost() {
         sender.on_ack(at(61), &Ack::new(Offset(901), 1 << 20));
         assert!(sender.losses.suspects.is_empty(), "{profile}");
         let counters = sender.counters();
-        assert_eq!(
-            (counters.reordering_seen, counters.undone),
-            (0, [0; 3]),
-            "{profile}"
-        );
+        assert_eq!((counters.reordering_seen, counters.undone), (0, [0; 3]), "{profile}");
         assert!(sender.cwnd() < Segments(10), "{profile}: {}", sender.cwnd());
     }
 }

@@ -55,11 +55,7 @@ fn segments_that_fit_and_sacked_segments_stay() {
     flow.writes(3).sends("1-3").at(160).sack(0, &[3..=3]);
     flow.sender.on_path_mtu(Instant::from_millis(161), 999);
     flow.sender.check().unwrap();
-    assert_eq!(
-        flow.sender.board().lost(),
-        Segments(0),
-        "one byte may be a FIN"
-    );
+    assert_eq!(flow.sender.board().lost(), Segments(0), "one byte may be a FIN");
     flow.sender.on_path_mtu(Instant::from_millis(161), 500);
     flow.sender.check().unwrap();
     assert_eq!(flow.sender.board().lost(), Segments(4));
@@ -70,8 +66,7 @@ fn segments_that_fit_and_sacked_segments_stay() {
 #[test]
 fn an_mtu_that_everything_fits_changes_nothing() {
     let mut flow = ten("linux-6");
-    flow.sender
-        .on_path_mtu(Instant::from_millis(100), MSS as u32);
+    flow.sender.on_path_mtu(Instant::from_millis(100), MSS as u32);
     flow.state(State::Open).timer(Timer::Probe, 80 + 162);
 }
 
@@ -95,8 +90,7 @@ fn a_failed_path_mtu_probe_leaves_the_window_as_it_was() {
     let cwnd = flow.sender.cwnd();
     flow.at(160).sack(0, &[2..=4]).state(State::Recovery);
     assert!(flow.sender.may_fail_probe());
-    flow.sender
-        .on_mtu_probe_lost(Instant::from_millis(160), 600);
+    flow.sender.on_mtu_probe_lost(Instant::from_millis(160), 600);
     flow.sender.check().unwrap();
     flow.state(State::Loss);
     assert_eq!(flow.sender.cwnd(), cwnd);

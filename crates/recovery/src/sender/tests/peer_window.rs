@@ -30,20 +30,12 @@ fn an_older_ack_does_not_open_a_window_that_has_shrunk_since() {
 fn a_closed_window_is_probed_at_doubling_intervals() {
     let mut flow = Script::connected_with("linux-3.17", 80, 2 * MSS);
     flow.writes(5).sends("1-2");
-    flow.at(160)
-        .window(0)
-        .ack(2)
-        .sends("nothing")
-        .no_timer(Timer::Rto);
-    flow.expires(Timer::Persist, 160 + 280)
-        .sends("window probe");
+    flow.at(160).window(0).ack(2).sends("nothing").no_timer(Timer::Rto);
+    flow.expires(Timer::Persist, 160 + 280).sends("window probe");
     flow.at(520).ack(2).sends("nothing");
-    flow.expires(Timer::Persist, 440 + 560)
-        .sends("window probe");
-    flow.expires(Timer::Persist, 1000 + 1120)
-        .sends("window probe");
-    flow.expires(Timer::Persist, 2120 + 2240)
-        .sends("window probe");
+    flow.expires(Timer::Persist, 440 + 560).sends("window probe");
+    flow.expires(Timer::Persist, 1000 + 1120).sends("window probe");
+    flow.expires(Timer::Persist, 2120 + 2240).sends("window probe");
 }
 
 #[test]
@@ -60,10 +52,7 @@ fn the_interval_between_window_probes_is_bounded() {
         flow.sends("window probe").ack(2);
         last = at;
     }
-    assert!(
-        !flow.sender.gave_up(),
-        "a peer that answers may keep its window closed"
-    );
+    assert!(!flow.sender.gave_up(), "a peer that answers may keep its window closed");
 }
 
 #[test]
@@ -72,93 +61,49 @@ fn an_opening_window_releases_data_and_ends_probing() {
     flow.writes(5).sends("1-2").at(160).window(0).ack(2);
     flow.expires(Timer::Persist, 440).sends("window probe");
     flow.at(520).window(10 * MSS).ack(2).sends("3-5");
-    flow.no_timer(Timer::Persist)
-        .timer(Timer::Rto, 520 + 280)
-        .cwnd(10);
+    flow.no_timer(Timer::Persist).timer(Timer::Rto, 520 + 280).cwnd(10);
     // The next closure begins with a fresh interval.
-    flow.at(600)
-        .window(0)
-        .ack(5)
-        .writes(1)
-        .timer(Timer::Persist, 600 + 280);
+    flow.at(600).window(0).ack(5).writes(1).timer(Timer::Persist, 600 + 280);
 }
 
 #[test]
 fn only_the_probe_uses_a_very_small_window() {
     // Silly-window avoidance on the sender's side, and its override (RFC 9293 §3.8.6.2.1).
     let mut flow = Script::connected_with("linux-3.17", 80, 2 * MSS);
-    flow.writes(5)
-        .sends("1-2")
-        .at(160)
-        .window(300)
-        .ack(2)
-        .sends("nothing");
+    flow.writes(5).sends("1-2").at(160).window(300).ack(2).sends("nothing");
     flow.expires(Timer::Persist, 440).sends("3:300");
 }
 
 #[test]
 fn window_probes_that_nobody_answers_end_in_the_user_timeout() {
     let mut flow = Script::connected_with("linux-3.17", 80, 2 * MSS);
-    flow.writes(5)
-        .sends("1-2")
-        .at(160)
-        .window(0)
-        .ack(2)
-        .timer(Timer::User, 300_160);
-    flow.expires(Timer::Persist, 440)
-        .sends("window probe")
-        .timer(Timer::User, 300_160);
+    flow.writes(5).sends("1-2").at(160).window(0).ack(2).timer(Timer::User, 300_160);
+    flow.expires(Timer::Persist, 440).sends("window probe").timer(Timer::User, 300_160);
     flow.at(520).ack(2).timer(Timer::User, 300_520); // answered
 }
 
 #[test]
 fn a_window_that_closes_on_outstanding_data_leaves_it_to_the_timeout() {
     let mut flow = Script::connected_with("linux-3.17", 80, 2 * MSS);
-    flow.writes(5)
-        .sends("1-2")
-        .at(160)
-        .window(0)
-        .ack(1)
-        .no_timer(Timer::Persist);
+    flow.writes(5).sends("1-2").at(160).window(0).ack(1).no_timer(Timer::Persist);
     flow.expires(Timer::Rto, 440).sends("rto 2");
 }
 
 #[test]
 fn an_ack_of_data_never_sent_is_ignored() {
     let mut flow = Script::connected("linux-3.17+tlp", 80);
-    flow.writes(20)
-        .sends("1-10")
-        .timer(Timer::Rto, 360)
-        .timer(Timer::Probe, 240);
-    flow.at(160)
-        .window(1 << 30)
-        .ack(11)
-        .sends("nothing")
-        .cwnd(10)
-        .pipe(10);
-    flow.takes(Ack::new(Offset(u64::MAX), u64::MAX))
-        .sends("nothing");
-    flow.timer(Timer::Rto, 360)
-        .timer(Timer::Probe, 240)
-        .state(State::Open);
+    flow.writes(20).sends("1-10").timer(Timer::Rto, 360).timer(Timer::Probe, 240);
+    flow.at(160).window(1 << 30).ack(11).sends("nothing").cwnd(10).pipe(10);
+    flow.takes(Ack::new(Offset(u64::MAX), u64::MAX)).sends("nothing");
+    flow.timer(Timer::Rto, 360).timer(Timer::Probe, 240).state(State::Open);
     assert_eq!(flow.sender.una(), segments(1, 1).start);
 }
 
 #[test]
 fn an_old_ack_acknowledges_nothing() {
     let mut flow = Script::connected("linux-3.17", 80);
-    flow.writes(10)
-        .sends("1-10")
-        .at(160)
-        .ack(5)
-        .timer(Timer::Rto, 440)
-        .cwnd(15);
-    flow.at(170)
-        .ack(3)
-        .timer(Timer::Rto, 440)
-        .cwnd(15)
-        .state(State::Open)
-        .sends("nothing");
+    flow.writes(10).sends("1-10").at(160).ack(5).timer(Timer::Rto, 440).cwnd(15);
+    flow.at(170).ack(3).timer(Timer::Rto, 440).cwnd(15).state(State::Open).sends("nothing");
 }
 
 #[test]

@@ -12,14 +12,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 /// Each loss detection used with PRR, with Reno's threshold and with CUBIC's.
-const BASES: [&str; 6] = [
-    "linux-3.17",
-    "linux-3.17+reno",
-    "linux-3.17+nofack",
-    "linux-6",
-    "linux-6+reno",
-    "rfc6675+cubic",
-];
+const BASES: [&str; 6] =
+    ["linux-3.17", "linux-3.17+reno", "linux-3.17+nofack", "linux-6", "linux-6+reno", "rfc6675+cubic"];
 
 const BOUNDS: [(&str, Bound); 6] = [
     ("prr", Bound::SlowStart),
@@ -63,23 +57,12 @@ struct Audit {
 
 impl Audit {
     fn new(bound: Bound, unlimited: bool) -> Self {
-        Self {
-            bound,
-            unlimited,
-            episode: None,
-            by_timer: false,
-            checked: 0,
-            converged: 0,
-        }
+        Self { bound, unlimited, episode: None, by_timer: false, checked: 0, converged: 0 }
     }
 
     fn watch(&mut self, step: &Step, sender: &Sender) -> Result<(), TestCaseError> {
         sender.check().map_err(TestCaseError::fail)?;
-        let marked = step
-            .events
-            .iter()
-            .filter(|e| matches!(e, Event::MarkedLost { .. }))
-            .count() as u32;
+        let marked = step.events.iter().filter(|e| matches!(e, Event::MarkedLost { .. })).count() as u32;
         let mut window = step.cwnd;
         for event in &step.events {
             if let Event::StateChanged { from, to, cwnd, .. } = *event {
@@ -96,8 +79,7 @@ impl Audit {
             Cause::Acked(summary, _) if summary.reports_copy_alone() => {}
             Cause::Acked(summary, fresh) => {
                 // Linux since 4.18 counts the duplicates a DSACK reports.
-                let again =
-                    sender.mechanisms.ack_processing == crate::profile::AckProcessing::Linux4_13;
+                let again = sender.mechanisms.ack_processing == crate::profile::AckProcessing::Linux4_13;
                 let again = u32::from(again && summary.dsack.is_some());
                 prop_assert_eq!(summary.delivered.0, fresh + again, "delivered");
                 episode.delivered += u64::from(summary.delivered.0);
@@ -114,25 +96,14 @@ impl Audit {
             }
             Cause::Wrote => {}
         }
-        let probe = |s: &&Transmission| {
-            matches!(
-                s,
-                Transmission::NewProbe(_) | Transmission::Again(_, Trigger::Tlp)
-            )
-        };
+        let probe = |s: &&Transmission| matches!(s, Transmission::NewProbe(_) | Transmission::Again(_, Trigger::Tlp));
         let probes = step.sent.iter().filter(probe).count() as u64;
         let sent = step.sent.len() as u64 - probes;
         match self.by_timer {
             true => episode.by_timer += sent,
             false => episode.sent += sent,
         }
-        let Episode {
-            delivered,
-            acks,
-            safe,
-            sent,
-            ..
-        } = *episode;
+        let Episode { delivered, acks, safe, sent, .. } = *episode;
         let most = match self.bound {
             Bound::Unlimited => u64::MAX,
             Bound::Conservative => delivered + 1,
@@ -200,10 +171,8 @@ impl Audit {
             }
             let flight = u64::from(episode.cwnd.0);
             let proportion = (episode.delivered * u64::from(ssthresh.0)).div_ceil(flight);
-            let on_its_way = episode.delivered < flight
-                && pipe > ssthresh
-                && cwnd == pipe
-                && episode.sent == proportion;
+            let on_its_way =
+                episode.delivered < flight && pipe > ssthresh && cwnd == pipe && episode.sent == proportion;
             if !on_its_way {
                 prop_assert_eq!((pipe, cwnd), (ssthresh, ssthresh), "{:?}", episode);
                 self.converged += 1;
@@ -216,13 +185,7 @@ impl Audit {
 /// Whether an ACK began the reduction. Algorithm 2 counts what this ACK acknowledges as delivered, but not in its
 /// FlightSize: it then may end above ssthresh.
 fn begins_plainly(step: &Step, sender: &Sender) -> bool {
-    let flight_size = matches!(
-        sender.mechanisms.rate,
-        RateControl::Prr {
-            recover_fs: RecoverFs::FlightSize,
-            ..
-        }
-    );
+    let flight_size = matches!(sender.mechanisms.rate, RateControl::Prr { recover_fs: RecoverFs::FlightSize, .. });
     match step.cause {
         Cause::Acked(summary, _) => !(flight_size && summary.una_advanced > 0),
         _ => false,

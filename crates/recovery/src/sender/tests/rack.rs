@@ -14,22 +14,14 @@ fn ten(profile: &str, written: u64) -> Script {
 /// Segment 1 arrived 1 ms after segment 2: the path reorders. All ten are acknowledged.
 fn reorders(profile: &str) -> Script {
     let mut flow = ten(profile, 10);
-    flow.at(160)
-        .sack(0, &[2..=2])
-        .at(161)
-        .ack(2)
-        .at(162)
-        .ack(10);
+    flow.at(160).sack(0, &[2..=2]).at(161).ack(2).at(162).ack(10);
     flow.state(State::Open);
     assert!(flow.sender.losses.threshold.reordering_seen());
     flow
 }
 
 fn by_rack(segments: impl IntoIterator<Item = u64>) -> Vec<(u64, LossDetector)> {
-    segments
-        .into_iter()
-        .map(|n| (n, LossDetector::Rack))
-        .collect()
+    segments.into_iter().map(|n| (n, LossDetector::Rack)).collect()
 }
 
 #[test]
@@ -50,21 +42,14 @@ fn the_timer_enters_recovery_as_an_ack_of_one_segment_would() {
     // tcp_rack_reo_timeout: tcp_cwnd_reduction(1, lost, 0). ⌈7·1/10⌉ over a pipe of 8.
     let mut flow = ten("linux-6", 10);
     flow.at(160).sack(0, &[2..=2]).expires(Timer::Reorder, 182);
-    flow.ssthresh(7)
-        .pipe(8)
-        .cwnd(9)
-        .sends("fast 1")
-        .no_timer(Timer::Reorder);
+    flow.ssthresh(7).pipe(8).cwnd(9).sends("fast 1").no_timer(Timer::Reorder);
 }
 
 #[test]
 fn the_late_segment_stops_the_timer() {
     let mut flow = ten("linux-6", 10);
     flow.at(160).sack(0, &[2..=2]).timer(Timer::Reorder, 182);
-    flow.at(170)
-        .ack(2)
-        .state(State::Open)
-        .no_timer(Timer::Reorder);
+    flow.at(170).ack(2).state(State::Open).no_timer(Timer::Reorder);
     assert_eq!(flow.marked(), []);
 }
 
@@ -81,12 +66,8 @@ fn three_segments_sacked_end_the_wait_where_nothing_was_reordered() {
 fn where_the_path_reorders_three_segments_sacked_do_not_end_it() {
     let mut flow = reorders("linux-6");
     flow.at(200).writes(6).sends("11-16");
-    flow.at(280)
-        .sack(10, &[12..=14])
-        .state(State::Disorder)
-        .sends("nothing");
-    flow.expires(Timer::Reorder, 200 + 80 + 20 + 2)
-        .sends("fast 11");
+    flow.at(280).sack(10, &[12..=14]).state(State::Disorder).sends("nothing");
+    flow.expires(Timer::Reorder, 200 + 80 + 20 + 2).sends("fast 11");
 }
 
 #[test]
@@ -94,11 +75,7 @@ fn in_recovery_losses_are_marked_without_a_wait() {
     // §6.2 step 4. 5 is lost as soon as 6 arrives: two may go (banked 4 − 1, gap 7 − 5).
     let mut flow = ten("linux-6", 10);
     flow.at(160).sack(0, &[2..=4]).cwnd(7).sends("fast 1");
-    flow.at(161)
-        .sack(0, &[6..=6, 2..=4])
-        .pipe(5)
-        .cwnd(7)
-        .sends("fast 5");
+    flow.at(161).sack(0, &[6..=6, 2..=4]).pipe(5).cwnd(7).sends("fast 5");
     flow.no_timer(Timer::Reorder);
     assert_eq!(flow.marked(), by_rack([1, 5]));
 }
@@ -107,21 +84,13 @@ fn in_recovery_losses_are_marked_without_a_wait() {
 fn in_recovery_on_a_path_that_reorders_the_window_stays() {
     let mut flow = reorders("linux-6");
     flow.at(200).writes(6).sends("11-16");
-    flow.at(280)
-        .sack(10, &[12..=12])
-        .expires(Timer::Reorder, 302)
-        .sends("fast 11");
+    flow.at(280).sack(10, &[12..=12]).expires(Timer::Reorder, 302).sends("fast 11");
     // 14 took 103 ms, and so may 13, 20 ms more allowed.
-    flow.at(303)
-        .sack(10, &[14..=14, 12..=12])
-        .state(State::Recovery);
+    flow.at(303).sack(10, &[14..=14, 12..=12]).state(State::Recovery);
     flow.timer(Timer::Reorder, 200 + 103 + 20 + 2);
     assert_eq!(flow.marked(), by_rack([11]));
     // In Recovery the timer marks and no more: what goes is what the window leaves.
-    flow.expires(Timer::Reorder, 325)
-        .pipe(3)
-        .cwnd(5)
-        .sends("fast 13");
+    flow.expires(Timer::Reorder, 325).pipe(3).cwnd(5).sends("fast 13");
     assert_eq!(flow.sender.counters().recoveries, 1);
 }
 
@@ -132,9 +101,7 @@ fn the_timer_waits_for_the_newest_of_those_in_doubt() {
     for (n, at) in [("1", 85), ("2", 90), ("3", 95)] {
         flow.at(at).writes(1).sends(n);
     }
-    flow.at(175)
-        .sack(0, &[3..=3])
-        .timer(Timer::Reorder, 90 + 80 + 20 + 2);
+    flow.at(175).sack(0, &[3..=3]).timer(Timer::Reorder, 90 + 80 + 20 + 2);
     flow.expires(Timer::Reorder, 192);
     assert_eq!(flow.marked(), by_rack([1, 2]));
     flow.pipe(0).cwnd(1).sends("fast 1");
@@ -156,11 +123,7 @@ fn a_retransmission_is_lost_once_something_sent_after_it_is_sacked() {
     flow.at(161).sack(0, &[2..=5]).sends("11");
     flow.at(162).sack(0, &[2..=10]).pipe(2).sends("12-16");
     // Banked 10 − 7, gap 7 − 5.
-    flow.at(241)
-        .sack(0, &[2..=11])
-        .pipe(5)
-        .ssthresh(7)
-        .sends("fast 1, 17");
+    flow.at(241).sack(0, &[2..=11]).pipe(5).ssthresh(7).sends("fast 1, 17");
     assert_eq!(flow.marked(), by_rack([1, 1]));
     assert_eq!(flow.sender.counters().lost_retransmissions, 1);
 }
@@ -202,10 +165,7 @@ fn an_ack_after_the_minimum_rtt_is_for_the_retransmission() {
 fn widened(profile: &str) -> Script {
     let mut flow = reorders(profile);
     flow.at(200).writes(6).sends("11-16");
-    flow.at(280)
-        .sack(10, &[12..=14])
-        .expires(Timer::Reorder, 302)
-        .sends("fast 11");
+    flow.at(280).sack(10, &[12..=14]).expires(Timer::Reorder, 302).sends("fast 11");
     flow.at(303).ack(14).at(304).ack(16).state(State::Open);
     flow.at(382).sack(16, &[11..=11]).undone(1, 0, 0);
     flow
@@ -216,9 +176,7 @@ fn a_dsack_widens_the_window_by_a_quarter_of_the_minimum_rtt() {
     // §6.2 step 4: reo_wnd_mult = 2.
     let mut flow = widened("linux-6");
     flow.at(400).writes(6).sends("17-22");
-    flow.at(480)
-        .sack(16, &[18..=18])
-        .timer(Timer::Reorder, 400 + 80 + 40 + 2);
+    flow.at(480).sack(16, &[18..=18]).timer(Timer::Reorder, 400 + 80 + 40 + 2);
 }
 
 #[test]
@@ -226,15 +184,9 @@ fn a_dsack_without_detected_reordering_does_not_widen_the_window() {
     // Linux tcp_dsack_seen: only with reord_seen.
     let mut flow = ten("linux-6", 10);
     flow.at(160).sack(0, &[2..=4]).sends("fast 1");
-    flow.at(170)
-        .ack(10)
-        .at(240)
-        .sack(10, &[1..=1])
-        .undone(1, 0, 0);
+    flow.at(170).ack(10).at(240).sack(10, &[1..=1]).undone(1, 0, 0);
     flow.at(300).writes(6).sends("11-16");
-    flow.at(380)
-        .sack(10, &[12..=12])
-        .timer(Timer::Reorder, 300 + 80 + 20 + 2);
+    flow.at(380).sack(10, &[12..=12]).timer(Timer::Reorder, 300 + 80 + 20 + 2);
 }
 
 #[test]
@@ -242,16 +194,10 @@ fn dsacks_widen_the_window_once_per_round_trip() {
     // §6.2 step 4: dsack_round. Both 11 and 12 were sent again in vain.
     let mut flow = reorders("linux-6");
     flow.at(200).writes(6).sends("11-16");
-    flow.at(280)
-        .sack(10, &[13..=14])
-        .expires(Timer::Reorder, 302)
-        .sends("fast 11");
+    flow.at(280).sack(10, &[13..=14]).expires(Timer::Reorder, 302).sends("fast 11");
     flow.at(303).sack(10, &[13..=15]).sends("fast 12");
     flow.at(304).ack(16).writes(6).sends("17-22");
-    flow.at(382)
-        .sack(16, &[11..=11])
-        .at(383)
-        .sack(16, &[12..=12]);
+    flow.at(382).sack(16, &[11..=11]).at(383).sack(16, &[12..=12]);
     flow.at(385).sack(16, &[18..=18]);
     flow.timer(Timer::Reorder, 304 + 81 + 40 + 2);
 }
@@ -278,14 +224,8 @@ fn a_timeout_does_not_mark_segments_sent_less_than_an_rtt_ago() {
     // §6.3; Linux tcp_timeout_mark_lost: cwnd is what stays in flight and one.
     let mut flow = Script::connected("linux-6+notlp", 80);
     flow.writes(5).sends("1-5").at(340).writes(3).sends("6-8");
-    flow.expires(Timer::Rto, 360)
-        .state(State::Loss)
-        .pipe(3)
-        .cwnd(4);
-    assert_eq!(
-        flow.marked(),
-        [1, 2, 3, 4, 5].map(|n| (n, LossDetector::Timeout))
-    );
+    flow.expires(Timer::Rto, 360).state(State::Loss).pipe(3).cwnd(4);
+    assert_eq!(flow.marked(), [1, 2, 3, 4, 5].map(|n| (n, LossDetector::Timeout)));
     flow.sends("rto 1").pipe(4);
 }
 
@@ -317,10 +257,7 @@ fn a_retransmission_lost_in_loss_begins_a_recovery() {
     let mut flow = ten("linux-6+notlp", 10);
     flow.expires(Timer::Rto, 360).ssthresh(7).sends("rto 1");
     flow.at(440).ack(1).cwnd(2).sends("slow_start 2-3");
-    flow.at(520)
-        .sack(1, &[3..=3])
-        .state(State::Recovery)
-        .ssthresh(2);
+    flow.at(520).sack(1, &[3..=3]).state(State::Recovery).ssthresh(2);
     flow.pipe(0).cwnd(1).sends("fast 2");
 }
 
@@ -330,11 +267,7 @@ fn an_original_lost_in_loss_begins_no_recovery() {
     let mut flow = Script::connected("linux-6+notlp", 80);
     flow.writes(5).sends("1-5").at(340).writes(3).sends("6-8");
     flow.expires(Timer::Rto, 360).sends("rto 1");
-    flow.at(440)
-        .ack(1)
-        .state(State::Loss)
-        .ssthresh(7)
-        .sends("slow_start 2-6");
+    flow.at(440).ack(1).state(State::Loss).ssthresh(7).sends("slow_start 2-6");
 }
 
 #[test]
@@ -342,12 +275,7 @@ fn the_timer_leaves_loss_for_a_recovery_that_repairs_first() {
     // tcp_rack_reo_timeout: enters Recovery from Loss too, and sends what is lost; F-RTO's wish for
     // new data ended with Loss.
     let mut flow = Script::connected("linux-6+notlp", 80);
-    flow.writes(2)
-        .sends("1-2")
-        .at(160)
-        .sack(0, &[2..=2])
-        .at(161)
-        .ack(2); // it reorders
+    flow.writes(2).sends("1-2").at(160).sack(0, &[2..=2]).at(161).ack(2); // it reorders
     flow.at(200).writes(5).sends("3-7");
     let Some((at, Timer::Rto)) = flow.sender.next_timer() else {
         panic!("the retransmission timer is the next");
@@ -359,11 +287,7 @@ fn the_timer_leaves_loss_for_a_recovery_that_repairs_first() {
     flow.state(State::Loss).pipe(2).sends("rto 3").writes(8);
     // 8 and 9 left 5 ms before the retransmission that is answered now: 20 ms are not over.
     flow.writes(8);
-    flow.at(rto + 80)
-        .ack(3)
-        .state(State::Loss)
-        .cwnd(4)
-        .sends("10-11");
+    flow.at(rto + 80).ack(3).state(State::Loss).cwnd(4).sends("10-11");
     flow.fires(Timer::Reorder);
     // Seven lost, two in flight.
     flow.state(State::Recovery).pipe(2).sends("fast 4");
@@ -378,8 +302,7 @@ fn undoing_looks_at_the_segments_again() {
     flow.at(170).echoing(80).sack(4, &[6..=8]).undone(0, 1, 0);
     assert_eq!(flow.marked(), by_rack([1, 2, 3, 4, 5]));
     // The window waits again (80 + 20 − 90 ms left): the path was seen to reorder.
-    flow.state(State::Disorder)
-        .timer(Timer::Reorder, 80 + 80 + 20);
+    flow.state(State::Disorder).timer(Timer::Reorder, 80 + 80 + 20);
 }
 
 #[test]
@@ -410,9 +333,7 @@ fn linux_6_counts_the_timeout_from_the_head_after_a_reordering_timer() {
 /// The time from which the retransmission timeout counts, ms.
 fn timeout_counts_from(flow: &Script) -> u128 {
     let deadline = flow.sender.deadline(Timer::Rto).unwrap();
-    (deadline - flow.sender.rto())
-        .since(Instant::ZERO)
-        .as_millis()
+    (deadline - flow.sender.rto()).since(Instant::ZERO).as_millis()
 }
 
 #[test]
@@ -467,15 +388,9 @@ fn in_the_rfc_a_dsack_widens_the_window_even_without_reordering() {
     // §6.2 step 4: only the two cases that make it zero ask for reordering.
     let mut flow = ten("linux-3.17+rack+noer", 10);
     flow.at(160).sack(0, &[2..=4]).sends("fast 1");
-    flow.at(170)
-        .ack(10)
-        .at(240)
-        .sack(10, &[1..=1])
-        .undone(1, 0, 0);
+    flow.at(170).ack(10).at(240).sack(10, &[1..=1]).undone(1, 0, 0);
     flow.at(300).writes(6).sends("11-16");
-    flow.at(380)
-        .sack(10, &[12..=12])
-        .timer(Timer::Reorder, 300 + 80 + 40);
+    flow.at(380).sack(10, &[12..=12]).timer(Timer::Reorder, 300 + 80 + 40);
 }
 
 #[test]

@@ -31,10 +31,7 @@ fn profile() -> impl Strategy<Value = String> {
 /// Rules for copies: those of the profile; or such as make any segment worth one, at once or a
 /// while after.
 fn slp() -> impl Strategy<Value = Option<SlpRules>> {
-    let all = |gap| SlpRules {
-        gap,
-        ..copying(&Kind::ALL)
-    };
+    let all = |gap| SlpRules { gap, ..copying(&Kind::ALL) };
     let gaps = [Ppm::ZERO, SlpRules::PAPER.gap, Ppm::ONE];
     option::weighted(0.6, prop::sample::select(gaps.map(all).to_vec()))
 }
@@ -134,12 +131,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(
-        profile: &str,
-        slp: Option<SlpRules>,
-        answered: bool,
-        sack: bool,
-    ) -> Result<Self, TestCaseError> {
+    fn new(profile: &str, slp: Option<SlpRules>, answered: bool, sack: bool) -> Result<Self, TestCaseError> {
         let profile: Profile = profile.parse().unwrap();
         let mut mechanisms = *profile.mechanisms();
         mechanisms.slp = slp.or(mechanisms.slp);
@@ -176,24 +168,12 @@ impl Run {
             }
             Op::PathMtu { mss, .. } => self.sender.on_path_mtu(self.now, *mss),
             Op::Split(above) => self.sender.split_segment(self.sender.una() + *above),
-            Op::Ack {
-                segments,
-                blocks,
-                window,
-                duplicate,
-                told,
-            } => {
+            Op::Ack { segments, blocks, window, duplicate, told } => {
                 let segments = if *duplicate { 0 } else { *segments };
                 let ack = self.plausible(segments, blocks, *window, *told);
                 self.ack(&ack)?;
             }
-            Op::Nonsense {
-                cumulative,
-                blocks,
-                window,
-                far,
-                data,
-            } => {
+            Op::Nonsense { cumulative, blocks, window, far, data } => {
                 let base = Offset(self.sender.una().0.saturating_sub(3 * MSS));
                 let beyond = if *far { 1 << 40 } else { 0 };
                 let blocks = blocks.iter().map(|&(at, len)| Span::at(base + at, len));
@@ -218,13 +198,7 @@ impl Run {
     }
 
     /// An ACK of the first `segments` outstanding, SACKing runs (first, further) of the rest.
-    fn plausible(
-        &self,
-        segments: usize,
-        blocks: &[(usize, usize)],
-        window: u64,
-        told: Told,
-    ) -> Ack {
+    fn plausible(&self, segments: usize, blocks: &[(usize, usize)], window: u64, told: Told) -> Ack {
         let out: Vec<Span> = self.sender.board().iter().map(|s| s.span).collect();
         let acked = segments.min(out.len());
         let cumulative = out[..acked].last().map_or(self.sender.una(), |s| s.end);
@@ -258,11 +232,7 @@ impl Run {
         prop_assert_eq!(summary.una_advanced, self.sender.una().since(una));
         if ack.cumulative > nxt {
             let quiet = |s: &Sender| (s.state(), s.cwnd(), s.peer_window(), s.next_timer());
-            prop_assert_eq!(
-                quiet(&self.sender),
-                quiet(&before),
-                "an ACK of data never sent"
-            );
+            prop_assert_eq!(quiet(&self.sender), quiet(&before), "an ACK of data never sent");
         }
         Ok(())
     }
@@ -278,11 +248,7 @@ impl Run {
                 "a timeout leaves room for one segment"
             );
             prop_assert!(
-                !loss
-                    || matches!(
-                        self.sender.next_send(self.now),
-                        Some(Transmission::Again(..))
-                    ),
+                !loss || matches!(self.sender.next_send(self.now), Some(Transmission::Again(..))),
                 "a timeout sends nothing"
             );
         }
@@ -316,8 +282,7 @@ impl Run {
             let what = single.next_send(self.now);
             let full = matches!(what, Some(Transmission::New(span)) if span.len() == single.peer.mss.into());
             prop_assert!(full, "{what:?} among {sent} full segments");
-            what.into_iter()
-                .for_each(|what| single.on_sent(self.now, what));
+            what.into_iter().for_each(|what| single.on_sent(self.now, what));
         }
         let same = sent == 0 || format!("{single:?}") == format!("{together:?}");
         prop_assert!(same, "{sent} segments:\n{single:?}\n{together:?}");
@@ -334,43 +299,23 @@ impl Run {
             Transmission::New(span) | Transmission::NewProbe(span) => {
                 prop_assert_eq!(span.start, sender.nxt());
                 prop_assert!(!span.is_empty() && span.end <= sender.limit());
-                prop_assert!(
-                    span.end <= self.edge || span.end == Offset::DATA,
-                    "beyond the window"
-                );
-                prop_assert!(
-                    span.end <= sender.peer.window.edge(),
-                    "beyond the window as it is now"
-                );
-                prop_assert!(
-                    room || matches!(what, Transmission::NewProbe(_)),
-                    "pipe is at cwnd"
-                );
+                prop_assert!(span.end <= self.edge || span.end == Offset::DATA, "beyond the window");
+                prop_assert!(span.end <= sender.peer.window.edge(), "beyond the window as it is now");
+                prop_assert!(room || matches!(what, Transmission::NewProbe(_)), "pipe is at cwnd");
             }
             Transmission::Again(span, trigger) => {
                 let found = sender.board().iter().find(|s| s.span == span);
                 prop_assert!(found.is_some(), "{} is no outstanding segment", span);
                 // A probe repeats the last segment, whatever is known of it (RFC 8985 §7.3; Linux).
                 let probe = trigger == Trigger::Tlp;
-                prop_assert!(
-                    probe || found.is_some_and(|s| !s.sacked),
-                    "{} has arrived",
-                    span
-                );
+                prop_assert!(probe || found.is_some_and(|s| !s.sacked), "{} has arrived", span);
                 // The rescue is the last segment missing, sent again before or not (RFC 6675 §4
                 // NextSeg rule 4).
                 let last = sender.board().iter().rev().find(|s| !s.sacked);
                 let rescue = sender.mechanisms.recovery_fill == RecoveryFill::HolesAndRescue
                     && last.is_some_and(|last| last.span == span);
-                prop_assert!(
-                    probe || rescue || found.is_some_and(|s| !s.retransmitted),
-                    "{} is on its way",
-                    span
-                );
-                prop_assert!(
-                    probe || sender.episode.release == Release::Forced || room,
-                    "pipe is at cwnd"
-                );
+                prop_assert!(probe || rescue || found.is_some_and(|s| !s.retransmitted), "{} is on its way", span);
+                prop_assert!(probe || sender.episode.release == Release::Forced || room, "pipe is at cwnd");
             }
             Transmission::Copy(span) => {
                 let judged = self.copies.judge(sender, span);
@@ -386,20 +331,12 @@ impl Run {
     fn check(&mut self) -> Result<(), TestCaseError> {
         self.sender.check().map_err(TestCaseError::fail)?;
         let sender = &self.sender;
-        prop_assert_eq!(
-            sender.next_send(self.now),
-            sender.next_send(self.now),
-            "asking changes it"
-        );
+        prop_assert_eq!(sender.next_send(self.now), sender.next_send(self.now), "asking changes it");
         prop_assert_eq!(
             sender.wants_to_retransmit(self.now),
             matches!(sender.next_send(self.now), Some(Transmission::Again(..)))
         );
-        prop_assert_eq!(
-            sender.next_timer(),
-            sender.next_timer(),
-            "asking changes it"
-        );
+        prop_assert_eq!(sender.next_timer(), sender.next_timer(), "asking changes it");
         // Without SACK, duplicate ACKs stand for segments that arrived.
         let board = sender.board();
         let count = |holds: fn(&SentSegment) -> bool| board.iter().filter(|s| holds(s)).count();
@@ -441,10 +378,7 @@ impl Run {
 #[test]
 fn the_invariants_hold_whatever_happens() {
     whatever_happens();
-    assert!(
-        TOGETHER.load(Ordering::Relaxed) > 1000,
-        "none was sent together"
-    );
+    assert!(TOGETHER.load(Ordering::Relaxed) > 1000, "none was sent together");
 }
 
 proptest! {

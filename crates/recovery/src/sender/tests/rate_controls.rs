@@ -17,10 +17,7 @@ fn twenty(mechanisms: &str) -> Script {
 fn letters(sent: &str) -> String {
     match sent {
         "" => ".".into(),
-        _ => sent
-            .split(", ")
-            .map(|s| if s.contains(' ') { 'R' } else { 'N' })
-            .collect(),
+        _ => sent.split(", ").map(|s| if s.contains(' ') { 'R' } else { 'N' }).collect(),
     }
 }
 
@@ -62,9 +59,7 @@ fn rate_halving_sends_on_every_second_ack() {
     // RFC 6937 §3.1, Rate-Halving (Linux).
     let (sent, pipe) = one_lost("halving");
     assert_eq!(sent, "NNR.N.N.N.N.N.N.N.N");
-    let expected = [
-        19, 19, 18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11, 10,
-    ];
+    let expected = [19, 19, 18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11, 10];
     assert_eq!(pipe, expected);
 }
 
@@ -75,9 +70,7 @@ fn prr_spreads_the_sending_evenly() {
     for bound in ["prrlinux3", "prrlinux", "prrsafe"] {
         let (sent, pipe) = one_lost(bound);
         assert_eq!(sent, "NNR.N.N.N.N.N.N.N..", "{bound}");
-        let expected = [
-            19, 19, 18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11, 10,
-        ];
+        let expected = [19, 19, 18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11, 10];
         assert_eq!(pipe, expected, "{bound}");
     }
 }
@@ -88,9 +81,7 @@ fn prr_of_the_flight_size_counts_what_limited_transmit_sent() {
     for bound in ["prr", "prrcrb", "prrub"] {
         let (sent, pipe) = one_lost(bound);
         assert_eq!(sent, "NNR.N.N.N.N..N.N..N", "{bound}");
-        let expected = [
-            19, 19, 18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 12, 12, 11, 11, 10, 9,
-        ];
+        let expected = [19, 19, 18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 12, 12, 11, 11, 10, 9];
         assert_eq!(pipe, expected, "{bound}");
     }
 }
@@ -176,11 +167,7 @@ fn an_ack_that_advances_and_reveals_a_further_loss_is_not_safe() {
     // RFC 9937 §3, SafeACK. By RACK: the retransmission of 1 arrives, and 5 to 10 left before it.
     let mut flow = Script::connected("linux-6+reno", 80);
     flow.writes(40).sends("1-10");
-    flow.at(160)
-        .sack(0, &[2..=4])
-        .ssthresh(5)
-        .pipe(6)
-        .sends("fast 1, 11"); // ⌈5·3/10⌉
+    flow.at(160).sack(0, &[2..=4]).ssthresh(5).pipe(6).sends("fast 1, 11"); // ⌈5·3/10⌉
     // 11 is in flight; banked 4 − 2, and none more.
     flow.at(240).ack(4).pipe(1).cwnd(3).sends("fast 5-6");
 }
@@ -189,13 +176,7 @@ fn an_ack_that_advances_and_reveals_a_further_loss_is_not_safe() {
 fn the_window_after_recovery_is_ssthresh_but_for_rate_halving() {
     // Algorithm 2; RFC 6675 §5; Linux 2.6 tcp_complete_cwr keeps what the recovery wore away. The
     // application has nothing more to send.
-    for (mechanisms, cwnd) in [
-        ("std", 5),
-        ("prr", 5),
-        ("prrcrb", 5),
-        ("prrsafe", 5),
-        ("halving", 2),
-    ] {
+    for (mechanisms, cwnd) in [("std", 5), ("prr", 5), ("prrcrb", 5), ("prrsafe", 5), ("halving", 2)] {
         let mut flow = Script::connected(&format!("linux-3.17+reno+{mechanisms}"), 80);
         flow.writes(10).sends("1-10");
         flow.at(160).sack(0, &[2..=4]).sends("fast 1");
@@ -210,11 +191,7 @@ fn prr_saves_deliveries_without_data_to_send() {
     let mut flow = Script::connected("linux-3.17+reno", 100);
     flow.sender.congestion.cwnd = Segments(20);
     flow.writes(20).sends("1-20");
-    flow.at(200)
-        .sack(0, &[2..=4])
-        .ssthresh(10)
-        .pipe(16)
-        .sends("fast 1");
+    flow.at(200).sack(0, &[2..=4]).ssthresh(10).pipe(16).sends("fast 1");
     flow.at(201).sack(0, &[2..=8]).sends("nothing").pipe(13);
     // ⌈10·7/20⌉ − 1.
     flow.at(202).writes(10).sends("21-23");
@@ -251,28 +228,15 @@ fn a_cwr_reduction_ends_once_the_data_then_in_flight_is_acknowledged() {
     let mut flow = twenty("prr");
     flow.at(200).congested();
     flow.at(201).ack(8).sends("21-24").state(State::Cwr); // ⌈10·8/20⌉ over a pipe of 12
-    flow.at(202)
-        .ack(20)
-        .state(State::Cwr)
-        .pipe(4)
-        .sends("25-30"); // up to ssthresh
-    flow.at(301)
-        .ack(21)
-        .state(State::Open)
-        .cwnd(10)
-        .ssthresh(10);
+    flow.at(202).ack(20).state(State::Cwr).pipe(4).sends("25-30"); // up to ssthresh
+    flow.at(301).ack(21).state(State::Open).cwnd(10).ssthresh(10);
     flow.sends("31");
 }
 
 #[test]
 fn congestion_reduces_the_window_once_per_round_trip() {
     let mut flow = twenty("prr");
-    flow.at(200)
-        .congested()
-        .ssthresh(10)
-        .at(210)
-        .congested()
-        .ssthresh(10);
+    flow.at(200).congested().ssthresh(10).at(210).congested().ssthresh(10);
     flow.at(211).ack(1).sends("21").congested().ssthresh(10);
 }
 
@@ -281,10 +245,7 @@ fn a_loss_found_during_the_reduction_reduces_no_further() {
     // tcp_enter_recovery from CWR keeps ssthresh, the recovery point and PRR's counters.
     let mut flow = twenty("prr");
     flow.at(200).congested().ssthresh(10);
-    flow.at(201)
-        .sack(0, &[2..=4])
-        .state(State::Recovery)
-        .ssthresh(10);
+    flow.at(201).sack(0, &[2..=4]).state(State::Recovery).ssthresh(10);
     // ⌈10·3/20⌉ = 2 over a pipe of 16.
     flow.pipe(16).cwnd(18).sends("fast 1, 21");
 }
@@ -296,12 +257,7 @@ fn a_congestion_signal_holds_back_what_is_written_next() {
     for (mechanisms, cwnd) in [("halving", 6), ("std", 10), ("prr", 20)] {
         let mut flow = Script::connected(&format!("linux-3.17+reno+{mechanisms}"), 100);
         flow.sender.congestion.cwnd = Segments(20);
-        flow.writes(5)
-            .sends("1-5")
-            .at(110)
-            .congested()
-            .ssthresh(10)
-            .cwnd(cwnd);
+        flow.writes(5).sends("1-5").at(110).congested().ssthresh(10).cwnd(cwnd);
     }
 }
 

@@ -4,13 +4,7 @@ use super::super::*;
 use super::script::{Script, segments};
 
 /// Why `flow` retransmits segment `n` at `ms`, while the timers of `due` count as due.
-fn reason(
-    flow: &Script,
-    ms: u64,
-    n: u64,
-    prompted: bool,
-    due: &[Timer],
-) -> Option<(Trigger, Option<Timer>)> {
+fn reason(flow: &Script, ms: u64, n: u64, prompted: bool, due: &[Timer]) -> Option<(Trigger, Option<Timer>)> {
     let mut sender = flow.sender.clone();
     let is_due = |timer, _| due.contains(&timer);
     let reason = sender.reason_for(Instant::from_millis(ms), segments(n, n), prompted, is_due)?;
@@ -58,10 +52,7 @@ fn the_head_again_without_an_ack_since_a_timeout_is_another_timeout() {
     flow.sends("rto 1");
     let rto = Some((Trigger::Rto, Some(Timer::Rto)));
     assert_eq!(reason(&flow, 400, 1, true, &[]), rto);
-    assert_eq!(
-        reason(&flow, 400, 2, true, &[]),
-        Some((Trigger::SlowStart, None))
-    );
+    assert_eq!(reason(&flow, 400, 2, true, &[]), Some((Trigger::SlowStart, None)));
     flow.at(440).ack(1).sends("slow_start 2-3");
     assert_eq!(reason(&flow, 450, 2, true, &[]), None);
 }

@@ -18,10 +18,7 @@ fn ten() -> Script {
 }
 
 fn by_threshold(segments: impl IntoIterator<Item = u64>) -> Vec<(u64, LossDetector)> {
-    segments
-        .into_iter()
-        .map(|n| (n, LossDetector::Threshold))
-        .collect()
+    segments.into_iter().map(|n| (n, LossDetector::Threshold)).collect()
 }
 
 #[test]
@@ -81,14 +78,8 @@ fn an_ack_that_advances_with_new_sacks_is_the_first_duplicate() {
     // something new, counts as a duplicate all the same.
     let mut flow = small();
     flow.at(160).sack(1, &[3..=3]).sends("nothing");
-    flow.at(161)
-        .sack(1, &[3..=4])
-        .state(State::Disorder)
-        .sends("nothing");
-    flow.at(162)
-        .sack(1, &[3..=5])
-        .state(State::Recovery)
-        .sends("fast 2:300");
+    flow.at(161).sack(1, &[3..=4]).state(State::Disorder).sends("nothing");
+    flow.at(162).sack(1, &[3..=5]).state(State::Recovery).sends("fast 2:300");
 }
 
 #[test]
@@ -115,11 +106,7 @@ fn what_is_lost_goes_before_new_data_and_that_before_the_rescue() {
     // §4 NextSeg (1), (2), (4). Three SACKed make 1 to 4 lost: pipe 3 against a window of 5.
     let mut flow = Script::connected("rfc6675", 80);
     flow.writes(11).sends("1-10");
-    flow.at(160)
-        .sack(0, &[5..=7])
-        .cwnd(5)
-        .pipe(3)
-        .sends("fast 1-2");
+    flow.at(160).sack(0, &[5..=7]).cwnd(5).pipe(3).sends("fast 1-2");
     assert_eq!(flow.marked(), by_threshold(1..=4));
     flow.at(161).sack(0, &[5..=8]).sends("fast 3");
     flow.at(162).sack(0, &[5..=9]).sends("fast 4");
@@ -159,16 +146,9 @@ fn a_retransmitted_hole_not_marked_lost_counts_twice_in_the_pipe() {
     let mut flow = ten();
     flow.at(160).sack(0, &[5..=7]).sends("fast 1-2");
     flow.at(161).sack(0, &[9..=9, 5..=7]).sends("fast 3");
-    flow.at(162)
-        .sack(0, &[9..=10, 5..=7])
-        .sends("fast 4")
-        .pipe(5);
+    flow.at(162).sack(0, &[9..=10, 5..=7]).sends("fast 4").pipe(5);
     // 2, 3 and 4 sent again, 8 in the network: four; sent again, 8 is two of five.
-    flow.at(240)
-        .sack(1, &[9..=10, 5..=7])
-        .pipe(4)
-        .sends("fast 8")
-        .pipe(5);
+    flow.at(240).sack(1, &[9..=10, 5..=7]).pipe(4).sends("fast 8").pipe(5);
     // The rescue retransmission.
     flow.at(241).sack(7, &[9..=10]).pipe(2).sends("fast 8");
 }
@@ -178,11 +158,7 @@ fn the_rescue_waits_until_the_first_retransmission_is_acknowledged() {
     // §5 (4.3) sets RescueRxt to the first retransmission's highest sequence "to prevent … a
     // premature rescue"; §4 NextSeg (4) needs HighACK above it. Segments 1 and 10 are lost.
     let mut flow = ten();
-    flow.at(160)
-        .sack(0, &[2..=9])
-        .cwnd(5)
-        .sends("fast 1")
-        .pipe(2);
+    flow.at(160).sack(0, &[2..=9]).cwnd(5).sends("fast 1").pipe(2);
     flow.at(161).sack(0, &[2..=9]).sends("nothing");
     flow.at(240).ack(9).state(State::Recovery).sends("fast 10");
 }
@@ -193,10 +169,7 @@ fn one_segment_is_rescued_per_recovery() {
     flow.at(160).sack(0, &[2..=8]).sends("fast 1");
     flow.at(240).ack(8).state(State::Recovery).sends("fast 10");
     // §4 NextSeg (4): RescueRxt is the recovery point now.
-    flow.at(320)
-        .sack(8, &[10..=10])
-        .state(State::Recovery)
-        .sends("fast 9");
+    flow.at(320).sack(8, &[10..=10]).state(State::Recovery).sends("fast 9");
     flow.at(400).ack(10).state(State::Open).cwnd(5);
 }
 
@@ -236,13 +209,8 @@ fn sacks_after_a_timeout_begin_no_recovery_below_what_was_sent() {
     // §5.1: no new recovery until HighACK is at the recovery point.
     let mut flow = ten();
     flow.at(160).sack(0, &[5..=7]).sends("fast 1-2");
-    flow.expires(Timer::Rto, 1160)
-        .state(State::Loss)
-        .sends("rto 1");
-    flow.at(1240)
-        .sack(1, &[5..=7])
-        .cwnd(2)
-        .sends("slow_start 2-3");
+    flow.expires(Timer::Rto, 1160).state(State::Loss).sends("rto 1");
+    flow.at(1240).sack(1, &[5..=7]).cwnd(2).sends("slow_start 2-3");
     flow.at(1320).sack(1, &[8..=10, 5..=7]).state(State::Loss);
     flow.sends("nothing");
     assert_eq!(flow.sender.counters().recoveries, 1);

@@ -59,10 +59,7 @@ fn the_last_segments_are_not_lost_by_time() {
 fn a_lost_retransmission_is_found_by_its_own_number() {
     // §6.1 in the order of transmission: the retransmission of 1 is number 11 of the data, then 11 to 14 go.
     let mut flow = ten(20);
-    flow.at(160)
-        .sack(0, &[2..=4])
-        .cwnd(5)
-        .state(State::Recovery);
+    flow.at(160).sack(0, &[2..=4]).cwnd(5).state(State::Recovery);
     flow.sends("fast 1");
     // Everything but the retransmission arrives.
     flow.at(161).sack(0, &[2..=10]).sends("11-14");
@@ -102,10 +99,7 @@ fn recovery_ends_when_what_was_sent_in_it_arrives() {
     flow.at(162).sack(0, &[2..=7, 9..=9]).sends("12");
     assert_eq!(flow.fires(Timer::Reorder), 173);
     flow.state(State::Recovery).cwnd(5).sends("fast 8");
-    flow.at(240)
-        .sack(7, &[9..=9])
-        .state(State::Disorder)
-        .cwnd(5);
+    flow.at(240).sack(7, &[9..=9]).state(State::Disorder).cwnd(5);
     flow.sends("fast 10, 13"); // 10 was sent 160 ms ago
     assert_eq!(flow.sender.counters().recoveries, 1);
     assert_eq!(flow.last_recovery().cwnd, Segments(5));
@@ -116,18 +110,10 @@ fn what_was_sent_before_recovery_began_does_not_reduce_the_window_again() {
     // §7.3.2, B.6: one reduction for all losses of a round trip.
     let mut flow = ten(10);
     flow.at(160).sack(0, &[2..=4]).cwnd(5).sends("fast 1");
-    flow.at(161)
-        .sack(0, &[2..=4, 8..=8])
-        .cwnd(5)
-        .sends("nothing");
+    flow.at(161).sack(0, &[2..=4, 8..=8]).cwnd(5).sends("nothing");
     assert_eq!(flow.fires(Timer::Reorder), 172);
     flow.cwnd(5).sends("fast 5-6");
-    let lost = [
-        (1, PacketThreshold),
-        (5, PacketThreshold),
-        (6, TimeThreshold),
-        (7, TimeThreshold),
-    ];
+    let lost = [(1, PacketThreshold), (5, PacketThreshold), (6, TimeThreshold), (7, TimeThreshold)];
     assert_eq!(flow.marked(), lost);
     assert_eq!(flow.sender.counters().recoveries, 1);
 }
@@ -180,10 +166,7 @@ fn the_probe_timeout_counts_from_the_last_transmission() {
     // §6.2.1: time_of_last_ack_eliciting_packet.
     let mut flow = Script::connected("rfc9002", 80);
     flow.writes(1).sends("1").timer(Timer::Probe, 80 + 265);
-    flow.at(100)
-        .writes(1)
-        .sends("2")
-        .timer(Timer::Probe, 100 + 265);
+    flow.at(100).writes(1).sends("2").timer(Timer::Probe, 100 + 265);
     flow.at(160).ack(1).timer(Timer::Probe, 100 + 225);
     flow.at(180).ack(2).no_timer(Timer::Probe);
 }

@@ -124,12 +124,7 @@ impl Script {
         let now = Instant::from_millis(ms);
         assert!(now >= self.now, "time runs backwards to {ms} ms");
         let waiting = self.sender.next_send(self.now);
-        assert_eq!(
-            waiting.map(|w| self.describe(w)),
-            None,
-            "unsent at {}",
-            self.now
-        );
+        assert_eq!(waiting.map(|w| self.describe(w)), None, "unsent at {}", self.now);
         if let Some((at, timer)) = self.sender.next_timer() {
             assert!(at >= now, "{timer:?} is due at {at}, before {ms} ms");
         }
@@ -188,9 +183,7 @@ impl Script {
     /// An ACK through segment `n` that SACKs `blocks`, the latest first.
     pub(super) fn sack(&mut self, n: u64, blocks: &[RangeInclusive<u64>]) -> &mut Self {
         let unit = self.unit;
-        let blocks = blocks
-            .iter()
-            .map(|b| Span::new(start(*b.start(), unit), start(*b.end() + 1, unit)));
+        let blocks = blocks.iter().map(|b| Span::new(start(*b.start(), unit), start(*b.end() + 1, unit)));
         let mut ack = Ack::new(start(n + 1, unit), self.window).with_blocks(blocks);
         if let Some(sent) = self.echo.take() {
             // The timestamp clock ticks once a millisecond.
@@ -242,10 +235,7 @@ impl Script {
     fn offers(&mut self, what: Transmission) {
         if let Some(span) = what.span().filter(|_| what.is_new()) {
             let ends = |end: &Offset| span.start < *end && *end <= span.end;
-            let carried = Carried {
-                ip_len: span.len() as u32 + self.headers,
-                push: self.ends.iter().any(ends),
-            };
+            let carried = Carried { ip_len: span.len() as u32 + self.headers, push: self.ends.iter().any(ends) };
             self.sender.offer_copy(self.now, span, carried);
         }
     }
@@ -261,12 +251,7 @@ impl Script {
     /// `timer` does not run.
     #[track_caller]
     pub(super) fn no_timer(&mut self, timer: Timer) -> &mut Self {
-        assert_eq!(
-            self.sender.deadline(timer),
-            None,
-            "{timer:?} at {}",
-            self.now
-        );
+        assert_eq!(self.sender.deadline(timer), None, "{timer:?} at {}", self.now);
         self
     }
 
@@ -286,12 +271,7 @@ impl Script {
             panic!("no timer runs at {}", self.now);
         };
         assert_eq!(next, timer, "at {}", self.now);
-        assert_eq!(
-            self.sender.next_send(self.now),
-            None,
-            "unsent at {}",
-            self.now
-        );
+        assert_eq!(self.sender.next_send(self.now), None, "unsent at {}", self.now);
         self.now = at;
         self.sender.on_timer(at, timer);
         self.checked();
@@ -306,58 +286,33 @@ impl Script {
 
     #[track_caller]
     pub(super) fn cwnd(&mut self, segments: u32) -> &mut Self {
-        assert_eq!(
-            self.sender.cwnd(),
-            Segments(segments),
-            "cwnd at {}",
-            self.now
-        );
+        assert_eq!(self.sender.cwnd(), Segments(segments), "cwnd at {}", self.now);
         self
     }
 
     #[track_caller]
     pub(super) fn ssthresh(&mut self, segments: u32) -> &mut Self {
-        assert_eq!(
-            self.sender.ssthresh(),
-            Segments(segments),
-            "ssthresh at {}",
-            self.now
-        );
+        assert_eq!(self.sender.ssthresh(), Segments(segments), "ssthresh at {}", self.now);
         self
     }
 
     #[track_caller]
     pub(super) fn pipe(&mut self, segments: u32) -> &mut Self {
-        assert_eq!(
-            self.sender.pipe(),
-            Segments(segments),
-            "pipe at {}",
-            self.now
-        );
+        assert_eq!(self.sender.pipe(), Segments(segments), "pipe at {}", self.now);
         self
     }
 
     /// The RTO in force is `ms`.
     #[track_caller]
     pub(super) fn rto(&mut self, ms: u64) -> &mut Self {
-        assert_eq!(
-            self.sender.rto(),
-            Duration::from_millis(ms),
-            "RTO at {}",
-            self.now
-        );
+        assert_eq!(self.sender.rto(), Duration::from_millis(ms), "RTO at {}", self.now);
         self
     }
 
     /// dupthresh is `segments`.
     #[track_caller]
     pub(super) fn dupthresh(&mut self, segments: u32) -> &mut Self {
-        assert_eq!(
-            self.sender.reordering(),
-            Segments(segments),
-            "dupthresh at {}",
-            self.now
-        );
+        assert_eq!(self.sender.reordering(), Segments(segments), "dupthresh at {}", self.now);
         self
     }
 
@@ -372,11 +327,7 @@ impl Script {
     /// The recovery finished last.
     #[track_caller]
     pub(super) fn last_recovery(&self) -> Recovery {
-        *self
-            .sender
-            .recoveries()
-            .last()
-            .expect("a finished recovery")
+        *self.sender.recoveries().last().expect("a finished recovery")
     }
 
     /// How often `event` happened so far.
@@ -395,8 +346,7 @@ impl Script {
 
     #[track_caller]
     fn checked(&mut self) -> &mut Self {
-        self.events
-            .extend(self.sender.drain_events().map(|(_, e)| e));
+        self.events.extend(self.sender.drain_events().map(|(_, e)| e));
         if let Err(broken) = self.sender.check() {
             panic!("at {}: {broken}", self.now);
         }
@@ -452,14 +402,11 @@ fn expand(text: &str) -> String {
         let (prefix, range) = item.rsplit_once(' ').unwrap_or(("", item));
         let bounds = range.split_once('-').map(|(a, b)| (a.parse(), b.parse()));
         match bounds {
-            Some((Ok(first), Ok(last))) => (first..=last)
-                .map(|n: u64| format!("{prefix} {n}").trim_start().to_string())
-                .collect(),
+            Some((Ok(first), Ok(last))) => {
+                (first..=last).map(|n: u64| format!("{prefix} {n}").trim_start().to_string()).collect()
+            }
             _ => vec![item.to_string()],
         }
     };
-    text.split(", ")
-        .flat_map(spell)
-        .collect::<Vec<_>>()
-        .join(", ")
+    text.split(", ").flat_map(spell).collect::<Vec<_>>().join(", ")
 }

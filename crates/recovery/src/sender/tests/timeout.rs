@@ -20,23 +20,11 @@ fn the_window_falls_to_one_segment_and_everything_not_sacked_is_lost() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(6).sends("1-6");
     flow.at(160).sack(0, &[3..=3]);
-    flow.expires(Timer::Rto, 360)
-        .state(State::Loss)
-        .cwnd(1)
-        .ssthresh(7)
-        .pipe(0);
-    assert_eq!(
-        flow.marked(),
-        [1, 2, 4, 5, 6].map(|n| (n, LossDetector::Timeout))
-    );
+    flow.expires(Timer::Rto, 360).state(State::Loss).cwnd(1).ssthresh(7).pipe(0);
+    assert_eq!(flow.marked(), [1, 2, 4, 5, 6].map(|n| (n, LossDetector::Timeout)));
     flow.sends("rto 1").pipe(1);
-    flow.at(440)
-        .sack(1, &[3..=3])
-        .sends("slow_start 2, slow_start 4");
-    flow.at(520)
-        .ack(4)
-        .sends("slow_start 5-6")
-        .state(State::Loss);
+    flow.at(440).sack(1, &[3..=3]).sends("slow_start 2, slow_start 4");
+    flow.at(520).ack(4).sends("slow_start 5-6").state(State::Loss);
     flow.at(600).ack(6).state(State::Open).no_timer(Timer::Rto);
 }
 
@@ -48,11 +36,7 @@ fn only_the_segment_the_timer_sends_is_called_rto() {
     flow.at(440).ack(1).cwnd(2).sends("slow_start 2-3");
     flow.at(520).ack(3).cwnd(4).sends("slow_start 4-7");
     // Slow start ends at ssthresh.
-    flow.at(600)
-        .ack(7)
-        .cwnd(7)
-        .sends("slow_start 8-10")
-        .state(State::Loss);
+    flow.at(600).ack(7).cwnd(7).sends("slow_start 8-10").state(State::Loss);
     flow.at(680).ack(10).cwnd(7).state(State::Open);
 }
 
@@ -61,11 +45,7 @@ fn new_data_follows_the_last_retransmission() {
     let mut flow = Script::connected("linux-3.17+nofrto", 80);
     flow.writes(20).sends("1-10");
     flow.expires(Timer::Rto, 360).sends("rto 1");
-    flow.at(440)
-        .ack(10)
-        .state(State::Open)
-        .sends("11-17")
-        .cwnd(7);
+    flow.at(440).ack(10).state(State::Open).sends("11-17").cwnd(7);
 }
 
 #[test]
@@ -78,9 +58,7 @@ fn repeated_timeouts_of_one_segment_reduce_ssthresh_once() {
     flow.expires(Timer::Rto, 2040).ssthresh(7).sends("rto 1");
     // After progress the next timeout tells of another loss.
     flow.at(2120).ack(1).cwnd(2).sends("slow_start 2-3");
-    flow.expires(Timer::Rto, 2120 + 2240)
-        .ssthresh(2)
-        .sends("rto 2");
+    flow.expires(Timer::Rto, 2120 + 2240).ssthresh(2).sends("rto 2");
 }
 
 #[test]
@@ -88,48 +66,26 @@ fn a_timeout_in_recovery_reduces_ssthresh_no_further() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(10).sends("1-10");
     flow.at(160).sack(0, &[4..=4]).sends("fast 1").ssthresh(7);
-    flow.expires(Timer::Rto, 440)
-        .ssthresh(7)
-        .cwnd(1)
-        .sends("rto 1");
+    flow.expires(Timer::Rto, 440).ssthresh(7).cwnd(1).sends("rto 1");
 }
 
 #[test]
 fn an_ack_of_a_retransmission_measures_nothing() {
     // Karn's rule: the backed-off RTO stays until a segment sent once is acknowledged.
     let mut flow = Script::connected("linux-3.17", 80);
-    flow.writes(3)
-        .sends("1-3")
-        .expires(Timer::Rto, 360)
-        .sends("rto 1");
-    flow.at(440)
-        .ack(1)
-        .rto(560)
-        .timer(Timer::Rto, 440 + 560)
-        .sends("slow_start 2-3");
-    flow.at(520)
-        .ack(3)
-        .rto(560)
-        .writes(1)
-        .sends("4")
-        .timer(Timer::Rto, 520 + 560);
+    flow.writes(3).sends("1-3").expires(Timer::Rto, 360).sends("rto 1");
+    flow.at(440).ack(1).rto(560).timer(Timer::Rto, 440 + 560).sends("slow_start 2-3");
+    flow.at(520).ack(3).rto(560).writes(1).sends("4").timer(Timer::Rto, 520 + 560);
     flow.at(600).ack(4).rto(280);
 }
 
 #[test]
 fn a_timestamp_measures_what_karn_cannot() {
     let mut flow = Script::connected("linux-3.17", 80);
-    flow.writes(3)
-        .sends("1-3")
-        .expires(Timer::Rto, 360)
-        .sends("rto 1");
+    flow.writes(3).sends("1-3").expires(Timer::Rto, 360).sends("rto 1");
     let mut stamped = Ack::new(segments(1, 1).end, 1 << 20);
     stamped.timestamp_rtt = Some(Duration::from_millis(80));
-    flow.at(440)
-        .takes(stamped)
-        .rto(280)
-        .timer(Timer::Rto, 440 + 280)
-        .sends("slow_start 2-3");
+    flow.at(440).takes(stamped).rto(280).timer(Timer::Rto, 440 + 280).sends("slow_start 2-3");
 }
 
 #[test]
@@ -159,10 +115,7 @@ fn rto_restart_counts_unsent_data_as_rfc_7765_alone_does() {
         let mut flow = Script::connected_with(&format!("linux-3.17+{mechanism}"), 80, 10 * MSS);
         flow.writes(12).sends("1-10");
         // The peer's window stays where it was: 2 outstanding and 2 unsent, then 1 and 2.
-        flow.at(160)
-            .window(2 * MSS)
-            .ack(8)
-            .timer(Timer::Rto, with_two_unsent);
+        flow.at(160).window(2 * MSS).ack(8).timer(Timer::Rto, with_two_unsent);
         flow.at(160).window(MSS).ack(9).timer(Timer::Rto, 80 + 280);
     }
 }
@@ -171,10 +124,7 @@ fn rto_restart_counts_unsent_data_as_rfc_7765_alone_does() {
 fn rto_restart_uses_the_full_rto_if_none_of_it_is_left() {
     let mut flow = Script::connected("linux-3.17+rtor", 80);
     flow.writes(3).sends("1-3");
-    flow.at(160)
-        .sack(0, &[2..=2])
-        .expires(Timer::Early, 180)
-        .sends("early 1");
+    flow.at(160).sack(0, &[2..=2]).expires(Timer::Early, 180).sends("early 1");
     // Segment 3 left 320 ms before: RTO − T_earliest is negative (RFC 7765 §4 (3b)).
     flow.at(400).ack(2).timer(Timer::Rto, 400 + 280);
 }
@@ -183,10 +133,7 @@ fn rto_restart_uses_the_full_rto_if_none_of_it_is_left() {
 fn rto_restart_counts_from_a_retransmission_if_there_was_one() {
     let mut flow = Script::connected("linux-3.17+rtor", 80);
     flow.writes(3).sends("1-3");
-    flow.at(160)
-        .sack(0, &[3..=3])
-        .expires(Timer::Early, 180)
-        .sends("early 1-2");
+    flow.at(160).sack(0, &[3..=3]).expires(Timer::Early, 180).sends("early 1-2");
     flow.at(260).sack(1, &[3..=3]).timer(Timer::Rto, 180 + 280);
 }
 
@@ -197,18 +144,9 @@ fn reneging_is_handled_like_a_timeout() {
     flow.at(160).sack(0, &[2..=3]).state(State::Disorder);
     // The ACK that stops at what was SACKed: the timer decides after SRTT/2.
     flow.ack(1).state(State::Disorder).sends("nothing");
-    flow.expires(Timer::Rto, 160 + 40)
-        .state(State::Loss)
-        .cwnd(1)
-        .pipe(0)
-        .sends("rto 2");
+    flow.expires(Timer::Rto, 160 + 40).state(State::Loss).cwnd(1).pipe(0).sends("rto 2");
     assert_eq!(flow.count(Event::Reneged), 1);
-    assert_eq!(
-        flow.marked(),
-        (2..=10)
-            .map(|n| (n, LossDetector::Timeout))
-            .collect::<Vec<_>>()
-    );
+    assert_eq!(flow.marked(), (2..=10).map(|n| (n, LossDetector::Timeout)).collect::<Vec<_>>());
     flow.at(280).ack(10).state(State::Open);
 }
 
@@ -219,9 +157,7 @@ fn in_linux_6_the_timer_that_decides_about_reneging_takes_the_place_of_the_reord
     flow.writes(10).sends("1-10");
     flow.at(160).sack(0, &[2..=3]).timer(Timer::Reorder, 182);
     flow.ack(1).no_timer(Timer::Reorder);
-    flow.expires(Timer::Rto, 160 + 40)
-        .state(State::Loss)
-        .sends("rto 2");
+    flow.expires(Timer::Rto, 160 + 40).state(State::Loss).sends("rto 2");
     assert_eq!(flow.count(Event::Reneged), 1);
 }
 
@@ -263,15 +199,8 @@ fn data_unacknowledged_for_the_user_timeout_ends_it() {
 #[test]
 fn the_user_timeout_counts_from_the_first_data_after_silence() {
     let mut flow = Script::connected("linux-3.17", 80);
-    flow.writes(1)
-        .sends("1")
-        .at(160)
-        .ack(1)
-        .no_timer(Timer::User);
-    flow.at(1_000_000)
-        .writes(1)
-        .sends("2")
-        .timer(Timer::User, 1_300_000);
+    flow.writes(1).sends("1").at(160).ack(1).no_timer(Timer::User);
+    flow.at(1_000_000).writes(1).sends("2").timer(Timer::User, 1_300_000);
 }
 
 #[test]
@@ -288,8 +217,5 @@ fn a_fin_that_rides_on_the_last_data_is_no_segment_of_its_own() {
     // Two outstanding, one unsent with the FIN on it: three, and the restart is active.
     let mut flow = Script::connected_with("linux-3.17+rtorrfc", 80, 3 * MSS);
     flow.writes(4).closes().sends("1-3");
-    flow.at(160)
-        .window(2 * MSS)
-        .ack(1)
-        .timer(Timer::Rto, 80 + 280);
+    flow.at(160).window(2 * MSS).ack(1).timer(Timer::Rto, 80 + 280);
 }

@@ -58,10 +58,7 @@ fn all_retransmissions_must_be_explained() {
     // RFC 3708 §3 (B.1). Three went again at first, then 4 and, as a hole, 5; one DSACK came.
     let mut flow = spurious_three("linux-3.17");
     flow.at(170).sack(1, &[6..=7]).sends("fast 4");
-    flow.at(240)
-        .sack(1, &[1..=1, 6..=7])
-        .state(State::Recovery)
-        .sends("nothing");
+    flow.at(240).sack(1, &[1..=1, 6..=7]).state(State::Recovery).sends("nothing");
     flow.at(241).sack(3, &[6..=7]).sends("fast 5");
     flow.at(250).ack(10).state(State::Open).cwnd(7).ssthresh(7);
     flow.undone(0, 0, 0);
@@ -81,10 +78,7 @@ fn one_dsack_may_explain_several_retransmissions() {
     // tcp_check_dsack: as many as it has segments.
     let mut flow = spurious_three("linux-6+fack+prr+notlp");
     flow.at(170).ack(10).ssthresh(7);
-    flow.at(240)
-        .sack(10, &[1..=3])
-        .ssthresh(u32::MAX)
-        .undone(1, 0, 0);
+    flow.at(240).sack(10, &[1..=3]).ssthresh(u32::MAX).undone(1, 0, 0);
 }
 
 #[test]
@@ -92,24 +86,15 @@ fn dsacks_of_an_earlier_episode_do_not_count_for_this_one() {
     // undo_marker: they end at or below where this one began.
     let mut flow = spurious("linux-3.17");
     flow.at(170).ack(10).cwnd(7).writes(5).sends("11-15");
-    flow.at(239)
-        .sack(10, &[12..=14])
-        .state(State::Recovery)
-        .sends("fast 11");
-    flow.at(240)
-        .sack(10, &[1..=1, 12..=14])
-        .state(State::Recovery);
+    flow.at(239).sack(10, &[12..=14]).state(State::Recovery).sends("fast 11");
+    flow.at(240).sack(10, &[1..=1, 12..=14]).state(State::Recovery);
     flow.undone(0, 0, 0).ssthresh(4); // ⌊7·0.7⌋
 }
 
 #[test]
 fn a_proof_is_used_once() {
     let mut flow = spurious("linux-3.17");
-    flow.at(170)
-        .ack(10)
-        .at(240)
-        .sack(10, &[1..=1])
-        .undone(1, 0, 0);
+    flow.at(170).ack(10).at(240).sack(10, &[1..=1]).undone(1, 0, 0);
     flow.at(241).sack(10, &[1..=1]).undone(1, 0, 0).cwnd(10);
 }
 
@@ -118,20 +103,9 @@ fn more_dsacks_than_retransmissions_prove_nothing() {
     // Linux 6 tcp_dsack_seen: dsack_dups > total_retrans; the network duplicates (RFC 3708 §3 A.4).
     let mut flow = Script::connected("linux-6+notlp", 80);
     flow.writes(10).sends("1-10");
-    flow.at(160)
-        .ack(4)
-        .at(161)
-        .sack(4, &[2..=2])
-        .at(162)
-        .sack(4, &[3..=3]);
-    flow.at(163)
-        .sack(4, &[6..=8])
-        .state(State::Recovery)
-        .sends("fast 5");
-    flow.at(243)
-        .sack(10, &[5..=5])
-        .state(State::Open)
-        .undone(0, 0, 0);
+    flow.at(160).ack(4).at(161).sack(4, &[2..=2]).at(162).sack(4, &[3..=3]);
+    flow.at(163).sack(4, &[6..=8]).state(State::Recovery).sends("fast 5");
+    flow.at(243).sack(10, &[5..=5]).state(State::Open).undone(0, 0, 0);
 }
 
 #[test]
@@ -156,12 +130,7 @@ fn an_echo_of_data_sent_after_the_retransmission_does_not_undo() {
     flow.writes(20).sends("1-10");
     flow.at(160).sack(0, &[2..=4]).sends("fast 1");
     flow.at(161).sack(0, &[2..=10]).sends("11-16");
-    flow.at(241)
-        .echoing(161)
-        .ack(12)
-        .state(State::Open)
-        .undone(0, 0, 0)
-        .sends("17-19");
+    flow.at(241).echoing(161).ack(12).state(State::Open).undone(0, 0, 0).sends("17-19");
 }
 
 #[test]
@@ -200,10 +169,7 @@ fn while_a_retransmission_is_out_a_partial_ack_takes_nothing_back_yet() {
     // tcp_try_undo_partial: "clock out new packets but do not mark more packets lost or retransmit
     // more". 4 was marked lost, and is not sent.
     let mut flow = spurious_three("linux-3.17");
-    flow.at(170)
-        .echoing(80)
-        .sack(1, &[6..=7])
-        .state(State::Recovery);
+    flow.at(170).echoing(80).sack(1, &[6..=7]).state(State::Recovery);
     flow.undone(0, 0, 0).ssthresh(7).sends("nothing");
     // The next ACK proves nothing, and 4 and the hole at 5 go: banked 4 − 3, and one.
     flow.at(171).sack(1, &[6..=8]).pipe(5).sends("fast 4-5");
@@ -212,10 +178,7 @@ fn while_a_retransmission_is_out_a_partial_ack_takes_nothing_back_yet() {
 #[test]
 fn without_outstanding_retransmissions_a_partial_ack_undoes_the_recovery() {
     let mut flow = spurious_three("linux-3.17");
-    flow.at(170)
-        .echoing(80)
-        .sack(3, &[6..=7])
-        .state(State::Disorder);
+    flow.at(170).echoing(80).sack(3, &[6..=7]).state(State::Disorder);
     flow.undone(0, 1, 0).cwnd(10).ssthresh(u32::MAX);
     // 4, 5, 8, 9 and 10: nothing is taken as lost any more.
     flow.pipe(5).sends("nothing");
@@ -225,10 +188,7 @@ fn without_outstanding_retransmissions_a_partial_ack_undoes_the_recovery() {
 fn an_echo_of_the_original_undoes_a_timeout() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(10).sends("1-10");
-    flow.expires(Timer::Rto, 360)
-        .cwnd(1)
-        .ssthresh(7)
-        .sends("rto 1");
+    flow.expires(Timer::Rto, 360).cwnd(1).ssthresh(7).sends("rto 1");
     flow.at(370).echoing(80).ack(1).state(State::Open);
     flow.cwnd(10).ssthresh(u32::MAX).pipe(9).undone(0, 1, 0);
     flow.sends("nothing");
@@ -269,10 +229,7 @@ fn the_threshold_comes_back_as_three_quarters_of_the_window_at_least() {
         let mut flow = Script::connected(profile, 80);
         flow.sender.congestion.ssthresh = Segments(before);
         flow.writes(10).sends("1-10");
-        flow.at(160)
-            .sack(0, &[2..=4])
-            .ssthresh(reduced)
-            .sends("fast 1");
+        flow.at(160).sack(0, &[2..=4]).ssthresh(reduced).sends("fast 1");
         flow.at(170).echoing(80).ack(10).cwnd(10).ssthresh(after);
     }
 }
@@ -283,10 +240,7 @@ fn a_window_reduced_earlier_for_congestion_is_not_restored() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(10).sends("1-10");
     flow.at(150).congested().state(State::Cwr).ssthresh(7);
-    flow.at(160)
-        .sack(0, &[2..=4])
-        .state(State::Recovery)
-        .sends("fast 1");
+    flow.at(160).sack(0, &[2..=4]).state(State::Recovery).sends("fast 1");
     flow.at(170).echoing(80).ack(10).state(State::Open);
     flow.ssthresh(7).cwnd(7);
 }
@@ -303,12 +257,9 @@ fn a_late_dsack_does_not_undo_a_congestion_signal_in_open() {
 #[test]
 fn each_kind_of_proof_can_be_enabled_alone() {
     // (mechanism, by DSACK, by timestamp)
-    for (mechanism, dsack, timestamp) in [
-        ("undo", true, true),
-        ("dsack", true, false),
-        ("eifel", false, true),
-        ("noundo", false, false),
-    ] {
+    for (mechanism, dsack, timestamp) in
+        [("undo", true, true), ("dsack", true, false), ("eifel", false, true), ("noundo", false, false)]
+    {
         let mut flow = spurious(&format!("linux-3.17+{mechanism}"));
         flow.at(170).echoing(80).ack(10);
         flow.cwnd(if timestamp { 10 } else { 7 });
@@ -322,13 +273,7 @@ fn each_kind_of_proof_can_be_enabled_alone() {
 fn without_sack_an_echo_takes_a_recovery_back() {
     let mut flow = Script::without_sack("linux-3.17", 80);
     flow.writes(10).sends("1-10");
-    flow.at(160)
-        .ack(0)
-        .at(161)
-        .ack(0)
-        .at(162)
-        .ack(0)
-        .sends("fast 1");
+    flow.at(160).ack(0).at(161).ack(0).at(162).ack(0).sends("fast 1");
     flow.at(170).echoing(80).ack(10).cwnd(10).ssthresh(u32::MAX);
     flow.undone(0, 1, 0);
 }

@@ -16,11 +16,7 @@ fn slow_start_sends_two_segments_for_each_one_acknowledged() {
     flow.at(160).ack(1).cwnd(11).sends("11-12");
     flow.at(161).ack(2).cwnd(12).sends("13-14");
     flow.at(163).ack(4).cwnd(14).sends("15-18");
-    flow.at(180)
-        .ack(10)
-        .cwnd(20)
-        .sends("19-30")
-        .state(State::Open);
+    flow.at(180).ack(10).cwnd(20).sends("19-30").state(State::Open);
 }
 
 #[test]
@@ -49,14 +45,8 @@ fn each_sack_in_disorder_permits_one_new_segment() {
     // Limited transmit (RFC 3042) without its cap of two, as Linux.
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(30).sends("1-10");
-    flow.at(160)
-        .sack(0, &[2..=2])
-        .state(State::Disorder)
-        .sends("11");
-    flow.at(161)
-        .sack(0, &[2..=3])
-        .state(State::Disorder)
-        .sends("12");
+    flow.at(160).sack(0, &[2..=2]).state(State::Disorder).sends("11");
+    flow.at(161).sack(0, &[2..=3]).state(State::Disorder).sends("12");
     flow.cwnd(10).pipe(10);
 }
 

@@ -11,15 +11,7 @@ pub fn files() -> Vec<File> {
         source: "RFC 9002 §6.1.1, §6.1.2 (which permit it); RFC 8985 §6.2 steps 2 and 4; RFC 3522 §3.2; RFC 3708 §2",
         settings: &["loss_rule", "adaptive"],
         given: &["srtt_ns", "min_rtt_ns"],
-        expect: &[
-            "marked_lost",
-            "late",
-            "dupthresh",
-            "reorder_at_ns",
-            "undone_by",
-            "state",
-            "cwnd",
-        ],
+        expect: &["marked_lost", "late", "dupthresh", "reorder_at_ns", "undone_by", "state", "cwnd"],
     };
     vec![about.file(|cases| {
         numbered(cases);
@@ -35,15 +27,10 @@ fn overtaken(s: &mut Script, ms: u64) -> &mut Script {
 
 fn numbered(cases: &mut Cases) {
     let adaptive = packets("rfc9002+adaptive", 80);
-    cases.add(
-        "three packets overtook a late one: the packet threshold ends",
-        "RFC 9002 §6.1.1",
-        adaptive,
-        |s| {
-            overtaken(s, 84).at(85).acks(&[0..=9]);
-            s.at(164).acks(&[0..=9, 11..=14]).fires(Timer::Reorder);
-        },
-    );
+    cases.add("three packets overtook a late one: the packet threshold ends", "RFC 9002 §6.1.1", adaptive, |s| {
+        overtaken(s, 84).at(85).acks(&[0..=9]);
+        s.at(164).acks(&[0..=9, 11..=14]).fires(Timer::Reorder);
+    });
     cases.add(
         "without adaptive thresholds it stays, and so does the reduction",
         "RFC 9002 §6.1.1",
@@ -54,10 +41,7 @@ fn numbered(cases: &mut Cases) {
         },
     );
     for (late, name) in [
-        (
-            100,
-            "the time threshold is the delay of a late packet and 1/16 of the round trip",
-        ),
+        (100, "the time threshold is the delay of a late packet and 1/16 of the round trip"),
         (200, "the time threshold is at most two round trips"),
     ] {
         cases.add(name, "RFC 9002 §6.1.2", adaptive, |s| {
@@ -66,19 +50,14 @@ fn numbered(cases: &mut Cases) {
             s.acks(&[0..=1, 3..=3]);
         });
     }
-    cases.add(
-        "both fall back after 16 recoveries without a late packet",
-        "RFC 8985 §6.2 step 4",
-        adaptive,
-        |s| {
-            s.write(5).at(80).acks(&[1..=4]).at(100).acks(&[0..=4]);
-            for n in 1..=18 {
-                let second = 4 + 2 * n;
-                s.write(2).after(80).acks(&[second..=second]);
-                s.fires(Timer::Reorder);
-            }
-        },
-    );
+    cases.add("both fall back after 16 recoveries without a late packet", "RFC 8985 §6.2 step 4", adaptive, |s| {
+        s.write(5).at(80).acks(&[1..=4]).at(100).acks(&[0..=4]);
+        for n in 1..=18 {
+            let second = 4 + 2 * n;
+            s.write(2).after(80).acks(&[second..=second]);
+            s.fires(Timer::Reorder);
+        }
+    });
     cases.add(
         "both packets judged lost were late: the reduction is undone with the second",
         "RFC 9002 §6.1; RFC 4015 §3",
@@ -88,15 +67,10 @@ fn numbered(cases: &mut Cases) {
             s.at(85).acks(&[0..=5]);
         },
     );
-    cases.add(
-        "one of two packets judged lost stays lost: the reduction stays",
-        "RFC 9002 §6.1",
-        adaptive,
-        |s| {
-            s.write(10).at(80).acks(&[2..=5]).at(84).acks(&[1..=5]);
-            s.at(160).acks(&[1..=9]);
-        },
-    );
+    cases.add("one of two packets judged lost stays lost: the reduction stays", "RFC 9002 §6.1", adaptive, |s| {
+        s.write(10).at(80).acks(&[2..=5]).at(84).acks(&[1..=5]);
+        s.at(160).acks(&[1..=9]);
+    });
 }
 
 fn in_a_stream(cases: &mut Cases) {
@@ -110,14 +84,9 @@ fn in_a_stream(cases: &mut Cases) {
             s.write(30).at(80).sack(0, &[2..=4]).at(84).ack(6);
         },
     );
-    cases.add(
-        "the ACK comes later: it is for the retransmission",
-        "RFC 8985 §6.2 step 2",
-        adaptive,
-        |s| {
-            s.write(30).at(80).sack(0, &[2..=4]).at(164).ack(10);
-        },
-    );
+    cases.add("the ACK comes later: it is for the retransmission", "RFC 8985 §6.2 step 2", adaptive, |s| {
+        s.write(30).at(80).sack(0, &[2..=4]).at(164).ack(10);
+    });
     cases.add(
         "the echo of a timestamp from before the retransmission proves the original",
         "RFC 3522 §3.2",
@@ -127,15 +96,10 @@ fn in_a_stream(cases: &mut Cases) {
             s.at(164).echoing(0).ack(10);
         },
     );
-    cases.add(
-        "a DSACK proves it afterwards",
-        "RFC 3708 §2",
-        adaptive,
-        |s| {
-            s.write(30).at(80).sack(0, &[2..=4]);
-            s.at(164).ack(10).at(165).sack(10, &[1..=1]);
-        },
-    );
+    cases.add("a DSACK proves it afterwards", "RFC 3708 §2", adaptive, |s| {
+        s.write(30).at(80).sack(0, &[2..=4]);
+        s.at(164).ack(10).at(165).sack(10, &[1..=1]);
+    });
     cases.add(
         "one segment was late and another is lost: the reduction stays",
         "RFC 4015 §3; other than Linux tcp_try_undo_partial",
@@ -154,10 +118,7 @@ fn with_rack(cases: &mut Cases) {
             "linux-6+adaptive",
             "RACK: the window is the delay of a late segment less the minimum RTT, and 1/16 of that RTT more",
         ),
-        (
-            "linux-6",
-            "RACK without adaptive thresholds: a DSACK widens the window by a quarter of the minimum RTT",
-        ),
+        ("linux-6", "RACK without adaptive thresholds: a DSACK widens the window by a quarter of the minimum RTT"),
     ] {
         let source = "RFC 8985 §6.2 step 4";
         cases.add(name, source, start(profile, 80), |s| {

@@ -19,71 +19,38 @@ fn rfc6675() -> File {
     };
     about.file(|cases| {
         let rfc = start("rfc6675", 80);
-        cases.add(
-            "the third duplicate ACK begins recovery",
-            "RFC 6675 §5 step 1",
-            rfc,
-            |s| {
-                s.write(20).acknowledged(&[
-                    (80, 0, &[2..=2]),
-                    (81, 0, &[2..=3]),
-                    (82, 0, &[2..=4]),
-                    (83, 0, &[2..=5]),
-                    (160, 5, &[]),
-                    (165, 12, &[]),
-                ]);
-            },
-        );
-        cases.add(
-            "three separate ranges SACKed above make a segment lost",
-            "RFC 6675 §4 IsLost",
-            rfc,
-            |s| {
-                s.write_small(10, 300)
-                    .at(80)
-                    .sack(0, &[5..=5, 3..=3])
-                    .at(81)
-                    .sack(0, &[7..=7, 5..=5, 3..=3]);
-            },
-        );
-        cases.add(
-            "more than two full segments SACKed above make a segment lost",
-            "RFC 6675 §4 IsLost",
-            rfc,
-            |s| {
-                s.write_small(10, 300)
-                    .at(80)
-                    .sack(0, &[2..=7])
-                    .at(81)
-                    .sack(0, &[2..=8]);
-            },
-        );
-        cases.add(
-            "an ACK that repeats SACKs is no duplicate",
-            "RFC 6675 §2",
-            rfc,
-            |s| {
-                s.write_small(10, 300).at(80).sack(0, &[2..=2]);
-                for ms in 81..=84 {
-                    s.at(ms).sack(0, &[2..=2]);
-                }
-            },
-        );
-        cases.add(
-            "an ACK that advances restarts the count",
-            "RFC 6675 §5",
-            rfc,
-            |s| {
-                s.write_small(10, 300).acknowledged(&[
-                    (80, 0, &[3..=3]),
-                    (81, 0, &[3..=4]),
-                    (82, 1, &[3..=4]),
-                    (83, 1, &[3..=5]),
-                    (84, 1, &[3..=6]),
-                    (85, 1, &[3..=7]),
-                ]);
-            },
-        );
+        cases.add("the third duplicate ACK begins recovery", "RFC 6675 §5 step 1", rfc, |s| {
+            s.write(20).acknowledged(&[
+                (80, 0, &[2..=2]),
+                (81, 0, &[2..=3]),
+                (82, 0, &[2..=4]),
+                (83, 0, &[2..=5]),
+                (160, 5, &[]),
+                (165, 12, &[]),
+            ]);
+        });
+        cases.add("three separate ranges SACKed above make a segment lost", "RFC 6675 §4 IsLost", rfc, |s| {
+            s.write_small(10, 300).at(80).sack(0, &[5..=5, 3..=3]).at(81).sack(0, &[7..=7, 5..=5, 3..=3]);
+        });
+        cases.add("more than two full segments SACKed above make a segment lost", "RFC 6675 §4 IsLost", rfc, |s| {
+            s.write_small(10, 300).at(80).sack(0, &[2..=7]).at(81).sack(0, &[2..=8]);
+        });
+        cases.add("an ACK that repeats SACKs is no duplicate", "RFC 6675 §2", rfc, |s| {
+            s.write_small(10, 300).at(80).sack(0, &[2..=2]);
+            for ms in 81..=84 {
+                s.at(ms).sack(0, &[2..=2]);
+            }
+        });
+        cases.add("an ACK that advances restarts the count", "RFC 6675 §5", rfc, |s| {
+            s.write_small(10, 300).acknowledged(&[
+                (80, 0, &[3..=3]),
+                (81, 0, &[3..=4]),
+                (82, 1, &[3..=4]),
+                (83, 1, &[3..=5]),
+                (84, 1, &[3..=6]),
+                (85, 1, &[3..=7]),
+            ]);
+        });
         cases.add(
             "lost segments, then new data, then a rescue retransmission",
             "RFC 6675 §4 NextSeg rules 1, 2 and 4",
@@ -99,27 +66,17 @@ fn rfc6675() -> File {
                 ]);
             },
         );
-        cases.add(
-            "a hole not marked lost is sent when no new data can be",
-            "RFC 6675 §4 NextSeg rule 3",
-            rfc,
-            |s| {
-                s.write(10).acknowledged(&[
-                    (80, 0, &[5..=7]),
-                    (81, 0, &[9..=9, 5..=7]),
-                    (82, 0, &[9..=10, 5..=7]),
-                    (160, 1, &[9..=10, 5..=7]),
-                ]);
-            },
-        );
-        cases.add(
-            "a lost retransmission waits for the timeout",
-            "RFC 6675 §5.1",
-            rfc,
-            |s| {
-                s.write(10).at(80).sack(0, &[2..=10]).fires(Timer::Rto);
-            },
-        );
+        cases.add("a hole not marked lost is sent when no new data can be", "RFC 6675 §4 NextSeg rule 3", rfc, |s| {
+            s.write(10).acknowledged(&[
+                (80, 0, &[5..=7]),
+                (81, 0, &[9..=9, 5..=7]),
+                (82, 0, &[9..=10, 5..=7]),
+                (160, 1, &[9..=10, 5..=7]),
+            ]);
+        });
+        cases.add("a lost retransmission waits for the timeout", "RFC 6675 §5.1", rfc, |s| {
+            s.write(10).at(80).sack(0, &[2..=10]).fires(Timer::Rto);
+        });
     })
 }
 
@@ -139,11 +96,7 @@ fn fack() -> File {
             "tcp_time_to_recover",
             linux,
             |s| {
-                s.write(10)
-                    .at(80)
-                    .sack(0, &[3..=3])
-                    .at(81)
-                    .sack(0, &[3..=4]);
+                s.write(10).at(80).sack(0, &[3..=3]).at(81).sack(0, &[3..=4]);
             },
         );
         cases.add(
@@ -181,46 +134,24 @@ fn fack() -> File {
                 ]);
             },
         );
-        cases.add(
-            "reordering by dupthresh leaves FACK on",
-            "tcp_update_reordering",
-            linux,
-            |s| {
-                s.write(40)
-                    .at(80)
-                    .sack(0, &[4..=4])
-                    .at(81)
-                    .sack(0, &[4..=4, 2..=2])
-                    .at(82)
-                    .sack(0, &[4..=8, 2..=2]);
-            },
-        );
-        cases.add(
-            "a duplicate ACK in recovery marks the first segment lost",
-            "tcp_update_scoreboard",
-            linux,
-            |s| {
-                s.write(40).acknowledged(&[
-                    (80, 0, &[2..=4]),
-                    (81, 0, &[2..=6]),
-                    (83, 0, &[8..=8, 2..=6]),
-                    (160, 6, &[8..=8]),
-                    (161, 6, &[8..=9]),
-                ]);
-            },
-        );
+        cases.add("reordering by dupthresh leaves FACK on", "tcp_update_reordering", linux, |s| {
+            s.write(40).at(80).sack(0, &[4..=4]).at(81).sack(0, &[4..=4, 2..=2]).at(82).sack(0, &[4..=8, 2..=2]);
+        });
+        cases.add("a duplicate ACK in recovery marks the first segment lost", "tcp_update_scoreboard", linux, |s| {
+            s.write(40).acknowledged(&[
+                (80, 0, &[2..=4]),
+                (81, 0, &[2..=6]),
+                (83, 0, &[8..=8, 2..=6]),
+                (160, 6, &[8..=8]),
+                (161, 6, &[8..=9]),
+            ]);
+        });
         cases.add(
             "without FACK, three segments above must be SACKed",
             "tcp_time_to_recover",
             start("linux-3.17+nofack", 80),
             |s| {
-                s.write(40)
-                    .at(80)
-                    .sack(0, &[4..=4])
-                    .at(81)
-                    .sack(0, &[4..=5])
-                    .at(82)
-                    .sack(0, &[4..=6]);
+                s.write(40).at(80).sack(0, &[4..=4]).at(81).sack(0, &[4..=5]).at(82).sack(0, &[4..=6]);
             },
         );
     })
@@ -238,58 +169,22 @@ fn early_retransmit() -> File {
     about.file(|cases| {
         for (profile, form, delayed, source) in [
             ("linux-3.17+noer", "off", false, "RFC 5681 §3.2"),
-            (
-                "linux-3.17+ernaive",
-                "at once",
-                false,
-                "the 2011 paper §6.1, naive",
-            ),
-            (
-                "linux-3.17+erfirst",
-                "at once unless reordering",
-                false,
-                "the 2011 paper §6.1, first mitigation",
-            ),
-            (
-                "linux-3.17+er",
-                "delayed, 25 ms or more",
-                true,
-                "the 2011 paper §6.1, both mitigations",
-            ),
-            (
-                "linux-3.17+erlinux",
-                "delayed, 2 ms or more",
-                true,
-                "Linux 3.10 tcp_pause_early_retransmit",
-            ),
+            ("linux-3.17+ernaive", "at once", false, "the 2011 paper §6.1, naive"),
+            ("linux-3.17+erfirst", "at once unless reordering", false, "the 2011 paper §6.1, first mitigation"),
+            ("linux-3.17+er", "delayed, 25 ms or more", true, "the 2011 paper §6.1, both mitigations"),
+            ("linux-3.17+erlinux", "delayed, 2 ms or more", true, "Linux 3.10 tcp_pause_early_retransmit"),
         ] {
-            cases.add(
-                &format!("{form}: one of three segments is SACKed, then two"),
-                source,
-                start(profile, 80),
-                |s| {
-                    s.write(3).at(80).sack(0, &[2..=2]);
-                    s.at(85).sack(0, &[2..=3]);
-                    if delayed {
-                        s.fires(Timer::Early);
-                    }
-                },
-            );
-            cases.add(
-                &format!("{form}: the same after the path has reordered"),
-                source,
-                start(profile, 80),
-                |s| {
-                    s.write(5)
-                        .at(80)
-                        .sack(0, &[2..=2])
-                        .at(81)
-                        .ack(2)
-                        .at(82)
-                        .ack(5);
-                    s.at(100).write(3).at(180).sack(5, &[7..=8]);
-                },
-            );
+            cases.add(&format!("{form}: one of three segments is SACKed, then two"), source, start(profile, 80), |s| {
+                s.write(3).at(80).sack(0, &[2..=2]);
+                s.at(85).sack(0, &[2..=3]);
+                if delayed {
+                    s.fires(Timer::Early);
+                }
+            });
+            cases.add(&format!("{form}: the same after the path has reordered"), source, start(profile, 80), |s| {
+                s.write(5).at(80).sack(0, &[2..=2]).at(81).ack(2).at(82).ack(5);
+                s.at(100).write(3).at(180).sack(5, &[7..=8]);
+            });
             for rtt in [4, 400] {
                 if delayed {
                     let name = format!("{form}: the delay at a round-trip time of {rtt} ms");
@@ -300,11 +195,7 @@ fn early_retransmit() -> File {
             }
         }
         for (profile, name, source) in [
-            (
-                "linux-3.17+ernaive",
-                "at once: two holes of three segments are too many",
-                "RFC 5827 §3.2",
-            ),
+            ("linux-3.17+ernaive", "at once: two holes of three segments are too many", "RFC 5827 §3.2"),
             (
                 "linux-3.17+erlinux",
                 "delayed, 2 ms or more: two holes of three segments are marked",
@@ -319,54 +210,18 @@ fn early_retransmit() -> File {
             });
         }
         let linux = start("linux-3.17", 80);
-        cases.add(
-            "an ACK that advances cancels the delay",
-            "RFC 5827 §3.2",
-            linux,
-            |s| {
-                s.write(3)
-                    .at(80)
-                    .sack(0, &[2..=2])
-                    .at(90)
-                    .ack(2)
-                    .at(170)
-                    .ack(3);
-            },
-        );
-        cases.add(
-            "a further SACK restarts the delay",
-            "Linux 3.10",
-            linux,
-            |s| {
-                s.write(2)
-                    .at(10)
-                    .write(1)
-                    .at(80)
-                    .sack(0, &[2..=2])
-                    .at(90)
-                    .sack(0, &[2..=3])
-                    .fires(Timer::Early);
-            },
-        );
-        cases.add(
-            "not with four segments outstanding",
-            "RFC 5827 §3",
-            linux,
-            |s| {
-                s.write(4).at(80).sack(0, &[3..=3]);
-            },
-        );
-        cases.add(
-            "not where new data can be sent",
-            "RFC 5827 §3",
-            Start {
-                window: 3000,
-                ..linux
-            },
-            |s| {
-                s.write(10).window(8000).at(80).sack(0, &[3..=3]);
-            },
-        );
+        cases.add("an ACK that advances cancels the delay", "RFC 5827 §3.2", linux, |s| {
+            s.write(3).at(80).sack(0, &[2..=2]).at(90).ack(2).at(170).ack(3);
+        });
+        cases.add("a further SACK restarts the delay", "Linux 3.10", linux, |s| {
+            s.write(2).at(10).write(1).at(80).sack(0, &[2..=2]).at(90).sack(0, &[2..=3]).fires(Timer::Early);
+        });
+        cases.add("not with four segments outstanding", "RFC 5827 §3", linux, |s| {
+            s.write(4).at(80).sack(0, &[3..=3]);
+        });
+        cases.add("not where new data can be sent", "RFC 5827 §3", Start { window: 3000, ..linux }, |s| {
+            s.write(10).window(8000).at(80).sack(0, &[3..=3]);
+        });
     })
 }
 
@@ -387,20 +242,13 @@ fn limited_transmit() -> File {
         expect: &["cwnd", "next"],
     };
     about.file(|cases| {
-        for (profile, source) in [
-            ("rfc6675+nolt", "RFC 5681 §3.2"),
-            ("rfc6675+lt", "RFC 3042 §2"),
-            ("rfc6675", "RFC 6675 §5 step 3"),
-        ] {
-            cases.add(
-                &format!("{profile}: two duplicate ACKs"),
-                source,
-                start(profile, 80),
-                |s| {
-                    s.write(40);
-                    sacks(s, 3);
-                },
-            );
+        for (profile, source) in
+            [("rfc6675+nolt", "RFC 5681 §3.2"), ("rfc6675+lt", "RFC 3042 §2"), ("rfc6675", "RFC 6675 §5 step 3")]
+        {
+            cases.add(&format!("{profile}: two duplicate ACKs"), source, start(profile, 80), |s| {
+                s.write(40);
+                sacks(s, 3);
+            });
         }
         cases.add(
             "no more than two segments, however many SACKs",
@@ -408,70 +256,35 @@ fn limited_transmit() -> File {
             start("linux-6+lt+notlp", 80),
             |s| {
                 // The path has reordered: RACK waits, so that SACKs begin no recovery.
-                s.write(10)
-                    .at(80)
-                    .sack(0, &[2..=2])
-                    .at(81)
-                    .ack(2)
-                    .at(82)
-                    .ack(10);
+                s.write(10).at(80).sack(0, &[2..=2]).at(81).ack(2).at(82).ack(10);
                 s.at(100).write(40);
                 for n in 12..=16 {
                     s.at(170 + n).sack(10, &[12..=n]);
                 }
             },
         );
-        cases.add(
-            "two segments on one ACK",
-            "RFC 3042 §2",
-            start("rfc6675+lt", 80),
-            |s| {
-                s.write(40).at(80).sack(0, &[2..=3]);
-            },
-        );
-        cases.add(
-            "a duplicate ACK without new SACKs sends nothing",
-            "RFC 3042 §2",
-            start("rfc6675+lt", 80),
-            |s| {
-                s.write(40)
-                    .at(80)
-                    .sack(0, &[2..=2])
-                    .at(81)
-                    .sack(0, &[2..=2])
-                    .at(82)
-                    .ack(0);
-            },
-        );
+        cases.add("two segments on one ACK", "RFC 3042 §2", start("rfc6675+lt", 80), |s| {
+            s.write(40).at(80).sack(0, &[2..=3]);
+        });
+        cases.add("a duplicate ACK without new SACKs sends nothing", "RFC 3042 §2", start("rfc6675+lt", 80), |s| {
+            s.write(40).at(80).sack(0, &[2..=2]).at(81).sack(0, &[2..=2]).at(82).ack(0);
+        });
         cases.add(
             "the peer's window binds it",
             "RFC 3042 §2",
-            Start {
-                window: 11_000,
-                ..start("rfc6675+lt", 80)
-            },
+            Start { window: 11_000, ..start("rfc6675+lt", 80) },
             |s| {
                 s.write(40);
                 sacks(s, 3);
             },
         );
-        cases.add(
-            "an ACK that advances ends it",
-            "RFC 3042 §2",
-            start("rfc6675+lt", 80),
-            |s| {
-                s.write(40);
-                sacks(s, 3);
-                s.at(82).ack(3);
-            },
-        );
-        cases.add(
-            "without SACK, duplicate ACKs count",
-            "RFC 3042 §2",
-            start("reno", 80),
-            |s| {
-                s.write(40).at(80).ack(0).at(81).ack(0);
-            },
-        );
+        cases.add("an ACK that advances ends it", "RFC 3042 §2", start("rfc6675+lt", 80), |s| {
+            s.write(40);
+            sacks(s, 3);
+            s.at(82).ack(3);
+        });
+        cases.add("without SACK, duplicate ACKs count", "RFC 3042 §2", start("reno", 80), |s| {
+            s.write(40).at(80).ack(0).at(81).ack(0);
+        });
     })
 }

@@ -21,10 +21,7 @@ fn rounds(s: &mut Script, rtt: u64, rounds: u64) {
 fn halves(s: &mut Script, rtt: u64, rounds: u64) {
     for _ in 0..rounds {
         let (sent, acked) = s.sent_and_acked();
-        s.after(rtt - 1)
-            .ack(acked.midpoint(sent))
-            .after(1)
-            .ack(sent);
+        s.after(rtt - 1).ack(acked.midpoint(sent)).after(1).ack(sent);
     }
 }
 
@@ -33,28 +30,18 @@ fn reno() -> File {
         mechanism: "reno",
         about: "Slow start, congestion avoidance, and the slow-start threshold after a loss, a congestion signal and a timeout",
         source: "RFC 5681 §3.1; RFC 3168 §6.1.2",
-        settings: &[
-            "congestion_control",
-            "slow_start_by",
-            "ssthresh_from",
-            "initial_window",
-        ],
+        settings: &["congestion_control", "slow_start_by", "ssthresh_from", "initial_window"],
         given: &["state", "newly_acked", "delivered", "outstanding", "rto_ns"],
         expect: &["cwnd", "ssthresh"],
     };
     about.file(|cases| {
-        cases.add(
-            "slow start: one segment per ACK",
-            "RFC 5681 §3.1 equation 2, L = 0",
-            start("rfc6675", 80),
-            |s| {
-                s.write(200);
-                for n in 1..=6 {
-                    s.at(79 + n).ack(n);
-                }
-                s.at(90).ack(10);
-            },
-        );
+        cases.add("slow start: one segment per ACK", "RFC 5681 §3.1 equation 2, L = 0", start("rfc6675", 80), |s| {
+            s.write(200);
+            for n in 1..=6 {
+                s.at(79 + n).ack(n);
+            }
+            s.at(90).ack(10);
+        });
         cases.add(
             "slow start: one segment per segment delivered",
             "RFC 3465; Linux 6.12 tcp_slow_start",
@@ -84,14 +71,9 @@ fn reno() -> File {
                 }
             },
         );
-        cases.add(
-            "ssthresh is at least two segments",
-            "RFC 5681 §3.1 equation 4",
-            start("rfc6675", 80),
-            |s| {
-                s.write(3).fires(Timer::Rto);
-            },
-        );
+        cases.add("ssthresh is at least two segments", "RFC 5681 §3.1 equation 4", start("rfc6675", 80), |s| {
+            s.write(3).fires(Timer::Rto);
+        });
         cases.add(
             "the window does not grow while the application limits it",
             "RFC 7661; Linux tcp_is_cwnd_limited",
@@ -110,14 +92,7 @@ fn reno() -> File {
             |s| {
                 s.write(60);
                 rounds(s, 80, 2);
-                s.after(80)
-                    .ack(60)
-                    .after(600)
-                    .write(10)
-                    .after(80)
-                    .ack(70)
-                    .after(5000)
-                    .write(10);
+                s.after(80).ack(60).after(600).write(10).after(80).ack(70).after(5000).write(10);
             },
         );
     })
@@ -145,30 +120,20 @@ fn cubic() -> File {
                 rounds(s, 200, 42);
             },
         );
-        cases.add(
-            "fast convergence: a reduction below the last one",
-            "RFC 9438 §4.7",
-            start(profile, 200),
-            |s| {
-                s.write(20_000);
-                rounds(s, 200, 4);
-                s.congested();
-                rounds(s, 200, 3);
-                s.congested();
-                rounds(s, 200, 20);
-            },
-        );
-        cases.add(
-            "on a short path Reno's rate is the bound",
-            "RFC 9438 §4.3",
-            start(profile, 10),
-            |s| {
-                s.write(5_000);
-                rounds(s, 10, 2);
-                s.congested();
-                halves(s, 10, 24);
-            },
-        );
+        cases.add("fast convergence: a reduction below the last one", "RFC 9438 §4.7", start(profile, 200), |s| {
+            s.write(20_000);
+            rounds(s, 200, 4);
+            s.congested();
+            rounds(s, 200, 3);
+            s.congested();
+            rounds(s, 200, 20);
+        });
+        cases.add("on a short path Reno's rate is the bound", "RFC 9438 §4.3", start(profile, 10), |s| {
+            s.write(5_000);
+            rounds(s, 10, 2);
+            s.congested();
+            halves(s, 10, 24);
+        });
         cases.add(
             "time with nothing in flight does not count",
             "RFC 9438 §4.2; Linux bictcp_cwnd_event",
@@ -185,39 +150,20 @@ fn cubic() -> File {
                 }
             },
         );
-        cases.add(
-            "a timeout forgets the curve",
-            "RFC 9438 §4.8",
-            start("linux-6+std+notlp+nofrto", 200),
-            |s| {
-                s.write(2_000);
-                rounds(s, 200, 1);
-                s.fires(Timer::Rto);
-                s.after(200)
-                    .ack(11)
-                    .after(200)
-                    .ack(13)
-                    .after(200)
-                    .ack(17)
-                    .after(200)
-                    .ack(25)
-                    .after(200)
-                    .ack(30);
-                rounds(s, 200, 4);
-            },
-        );
-        cases.add(
-            "ssthresh is at least two segments",
-            "RFC 9438 §4.6",
-            start(profile, 200),
-            |s| {
-                s.write(200);
-                for _ in 0..4 {
-                    s.congested();
-                    rounds(s, 200, 2);
-                }
-            },
-        );
+        cases.add("a timeout forgets the curve", "RFC 9438 §4.8", start("linux-6+std+notlp+nofrto", 200), |s| {
+            s.write(2_000);
+            rounds(s, 200, 1);
+            s.fires(Timer::Rto);
+            s.after(200).ack(11).after(200).ack(13).after(200).ack(17).after(200).ack(25).after(200).ack(30);
+            rounds(s, 200, 4);
+        });
+        cases.add("ssthresh is at least two segments", "RFC 9438 §4.6", start(profile, 200), |s| {
+            s.write(200);
+            for _ in 0..4 {
+                s.congested();
+                rounds(s, 200, 2);
+            }
+        });
     })
 }
 
@@ -241,16 +187,11 @@ fn hystart() -> File {
                 train(s, 40, 2, 13);
             },
         );
-        cases.add(
-            "a gap of 3 ms ends the train",
-            "hystart_update, hystart_ack_delta_us",
-            start(profile, 40),
-            |s| {
-                s.write(1000).at(40).ack(10);
-                train(s, 40, 2, 4);
-                train(s, 3, 2, 12);
-            },
-        );
+        cases.add("a gap of 3 ms ends the train", "hystart_update, hystart_ack_delta_us", start(profile, 40), |s| {
+            s.write(1000).at(40).ack(10);
+            train(s, 40, 2, 4);
+            train(s, 3, 2, 12);
+        });
         cases.add(
             "the least of eight samples has grown by more than an eighth",
             "hystart_update, HYSTART_DELAY",
@@ -278,15 +219,10 @@ fn hystart() -> File {
                 train(s, 12, 3, 12);
             },
         );
-        cases.add(
-            "a window below sixteen segments",
-            "hystart_low_window",
-            start(profile, 10),
-            |s| {
-                s.write(1000);
-                train(s, 10, 2, 4);
-            },
-        );
+        cases.add("a window below sixteen segments", "hystart_low_window", start(profile, 10), |s| {
+            s.write(1000);
+            train(s, 10, 2, 4);
+        });
     })
 }
 

@@ -78,43 +78,24 @@ fn newreno() -> File {
                 s.at(162).ack(2);
             },
         );
-        cases.add(
-            "duplicate ACKs of the recovery point begin no recovery",
-            "RFC 6582 §3.2 step 2",
-            reno,
-            |s| {
-                s.write(10);
-                duplicates(s, 80, 9, 0);
-                s.at(162).ack(10).write(5);
-                duplicates(s, 242, 4, 10);
-            },
-        );
-        cases.add(
-            "duplicate ACKs beyond the recovery point begin another",
-            "RFC 6582 §3.2 step 2",
-            reno,
-            |s| {
-                s.write(10);
-                duplicates(s, 80, 9, 0);
-                s.at(162).ack(10).write(5).at(242).ack(11);
-                duplicates(s, 243, 3, 11);
-            },
-        );
+        cases.add("duplicate ACKs of the recovery point begin no recovery", "RFC 6582 §3.2 step 2", reno, |s| {
+            s.write(10);
+            duplicates(s, 80, 9, 0);
+            s.at(162).ack(10).write(5);
+            duplicates(s, 242, 4, 10);
+        });
+        cases.add("duplicate ACKs beyond the recovery point begin another", "RFC 6582 §3.2 step 2", reno, |s| {
+            s.write(10);
+            duplicates(s, 80, 9, 0);
+            s.at(162).ack(10).write(5).at(242).ack(11);
+            duplicates(s, 243, 3, 11);
+        });
         cases.add(
             "duplicate ACKs after a timeout begin no recovery below what was sent",
             "RFC 6582 §3.2 step 4",
             reno,
             |s| {
-                s.write(14)
-                    .fires(Timer::Rto)
-                    .after(80)
-                    .ack(1)
-                    .after(80)
-                    .ack(2)
-                    .after(80)
-                    .ack(3)
-                    .after(80)
-                    .ack(10);
+                s.write(14).fires(Timer::Rto).after(80).ack(1).after(80).ack(2).after(80).ack(3).after(80).ack(10);
                 for _ in 0..3 {
                     s.after(1).ack(10);
                 }

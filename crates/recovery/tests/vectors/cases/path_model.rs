@@ -10,14 +10,7 @@ pub fn files() -> Vec<File> {
         about: "BBR, version 1: pacing rate, window, and what recovery makes of them. Bursts leave when pacing lets them",
         source: "Linux 6.12 tcp_bbr.c, tcp_rate.c, tcp_update_skb_after_send",
         settings: &["congestion_control", "initial_window"],
-        given: &[
-            "state",
-            "newly_acked",
-            "delivered",
-            "marked_lost",
-            "pipe",
-            "srtt_ns",
-        ],
+        given: &["state", "newly_acked", "delivered", "marked_lost", "pipe", "srtt_ns"],
         expect: &["cwnd", "pacing_bits_per_s", "departure_at_ns", "next"],
     };
     let bbr = start("linux-6+bbr1+notlp", 80);
@@ -56,14 +49,9 @@ pub fn files() -> Vec<File> {
                 }
             },
         );
-        cases.add(
-            "a timeout's retransmission does not wait for its departure",
-            "tcp_retransmit_timer",
-            bbr,
-            |s| {
-                s.write(10).fires(Timer::Rto).after(80).ack(10);
-            },
-        );
+        cases.add("a timeout's retransmission does not wait for its departure", "tcp_retransmit_timer", bbr, |s| {
+            s.write(10).fires(Timer::Rto).after(80).ack(10);
+        });
     })]
 }
 

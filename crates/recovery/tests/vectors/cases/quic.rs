@@ -11,10 +11,7 @@ pub fn files() -> Vec<File> {
 const PROFILE: &str = "rfc9002";
 
 fn without_sample() -> Start {
-    Start {
-        rtt: None,
-        ..packets(PROFILE, 0)
-    }
+    Start { rtt: None, ..packets(PROFILE, 0) }
 }
 
 fn rtt() -> File {
@@ -27,58 +24,23 @@ fn rtt() -> File {
         expect: &["rtt_sample_ns", "srtt_ns", "rttvar_ns", "min_rtt_ns"],
     };
     about.file(|cases| {
-        cases.add(
-            "the first sample ignores the receiver's delay",
-            "RFC 9002 §5.3",
-            without_sample(),
-            |s| {
-                s.write(2)
-                    .at(100)
-                    .delayed(10)
-                    .acks(&[0..=0])
-                    .at(120)
-                    .delayed(10)
-                    .acks(&[0..=1]);
-            },
-        );
-        cases.add(
-            "samples are smoothed",
-            "RFC 9002 §5.3",
-            packets(PROFILE, 80),
-            |s| {
-                for (n, ms) in (0..).zip([96, 80, 120, 70, 80]) {
-                    s.write(1).after(ms).acks(&[0..=n]);
-                }
-            },
-        );
-        cases.add(
-            "the receiver's delay is subtracted, at most 25 ms",
-            "RFC 9002 §5.3",
-            packets(PROFILE, 80),
-            |s| {
-                s.write(1)
-                    .after(104)
-                    .delayed(16)
-                    .acks(&[0..=0])
-                    .write(1)
-                    .after(128)
-                    .delayed(90)
-                    .acks(&[0..=1]);
-            },
-        );
+        cases.add("the first sample ignores the receiver's delay", "RFC 9002 §5.3", without_sample(), |s| {
+            s.write(2).at(100).delayed(10).acks(&[0..=0]).at(120).delayed(10).acks(&[0..=1]);
+        });
+        cases.add("samples are smoothed", "RFC 9002 §5.3", packets(PROFILE, 80), |s| {
+            for (n, ms) in (0..).zip([96, 80, 120, 70, 80]) {
+                s.write(1).after(ms).acks(&[0..=n]);
+            }
+        });
+        cases.add("the receiver's delay is subtracted, at most 25 ms", "RFC 9002 §5.3", packets(PROFILE, 80), |s| {
+            s.write(1).after(104).delayed(16).acks(&[0..=0]).write(1).after(128).delayed(90).acks(&[0..=1]);
+        });
         cases.add(
             "it is not subtracted where the result would be below min_rtt",
             "RFC 9002 §5.3",
             packets(PROFILE, 80),
             |s| {
-                s.write(1)
-                    .after(104)
-                    .delayed(24)
-                    .acks(&[0..=0])
-                    .write(1)
-                    .after(104)
-                    .delayed(25)
-                    .acks(&[0..=1]);
+                s.write(1).after(104).delayed(24).acks(&[0..=0]).write(1).after(104).delayed(25).acks(&[0..=1]);
             },
         );
         cases.add(
@@ -86,13 +48,7 @@ fn rtt() -> File {
             "RFC 9002 §5.1",
             packets(PROFILE, 80),
             |s| {
-                s.write(5)
-                    .at(80)
-                    .acks(&[2..=2])
-                    .at(90)
-                    .acks(&[0..=2])
-                    .at(95)
-                    .acks(&[0..=3]);
+                s.write(5).at(80).acks(&[2..=2]).at(90).acks(&[0..=2]).at(95).acks(&[0..=3]);
             },
         );
     })
@@ -109,87 +65,37 @@ fn loss_detection() -> File {
     };
     about.file(|cases| {
         let start = packets(PROFILE, 80);
-        cases.add(
-            "a packet is lost when the third one after it is acknowledged",
-            "RFC 9002 §6.1.1",
-            start,
-            |s| {
-                s.write(10).at(80).acks(&[1..=2]).at(81).acks(&[1..=3]);
-            },
-        );
-        cases.add(
-            "the distance counts, not the number of packets acknowledged",
-            "RFC 9002 §6.1.1",
-            start,
-            |s| {
-                s.write(10).at(80).acks(&[3..=3]);
-            },
-        );
-        cases.add(
-            "a packet is lost 9/8 of a round-trip time after it was sent",
-            "RFC 9002 §6.1.2",
-            start,
-            |s| {
-                s.write(10).at(80).acks(&[2..=2]).fires(Timer::Reorder);
-            },
-        );
-        cases.add(
-            "the larger of SRTT and the latest sample counts",
-            "RFC 9002 §6.1.2",
-            start,
-            |s| {
-                s.write(10).at(160).acks(&[2..=2]).at(170).acks(&[0..=9]);
-            },
-        );
-        cases.add(
-            "the timer stands at the earliest of several packets",
-            "RFC 9002 §6.1.2",
-            start,
-            |s| {
-                s.write(1)
-                    .at(5)
-                    .write(1)
-                    .at(10)
-                    .write(1)
-                    .at(84)
-                    .acks(&[2..=2]);
-                s.fires(Timer::Reorder).fires(Timer::Reorder);
-            },
-        );
-        cases.add(
-            "packets above the largest acknowledged are never lost by time",
-            "RFC 9002 §6.1",
-            start,
-            |s| {
-                s.write(10).at(80).acks(&[0..=7]);
-            },
-        );
-        cases.add("an ACK with several ranges", "RFC 9002 §6.1", start, |s| {
-            s.write(10)
-                .at(80)
-                .acks(&[9..=9, 5..=6, 1..=2])
-                .fires(Timer::Reorder);
+        cases.add("a packet is lost when the third one after it is acknowledged", "RFC 9002 §6.1.1", start, |s| {
+            s.write(10).at(80).acks(&[1..=2]).at(81).acks(&[1..=3]);
         });
-        cases.add(
-            "the late packet stops the timer",
-            "RFC 9002 §6.1.2",
-            start,
-            |s| {
-                s.write(10).at(80).acks(&[1..=1]).at(84).acks(&[0..=1]);
-            },
-        );
+        cases.add("the distance counts, not the number of packets acknowledged", "RFC 9002 §6.1.1", start, |s| {
+            s.write(10).at(80).acks(&[3..=3]);
+        });
+        cases.add("a packet is lost 9/8 of a round-trip time after it was sent", "RFC 9002 §6.1.2", start, |s| {
+            s.write(10).at(80).acks(&[2..=2]).fires(Timer::Reorder);
+        });
+        cases.add("the larger of SRTT and the latest sample counts", "RFC 9002 §6.1.2", start, |s| {
+            s.write(10).at(160).acks(&[2..=2]).at(170).acks(&[0..=9]);
+        });
+        cases.add("the timer stands at the earliest of several packets", "RFC 9002 §6.1.2", start, |s| {
+            s.write(1).at(5).write(1).at(10).write(1).at(84).acks(&[2..=2]);
+            s.fires(Timer::Reorder).fires(Timer::Reorder);
+        });
+        cases.add("packets above the largest acknowledged are never lost by time", "RFC 9002 §6.1", start, |s| {
+            s.write(10).at(80).acks(&[0..=7]);
+        });
+        cases.add("an ACK with several ranges", "RFC 9002 §6.1", start, |s| {
+            s.write(10).at(80).acks(&[9..=9, 5..=6, 1..=2]).fires(Timer::Reorder);
+        });
+        cases.add("the late packet stops the timer", "RFC 9002 §6.1.2", start, |s| {
+            s.write(10).at(80).acks(&[1..=1]).at(84).acks(&[0..=1]);
+        });
         cases.add(
             "a packet acknowledged after it was declared lost was late",
             "RFC 9002 §6.1; RFC 9000 §13.3",
             start,
             |s| {
-                s.write(10)
-                    .at(80)
-                    .acks(&[1..=3])
-                    .at(85)
-                    .acks(&[0..=3])
-                    .at(86)
-                    .acks(&[0..=3]);
+                s.write(10).at(80).acks(&[1..=3]).at(85).acks(&[0..=3]).at(86).acks(&[0..=3]);
             },
         );
     })
@@ -206,20 +112,9 @@ fn probe_timeout() -> File {
     };
     about.file(|cases| {
         let start = packets(PROFILE, 80);
-        cases.add(
-            "it counts from the last packet sent",
-            "RFC 9002 §6.2.1",
-            start,
-            |s| {
-                s.write(1)
-                    .at(20)
-                    .write(1)
-                    .at(80)
-                    .acks(&[0..=0])
-                    .at(100)
-                    .acks(&[0..=1]);
-            },
-        );
+        cases.add("it counts from the last packet sent", "RFC 9002 §6.2.1", start, |s| {
+            s.write(1).at(20).write(1).at(80).acks(&[0..=0]).at(100).acks(&[0..=1]);
+        });
         cases.add(
             "before the first sample it is computed from kInitialRtt",
             "RFC 9002 §6.2.2",
@@ -233,39 +128,21 @@ fn probe_timeout() -> File {
             "RFC 9002 §6.2.1, §6.2.4",
             start,
             |s| {
-                s.write(30)
-                    .fires(Timer::Probe)
-                    .fires(Timer::Probe)
-                    .fires(Timer::Probe);
+                s.write(30).fires(Timer::Probe).fires(Timer::Probe).fires(Timer::Probe);
             },
         );
         cases.add("an ACK ends the back-off", "RFC 9002 §6.2.1", start, |s| {
             s.write(12).fires(Timer::Probe).at(300).acks(&[0..=0]);
         });
-        cases.add(
-            "probes ignore the congestion window",
-            "RFC 9002 §7.5",
-            start,
-            |s| {
-                s.write(11).fires(Timer::Probe);
-            },
-        );
-        cases.add(
-            "the timer does not run while the time threshold's does",
-            "RFC 9002 §6.2.1",
-            start,
-            |s| {
-                s.write(10).at(80).acks(&[2..=2]).fires(Timer::Reorder);
-            },
-        );
-        cases.add(
-            "it stops when everything is acknowledged",
-            "RFC 9002 §6.2.1",
-            start,
-            |s| {
-                s.write(2).at(80).acks(&[0..=1]);
-            },
-        );
+        cases.add("probes ignore the congestion window", "RFC 9002 §7.5", start, |s| {
+            s.write(11).fires(Timer::Probe);
+        });
+        cases.add("the timer does not run while the time threshold's does", "RFC 9002 §6.2.1", start, |s| {
+            s.write(10).at(80).acks(&[2..=2]).fires(Timer::Reorder);
+        });
+        cases.add("it stops when everything is acknowledged", "RFC 9002 §6.2.1", start, |s| {
+            s.write(2).at(80).acks(&[0..=1]);
+        });
     })
 }
 
@@ -280,107 +157,50 @@ fn congestion() -> File {
     };
     about.file(|cases| {
         let start = packets(PROFILE, 80);
-        cases.add(
-            "slow start, then congestion avoidance",
-            "RFC 9002 §7.3.1, §7.3.3",
-            start,
-            |s| {
-                s.write(200)
-                    .at(80)
-                    .acks(&[0..=4])
-                    .at(81)
-                    .acks(&[0..=9])
-                    .congested();
-                s.at(160).acks(&[0..=19]).at(161).acks(&[0..=28]);
-                for n in 0..6 {
-                    s.at(240 + 40 * n).acks(&[0..=33 + 5 * n]);
-                }
-            },
-        );
+        cases.add("slow start, then congestion avoidance", "RFC 9002 §7.3.1, §7.3.3", start, |s| {
+            s.write(200).at(80).acks(&[0..=4]).at(81).acks(&[0..=9]).congested();
+            s.at(160).acks(&[0..=19]).at(161).acks(&[0..=28]);
+            for n in 0..6 {
+                s.at(240 + 40 * n).acks(&[0..=33 + 5 * n]);
+            }
+        });
         cases.add(
             "losses of packets sent before recovery began reduce the window once",
             "RFC 9002 §7.3.2",
             start,
             |s| {
-                s.write(60)
-                    .at(80)
-                    .acks(&[1..=3])
-                    .at(81)
-                    .acks(&[7..=7, 1..=3])
-                    .at(82)
-                    .acks(&[7..=8, 1..=3]);
+                s.write(60).at(80).acks(&[1..=3]).at(81).acks(&[7..=7, 1..=3]).at(82).acks(&[7..=8, 1..=3]);
             },
         );
-        cases.add(
-            "recovery ends when a packet sent in it is acknowledged",
-            "RFC 9002 §7.3.2",
-            start,
-            |s| {
-                s.write(60)
-                    .at(80)
-                    .acks(&[1..=3])
-                    .at(81)
-                    .acks(&[5..=7, 1..=3]);
-                s.at(161)
-                    .acks(&[10..=10, 5..=7, 1..=3])
-                    .at(162)
-                    .acks(&[10..=12, 5..=7, 1..=3]);
-            },
-        );
-        cases.add(
-            "the loss of a packet sent in recovery reduces the window again",
-            "RFC 9002 §7.3.2",
-            start,
-            |s| {
-                s.write(60)
-                    .at(80)
-                    .acks(&[1..=3])
-                    .at(81)
-                    .acks(&[5..=8, 1..=3]);
-                s.at(161).acks(&[13..=13, 5..=8, 1..=3]);
-            },
-        );
-        cases.add(
-            "the window does not fall below two packets",
-            "RFC 9002 §7.2",
-            start,
-            |s| {
-                for n in 0..4 {
-                    s.congested().write(1).after(80).acks(&[0..=n]);
-                }
-            },
-        );
-        cases.add(
-            "the window does not grow while the application limits it",
-            "RFC 9002 §7.8",
-            start,
-            |s| {
-                for n in 1..=4 {
-                    s.write(3).after(80).acks(&[0..=3 * n - 1]);
-                }
-            },
-        );
+        cases.add("recovery ends when a packet sent in it is acknowledged", "RFC 9002 §7.3.2", start, |s| {
+            s.write(60).at(80).acks(&[1..=3]).at(81).acks(&[5..=7, 1..=3]);
+            s.at(161).acks(&[10..=10, 5..=7, 1..=3]).at(162).acks(&[10..=12, 5..=7, 1..=3]);
+        });
+        cases.add("the loss of a packet sent in recovery reduces the window again", "RFC 9002 §7.3.2", start, |s| {
+            s.write(60).at(80).acks(&[1..=3]).at(81).acks(&[5..=8, 1..=3]);
+            s.at(161).acks(&[13..=13, 5..=8, 1..=3]);
+        });
+        cases.add("the window does not fall below two packets", "RFC 9002 §7.2", start, |s| {
+            for n in 0..4 {
+                s.congested().write(1).after(80).acks(&[0..=n]);
+            }
+        });
+        cases.add("the window does not grow while the application limits it", "RFC 9002 §7.8", start, |s| {
+            for n in 1..=4 {
+                s.write(3).after(80).acks(&[0..=3 * n - 1]);
+            }
+        });
         cases.add("persistent congestion", "RFC 9002 §7.6", start, |s| {
             s.write(1).at(80).acks(&[0..=0]).write(20);
-            s.fires(Timer::Probe)
-                .fires(Timer::Probe)
-                .fires(Timer::Probe);
+            s.fires(Timer::Probe).fires(Timer::Probe).fires(Timer::Probe);
             let (sent, _) = s.sent_and_acked();
             s.after(80).acks(&[sent - 1..=sent - 1]);
         });
-        cases.add(
-            "no persistent congestion if a packet in between was acknowledged",
-            "RFC 9002 §7.6.2",
-            start,
-            |s| {
-                s.write(1).at(80).acks(&[0..=0]).write(20);
-                s.fires(Timer::Probe)
-                    .fires(Timer::Probe)
-                    .fires(Timer::Probe);
-                let (sent, _) = s.sent_and_acked();
-                s.after(80)
-                    .acks(&[sent - 1..=sent - 1, sent - 4..=sent - 4]);
-            },
-        );
+        cases.add("no persistent congestion if a packet in between was acknowledged", "RFC 9002 §7.6.2", start, |s| {
+            s.write(1).at(80).acks(&[0..=0]).write(20);
+            s.fires(Timer::Probe).fires(Timer::Probe).fires(Timer::Probe);
+            let (sent, _) = s.sent_and_acked();
+            s.after(80).acks(&[sent - 1..=sent - 1, sent - 4..=sent - 4]);
+        });
     })
 }

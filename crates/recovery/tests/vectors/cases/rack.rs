@@ -13,13 +13,7 @@ const LINUX: &str = "linux-6+notlp";
 
 /// Segment 1 of ten arrives 1 ms after segment 2: the path reorders. All ten are acknowledged.
 fn reorders(s: &mut Script) {
-    s.write(10)
-        .at(80)
-        .sack(0, &[2..=2])
-        .at(81)
-        .ack(2)
-        .at(82)
-        .ack(10);
+    s.write(10).at(80).sack(0, &[2..=2]).at(81).ack(2).at(82).ack(10);
 }
 
 fn rack() -> File {
@@ -34,9 +28,7 @@ fn rack() -> File {
     about.file(|cases| {
         for (profile, whose) in [(RFC, "RFC 8985"), (LINUX, "Linux 6")] {
             cases.add(
-                &format!(
-                    "{whose}: a late segment has a quarter of the least round-trip time to arrive"
-                ),
+                &format!("{whose}: a late segment has a quarter of the least round-trip time to arrive"),
                 "RFC 8985 §6.2 steps 4 and 5",
                 start(profile, 80),
                 |s| {
@@ -44,17 +36,11 @@ fn rack() -> File {
                 },
             );
             cases.add(
-                &format!(
-                    "{whose}: three SACKed segments end the wait on a path that never reordered"
-                ),
+                &format!("{whose}: three SACKed segments end the wait on a path that never reordered"),
                 "RFC 8985 §6.2 step 4",
                 start(profile, 80),
                 |s| {
-                    s.write(10)
-                        .at(80)
-                        .sack(0, &[2..=3])
-                        .at(81)
-                        .sack(0, &[2..=4]);
+                    s.write(10).at(80).sack(0, &[2..=3]).at(81).sack(0, &[2..=4]);
                 },
             );
             cases.add(
@@ -63,87 +49,36 @@ fn rack() -> File {
                 start(profile, 80),
                 |s| {
                     reorders(s);
-                    s.at(120)
-                        .write(6)
-                        .at(200)
-                        .sack(10, &[13..=14])
-                        .fires(Timer::Reorder);
+                    s.at(120).write(6).at(200).sack(10, &[13..=14]).fires(Timer::Reorder);
                     s.at(223).sack(10, &[13..=15]).at(224).ack(16).write(6);
-                    s.at(302)
-                        .sack(16, &[11..=11])
-                        .at(303)
-                        .sack(16, &[12..=12])
-                        .at(305)
-                        .sack(16, &[18..=18]);
+                    s.at(302).sack(16, &[11..=11]).at(303).sack(16, &[12..=12]).at(305).sack(16, &[18..=18]);
                 },
             );
         }
         let rfc = start(RFC, 80);
-        cases.add(
-            "the late segment stops the timer",
-            "RFC 8985 §6.2 step 5",
-            rfc,
-            |s| {
-                s.write(10).at(80).sack(0, &[2..=2]).at(90).ack(2);
-            },
-        );
+        cases.add("the late segment stops the timer", "RFC 8985 §6.2 step 5", rfc, |s| {
+            s.write(10).at(80).sack(0, &[2..=2]).at(90).ack(2);
+        });
         cases.add(
             "on a path that reorders three SACKed segments do not end the wait",
             "RFC 8985 §6.2 step 4",
             rfc,
             |s| {
                 reorders(s);
-                s.at(120)
-                    .write(6)
-                    .at(200)
-                    .sack(10, &[12..=14])
-                    .fires(Timer::Reorder);
+                s.at(120).write(6).at(200).sack(10, &[12..=14]).fires(Timer::Reorder);
             },
         );
-        cases.add(
-            "in recovery losses are marked without a wait",
-            "RFC 8985 §6.2 step 4",
-            rfc,
-            |s| {
-                s.write(10)
-                    .at(80)
-                    .sack(0, &[2..=6])
-                    .at(81)
-                    .sack(0, &[8..=8, 2..=6]);
-            },
-        );
-        cases.add(
-            "in recovery on a path that reorders the window stays",
-            "RFC 8985 §6.2 step 4",
-            rfc,
-            |s| {
-                reorders(s);
-                s.at(120)
-                    .write(6)
-                    .at(200)
-                    .sack(10, &[12..=12])
-                    .fires(Timer::Reorder);
-                s.at(223)
-                    .sack(10, &[14..=14, 12..=12])
-                    .fires(Timer::Reorder);
-            },
-        );
-        cases.add(
-            "the timer waits for the newest segment in doubt",
-            "RFC 8985 §6.2 step 5",
-            rfc,
-            |s| {
-                s.at(5)
-                    .write(1)
-                    .at(10)
-                    .write(1)
-                    .at(15)
-                    .write(1)
-                    .at(95)
-                    .sack(0, &[3..=3])
-                    .fires(Timer::Reorder);
-            },
-        );
+        cases.add("in recovery losses are marked without a wait", "RFC 8985 §6.2 step 4", rfc, |s| {
+            s.write(10).at(80).sack(0, &[2..=6]).at(81).sack(0, &[8..=8, 2..=6]);
+        });
+        cases.add("in recovery on a path that reorders the window stays", "RFC 8985 §6.2 step 4", rfc, |s| {
+            reorders(s);
+            s.at(120).write(6).at(200).sack(10, &[12..=12]).fires(Timer::Reorder);
+            s.at(223).sack(10, &[14..=14, 12..=12]).fires(Timer::Reorder);
+        });
+        cases.add("the timer waits for the newest segment in doubt", "RFC 8985 §6.2 step 5", rfc, |s| {
+            s.at(5).write(1).at(10).write(1).at(15).write(1).at(95).sack(0, &[3..=3]).fires(Timer::Reorder);
+        });
         cases.add(
             "a retransmission is lost once a segment sent after it is SACKed",
             "RFC 8985 §6.2 step 5",
@@ -173,18 +108,8 @@ fn rack() -> File {
                 s.write(10).at(80).sack(0, &[2..=6]).at(160).ack(6);
             },
         );
-        cases.add(
-            "a timeout leaves segments sent less than a round-trip time ago",
-            "RFC 8985 §6.3",
-            rfc,
-            |s| {
-                s.write(5)
-                    .at(260)
-                    .write(3)
-                    .fires(Timer::Rto)
-                    .after(80)
-                    .ack(1);
-            },
-        );
+        cases.add("a timeout leaves segments sent less than a round-trip time ago", "RFC 8985 §6.3", rfc, |s| {
+            s.write(5).at(260).write(3).fires(Timer::Rto).after(80).ack(1);
+        });
     })
 }

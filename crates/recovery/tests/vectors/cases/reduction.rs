@@ -7,26 +7,11 @@ pub fn files() -> Vec<File> {
     vec![prr(), rate_halving()]
 }
 
-const GIVEN: &[&str] = &[
-    "state",
-    "ssthresh",
-    "delivered",
-    "newly_lost",
-    "acked_bytes",
-    "pipe",
-];
+const GIVEN: &[&str] = &["state", "ssthresh", "delivered", "newly_lost", "acked_bytes", "pipe"];
 
 /// What PRR uses besides, where a reduction begins.
-const PRR_GIVEN: &[&str] = &[
-    "state",
-    "ssthresh",
-    "outstanding",
-    "sacked",
-    "delivered",
-    "newly_lost",
-    "acked_bytes",
-    "pipe",
-];
+const PRR_GIVEN: &[&str] =
+    &["state", "ssthresh", "outstanding", "sacked", "delivered", "newly_lost", "acked_bytes", "pipe"];
 
 /// A window of twenty in flight, segments 11 to 30, from 100 ms on.
 fn twenty(s: &mut Script) {
@@ -59,12 +44,7 @@ fn many_lost(s: &mut Script) {
 /// Nothing is written for a while: deliveries are saved up.
 fn saved_up(s: &mut Script) {
     s.write(10).at(100).ack(10).write(20);
-    s.at(200)
-        .sack(10, &[12..=19])
-        .at(201)
-        .sack(10, &[12..=24])
-        .at(202)
-        .write(10);
+    s.at(200).sack(10, &[12..=19]).at(201).sack(10, &[12..=24]).at(202).write(10);
     s.at(203).sack(10, &[12..=25]).at(204).sack(10, &[12..=26]);
 }
 
@@ -72,13 +52,7 @@ fn saved_up(s: &mut Script) {
 /// SACK that begins recovery.
 fn window_not_full(s: &mut Script) {
     s.write(10).at(100).ack(10).write(18);
-    s.at(200)
-        .sack(10, &[12..=12])
-        .at(201)
-        .sack(10, &[12..=13])
-        .at(202)
-        .sack(10, &[12..=14])
-        .write(60);
+    s.at(200).sack(10, &[12..=12]).at(201).sack(10, &[12..=13]).at(202).sack(10, &[12..=14]).write(60);
     for n in 15..=22 {
         s.at(188 + n).sack(10, &[12..=n]);
     }
@@ -100,18 +74,8 @@ fn prr() -> File {
             ("linux-6+reno+notlp+prrsafe", "SafeACK", "RFC 9937 §6"),
         ] {
             let begins = start(profile, 100);
-            cases.add(
-                &format!("{bound}: one loss of twenty"),
-                source,
-                begins,
-                one_lost,
-            );
-            cases.add(
-                &format!("{bound}: fourteen losses of twenty"),
-                source,
-                begins,
-                many_lost,
-            );
+            cases.add(&format!("{bound}: one loss of twenty"), source, begins, one_lost);
+            cases.add(&format!("{bound}: fourteen losses of twenty"), source, begins, many_lost);
         }
         cases.add(
             "the unlimited bound: fourteen losses of twenty",
@@ -126,28 +90,11 @@ fn prr() -> File {
             saved_up,
         );
         for (profile, flight, source) in [
-            (
-                "linux-6+reno+notlp+prr",
-                "the flight size",
-                "the 2011 paper's algorithm 2; RFC 6937 §3",
-            ),
-            (
-                "linux-6+reno+notlp+prrsafe",
-                "the flight that had not arrived before",
-                "RFC 9937 §6.1",
-            ),
-            (
-                "linux-6+reno+notlp+prrlinux",
-                "the window",
-                "Linux tcp_init_cwnd_reduction",
-            ),
+            ("linux-6+reno+notlp+prr", "the flight size", "the 2011 paper's algorithm 2; RFC 6937 §3"),
+            ("linux-6+reno+notlp+prrsafe", "the flight that had not arrived before", "RFC 9937 §6.1"),
+            ("linux-6+reno+notlp+prrlinux", "the window", "Linux tcp_init_cwnd_reduction"),
         ] {
-            cases.add(
-                &format!("RecoverFS is {flight}"),
-                source,
-                start(profile, 100),
-                window_not_full,
-            );
+            cases.add(&format!("RecoverFS is {flight}"), source, start(profile, 100), window_not_full);
         }
         cases.add(
             "an ACK that advances and reveals a further loss is not safe",
@@ -191,26 +138,10 @@ fn rate_halving() -> File {
     about.file(|cases| {
         let linux = start("linux-3.17+reno+halving", 100);
         cases.add("one loss of twenty", "tcp_cwnd_down", linux, one_lost);
-        cases.add(
-            "fourteen losses of twenty",
-            "tcp_cwnd_down",
-            linux,
-            many_lost,
-        );
-        cases.add(
-            "a window that recovery wore away stays below ssthresh",
-            "tcp_complete_cwr",
-            linux,
-            |s| {
-                s.write(10)
-                    .at(100)
-                    .sack(0, &[2..=5])
-                    .at(101)
-                    .sack(0, &[2..=10])
-                    .at(200)
-                    .ack(10);
-            },
-        );
+        cases.add("fourteen losses of twenty", "tcp_cwnd_down", linux, many_lost);
+        cases.add("a window that recovery wore away stays below ssthresh", "tcp_complete_cwr", linux, |s| {
+            s.write(10).at(100).sack(0, &[2..=5]).at(101).sack(0, &[2..=10]).at(200).ack(10);
+        });
         cases.add("a congestion signal", "tcp_enter_cwr", linux, |s| {
             twenty(s);
             s.at(200).congested();
@@ -218,11 +149,6 @@ fn rate_halving() -> File {
                 s.at(190 + n).ack(n);
             }
         });
-        cases.add(
-            "with CUBIC",
-            "tcp_cwnd_min",
-            start("linux-3.17+halving", 100),
-            one_lost,
-        );
+        cases.add("with CUBIC", "tcp_cwnd_min", start("linux-3.17+halving", 100), one_lost);
     })
 }

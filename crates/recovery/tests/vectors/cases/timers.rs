@@ -5,12 +5,7 @@ use crate::script::{About, MSS, Script, Start, start};
 use recoup_recovery::Timer;
 
 pub fn files() -> Vec<File> {
-    vec![
-        rtt_and_rto(),
-        rtt_and_rto_linux(),
-        rto_backoff(),
-        rto_restart(),
-    ]
+    vec![rtt_and_rto(), rtt_and_rto_linux(), rto_backoff(), rto_restart()]
 }
 
 const RTO_SETTINGS: &[&str] = &["smoothing", "rttvar_floor_ns", "min_rto_ns", "max_rto_ns"];
@@ -33,30 +28,15 @@ fn rtt_and_rto() -> File {
         expect: ESTIMATES,
     };
     about.file(|cases| {
-        cases.add(
-            "the first sample sets SRTT to R and RTTVAR to R/2",
-            "RFC 6298 §2.2",
-            start("rfc6675", 400),
-            |s| {
-                s.write(1);
-            },
-        );
-        cases.add(
-            "later samples are smoothed, RTTVAR before SRTT",
-            "RFC 6298 §2.3",
-            start("rfc6675", 400),
-            |s| {
-                samples(s, &[480, 400, 400, 700, 200, 400, 410, 390]);
-            },
-        );
-        cases.add(
-            "the RTO is at least a second",
-            "RFC 6298 §2.4",
-            start("rfc6675", 80),
-            |s| {
-                samples(s, &[100, 60, 80, 300, 80]);
-            },
-        );
+        cases.add("the first sample sets SRTT to R and RTTVAR to R/2", "RFC 6298 §2.2", start("rfc6675", 400), |s| {
+            s.write(1);
+        });
+        cases.add("later samples are smoothed, RTTVAR before SRTT", "RFC 6298 §2.3", start("rfc6675", 400), |s| {
+            samples(s, &[480, 400, 400, 700, 200, 400, 410, 390]);
+        });
+        cases.add("the RTO is at least a second", "RFC 6298 §2.4", start("rfc6675", 80), |s| {
+            samples(s, &[100, 60, 80, 300, 80]);
+        });
         cases.add(
             "a variance of zero leaves the clock granularity",
             "RFC 6298 §2.3: max(G, K*RTTVAR)",
@@ -65,25 +45,15 @@ fn rtt_and_rto() -> File {
                 samples(s, &[2000; 30]);
             },
         );
-        cases.add(
-            "the RTO is at most the maximum",
-            "RFC 6298 §2.5",
-            start("rfc6675", 25_000),
-            |s| {
-                s.write(1);
-            },
-        );
+        cases.add("the RTO is at most the maximum", "RFC 6298 §2.5", start("rfc6675", 25_000), |s| {
+            s.write(1);
+        });
         cases.add(
             "an ACK of new data restarts the timer, a duplicate does not, the last stops it",
             "RFC 6298 §5.1 to §5.3",
             start("rfc6675", 400),
             |s| {
-                s.write(4).acknowledged(&[
-                    (400, 1, &[]),
-                    (450, 1, &[]),
-                    (500, 3, &[]),
-                    (510, 4, &[]),
-                ]);
+                s.write(4).acknowledged(&[(400, 1, &[]), (450, 1, &[]), (500, 3, &[]), (510, 4, &[])]);
                 s.at(600).write(1);
             },
         );
@@ -92,13 +62,7 @@ fn rtt_and_rto() -> File {
             "RFC 6298 §3, Karn's algorithm",
             start("rfc6675", 400),
             |s| {
-                s.write(1)
-                    .fires(Timer::Rto)
-                    .after(400)
-                    .ack(1)
-                    .write(1)
-                    .after(420)
-                    .ack(2);
+                s.write(1).fires(Timer::Rto).after(400).ack(1).write(1).after(420).ack(2);
             },
         );
         cases.add(
@@ -109,18 +73,10 @@ fn rtt_and_rto() -> File {
                 s.write(1).fires(Timer::Rto).echoing(1200).after(440).ack(1);
             },
         );
-        let no_sample = Start {
-            rtt: None,
-            ..start("rfc6675", 0)
-        };
-        cases.add(
-            "after a SYN sent twice the RTO is three seconds",
-            "RFC 6298 §5.7",
-            no_sample,
-            |s| {
-                s.write(2).at(300).ack(1).at(310).ack(2);
-            },
-        );
+        let no_sample = Start { rtt: None, ..start("rfc6675", 0) };
+        cases.add("after a SYN sent twice the RTO is three seconds", "RFC 6298 §5.7", no_sample, |s| {
+            s.write(2).at(300).ack(1).at(310).ack(2);
+        });
     })
 }
 
@@ -142,14 +98,9 @@ fn rtt_and_rto_linux() -> File {
                 s.write(1);
             },
         );
-        cases.add(
-            "the RTO follows samples",
-            "tcp_rtt_estimator",
-            start("linux-3.17", 400),
-            |s| {
-                samples(s, &[480, 400, 400, 700, 200, 400, 410, 390]);
-            },
-        );
+        cases.add("the RTO follows samples", "tcp_rtt_estimator", start("linux-3.17", 400), |s| {
+            samples(s, &[480, 400, 400, 700, 200, 400, 410, 390]);
+        });
         cases.add(
             "a round-trip time that falls raises RTTVAR by an eighth of the usual weight",
             "tcp_rtt_estimator",
@@ -173,14 +124,9 @@ fn rtt_and_rto_linux() -> File {
                 }
             },
         );
-        cases.add(
-            "on a short path the floor is the RTO",
-            "tcp_set_rto",
-            start("linux-3.17", 1),
-            |s| {
-                samples(s, &[1, 2, 1, 1]);
-            },
-        );
+        cases.add("on a short path the floor is the RTO", "tcp_set_rto", start("linux-3.17", 1), |s| {
+            samples(s, &[1, 2, 1, 1]);
+        });
     })
 }
 
@@ -194,55 +140,30 @@ fn rto_backoff() -> File {
         expect: &["backoff", "rto_ns", "rto_at_ns"],
     };
     about.file(|cases| {
-        cases.add(
-            "the RTO doubles up to 60 s",
-            "RFC 6298 §5.5, §2.5",
-            start("rfc6675", 400),
-            |s| {
-                s.write(1);
-                for _ in 0..7 {
-                    s.fires(Timer::Rto);
-                }
-            },
-        );
-        cases.add(
-            "the RTO doubles up to 120 s",
-            "Linux TCP_RTO_MAX",
-            start("linux-3.17", 80),
-            |s| {
-                s.write(1);
-                for _ in 0..9 {
-                    s.fires(Timer::Rto);
-                }
-            },
-        );
+        cases.add("the RTO doubles up to 60 s", "RFC 6298 §5.5, §2.5", start("rfc6675", 400), |s| {
+            s.write(1);
+            for _ in 0..7 {
+                s.fires(Timer::Rto);
+            }
+        });
+        cases.add("the RTO doubles up to 120 s", "Linux TCP_RTO_MAX", start("linux-3.17", 80), |s| {
+            s.write(1);
+            for _ in 0..9 {
+                s.fires(Timer::Rto);
+            }
+        });
         cases.add(
             "the ACK of a segment sent twice leaves the back-off, a sample ends it",
             "RFC 6298 §5.7, §3",
             start("rfc6675", 400),
             |s| {
-                s.write(1)
-                    .fires(Timer::Rto)
-                    .fires(Timer::Rto)
-                    .after(400)
-                    .ack(1);
+                s.write(1).fires(Timer::Rto).fires(Timer::Rto).after(400).ack(1);
                 s.write(1).after(400).ack(2).write(1);
             },
         );
-        cases.add(
-            "a timestamp ends the back-off at once",
-            "RFC 7323 §4.1",
-            start("rfc6675", 400),
-            |s| {
-                s.write(1)
-                    .fires(Timer::Rto)
-                    .fires(Timer::Rto)
-                    .echoing(3600)
-                    .after(400)
-                    .ack(1)
-                    .write(1);
-            },
-        );
+        cases.add("a timestamp ends the back-off at once", "RFC 7323 §4.1", start("rfc6675", 400), |s| {
+            s.write(1).fires(Timer::Rto).fires(Timer::Rto).echoing(3600).after(400).ack(1).write(1);
+        });
     })
 }
 
@@ -274,56 +195,19 @@ fn rto_restart() -> File {
             },
         );
         for (profile, name, source) in [
-            (
-                "linux-3.17+rtor",
-                "unsent data does not count in the paper",
-                "tail-loss paper §2.1",
-            ),
-            (
-                "linux-3.17+rtorrfc",
-                "unsent data counts in the RFC",
-                "RFC 7765 §4",
-            ),
+            ("linux-3.17+rtor", "unsent data does not count in the paper", "tail-loss paper §2.1"),
+            ("linux-3.17+rtorrfc", "unsent data counts in the RFC", "RFC 7765 §4"),
         ] {
-            let narrow = Start {
-                window: 10 * MSS,
-                ..start(profile, 80)
-            };
+            let narrow = Start { window: 10 * MSS, ..start(profile, 80) };
             cases.add(name, source, narrow, |s| {
-                s.write(12)
-                    .at(80)
-                    .window(2 * MSS)
-                    .ack(8)
-                    .at(85)
-                    .window(MSS)
-                    .ack(9);
+                s.write(12).at(80).window(2 * MSS).ack(8).at(85).window(MSS).ack(9);
             });
         }
-        cases.add(
-            "if nothing of the RTO is left, all of it applies",
-            "RFC 7765 §4 step 3b",
-            with,
-            |s| {
-                s.write(3)
-                    .at(80)
-                    .sack(0, &[2..=2])
-                    .fires(Timer::Early)
-                    .at(320)
-                    .ack(2);
-            },
-        );
-        cases.add(
-            "the earliest segment's last transmission counts",
-            "RFC 7765 §4, T_earliest",
-            with,
-            |s| {
-                s.write(3)
-                    .at(80)
-                    .sack(0, &[3..=3])
-                    .fires(Timer::Early)
-                    .at(180)
-                    .sack(1, &[3..=3]);
-            },
-        );
+        cases.add("if nothing of the RTO is left, all of it applies", "RFC 7765 §4 step 3b", with, |s| {
+            s.write(3).at(80).sack(0, &[2..=2]).fires(Timer::Early).at(320).ack(2);
+        });
+        cases.add("the earliest segment's last transmission counts", "RFC 7765 §4, T_earliest", with, |s| {
+            s.write(3).at(80).sack(0, &[3..=3]).fires(Timer::Early).at(180).sack(1, &[3..=3]);
+        });
     })
 }

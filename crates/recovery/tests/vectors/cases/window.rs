@@ -15,14 +15,7 @@ fn reneging() -> File {
         source: "RFC 2018 §8; Linux 6.12 tcp_check_sack_reneging",
         settings: &[],
         given: &["srtt_ns"],
-        expect: &[
-            "state",
-            "rto_at_ns",
-            "reneged",
-            "marked_lost",
-            "pipe",
-            "next",
-        ],
+        expect: &["state", "rto_at_ns", "reneged", "marked_lost", "pipe", "next"],
     };
     about.file(|cases| {
         for profile in ["linux-3.17", "linux-6+notlp"] {
@@ -31,31 +24,17 @@ fn reneging() -> File {
                 "tcp_check_sack_reneging",
                 start(profile, 80),
                 |s| {
-                    s.write(10)
-                        .at(80)
-                        .sack(0, &[2..=3])
-                        .ack(1)
-                        .fires(Timer::Rto);
+                    s.write(10).at(80).sack(0, &[2..=3]).ack(1).fires(Timer::Rto);
                     s.after(80).ack(10);
                 },
             );
         }
-        cases.add(
-            "on a short path it follows after 10 ms",
-            "tcp_check_sack_reneging",
-            start("linux-3.17", 4),
-            |s| {
-                s.write(10).at(4).sack(0, &[2..=3]).ack(1).fires(Timer::Rto);
-            },
-        );
-        cases.add(
-            "an ACK of the SACKed data was only late",
-            "tcp_check_sack_reneging",
-            start("linux-3.17", 80),
-            |s| {
-                s.write(10).at(80).sack(0, &[2..=3]).ack(1).at(81).ack(10);
-            },
-        );
+        cases.add("on a short path it follows after 10 ms", "tcp_check_sack_reneging", start("linux-3.17", 4), |s| {
+            s.write(10).at(4).sack(0, &[2..=3]).ack(1).fires(Timer::Rto);
+        });
+        cases.add("an ACK of the SACKed data was only late", "tcp_check_sack_reneging", start("linux-3.17", 80), |s| {
+            s.write(10).at(80).sack(0, &[2..=3]).ack(1).at(81).ack(10);
+        });
     })
 }
 
@@ -69,64 +48,26 @@ fn zero_window_probe() -> File {
         expect: &["persist_at_ns", "next"],
     };
     about.file(|cases| {
-        let narrow = Start {
-            window: 2 * MSS,
-            ..start("linux-3.17", 80)
-        };
-        cases.add(
-            "intervals double whether or not the peer answers",
-            "RFC 9293 §3.8.6.1",
-            narrow,
-            |s| {
-                s.write(5).at(80).window(0).ack(2).fires(Timer::Persist);
-                s.after(80)
-                    .ack(2)
-                    .fires(Timer::Persist)
-                    .fires(Timer::Persist)
-                    .fires(Timer::Persist);
-            },
-        );
-        cases.add(
-            "an interval is at most the largest RTO",
-            "RFC 9293 §3.8.6.1",
-            narrow,
-            |s| {
-                s.write(5).at(80).window(0).ack(2);
-                for _ in 0..11 {
-                    s.fires(Timer::Persist).after(80).ack(2);
-                }
-            },
-        );
-        cases.add(
-            "a window that opens ends the probing",
-            "RFC 9293 §3.8.6.1",
-            narrow,
-            |s| {
-                s.write(5).at(80).window(0).ack(2).fires(Timer::Persist);
-                s.after(80)
-                    .window(10 * MSS)
-                    .ack(2)
-                    .after(80)
-                    .window(0)
-                    .ack(5)
-                    .write(1);
-            },
-        );
-        cases.add(
-            "a probe sends what fits into a very small window",
-            "RFC 9293 §3.8.6.2.1",
-            narrow,
-            |s| {
-                s.write(5).at(80).window(300).ack(2).fires(Timer::Persist);
-            },
-        );
-        cases.add(
-            "outstanding data leaves it to the retransmission timer",
-            "RFC 9293 §3.8.6.1",
-            narrow,
-            |s| {
-                s.write(5).at(80).window(0).ack(1).fires(Timer::Rto);
-            },
-        );
+        let narrow = Start { window: 2 * MSS, ..start("linux-3.17", 80) };
+        cases.add("intervals double whether or not the peer answers", "RFC 9293 §3.8.6.1", narrow, |s| {
+            s.write(5).at(80).window(0).ack(2).fires(Timer::Persist);
+            s.after(80).ack(2).fires(Timer::Persist).fires(Timer::Persist).fires(Timer::Persist);
+        });
+        cases.add("an interval is at most the largest RTO", "RFC 9293 §3.8.6.1", narrow, |s| {
+            s.write(5).at(80).window(0).ack(2);
+            for _ in 0..11 {
+                s.fires(Timer::Persist).after(80).ack(2);
+            }
+        });
+        cases.add("a window that opens ends the probing", "RFC 9293 §3.8.6.1", narrow, |s| {
+            s.write(5).at(80).window(0).ack(2).fires(Timer::Persist);
+            s.after(80).window(10 * MSS).ack(2).after(80).window(0).ack(5).write(1);
+        });
+        cases.add("a probe sends what fits into a very small window", "RFC 9293 §3.8.6.2.1", narrow, |s| {
+            s.write(5).at(80).window(300).ack(2).fires(Timer::Persist);
+        });
+        cases.add("outstanding data leaves it to the retransmission timer", "RFC 9293 §3.8.6.1", narrow, |s| {
+            s.write(5).at(80).window(0).ack(1).fires(Timer::Rto);
+        });
     })
 }

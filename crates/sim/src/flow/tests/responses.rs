@@ -10,12 +10,7 @@ fn rows(responses: &[Response]) -> Vec<Row> {
     let row = |(number, response): (usize, &Response)| {
         assert_eq!(response.ordinal as usize, number);
         let latency = response.latency().map(|latency| latency.as_millis() as u64);
-        (
-            response.segments,
-            response.retransmissions,
-            response.lost,
-            latency,
-        )
+        (response.segments, response.retransmissions, response.lost, latency)
     };
     responses.iter().enumerate().map(row).collect()
 }
@@ -63,13 +58,7 @@ fn a_loss_that_a_copy_repairs_is_a_loss_without_retransmission() {
 
 /// Two requests of 100 bytes; the second follows the first response.
 fn two_exchanges(first: u64, second: u64) -> Workload {
-    let write = |received, bytes| Write {
-        when: When {
-            received,
-            ..When::default()
-        },
-        bytes,
-    };
+    let write = |received, bytes| Write { when: When { received, ..When::default() }, bytes };
     Workload {
         client: Script::of(&[write(0, 100), write(first, 100)]),
         server: Script::of(&[write(100, first), write(200, second)]),
@@ -79,11 +68,7 @@ fn two_exchanges(first: u64, second: u64) -> Workload {
 #[test]
 fn each_response_of_a_connection_has_a_latency_of_its_own() {
     let both = |down: &'static [&'static str]| {
-        let flow = Flow {
-            workload: two_exchanges(2 * MSS, MSS + 1),
-            down,
-            ..Flow::default()
-        };
+        let flow = Flow { workload: two_exchanges(2 * MSS, MSS + 1), down, ..Flow::default() };
         rows(flow.simulate().0.responses())
     };
     assert_eq!(both(&[]), [(2, 0, 0, Some(80)), (2, 0, 0, Some(80))]);
@@ -96,33 +81,21 @@ fn each_response_of_a_connection_has_a_latency_of_its_own() {
 fn a_response_that_waits_for_the_window_begins_when_it_is_sent() {
     // 20 segments and one more are written at 120 ms. The initial window is 10 segments; with the ACKs that arrive at 200 ms
     // all others leave.
-    let write = |bytes| Write {
-        when: When::default(),
-        bytes,
-    };
+    let write = |bytes| Write { when: When::default(), bytes };
     let flow = Flow {
-        workload: Workload {
-            client: Script::default(),
-            server: Script::of(&[write(20 * MSS), write(MSS)]),
-        },
+        workload: Workload { client: Script::default(), server: Script::of(&[write(20 * MSS), write(MSS)]) },
         ..Flow::default()
     };
     let (simulation, _) = flow.simulate();
     let responses = simulation.responses();
-    assert_eq!(
-        rows(responses),
-        [(20, 0, 0, Some(160)), (1, 0, 0, Some(80))]
-    );
+    assert_eq!(rows(responses), [(20, 0, 0, Some(160)), (1, 0, 0, Some(80))]);
     let second = responses[1].first_sent_at;
     assert_eq!(second, Some(Instant::from_millis(200)));
 }
 
 #[test]
 fn a_response_whose_data_never_arrives_has_no_latency() {
-    let flow = Flow {
-        down: drop_all_from(5),
-        ..Flow::default()
-    };
+    let flow = Flow { down: drop_all_from(5), ..Flow::default() };
     let (simulation, record) = flow.simulate();
     let [response] = simulation.responses() else {
         panic!("one response");

@@ -70,10 +70,7 @@ impl Case {
     }
 
     pub fn path(&self) -> PathSpec {
-        PathSpec {
-            up: self.up.clone(),
-            down: self.down.clone(),
-        }
+        PathSpec { up: self.up.clone(), down: self.down.clone() }
     }
 
     pub fn flow(&self) -> FlowId {
@@ -122,10 +119,7 @@ pub fn any_case() -> impl Strategy<Value = Case> {
 pub fn any_hopeless_case() -> impl Strategy<Value = Case> {
     let loss = (0.5..1.5f64).prop_map(|p| Probability::new(p.min(1.0)).expect("a probability"));
     (any_case(), loss, 1..4u8, 1..100u64).prop_map(|(mut case, loss, sides, patience)| {
-        let loss = HopSpec::Loss(LossSpec {
-            kind: LossKind::Bernoulli(loss),
-            transmission: None,
-        });
+        let loss = HopSpec::Loss(LossSpec { kind: LossKind::Bernoulli(loss), transmission: None });
         for (hops, bit) in [(&mut case.up, 1), (&mut case.down, 2)] {
             if sides & bit > 0 {
                 hops.push(loss.clone());
@@ -146,20 +140,18 @@ fn any_host() -> impl Strategy<Value = Host> {
     // Large, some segments, or less than one segment.
     let buffer = prop_oneof![3 => Just(0), 2 => 1..20u64, 1 => Just(u64::MAX)];
     let agreed = (prop::bool::weighted(0.8), prop::bool::weighted(0.8));
-    (any_profile(), acks, mss, buffer, agreed).prop_map(
-        |(profile, acks, mss, buffer, (timestamps, sack))| Host {
-            profile,
-            acks,
-            mss,
-            buffer: match buffer {
-                0 => 64 << 20,
-                u64::MAX => (u64::from(mss) / 3).max(1),
-                segments => segments * u64::from(mss) + segments,
-            },
-            timestamps,
-            sack,
+    (any_profile(), acks, mss, buffer, agreed).prop_map(|(profile, acks, mss, buffer, (timestamps, sack))| Host {
+        profile,
+        acks,
+        mss,
+        buffer: match buffer {
+            0 => 64 << 20,
+            u64::MAX => (u64::from(mss) / 3).max(1),
+            segments => segments * u64::from(mss) + segments,
         },
-    )
+        timestamps,
+        sack,
+    })
 }
 
 /// Any profile with a few added mechanisms, often selective loss prevention.
@@ -193,12 +185,7 @@ fn any_hops() -> impl Strategy<Value = Vec<HopSpec>> {
 
 fn any_impairment() -> impl Strategy<Value = HopSpec> {
     let up_to = |most: f64| (0.0..most).prop_map(|p| Probability::new(p).expect("a probability"));
-    let loss = |kind| {
-        HopSpec::Loss(LossSpec {
-            kind,
-            transmission: None,
-        })
-    };
+    let loss = |kind| HopSpec::Loss(LossSpec { kind, transmission: None });
     let at_least_half = (0.5..1.0f64).prop_map(|p| Probability::new(p).expect("a probability"));
     prop_oneof![
         3 => up_to(0.2).prop_map(move |p| loss(LossKind::Bernoulli(p))),
@@ -220,9 +207,5 @@ fn any_impairment() -> impl Strategy<Value = HopSpec> {
 }
 
 fn any_queue() -> impl Strategy<Value = Queue> {
-    prop_oneof![
-        Just(Queue::Unlimited),
-        (1..100u32).prop_map(Queue::Packets),
-        (3000..200_000u64).prop_map(Queue::Bytes),
-    ]
+    prop_oneof![Just(Queue::Unlimited), (1..100u32).prop_map(Queue::Packets), (3000..200_000u64).prop_map(Queue::Bytes),]
 }

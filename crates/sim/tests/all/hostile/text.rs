@@ -90,17 +90,11 @@ impl<'a> Words<'a> {
             let pair = word.split_once('=');
             pair.ok_or_else(|| format!("`{word}` is no key=value"))
         };
-        text.split_whitespace()
-            .map(word)
-            .collect::<Result<_, _>>()
-            .map(Self)
+        text.split_whitespace().map(word).collect::<Result<_, _>>().map(Self)
     }
 
     fn take<T>(&mut self, key: &str, read: fn(&str) -> Option<T>) -> Result<T, String> {
-        let value = self
-            .0
-            .remove(key)
-            .ok_or_else(|| format!("`{key}=` is missing"))?;
+        let value = self.0.remove(key).ok_or_else(|| format!("`{key}=` is missing"))?;
         read(value).ok_or_else(|| format!("`{key}={value}` cannot be read"))
     }
 }
@@ -147,9 +141,7 @@ fn acks(text: &str) -> Option<AckPolicy> {
     Some(match kind(text) {
         ("quick", "") => AckPolicy::Quick,
         ("delayed", delay) => AckPolicy::Delayed(duration(delay)?),
-        ("linux", quick) => AckPolicy::Linux {
-            quick: plain(quick)?,
-        },
+        ("linux", quick) => AckPolicy::Linux { quick: plain(quick)? },
         _ => return None,
     })
 }
@@ -159,10 +151,7 @@ fn hops_text(hops: &[HopSpec]) -> String {
 }
 
 fn hops(text: &str) -> Option<Vec<HopSpec>> {
-    text.split('>')
-        .filter(|hop| !hop.is_empty())
-        .map(hop)
-        .collect()
+    text.split('>').filter(|hop| !hop.is_empty()).map(hop).collect()
 }
 
 fn hop_text(hop: &HopSpec) -> String {
@@ -185,28 +174,16 @@ fn hop(text: &str) -> Option<HopSpec> {
         ("delay", delay) => HopSpec::Delay(duration(delay)?),
         ("rate", values) => {
             let (bits, queue) = values.split_once(':')?;
-            HopSpec::Rate {
-                rate: BitRate::from_bits_per_second(plain(bits)?)?,
-                queue: plain::<Queue>(queue)?,
-            }
+            HopSpec::Rate { rate: BitRate::from_bits_per_second(plain(bits)?)?, queue: plain::<Queue>(queue)? }
         }
         ("loss", loss) => HopSpec::Loss(plain(loss)?),
         ("reorder", values) => {
             let (probability, extra) = values.split_once(':')?;
-            HopSpec::Reorder {
-                probability: plain(probability)?,
-                extra: duration(extra)?,
-            }
+            HopSpec::Reorder { probability: plain(probability)?, extra: duration(extra)? }
         }
-        ("duplicate", probability) => HopSpec::Duplicate {
-            probability: plain(probability)?,
-        },
-        ("corrupt", probability) => HopSpec::Corrupt {
-            probability: plain(probability)?,
-        },
-        ("thin-acks", hold) => HopSpec::ThinAcks {
-            hold: duration(hold)?,
-        },
+        ("duplicate", probability) => HopSpec::Duplicate { probability: plain(probability)? },
+        ("corrupt", probability) => HopSpec::Corrupt { probability: plain(probability)? },
+        ("thin-acks", hold) => HopSpec::ThinAcks { hold: duration(hold)? },
         _ => return None,
     })
 }

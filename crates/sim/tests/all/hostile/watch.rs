@@ -74,32 +74,16 @@ impl Watch {
         let counts = [
             ("segments sent", record.segments_sent, sum(|s| s.segments)),
             ("bytes sent", record.bytes_sent, sum(|s| s.bytes)),
-            (
-                "packets dropped",
-                record.packets_dropped,
-                sum(|s| s.dropped),
-            ),
-            (
-                "retransmissions",
-                record.counters.retransmissions.total(),
-                sum(|s| s.retransmissions().count() as u64),
-            ),
+            ("packets dropped", record.packets_dropped, sum(|s| s.dropped)),
+            ("retransmissions", record.counters.retransmissions.total(), sum(|s| s.retransmissions().count() as u64)),
             ("copies", record.counters.copies, sum(|s| s.copies)),
-            (
-                "spurious retransmissions",
-                record.spurious,
-                sum(|s| s.spurious(|_| true)),
-            ),
+            ("spurious retransmissions", record.spurious, sum(|s| s.spurious(|_| true))),
             (
                 "spurious retransmissions with payload",
                 record.spurious_data,
                 sum(|s| s.spurious(|span| !s.payload(span).is_empty())),
             ),
-            (
-                "unnecessary bytes",
-                record.unnecessary_bytes,
-                sum(|s| s.arrived_bytes) - self.delivered_bytes(),
-            ),
+            ("unnecessary bytes", record.unnecessary_bytes, sum(|s| s.arrived_bytes) - self.delivered_bytes()),
         ];
         let sender = if client_sends { 0 } else { 1 };
         let opened = self.progress[sender].established;
@@ -107,13 +91,8 @@ impl Watch {
         if record.fct.zip(before).map(|(fct, before)| fct - before) != record.fct_established {
             return Err(format!("opened at {opened:?}: {record:?}"));
         }
-        match counts
-            .iter()
-            .find(|(_, recorded, counted)| recorded != counted)
-        {
-            Some((what, recorded, counted)) => {
-                Err(format!("{what}: recorded {recorded}, counted {counted}"))
-            }
+        match counts.iter().find(|(_, recorded, counted)| recorded != counted) {
+            Some((what, recorded, counted)) => Err(format!("{what}: recorded {recorded}, counted {counted}")),
             None => Ok(()),
         }
     }
@@ -157,15 +136,12 @@ impl Seen {
     /// Ordinals of retransmissions.
     fn retransmissions(&self) -> impl Iterator<Item = usize> {
         let mut highest = Offset::SYN;
-        self.sent
-            .iter()
-            .enumerate()
-            .filter_map(move |(ordinal, span)| {
-                let extra = self.extra.binary_search(&ordinal).is_ok();
-                let again = !span.is_empty() && span.start < highest && !extra;
-                highest = highest.max(span.end);
-                again.then_some(ordinal)
-            })
+        self.sent.iter().enumerate().filter_map(move |(ordinal, span)| {
+            let extra = self.extra.binary_search(&ordinal).is_ok();
+            let again = !span.is_empty() && span.start < highest && !extra;
+            highest = highest.max(span.end);
+            again.then_some(ordinal)
+        })
     }
 
     /// The number of retransmissions whose data earlier packets delivered, at any time, among those with
@@ -176,10 +152,7 @@ impl Seen {
             covers(earlier.map(|&held| self.sent[held]), self.sent[ordinal])
         };
         let which = |&ordinal: &usize| which(self.sent[ordinal]);
-        self.retransmissions()
-            .filter(which)
-            .filter(needless)
-            .count() as u64
+        self.retransmissions().filter(which).filter(needless).count() as u64
     }
 
     /// The payload within `span`, without SYN and FIN.
@@ -189,11 +162,7 @@ impl Seen {
     }
 
     fn delivered_bytes(&self) -> u64 {
-        let mut spans: Vec<_> = self
-            .held
-            .iter()
-            .map(|&ordinal| self.sent[ordinal])
-            .collect();
+        let mut spans: Vec<_> = self.held.iter().map(|&ordinal| self.sent[ordinal]).collect();
         spans.sort();
         let (mut bytes, mut end) = (0, Offset::DATA);
         for span in spans.into_iter().map(|span| self.payload(span)) {
@@ -208,13 +177,12 @@ impl Seen {
 fn covers(parts: impl Iterator<Item = Span>, whole: Span) -> bool {
     let mut parts: Vec<_> = parts.filter(|part| part.overlaps(whole)).collect();
     parts.sort();
-    let reached = parts.iter().fold(whole.start, |reached, part| {
-        if part.start <= reached {
-            reached.max(part.end)
-        } else {
-            reached
-        }
-    });
+    let reached = parts.iter().fold(
+        whole.start,
+        |reached, part| {
+            if part.start <= reached { reached.max(part.end) } else { reached }
+        },
+    );
     reached >= whole.end
 }
 
@@ -281,10 +249,7 @@ impl Observer for Watch {
 
     fn on_settled(&mut self, now: Instant, host: Host, endpoint: &Endpoint) {
         self.events += 1;
-        assert!(
-            self.events < MOST_EVENTS,
-            "the flow never ends: {endpoint:?}"
-        );
+        assert!(self.events < MOST_EVENTS, "the flow never ends: {endpoint:?}");
         let side = index(host.sends());
         self.seen[side].take_unreported();
         let before = self.progress[side];
@@ -307,14 +272,9 @@ impl Observer for Watch {
         };
         self.progress[side] = after;
         let checked = endpoint.sender().check();
-        self.claim(now, checked.is_ok(), || {
-            format!("{}: {checked:?}", host.name())
-        });
-        let forwards =
-            before.una <= after.una && before.next <= after.next && before.edge <= after.edge;
-        self.claim(now, forwards, || {
-            format!("{}: {before:?}, then {after:?}", host.name())
-        });
+        self.claim(now, checked.is_ok(), || format!("{}: {checked:?}", host.name()));
+        let forwards = before.una <= after.una && before.next <= after.next && before.edge <= after.edge;
+        self.claim(now, forwards, || format!("{}: {before:?}, then {after:?}", host.name()));
         // Only data that arrived can be acknowledged.
         let far = self.progress[1 - side];
         self.claim(now, after.una <= far.next.max(Offset::SYN), || {

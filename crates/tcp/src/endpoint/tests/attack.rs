@@ -23,11 +23,7 @@ fn a_reset_must_be_exact() {
     for (seq, answer, state) in cases {
         for flags in ["R", "R."] {
             let mut lone = Lone::open();
-            assert_eq!(
-                lone.answer(&format!("{flags} {seq} ack 1")),
-                answer,
-                "{seq}"
-            );
+            assert_eq!(lone.answer(&format!("{flags} {seq} ack 1")), answer, "{seq}");
             assert_eq!(lone.state(), state, "{seq}");
         }
     }
@@ -62,11 +58,7 @@ fn a_syn_triggers_a_challenge_ack_at_any_sequence_number() {
 fn an_ack_of_unsent_data_triggers_a_challenge_ack_and_its_segment_is_dropped() {
     for ack in [12, 1000, (1u32 << 31) - 100] {
         let mut lone = Lone::in_state(State::Established); // 10 bytes are out
-        assert_eq!(
-            lone.answer(&format!("P. 1:101 ack {ack}")),
-            [". 11 ack 1"],
-            "{ack}"
-        );
+        assert_eq!(lone.answer(&format!("P. 1:101 ack {ack}")), [". 11 ack 1"], "{ack}");
         assert_eq!(lone.endpoint.readable(), 0);
         assert_eq!(lone.endpoint.sender().una(), Offset(1));
     }
@@ -157,10 +149,7 @@ fn acks_at_both_ends_of_the_window_are_used() {
     let mut lone = Lone::in_state(State::Established);
     assert_eq!(lone.answer(&format!(". {} ack 6", WINDOW + 1)), [""; 0]);
     assert_eq!(lone.endpoint.sender().una(), Offset(6));
-    let held = Config {
-        acks: AckPolicy::Delayed(ms(200)),
-        ..config()
-    };
+    let held = Config { acks: AckPolicy::Delayed(ms(200)), ..config() };
     let mut lone = Lone::connected(&held, "S. 0:1 ack 1 mss 1000");
     lone.endpoint.write(lone.now, 10);
     lone.sent();
@@ -219,10 +208,7 @@ fn timestamps_wrap() {
     let text = format!("S. 0:1 ack 1 mss 1000 ts {}/1", u32::MAX);
     let mut lone = Lone::connected(&with_timestamps(), &text);
     assert_eq!(lone.answer("P. 1:101 ack 1 ts 0/1"), [". 1 ack 101"]);
-    assert_eq!(
-        lone.answer("P. 101:201 ack 1 ts 4294967295/1"),
-        [". 1 ack 101"]
-    );
+    assert_eq!(lone.answer("P. 101:201 ack 1 ts 4294967295/1"), [". 1 ack 101"]);
 }
 
 #[test]
@@ -232,10 +218,7 @@ fn after_24_days_of_silence_any_timestamp_is_new() {
     for (days, next) in [(23, 1), (24, 101)] {
         let mut lone = with_peer_clock();
         lone.pass(day * days);
-        assert_eq!(
-            lone.answer("P. 1:101 ack 1 ts 999/1"),
-            [format!(". 1 ack {next}")]
-        );
+        assert_eq!(lone.answer("P. 1:101 ack 1 ts 999/1"), [format!(". 1 ack {next}")]);
     }
 }
 
@@ -246,10 +229,7 @@ fn a_segment_outside_the_window_does_not_set_the_peers_clock() {
     lone.answer("P. 1:1001 ack 1 ts 1000/1");
     lone.answer(". 500 ack 1 ts 2000000000/1");
     lone.answer(&format!(". {} ack 1 ts 2000000000/1", WINDOW + 2000));
-    assert_eq!(
-        lone.answer("P. 1001:1101 ack 1 ts 1001/1"),
-        [". 1 ack 1101"]
-    );
+    assert_eq!(lone.answer("P. 1001:1101 ack 1 ts 1001/1"), [". 1 ack 1101"]);
 }
 
 #[test]
@@ -263,14 +243,7 @@ fn challenges_do_not_answer_each_other() {
     // Two that disagree on everything: what both send on seeing the other comes to an end.
     let mut pair = Pair::open(&config(), &config());
     let stray = |text: &str| segment(text, OWN_ISN, PEER_ISN);
-    for text in [
-        "R 2",
-        "S 1:2",
-        ". 0 ack 1",
-        ". 1 ack 5",
-        "P. 500:600 ack 90",
-        ". 100000000 ack 1",
-    ] {
+    for text in ["R 2", "S 1:2", ". 0 ack 1", ". 1 ack 5", "P. 500:600 ack 90", ". 100000000 ack 1"] {
         let segment = stray(text);
         let now = pair.now;
         pair.sent.clear();

@@ -17,15 +17,7 @@ fn the_client_closes_first() {
     assert_eq!(pair.states()[1], State::LastAck);
     pair.run_until(80);
     assert_eq!(pair.states(), [State::TimeWait, GRACEFULLY]);
-    assert_eq!(
-        pair.trace(),
-        [
-            "30 > F. 1:2 ack 1",
-            "40 < . 1 ack 2",
-            "55 < F. 1:2 ack 2",
-            "65 > . 2 ack 2"
-        ]
-    );
+    assert_eq!(pair.trace(), ["30 > F. 1:2 ack 1", "40 < . 1 ack 2", "55 < F. 1:2 ack 2", "65 > . 2 ack 2"]);
     pair.run_until(60_064);
     assert_eq!(pair.states()[0], State::TimeWait);
     pair.run();
@@ -42,15 +34,7 @@ fn both_close_at_once() {
     assert_eq!(pair.states(), [State::Closing; 2]);
     pair.run_until(55);
     assert_eq!(pair.states(), [State::TimeWait; 2]);
-    assert_eq!(
-        pair.trace(),
-        [
-            "30 > F. 1:2 ack 1",
-            "30 < F. 1:2 ack 1",
-            "40 < . 2 ack 2",
-            "40 > . 2 ack 2",
-        ]
-    );
+    assert_eq!(pair.trace(), ["30 > F. 1:2 ack 1", "30 < F. 1:2 ack 1", "40 < . 2 ack 2", "40 > . 2 ack 2",]);
     pair.run();
     assert_eq!(pair.states(), [GRACEFULLY; 2]);
 }
@@ -84,25 +68,14 @@ fn a_fin_that_does_not_fit_is_sent_alone() {
     pair.write(Client, 2000);
     pair.close(Client);
     pair.run_until(35);
-    assert_eq!(
-        pair.trace(),
-        ["30 > . 1:1001 ack 1", "30 > FP. 1001:2002 ack 1"]
-    );
+    assert_eq!(pair.trace(), ["30 > . 1:1001 ack 1", "30 > FP. 1001:2002 ack 1"]);
     // Written all and sent, then closed: bare.
     let mut pair = Pair::open(&config(), &config());
     pair.write(Client, 500);
     pair.run_until(60);
     pair.close(Client);
     pair.run_until(75);
-    assert_eq!(
-        pair.trace(),
-        [
-            "30 > P. 1:501 ack 1",
-            "40 < . 1 ack 501",
-            "60 > F. 501:502 ack 1",
-            "70 < . 1 ack 502"
-        ]
-    );
+    assert_eq!(pair.trace(), ["30 > P. 1:501 ack 1", "40 < . 1 ack 501", "60 > F. 501:502 ack 1", "70 < . 1 ack 502"]);
 }
 
 #[test]
@@ -203,14 +176,7 @@ fn fin_wait_1_takes_fins_and_their_acks_in_any_order() {
 
 #[test]
 fn closing_twice_or_when_closed_changes_nothing() {
-    for state in [
-        State::FinWait1,
-        State::FinWait2,
-        State::Closing,
-        State::LastAck,
-        State::TimeWait,
-        BY_RESET,
-    ] {
+    for state in [State::FinWait1, State::FinWait2, State::Closing, State::LastAck, State::TimeWait, BY_RESET] {
         let mut lone = Lone::in_state(state);
         lone.endpoint.close(lone.now);
         lone.endpoint.write(lone.now, 100);
@@ -254,11 +220,7 @@ fn abort() {
         let mut lone = Lone::in_state(state);
         lone.endpoint.abort();
         assert_eq!(lone.sent(), reset, "{state:?}");
-        let closed = if state == BY_RESET {
-            BY_RESET
-        } else {
-            BY_ABORT
-        };
+        let closed = if state == BY_RESET { BY_RESET } else { BY_ABORT };
         assert_eq!(lone.state(), closed, "{state:?}");
         assert_eq!(lone.endpoint.next_timer(), None, "{state:?}");
     }
@@ -274,27 +236,15 @@ fn an_abort_reaches_the_peer_even_behind_lost_data() {
     pair.run_until(35);
     pair.end(Client).abort();
     pair.run();
-    assert_eq!(
-        pair.trace(),
-        [
-            "30 > P. 1:501 ack 1",
-            "35 > R. 501 ack 1",
-            "45 < . 1 ack 1",
-            "55 > R 1"
-        ]
-    );
+    assert_eq!(pair.trace(), ["30 > P. 1:501 ack 1", "35 > R. 501 ack 1", "45 < . 1 ack 1", "55 > R 1"]);
     assert_eq!(pair.states(), [BY_ABORT, BY_RESET]);
 }
 
 #[test]
 fn a_closed_endpoint_answers_with_resets() {
     // (segment, answer): RFC 9293 §3.10.7.1
-    let cases: [(&str, &[&str]); 4] = [
-        (". 1 ack 1", &["R 1"]),
-        ("P. 1:101 ack 77", &["R 77"]),
-        ("R 1", &[]),
-        ("R. 1 ack 1", &[]),
-    ];
+    let cases: [(&str, &[&str]); 4] =
+        [(". 1 ack 1", &["R 1"]), ("P. 1:101 ack 77", &["R 77"]), ("R 1", &[]), ("R. 1 ack 1", &[])];
     for (segment, answer) in cases {
         let mut lone = Lone::in_state(BY_RESET);
         assert_eq!(lone.answer(segment), answer, "{segment}");
@@ -386,46 +336,11 @@ fn a_released_connection_is_reset_if_data_is_unread_or_arrives() {
     // (before, unread data, a reset asked for, what goes, then what arrives, what answers it)
     type Lines<'a> = &'a [&'a str];
     let cases: [(State, bool, bool, Lines, &str, Lines); 6] = [
-        (
-            State::Established,
-            false,
-            false,
-            &["F. 11:12 ack 1"],
-            ". 1 ack 12",
-            &[],
-        ),
-        (
-            State::Established,
-            false,
-            false,
-            &["F. 11:12 ack 1"],
-            "P. 1:5 ack 12",
-            &["R 12"],
-        ),
-        (
-            State::Established,
-            true,
-            false,
-            &["R. 11 ack 5"],
-            "P. 5:9 ack 11",
-            &["R 11"],
-        ),
-        (
-            State::Established,
-            false,
-            true,
-            &["R. 11 ack 1"],
-            ". 1 ack 11",
-            &["R 11"],
-        ),
-        (
-            State::CloseWait,
-            false,
-            false,
-            &["F. 11:12 ack 2"],
-            ". 2 ack 12",
-            &[],
-        ),
+        (State::Established, false, false, &["F. 11:12 ack 1"], ". 1 ack 12", &[]),
+        (State::Established, false, false, &["F. 11:12 ack 1"], "P. 1:5 ack 12", &["R 12"]),
+        (State::Established, true, false, &["R. 11 ack 5"], "P. 5:9 ack 11", &["R 11"]),
+        (State::Established, false, true, &["R. 11 ack 1"], ". 1 ack 11", &["R 11"]),
+        (State::CloseWait, false, false, &["F. 11:12 ack 2"], ". 2 ack 12", &[]),
         (State::SynSent, false, false, &[], "S. 0:1 ack 1", &["R 1"]),
     ];
     for (state, unread, reset, goes, arrives, answer) in cases {

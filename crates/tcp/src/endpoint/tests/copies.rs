@@ -16,11 +16,7 @@ fn copying(profile: &str, kinds: &[Kind]) -> Config {
     rules.loss = LossRate::Fixed(Ppm::ONE);
     rules.likelihoods = kinds.iter().fold(none, |q, &k| q.with(k, Ppm::ONE));
     let mechanisms = profile.mechanisms().with(|m| m.slp = Some(rules));
-    Config {
-        mechanisms,
-        sack: mechanisms.sack,
-        ..config()
-    }
+    Config { mechanisms, sack: mechanisms.sack, ..config() }
 }
 
 /// One connection, nothing taken for lost, spurious or reordered.
@@ -47,11 +43,7 @@ fn a_syn_that_comes_twice_is_answered_twice() {
     assert_eq!(server.answer("S 7:8 mss 1000 sackOK"), [""; 0]);
     assert_eq!(server.answer("S. 0:1 ack 1"), [""; 0]);
     let timer = server.endpoint.next_timer().map(|(at, _)| at);
-    assert_eq!(
-        timer,
-        Some(Instant::from_millis(1000)),
-        "its own timer stands"
-    );
+    assert_eq!(timer, Some(Instant::from_millis(1000)), "its own timer stands");
     server.pass(ms(15));
     assert_eq!(server.answer(". 1 ack 1"), [""; 0]);
     assert_eq!(server.state(), State::Established);
@@ -97,24 +89,15 @@ fn copies_of_the_handshake_leave_one_connection() {
     let three = ["0 > S 0:1", "10 < S. 0:1 ack 1", "20 > . 1 ack 1"];
     // (client, server, what is sent besides)
     for (client, server, besides) in [
-        (
-            &client,
-            &off,
-            &["5 > S 0:1", "15 < S. 0:1 ack 1", "25 > . 1 ack 1"],
-        ),
+        (&client, &off, &["5 > S 0:1", "15 < S. 0:1 ack 1", "25 > . 1 ack 1"]),
         (&off, &server, &["15 < S. 0:1 ack 1", "25 > . 1 ack 1", ""]),
     ] {
         let mut pair = Pair::new(client, server);
         pair.run();
         let trace = pair.trace();
-        let (known, rest): (Vec<_>, Vec<_>) = trace
-            .iter()
-            .partition(|line| three.contains(&line.as_str()));
+        let (known, rest): (Vec<_>, Vec<_>) = trace.iter().partition(|line| three.contains(&line.as_str()));
         assert_eq!(known, three);
-        assert_eq!(
-            rest,
-            besides.iter().filter(|l| !l.is_empty()).collect::<Vec<_>>()
-        );
+        assert_eq!(rest, besides.iter().filter(|l| !l.is_empty()).collect::<Vec<_>>());
         assert_sane(&pair, "copied handshake");
         for end in &pair.ends {
             assert_eq!(end.sender().cwnd(), Segments(10));
@@ -128,18 +111,11 @@ fn copies_of_the_handshake_leave_one_connection() {
 fn a_copy_replaces_a_lost_handshake_segment() {
     let client = copying("linux-3.17", &[Kind::Syn]);
     let server = copying("linux-3.17", &[Kind::SynAck]);
-    for (lost, open) in [
-        (vec![(Client, 1)], 25),
-        (vec![(Server, 1)], 25),
-        (vec![(Client, 1), (Server, 1)], 30),
-    ] {
+    for (lost, open) in [(vec![(Client, 1)], 25), (vec![(Server, 1)], 25), (vec![(Client, 1), (Server, 1)], 30)] {
         let mut pair = Pair::new(&client, &server);
         pair.lost = lost.clone();
         pair.run_until(open + 10);
-        let opened = pair
-            .sent
-            .iter()
-            .find(|(_, side, s)| *side == Client && !s.flags.contains(Flags::SYN));
+        let opened = pair.sent.iter().find(|(_, side, s)| *side == Client && !s.flags.contains(Flags::SYN));
         assert_eq!(opened.map(|(at, ..)| *at), Some(Instant::from_millis(open)));
         pair.run();
         assert_sane(&pair, &format!("{lost:?}"));
@@ -169,10 +145,7 @@ fn data_right_after_a_duplicated_handshake_is_not_retransmitted() {
 fn a_copy_has_the_flags_of_its_original() {
     for push in [Push::WriteEnd, Push::Burst { least: 2 }] {
         for kind in &Kind::ALL[2..] {
-            let client = Config {
-                push,
-                ..copying("linux-6", &[*kind])
-            };
+            let client = Config { push, ..copying("linux-6", &[*kind]) };
             let mut pair = Pair::open(&client, &config());
             pair.write(Client, 3500);
             pair.flush();
@@ -204,14 +177,10 @@ fn a_copy_has_the_flags_of_its_original() {
 #[test]
 fn how_often_psh_is_set_decides_what_is_copied() {
     // Of a write of four segments the end, or the end of the first burst of two.
-    for (push, copied) in [
-        (Push::WriteEnd, "32.5 > P. 3001:4001 ack 1"),
-        (Push::Burst { least: 2 }, "32.5 > P. 1001:2001 ack 1"),
-    ] {
-        let client = Config {
-            push,
-            ..copying("linux-6", &[Kind::Psh])
-        };
+    for (push, copied) in
+        [(Push::WriteEnd, "32.5 > P. 3001:4001 ack 1"), (Push::Burst { least: 2 }, "32.5 > P. 1001:2001 ack 1")]
+    {
+        let client = Config { push, ..copying("linux-6", &[Kind::Psh]) };
         let mut pair = Pair::open(&client, &config());
         pair.write(Client, 4000);
         pair.run_until(39);
@@ -227,11 +196,8 @@ fn the_size_that_counts_is_the_ip_packets() {
             let mut rules = SlpRules::PAPER;
             rules.bandwidth = BitRate::from_bits_per_second(bandwidth).unwrap();
             rules.likelihoods = Likelihoods::default().with(Kind::Psh, Ppm::percent(10));
-            let client = Config {
-                ip_version,
-                mechanisms: Mechanisms::LINUX_3_17.with(|m| m.slp = Some(rules)),
-                ..config()
-            };
+            let client =
+                Config { ip_version, mechanisms: Mechanisms::LINUX_3_17.with(|m| m.slp = Some(rules)), ..config() };
             let mut pair = Pair::open(&client, &config());
             pair.write(Client, 1000);
             pair.run();
@@ -249,24 +215,13 @@ fn a_copy_may_reach_the_receiver_before_after_or_instead_of_its_original() {
         Before,
         Instead,
     }
-    let policies = [
-        AckPolicy::Quick,
-        AckPolicy::Delayed(ms(200)),
-        AckPolicy::Linux { quick: 1 },
-    ];
+    let policies = [AckPolicy::Quick, AckPolicy::Delayed(ms(200)), AckPolicy::Linux { quick: 1 }];
     for profile in ["linux-3.17", "linux-3.17+tlpr", "linux-6", "reno"] {
         for acks in policies {
             for copy in [Copy::After, Copy::Before, Copy::Instead] {
                 for timestamps in [false, true] {
-                    let client = Config {
-                        timestamps,
-                        ..copying(profile, &[Kind::Psh])
-                    };
-                    let server = Config {
-                        acks,
-                        timestamps,
-                        ..config()
-                    };
+                    let client = Config { timestamps, ..copying(profile, &[Kind::Psh]) };
+                    let server = Config { acks, timestamps, ..config() };
                     let mut pair = Pair::open(&client, &server);
                     let cwnd = pair.ends[0].sender().cwnd();
                     if copy == Copy::Instead {
@@ -290,10 +245,7 @@ fn a_copy_may_reach_the_receiver_before_after_or_instead_of_its_original() {
                     let counters = sender.counters();
                     assert_eq!((counters.copies, counters.dsacks), (1, 0), "{what}");
                     let reported = counters.copies_reported;
-                    assert!(
-                        !sender.uses_sack() || (reported == 1) == (copy != Copy::Instead),
-                        "{what}"
-                    );
+                    assert!(!sender.uses_sack() || (reported == 1) == (copy != Copy::Instead), "{what}");
                 }
             }
         }

@@ -4,10 +4,7 @@ use super::*;
 
 /// A client that sends to a server whose buffer is `buffer` and whose application does not read.
 fn to_a_full_server(buffer: u64, bytes: u64) -> Pair {
-    let server = Config {
-        receive_buffer: buffer,
-        ..config()
-    };
+    let server = Config { receive_buffer: buffer, ..config() };
     let mut pair = Pair::open(&config(), &server);
     pair.reads = [true, false];
     pair.write(Client, bytes);
@@ -89,11 +86,7 @@ fn a_closed_window_may_stay_closed_forever() {
     pair.run_until(100_000_000);
     assert_eq!(pair.states(), [State::Established; 2]);
     // Probes are 120 s apart in the end: the RTO's ceiling.
-    let probes: Vec<_> = pair
-        .sent
-        .iter()
-        .filter(|(_, side, _)| *side == Client)
-        .collect();
+    let probes: Vec<_> = pair.sent.iter().filter(|(_, side, _)| *side == Client).collect();
     let [.., (before, ..), (last, ..)] = probes[..] else {
         panic!("no probes");
     };
@@ -114,10 +107,7 @@ fn unanswered_probes_end_with_the_user_timeout() {
     lone.recv(". 1 ack 1001 win 0");
     let timeout = config().mechanisms.user_timeout;
     let probes = lone.pass(timeout - ms(1));
-    assert!(
-        probes.iter().all(|p| p.ends_with(" . 1000 ack 1")),
-        "{probes:?}"
-    );
+    assert!(probes.iter().all(|p| p.ends_with(" . 1000 ack 1")), "{probes:?}");
     assert!(probes.len() > 5);
     assert_eq!(lone.state(), State::Established);
     lone.pass(ms(1));
@@ -159,11 +149,7 @@ fn tiny_buffers_deliver_everything() {
     // (buffer, bytes): smaller than the MSS of 1000, odd, and a single byte
     for (buffer, bytes) in [(999, 20_000), (300, 5000), (2, 50), (1, 20)] {
         for acks in [AckPolicy::Quick, AckPolicy::Delayed(ms(200))] {
-            let server = Config {
-                receive_buffer: buffer,
-                acks,
-                ..config()
-            };
+            let server = Config { receive_buffer: buffer, acks, ..config() };
             let mut pair = Pair::open(&config(), &server);
             pair.write(Client, bytes);
             pair.close(Client);
@@ -192,9 +178,7 @@ fn a_slow_reader_is_not_sent_silly_segments() {
         pair.read[1] += read;
         at += 5;
     }
-    let small = pair
-        .from(Client)
-        .filter(|s| (1..1000).contains(&s.payload_len));
+    let small = pair.from(Client).filter(|s| (1..1000).contains(&s.payload_len));
     assert_eq!(small.count(), 1);
 }
 
@@ -223,10 +207,7 @@ fn the_edge_on_the_wire_moves_back_by_rounding_at_most() {
 
 #[test]
 fn data_beyond_the_window_is_answered_and_dropped() {
-    let small = Config {
-        receive_buffer: 1000,
-        ..config()
-    };
+    let small = Config { receive_buffer: 1000, ..config() };
     let mut lone = Lone::connected(&small, "S. 0:1 ack 1 mss 1000 sackOK");
     // (segment, answer, readable)
     let cases = [

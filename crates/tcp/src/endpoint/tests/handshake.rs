@@ -7,10 +7,7 @@ use recoup_recovery::slp::SlpRules;
 fn three_segments_open_a_connection() {
     let mut pair = Pair::new(&config(), &config());
     pair.run();
-    assert_eq!(
-        pair.trace(),
-        ["0 > S 0:1", "10 < S. 0:1 ack 1", "20 > . 1 ack 1"]
-    );
+    assert_eq!(pair.trace(), ["0 > S 0:1", "10 < S. 0:1 ack 1", "20 > . 1 ack 1"]);
     assert_eq!(pair.states(), [State::Established; 2]);
     assert!(pair.ends.iter().all(|end| end.sender().una() == Offset(1)));
 }
@@ -18,17 +15,10 @@ fn three_segments_open_a_connection() {
 #[test]
 fn options_of_the_handshake() {
     // A buffer of 1 MiB takes a shift of 5; the window of a SYN is not scaled (RFC 7323 §2.2).
-    let config = Config {
-        receive_buffer: 1 << 20,
-        ..with_timestamps()
-    };
+    let config = Config { receive_buffer: 1 << 20, ..with_timestamps() };
     let mut pair = Pair::new(&config, &config);
     pair.run();
-    let options: Vec<_> = pair
-        .sent
-        .iter()
-        .map(|(_, _, s)| format!("win {} [{}]", s.window, s.options))
-        .collect();
+    let options: Vec<_> = pair.sent.iter().map(|(_, _, s)| format!("win {} [{}]", s.window, s.options)).collect();
     assert_eq!(
         options,
         [
@@ -44,11 +34,7 @@ fn options_of_the_handshake() {
 fn an_option_is_used_only_if_both_sides_offer_it() {
     for bits in 0..16u32 {
         let has = |bit: u32| bits >> bit & 1 == 1;
-        let side = |timestamps, sack| Config {
-            timestamps,
-            sack,
-            ..config()
-        };
+        let side = |timestamps, sack| Config { timestamps, sack, ..config() };
         let mut pair = Pair::new(&side(has(0), has(1)), &side(has(2), has(3)));
         pair.lost.push((Client, 3)); // of five segments of data the first
         pair.run_until(25);
@@ -73,10 +59,7 @@ fn an_option_is_used_only_if_both_sides_offer_it() {
 
 #[test]
 fn a_window_is_scaled_only_if_both_sides_offer_it() {
-    let config = Config {
-        receive_buffer: 1 << 20,
-        ..config()
-    };
+    let config = Config { receive_buffer: 1 << 20, ..config() };
     // (peer's option, our window field of 1 MiB, bytes the peer's window of 100 lets us send)
     let cases = [
         ("", 65535, 100),
@@ -118,14 +101,7 @@ fn a_lost_syn_is_retransmitted_after_1_3_and_7_seconds() {
     pair.run();
     assert_eq!(
         pair.trace(),
-        [
-            "0 > S 0:1",
-            "1000 > S 0:1",
-            "3000 > S 0:1",
-            "7000 > S 0:1",
-            "7010 < S. 0:1 ack 1",
-            "7020 > . 1 ack 1",
-        ]
+        ["0 > S 0:1", "1000 > S 0:1", "3000 > S 0:1", "7000 > S 0:1", "7010 < S. 0:1 ack 1", "7020 > . 1 ack 1",]
     );
 }
 
@@ -136,13 +112,7 @@ fn a_lost_syn_ack_is_retransmitted_by_its_own_timer() {
     pair.run();
     assert_eq!(
         pair.trace(),
-        [
-            "0 > S 0:1",
-            "10 < S. 0:1 ack 1",
-            "1000 > S 0:1",
-            "1010 < S. 0:1 ack 1",
-            "1020 > . 1 ack 1",
-        ]
+        ["0 > S 0:1", "10 < S. 0:1 ack 1", "1000 > S 0:1", "1010 < S. 0:1 ack 1", "1020 > . 1 ack 1",]
     );
     assert_eq!(pair.states(), [State::Established; 2]);
 }
@@ -152,10 +122,7 @@ fn a_retransmitted_syn_ack_or_data_replaces_a_lost_ack_of_the_syn_ack() {
     let mut pair = Pair::new(&config(), &config());
     pair.lost = vec![(Client, 2)];
     pair.run();
-    assert_eq!(
-        pair.trace()[2..],
-        ["20 > . 1 ack 1", "1010 < S. 0:1 ack 1", "1020 > . 1 ack 1"]
-    );
+    assert_eq!(pair.trace()[2..], ["20 > . 1 ack 1", "1010 < S. 0:1 ack 1", "1020 > . 1 ack 1"]);
     assert_eq!(pair.states(), [State::Established; 2]);
 
     let mut pair = Pair::new(&config(), &config());
@@ -164,10 +131,7 @@ fn a_retransmitted_syn_ack_or_data_replaces_a_lost_ack_of_the_syn_ack() {
     assert_eq!(pair.states(), [State::Established, State::SynReceived]);
     pair.write(Client, 100);
     pair.run();
-    assert_eq!(
-        pair.trace()[2..],
-        ["20 > . 1 ack 1", "25 > P. 1:101 ack 1", "35 < . 1 ack 101"]
-    );
+    assert_eq!(pair.trace()[2..], ["20 > . 1 ack 1", "25 > P. 1:101 ack 1", "35 < . 1 ack 101"]);
     assert_eq!(pair.states(), [State::Established; 2]);
 }
 
@@ -180,13 +144,7 @@ fn data_written_early_waits_for_the_handshake() {
     pair.run_until(45);
     assert_eq!(
         pair.trace(),
-        [
-            "0 > S 0:1",
-            "10 < S. 0:1 ack 1",
-            "20 > FP. 1:102 ack 1",
-            "30 < P. 1:201 ack 102",
-            "40 > . 102 ack 201",
-        ]
+        ["0 > S 0:1", "10 < S. 0:1 ack 1", "20 > FP. 1:102 ack 1", "30 < P. 1:201 ack 102", "40 > . 102 ack 201",]
     );
     assert_eq!(pair.states(), [State::FinWait2, State::CloseWait]);
 }
@@ -205,11 +163,7 @@ fn the_smaller_mss_rules_each_way() {
         (1, false, 1000, false, [1, 1]),
     ];
     for (client, client_ts, server, server_ts, payloads) in cases {
-        let side = |mss, timestamps| Config {
-            mss,
-            timestamps,
-            ..config()
-        };
+        let side = |mss, timestamps| Config { mss, timestamps, ..config() };
         let mut pair = Pair::open(&side(client, client_ts), &side(server, server_ts));
         pair.write(Client, 5 * u64::from(payloads[0]));
         pair.write(Server, 5 * u64::from(payloads[1]));
@@ -326,16 +280,9 @@ fn a_reset_endpoint_equals_a_new_one() {
         pair.close(Client);
         pair.close(Server);
     };
-    let tiny = Config {
-        mss: 77,
-        receive_buffer: 200,
-        sack: false,
-        ..config()
-    };
-    let copying = Config {
-        mechanisms: Mechanisms::LINUX_3_17.with(|m| m.slp = Some(SlpRules::PAPER)),
-        ..with_timestamps()
-    };
+    let tiny = Config { mss: 77, receive_buffer: 200, sack: false, ..config() };
+    let copying =
+        Config { mechanisms: Mechanisms::LINUX_3_17.with(|m| m.slp = Some(SlpRules::PAPER)), ..with_timestamps() };
     let configs = [copying, tiny, config()];
     for (first, second) in [(0, 1), (1, 0), (0, 2), (2, 0), (0, 0)] {
         let (first, second) = (configs[first], configs[second]);
@@ -362,10 +309,7 @@ fn a_reset_endpoint_equals_a_new_one() {
 
 #[test]
 fn what_was_agreed_before_a_reset_is_forgotten() {
-    let config = Config {
-        receive_buffer: 1 << 20,
-        ..with_timestamps()
-    };
+    let config = Config { receive_buffer: 1 << 20, ..with_timestamps() };
     let all = "S. 0:1 ack 1 mss 1000 sackOK wscale 7 ts 9/1";
     let mut lone = Lone::connected(&config, all);
     lone.endpoint.reset(&config, true);

@@ -20,14 +20,7 @@ fn any_segment() -> impl Strategy<Value = Segment> {
         2 => any::<u8>().prop_map(Flags::from_bits),
     ];
     let len = prop_oneof![3 => Just(0), 3 => 0..2000u32, 1 => any::<u32>()];
-    let fields = (
-        number(PEER_ISN),
-        number(OWN_ISN),
-        flags,
-        len,
-        any::<u16>(),
-        any_options(),
-    );
+    let fields = (number(PEER_ISN), number(OWN_ISN), flags, len, any::<u16>(), any_options());
     fields.prop_map(|(seq, ack, flags, payload_len, window, options)| Segment {
         seq,
         ack,
@@ -44,17 +37,12 @@ fn any_options() -> impl Strategy<Value = Options> {
     let clock = || prop_oneof![0..500u32, any::<u32>()];
     let timestamps = prop::option::of((clock(), clock()));
     let syn = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>());
-    (blocks, timestamps, syn).prop_map(|(blocks, timestamps, (mss, scale, sack_permitted))| {
-        Options {
-            timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
-            sack: blocks
-                .into_iter()
-                .map(|(left, right)| [left, right])
-                .collect(),
-            mss,
-            window_scale: scale,
-            sack_permitted,
-        }
+    (blocks, timestamps, syn).prop_map(|(blocks, timestamps, (mss, scale, sack_permitted))| Options {
+        timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
+        sack: blocks.into_iter().map(|(left, right)| [left, right]).collect(),
+        mss,
+        window_scale: scale,
+        sack_permitted,
     })
 }
 
@@ -211,9 +199,5 @@ fn place_outside(segment: Segment, to: &Endpoint, isn: SeqNumber, distance: i64)
     } else {
         isn.at(to.last_ack_sent) - len - distance.unsigned_abs() as u32
     };
-    Segment {
-        seq,
-        payload_len,
-        ..segment
-    }
+    Segment { seq, payload_len, ..segment }
 }

@@ -28,23 +28,13 @@ fn data_both_ways_at_once() {
 
 #[test]
 fn a_response_carries_the_ack() {
-    let delayed = Config {
-        acks: AckPolicy::Delayed(ms(200)),
-        ..config()
-    };
+    let delayed = Config { acks: AckPolicy::Delayed(ms(200)), ..config() };
     let mut pair = Pair::open(&config(), &delayed);
     pair.write(Client, 100);
     pair.run_until(60);
     pair.write(Server, 100);
     pair.run();
-    assert_eq!(
-        pair.trace(),
-        [
-            "30 > P. 1:101 ack 1",
-            "60 < P. 1:101 ack 101",
-            "70 > . 101 ack 101"
-        ]
-    );
+    assert_eq!(pair.trace(), ["30 > P. 1:101 ack 1", "60 < P. 1:101 ack 101", "70 > . 101 ack 101"]);
 }
 
 #[test]
@@ -76,12 +66,7 @@ fn a_retransmission_that_was_not_needed_is_reported() {
     pair.run();
     assert_eq!(
         pair.trace(),
-        [
-            "30 > P. 1:501 ack 1",
-            "40 < . 1 ack 501",
-            "250 > P. 1:501 ack 1",
-            "260 < . 1 ack 501 sack 1:501",
-        ]
+        ["30 > P. 1:501 ack 1", "40 < . 1 ack 501", "250 > P. 1:501 ack 1", "260 < . 1 ack 501 sack 1:501",]
     );
 }
 
@@ -106,10 +91,7 @@ fn duplicates_are_reported_unless_that_is_switched_off() {
 fn sequence_numbers_wrap() {
     // The same trace whatever the ISN, loss and all; so it is with the ISN of the peer.
     let trace = |isn| {
-        let config = Config {
-            isn: SeqNumber(isn),
-            ..with_timestamps()
-        };
+        let config = Config { isn: SeqNumber(isn), ..with_timestamps() };
         let mut pair = Pair::new(&config, &with_timestamps());
         pair.lost = vec![(Client, 3), (Client, 9)];
         pair.run_until(30);
@@ -121,14 +103,7 @@ fn sequence_numbers_wrap() {
         pair.trace()
     };
     let expected = trace(0);
-    for isn in [
-        u32::MAX,
-        u32::MAX - 1,
-        u32::MAX - 1000,
-        u32::MAX - 10_500,
-        1 << 31,
-        (1 << 31) - 7000,
-    ] {
+    for isn in [u32::MAX, u32::MAX - 1, u32::MAX - 1000, u32::MAX - 10_500, 1 << 31, (1 << 31) - 7000] {
         assert_eq!(trace(isn), expected, "{isn}");
     }
 }
@@ -136,16 +111,10 @@ fn sequence_numbers_wrap() {
 #[test]
 fn no_segment_is_larger_than_agreed_however_much_there_is_to_report() {
     for (timestamps, most) in [(true, 1000 + 12), (false, 1000)] {
-        let config = Config {
-            timestamps,
-            ..config()
-        };
+        let config = Config { timestamps, ..config() };
         let mut pair = Pair::open(&config, &config);
         // Both lose every other segment while both send.
-        pair.lost = [Client, Server]
-            .into_iter()
-            .flat_map(|side| (1..10).map(move |i| (side, 2 * i)))
-            .collect();
+        pair.lost = [Client, Server].into_iter().flat_map(|side| (1..10).map(move |i| (side, 2 * i))).collect();
         pair.write(Client, 20_000);
         pair.write(Server, 20_000);
         pair.run();
@@ -156,10 +125,7 @@ fn no_segment_is_larger_than_agreed_however_much_there_is_to_report() {
             assert!(!data || options + segment.payload_len <= most, "{segment}");
         }
         // What did not fit was said by a pure ACK.
-        let reports = pair
-            .sent
-            .iter()
-            .filter(|(_, _, s)| !s.options.sack.is_empty());
+        let reports = pair.sent.iter().filter(|(_, _, s)| !s.options.sack.is_empty());
         assert!(reports.filter(|(_, _, s)| s.is_pure_ack()).count() > 5);
     }
 }
@@ -178,10 +144,7 @@ fn full_segments_leave_the_report_to_a_pure_ack() {
     );
     lone.endpoint.write(lone.now, 1000);
     lone.recv("P. 301:401 ack 1");
-    assert_eq!(
-        lone.sent(),
-        ["P. 1501:2501 ack 1", ". 2501 ack 1 sack 301:401 101:201"]
-    );
+    assert_eq!(lone.sent(), ["P. 1501:2501 ack 1", ". 2501 ack 1 sack 301:401 101:201"]);
     // Nothing new to report: the data says all there is to say.
     lone.endpoint.write(lone.now, 1000);
     assert_eq!(lone.sent(), ["P. 2501:3501 ack 1"]);
@@ -203,10 +166,7 @@ fn how_many_blocks_fit() {
 /// Delays of the ACKs of segments that arrive 1 ms apart, at milliseconds 0, 1, … of the test; the
 /// segments are given by the first byte's number, 100 bytes each unless `full`.
 fn acks(policy: AckPolicy, segments: &[u64], len: u64) -> Vec<String> {
-    let config = Config {
-        acks: policy,
-        ..config()
-    };
+    let config = Config { acks: policy, ..config() };
     let mut lone = Lone::connected(&config, "S. 0:1 ack 1 mss 1000 sackOK");
     let mut sent = vec![];
     for start in segments {
@@ -243,66 +203,34 @@ fn delayed_acks() {
         ]
     );
     // A held ACK goes with one that is due at once, and its timer with it.
-    assert_eq!(
-        acks(delayed, &[1, 2001], 1000),
-        ["1 . 1 ack 1001 sack 2001:3001"]
-    );
+    assert_eq!(acks(delayed, &[1, 2001], 1000), ["1 . 1 ack 1001 sack 2001:3001"]);
 }
 
 #[test]
 fn quick_acks() {
-    assert_eq!(
-        acks(AckPolicy::Quick, &[1, 101, 201], 100),
-        ["0 . 1 ack 101", "1 . 1 ack 201", "2 . 1 ack 301"]
-    );
+    assert_eq!(acks(AckPolicy::Quick, &[1, 101, 201], 100), ["0 . 1 ack 101", "1 . 1 ack 201", "2 . 1 ack 301"]);
     // Linux's budget begins with the first data: the handshake's ACK takes none of it.
     assert_eq!(
-        acks(
-            AckPolicy::Linux { quick: 3 },
-            &[1, 1001, 2001, 3001, 4001, 5001],
-            1000
-        ),
-        [
-            "0 . 1 ack 1001",
-            "1 . 1 ack 2001",
-            "2 . 1 ack 3001",
-            "4 . 1 ack 5001",
-            "45 . 1 ack 6001",
-        ]
+        acks(AckPolicy::Linux { quick: 3 }, &[1, 1001, 2001, 3001, 4001, 5001], 1000),
+        ["0 . 1 ack 1001", "1 . 1 ack 2001", "2 . 1 ack 3001", "4 . 1 ack 5001", "45 . 1 ack 6001",]
     );
     // A duplicate refills it; the ACK that reports it is the first of the new budget.
     assert_eq!(
-        acks(
-            AckPolicy::Linux { quick: 2 },
-            &[1, 1001, 1, 2001, 3001],
-            1000
-        ),
-        [
-            "0 . 1 ack 1001",
-            "1 . 1 ack 2001",
-            "2 . 1 ack 2001 sack 1:1001",
-            "3 . 1 ack 3001",
-            "44 . 1 ack 4001",
-        ]
+        acks(AckPolicy::Linux { quick: 2 }, &[1, 1001, 1, 2001, 3001], 1000),
+        ["0 . 1 ack 1001", "1 . 1 ack 2001", "2 . 1 ack 2001 sack 1:1001", "3 . 1 ack 3001", "44 . 1 ack 4001",]
     );
 }
 
 #[test]
 fn a_fin_is_acknowledged_at_once() {
-    let config = Config {
-        acks: AckPolicy::Delayed(ms(200)),
-        ..config()
-    };
+    let config = Config { acks: AckPolicy::Delayed(ms(200)), ..config() };
     let mut lone = Lone::connected(&config, "S. 0:1 ack 1 mss 1000");
     assert_eq!(lone.answer("FP. 1:102 ack 1"), [". 1 ack 102"]);
 }
 
 /// The timestamps echoed for segments that arrive as lines.
 fn echoes(policy: AckPolicy, segments: &[&str]) -> Vec<String> {
-    let config = Config {
-        acks: policy,
-        ..with_timestamps()
-    };
+    let config = Config { acks: policy, ..with_timestamps() };
     let mut lone = Lone::connected(&config, "S. 0:1 ack 1 mss 1000 sackOK ts 100/1");
     let mut echoes = vec![];
     for text in segments {
@@ -342,23 +270,13 @@ fn the_echo_is_of_the_earliest_unacknowledged_segment() {
                 ". 3001:4001 ack 1 ts 104/1", // D
             ]
         ),
-        [
-            "ack 1001 echo 101",
-            "ack 1001 echo 101",
-            "ack 3001 echo 102",
-            "ack 3001 echo 102",
-            "ack 5001 echo 104",
-        ]
+        ["ack 1001 echo 101", "ack 1001 echo 101", "ack 3001 echo 102", "ack 3001 echo 102", "ack 5001 echo 104",]
     );
     // Case C: a retransmission that fills the hole is the earliest, however late it was sent.
     assert_eq!(
         echoes(
             AckPolicy::Quick,
-            &[
-                ". 1:1001 ack 1 ts 101/1",
-                ". 2001:3001 ack 1 ts 103/1",
-                ". 1001:2001 ack 1 ts 150/1",
-            ]
+            &[". 1:1001 ack 1 ts 101/1", ". 2001:3001 ack 1 ts 103/1", ". 1001:2001 ack 1 ts 150/1",]
         )[2],
         "ack 3001 echo 150"
     );
@@ -369,21 +287,13 @@ fn a_round_trip_is_measured_by_the_echo_after_a_retransmission() {
     // Karn's rule voids the sample of what was sent twice, the timestamp does not (RFC 7323 §4.1).
     for (options, srtt) in [("", 0), ("ts 9/{}", 1)] {
         let config = with_timestamps();
-        let mut lone = Lone::connected(
-            &config,
-            &format!(
-                "S. 0:1 ack 1 mss 1000 sackOK {}",
-                options.replace("{}", "1")
-            ),
-        );
+        let mut lone =
+            Lone::connected(&config, &format!("S. 0:1 ack 1 mss 1000 sackOK {}", options.replace("{}", "1")));
         lone.endpoint.write(lone.now, 100);
         lone.sent();
         lone.pass(ms(1500)); // retransmitted at 200, 600 and 1400 ms
         let echo = 1 + 1400;
-        lone.recv(&format!(
-            ". 1 ack 101 {}",
-            options.replace("{}", &echo.to_string())
-        ));
+        lone.recv(&format!(". 1 ack 101 {}", options.replace("{}", &echo.to_string())));
         let measured = lone.endpoint.sender().rtt().srtt().unwrap();
         // 1/8 of the 100 ms from the last transmission, or nothing.
         assert_eq!(measured.as_millis() as u64, srtt * 100 / 8, "{options}");
@@ -404,33 +314,20 @@ fn an_echo_of_the_future_is_no_measurement() {
 
 #[test]
 fn a_peer_without_sack_is_repaired_on_its_third_duplicate_ack() {
-    let plain = Config {
-        sack: false,
-        ..config()
-    };
+    let plain = Config { sack: false, ..config() };
     let mut pair = Pair::open(&plain, &config());
     pair.lost = vec![(Client, 2)];
     pair.write(Client, 6000);
     pair.run();
     assert!(pair.sent.iter().all(|(_, _, s)| s.options.sack.is_empty()));
     // Five ACKs of 1001, of which the fourth is the third to say nothing new.
-    assert_eq!(
-        pair.trace()[10..13],
-        [
-            "40 < . 1 ack 1001",
-            "50 > . 1001:2001 ack 1",
-            "60 < . 1 ack 6001"
-        ]
-    );
+    assert_eq!(pair.trace()[10..13], ["40 < . 1 ack 1001", "50 > . 1001:2001 ack 1", "60 < . 1 ack 6001"]);
     assert_eq!(pair.read[1], 6000);
 }
 
 #[test]
 fn sack_blocks_of_a_peer_that_did_not_agree_to_them_are_ignored() {
-    let plain = Config {
-        sack: false,
-        ..config()
-    };
+    let plain = Config { sack: false, ..config() };
     let mut lone = Lone::connected(&plain, "S. 0:1 ack 1 mss 1000 sackOK");
     lone.endpoint.write(lone.now, 6000);
     lone.sent();

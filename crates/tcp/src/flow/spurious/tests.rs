@@ -85,10 +85,7 @@ impl EveryPart {
                 self.open.push((of, part));
                 continue;
             }
-            let rest = [
-                Span::new(part.start, span.start),
-                Span::new(span.end, part.end),
-            ];
+            let rest = [Span::new(part.start, span.start), Span::new(span.end, part.end)];
             let rest = rest.into_iter().filter(|rest| !rest.is_empty());
             self.open.extend(rest.map(|rest| (of, rest)));
         }

@@ -76,10 +76,7 @@ fn check_blocks(oracle: &Oracle, sent: &[Range<u64>], room: usize) -> Result<(),
         [first, rest @ ..] => !oracle.is_island(first) || rest.first() == Some(first),
     };
     if duplicate {
-        prop_assert!(
-            sent[0].clone().all(|at| oracle.again.contains(&at)),
-            "{sent:?}"
-        );
+        prop_assert!(sent[0].clone().all(|at| oracle.again.contains(&at)), "{sent:?}");
         // Above the cumulative ACK, the block around a duplicate follows it (RFC 2883 §4).
         if sent[0].start > oracle.next() {
             prop_assert!(sent[1].start <= sent[0].start && sent[0].end <= sent[1].end);
@@ -93,10 +90,7 @@ fn check_blocks(oracle: &Oracle, sent: &[Range<u64>], room: usize) -> Result<(),
     // (RFC 2018 §4). The block around a duplicate not told yet goes before it.
     let first = &islands[..islands.len().min(1 + usize::from(duplicate))];
     if let Some(latest) = oracle.latest {
-        prop_assert!(
-            first.iter().any(|b| b.contains(&latest)),
-            "{latest} not first in {sent:?}"
-        );
+        prop_assert!(first.iter().any(|b| b.contains(&latest)), "{latest} not first in {sent:?}");
     }
     Ok(())
 }

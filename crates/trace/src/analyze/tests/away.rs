@@ -10,10 +10,7 @@ impl Conversation {
     /// echoes the server's packet of the time `echo`.
     fn upload(&mut self, at: f64, sent: f64, seq: i64, len: u32, echo: f64) -> &mut CapturedPacket {
         self.packet(at, 0, seq, len, 0, |segment| {
-            segment.options.timestamps = Some(Timestamps {
-                value: ticks(sent),
-                echo: ticks(echo),
-            });
+            segment.options.timestamps = Some(Timestamps { value: ticks(sent), echo: ticks(echo) });
         })
     }
 
@@ -82,10 +79,7 @@ fn timestamps_show_when_held_up_copies_were_sent() {
     conversation.upload_ack(700.12, 100, 0, 100);
     conversation.upload(700.2, 565.0, 0, 100, SYN_ACK);
     conversation.upload_ack(700.22, 100, 0, 100);
-    assert_eq!(
-        conversation.upload_triggers(),
-        [Trigger::Tlp.into(), Trigger::Rto.into()]
-    );
+    assert_eq!(conversation.upload_triggers(), [Trigger::Tlp.into(), Trigger::Rto.into()]);
 }
 
 #[test]
@@ -113,10 +107,7 @@ fn request_answered() -> Conversation {
 /// The next request, which passes at `at`.
 fn next_request(conversation: &mut Conversation, at: f64) -> &mut CapturedPacket {
     conversation.packet(at, 0, 100, 100, 200, |segment| {
-        segment.options.timestamps = Some(Timestamps {
-            value: ticks(at),
-            echo: ticks(51.0),
-        });
+        segment.options.timestamps = Some(Timestamps { value: ticks(at), echo: ticks(51.0) });
     })
 }
 
@@ -131,10 +122,7 @@ fn a_missing_packet_can_only_have_been_the_original() {
         panic!("{:?}", kept.retransmissions);
     };
     assert_eq!(row.triggers, Trigger::Tlp.into());
-    assert_eq!(
-        (row.verdict, row.evidence),
-        (Verdict::Needed, Evidence::NoCopySeen)
-    );
+    assert_eq!((row.verdict, row.evidence), (Verdict::Needed, Evidence::NoCopySeen));
     assert_eq!(row.vantage, Vantage::Receiver);
 }
 
@@ -208,10 +196,7 @@ fn lost_segments_of_several_lengths_are_not_too_large_for_the_path() {
         }
         start = end;
     }
-    for (i, range) in [(1000, 2000), (2000, 2700), (2700, 3700)]
-        .iter()
-        .enumerate()
-    {
+    for (i, range) in [(1000, 2000), (2000, 2700), (2700, 3700)].iter().enumerate() {
         let at = 110.1 + i as f64 * 0.01;
         let (start, end) = *range;
         conversation.upload(at, at, start, (end - start) as u32, 60.0);

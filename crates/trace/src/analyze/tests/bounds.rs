@@ -11,11 +11,7 @@ fn data_of(client: u32, ms: f64, seq: i64, len: u32) -> CapturedPacket {
 }
 
 fn limited(most_memory: usize, threads: usize) -> Settings {
-    Settings {
-        most_memory,
-        threads,
-        ..Settings::default()
-    }
+    Settings { most_memory, threads, ..Settings::default() }
 }
 
 /// Numbers the packets and analyzes them.
@@ -43,11 +39,7 @@ fn at_the_memory_bound_the_longest_silent_are_closed() {
     let bound = 3 << 20;
     let kept = found(packets.clone(), &limited(bound, 0));
     let evicted = evicted(&kept);
-    assert!(
-        (6_000..11_500).contains(&evicted.len()),
-        "{}",
-        evicted.len()
-    );
+    assert!((6_000..11_500).contains(&evicted.len()), "{}", evicted.len());
     assert_eq!(evicted, (1..=evicted.len() as u64).collect::<Vec<_>>());
     assert_eq!(kept.connections[0].packets, 120);
     assert_eq!(kept.connections.len(), 12_000 - 120 + 1);
@@ -61,9 +53,7 @@ fn at_the_memory_bound_the_longest_silent_are_closed() {
 
 #[test]
 fn a_connection_that_takes_up_most_memory_is_closed_first() {
-    let mut packets: Vec<_> = (1..=500)
-        .map(|client| data_of(client, f64::from(client), 0, 100))
-        .collect();
+    let mut packets: Vec<_> = (1..=500).map(|client| data_of(client, f64::from(client), 0, 100)).collect();
     packets.push(data_of(0, 2000.0, 0, 1000));
     for i in 0..15_000_u32 {
         let at = 2001.0 + f64::from(i) * 10.0;

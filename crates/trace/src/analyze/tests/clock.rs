@@ -10,27 +10,21 @@ use crate::read::ClockAnomalies;
 /// anomalies.
 fn timed(timestamps: &[u64]) -> (Vec<u64>, ClockAnomalies) {
     let packet = *repaired().packets.first().unwrap();
-    let mut packets = timestamps
-        .iter()
-        .enumerate()
-        .map(|(i, &at)| CapturedPacket {
-            frame: i as u64 + 1,
-            at: Instant::from_millis(at),
-            ..packet
-        });
+    let mut packets = timestamps.iter().enumerate().map(|(i, &at)| CapturedPacket {
+        frame: i as u64 + 1,
+        at: Instant::from_millis(at),
+        ..packet
+    });
     let mut packets = |packet: &mut Packet| {
         let next = packets.next().map(|next| Packet::from(&next));
         next.map(|next| *packet = next).is_some()
     };
     let mut feed = PacketFeed::new(TimeWindow::default());
-    let (mut round, mut reorder, mut got) =
-        (Round::new(FEWEST_SHARDS), Reorder::default(), Vec::new());
+    let (mut round, mut reorder, mut got) = (Round::new(FEWEST_SHARDS), Reorder::default(), Vec::new());
     while feed.fill(&mut packets, &mut round, true) {
         for part in &round.parts {
             reorder.in_order(part, round.facts.order, 128, |packets| {
-                let times = packets
-                    .iter()
-                    .map(|timed| timed.time.as_nanos() / 1_000_000);
+                let times = packets.iter().map(|timed| timed.time.as_nanos() / 1_000_000);
                 got.extend(times);
             });
         }
@@ -48,48 +42,13 @@ fn time_goes_forward_whatever_the_timestamps() {
     let cases: [Case; 12] = [
         ("in order", &[1, 2, 3], &[1, 2, 3], [0, 0]),
         ("slightly late", &[1, 3, 2, 5, 4], &[1, 2, 3, 4, 5], [0, 0]),
-        (
-            "clock set back",
-            &[5000, 5002, 5001, 10, 11, 31],
-            &[5000, 5001, 5002, 5002, 5003, 5023],
-            [1, 0],
-        ),
-        (
-            "clock set back twice",
-            &[9000, 5000, 5010, 1000, 1010],
-            &[9000, 9000, 9010, 9010, 9020],
-            [2, 0],
-        ),
-        (
-            "clock set back, then right",
-            &[9000, 5000, 5010, 9030, 9040],
-            &[9000, 9000, 9010, 9030, 9040],
-            [1, 0],
-        ),
-        (
-            "silence after the clock was set back",
-            &[9000, 5000, 7000, 7010],
-            &[9000, 9000, 11_000, 11_010],
-            [1, 0],
-        ),
-        (
-            "one timestamp a day ahead",
-            &[1000, 1010 + DAY, 1020, 1030],
-            &[1000, 1000, 1020, 1030],
-            [0, 1],
-        ),
-        (
-            "one timestamp in the past",
-            &[9000, 0, 9020, 9030],
-            &[9000, 9000, 9020, 9030],
-            [0, 1],
-        ),
-        (
-            "silence",
-            &[0, 10, DAY, DAY + 1],
-            &[0, 10, DAY, DAY + 1],
-            [0, 0],
-        ),
+        ("clock set back", &[5000, 5002, 5001, 10, 11, 31], &[5000, 5001, 5002, 5002, 5003, 5023], [1, 0]),
+        ("clock set back twice", &[9000, 5000, 5010, 1000, 1010], &[9000, 9000, 9010, 9010, 9020], [2, 0]),
+        ("clock set back, then right", &[9000, 5000, 5010, 9030, 9040], &[9000, 9000, 9010, 9030, 9040], [1, 0]),
+        ("silence after the clock was set back", &[9000, 5000, 7000, 7010], &[9000, 9000, 11_000, 11_010], [1, 0]),
+        ("one timestamp a day ahead", &[1000, 1010 + DAY, 1020, 1030], &[1000, 1000, 1020, 1030], [0, 1]),
+        ("one timestamp in the past", &[9000, 0, 9020, 9030], &[9000, 9000, 9020, 9030], [0, 1]),
+        ("silence", &[0, 10, DAY, DAY + 1], &[0, 10, DAY, DAY + 1], [0, 0]),
         (
             "impossible timestamps first",
             &[u64::MAX, u64::MAX, 5000, 5010],
@@ -102,12 +61,7 @@ fn time_goes_forward_whatever_the_timestamps() {
             &[5000, 5000, 5000, 5000, 5010],
             [2, 0],
         ),
-        (
-            "the first timestamp a day ahead",
-            &[DAY, 10, 20],
-            &[DAY, DAY, DAY + 10],
-            [1, 0],
-        ),
+        ("the first timestamp a day ahead", &[DAY, 10, 20], &[DAY, DAY, DAY + 10], [1, 0]),
     ];
     for (what, timestamps, times, [set, outliers]) in cases {
         let (got, clock) = timed(timestamps);

@@ -18,10 +18,7 @@ fn analyses() -> Vec<Analyzer<Kept>> {
 
 #[test]
 fn any_damage_is_refused_or_read() {
-    let settings = Settings {
-        threads: 0,
-        ..Settings::default()
-    };
+    let settings = Settings { threads: 0, ..Settings::default() };
     let mut refused = 0;
     for whole in analyses().iter().map(bytes) {
         for at in 0..whole.len() {
@@ -56,18 +53,9 @@ fn any_damage_is_refused_or_read() {
 fn what_is_not_there_is_named() {
     type Damage = fn(&mut SavedAnalysis);
     let cases: [(Damage, &str); 3] = [
-        (
-            |saved| drop(saved.shards.shards.pop()),
-            "shards are missing",
-        ),
-        (
-            |saved| saved.shards.shards.swap(0, 1),
-            "a connection is in another shard",
-        ),
-        (
-            |saved| saved.feed.round = 0,
-            "a round of packets is not divided among the shards",
-        ),
+        (|saved| drop(saved.shards.shards.pop()), "shards are missing"),
+        (|saved| saved.shards.shards.swap(0, 1), "a connection is in another shard"),
+        (|saved| saved.feed.round = 0, "a round of packets is not divided among the shards"),
     ];
     for (damage, what) in cases {
         let mut found = Vec::new();
@@ -82,14 +70,8 @@ fn what_is_not_there_is_named() {
 
 #[test]
 fn other_settings_are_named() {
-    let settings = Settings {
-        profile: Some("linux-6".parse().unwrap()),
-        ..Settings::default()
-    };
+    let settings = Settings { profile: Some("linux-6".parse().unwrap()), ..Settings::default() };
     let saved = analyses().remove(0).state;
     let error = Analyzer::resume(saved, &settings, Kept::default).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the saved analysis was made with another profile"
-    );
+    assert_eq!(error.to_string(), "the saved analysis was made with another profile");
 }

@@ -18,8 +18,7 @@ fn twice(conversation: &mut Conversation, gap: u64, change: impl Fn(&mut Capture
 /// Trigger, verdict and copy of each retransmission.
 fn outline(kept: &Kept) -> Vec<(String, Verdict, u16)> {
     let rows = kept.retransmissions.iter();
-    rows.map(|row| (row.triggers.to_string(), row.verdict, row.copy))
-        .collect()
+    rows.map(|row| (row.triggers.to_string(), row.verdict, row.copy)).collect()
 }
 
 fn duplicates(kept: &Kept) -> u64 {
@@ -32,13 +31,7 @@ fn duplicates_by_the_capture_change_no_finding() {
     let expected = outline(&repaired().analyzed());
     // (IP identification, where Some(1) keeps the packet's own; gap in µs: at once, or after other
     // packets that follow each other at 10 µs)
-    for (id, gap) in [
-        (Some(1), 5),
-        (Some(1), 45),
-        (None, 5),
-        (None, 45),
-        (Some(0), 5),
-    ] {
+    for (id, gap) in [(Some(1), 5), (Some(1), 45), (None, 5), (None, 45), (Some(0), 5)] {
         let mut conversation = repaired();
         let count = conversation.packets.len() as u64;
         twice(&mut conversation, gap, |packet| {
@@ -80,19 +73,12 @@ fn a_syn_duplicated_by_the_network_is_answered_twice() {
         conversation
     };
     let kept = open([0.0, 0.01, 0.012, 0.015]).analyzed();
-    assert_eq!(
-        outline(&kept),
-        [("syn_ack".to_string(), Verdict::Unknowable, 1)],
-        "duplicated by the network"
-    );
+    assert_eq!(outline(&kept), [("syn_ack".to_string(), Verdict::Unknowable, 1)], "duplicated by the network");
     // The capture duplicated the SYN later than the SYN-ACK. Most other packets are duplicates as
     // well.
     let mut conversation = open([0.0, 0.01, 0.012, 0.015]);
     let rest = conversation.packets.split_off(4);
-    let mut rest = Conversation {
-        packets: rest,
-        ..Conversation::mid_connection()
-    };
+    let mut rest = Conversation { packets: rest, ..Conversation::mid_connection() };
     twice(&mut rest, 12, |_| {});
     conversation.packets.extend(rest.packets);
     assert_eq!(outline(&conversation.analyzed()), []);

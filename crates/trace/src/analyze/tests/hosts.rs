@@ -13,11 +13,7 @@ pub struct Visits {
 
 impl Visits {
     pub fn new(timestamps: bool) -> Self {
-        Self {
-            conversation: Conversation::mid_connection(),
-            timestamps,
-            begun: 0,
-        }
+        Self { conversation: Conversation::mid_connection(), timestamps, begun: 0 }
     }
 
     /// One connection, in which the server sends a segment and retransmits it `after` 130 ms. Its
@@ -86,9 +82,7 @@ impl Visits {
         }
         let packets = &self.conversation.packets;
         let (analysis, _) = finished(packets, settings, Log::default);
-        let Analysis {
-            findings, hosts, ..
-        } = analysis;
+        let Analysis { findings, hosts, .. } = analysis;
         let (mut given, mut kept) = (Vec::new(), Vec::new());
         for part in findings {
             given.extend(part.given);
@@ -134,12 +128,7 @@ impl Findings for Log {
     fn revision(&mut self, revision: &Revision) {
         let row = &revision.retransmission;
         assert_eq!(revision.host, client());
-        self.given.push(format!(
-            "{} revised: {:?} {}",
-            row.connection,
-            revision.fact,
-            outline(row)
-        ));
+        self.given.push(format!("{} revised: {:?} {}", row.connection, revision.fact, outline(row)));
         self.kept.revision(revision);
     }
 }
@@ -152,10 +141,7 @@ fn findings_are_revised_once_a_host_is_known_to_send_no_dsacks() {
             visits.doubtful();
             (0..3).for_each(|_| visits.spurious(false));
             visits.doubtful();
-            let settings = Settings {
-                threads,
-                ..Settings::default()
-            };
+            let settings = Settings { threads, ..Settings::default() };
             let (given, kept, client) = visits.found(&settings);
             let early = "spurious ack_too_early";
             let expected = [
@@ -211,19 +197,10 @@ fn a_first_dsack_restores_the_verdicts() {
 #[test]
 fn what_is_known_beforehand_counts_from_the_first_connection() {
     let mut hosts = Hosts::default();
-    let facts = HostFacts {
-        duplicates: DuplicateReports {
-            seen: 0,
-            missing: 3,
-        },
-        ..HostFacts::default()
-    };
+    let facts = HostFacts { duplicates: DuplicateReports { seen: 0, missing: 3 }, ..HostFacts::default() };
     assert_eq!(facts.duplicates.proof(), Some(ReportsDuplicates::No));
     hosts.add(client(), &facts);
-    let settings = Settings {
-        hosts: Arc::new(hosts),
-        ..Settings::default()
-    };
+    let settings = Settings { hosts: Arc::new(hosts), ..Settings::default() };
     let mut visits = Visits::new(false);
     visits.doubtful();
     let (given, _, learned) = visits.found(&settings);

@@ -8,9 +8,7 @@ use crate::hosts::Hosts;
 /// What the rows of a direction show as lost.
 fn lost_in_rows(rows: &[Retransmission], connection: &Connection, side: usize) -> LostTime {
     let ends = [connection.endpoints.src, connection.endpoints.dst];
-    let own = rows
-        .iter()
-        .filter(|row| row.connection_key() == connection.key() && row.endpoints.src == ends[side]);
+    let own = rows.iter().filter(|row| row.connection_key() == connection.key() && row.endpoints.src == ends[side]);
     let mut lost = LostTime::default();
     for cost in own.filter_map(|row| row.cost) {
         lost.add(cost.cause, cost.lost);
@@ -28,12 +26,8 @@ pub fn check(kept: &Kept) {
             let in_rows = lost_in_rows(&kept.retransmissions, connection, side);
             for cause in Cause::ALL {
                 let (all, rows) = (lost.of(cause), in_rows.of(cause));
-                let elsewhere =
-                    [Cause::DelaySpike, Cause::LostAcks, Cause::ZeroWindow].contains(&cause);
-                assert!(
-                    all == rows || (elsewhere && all > rows),
-                    "{cause:?}: {all:?} {rows:?}"
-                );
+                let elsewhere = [Cause::DelaySpike, Cause::LostAcks, Cause::ZeroWindow].contains(&cause);
+                assert!(all == rows || (elsewhere && all > rows), "{cause:?}: {all:?} {rows:?}");
             }
         }
     }
@@ -47,13 +41,9 @@ fn lost(conversation: Conversation) -> Vec<Lost> {
     let kept = conversation.analyzed();
     let mut lost = kept.connections[0].directions[0].lost;
     lost.merge(&kept.connections[0].directions[1].lost);
-    let found = Cause::ALL
-        .into_iter()
-        .filter(|cause| lost.times(*cause) > 0);
+    let found = Cause::ALL.into_iter().filter(|cause| lost.times(*cause) > 0);
     let ms = |cause| (lost.of(cause).as_secs_f64() * 1e4).round() / 10.0;
-    found
-        .map(|cause| (cause.name(), lost.times(cause), ms(cause)))
-        .collect()
+    found.map(|cause| (cause.name(), lost.times(cause), ms(cause))).collect()
 }
 
 #[test]
@@ -73,18 +63,11 @@ fn what_is_lost_after_an_episode_begins_another_one() {
         conversation.data(300.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
     }
     for i in 11..20 {
-        conversation.ack(
-            350.0 + f64::from(i) * 0.01,
-            10_000,
-            11_000,
-            (i64::from(i) + 1) * 1000,
-        );
+        conversation.ack(350.0 + f64::from(i) * 0.01, 10_000, 11_000, (i64::from(i) + 1) * 1000);
     }
     conversation.data(350.2, 10_000, 1000);
     conversation.ack(400.3, 20_000, 0, 0);
-    let [(cause, times, ms)] = lost(conversation)[..] else {
-        panic!()
-    };
+    let [(cause, times, ms)] = lost(conversation)[..] else { panic!() };
     assert_eq!((cause, times), ("lost_segment", 2));
     assert!((100.0..115.0).contains(&ms), "{ms}");
 }
@@ -137,35 +120,11 @@ fn a_handshake_loses_what_comes_after_one_round_trip() {
         (&[0.0], &[0.01], 50.01, true, &[]),
         // A lost SYN is invisible at the server.
         (&[1000.0], &[1000.01], 1050.01, true, &[]),
-        (
-            &[0.0],
-            &[0.01, 1000.0],
-            1050.0,
-            true,
-            &[("lost_syn_ack", 1, 1000.0)],
-        ),
-        (
-            &[0.0, 1000.0],
-            &[0.01, 1000.01],
-            1050.01,
-            false,
-            &[("lost_syn_ack", 1, 1000.0)],
-        ),
-        (
-            &[0.0, 1000.0],
-            &[0.01, 999.0, 1000.01],
-            1050.01,
-            true,
-            &[("lost_syn_ack", 1, 1000.0)],
-        ),
+        (&[0.0], &[0.01, 1000.0], 1050.0, true, &[("lost_syn_ack", 1, 1000.0)]),
+        (&[0.0, 1000.0], &[0.01, 1000.01], 1050.01, false, &[("lost_syn_ack", 1, 1000.0)]),
+        (&[0.0, 1000.0], &[0.01, 999.0, 1000.01], 1050.01, true, &[("lost_syn_ack", 1, 1000.0)]),
         // The server did not answer the first SYN.
-        (
-            &[0.0, 1000.0],
-            &[1000.01],
-            1050.01,
-            true,
-            &[("unanswered_syn", 1, 1000.0)],
-        ),
+        (&[0.0, 1000.0], &[1000.01], 1050.01, true, &[("unanswered_syn", 1, 1000.0)]),
     ];
     for (syns, syn_acks, done, timestamps, expected) in cases {
         let found = lost(handshake(syns, syn_acks, done, timestamps));
@@ -175,12 +134,7 @@ fn a_handshake_loses_what_comes_after_one_round_trip() {
 
 #[test]
 fn a_handshake_that_never_completes_loses_nothing() {
-    let mut conversation = handshake(
-        &[0.0, 1000.0, 3000.0],
-        &[0.01, 1000.01, 3000.01],
-        9000.0,
-        true,
-    );
+    let mut conversation = handshake(&[0.0, 1000.0, 3000.0], &[0.01, 1000.01, 3000.01], 9000.0, true);
     conversation.packets.truncate(6);
     assert_eq!(lost(conversation), []);
 }
@@ -196,9 +150,7 @@ fn late_acks_lose_time_that_no_episode_claims() {
         conversation.data(at + 0.01, first + 1000, 1000);
         conversation.ack(at + late, first + 2000, 0, 0);
     }
-    let [(cause, times, ms)] = lost(conversation)[..] else {
-        panic!()
-    };
+    let [(cause, times, ms)] = lost(conversation)[..] else { panic!() };
     assert_eq!((cause, times), ("delay_spike", 1));
     assert!((99.0..101.0).contains(&ms), "{ms}");
 }
@@ -221,10 +173,7 @@ fn totals_after_revisions_are_those_of_an_analysis_that_knew_from_the_start() {
             for (i, packet) in packets.iter_mut().enumerate() {
                 packet.frame = i as u64 + 1;
             }
-            let settings = Settings {
-                hosts: hosts.into(),
-                ..Settings::default()
-            };
+            let settings = Settings { hosts: hosts.into(), ..Settings::default() };
             let (analysis, _) = finished(&packets, &settings, Kept::default);
             let revised: u64 = analysis.findings.iter().map(|kept| kept.revisions).sum();
             let kept = merged_parts(analysis.findings);
@@ -291,14 +240,9 @@ fn flight(lost: std::ops::Range<i64>, again: f64) -> Conversation {
 #[test]
 fn what_the_receiver_had_reported_tells_a_tail_from_a_loss_within_the_flight() {
     // (lost segments, when the timeout came, cause)
-    let cases = [
-        (5..7, 1300.0, "tail_by_timeout"),
-        (1..7, 1300.0, "tail_by_timeout"),
-    ];
+    let cases = [(5..7, 1300.0, "tail_by_timeout"), (1..7, 1300.0, "tail_by_timeout")];
     for (segments, again, expected) in cases {
-        let [(cause, times, ms)] = lost(flight(segments.clone(), again))[..] else {
-            panic!("{segments:?}")
-        };
+        let [(cause, times, ms)] = lost(flight(segments.clone(), again))[..] else { panic!("{segments:?}") };
         assert_eq!((cause, times), (expected, 1), "{segments:?}");
         assert!((1100.0..1120.0).contains(&ms), "{ms}");
     }

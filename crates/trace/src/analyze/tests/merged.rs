@@ -17,17 +17,9 @@ struct Point {
     change: fn(usize, &mut CapturedPacket),
 }
 
-const SERVER_POINT: Point = Point {
-    from_server: 0.0,
-    ahead: 0.0,
-    change: |_, _| {},
-};
+const SERVER_POINT: Point = Point { from_server: 0.0, ahead: 0.0, change: |_, _| {} };
 
-const CLIENT_POINT: Point = Point {
-    from_server: 25.0,
-    ahead: 0.0,
-    change: |_, _| {},
-};
+const CLIENT_POINT: Point = Point { from_server: 25.0, ahead: 0.0, change: |_, _| {} };
 
 fn side_of(packet: &CapturedPacket) -> usize {
     usize::from(packet.endpoints.src == SERVER.parse().unwrap())
@@ -78,11 +70,7 @@ fn check(what: &str, captures: &[Vec<CapturedPacket>]) {
     for (number, capture) in captures.iter().enumerate() {
         let alone = analyzed(&merge(std::slice::from_ref(capture)), &Settings::default());
         let number = number as u32;
-        assert_eq!(
-            outline(&merged, number),
-            outline(&alone, 0),
-            "{what}: point {number}"
-        );
+        assert_eq!(outline(&merged, number), outline(&alone, 0), "{what}: point {number}");
         let mut here = merged.connections.iter();
         let here = here.find(|c| c.capture_point.number == number).unwrap();
         let (point, alone) = (&here.capture_point, &alone.connections[0]);
@@ -90,8 +78,7 @@ fn check(what: &str, captures: &[Vec<CapturedPacket>]) {
         assert_eq!(here.packets, alone.packets, "{what}");
         assert_eq!(here.handshake_rtt, alone.handshake_rtt, "{what}");
         for (merged, alone) in here.directions.iter().zip(&alone.directions) {
-            let counts =
-                |d: &crate::finding::Direction| (d.segments, d.bytes, d.duplicates, d.missing);
+            let counts = |d: &crate::finding::Direction| (d.segments, d.bytes, d.duplicates, d.missing);
             assert_eq!(counts(merged), counts(alone), "{what}: point {number}");
         }
         let apart = point.apart.unwrap().as_secs_f64() * 1e3;
@@ -105,43 +92,21 @@ fn separation(packets: &[CapturedPacket]) -> crate::follow::table::Separation {
 
 /// The hop limit falls by two on the way, which is all that differs.
 const BY_HOP_LIMIT: [Point; 2] = [
-    Point {
-        change: |side, packet| packet.hop_limit = [64, 62][side],
-        ..CLIENT_POINT
-    },
-    Point {
-        change: |side, packet| packet.hop_limit = [62, 64][side],
-        ..SERVER_POINT
-    },
+    Point { change: |side, packet| packet.hop_limit = [64, 62][side], ..CLIENT_POINT },
+    Point { change: |side, packet| packet.hop_limit = [62, 64][side], ..SERVER_POINT },
 ];
 
 #[test]
 fn each_point_of_a_merged_file_is_analyzed_as_if_alone() {
     let by_link = |link: [fn(usize, &mut CapturedPacket); 2]| {
-        [(CLIENT_POINT, link[0]), (SERVER_POINT, link[1])]
-            .map(|(point, change)| Point { change, ..point })
+        [(CLIENT_POINT, link[0]), (SERVER_POINT, link[1])].map(|(point, change)| Point { change, ..point })
     };
     let cases = [
         ("hop limit", BY_HOP_LIMIT),
         ("addresses", by_link([|_, p| p.link = 7, |_, p| p.link = 9])),
-        (
-            "addresses of each side",
-            by_link([
-                |side, p| p.link = [1, 2][side],
-                |side, p| p.link = [3, 4][side],
-            ]),
-        ),
-        (
-            "interface",
-            by_link([|_, p| p.interface = 0, |_, p| p.interface = 1]),
-        ),
-        (
-            "direction",
-            by_link([
-                |side, p| p.outgoing = Some(side == 0),
-                |side, p| p.outgoing = Some(side == 1),
-            ]),
-        ),
+        ("addresses of each side", by_link([|side, p| p.link = [1, 2][side], |side, p| p.link = [3, 4][side]])),
+        ("interface", by_link([|_, p| p.interface = 0, |_, p| p.interface = 1])),
+        ("direction", by_link([|side, p| p.outgoing = Some(side == 0), |side, p| p.outgoing = Some(side == 1)])),
     ];
     for (what, points) in cases {
         for ahead in [0.0, 5.0, -5.0, 40.0, -40.0, 600.0, -600.0] {
@@ -160,15 +125,9 @@ fn copies_with_the_same_mark_are_told_apart_by_their_order() {
         for id in [true, false] {
             let mut conversation = repaired();
             if !id {
-                conversation
-                    .packets
-                    .iter_mut()
-                    .for_each(|packet| packet.ip_id = Some(0));
+                conversation.packets.iter_mut().for_each(|packet| packet.ip_id = Some(0));
             }
-            let server = Point {
-                ahead,
-                ..SERVER_POINT
-            };
+            let server = Point { ahead, ..SERVER_POINT };
             let captures = [CLIENT_POINT, server].map(|point| seen_at(&point, &conversation));
             check(&format!("{ahead} ms, {id}"), &captures);
         }
@@ -177,10 +136,7 @@ fn copies_with_the_same_mark_are_told_apart_by_their_order() {
 
 #[test]
 fn what_cannot_be_told_apart_is_refused() {
-    let ahead = Point {
-        ahead: 40.0,
-        ..SERVER_POINT
-    };
+    let ahead = Point { ahead: 40.0, ..SERVER_POINT };
     let captures = [CLIENT_POINT, ahead].map(|point| seen_at(&point, &repaired()));
     let found = separation(&merge(&captures));
     assert_eq!((found.apart, found.inseparable), (0, 1));
@@ -216,11 +172,7 @@ fn hop_limits_tell_points_apart_without_timestamps_and_identifications() {
 
 #[test]
 fn three_points_are_told_apart() {
-    let middle = Point {
-        from_server: 10.0,
-        ahead: 0.0,
-        change: |_, packet| packet.hop_limit = 63,
-    };
+    let middle = Point { from_server: 10.0, ahead: 0.0, change: |_, packet| packet.hop_limit = 63 };
     let [client, server] = BY_HOP_LIMIT;
     let captures = [client, middle, server].map(|point| seen_at(&point, &repaired()));
     check("three points", &captures);
@@ -232,12 +184,7 @@ fn super_segments_at_one_point_have_no_copies() {
     for points in [BY_HOP_LIMIT, [CLIENT_POINT, SERVER_POINT]] {
         let mut conversation = repaired();
         // The timestamps of segments that were sent together are the same.
-        let value = conversation.packets[3]
-            .segment
-            .options
-            .timestamps
-            .unwrap()
-            .value;
+        let value = conversation.packets[3].segment.options.timestamps.unwrap().value;
         for packet in &mut conversation.packets[3..13] {
             packet.segment.options.timestamps.as_mut().unwrap().value = value;
         }
@@ -312,11 +259,7 @@ fn the_next_connection_between_the_same_ends_has_both_points_too() {
         seen
     });
     let kept = analyzed(&merge(&captures), &Settings::default());
-    let points: Vec<_> = kept
-        .connections
-        .iter()
-        .map(|c| c.capture_point.number)
-        .collect();
+    let points: Vec<_> = kept.connections.iter().map(|c| c.capture_point.number).collect();
     assert_eq!(points, [0, 1, 0, 1]);
     assert_eq!(kept.retransmissions.len(), 4);
 }
@@ -364,15 +307,8 @@ fn copies_within_a_host_belong_to_one_point() {
 #[test]
 fn acks_pair_the_marks_of_both_sides_where_clocks_differ() {
     let points: [Point; 2] = [
-        Point {
-            change: |side, p| p.link = [1, 2][side],
-            ..CLIENT_POINT
-        },
-        Point {
-            ahead: 80.0,
-            change: |side, p| p.link = [3, 4][side],
-            ..SERVER_POINT
-        },
+        Point { change: |side, p| p.link = [1, 2][side], ..CLIENT_POINT },
+        Point { ahead: 80.0, change: |side, p| p.link = [3, 4][side], ..SERVER_POINT },
     ];
     let captures = points.map(|point| {
         let mut conversation = Conversation::opened(0.0);
@@ -388,23 +324,14 @@ fn acks_pair_the_marks_of_both_sides_where_clocks_differ() {
     let kept = analyzed(&merge(&captures), &Settings::default());
     assert_eq!(kept.retransmissions, []);
     let vantages: Vec<_> = (kept.connections.iter())
-        .map(|c| {
-            (
-                c.capture_point.number,
-                c.directions.each_ref().map(|d| d.vantage),
-            )
-        })
+        .map(|c| (c.capture_point.number, c.directions.each_ref().map(|d| d.vantage)))
         .collect();
     assert_eq!(vantages.len(), 2, "{vantages:?}");
     for connection in &kept.connections {
         let server = connection.directions.iter().find(|d| d.bytes > 0).unwrap();
         let near = connection.endpoints.src == SERVER.parse().unwrap();
         let at_server = (connection.capture_point.number == 0) == near;
-        let expected = if at_server {
-            Vantage::Sender
-        } else {
-            Vantage::Receiver
-        };
+        let expected = if at_server { Vantage::Sender } else { Vantage::Receiver };
         assert_eq!(server.vantage, expected, "{connection:?}");
     }
 }
@@ -424,11 +351,7 @@ fn no_packet_of_any_mixture_is_lost() {
         let points = 1 + draw(4);
         let mut captures = Vec::new();
         for _ in 0..points {
-            let point = Point {
-                from_server: draw(26) as f64,
-                ahead: draw(200) as f64 - 100.0,
-                change: |_, _| {},
-            };
+            let point = Point { from_server: draw(26) as f64, ahead: draw(200) as f64 - 100.0, change: |_, _| {} };
             let (hop, link, outgoing) = (draw(3) as u8, draw(3) as u32, draw(3));
             let (loss, other, id) = (draw(10), draw(20), draw(3));
             let mut seen = seen_at(&point, &repaired());

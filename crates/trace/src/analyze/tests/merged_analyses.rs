@@ -6,11 +6,7 @@ use super::*;
 use std::net::IpAddr;
 
 /// An analysis of these packets, whose frames begin after `before`.
-fn analysis<F: Findings + Default>(
-    packets: &[CapturedPacket],
-    before: u64,
-    settings: &Settings,
-) -> Analyzer<F> {
+fn analysis<F: Findings + Default>(packets: &[CapturedPacket], before: u64, settings: &Settings) -> Analyzer<F> {
     let mut analyzer = Analyzer::new(settings, F::default);
     analyzer.state.feed.round = 1;
     follow_on(&mut analyzer, packets, before);
@@ -34,10 +30,7 @@ fn elsewhere(conversation: &Conversation, ms: u64) -> Vec<CapturedPacket> {
     let packets = conversation.packets.iter();
     let moved = packets.map(|packet| CapturedPacket {
         at: packet.at + Duration::from_millis(ms),
-        endpoints: Endpoints {
-            src: other(packet.endpoints.src),
-            dst: other(packet.endpoints.dst),
-        },
+        endpoints: Endpoints { src: other(packet.endpoints.src), dst: other(packet.endpoints.dst) },
         ..*packet
     });
     moved.collect()
@@ -89,11 +82,7 @@ fn an_analysis_learns_what_the_other_knows_of_hosts() {
         one.merge(other).unwrap();
         let resumed = Analyzer::resume(one, &settings, Log::default).unwrap();
         let (analysis, _) = resumed.finish_all();
-        let given: Vec<String> = analysis
-            .findings
-            .into_iter()
-            .flat_map(|l| l.given)
-            .collect();
+        let given: Vec<String> = analysis.findings.into_iter().flat_map(|l| l.given).collect();
         let number = if swap { 4 } else { 0 };
         let revised = format!("{number} revised: No unknowable no_reports");
         assert!(given.contains(&revised), "{given:?}");
@@ -114,13 +103,10 @@ fn logs_again(logs: &[Analyzer<Log>; 2]) -> [SavedAnalysis; 2] {
 fn analyses_that_do_not_fit_together_are_refused() {
     let settings = Settings::default();
     let packets = repaired().packets;
-    let states = || -> [SavedAnalysis; 2] {
-        [0, 1].map(|_| analysis::<Kept>(&packets[..9], 0, &settings).state)
-    };
+    let states = || -> [SavedAnalysis; 2] { [0, 1].map(|_| analysis::<Kept>(&packets[..9], 0, &settings).state) };
     let [mut one, other] = states();
     let error = one.merge(other).unwrap_err();
-    let expected =
-        "both saved analyses hold the connection between 192.0.2.1:40000 and 198.51.100.2:80";
+    let expected = "both saved analyses hold the connection between 192.0.2.1:40000 and 198.51.100.2:80";
     assert_eq!(error.to_string(), expected);
     // A packet of it waits for its round.
     let [mut one, other] = [0, 1].map(|_| {
@@ -129,14 +115,8 @@ fn analyses_that_do_not_fit_together_are_refused() {
         analyzer.state
     });
     assert_eq!(one.merge(other).unwrap_err(), error);
-    let idle = Settings {
-        idle: Duration::from_secs(1),
-        ..Settings::default()
-    };
+    let idle = Settings { idle: Duration::from_secs(1), ..Settings::default() };
     let other = analysis::<Kept>(&packets, 0, &idle).state;
     let error = one.merge(other).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the saved analyses were made with another idle time"
-    );
+    assert_eq!(error.to_string(), "the saved analyses were made with another idle time");
 }

@@ -49,13 +49,7 @@ fn its_own_echo_at_the_edge_shows_that_it_was_needed() {
         conversation.ack(4.0 + f64::from(i), 10_000, 11_000, 20_000);
     }
     conversation.data(10.0, 10_000, 1000);
-    let echo = conversation
-        .packets
-        .last()
-        .unwrap()
-        .segment
-        .options
-        .timestamps;
+    let echo = conversation.packets.last().unwrap().segment.options.timestamps;
     conversation.data(11.0, 24_000, 1000);
     let filled = conversation.ack(60.0, 20_000, 0, 0);
     filled.segment.options.timestamps.as_mut().unwrap().echo = echo.unwrap().value;

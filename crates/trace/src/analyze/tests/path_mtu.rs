@@ -6,8 +6,7 @@ use super::*;
 fn outline(conversation: Conversation) -> Vec<(String, u32)> {
     let kept = conversation.analyzed();
     let rows = kept.retransmissions.iter();
-    rows.map(|row| (row.triggers.to_string(), row.len))
-        .collect()
+    rows.map(|row| (row.triggers.to_string(), row.len)).collect()
 }
 
 fn all(trigger: &str, lens: &[u32]) -> Vec<(String, u32)> {
@@ -41,17 +40,11 @@ fn what_is_retransmitted_at_once_in_parts_is_too_large_for_the_path() {
 #[test]
 fn parts_may_cover_segments_that_the_sender_has_merged() {
     let mut conversation = six();
-    for (i, (seq, len)) in [(0, 700), (700, 700), (1400, 600), (2000, 700), (2700, 700)]
-        .into_iter()
-        .enumerate()
-    {
+    for (i, (seq, len)) in [(0, 700), (700, 700), (1400, 600), (2000, 700), (2700, 700)].into_iter().enumerate() {
         conversation.data(110.0 + i as f64 * 0.01, seq, len);
     }
     conversation.ack(160.0, 6000, 0, 0);
-    assert_eq!(
-        outline(conversation),
-        all("pmtu", &[700, 700, 600, 700, 700])
-    );
+    assert_eq!(outline(conversation), all("pmtu", &[700, 700, 600, 700, 700]));
 }
 
 #[test]
@@ -64,12 +57,7 @@ fn a_larger_segment_among_smaller_ones_was_a_path_mtu_probe() {
     }
     conversation.ack(150.0, 1200, 0, 0);
     for i in 1..=3 {
-        conversation.ack(
-            150.0 + f64::from(i) * 0.01,
-            1200,
-            2100,
-            2100 + 600 * i64::from(i),
-        );
+        conversation.ack(150.0 + f64::from(i) * 0.01, 1200, 2100, 2100 + 600 * i64::from(i));
     }
     conversation.data(150.1, 1200, 600);
     conversation.data(150.11, 1800, 300);
@@ -101,12 +89,7 @@ fn one_part_alone_after_sacks_is_a_fast_retransmit() {
     let mut conversation = six();
     conversation.ack(150.0, 1000, 0, 0);
     for i in 1..=3 {
-        conversation.ack(
-            150.0 + f64::from(i) * 0.01,
-            1000,
-            2000,
-            2000 + 1000 * i64::from(i),
-        );
+        conversation.ack(150.0 + f64::from(i) * 0.01, 1000, 2000, 2000 + 1000 * i64::from(i));
     }
     conversation.data(150.1, 1000, 700);
     conversation.ack(160.0, 1000, 2000, 6000);
@@ -150,10 +133,7 @@ fn an_icmp_message_explains_what_goes_again_in_parts() {
     assert_eq!(outline(with_message(Some(0))), all("pmtu", &[700, 300]));
     assert_eq!(outline(with_message(None)), all("unknown", &[700, 300]));
     // A message about data that is not outstanding counts for nothing (RFC 5927 §4.1).
-    assert_eq!(
-        outline(with_message(Some(5000))),
-        all("unknown", &[700, 300])
-    );
+    assert_eq!(outline(with_message(Some(5000))), all("unknown", &[700, 300]));
 }
 
 #[test]

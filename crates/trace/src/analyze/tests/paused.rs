@@ -80,10 +80,7 @@ pub fn unfinished() -> Vec<CapturedPacket> {
     (0..3).for_each(|_| visits.doubtful());
     let mut packets = visits.conversation.packets;
     let begun = repaired().packets;
-    packets.extend(begun.iter().map(|packet| CapturedPacket {
-        at: packet.at + Duration::from_secs(60),
-        ..*packet
-    }));
+    packets.extend(begun.iter().map(|packet| CapturedPacket { at: packet.at + Duration::from_secs(60), ..*packet }));
     for (packet, frame) in packets.iter_mut().zip(1..) {
         packet.frame = frame;
     }
@@ -94,7 +91,8 @@ pub fn unfinished() -> Vec<CapturedPacket> {
 /// file by `RECOUP_UPDATE_STATE=1 cargo test -p recoup-trace layout`.
 #[test]
 fn a_change_of_the_layout_changes_the_version() {
-    const ADVICE: &str = "the layout of SavedAnalysis has changed: raise its VERSION if a release has it, and refresh the file";
+    const ADVICE: &str =
+        "the layout of SavedAnalysis has changed: raise its VERSION if a release has it, and refresh the file";
     let settings = Settings::default();
     let analyzer = |packets: &[CapturedPacket]| {
         let mut analyzer = Analyzer::new(&settings, Kept::default);
@@ -105,9 +103,7 @@ fn a_change_of_the_layout_changes_the_version() {
     let packets = unfinished();
     let (before, after) = packets.split_at(packets.len() - 2);
     let name = format!("saved_analysis_{}.bin", SavedAnalysis::VERSION);
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests")
-        .join(name);
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
     if std::env::var_os("RECOUP_UPDATE_STATE").is_some() {
         std::fs::write(&path, bytes(&analyzer(before))).unwrap();
     }
@@ -121,9 +117,5 @@ fn a_change_of_the_layout_changes_the_version() {
     let open = &whole.connections[resumed.connections[0].id as usize..];
     assert_eq!(resumed.connections, open, "{ADVICE}");
     assert_eq!(resumed.hosts, whole.hosts, "{ADVICE}");
-    assert_eq!(
-        resumed.retransmissions.last(),
-        whole.retransmissions.last(),
-        "{ADVICE}"
-    );
+    assert_eq!(resumed.retransmissions.last(), whole.retransmissions.last(), "{ADVICE}");
 }

@@ -20,10 +20,7 @@ fn segments_of_one_packet_are_counted_one_by_one() {
     conversation.data(150.41, 7000, 1000);
     conversation.ack(200.5, 7000, 8000, 20_000);
     conversation.ack(200.6, 20_000, 0, 0);
-    assert_eq!(
-        outline(&conversation.analyzed()),
-        [(1000, 1, 17), (1000, 1, 17)]
-    );
+    assert_eq!(outline(&conversation.analyzed()), [(1000, 1, 17), (1000, 1, 17)]);
 }
 
 #[test]
@@ -32,11 +29,7 @@ fn missing_bytes_are_filled_only_as_far_as_captured() {
     conversation.data(30.0, 0, 1000);
     conversation.data(30.1, 4000, 1000);
     conversation.data(60.0, 0, 2000); // 1000 of them for the first time
-    let kept = Conversation {
-        packets: conversation.packets.clone(),
-        ..Conversation::mid_connection()
-    }
-    .analyzed();
+    let kept = Conversation { packets: conversation.packets.clone(), ..Conversation::mid_connection() }.analyzed();
     assert_eq!(kept.connections[0].directions[1].missing, 2000);
     conversation.data(90.0, 2000, 1000);
     let kept = conversation.analyzed();
@@ -68,11 +61,7 @@ fn the_handshake_gives_the_mss() {
             }
         }
         let kept = conversation.analyzed();
-        assert_eq!(
-            outline(&kept),
-            [(ten / 10, 1, 10)],
-            "{mss:?} {timestamps:?}"
-        );
+        assert_eq!(outline(&kept), [(ten / 10, 1, 10)], "{mss:?} {timestamps:?}");
     }
 }
 
@@ -154,10 +143,6 @@ fn a_confirmed_ack_of_uncaptured_data_counts() {
         };
         let beyond = u32::from(what == "data above it");
         assert_eq!(row.flight, 1 + beyond, "{what}");
-        assert_eq!(
-            kept.connections[0].directions[1].missing,
-            8000 - 1000 * u64::from(beyond),
-            "{what}"
-        );
+        assert_eq!(kept.connections[0].directions[1].missing, 8000 - 1000 * u64::from(beyond), "{what}");
     }
 }

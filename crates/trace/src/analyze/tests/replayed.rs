@@ -33,12 +33,7 @@ fn earlier_reordering_does_not_affect_later_losses() {
             conversation.data(at + i as f64 * 0.01, lost + i * 1000, 1000);
         }
         for i in 1..10 {
-            conversation.ack(
-                at + 50.0 + i as f64 * 0.01,
-                lost,
-                lost + 1000,
-                lost + (i + 1) * 1000,
-            );
+            conversation.ack(at + 50.0 + i as f64 * 0.01, lost, lost + 1000, lost + (i + 1) * 1000);
         }
         conversation.data(at + 50.05, lost, 1000);
         conversation.ack(at + 100.1, lost + 10_000, 0, 0);
@@ -155,10 +150,7 @@ fn a_keep_alive_that_acknowledges_a_retransmission_is_heard() {
     conversation.packet(310.0, 1, 0, 500, 100, |_| {});
     // The ACK of the first copy is lost; the keep-alive, one byte below what the server expects, acknowledges.
     for len in [0, 1] {
-        let mut conversation = Conversation {
-            packets: conversation.packets.clone(),
-            ..Conversation::mid_connection()
-        };
+        let mut conversation = Conversation { packets: conversation.packets.clone(), ..Conversation::mid_connection() };
         conversation.packet(560.0, 1, 0, 500, 100, |_| {});
         conversation.packet(1040.0, 1, 0, 500, 100, |_| {});
         conversation.packet(1300.0, 0, 99, len, 500, |_| {});
@@ -199,14 +191,9 @@ fn after_silence_the_timeout_retransmits_even_what_sacks_showed_lost() {
             conversation.ack(150.0 + f64::from(i) * 0.01, 0, 1000, i64::from(i) * 1000);
         }
         for i in 6..=9 {
-            let packet =
-                conversation.ack(150.0 + f64::from(i) * 0.01, 0, 5000, i64::from(i) * 1000);
+            let packet = conversation.ack(150.0 + f64::from(i) * 0.01, 0, 5000, i64::from(i) * 1000);
             let number = |n: u32| SeqNumber(ISN[1].wrapping_add(n + 1));
-            packet
-                .segment
-                .options
-                .sack
-                .push([number(1000), number(4000)]);
+            packet.segment.options.sack.push([number(1000), number(4000)]);
         }
         conversation.data(150.1, 0, 1000);
         if at < 200.0 {

@@ -23,17 +23,11 @@ impl ConnectionFilter for Of {
 }
 
 fn only(end: SocketAddr, settings: &Settings) -> Settings {
-    Settings {
-        filter: Some(Arc::new(Of(end))),
-        ..settings.clone()
-    }
+    Settings { filter: Some(Arc::new(Of(end))), ..settings.clone() }
 }
 
 fn within(from: Option<TimeMark>, to: Option<TimeMark>, settings: &Settings) -> Settings {
-    Settings {
-        window: TimeWindow { from, to },
-        ..settings.clone()
-    }
+    Settings { window: TimeWindow { from, to }, ..settings.clone() }
 }
 
 fn found(packets: &[CapturedPacket], settings: &Settings) -> (Kept, LeftOut) {
@@ -45,8 +39,7 @@ fn found(packets: &[CapturedPacket], settings: &Settings) -> (Kept, LeftOut) {
 /// connections that are left out take up less.
 pub fn check(packets: &[CapturedPacket], settings: &Settings) {
     let usual = Settings::default();
-    let bounded = settings.most_memory < usual.most_memory
-        || settings.most_connections < usual.most_connections;
+    let bounded = settings.most_memory < usual.most_memory || settings.most_connections < usual.most_connections;
     if bounded || packets.len() > 5000 {
         return;
     }
@@ -131,10 +124,7 @@ fn three() -> Vec<CapturedPacket> {
             };
             CapturedPacket {
                 at: packet.at + Duration::from_secs(i.into()),
-                endpoints: Endpoints {
-                    src: moved(packet.endpoints.src),
-                    dst: moved(packet.endpoints.dst),
-                },
+                endpoints: Endpoints { src: moved(packet.endpoints.src), dst: moved(packet.endpoints.dst) },
                 ..packet
             }
         }));
@@ -150,10 +140,7 @@ fn connections_that_are_left_out_are_numbered_and_counted() {
     let packets = three();
     let (whole, left_out) = found(&packets, &Settings::default());
     assert_eq!(left_out, LeftOut::default());
-    let (kept, left_out) = found(
-        &packets,
-        &only("192.0.2.1:40001".parse().unwrap(), &Settings::default()),
-    );
+    let (kept, left_out) = found(&packets, &only("192.0.2.1:40001".parse().unwrap(), &Settings::default()));
     assert_eq!(kept.connections, whole.connections[1..2]);
     assert_eq!(kept.retransmissions, whole.retransmissions[1..2]);
     let others = 2 * packets.len() as u64 / 3;
@@ -198,15 +185,9 @@ fn a_connection_open_at_the_beginning_of_the_window_is_known_from_before() {
     };
     assert_eq!(connection.opening, Opening::MidConnection);
     assert_eq!(connection.handshake_rtt, None);
-    assert_eq!(
-        (connection.frames.clone(), connection.packets),
-        (18..=20, 3)
-    );
+    assert_eq!((connection.frames.clone(), connection.packets), (18..=20, 3));
     let server = &connection.directions[1];
-    assert_eq!(
-        (server.segments, server.bytes, server.missing),
-        (1, 1000, 0)
-    );
+    assert_eq!((server.segments, server.bytes, server.missing), (1, 1000, 0));
 }
 
 #[test]

@@ -35,11 +35,7 @@ fn a_sender_waits_for_its_application_or_for_acks() {
         conversation.ack(start + 50.0, seq + 2000, 0, 0);
     }
     let kept = conversation.analyzed();
-    let expected = [
-        ("connecting", 50.0),
-        ("network", 100.0),
-        ("application", 300.0),
-    ];
+    let expected = [("connecting", 50.0), ("network", 100.0), ("application", 300.0)];
     assert_eq!(times(&kept), expected);
     // The client had nothing to send.
     let client = shown(&kept.connections[0].directions[0]);
@@ -59,12 +55,7 @@ fn data_that_leaves_when_the_window_opens_waited_for_it() {
         conversation.data(at + 0.02, i64::from(i) * 2000 + 1000, 1000);
     }
     window(&mut conversation, 400.0, 12_000, 16);
-    let expected = [
-        ("connecting", 50.0),
-        ("receiver_window", 250.0),
-        ("network", 50.0),
-        ("application", 50.0),
-    ];
+    let expected = [("connecting", 50.0), ("receiver_window", 250.0), ("network", 50.0), ("application", 50.0)];
     assert_eq!(times(&conversation.analyzed()), expected);
 }
 
@@ -78,11 +69,7 @@ fn data_that_had_room_before_did_not_wait_for_the_window() {
     window(&mut conversation, 150.0, 2000, 16);
     conversation.data(350.0, 2000, 1000);
     conversation.ack(400.0, 3000, 0, 0);
-    let expected = [
-        ("connecting", 50.0),
-        ("network", 100.0),
-        ("application", 250.0),
-    ];
+    let expected = [("connecting", 50.0), ("network", 100.0), ("application", 250.0)];
     assert_eq!(times(&conversation.analyzed()), expected);
 }
 
@@ -121,19 +108,10 @@ fn a_closed_window_hinders_nobody_if_nothing_waits() {
     let mut conversation = closed_window(1000.0, &[]);
     conversation.data(1300.0, 2000, 1000);
     conversation.ack(1350.0, 3000, 0, 0);
-    let expected = [
-        ("connecting", 50.0),
-        ("network", 100.0),
-        ("application", 1200.0),
-    ];
+    let expected = [("connecting", 50.0), ("network", 100.0), ("application", 1200.0)];
     assert_eq!(times(&conversation.analyzed()), expected);
     // A probe shows that something waits, even if it is never sent.
-    let expected = [
-        ("connecting", 50.0),
-        ("zero_window", 250.0),
-        ("receiver_window", 50.0),
-        ("application", 650.0),
-    ];
+    let expected = [("connecting", 50.0), ("zero_window", 250.0), ("receiver_window", 50.0), ("application", 650.0)];
     let given_up = closed_window(1000.0, &[400.0]).analyzed();
     assert_eq!(times(&given_up), expected);
 }
@@ -148,12 +126,7 @@ fn a_timer_fills_a_window_smaller_than_a_segment() {
     window(&mut conversation, 450.0, 1512, 100);
     conversation.data(450.0, 1512, 1000);
     conversation.ack(500.0, 2512, 0, 0);
-    let expected = [
-        ("connecting", 50.0),
-        ("receiver_window", 350.0),
-        ("network", 50.0),
-        ("application", 50.0),
-    ];
+    let expected = [("connecting", 50.0), ("receiver_window", 350.0), ("network", 50.0), ("application", 50.0)];
     assert_eq!(times(&conversation.analyzed()), expected);
 }
 
@@ -167,12 +140,7 @@ fn a_recovery_begins_when_the_ack_was_due() {
     conversation.data(600.0, 1000, 1000);
     conversation.ack(650.0, 2000, 0, 0);
     let kept = conversation.analyzed();
-    let expected = [
-        ("connecting", 50.0),
-        ("recovering", 400.0),
-        ("network", 100.0),
-        ("application", 100.0),
-    ];
+    let expected = [("connecting", 50.0), ("recovering", 400.0), ("network", 100.0), ("application", 100.0)];
     assert_eq!(times(&kept), expected);
 }
 
@@ -208,24 +176,14 @@ fn a_sender_closes_once_its_data_is_acknowledged() {
         segment.flags = Flags::ACK.union(Flags::FIN);
     });
     let kept = conversation.analyzed();
-    let expected = [
-        ("connecting", 50.0),
-        ("network", 50.0),
-        ("application", 50.0),
-        ("closing", 300.0),
-    ];
+    let expected = [("connecting", 50.0), ("network", 50.0), ("application", 50.0), ("closing", 300.0)];
     assert_eq!(times(&kept), expected);
     let mut conversation = Conversation::opened(0.0);
     conversation.data(100.0, 0, 1000);
     conversation.data(120.0, 1000, 0).segment.flags = Flags::ACK.union(Flags::FIN);
     conversation.ack(150.0, 1000, 0, 0);
     conversation.ack(170.0, 1001, 0, 0);
-    let expected = [
-        ("connecting", 50.0),
-        ("network", 50.0),
-        ("application", 50.0),
-        ("closing", 20.0),
-    ];
+    let expected = [("connecting", 50.0), ("network", 50.0), ("application", 50.0), ("closing", 20.0)];
     assert_eq!(times(&conversation.analyzed()), expected);
 }
 
@@ -241,10 +199,7 @@ fn what_the_capture_does_not_show_is_unknown() {
     let expected = [("network", 50.0), ("application", 50.0), ("unknown", 50.0)];
     assert_eq!(times(&kept), expected);
     let time = server(&kept).time;
-    assert_eq!(
-        time.unknown(WhyUnknown::CaptureBegins),
-        Duration::from_millis(50)
-    );
+    assert_eq!(time.unknown(WhyUnknown::CaptureBegins), Duration::from_millis(50));
 
     // It holds one direction.
     let mut conversation = Conversation::mid_connection();
@@ -253,10 +208,7 @@ fn what_the_capture_does_not_show_is_unknown() {
     let kept = conversation.analyzed();
     assert_eq!(times(&kept), [("unknown", 100.0)]);
     let time = server(&kept).time;
-    assert_eq!(
-        time.unknown(WhyUnknown::OneDirection),
-        Duration::from_millis(100)
-    );
+    assert_eq!(time.unknown(WhyUnknown::OneDirection), Duration::from_millis(100));
 
     // Packets are missing.
     let mut conversation = Conversation::opened(0.0);
@@ -265,18 +217,10 @@ fn what_the_capture_does_not_show_is_unknown() {
     conversation.data(300.0, 5000, 1000);
     conversation.ack(350.0, 6000, 0, 0);
     let kept = conversation.analyzed();
-    let expected = [
-        ("connecting", 50.0),
-        ("network", 100.0),
-        ("application", 50.0),
-        ("unknown", 150.0),
-    ];
+    let expected = [("connecting", 50.0), ("network", 100.0), ("application", 50.0), ("unknown", 150.0)];
     assert_eq!(times(&kept), expected);
     let time = server(&kept).time;
-    assert_eq!(
-        time.unknown(WhyUnknown::PacketsMissing),
-        Duration::from_millis(150)
-    );
+    assert_eq!(time.unknown(WhyUnknown::PacketsMissing), Duration::from_millis(150));
 }
 
 #[test]

@@ -159,17 +159,13 @@ fn cause_of_spurious(first: &ProvisionalRow) -> Cause {
 
 /// Why the ACK came after the timer.
 fn late_ack(first: &ProvisionalRow) -> Cause {
-    let Retransmission {
-        vantage, evidence, ..
-    } = first.retransmission;
+    let Retransmission { vantage, evidence, .. } = first.retransmission;
     let at_sender = vantage == Vantage::Sender;
     match first.clues.answer {
         Answer::AfterMissing => Cause::LostAcks,
         _ if first.clues.original_held_up => Cause::DelaySpike,
         Answer::InSequence if at_sender => Cause::DelaySpike,
-        Answer::NoDuplicate if at_sender && first.clues.is_last && evidence == Evidence::Dsack => {
-            Cause::DelaySpike
-        }
+        Answer::NoDuplicate if at_sender && first.clues.is_last && evidence == Evidence::Dsack => Cause::DelaySpike,
         _ => Cause::LateOrLostAcks,
     }
 }
@@ -209,10 +205,7 @@ impl Episode<'_> {
 
 /// Names the cause of each episode of a direction, by the triggers and verdicts of its retransmissions, in
 /// order. Moves their time in `lost` there.
-pub(crate) fn name_causes<'a>(
-    rows: impl Iterator<Item = &'a mut ProvisionalRow>,
-    lost: &mut LostTime,
-) {
+pub(crate) fn name_causes<'a>(rows: impl Iterator<Item = &'a mut ProvisionalRow>, lost: &mut LostTime) {
     let mut current: Option<Episode<'a>> = None;
     for row in rows.filter(|row| !row.retransmission.syn) {
         let verdict = row.retransmission.verdict;
@@ -230,12 +223,7 @@ pub(crate) fn name_causes<'a>(
         let [mut counts, mut if_otherwise] = [Counts::default(); 2];
         counts.add(row, verdict);
         if_otherwise.add(row, otherwise);
-        let begun = Episode {
-            first: row,
-            counts,
-            otherwise: if_otherwise,
-            conditional,
-        };
+        let begun = Episode { first: row, counts, otherwise: if_otherwise, conditional };
         if let Some(over) = current.replace(begun) {
             over.name(lost);
         }
@@ -282,22 +270,13 @@ mod tests {
             capture_point: 0,
             cost: None,
         };
-        ProvisionalRow {
-            retransmission,
-            alternative: None,
-            triggers: [triggers; MOST_CANDIDATES],
-            clues,
-        }
+        ProvisionalRow { retransmission, alternative: None, triggers: [triggers; MOST_CANDIDATES], clues }
     }
 
     /// The cause of an episode with these retransmissions.
     fn cause(mut rows: Vec<ProvisionalRow>) -> Cause {
-        rows[0].retransmission.cost = Some(EpisodeCost {
-            recovering: LOST,
-            lost: LOST,
-            segments: rows.len() as u32,
-            cause: Cause::Unknown,
-        });
+        rows[0].retransmission.cost =
+            Some(EpisodeCost { recovering: LOST, lost: LOST, segments: rows.len() as u32, cause: Cause::Unknown });
         let mut lost = LostTime::default();
         lost.add(Cause::Unknown, LOST);
         name_causes(rows.iter_mut(), &mut lost);
@@ -311,108 +290,40 @@ mod tests {
     fn the_first_rule_that_holds_names_the_cause() {
         use Trigger::{Fast, Pmtu, Rto, SlowStart, Tlp};
         use Verdict::{Needed, Spurious, Unknowable};
-        let clues = Clues {
-            of_flight: true,
-            ..Clues::default()
-        };
-        let reported = Clues {
-            reported_above: true,
-            ..clues
-        };
-        let several = Clues {
-            several: true,
-            ..clues
-        };
+        let clues = Clues { of_flight: true, ..Clues::default() };
+        let reported = Clues { reported_above: true, ..clues };
+        let several = Clues { several: true, ..clues };
         let answered = |answer| Clues { answer, ..clues };
-        let last = Clues {
-            is_last: true,
-            ..answered(Answer::NoDuplicate)
-        };
+        let last = Clues { is_last: true, ..answered(Answer::NoDuplicate) };
         // (retransmissions: trigger, verdict, copy and clues; cause)
         type Sent = (Option<Trigger>, Verdict, u16, Clues);
         let cases: [(&[Sent], Cause); 22] = [
             (&[(Some(Fast), Needed, 1, reported)], Cause::LostSegment),
             (&[(Some(Fast), Needed, 1, several)], Cause::Burst),
-            (
-                &[
-                    (Some(Fast), Spurious, 1, reported),
-                    (Some(Fast), Needed, 1, reported),
-                ],
-                Cause::LostSegment,
-            ),
-            (
-                &[
-                    (Some(Fast), Needed, 1, reported),
-                    (Some(Fast), Needed, 1, reported),
-                ],
-                Cause::Burst,
-            ),
+            (&[(Some(Fast), Spurious, 1, reported), (Some(Fast), Needed, 1, reported)], Cause::LostSegment),
+            (&[(Some(Fast), Needed, 1, reported), (Some(Fast), Needed, 1, reported)], Cause::Burst),
             // What was sent during the recovery is of another flight.
-            (
-                &[
-                    (Some(Fast), Needed, 1, reported),
-                    (Some(Fast), Needed, 1, Clues::default()),
-                ],
-                Cause::LostSegment,
-            ),
-            (
-                &[
-                    (Some(Fast), Needed, 1, reported),
-                    (Some(Rto), Needed, 2, reported),
-                ],
-                Cause::LostRetransmission,
-            ),
+            (&[(Some(Fast), Needed, 1, reported), (Some(Fast), Needed, 1, Clues::default())], Cause::LostSegment),
+            (&[(Some(Fast), Needed, 1, reported), (Some(Rto), Needed, 2, reported)], Cause::LostRetransmission),
             (&[(Some(Rto), Needed, 1, clues)], Cause::TailByTimeout),
             (&[(Some(Rto), Needed, 1, reported)], Cause::LossByTimeout),
-            (
-                &[
-                    (Some(Rto), Spurious, 1, clues),
-                    (Some(SlowStart), Needed, 1, clues),
-                ],
-                Cause::TailByTimeout,
-            ),
+            (&[(Some(Rto), Spurious, 1, clues), (Some(SlowStart), Needed, 1, clues)], Cause::TailByTimeout),
             (&[(Some(Tlp), Needed, 1, clues)], Cause::TailByProbe),
-            (
-                &[
-                    (Some(Tlp), Needed, 1, clues),
-                    (Some(Fast), Needed, 1, reported),
-                ],
-                Cause::TailByProbe,
-            ),
-            (
-                &[
-                    (Some(Tlp), Unknowable, 1, clues),
-                    (Some(Fast), Needed, 1, reported),
-                ],
-                Cause::TailByProbe,
-            ),
+            (&[(Some(Tlp), Needed, 1, clues), (Some(Fast), Needed, 1, reported)], Cause::TailByProbe),
+            (&[(Some(Tlp), Unknowable, 1, clues), (Some(Fast), Needed, 1, reported)], Cause::TailByProbe),
             (&[(Some(Pmtu), Needed, 1, clues)], Cause::PathMtu),
             (&[(Some(Pmtu), Spurious, 1, clues)], Cause::PathMtu),
             (&[(None, Needed, 1, clues)], Cause::Unknown),
             (&[(Some(Fast), Unknowable, 1, reported)], Cause::Unknown),
             (&[(Some(Fast), Spurious, 1, reported)], Cause::Reordering),
-            (
-                &[(Some(Tlp), Spurious, 1, answered(Answer::AfterMissing))],
-                Cause::LostAcks,
-            ),
-            (
-                &[(Some(Rto), Spurious, 1, answered(Answer::InSequence))],
-                Cause::DelaySpike,
-            ),
+            (&[(Some(Tlp), Spurious, 1, answered(Answer::AfterMissing))], Cause::LostAcks),
+            (&[(Some(Rto), Spurious, 1, answered(Answer::InSequence))], Cause::DelaySpike),
             (&[(Some(Tlp), Spurious, 1, last)], Cause::DelaySpike),
             (&[(Some(Tlp), Spurious, 1, clues)], Cause::LateOrLostAcks),
-            (
-                &[
-                    (Some(Rto), Spurious, 1, clues),
-                    (Some(Fast), Unknowable, 1, reported),
-                ],
-                Cause::Unknown,
-            ),
+            (&[(Some(Rto), Spurious, 1, clues), (Some(Fast), Unknowable, 1, reported)], Cause::Unknown),
         ];
         for (sent, expected) in cases {
-            let rows = sent
-                .iter()
-                .map(|&(trigger, verdict, copy, clues)| row(trigger, verdict, copy, clues));
+            let rows = sent.iter().map(|&(trigger, verdict, copy, clues)| row(trigger, verdict, copy, clues));
             assert_eq!(cause(rows.collect()), expected, "{sent:?}");
         }
     }

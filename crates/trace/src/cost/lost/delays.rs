@@ -100,10 +100,7 @@ impl LateAcks {
 
     /// Adds the time lost.
     pub fn add_to(&self, lost: &mut LostTime) {
-        for (cause, (times, nanos)) in [
-            (Cause::DelaySpike, self.late),
-            (Cause::LostAcks, self.after_lost),
-        ] {
+        for (cause, (times, nanos)) in [(Cause::DelaySpike, self.late), (Cause::LostAcks, self.after_lost)] {
             lost.add_several(cause, times, Duration::from_nanos(nanos));
         }
     }
@@ -154,12 +151,7 @@ mod tests {
         // The path stalls from 100 to 600 ms.
         for (due, came) in [(150, 600), (200, 601), (300, 602), (700, 900)] {
             let (due, at, idle_since) = (at(due), at(came), at(0));
-            late.add(LateAck {
-                at,
-                due,
-                idle_since,
-                after_lost: false,
-            });
+            late.add(LateAck { at, due, idle_since, after_lost: false });
         }
         let mut lost = LostTime::default();
         late.add_to(&mut lost);

@@ -58,9 +58,7 @@ impl EpisodeCosts {
         let mut episodes: Vec<(usize, EpisodeCost)> = Vec::new();
         let mut end = opened;
         for (number, repair) in retransmissions.enumerate() {
-            let Repair {
-                at, until, within, ..
-            } = repair;
+            let Repair { at, until, within, .. } = repair;
             let goes_on = at < end || (at == end && within);
             match episodes.last_mut() {
                 Some((_, cost)) if goes_on => {
@@ -80,10 +78,7 @@ impl EpisodeCosts {
                 }
             }
         }
-        Self {
-            episodes: episodes.into_iter().peekable(),
-            next: 0,
-        }
+        Self { episodes: episodes.into_iter().peekable(), next: 0 }
     }
 
     /// What the episode costs that begins with the next retransmission, if one does.

@@ -68,11 +68,7 @@ pub(crate) fn add_handshake(
     let [syn, syn_ack] = [0, 1].map(first_of);
     let at_server = handshake.vantage == Vantage::Receiver && !handshake.unanswered;
     // The server's own retransmission shows whether its first answer arrived.
-    let deciding = if at_server {
-        syn_ack.or(syn)
-    } else {
-        syn.or(syn_ack)
-    };
+    let deciding = if at_server { syn_ack.or(syn) } else { syn.or(syn_ack) };
     let Some(first) = deciding else {
         return;
     };
@@ -89,12 +85,8 @@ pub(crate) fn add_handshake(
             Verdict::Unknowable => Cause::Unknown,
         },
     };
-    let causes = [
-        Some(rows[first].retransmission.verdict),
-        rows[first]
-            .alternative
-            .map(|alternative| alternative.verdict()),
-    ];
+    let causes =
+        [Some(rows[first].retransmission.verdict), rows[first].alternative.map(|alternative| alternative.verdict())];
     let [now, otherwise] = causes.map(|verdict| verdict.map(&cause));
     let now = now.unwrap_or(Cause::Unknown);
     // A server captured at its own end retransmitted what was lost.
@@ -119,12 +111,7 @@ pub(crate) fn add_handshake(
     lost[side].add(now, time);
 }
 
-fn cause_of_syn(
-    verdict: Verdict,
-    row: &ProvisionalRow,
-    lost: Duration,
-    handshake: &CompleteHandshake,
-) -> Cause {
+fn cause_of_syn(verdict: Verdict, row: &ProvisionalRow, lost: Duration, handshake: &CompleteHandshake) -> Cause {
     if handshake.vantage == Vantage::Receiver {
         return match handshake.unanswered {
             true => Cause::UnansweredSyn,

@@ -26,8 +26,7 @@ impl Episode {
         self.stop_recording(context);
         let vantage = context.vantage;
         let rows = &mut self.rows;
-        self.ack_verdicts
-            .set_receiver_options(receiver_options(context));
+        self.ack_verdicts.set_receiver_options(receiver_options(context));
         (self.ack_verdicts).finish(end.at, context.min_rtt, |index, verdict| {
             if let Some(row) = rows.get_mut(index as usize) {
                 row.verdict = verdict;
@@ -72,9 +71,7 @@ impl Episode {
             let triggers = best.first().map_or(row.triggers, |&best| by_profile[best]);
             let Some(conditional) = row.verdict_at(vantage) else {
                 // Nothing was retransmitted, so the sender was not recovering.
-                found
-                    .time
-                    .withdraw_recovery(row.recovering.unwrap_or_default());
+                found.time.withdraw_recovery(row.recovering.unwrap_or_default());
                 continue;
             };
             let (verdict, evidence) = conditional.given(belief);
@@ -112,16 +109,11 @@ impl Episode {
                 retransmission,
                 alternative,
                 triggers: by_profile,
-                clues: Clues {
-                    of_flight: row.span.start < flight_end,
-                    several: row.len > context.mss,
-                    ..row.clues
-                },
+                clues: Clues { of_flight: row.span.start < flight_end, several: row.len > context.mss, ..row.clues },
             });
         }
-        found.too_costly |= self.too_costly
-            || self.ack_verdicts.is_too_costly()
-            || self.arrival_verdicts.is_too_costly();
+        found.too_costly |=
+            self.too_costly || self.ack_verdicts.is_too_costly() || self.arrival_verdicts.is_too_costly();
         found.episodes = recovery_time.recoveries;
         found.recovering = recovery_time.time;
         learned

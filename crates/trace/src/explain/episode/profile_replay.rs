@@ -34,11 +34,7 @@ pub(super) struct RunCost {
 
 impl ProfileReplay {
     pub fn new(candidate: usize) -> Self {
-        Self {
-            candidate,
-            replay: None,
-            previous: Score::default(),
-        }
+        Self { candidate, replay: None, previous: Score::default() }
     }
 
     /// Replays what is on the tape, as far as `most` work allows. Returns what it cost.
@@ -62,10 +58,7 @@ impl ProfileReplay {
         let complete = replay.run(playback, before.saturating_add(most), |index, explained| {
             rows[index as usize].explained[self.candidate] = explained;
         });
-        RunCost {
-            work: replay.work() - before,
-            complete,
-        }
+        RunCost { work: replay.work() - before, complete }
     }
 
     /// Takes over the result of a profile that differs only in its probes, if they made no difference and
@@ -92,10 +85,7 @@ impl ProfileReplay {
             row.explained[self.candidate] = row.explained[with];
         }
         self.previous = self.previous.plus(replay.score());
-        Some(RunCost {
-            work: replay.work(),
-            complete: true,
-        })
+        Some(RunCost { work: replay.work(), complete: true })
     }
 
     /// Its memory on the heap, in bytes.

@@ -56,12 +56,7 @@ fn tape(steps: &[(u64, Op)]) -> (Tape, u32) {
         tape.beginning.outstanding.push((at, span));
         nxt = span.end;
     }
-    let sample = |rtt| RttSample {
-        rtt,
-        held_up: 0,
-        una: 1,
-        outstanding: 0,
-    };
+    let sample = |rtt| RttSample { rtt, held_up: 0, una: 1, outstanding: 0 };
     tape.beginning.rtts.latest = [30_000, 31_000].map(sample).to_vec();
     tape.beginning.una = una;
     tape.beginning.window_edge = una + 1_000_000;
@@ -107,10 +102,7 @@ struct Report {
 }
 
 fn replay(tape: &Tape, candidate: usize, last: bool) -> Report {
-    let shared = ReplayContext {
-        candidates: Candidates::known(),
-        ..ReplayContext::default()
-    };
+    let shared = ReplayContext { candidates: Candidates::known(), ..ReplayContext::default() };
     let host = IpAddr::from(Ipv4Addr::LOCALHOST);
     let context = EpisodeContext {
         candidates: &shared.candidates,
@@ -174,11 +166,7 @@ fn skipped_steps_change_nothing() {
             let whole = replay(tape, candidate, false);
             let report = replay(tape, candidate, true);
             let skipped = report.skipped;
-            let expected = Report {
-                skipped,
-                same_without_probes: report.same_without_probes,
-                ..whole
-            };
+            let expected = Report { skipped, same_without_probes: report.same_without_probes, ..whole };
             assert_eq!(report, expected, "{candidate}: {:?}", tape.steps());
             skipped
         };

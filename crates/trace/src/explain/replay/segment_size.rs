@@ -42,11 +42,7 @@ pub(super) struct SegmentSizes {
 
 impl Default for SegmentSizes {
     fn default() -> Self {
-        Self {
-            parts: u64::MAX,
-            larger: 0,
-            walked: 0,
-        }
+        Self { parts: u64::MAX, larger: 0, walked: 0 }
     }
 }
 
@@ -69,10 +65,9 @@ impl Replay {
     /// `part` is retransmitted. If it is only a part of an outstanding segment, finds out why.
     pub(super) fn on_smaller_segment(&mut self, at: Instant, part: Span, ahead: &[Step]) {
         let board = self.sender.board();
-        let (Some(&first), Some(&last)) = (
-            board.segment_at(part.start),
-            board.segment_at(Offset(part.end.0.saturating_sub(1))),
-        ) else {
+        let (Some(&first), Some(&last)) =
+            (board.segment_at(part.start), board.segment_at(Offset(part.end.0.saturating_sub(1))))
+        else {
             return;
         };
         // Without its FIN a segment is not smaller.
@@ -86,8 +81,7 @@ impl Replay {
             let size = u32::try_from(part.len()).unwrap_or(u32::MAX);
             let is_news = part.len() < self.sizes.parts;
             self.sizes.parts = part.len().min(self.sizes.parts);
-            let rest_follows = rest_follows(at, part, ahead)
-                && (!self.away || is_never_exceeded(part.len(), ahead));
+            let rest_follows = rest_follows(at, part, ahead) && (!self.away || is_never_exceeded(part.len(), ahead));
             if rest_follows && self.is_probe(&first, part) {
                 return self.sender.on_mtu_probe_lost(at, size);
             }
@@ -117,9 +111,7 @@ impl Replay {
             return true;
         }
         let others = self.sender.board().iter().rev().take(FEW);
-        let mut others = others
-            .filter(|segment| segment.span != whole.span)
-            .peekable();
+        let mut others = others.filter(|segment| segment.span != whole.span).peekable();
         waits && others.peek().is_some() && others.all(|s| s.span.len() <= part.len() + 1)
     }
 
@@ -130,9 +122,7 @@ impl Replay {
         let later = board.overlapping(Span::new(part.end, board.nxt()));
         let later: Vec<Span> = later.take(MOST_SEARCHED).map(|s| s.span).collect();
         let is_probe = |spans: &&[Span]| {
-            spans[0].start >= part.end
-                && spans[0].len() > size + 1
-                && spans[1..].iter().all(|span| span.len() == size)
+            spans[0].start >= part.end && spans[0].len() > size + 1 && spans[1..].iter().all(|span| span.len() == size)
         };
         if let Some(probe) = later.windows(3).find(is_probe) {
             self.sender.note_mtu_probe(probe[0].end);
@@ -153,9 +143,7 @@ fn is_never_exceeded(size: u64, ahead: &[Step]) -> bool {
 /// Whether the rest of the segment follows `part` at once.
 fn rest_follows(at: Instant, part: Span, ahead: &[Step]) -> bool {
     match ahead.first() {
-        Some(Step::Sent { at: then, span, .. }) => {
-            span.start == part.end && then.since(at) <= PROMPT
-        }
+        Some(Step::Sent { at: then, span, .. }) => span.start == part.end && then.since(at) <= PROMPT,
         _ => false,
     }
 }

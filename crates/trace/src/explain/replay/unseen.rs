@@ -39,13 +39,10 @@ impl Replay {
         let is_sent = |step: &Step| matches!(step, Step::Sent { .. });
         let steps = tape.steps();
         if i == 0 || is_sent(&steps[i - 1]) {
-            self.may_assume = steps[i..]
-                .iter()
-                .find(|step| is_sent(step))
-                .and_then(|step| match step {
-                    Step::Sent { unseen, .. } => *unseen,
-                    Step::Heard(_) | Step::PathMtu { .. } => None,
-                });
+            self.may_assume = steps[i..].iter().find(|step| is_sent(step)).and_then(|step| match step {
+                Step::Sent { unseen, .. } => *unseen,
+                Step::Heard(_) | Step::PathMtu { .. } => None,
+            });
         }
     }
 
@@ -134,8 +131,7 @@ impl Replay {
     fn missed_timer(&self, until: Instant) -> Option<(Instant, Timer)> {
         let clock = self.clock(until);
         let retransmits = [Timer::Early, Timer::Reorder, Timer::Probe, Timer::Rto];
-        let deadlines = (retransmits.into_iter())
-            .filter_map(|timer| Some((self.sender.deadline(timer)?, timer)));
+        let deadlines = (retransmits.into_iter()).filter_map(|timer| Some((self.sender.deadline(timer)?, timer)));
         let missed = deadlines.filter(|(due, _)| !clock.in_time(*due));
         missed.min_by_key(|(due, _)| *due)
     }
@@ -148,9 +144,6 @@ impl Replay {
         let (i, unseen) = recent.next()?;
         let triggers = Triggers::from(unseen.trigger);
         self.unseen.remove(i);
-        Some(Explained {
-            triggers,
-            fits: true,
-        })
+        Some(Explained { triggers, fits: true })
     }
 }

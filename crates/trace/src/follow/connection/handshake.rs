@@ -112,11 +112,7 @@ impl Handshake {
 
 impl ConnectionState {
     /// Adds what the handshake lost.
-    pub(super) fn add_handshake(
-        &self,
-        rows: &mut [ProvisionalRow],
-        found: &mut finding::Connection,
-    ) {
+    pub(super) fn add_handshake(&self, rows: &mut [ProvisionalRow], found: &mut finding::Connection) {
         let Some(took) = self.handshake.took.get() else {
             return;
         };
@@ -125,12 +121,7 @@ impl ConnectionState {
         let [syn, answer] = &mut found.directions;
         let handshake = CompleteHandshake {
             took: Duration::from_nanos(took),
-            rtt: Duration::from_nanos(
-                [0, 1]
-                    .map(|end| self.shared.response_time(end))
-                    .iter()
-                    .sum(),
-            ),
+            rtt: Duration::from_nanos([0, 1].map(|end| self.shared.response_time(end)).iter().sum()),
             life,
             retransmitted: self.handshake.completion.retransmitted(),
             unanswered: self.handshake.unanswered,
@@ -150,11 +141,7 @@ impl ConnectionState {
         if self.directions[side].syn().is_none() && self.directions[side].segments == 0 {
             self.directions[side].begin(segment.seq);
         }
-        self.syns[side] = Some(LastSyn {
-            fingerprint: fingerprint_of_syn(packet),
-            time: now,
-            captured_at: packet.at,
-        });
+        self.syns[side] = Some(LastSyn { fingerprint: fingerprint_of_syn(packet), time: now, captured_at: packet.at });
         self.in_handshake = true;
         let handshake = &mut self.handshake;
         if answer {
@@ -171,12 +158,8 @@ impl ConnectionState {
         handshake.sack[side] = options.sack_permitted;
         self.shared.sack_refused |= packet.options_complete && !options.sack_permitted;
         handshake.mss[side] = options.mss;
-        handshake.timestamps[side] =
-            (packet.options_complete).then_some(options.timestamps.is_some());
-        let timestamps = handshake
-            .timestamps
-            .iter()
-            .all(|offered| *offered != Some(false));
+        handshake.timestamps[side] = (packet.options_complete).then_some(options.timestamps.is_some());
+        let timestamps = handshake.timestamps.iter().all(|offered| *offered != Some(false));
         for (direction, [own, peer]) in [(0, [0, 1]), (1, [1, 0])] {
             if let Some(most) = handshake.mss[peer] {
                 let mss = &mut self.directions[direction].mss;

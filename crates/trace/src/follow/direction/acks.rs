@@ -49,8 +49,7 @@ impl DirectionState {
         let syn = segment.flags.contains(Flags::SYN);
         let window = u32::from(segment.window) << if syn { 0 } else { self.window_scale };
         let blocks = segment.options.sack.as_slice();
-        let out_of_order =
-            !blocks.is_empty() && blocks.iter().any(|[left, _]| left.after(segment.ack));
+        let out_of_order = !blocks.is_empty() && blocks.iter().any(|[left, _]| left.after(segment.ack));
         let repeated = !context.shared.sack
             && cumulative == self.una
             && !carries_data
@@ -192,11 +191,7 @@ impl DirectionState {
         if let Some(episode) = &mut self.episode {
             episode.on_new(now, span);
         }
-        let sent = SentPacket {
-            at: now,
-            ts: None,
-            ip_id: None,
-        };
+        let sent = SentPacket { at: now, ts: None, ip_id: None };
         self.push(OutstandingPacket::uncaptured(span, sent));
         self.nxt = cumulative;
     }
@@ -217,8 +212,7 @@ impl DirectionState {
         let remembered = remembered.saturating_add(self.rtts.least_nanos());
         while self.acknowledged > REMEMBERED
             && let Some(oldest) = self.outstanding.front()
-            && (self.acknowledged > MOST_REMEMBERED
-                || now.nanos_since(oldest.last_sent_at) > remembered)
+            && (self.acknowledged > MOST_REMEMBERED || now.nanos_since(oldest.last_sent_at) > remembered)
         {
             self.outstanding.pop_front();
             self.acknowledged -= 1;
@@ -247,8 +241,7 @@ impl DirectionState {
     fn may_be_delayed(&self, acked: u64, first: Instant) -> bool {
         let mss = u64::from(self.mss.bytes());
         let next = self.outstanding.get(self.acknowledged as usize);
-        let has_next = next
-            .is_some_and(|next| next.span.len() >= mss && next.at.nanos_since(first) <= TOGETHER);
+        let has_next = next.is_some_and(|next| next.span.len() >= mss && next.at.nanos_since(first) <= TOGETHER);
         acked < 2 * mss && !has_next
     }
 
@@ -260,12 +253,7 @@ impl DirectionState {
             None => Some(Instant::ZERO),
         };
         if let Some(idle_since) = idle_since {
-            self.late_acks.get_or_insert_default().add(LateAck {
-                at,
-                due,
-                idle_since,
-                after_lost,
-            });
+            self.late_acks.get_or_insert_default().add(LateAck { at, due, idle_since, after_lost });
         }
     }
 

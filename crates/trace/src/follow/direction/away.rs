@@ -54,13 +54,7 @@ impl AwayState {
     /// A packet was captured at `now`, of which `lost` before it were not. Returns whether packets are
     /// missing before it.
     #[inline]
-    fn on_packet(
-        &mut self,
-        packet: &CapturedPacket,
-        carries_data: bool,
-        now: Instant,
-        lost: Option<u16>,
-    ) -> bool {
+    fn on_packet(&mut self, packet: &CapturedPacket, carries_data: bool, now: Instant, lost: Option<u16>) -> bool {
         let segment = &packet.segment;
         let mut departure = match segment.options.timestamps {
             Some(ts) => self.clock.on_segment(ts.value, now),

@@ -51,9 +51,7 @@ impl RecentPackets {
     fn contains_just_now(&self, fingerprint: u32, now: Instant) -> bool {
         let tick = tick(now);
         let mut all = self.fingerprints.iter().zip(&self.captured_at);
-        all.any(|(other, captured_at)| {
-            *other == fingerprint && tick.wrapping_sub(*captured_at) <= TICKS_AT_ONCE
-        })
+        all.any(|(other, captured_at)| *other == fingerprint && tick.wrapping_sub(*captured_at) <= TICKS_AT_ONCE)
     }
 
     /// The time since the last identical packet, in ns.
@@ -61,9 +59,7 @@ impl RecentPackets {
     pub fn age(&self, fingerprint: u32, now: Instant) -> Option<u64> {
         let all = self.fingerprints.iter().zip(&self.captured_at);
         let ages = all.filter(|(other, _)| **other == fingerprint);
-        let ticks = ages
-            .map(|(_, captured_at)| tick(now).wrapping_sub(*captured_at))
-            .min()?;
+        let ticks = ages.map(|(_, captured_at)| tick(now).wrapping_sub(*captured_at)).min()?;
         Some(u64::from(ticks) << TICK_BITS)
     }
 
@@ -109,10 +105,7 @@ pub(crate) fn fingerprint(packet: &CapturedPacket) -> u32 {
     let timestamps = segment.options.timestamps;
     let timestamps = timestamps.map_or(0, |timestamps| pair(timestamps.echo, timestamps.value));
     let id = u32::from(packet.ip_id.unwrap_or_default());
-    let rest = pair(
-        segment.payload_len ^ u32::from(segment.flags.bits()) << 24,
-        id << 16 | u32::from(segment.window),
-    );
+    let rest = pair(segment.payload_len ^ u32::from(segment.flags.bits()) << 24, id << 16 | u32::from(segment.window));
     // Numbers that follow one another in memory are read at once.
     let mut sum = pair(segment.ack.0, segment.seq.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     sum = sum.wrapping_add(timestamps.wrapping_mul(0xbf58_476d_1ce4_e5b9));

@@ -59,23 +59,12 @@ pub(super) struct SentPacket {
 impl OutstandingPacket {
     /// A packet sent for the first time.
     pub(super) fn first(span: Span, sent: SentPacket) -> Self {
-        Self {
-            span,
-            at: sent.at,
-            last_sent_at: sent.at,
-            ts: sent.ts,
-            ip_id: sent.ip_id,
-            copies: 0,
-            captured: true,
-        }
+        Self { span, at: sent.at, last_sent_at: sent.at, ts: sent.ts, ip_id: sent.ip_id, copies: 0, captured: true }
     }
 
     /// Bytes that were not captured; `sent` is the packet that revealed them.
     pub(super) fn uncaptured(span: Span, sent: SentPacket) -> Self {
-        Self {
-            captured: false,
-            ..Self::first(span, sent)
-        }
+        Self { captured: false, ..Self::first(span, sent) }
     }
 }
 
@@ -105,10 +94,7 @@ impl DirectionState {
     /// whether an earlier copy arrived.
     pub(super) fn is_before_capture(&self, span: Span) -> bool {
         let seen = || (self.episode.as_ref()).is_some_and(|episode| episode.has_copy_of(span));
-        self.nxt >= MID_CONNECTION
-            && span.start < MID_CONNECTION
-            && self.acked < span.end
-            && !seen()
+        self.nxt >= MID_CONNECTION && span.start < MID_CONNECTION && self.acked < span.end && !seen()
     }
 
     /// Whether part of `span` was not captured; `at` is the index of the packet with its first
@@ -131,9 +117,7 @@ impl DirectionState {
         // Most packets are of one length.
         let all = self.nxt.since(first.span.start).max(1) as f64;
         let guess = offset.since(first.span.start) as f64 / all * len as f64;
-        partition_point_near(len, guess as usize, |i| {
-            self.outstanding[i].span.end <= offset
-        })
+        partition_point_near(len, guess as usize, |i| self.outstanding[i].span.end <= offset)
     }
 
     /// An upper bound of the segments that a replay makes of what is outstanding.
@@ -209,11 +193,7 @@ impl DirectionState {
     pub(super) fn mark_sent(&mut self, span: Span, sent: SentPacket, again: bool) {
         let first = self.first_beyond(span.start);
         let mut i = first;
-        while self
-            .outstanding
-            .get(i)
-            .is_some_and(|f| f.span.overlaps(span))
-        {
+        while self.outstanding.get(i).is_some_and(|f| f.span.overlaps(span)) {
             // A packet may hold very many short ones.
             if i > first && (i - first).is_multiple_of(FEW) && !self.can_afford(4 * FEW) {
                 break;
@@ -231,9 +211,7 @@ impl DirectionState {
             }
             i += 1;
         }
-        while (self.outstanding.get(self.acknowledged as usize))
-            .is_some_and(|packet| packet.span.end <= self.una)
-        {
+        while (self.outstanding.get(self.acknowledged as usize)).is_some_and(|packet| packet.span.end <= self.una) {
             self.acknowledged += 1;
         }
     }
@@ -249,20 +227,15 @@ impl DirectionState {
         if moved > FEW && !self.can_afford(2 * moved) {
             return i;
         }
-        let middle = Span::new(
-            span.start.max(whole.span.start),
-            span.end.min(whole.span.end),
-        );
+        let middle = Span::new(span.start.max(whole.span.start), span.end.min(whole.span.end));
         let part = |span| OutstandingPacket { span, ..whole };
         self.outstanding[i] = part(middle);
         if middle.end < whole.span.end {
-            self.outstanding
-                .insert(i + 1, part(Span::new(middle.end, whole.span.end)));
+            self.outstanding.insert(i + 1, part(Span::new(middle.end, whole.span.end)));
             self.acknowledged += u32::from(i < self.acknowledged as usize);
         }
         if whole.span.start < middle.start {
-            self.outstanding
-                .insert(i, part(Span::new(whole.span.start, middle.start)));
+            self.outstanding.insert(i, part(Span::new(whole.span.start, middle.start)));
             self.acknowledged += u32::from(i < self.acknowledged as usize);
             return i + 1;
         }
@@ -271,20 +244,11 @@ impl DirectionState {
 }
 
 /// The segment with the byte at `offset`, if it was captured and sent once.
-pub(super) fn sent_once(
-    outstanding: &VecDeque<OutstandingPacket>,
-    offset: Offset,
-) -> Option<SentOnce> {
+pub(super) fn sent_once(outstanding: &VecDeque<OutstandingPacket>, offset: Offset) -> Option<SentOnce> {
     let i = outstanding.partition_point(|packet| packet.span.end <= offset);
     let packet = outstanding.get(i)?;
     let once = packet.captured && packet.copies == 0 && packet.span.start <= offset;
-    once.then_some(SentOnce {
-        span: packet.span,
-        copy: Transmission {
-            at: packet.at,
-            ts_value: packet.ts,
-        },
-    })
+    once.then_some(SentOnce { span: packet.span, copy: Transmission { at: packet.at, ts_value: packet.ts } })
 }
 
 /// Whether `sent` was sent after `other`; `None` if nothing shows it.

@@ -12,11 +12,7 @@ pub(super) const LEAST_IDLE: Duration = Duration::from_secs(1);
 impl DirectionState {
     /// A probe without payload: a keep-alive or window probe just below `snd_una`.
     pub(super) fn is_bare_probe(&self, seq: SeqNumber, isn: SeqNumber, payload: u32) -> bool {
-        payload == 0
-            && self.una > Offset::DATA
-            && seq
-                .unwrap(isn, self.nxt)
-                .is_some_and(|at| at + 1 == self.una)
+        payload == 0 && self.una > Offset::DATA && seq.unwrap(isn, self.nxt).is_some_and(|at| at + 1 == self.una)
     }
 
     /// A byte beyond a closed window, sent to draw an answer (RFC 9293 §3.8.6.1). When the window

@@ -66,8 +66,7 @@ impl PassingAck<'_> {
     #[inline]
     fn repeats(&self, before: &RecentAck) -> bool {
         // The timestamp of a retransmission may be echoed on its own.
-        let is_new =
-            || (self.ts().zip(before.ts)).is_none_or(|((_, now), (_, before))| now.after(before));
+        let is_new = || (self.ts().zip(before.ts)).is_none_or(|((_, now), (_, before))| now.after(before));
         self.cumulative == before.cumulative
             && self.window == before.window
             && before.in_stream
@@ -166,8 +165,7 @@ impl RecentAcks {
     pub fn push(&mut self, ack: PassingAck<'_>, way: u64) {
         while let Some(oldest) = self.acks.front()
             && (self.acks.len() + 1 >= MOST_KEPT
-                || self.count > LEAST_KEPT - 2 + oldest.count()
-                    && ack.at.nanos_since(oldest.at) > way)
+                || self.count > LEAST_KEPT - 2 + oldest.count() && ack.at.nanos_since(oldest.at) > way)
         {
             self.forget_oldest();
         }
@@ -261,15 +259,8 @@ mod tests {
 
     /// The sequence number is the time if there is payload.
     fn push(acks: &mut RecentAcks, at: u64, cumulative: u64, payload_len: u32) {
-        let mut segment = Segment {
-            seq: SeqNumber(at as u32 * payload_len.min(1)),
-            payload_len,
-            ..Segment::default()
-        };
-        segment.options.timestamps = Some(Timestamps {
-            value: at as u32,
-            echo: 1,
-        });
+        let mut segment = Segment { seq: SeqNumber(at as u32 * payload_len.min(1)), payload_len, ..Segment::default() };
+        segment.options.timestamps = Some(Timestamps { value: at as u32, echo: 1 });
         let ack = PassingAck {
             at: Instant::from_nanos(at),
             cumulative: Offset(cumulative),
@@ -284,8 +275,7 @@ mod tests {
     /// When the ACKs kept passed, and what they acknowledge.
     fn kept(acks: &RecentAcks) -> Vec<(u64, u64)> {
         let acks = acks.iter();
-        acks.map(|ack| (ack.at.as_nanos(), ack.cumulative.0))
-            .collect()
+        acks.map(|ack| (ack.at.as_nanos(), ack.cumulative.0)).collect()
     }
 
     #[test]

@@ -20,11 +20,7 @@ const MOST_UNACKNOWLEDGED: usize = 256;
 
 impl DirectionState {
     /// From here on, steps are recorded. `again`: the retransmission that the recording begins with.
-    pub(super) fn open_episode(
-        &mut self,
-        episode_context: &EpisodeContext<'_>,
-        again: Option<Span>,
-    ) {
+    pub(super) fn open_episode(&mut self, episode_context: &EpisodeContext<'_>, again: Option<Span>) {
         if self.is_recording() {
             return;
         }
@@ -50,13 +46,7 @@ impl DirectionState {
     }
 
     /// Records a packet above `snd_nxt`.
-    pub(super) fn record_new(
-        &mut self,
-        segment: &Segment,
-        now: Instant,
-        span: Span,
-        context: DirectionContext<'_>,
-    ) {
+    pub(super) fn record_new(&mut self, segment: &Segment, now: Instant, span: Span, context: DirectionContext<'_>) {
         let departure = self.departure(now, context);
         if let Some(episode) = &mut self.episode {
             episode.on_segment(departure, segment, None);
@@ -109,13 +99,7 @@ impl DirectionState {
     /// Begins a recording away from the sender, `lag` from it: with what the sender knew before the
     /// ACKs kept, and then with these ACKs and the packets since. `again`: the retransmission that
     /// the recording begins with; the sender did not know that its end had arrived.
-    fn begin_in_the_past(
-        &self,
-        away: &AwayState,
-        tape: &mut Tape,
-        lag: Duration,
-        again: Option<Span>,
-    ) {
+    fn begin_in_the_past(&self, away: &AwayState, tape: &mut Tape, lag: Duration, again: Option<Span>) {
         let mut heard = away.recent_acks.before().unwrap_or(HeardSoFar {
             una: self.una,
             at: self.advanced_at,

@@ -12,13 +12,8 @@ use std::time::Duration;
 
 /// The ticks of timestamp clocks, in ns, and the fewest ticks a second that count as each (RFC 7323
 /// §5.4: between 1 ms and 1 s. Linux 6.7 may use 1 µs).
-const TICKS: [(u64, i64); 5] = [
-    (1_000, 300_000),
-    (1_000_000, 500),
-    (4_000_000, 160),
-    (10_000_000, 40),
-    (100_000_000, 5),
-];
+const TICKS: [(u64, i64); 5] =
+    [(1_000, 300_000), (1_000_000, 500), (4_000_000, 160), (10_000_000, 40), (100_000_000, 5)];
 
 /// Ticks a second that no clock has.
 const TOO_FAST: i64 = 3_000_000;
@@ -124,8 +119,7 @@ impl SendClock {
     /// When a segment that passed at `at` with timestamp `value` would have passed if it had not
     /// been held up.
     pub fn unhindered(&self, value: Option<u32>, at: Instant) -> Departure {
-        let (Some(value), Some((first_value, first_at)), 1..) = (value, self.first, self.tick)
-        else {
+        let (Some(value), Some((first_value, first_at)), 1..) = (value, self.first, self.tick) else {
             return Departure::unknown(at);
         };
         let ticks = i64::from(value.wrapping_sub(first_value).cast_signed());
@@ -137,9 +131,7 @@ impl SendClock {
     fn departure(&self, at: Instant, delay: i64) -> Departure {
         let least = self.least.min(self.before);
         // The value stands for any time within the tick.
-        let held_up = delay
-            .saturating_sub(least)
-            .saturating_sub(self.tick.cast_signed());
+        let held_up = delay.saturating_sub(least).saturating_sub(self.tick.cast_signed());
         let held_up = u64::try_from(held_up).unwrap_or(0);
         Departure::exact(Instant::from_nanos(at.as_nanos().saturating_sub(held_up)))
     }
@@ -175,10 +167,7 @@ mod tests {
             let expected = Instant::from_nanos(sent + 10 * MS);
             assert!(departure.is_exact, "{rate}");
             assert!(departure.at >= expected, "{rate}: {departure:?}");
-            assert!(
-                departure.at.since(expected).as_nanos() <= u128::from(tick),
-                "{rate}"
-            );
+            assert!(departure.at.since(expected).as_nanos() <= u128::from(tick), "{rate}");
         }
     }
 
@@ -191,11 +180,7 @@ mod tests {
             let at = Instant::from_nanos(sent + held_up);
             let departure = clock.on_segment(value(1000, sent), at);
             let again = clock.unhindered(Some(value(1000, sent)), at);
-            assert_eq!(
-                (departure.at, departure.is_exact),
-                (again.at, again.is_exact),
-                "{i}"
-            );
+            assert_eq!((departure.at, departure.is_exact), (again.at, again.is_exact), "{i}");
         }
     }
 

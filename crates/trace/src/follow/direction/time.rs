@@ -12,10 +12,7 @@ use recoup_wire::{Flags, Segment};
 const NO_EDGE: Offset = Offset(u64::MAX);
 
 /// Before the first ACK.
-const NOTHING_HEARD: Heard = Heard {
-    una: Offset(0),
-    edge: NO_EDGE,
-};
+const NOTHING_HEARD: Heard = Heard { una: Offset(0), edge: NO_EDGE };
 
 /// A segment that waited for an ACK leaves within this time in ns after it.
 const PROMPT: u64 = 1_000_000;
@@ -69,13 +66,7 @@ impl DirectionState {
 
     /// The sender sends new data.
     #[inline]
-    pub(super) fn divide_at_new(
-        &mut self,
-        segment: &Segment,
-        now: Instant,
-        span: Span,
-        context: DirectionContext<'_>,
-    ) {
+    pub(super) fn divide_at_new(&mut self, segment: &Segment, now: Instant, span: Span, context: DirectionContext<'_>) {
         let (at, heard, lag) = self.sent_by(now, context);
         if span.start > self.nxt && !context.shared.is_away(context.side) {
             self.divide_at_missing(Span::new(self.nxt, span.start), now, context);
@@ -109,8 +100,7 @@ impl DirectionState {
             nxt: self.nxt.max(span.end),
             row,
         };
-        self.division
-            .on_retransmission(first, span.start < heard.una);
+        self.division.on_retransmission(first, span.start < heard.una);
     }
 
     /// The sender probes the window, or whether its peer is alive.
@@ -122,14 +112,8 @@ impl DirectionState {
 
     /// The capture does not hold `span`.
     #[cold]
-    pub(super) fn divide_at_missing(
-        &mut self,
-        span: Span,
-        now: Instant,
-        context: DirectionContext<'_>,
-    ) {
-        let [own, peer] =
-            [context.side, 1 - context.side].map(|side| context.shared.last_packet_at[side]);
+    pub(super) fn divide_at_missing(&mut self, span: Span, now: Instant, context: DirectionContext<'_>) {
+        let [own, peer] = [context.side, 1 - context.side].map(|side| context.shared.last_packet_at[side]);
         let before = if own < now { own } else { peer };
         let (at, ..) = self.sent_by(now, context);
         if self.segments > 0 && !span.is_empty() {
@@ -139,23 +123,14 @@ impl DirectionState {
 
     /// An ACK of all below `una` passed.
     #[inline]
-    pub(super) fn divide_at_ack(
-        &mut self,
-        now: Instant,
-        before: Heard,
-        una: Offset,
-        context: DirectionContext<'_>,
-    ) {
+    pub(super) fn divide_at_ack(&mut self, now: Instant, before: Heard, una: Offset, context: DirectionContext<'_>) {
         if !self.division.has_begun() && self.nxt >= super::MID_CONNECTION {
             self.division.begin(now, una >= self.nxt);
         }
         if context.shared.is_away(context.side) {
             return;
         }
-        let heard = Heard {
-            una,
-            edge: self.window_edge,
-        };
+        let heard = Heard { una, edge: self.window_edge };
         let (idle_at, prompt) = (self.idle_at(), self.prompt(0));
         let recovered = self.division.on_ack(now, before, heard, idle_at, prompt);
         if recovered.is_some() {
@@ -179,9 +154,7 @@ impl DirectionState {
     #[inline]
     pub(super) fn hear_until(&mut self, at: Instant, lag: u64) -> Heard {
         match &self.away {
-            Some(away) if !away.recent_acks.has_unheard(at.minus_nanos(lag)) => {
-                away.heard.unwrap_or(NOTHING_HEARD)
-            }
+            Some(away) if !away.recent_acks.has_unheard(at.minus_nanos(lag)) => away.heard.unwrap_or(NOTHING_HEARD),
             Some(_) => self.hear_next(at, lag),
             None => NOTHING_HEARD,
         }
@@ -201,10 +174,7 @@ impl DirectionState {
                 continue;
             }
             let at = heard.at.plus_nanos(lag);
-            let heard = Heard {
-                una: heard.una,
-                edge: heard.window_edge,
-            };
+            let heard = Heard { una: heard.una, edge: heard.window_edge };
             let recovered = self.division.on_ack(at, before, heard, idle_at, prompt);
             before = heard;
             self.on_recovered(recovered);
@@ -217,9 +187,7 @@ impl DirectionState {
     /// Either end sent a reset.
     #[cold]
     pub(super) fn divide_at_reset(&mut self, now: Instant) {
-        let recovered = self
-            .division
-            .on_reset(now, self.una >= self.idle_at() && self.nxt >= self.fin);
+        let recovered = self.division.on_reset(now, self.una >= self.idle_at() && self.nxt >= self.fin);
         self.on_recovered(recovered);
     }
 
@@ -232,11 +200,7 @@ impl DirectionState {
 
     /// Ends the division.
     #[cold]
-    pub(super) fn finish_division(
-        &mut self,
-        end: &ConnectionEnd,
-        context: DirectionContext<'_>,
-    ) -> TimeByState {
+    pub(super) fn finish_division(&mut self, end: &ConnectionEnd, context: DirectionContext<'_>) -> TimeByState {
         let heard = match context.shared.is_away(context.side) {
             true => self.hear_until(end.at, context.shared.response_time(context.side)),
             false => self.heard_here(),

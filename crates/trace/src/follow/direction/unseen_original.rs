@@ -54,10 +54,7 @@ impl SenderShown {
 
     /// The same; `lost` packets of the sender are missing after it.
     pub fn before(self, lost: u32) -> Self {
-        Self {
-            lost_since: lost,
-            ..self
-        }
+        Self { lost_since: lost, ..self }
     }
 }
 
@@ -84,22 +81,15 @@ impl DirectionState {
 
     /// Whether a packet with the next new byte was sent before. `before`: what the packet captured
     /// before it showed; others are missing between the two.
-    fn repeats_unseen(
-        &self,
-        packet: &CapturedPacket,
-        before: &SenderShown,
-        context: DirectionContext<'_>,
-    ) -> bool {
+    fn repeats_unseen(&self, packet: &CapturedPacket, before: &SenderShown, context: DirectionContext<'_>) -> bool {
         let (Some(shown), Some(away)) = (SenderShown::by(packet, before.at), &self.away) else {
             return false;
         };
-        let unchanged = shown.ack == before.ack
-            && shown.window == before.window
-            && shown.timestamps.echo == before.timestamps.echo;
+        let unchanged =
+            shown.ack == before.ack && shown.window == before.window && shown.timestamps.echo == before.timestamps.echo;
         let way = context.shared.response_time(context.side);
         let peer_sent_at = context.shared.last_packet_at[1 - context.side];
-        let peer_was_silent =
-            before.at.nanos_since(peer_sent_at) >= way && peer_sent_at <= before.at;
+        let peer_was_silent = before.at.nanos_since(peer_sent_at) >= way && peer_sent_at <= before.at;
         let elapsed = (away.clock).between(before.timestamps.value, shown.timestamps.value);
         before.is_bare
             && unchanged
@@ -113,10 +103,7 @@ impl DirectionState {
     #[cold]
     pub(super) fn on_next_number(&mut self, packet: &CapturedPacket, isn: SeqNumber) {
         let segment = &packet.segment;
-        let (ts, ip_id) = (
-            segment.options.timestamps,
-            packet.ip_id.filter(|id| *id != 0),
-        );
+        let (ts, ip_id) = (segment.options.timestamps, packet.ip_id.filter(|id| *id != 0));
         let in_window = |next: &Offset| *next > self.nxt && *next <= self.window_edge;
         let next = segment.seq.unwrap(isn, self.nxt).filter(in_window);
         if let Some(next) = next.filter(|_| ts.is_some() || ip_id.is_some())
@@ -141,11 +128,7 @@ impl DirectionState {
 
     /// `span` was sent after the packet that showed `before`, and lost.
     fn on_unseen_original(&mut self, span: Span, before: &SenderShown) {
-        let sent = SentPacket {
-            at: before.at,
-            ts: Some(before.timestamps.value),
-            ip_id: before.ip_id,
-        };
+        let sent = SentPacket { at: before.at, ts: Some(before.timestamps.value), ip_id: before.ip_id };
         self.push_unseen(span, sent);
     }
 

@@ -107,11 +107,7 @@ impl Lineup {
         let points = order.into_iter().map(|i| std::mem::take(&mut points[i]));
         let mut evidence = evidence.clone();
         evidence.forget_packets();
-        Self {
-            points: points.collect(),
-            apart,
-            evidence,
-        }
+        Self { points: points.collect(), apart, evidence }
     }
 
     /// Whether it has a point, and its evidence refers to known marks.
@@ -143,9 +139,7 @@ impl Lineup {
     /// The point where packets of `side` have this mark, counted from the sender of side 0; `None`
     /// if the mark is new.
     pub fn point(&self, side: usize, mark: Mark) -> Option<usize> {
-        self.points
-            .iter()
-            .position(|marks| marks[side].contains(&mark))
+        self.points.iter().position(|marks| marks[side].contains(&mark))
     }
 }
 
@@ -160,20 +154,12 @@ struct Groups<'a> {
 
 impl<'a> Groups<'a> {
     fn new(evidence: &'a Sightings, side: usize, groups: &'a [Group]) -> Self {
-        Self {
-            evidence,
-            side,
-            groups,
-            places: (0..groups.len()).collect(),
-        }
+        Self { evidence, side, groups, places: (0..groups.len()).collect() }
     }
 
     fn without(&self, is_left_out: impl Fn(usize) -> bool) -> Self {
         let places = self.places.iter().copied();
-        Self {
-            places: places.filter(|&i| !is_left_out(i)).collect(),
-            ..*self
-        }
+        Self { places: places.filter(|&i| !is_left_out(i)).collect(), ..*self }
     }
 
     fn len(&self) -> usize {
@@ -227,9 +213,7 @@ fn paired(groups: &[Groups<'_>; 2]) -> Points {
     let [there, back] = groups;
     let pairing = pairing(there, back);
     let points = pairing.iter().enumerate();
-    let points = points
-        .map(|(i, &j)| [there.marks(i), back.marks(j)])
-        .collect();
+    let points = points.map(|(i, &j)| [there.marks(i), back.marks(j)]).collect();
     // Differences between clocks cancel out: they lengthen one delay and shorten the other.
     let positions = pairing.iter().enumerate().map(|(i, &j)| {
         let (a, b) = (there.delay(0, i)?, back.delay(pairing[0], j)?);
@@ -244,9 +228,7 @@ fn pairing(there: &Groups<'_>, back: &Groups<'_>) -> Vec<usize> {
     let mut pairing = vec![None; there.len()];
     pair_equal(there, back, &mut pairing, |mark, _| mark.interface);
     pair_equal(there, back, &mut pairing, |mark, _| mark.link);
-    pair_equal(there, back, &mut pairing, |mark, back| {
-        mark.outgoing.map(|outgoing| outgoing != back)
-    });
+    pair_equal(there, back, &mut pairing, |mark, back| mark.outgoing.map(|outgoing| outgoing != back));
     let there = there.without(|i| pairing[i].is_some());
     let back = back.without(|j| pairing.contains(&Some(j)));
     let count = there.len();
@@ -305,9 +287,7 @@ fn by_handshake(there: &Groups<'_>, back: &Groups<'_>) -> Option<Vec<usize>> {
         if responses().any(|response| response < 0) {
             return;
         }
-        let spread = responses().fold(0_i128, |sum, response| {
-            sum.saturating_add(response.saturating_mul(response))
-        });
+        let spread = responses().fold(0_i128, |sum, response| sum.saturating_add(response.saturating_mul(response)));
         if best.as_ref().is_none_or(|(most, _)| spread > *most) {
             best = Some((spread, order.to_vec()));
         }
@@ -337,9 +317,7 @@ fn permute(items: &mut Vec<usize>, from: usize, with: &mut impl FnMut(&[usize]))
 fn by_responses(there: &Groups<'_>, back: &Groups<'_>) -> Vec<usize> {
     let usual = by_delay(there, back);
     let follows = |from: &Groups<'_>, i: usize, to: &Groups<'_>, j: usize| {
-        let response = from
-            .evidence
-            .response(from.side, from.group(i), to.group(j));
+        let response = from.evidence.response(from.side, from.group(i), to.group(j));
         response.is_none_or(|response| response >= 0)
     };
     let count = there.len();
@@ -396,9 +374,9 @@ fn one_sided(groups: &[Groups<'_>; 2]) -> Points {
     let links = ours.differ_in(|mark| mark.link);
     for mark in (0..theirs.len()).flat_map(|i| theirs.marks(i)) {
         let fits = |point: &[Vec<Mark>; 2]| {
-            point[side].iter().any(|own| {
-                (interfaces && own.interface == mark.interface) || (links && own.link == mark.link)
-            })
+            point[side]
+                .iter()
+                .any(|own| (interfaces && own.interface == mark.interface) || (links && own.link == mark.link))
         };
         let place = points.iter().position(fits).unwrap_or(points.len() - 1);
         points[place][1 - side].push(mark);

@@ -51,11 +51,7 @@ pub(crate) fn repetition(sides: [&Repeats; 2], last: bool) -> Repetition {
             false => Repetition::None,
         };
     };
-    let (syn, syn_ack) = if one <= other {
-        (one, other)
-    } else {
-        (other, one)
-    };
+    let (syn, syn_ack) = if one <= other { (one, other) } else { (other, one) };
     match syn_ack.0 >= syn.1 {
         true => Repetition::Ordered(sides.map(|side| side.least)),
         false => Repetition::Inseparable(WhyInseparable::Clocks),
@@ -83,10 +79,7 @@ struct Sent {
 
 impl Order {
     pub fn new(delays: [u64; 2]) -> Self {
-        Self {
-            delays,
-            sides: Default::default(),
-        }
+        Self { delays, sides: Default::default() }
     }
 
     /// A packet of `side` was captured near its sender.
@@ -132,10 +125,7 @@ impl Order {
             .iter()
             .position(|sent| is_copy(sent) && !sent.has_copy)
             .or_else(|| sent.iter().position(is_copy))
-            .or_else(|| {
-                sent.iter()
-                    .position(|sent| sent.shares_bytes(&packet) && old(sent))
-            });
+            .or_else(|| sent.iter().position(|sent| sent.shares_bytes(&packet) && old(sent)));
         match place {
             Some(place) => {
                 sent[place].has_copy = true;
@@ -157,8 +147,6 @@ impl Sent {
             u64::from(offset) + u64::from(a.len) <= u64::from(b.len)
         };
         let both = self.len > 0 && other.len > 0 && self.len != other.len;
-        both && self.ts.is_some()
-            && self.ts == other.ts
-            && (within(self, other) || within(other, self))
+        both && self.ts.is_some() && self.ts == other.ts && (within(self, other) || within(other, self))
     }
 }

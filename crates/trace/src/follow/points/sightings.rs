@@ -125,10 +125,7 @@ impl Sightings {
             let is_known = |mark: u8| usize::from(mark) < side.marks.len();
             side.fingerprints.len() == side.seen.len()
                 && side.seen.iter().all(|seen| is_known(seen.mark))
-                && side
-                    .copies
-                    .iter()
-                    .all(|copies| copies.marks.into_iter().all(is_known))
+                && side.copies.iter().all(|copies| copies.marks.into_iter().all(is_known))
         })
     }
 
@@ -180,10 +177,7 @@ impl Sightings {
         }
         // Where clocks differ, copies can come at once on one side.
         let of_side = |side: &Side| {
-            let delays = side
-                .copies
-                .iter()
-                .map(|copies| copies.delay.saturating_abs());
+            let delays = side.copies.iter().map(|copies| copies.delay.saturating_abs());
             delays.max().unwrap_or(0)
         };
         let round_trip: i64 = self.sides.iter().map(of_side).fold(0, i64::saturating_add);
@@ -319,19 +313,11 @@ impl Side {
             }
         }
         if packet.syn {
-            self.marks[usize::from(mark)]
-                .syn_at
-                .get_or_insert(packet.at);
+            self.marks[usize::from(mark)].syn_at.get_or_insert(packet.at);
         }
         if self.seen.len() < MOST_PACKETS {
             self.fingerprints.push(packet.fingerprint);
-            self.seen.push(Seen {
-                mark,
-                at: packet.at,
-                is_first,
-                end: packet.end,
-                ack: packet.ack,
-            });
+            self.seen.push(Seen { mark, at: packet.at, is_first, end: packet.end, ack: packet.ack });
         }
         is_first
     }
@@ -360,12 +346,7 @@ impl Side {
     }
 
     fn repeats(&self) -> Repeats {
-        let latest = self
-            .seen
-            .iter()
-            .map(|seen| seen.at)
-            .max()
-            .unwrap_or_default();
+        let latest = self.seen.iter().map(|seen| seen.at).max().unwrap_or_default();
         let patience = self.repeats.least.saturating_mul(3) / 2;
         let is_due = |seen: &&Seen| seen.is_first && latest.nanos_since(seen.at) > patience;
         let mut repeats = self.repeats;
@@ -393,9 +374,7 @@ impl Side {
             false => ([later.0, earlier.0], -nanos),
         };
         if syn {
-            self.marks[usize::from(earlier.0)]
-                .syn_at
-                .get_or_insert(earlier.1);
+            self.marks[usize::from(earlier.0)].syn_at.get_or_insert(earlier.1);
         }
         match self.copies.iter_mut().find(|copies| copies.marks == marks) {
             Some(copies) => {
@@ -405,12 +384,7 @@ impl Side {
                     copies.delay = delay;
                 }
             }
-            None => self.copies.push(Copies {
-                marks,
-                count: 1,
-                syn,
-                delay,
-            }),
+            None => self.copies.push(Copies { marks, count: 1, syn, delay }),
         }
     }
 

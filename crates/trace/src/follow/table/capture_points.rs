@@ -12,9 +12,7 @@
 //! ```
 
 use super::{ConnectionState, ConnectionTable, TableEntry};
-use crate::finding::{
-    self, CapturePoint, Closing, Findings, Inseparable, Renumbering, WhyInseparable,
-};
+use crate::finding::{self, CapturePoint, Closing, Findings, Inseparable, Renumbering, WhyInseparable};
 use crate::follow::TimedPacket;
 use crate::follow::direction::fingerprint;
 use crate::follow::points::lineup::{Decision, Lineup, decide};
@@ -77,11 +75,7 @@ impl Separation {
     #[cold]
     fn fail(&mut self, frame: u64, endpoints: Endpoints, why: WhyInseparable) {
         self.inseparable += 1;
-        self.first.get_or_insert(Inseparable {
-            frame,
-            endpoints,
-            why,
-        });
+        self.first.get_or_insert(Inseparable { frame, endpoints, why });
     }
 
     /// Adds those of another table.
@@ -94,10 +88,7 @@ impl Separation {
 }
 
 /// Saves the pairs in order, so that the same analysis is always saved as the same bytes.
-fn in_order<S: Serializer>(
-    pairs: &HashMap<Pair, Points, RandomState>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+fn in_order<S: Serializer>(pairs: &HashMap<Pair, Points, RandomState>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(pairs.iter().collect::<BTreeMap<_, _>>())
 }
 
@@ -159,11 +150,7 @@ impl CapturePoints {
         let lineups = self.pairs.values().all(|points| match points {
             Points::Held(hold) => {
                 held += hold.packets.len();
-                hold.evidence.is_consistent()
-                    && hold
-                        .known
-                        .as_ref()
-                        .is_none_or(|known| known.is_consistent())
+                hold.evidence.is_consistent() && hold.known.as_ref().is_none_or(|known| known.is_consistent())
             }
             Points::Apart(lineup) => lineup.is_consistent(),
             Points::Same(_) | Points::Ordered(_) | Points::Inseparable => true,
@@ -197,16 +184,7 @@ impl CapturePoints {
         if is_reversed {
             marks.reverse();
         }
-        CapturePoint {
-            number: if is_reversed {
-                count - 1 - number
-            } else {
-                number
-            },
-            count,
-            apart,
-            marks,
-        }
+        CapturePoint { number: if is_reversed { count - 1 - number } else { number }, count, apart, marks }
     }
 }
 
@@ -254,10 +232,7 @@ impl ConnectionTable {
             }
             Some(Points::Same(variants)) => {
                 let side = pair.side(ends);
-                if found.is_some()
-                    && variants.decisions < MOST_DECISIONS
-                    && !variants.marks[side].contains(&mark)
-                {
+                if found.is_some() && variants.decisions < MOST_DECISIONS && !variants.marks[side].contains(&mark) {
                     self.begin_hold(hash, pair, timed, findings);
                     return None;
                 }
@@ -280,20 +255,12 @@ impl ConnectionTable {
     }
 
     /// The connection at this capture point, which begins here if there is none.
-    fn at_point(
-        &mut self,
-        hash: u64,
-        point: usize,
-        timed: &TimedPacket,
-        findings: &mut impl Findings,
-    ) -> (u32, usize) {
+    fn at_point(&mut self, hash: u64, point: usize, timed: &TimedPacket, findings: &mut impl Findings) -> (u32, usize) {
         let ends = &timed.packet.endpoints;
         let point = u8::try_from(point).ok();
         let tag = TableEntry::tag(hash);
         let entries = self.entries.iter_hash(hash);
-        let slots = entries
-            .filter(|entry| entry.tag == tag)
-            .map(|entry| entry.slot);
+        let slots = entries.filter(|entry| entry.tag == tag).map(|entry| entry.slot);
         let found = slots.filter_map(|slot| {
             let connection = self.get(slot).filter(|open| open.point == point)?;
             Some((slot, connection.side(ends)?))
@@ -336,10 +303,7 @@ impl ConnectionTable {
     /// The slots of all connections between these ends, in order.
     fn slots_of(&self, hash: u64, pair: &Pair) -> Vec<u32> {
         let tag = TableEntry::tag(hash);
-        let entries = self
-            .entries
-            .iter_hash(hash)
-            .filter(|entry| entry.tag == tag);
+        let entries = self.entries.iter_hash(hash).filter(|entry| entry.tag == tag);
         let ends = pair.ends();
         let is_theirs = |slot: &u32| self.get(*slot).is_some_and(|c| c.side(&ends).is_some());
         let mut slots: Vec<u32> = entries.map(|entry| entry.slot).filter(is_theirs).collect();
@@ -349,19 +313,8 @@ impl ConnectionTable {
     }
 
     /// From this packet on, holds back those between its ends.
-    pub(super) fn begin_hold(
-        &mut self,
-        hash: u64,
-        pair: Pair,
-        timed: &TimedPacket,
-        findings: &mut impl Findings,
-    ) {
-        let mut hold = Hold {
-            packets: Vec::new(),
-            evidence: Sightings::default(),
-            known: None,
-            decisions: 0,
-        };
+    pub(super) fn begin_hold(&mut self, hash: u64, pair: Pair, timed: &TimedPacket, findings: &mut impl Findings) {
+        let mut hold = Hold { packets: Vec::new(), evidence: Sightings::default(), known: None, decisions: 0 };
         match self.points.pairs.remove(&pair) {
             Some(Points::Apart(lineup)) => {
                 hold.evidence = lineup.evidence();
@@ -402,8 +355,7 @@ impl ConnectionTable {
             mark: Mark::of(packet),
             at: timed.time,
             syn: segment.flags.contains(Flags::SYN),
-            identified: packet.ip_id.is_some_and(|id| id != 0)
-                || segment.options.timestamps.is_some(),
+            identified: packet.ip_id.is_some_and(|id| id != 0) || segment.options.timestamps.is_some(),
             end: (len > 0).then(|| segment.seq + len),
             ack: segment.flags.contains(Flags::ACK).then_some(segment.ack),
         };
@@ -459,11 +411,7 @@ impl ConnectionTable {
             Decision::Points(lineup) => Points::Apart(lineup),
             Decision::Ordered(delays) => {
                 let mut order = Order::new(delays);
-                let now = hold
-                    .packets
-                    .first()
-                    .map(|first| first.time)
-                    .unwrap_or_default();
+                let now = hold.packets.first().map(|first| first.time).unwrap_or_default();
                 for connection in slots.iter().filter_map(open) {
                     connection.recent_packets(now, |ends, sighting| {
                         order.remember(pair.side(ends), &sighting);
@@ -510,9 +458,7 @@ impl ConnectionTable {
             .directions
             .iter()
             .zip(late_copies)
-            .any(|(direction, copies)| {
-                copies >= MANY_COPIES && copies * 5 >= direction.segments * 2
-            });
+            .any(|(direction, copies)| copies >= MANY_COPIES && copies * 5 >= direction.segments * 2);
         if many {
             let why = WhyInseparable::NoHandshake;
             (self.points.separation).fail(*found.frames.start(), found.endpoints, why);
@@ -521,9 +467,7 @@ impl ConnectionTable {
 
     /// Forgets what is known of the marks between these ends, unless a connection is open.
     pub(super) fn forget_pair(&mut self, hash: u64, pair: &Pair) {
-        if !matches!(self.points.pairs.get(pair), Some(Points::Held(_)))
-            && self.slots_of(hash, pair).is_empty()
-        {
+        if !matches!(self.points.pairs.get(pair), Some(Points::Held(_))) && self.slots_of(hash, pair).is_empty() {
             self.points.pairs.remove(pair);
         }
     }

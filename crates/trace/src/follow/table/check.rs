@@ -15,11 +15,7 @@ impl ConnectionTable {
     ///
     /// # Errors
     /// Names what is wrong.
-    pub fn check(
-        &self,
-        profiles: usize,
-        is_here: impl Fn(&Pair) -> bool,
-    ) -> Result<(), &'static str> {
+    pub fn check(&self, profiles: usize, is_here: impl Fn(&Pair) -> bool) -> Result<(), &'static str> {
         let mut is_free = vec![false; self.slots.len()];
         for &slot in &self.free {
             let slot = slot as usize;
@@ -32,38 +28,17 @@ impl ConnectionTable {
         let unnumbered = &self.unnumbered;
         let checks = [
             ("too many slots", self.slots.len() <= u32::MAX as usize),
-            (
-                "a slot is lost",
-                open().count() + self.free.len() == self.slots.len(),
-            ),
-            (
-                "the sweep is beyond the last slot",
-                self.cursor <= self.slots.len(),
-            ),
+            ("a slot is lost", open().count() + self.free.len() == self.slots.len()),
+            ("the sweep is beyond the last slot", self.cursor <= self.slots.len()),
             (
                 "too many connections were counted",
-                self.next_serial <= MOST_COUNTED
-                    && open().all(|open| open.number.get() <= Some(MOST_COUNTED)),
+                self.next_serial <= MOST_COUNTED && open().all(|open| open.number.get() <= Some(MOST_COUNTED)),
             ),
-            (
-                "a connection to number has no slot",
-                unnumbered
-                    .iter()
-                    .all(|new| (new.slot as usize) < self.slots.len()),
-            ),
-            (
-                "a connection takes up too much memory",
-                open().all(|open| open.counted_memory() <= MOST_MEMORY),
-            ),
-            (
-                "a connection is in another shard",
-                self.pairs().all(|pair| is_here(&pair)),
-            ),
+            ("a connection to number has no slot", unnumbered.iter().all(|new| (new.slot as usize) < self.slots.len())),
+            ("a connection takes up too much memory", open().all(|open| open.counted_memory() <= MOST_MEMORY)),
+            ("a connection is in another shard", self.pairs().all(|pair| is_here(&pair))),
             ("packets held back are missing", self.points.is_consistent()),
-            (
-                "a recovery refers to what is not there",
-                open().all(|open| open.is_consistent(profiles)),
-            ),
+            ("a recovery refers to what is not there", open().all(|open| open.is_consistent(profiles))),
         ];
         let wrong = checks.iter().find(|(_, is_right)| !is_right);
         wrong.map_or(Ok(()), |(what, _)| Err(what))

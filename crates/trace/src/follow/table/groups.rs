@@ -71,13 +71,7 @@ impl Groups {
                 continue;
             }
             let before = replace(&mut self.buckets[bucket], self.groups.len() as u32);
-            self.groups.push(Group {
-                ends,
-                hash,
-                first: index,
-                last: index,
-                before,
-            });
+            self.groups.push(Group { ends, hash, first: index, last: index, before });
         }
     }
 
@@ -101,12 +95,7 @@ impl Groups {
 
 /// The group of a connection, among those of one bucket from `latest` on.
 #[inline]
-fn in_bucket<'a>(
-    groups: &'a mut [Group],
-    latest: u32,
-    hash: u64,
-    ends: &ConnectionEnds,
-) -> Option<&'a mut Group> {
+fn in_bucket<'a>(groups: &'a mut [Group], latest: u32, hash: u64, ends: &ConnectionEnds) -> Option<&'a mut Group> {
     let mut index = latest;
     while let Some(group) = groups.get(index as usize) {
         if group.is(hash, ends) {
@@ -147,31 +136,9 @@ mod tests {
     fn packets_are_grouped_by_connection_and_keep_their_order() {
         let [a, b, c] = ["192.0.2.1:1", "192.0.2.1:2", "192.0.2.2:1"];
         let [d, e] = ["[2001:db8::1]:1", "[2001:db8::2]:1"];
-        let ends = [
-            (a, b),
-            (b, a),
-            (a, c),
-            (d, e),
-            (a, b),
-            (e, d),
-            (e, d),
-            (c, b),
-        ];
-        assert_eq!(
-            grouped(&ends, false),
-            [vec![0, -1, 4], vec![2], vec![3, -5, -6], vec![-7]]
-        );
-        assert_eq!(
-            grouped(&ends, true),
-            [
-                vec![0, -1],
-                vec![2],
-                vec![3],
-                vec![4],
-                vec![-5, -6],
-                vec![-7]
-            ]
-        );
+        let ends = [(a, b), (b, a), (a, c), (d, e), (a, b), (e, d), (e, d), (c, b)];
+        assert_eq!(grouped(&ends, false), [vec![0, -1, 4], vec![2], vec![3, -5, -6], vec![-7]]);
+        assert_eq!(grouped(&ends, true), [vec![0, -1], vec![2], vec![3], vec![4], vec![-5, -6], vec![-7]]);
         assert_eq!(grouped(&[], false), [[0; 0]; 0]);
     }
 }

@@ -28,13 +28,9 @@ impl ConnectionTable {
         }
         for (connection, rows) in &mut self.unnumbered_closed {
             // The frame stands in for the number.
-            let by = Renumbering {
-                connections: by.frames,
-                ..by
-            };
+            let by = Renumbering { connections: by.frames, ..by };
             connection.renumber(by);
-            rows.iter_mut()
-                .for_each(|row| row.retransmission.renumber(by));
+            rows.iter_mut().for_each(|row| row.retransmission.renumber(by));
         }
         self.held.renumber(by);
         self.points.renumber(by);
@@ -47,13 +43,12 @@ impl ConnectionTable {
         let serials = self.next_serial;
         let slot = |slot: u32| slot.saturating_add(slots);
         let serial = |serial: u64| serial.saturating_add(serials);
-        self.slots
-            .extend(other.slots.into_iter().map(|mut connection| {
-                if let Some(connection) = &mut connection {
-                    connection.serial = serial(connection.serial);
-                }
-                connection
-            }));
+        self.slots.extend(other.slots.into_iter().map(|mut connection| {
+            if let Some(connection) = &mut connection {
+                connection.serial = serial(connection.serial);
+            }
+            connection
+        }));
         self.free.extend(other.free.into_iter().map(slot));
         self.next_serial = serial(other.next_serial);
         let unnumbered = other.unnumbered.into_iter().map(|theirs| Unnumbered {
@@ -66,14 +61,10 @@ impl ConnectionTable {
         self.held.merge(other.held);
         let lingering = other.lingering.into_iter();
         self.forgetful = 0;
-        self.lingering
-            .extend(lingering.map(|(until, s, number)| (until, slot(s), serial(number))));
-        self.lingering
-            .make_contiguous()
-            .sort_by_key(|(until, ..)| *until);
+        self.lingering.extend(lingering.map(|(until, s, number)| (until, slot(s), serial(number))));
+        self.lingering.make_contiguous().sort_by_key(|(until, ..)| *until);
         let half_open = other.half_open.into_iter();
-        self.half_open
-            .extend(half_open.map(|(s, number)| (slot(s), serial(number))));
+        self.half_open.extend(half_open.map(|(s, number)| (slot(s), serial(number))));
         self.now = self.now.max(other.now);
         self.left_out.add(other.left_out);
         self.host_facts.extend(other.host_facts);
@@ -98,9 +89,7 @@ impl super::CapturePoints {
     fn merge(&mut self, mut other: Self) {
         self.pairs.extend(take(&mut other.pairs));
         self.waiting.extend(other.waiting);
-        self.waiting
-            .make_contiguous()
-            .sort_by_key(|(since, _)| *since);
+        self.waiting.make_contiguous().sort_by_key(|(since, _)| *since);
         self.held = self.held.saturating_add(other.held);
         self.separation.merge(&other.separation);
     }

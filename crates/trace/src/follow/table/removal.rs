@@ -83,8 +83,7 @@ impl ConnectionTable {
 
     /// Removes those of a few connections that were silent for too long.
     fn check_for_silence(&mut self, findings: &mut impl Findings) {
-        self.not_silent_until
-            .resize(self.slots.len(), Instant::ZERO);
+        self.not_silent_until.resize(self.slots.len(), Instant::ZERO);
         for _ in 0..self.slots.len().min(SWEPT_PER_ROUND) {
             self.cursor = (self.cursor + 1) % self.slots.len();
             if self.now <= self.not_silent_until[self.cursor] {

@@ -91,20 +91,14 @@ impl JoinedFiles {
 
     /// When the latest packet was captured.
     pub(super) fn latest(&self) -> Option<Instant> {
-        self.files
-            .iter()
-            .filter_map(|file| Some(file.times?.1))
-            .max()
+        self.files.iter().filter_map(|file| Some(file.times?.1)).max()
     }
 
     /// Adds the files that were read after `frames` frames.
     pub(in super::super) fn append(&mut self, later: Self, frames: u64) {
         let mut places = Vec::new();
         for file in later.files {
-            let known = self
-                .files
-                .iter_mut()
-                .rposition(|known| known.is_same(&file.name, &file.first_packets));
+            let known = self.files.iter_mut().rposition(|known| known.is_same(&file.name, &file.first_packets));
             let place = match known {
                 Some(place) => {
                     self.files[place].read_on(file);
@@ -140,10 +134,7 @@ impl JoinedFiles {
             count => notes.push(format!("{count} more files end early")),
         }
         if !self.missing.is_empty() {
-            notes.push(format!(
-                "packets are missing, because these files could not be read: {}",
-                named(&self.missing)
-            ));
+            notes.push(format!("packets are missing, because these files could not be read: {}", named(&self.missing)));
         }
         notes.extend(self.gap_note());
         notes.extend(self.overlap_note());
@@ -156,25 +147,16 @@ impl JoinedFiles {
         let mut spans: Vec<Duration> = self.files.iter().map(JoinedFile::span).collect();
         spans.sort_unstable();
         let usual_span = spans.get(spans.len() / 2).copied().unwrap_or_default();
-        let is_long = |gap: Duration| {
-            gap > SHORTEST_GAP && gap > 2 * self.longest_pause && gap > usual_span / 2
-        };
+        let is_long = |gap: Duration| gap > SHORTEST_GAP && gap > 2 * self.longest_pause && gap > usual_span / 2;
         let pairs = self.files.windows(2).filter(|pair| is_long(pair[1].gap));
         let (count, pair) = (pairs.clone().count(), pairs.max_by_key(|pair| pair[1].gap)?);
-        let longest = format!(
-            "{:.1} s between {} and {}",
-            pair[1].gap.as_secs_f64(),
-            pair[0].name,
-            pair[1].name
-        );
+        let longest = format!("{:.1} s between {} and {}", pair[1].gap.as_secs_f64(), pair[0].name, pair[1].name);
         let gaps = match count {
             1 => format!("no packets for {longest}"),
             _ => format!("{count} gaps between files, the longest {longest}"),
         };
         let pause = self.longest_pause.as_secs_f64();
-        Some(format!(
-            "{gaps}; within the files, the longest pause is {pause:.1} s: a file may be missing"
-        ))
+        Some(format!("{gaps}; within the files, the longest pause is {pause:.1} s: a file may be missing"))
     }
 
     fn overlap_note(&self) -> Option<String> {
@@ -183,10 +165,9 @@ impl JoinedFiles {
         let longest = overlapping.map(|file| file.overlap).max()?;
         let longest = longest.as_secs_f64();
         Some(match names.len() {
-            1 => format!(
-                "{} overlaps the file before it by {longest:.1} s: their packets are merged by time",
-                names[0]
-            ),
+            1 => {
+                format!("{} overlaps the file before it by {longest:.1} s: their packets are merged by time", names[0])
+            }
             count => format!(
                 "{count} files overlap those before them, by up to {longest:.1} s: their packets are merged by time: {}",
                 named(&names)
@@ -198,12 +179,7 @@ impl JoinedFiles {
         let repeating = self.files.iter().filter(|file| file.repeated > 0);
         let names: Vec<String> = repeating.clone().map(|file| file.name.clone()).collect();
         let packets: u64 = repeating.map(|file| file.repeated).sum();
-        (packets > 0).then(|| {
-            format!(
-                "{packets} packets are in several files and count once: {}",
-                named(&names)
-            )
-        })
+        (packets > 0).then(|| format!("{packets} packets are in several files and count once: {}", named(&names)))
     }
 }
 
@@ -225,9 +201,7 @@ impl JoinedFile {
     /// The file was read further.
     fn read_on(&mut self, later: Self) {
         let begun = self.times.map(|(first, _)| first);
-        let times = later
-            .times
-            .map(|(first, last)| (begun.unwrap_or(first), last));
+        let times = later.times.map(|(first, last)| (begun.unwrap_or(first), last));
         *self = Self {
             times: times.or(self.times),
             gap: self.gap,
@@ -254,13 +228,9 @@ impl JoinedFile {
             }
             Ending::Cut { offset } => (offset, "it ends within a packet".into()),
             Ending::Damaged { offset, what } => (offset, format!("damaged: {what}")),
-            Ending::Unreadable { offset, why } => {
-                (offset, format!("cannot be read further: {why}"))
-            }
+            Ending::Unreadable { offset, why } => (offset, format!("cannot be read further: {why}")),
         };
-        Some(format!(
-            "{name}, after its frame {frames}, byte {offset}: {why}"
-        ))
+        Some(format!("{name}, after its frame {frames}, byte {offset}: {why}"))
     }
 }
 

@@ -101,10 +101,7 @@ impl FrameMap {
         let first = self.frames - run.count + 1;
         let fits = self.blocks.last().is_some_and(|block| block.fits(&run));
         if !fits {
-            self.push(Block {
-                first,
-                ..Block::default()
-            });
+            self.push(Block { first, ..Block::default() });
         }
         if let Some(block) = self.blocks.last_mut() {
             block.add(run);
@@ -139,12 +136,10 @@ impl FrameMap {
             (run.file == file && into < run.count).then_some(begins + into)
         };
         let growing = self.last.map(|run| (self.frames - run.count + 1, run));
-        growing
-            .and_then(|(begins, run)| place(begins, run))
-            .or_else(|| {
-                let mut runs = self.blocks.iter().rev().flat_map(Block::runs);
-                runs.find_map(|(begins, run)| place(begins, run))
-            })
+        growing.and_then(|(begins, run)| place(begins, run)).or_else(|| {
+            let mut runs = self.blocks.iter().rev().flat_map(Block::runs);
+            runs.find_map(|(begins, run)| place(begins, run))
+        })
     }
 }
 

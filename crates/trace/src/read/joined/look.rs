@@ -64,10 +64,7 @@ impl Beginning {
     /// If it cannot be read, is no file, or does not begin like a capture.
     pub fn of(path: &Path) -> Result<Self, ReadError> {
         let file = || path.display().to_string();
-        let unreadable = |source| ReadError::Unreadable {
-            file: file(),
-            source,
-        };
+        let unreadable = |source| ReadError::Unreadable { file: file(), source };
         if path.as_os_str() == "-" {
             return Err(ReadError::NoFile { file: file() });
         }
@@ -78,10 +75,7 @@ impl Beginning {
         if !about.is_file() {
             return Err(ReadError::NoFile { file: file() });
         }
-        let mut found = Self {
-            size: about.len(),
-            ..Self::default()
-        };
+        let mut found = Self { size: about.len(), ..Self::default() };
         for bytes in [BYTES, MOST_BYTES] {
             let input = File::open(path).map_err(unreadable)?.take(bytes);
             match Reader::new(&file(), input) {

@@ -51,11 +51,7 @@ impl<R: CapturePart> OpenFile<R> {
     ///
     /// # Errors
     /// If it cannot be read, or holds another capture than it did.
-    pub fn open(
-        planned: PlannedFile,
-        index: u32,
-        read_until: Option<Instant>,
-    ) -> Result<Self, ReadError> {
+    pub fn open(planned: PlannedFile, index: u32, read_until: Option<Instant>) -> Result<Self, ReadError> {
         let reader = R::open(&planned.path)?;
         let skipped = planned.read_before;
         let mut file = Self {
@@ -73,11 +69,7 @@ impl<R: CapturePart> OpenFile<R> {
         if !file.fetch() {
             return Ok(file);
         }
-        if !planned
-            .beginning
-            .packets
-            .may_begin_with(R::digest(&file.waiting[0]))
-        {
+        if !planned.beginning.packets.may_begin_with(R::digest(&file.waiting[0])) {
             return Err(ReadError::Overwritten { file: planned.name });
         }
         if skipped > 0 {
@@ -97,11 +89,7 @@ impl<R: CapturePart> OpenFile<R> {
     /// Passes over the frames that an earlier run read.
     fn skip(&mut self, frames: u64) {
         self.reader.count_after(frames);
-        while self
-            .waiting
-            .front()
-            .is_some_and(|packet| packet.frame <= frames)
-        {
+        while self.waiting.front().is_some_and(|packet| packet.frame <= frames) {
             self.waiting.clear();
             self.fetch();
         }
@@ -263,10 +251,7 @@ impl<R: CapturePart> OpenFile<R> {
         let mut counts = self.reader.into_counts();
         counts.packets = counts.packets.saturating_sub(self.waiting.len() as u64);
         file.ending = match self.refused {
-            Some(why) => Ending::Unreadable {
-                offset: 0,
-                why: why.into(),
-            },
+            Some(why) => Ending::Unreadable { offset: 0, why: why.into() },
             None => std::mem::take(&mut counts.ending),
         };
         counts

@@ -59,12 +59,8 @@ impl Plan {
                     let key = packets.key();
                     let alike = key.and_then(|key| by_first_packet.get(&key));
                     let mut alike = alike.into_iter().flatten().map(|place| &files[*place]);
-                    if let Some(same) = alike.find(|other| other.beginning.packets.same_as(packets))
-                    {
-                        plan.failures.push(ReadError::Repeated {
-                            file: file.name,
-                            other: same.name.clone(),
-                        });
+                    if let Some(same) = alike.find(|other| other.beginning.packets.same_as(packets)) {
+                        plan.failures.push(ReadError::Repeated { file: file.name, other: same.name.clone() });
                         continue;
                     }
                     if let Some(key) = key {
@@ -86,10 +82,7 @@ impl Plan {
 }
 
 /// Looks at a file; `None` if an earlier run read all of it.
-fn look<R: CapturePart>(
-    path: &Path,
-    before: &JoinedFiles,
-) -> Result<Option<PlannedFile>, ReadError> {
+fn look<R: CapturePart>(path: &Path, before: &JoinedFiles) -> Result<Option<PlannedFile>, ReadError> {
     let (name, beginning) = R::look(path)?;
     let mut begins = beginning.at;
     let mut read_before = 0;
@@ -105,13 +98,7 @@ fn look<R: CapturePart>(
         let by = until.since(begins);
         return Err(ReadError::Early { file: name, by });
     }
-    Ok(Some(PlannedFile {
-        path: path.to_owned(),
-        name,
-        beginning,
-        begins,
-        read_before,
-    }))
+    Ok(Some(PlannedFile { path: path.to_owned(), name, beginning, begins, read_before }))
 }
 
 /// Sorts files by the times of their first packets, and by their names where those are equal. A file
@@ -123,10 +110,7 @@ fn in_order(files: Vec<PlannedFile>) -> Vec<PlannedFile> {
         before = file.begins.unwrap_or(before);
         keyed.push((before, file));
     }
-    keyed.sort_by(|(at, file), (other_at, other)| {
-        at.cmp(other_at)
-            .then_with(|| by_number(&file.name, &other.name))
-    });
+    keyed.sort_by(|(at, file), (other_at, other)| at.cmp(other_at).then_with(|| by_number(&file.name, &other.name)));
     keyed.into_iter().map(|(_, file)| file).collect()
 }
 

@@ -66,10 +66,7 @@ pub struct Record {
 ///
 /// # Errors
 /// Those of `pass_on`.
-pub fn record_file(
-    path: &Path,
-    mut pass_on: impl FnMut(&Packet) -> io::Result<()>,
-) -> io::Result<Record> {
+pub fn record_file(path: &Path, mut pass_on: impl FnMut(&Packet) -> io::Result<()>) -> io::Result<Record> {
     let mut file = RecordedFile {
         name: path.display().to_string(),
         beginning: Beginning::of(path).map_err(|error| error.to_string()),
@@ -144,10 +141,7 @@ struct PacketWriter {
 
 impl PacketWriter {
     fn new() -> io::Result<Self> {
-        Ok(Self {
-            out: encoder()?,
-            before: (0, 0),
-        })
+        Ok(Self { out: encoder()?, before: (0, 0) })
     }
 
     fn write(&mut self, packet: &CapturedPacket) -> io::Result<()> {
@@ -196,14 +190,8 @@ pub struct RecordedPart {
 
 impl RecordedPart {
     fn open_any(path: &Path) -> Result<Self, ReadError> {
-        let damaged = |what: String| ReadError::Record {
-            file: path.display().to_string(),
-            what,
-        };
-        let unreadable = |source| ReadError::Unreadable {
-            file: path.display().to_string(),
-            source,
-        };
+        let damaged = |what: String| ReadError::Record { file: path.display().to_string(), what };
+        let unreadable = |source| ReadError::Unreadable { file: path.display().to_string(), source };
         let mut input = BufReader::new(File::open(path).map_err(unreadable)?);
         let mut magic = [0; MAGIC.len()];
         let begun = input.read_exact(&mut magic);
@@ -220,13 +208,7 @@ impl RecordedPart {
         let mut next = || part(&mut input).map_err(|error: io::Error| damaged(error.to_string()));
         let (file, packets) = (next()?, next()?);
         let file = postcard::from_bytes(&file).map_err(|error| damaged(error.to_string()))?;
-        Ok(Self {
-            file,
-            packets,
-            at: 0,
-            frame: 0,
-            packet: CapturedPacket::from(&Packet::default()),
-        })
+        Ok(Self { file, packets, at: 0, frame: 0, packet: CapturedPacket::from(&Packet::default()) })
     }
 
     fn take_integer(&mut self) -> Option<u64> {
@@ -250,9 +232,7 @@ impl CapturePart for RecordedPart {
     }
 
     fn look(path: &Path) -> Result<(String, Beginning), ReadError> {
-        let RecordedFile {
-            name, beginning, ..
-        } = RecordedFile::read(path)?;
+        let RecordedFile { name, beginning, .. } = RecordedFile::read(path)?;
         let beginning = beginning.map_err(|why| ReadError::Recorded { why })?;
         Ok((name, beginning))
     }
@@ -261,9 +241,7 @@ impl CapturePart for RecordedPart {
         let part = Self::open_any(path)?;
         match part.file.opening {
             Opening::Opened => Ok(part),
-            Opening::NotBegun => Err(ReadError::Cut {
-                file: part.file.name,
-            }),
+            Opening::NotBegun => Err(ReadError::Cut { file: part.file.name }),
             Opening::Failed(why) => Err(ReadError::Recorded { why }),
         }
     }

@@ -60,13 +60,7 @@ impl JoinedOrder {
         P: FnMut(&mut Packet) -> Result<bool, E>,
         O: FnMut(usize) -> Result<P, E>,
     {
-        OrderedPackets {
-            runs: &self.runs,
-            repeated: &self.repeated,
-            before: 0,
-            open,
-            files: HashMap::new(),
-        }
+        OrderedPackets { runs: &self.runs, repeated: &self.repeated, before: 0, open, files: HashMap::new() }
     }
 }
 
@@ -126,10 +120,9 @@ impl<P, O> OrderedPackets<'_, P, O> {
         while let [run, later @ ..] = self.runs {
             let file = match self.files.entry(run.file) {
                 Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => entry.insert(OpenFile {
-                    packets: Some((self.open)(run.file as usize)?),
-                    ahead: None,
-                }),
+                Entry::Vacant(entry) => {
+                    entry.insert(OpenFile { packets: Some((self.open)(run.file as usize)?), ahead: None })
+                }
             };
             let found = file.take(packet)?;
             if !found || packet.frame >= run.first + run.count {

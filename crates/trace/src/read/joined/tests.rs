@@ -34,12 +34,7 @@ enum Format {
     Zstd,
 }
 
-const FORMATS: [Format; 4] = [
-    Format::Classic,
-    Format::Sections,
-    Format::Zipped,
-    Format::Zstd,
-];
+const FORMATS: [Format; 4] = [Format::Classic, Format::Sections, Format::Zipped, Format::Zstd];
 
 fn file(format: Format, captured: &[Captured]) -> Vec<u8> {
     let at = |nanos: u64| START * SECOND + nanos;
@@ -72,10 +67,7 @@ struct Files {
 
 impl Files {
     fn new<'a>(parts: impl IntoIterator<Item = &'a [Captured]>) -> Self {
-        let mut files = Self {
-            folder: tempfile::tempdir().unwrap(),
-            paths: Vec::new(),
-        };
+        let mut files = Self { folder: tempfile::tempdir().unwrap(), paths: Vec::new() };
         for (i, part) in parts.into_iter().enumerate() {
             files.add(&format!("{i}.pcap"), &file(FORMATS[i % 4], part));
         }
@@ -142,10 +134,7 @@ fn check(parts: &[&[Captured]], files: &Files) {
     let (expected, counts) = whole(&all);
     let (found, joined) = files.read();
     assert_eq!(found, expected);
-    assert_eq!(
-        (joined.frames, joined.packets),
-        (counts.frames, counts.packets)
-    );
+    assert_eq!((joined.frames, joined.packets), (counts.frames, counts.packets));
     for reason in Reason::ALL {
         assert_eq!(joined.skipped(reason), counts.skipped(reason), "{reason}");
     }
@@ -182,13 +171,7 @@ fn cut<'a>(captured: &'a [Captured], lengths: &[usize]) -> Vec<&'a [Captured]> {
 #[test]
 fn rotated_files_give_the_packets_and_counts_of_the_whole_capture() {
     let captured = capture(600);
-    for lengths in [
-        &[300][..],
-        &[13, 200, 150],
-        &[1, 599],
-        &[7; 60],
-        &[100, 41, 2, 3, 150],
-    ] {
+    for lengths in [&[300][..], &[13, 200, 150], &[1, 599], &[7; 60], &[100, 41, 2, 3, 150]] {
         let parts = cut(&captured, lengths);
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let mut files = Files::new(parts.iter().copied());
@@ -268,20 +251,13 @@ fn files_with_more_than_a_second_in_common_are_merged_by_time() {
         assert_eq!(in_file, *own);
     }
     assert_eq!(frames, [700, 300]);
-    assert_eq!(
-        files.notes(&counts),
-        ["0.pcap overlaps the file before it by 6.0 s: their packets are merged by time"]
-    );
+    assert_eq!(files.notes(&counts), ["0.pcap overlaps the file before it by 6.0 s: their packets are merged by time"]);
     b[41].0 += 3600 * SECOND;
     files.add("0.pcap", &file(Format::Classic, &b));
     let (found, _) = files.read();
     assert_eq!(found.len(), expected.len());
-    let late = found
-        .iter()
-        .filter(|packet| packet.at.as_nanos() > (START + 60) * SECOND);
-    let place = found
-        .iter()
-        .position(|packet| packet.at.as_nanos() > (START + 60) * SECOND);
+    let late = found.iter().filter(|packet| packet.at.as_nanos() > (START + 60) * SECOND);
+    let place = found.iter().position(|packet| packet.at.as_nanos() > (START + 60) * SECOND);
     assert_eq!(late.count(), 1);
     assert!(place.unwrap() < 400, "{place:?}");
 }
@@ -313,18 +289,9 @@ fn the_same_capture_is_read_once() {
     let mut joined = files.open();
     let failures: Vec<String> = joined.failures().iter().map(ToString::to_string).collect();
     assert_eq!(failures.len(), 2);
-    for (failure, [file, other]) in failures
-        .iter()
-        .zip([["copy.pcap.gz", "0.pcap"], ["shorter.pcap", "1.pcap"]])
-    {
-        assert!(
-            failure.contains(&format!("{file}: the same packets as in ")),
-            "{failure}"
-        );
-        assert!(
-            failure.contains(&format!("{other}: expected each capture once")),
-            "{failure}"
-        );
+    for (failure, [file, other]) in failures.iter().zip([["copy.pcap.gz", "0.pcap"], ["shorter.pcap", "1.pcap"]]) {
+        assert!(failure.contains(&format!("{file}: the same packets as in ")), "{failure}");
+        assert!(failure.contains(&format!("{other}: expected each capture once")), "{failure}");
     }
     assert_eq!(drain(joined).0, whole(&captured).0);
 }
@@ -351,10 +318,7 @@ fn files_that_cannot_be_read_are_left_out() {
     let mut files = Files::new(parts.iter().copied());
     files.paths.insert(1, files.folder.path().join("none.pcap"));
     files.paths.push(files.folder.path().to_owned());
-    files.add(
-        "text.pcap",
-        b"not a capture, but some text that is long enough",
-    );
+    files.add("text.pcap", b"not a capture, but some text that is long enough");
     files.add("empty.pcap", b"");
     files.add("begun.pcap", &header(Little, NANOS, RAW)[..10]);
     let mut joined = files.open();
@@ -368,10 +332,7 @@ fn files_that_cannot_be_read_are_left_out() {
     let notes = files.notes(&counts);
     let early = ["begun.pcap: no packets yet", "empty.pcap: no packets yet"];
     assert_eq!(notes[..2], early);
-    assert!(
-        notes[2]
-            .starts_with("packets are missing, because these files could not be read: none.pcap")
-    );
+    assert!(notes[2].starts_with("packets are missing, because these files could not be read: none.pcap"));
 }
 
 #[test]
@@ -393,19 +354,10 @@ fn files_that_vanish_are_overwritten_or_end_early_are_told() {
     let rest = [&parts[0][..99], parts[3]].concat();
     assert_eq!(found, whole(&rest).0);
     let notes = files.notes(&counts);
-    assert!(
-        notes[0].starts_with("0.pcap, after its frame 99, byte "),
-        "{notes:?}"
-    );
+    assert!(notes[0].starts_with("0.pcap, after its frame 99, byte "), "{notes:?}");
     assert!(notes[0].ends_with(": it ends within a packet"));
-    assert!(
-        notes[1].starts_with("1.pcap is missing: cannot read 1.pcap: "),
-        "{notes:?}"
-    );
-    assert!(
-        notes[2].starts_with("2.pcap is missing: 2.pcap: overwritten"),
-        "{notes:?}"
-    );
+    assert!(notes[1].starts_with("1.pcap is missing: cannot read 1.pcap: "), "{notes:?}");
+    assert!(notes[2].starts_with("2.pcap is missing: 2.pcap: overwritten"), "{notes:?}");
 }
 
 #[test]
@@ -437,23 +389,13 @@ fn later_runs_read_what_is_new() {
         files.add("c.pcap", &file(Format::Sections, &captured[400..]));
         read_on(&files, &mut counts);
         assert_eq!(found, expected, "{end}");
-        assert_eq!(
-            (counts.frames, counts.packets),
-            (whole_counts.frames, whole_counts.packets)
-        );
+        assert_eq!((counts.frames, counts.packets), (whole_counts.frames, whole_counts.packets));
         for reason in Reason::ALL {
-            assert_eq!(
-                counts.skipped(reason),
-                whole_counts.skipped(reason),
-                "{end} {reason}"
-            );
+            assert_eq!(counts.skipped(reason), whole_counts.skipped(reason), "{end} {reason}");
         }
-        for (frame, place, in_file) in [
-            (1, "0.pcap.gz", 1),
-            (200, "0.pcap.gz", 200),
-            (399, "b.pcap", 199),
-            (401, "c.pcap", 1),
-        ] {
+        for (frame, place, in_file) in
+            [(1, "0.pcap.gz", 1), (200, "0.pcap.gz", 200), (399, "b.pcap", 199), (401, "c.pcap", 1)]
+        {
             let (file, found) = counts.files.locate(frame).unwrap();
             assert!(file.name.ends_with(place), "{end}: {} {place}", file.name);
             assert_eq!(found, in_file, "{end}");
@@ -493,10 +435,7 @@ fn a_file_from_before_the_end_of_earlier_runs_is_refused() {
     let failures = joined.failures();
     let text = failures[0].to_string();
     assert_eq!((failures.len(), joined.files_to_read()), (1, 0));
-    assert!(
-        text.contains("early.pcap: begins 6.0 s before the end"),
-        "{text}"
-    );
+    assert!(text.contains("early.pcap: begins 6.0 s before the end"), "{text}");
 }
 
 #[test]
@@ -518,9 +457,7 @@ fn many_files_need_few_descriptors() {
 #[test]
 fn too_many_overlapping_files_are_told() {
     let captured = capture(20_000);
-    let parts: Vec<Vec<Captured>> = (0..70)
-        .map(|i| captured.iter().skip(i).step_by(70).cloned().collect())
-        .collect();
+    let parts: Vec<Vec<Captured>> = (0..70).map(|i| captured.iter().skip(i).step_by(70).cloned().collect()).collect();
     let files = Files::new(parts.iter().map(|part| &part[..]));
     let mut joined = files.open();
     while joined.next_or_message().is_some() {
@@ -529,10 +466,5 @@ fn too_many_overlapping_files_are_told() {
     let counts = joined.stop().unwrap();
     let left_out = counts.files.iter().filter(|file| file.frames == 0).count();
     assert_eq!(left_out, 6);
-    assert!(
-        files
-            .notes(&counts)
-            .iter()
-            .any(|note| note.contains("it overlaps 64 other files"))
-    );
+    assert!(files.notes(&counts).iter().any(|note| note.contains("it overlaps 64 other files")));
 }

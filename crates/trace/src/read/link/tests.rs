@@ -8,8 +8,7 @@ fn ethernet(rest: &[u8]) -> Vec<u8> {
 
 #[test]
 fn the_packet_is_found_after_each_kind_of_header() {
-    let cooked =
-        |kind: u8, rest: &[u8]| [&[0, kind, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0], rest].concat();
+    let cooked = |kind: u8, rest: &[u8]| [&[0, kind, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0], rest].concat();
     let cooked2 = |protocol: [u8; 2], kind: u8| {
         let rest = [0, 0, 0, 0, 0, 1, 0, 1, kind, 6, 0, 0, 0, 0, 0, 0, 0, 0];
         [&protocol[..], &rest].concat()
@@ -25,28 +24,16 @@ fn the_packet_is_found_after_each_kind_of_header() {
         (1, ethernet(&[0x86, 0xdd]), None),
         (1, ethernet(&[0x81, 0, 0, 7, 8, 0]), None),
         (1, ethernet(&[0x88, 0xa8, 0, 7, 0x81, 0, 0, 8, 8, 0]), None),
-        (
-            1,
-            ethernet(&[0x91, 0, 0, 7, 0x81, 0, 0, 8, 0x81, 0, 0, 9, 8, 0]),
-            None,
-        ),
+        (1, ethernet(&[0x91, 0, 0, 7, 0x81, 0, 0, 8, 0x81, 0, 0, 9, 8, 0]), None),
         (1, ethernet(&[0x88, 0x47, 0, 1, 0, 64, 0, 2, 1, 64]), None),
-        (
-            1,
-            ethernet(&[0x88, 0x64, 0x11, 0, 0, 1, 0, 22, 0, 0x21]),
-            None,
-        ),
+        (1, ethernet(&[0x88, 0x64, 0x11, 0, 0, 1, 0, 22, 0, 0x21]), None),
         (1, ethernet(&[0, 28, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0]), None),
         (113, cooked(0, &[8, 0]), Some(false)),
         (113, cooked(4, &[8, 0]), Some(true)),
         (113, cooked(3, &[0x81, 0, 0, 7, 8, 0]), None),
         (276, cooked2([8, 0], 0), Some(false)),
         (276, cooked2([0x86, 0xdd], 4), Some(true)),
-        (
-            276,
-            [cooked2([0x81, 0], 2), vec![0, 7, 8, 0]].concat(),
-            None,
-        ),
+        (276, [cooked2([0x81, 0], 2), vec![0, 7, 8, 0]].concat(), None),
         (0, vec![2, 0, 0, 0], None),
         (0, vec![0, 0, 0, 2], None),
         (108, vec![0, 0, 0, 30], None),
@@ -58,18 +45,12 @@ fn the_packet_is_found_after_each_kind_of_header() {
     ] {
         let frame = [&header[..], &ip].concat();
         let link = Link::of(link).expect("a known link type");
-        let found = IpStart {
-            start: header.len(),
-            outgoing,
-        };
+        let found = IpStart { start: header.len(), outgoing };
         assert_eq!(link.ip_packet(&frame), Ok(found), "{link:?} {header:?}");
         // Cut anywhere, the result is the same or "too short".
         for end in 0..frame.len() {
             let cut = link.ip_packet(&frame[..end]);
-            assert!(
-                [Ok(found), Err(Reason::Cut)].contains(&cut),
-                "{link:?} {header:?} cut at {end}: {cut:?}"
-            );
+            assert!([Ok(found), Err(Reason::Cut)].contains(&cut), "{link:?} {header:?} cut at {end}: {cut:?}");
         }
     }
 }

@@ -10,42 +10,18 @@ fn each_error_is_one_line() {
     let start = plain(&[]);
     for (file, text) in [
         (vec![], format!("x: empty: {kinds}")),
-        (
-            b"once upon a time".to_vec(),
-            format!("x: not a capture: {kinds}"),
-        ),
-        (
-            b"\xfd7zXZ\0".to_vec(),
-            format!("x: compressed by xz: {kinds}"),
-        ),
+        (b"once upon a time".to_vec(), format!("x: not a capture: {kinds}")),
+        (b"\xfd7zXZ\0".to_vec(), format!("x: compressed by xz: {kinds}")),
         (b"BZh9".to_vec(), format!("x: compressed by bzip2: {kinds}")),
         (gzip(b"once"), format!("x: not a capture: {kinds}")),
         (gzip(&gzip(&start)), format!("x: compressed twice: {kinds}")),
         (zstd(b""), format!("x: empty: {kinds}")),
-        (
-            Big.word(MODIFIED).to_vec(),
-            format!("x: a modified pcap capture in big-endian order: {kinds}"),
-        ),
-        (
-            start[..23].to_vec(),
-            "x: the capture ends within its header".into(),
-        ),
-        (
-            section(Big)[..27].to_vec(),
-            "x: the capture ends within its header".into(),
-        ),
-        (
-            section(Little)[..9].to_vec(),
-            "x: the capture ends within its header".into(),
-        ),
-        (
-            gzip(&start)[..12].to_vec(),
-            "x: the capture ends within its header".into(),
-        ),
-        (
-            Big.word(0x0a0d_0d0a).repeat(8),
-            "x: not a pcapng section header".into(),
-        ),
+        (Big.word(MODIFIED).to_vec(), format!("x: a modified pcap capture in big-endian order: {kinds}")),
+        (start[..23].to_vec(), "x: the capture ends within its header".into()),
+        (section(Big)[..27].to_vec(), "x: the capture ends within its header".into()),
+        (section(Little)[..9].to_vec(), "x: the capture ends within its header".into()),
+        (gzip(&start)[..12].to_vec(), "x: the capture ends within its header".into()),
+        (Big.word(0x0a0d_0d0a).repeat(8), "x: not a pcapng section header".into()),
     ] {
         assert_eq!(read(&file).unwrap_err().to_string(), text);
     }
@@ -56,10 +32,7 @@ fn each_error_is_one_line() {
     let mut length = section(Little);
     length[4] = 30;
     let error = read(&length).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "x: a block of 30 bytes: expected a multiple of 4, at least 12"
-    );
+    assert_eq!(error, "x: a block of 30 bytes: expected a multiple of 4, at least 12");
     // Compressed by an interrupted program, or damaged at the very beginning.
     let mut damaged = gzip(&start);
     damaged[10] = 0xff;
@@ -70,15 +43,9 @@ fn each_error_is_one_line() {
 #[test]
 fn without_a_supported_link_type_a_capture_is_an_error() {
     let packets = packets(2);
-    for file in [
-        classic(Little, NANOS, 105, &packets),
-        sections(Big, 105, &packets),
-    ] {
+    for file in [classic(Little, NANOS, 105, &packets), sections(Big, 105, &packets)] {
         let error = read(&file).unwrap_err().to_string();
-        assert!(
-            error.starts_with("x: link type 105: expected Ethernet (1), raw IP (101, "),
-            "{error}"
-        );
+        assert!(error.starts_with("x: link type 105: expected Ethernet (1), raw IP (101, "), "{error}");
         let (found, counts) = read(&[&plain(&packets)[..], &file].concat()).unwrap();
         assert_download(&found, 2);
         assert_eq!(counts.skipped(Reason::LinkType).count, 2);
@@ -96,41 +63,13 @@ fn the_ending_says_what_follows_a_valid_start() {
     let record = Little.words(&[5, 5, huge, huge]);
     let block = |length: u32| Little.words(&[6, length, 0, 0]);
     for (file, garbage, note) in [
-        (
-            &good[0],
-            vec![0xee; 50],
-            "a packet of 4008636142 bytes: expected 262144 at most",
-        ),
-        (
-            &good[0],
-            record,
-            "a packet of 262145 bytes: expected 262144 at most",
-        ),
-        (
-            &good[1],
-            vec![0xee; 50],
-            "a block of 4008636142 bytes: expected a multiple of 4, at least 12",
-        ),
-        (
-            &good[1],
-            block(8),
-            "a block of 8 bytes: expected a multiple of 4, at least 12",
-        ),
-        (
-            &good[1],
-            block(1 << 25),
-            "a block of 33554432 bytes: expected 16777216 at most",
-        ),
-        (
-            &good[1],
-            [block(16), vec![1; 4]].concat(),
-            "a block with two different lengths",
-        ),
-        (
-            &good[1],
-            Little.words(&[77, 16, 0, 15]),
-            "a block with two different lengths",
-        ),
+        (&good[0], vec![0xee; 50], "a packet of 4008636142 bytes: expected 262144 at most"),
+        (&good[0], record, "a packet of 262145 bytes: expected 262144 at most"),
+        (&good[1], vec![0xee; 50], "a block of 4008636142 bytes: expected a multiple of 4, at least 12"),
+        (&good[1], block(8), "a block of 8 bytes: expected a multiple of 4, at least 12"),
+        (&good[1], block(1 << 25), "a block of 33554432 bytes: expected 16777216 at most"),
+        (&good[1], [block(16), vec![1; 4]].concat(), "a block with two different lengths"),
+        (&good[1], Little.words(&[77, 16, 0, 15]), "a block with two different lengths"),
         (&good[1], section(Big)[..27].to_vec(), ""),
         (&good[1], Little.words(&[6, 1 << 24, 0, 0]), ""),
         (&good[0], Little.words(&[5, 5, 100, 100, 0]), ""),
@@ -141,10 +80,7 @@ fn the_ending_says_what_follows_a_valid_start() {
         let offset = file.len() as u64;
         let expected = match note {
             "" => Ending::Cut { offset },
-            what => Ending::Damaged {
-                offset,
-                what: what.into(),
-            },
+            what => Ending::Damaged { offset, what: what.into() },
         };
         assert_eq!(counts.ending, expected);
         assert_eq!(counts.notes().len(), 1);
@@ -153,11 +89,7 @@ fn the_ending_says_what_follows_a_valid_start() {
     let trailing = [&gzip(&good[0])[..], b"rubbish, not a member of it"].concat();
     let (found, counts) = read(&trailing).unwrap();
     assert_download(&found, 3);
-    assert!(
-        matches!(counts.ending, Ending::Unreadable { .. }),
-        "{:?}",
-        counts.ending
-    );
+    assert!(matches!(counts.ending, Ending::Unreadable { .. }), "{:?}", counts.ending);
 }
 
 /// If compressed data is damaged in the middle, most of what comes before is read.
@@ -180,11 +112,7 @@ fn a_packet_longer_than_its_block_is_left_out() {
     for order in [Little, Big] {
         let mut wrong = enhanced(order, 0, 1, &packet, &[]);
         wrong[20..24].copy_from_slice(&order.word(5000));
-        let old = block(
-            order,
-            2,
-            &[&[0; 12][..], &order.words(&[900, 900]), &packet].concat(),
-        );
+        let old = block(order, 2, &[&[0; 12][..], &order.words(&[900, 900]), &packet].concat());
         let short = block(order, 6, &[0; 8]);
         let right = enhanced(order, 0, 1, &packet, &[]);
         let start = [section(order), interface(order, 101, &[])].concat();
@@ -220,48 +148,24 @@ fn empty_records_are_frames() {
     let mut file = header(Little, NANOS, ETHERNET);
     file.extend(record(Little, 0, &[], 0));
     file.extend(record(Little, 0, &[], 1500));
-    file.extend(record(
-        Little,
-        0,
-        &ethernet(&[8, 0], &ip(&segment(0), false)),
-        0,
-    ));
+    file.extend(record(Little, 0, &ethernet(&[8, 0], &ip(&segment(0), false)), 0));
     let (found, counts) = read(&file).unwrap();
     assert_eq!((found.len(), found[0].frame), (1, 3));
     assert_eq!(counts.skipped(Reason::Cut).count, 2);
-    assert_eq!(
-        counts.notes(),
-        ["left out 2 frames, first frame 1: cut before the end of the TCP header"]
-    );
+    assert_eq!(counts.notes(), ["left out 2 frames, first frame 1: cut before the end of the TCP header"]);
 }
 
 /// One capture of each kind, to be damaged.
 fn good() -> Vec<Vec<u8>> {
     let packets = packets(6);
-    let mixed: Vec<Vec<u8>> = packets
-        .iter()
-        .map(|p| ethernet(&[0x81, 0, 0, 7, 8, 0], p))
-        .collect();
+    let mixed: Vec<Vec<u8>> = packets.iter().map(|p| ethernet(&[0x81, 0, 0, 7, 8, 0], p)).collect();
     let plain = [
         classic(Big, MICROS, ETHERNET, &mixed),
         classic(Little, MODIFIED, RAW, &packets),
-        [
-            sections(Little, RAW as u16, &packets),
-            block(Little, 5, &[0; 12]),
-            sections(Big, 1, &mixed),
-        ]
-        .concat(),
-        [
-            classic(Little, NANOS, RAW, &packets),
-            sections(Big, RAW as u16, &packets),
-        ]
-        .concat(),
+        [sections(Little, RAW as u16, &packets), block(Little, 5, &[0; 12]), sections(Big, 1, &mixed)].concat(),
+        [classic(Little, NANOS, RAW, &packets), sections(Big, RAW as u16, &packets)].concat(),
     ];
-    let packed = [
-        gzip(&plain[0]),
-        zstd(&plain[2]),
-        [gzip(&plain[1]), gzip(&plain[2])].concat(),
-    ];
+    let packed = [gzip(&plain[0]), zstd(&plain[2]), [gzip(&plain[1]), gzip(&plain[2])].concat()];
     plain.into_iter().chain(packed).collect()
 }
 
@@ -279,11 +183,7 @@ fn a_cut_capture_is_read_up_to_the_cut() {
             };
             assert!(found[..] == all[..found.len()], "cut at {end}");
             assert!(found.len() >= most, "cut at {end}");
-            assert!(
-                matches!(counts.ending, Ending::Whole | Ending::Cut { .. }),
-                "cut at {end}: {:?}",
-                counts.ending
-            );
+            assert!(matches!(counts.ending, Ending::Whole | Ending::Cut { .. }), "cut at {end}: {:?}", counts.ending);
             most = found.len();
         }
         assert_eq!(most, all.len());

@@ -48,10 +48,7 @@ pub fn segment(i: u32) -> Segment {
         payload_len: if i % 3 == 2 { 0 } else { 100 },
         window: 500,
         flags: Flags::ACK,
-        options: Options {
-            timestamps: Some(Timestamps { value: i, echo: 2 }),
-            ..Options::NONE
-        },
+        options: Options { timestamps: Some(Timestamps { value: i, echo: 2 }), ..Options::NONE },
     }
 }
 
@@ -61,10 +58,7 @@ pub fn ip(segment: &Segment, v6: bool) -> Vec<u8> {
         true => ("[2001:db8::1]:9", "[2001:db8::2]:80"),
         false => ("192.0.2.1:9", "192.0.2.2:80"),
     };
-    let endpoints = Endpoints {
-        src: src.parse().unwrap(),
-        dst: dst.parse().unwrap(),
-    };
+    let endpoints = Endpoints { src: src.parse().unwrap(), dst: dst.parse().unwrap() };
     let mut packet = Vec::new();
     encode(segment, &endpoints, 5, Payload::Fill(0), &mut packet).unwrap();
     packet
@@ -155,13 +149,7 @@ pub fn interface(order: Order, link: u16, options: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// An enhanced packet block.
-pub fn enhanced(
-    order: Order,
-    interface: u32,
-    ticks: u64,
-    data: &[u8],
-    options: &[Vec<u8>],
-) -> Vec<u8> {
+pub fn enhanced(order: Order, interface: u32, ticks: u64, data: &[u8], options: &[Vec<u8>]) -> Vec<u8> {
     let len = data.len() as u32;
     let mut body = order.words(&[interface, (ticks >> 32) as u32, ticks as u32, len, len]);
     body.extend(data);
@@ -194,9 +182,7 @@ pub fn read(file: &[u8]) -> Result<(Vec<CapturedPacket>, Counts), ReadError> {
     read_from(file)
 }
 
-pub fn read_from(
-    input: impl std::io::Read + Send,
-) -> Result<(Vec<CapturedPacket>, Counts), ReadError> {
+pub fn read_from(input: impl std::io::Read + Send) -> Result<(Vec<CapturedPacket>, Counts), ReadError> {
     drain(Reader::new("x", input)?)
 }
 

@@ -26,13 +26,7 @@ pub enum Classifier {
 
 impl Classifier {
     /// All, in the order of reports.
-    pub const ALL: [Self; 5] = [
-        Self::KMeans,
-        Self::KMeansLog,
-        Self::KMeansSynsApart,
-        Self::Triggers,
-        Self::Wireshark,
-    ];
+    pub const ALL: [Self; 5] = [Self::KMeans, Self::KMeansLog, Self::KMeansSynsApart, Self::Triggers, Self::Wireshark];
 
     /// What it is, in a table.
     pub const fn title(self) -> &'static str {
@@ -100,9 +94,7 @@ impl Classifiers {
 
     /// The class of a retransmission. `None`: the classifier cannot tell.
     pub fn class(&self, classifier: Classifier, sample: &Sample) -> Option<Class> {
-        let by = |split: Option<Split>, value: f64| {
-            split.map(|split| Class::fast_if(value < split.upper_from))
-        };
+        let by = |split: Option<Split>, value: f64| split.map(|split| Class::fast_if(value < split.upper_from));
         match classifier {
             Classifier::KMeans => by(self.pooled, seconds(sample)),
             Classifier::KMeansLog => by(self.log, logarithm(sample)),
@@ -126,11 +118,7 @@ impl Classifiers {
             });
             let different = pairs.clone().filter(|(one, other)| one != other).count() as u64;
             let compared = pairs.count() as u64;
-            Agreement {
-                compared,
-                different,
-                different_percent: percent(different, compared),
-            }
+            Agreement { compared, different, different_percent: percent(different, compared) }
         };
         let split = match classifier {
             Classifier::KMeans => self.pooled,

@@ -95,9 +95,7 @@ impl Follower {
     pub fn packet(&mut self, known: &Known, direction: Direction, packet: &CapturedPacket) {
         let segment = &packet.segment;
         let [side, other] = self.both(direction);
-        let is_fast = side
-            .wireshark
-            .retransmits_fast(segment, packet.at, &other.wireshark);
+        let is_fast = side.wireshark.retransmits_fast(segment, packet.at, &other.wireshark);
         side.wireshark.sends(segment, packet.at);
         if segment.payload_len > 0 {
             other.is_answered();
@@ -147,9 +145,7 @@ impl Follower {
     /// Forgets the older half of what both ends have sent, to bound memory. Retransmissions of it are
     /// then unseen.
     pub fn forget_half(&mut self) {
-        self.sides
-            .iter_mut()
-            .for_each(|side| side.sent.forget_half());
+        self.sides.iter_mut().for_each(|side| side.sent.forget_half());
     }
 
     /// The connection has ended. `is_over`: the capture holds its end.
@@ -164,17 +160,12 @@ impl Follower {
             samples.extend(side.samples.drain(..).map(|pending| {
                 let mut sample = pending.sample;
                 sample.position = is_whole.then(|| Position::of(pending.before, firsts));
-                sample.position_with_acks =
-                    is_whole.then(|| Position::of(pending.before_with_acks, packets));
+                sample.position_with_acks = is_whole.then(|| Position::of(pending.before_with_acks, packets));
                 sample
             }));
         }
         samples.sort_unstable_by_key(|sample: &Sample| sample.frame);
-        Followed {
-            samples,
-            unseen: self.unseen,
-            syn_loss,
-        }
+        Followed { samples, unseen: self.unseen, syn_loss }
     }
 
     /// What the sender's end and the other end have sent.
@@ -222,11 +213,7 @@ impl Side {
     /// Takes a retransmission of what `first` sent.
     fn resent(&mut self, sample: Sample, first: First, span: &Range<u64>) {
         let number = self.samples.len();
-        self.samples.push(Pending {
-            before: first.before,
-            before_with_acks: first.before_with_acks,
-            sample,
-        });
+        self.samples.push(Pending { before: first.before, before_with_acks: first.before_with_acks, sample });
         let same = |latest: &&mut LatestData| {
             let found = self.sent.earlier(latest.number);
             found.is_some_and(|(latest, _)| latest.before == first.before)
@@ -241,12 +228,7 @@ impl Side {
     fn send(&mut self, segment: &Segment, span: &Range<u64>, at: Instant) {
         let has_data = segment.payload_len > 0;
         let is_first_data = has_data && self.latest_data.is_none();
-        let first = First::new(
-            at,
-            segment.flags,
-            Kinds::of(segment.flags, is_first_data),
-            [self.firsts, self.packets],
-        );
+        let first = First::new(at, segment.flags, Kinds::of(segment.flags, is_first_data), [self.firsts, self.packets]);
         if !self.sent.send_first(span, first) {
             return;
         }

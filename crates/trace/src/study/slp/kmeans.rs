@@ -52,12 +52,7 @@ pub fn split_in_two(values: impl IntoIterator<Item = f64>) -> Option<Split> {
     let (_, i, below) = best?;
     let lower = i as f64;
     let means = [below / lower, (total - below) / (n - lower)].map(|mean| centre + mean);
-    Some(Split {
-        threshold: means[0].midpoint(means[1]),
-        upper_from: *sorted.get(i)?,
-        means,
-        is_unique,
-    })
+    Some(Split { threshold: means[0].midpoint(means[1]), upper_from: *sorted.get(i)?, means, is_unique })
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use super::shares::{flag_panels, kind_shares, position_panels};
 use super::{
-    Classification, Classifier, Classifiers, FlagPanel, KindShare, PositionPanel, Sample,
-    Statement, SynLoss, SynLosses, statements,
+    Classification, Classifier, Classifiers, FlagPanel, KindShare, PositionPanel, Sample, Statement, SynLoss,
+    SynLosses, statements,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -84,9 +84,7 @@ impl Report {
     pub fn new(capture: &Capture) -> Self {
         let samples = &capture.samples;
         let classifiers = Classifiers::new(samples);
-        let count = |include: fn(&Sample) -> bool| {
-            samples.iter().filter(|sample| include(sample)).count() as u64
-        };
+        let count = |include: fn(&Sample) -> bool| samples.iter().filter(|sample| include(sample)).count() as u64;
         let sides_apart = capture.one_way < capture.connections;
         let positions = |of| position_panels(samples, &classifiers, sides_apart, of);
         Self {
@@ -97,9 +95,7 @@ impl Report {
             connections: capture.connections,
             one_way: capture.one_way,
             sides_apart,
-            classifications: Classifier::ALL
-                .map(|classifier| classifiers.classify(classifier, samples))
-                .into(),
+            classifications: Classifier::ALL.map(|classifier| classifiers.classify(classifier, samples)).into(),
             statements: statements::all(samples, &classifiers),
             with_position: count(|sample| sample.position.is_some()),
             positions: positions(|sample| sample.position),

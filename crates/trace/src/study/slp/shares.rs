@@ -32,10 +32,7 @@ pub struct Shares {
 
 impl Shares {
     /// Those of some retransmissions.
-    pub fn of<'a>(
-        samples: impl IntoIterator<Item = &'a Sample>,
-        classifiers: &Classifiers,
-    ) -> Self {
+    pub fn of<'a>(samples: impl IntoIterator<Item = &'a Sample>, classifiers: &Classifiers) -> Self {
         let mut shares = Self::default();
         for sample in samples {
             shares.add(sample, classifiers);
@@ -124,10 +121,7 @@ pub struct KindShare {
 /// Who sent the packets of each panel: its name and the directions that it covers.
 fn senders(are_sides_apart: bool) -> Vec<(&'static str, Vec<Direction>)> {
     match are_sides_apart {
-        true => vec![
-            ("client", vec![Direction::Up]),
-            ("server", vec![Direction::Down]),
-        ],
+        true => vec![("client", vec![Direction::Up]), ("server", vec![Direction::Down])],
         false => vec![("both", vec![Direction::Up, Direction::Down])],
     }
 }
@@ -155,9 +149,7 @@ pub fn position_panels(
             panels.push(PositionPanel {
                 sender,
                 half,
-                positions: positions
-                    .map(|(position, shares)| PositionShare { position, shares })
-                    .collect(),
+                positions: positions.map(|(position, shares)| PositionShare { position, shares }).collect(),
             });
         }
     }
@@ -206,13 +198,7 @@ pub fn flag_panels(
 /// The likelihoods by kind.
 pub fn kind_shares(samples: &[Sample], classifiers: &Classifiers) -> Vec<KindShare> {
     let share = |kind: Kind| {
-        let mut share = KindShare {
-            kind: kind.name(),
-            timeouts: 0,
-            retransmissions: 0,
-            by_k_means: 0,
-            q: None,
-        };
+        let mut share = KindShare { kind: kind.name(), timeouts: 0, retransmissions: 0, by_k_means: 0, q: None };
         for sample in samples.iter().filter(|sample| sample.kinds.contains(kind)) {
             let by_trigger = classifiers.class(Classifier::Triggers, sample);
             let class = by_trigger.or_else(|| classifiers.class(Classifier::KMeans, sample));

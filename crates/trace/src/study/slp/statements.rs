@@ -27,9 +27,8 @@ pub struct Statement {
 
 /// All statements of §I and §II-B.
 pub fn all(samples: &[Sample], classifiers: &Classifiers) -> Vec<Statement> {
-    let of = |include: &dyn Fn(&Sample) -> bool| {
-        Shares::of(samples.iter().filter(|sample| include(sample)), classifiers)
-    };
+    let of =
+        |include: &dyn Fn(&Sample) -> bool| Shares::of(samples.iter().filter(|sample| include(sample)), classifiers);
     let kind = |kind: Kind| of(&move |sample| sample.kinds.contains(kind));
     let at = |half: Half| move |place: &Position| place.half == half && place.index == 1;
     let head = of(&|sample| sample.position.as_ref().is_some_and(at(Half::Front)));
@@ -64,71 +63,18 @@ pub fn all(samples: &[Sample], classifiers: &Classifiers) -> Vec<Statement> {
     };
     let least = "at least 10";
     vec![
-        share(
-            "timeouts",
-            "timeouts among all retransmissions",
-            &of(&|_| true),
-            "10.1",
-        ),
+        share("timeouts", "timeouts among all retransmissions", &of(&|_| true), "10.1"),
         wireshark(samples, classifiers),
-        share(
-            "syn",
-            "timeouts among retransmissions of SYNs",
-            &kind(Kind::Syn),
-            "more than 70",
-        ),
-        share(
-            "fin",
-            "timeouts where a packet with FIN was lost",
-            &kind(Kind::Fin),
-            "-",
-        ),
-        share(
-            "head",
-            "timeouts where the first packet was lost",
-            &head,
-            "-",
-        ),
-        share(
-            "tail",
-            "timeouts where the last packet was lost",
-            &tail,
-            "-",
-        ),
-        share(
-            "elsewhere",
-            "timeouts at all other positions",
-            &elsewhere,
-            "-",
-        ),
+        share("syn", "timeouts among retransmissions of SYNs", &kind(Kind::Syn), "more than 70"),
+        share("fin", "timeouts where a packet with FIN was lost", &kind(Kind::Fin), "-"),
+        share("head", "timeouts where the first packet was lost", &head, "-"),
+        share("tail", "timeouts where the last packet was lost", &tail, "-"),
+        share("elsewhere", "timeouts at all other positions", &elsewhere, "-"),
         share("push", "timeouts where PSH ACK was lost", &push, "-"),
-        share(
-            "plain",
-            "timeouts where a plain ACK packet was lost",
-            &plain,
-            "-",
-        ),
-        ratio(
-            "head_ratio",
-            "first packet compared with other positions",
-            &head,
-            &elsewhere,
-            least,
-        ),
-        ratio(
-            "tail_ratio",
-            "last packet compared with other positions",
-            &tail,
-            &elsewhere,
-            least,
-        ),
-        ratio(
-            "push_ratio",
-            "PSH ACK compared with plain ACK",
-            &push,
-            &plain,
-            least,
-        ),
+        share("plain", "timeouts where a plain ACK packet was lost", &plain, "-"),
+        ratio("head_ratio", "first packet compared with other positions", &head, &elsewhere, least),
+        ratio("tail_ratio", "last packet compared with other positions", &tail, &elsewhere, least),
+        ratio("push_ratio", "PSH ACK compared with plain ACK", &push, &plain, least),
     ]
 }
 
@@ -137,9 +83,7 @@ fn wireshark(samples: &[Sample], classifiers: &Classifiers) -> Statement {
         let agreement = classifiers.classify(classifier, samples).against_wireshark;
         percent(agreement.different, agreement.compared)
     };
-    let both = samples
-        .iter()
-        .filter(|sample| sample.by_wireshark.is_some());
+    let both = samples.iter().filter(|sample| sample.by_wireshark.is_some());
     Statement {
         name: "wireshark",
         quantity: "classified differently by Wireshark's rule",

@@ -80,17 +80,13 @@ pub struct Percentile {
 impl SynLosses {
     /// Those of a capture with this many `flows` whose SYN was captured.
     pub fn new(losses: &[SynLoss], flows: u64) -> Self {
-        let completed = losses
-            .iter()
-            .filter_map(|loss| Some((loss.completion?.as_secs_f64(), loss.wait.as_secs_f64())));
+        let completed =
+            losses.iter().filter_map(|loss| Some((loss.completion?.as_secs_f64(), loss.wait.as_secs_f64())));
         let completed: Vec<(f64, f64)> = completed.collect();
         let count = completed.len();
         let mean = completed.iter().map(|(_, wait)| wait).sum::<f64>() / count as f64;
         let sorted = |of: &dyn Fn(f64, f64) -> f64| {
-            let mut values: Vec<f64> = completed
-                .iter()
-                .map(|(fct, wait)| of(*fct, *wait))
-                .collect();
+            let mut values: Vec<f64> = completed.iter().map(|(fct, wait)| of(*fct, *wait)).collect();
             values.sort_unstable_by(f64::total_cmp);
             values
         };
@@ -145,16 +141,8 @@ mod tests {
 
     #[test]
     fn reductions_compare_percentiles_of_both_distributions() {
-        let unfinished = SynLoss {
-            completion: None,
-            ..loss(0, 9000)
-        };
-        let losses = [
-            loss(1500, 1000),
-            loss(4000, 3000),
-            loss(2000, 1000),
-            unfinished,
-        ];
+        let unfinished = SynLoss { completion: None, ..loss(0, 9000) };
+        let losses = [loss(1500, 1000), loss(4000, 3000), loss(2000, 1000), unfinished];
         let table = SynLosses::new(&losses, 100);
         assert_eq!((table.with_syn_loss, table.completed), (4, 3));
         assert_eq!(table.with_syn_loss_percent, Some(4.0));

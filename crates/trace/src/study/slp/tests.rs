@@ -32,10 +32,7 @@ fn follow(lines: &[Line], is_one_way: bool, triggers: &[(u64, Trigger)]) -> Foll
         connection: 3,
         is_one_way,
         counted: [true, true],
-        triggers: triggers
-            .iter()
-            .map(|(frame, trigger)| (*frame, Some(*trigger)))
-            .collect(),
+        triggers: triggers.iter().map(|(frame, trigger)| (*frame, Some(*trigger))).collect(),
     };
     let mut follower = Follower::default();
     for (frame, line) in (1..).zip(lines) {
@@ -71,25 +68,14 @@ const LOSSY: [Line; 22] = [
     (DOWN, 1661, ACK, 852, 0, 102),
 ];
 
-const TRIGGERS: [(u64, Trigger); 4] = [
-    (2, Trigger::Syn),
-    (13, Trigger::Fast),
-    (16, Trigger::Rto),
-    (19, Trigger::Rto),
-];
+const TRIGGERS: [(u64, Trigger); 4] = [(2, Trigger::Syn), (13, Trigger::Fast), (16, Trigger::Rto), (19, Trigger::Rto)];
 
 fn front(index: u32) -> Option<Position> {
-    Some(Position {
-        half: Half::Front,
-        index,
-    })
+    Some(Position { half: Half::Front, index })
 }
 
 fn back(index: u32) -> Option<Position> {
-    Some(Position {
-        half: Half::Back,
-        index,
-    })
+    Some(Position { half: Half::Back, index })
 }
 
 #[test]
@@ -115,10 +101,7 @@ fn retransmissions_have_interval_flags_position_and_class() {
         ]
     );
     // With the server's two pure ACKs there are eight packets.
-    let with_acks: Vec<_> = followed.samples[1..]
-        .iter()
-        .map(|s| s.position_with_acks)
-        .collect();
+    let with_acks: Vec<_> = followed.samples[1..].iter().map(|s| s.position_with_acks).collect();
     assert_eq!(with_acks, [front(4), back(3), back(2)]);
     assert_eq!(followed.unseen, 0);
 }
@@ -132,10 +115,7 @@ fn kinds_are_those_of_the_first_transmission() {
         kinds.map(Kind::name).collect()
     };
     let kinds: Vec<_> = followed.samples.iter().map(kinds).collect();
-    assert_eq!(
-        kinds,
-        [vec!["syn"], vec!["other"], vec!["psh", "tail"], vec!["fin"]]
-    );
+    assert_eq!(kinds, [vec!["syn"], vec!["other"], vec!["psh", "tail"], vec!["fin"]]);
 }
 
 #[test]
@@ -150,10 +130,7 @@ fn a_tail_is_the_last_data_before_the_other_end_sends_data() {
         (DOWN, 600, ACK, 101, 100, 11), // more data followed
     ];
     let followed = follow(&lines, false, &[]);
-    let tails = followed
-        .samples
-        .iter()
-        .map(|sample| sample.kinds.contains(Kind::Tail));
+    let tails = followed.samples.iter().map(|sample| sample.kinds.contains(Kind::Tail));
     assert_eq!(tails.collect::<Vec<_>>(), [true, true, false]);
     let first = followed.samples.iter();
     let first = first.map(|sample| sample.kinds.contains(Kind::First));
@@ -164,19 +141,8 @@ fn a_tail_is_the_last_data_before_the_other_end_sends_data() {
 fn one_direction_is_enough_for_positions_but_not_for_wireshark() {
     let down: Vec<Line> = LOSSY.into_iter().filter(|line| line.0 == DOWN).collect();
     let followed = follow(&down, true, &[]);
-    let found: Vec<_> = followed
-        .samples
-        .iter()
-        .map(|s| (s.position, s.by_wireshark, s.trigger))
-        .collect();
-    assert_eq!(
-        found,
-        [
-            (front(3), None, None),
-            (back(2), None, None),
-            (back(1), None, None),
-        ]
-    );
+    let found: Vec<_> = followed.samples.iter().map(|s| (s.position, s.by_wireshark, s.trigger)).collect();
+    assert_eq!(found, [(front(3), None, None), (back(2), None, None), (back(1), None, None),]);
 }
 
 #[test]

@@ -28,14 +28,7 @@ pub struct First {
 impl First {
     /// A packet that was sent when `before` others had been: without pure ACKs, and with them.
     pub fn new(at: Instant, flags: Flags, kinds: Kinds, before: [u32; 2]) -> Self {
-        Self {
-            end: 0,
-            at,
-            flags,
-            kinds,
-            before: before[0],
-            before_with_acks: before[1],
-        }
+        Self { end: 0, at, flags, kinds, before: before[0], before_with_acks: before[1] }
     }
 }
 
@@ -69,8 +62,7 @@ impl Transmissions {
 
     /// Whether this number is the last one sent.
     pub fn is_last(&self, number: u64) -> bool {
-        self.highest
-            .is_some_and(|(_, highest)| number + 1 == highest)
+        self.highest.is_some_and(|(_, highest)| number + 1 == highest)
     }
 
     /// The first transmission of a number, and the time of the latest.
@@ -158,12 +150,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn first(before: u32, at: u64) -> First {
-        First::new(
-            Instant::from_nanos(at),
-            Flags::ACK,
-            Kinds::default(),
-            [before; 2],
-        )
+        First::new(Instant::from_nanos(at), Flags::ACK, Kinds::default(), [before; 2])
     }
 
     #[test]

@@ -38,10 +38,7 @@ impl Sender {
             return false;
         };
         let may_be_probed = segment.payload_len > 1 && next.since(segment.seq) == 1;
-        other.duplicate_acks >= 2
-            && ack == segment.seq
-            && at.nanos_since(acked_at) < LONGEST_WAIT
-            && !may_be_probed
+        other.duplicate_acks >= 2 && ack == segment.seq && at.nanos_since(acked_at) < LONGEST_WAIT && !may_be_probed
     }
 
     /// Takes a packet of this sender.

@@ -10,37 +10,15 @@ type Arrived = (u64, u64, u64, Option<u32>, SeenBytes);
 fn arrivals() {
     let seen = |all, first: Option<u32>, higher| SeenBytes {
         all,
-        first: first.map(|ts| Transmission {
-            at: at(0),
-            ts_value: Some(ts),
-        }),
+        first: first.map(|ts| Transmission { at: at(0), ts_value: Some(ts) }),
         higher,
     };
-    let undated = SeenBytes {
-        all: true,
-        first: Some(Transmission {
-            at: at(0),
-            ts_value: None,
-        }),
-        higher: None,
-    };
+    let undated = SeenBytes { all: true, first: Some(Transmission { at: at(0), ts_value: None }), higher: None };
     let hole = seen(false, None, Some(1001));
     let cases: &[(&str, &[Arrived], &[&str])] = &[
-        (
-            "younger than a segment above",
-            &[(9, 1, 1001, Some(1060), hole)],
-            &["needed no_copy_seen"],
-        ),
-        (
-            "as old as a segment above",
-            &[(9, 1, 1001, Some(1001), hole)],
-            &["unknowable looks_first"],
-        ),
-        (
-            "older than a segment above",
-            &[(9, 1, 1001, Some(1000), hole)],
-            &["unknowable looks_first"],
-        ),
+        ("younger than a segment above", &[(9, 1, 1001, Some(1060), hole)], &["needed no_copy_seen"]),
+        ("as old as a segment above", &[(9, 1, 1001, Some(1001), hole)], &["unknowable looks_first"]),
+        ("older than a segment above", &[(9, 1, 1001, Some(1000), hole)], &["unknowable looks_first"]),
         (
             "its bytes arrived before",
             &[(9, 1, 1001, Some(1060), seen(true, Some(1000), Some(1001)))],
@@ -48,26 +26,17 @@ fn arrivals() {
         ),
         (
             "the original arrives later",
-            &[
-                (9, 1, 1001, Some(1060), hole),
-                (10, 1, 1001, Some(1000), seen(true, Some(1060), Some(1001))),
-            ],
+            &[(9, 1, 1001, Some(1060), hole), (10, 1, 1001, Some(1000), seen(true, Some(1060), Some(1001)))],
             &["spurious copy_seen", "first"],
         ),
         (
             "half of the original arrives later",
-            &[
-                (9, 1, 1001, Some(1060), hole),
-                (10, 1, 501, Some(1000), seen(true, Some(1060), Some(1001))),
-            ],
+            &[(9, 1, 1001, Some(1060), hole), (10, 1, 501, Some(1000), seen(true, Some(1060), Some(1001)))],
             &["needed no_copy_seen", "first"],
         ),
         (
             "an earlier retransmission arrives after a later one",
-            &[
-                (9, 1, 1001, Some(1200), hole),
-                (10, 1, 1001, Some(1060), seen(true, Some(1200), Some(1001))),
-            ],
+            &[(9, 1, 1001, Some(1200), hole), (10, 1, 1001, Some(1060), seen(true, Some(1200), Some(1001)))],
             &["spurious copy_seen", "needed no_copy_seen"],
         ),
         (
@@ -80,10 +49,7 @@ fn arrivals() {
         ),
         (
             "the earlier copy filled a hole",
-            &[
-                (9, 1, 1001, Some(1000), hole),
-                (10, 1, 1001, Some(1060), seen(true, None, Some(1001))),
-            ],
+            &[(9, 1, 1001, Some(1000), hole), (10, 1, 1001, Some(1060), seen(true, None, Some(1001)))],
             &["unknowable looks_first", "spurious copy_seen"],
         ),
         (
@@ -91,27 +57,17 @@ fn arrivals() {
             &[(9, 1, 1001, Some(1060), seen(false, Some(1000), None))],
             &["needed no_copy_seen"],
         ),
-        (
-            "no timestamps, the earlier copy came in order",
-            &[(9, 1, 1001, None, undated)],
-            &["spurious copy_seen"],
-        ),
+        ("no timestamps, the earlier copy came in order", &[(9, 1, 1001, None, undated)], &["spurious copy_seen"]),
         (
             "no timestamps, the earlier copy filled a hole",
-            &[
-                (9, 1, 1001, None, seen(false, None, None)),
-                (10, 1, 1001, None, undated),
-            ],
+            &[(9, 1, 1001, None, seen(false, None, None)), (10, 1, 1001, None, undated)],
             &["unknowable ambiguous", "unknowable ambiguous"],
         ),
     ];
     for (what, arrived, expected) in cases {
         let mut arrivals = ArrivalVerdicts::default();
         for (index, &(ms, from, to, ts_value, seen)) in arrived.iter().enumerate() {
-            let copy = Transmission {
-                at: at(ms),
-                ts_value,
-            };
+            let copy = Transmission { at: at(ms), ts_value };
             arrivals.on_arrival(index as u32, span(from, to), copy, seen);
         }
         arrivals.settle(at(20), |index, _| panic!("{what}: {index} too soon"));
@@ -130,11 +86,7 @@ fn arrivals() {
 #[test]
 fn too_many_copies_are_ambiguous() {
     let mut arrivals = ArrivalVerdicts::default();
-    let again = SeenBytes {
-        all: true,
-        first: Some(copy(0)),
-        higher: None,
-    };
+    let again = SeenBytes { all: true, first: Some(copy(0)), higher: None };
     let far = (1000, span(500_001, 501_001));
     let copies = (0..1000).map(|index| (index, span(1, 1001)));
     for (index, span) in copies.chain([far]) {

@@ -3,11 +3,8 @@
 use super::*;
 
 /// A DSACK reports bytes that were sent once.
-const NETWORK_DUPLICATE: [Step; 3] = [
-    Sent(900, 1, 1001),
-    Acked(960, 1001, 900, &[]),
-    Acked(960, 1001, 900, &[(1, 1001)]),
-];
+const NETWORK_DUPLICATE: [Step; 3] =
+    [Sent(900, 1, 1001), Acked(960, 1001, 900, &[]), Acked(960, 1001, 900, &[(1, 1001)])];
 
 /// A hole that a retransmission fills.
 const FILLED: [Step; 5] = [
@@ -26,15 +23,9 @@ fn on_a_path_that_duplicates_a_dsack_proves_no_second_copy() {
     // The network duplicated the retransmission, or the original came after it.
     assert_eq!(play(BOTH, &reported_twice), ["unknowable ambiguous"]);
     assert_eq!(play(SACK, &reported_twice), ["spurious dsack"]);
-    assert_eq!(
-        play(BOTH, &after_duplicate(&reported_twice)),
-        ["needed timestamp_echo"]
-    );
+    assert_eq!(play(BOTH, &after_duplicate(&reported_twice)), ["needed timestamp_echo"]);
     // Without timestamps, the original may have come late.
-    assert_eq!(
-        play(SACK, &after_duplicate(&reported_twice)),
-        ["unknowable ambiguous"]
-    );
+    assert_eq!(play(SACK, &after_duplicate(&reported_twice)), ["unknowable ambiguous"]);
 }
 
 #[test]
@@ -52,14 +43,8 @@ fn on_a_path_that_duplicates_a_repeated_ack_proves_no_refusal() {
     ];
     let verdict_of_last = |steps: &[Step]| play(BOTH, steps)[1].clone();
     let before = [Sent(900, 1, 1001), Acked(960, 1001, 900, &[])];
-    assert_eq!(
-        verdict_of_last(&[&before, repeated_ack].concat()),
-        "spurious timestamp_echo"
-    );
-    assert_eq!(
-        verdict_of_last(&[&NETWORK_DUPLICATE, repeated_ack].concat()),
-        "unknowable ambiguous"
-    );
+    assert_eq!(verdict_of_last(&[&before, repeated_ack].concat()), "spurious timestamp_echo");
+    assert_eq!(verdict_of_last(&[&NETWORK_DUPLICATE, repeated_ack].concat()), "unknowable ambiguous");
 }
 
 #[test]
@@ -118,10 +103,7 @@ fn the_last_segment_after_the_receiver_closed() {
 #[test]
 fn without_a_round_trip_time_no_answer_is_slow() {
     let mut verdicts = AckVerdicts::new(SACK);
-    let plain = |ms| Transmission {
-        ts_value: None,
-        ..copy(ms)
-    };
+    let plain = |ms| Transmission { ts_value: None, ..copy(ms) };
     verdicts.on_retransmission(0, span(0, 1), plain(4000), Some(plain(1000)));
     let mut syn_ack = Ack::new(Offset(1), 65_535);
     syn_ack.carries_data = true;
@@ -135,11 +117,7 @@ fn copies_sent_together() {
     check(&[(
         "either may have been answered, and the DSACK of the other lost",
         SACK,
-        &[
-            Sent(1000, 1, 1001),
-            Retransmitted(1000, 1, 1001),
-            Acked(1060, 1001, 0, &[]),
-        ],
+        &[Sent(1000, 1, 1001), Retransmitted(1000, 1, 1001), Acked(1060, 1001, 0, &[])],
         &["unknowable ambiguous"],
     )]);
 }

@@ -31,17 +31,9 @@ struct Path {
 /// A packet in transit, or a time to send.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    Data {
-        span: Span,
-        ts: u32,
-        copy: usize,
-    },
+    Data { span: Span, ts: u32, copy: usize },
     DelayedAck,
-    Acked {
-        cumulative: u64,
-        echo: u32,
-        blocks: Vec<(u64, u64)>,
-    },
+    Acked { cumulative: u64, echo: u32, blocks: Vec<(u64, u64)> },
     Look,
 }
 
@@ -108,11 +100,7 @@ impl Receiver {
         self.acked = self.next;
         self.delayed = false;
         let blocks = duplicate.into_iter().chain(self.blocks.iter().copied());
-        Event::Acked {
-            cumulative: self.next,
-            echo: self.recent,
-            blocks: blocks.take(3).collect(),
-        }
+        Event::Acked { cumulative: self.next, echo: self.recent, blocks: blocks.take(3).collect() }
     }
 }
 
@@ -159,11 +147,7 @@ impl Flow {
             moved_at: begin,
             backoff: 0,
             probed: false,
-            receiver: Receiver {
-                next: 1,
-                acked: 1,
-                ..Receiver::default()
-            },
+            receiver: Receiver { next: 1, acked: 1, ..Receiver::default() },
             verdicts: AckVerdicts::new(options),
             retransmissions: Vec::new(),
         }
@@ -269,22 +253,16 @@ impl Flow {
                 }
                 Event::DelayedAck if self.receiver.delayed => self.answer(now, None),
                 Event::DelayedAck => {}
-                Event::Acked {
-                    cumulative,
-                    echo,
-                    blocks,
-                } => self.on_ack(now, cumulative, echo, &blocks),
+                Event::Acked { cumulative, echo, blocks } => self.on_ack(now, cumulative, echo, &blocks),
             }
         }
         let end = super::at(now + 1000);
         let found = super::finish(&mut self.verdicts, end, RTT).into_iter();
         let verdicts: BTreeMap<_, _> = found.map(|(index, verdict, _)| (index, verdict)).collect();
-        let truth = (0..)
-            .zip(&self.retransmissions)
-            .map(|(index, &(segment, copy))| {
-                let needed = !self.segments[segment].arrived[..copy].contains(&true);
-                (verdicts[&index], needed)
-            });
+        let truth = (0..).zip(&self.retransmissions).map(|(index, &(segment, copy))| {
+            let needed = !self.segments[segment].arrived[..copy].contains(&true);
+            (verdicts[&index], needed)
+        });
         truth.collect()
     }
 
@@ -320,90 +298,23 @@ fn count(path: Path, options: ReceiverOptions) -> Count {
 
 #[test]
 fn verdicts_match_the_truth() {
-    let calm = Path {
-        lose_data: 0,
-        lose_acks: 0,
-        hold: (0, 0),
-        stall: 0,
-    };
+    let calm = Path { lose_data: 0, lose_acks: 0, hold: (0, 0), stall: 0 };
     // (name, path, receiver options, most wrong verdicts in 10,000, fewest verdicts in 100)
     let cases = [
-        (
-            "losses",
-            Path {
-                lose_data: 30,
-                ..calm
-            },
-            BOTH,
-            0,
-            99,
-        ),
+        ("losses", Path { lose_data: 30, ..calm }, BOTH, 0, 99),
         ("stalls", Path { stall: 500, ..calm }, BOTH, 0, 99),
-        (
-            "delays",
-            Path {
-                hold: (20, 45),
-                ..calm
-            },
-            BOTH,
-            0,
-            99,
-        ),
-        (
-            "lost ACKs",
-            Path {
-                lose_acks: 100,
-                ..calm
-            },
-            BOTH,
-            0,
-            85,
-        ),
-        (
-            "losses both ways",
-            Path {
-                lose_data: 20,
-                lose_acks: 20,
-                ..calm
-            },
-            BOTH,
-            10,
-            99,
-        ),
-        (
-            "all",
-            Path {
-                lose_data: 20,
-                lose_acks: 20,
-                hold: (10, 40),
-                stall: 300,
-            },
-            BOTH,
-            60,
-            97,
-        ),
-        (
-            "all, no timestamps",
-            Path {
-                lose_data: 20,
-                lose_acks: 20,
-                hold: (10, 40),
-                stall: 300,
-            },
-            SACK,
-            100,
-            95,
-        ),
+        ("delays", Path { hold: (20, 45), ..calm }, BOTH, 0, 99),
+        ("lost ACKs", Path { lose_acks: 100, ..calm }, BOTH, 0, 85),
+        ("losses both ways", Path { lose_data: 20, lose_acks: 20, ..calm }, BOTH, 10, 99),
+        ("all", Path { lose_data: 20, lose_acks: 20, hold: (10, 40), stall: 300 }, BOTH, 60, 97),
+        ("all, no timestamps", Path { lose_data: 20, lose_acks: 20, hold: (10, 40), stall: 300 }, SACK, 100, 95),
     ];
     for (what, path, options, most_wrong, least_given) in cases {
         let count = count(path, options);
         let given = count.right + count.wrong;
         let all = given + count.unknowable;
         assert!(all >= 200, "{what}: {count:?}");
-        assert!(
-            count.wrong * 10_000 <= given * most_wrong,
-            "{what}: {count:?}"
-        );
+        assert!(count.wrong * 10_000 <= given * most_wrong, "{what}: {count:?}");
         assert!(given * 100 >= all * least_given, "{what}: {count:?}");
     }
 }

@@ -77,11 +77,7 @@ fn several_retransmissions() {
                 Acked(1123, 2001, 1062, &[(1001, 2001), (3001, 4001)]),
                 Acked(1124, 4001, 1063, &[]),
             ],
-            &[
-                "needed timestamp_echo",
-                "spurious dsack",
-                "needed timestamp_echo",
-            ],
+            &["needed timestamp_echo", "spurious dsack", "needed timestamp_echo"],
         ),
     ]);
 }
@@ -92,53 +88,31 @@ fn handshake_and_close() {
         (
             "the first SYN is answered",
             TIMESTAMPS,
-            &[
-                Sent(1000, 0, 1),
-                Retransmitted(2000, 0, 1),
-                Answer(2060, 1, 1000, &[]),
-            ],
+            &[Sent(1000, 0, 1), Retransmitted(2000, 0, 1), Answer(2060, 1, 1000, &[])],
             &["spurious timestamp_echo"],
         ),
         (
             "the second SYN is answered",
             BOTH,
-            &[
-                Sent(1000, 0, 1),
-                Retransmitted(2000, 0, 1),
-                Answer(2060, 1, 2000, &[]),
-            ],
+            &[Sent(1000, 0, 1), Retransmitted(2000, 0, 1), Answer(2060, 1, 2000, &[])],
             &["needed timestamp_echo"],
         ),
         (
             "a SYN without timestamps",
             SACK,
-            &[
-                Sent(1000, 0, 1),
-                Retransmitted(2000, 0, 1),
-                Answer(2060, 1, 0, &[]),
-            ],
+            &[Sent(1000, 0, 1), Retransmitted(2000, 0, 1), Answer(2060, 1, 0, &[])],
             &["unknowable ambiguous"],
         ),
         (
             "a FIN whose ACK is lost: TIME-WAIT sends no DSACK",
             SACK,
-            &[
-                Sent(1000, 1, 2),
-                Closed(1000),
-                Retransmitted(1130, 1, 2),
-                Acked(1190, 2, 0, &[]),
-            ],
+            &[Sent(1000, 1, 2), Closed(1000), Retransmitted(1130, 1, 2), Acked(1190, 2, 0, &[])],
             &["unknowable ambiguous"],
         ),
         (
             "TIME-WAIT does not update TS.Recent",
             BOTH,
-            &[
-                Sent(1000, 1, 2),
-                Closed(1000),
-                Retransmitted(1130, 1, 2),
-                Acked(1190, 2, 1000, &[]),
-            ],
+            &[Sent(1000, 1, 2), Closed(1000), Retransmitted(1130, 1, 2), Acked(1190, 2, 1000, &[])],
             &["spurious timestamp_echo"],
         ),
         (
@@ -181,24 +155,11 @@ fn copies_refused_for_their_age() {
         Acked(1186, 2001, 1126, &[(3001, 4001)]),
         Acked(1187, 4001, 1127, &[]),
     ];
-    let neither: &[Step] = &[
-        Acked(1121, 2001, 1061, &[(3001, 4001)]),
-        Retransmitted(1126, 2001, 3001),
-        Acked(1186, 4001, 1126, &[]),
-    ];
+    let neither: &[Step] =
+        &[Acked(1121, 2001, 1061, &[(3001, 4001)]), Retransmitted(1126, 2001, 3001), Acked(1186, 4001, 1126, &[])];
     let cases: [(&[Step], &[&str]); 3] = [
-        (
-            refused_once,
-            &["needed timestamp_echo", "spurious timestamp_echo"],
-        ),
-        (
-            either,
-            &[
-                "needed timestamp_echo",
-                "unknowable ambiguous",
-                "unknowable ambiguous",
-            ],
-        ),
+        (refused_once, &["needed timestamp_echo", "spurious timestamp_echo"]),
+        (either, &["needed timestamp_echo", "unknowable ambiguous", "unknowable ambiguous"]),
         (neither, &["needed timestamp_echo", "needed timestamp_echo"]),
     ];
     for (steps, expected) in cases {
@@ -240,9 +201,7 @@ fn verdicts_with_too_many_hypotheses_are_ambiguous() {
             verdicts.on_retransmission(index, span(1, 9001), again, Some(copy(1000)));
         }
         for i in 0..100 {
-            let blocks = [0, 2, 4]
-                .map(|at| 11 + 6 * i + at)
-                .map(|at| span(at, at + 1));
+            let blocks = [0, 2, 4].map(|at| 11 + 6 * i + at).map(|at| span(at, at + 1));
             let ack = Ack::new(Offset(1), 65_535).with_blocks(blocks);
             verdicts.on_ack(at(1200 + i), Offset(1), &ack, Some(1000), &|_| None);
         }
@@ -264,9 +223,7 @@ fn verdicts_with_too_many_hypotheses_are_ambiguous() {
 fn a_retransmission_of_very_many_pieces_stays_undecided() {
     let mut verdicts = AckVerdicts::new(BOTH);
     for i in 0..1300 {
-        let blocks = [1, 3, 5]
-            .map(|offset| 6 * i + offset)
-            .map(|from| span(from, from + 1));
+        let blocks = [1, 3, 5].map(|offset| 6 * i + offset).map(|from| span(from, from + 1));
         let ack = Ack::new(Offset(1), 65_535).with_blocks(blocks);
         verdicts.on_ack(at(1000 + i), Offset(1), &ack, Some(900), &|_| None);
     }

@@ -7,11 +7,7 @@ use super::*;
 fn proof_of_silence() -> Vec<Step> {
     let spurious = |i: u64| {
         let (from, to, ms) = (1 + i * 1000, 1001 + i * 1000, 1000 * (i + 1));
-        [
-            Sent(ms, from, to),
-            Retransmitted(ms + 300, from, to),
-            Acked(ms + 305, to, ms as u32, &[]),
-        ]
+        [Sent(ms, from, to), Retransmitted(ms + 300, from, to), Acked(ms + 305, to, ms as u32, &[])]
     };
     let later = [Sent(5000, 3001, 4001), Acked(5060, 4001, 5000, &[])];
     (0..3).flat_map(spurious).chain(later).collect()
@@ -20,10 +16,7 @@ fn proof_of_silence() -> Vec<Step> {
 /// The verdict on the last retransmission if the receiver is known to report no duplicates, and
 /// if it is not.
 fn silent_and_not(options: ReceiverOptions, steps: &[Step]) -> [String; 2] {
-    let silent: Vec<Step> = proof_of_silence()
-        .into_iter()
-        .chain(steps.iter().copied())
-        .collect();
+    let silent: Vec<Step> = proof_of_silence().into_iter().chain(steps.iter().copied()).collect();
     [&silent[..], steps].map(|steps| play(options, steps).pop().unwrap())
 }
 
@@ -36,10 +29,7 @@ fn a_delayed_ack_echoes_the_retransmission_although_the_original_came_first() {
         Acked(9500, 5001, 9000, &[]),
         Acked(9501, 6001, 9130, &[]),
     ];
-    assert_eq!(
-        silent_and_not(BOTH, &stalled),
-        ["unknowable no_reports", "needed timestamp_echo"]
-    );
+    assert_eq!(silent_and_not(BOTH, &stalled), ["unknowable no_reports", "needed timestamp_echo"]);
 }
 
 #[test]
@@ -54,18 +44,9 @@ fn a_hole_is_filled_just_when_the_retransmission_is_due() {
         ]
     };
     let no_duplicate = "needed no_duplicate".to_owned();
-    assert_eq!(
-        silent_and_not(SACK, &filled(9123)),
-        [no_duplicate.clone(), no_duplicate.clone()]
-    );
-    assert_eq!(
-        silent_and_not(SACK, &filled(9150)),
-        ["unknowable no_reports".to_owned(), no_duplicate]
-    );
-    assert_eq!(
-        silent_and_not(BOTH, &filled(9123))[0],
-        "needed timestamp_echo"
-    );
+    assert_eq!(silent_and_not(SACK, &filled(9123)), [no_duplicate.clone(), no_duplicate.clone()]);
+    assert_eq!(silent_and_not(SACK, &filled(9150)), ["unknowable no_reports".to_owned(), no_duplicate]);
+    assert_eq!(silent_and_not(BOTH, &filled(9123))[0], "needed timestamp_echo");
 }
 
 #[test]
@@ -78,11 +59,7 @@ fn an_ack_that_repeats_the_last_one_may_answer_a_duplicate() {
         Acked(9122, 6001, 9062, &[]),
         Acked(9123, 6001, 9062, &[]),
     ];
-    assert_eq!(
-        silent_and_not(BOTH, &answered)[0],
-        "unknowable no_reports",
-        "the original may have filled the hole"
-    );
+    assert_eq!(silent_and_not(BOTH, &answered)[0], "unknowable no_reports", "the original may have filled the hole");
     assert_eq!(play(TIMESTAMPS, &answered), ["needed timestamp_echo"]);
 }
 
@@ -156,10 +133,7 @@ fn when_everything_is_late_a_late_original_is_likely() {
         ["unknowable ambiguous"],
         "the path stalled, and the DSACK may be lost"
     );
-    assert_eq!(
-        play(SACK, &steps([1060, 1061, 1192])),
-        ["needed no_duplicate"]
-    );
+    assert_eq!(play(SACK, &steps([1060, 1061, 1192])), ["needed no_duplicate"]);
 }
 
 #[test]
@@ -191,16 +165,8 @@ fn a_block_that_stays_when_the_hole_below_is_filled_is_no_dsack() {
 #[test]
 fn without_original_and_round_trip_only_echoes_count() {
     // (the steps, the verdict without a known round trip, and with one)
-    let early = [
-        Uncaptured(1, 1001),
-        Retransmitted(1062, 1, 1001),
-        Acked(1063, 3001, 900, &[]),
-    ];
-    let answered = [
-        Uncaptured(1, 1001),
-        Retransmitted(1062, 1, 1001),
-        Acked(1122, 3001, 900, &[]),
-    ];
+    let early = [Uncaptured(1, 1001), Retransmitted(1062, 1, 1001), Acked(1063, 3001, 900, &[])];
+    let answered = [Uncaptured(1, 1001), Retransmitted(1062, 1, 1001), Acked(1122, 3001, 900, &[])];
     let reported = [
         Uncaptured(1, 1001),
         Retransmitted(1062, 1, 1001),
@@ -236,17 +202,9 @@ fn a_keep_alive_answered_before_the_data_overtook_nothing() {
 fn a_receiver_that_never_sends_a_dsack_is_not_expected_to() {
     let stall = |i: u64| {
         let (from, to, ms) = (1 + i * 1000, 1001 + i * 1000, 1000 * (i + 1));
-        [
-            Sent(ms, from, to),
-            Retransmitted(ms + 300, from, to),
-            Acked(ms + 500, to, ms as u32, &[]),
-        ]
+        [Sent(ms, from, to), Retransmitted(ms + 300, from, to), Acked(ms + 500, to, ms as u32, &[])]
     };
-    let tail = [
-        Sent(9000, 3001, 4001),
-        Retransmitted(9130, 3001, 4001),
-        Answer(9190, 4001, 9131, &[]),
-    ];
+    let tail = [Sent(9000, 3001, 4001), Retransmitted(9130, 3001, 4001), Answer(9190, 4001, 9131, &[])];
     let silent: Vec<Step> = (0..3).flat_map(stall).chain(tail).collect();
     assert_eq!(play(BOTH, &silent)[3], "unknowable no_reports");
     let fresh = tail.map(|step| match step {

@@ -2,18 +2,13 @@ use super::super::tests::{CLIENT, SERVER, download, expected, packet_between, ra
 use super::*;
 use recoup_draw::sequence::{Mark, MarkKind, Necessity};
 use recoup_recovery::Trigger;
-use recoup_trace::finding::{
-    CapturePoint, Closing, Evidence, Explanation, Opening, Retransmission, Triggers, Vantage,
-};
+use recoup_trace::finding::{CapturePoint, Closing, Evidence, Explanation, Opening, Retransmission, Triggers, Vantage};
 use recoup_trace::read::Reader;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Endpoints, Flags, SeqNumber};
 
 fn ends() -> Endpoints {
-    Endpoints {
-        src: CLIENT.parse().unwrap(),
-        dst: SERVER.parse().unwrap(),
-    }
+    Endpoints { src: CLIENT.parse().unwrap(), dst: SERVER.parse().unwrap() }
 }
 
 /// `ms` after the captures' time 0, which is 1,000,000 s after 1970.
@@ -69,11 +64,7 @@ fn connection(down: &[Retransmission]) -> finding::Connection {
     }
 }
 
-fn explained(
-    packets: &[(u64, Vec<u8>)],
-    connection: &finding::Connection,
-    rows: &[Retransmission],
-) -> Source {
+fn explained(packets: &[(u64, Vec<u8>)], connection: &finding::Connection, rows: &[Retransmission]) -> Source {
     explained_both(packets, connection, rows, Directions::Main)
 }
 
@@ -95,10 +86,7 @@ fn explained_both(
 fn marks(seventh: MarkKind) -> Vec<Mark> {
     let again = |kind: &MarkKind| matches!(kind, MarkKind::Explained { .. });
     let replaced = |mark: Mark| match again(&mark.kind) {
-        true => Mark {
-            kind: seventh.clone(),
-            ..mark
-        },
+        true => Mark { kind: seventh.clone(), ..mark },
         false => mark,
     };
     expected().into_iter().map(replaced).collect()
@@ -111,12 +99,8 @@ const SPAN: Span = Span::new(Offset(1), Offset(1001));
 fn a_retransmission_is_marked_with_its_trigger_and_verdict() {
     let row = again(7, Trigger::Fast.into(), Verdict::Needed);
     let source = explained(&download(), &connection(&[row]), &[row]);
-    let judged = MarkKind::Explained {
-        span: SPAN,
-        trigger: "fast".into(),
-        necessity: Necessity::Needed,
-        reason: REASON,
-    };
+    let judged =
+        MarkKind::Explained { span: SPAN, trigger: "fast".into(), necessity: Necessity::Needed, reason: REASON };
     assert_eq!(source.panels[0].marks, marks(judged));
     let title = "Connection 3: 192.0.2.1:80 to 198.51.100.1:4000";
     assert_eq!((source.title.as_str(), source.notes.len()), (title, 0));
@@ -135,17 +119,9 @@ fn data_seen_for_the_first_time_may_be_a_retransmission() {
     packets.remove(3);
     let row = again(6, Triggers::UNKNOWN, Verdict::Unknowable);
     let source = explained(&packets, &connection(&[row]), &[row]);
-    let judged = MarkKind::Explained {
-        span: SPAN,
-        trigger: "unknown".into(),
-        necessity: Necessity::Unknowable,
-        reason: REASON,
-    };
-    let kinds: Vec<&MarkKind> = source.panels[0]
-        .marks
-        .iter()
-        .map(|mark| &mark.kind)
-        .collect();
+    let judged =
+        MarkKind::Explained { span: SPAN, trigger: "unknown".into(), necessity: Necessity::Unknowable, reason: REASON };
+    let kinds: Vec<&MarkKind> = source.panels[0].marks.iter().map(|mark| &mark.kind).collect();
     assert!(kinds.contains(&&judged), "{kinds:?}");
 }
 
@@ -165,12 +141,8 @@ fn other_connections_are_left_out() {
     let mut connection = connection(&[row]);
     connection.frames = 2..=10;
     let source = explained(&packets, &connection, &[row]);
-    let judged = MarkKind::Explained {
-        span: SPAN,
-        trigger: "rto".into(),
-        necessity: Necessity::Spurious,
-        reason: REASON,
-    };
+    let judged =
+        MarkKind::Explained { span: SPAN, trigger: "rto".into(), necessity: Necessity::Spurious, reason: REASON };
     let found = &source.panels[0].marks;
     assert_eq!(unframed(found), unframed(&marks(judged)));
     let frames: Vec<u64> = found.iter().filter_map(|mark| mark.frame).collect();
@@ -179,31 +151,20 @@ fn other_connections_are_left_out() {
 
 #[test]
 fn the_panel_title_names_retransmissions_sender_and_capture_point() {
-    let rows = [
-        again(7, Trigger::Fast.into(), Verdict::Needed),
-        again(8, Trigger::Rto.into(), Verdict::Spurious),
-    ];
-    let explanation = |profile: &str| Explanation {
-        profile: profile.into(),
-        explained: 1,
-        of: 2,
-    };
+    let rows = [again(7, Trigger::Fast.into(), Verdict::Needed), again(8, Trigger::Rto.into(), Verdict::Spurious)];
+    let explanation = |profile: &str| Explanation { profile: profile.into(), explained: 1, of: 2 };
     let both = vec![explanation("linux-6"), explanation("linux-3.17")];
     for (profile, sender) in [
         (Identification::Nothing, "not identified"),
         (Identification::Profile(explanation("linux-6")), "linux-6"),
         (Identification::Several(both), "linux-6 or linux-3.17"),
-        (
-            Identification::None(explanation("reno")),
-            "no known profile",
-        ),
+        (Identification::None(explanation("reno")), "no known profile"),
     ] {
         let mut connection = connection(&rows);
         connection.directions[1].profile = profile;
         connection.directions[1].vantage = Vantage::Sender;
         let source = explained(&download(), &connection, &rows);
-        let expected =
-            format!("retransmissions: 1 needed, 1 spurious; sender: {sender}; captured at: sender");
+        let expected = format!("retransmissions: 1 needed, 1 spurious; sender: {sender}; captured at: sender");
         assert_eq!(source.panels[0].title, expected);
     }
 }
@@ -216,15 +177,10 @@ fn the_direction_with_more_retransmissions_is_drawn() {
     up.add(Trigger::Syn.into(), Verdict::Needed);
     up.add(Trigger::Rto.into(), Verdict::Needed);
     let source = explained(&download(), &other, &[]);
-    assert_eq!(
-        source.title,
-        "Connection 3: 198.51.100.1:4000 to 192.0.2.1:80"
-    );
+    assert_eq!(source.title, "Connection 3: 198.51.100.1:4000 to 192.0.2.1:80");
     assert_eq!(
         source.notes,
-        [
-            "the other direction, 192.0.2.1:80 to 198.51.100.1:4000, is not drawn; it has 1 retransmission"
-        ]
+        ["the other direction, 192.0.2.1:80 to 198.51.100.1:4000, is not drawn; it has 1 retransmission"]
     );
 }
 
@@ -234,27 +190,18 @@ fn both_directions_are_drawn_if_both_have_data_or_retransmissions() {
     let titles = |connection: &finding::Connection, directions: Directions| {
         let source = explained_both(&download(), connection, &[], directions);
         let titles = source.panels.iter().map(|panel| {
-            let (ends, _) = panel
-                .title
-                .split_once(": retransmissions: ")
-                .unwrap_or_default();
+            let (ends, _) = panel.title.split_once(": retransmissions: ").unwrap_or_default();
             ends.to_owned()
         });
         (source.title, titles.collect::<Vec<_>>(), source.scale)
     };
-    let (down, up) = (
-        "192.0.2.1:80 to 198.51.100.1:4000",
-        "198.51.100.1:4000 to 192.0.2.1:80",
-    );
+    let (down, up) = ("192.0.2.1:80 to 198.51.100.1:4000", "198.51.100.1:4000 to 192.0.2.1:80");
     let (title, panels, scale) = titles(&both, Directions::All);
     assert_eq!(title, format!("Connection 3: {down}"));
     assert_eq!((panels.len(), scale), (1, SequenceScale::OnePerPanel));
     let (title, panels, _) = titles(&both, Directions::Both);
     let ends = "Connection 3: 198.51.100.1:4000 and 192.0.2.1:80";
-    assert_eq!(
-        (title.as_str(), panels),
-        (ends, vec![down.into(), up.into()])
-    );
+    assert_eq!((title.as_str(), panels), (ends, vec![down.into(), up.into()]));
     both.directions[0].bytes = 10;
     let (_, panels, _) = titles(&both, Directions::All);
     assert_eq!(panels, [down, up]);
@@ -282,8 +229,5 @@ fn several_connections_are_drawn_in_one_reading() {
     let found = drawn(5);
     assert_eq!([&found[0], &found[1]].map(frames), [Some(5), Some(4)]);
     let note = "only the first 5 packets of connection 3 are drawn: 3 more are left out";
-    assert_eq!(
-        (&found[0].notes[..], found[1].notes.len()),
-        (&[note.to_owned()][..], 0)
-    );
+    assert_eq!((&found[0].notes[..], found[1].notes.len()), (&[note.to_owned()][..], 0));
 }

@@ -75,10 +75,7 @@ impl Observer for Recorder {
                 self.sent.insert(which, at);
                 return;
             }
-            Point::Arrived => PacketOutcome::Delivered {
-                due: at,
-                departure: at,
-            },
+            Point::Arrived => PacketOutcome::Delivered { due: at, departure: at },
             Point::Dropped(cause) => PacketOutcome::Dropped { due: at, cause },
         };
         self.records.push(PacketRecord {
@@ -118,10 +115,7 @@ impl Draws {
 
     /// A direction that may lose, reorder, double and damage.
     fn hops(&mut self) -> Vec<HopSpec> {
-        let loss = LossSpec {
-            kind: LossKind::Bernoulli(self.chance(15)),
-            transmission: None,
-        };
+        let loss = LossSpec { kind: LossKind::Bernoulli(self.chance(15)), transmission: None };
         let mut hops = vec![HopSpec::Loss(loss)];
         if self.below(2) == 0 {
             let rate = BitRate::from_bits_per_second(1_000_000 + self.below(20_000_000)).unwrap();
@@ -135,14 +129,10 @@ impl Draws {
             });
         }
         if self.below(2) == 0 {
-            hops.push(HopSpec::Duplicate {
-                probability: self.chance(20),
-            });
+            hops.push(HopSpec::Duplicate { probability: self.chance(20) });
         }
         if self.below(4) == 0 {
-            hops.push(HopSpec::Corrupt {
-                probability: self.chance(5),
-            });
+            hops.push(HopSpec::Corrupt { probability: self.chance(5) });
         }
         hops.push(HopSpec::Delay(Duration::from_micros(self.below(60_000))));
         hops
@@ -182,19 +172,12 @@ impl Draws {
             Script::of(&writes)
         };
         let [up, down] = sizes;
-        Workload {
-            client: script(self, up, down),
-            server: script(self, down, up),
-        }
+        Workload { client: script(self, up, down), server: script(self, down, up) }
     }
 
     fn config(&mut self, profile: &Profile, reorders: bool) -> Config {
         let hold = Duration::from_millis(40 + self.below(160));
-        let acks = [
-            AckPolicy::Quick,
-            AckPolicy::Delayed(hold),
-            AckPolicy::Linux { quick: 16 },
-        ];
+        let acks = [AckPolicy::Quick, AckPolicy::Delayed(hold), AckPolicy::Linux { quick: 16 }];
         Config {
             acks: self.one_of(&acks),
             // PAWS refuses old timestamps, which only the receiver knows of.
@@ -232,23 +215,12 @@ fn the_simulator_and_the_meter_agree_where_both_hosts_send_at_once() {
 }
 
 fn assert_agreement(cases: u64, workload: fn(&mut Draws, bool) -> Workload) {
-    let names = [
-        "linux-3.17",
-        "linux-3.17+tlp",
-        "linux-3.17+rtor",
-        "linux-2.6",
-        "rfc6675",
-        "reno",
-        "linux-6",
-    ];
+    let names = ["linux-3.17", "linux-3.17+tlp", "linux-3.17+rtor", "linux-2.6", "rfc6675", "reno", "linux-6"];
     let (mut compared, mut spurious, mut incomplete) = (0, 0, 0);
     for case in 0..cases {
         let mut draws = Draws(case);
         let profile: Profile = draws.one_of(&names).parse().unwrap();
-        let path = PathSpec {
-            up: draws.hops(),
-            down: draws.hops(),
-        };
+        let path = PathSpec { up: draws.hops(), down: draws.hops() };
         let mut hops = path.up.iter().chain(&path.down);
         let reorders = hops.any(|hop| matches!(hop, HopSpec::Reorder { .. }));
         let spec = FlowSpec {
@@ -280,9 +252,6 @@ fn assert_agreement(cases: u64, workload: fn(&mut Draws, bool) -> Workload) {
         incomplete += u64::from(!simulated.completed());
     }
     // The cases are such that they could disagree.
-    assert!(
-        compared > cases * 3 / 4 && spurious > cases / 2,
-        "{compared}, {spurious}"
-    );
+    assert!(compared > cases * 3 / 4 && spurious > cases / 2, "{compared}, {spurious}");
     assert!(incomplete < compared / 10, "{incomplete}");
 }

@@ -43,32 +43,14 @@ pub const PROPERTIES: &[Mutation] = &[
     swap(
         "bounds-are-halving",
         "all bounds of PRR are rate halving",
-        &[
-            ("prr", "halving"),
-            ("prrcrb", "halving"),
-            ("prrsafe", "halving"),
-            ("prrub", "halving"),
-        ],
-        &[
-            "slow-start-part",
-            "inhibits-reductions",
-            "converges",
-            "linux-below-ssthresh",
-            "precise",
-            "linux-imprecise",
-        ],
+        &[("prr", "halving"), ("prrcrb", "halving"), ("prrsafe", "halving"), ("prrub", "halving")],
+        &["slow-start-part", "inhibits-reductions", "converges", "linux-below-ssthresh", "precise", "linux-imprecise"],
     ),
     swap(
         "halving-is-prr",
         "Linux's servers run PRR",
         &[("halving", "prr")],
-        &[
-            "linux-pipe-shrinks",
-            "linux-clocked",
-            "linux-below-ssthresh",
-            "linux-banks-nothing",
-            "linux-imprecise",
-        ],
+        &["linux-pipe-shrinks", "linux-clocked", "linux-below-ssthresh", "linux-banks-nothing", "linux-imprecise"],
     ),
     swap(
         "standard-is-prr",
@@ -80,23 +62,13 @@ pub const PROPERTIES: &[Mutation] = &[
         "standard-is-halving",
         "RFC 3517's servers run rate halving",
         &[("std", "halving")],
-        &[
-            "rfc3517-banks",
-            "rfc3517-bursts",
-            "rfc3517-converges",
-            "rfc3517-not-in-proportion",
-        ],
+        &["rfc3517-banks", "rfc3517-bursts", "rfc3517-converges", "rfc3517-not-in-proportion"],
     ),
     swap(
         "no-sack",
         "no ACK carries SACK blocks",
         &[("sack", "nosack")],
-        &[
-            "delivered-is-progress",
-            "delivered-observed",
-            "rfc3517-bursts",
-            "linux-imprecise",
-        ],
+        &["delivered-is-progress", "delivered-observed", "rfc3517-bursts", "linux-imprecise"],
     ),
     Mutation {
         name: "one-block",
@@ -112,47 +84,25 @@ pub const WEB: &[Mutation] = &[
         "prr-is-halving",
         "PRR's servers run rate halving",
         &[("prr", "halving")],
-        &[
-            "table7-similar",
-            "table8-total",
-            "table9-similar",
-            "table7-cwnd-is-ssthresh",
-            "table6-too-heavy",
-        ],
+        &["table7-similar", "table8-total", "table9-similar", "table7-cwnd-is-ssthresh", "table6-too-heavy"],
     ),
     swap(
         "prr-is-standard",
         "PRR's servers run RFC 3517",
         &[("prr", "std")],
-        &[
-            "table8-timeouts-prr-rfc",
-            "table8-lost-order",
-            "table6-too-heavy",
-            "table7-larger-by-timeouts",
-        ],
+        &["table8-timeouts-prr-rfc", "table8-lost-order", "table6-too-heavy", "table7-larger-by-timeouts"],
     ),
     swap(
         "halving-is-prr",
         "Linux's servers run PRR",
         &[("halving", "prr")],
-        &[
-            "table7-below-three",
-            "table7-similar",
-            "table8-total",
-            "table9-similar",
-        ],
+        &["table7-below-three", "table7-similar", "table8-total", "table9-similar"],
     ),
     swap(
         "prr-with-naive-er",
         "PRR's servers have naive ER",
         &[("prr", "prr+ernaive")],
-        &[
-            "table7-similar",
-            "table8-total",
-            "table9-similar",
-            "table3-insensitive",
-            "table6-too-heavy",
-        ],
+        &["table7-similar", "table8-total", "table9-similar", "table3-insensitive", "table6-too-heavy"],
     ),
     swap(
         "prr-without-sack",
@@ -174,32 +124,19 @@ pub const VIDEO: &[Mutation] = &[
         "standard-is-halving",
         "RFC 3517's servers run rate halving",
         &[("std", "halving")],
-        &[
-            "table10-transmit-rfc",
-            "table10-bytes",
-            "table10-slow-start-none",
-        ],
+        &["table10-transmit-rfc", "table10-bytes", "table10-slow-start-none"],
     ),
     swap(
         "halving-is-prr",
         "Linux's servers run PRR",
         &[("halving", "prr")],
-        &[
-            "table10-transmit-rfc",
-            "table10-bytes",
-            "table10-slow-start-linux",
-        ],
+        &["table10-transmit-rfc", "table10-bytes", "table10-slow-start-linux"],
     ),
 ];
 
 /// Of `early`.
 pub const EARLY: &[Mutation] = &[
-    swap(
-        "naive-is-off",
-        "naive ER is off",
-        &[("ernaive", "noer")],
-        &["er-naive-spurious", "er-first-hardly-helps"],
-    ),
+    swap("naive-is-off", "naive ER is off", &[("ernaive", "noer")], &["er-naive-spurious", "er-first-hardly-helps"]),
     swap(
         "first-is-naive",
         "the first mitigation is missing",
@@ -216,13 +153,7 @@ pub const EARLY: &[Mutation] = &[
         "both-are-off",
         "ER with both mitigations is off",
         &[("er", "noer")],
-        &[
-            "er-naive-spurious",
-            "er-both-total",
-            "table11-short-most",
-            "er-both-repairs",
-            "er-overall-limited",
-        ],
+        &["er-naive-spurious", "er-both-total", "table11-short-most", "er-both-repairs", "er-overall-limited"],
     ),
     swap(
         "both-are-naive",

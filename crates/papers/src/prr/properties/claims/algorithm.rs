@@ -31,18 +31,14 @@ fn window_as_intended(c: &Cells<'_>) -> Claim {
         let complete = total(c, schemes, |cell| cell.complete);
         (total(c, schemes, |cell| cell.at_ssthresh), complete)
     };
-    let [prr, cubic, linux] =
-        [Scheme::Prr, Scheme::PrrCubic, Scheme::Linux].map(|scheme| share(&[scheme]));
+    let [prr, cubic, linux] = [Scheme::Prr, Scheme::PrrCubic, Scheme::Linux].map(|scheme| share(&[scheme]));
     claim(
         "window-as-intended",
         "1, 4",
         "With any congestion control, PRR ends recovery with the window that the congestion control chose",
         "Reno and CUBIC: cwnd is ssthresh after each recovery that completes; ssthresh may have fallen in recovery, by HyStart",
         (
-            format!(
-                "Reno {} of {}, CUBIC {} of {} (Linux {} of {})",
-                prr.0, prr.1, cubic.0, cubic.1, linux.0, linux.1
-            ),
+            format!("Reno {} of {}, CUBIC {} of {} (Linux {} of {})", prr.0, prr.1, cubic.0, cubic.1, linux.0, linux.1),
             prr.0 == prr.1 && cubic.0 == cubic.1 && prr.1 > 0 && cubic.1 > 0,
         ),
     )
@@ -67,10 +63,7 @@ fn inhibits(c: &Cells<'_>) -> Claim {
         "4",
         "Once pipe is below ssthresh, the second part inhibits further reductions, if there are new data to send",
         "pipe ≤ ssthresh, data to send, no further loss shown: after the ACK pipe is at least as large as before, or at ssthresh; Reno and CUBIC",
-        (
-            format!("{ours} (Linux {} of {})", others.broken, others.cases),
-            holds,
-        ),
+        (format!("{ours} (Linux {} of {})", others.broken, others.cases), holds),
     )
 }
 
@@ -123,10 +116,7 @@ fn linux_pipe(c: &Cells<'_>) -> Claim {
         "With heavy losses or a stalled application, Linux's pipe does not grow until recovery ends",
         "bursts of losses, and stalls: no ACK of recovery leaves pipe larger than before it",
         (
-            format!(
-                "broken by {} of {} and {} of {} ACKs",
-                heavy.broken, heavy.cases, stalls.broken, stalls.cases
-            ),
+            format!("broken by {} of {} and {} of {} ACKs", heavy.broken, heavy.cases, stalls.broken, stalls.cases),
             heavy.broken + stalls.broken == 0 && heavy.cases > 0 && stalls.cases > 0,
         ),
     )
@@ -140,10 +130,7 @@ fn rfc_banks(c: &Cells<'_>) -> Claim {
         "4.3 (3)",
         "RFC 3517 also banks missed sending opportunities, through ssthresh − pipe",
         "with application stalls: its largest burst on a write in recovery is several segments, and larger than Linux's",
-        (
-            format!("{rfc} segments (Linux {linux})"),
-            rfc > 1 && rfc > linux,
-        ),
+        (format!("{rfc} segments (Linux {linux})"), rfc > 1 && rfc > linux),
     )
 }
 

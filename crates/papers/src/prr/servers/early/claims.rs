@@ -43,10 +43,7 @@ const PRINTED: [Note; 7] = [
     ("er-both-disorder", "−34 %"),
     ("er-both-spurious", "6 %"),
     ("er-both-total", "+1 %"),
-    (
-        "table11-reduces",
-        "5 %: −8.5 %; 10 %: −5.6 %; 50 %: −8.0 %; 90 %: −3.3 %; 99 %: −0.6 %",
-    ),
+    ("table11-reduces", "5 %: −8.5 %; 10 %: −5.6 %; 50 %: −8.0 %; 90 %: −3.3 %; 99 %: −0.6 %"),
 ];
 
 /// The claims that do not hold, and why.
@@ -91,10 +88,7 @@ fn of_size(
             section,
             statement,
             "the difference has the paper's size: its interval lies within half to twice the value",
-            (
-                format!("{} (paper {paper})", shown(difference, " %")),
-                false,
-            ),
+            (format!("{} (paper {paper})", shown(difference, " %")), false),
         ),
         sized(difference, paper),
     )
@@ -121,10 +115,8 @@ fn naive_undo(c: Arms<'_>) -> Claim {
 fn naive_bad_trade(c: Arms<'_>) -> Claim {
     let more = total(c.linux, c.naive, count(fast));
     let spurious = [c.naive, c.both].map(spurious_early);
-    let difference = Estimate {
-        mean: spurious[0].mean - spurious[1].mean,
-        half: spurious[0].half.hypot(spurious[1].half),
-    };
+    let difference =
+        Estimate { mean: spurious[0].mean - spurious[1].mean, half: spurious[0].half.hypot(spurious[1].half) };
     judged(
         claim(
             "er-naive-spurious",
@@ -132,14 +124,7 @@ fn naive_bad_trade(c: Arms<'_>) -> Claim {
             "Reordering makes naive ER retransmit without need; both mitigations prevent much of this",
             "naive ER increases fast retransmits, and a larger share of its early retransmits is reported by DSACK than with both \
              mitigations",
-            (
-                format!(
-                    "naive {}, both {}",
-                    shown(spurious[0], " %"),
-                    shown(spurious[1], " %")
-                ),
-                false,
-            ),
+            (format!("naive {}, both {}", shown(spurious[0], " %"), shown(spurious[1], " %")), false),
         ),
         ClaimVerdict::all([above(more, 0.0), above(difference, 0.0)]),
     )
@@ -149,24 +134,14 @@ fn first_hardly_helps(c: Arms<'_>) -> Claim {
     let [naive, first] = [c.naive, c.first].map(|cell| total(c.linux, cell, count(undone)));
     let less = total(c.linux, c.naive, count(undone)).mean / 2.0;
     // Of the increase with naive ER, the first mitigation leaves more than half.
-    let left = Estimate {
-        mean: first.mean - less,
-        half: first.half,
-    };
+    let left = Estimate { mean: first.mean - less, half: first.half };
     judged(
         claim(
             "er-first-hardly-helps",
             "6.1",
             "The first mitigation is not as effective, because most connections are short",
             "naive ER increases undo events, and with the first mitigation they increase by more than half as much, intervals included",
-            (
-                format!(
-                    "naive {}, first mitigation {}",
-                    shown(naive, " %"),
-                    shown(first, " %")
-                ),
-                false,
-            ),
+            (format!("naive {}, first mitigation {}", shown(naive, " %"), shown(first, " %")), false),
         ),
         ClaimVerdict::all([above(naive, 0.0), ClaimVerdict::on_positive(left)]),
     )
@@ -181,14 +156,7 @@ fn repaired_by_recovery(c: Arms<'_>) -> Claim {
             "6.1",
             "With both mitigations some losses are repaired by fast recovery in place of a timeout",
             "fast retransmits increase, and timeouts decrease, intervals included",
-            (
-                format!(
-                    "fast retransmits {}, timeouts {}",
-                    shown(recoveries, " %"),
-                    shown(timed_out, " %")
-                ),
-                false,
-            ),
+            (format!("fast retransmits {}, timeouts {}", shown(recoveries, " %"), shown(timed_out, " %")), false),
         ),
         ClaimVerdict::all([above(recoveries, 0.0), below(timed_out, 0.0)]),
     )
@@ -197,15 +165,8 @@ fn repaired_by_recovery(c: Arms<'_>) -> Claim {
 /// Early retransmissions of connections with few or with many responses, with the first mitigation in percent of naive ER.
 fn left_by_first(c: Arms<'_>, counts: impl Fn(&Connection) -> bool + Copy) -> Estimate {
     let early = move |connection: &Connection| {
-        let early = connection
-            .disturbed
-            .as_ref()
-            .map_or(0, |it| it.early_reported);
-        if counts(connection) {
-            early as f64
-        } else {
-            0.0
-        }
+        let early = connection.disturbed.as_ref().map_or(0, |it| it.early_reported);
+        if counts(connection) { early as f64 } else { 0.0 }
     };
     total(c.naive, c.first, early)
 }
@@ -220,19 +181,9 @@ fn short_connections(c: Arms<'_>) -> Claim {
             "The first mitigation is not as effective, because most connections are short",
             "it prevents a larger share of naive ER's spurious retransmissions on connections of eight responses and more than on those of at most three, interval \
              included, and some on the former",
-            (
-                format!(
-                    "at most 3 responses {}, 8 or more {}",
-                    shown(short, " %"),
-                    shown(long, " %")
-                ),
-                false,
-            ),
+            (format!("at most 3 responses {}, 8 or more {}", shown(short, " %"), shown(long, " %")), false),
         ),
-        ClaimVerdict::all([
-            ClaimVerdict::on(long.mean < 0.0),
-            ClaimVerdict::on_positive(short.minus(long)),
-        ]),
+        ClaimVerdict::all([ClaimVerdict::on(long.mean < 0.0), ClaimVerdict::on_positive(short.minus(long))]),
     )
 }
 
@@ -246,24 +197,11 @@ fn limited(c: Arms<'_>) -> Claim {
             "6.1",
             "The overall latency reduction by ER is limited",
             "the mean latency of all responses falls by less than half of what that of table 11's responses does, intervals included",
-            (
-                format!(
-                    "all {}, table 11's {}",
-                    shown(all, " %"),
-                    shown(table11, " %")
-                ),
-                false,
-            ),
+            (format!("all {}, table 11's {}", shown(all, " %"), shown(table11, " %")), false),
         ),
         ClaimVerdict::all([
             below(table11, 0.0),
-            above(
-                Estimate {
-                    mean: all.mean - table11.mean / 2.0,
-                    half: all.half.hypot(table11.half / 2.0),
-                },
-                0.0,
-            ),
+            above(Estimate { mean: all.mean - table11.mean / 2.0, half: all.half.hypot(table11.half / 2.0) }, 0.0),
         ]),
     )
 }
@@ -305,11 +243,7 @@ fn both_total(c: Arms<'_>) -> Claim {
 }
 
 fn few_in_disorder(c: Arms<'_>) -> Claim {
-    let share = percent(
-        c.linux,
-        count(in_disorder),
-        count(|c| c.timeouts_in(State::Open)),
-    );
+    let share = percent(c.linux, count(in_disorder), count(|c| c.timeouts_in(State::Open)));
     judged(
         claim(
             "er-few-in-disorder",
@@ -324,8 +258,7 @@ fn few_in_disorder(c: Arms<'_>) -> Claim {
 
 fn list(changes: &[Estimate]) -> String {
     let pairs = TABLE_11.iter().zip(changes);
-    let pairs =
-        pairs.map(|(share, change)| format!("{:.0} %: {}", share * 100.0, shown(*change, " %")));
+    let pairs = pairs.map(|(share, change)| format!("{:.0} %: {}", share * 100.0, shown(*change, " %")));
     pairs.collect::<Vec<_>>().join("; ")
 }
 
@@ -356,28 +289,14 @@ fn short_most(changes: &[Estimate]) -> Claim {
             "6.1",
             "ER is most effective for short transactions",
             "the largest reduction at 5, 10 or 50 % exceeds that at 99 %, interval included",
-            (
-                format!(
-                    "{} at most up to the median, {} at 99 %",
-                    shown(short, " %"),
-                    shown(long, " %")
-                ),
-                false,
-            ),
+            (format!("{} at most up to the median, {} at 99 %", shown(short, " %"), shown(long, " %")), false),
         ),
-        ClaimVerdict::all([
-            below(short, 0.0),
-            ClaimVerdict::on_positive(long.minus(short)),
-        ]),
+        ClaimVerdict::all([below(short, 0.0), ClaimVerdict::on_positive(long.minus(short))]),
     )
 }
 
 fn timer(c: Arms<'_>) -> Claim {
-    let effects: Vec<Estimate> = c
-        .timers
-        .iter()
-        .map(|cell| total(c.linux, cell, count(in_disorder)))
-        .collect();
+    let effects: Vec<Estimate> = c.timers.iter().map(|cell| total(c.linux, cell, count(in_disorder))).collect();
     let means = effects.iter().map(|effect| effect.mean);
     let most = means.clone().fold(f64::MIN, f64::max);
     let least = means.fold(f64::MAX, f64::min);
@@ -388,10 +307,7 @@ fn timer(c: Arms<'_>) -> Claim {
         "6.1",
         "The timer of the delay does not affect the results much",
         "with SRTT/8, /4, /2 and SRTT the timeouts in Disorder all fall, by percentages of at most a quarter of the largest apart",
-        (
-            shown.collect::<Vec<_>>().join("; "),
-            most < 0.0 && most - least <= least.abs() / 4.0,
-        ),
+        (shown.collect::<Vec<_>>().join("; "), most < 0.0 && most - least <= least.abs() / 4.0),
     )
 }
 
@@ -402,20 +318,14 @@ fn shown_one(effect: Estimate) -> String {
 fn independent(c: Arms<'_>) -> Claim {
     let added = added(c);
     let within = |(_, one): &(&str, Estimate)| one.mean.abs() + one.half <= 2.0;
-    let has_effects = [
-        below(total(c.linux, c.both, count(in_disorder)), 0.0),
-        above(total(c.linux, c.prr, count(fast)), 0.0),
-    ];
+    let has_effects =
+        [below(total(c.linux, c.both, count(in_disorder)), 0.0), above(total(c.linux, c.prr, count(fast)), 0.0)];
     let verdict = match added.iter().all(within) {
         true => ClaimVerdict::Holds,
-        false if added.iter().any(|(_, one)| one.mean.abs() - one.half > 2.0) => {
-            ClaimVerdict::Fails
-        }
+        false if added.iter().any(|(_, one)| one.mean.abs() - one.half > 2.0) => ClaimVerdict::Fails,
         false => ClaimVerdict::Undecided,
     };
-    let list = added
-        .iter()
-        .map(|(name, one)| format!("{name} {}", shown(*one, " %")));
+    let list = added.iter().map(|(name, one)| format!("{name} {}", shown(*one, " %")));
     judged(
         claim(
             "er-prr-independent",

@@ -34,10 +34,7 @@ const NOT_BELOW: &str = "pipe starts below ssthresh in 4 % of the recoveries and
 const PRINTED: [Note; 9] = [
     ("table10-transmit-rfc", "−4.7 %"),
     ("table10-transmit-prr", "about −3 %"),
-    (
-        "table10-time-in-recovery",
-        "Linux 42.7 s of 87.4 s, RFC 3517 46.3 s of 83.3 s, PRR 44.9 s of 84.8 s",
-    ),
+    ("table10-time-in-recovery", "Linux 42.7 s of 87.4 s, RFC 3517 46.3 s of 83.3 s, PRR 44.9 s of 84.8 s"),
     ("table10-rate", "Linux 5.0 %, RFC 3517 6.6 %, PRR 5.6 %"),
     ("table10-bytes", "5 points (7 to 12 %)"),
     ("table10-lost-rfc", "16.4 %"),
@@ -132,19 +129,9 @@ fn time_in_recovery(linux: &Cell, rfc: &Cell, prr: &Cell) -> Claim {
             "RFC 3517 spends more of its time in recovery than PRR, and PRR more than Linux",
             "the share of the transmit time in fast and timeout recovery is larger with RFC 3517 than with PRR, and there \
              larger than with Linux (46.3, 44.9, 42.7 %)",
-            (
-                format!(
-                    "Linux {}, RFC 3517 {}, PRR {}",
-                    shown(a, " %"),
-                    shown(b, " %"),
-                    shown(c, " %")
-                ),
-                false,
-            ),
+            (format!("Linux {}, RFC 3517 {}, PRR {}", shown(a, " %"), shown(b, " %"), shown(c, " %")), false),
         ),
-        descending([rfc, prr, linux], |base, arm| {
-            points(base, arm, recovery, transmit)
-        }),
+        descending([rfc, prr, linux], |base, arm| points(base, arm, recovery, transmit)),
     )
 }
 
@@ -156,17 +143,9 @@ fn rate(linux: &Cell, rfc: &Cell, prr: &Cell) -> Claim {
             "5.4",
             "RFC 3517 retransmits more than PRR, and PRR slightly more than Linux",
             "the retransmission rate is larger with RFC 3517 than with PRR, and there larger than with Linux (6.6, 5.6, 5.0 %)",
-            (
-                format!(
-                    "Linux {:.2} %, RFC 3517 {:.2} %, PRR {:.2} %",
-                    a.mean, b.mean, c.mean
-                ),
-                false,
-            ),
+            (format!("Linux {:.2} %, RFC 3517 {:.2} %, PRR {:.2} %", a.mean, b.mean, c.mean), false),
         ),
-        descending([rfc, prr, linux], |base, arm| {
-            points(base, arm, count(retransmissions), segments)
-        }),
+        descending([rfc, prr, linux], |base, arm| points(base, arm, count(retransmissions), segments)),
     )
 }
 
@@ -206,10 +185,7 @@ fn lost_few(linux: &Cell, prr: &Cell) -> Claim {
             "5.4",
             "Linux and PRR both lose less than 5 % of their fast retransmits",
             "both shares, and their intervals, are below 5 %",
-            (
-                format!("Linux {}, PRR {}", shown(a, " %"), shown(b, " %")),
-                false,
-            ),
+            (format!("Linux {}, PRR {}", shown(a, " %"), shown(b, " %")), false),
         ),
         ClaimVerdict::all([below(a, 5.0), below(b, 5.0)]),
     )

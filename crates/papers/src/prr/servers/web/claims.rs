@@ -6,9 +6,7 @@
 mod recoveries;
 
 use super::super::compare::{above, below, percent, relative, shown, sized, total};
-use super::super::tables::{
-    self, count, fast, latency, pipe_above, responses, retransmissions, slow_start, timeouts,
-};
+use super::super::tables::{self, count, fast, latency, pipe_above, responses, retransmissions, slow_start, timeouts};
 use super::{Cell, TABLE_7, bursts_above_ten, cwnd_after, of_recoveries};
 use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::distribution::quantile;
@@ -68,10 +66,7 @@ const PRINTED: [Note; 16] = [
     ("table5-bursts", "about 1 %"),
     ("table6-converges", "about 90 %"),
     ("table7-below-three", "more than half"),
-    (
-        "table7-similar",
-        "PRR 2 3 6 9 15 21 35; RFC 3517 2 3 5 8 14 19 31",
-    ),
+    ("table7-similar", "PRR 2 3 6 9 15 21 35; RFC 3517 2 3 5 8 14 19 31"),
     ("table8-total", "RFC 3517 +3.7 %, PRR +2.5 %"),
     ("table8-fast", "RFC 3517 +17 %, PRR +13 %"),
     ("table8-fewer-fast", "−3.3 %"),
@@ -116,10 +111,7 @@ const NOTES: [Note; 18] = [
         "table8-fewer-fast",
         "both send the same number within 0.2 %. RFC 3517's bursts are small here, see table5-bursts",
     ),
-    (
-        "table7-cwnd-is-ssthresh",
-        "in a few recoveries HyStart lowers ssthresh below the value at the start of recovery",
-    ),
+    ("table7-cwnd-is-ssthresh", "in a few recoveries HyStart lowers ssthresh below the value at the start of recovery"),
     ("table8-timeouts-prr", TIMEOUTS),
     ("table8-timeouts-rfc", TIMEOUTS),
     (
@@ -132,10 +124,7 @@ const NOTES: [Note; 18] = [
         "RFC 3517 saves less than 3 %. PRR's mean is not decided: a few responses that back off for minutes, while a burst of the channel lasts, \
          move it by percents. At each quantile both save about the same (table 9)",
     ),
-    (
-        "table9-similar",
-        "the means are not precise enough, see table9-mean; the quantiles of both are alike",
-    ),
+    ("table9-similar", "the means are not precise enough, see table9-mean; the quantiles of both are alike"),
     (
         "table9-overall",
         "responses with retransmissions are 6 % of all and have about a third of the latency. What is saved on them makes less than 1 % \
@@ -170,18 +159,14 @@ struct Arms<'a> {
 }
 
 fn kinds(c: Arms<'_>) -> Claim {
-    let shares = [timeouts, fast, slow_start]
-        .map(|kind| percent(c.linux, count(kind), count(retransmissions)).mean);
+    let shares = [timeouts, fast, slow_start].map(|kind| percent(c.linux, count(kind), count(retransmissions)).mean);
     let [timeout, fast, slow] = shares;
     claim(
         "web-kinds",
         "2.1",
         "In DC1 most retransmissions are timeout retransmits, then fast, then slow start retransmits",
         "baseline: the number of timeout retransmits exceeds that of fast ones, and that the one in slow start (43, 24, 17 %)",
-        (
-            format!("timeout {timeout:.0} %, fast {fast:.0} %, slow start {slow:.0} %"),
-            timeout > fast && fast > slow,
-        ),
+        (format!("timeout {timeout:.0} %, fast {fast:.0} %, slow start {slow:.0} %"), timeout > fast && fast > slow),
     )
 }
 
@@ -195,9 +180,7 @@ fn open(c: Arms<'_>) -> Claim {
         "In DC1 the majority of the timeouts happens in Open; timeouts in Disorder are very few against them (6.1)",
         "baseline: more than half of the timeouts are in Open, and those in Disorder are at most a fifth of those in Open",
         (
-            format!(
-                "Open {open:.0} %, Disorder {disorder:.0} %, Recovery {recovery:.0} % of the timeouts"
-            ),
+            format!("Open {open:.0} %, Disorder {disorder:.0} %, Recovery {recovery:.0} % of the timeouts"),
             open > 50.0 && disorder <= open / 5.0,
         ),
     )
@@ -212,10 +195,7 @@ fn modes(c: Arms<'_>) -> Claim {
         "5.2",
         "Most recoveries of PRR start in the proportional part, fewer in the slow start part, fewest with pipe == ssthresh",
         "PRR: pipe > ssthresh in more recoveries than pipe < ssthresh, and there in more than pipe == ssthresh (45, 32, 13 %)",
-        (
-            format!("above {above:.0} %, below {below:.0} %, equal {equal:.0} %"),
-            above > below && below > equal,
-        ),
+        (format!("above {above:.0} %, below {below:.0} %, equal {equal:.0} %"), above > below && below > equal),
     )
 }
 
@@ -229,11 +209,7 @@ fn large_bursts(c: Arms<'_>) -> Claim {
             "With RFC 3517 about 1 % of the recoveries might send more than ten segments at once",
             "RFC 3517: the share of the recoveries with more than ten segments sent on one ACK has the paper's size",
             (
-                format!(
-                    "{}; pipe starts more than ten below ssthresh in {}",
-                    shown(sent, " %"),
-                    shown(start, " %")
-                ),
+                format!("{}; pipe starts more than ten below ssthresh in {}", shown(sent, " %"), shown(start, " %")),
                 false,
             ),
         ),
@@ -253,23 +229,14 @@ fn convergence(c: Arms<'_>) -> Claim {
 }
 
 fn below_three(c: Arms<'_>) -> Claim {
-    let [linux, rfc, prr] =
-        [c.linux, c.rfc, c.prr].map(|cell| tables::recoveries(cell, |r| r.cwnd.0 < 3));
+    let [linux, rfc, prr] = [c.linux, c.rfc, c.prr].map(|cell| tables::recoveries(cell, |r| r.cwnd.0 < 3));
     judged(
         claim(
             "table7-below-three",
             "5.3",
             "More than half of Linux's recoveries end with cwnd below three segments",
             "Linux: the share of the recoveries with cwnd < 3 after the end, and its interval, exceed 50 %",
-            (
-                format!(
-                    "Linux {}, RFC 3517 {}, PRR {}",
-                    shown(linux, " %"),
-                    shown(rfc, " %"),
-                    shown(prr, " %")
-                ),
-                false,
-            ),
+            (format!("Linux {}, RFC 3517 {}, PRR {}", shown(linux, " %"), shown(rfc, " %"), shown(prr, " %")), false),
         ),
         above(linux, 50.0),
     )
@@ -280,10 +247,7 @@ fn similar_windows(c: Arms<'_>) -> Claim {
         let windows = of_recoveries(cell, cwnd_after);
         TABLE_7.map(|share| quantile(&windows, share).unwrap_or(0.0))
     });
-    let similar = rfc
-        .iter()
-        .zip(&prr)
-        .all(|(rfc, prr)| prr >= rfc && prr - rfc <= (0.2 * rfc).max(1.0));
+    let similar = rfc.iter().zip(&prr).all(|(rfc, prr)| prr >= rfc && prr - rfc <= (0.2 * rfc).max(1.0));
     let larger = linux.iter().zip(&prr).any(|(linux, prr)| prr > linux);
     let list = |windows: [f64; 7]| windows.map(|window| format!("{window:.0}")).join(" ");
     claim(
@@ -292,10 +256,7 @@ fn similar_windows(c: Arms<'_>) -> Claim {
         "After recovery PRR's windows are like those of RFC 3517 or slightly larger",
         "at each percentile of table 7 PRR's window is at least RFC 3517's and at most a segment or 20 % larger, and larger \
          than Linux's at one",
-        (
-            format!("PRR {}; RFC 3517 {}", list(prr), list(rfc)),
-            similar && larger,
-        ),
+        (format!("PRR {}; RFC 3517 {}", list(prr), list(rfc)), similar && larger),
     )
 }
 
@@ -306,17 +267,12 @@ fn all_sized(
     check: &'static str,
     differences: &[(&str, Estimate, f64)],
 ) -> Claim {
-    let ours = differences.iter().map(|(arm, difference, paper)| {
-        format!("{arm} {} (paper {paper})", shown(*difference, " %"))
-    });
-    let ours: Vec<String> = ours.collect();
-    let verdicts = differences
+    let ours = differences
         .iter()
-        .map(|(_, difference, paper)| sized(*difference, *paper));
-    judged(
-        claim(id, section, statement, check, (ours.join("; "), false)),
-        ClaimVerdict::all(verdicts),
-    )
+        .map(|(arm, difference, paper)| format!("{arm} {} (paper {paper})", shown(*difference, " %")));
+    let ours: Vec<String> = ours.collect();
+    let verdicts = differences.iter().map(|(_, difference, paper)| sized(*difference, *paper));
+    judged(claim(id, section, statement, check, (ours.join("; "), false)), ClaimVerdict::all(verdicts))
 }
 
 const SIZED: &str = "each difference from Linux has the paper's size: its interval lies within half to twice the value";
@@ -406,14 +362,7 @@ fn lost_order(c: Arms<'_>) -> Claim {
 }
 
 fn latency_retransmitted(c: Arms<'_>) -> Claim {
-    let of = |arm| {
-        relative(
-            c.linux,
-            arm,
-            latency(|one| one.is_retransmitted),
-            responses(|one| one.is_retransmitted),
-        )
-    };
+    let of = |arm| relative(c.linux, arm, latency(|one| one.is_retransmitted), responses(|one| one.is_retransmitted));
     let (rfc, prr) = (of(c.rfc), of(c.prr));
     judged(
         claim(
@@ -421,10 +370,7 @@ fn latency_retransmitted(c: Arms<'_>) -> Claim {
             "5.3",
             "PRR and RFC 3517 reduce the average latency of responses with retransmissions by 3 to 10 %",
             "both differences from Linux are negative, and their intervals overlap -10 to -3 %",
-            (
-                format!("RFC 3517 {}; PRR {}", shown(rfc, " %"), shown(prr, " %")),
-                false,
-            ),
+            (format!("RFC 3517 {}; PRR {}", shown(rfc, " %"), shown(prr, " %")), false),
         ),
         ClaimVerdict::all([between(rfc, -10.0, -3.0), between(prr, -10.0, -3.0)]),
     )
@@ -454,13 +400,7 @@ fn latency_similar(c: Arms<'_>) -> Claim {
              and RFC 3517's is below Linux's",
             (shown(difference, " %"), false),
         ),
-        ClaimVerdict::all([
-            ClaimVerdict::on_positive(Estimate {
-                mean: 2.0 - mean.abs(),
-                half,
-            }),
-            gains,
-        ]),
+        ClaimVerdict::all([ClaimVerdict::on_positive(Estimate { mean: 2.0 - mean.abs(), half }), gains]),
     )
 }
 
@@ -473,10 +413,7 @@ fn latency_overall(c: Arms<'_>) -> Claim {
             "5.3",
             "PRR and RFC 3517 reduce the overall latency, responses without losses included, by 3 to 5 %",
             "both differences from Linux are negative, and their intervals overlap -5 to -3 %",
-            (
-                format!("RFC 3517 {}; PRR {}", shown(rfc, " %"), shown(prr, " %")),
-                false,
-            ),
+            (format!("RFC 3517 {}; PRR {}", shown(rfc, " %"), shown(prr, " %")), false),
         ),
         ClaimVerdict::all([between(rfc, -5.0, -3.0), between(prr, -5.0, -3.0)]),
     )

@@ -45,10 +45,7 @@ pub fn buckets(cell: &Cell) -> Vec<Bucket> {
         }
     }
     let mean = |(count, sum): (usize, f64)| sum / count as f64;
-    let sums = sums
-        .into_iter()
-        .enumerate()
-        .filter(|(_, sums)| sums[0].0 >= FEWEST && sums[1].0 > 0);
+    let sums = sums.into_iter().enumerate().filter(|(_, sums)| sums[0].0 >= FEWEST && sums[1].0 > 0);
     sums.map(|(i, [with, without, ideal])| Bucket {
         middle: (i as f64 + 0.5) * BUCKET,
         with: mean(with),
@@ -72,35 +69,22 @@ pub fn figure1(rows: &mut Rows, cell: &Cell) {
     for bucket in buckets(cell) {
         for (what, value) in [("with", bucket.with), ("without", bucket.without)] {
             let low = bucket.middle - BUCKET / 2.0;
-            let quantity = format!(
-                "latency {what} retransmissions over ideal, RTT {low:.0} to {:.0} ms",
-                low + BUCKET
-            );
-            rows.add(
-                ("Figure 1", quantity, ""),
-                [(arm, exactly(value / bucket.ideal))],
-                &[],
-            );
+            let quantity = format!("latency {what} retransmissions over ideal, RTT {low:.0} to {:.0} ms", low + BUCKET);
+            rows.add(("Figure 1", quantity, ""), [(arm, exactly(value / bucket.ideal))], &[]);
         }
     }
     for (what, retransmitted) in [("with", true), ("without", false)] {
         let values = in_rtts(cell, retransmitted);
         for share in [0.5, 0.99] {
             let quantity = format!("latency {what} retransmissions, {:.0} %", share * 100.0);
-            rows.add(
-                ("Figure 1", quantity, "RTTs"),
-                [(arm, at(&values, share))],
-                &[],
-            );
+            rows.add(("Figure 1", quantity, "RTTs"), [(arm, at(&values, share))], &[]);
         }
     }
 }
 
 /// The times until the sender is Open again, in ms, in ascending order.
 fn recovery_time(recovery: &Recovery) -> f64 {
-    recovery
-        .until_open
-        .map_or(f64::NAN, |time| time.as_secs_f64() * 1e3)
+    recovery.until_open.map_or(f64::NAN, |time| time.as_secs_f64() * 1e3)
 }
 
 fn recovery_durations(cell: &Cell) -> Vec<f64> {
@@ -125,35 +109,20 @@ pub fn recovery_time_difference(base: &Cell, arm: &Cell) -> Estimate {
 pub fn figure5(rows: &mut Rows, cells: &[Cell]) {
     for share in [0.25, 0.5, 0.75, 0.9, 0.99] {
         let ours = of_each(cells, |cell| at(&recovery_durations(cell), share));
-        let header = (
-            "Figure 5",
-            format!("recovery time, {:.0} %", share * 100.0),
-            "ms",
-        );
+        let header = ("Figure 5", format!("recovery time, {:.0} %", share * 100.0), "ms");
         rows.add(header, ours, &[]);
     }
     let ours = differences(cells, recovery_time_difference);
-    rows.add(
-        ("Figure 5", "mean recovery time, difference from Linux", "%"),
-        ours,
-        &[],
-    );
+    rows.add(("Figure 5", "mean recovery time, difference from Linux", "%"), ours, &[]);
     let ours = differences(cells, |base, arm| {
-        points(
-            base,
-            arm,
-            count(|c| c.timeouts_in(State::Recovery)),
-            count(|c| c.recoveries),
-        )
+        points(base, arm, count(|c| c.timeouts_in(State::Recovery)), count(|c| c.recoveries))
     });
     let quantity = "recoveries that end in a timeout, difference from Linux";
     rows.add(("Figure 5", quantity, "% points"), ours, &[]);
 }
 
 pub fn recovery_times(cells: &[Cell]) -> LineChart {
-    let lines = cells
-        .iter()
-        .map(|cell| distribution(&recovery_durations(cell)));
+    let lines = cells.iter().map(|cell| distribution(&recovery_durations(cell)));
     LineChart {
         title: "Figure 5: time from the start of a recovery until the sender is Open".into(),
         x_label: "recovery time (ms)".into(),
@@ -162,10 +131,7 @@ pub fn recovery_times(cells: &[Cell]) -> LineChart {
         largest: Some(1.0),
         interpolation: Interpolation::Linear,
         series: cells.iter().map(|cell| cell.arm.name.into()).collect(),
-        panels: vec![LinePanel {
-            title: String::new(),
-            lines: lines.collect(),
-        }],
+        panels: vec![LinePanel { title: String::new(), lines: lines.collect() }],
         ..LineChart::default()
     }
 }
@@ -174,18 +140,11 @@ pub fn latency_by_rtt(cell: &Cell) -> LineChart {
     let buckets = buckets(cell);
     let line = |of: fn(&Bucket) -> f64| buckets.iter().map(|b| (b.middle, of(b))).collect();
     LineChart {
-        title: "Figure 1, top: mean latency of responses of 4 to 8 kB by RTT (200 ms buckets)"
-            .into(),
+        title: "Figure 1, top: mean latency of responses of 4 to 8 kB by RTT (200 ms buckets)".into(),
         x_label: "RTT (ms)".into(),
         y_label: "TCP latency (ms)".into(),
         interpolation: Interpolation::Linear,
-        series: [
-            "with retransmissions",
-            "without retransmissions",
-            "ideal (minimum RTT)",
-        ]
-        .map(String::from)
-        .to_vec(),
+        series: ["with retransmissions", "without retransmissions", "ideal (minimum RTT)"].map(String::from).to_vec(),
         panels: vec![LinePanel {
             title: String::new(),
             lines: vec![line(|b| b.with), line(|b| b.without), line(|b| b.ideal)],
@@ -202,14 +161,10 @@ pub fn latency_in_rtts(cell: &Cell) -> LineChart {
         scale: Scale::Logarithmic,
         largest: Some(1.0),
         interpolation: Interpolation::Linear,
-        series: ["with retransmissions", "without retransmissions"]
-            .map(String::from)
-            .to_vec(),
+        series: ["with retransmissions", "without retransmissions"].map(String::from).to_vec(),
         panels: vec![LinePanel {
             title: String::new(),
-            lines: [true, false]
-                .map(|with| distribution(&in_rtts(cell, with)))
-                .to_vec(),
+            lines: [true, false].map(|with| distribution(&in_rtts(cell, with))).to_vec(),
         }],
         ..LineChart::default()
     }

@@ -35,10 +35,7 @@ fn saved_on_top(c: &Cells<'_>, recovery: Recovery, load: Load, network: Network)
 fn saved_on_top_in_random(c: &Cells<'_>, recovery: Recovery) -> (String, bool) {
     let saved = |load| saved_on_top(c, recovery, load, Network::Random);
     let text = by_load(|load| format!("{} ms", saved(load)));
-    (
-        text,
-        Load::ALL.iter().all(|load| saved(*load).is_positive()),
-    )
+    (text, Load::ALL.iter().all(|load| saved(*load).is_positive()))
 }
 
 /// The same in bursts as text.
@@ -115,10 +112,7 @@ pub fn handshake(c: &Cells<'_>) -> Claim {
     );
     let note = by_load(|load| {
         let [part, whole] = both(load);
-        format!(
-            "{:.0} and {:.0} ms per kB added, {} of {} ms",
-            part.1, whole.1, part.0, whole.0
-        )
+        format!("{:.0} and {:.0} ms per kB added, {} of {} ms", part.1, whole.1, part.0, whole.0)
     });
     claim.note = Some(note);
     claim
@@ -154,10 +148,7 @@ fn per_byte(cell: &CombinedCell) -> f64 {
 
 pub fn tlpr_saves_more_per_byte(c: &Cells<'_>) -> Claim {
     let pair = |load, network| {
-        (
-            c.get(load, network, Recovery::Tlpr, Copied::Nothing),
-            c.get(load, network, Recovery::Nothing, Copied::Paper),
-        )
+        (c.get(load, network, Recovery::Tlpr, Copied::Nothing), c.get(load, network, Recovery::Nothing, Copied::Paper))
     };
     let bytes = |load| {
         by_network(|network| {
@@ -166,19 +157,14 @@ pub fn tlpr_saves_more_per_byte(c: &Cells<'_>) -> Claim {
         })
     };
     let better = everywhere().map(|(load, network)| pair(load, network));
-    let better: Vec<bool> = better
-        .map(|(tlpr, slp)| per_byte(tlpr) > per_byte(slp))
-        .collect();
+    let better: Vec<bool> = better.map(|(tlpr, slp)| per_byte(tlpr) > per_byte(slp)).collect();
     let count = better.iter().filter(|better| **better).count();
     let mut claim = claim(
         "tlpr-cheaper",
         NO_SECTION,
         "TLPR saves more time per byte added than SLP on every network, because TLPR probes only when an ACK is overdue, and SLP copies in any case",
         "for each load and network, mean FCT saved per byte added is larger with TLPR than with the paper's q",
-        (
-            format!("in {count} of {}", better.len()),
-            count == better.len(),
-        ),
+        (format!("in {count} of {}", better.len()), count == better.len()),
     );
     claim.note = Some(format!(
         "bytes added by TLPR and by the paper's q: {}. With 2 % of packets lost, one of fifty copies is needed. Some of the added bytes are responses: a duplicate SYN causes another SYN-ACK besides the SYN-ACK's copy, and every duplicate causes an ACK",
@@ -198,10 +184,7 @@ pub fn tails_withheld(c: &Cells<'_>) -> Claim {
         NO_SECTION,
         "In flows longer than the first window SLP copies hardly any tail, whatever q is, because the window rule withholds the copy",
         "34 kB, random losses, q 1 for tails: at least 0.9 copies withheld per flow, and fewer than 0.1 copies per flow more than with the paper's q",
-        (
-            format!("{withheld:.3} copies withheld per flow, {more:.3} more sent"),
-            withheld >= 0.9 && more < 0.1,
-        ),
+        (format!("{withheld:.3} copies withheld per flow, {more:.3} more sent"), withheld >= 0.9 && more < 0.1),
     )
 }
 

@@ -25,23 +25,17 @@ pub fn gap(c: &Cells<'_>) -> Claim {
     );
     let in_bursts = [Network::Bursts3, Network::Bursts8].map(|network| {
         let [none, whole] = ["0", "1"].map(|gap| saved(network, gap));
-        format!(
-            "{}: {none} ms without gap, {whole} ms with one SRTT",
-            network.name()
-        )
+        format!("{}: {none} ms without gap, {whole} ms with one SRTT", network.name())
     });
-    claim.note = Some(format!(
-        "in bursts that count packets, only the packets within the gap help: {}",
-        in_bursts.join("; "),
-    ));
+    claim.note =
+        Some(format!("in bursts that count packets, only the packets within the gap help: {}", in_bursts.join("; "),));
     claim
 }
 
 pub fn between(c: &Cells<'_>) -> Claim {
     let share = |network, copied| {
         let cell = c.get(Load::Short, network, Recovery::Nothing, copied);
-        cell.both_lost()
-            .map_or(f64::NAN, |(share, _)| 100.0 * share)
+        cell.both_lost().map_or(f64::NAN, |(share, _)| 100.0 * share)
     };
     let in_bursts = [Network::Bursts3, Network::Bursts8];
     let shares = in_bursts.map(|network| {
@@ -59,9 +53,7 @@ pub fn between(c: &Cells<'_>) -> Claim {
         "8 segments, gap SRTT/8: copies of the second segment, which follow six other packets, are lost with their originals less often than copies of handshake, request and tail",
         (
             shares.join(", "),
-            in_bursts
-                .iter()
-                .all(|network| share(*network, Copied::Second) < share(*network, Copied::Tails)),
+            in_bursts.iter().all(|network| share(*network, Copied::Second) < share(*network, Copied::Tails)),
         ),
     )
 }

@@ -14,20 +14,14 @@ pub fn same_mean(c: &Cells<'_>, run: &experiment::Setup) -> Result<Claim, Settin
         let rules: Vec<f64> = mean_losses(&settings).collect();
         computed &= rules.len() == 2 && rules.iter().all(|mean| (mean - LOSS).abs() < 1e-9);
     }
-    let measured = Network::ALL
-        .map(cell)
-        .iter()
-        .all(|cell| likely(cell.firsts_lost, cell.firsts, LOSS));
+    let measured = Network::ALL.map(cell).iter().all(|cell| likely(cell.firsts_lost, cell.firsts, LOSS));
     let percent = |part: u64, all: u64| format!("{:.2} %", 100.0 * part as f64 / all as f64);
     let mut claim = claim(
         "same-mean",
         NO_SECTION,
         "Every network loses 2 % of the packets in each direction",
         "each channel's mean is 2 %, and the share of flows' first packets lost is within 4 standard errors of it",
-        (
-            by_network(|network| percent(cell(network).firsts_lost, cell(network).firsts)),
-            computed && measured,
-        ),
+        (by_network(|network| percent(cell(network).firsts_lost, cell(network).firsts)), computed && measured),
     );
     claim.note = Some(format!(
         "share of all packets lost in the flows of 34 kB: {}. A flow in a long burst keeps sending into it, or gives up and sends no more",
@@ -41,11 +35,7 @@ pub fn both_lost(c: &Cells<'_>) -> Claim {
         c.0.iter()
             .filter_map(|cell| {
                 let (_, expected) = cell.both_lost()?;
-                Some(likely(
-                    cell.pairs.both_lost,
-                    cell.pairs.originals_lost,
-                    expected,
-                ))
+                Some(likely(cell.pairs.both_lost, cell.pairs.originals_lost, expected))
             })
             .collect();
     let agree = shares.iter().filter(|agrees| **agrees).count();
@@ -53,11 +43,7 @@ pub fn both_lost(c: &Cells<'_>) -> Claim {
         let cell = c.get(Load::Fetch, network, Recovery::Nothing, Copied::Paper);
         let (share, expected) = cell.both_lost().unwrap_or_default();
         let all = cell.pairs.originals_lost;
-        format!(
-            "{:.1} % of {all} ({:.1} %)",
-            100.0 * share,
-            100.0 * expected
-        )
+        format!("{:.1} % of {all} ({:.1} %)", 100.0 * share, 100.0 * expected)
     };
     let most = |network| {
         let cell = c.get(Load::Fetch, network, Recovery::Nothing, Copied::Paper);
@@ -70,10 +56,7 @@ pub fn both_lost(c: &Cells<'_>) -> Claim {
         "in every row, the share of lost originals whose copy was lost too is within 4 standard errors of the share predicted from the packets between them; in bursts it exceeds one half",
         (
             format!("{agree} of {} rows agree", shares.len()),
-            agree == shares.len()
-                && !most(Network::Random)
-                && most(Network::Bursts3)
-                && most(Network::Bursts8),
+            agree == shares.len() && !most(Network::Random) && most(Network::Bursts3) && most(Network::Bursts8),
         ),
     );
     claim.note = Some(format!(

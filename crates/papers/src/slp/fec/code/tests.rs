@@ -18,20 +18,8 @@ fn goodputs_worked_by_hand() {
         // Both copies lost: p²; then 1/(1 − p) more.
         ((1, 1), 0.5, 0.25, 0.375, 1.0 / 2.5),
         ((1, 1), 0.02, 0.000_4, 0.4998, 1.0 / (2.0 + 0.000_4 / 0.98)),
-        (
-            (2, 1),
-            0.5,
-            0.5,
-            2.0 / 3.0 * 0.625,
-            2.0 / (3.0 + 0.625 * 2.0),
-        ),
-        (
-            (2, 1),
-            0.1,
-            0.028,
-            2.0 / 3.0 * (1.0 - 0.1 * 0.19),
-            2.0 / (3.0 + 0.029 / 0.9),
-        ),
+        ((2, 1), 0.5, 0.5, 2.0 / 3.0 * 0.625, 2.0 / (3.0 + 0.625 * 2.0)),
+        ((2, 1), 0.1, 0.028, 2.0 / 3.0 * (1.0 - 0.1 * 0.19), 2.0 / (3.0 + 0.029 / 0.9)),
         // Without redundancy every loss counts.
         ((5, 0), 0.2, 1.0 - 0.8f64.powi(5), 0.8, 0.8),
         // One data packet, two copies more.
@@ -40,10 +28,7 @@ fn goodputs_worked_by_hand() {
         let code = code(n, k);
         let ours = [code.fails(p), code.alone(p), code.with_arq(p)];
         for (ours, expected) in ours.into_iter().zip([fails, alone, with_arq]) {
-            assert!(
-                close(ours, expected),
-                "{n}+{k} at {p}: {ours}, not {expected}"
-            );
+            assert!(close(ours, expected), "{n}+{k} at {p}: {ours}, not {expected}");
         }
     }
 }
@@ -53,28 +38,14 @@ fn without_loss_goodput_is_the_papers_and_with_total_loss_it_is_0() {
     for (n, k) in [(1, 0), (1, 1), (20, 4), (1, 1000), (1000, 1), (3000, 3000)] {
         let code = code(n, k);
         let ideal = f64::from(n) / f64::from(n + k);
-        assert_eq!(
-            [
-                code.fails(0.0),
-                code.alone(0.0),
-                code.with_arq(0.0),
-                code.paper(0.0)
-            ],
-            [0.0, ideal, ideal, ideal]
-        );
+        assert_eq!([code.fails(0.0), code.alone(0.0), code.with_arq(0.0), code.paper(0.0)], [0.0, ideal, ideal, ideal]);
         let all_lost = [code.fails(1.0), code.alone(1.0), code.with_arq(1.0)];
         assert_eq!(all_lost, [1.0, 0.0, 0.0], "{n}+{k}");
         // And near there.
         let ours = [code.alone(1e-9), code.with_arq(1e-9)];
-        assert!(
-            ours.iter().all(|ours| (ours - ideal).abs() < 2e-9),
-            "{ours:?}"
-        );
+        assert!(ours.iter().all(|ours| (ours - ideal).abs() < 2e-9), "{ours:?}");
         let ours = [code.alone(1.0 - 1e-9), code.with_arq(1.0 - 1e-9)];
-        assert!(
-            ours.iter().all(|ours| (0.0..2e-9).contains(ours)),
-            "{ours:?}"
-        );
+        assert!(ours.iter().all(|ours| (0.0..2e-9).contains(ours)), "{ours:?}");
     }
 }
 
@@ -91,10 +62,7 @@ fn small_and_large_groups_keep_their_digits() {
         ((1000, 1000), 0.5, 0.491_080_494_0),
     ] {
         let ours = code(n, k).fails(p);
-        assert!(
-            (ours / expected - 1.0).abs() < 1e-8,
-            "{n}+{k} at {p}: {ours}"
-        );
+        assert!((ours / expected - 1.0).abs() < 1e-8, "{n}+{k} at {p}: {ours}");
     }
 }
 
@@ -121,10 +89,7 @@ fn the_closed_forms_equal_the_enumeration() {
                     (code.alone(p), delivered / packets),
                     (code.with_arq(p), f64::from(n) / sent),
                 ] {
-                    assert!(
-                        (ours - expected).abs() < 1e-12,
-                        "{n}+{k} at {p}: {ours}, {expected}"
-                    );
+                    assert!((ours - expected).abs() < 1e-12, "{n}+{k} at {p}: {ours}, {expected}");
                 }
             }
         }
@@ -139,10 +104,7 @@ fn no_code_exceeds_the_capacity() {
             for p in (0..=100).map(|percent| f64::from(percent) / 100.0) {
                 let code = code(n, k);
                 let (alone, with_arq) = (code.alone(p), code.with_arq(p));
-                assert!(
-                    alone <= with_arq + 1e-12 && with_arq <= 1.0 - p + 1e-12,
-                    "{code:?} at {p}"
-                );
+                assert!(alone <= with_arq + 1e-12 && with_arq <= 1.0 - p + 1e-12, "{code:?} at {p}");
             }
         }
     }

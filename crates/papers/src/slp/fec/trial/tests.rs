@@ -57,10 +57,7 @@ fn intervals_contain_the_closed_form_with_few_groups_and_many_seeds() {
 fn intervals_are_narrow_enough_to_exclude_wrong_values() {
     let code = Code { n: 16, k: 1 };
     for goodput in run(code, [0.02; 2], 10_000, 1, FLOW).unwrap() {
-        assert!(
-            goodput.agrees && goodput.high < code.paper(0.02),
-            "{goodput}"
-        );
+        assert!(goodput.agrees && goodput.high < code.paper(0.02), "{goodput}");
     }
     let [alone, with_arq] = run(code, [0.05; 2], 10_000, 1, FLOW).unwrap();
     assert!(alone.high < with_arq.low, "{alone}, {with_arq}");

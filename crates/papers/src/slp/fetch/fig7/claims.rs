@@ -61,20 +61,14 @@ fn over_one_second(without: &FetchCell) -> Claim {
     ))
 }
 
-fn over_two_seconds(
-    [without, with]: [&FetchCell; 2],
-    [longer, longer_with]: [&FetchCell; 2],
-) -> Claim {
+fn over_two_seconds([without, with]: [&FetchCell; 2], [longer, longer_with]: [&FetchCell; 2]) -> Claim {
     let (ours, theirs) = (over(without, 2000), over(longer, 2000));
     let mut claim = claim(
         "some-over-2s",
         "III-B",
         "Without SLP some of fifty fetches take even more than 2 s",
         "a run of fifty is more likely than not to have a longer fetch",
-        (
-            format!("{} of runs", ours.runs),
-            ours.runs.is_more_often_than_not(),
-        ),
+        (format!("{} of runs", ours.runs), ours.runs.is_more_often_than_not()),
     );
     let alike = |cell: &FetchCell| cell.as_in_the_paper.unwrap_or(Share::of(0, 0));
     claim.note = Some(format!(
@@ -108,10 +102,7 @@ fn none_with_slp(with: &FetchCell) -> Claim {
 
 fn long_tail([without, with]: [&FetchCell; 2]) -> Claim {
     let shares = [without, with].map(|cell| over(cell, 500).fetches);
-    let [before, after] = shares.map(|share| Estimate {
-        mean: share.share,
-        half: (share.high - share.low) / 2.0,
-    });
+    let [before, after] = shares.map(|share| Estimate { mean: share.share, half: (share.high - share.low) / 2.0 });
     let fewer = before.minus(after);
     claim(
         "long-tail-reduced",

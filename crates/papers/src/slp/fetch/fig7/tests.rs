@@ -15,10 +15,7 @@ fn verdicts_are_as_expected() {
     let sheet = tables::to_sheet(FIGURE.clone());
     println!("{}", sheet.table);
     crate::assert_fits_a_terminal(&sheet.table);
-    assert_eq!(
-        sheet.csv.lines().next(),
-        Some("figure,profile,seed,flow,fct_ms")
-    );
+    assert_eq!(sheet.csv.lines().next(), Some("figure,profile,seed,flow,fct_ms"));
     // Four profiles with one run of fifty fetches.
     assert_eq!(sheet.csv.lines().count(), 1 + 4 * 50);
     assert_eq!(sheet.json["cells"][1]["copies_syn"], 1.0);
@@ -66,19 +63,12 @@ fn a_run_is_the_scenario_with_its_seed() {
     let mut setup = crate::slp::setup(ID, Effort::Full);
     setup.base.seed = 8;
     let shown = figure(&setup, 1).unwrap();
-    for (cell, result) in shown
-        .cells
-        .iter()
-        .zip(recoup_lab::run::run(&scenario, 1, |_| ()).unwrap())
-    {
+    for (cell, result) in shown.cells.iter().zip(recoup_lab::run::run(&scenario, 1, |_| ()).unwrap()) {
         assert_eq!(cell.profile, result.profile.to_string());
         let summary = result.cost.fct.summary().unwrap();
         let largest = cell.fct_ms.iter().flatten().copied().fold(0.0, f64::max);
         assert_eq!((cell.fct_ms.len(), largest), (50, summary.max));
-        assert_eq!(
-            (cell.spent.bytes * 50.0).round() as u64,
-            result.cost.bytes_sent
-        );
+        assert_eq!((cell.spent.bytes * 50.0).round() as u64, result.cost.bytes_sent);
         let copies: f64 = cell.spent.copies.values().sum();
         assert_eq!((copies * 50.0).round() as u64, result.cost.counters.copies);
     }
@@ -88,14 +78,6 @@ fn a_run_is_the_scenario_with_its_seed() {
 #[test]
 fn copies_are_counted_by_kind() {
     let copies: Vec<_> = FIGURE.cells[1].spent.copies.iter().collect();
-    assert_eq!(
-        copies,
-        [
-            (&"file", &0.0),
-            (&"request", &1.0),
-            (&"syn", &1.0),
-            (&"syn_ack", &1.0)
-        ]
-    );
+    assert_eq!(copies, [(&"file", &0.0), (&"request", &1.0), (&"syn", &1.0), (&"syn_ack", &1.0)]);
     assert!(FIGURE.cells[0].spent.copies.values().all(|n| *n == 0.0));
 }

@@ -9,12 +9,7 @@ const VISIBLE: f64 = 5.0;
 /// Checks the claims.
 pub fn all(cells: &[SizeCell]) -> Vec<Claim> {
     let files = Files(cells);
-    vec![
-        tail(&files),
-        syn_timeouts(cells),
-        long_files(&files),
-        dominated(&files),
-    ]
+    vec![tail(&files), syn_timeouts(cells), long_files(&files), dominated(&files)]
 }
 
 /// The files, classified by their completion time without loss.
@@ -25,10 +20,7 @@ impl<'a> Files<'a> {
     fn taking(&self, times: impl Fn(f64) -> bool) -> Vec<&'a SizeCell> {
         let fastest = |cell: &SizeCell| cell.without.fct(|s| s.min);
         let shortest = self.0.first().map_or(f64::NAN, fastest);
-        self.0
-            .iter()
-            .filter(|c| times(fastest(c) / shortest))
-            .collect()
+        self.0.iter().filter(|c| times(fastest(c) / shortest)).collect()
     }
 
     fn short(&self) -> Vec<&'a SizeCell> {
@@ -43,11 +35,8 @@ impl<'a> Files<'a> {
 /// The smallest and the largest number of the cells in percent, and the files' lengths.
 fn range(cells: &[&SizeCell], number: impl Fn(&SizeCell) -> f64) -> String {
     let numbers = cells.iter().map(|cell| number(cell));
-    let (least, most) = numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| {
-        (low.min(n), high.max(n))
-    });
-    let length =
-        |cell: Option<&&SizeCell>| cell.map_or(String::new(), |c| c.kilobytes().to_string());
+    let (least, most) = numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)));
+    let length = |cell: Option<&&SizeCell>| cell.map_or(String::new(), |c| c.kilobytes().to_string());
     let (from, to) = (length(cells.first()), length(cells.last()));
     format!("{least:.1} to {most:.1} % (files of {from} to {to} kB)")
 }
@@ -71,20 +60,14 @@ fn syn_timeouts(cells: &[SizeCell]) -> Claim {
     let all = |of: fn(&SizeCell) -> u64| cells.iter().map(of).sum::<u64>();
     let more = |cell: &&SizeCell| cell.with.syn_timeouts > cell.without.syn_timeouts;
     let more = cells.iter().filter(more).count();
-    let [with, without] = [
-        all(|cell| cell.with.syn_timeouts),
-        all(|cell| cell.without.syn_timeouts),
-    ];
+    let [with, without] = [all(|cell| cell.with.syn_timeouts), all(|cell| cell.without.syn_timeouts)];
     claim(
         "syn-timeouts",
         "III-B",
         "SLP reduces SYN timeouts",
         "fewer SYNs retransmitted after a timeout over all files, and not more for any file",
         (
-            format!(
-                "{with} with, {without} without, in {} fetches each",
-                all(|cell| cell.fetches),
-            ),
+            format!("{with} with, {without} without, in {} fetches each", all(|cell| cell.fetches),),
             with < without && more == 0,
         ),
     )
@@ -101,11 +84,7 @@ fn long_files(files: &Files<'_>) -> Claim {
         "SLP's benefit to long files is not as significant as to short ones",
         "for every long file (at least ten times the shortest file's time), SLP saves less than 5 % of the mean completion time, and a smaller share than for any short file",
         (
-            format!(
-                "long files {}; short files {}",
-                range(&long, saved),
-                range(&short, saved)
-            ),
+            format!("long files {}; short files {}", range(&long, saved), range(&short, saved)),
             !long.is_empty() && long.iter().all(invisible),
         ),
     );
@@ -114,10 +93,7 @@ fn long_files(files: &Files<'_>) -> Claim {
         sum / files.len() as f64
     };
     let all = files.0.iter().map(SizeCell::saved_ms);
-    let (least, most) = (
-        all.clone().fold(f64::INFINITY, f64::min),
-        all.fold(0.0, f64::max),
-    );
+    let (least, most) = (all.clone().fold(f64::INFINITY, f64::min), all.fold(0.0, f64::max));
     // SLP saves one second with probability 2 %; other losses are rarer or cheaper.
     let error = |files: &[&SizeCell]| {
         let fetches = files.first().map_or(f64::NAN, |cell| cell.fetches as f64);
@@ -139,14 +115,10 @@ const NEARLY_TWICE: f64 = 1.7;
 fn dominated(files: &Files<'_>) -> Claim {
     let long = files.long();
     let median = |cell: &SizeCell| cell.without.fct(|s| s.p50);
-    let growth = long
-        .windows(2)
-        .map(|pair| median(pair[1]) / median(pair[0]));
+    let growth = long.windows(2).map(|pair| median(pair[1]) / median(pair[0]));
     let growth: Vec<f64> = growth.collect();
     let short = files.short();
-    let of_short = short
-        .windows(2)
-        .map(|pair| median(pair[1]) / median(pair[0]));
+    let of_short = short.windows(2).map(|pair| median(pair[1]) / median(pair[0]));
     let most = of_short.fold(1.0, f64::max);
     let shown: Vec<String> = growth.iter().map(|times| format!("{times:.2}")).collect();
     claim(
@@ -155,10 +127,7 @@ fn dominated(files: &Files<'_>) -> Claim {
         "The file size dominates the completion time of long files",
         "from each long file to the next, which is twice as long, the median completion time without SLP grows at least 1.7 times",
         (
-            format!(
-                "{} times; short files at most {most:.2} times",
-                shown.join(" and ")
-            ),
+            format!("{} times; short files at most {most:.2} times", shown.join(" and ")),
             growth.len() > 1 && growth.iter().all(|times| *times >= NEARLY_TWICE),
         ),
     )

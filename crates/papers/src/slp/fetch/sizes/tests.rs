@@ -2,11 +2,7 @@ use super::*;
 use crate::experiment;
 
 /// Fewer fetches than in the figure, to save time.
-const SOME: Effort = Effort {
-    bytes: 40_000_000,
-    least: 20,
-    most: 600,
-};
+const SOME: Effort = Effort { bytes: 40_000_000, least: 20, most: 600 };
 
 #[test]
 fn verdicts_are_as_expected() {
@@ -23,11 +19,7 @@ fn verdicts_are_as_expected() {
     assert_eq!((sizes[0], sizes[1], sizes[15]), (250, 500, 8_192_000));
     for cell in &figure.cells {
         for fetches in [&cell.without, &cell.with] {
-            assert_eq!(
-                fetches.completed, cell.fetches,
-                "{} {}",
-                cell.size, fetches.profile
-            );
+            assert_eq!(fetches.completed, cell.fetches, "{} {}", cell.size, fetches.profile);
         }
         assert_eq!((cell.without.copies, cell.without.withheld), (0.0, 0.0));
     }
@@ -35,12 +27,7 @@ fn verdicts_are_as_expected() {
 
 #[test]
 fn longer_files_have_fewer_fetches() {
-    for (size, fetches) in [
-        (250, 4000),
-        (100_000, 4000),
-        (500_000, 800),
-        (8_192_000, 400),
-    ] {
+    for (size, fetches) in [(250, 4000), (100_000, 4000), (500_000, 800), (8_192_000, 400)] {
         assert_eq!(Effort::FULL.fetches(size), fetches, "{size}");
     }
 }

@@ -25,10 +25,7 @@ fn fractions(cells: &Cells<'_>) -> String {
 
 fn baseline_is_least_spurious(cells: &Cells<'_>) -> Claim {
     let baseline = cells.spurious(Mechanism::Baseline);
-    let others = MECHANISMS
-        .iter()
-        .skip(1)
-        .map(|m| larger(cells.spurious(*m), baseline));
+    let others = MECHANISMS.iter().skip(1).map(|m| larger(cells.spurious(*m), baseline));
     judged(
         "baseline-is-least-spurious",
         "3.2",
@@ -106,28 +103,18 @@ fn nothing_lost_nothing_gained(cells: &Cells<'_>) -> Claim {
     let (mut shown, mut parts) = (Vec::new(), Vec::new());
     for (panel, _) in PANELS {
         let mean = |m| {
-            let fcts = cells
-                .get(panel, m)
-                .unharmed()
-                .filter_map(|flow| flow.fct_ms);
+            let fcts = cells.get(panel, m).unharmed().filter_map(|flow| flow.fct_ms);
             Estimate::of(fcts.collect::<Vec<_>>().into_iter())
         };
         let baseline = mean(Mechanism::Baseline);
-        let longer = MECHANISMS
-            .iter()
-            .skip(1)
-            .map(|m| less(ratio(mean(*m), baseline), 1.0));
+        let longer = MECHANISMS.iter().skip(1).map(|m| less(ratio(mean(*m), baseline), 1.0));
         let longest = longer.reduce(|one, other| match other.mean > one.mean {
             true => other,
             false => one,
         });
         let longest = longest.expect("three mechanisms");
         parts.push(ClaimVerdict::on_positive(below(0.02, longest)));
-        shown.push(format!(
-            "{panel} {:+.1} ± {:.1} %",
-            100.0 * longest.mean,
-            100.0 * longest.half
-        ));
+        shown.push(format!("{panel} {:+.1} ± {:.1} %", 100.0 * longest.mean, 100.0 * longest.half));
     }
     judged(
         "spurious-costs-no-time",

@@ -27,17 +27,10 @@ fn long_flows_differ_little(cells: &Cells<'_>) -> Claim {
     let (mut shown, mut parts) = (Vec::new(), Vec::new());
     for (short, long) in [('a', 'c'), ('d', 'f')] {
         let [small, large] = [long, short].map(|panel| largest_gain(cells, panel));
-        let half = Estimate {
-            mean: large.mean / 2.0,
-            half: large.half / 2.0,
-        };
+        let half = Estimate { mean: large.mean / 2.0, half: large.half / 2.0 };
         parts.push(ClaimVerdict::on_positive(half.minus(small)));
         let percent = |gain: Estimate| 100.0 * gain.mean;
-        shown.push(format!(
-            "{long} {:.0} %, {short} {:.0} %",
-            percent(small),
-            percent(large)
-        ));
+        shown.push(format!("{long} {:.0} %, {short} {:.0} %", percent(small), percent(large)));
     }
     judged(
         "long-flows-differ-little",
@@ -57,10 +50,7 @@ fn restart_is_best_in_long_flows(cells: &Cells<'_>) -> Claim {
         "3.2",
         "With 100 segments at a long RTT RTOR is faster than TLP and TLPR, which send no probe after other losses of the flow",
         "f: median FCT of each other less that of RTOR",
-        (
-            list(saved),
-            ClaimVerdict::all(saved.map(|(_, saved)| ClaimVerdict::on_positive(saved))),
-        ),
+        (list(saved), ClaimVerdict::all(saved.map(|(_, saved)| ClaimVerdict::on_positive(saved)))),
     )
 }
 

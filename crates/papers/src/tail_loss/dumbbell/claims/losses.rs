@@ -99,7 +99,8 @@ fn less_bursty_near(cells: &Cells<'_>) -> Claim {
 }
 
 fn less_bursty_far(cells: &Cells<'_>) -> Claim {
-    let note = "At 160 ms a flow of 100 segments ends within slow start, whose last window is one burst, as a short flow is.";
+    let note =
+        "At 160 ms a flow of 100 segments ends within slow start, whose last window is one burst, as a short flow is.";
     Claim {
         note: Some(note.into()),
         ..judged(
@@ -127,10 +128,7 @@ fn same_background(cells: &Cells<'_>) -> Claim {
         "3.2",
         "The background traffic is the same in all experiments",
         "as many connections of the background begin in world n of each cell",
-        (
-            format!("{same} of {worlds} worlds"),
-            same == worlds && worlds > 0,
-        ),
+        (format!("{same} of {worlds} worlds"), same == worlds && worlds > 0),
     )
     .by_construction()
 }
@@ -150,18 +148,10 @@ fn losses_are_rare(cells: &Cells<'_>) -> Claim {
             below(1.0, ratio(tlpr, baseline))
         };
         let [all, selected] = [gain(true), gain(false)];
-        let fifth = Estimate {
-            mean: selected.mean / 5.0,
-            half: selected.half / 5.0,
-        };
+        let fifth = Estimate { mean: selected.mean / 5.0, half: selected.half / 5.0 };
         parts.push(ClaimVerdict::on_positive(fifth.minus(all)));
-        let percent =
-            |gain: Estimate| format!("{:.1} ± {:.1} %", 100.0 * gain.mean, 100.0 * gain.half);
-        shown.push(format!(
-            "{panel}: {} of all, {} of those selected",
-            percent(all),
-            percent(selected)
-        ));
+        let percent = |gain: Estimate| format!("{:.1} ± {:.1} %", 100.0 * gain.mean, 100.0 * gain.half);
+        shown.push(format!("{panel}: {} of all, {} of those selected", percent(all), percent(selected)));
     }
     judged(
         "losses-are-rare",

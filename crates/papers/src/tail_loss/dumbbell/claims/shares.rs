@@ -32,8 +32,7 @@ fn others(share: Share) -> Share {
 fn restart_saves_in_all_cases(cells: &Cells<'_>) -> Claim {
     let (mut shown, mut parts) = (Vec::new(), Vec::new());
     for panel in ['a', 'b', 'd', 'e'] {
-        let [baseline, rtor] =
-            [Mechanism::Baseline, Mechanism::Rtor].map(|m| cells.get(panel, m).median());
+        let [baseline, rtor] = [Mechanism::Baseline, Mechanism::Rtor].map(|m| cells.get(panel, m).median());
         let saved = baseline.minus(rtor);
         let more = match panel {
             'b' | 'e' => 200.0,
@@ -60,14 +59,10 @@ fn probes_are_fast_to_seventy_percent(cells: &Cells<'_>) -> Claim {
     let (mut shown, mut parts) = (Vec::new(), Vec::new());
     for mechanism in PROBES {
         let cell = cells.get('a', mechanism);
-        let [all, last, more] =
-            [cell.fcts(), cell.fcts_of(LAST), cell.fcts_of(MORE)].map(|fcts| fast(&fcts));
+        let [all, last, more] = [cell.fcts(), cell.fcts_of(LAST), cell.fcts_of(MORE)].map(|fcts| fast(&fcts));
         let near = between(all, 0.6, 0.8);
         parts.extend([near, above(others(last), 0.5), above(more, 0.5)]);
-        shown.push(format!(
-            "{} below 200 ms: {all}; last lost: {last}; last two or three: {more}",
-            mechanism.name()
-        ));
+        shown.push(format!("{} below 200 ms: {all}; last lost: {last}; last two or three: {more}", mechanism.name()));
     }
     judged(
         "probes-are-fast-up-to-70-percent",
@@ -87,10 +82,7 @@ fn equation_1_alone_with_delayed_acks(cells: &Cells<'_>) -> Claim {
         "3.2",
         "With delayed ACKs and a short RTT equation 1 alone is used, even if only the last segment is lost",
         "b: most flows that lost the last segment alone take less than 200 ms, Linux's least RTO, which equation 2 exceeds",
-        (
-            shown.join(", "),
-            ClaimVerdict::all(shares.map(|(_, share)| above(share, 0.5))),
-        ),
+        (shown.join(", "), ClaimVerdict::all(shares.map(|(_, share)| above(share, 0.5)))),
     )
 }
 
@@ -101,19 +93,14 @@ fn equations_converge(cells: &Cells<'_>) -> Claim {
         ratio(last, more)
     };
     let [near, far] = ['a', 'd'].map(over);
-    let closer = Estimate {
-        mean: (near.mean - 1.0) - 2.0 * (far.mean - 1.0).abs(),
-        half: near.half.hypot(2.0 * far.half),
-    };
+    let closer =
+        Estimate { mean: (near.mean - 1.0) - 2.0 * (far.mean - 1.0).abs(), half: near.half.hypot(2.0 * far.half) };
     judged(
         "equations-converge-at-large-rtt",
         "3.2",
         "As the RTT grows the probe timeouts of the two equations differ much less",
         "TLP's median FCT with the last segment lost, over that with the last two or three: in d less than half as far from 1 as in a",
-        (
-            format!("a: {near}, d: {far} times"),
-            ClaimVerdict::on_positive(closer),
-        ),
+        (format!("a: {near}, d: {far} times"), ClaimVerdict::on_positive(closer)),
     )
 }
 
@@ -126,10 +113,7 @@ fn last_lost_in_a_quarter(cells: &Cells<'_>) -> Claim {
         "3.2",
         "The lower part of the distribution, up to about 25 %, are flows that lost their last segment alone",
         "d, TLP: the share of the selected flows that lost their last segment alone is 15 to 35 %",
-        (
-            share.to_string(),
-            between(share, 0.15, 0.35),
-        ),
+        (share.to_string(), between(share, 0.15, 0.35)),
     )
     .paper("approximately 25 %")
 }
@@ -137,14 +121,9 @@ fn last_lost_in_a_quarter(cells: &Cells<'_>) -> Claim {
 fn probe_below_restart_in_many_cases(cells: &Cells<'_>) -> Claim {
     let (mut lower, mut all) = (0, 0);
     for panel in ['a', 'b', 'd', 'e'] {
-        let [tlp, rtor] =
-            [Mechanism::Tlp, Mechanism::Rtor].map(|m| deciles(&cells.get(panel, m).fcts()));
+        let [tlp, rtor] = [Mechanism::Tlp, Mechanism::Rtor].map(|m| deciles(&cells.get(panel, m).fcts()));
         all += tlp.len();
-        lower += tlp
-            .iter()
-            .zip(&rtor)
-            .filter(|(tlp, rtor)| tlp < rtor)
-            .count();
+        lower += tlp.iter().zip(&rtor).filter(|(tlp, rtor)| tlp < rtor).count();
     }
     claim(
         "tlp-below-rtor-in-many-cases",
@@ -157,19 +136,13 @@ fn probe_below_restart_in_many_cases(cells: &Cells<'_>) -> Claim {
 
 fn probes_gain_more_with_delayed_acks(cells: &Cells<'_>) -> Claim {
     let left = |panel, mechanism| {
-        let [ours, baseline] =
-            [mechanism, Mechanism::Baseline].map(|m| cells.get(panel, m).median());
+        let [ours, baseline] = [mechanism, Mechanism::Baseline].map(|m| cells.get(panel, m).median());
         ratio(ours, baseline)
     };
     let parts = PROBES.map(|m| ClaimVerdict::on_positive(left('a', m).minus(left('b', m))));
     let shown = PROBES.map(|m| {
         let percent = |panel| 100.0 * (1.0 - left(panel, m).mean);
-        format!(
-            "{}: {:.0} % in a, {:.0} % in b",
-            m.name(),
-            percent('a'),
-            percent('b')
-        )
+        format!("{}: {:.0} % in a, {:.0} % in b", m.name(), percent('a'), percent('b'))
     });
     judged(
         "probes-gain-more-with-delayed-acks",

@@ -20,12 +20,7 @@ pub fn claims(cells: &Cells<'_>) -> Vec<Claim> {
 }
 
 /// Whether RTO restart saves at least the round-trip time and `more` ms, in these panels and tails.
-fn restart_saves(
-    cells: &Cells<'_>,
-    panels: &[char],
-    tails: &[(&str, &[Tail])],
-    more: f64,
-) -> (String, ClaimVerdict) {
+fn restart_saves(cells: &Cells<'_>, panels: &[char], tails: &[(&str, &[Tail])], more: f64) -> (String, ClaimVerdict) {
     let (mut shown, mut parts) = (Vec::new(), Vec::new());
     for &panel in panels {
         for (name, tail) in tails {
@@ -52,8 +47,7 @@ fn restart_saves_a_round_trip(cells: &Cells<'_>) -> Claim {
 const ODD: [(&str, &[Tail]); 2] = [("1", LAST), ("3", &[Tail::Three])];
 
 /// How the claims about 200 ms are checked.
-const AND_200_MS: &str =
-    "median FCT of the baseline less that of RTOR is more than the RTT and 200 ms";
+const AND_200_MS: &str = "median FCT of the baseline less that of RTOR is more than the RTT and 200 ms";
 
 fn restart_saves_the_delay(cells: &Cells<'_>) -> Claim {
     judged(
@@ -115,10 +109,7 @@ fn early_retransmit_costs(cells: &Cells<'_>) -> Claim {
         "If the last two or three segments are lost RTOR is slightly faster than TLP, whose early retransmit waits for RTT/4",
         "d: RTOR is faster, by less than RTT/2",
         (
-            format!(
-                "TLP {slower} ms slower than RTOR; RTT/4: {} ms",
-                Cells::rtt('d') / 4.0
-            ),
+            format!("TLP {slower} ms slower than RTOR; RTT/4: {} ms", Cells::rtt('d') / 4.0),
             ClaimVerdict::all([
                 ClaimVerdict::on_positive(slower),
                 ClaimVerdict::on_positive(below(Cells::rtt('d') / 2.0, slower)),
@@ -179,9 +170,7 @@ fn restarted_probe_is_best(cells: &Cells<'_>) -> Claim {
     for panel in ['a', 'b', 'd', 'e'] {
         let median = |mechanism| cells.get(panel, mechanism).median();
         for other in [Mechanism::Baseline, Mechanism::Rtor, Mechanism::Tlp] {
-            parts.push(ClaimVerdict::on_positive(
-                median(other).minus(median(Mechanism::Tlpr)),
-            ));
+            parts.push(ClaimVerdict::on_positive(median(other).minus(median(Mechanism::Tlpr))));
         }
         let next = median(Mechanism::Tlp).minus(median(Mechanism::Tlpr));
         shown.push(format!("{panel} {next} ms"));

@@ -1,26 +1,18 @@
 //! What §3.3 says of its setup.
 
-use super::{
-    Cells, Claim, ClaimVerdict, Mechanism, Share, claim, decided, in_percent, of_all_downloads,
-};
+use super::{Cells, Claim, ClaimVerdict, Mechanism, Share, claim, decided, in_percent, of_all_downloads};
 use crate::tail_loss::web::{WebCell, difference, sites};
 
 pub fn sites() -> Claim {
     let pages = sites::pages();
     let shown = pages.iter().map(|page| {
         let objects = page.objects.len() as u64;
-        format!(
-            "{} {objects} of {} bytes",
-            page.name,
-            page.bytes() / objects
-        )
+        format!("{} {objects} of {} bytes", page.name, page.bytes() / objects)
     });
     let as_stated = pages
         .iter()
         .zip(sites::SITES)
-        .all(|(page, (_, objects, mean))| {
-            page.objects.len() as u64 == objects && page.bytes() == objects * mean
-        });
+        .all(|(page, (_, objects, mean))| page.objects.len() as u64 == objects && page.bytes() == objects * mean);
     claim(
         "web-sites",
         "3.3",
@@ -40,10 +32,7 @@ pub fn loss_rate(cells: &[WebCell]) -> Claim {
         "3.3",
         "The channel loses approximately 1.5 % of the packets, in bursts",
         "of all packets of the servers, 1.4 to 1.6 % are lost by the channel",
-        (
-            format!("{:.2} %", 100.0 * share.share),
-            (0.014..=0.016).contains(&share.share),
-        ),
+        (format!("{:.2} %", 100.0 * share.share), (0.014..=0.016).contains(&share.share)),
     )
     .paper("approximately 1.5 %")
 }
@@ -52,14 +41,10 @@ pub fn loss_rate(cells: &[WebCell]) -> Claim {
 pub fn selection_shows_more(cells: Cells<'_>) -> Claim {
     let (mut shown, mut parts) = (Vec::new(), Vec::new());
     for group in cells.by_page(160) {
-        let [baseline, tlpr] =
-            [Mechanism::Baseline, Mechanism::Tlpr].map(|one| group[one as usize]);
+        let [baseline, tlpr] = [Mechanism::Baseline, Mechanism::Tlpr].map(|one| group[one as usize]);
         let all = in_percent(of_all_downloads(tlpr, baseline));
         let selected = in_percent(difference(baseline, tlpr, cells.selection, f64::ln));
-        shown.push(format!(
-            "{} {all} % of all, {selected} % of those selected",
-            baseline.site
-        ));
+        shown.push(format!("{} {all} % of all, {selected} % of those selected", baseline.site));
         parts.push(ClaimVerdict::on_positive(selected.minus(all)));
     }
     decided(

@@ -16,13 +16,8 @@ fn shares(cells: &[WebCell]) -> [Share; MECHANISMS.len()] {
 
 fn shown(cells: &[WebCell]) -> String {
     let shares = MECHANISMS.iter().zip(shares(cells)).zip(PAPERS);
-    let shown = shares.map(|((mechanism, ours), papers)| {
-        format!(
-            "{} {:.1e} (paper: {papers:.1e})",
-            mechanism.name(),
-            ours.share
-        )
-    });
+    let shown = shares
+        .map(|((mechanism, ours), papers)| format!("{} {:.1e} (paper: {papers:.1e})", mechanism.name(), ours.share));
     shown.collect::<Vec<_>>().join(", ")
 }
 
@@ -75,10 +70,7 @@ pub fn costs_no_time(cells: &[WebCell]) -> Claim {
     for group in cells.chunks_exact(MECHANISMS.len()) {
         for mechanism in [Mechanism::Rtor, Mechanism::Tlp, Mechanism::Tlpr] {
             let longer = of_all_downloads(&group[0], &group[mechanism as usize]);
-            parts.push(ClaimVerdict::on_positive(Estimate {
-                mean: 0.02 - longer.mean,
-                ..longer
-            }));
+            parts.push(ClaimVerdict::on_positive(Estimate { mean: 0.02 - longer.mean, ..longer }));
             if longer.mean > -longer.half {
                 shown.push(format!(
                     "{} {} ms {} {:+.1} ± {:.1} %",

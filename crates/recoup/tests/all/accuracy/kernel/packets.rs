@@ -96,12 +96,7 @@ pub fn read(folder: &Path, port: u16) -> Vec<Sent> {
         entered.sort_by_key(|line| line.number);
         entered.dedup_by_key(|line| line.number);
         let seen = frames(&super::capture(folder, by), by, port);
-        assert_eq!(
-            entered.len(),
-            seen.len(),
-            "packets sent by the {}",
-            by.name()
-        );
+        assert_eq!(entered.len(), seen.len(), "packets sent by the {}", by.name());
         for (line, packet) in entered.iter().zip(&seen) {
             check(line, packet);
             let (flow, span) = connections.place(packet, by);
@@ -134,12 +129,7 @@ fn arrivals(log: &[Logged], folder: &Path, by: Host, port: u16) -> HashMap<u64, 
     let mut left: Vec<&Logged> = log.iter().filter(|line| line.departure.is_some()).collect();
     left.sort_by_key(|line| line.departure);
     let seen = frames(&super::capture(folder, far), by, port);
-    assert_eq!(
-        left.len(),
-        seen.len(),
-        "packets that reached the {}",
-        far.name()
-    );
+    assert_eq!(left.len(), seen.len(), "packets that reached the {}", far.name());
     let mut arrived = HashMap::new();
     for (line, packet) in left.into_iter().zip(&seen) {
         check(line, packet);
@@ -152,9 +142,5 @@ fn arrivals(log: &[Logged], folder: &Path, by: Host, port: u16) -> HashMap<u64, 
 fn check(line: &Logged, packet: &CapturedPacket) {
     let segment = &packet.segment;
     let (seq, payload) = (u64::from(segment.seq.0), u64::from(segment.payload_len));
-    assert_eq!(
-        (line.seq, line.payload),
-        (seq, payload),
-        "{line:?}, {packet:?}"
-    );
+    assert_eq!((line.seq, line.payload), (seq, payload), "{line:?}, {packet:?}");
 }

@@ -13,12 +13,7 @@ use std::time::Duration;
 pub const VARIABLE: &str = "RECOUP_TEST_CLIENTS";
 
 /// The arguments that make the test runner act as the clients only.
-pub const COMMAND: [&str; 4] = [
-    "accuracy::kernel::traffic::play",
-    "--exact",
-    "--nocapture",
-    "--quiet",
-];
+pub const COMMAND: [&str; 4] = ["accuracy::kernel::traffic::play", "--exact", "--nocapture", "--quiet"];
 
 /// The timeout of every operation of a client.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -45,15 +40,9 @@ impl Request {
     fn read(from: &mut impl Read) -> io::Result<Self> {
         let mut bytes = [0; Self::LEN];
         from.read_exact(&mut bytes)?;
-        let field =
-            |i: usize| u64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().expect("eight"));
+        let field = |i: usize| u64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().expect("eight"));
         let [body, response, chunk, pause] = [0, 1, 2, 3].map(field);
-        Ok(Self {
-            body,
-            response,
-            chunk,
-            pause,
-        })
+        Ok(Self { body, response, chunk, pause })
     }
 
     fn write(self, to: &mut impl Write) -> io::Result<()> {
@@ -112,10 +101,7 @@ struct Draws(u64);
 impl Draws {
     fn below(&mut self, n: u64) -> u64 {
         // Knuth's MMIX constants.
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % n
     }
 
@@ -136,12 +122,7 @@ impl Draws {
             true => self.pick(&[(1000, 5), (3000, 30), (9000, 350)]),
             false => (u64::MAX, 0),
         };
-        Request {
-            body: if self.below(6) == 0 { self.size() } else { 0 },
-            response,
-            chunk,
-            pause,
-        }
+        Request { body: if self.below(6) == 0 { self.size() } else { 0 }, response, chunk, pause }
     }
 }
 
@@ -166,10 +147,7 @@ fn play() {
     let Ok(text) = std::env::var(VARIABLE) else {
         return;
     };
-    let numbers: Vec<u64> = text
-        .split(' ')
-        .map(|n| n.parse().expect("a number"))
-        .collect();
+    let numbers: Vec<u64> = text.split(' ').map(|n| n.parse().expect("a number")).collect();
     let outside = std::env::var("RECOUP_OUTSIDE").expect("an emulator around");
     let outside: IpAddr = outside.parse().expect("an address");
     let to = SocketAddr::new(outside, numbers[0] as u16);
@@ -223,11 +201,7 @@ impl Counters {
         let [fast, slow_start] = ["TCPFastRetrans", "TCPSlowStartRetrans"].map(of);
         // TCPTimeouts includes the client's SYNs, but not the server's SYN-ACKs.
         let connects = of("ActiveOpens") > 0;
-        let (syn, syn_ack) = if connects {
-            (handshake, 0)
-        } else {
-            (0, handshake)
-        };
+        let (syn, syn_ack) = if connects { (handshake, 0) } else { (0, handshake) };
         let rto = of("TCPTimeouts").saturating_sub(syn);
         let tlp = all.saturating_sub(handshake + fast + slow_start + rto);
         Self([fast, 0, rto, slow_start, tlp, 0, 0, syn, syn_ack])

@@ -101,10 +101,7 @@ impl Observer for TruthRecorder {
         };
         let unexplained = &mut self.unexplained[host as usize];
         let matches = |i: &usize| Some(self.sent[*i].span) == what.span();
-        let place = unexplained
-            .iter()
-            .position(matches)
-            .expect("a packet is observed before its event");
+        let place = unexplained.iter().position(matches).expect("a packet is observed before its event");
         self.sent[unexplained.remove(place)].reason = reason;
     }
 }

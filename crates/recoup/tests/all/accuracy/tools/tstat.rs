@@ -73,11 +73,7 @@ struct Samples {
 impl Samples {
     fn add(&mut self, rtt: Duration) {
         let rtt = rtt.as_secs_f64();
-        self.min = if self.count == 0.0 {
-            rtt
-        } else {
-            self.min.min(rtt)
-        };
+        self.min = if self.count == 0.0 { rtt } else { self.min.min(rtt) };
         self.count += 1.0;
         self.sum += rtt;
         self.squares += rtt * rtt;
@@ -91,9 +87,7 @@ impl Samples {
     fn deviation(&self, other: &Self) -> f64 {
         let count = (self.count + other.count).max(1.0);
         let mean = (self.sum + other.sum) / count;
-        ((self.squares + other.squares) / count - mean * mean)
-            .max(0.0)
-            .sqrt()
+        ((self.squares + other.squares) / count - mean * mean).max(0.0).sqrt()
     }
 }
 
@@ -119,16 +113,8 @@ impl Times {
     fn of(a: &Samples, b: &Samples) -> Self {
         let rtt = a.mean() + b.mean();
         match a.count > 0.0 && b.count > 0.0 {
-            true => Self {
-                rtt,
-                rto: (rtt + 4.0 * a.deviation(b)).max(MIN_RTO),
-                min: (a.min + b.min).max(MIN_RTT),
-            },
-            false => Self {
-                rtt,
-                rto: FIRST_RTO,
-                min: FIRST_RTT,
-            },
+            true => Self { rtt, rto: (rtt + 4.0 * a.deviation(b)).max(MIN_RTO), min: (a.min + b.min).max(MIN_RTT) },
+            false => Self { rtt, rto: FIRST_RTO, min: FIRST_RTT },
         }
     }
 }
@@ -160,12 +146,7 @@ impl Stream {
         }
     }
 
-    fn on_data(
-        &mut self,
-        packet: &CapturedPacket,
-        times: Times,
-        far_window_is_zero: bool,
-    ) -> Option<Kind> {
+    fn on_data(&mut self, packet: &CapturedPacket, times: Times, far_window_is_zero: bool) -> Option<Kind> {
         let segment = &packet.segment;
         let start = self.offset(segment.seq)?;
         let end = start + u64::from(segment.sequence_len());
@@ -177,25 +158,12 @@ impl Stream {
         };
         let earlier = self.segments.get(&start);
         let (acks, retransmitted) = (earlier.map_or(0, |e| e.acks), earlier.is_some());
-        let new = Segment {
-            end,
-            at: packet.at,
-            ip_id: packet.ip_id,
-            acks,
-            retransmitted,
-            kind,
-        };
+        let new = Segment { end, at: packet.at, ip_id: packet.ip_id, acks, retransmitted, kind };
         self.segments.insert(start, new);
         Some(kind)
     }
 
-    fn classify(
-        &self,
-        packet: &CapturedPacket,
-        start: u64,
-        times: Times,
-        far_window_is_zero: bool,
-    ) -> Kind {
+    fn classify(&self, packet: &CapturedPacket, start: u64, times: Times, far_window_is_zero: bool) -> Kind {
         let before = self.segments.range(..start).next_back().map(|(_, s)| s);
         let earlier = self.segments.range(..=start).next_back();
         let earlier = earlier.map(|(_, s)| s).filter(|s| s.end > start);
@@ -252,10 +220,7 @@ fn on_packet(streams: &mut HashMap<Endpoints, Stream>, packet: &CapturedPacket) 
     let own = streams.entry(packet.endpoints).or_default();
     own.window_is_zero = segment.window == 0;
     if segment.flags.contains(Flags::SYN) && own.isn != Some(segment.seq) {
-        *own = Stream {
-            isn: Some(segment.seq),
-            ..Stream::default()
-        };
+        *own = Stream { isn: Some(segment.seq), ..Stream::default() };
     }
     if segment.sequence_len() == 0 {
         return None;

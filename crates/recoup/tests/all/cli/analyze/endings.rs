@@ -20,12 +20,8 @@ fn a_closed_pipe_is_no_error() {
     let (dir, _) = captured("1");
     for format in ["table", "json", "csv", "parquet"] {
         let args = ["analyze", SENDER, "--connections", "--format", format];
-        let mut child = dir
-            .command(&args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
+        let mut child =
+            dir.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
         drop(child.stdout.take());
         let output = child.wait_with_output().expect("the program ends");
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -38,10 +34,7 @@ fn a_closed_pipe_is_no_error() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{format}: {stderr}");
         let line = "recoup: cannot write to standard output: ";
-        assert!(
-            stderr.starts_with(line) && stderr.lines().count() == 1,
-            "{stderr}"
-        );
+        assert!(stderr.starts_with(line) && stderr.lines().count() == 1, "{stderr}");
     }
 }
 
@@ -100,10 +93,7 @@ fn an_interrupt_draws_the_packets_read_so_far() {
     };
     let begun = Instant::now();
     while !has_read() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(60),
-            "it does not read"
-        );
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not read");
     }
     interrupt(&child);
     let output = child.wait_with_output().expect("the program ends");
@@ -117,8 +107,6 @@ fn an_interrupt_draws_the_packets_read_so_far() {
 /// Sends the signal of Ctrl-C.
 #[cfg(unix)]
 pub fn interrupt(child: &Child) {
-    let sent = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(sent.expect("kill").success());
 }

@@ -102,10 +102,9 @@ fn a_note_says_that_captures_continue_each_other() {
     let note = all.lines().find(|line| line.contains(" continues "));
     let note = note.unwrap_or_else(|| panic!("{all}"));
     assert!(note.starts_with("recoup: note: part"), "{note}");
-    for part in [
-        "1 connection goes on from one to the other; so do ",
-        "; --join analyzes the files of one capture as one",
-    ] {
+    for part in
+        ["1 connection goes on from one to the other; so do ", "; --join analyzes the files of one capture as one"]
+    {
         assert!(note.contains(part), "{note}");
     }
     // Files that do not follow each other, and one alone.
@@ -137,13 +136,7 @@ fn files_that_do_not_belong_are_named() {
     let both = [files[0].clone(), SENDER.into()];
     let outcome = joined(&dir, &both, &["--connections", "--format", "csv"]);
     assert_eq!(outcome.stdout, whole.stdout);
-    assert!(
-        outcome
-            .stderr
-            .contains("are in several files and count once"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("are in several files and count once"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -152,19 +145,11 @@ fn a_missing_file_and_standard_input_are_told() {
     let missing = files.remove(files.len() / 2);
     let outcome = joined(&dir, &files, &[]);
     assert_eq!(outcome.status, Some(0));
-    assert!(
-        outcome.stderr.contains(": a file may be missing"),
-        "{missing}: {}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains(": a file may be missing"), "{missing}: {}", outcome.stderr);
     files.push("-".into());
     let outcome = joined(&dir, &files, &[]);
     assert_eq!(outcome.status, Some(2));
-    assert!(
-        outcome.stderr.contains("standard input cannot be joined"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("standard input cannot be joined"), "{}", outcome.stderr);
     let outcome = joined(&dir, &["-".into()], &["--plot", "0"]);
     assert_eq!(outcome.status, Some(2));
 }

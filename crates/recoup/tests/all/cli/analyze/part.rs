@@ -13,35 +13,15 @@ fn a_part_keeps_the_numbers_of_the_whole() {
     let whole = csv_rows(&whole);
     // Flows begin one second apart, from ports 32768 on, and have two retransmissions each.
     for (part, kept, note) in [
-        (
-            &["--filter", "tcp port 32770 or 32771"][..],
-            5..9,
-            "the filter selects 2 of 6 connections",
-        ),
-        (
-            &["--from", "4s"],
-            9..13,
-            "packets are outside the time window",
-        ),
-        (
-            &["--from", "1s", "--to", "2000-01-01T00:00:02Z", "--join"],
-            3..5,
-            "packets are outside the time window",
-        ),
-        (
-            &["--filter", "src 203.0.113.1"],
-            0..0,
-            "the filter selects none of 6 connections",
-        ),
+        (&["--filter", "tcp port 32770 or 32771"][..], 5..9, "the filter selects 2 of 6 connections"),
+        (&["--from", "4s"], 9..13, "packets are outside the time window"),
+        (&["--from", "1s", "--to", "2000-01-01T00:00:02Z", "--join"], 3..5, "packets are outside the time window"),
+        (&["--filter", "src 203.0.113.1"], 0..0, "the filter selects none of 6 connections"),
         (&["--from", "1h"], 0..0, "is in the time window"),
     ] {
         let outcome = dir.recoup(&[&["analyze", SENDER][..], &ROWS, part].concat());
         assert_eq!(outcome.status, Some(0), "{part:?}: {}", outcome.stderr);
-        assert!(
-            outcome.stderr.contains(note),
-            "{part:?}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains(note), "{part:?}: {}", outcome.stderr);
         let rows = csv_rows(&outcome.stdout);
         assert_eq!(rows[1..].len(), kept.len(), "{part:?}: {rows:?}");
         for (row, expected) in rows[1..].iter().zip(&whole[kept]) {
@@ -62,18 +42,8 @@ fn a_state_goes_on_with_its_own_part_only() {
     let (dir, _) = captured("2");
     let first = ["analyze", SENDER, "--state", "s", "--filter", "port 80"];
     dir.recoup(&first).printed();
-    let second = [
-        "analyze",
-        SENDER,
-        "--state",
-        "s",
-        "--filter",
-        "port 80 or ip6",
-    ];
+    let second = ["analyze", SENDER, "--state", "s", "--filter", "port 80 or ip6"];
     let outcome = dir.recoup(&second);
     assert_eq!((outcome.status, &*outcome.stdout), (Some(2), ""));
-    assert_eq!(
-        outcome.stderr,
-        "recoup: s: state made with --filter 'port 80': expected --filter 'port 80 or ip6'\n"
-    );
+    assert_eq!(outcome.stderr, "recoup: s: state made with --filter 'port 80': expected --filter 'port 80 or ip6'\n");
 }

@@ -12,9 +12,7 @@ fn captured() -> Folder {
     let folder = Folder::new();
     let args = "run fetch --profile linux-3.17 --flows 200 --seed 7 --pcap caps --set close=true \
         --set writes=20kB@0,8kB@500ms --set drop=bernoulli:0.06,up:bernoulli:0.04";
-    folder
-        .recoup(&args.split_whitespace().collect::<Vec<_>>())
-        .printed();
+    folder.recoup(&args.split_whitespace().collect::<Vec<_>>()).printed();
     folder
 }
 
@@ -93,11 +91,7 @@ fn text_and_figures_show_the_study() {
         assert!(outcome.stdout.contains(heading), "{heading}");
     }
     let mut lines = outcome.stdout.lines();
-    assert!(
-        lines.all(|line| line.chars().count() <= 120),
-        "{}",
-        outcome.stdout
-    );
+    assert!(lines.all(|line| line.chars().count() <= 120), "{}", outcome.stdout);
     assert!(folder.read("figs/slp-positions.svg").starts_with("<svg "));
     assert!(folder.read("figs/slp-flags.svg").starts_with("<svg "));
     // A stream is read once and studied all the same.
@@ -122,19 +116,14 @@ fn a_one_way_capture_has_two_panels_and_no_rule_of_wireshark() {
             let positions = report["positions"][panel]["positions"].as_array();
             let positions = positions.expect("positions").iter();
             let number = |place: &Value, name: &str| place[name].as_u64().expect("a number");
-            positions
-                .map(|place| (number(place, "position"), number(place, "retransmissions")))
-                .collect()
+            positions.map(|place| (number(place, "position"), number(place, "retransmissions"))).collect()
         };
         let from_server = positions(&both, panel);
         assert!(!from_server.is_empty());
         assert_eq!(positions(&down, half), from_server);
     }
     let wireshark = &down["classifications"][4];
-    assert_eq!(
-        (&wireshark["classifier"], &wireshark["classified"]),
-        (&"wireshark".into(), &0.into())
-    );
+    assert_eq!((&wireshark["classifier"], &wireshark["classified"]), (&"wireshark".into(), &0.into()));
 }
 
 #[test]
@@ -148,9 +137,7 @@ fn the_likelihoods_are_those_of_the_setting_slp_q() {
     for kind in report["kinds"].as_array().expect("kinds") {
         let name = kind["kind"].as_str().expect("a name");
         let line = folder.read("q.csv");
-        let line = line
-            .lines()
-            .find_map(|line| line.strip_prefix(&format!("{name},")));
+        let line = line.lines().find_map(|line| line.strip_prefix(&format!("{name},")));
         match kind["retransmissions"].as_u64().expect("a count") {
             0..10 => {
                 assert_eq!(line, None, "{name}");
@@ -188,11 +175,7 @@ fn an_empty_capture_has_no_tables() {
     let outcome = folder.recoup(&args);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert!(outcome.stdout.contains("0 retransmissions"));
-    assert!(
-        outcome
-            .stdout
-            .contains("Table I: the capture holds no SYN\n")
-    );
+    assert!(outcome.stdout.contains("Table I: the capture holds no SYN\n"));
     assert!(outcome.stderr.contains("nothing to draw in slp-positions"));
 }
 
@@ -200,61 +183,26 @@ fn an_empty_capture_has_no_tables() {
 fn wrong_use_is_refused_in_a_line() {
     let folder = captured();
     for (args, line) in [
+        (&["--study=sip"][..], "expected loss-detection or slp, did you mean `slp`?"),
+        (&["--study", "slp"], "--study slp: expected an equals sign: --study=slp"),
+        (&["--likelihoods", "q.csv"], "--likelihoods: expected --study=slp"),
+        (&["--study=slp", "--state", "s"], "--study=slp: expected no --state"),
+        (&["--study=slp", "--summary"], "--study=slp: expected no --summary"),
+        (&["--study=slp", "--likelihoods", CAPTURE], "cannot write `caps/linux-3.17-sender.pcap`: it is"),
         (
-            &["--study=sip"][..],
-            "expected loss-detection or slp, did you mean `slp`?",
-        ),
-        (
-            &["--study", "slp"],
-            "--study slp: expected an equals sign: --study=slp",
-        ),
-        (
-            &["--likelihoods", "q.csv"],
-            "--likelihoods: expected --study=slp",
-        ),
-        (
-            &["--study=slp", "--state", "s"],
-            "--study=slp: expected no --state",
-        ),
-        (
-            &["--study=slp", "--summary"],
-            "--study=slp: expected no --summary",
-        ),
-        (
-            &["--study=slp", "--likelihoods", CAPTURE],
-            "cannot write `caps/linux-3.17-sender.pcap`: it is",
-        ),
-        (
-            &[
-                "caps/linux-3.17-receiver.pcap",
-                "--study=slp",
-                "--likelihoods",
-                "q.csv",
-            ],
+            &["caps/linux-3.17-receiver.pcap", "--study=slp", "--likelihoods", "q.csv"],
             "--likelihoods: expected one capture, or --join",
         ),
         (&["missing.pcap", "--study=slp"], "missing.pcap"),
         (
-            &[
-                "--study=slp",
-                "--likelihoods",
-                "q.csv",
-                "-o",
-                "q.csv",
-                "--format",
-                "csv",
-            ],
+            &["--study=slp", "--likelihoods", "q.csv", "-o", "q.csv", "--format", "csv"],
             "--likelihoods: expected another file than --output",
         ),
     ] {
         let args = [&["analyze", CAPTURE], args].concat();
         let outcome = folder.recoup(&args);
         assert_eq!(outcome.status, Some(2), "{args:?}");
-        assert!(
-            outcome.stderr.contains(line),
-            "{args:?}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains(line), "{args:?}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
         assert_eq!(outcome.stdout, "");
     }

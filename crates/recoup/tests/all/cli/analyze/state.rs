@@ -38,8 +38,7 @@ fn frame_from(capture: &[u8], byte: usize) -> usize {
 impl Folder {
     /// Runs `recoup analyze --state s` with these arguments, and nothing to note.
     fn go_on(&self, args: &[&str]) -> String {
-        self.recoup(&[&["analyze", "--state", "s"], args].concat())
-            .printed()
+        self.recoup(&[&["analyze", "--state", "s"], args].concat()).printed()
     }
 }
 
@@ -50,9 +49,7 @@ fn rows(output: &str) -> Vec<Vec<&str>> {
     let kept: Vec<bool> = kept.collect();
     let rows = rows.into_iter().map(|row| {
         let cells = row.into_iter().zip(&kept);
-        cells
-            .filter_map(|(cell, kept)| kept.then_some(cell))
-            .collect()
+        cells.filter_map(|(cell, kept)| kept.then_some(cell)).collect()
     });
     rows.collect()
 }
@@ -84,34 +81,23 @@ fn fold<'a>(outputs: &[&'a str], key: &[&str]) -> BTreeMap<Vec<&'a str>, Vec<&'a
 #[test]
 fn runs_over_the_parts_show_what_one_run_over_the_whole_shows() {
     let dir = in_parts();
-    for (view, key) in [
-        ("--retransmissions", &["frame", "seq"][..]),
-        ("--connections", &["connection", "capture_point"]),
-    ] {
+    for (view, key) in
+        [("--retransmissions", &["frame", "seq"][..]), ("--connections", &["connection", "capture_point"])]
+    {
         let csv = [view, "--format", "csv"];
-        let whole = dir
-            .recoup(&[&["analyze", SENDER][..], &csv].concat())
-            .printed();
+        let whole = dir.recoup(&[&["analyze", SENDER][..], &csv].concat()).printed();
         let state = view.trim_start_matches('-');
         let run = |args: &[&str]| {
             let all = [&["analyze", "--state", state][..], &csv, args].concat();
             dir.recoup(&all).printed()
         };
-        let outputs = [
-            run(&["a.pcap"]),
-            run(&["a.pcap", "b.pcap"]),
-            run(&["b.pcap"]),
-        ];
+        let outputs = [run(&["a.pcap"]), run(&["a.pcap", "b.pcap"]), run(&["b.pcap"])];
         let expected = csv_rows(&whole);
         let header = rows(&outputs[0])[0].join(",");
         assert_eq!(header, expected[0].join(",") + ",record");
         // What was read is not read again.
         assert_eq!(outputs[2].lines().count(), 1, "{}", outputs[2]);
-        assert!(
-            outputs[1].lines().count() < expected.len(),
-            "{}",
-            outputs[1]
-        );
+        assert!(outputs[1].lines().count() < expected.len(), "{}", outputs[1]);
         let outputs: Vec<&str> = outputs.iter().map(|output| &**output).collect();
         let latest = fold(&outputs, key);
         let mut expected: Vec<&Vec<&str>> = expected[1..].iter().collect();
@@ -136,13 +122,9 @@ fn runs_over_the_parts_show_what_one_run_over_the_whole_shows() {
     assert_eq!(body(&dir.go_on(&["--study"])), body(&study));
     dir.recoup(&["analyze", SENDER, "--figures", "whole"]);
     dir.recoup(&["analyze", "--state", "s", "--figures", "parts"]);
-    let figures = dir
-        .files()
-        .into_iter()
-        .filter_map(|file| Some(file.strip_prefix("whole/")?.to_owned()));
+    let figures = dir.files().into_iter().filter_map(|file| Some(file.strip_prefix("whole/")?.to_owned()));
     for figure in figures.collect::<Vec<String>>() {
-        let [whole, parts] =
-            ["whole", "parts"].map(|folder| dir.read(&format!("{folder}/{figure}")));
+        let [whole, parts] = ["whole", "parts"].map(|folder| dir.read(&format!("{folder}/{figure}")));
         assert!(whole == parts, "{figure}");
     }
 }
@@ -151,15 +133,7 @@ fn runs_over_the_parts_show_what_one_run_over_the_whole_shows() {
 fn a_capture_that_grows_is_read_on() {
     let dir = in_parts();
     let whole = fs::read(dir.path(SENDER)).expect("a capture");
-    let view = [
-        "analyze",
-        "--state",
-        "s",
-        "--connections",
-        "--format",
-        "csv",
-        "day.pcap",
-    ];
+    let view = ["analyze", "--state", "s", "--connections", "--format", "csv", "day.pcap"];
     let mut outputs = Vec::new();
     for part in 1..=4 {
         let end = frame_from(&whole, whole.len() * part / 4);
@@ -202,13 +176,7 @@ fn states_of_other_connections_are_merged() {
     let one = json(&["--state", "one", SENDER]);
     let other = json(&["--state", "other", "other.pcap"]);
     let merged = json(&["--merge-state", "one", "--merge-state", "other"]);
-    for total in [
-        "connections",
-        "packets",
-        "data_retransmissions",
-        "bytes",
-        "rtt_count",
-    ] {
+    for total in ["connections", "packets", "data_retransmissions", "bytes", "rtt_count"] {
         let of = |document: &serde_json::Value| document["summary"][total].as_u64();
         let sum = of(&one).zip(of(&other)).map(|(a, b)| a + b);
         assert_eq!(of(&merged), sum, "{total}");
@@ -226,24 +194,12 @@ fn states_of_other_connections_are_merged() {
 /// Checks that `args` are refused with one line that has all `parts`, and that all files stay as they were.
 fn refuses(dir: &Folder, args: &[&str], parts: &[&str]) {
     let files = dir.files();
-    let contents = || -> Vec<Option<Vec<u8>>> {
-        files
-            .iter()
-            .map(|file| fs::read(dir.path(file)).ok())
-            .collect()
-    };
+    let contents = || -> Vec<Option<Vec<u8>>> { files.iter().map(|file| fs::read(dir.path(file)).ok()).collect() };
     let before = contents();
     let outcome = dir.recoup(&[&["analyze"], args].concat());
     let stderr = &outcome.stderr;
-    assert_eq!(
-        (outcome.status, &*outcome.stdout),
-        (Some(2), ""),
-        "{args:?}: {stderr}"
-    );
-    assert!(
-        stderr.starts_with("recoup: ") && stderr.lines().count() == 1,
-        "{args:?}: {stderr}"
-    );
+    assert_eq!((outcome.status, &*outcome.stdout), (Some(2), ""), "{args:?}: {stderr}");
+    assert!(stderr.starts_with("recoup: ") && stderr.lines().count() == 1, "{args:?}: {stderr}");
     for part in parts {
         assert!(stderr.contains(part), "{args:?}: {part} not in: {stderr}");
     }
@@ -272,66 +228,26 @@ fn a_state_that_cannot_be_continued_is_refused_and_stays() {
         (&["--state", "empty", "b.pcap"], &["empty: ", foreign]),
         (&["--state", "folder", "b.pcap"], &["folder: ", foreign]),
         (&["--state", "none"], &["none: No such file"]),
-        (
-            &["--state", "none/s", "b.pcap"],
-            &["cannot write `none/s`: No such file"],
-        ),
-        (
-            &["--state", "s", "--connections", "b.pcap"],
-            &["s: state made with --summary: expected --connections"],
-        ),
-        (
-            &["--state", "rows", "b.pcap"],
-            &["rows: state made with --connections: expected --summary"],
-        ),
-        (
-            &["--state", "s", "--idle", "60s", "b.pcap"],
-            &["s: state made with --idle 900s: expected --idle 60s"],
-        ),
+        (&["--state", "none/s", "b.pcap"], &["cannot write `none/s`: No such file"]),
+        (&["--state", "s", "--connections", "b.pcap"], &["s: state made with --summary: expected --connections"]),
+        (&["--state", "rows", "b.pcap"], &["rows: state made with --connections: expected --summary"]),
+        (&["--state", "s", "--idle", "60s", "b.pcap"], &["s: state made with --idle 900s: expected --idle 60s"]),
         (
             &["--state", "s", "--profile", "linux-6", "b.pcap"],
             &["s: state made with no --profile: expected --profile linux-6"],
         ),
-        (
-            &["--state", "b.pcap", "b.pcap"],
-            &["cannot write `b.pcap`: it is b.pcap, which is read"],
-        ),
-        (
-            &["--state", "s", "-o", "s", "b.pcap"],
-            &["--state s: expected another file than --output"],
-        ),
-        (
-            &["--state", "t", "-o", "t", "b.pcap"],
-            &["--state t: expected another file than --output"],
-        ),
-        (
-            &["--state", "s", "--merge-state", "s"],
-            &["cannot write `s`: it is s, which is read"],
-        ),
-        (
-            &["--state", "s", "--merge-state", "none"],
-            &["none: No such file"],
-        ),
-        (
-            &["--state", "s", "--merge-state", "rows"],
-            &["rows: state made with --connections"],
-        ),
-        (
-            &["--merge-state", "s", "b.pcap"],
-            &["--merge-state: expected no captures, or --state FILE"],
-        ),
+        (&["--state", "b.pcap", "b.pcap"], &["cannot write `b.pcap`: it is b.pcap, which is read"]),
+        (&["--state", "s", "-o", "s", "b.pcap"], &["--state s: expected another file than --output"]),
+        (&["--state", "t", "-o", "t", "b.pcap"], &["--state t: expected another file than --output"]),
+        (&["--state", "s", "--merge-state", "s"], &["cannot write `s`: it is s, which is read"]),
+        (&["--state", "s", "--merge-state", "none"], &["none: No such file"]),
+        (&["--state", "s", "--merge-state", "rows"], &["rows: state made with --connections"]),
+        (&["--merge-state", "s", "b.pcap"], &["--merge-state: expected no captures, or --state FILE"]),
         (
             &["--state", "s", "--connections", "--merge-state", "rows"],
-            &[
-                "'--merge-state <FILE>'",
-                "cannot be used with",
-                "--connections",
-            ],
+            &["'--merge-state <FILE>'", "cannot be used with", "--connections"],
         ),
-        (
-            &["--state", "s", "--plot", "0", "b.pcap"],
-            &["'--state <FILE>' cannot be used with '--plot <CONNECTION>'"],
-        ),
+        (&["--state", "s", "--plot", "0", "b.pcap"], &["'--state <FILE>' cannot be used with '--plot <CONNECTION>'"]),
         (&["--state", "s", "cut"], &["cut: "]),
         (&["--state", "new", "empty"], &["empty: "]),
     ] {
@@ -352,13 +268,7 @@ fn a_state_is_replaced_only_after_the_findings_are_printed() {
     let output = command.stdout(full).output().expect("the program runs");
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(fs::read(dir.path("s")).expect("a state"), before);
-    assert_eq!(
-        dir.files()
-            .iter()
-            .filter(|file| file.contains(".tmp"))
-            .count(),
-        0
-    );
+    assert_eq!(dir.files().iter().filter(|file| file.contains(".tmp")).count(), 0);
 }
 
 /// After an interrupt the next run goes on where the reading stopped.

@@ -4,25 +4,15 @@ use crate::cli::{Folder, recoup};
 use serde_json::Value;
 
 /// The papers, each with an experiment.
-const PAPERS: [(&str, &str); 4] = [
-    ("tail-loss", "fig3"),
-    ("prr", "properties"),
-    ("slp", "table1"),
-    ("loss-detection", "fig5b"),
-];
+const PAPERS: [(&str, &str); 4] =
+    [("tail-loss", "fig3"), ("prr", "properties"), ("slp", "table1"), ("loss-detection", "fig5b")];
 
 #[test]
 fn without_a_paper_every_experiment_is_listed() {
     let list = recoup(&["paper"]).printed();
     for (paper, experiment) in PAPERS {
-        assert!(
-            list.contains(&format!("\n{paper}: ")) || list.starts_with(paper),
-            "{list}"
-        );
-        assert!(
-            list.contains(&format!("\n| {experiment} ")),
-            "{experiment}\n{list}"
-        );
+        assert!(list.contains(&format!("\n{paper}: ")) || list.starts_with(paper), "{list}");
+        assert!(list.contains(&format!("\n| {experiment} ")), "{experiment}\n{list}");
     }
     // The verdicts are those of the ledger; one figure has no claims.
     assert_eq!(list.matches("| none ").count(), 1, "{list}");
@@ -38,10 +28,7 @@ fn a_folder_that_cannot_be_written_is_refused_before_the_work() {
     let dir = Folder::new();
     dir.write("file", "kept");
     let before = dir.files();
-    for args in [
-        &["all", "--out", "file"][..],
-        &["prr", "web", "--users", "5000000", "--out", "file"],
-    ] {
+    for args in [&["all", "--out", "file"][..], &["prr", "web", "--users", "5000000", "--out", "file"]] {
         let outcome = dir.recoup(&[&["paper"], args].concat());
         assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""));
         let line = "recoup: cannot write `file`: not a folder\n";
@@ -67,10 +54,7 @@ fn files_come_with_the_ledger_of_their_claims() {
         assert_eq!(claim["experiment"], "arbitrator");
         assert_eq!(claim["command"], "recoup paper slp arbitrator --quick");
         for name in ["id", "statement", "check", "ours", "verdict"] {
-            assert!(
-                claim[name].as_str().is_some_and(|text| !text.is_empty()),
-                "{claim}"
-            );
+            assert!(claim[name].as_str().is_some_and(|text| !text.is_empty()), "{claim}");
         }
     }
 }
@@ -90,11 +74,7 @@ fn mutations_are_listed_and_one_turns_its_claims() {
         let outcome = recoup(&command.split(' ').collect::<Vec<_>>());
         assert_eq!(outcome.status, Some(1), "{command}");
         for id in row[3].split(", ") {
-            assert!(
-                outcome.stderr.contains(&format!("fig1 {id}")),
-                "{id}: {}",
-                outcome.stderr
-            );
+            assert!(outcome.stderr.contains(&format!("fig1 {id}")), "{id}: {}", outcome.stderr);
         }
     }
 }
@@ -106,19 +86,12 @@ fn wrong_mutations_are_refused() {
             &["tail-loss", "fig1", "--mutate", "none-such"][..],
             "--mutate none-such: no mutation of tail-loss fig1: expected one of ",
         ),
-        (
-            &["tail-loss", "--mutate", "none-such"],
-            "--mutate: name the one figure to break",
-        ),
+        (&["tail-loss", "--mutate", "none-such"], "--mutate: name the one figure to break"),
         (&["mutations", "tail-los"], "invalid value 'tail-los'"),
         (&["all", "--format", "csv"], "invalid value 'csv'"),
     ] {
         let outcome = recoup(&[&["paper"], args].concat());
-        assert_eq!(
-            (outcome.status, outcome.stdout.as_str()),
-            (Some(2), ""),
-            "{args:?}"
-        );
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""), "{args:?}");
         let line = format!("recoup: {expected}");
         assert!(outcome.stderr.starts_with(&line), "{}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);

@@ -15,18 +15,9 @@ fn pages_come_from_files_and_have_no_claims_of_the_paper() {
     let dir = Folder::new();
     dir.write("two.toml", SITE);
     dir.write("saved.har", HAR);
-    let args = [
-        "--site",
-        "two.toml",
-        "--har",
-        "saved.har",
-        "--downloads",
-        "3",
-    ];
+    let args = ["--site", "two.toml", "--har", "saved.har", "--downloads", "3"];
     let args = [&["paper", "tail-loss", "fig4"], &args[..]].concat();
-    let json = dir
-        .recoup(&[&args[..], &["--format", "json"]].concat())
-        .printed();
+    let json = dir.recoup(&[&args[..], &["--format", "json"]].concat()).printed();
     let figure = only(&json);
     assert_eq!(figure["claims"].as_array().map(Vec::len), Some(0));
     let cells = figure["cells"].as_array().expect("cells");
@@ -36,9 +27,7 @@ fn pages_come_from_files_and_have_no_claims_of_the_paper() {
         assert_eq!(cells[cell]["site"], site, "{cell}");
         assert_eq!(cells[cell]["downloads"], 3, "{cell}");
     }
-    let csv = dir
-        .recoup(&[&args[..], &["--format", "csv"]].concat())
-        .printed();
+    let csv = dir.recoup(&[&args[..], &["--format", "csv"]].concat()).printed();
     assert_eq!(csv_rows(&csv).len(), 1 + 16);
     let table = dir.recoup(&args).printed();
     assert!(table.starts_with("tail-loss fig4: "), "{table}");
@@ -53,39 +42,23 @@ fn files_that_are_no_pages_are_refused() {
     dir.write("text.har", "\nHAR");
     dir.write("bad.toml", SITE.replace("3000", "0"));
     for (args, expected) in [
-        (
-            &["--har", "none.har"][..],
-            "cannot read the page none.har: ",
-        ),
-        (
-            &["--har", "empty.har"],
-            "empty.har:$.log.entries: expected an entry with bytes",
-        ),
+        (&["--har", "none.har"][..], "cannot read the page none.har: "),
+        (&["--har", "empty.har"], "empty.har:$.log.entries: expected an entry with bytes"),
         (
             &["--har", "bad.har"],
             "bad.har:$.log.entries[1].response.bodySize: expected bytes, or -1 where unknown, found \"many\"",
         ),
-        (
-            &["--har", "text.har"],
-            "text.har:2: expected JSON: expected value",
-        ),
+        (&["--har", "text.har"], "text.har:2: expected JSON: expected value"),
         (
             &["--site", "bad.toml"],
             "bad.toml:5: size: expected bytes (1200) or a size (\"24kB\"), at least 1 byte, found 0",
         ),
         (&["--downloads", "0"], "invalid value '0'"),
-        (
-            &["--set", "ack=quick"],
-            "--set ack: the cells of the figures set it",
-        ),
+        (&["--set", "ack=quick"], "--set ack: the cells of the figures set it"),
     ] {
         let outcome = dir.recoup(&[&["paper", "tail-loss", "fig4"], args].concat());
         let stderr = outcome.stderr.as_str();
-        assert_eq!(
-            (outcome.status, outcome.stdout.as_str()),
-            (Some(2), ""),
-            "{args:?}"
-        );
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""), "{args:?}");
         assert!(stderr.contains(expected), "{args:?}: {stderr}");
         assert_eq!(stderr.lines().count(), 1, "{args:?}: {stderr}");
     }

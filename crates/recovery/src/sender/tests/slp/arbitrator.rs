@@ -60,12 +60,9 @@ fn the_rto_that_counts_is_the_one_backed_off() {
 #[test]
 fn each_kind_is_known() {
     // Two writes at once, of two segments and of two; then the end of the stream.
-    for (kind, copied) in [
-        (Kind::First, "copy 1"),
-        (Kind::Psh, "copy 2"),
-        (Kind::Other, "copy 3"),
-        (Kind::Tail, "copy 4"),
-    ] {
+    for (kind, copied) in
+        [(Kind::First, "copy 1"), (Kind::Psh, "copy 2"), (Kind::Other, "copy 3"), (Kind::Tail, "copy 4")]
+    {
         let mut flow = flow("linux-3.17", &[kind]);
         flow.writes(2).writes(2).sends("1-4");
         flow.expires(Timer::Copy, 90).sends(copied);
@@ -108,8 +105,7 @@ fn a_learned_loss_rate_falls_with_deliveries_and_rises_with_losses() {
         flow.writes(1).sends(&n.to_string());
         if flow.sender.deadline(Timer::Copy).is_some() {
             copied.push(n);
-            flow.expires(Timer::Copy, at + 10)
-                .sends(&format!("copy {n}"));
+            flow.expires(Timer::Copy, at + 10).sends(&format!("copy {n}"));
         }
         if n == 25 {
             flow.expires(Timer::Rto, at + 280).sends("rto 25");
@@ -143,11 +139,9 @@ fn a_retransmission_reported_as_spurious_is_no_loss() {
 #[test]
 fn the_bandwidth_is_the_delivery_rate_once_more_than_the_application_limits_it() {
     // 1040 bytes for 0.02 · q · 280 ms: 2 Mbit/s take q = 0.728.
-    for (bandwidth, q, before, after) in [
-        (1_000_000, 80, false, true),
-        (100_000_000, 80, true, true),
-        (100_000_000, 70, true, false),
-    ] {
+    for (bandwidth, q, before, after) in
+        [(1_000_000, 80, false, true), (100_000_000, 80, true, true), (100_000_000, 70, true, false)]
+    {
         let mut flow = Script::copying("linux-3.17", Trigger::Syn, |rules| {
             rules.bandwidth = bits(bandwidth);
             rules.likelihoods = Likelihoods::default().with(Kind::Psh, Ppm::percent(q));
@@ -157,8 +151,7 @@ fn the_bandwidth_is_the_delivery_rate_once_more_than_the_application_limits_it()
         for (n, at) in [(1, 80), (2, 160)] {
             flow.writes(1).sends(&n.to_string());
             if before {
-                flow.expires(Timer::Copy, at + 10)
-                    .sends(&format!("copy {n}"));
+                flow.expires(Timer::Copy, at + 10).sends(&format!("copy {n}"));
             } else {
                 flow.no_timer(Timer::Copy);
             }

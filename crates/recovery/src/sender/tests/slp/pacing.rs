@@ -110,24 +110,14 @@ fn if_a_syn_and_its_copy_are_lost_only_the_timer_retransmits() {
 
 #[test]
 fn a_request_of_300_bytes_is_copied_by_every_profile_as_the_paper_has_it() {
-    for profile in [
-        "linux-3.17+slp",
-        "linux-3.17+tlpr+slp",
-        "linux-6+slp",
-        "linux-2.6+slp",
-        "rfc6675+slp",
-        "reno+slp",
-    ] {
+    for profile in ["linux-3.17+slp", "linux-3.17+tlpr+slp", "linux-6+slp", "linux-2.6+slp", "rfc6675+slp", "reno+slp"]
+    {
         let mut flow = Script::new(profile);
         flow.sends("SYN").expires(Timer::Copy, 5).sends("copy SYN");
         flow.at(80).ack(0).unit(300).writes(1).sends("1:300");
         let initial = flow.sender.cwnd();
         flow.expires(Timer::Copy, 90).sends("copy 1:300");
-        flow.at(160)
-            .ack(1)
-            .at(170)
-            .sack(1, &[1..=1])
-            .sends("nothing");
+        flow.at(160).ack(1).at(170).sack(1, &[1..=1]).sends("nothing");
         flow.state(State::Open).undone(0, 0, 0);
         assert!(flow.sender.cwnd() >= initial);
         let counters = flow.sender.counters();

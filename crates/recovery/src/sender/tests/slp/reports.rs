@@ -60,10 +60,7 @@ fn undone(profile: &str, story: impl Fn(&mut Script, bool)) -> [u64; 2] {
         let kinds: &[Kind] = if copies { &[Kind::Psh] } else { &[] };
         let mut flow = flow(profile, kinds);
         story(&mut flow, copies);
-        Proof::ALL
-            .map(|proof| flow.sender.counters().undone_by(proof))
-            .iter()
-            .sum()
+        Proof::ALL.map(|proof| flow.sender.counters().undone_by(proof)).iter().sum()
     })
 }
 
@@ -143,11 +140,7 @@ fn the_dsack_of_a_copied_segment_sent_again_is_no_reordering() {
 fn the_dsack_of_a_copy_does_not_widen_the_reordering_window() {
     // RFC 8985: any DSACK of a retransmission widens it. One was needed, so that one could be.
     let mut flow = pushing("linux-3.17+rack");
-    flow.writes(9)
-        .sends("1-9")
-        .at(160)
-        .sack(0, &[2..=4])
-        .sends("fast 1");
+    flow.writes(9).sends("1-9").at(160).sack(0, &[2..=4]).sends("fast 1");
     flow.at(240).ack(9).state(State::Open);
     flow.writes(1).writes(3).sends("10-13");
     flow.expires(Timer::Copy, 250).sends("copy 10");
@@ -176,11 +169,8 @@ fn without_sack_the_duplicate_ack_of_a_copy_does_not_count() {
 #[test]
 fn without_sack_a_copy_swallows_no_duplicate_ack_of_later_data() {
     // Its own came while nothing was outstanding, with a delayed ACK, or never.
-    let answers: [fn(&mut Script); 3] = [
-        |flow| _ = flow.at(160).ack(1).at(170).ack(1),
-        |flow| _ = flow.at(170).ack(1),
-        |flow| _ = flow.at(160).ack(1),
-    ];
+    let answers: [fn(&mut Script); 3] =
+        [|flow| _ = flow.at(160).ack(1).at(170).ack(1), |flow| _ = flow.at(170).ack(1), |flow| _ = flow.at(160).ack(1)];
     for answer in answers {
         let mut flow = pushing("reno");
         flow.sender.mechanisms.sack = Sack::Refused;
@@ -202,10 +192,7 @@ fn three_duplicate_acks_beside_the_copys_begin_a_recovery_no_sooner() {
     let mut flow = nine_and_a_copy("linux-3.17", 1);
     flow.at(160).ack(1);
     for at in [170, 171, 172] {
-        flow.at(at)
-            .sack(1, &[1..=1])
-            .state(State::Open)
-            .sends("nothing");
+        flow.at(at).sack(1, &[1..=1]).state(State::Open).sends("nothing");
     }
 }
 
@@ -228,12 +215,9 @@ fn the_rtt_is_measured_from_the_original() {
 #[test]
 fn the_rtt_of_a_copied_segment_is_of_the_one_whose_timestamp_is_echoed() {
     // (ACK at, RTT by timestamp, SRTT in microseconds); original at 80 ms, copy at 90
-    for (at, by_timestamp, srtt) in [
-        (160, Some(80), 80_000),
-        (170, Some(80), 80_000),
-        (170, Some(90), 81_250),
-        (170, None, 81_250),
-    ] {
+    for (at, by_timestamp, srtt) in
+        [(160, Some(80), 80_000), (170, Some(80), 80_000), (170, Some(90), 81_250), (170, None, 81_250)]
+    {
         let mut flow = pushing("linux-3.17");
         flow.writes(1).sends("1");
         flow.expires(Timer::Copy, 90).sends("copy 1");
@@ -241,11 +225,7 @@ fn the_rtt_of_a_copied_segment_is_of_the_one_whose_timestamp_is_echoed() {
         ack.timestamp_rtt = by_timestamp.map(Duration::from_millis);
         flow.at(at).takes(ack);
         let found = flow.sender.rtt().srtt();
-        assert_eq!(
-            found,
-            Some(Duration::from_micros(srtt)),
-            "{at} {by_timestamp:?}"
-        );
+        assert_eq!(found, Some(Duration::from_micros(srtt)), "{at} {by_timestamp:?}");
     }
 }
 

@@ -75,21 +75,10 @@ fn an_ack_of_a_part_leaves_the_remainder_counted() {
     let part = segments(3, 3).start + 400;
     flow.at(150).takes(Ack::new(part, 1 << 20)).sends("10-13");
     flow.cwnd(12).pipe(11);
-    let rest = flow
-        .sender
-        .copying
-        .as_ref()
-        .and_then(|copying| copying.copies.segment())
-        .unwrap();
+    let rest = flow.sender.copying.as_ref().and_then(|copying| copying.copies.segment()).unwrap();
     assert_eq!((rest.start, rest.len()), (part, 600));
     flow.at(151).ack(3).cwnd(13).sends("14-16").pipe(13);
-    assert!(
-        flow.sender
-            .copying
-            .as_ref()
-            .and_then(|copying| copying.copies.segment())
-            .is_none()
-    );
+    assert!(flow.sender.copying.as_ref().and_then(|copying| copying.copies.segment()).is_none());
 }
 
 #[test]
@@ -97,10 +86,7 @@ fn there_is_one_copy_a_window() {
     let mut flow = pushing("linux-3.17");
     flow.trickles(1, 1).expires(Timer::Copy, 90).sends("copy 1");
     flow.trickles(2, 3).no_timer(Timer::Copy);
-    let withheld = |span| Event::CopyWithheld {
-        span,
-        another_out: true,
-    };
+    let withheld = |span| Event::CopyWithheld { span, another_out: true };
     for n in 2..=3 {
         assert_eq!(flow.count(withheld(segments(n, n))), 1);
     }
@@ -117,22 +103,14 @@ fn what_is_sent_again_is_not_copied() {
     let mut flow = flow("linux-3.17", &Kind::ALL[2..]);
     flow.writes(1).sends("1");
     flow.expires(Timer::Copy, 90).sends("copy 1");
-    flow.expires(Timer::Rto, 360)
-        .sends("rto 1")
-        .no_timer(Timer::Copy);
+    flow.expires(Timer::Rto, 360).sends("rto 1").no_timer(Timer::Copy);
 }
 
 // Timeouts and repair.
 
 #[test]
 fn a_timeout_can_retransmit_while_a_copy_is_in_flight() {
-    for profile in [
-        "linux-3.17",
-        "linux-2.6",
-        "linux-6+notlp",
-        "rfc6675",
-        "reno",
-    ] {
+    for profile in ["linux-3.17", "linux-2.6", "linux-6+notlp", "rfc6675", "reno"] {
         let mut flow = pushing(profile);
         flow.writes(3).sends("1-3");
         flow.expires(Timer::Copy, 90).sends("copy 3");
@@ -140,11 +118,7 @@ fn a_timeout_can_retransmit_while_a_copy_is_in_flight() {
         flow.cwnd(1).sends("rto 1").no_timer(Timer::Copy);
         flow.at(at + 80).ack(1).cwnd(2).sends("slow_start 2-3");
         flow.at(at + 160).ack(3);
-        assert_eq!(
-            flow.sender.counters().retransmissions.total(),
-            3,
-            "{profile}"
-        );
+        assert_eq!(flow.sender.counters().retransmissions.total(), 3, "{profile}");
     }
 }
 
@@ -159,14 +133,7 @@ fn a_timeout_can_retransmit_while_the_copied_segment_is_too_recent_to_be_lost() 
 
 #[test]
 fn whatever_of_a_flight_is_lost_a_copy_of_its_last_segment_delays_no_repair() {
-    for profile in [
-        "linux-3.17",
-        "linux-3.17+tlpr",
-        "linux-2.6",
-        "linux-6",
-        "rfc6675",
-        "reno",
-    ] {
+    for profile in ["linux-3.17", "linux-3.17+tlpr", "linux-2.6", "linux-6", "rfc6675", "reno"] {
         for pattern in 0..1u32 << 8 {
             let fate = |i: u32| match pattern >> i & 1 {
                 1 => Fate::Lost,
@@ -179,26 +146,15 @@ fn whatever_of_a_flight_is_lost_a_copy_of_its_last_segment_delays_no_repair() {
                 mechanisms.slp = Some(copying(kinds));
                 let mut network = Network::of(&mechanisms, &fates, &[], 1);
                 network.write(0, 8);
-                assert!(network.until(
-                    |n| n.sender.limit() > Offset::DATA && n.sender.una() == n.sender.limit()
-                ));
+                assert!(network.until(|n| n.sender.limit() > Offset::DATA && n.sender.una() == n.sender.limit()));
                 (network.now, network.sender.counters())
             });
-            assert_eq!(
-                (with.1.copies, without.1.copies),
-                (1, 0),
-                "{profile} {pattern:08b}"
-            );
+            assert_eq!((with.1.copies, without.1.copies), (1, 0), "{profile} {pattern:08b}");
             let timeouts = |counters: &Counters| counters.timeouts.iter().sum::<u64>();
             let [more, few] = [&with.1, &without.1].map(timeouts);
             // The copy takes its millisecond at the bottleneck.
             let later = with.0 > without.0 + Duration::from_millis(2);
-            assert!(
-                more <= few && (few > 0 || !later),
-                "{profile} {pattern:08b}: {} not {}",
-                with.0,
-                without.0
-            );
+            assert!(more <= few && (few > 0 || !later), "{profile} {pattern:08b}: {} not {}", with.0, without.0);
         }
     }
 }

@@ -13,10 +13,7 @@ use recoup_recovery::{Ended, Recovery, State};
 
 pub fn seven_to_ten(c: Arms<'_>) -> Claim {
     let ratios: Vec<f64> = buckets(c.linux).iter().map(|b| b.with / b.ideal).collect();
-    let inside = ratios
-        .iter()
-        .filter(|ratio| (7.0..=10.0).contains(*ratio))
-        .count();
+    let inside = ratios.iter().filter(|ratio| (7.0..=10.0).contains(*ratio)).count();
     let list: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.1}")).collect();
     claim(
         "fig1-seven-to-ten",
@@ -31,36 +28,26 @@ pub fn seven_to_ten(c: Arms<'_>) -> Claim {
 }
 
 pub fn near_ideal(c: Arms<'_>) -> Claim {
-    let ratios: Vec<f64> = buckets(c.linux)
-        .iter()
-        .map(|b| b.without / b.ideal)
-        .collect();
+    let ratios: Vec<f64> = buckets(c.linux).iter().map(|b| b.without / b.ideal).collect();
     let list: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
     claim(
         "fig1-near-ideal",
         "1",
         "Responses of 4 to 8 kB without losses are very close to the ideal",
         "baseline: in every RTT bucket their mean latency is at most 1.5 times the mean of the minimum RTTs",
-        (
-            list.join(" "),
-            !ratios.is_empty() && ratios.iter().all(|ratio| *ratio <= 1.5),
-        ),
+        (list.join(" "), !ratios.is_empty() && ratios.iter().all(|ratio| *ratio <= 1.5)),
     )
 }
 
 pub fn spread(c: Arms<'_>) -> Claim {
-    let [with, without] =
-        [true, false].map(|with| quantile(&in_rtts(c.linux, with), 0.99).unwrap_or(f64::NAN));
+    let [with, without] = [true, false].map(|with| quantile(&in_rtts(c.linux, with), 0.99).unwrap_or(f64::NAN));
     claim(
         "fig1-spread",
         "1",
         "The spread of latencies with losses is about 200 RTTs, ten times that without",
         "baseline: the 99th percentile with retransmissions is 100 to 400 RTTs, and five to twenty times that without",
         (
-            format!(
-                "{with:.0} and {without:.0} RTTs: {:.1} times",
-                with / without
-            ),
+            format!("{with:.0} and {without:.0} RTTs: {:.1} times", with / without),
             (5.0..=20.0).contains(&(with / without)) && (100.0..=400.0).contains(&with),
         ),
     )
@@ -69,14 +56,7 @@ pub fn spread(c: Arms<'_>) -> Claim {
 
 /// Timeouts in Recovery per recovery, in percent of another arm's.
 pub fn fewer_timeouts(c: Arms<'_>) -> Claim {
-    let per_recovery = |base| {
-        relative(
-            base,
-            c.prr,
-            count(|c| c.timeouts_in(State::Recovery)),
-            count(|c| c.recoveries),
-        )
-    };
+    let per_recovery = |base| relative(base, c.prr, count(|c| c.timeouts_in(State::Recovery)), count(|c| c.recoveries));
     let (linux, rfc) = (per_recovery(c.linux), per_recovery(c.rfc));
     judged(
         claim(
@@ -84,14 +64,7 @@ pub fn fewer_timeouts(c: Arms<'_>) -> Claim {
             "5.3",
             "PRR's recoveries are shorter primarily because fewer of them end in a timeout",
             "timeouts in Recovery per recovery are fewer with PRR than with Linux, and than with RFC 3517",
-            (
-                format!(
-                    "against Linux {}; against RFC 3517 {}",
-                    shown(linux, " %"),
-                    shown(rfc, " %")
-                ),
-                false,
-            ),
+            (format!("against Linux {}; against RFC 3517 {}", shown(linux, " %"), shown(rfc, " %")), false),
         ),
         ClaimVerdict::all([below(linux, 0.0), below(rfc, 0.0)]),
     )
@@ -101,9 +74,7 @@ pub fn window_as_intended(c: Arms<'_>) -> Claim {
     let share = |cell| {
         let complete = |connection: &Connection, counts: fn(&Recovery) -> bool| {
             let ended = connection.recoveries().iter();
-            ended
-                .filter(|one| one.ended == Ended::Complete && counts(one))
-                .count() as f64
+            ended.filter(|one| one.ended == Ended::Complete && counts(one)).count() as f64
         };
         percent(
             cell,
@@ -118,10 +89,7 @@ pub fn window_as_intended(c: Arms<'_>) -> Claim {
         "PRR sets cwnd to ssthresh on exiting recovery, as RFC 3517 does",
         "cwnd = ssthresh after at least 99.9 % of the recoveries of PRR and of RFC 3517 that complete",
         (
-            format!(
-                "RFC 3517 {:.2} %, PRR {:.2} % (Linux {:.1} %)",
-                rfc.mean, prr.mean, linux.mean
-            ),
+            format!("RFC 3517 {:.2} %, PRR {:.2} % (Linux {:.1} %)", rfc.mean, prr.mean, linux.mean),
             rfc.mean >= 99.9 && prr.mean >= 99.9,
         ),
     )
@@ -149,14 +117,7 @@ pub fn larger_by_timeouts(c: Arms<'_>) -> Claim {
             "5.3",
             "PRR's windows after recovery are slightly larger than RFC 3517's, because fewer recoveries end in a timeout",
             "PRR's mean window is larger, interval included, and exceeds RFC 3517's by more than it does after recoveries without a timeout",
-            (
-                format!(
-                    "all {}, without a timeout {}",
-                    shown(all, " %"),
-                    shown(complete, " %")
-                ),
-                false,
-            ),
+            (format!("all {}, without a timeout {}", shown(all, " %"), shown(complete, " %")), false),
         ),
         ClaimVerdict::all([above(all, 0.0), ClaimVerdict::on(all.mean > complete.mean)]),
     )
@@ -167,10 +128,7 @@ pub fn same_per_recovery(c: Arms<'_>) -> Claim {
     let changes = [c.rfc, c.prr].map(change);
     let within = |one: &Estimate| {
         let far = one.mean.abs();
-        ClaimVerdict::on_positive(Estimate {
-            mean: 10.0 - far,
-            half: one.half,
-        })
+        ClaimVerdict::on_positive(Estimate { mean: 10.0 - far, half: one.half })
     };
     judged(
         claim(
@@ -178,14 +136,7 @@ pub fn same_per_recovery(c: Arms<'_>) -> Claim {
             "2.1",
             "Fast retransmits per fast recovery are mostly insensitive to the recovery algorithm",
             "RFC 3517 and PRR differ from Linux by less than 10 %, intervals included",
-            (
-                format!(
-                    "RFC 3517 {}, PRR {}",
-                    shown(changes[0], " %"),
-                    shown(changes[1], " %")
-                ),
-                false,
-            ),
+            (format!("RFC 3517 {}, PRR {}", shown(changes[0], " %"), shown(changes[1], " %")), false),
         ),
         ClaimVerdict::all(changes.iter().map(within)),
     )
@@ -194,9 +145,8 @@ pub fn same_per_recovery(c: Arms<'_>) -> Claim {
 pub fn too_heavy(c: Arms<'_>) -> Claim {
     let short = |recovery: &Recovery| recovery.last_cwnd < recovery.ssthresh;
     // The window before recovery was ssthresh / 0.7.
-    let is_heavy = |recovery: &Recovery| {
-        f64::from(recovery.retransmissions) >= f64::from(recovery.ssthresh.0) * 0.3 / 0.7
-    };
+    let is_heavy =
+        |recovery: &Recovery| f64::from(recovery.retransmissions) >= f64::from(recovery.ssthresh.0) * 0.3 / 0.7;
     let of = |connection: &Connection, counts: &dyn Fn(&Recovery) -> bool| {
         let found = connection.recoveries().iter();
         found.filter(|one| counts(one)).count() as f64
@@ -221,12 +171,7 @@ pub fn too_heavy(c: Arms<'_>) -> Claim {
 pub fn recovery_time(c: Arms<'_>) -> Claim {
     let linux = recovery_time_difference(c.linux, c.prr);
     let rfc = recovery_time_difference(c.rfc, c.prr);
-    let timeouts = points(
-        c.linux,
-        c.prr,
-        count(|c| c.timeouts_in(State::Recovery)),
-        count(|c| c.recoveries),
-    );
+    let timeouts = points(c.linux, c.prr, count(|c| c.timeouts_in(State::Recovery)), count(|c| c.recoveries));
     judged(
         claim(
             "fig5-prr-shortest",
