@@ -4,9 +4,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recoup_lab::filter::Filter;
-use recoup_lab::quantity::{format_duration, parse_duration, parse_rate};
-use recoup_lab::time_window::{format_time, parse_time};
+use recoup_captures::filter::Filter;
+use recoup_support::quantity::{format_duration, parse_duration, parse_rate};
+use recoup_captures::time_window::{format_time, parse_time};
 use recoup_path::{DataSegments, DropRules, LinkTrace, LossSpec, Probability, Queue};
 use recoup_recovery::Profile;
 use recoup_trace::analyze::TimeMark;

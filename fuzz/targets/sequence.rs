@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recoup_lab::diagram::source::{Choice, read};
+use recoup_captures::diagram::source::{Choice, read};
 
 fuzz_target!(|bytes: &[u8]| {
     for connection in [None, Some(0)] {

@@ -1,21 +1,35 @@
-//! What HTML documents share: the head with its content security policy, escaped text, the base of the style sheet
-//! and of the scripts.
+//! The parts common to all HTML documents: the head with its content security policy, escaped text, the base of the
+//! style sheet and of the scripts, and the dark theme of pictures.
 //!
 //! A document permits its own style and script by their hashes, and nothing else, so nothing that it shows can load
 //! or run anything.
 
+use crate::canvas::{self, Colour};
+use crate::sequence;
 use crate::text::printable_lines;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
+/// The base of every style sheet.
+pub const BASE_STYLE: &str = include_str!("html/base.css");
+
+/// The base of every script.
+pub const BASE_SCRIPT: &str = include_str!("html/base.js");
+
+/// Switches between the light and the dark theme.
+pub const THEME_SCRIPT: &str = include_str!("html/theme.js");
+
 /// The beginning of a document.
-pub(crate) struct Head<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
     /// The title, also as the first heading.
     pub title: &'a str,
     /// One line below the title.
     pub summary: &'a str,
+    /// The style sheet.
     pub style: &'a str,
     /// The script at the end of the document.
     pub script: &'a str,
@@ -24,7 +38,7 @@ pub(crate) struct Head<'a> {
 }
 
 /// Writes a document up to its main part.
-pub(crate) fn open(html: &mut String, head: &Head<'_>) {
+pub fn open(html: &mut String, head: &Head<'_>) {
     let title = escaped(head.title);
     // Writing to a string cannot fail, so the result is ignored.
     write!(
@@ -58,7 +72,7 @@ fn policy(style: &str, script: &str) -> String {
 }
 
 /// `text` for HTML, between tags or in an attribute with double quotes.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for c in printable_lines(text).chars() {
         match c {
@@ -74,7 +88,7 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// A number with commas between groups of three digits.
-pub(crate) fn thousands(number: u64) -> String {
+pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
@@ -84,6 +98,41 @@ pub(crate) fn thousands(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// The rules of a style sheet that paint pictures in the dark theme. A picture names its colours as they are on white
+/// paper. For each colour that occurs, a rule paints it in its counterpart when the page is dark. The pictures
+/// themselves stay as they are.
+pub fn dark_rules<'a>(pictures: impl Iterator<Item = &'a str>) -> String {
+    let mut used = BTreeSet::new();
+    for svg in pictures {
+        for property in ["fill", "stroke"] {
+            let start = format!(" {property}=\"#");
+            for (at, _) in svg.match_indices(&start) {
+                let digits = svg.get(at + start.len()..at + start.len() + 6);
+                if let Some(colour) = digits.and_then(Colour::from_hex) {
+                    used.insert((property, colour.to_string()));
+                }
+            }
+        }
+    }
+    let mut rules = String::new();
+    for (property, light) in used {
+        let digits = light.trim_start_matches('#');
+        let Some(dark) = Colour::from_hex(digits).map(on_dark) else {
+            continue;
+        };
+        // Writing to a string cannot fail, so the result is ignored.
+        writeln!(rules, ".picture [{property}=\"{light}\"] {{ {property}: light-dark({light}, {dark}); }}").ok();
+    }
+    rules
+}
+
+/// The counterpart of a colour on a dark ground.
+fn on_dark(light: Colour) -> Colour {
+    let named = canvas::PAINTS.iter().chain(sequence::PAINTS);
+    let counterpart = named.clone().find(|paint| paint.light == light);
+    counterpart.map_or_else(|| light.of_series_on_dark(), |paint| paint.dark)
 }
 
 #[cfg(test)]

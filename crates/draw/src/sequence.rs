@@ -27,11 +27,13 @@ mod axis;
 mod mark_style;
 mod panel_painter;
 mod recorder;
+mod segment;
 mod svg;
 mod xplot;
 
 pub(crate) use mark_style::PAINTS;
 pub use recorder::{AckArrival, MarkRecorder};
+pub use segment::{control_flags, window_edge};
 
 use crate::look::Look;
 use recoup_units::{Instant, Offset, Span};

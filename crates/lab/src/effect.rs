@@ -14,7 +14,6 @@
 //! | a mechanism that needs SACK | in a profile without SACK                                   |
 //! | `+minrto`, `+minrttvar`     | in a profile without Linux's RTT estimator                  |
 
-use crate::quantity::format_duration;
 use crate::scenario::Scenario;
 use crate::settings::{self, Settings};
 use recoup_path::Queue;
@@ -22,6 +21,7 @@ use recoup_recovery::Profile;
 use recoup_recovery::parameters::MinimumOf;
 use recoup_recovery::profile::Mechanism;
 use recoup_recovery::rtt::{RtoRules, Smoothing};
+use recoup_support::quantity::format_duration;
 use std::time::Duration;
 
 /// Names and values of the settings that have an effect, in the order of listings.
@@ -182,7 +182,7 @@ fn of_profile(profile: &Profile, settings: &Settings) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::parse_profile;
+    use recoup_support::profile::parse_profile;
     use std::path::Path;
 
     fn scenario(profile: &str, settings: &[(&str, &str)]) -> Scenario {

@@ -2,20 +2,17 @@
 
 mod line;
 
-use crate::capture::Order;
+use crate::pcap::Order;
 use line::Line;
 use recoup_recovery::{Event, Transmission};
 use recoup_sim::{Observer, Packet, Point};
-use recoup_table::Schema;
+use recoup_support::event_stream::SCHEMA;
 use recoup_tcp::Endpoint;
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset, Segments};
 use recoup_wire::{Flags, Segment, SeqNumber};
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
-
-/// The schema of the event stream, which its first line names.
-pub const SCHEMA: Schema = Schema { name: "recoup.events", version: 1 };
 
 /// Writes the events of the flows it observes as JSON lines, after a line with the schema.
 #[derive(Debug)]

@@ -1,31 +1,24 @@
-//! Scenarios as data, runs of many flows, statistics, reports, and views of captures.
+//! Scenarios as data, runs of many flows, and reports of their results.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | [`scenario`], [`settings`], [`effect`] | experiments as data; each setting as a descriptor; which settings have no effect |
+//! | [`world`] | many flows over shared links: links and workloads from TOML, the topology, the results |
+//! | [`website`] | web pages as data: sizes and subdomains of objects, from TOML and HAR files |
+//! | [`run`], [`stage`] | many flows on all cores; the simulator, real packets and the kernel as stages |
+//! | [`sweep`] | every combination of some values of a scenario's keys, and its results |
+//! | [`report`] | results side by side, the finding in one sentence, intervals, plots |
+//! | [`events`], [`pcap`], [`diagram`] | what a run writes: event streams, packets, the marks of a time–sequence diagram |
 
-pub mod analysis;
-pub mod capture;
 pub mod diagram;
 pub mod effect;
 pub mod events;
-pub mod explain;
-pub mod filter;
-pub mod input;
-pub mod output_file;
-pub mod page;
-pub mod parameters;
-pub mod partition;
-pub mod profile;
-pub mod quantity;
+pub mod pcap;
 pub mod report;
-mod reread;
 pub mod run;
 pub mod scenario;
 pub mod settings;
 pub mod stage;
-pub mod state_file;
-pub mod stats;
-pub mod study;
-pub mod suggest;
 pub mod sweep;
-pub mod time_window;
-pub mod tmix;
-pub mod whatif;
+pub mod website;
 pub mod world;

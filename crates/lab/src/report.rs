@@ -25,9 +25,9 @@ use crate::run::{Cost, ProfileResult};
 use crate::scenario::Scenario;
 use crate::settings::{self, Settings};
 use crate::stage::Stage;
-use crate::stats::{Durations, Summary};
 #[cfg(feature = "arrow")]
 use arrow_schema::ArrowError;
+use recoup_support::stats::{Durations, Summary};
 #[cfg(feature = "arrow")]
 use recoup_table::{Batches, Part};
 use recoup_table::{Columns, Keep, Schema};

@@ -1,20 +1,19 @@
 //! Runs a scenario: every profile with the same flows on the same network.
 
-mod parallel;
 mod recoveries;
 mod responses;
 
-pub use parallel::{cores, in_parallel, in_parallel_with};
 pub use recoveries::Recoveries;
 pub use responses::ResponseTimes;
 
 use crate::scenario::Scenario;
 use crate::settings::SettingsError;
 use crate::stage::{Live, Stage};
-use crate::stats::Durations;
 use recoup_path::PathSpec;
 use recoup_recovery::{Counters, Profile, Recovery};
 use recoup_sim::{FlowSpec, NoObserver, Observer, Simulation};
+use recoup_support::stats::Durations;
+use recoup_support::threads::on_threads;
 use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_units::FlowId;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -217,7 +216,7 @@ fn run_flows(
     };
     let threads = threads.min(flows.div_ceil(BATCH) as usize);
     let mut cost = Cost::default();
-    for part in parallel::on_threads(threads, work)? {
+    for part in on_threads(threads, work)? {
         cost.merge(&part);
     }
     Ok(cost)

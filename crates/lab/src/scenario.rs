@@ -17,11 +17,11 @@ mod text;
 
 pub(crate) use text::ScenarioText;
 
-use crate::profile::parse_profile;
 use crate::settings::{Settings, SettingsError};
-use crate::suggest::did_you_mean;
 use crate::world::{WorldScenario, is_world};
 use recoup_recovery::Profile;
+use recoup_support::profile::parse_profile;
+use recoup_support::suggest::did_you_mean;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use thiserror::Error;

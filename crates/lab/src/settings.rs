@@ -17,11 +17,9 @@ mod traffic;
 mod value;
 
 pub use descriptor::{Setting, all};
-pub use exchanges::Exchange;
 pub use kernel::KernelSettings;
-pub use value::{EachWay, parse_size_or_zero};
+pub use value::EachWay;
 
-use crate::suggest::did_you_mean;
 use recoup_path::PathSpec;
 use recoup_path::{DataSegments, DropRules, HopSpec, LinkTrace, Probability, Queue};
 use recoup_recovery::Profile;
@@ -29,6 +27,8 @@ use recoup_recovery::congestion::Algorithm;
 use recoup_recovery::parameters::Parameters;
 use recoup_recovery::slp::SlpRules;
 use recoup_sim::{FlowSpec, TimerModel};
+use recoup_support::exchange::Exchange;
+use recoup_support::suggest::did_you_mean;
 use recoup_tcp::flow::{Host, TimedWrite, Workload};
 use recoup_tcp::{self as tcp, AckPolicy, Ecn, Push};
 use recoup_units::{BitRate, Direction, Segments};

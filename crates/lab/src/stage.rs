@@ -8,10 +8,10 @@
 //! prevention.
 
 use crate::events::EventWriter;
-use crate::output_file::OutputError;
 use crate::run::ProfileResult;
 use crate::scenario::Scenario;
 use crate::settings::{self, Settings, SettingsError};
+use recoup_support::output_file::OutputError;
 use recoup_tcp::AckPolicy;
 use recoup_tcp::flow::Script;
 use serde::Serialize;

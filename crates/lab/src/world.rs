@@ -41,7 +41,7 @@ pub use watch::{Chosen, Watch};
 
 use crate::settings::{Settings, SourceFile};
 use recoup_recovery::Profile;
-use recoup_traffic::cvec::ConnectionVector;
+use recoup_sim::traffic::cvec::ConnectionVector;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

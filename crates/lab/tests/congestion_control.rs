@@ -1,7 +1,7 @@
 //! A capture at the sender shows BBR where losses do not reduce the sender's window, and never where they do or where
 //! the application limits the sender.
 
-use recoup_lab::capture::{Capture, CapturePaths};
+use recoup_lab::pcap::{Capture, CapturePaths};
 use recoup_lab::scenario::Scenario;
 use recoup_sim::Simulation;
 use recoup_trace::analyze::{Kept, Settings, analyze};

@@ -5,10 +5,13 @@ pub mod claims_page;
 pub mod coverage;
 mod distribution;
 pub mod experiment;
+pub mod html;
 pub mod ledger;
 pub mod loss_detection;
 pub mod population;
+pub mod program;
 pub mod prr;
+pub mod run;
 pub mod slp;
 pub mod tail_loss;
 

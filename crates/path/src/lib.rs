@@ -36,6 +36,7 @@
 
 mod aqm;
 mod chain;
+pub mod draws;
 mod flows;
 mod hop;
 mod hop_queue;

@@ -6,8 +6,8 @@ use crate::table::Table;
 use crate::watch;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use recoup_api::analyze::{Captures, analyze_all, analyze_joined};
-use recoup_lab::analysis::{
+use recoup::commands::analyze::call::{Captures, analyze_all, analyze_joined};
+use recoup_captures::analysis::{
     self, AllRetransmissions, Analyzed, Everything, Interval, PackedConnections, Summary, summary_tables,
 };
 use recoup_table::{Columns, Part};

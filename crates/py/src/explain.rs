@@ -4,10 +4,12 @@ use crate::errors::{capture, defect, wrong};
 use crate::settings::{self, Options};
 use crate::watch;
 use pyo3::prelude::*;
-use recoup_api::explain::{self as api, ExplainError, Input};
-use recoup_lab::analysis::Analyzed;
-use recoup_lab::explain::{Facts, PageRequest, Report, SortBy, connection_text, explanation_text, write_explanations};
-use recoup_lab::suggest::did_you_mean;
+use recoup::commands::explain::call::{self as api, ExplainError, Input};
+use recoup_captures::analysis::Analyzed;
+use recoup_captures::explain::{
+    Facts, PageRequest, Report, SortBy, connection_text, explanation_text, write_explanations,
+};
+use recoup_support::suggest::did_you_mean;
 use std::path::PathBuf;
 
 /// Explanations of captures.

@@ -4,10 +4,10 @@ use crate::errors::{defect, wrong};
 use crate::table::Table;
 use crate::watch;
 use pyo3::prelude::*;
-use recoup_api::paper::{Finished, PaperError, Request, plan, report};
-use recoup_lab::suggest::did_you_mean;
+use recoup::paper::{Finished, PaperError, Request, plan, report};
 use recoup_papers::experiment::{self, Effort, Experiment};
 use recoup_papers::{Sheet, claims, ledger};
+use recoup_support::suggest::did_you_mean;
 use recoup_table::Part;
 
 /// Finished experiments.

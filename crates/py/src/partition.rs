@@ -5,12 +5,12 @@ use crate::settings::{self, Options};
 use crate::table::Table;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use recoup_api::partition::{
+use recoup::partition::{
     self as api, CapturePlan, Decision, ForeignFacts, PartitionAnalysis, PartitionView, PartitioningError, SplitFile,
     ValueError,
 };
-use recoup_lab::analysis::{self, AllConnections, AllRetransmissions, Analyzed, Summary};
-use recoup_lab::suggest::did_you_mean;
+use recoup_captures::analysis::{self, AllConnections, AllRetransmissions, Analyzed, Summary};
+use recoup_support::suggest::did_you_mean;
 use recoup_table::Part;
 use recoup_trace::analyze::Settings;
 use serde::Serialize;

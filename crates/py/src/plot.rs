@@ -4,9 +4,9 @@ use crate::errors::{capture, wrong};
 use crate::settings::{self, Options};
 use crate::watch;
 use pyo3::prelude::*;
-use recoup_api::plot::{Input, PlotError, Request, draw};
+use recoup::commands::plot::call::{Input, PlotError, Request, draw};
+use recoup_captures::diagram::source::{Choice, Directions};
 use recoup_draw::look::{Look, Theme, Width};
-use recoup_lab::diagram::source::{Choice, Directions};
 use std::path::PathBuf;
 
 /// The diagram of a connection of a capture as SVG.

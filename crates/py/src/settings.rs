@@ -2,11 +2,11 @@
 
 use crate::errors::{capture, wrong};
 use pyo3::prelude::*;
-use recoup_api::analyze::{self, Captures};
-use recoup_lab::filter::Filter;
-use recoup_lab::profile::parse_profile;
-use recoup_lab::quantity::parse_duration;
-use recoup_lab::time_window::parse_time;
+use recoup::commands::analyze::call::{self, Captures};
+use recoup_captures::filter::Filter;
+use recoup_captures::time_window::parse_time;
+use recoup_support::profile::parse_profile;
+use recoup_support::quantity::parse_duration;
 use recoup_trace::analyze::{ConnectionFilter, Settings, TimeWindow};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
-use recoup_lab::suggest::did_you_mean;
+use recoup_support::suggest::did_you_mean;
 use recoup_table::{Batches, Columns, Part};
 
 /// Rows of a result. `polars.DataFrame`, `pandas.DataFrame.from_arrow`, `pyarrow.table` and DuckDB take it as it is, by

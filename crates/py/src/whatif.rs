@@ -5,9 +5,9 @@ use crate::settings::{self, Options};
 use crate::table::Table;
 use crate::watch;
 use pyo3::prelude::*;
-use recoup_api::whatif::{Input, what_if_all};
-use recoup_lab::analysis::Analyzed;
-use recoup_lab::whatif::{Alternative, Answer, Request, answer_text, predictions, results};
+use recoup::commands::whatif::call::{Input, what_if_all};
+use recoup_captures::analysis::Analyzed;
+use recoup_captures::whatif::{Alternative, Answer, Request, answer_text, predictions, results};
 use recoup_table::Part;
 use std::path::PathBuf;
 

@@ -1,10 +1,10 @@
 //! How a capture is analyzed, and which part of it.
 
 use crate::Failure;
-use recoup_lab::filter::Filter;
-use recoup_lab::profile::parse_profile;
-use recoup_lab::quantity::parse_duration;
-use recoup_lab::time_window::{arguments, parse_time};
+use recoup_captures::filter::Filter;
+use recoup_captures::time_window::{arguments, parse_time};
+use recoup_support::profile::parse_profile;
+use recoup_support::quantity::parse_duration;
 use recoup_trace::analyze::{ConnectionFilter, Settings, TimeMark, TimeWindow};
 use std::sync::Arc;
 use std::time::Duration;

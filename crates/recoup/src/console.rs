@@ -1,6 +1,6 @@
 //! Messages on standard error: errors, notes and progress.
 
-use indicatif::ProgressDrawTarget;
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Display;
 use std::io::{IsTerminal, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,8 @@ pub fn set_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-fn is_quiet() -> bool {
+/// Whether `--quiet` is given.
+pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
@@ -47,6 +48,21 @@ pub fn progress_target() -> ProgressDrawTarget {
         true => ProgressDrawTarget::hidden(),
         false => ProgressDrawTarget::stderr_with_hz(5),
     }
+}
+
+/// A progress bar, drawn when standard error is a terminal.
+pub fn flows_bar(flows: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(flows), progress_target());
+    let style = ProgressStyle::with_template("{prefix}{wide_bar} {human_pos}/{human_len} flows{left}");
+    // There is no estimate before the first flow is finished.
+    let left = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+        let known = state.pos() > 0;
+        let _ = known.then(|| write!(to, ", {:#} left", HumanDuration(state.eta())));
+    };
+    if let Ok(style) = style {
+        bar.set_style(style.with_key("left", left));
+    }
+    bar
 }
 
 fn print(text: &str) {

@@ -28,7 +28,7 @@ pub fn is_interrupted() -> bool {
 /// Ends the program as the deferred SIGINT would have done.
 #[cfg(unix)]
 pub fn exit() -> ! {
-    recoup_lab::output_file::exit(|| {
+    recoup_support::output_file::exit(|| {
         let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT);
     })
 }
@@ -36,7 +36,7 @@ pub fn exit() -> ! {
 /// Other systems have no signals.
 #[cfg(not(unix))]
 pub fn exit() -> ! {
-    recoup_lab::output_file::exit(|| ())
+    recoup_support::output_file::exit(|| ())
 }
 
 /// Removes the files that are not whole yet when SIGINT, SIGTERM or SIGHUP comes. The signal then ends
@@ -44,7 +44,7 @@ pub fn exit() -> ! {
 /// (`nohup`, background jobs of a shell) stays ignored.
 #[cfg(unix)]
 pub fn watch() {
-    use recoup_lab::output_file::exit;
+    use recoup_support::output_file::exit;
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;

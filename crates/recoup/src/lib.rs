@@ -2,32 +2,22 @@
 //! the Python package run it by [`run`].
 
 mod analysis_args;
-mod analyze;
-mod console;
-mod drill;
+pub mod commands;
+pub mod console;
+pub mod interrupt;
+pub mod output;
+pub mod partition;
+pub mod program;
 #[cfg(target_os = "linux")]
-mod emulate;
-mod explain;
-mod generate;
-mod interrupt;
-mod output;
-mod paper;
-mod plot;
-mod profiles;
-#[cfg(target_os = "linux")]
-mod receive;
-mod run;
-mod scenario;
-#[cfg(target_os = "linux")]
-mod send;
-mod tmix;
-#[cfg(target_os = "linux")]
-mod transfer;
-mod version;
-mod whatif;
+pub mod testbeds;
+pub mod version;
 
-use clap::error::ErrorKind;
-use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+pub use program::Failure;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use commands::{analyze, drill, explain, generate, paper, plot, profiles, run, scenario, tmix, whatif};
+#[cfg(target_os = "linux")]
+use commands::{emulate, receive, send};
 use std::ffi::OsString;
 
 /// Explain TCP retransmissions, and compare loss recovery mechanisms on simulated and real paths.
@@ -39,12 +29,8 @@ use std::ffi::OsString;
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// Print no notes and no progress
-    #[arg(short, long, global = true)]
-    quiet: bool,
-    /// Print help without colours, as with the environment variable NO_COLOR
-    #[arg(long, global = true)]
-    no_color: bool,
+    #[command(flatten)]
+    output: program::OutputArgs,
 }
 
 #[derive(Subcommand)]
@@ -52,6 +38,7 @@ enum Command {
     /// Run a scenario once per profile and compare what each profile cost
     Run(run::Args),
     /// Repeat the experiments of papers: figures, and the verdicts on their claims
+    #[command(disable_help_flag = true)]
     Paper(paper::Args),
     /// Say where the time of a capture's connections went, and what made them lose time
     Explain(explain::Args),
@@ -87,56 +74,10 @@ impl Command {
     fn has_real_packets(&self) -> bool {
         let on = match self {
             Self::Run(args) => args.on(),
-            Self::Paper(args) => args.on(),
             _ => return false,
         };
         !on.real().is_empty()
     }
-}
-
-/// Why the program stops with a failure.
-enum Failure {
-    /// A check failed: exit status 1. The report says which.
-    CheckFailed,
-    /// Wrong use or bad input: exit status 2, and this error.
-    Wrong(String),
-    /// Bad input: exit status 2. The error was printed when it was found.
-    Reported,
-}
-
-impl<E: std::error::Error> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Self::Wrong(error.to_string())
-    }
-}
-
-impl Failure {
-    /// Prints the error.
-    fn print(&self) {
-        if let Self::Wrong(line) = self {
-            console::error(line);
-        }
-    }
-
-    /// Prints the error and returns the exit status.
-    fn exit(self) -> u8 {
-        self.print();
-        match self {
-            Self::CheckFailed => 1,
-            Self::Wrong(_) | Self::Reported => 2,
-        }
-    }
-}
-
-/// Parses the arguments. Colours follow the terminal, NO_COLOR and `--no-color`.
-fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let mut options = arguments.iter().take_while(|argument| *argument != "--");
-    let colors = match options.any(|argument| argument == "--no-color") {
-        true => ColorChoice::Never,
-        false => ColorChoice::Auto,
-    };
-    let matches = command().color(colors).try_get_matches_from(arguments)?;
-    Cli::from_arg_matches(&matches)
 }
 
 /// All commands with their options, for manual pages and completions.
@@ -147,17 +88,11 @@ pub fn command() -> clap::Command {
 /// Runs the command that `arguments` name, the program's name first, and returns the exit status. It handles signals,
 /// so a process calls it once, from its main thread.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = match parse(arguments.into_iter().collect()) {
+    let cli: Cli = match program::parse(arguments) {
         Ok(cli) => cli,
-        Err(e) if e.use_stderr() && e.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            console::error(&one_line(&e.to_string()));
-            return 2;
-        }
-        Err(help) => help.exit(),
+        Err(status) => return status,
     };
-    if cli.quiet {
-        console::set_quiet();
-    }
+    cli.output.apply();
     // The emulator passes signals on to its command.
     #[cfg(target_os = "linux")]
     if let Command::Emulate(args) = &cli.command {
@@ -166,7 +101,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     // User namespaces can be entered only while the process has one thread.
     #[cfg(target_os = "linux")]
     if cli.command.has_real_packets()
-        && let Err(e) = recoup_api::testbeds::prepare()
+        && let Err(e) = testbeds::prepare()
     {
         return Failure::from(e).exit();
     }
@@ -191,14 +126,4 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Generate(args) => generate::run(&args),
     };
     result.map_or_else(Failure::exit, |()| 0)
-}
-
-/// Clap's error, without its usage and help lines.
-fn one_line(message: &str) -> String {
-    let lines = message
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more information"));
-    let lines: Vec<&str> = lines.map(|line| line.trim_start_matches("error: ")).collect();
-    lines.join("; ").replace("found:;", "found:").replace(":; ", ": ")
 }

@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use recoup_lab::output_file::OutputFile;
+use recoup_support::output_file::OutputFile;
 pub use recoup_table::Format;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -63,7 +63,9 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Where results go.
 pub enum Output {
+    /// Standard output.
     StandardOutput,
+    /// A file, which gets its name once it is whole.
     File(OutputFile),
 }
 
@@ -76,6 +78,10 @@ impl Output {
         })
     }
 
+    /// Writes all of the output.
+    ///
+    /// # Errors
+    /// Output that cannot be written. A reader that closes the pipe early is no error.
     pub fn write(self, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<(), Failure> {
         let mut begun = self.begin();
         let written = write(&mut begun);
@@ -93,7 +99,9 @@ impl Output {
 
 /// Output under way. A file gets its name when it is finished.
 pub enum Begun {
+    /// To standard output.
     StandardOutput(BufWriter<io::Stdout>),
+    /// To a file.
     File(BufWriter<OutputFile>),
 }
 

@@ -14,6 +14,7 @@ mod observe;
 mod packet;
 mod pair;
 mod timers;
+pub mod traffic;
 pub mod world;
 
 pub use application::Application;

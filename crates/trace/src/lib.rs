@@ -1,7 +1,7 @@
 //! Explains the TCP retransmissions of packet captures.
 //!
 //! ```text
-//! capture file ─► read ─► follow ─► explain ─► finding ─► study
+//! capture file ─► read ─► follow ─► explain ─► finding
 //!                           │         └─► verdict
 //!                           └─ analyze drives it on all cores
 //! ```
@@ -14,7 +14,6 @@
 //! | `verdict` | was the retransmission needed? |
 //! | [`finding`] | the results: retransmissions and connections |
 //! | [`hosts`] | what do all connections of a host show of it? |
-//! | [`study`] | the tables and figures of the 2007 loss detection study |
 //! | [`timeline`] | segments, retransmissions, goodput and round-trip times over time |
 //!
 //! [`analyze`] runs all stages over a capture.
@@ -31,6 +30,5 @@ mod follow;
 pub mod hosts;
 mod memory;
 pub mod read;
-pub mod study;
 pub mod timeline;
 mod verdict;

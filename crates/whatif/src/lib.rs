@@ -19,6 +19,7 @@
 //! | `network` | carries the packets of a rerun as the network of the capture did |
 //! | `rerun` | runs the connection again |
 //! | `mismatch` | how a rerun differs from the capture |
+//! | [`detections`], [`detection_cost`] | the detections of loss among retransmissions; the cost of one in flight size (2007 study) |
 //!
 //! All times are by the clock of the capture point, which stands at the sender, and count from the
 //! connection's first packet.
@@ -26,6 +27,8 @@
 mod application;
 pub mod bottleneck;
 mod delays;
+pub mod detection_cost;
+pub mod detections;
 pub mod loss;
 mod mismatch;
 mod network;

@@ -4,8 +4,8 @@ use super::Entry;
 use super::latency::responses;
 use super::recovery::recovery;
 use crate::stage::{KernelFacts, Lateness, Live};
-use crate::stats::Summary;
 use recoup_recovery::Trigger;
+use recoup_support::stats::Summary;
 use recoup_table::Columns;
 
 /// A statistic of a distribution and its name.

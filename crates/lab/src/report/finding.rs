@@ -2,8 +2,8 @@
 
 use super::Entry;
 use crate::scenario::Scenario;
-use crate::stats::Summary;
 use recoup_path::{LossKind, LossSpec};
+use recoup_support::stats::Summary;
 use recoup_tcp::flow::Host;
 use recoup_units::Direction;
 

@@ -5,7 +5,7 @@
 
 use super::Entry;
 use crate::run::{Cost, FLOWS_KEPT};
-use crate::stats::{Bootstrap, Durations, Interval, Sample, Statistic, Statistics};
+use recoup_support::stats::{Bootstrap, Durations, Interval, Sample, Statistic, Statistics};
 use recoup_table::Columns;
 
 /// The fewest flows or runs that are drawn: of fewer, no test without assumptions about their distribution finds a
@@ -281,7 +281,7 @@ mod tests {
     fn report(flows: u64, profiles: &[&str], settings: &[(&str, &str)]) -> Report {
         let mut scenario = Scenario::load("tail-loss").unwrap();
         scenario.flows = flows;
-        let parse = |name: &&str| crate::profile::parse_profile(name).unwrap();
+        let parse = |name: &&str| recoup_support::profile::parse_profile(name).unwrap();
         scenario.profiles = profiles.iter().map(parse).collect();
         for (key, value) in settings {
             scenario.set(key, value).unwrap();

@@ -4,7 +4,7 @@
 
 use super::columns::summary;
 use crate::run::ResponseTimes;
-use crate::stats::{Durations, Summary};
+use recoup_support::stats::{Durations, Summary};
 use recoup_table::Columns;
 
 /// The responses of one profile's servers.

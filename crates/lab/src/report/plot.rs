@@ -1,12 +1,12 @@
 //! Flow completion times by profile as a picture.
 
-use crate::quantity::format_duration;
 use crate::run::{Cost, ProfileResult};
 use crate::scenario::Scenario;
 use crate::stage::Stage;
-use crate::stats::Durations;
 use crate::world::{WorldResult, WorldScenario};
 use recoup_draw::chart::{BoxChart, BoxPanel, Interpolation, LineChart, LinePanel, Quantiles, Scale};
+use recoup_support::quantity::format_duration;
+use recoup_support::stats::Durations;
 
 /// The times that a linear axis shows well: the largest is at most this many times the smallest.
 const LINEAR_RANGE: f64 = 10.0;

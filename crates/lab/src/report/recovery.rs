@@ -5,9 +5,9 @@
 use super::Entry;
 use super::columns::summary;
 use crate::run::Cost;
-use crate::stats::Integers;
 use recoup_recovery::undo::Proof;
 use recoup_recovery::{Counters, State, Trigger};
+use recoup_support::stats::Integers;
 use recoup_table::Columns;
 use std::time::Duration;
 

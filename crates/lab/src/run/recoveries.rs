@@ -1,8 +1,8 @@
 //! Distributions over the recoveries of many flows: Tables 5 to 7 and figure 5 of the 2011 paper.
 
-use crate::stats::{Durations, Integers};
 use recoup_recovery::Ended;
 use recoup_recovery::Recovery;
+use recoup_support::stats::{Durations, Integers};
 use recoup_units::Segments;
 
 /// The finished recoveries of many flows: the last 1,024 of each flow at most.

@@ -1,6 +1,6 @@
 //! The TCP latency of many responses: Tables 9 and 11 of the 2011 paper.
 
-use crate::stats::Durations;
+use recoup_support::stats::Durations;
 use recoup_tcp::flow::Response;
 
 /// The responses of many flows, and the distributions of their TCP latency (see [`Response::latency`]).

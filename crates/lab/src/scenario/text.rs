@@ -1,7 +1,7 @@
 //! The text of a scenario, and where it came from.
 
 use super::{BUILT_IN, LONGEST_SCENARIO, ScenarioError};
-use crate::input;
+use recoup_support::input;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;

@@ -2,9 +2,9 @@
 
 use super::value::{BOTH, EachWay, optional, put};
 use super::{Reordering, Setting};
-use crate::quantity::{format_duration, parse_duration};
-use crate::suggest::did_you_mean;
 use recoup_path::{DropRules, DropRulesError, Probability, ProbabilityError};
+use recoup_support::quantity::{format_duration, parse_duration};
+use recoup_support::suggest::did_you_mean;
 
 pub(super) const SETTINGS: &[Setting] = &[
     Setting {

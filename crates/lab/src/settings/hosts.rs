@@ -2,10 +2,10 @@
 
 use super::Setting;
 use super::value::{PROFILE, format_word, or_profile, parse_number, parse_word, put};
-use crate::quantity::{format_duration, parse_duration};
-use crate::suggest::did_you_mean;
 use recoup_recovery::congestion::Algorithm;
 use recoup_sim::TimerModel;
+use recoup_support::quantity::{format_duration, parse_duration};
+use recoup_support::suggest::did_you_mean;
 use recoup_tcp::{AckPolicy, Push};
 use recoup_units::{Segments, parse_bytes};
 use std::time::Duration;

@@ -2,9 +2,9 @@
 
 use super::value::{BOTH, DOWN, EachWay, optional, put};
 use super::{Link, Setting, SourceFile};
-use crate::input;
-use crate::quantity::{format_duration, parse_duration, parse_rate};
 use recoup_path::{LinkTrace, Queue, QueueError};
+use recoup_support::input;
+use recoup_support::quantity::{format_duration, parse_duration, parse_rate};
 use recoup_units::BitRate;
 use std::path::Path;
 

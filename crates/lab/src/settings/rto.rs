@@ -5,10 +5,10 @@
 
 use super::value::{PROFILE, format_word, or_profile, parse_word, put};
 use super::{Setting, Settings};
-use crate::parameters::{parse_minimum, parse_multiple, parse_threshold, parse_weight};
-use crate::quantity::format_duration;
-use crate::suggest::did_you_mean;
 use recoup_recovery::parameters::MinimumOf;
+use recoup_support::quantity::format_duration;
+use recoup_support::quantity::{parse_minimum, parse_multiple, parse_threshold, parse_weight};
+use recoup_support::suggest::did_you_mean;
 
 pub(super) const SETTINGS: &[Setting] = &[
     Setting {

@@ -2,10 +2,10 @@
 
 use super::value::{parse_word, put};
 use super::{Setting, Settings, SourceFile};
-use crate::input;
-use crate::quantity::parse_rate;
-use crate::suggest::did_you_mean;
 use recoup_recovery::slp::{Kind, Likelihoods, LossRate};
+use recoup_support::input;
+use recoup_support::quantity::parse_rate;
+use recoup_support::suggest::did_you_mean;
 use recoup_units::Ppm;
 use std::io::ErrorKind;
 use std::path::Path;

@@ -1,8 +1,10 @@
 //! The traffic: what client and server write, in segments of which size.
 
-use super::value::{parse_number, parse_size, parse_size_or_zero, put};
-use super::{Setting, exchanges};
-use crate::quantity::{format_duration, parse_duration};
+use super::Setting;
+use super::value::{parse_number, put};
+use recoup_support::exchange;
+use recoup_support::quantity::{format_duration, parse_duration};
+use recoup_support::quantity::{parse_size, parse_size_or_zero};
 use recoup_tcp::flow::TimedWrite;
 use recoup_units::format_bytes;
 
@@ -31,8 +33,8 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         key: "exchanges",
         help: "what client and server write in place of request, segments and writes: none, or a list of REQUEST>RESPONSE with the client's think times in between; a time in the middle is the server's: 300B>20kB,1.2s,300B>30ms>5kB",
-        set: |s, text, _| put(&mut s.exchanges, exchanges::parse(text)),
-        get: |s| exchanges::format(&s.exchanges),
+        set: |s, text, _| put(&mut s.exchanges, exchange::parse(text)),
+        get: |s| exchange::format(&s.exchanges),
     },
     Setting {
         key: "mss",

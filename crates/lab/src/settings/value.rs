@@ -1,7 +1,7 @@
 //! Text forms that several settings share.
 
-use crate::suggest::did_you_mean;
-use recoup_units::{Direction, parse_bytes};
+use recoup_support::suggest::did_you_mean;
+use recoup_units::Direction;
 
 /// A value for each direction.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -109,25 +109,4 @@ pub(super) fn parse_word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, 
 pub(super) fn format_word<T: Copy + PartialEq>(value: T, words: &[(&str, T)]) -> String {
     let word = words.iter().find(|(_, of)| *of == value);
     word.map_or(String::new(), |(word, _)| (*word).into())
-}
-
-/// The most bytes a setting takes: 1 TB.
-const MOST_BYTES: u64 = 1_000_000_000_000;
-
-/// Reads from 1 B to 1 TB.
-pub(super) fn parse_size(text: &str) -> Result<u64, String> {
-    parse_bytes(text).filter(|bytes| (1..=MOST_BYTES).contains(bytes)).ok_or_else(|| {
-        format!("`{text}`: expected bytes from 1 to 1 TB, such as 20kB (1000 bytes each) or 16KiB (1024 bytes each)")
-    })
-}
-
-/// Reads a number of bytes, as in `20kB`, `16KiB` or `500`: 0, or from 1 to 1 TB.
-///
-/// # Errors
-/// Any other text.
-pub fn parse_size_or_zero(text: &str) -> Result<u64, String> {
-    match text {
-        "0" => Ok(0),
-        text => parse_size(text).map_err(|why| format!("{why}, or 0")),
-    }
 }

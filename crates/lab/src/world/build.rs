@@ -1,14 +1,14 @@
 //! From a world as data to the simulator's topology and sources of flows.
 
 use super::{Link, Tmix, Workload, WorldScenario};
-use crate::suggest::did_you_mean;
 use recoup_path::DataSegments;
 use recoup_recovery::Profile;
 use recoup_sim::FlowSpec;
+use recoup_sim::traffic::cvec::ConnectionVector;
+use recoup_sim::traffic::synth::Synth;
+use recoup_sim::traffic::{App, NewFlow, Repeated, Replay, ReplaySettings, Source, StartRule};
 use recoup_sim::world::{FlowEnd, LinkId, Route, RouteId, Topology, World};
-use recoup_traffic::cvec::ConnectionVector;
-use recoup_traffic::synth::Synth;
-use recoup_traffic::{App, NewFlow, Repeated, Replay, ReplaySettings, Source, StartRule};
+use recoup_support::suggest::did_you_mean;
 use recoup_units::{BitRate, Direction, Instant};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! The keys of a world: what each sets, and its value as text.
 
 use super::{Link, Tmix, Workload, WorldScenario};
-use crate::input;
-use crate::profile::parse_profile;
-use crate::quantity::{format_duration, parse_duration};
 use crate::settings::{self, Settings, SettingsError, SourceFile};
-use crate::suggest::did_you_mean;
-use recoup_traffic::cvec;
-use recoup_traffic::synth::Synth;
+use recoup_sim::traffic::cvec;
+use recoup_sim::traffic::synth::Synth;
+use recoup_support::input;
+use recoup_support::profile::parse_profile;
+use recoup_support::quantity::{format_duration, parse_duration};
+use recoup_support::suggest::did_you_mean;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! Reads worlds from TOML.
 
 use super::{Origin, WorldScenario, keys};
-use crate::profile::parse_profile;
 use crate::scenario::{ScenarioError, ScenarioText};
-use crate::suggest::did_you_mean;
 use recoup_recovery::Profile;
+use recoup_support::profile::parse_profile;
+use recoup_support::suggest::did_you_mean;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;

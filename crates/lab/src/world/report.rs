@@ -4,10 +4,10 @@ use super::{LinkResult, WorkloadResult, WorldResult, WorldScenario};
 use crate::report::{self, Entry, View, intervals};
 use crate::run::{Cost, ProfileResult};
 use crate::stage::Stage;
-use crate::stats::Durations;
 #[cfg(feature = "arrow")]
 use arrow_schema::ArrowError;
 use recoup_sim::world::QueueingDelays;
+use recoup_support::stats::Durations;
 #[cfg(feature = "arrow")]
 use recoup_table::{Batches, Part};
 use recoup_table::{Columns, Comparison, Keep, Line, Schema};

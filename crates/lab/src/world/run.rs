@@ -2,13 +2,14 @@
 
 use super::WorldScenario;
 use super::build::{Flows, link_id};
-use crate::run::{Cost, in_parallel};
-use crate::stats::Durations;
+use crate::run::Cost;
 use recoup_recovery::Profile;
+use recoup_sim::traffic::{Mix, NewFlow, Source};
 use recoup_sim::world::{FlowEnd, LinkRecord, World};
 use recoup_sim::{NoObserver, Observer};
+use recoup_support::stats::Durations;
+use recoup_support::threads::in_parallel;
 use recoup_tcp::Endpoint;
-use recoup_traffic::{Mix, NewFlow, Source};
 use recoup_units::{BitRate, Direction, Instant, Offset};
 use std::time::Duration;
 

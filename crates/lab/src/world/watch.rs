@@ -1,12 +1,12 @@
 //! Observes chosen flows of a world.
 
 use super::WorldScenario;
-use crate::suggest::did_you_mean;
 use recoup_recovery::Event;
+use recoup_sim::traffic::Mix;
 use recoup_sim::{Observer, Packet, Point};
+use recoup_support::suggest::did_you_mean;
 use recoup_tcp::Endpoint;
 use recoup_tcp::flow::{FlowRecord, Host};
-use recoup_traffic::Mix;
 use recoup_units::{Direction, FlowId, Instant};
 use std::ops::RangeInclusive;
 
@@ -65,7 +65,7 @@ impl<'a, O> Watch<'a, O> {
     }
 
     fn wants(&self, flow: FlowId) -> bool {
-        let (workload, number) = Mix::<recoup_traffic::Repeated>::origin(flow);
+        let (workload, number) = Mix::<recoup_sim::traffic::Repeated>::origin(flow);
         let matches = |one: &Chosen| one.workload == workload && one.numbers.contains(&number);
         self.chosen.is_empty() || self.chosen.iter().any(matches)
     }

@@ -1,6 +1,6 @@
 //! What other parameters change for one sender.
 
-use recoup_trace::study::Model;
+use crate::detection_cost::Model;
 
 /// What happens to the detection of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -6,10 +6,11 @@ use super::follower::Follower;
 use super::grid::Instances;
 use super::timers::{TimerRun, Timers};
 use super::{LeftOut, StudiedSender, Subject};
+use crate::detection_cost::Model;
+use crate::detections::{Detector, LossDetection, detections};
 use crate::record::{Record, Seen};
 use recoup_recovery::{State, Timer, Trigger};
 use recoup_trace::finding::{Retransmission, Verdict};
-use recoup_trace::study::{Detector, LossDetection, Model, detections};
 use recoup_units::{Instant, Offset, Segments};
 use std::time::Duration;
 

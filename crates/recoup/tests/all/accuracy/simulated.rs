@@ -7,7 +7,7 @@ use crate::accuracy::score::{Claim, Row, Score, share};
 use crate::accuracy::truth::{Reason, Sent};
 use networks::{NETWORKS, Network, STALLS, stalls};
 use recorder::TruthRecorder;
-use recoup_lab::capture::{Capture, CapturePaths};
+use recoup_lab::pcap::{Capture, CapturePaths};
 use recoup_recovery::Profile;
 use recoup_sim::Simulation;
 use recoup_tcp::flow::Host;

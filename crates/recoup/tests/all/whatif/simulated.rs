@@ -3,7 +3,7 @@
 use super::networks::Network;
 use super::seed;
 use super::truth::{Cost, Run, Stage};
-use recoup_lab::capture::{Capture, CapturePaths};
+use recoup_lab::pcap::{Capture, CapturePaths};
 use recoup_recovery::Profile;
 use recoup_sim::{NoObserver, Simulation};
 use std::fs;

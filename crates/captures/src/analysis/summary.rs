@@ -1,0 +1,370 @@
+//! The totals of a capture, in memory that does not grow with it.
+
+use super::findings::{Collector, View};
+use super::rows::trigger_row;
+use crate::study::Study;
+use recoup_recovery::Trigger;
+use recoup_support::stats::Durations;
+use recoup_trace::analyze::{Findings, NumbersConnections};
+use recoup_trace::finding::{
+    Closing, Connection, Direction, Evidence, HeldConnections, Opening, Renumbering, Retransmission, Revision, Tally,
+    Vantage, Verdict,
+};
+use recoup_units::Instant;
+use recoup_wire::Endpoints;
+use serde::{Deserialize, Serialize};
+use std::mem::take;
+use std::time::Duration;
+
+/// How many of the connections with the longest recovery are listed.
+const SLOWEST: usize = 5;
+
+/// The totals of a capture.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Summary {
+    /// Connections.
+    pub connections: u64,
+    /// Connections that begin with a handshake, and connections that begin before the capture.
+    pub openings: [u64; 2],
+    /// Connections by [`Closing`].
+    pub closings: [u64; Closing::ALL.len()],
+    /// The times of the first and the last packet.
+    pub span: Option<(Instant, Instant)>,
+    /// Packets with payload, SYN or FIN.
+    pub segments: u64,
+    /// Payload bytes, retransmissions included.
+    pub bytes: u64,
+    /// Packets that the network or the capture duplicated.
+    pub duplicates: u64,
+    /// Keep-alive and zero window probes.
+    pub probes: u64,
+    /// Bytes sent but not captured.
+    pub missing: u64,
+    /// The capture points of the data.
+    pub vantages: Vantages,
+    /// Retransmissions with payload.
+    pub data: Tally,
+    /// Retransmissions with a SYN.
+    pub syn: Tally,
+    /// Retransmissions of a FIN without payload.
+    pub fin: Tally,
+    /// Retransmissions by evidence and verdict.
+    pub evidence: [[u64; Verdict::ALL.len()]; Evidence::ALL.len()],
+    /// Detection and recovery times by trigger; the last entry is for unknown triggers.
+    pub loss_times: [LossTimes; Trigger::ALL.len() + 1],
+    /// Round-trip times of the handshakes.
+    pub handshake_rtt: Durations,
+    /// The median round-trip time of each direction. Directions captured at the receiver are left out,
+    /// because the capture does not show their round trip.
+    pub rtt: Durations,
+    /// The sum of all connections' durations, from first to last packet.
+    pub duration: Duration,
+    /// The part of `duration` spent detecting losses, real or not, or recovering from them. For each
+    /// connection, the direction with more counts.
+    pub recovering: Duration,
+    /// Connections with time in recovery.
+    pub recovering_connections: u64,
+    /// The connections with most time in recovery, the longest first.
+    pub slowest: Vec<SlowConnection>,
+    /// Senders that retransmitted, and the tables and figures of the 2007 study.
+    pub study: Study,
+    /// Connections whose verdicts may still be revised. They are in none of the totals until
+    /// [`order`](Collector::order).
+    held: HeldConnections,
+}
+
+/// Data by capture point, and what the capture lacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Vantages {
+    /// Directions that carry data, by [`Vantage`].
+    pub directions: [u64; Vantage::ALL.len()],
+    /// Their payload bytes, by [`Vantage`].
+    pub bytes: [u64; Vantage::ALL.len()],
+    /// Connections with data in one direction and no packet of the other in the capture.
+    pub one_way: u64,
+    /// Packets that cannot belong to the connection between their endpoints.
+    pub foreign: u64,
+    /// Verdicts that changed when it became known whether their receivers report duplicates.
+    pub revised: u64,
+    /// Directions that would have cost too much time to explain in full.
+    pub too_costly: u64,
+    /// Connections closed for want of memory, or because too many were open.
+    pub evicted: u64,
+    /// The most capture points of a connection; more than 1 if the file is merged.
+    pub capture_points: u32,
+    /// Connections captured at several points, each counted once.
+    pub merged: u64,
+    /// The shortest and the longest delay between the first and the last capture point.
+    pub apart: Option<(Duration, Duration)>,
+}
+
+/// Detection and recovery times of one trigger.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LossTimes {
+    /// From the first transmission to the retransmission.
+    pub detection: Durations,
+    /// From the retransmission to the ACK of everything sent before it.
+    pub recovery: Durations,
+}
+
+/// A connection and its time in recovery.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlowConnection {
+    /// The connection's number.
+    pub connection: u64,
+    /// Its endpoints.
+    pub endpoints: Endpoints,
+    /// From the first packet to the last.
+    pub duration: Duration,
+    /// Time in recovery, of the direction with more. The times of both directions may overlap.
+    pub recovering: Duration,
+    /// Retransmissions in both directions.
+    pub retransmissions: u64,
+    /// Spurious retransmissions in both directions.
+    pub spurious: u64,
+}
+
+impl Vantages {
+    /// Adds a connection.
+    pub fn add(&mut self, connection: &Connection) {
+        let point = &connection.capture_point;
+        for (i, direction) in connection.directions.iter().enumerate() {
+            if direction.bytes > 0 && point.is_nearest_to_sender(i) {
+                self.directions[direction.vantage as usize] += 1;
+                self.bytes[direction.vantage as usize] += direction.bytes;
+            }
+        }
+        self.capture_points = self.capture_points.max(point.count);
+        self.merged += u64::from(point.count > 1 && point.number == 0);
+        self.widen(point.apart.map(|apart| (apart, apart)));
+        let [there, back] = &connection.directions;
+        let one_way = (there.absent && back.bytes > 0) || (back.absent && there.bytes > 0);
+        self.one_way += u64::from(one_way);
+        self.foreign += there.foreign + back.foreign;
+        self.too_costly += u64::from(there.too_costly) + u64::from(back.too_costly);
+        self.evicted += u64::from(connection.closing == Closing::Evicted);
+    }
+
+    /// Adds the counts of another thread.
+    pub fn merge(&mut self, other: &Self) {
+        add_all(&mut self.directions, &other.directions);
+        add_all(&mut self.bytes, &other.bytes);
+        self.one_way += other.one_way;
+        self.foreign += other.foreign;
+        self.revised += other.revised;
+        self.too_costly += other.too_costly;
+        self.evicted += other.evicted;
+        self.capture_points = self.capture_points.max(other.capture_points);
+        self.merged += other.merged;
+        self.widen(other.apart);
+    }
+
+    fn widen(&mut self, apart: Option<(Duration, Duration)>) {
+        let (Some((least, most)), Some(known)) = (apart, self.apart) else {
+            self.apart = self.apart.or(apart);
+            return;
+        };
+        self.apart = Some((known.0.min(least), known.1.max(most)));
+    }
+}
+
+impl Findings for Summary {
+    fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
+        self.vantages.add(&connection);
+        let mut held = take(&mut self.held);
+        held.add(connection, retransmissions, |connection, rows| {
+            self.add_nearest(connection, rows);
+        });
+        self.held = held;
+    }
+
+    fn revision(&mut self, revision: &Revision) {
+        self.vantages.revised += u64::from(self.held.revise(revision));
+    }
+}
+
+/// Leaves out what was captured at another point nearer to its sender, so that totals count nothing
+/// twice.
+pub(crate) fn nearest_to_senders(
+    mut connection: Connection,
+    retransmissions: &[Retransmission],
+) -> (Connection, Vec<Retransmission>) {
+    let nearest = [0, 1].map(|i| connection.capture_point.is_nearest_to_sender(i));
+    let sent_by_src = |r: &Retransmission| r.endpoints == connection.endpoints;
+    let own = retransmissions.iter().filter(|r| nearest[usize::from(!sent_by_src(r))]);
+    let own = own.copied().collect();
+    for (direction, nearest) in connection.directions.iter_mut().zip(nearest) {
+        if !nearest {
+            // Its packets are in the file, but counted elsewhere.
+            let absent = direction.absent;
+            *direction = Direction { absent, ..Direction::default() };
+        }
+    }
+    (connection, own)
+}
+
+impl Summary {
+    /// Adds what a connection whose verdicts are final shows at the points nearest to the senders.
+    fn add_nearest(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
+        if connection.capture_point.count > 1 {
+            let (connection, own) = nearest_to_senders(connection, retransmissions);
+            return self.add(&connection, &own);
+        }
+        self.add(&connection, retransmissions);
+    }
+
+    fn add(&mut self, connection: &Connection, retransmissions: &[Retransmission]) {
+        self.widen((connection.begun, connection.ended));
+        connection.directions.iter().for_each(|d| self.direction(d));
+        retransmissions.iter().for_each(|r| self.retransmission(r));
+        if connection.capture_point.number == 0 {
+            self.connections += 1;
+            self.openings[usize::from(connection.opening == Opening::MidConnection)] += 1;
+            self.closings[connection.closing as usize] += 1;
+            if let Some(rtt) = connection.handshake_rtt {
+                self.handshake_rtt.add(rtt);
+            }
+            self.duration += connection.duration();
+        }
+        self.study.add(connection, retransmissions);
+        let slow = SlowConnection::new(connection);
+        if !slow.recovering.is_zero() {
+            self.recovering += slow.recovering;
+            self.recovering_connections += 1;
+            self.slowest.push(slow);
+            self.keep_slowest();
+        }
+    }
+
+    /// Gives all connections and frames other numbers.
+    pub(super) fn renumber(&mut self, by: Renumbering) {
+        for slow in &mut self.slowest {
+            slow.connection = slow.connection.saturating_add(by.connections);
+        }
+        self.held.renumber(by);
+    }
+
+    fn widen(&mut self, (begun, ended): (Instant, Instant)) {
+        let span = self.span.get_or_insert((begun, ended));
+        *span = (span.0.min(begun), span.1.max(ended));
+    }
+
+    fn direction(&mut self, direction: &Direction) {
+        self.segments += direction.segments;
+        self.bytes += direction.bytes;
+        self.duplicates += direction.duplicates;
+        self.probes += direction.probes;
+        self.missing += direction.missing;
+        if let Some(rtt) = direction.rtt
+            && direction.vantage != Vantage::Receiver
+        {
+            self.rtt.add(rtt.p50);
+        }
+    }
+
+    fn retransmission(&mut self, r: &Retransmission) {
+        let tally = match (r.syn, r.len) {
+            (true, _) => &mut self.syn,
+            (false, 0) => &mut self.fin,
+            (false, _) => &mut self.data,
+        };
+        tally.add(r.triggers, r.verdict);
+        self.evidence[r.evidence as usize][r.verdict as usize] += 1;
+        let times = &mut self.loss_times[trigger_row(r.triggers.first())];
+        if let Some(detection) = r.detection {
+            times.detection.add(detection);
+        }
+        if let Some(recovery) = r.recovery {
+            times.recovery.add(recovery);
+        }
+    }
+
+    fn keep_slowest(&mut self) {
+        let order = |slow: &SlowConnection| (std::cmp::Reverse(slow.recovering), slow.connection);
+        self.slowest.sort_unstable_by_key(order);
+        self.slowest.truncate(SLOWEST);
+    }
+}
+
+impl NumbersConnections for Summary {
+    fn number_connections(&mut self, number: &dyn Fn(u64) -> u64) {
+        for slow in &mut self.slowest {
+            slow.connection = number(slow.connection);
+        }
+        self.held.number_connections(number);
+    }
+}
+
+impl Collector for Summary {
+    fn merge(&mut self, other: Self) {
+        self.connections += other.connections;
+        add_all(&mut self.openings, &other.openings);
+        add_all(&mut self.closings, &other.closings);
+        if let Some(span) = other.span {
+            self.widen(span);
+        }
+        self.segments += other.segments;
+        self.bytes += other.bytes;
+        self.duplicates += other.duplicates;
+        self.probes += other.probes;
+        self.missing += other.missing;
+        self.vantages.merge(&other.vantages);
+        self.data.merge(&other.data);
+        self.syn.merge(&other.syn);
+        self.fin.merge(&other.fin);
+        for (mine, theirs) in self.evidence.iter_mut().zip(&other.evidence) {
+            add_all(mine, theirs);
+        }
+        for (mine, theirs) in self.loss_times.iter_mut().zip(&other.loss_times) {
+            mine.detection.merge(&theirs.detection);
+            mine.recovery.merge(&theirs.recovery);
+        }
+        self.handshake_rtt.merge(&other.handshake_rtt);
+        self.rtt.merge(&other.rtt);
+        self.duration += other.duration;
+        self.recovering += other.recovering;
+        self.recovering_connections += other.recovering_connections;
+        self.study.merge(&other.study);
+        self.slowest.extend(other.slowest);
+        self.keep_slowest();
+        self.held.merge(other.held);
+    }
+
+    fn order(&mut self) {
+        let held = take(&mut self.held);
+        held.release_all(|connection, rows| self.add_nearest(connection, rows));
+    }
+}
+
+impl View for Summary {
+    fn connections(&self) -> u64 {
+        self.connections
+    }
+
+    fn vantages(&self) -> &Vantages {
+        &self.vantages
+    }
+}
+
+impl SlowConnection {
+    fn new(connection: &Connection) -> Self {
+        let [there, back] = &connection.directions;
+        let mut all = there.retransmissions;
+        all.merge(&back.retransmissions);
+        Self {
+            connection: connection.id,
+            endpoints: connection.endpoints,
+            duration: connection.duration(),
+            recovering: there.recovering.max(back.recovering),
+            retransmissions: all.total(),
+            spurious: all.of_verdict(Verdict::Spurious),
+        }
+    }
+}
+
+/// Adds each number to the one in its place.
+pub(crate) fn add_all<const N: usize>(mine: &mut [u64; N], theirs: &[u64; N]) {
+    for (mine, theirs) in mine.iter_mut().zip(theirs) {
+        *mine += theirs;
+    }
+}

@@ -1,0 +1,207 @@
+//! Explanations as a JSON document.
+
+use super::advice::Advice;
+use super::facts::{CapturedAt, Facts, lost_by};
+use super::order::Ranked;
+use super::report::Report;
+use crate::analysis::{Analyzed, ms};
+use recoup_recovery::Trigger;
+use recoup_support::stats::Durations;
+use recoup_table::{Layout, Schema};
+use recoup_trace::finding::{
+    Cause, Direction, EpisodeCost, LostTime, Retransmission, SenderState, TimeByState, Verdict, WhyUnknown,
+};
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+
+/// The document's name and version.
+const SCHEMA: Schema = Schema { name: "recoup.explain", version: 1 };
+
+/// Writes the explanations of captures, an element of a list to a line.
+///
+/// # Errors
+/// If writing to `out` fails.
+pub fn write_explanations(captures: &[Analyzed<Facts>], out: impl Write) -> io::Result<()> {
+    let captures: Vec<Value> = captures.iter().map(capture).collect();
+    SCHEMA.write(&json!({ "captures": captures }), Layout::Lines, out)
+}
+
+fn capture(analyzed: &Analyzed<Facts>) -> Value {
+    let facts = &analyzed.findings;
+    let report = Report::new(analyzed);
+    let at = CapturedAt::ALL.map(|at| (at.name(), json!(facts.captured_at[at as usize])));
+    let causes = Cause::ALL.into_iter().filter(|cause| facts.lost.times(*cause) > 0);
+    let ranked = report.causes.iter().map(|line| {
+        json!({
+            "name": line.name,
+            "causes": line.causes.iter().map(|cause| cause.name()).collect::<Vec<_>>(),
+            "lost_ms": ms(line.lost),
+            "text": line.text,
+        })
+    });
+    let worst = &facts.worst;
+    json!({
+        "capture": analyzed.capture,
+        "notes": analyzed.notes(),
+        "heading": report.heading,
+        "finding": report.finding,
+        "no_trouble": report.no_trouble,
+        "ranked": ranked.collect::<Vec<_>>(),
+        "advice": report.advice.as_ref().map(advice),
+        "time": report.time,
+        "not_known": report.not_known,
+        "begun": facts.span.map(|(begun, _)| begun.as_nanos() as f64 / 1e9),
+        "duration_ms": ms(facts.duration()),
+        "frames": analyzed.counts.frames,
+        "packets": analyzed.counts.packets,
+        "connection_count": facts.connections,
+        "bytes": facts.bytes,
+        "segments": facts.segments,
+        "captured_at": object(at),
+        "connection_time_ms": ms(facts.connection_time),
+        "time_ms": time(&facts.time),
+        "unknown_ms": object(WhyUnknown::ALL.map(|why| (why.name(), json!(ms(facts.time.unknown(why)))))),
+        "lost_ms": ms(facts.lost.total()),
+        "connections_that_lost_time": facts.losers,
+        "causes": causes.map(|cause| self::cause(facts, cause)).collect::<Vec<_>>(),
+        "recovering": recovering(facts),
+        "compared": report.compared.iter().map(|compared| json!({
+            "what": compared.what,
+            "value": compared.value,
+            "usual": compared.usual,
+            "is_unusual": compared.is_unusual,
+        })).collect::<Vec<_>>(),
+        "connections": worst.connections().iter().map(connection).collect::<Vec<_>>(),
+        "connections_left_out": worst.left_out(),
+    })
+}
+
+/// What would have helped.
+fn advice(advice: &Advice) -> Value {
+    let ranked = advice.ranked.iter().map(|line| {
+        json!({
+            "mechanism": line.mechanism,
+            "mean_gain_ms": line.gain_ms,
+            "mean_gain_ci95_ms": line.interval_ms,
+            "text": line.text,
+        })
+    });
+    json!({
+        "basis": advice.basis,
+        "nothing": advice.nothing,
+        "ranked": ranked.collect::<Vec<_>>(),
+    })
+}
+
+fn cause(facts: &Facts, cause: Cause) -> Value {
+    let of = &facts.causes[cause as usize];
+    json!({
+        "cause": cause.name(),
+        "times": facts.lost.times(cause),
+        "connections": of.connections,
+        "lost_ms": ms(facts.lost.of(cause)),
+        "each_ms": quantiles(&of.each),
+        "detection_ms": quantiles(&of.detection),
+        "rtt_ms": quantiles(&of.rtt),
+        "retransmissions": of.segments,
+    })
+}
+
+fn quantiles(durations: &Durations) -> Value {
+    json!(durations.summary())
+}
+
+/// Time in recovery by the trigger and the verdict of the first retransmission.
+fn recovering(facts: &Facts) -> Vec<Value> {
+    let triggers = Trigger::ALL.iter().map(|trigger| trigger.name()).chain(["unknown"]);
+    let cells = triggers.zip(&facts.recovering).flat_map(|(trigger, row)| {
+        let verdicts = Verdict::ALL.iter().map(|verdict| verdict.name());
+        verdicts.zip(row).map(move |(verdict, cell)| (trigger, verdict, cell))
+    });
+    let filled = cells.filter(|(_, _, cell)| cell.episodes > 0);
+    filled
+        .map(|(trigger, verdict, cell)| {
+            json!({
+                "trigger": trigger,
+                "verdict": verdict,
+                "episodes": cell.episodes,
+                "time_ms": ms(cell.time),
+            })
+        })
+        .collect()
+}
+
+fn connection(ranked: &Ranked) -> Value {
+    let connection = &ranked.connection;
+    let ends = &connection.endpoints;
+    let sides = [(ends.src, 0), (ends.dst, 1)];
+    let sides = sides.map(|(sender, side)| self::side(&sender.to_string(), &connection.directions[side]));
+    json!({
+        "connection": connection.id,
+        "capture_point": connection.capture_point.number,
+        "src": ends.src,
+        "dst": ends.dst,
+        "opening": connection.opening.name(),
+        "closing": connection.closing.name(),
+        "begun": connection.begun.as_nanos() as f64 / 1e9,
+        "duration_ms": ms(connection.duration()),
+        "frames": [connection.frames.start(), connection.frames.end()],
+        "packets": connection.packets,
+        "handshake_rtt_ms": connection.handshake_rtt.map(ms),
+        "lost_ms": ms(lost_by(connection).total()),
+        "sides": sides,
+        "episodes": ranked.episodes().map(episode).collect::<Vec<_>>(),
+    })
+}
+
+fn side(sender: &str, side: &Direction) -> Value {
+    let again = &side.retransmissions;
+    json!({
+        "sender": sender,
+        "bytes": side.bytes,
+        "segments": side.segments,
+        "vantage": side.vantage.name(),
+        "retransmissions": again.total(),
+        "spurious": again.of_verdict(Verdict::Spurious),
+        "rtt_p50_ms": side.rtt.map(|rtt| ms(rtt.p50)),
+        "time_ms": time(&side.time),
+        "lost_ms": ms(side.lost.total()),
+        "lost": lost(&side.lost),
+    })
+}
+
+fn episode((row, cost): (&Retransmission, EpisodeCost)) -> Value {
+    json!({
+        "frame": row.frame,
+        "time": row.at.as_nanos() as f64 / 1e9,
+        "sender": row.endpoints.src,
+        "trigger": row.triggers.to_string(),
+        "verdict": row.verdict.name(),
+        "cause": cost.cause.name(),
+        "retransmissions": cost.segments,
+        "recovering_ms": ms(cost.recovering),
+        "lost_ms": ms(cost.lost),
+    })
+}
+
+fn time(time: &TimeByState) -> Value {
+    object(SenderState::ALL.map(|state| (state.name(), json!(ms(time.of(state))))))
+}
+
+/// The causes that occurred.
+fn lost(lost: &LostTime) -> Vec<Value> {
+    let causes = Cause::ALL.into_iter().filter(|cause| lost.times(*cause) > 0);
+    let entry = |cause: Cause| {
+        json!({
+            "cause": cause.name(),
+            "times": lost.times(cause),
+            "lost_ms": ms(lost.of(cause)),
+        })
+    };
+    causes.map(entry).collect()
+}
+
+fn object(entries: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    let entries = entries.into_iter().map(|(name, value)| (name.to_owned(), value));
+    Value::Object(entries.collect::<Map<String, Value>>())
+}

@@ -1,0 +1,367 @@
+//! What an explanation is made of: sums over all connections, in memory that does not grow with the
+//! capture, and the connections that lost most.
+
+use super::advice::{self, Advice};
+use super::order::{SortBy, Worst};
+use crate::analysis::{Collector, Vantages, View, add_all, nearest_to_senders};
+use crate::whatif::Candidates;
+use recoup_recovery::Trigger;
+use recoup_support::stats::Durations;
+use recoup_trace::analyze::Findings;
+use recoup_trace::finding::{
+    Cause, Connection, Direction, HeldConnections, LostTime, Retransmission, Revision, SenderState, Tally, TimeByState,
+    Vantage, Verdict, WhyUnknown,
+};
+use recoup_trace::timeline::Timeline;
+use recoup_units::Instant;
+use std::mem::take;
+use std::time::Duration;
+
+/// A state or cause that takes up less than this share of a connection is not counted for it.
+const NOTICEABLE: f64 = 0.01;
+
+/// What a capture's connections add up to.
+#[derive(Debug)]
+pub struct Facts {
+    /// Connections.
+    pub connections: u64,
+    /// The times of the first and the last packet.
+    pub span: Option<(Instant, Instant)>,
+    /// Packets with payload, SYN or FIN.
+    pub segments: u64,
+    /// Payload bytes, retransmissions included.
+    pub bytes: u64,
+    /// Connections by the capture point of the data of their [main direction](main_direction).
+    pub captured_at: [u64; CapturedAt::ALL.len()],
+    /// The capture points of the data, and what the capture lacks.
+    pub vantages: Vantages,
+    /// The sum of the connections' durations.
+    pub connection_time: Duration,
+    /// The main directions' time, which adds up to [`connection_time`](Self::connection_time).
+    pub time: TimeByState,
+    /// Connections whose main direction spent a noticeable part of its time in each state.
+    pub connections_in_state: [u64; SenderState::ALL.len()],
+    /// The time that both directions lost.
+    pub lost: LostTime,
+    /// Connections that lost time.
+    pub losers: u64,
+    /// What is known of each cause.
+    pub causes: [CauseFacts; Cause::ALL.len()],
+    /// Time in recovery by the trigger and the verdict of each episode's first retransmission. The last
+    /// trigger stands for unknown ones.
+    pub recovering: [[EpisodeTime; Verdict::ALL.len()]; Trigger::ALL.len() + 1],
+    /// All retransmissions.
+    pub retransmissions: Tally,
+    /// Fast recoveries with a loss, and the segments retransmitted in them.
+    pub fast_recoveries: (u64, u64),
+    /// The median round-trip time of each direction that was not captured at its receiver.
+    pub rtt: Durations,
+    /// The 99th percentile of each of those directions' round-trip times.
+    pub long_rtt: Durations,
+    /// What the capture shows over time. Without [`Settings::timeline`](recoup_trace::analyze::Settings) it
+    /// has the retransmissions alone.
+    pub timeline: Timeline,
+    /// The connections that come first by the order asked for.
+    pub worst: Worst,
+    /// What would have helped, once connections were run again.
+    pub advice: Option<Advice>,
+    /// The connections that an advice rests on, if there is to be one.
+    candidates: Option<Candidates>,
+    held: HeldConnections,
+}
+
+/// What is known of the occurrences of a cause.
+#[derive(Clone, Debug, Default)]
+pub struct CauseFacts {
+    /// Connections it occurred in.
+    pub connections: u64,
+    /// The time that each episode lost.
+    pub each: Durations,
+    /// From the first transmission of the lost data to its retransmission, for each episode.
+    pub detection: Durations,
+    /// The round-trip time at each episode.
+    pub rtt: Durations,
+    /// Segments retransmitted.
+    pub segments: u64,
+}
+
+/// Episodes, and their time in recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EpisodeTime {
+    /// Episodes.
+    pub episodes: u64,
+    /// Their time.
+    pub time: Duration,
+}
+
+/// Where a connection was captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CapturedAt {
+    /// At the end that accepted the connection.
+    Server,
+    /// At the end that opened the connection.
+    Client,
+    /// On the path.
+    Between,
+    /// The capture does not show it.
+    Unknown,
+}
+
+impl CapturedAt {
+    /// All places, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Server, Self::Client, Self::Between, Self::Unknown];
+
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+            Self::Between => "between",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    fn of(connection: &Connection) -> Self {
+        let main = main_direction(connection);
+        match (connection.directions[main].vantage, main) {
+            (Vantage::Sender, 0) | (Vantage::Receiver, 1) => Self::Client,
+            (Vantage::Sender, _) | (Vantage::Receiver, _) => Self::Server,
+            (Vantage::Between, _) => Self::Between,
+            (Vantage::Unknown, _) => Self::Unknown,
+        }
+    }
+}
+
+/// The direction that carries more data: 0 for what `src` sends, 1 for what `dst` sends.
+pub fn main_direction(connection: &Connection) -> usize {
+    let [there, back] = &connection.directions;
+    usize::from(back.bytes > there.bytes)
+}
+
+/// The time that both directions of a connection lost.
+pub fn lost_by(connection: &Connection) -> LostTime {
+    let mut lost = connection.directions[0].lost;
+    lost.merge(&connection.directions[1].lost);
+    lost
+}
+
+impl Facts {
+    /// Keeps the first `most` connections by this order.
+    pub fn new(order: SortBy, most: usize) -> Self {
+        Self {
+            connections: 0,
+            span: None,
+            segments: 0,
+            bytes: 0,
+            captured_at: Default::default(),
+            vantages: Vantages::default(),
+            connection_time: Duration::ZERO,
+            time: TimeByState::default(),
+            connections_in_state: Default::default(),
+            lost: LostTime::default(),
+            losers: 0,
+            causes: Default::default(),
+            recovering: Default::default(),
+            retransmissions: Tally::default(),
+            fast_recoveries: (0, 0),
+            rtt: Durations::default(),
+            long_rtt: Durations::default(),
+            timeline: Timeline::default(),
+            worst: Worst::new(order, most),
+            advice: None,
+            candidates: None,
+            held: HeldConnections::default(),
+        }
+    }
+
+    /// Puts the connection of this number before all others.
+    pub fn with_first(mut self, number: Option<u64>) -> Self {
+        self.worst.asked_for = number;
+        self
+    }
+
+    /// Collects the connections that an advice rests on.
+    pub fn with_advice(mut self) -> Self {
+        self.candidates = Some(advice::candidates());
+        self
+    }
+
+    /// The connections that an advice rests on.
+    pub(super) fn candidates(&self) -> Option<&Candidates> {
+        self.candidates.as_ref()
+    }
+
+    /// The time between the first and the last packet.
+    pub fn duration(&self) -> Duration {
+        self.span.map_or(Duration::ZERO, |(begun, ended)| ended.since(begun))
+    }
+
+    /// The reasons for unknown time, the longest first.
+    pub fn unknown(&self) -> Vec<(WhyUnknown, Duration)> {
+        let reasons = WhyUnknown::ALL.map(|why| (why, self.time.unknown(why)));
+        let mut reasons: Vec<_> = reasons.into_iter().filter(|(_, time)| !time.is_zero()).collect();
+        reasons.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+        reasons
+    }
+
+    /// Adds a connection whose verdicts are final.
+    fn add(&mut self, connection: Connection, rows: &[Retransmission]) {
+        if let Some(candidates) = &mut self.candidates {
+            candidates.add(&connection, rows);
+        }
+        if connection.capture_point.count > 1 {
+            let (connection, own) = nearest_to_senders(connection, rows);
+            return self.add_nearest(connection, &own);
+        }
+        self.add_nearest(connection, rows);
+    }
+
+    fn add_nearest(&mut self, connection: Connection, rows: &[Retransmission]) {
+        self.widen((connection.begun, connection.ended));
+        connection.directions.iter().for_each(|d| self.direction(d));
+        rows.iter().for_each(|row| self.retransmission(row));
+        let lost = lost_by(&connection);
+        self.lost.merge(&lost);
+        self.losers += u64::from(!lost.total().is_zero());
+        for cause in Cause::ALL {
+            self.causes[cause as usize].connections += u64::from(lost.times(cause) > 0);
+        }
+        if connection.capture_point.number == 0 {
+            let time = &connection.directions[main_direction(&connection)].time;
+            self.connections += 1;
+            self.captured_at[CapturedAt::of(&connection) as usize] += 1;
+            self.connection_time += time.total();
+            self.time.merge(time);
+            let noticeable = time.total().mul_f64(NOTICEABLE);
+            for state in SenderState::ALL {
+                let in_state = time.of(state);
+                let counts = !in_state.is_zero() && in_state >= noticeable;
+                self.connections_in_state[state as usize] += u64::from(counts);
+            }
+        }
+        self.worst.add(connection, rows);
+    }
+
+    fn widen(&mut self, (begun, ended): (Instant, Instant)) {
+        let span = self.span.get_or_insert((begun, ended));
+        *span = (span.0.min(begun), span.1.max(ended));
+    }
+
+    fn direction(&mut self, direction: &Direction) {
+        self.segments += direction.segments;
+        self.bytes += direction.bytes;
+        self.retransmissions.merge(&direction.retransmissions);
+        if let Some(rtt) = direction.rtt
+            && direction.vantage != Vantage::Receiver
+        {
+            self.rtt.add(rtt.p50);
+            self.long_rtt.add(rtt.p99);
+        }
+    }
+
+    fn retransmission(&mut self, row: &Retransmission) {
+        self.timeline.on_retransmission(row.at);
+        let Some(cost) = &row.cost else {
+            return;
+        };
+        let trigger = row.triggers.first();
+        let facts = &mut self.causes[cost.cause as usize];
+        facts.each.add(cost.lost);
+        facts.segments += u64::from(cost.segments);
+        if let Some(detection) = row.detection {
+            facts.detection.add(detection);
+        }
+        if let Some(rtt) = row.rtt {
+            facts.rtt.add(rtt);
+        }
+        let by_trigger = trigger.map_or(Trigger::ALL.len(), |trigger| trigger as usize);
+        let recovering = &mut self.recovering[by_trigger][row.verdict as usize];
+        recovering.episodes += 1;
+        recovering.time += cost.recovering;
+        if trigger == Some(Trigger::Fast) && row.verdict == Verdict::Needed {
+            self.fast_recoveries.0 += 1;
+            self.fast_recoveries.1 += u64::from(cost.segments);
+        }
+    }
+}
+
+impl Findings for Facts {
+    fn connection(&mut self, connection: Connection, rows: &[Retransmission]) {
+        self.vantages.add(&connection);
+        let mut held = take(&mut self.held);
+        held.add(connection, rows, |connection, rows| self.add(connection, rows));
+        self.held = held;
+    }
+
+    fn revision(&mut self, revision: &Revision) {
+        self.vantages.revised += u64::from(self.held.revise(revision));
+    }
+
+    fn timeline(&mut self, timeline: Timeline) {
+        self.timeline.merge(timeline);
+    }
+}
+
+impl View for Facts {
+    fn connections(&self) -> u64 {
+        self.connections
+    }
+
+    fn vantages(&self) -> &Vantages {
+        &self.vantages
+    }
+}
+
+impl Collector for Facts {
+    fn merge(&mut self, other: Self) {
+        self.connections += other.connections;
+        if let Some(span) = other.span {
+            self.widen(span);
+        }
+        self.segments += other.segments;
+        self.bytes += other.bytes;
+        add_all(&mut self.captured_at, &other.captured_at);
+        self.vantages.merge(&other.vantages);
+        self.connection_time += other.connection_time;
+        self.time.merge(&other.time);
+        add_all(&mut self.connections_in_state, &other.connections_in_state);
+        self.lost.merge(&other.lost);
+        self.losers += other.losers;
+        for (mine, theirs) in self.causes.iter_mut().zip(other.causes) {
+            mine.merge(&theirs);
+        }
+        let mine = self.recovering.iter_mut().flatten();
+        for (mine, theirs) in mine.zip(other.recovering.iter().flatten()) {
+            mine.episodes += theirs.episodes;
+            mine.time += theirs.time;
+        }
+        self.retransmissions.merge(&other.retransmissions);
+        self.fast_recoveries.0 += other.fast_recoveries.0;
+        self.fast_recoveries.1 += other.fast_recoveries.1;
+        self.rtt.merge(&other.rtt);
+        self.long_rtt.merge(&other.long_rtt);
+        self.timeline.merge(other.timeline);
+        self.worst.merge(other.worst);
+        if let (Some(mine), Some(theirs)) = (&mut self.candidates, other.candidates) {
+            mine.merge(theirs);
+        }
+        self.held.merge(other.held);
+    }
+
+    fn order(&mut self) {
+        let held = take(&mut self.held);
+        held.release_all(|connection, rows| self.add(connection, rows));
+        self.worst.sort();
+        self.candidates.iter_mut().for_each(Collector::order);
+    }
+}
+
+impl CauseFacts {
+    fn merge(&mut self, other: &Self) {
+        self.connections += other.connections;
+        self.each.merge(&other.each);
+        self.detection.merge(&other.detection);
+        self.rtt.merge(&other.rtt);
+        self.segments += other.segments;
+    }
+}

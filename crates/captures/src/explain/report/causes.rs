@@ -1,0 +1,207 @@
+//! What made connections lose time.
+
+use super::super::facts::{CauseFacts, Facts, lost_by};
+use super::super::words::{count, duration, grouped, millis, times};
+use recoup_support::stats::Durations;
+use recoup_trace::finding::{Cause, Connection, LostTime, Retransmission};
+use std::cmp::Reverse;
+use std::time::Duration;
+
+/// Causes that a reader wants to see as one, with the time they cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CauseLine {
+    /// The causes.
+    pub causes: Vec<Cause>,
+    /// Their heading: `Lost SYN-ACKs`.
+    pub name: &'static str,
+    /// The time lost.
+    pub lost: Duration,
+    /// How often, and what the capture shows of it.
+    pub text: String,
+}
+
+/// Causes that are shown as one.
+const GROUPS: [(&str, &[Cause]); 14] = [
+    ("Lost SYNs", &[Cause::LostSyn]),
+    ("Lost SYN-ACKs", &[Cause::LostSynAck]),
+    ("Lost handshakes", &[Cause::LostSynOrSynAck]),
+    ("Unanswered SYNs", &[Cause::UnansweredSyn]),
+    ("Lost segments", &[Cause::LostSegment, Cause::Burst]),
+    ("Lost tails", &[Cause::TailByProbe, Cause::TailByTimeout]),
+    ("Timeouts", &[Cause::LossByTimeout]),
+    ("Lost retransmissions", &[Cause::LostRetransmission]),
+    ("Reordering", &[Cause::Reordering]),
+    ("Delay spikes", &[Cause::DelaySpike]),
+    ("Lost or late ACKs", &[Cause::LostAcks, Cause::LateOrLostAcks]),
+    ("Path MTU", &[Cause::PathMtu]),
+    ("Zero windows", &[Cause::ZeroWindow]),
+    ("Not explained", &[Cause::Unknown]),
+];
+
+/// The causes that lost time, the most expensive first.
+pub fn ranked(facts: &Facts) -> Vec<CauseLine> {
+    let line = |(name, causes): &(&'static str, &[Cause])| {
+        let lost: Duration = causes.iter().map(|cause| facts.lost.of(*cause)).sum();
+        let clauses = causes.iter().filter_map(|cause| clause(facts, *cause));
+        let clauses: Vec<String> = clauses.collect();
+        (!lost.is_zero()).then(|| CauseLine {
+            causes: causes.to_vec(),
+            name,
+            lost,
+            text: format!("{}{}", super::sentence(&clauses, "; "), remedy(causes[0])),
+        })
+    };
+    let mut lines: Vec<CauseLine> = GROUPS.iter().filter_map(line).collect();
+    lines.sort_by_key(|line| Reverse(line.lost));
+    lines
+}
+
+/// The causes that cost time, the most expensive first.
+pub fn costly(lost: &LostTime) -> Vec<Cause> {
+    let mut causes: Vec<Cause> = Cause::ALL.into();
+    causes.retain(|cause| !lost.of(*cause).is_zero());
+    causes.sort_by_key(|cause| Reverse(lost.of(*cause)));
+    causes
+}
+
+/// What cost a connection most time; `None` if it lost none.
+pub fn most_costly(connection: &Connection) -> Option<Cause> {
+    costly(&lost_by(connection)).first().copied()
+}
+
+/// A cause's name in tables: `lost SYN-ACK`.
+pub fn cause_title(cause: Cause) -> &'static str {
+    let one = names(cause).0;
+    one.strip_prefix("a ").or(one.strip_prefix("an ")).unwrap_or(one)
+}
+
+/// What the capture shows of a cause; `None` if it did not occur.
+fn clause(facts: &Facts, cause: Cause) -> Option<String> {
+    let n = u64::from(facts.lost.times(cause));
+    if n == 0 {
+        return None;
+    }
+    let of = &facts.causes[cause as usize];
+    let each = each(of, facts.lost.of(cause), n);
+    let often = format!("{}{each}", times(n));
+    let after = found_after(&of.detection);
+    Some(match cause {
+        Cause::LostSyn | Cause::LostSynAck => {
+            format!("{often}: the handshake's retransmission timeout")
+        }
+        Cause::LostSynOrSynAck => {
+            format!("{often}: a SYN or its SYN-ACK was lost, and the capture does not show which")
+        }
+        Cause::UnansweredSyn => {
+            format!("{often}: the SYN arrived, and the host answered only when it came again")
+        }
+        Cause::LostSegment => format!("{} found by ACKs{after}{}", grouped(n), at_rtt(of)),
+        Cause::Burst => format!(
+            "{} of {:.1} segments on average found by ACKs{after}{}",
+            count(n, "burst"),
+            of.segments as f64 / n as f64,
+            at_rtt(of)
+        ),
+        Cause::TailByProbe => format!("{} found by a tail loss probe{after}", grouped(n)),
+        Cause::TailByTimeout => {
+            format!("{} found by the retransmission timeout{after}", grouped(n))
+        }
+        Cause::LossByTimeout => {
+            format!("{often}: too few ACKs reported the loss, and the retransmission timeout found it{after}")
+        }
+        Cause::LostRetransmission => {
+            format!("{often}: the retransmission was lost as well")
+        }
+        Cause::Reordering => {
+            format!("{}, {}: packets had only arrived out of order", times(n), count(of.segments, "retransmission"))
+        }
+        Cause::DelaySpike => {
+            format!("{often}: ACKs came later than the usual round-trip time, and nothing was lost")
+        }
+        Cause::LostAcks => format!("{often}: only ACKs were lost"),
+        Cause::LateOrLostAcks => format!("{often}: no data was lost, but ACKs were late or lost"),
+        Cause::PathMtu => format!("{often}: segments were too large for the path"),
+        Cause::ZeroWindow => {
+            format!("{often}: the receiver's window was closed while data waited")
+        }
+        Cause::Unknown => format!("{often}: the capture does not show why"),
+    })
+}
+
+/// What an occurrence cost, if there are several: the median, and the most where that is far from it.
+fn each(of: &CauseFacts, lost: Duration, n: u64) -> String {
+    if n == 1 {
+        return String::new();
+    }
+    match of.each.summary() {
+        Some(each) if each.max > 2.0 * each.p50 => {
+            format!(", {} each (median) and {} at most", millis(each.p50), millis(each.max))
+        }
+        Some(each) => format!(", {} each", millis(each.p50)),
+        None => format!(", {} on average", duration(lost.div_f64(n as f64))),
+    }
+}
+
+/// The median time until the loss was found.
+fn found_after(detection: &Durations) -> String {
+    let median = detection.summary().map(|detection| millis(detection.p50));
+    median.map_or(String::new(), |median| format!(" after {median}"))
+}
+
+fn at_rtt(of: &CauseFacts) -> String {
+    let median = of.rtt.summary().map(|rtt| millis(rtt.p50));
+    median.map_or(String::new(), |median| format!(", at a round-trip time of {median}"))
+}
+
+/// What is known to help.
+fn remedy(cause: Cause) -> &'static str {
+    match cause {
+        Cause::LostSyn => " Only a copy sent in advance would repair a lost SYN sooner.",
+        Cause::LostSynAck => " Only a copy sent in advance would repair a lost SYN-ACK sooner.",
+        _ => "",
+    }
+}
+
+/// A number of occurrences in a list: `a lost SYN-ACK`, `2 bursts of losses`.
+pub fn occurrences(cause: Cause, n: u64) -> String {
+    let (one, several) = names(cause);
+    match (n, several) {
+        (1, _) => one.into(),
+        (n, "") => format!("{one} ({})", times(n)),
+        (n, several) => format!("{} {several}", grouped(n)),
+    }
+}
+
+/// One occurrence, and several; empty: the same.
+const fn names(cause: Cause) -> (&'static str, &'static str) {
+    match cause {
+        Cause::LostSyn => ("a lost SYN", "lost SYNs"),
+        Cause::LostSynAck => ("a lost SYN-ACK", "lost SYN-ACKs"),
+        Cause::LostSynOrSynAck => ("a lost SYN or SYN-ACK", "lost SYNs or SYN-ACKs"),
+        Cause::UnansweredSyn => ("an unanswered SYN", "unanswered SYNs"),
+        Cause::LostSegment => ("a lost segment", "lost segments"),
+        Cause::Burst => ("a burst of losses", "bursts of losses"),
+        Cause::TailByProbe => ("a lost tail, probed", "lost tails, probed"),
+        Cause::TailByTimeout => ("a lost tail, timed out", "lost tails, timed out"),
+        Cause::LossByTimeout => ("a timeout", "timeouts"),
+        Cause::LostRetransmission => ("a lost retransmission", "lost retransmissions"),
+        Cause::Reordering => ("reordering", ""),
+        Cause::DelaySpike => ("a delay spike", "delay spikes"),
+        Cause::LostAcks => ("lost ACKs", ""),
+        Cause::LateOrLostAcks => ("late or lost ACKs", ""),
+        Cause::PathMtu => ("a segment too large", "segments too large"),
+        Cause::ZeroWindow => ("a zero window", "zero windows"),
+        Cause::Unknown => ("an unexplained episode", "unexplained episodes"),
+    }
+}
+
+/// An episode of a connection in a few words: its cause, and why its first retransmission was sent.
+pub fn episode(row: &Retransmission, cause: Cause) -> String {
+    let after = match row.detection {
+        Some(detection) => format!(" after {}", duration(detection)),
+        None => String::new(),
+    };
+    let (triggers, verdict) = (row.triggers, row.verdict.name());
+    let cause = names(cause).0;
+    format!("{cause} (first retransmission: {triggers}{after}, {verdict})")
+}

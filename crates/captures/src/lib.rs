@@ -1,0 +1,26 @@
+//! Views of packet captures, each from an analysis by `recoup_trace`.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | [`analysis`] | tables of connections, retransmissions and senders, and analyses that go on from run to run |
+//! | [`explain`] | where the time of connections went: facts, sentences, text, document, page |
+//! | [`whatif`] | reruns of connections under other loss recovery, their statistics and forms; a scenario inferred from a capture |
+//! | [`parameters`] | other parameters of loss detection for the senders of a capture |
+//! | [`study`] | the 2007 study's tables and figures, and the 2021 paper's analysis |
+//! | [`diagram`] | time–sequence diagrams of connections and of event streams |
+//! | [`partition`], [`state_file`] | a long capture in parts; what a paused analysis keeps |
+//! | [`tmix`] | connection vectors of a capture |
+//! | [`filter`], [`time_window`] | pcap-filter's syntax; times in a capture |
+
+pub mod analysis;
+pub mod diagram;
+pub mod explain;
+pub mod filter;
+pub mod parameters;
+pub mod partition;
+mod reread;
+pub mod state_file;
+pub mod study;
+pub mod time_window;
+pub mod tmix;
+pub mod whatif;

@@ -1,0 +1,260 @@
+//! Reads a capture twice: to find its senders, and to study them.
+
+use super::rows::{SenderIdentity, SenderRow};
+use super::senders::{Candidate, Senders};
+use super::totals::{Measured, ProfileTotals, Totals};
+use crate::analysis::{self, AnalysisError, Analyzed, Vantages, View};
+use crate::reread::{Sought, kept_note, read_again, read_connections, read_once};
+use crate::study::Model;
+use crate::whatif::{Gathering, Reasons, TOO_LARGE, Task, Watch};
+use recoup_support::threads::in_parallel;
+use recoup_tcp::flow::Host;
+use recoup_trace::analyze::Settings;
+use recoup_trace::read::{Counts, PacketSource, ReadError};
+use recoup_whatif::parameters::{Grid, Instances, LeftOut, StudiedSender, Subject, study};
+use std::cmp::Reverse;
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Changes that are in memory at once: senders times instances. Each takes 160 bytes.
+const MOST_CHANGES: usize = 1 << 17;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The values tried.
+    pub grid: Grid,
+    /// The model of sentences, tables and figures. Files for programs have both.
+    pub model: Model,
+    /// Whether the rows of senders list every change of a detection.
+    pub lists_events: bool,
+}
+
+/// What other parameters would have changed for the senders of a capture.
+#[derive(Debug)]
+pub struct ParameterStudy {
+    /// Connections of the capture.
+    pub connections: u64,
+    /// Ends of connections that sent data.
+    pub senders: u64,
+    /// Senders that cannot be studied, by reason.
+    pub refused: Reasons,
+    /// Senders that could be studied, but are not in the sample.
+    pub left_out: u64,
+    /// Senders that were not reached before an interrupt.
+    pub interrupted: u64,
+    /// The values tried.
+    pub grid: Grid,
+    /// The instances.
+    pub instances: Instances,
+    /// The model of sentences, tables and figures.
+    pub model: Model,
+    /// All senders studied.
+    pub all: Totals,
+    /// Those of each profile, the most frequent first.
+    pub profiles: Vec<ProfileTotals>,
+    /// Notes for the user, besides those on the capture.
+    pub notes: Vec<String>,
+    vantages: Vantages,
+}
+
+/// Takes each sender that was studied, in an order that does not depend on the number of threads.
+pub type TakesSenders<'a> = dyn FnMut(&SenderRow<'_>) + 'a;
+
+/// Studies the senders of a capture, which the user calls `capture`. `first` is read, and then what `again` opens.
+///
+/// # Errors
+/// When the capture cannot be read, or not a second time.
+pub fn study_capture<S: PacketSource, T: PacketSource>(
+    capture: &str,
+    first: S,
+    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+    request: &Request,
+    settings: &Settings,
+    watch: Watch<'_>,
+    takes: &mut TakesSenders<'_>,
+) -> Result<Analyzed<ParameterStudy>, AnalysisError> {
+    let go_on = |source: &S| (watch.bytes)(source.taken());
+    let senders = || Senders::new(settings.profile.clone());
+    let analyzed = analysis::run(capture, first, settings, senders, go_on)?;
+    let studied = study_senders(&analyzed, again, request, settings, watch, takes)?;
+    Ok(Analyzed {
+        capture: analyzed.capture,
+        counts: analyzed.counts,
+        interrupted: analyzed.interrupted,
+        findings: studied,
+    })
+}
+
+/// The same of a stream, which is read once: a limited number of its packets is kept.
+///
+/// # Errors
+/// Those of [`study_capture`].
+pub fn study_stream<S: PacketSource>(
+    capture: &str,
+    source: S,
+    request: &Request,
+    settings: &Settings,
+    watch: Watch<'_>,
+    takes: &mut TakesSenders<'_>,
+) -> Result<Analyzed<ParameterStudy>, AnalysisError> {
+    let (mut studied, kept) =
+        read_once(source, |first, again| study_capture(capture, first, again, request, settings, watch, takes))?;
+    let note = kept.map(|kept| kept_note(kept, "are studied"));
+    studied.findings.notes.extend(note);
+    Ok(studied)
+}
+
+fn study_senders<T: PacketSource>(
+    analyzed: &Analyzed<Senders>,
+    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+    request: &Request,
+    settings: &Settings,
+    watch: Watch<'_>,
+    takes: &mut TakesSenders<'_>,
+) -> Result<ParameterStudy, ReadError> {
+    let found = &analyzed.findings;
+    let (count, all) = (AtomicU64::new(0), found.rows.len() as u64);
+    let go_on = |_| (watch.reruns)(count.load(Ordering::Relaxed), all);
+    let mut studied = ParameterStudy::new(found, request);
+    let plan = Plan {
+        candidates: &found.rows,
+        instances: studied.instances.clone(),
+        lists_events: request.lists_events,
+        threads: settings.threads + 1,
+        count: &count,
+        go_on: &|| go_on(0),
+    };
+    let sought = found.rows.iter().map(|candidate| Sought {
+        endpoints: candidate.endpoints,
+        frames: candidate.frames.clone(),
+        point: &candidate.point,
+    });
+    let sought: Vec<Sought<'_>> = sought.collect();
+    let mut gathering = Gathering::new(|tasks| plan.batch(tasks, &mut studied, takes));
+    if !sought.is_empty() {
+        read_again(analyzed, again, &go_on, |source: T, go_on| {
+            read_connections(source, &sought, &mut gathering, go_on);
+        })?;
+    }
+    let (given_up, _) = gathering.finish();
+    (0..given_up).for_each(|_| studied.refused.add(TOO_LARGE.0, TOO_LARGE.1));
+    studied.finish(all, found.refused.total());
+    Ok(studied)
+}
+
+/// How senders are studied.
+struct Plan<'a> {
+    candidates: &'a [Candidate],
+    instances: Instances,
+    lists_events: bool,
+    threads: usize,
+    /// Counts the senders done.
+    count: &'a AtomicU64,
+    go_on: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Plan<'_> {
+    fn batch(&self, tasks: Vec<Task>, studied: &mut ParameterStudy, takes: &mut TakesSenders<'_>) {
+        let at_once = MOST_CHANGES / self.instances.all().len().max(1);
+        for tasks in tasks.chunks(at_once.max(4 * self.threads)) {
+            let one = |i: usize| {
+                let done = (self.go_on)().then(|| self.study(&tasks[i]));
+                self.count.fetch_add(1, Ordering::Relaxed);
+                Ok::<_, Infallible>(done)
+            };
+            let Ok(done) = in_parallel(tasks.len(), self.threads, one);
+            for (task, done) in tasks.iter().zip(done) {
+                match done {
+                    Some(Ok(sender)) => self.take(task, &sender, studied, takes),
+                    Some(Err(why)) => studied.refused.add(why.name(), why.to_string()),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    fn study(&self, task: &Task) -> Result<StudiedSender, LeftOut> {
+        let candidate = &self.candidates[task.candidate];
+        let subject = Subject {
+            packets: &task.packets,
+            sender: candidate.sender,
+            profile: &candidate.profile,
+            retransmissions: &candidate.retransmissions,
+            lists_events: self.lists_events,
+        };
+        study(&subject, &self.instances)
+    }
+
+    fn take(&self, task: &Task, sender: &StudiedSender, studied: &mut ParameterStudy, takes: &mut TakesSenders<'_>) {
+        let candidate = &self.candidates[task.candidate];
+        studied.add(candidate, sender);
+        let identity = SenderIdentity {
+            connection: candidate.id,
+            capture_point: candidate.point.number,
+            endpoints: candidate.endpoints,
+            sender: match candidate.sender {
+                Host::Client => "client",
+                Host::Server => "server",
+            },
+            profile: candidate.profile.name().into(),
+        };
+        takes(&SenderRow {
+            identity: &identity,
+            best_case: candidate.best_case,
+            duration: candidate.duration,
+            studied: sender,
+            instances: &self.instances,
+        });
+    }
+}
+
+impl ParameterStudy {
+    fn new(found: &Senders, request: &Request) -> Self {
+        let instances = request.grid.instances();
+        Self {
+            connections: found.connections(),
+            senders: found.count,
+            refused: found.refused.clone(),
+            left_out: found.left_out(),
+            interrupted: 0,
+            grid: request.grid.clone(),
+            model: request.model,
+            all: Totals::new(&instances),
+            instances,
+            profiles: Vec::new(),
+            notes: Vec::new(),
+            vantages: *found.vantages(),
+        }
+    }
+
+    fn add(&mut self, candidate: &Candidate, sender: &StudiedSender) {
+        let measured = Measured { best_case: candidate.best_case, duration: candidate.duration };
+        self.all.add(sender, measured, self.model);
+        let name = candidate.profile.name();
+        let known = self.profiles.iter().position(|one| one.profile == name);
+        let place = known.unwrap_or_else(|| {
+            self.profiles.push(ProfileTotals { profile: name.to_owned(), totals: Totals::new(&self.instances) });
+            self.profiles.len() - 1
+        });
+        self.profiles[place].totals.add(sender, measured, self.model);
+    }
+
+    /// `all`: the senders that should have been studied. `before`: those refused by the first reading.
+    fn finish(&mut self, all: u64, before: u64) {
+        let reached = self.all.senders + self.refused.total() - before;
+        self.interrupted = all.saturating_sub(reached);
+        self.profiles
+            .sort_by(|a, b| (Reverse(a.totals.senders), &a.profile).cmp(&(Reverse(b.totals.senders), &b.profile)));
+    }
+}
+
+impl View for ParameterStudy {
+    fn connections(&self) -> u64 {
+        self.connections
+    }
+
+    fn vantages(&self) -> &Vantages {
+        &self.vantages
+    }
+}

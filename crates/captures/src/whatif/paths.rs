@@ -1,0 +1,51 @@
+//! What the connections of a path share: its bottleneck, and how long its receivers delay ACKs.
+//!
+//! A connection seldom shows the limit of a queue, or the delay of ACKs, by itself. All connections of a path
+//! together do, and each is then rerun with what its path shows; without ACK delays on its path, with those
+//! of the capture. A path is known by the address of the peer.
+
+use recoup_support::threads::in_parallel_with;
+use recoup_whatif::bottleneck::Bottleneck;
+use recoup_whatif::{AckDelays, Recorded};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::net::IpAddr;
+
+/// Adds to each connection what the connections to the same peer show.
+pub(super) fn share(connections: &mut [(IpAddr, Recorded)], threads: usize) {
+    let mut paths: BTreeMap<IpAddr, Vec<usize>> = BTreeMap::new();
+    for (number, (peer, _)) in connections.iter().enumerate() {
+        paths.entry(*peer).or_default().push(number);
+    }
+    let paths: Vec<Vec<usize>> = paths.into_values().collect();
+    let infer = |(): &mut (), path: usize| {
+        let of_path = || paths[path].iter().map(|i| &connections[*i].1);
+        let transmissions: Vec<_> = of_path().map(Recorded::transmissions).collect();
+        let facts = PathFacts { bottleneck: Bottleneck::infer(&transmissions), ack_delays: ack_delays(of_path()) };
+        Ok::<_, Infallible>(facts)
+    };
+    let Ok(found) = in_parallel_with(paths.len(), threads, || (), infer);
+    let of_capture = ack_delays(connections.iter().map(|(_, recorded)| recorded));
+    for (path, facts) in paths.iter().zip(found) {
+        for number in path {
+            let recorded = &mut connections[*number].1;
+            recorded.set_ack_delays(&facts.ack_delays);
+            recorded.set_ack_delays(&of_capture);
+            if let Some(bottleneck) = &facts.bottleneck {
+                recorded.set_bottleneck(bottleneck);
+            }
+        }
+    }
+}
+
+/// What the connections of a path show.
+struct PathFacts {
+    bottleneck: Option<Bottleneck>,
+    ack_delays: AckDelays,
+}
+
+fn ack_delays<'a>(connections: impl Iterator<Item = &'a Recorded>) -> AckDelays {
+    let mut all = AckDelays::default();
+    connections.for_each(|recorded| all.merge(&AckDelays::of(recorded)));
+    all
+}

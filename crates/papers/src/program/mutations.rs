@@ -1,0 +1,127 @@
+//! `recoup paper mutations`, and `--mutate`.
+
+use super::bar::ExperimentBar;
+use crate::PAPERS;
+use crate::experiment::{self, Effort, Experiment};
+use crate::run::{self, MutationReport, PaperError, Planned, Request};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use recoup::output::print;
+use recoup::{Failure, console, interrupt};
+use recoup_table::plain_table;
+
+const HELP: &str = "\
+A mutation takes a mechanism away or changes the setup, so that claims about it get another verdict. Each runs
+at the effort of --quick. `recoup paper PAPER EXPERIMENT --quick --mutate NAME` shows one with its figure.
+
+Exit status: 0 when every mutation turns the claims that it should turn, 1 when a claim keeps its verdict,
+2 wrong use.";
+
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// Papers whose experiments are broken [default: all]
+    #[arg(value_parser = papers())]
+    papers: Vec<&'static str>,
+    /// List the mutations, and run none
+    #[arg(long)]
+    list: bool,
+}
+
+fn papers() -> impl TypedValueParser<Value = &'static str> {
+    let names = || PAPERS.iter().map(|paper| paper.name);
+    let named = move |name: String| {
+        let found = names().find(|one| *one == name);
+        found.ok_or("expected one of the possible values")
+    };
+    PossibleValuesParser::new(names()).try_map(named)
+}
+
+/// Breaks the one experiment by the mutation of this name.
+pub fn break_one(planned: Vec<Planned>, name: &str) -> Result<Vec<Planned>, Failure> {
+    let [one] = <[Planned; 1]>::try_from(planned).map_err(|_| {
+        Failure::Wrong("--mutate: name the one figure to break (`recoup paper mutations --list`)".into())
+    })?;
+    let experiment = one.experiment;
+    let Some(mutation) = experiment.mutation(name) else {
+        let known = experiment.mutations.iter().map(|mutation| mutation.name);
+        let known: Vec<&str> = known.collect();
+        let known = match known.is_empty() {
+            true => "it has none".into(),
+            false => format!("expected one of {}", known.join(", ")),
+        };
+        return Err(Failure::Wrong(format!("--mutate {name}: no mutation of {}: {known}", experiment.title())));
+    };
+    let setup = one.setup.mutated(mutation).map_err(PaperError::from)?;
+    Ok(vec![Planned { experiment, setup }])
+}
+
+/// Runs the mutations of the papers, or of all.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let is_asked = |one: &&Experiment| args.papers.is_empty() || args.papers.contains(&one.paper);
+    let experiments: Vec<&'static Experiment> = experiment::all().filter(is_asked).collect();
+    if args.list {
+        return print(&list(&experiments));
+    }
+    let request = Request { planned: run::mutated(&experiments)?, simulate: true, real: vec![] };
+    let bar = ExperimentBar::new(&request, Effort::Quick, true);
+    interrupt::defer();
+    let outcome = request.run(&bar);
+    let is_interrupted = interrupt::stop_deferring();
+    let finished = outcome?;
+    let mutations = request.planned.iter().map(|one| one.setup.mutation);
+    let reports = finished.runs.iter().zip(mutations);
+    let reports = reports.filter_map(|(run, mutation)| Some(MutationReport::new(run, mutation?)));
+    let reports: Vec<MutationReport> = reports.collect();
+    print(&to_text(&reports))?;
+    if is_interrupted {
+        super::deliver::note_missing(&finished.missing);
+        interrupt::exit();
+    }
+    check(&reports)
+}
+
+fn list(experiments: &[&'static Experiment]) -> String {
+    let mut table = plain_table();
+    table.set_header(["mutation", "changes", "turns"]);
+    for one in experiments {
+        for mutation in one.mutations {
+            table.add_row([
+                format!("{} --mutate {}", one.title(), mutation.name),
+                mutation.about.into(),
+                mutation.turns.join(", "),
+            ]);
+        }
+    }
+    format!("{table}\n")
+}
+
+fn to_text(reports: &[MutationReport]) -> String {
+    let mut text = String::new();
+    for report in reports {
+        let command = report.experiment.command(Effort::Quick);
+        text += &format!("{command} --mutate {}\n", report.mutation);
+        for (id, before, after) in &report.turned {
+            text += &format!("  {id}: {before} becomes {after}\n");
+        }
+        for id in &report.kept {
+            text += &format!("  {id}: KEEPS its verdict\n");
+        }
+    }
+    text
+}
+
+fn check(reports: &[MutationReport]) -> Result<(), Failure> {
+    let of = |report: &MutationReport| {
+        let title = report.experiment.title();
+        let kept = report.kept.iter();
+        let kept: Vec<String> = kept.map(|id| format!("{title} {id} ({})", report.mutation)).collect();
+        kept
+    };
+    let kept: Vec<String> = reports.iter().flat_map(of).collect();
+    if kept.is_empty() {
+        return Ok(());
+    }
+    let kept = kept.join(", ");
+    console::error(&format!("claims that their mutation does not turn: {kept}"));
+    Err(Failure::CheckFailed)
+}

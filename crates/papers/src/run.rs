@@ -1,0 +1,268 @@
+//! Runs experiments of papers and checks the papers' claims: `recoup paper` without its arguments and its printing.
+
+pub mod report;
+
+use crate::experiment::{Effort, Experiment, ExperimentError, Setup};
+use crate::ledger::Ledger;
+use crate::{Sheet, tail_loss};
+use recoup_lab::scenario::Scenario;
+use recoup_lab::stage::{self, Ends, Stage, StageError};
+use std::thread;
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// Follows a run of experiments. Calls come from any thread.
+pub trait Progress: Sync {
+    /// An experiment begins in the simulator; it is the `number`-th, counted from 1, of `all`.
+    fn experiment_begins(&self, experiment: &'static Experiment, number: usize, all: usize);
+
+    /// A figure begins over real packets, with this many flows.
+    fn measurement_begins(&self, experiment: &'static Experiment, stage: Stage, flows: u64);
+
+    /// This many more flows are finished.
+    fn flows_finished(&self, flows: u64);
+
+    /// The experiment is finished; in the simulator it took this long.
+    fn experiment_ends(&self, took: Option<Duration>);
+
+    /// Called again and again while an experiment is simulated. `false` gives it up.
+    fn goes_on(&self) -> bool {
+        true
+    }
+}
+
+/// How often [`Progress::goes_on`] is asked.
+const ASK_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Why experiments cannot run.
+#[derive(Debug, Error)]
+pub enum PaperError {
+    /// An experiment's settings do not fit together.
+    #[error(transparent)]
+    Experiment(#[from] ExperimentError),
+    /// A setting that the cells set themselves.
+    #[error("--set {0}: the cells of the figures set it; name other figures, or use `recoup run` for one of your own")]
+    OwnSetting(&'static str),
+    /// A stage with real packets failed.
+    #[error(transparent)]
+    Stage(#[from] StageError),
+    /// This system has no testbed.
+    #[error("--on {0}: real packets need Linux")]
+    NoTestbed(&'static str),
+}
+
+/// An experiment with what it starts from.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The experiment.
+    pub experiment: &'static Experiment,
+    /// What it starts from.
+    pub setup: Setup,
+}
+
+/// A finished experiment.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The experiment.
+    pub experiment: &'static Experiment,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// Its figure and claims.
+    pub sheet: Sheet,
+    /// How long it took in the simulator; `None` over real packets.
+    pub took: Option<Duration>,
+}
+
+/// The experiments that are finished.
+#[derive(Clone, Debug, Default)]
+pub struct Finished {
+    /// In order.
+    pub runs: Vec<Run>,
+    /// Those that [`Progress::goes_on`] kept from being finished, in order; the first had begun.
+    pub missing: Vec<&'static Experiment>,
+}
+
+impl Finished {
+    /// The claims with their verdicts.
+    pub fn ledger(&self, effort: Effort) -> Ledger {
+        let runs = self.runs.iter();
+        Ledger::new(effort, runs.map(|run| (run.experiment, &run.sheet)))
+    }
+}
+
+/// Experiments, and where to run them.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The experiments, in order.
+    pub planned: Vec<Planned>,
+    /// Whether to run them in the simulator.
+    pub simulate: bool,
+    /// The stages with real packets to measure them on, after the simulator.
+    pub real: Vec<Stage>,
+}
+
+/// The setup of each experiment, with its scenario as `change` changes it. `is_changed` says whether a setting is changed.
+///
+/// # Errors
+/// A setting that the cells set themselves; settings that do not fit together; errors of `change`.
+pub fn plan<E: From<PaperError>>(
+    experiments: &[&'static Experiment],
+    effort: Effort,
+    is_changed: impl Fn(&str) -> bool,
+    change: impl Fn(&mut Scenario) -> Result<(), E>,
+) -> Result<Vec<Planned>, E> {
+    let own = experiments.iter().flat_map(|one| one.own_settings);
+    if let Some(key) = own.copied().find(|key| is_changed(key)) {
+        return Err(PaperError::OwnSetting(key).into());
+    }
+    let planned = |experiment: &&'static Experiment| {
+        let mut setup = Setup::new(experiment, effort).map_err(PaperError::from)?;
+        change(&mut setup.base)?;
+        let check = setup.base.check();
+        check.map_err(|line| PaperError::from(ExperimentError::Unfit(line)))?;
+        Ok(Planned { experiment, setup })
+    };
+    experiments.iter().map(planned).collect()
+}
+
+impl Request {
+    /// What has no effect on the stages with real packets, a line each.
+    pub fn notes(&self) -> Vec<String> {
+        let ends = self.real.iter().copied();
+        let ends: Vec<Ends> = ends.filter_map(|s| Ends::new(s, None, None)).collect();
+        match self.planned.first() {
+            Some(first) if !ends.is_empty() => stage::notes(&first.setup.base, self.simulate, &ends),
+            _ => vec![],
+        }
+    }
+
+    /// Runs the experiments in the simulator, then measures those that can be measured. If [`Progress::goes_on`] says no, the
+    /// experiments that are finished are returned at once. A simulation that is under way then goes on in a thread of its own,
+    /// until the process ends.
+    ///
+    /// # Errors
+    /// Settings that do not fit together; a system that refuses what a testbed needs.
+    pub fn run(&self, progress: &dyn Progress) -> Result<Finished, PaperError> {
+        let mut runs = Vec::new();
+        let simulated = match self.simulate {
+            true => self.planned.as_slice(),
+            false => &[],
+        };
+        for (i, planned) in simulated.iter().enumerate() {
+            progress.experiment_begins(planned.experiment, i + 1, simulated.len());
+            let begin = Instant::now();
+            let sheet = planned.run_apart(progress);
+            let took = Some(begin.elapsed());
+            let Some(sheet) = sheet else {
+                progress.experiment_ends(None);
+                let missing = simulated[i..].iter().map(|one| one.experiment).collect();
+                return Ok(Finished { runs, missing });
+            };
+            let sheet = sheet?;
+            progress.experiment_ends(took);
+            runs.push(planned.finished(sheet, took));
+        }
+        for planned in &self.planned {
+            for stage in &self.real {
+                let sheet = planned.measure(*stage, progress)?;
+                runs.extend(sheet.map(|sheet| planned.finished(sheet, None)));
+            }
+        }
+        Ok(Finished { runs, missing: vec![] })
+    }
+}
+
+impl Planned {
+    fn finished(&self, sheet: Sheet, took: Option<Duration>) -> Run {
+        Run { experiment: self.experiment, seed: self.setup.seed(), sheet, took }
+    }
+
+    /// Runs it in the simulator, in a thread of its own. `None` if it was stopped first.
+    fn run_apart(&self, progress: &dyn Progress) -> Option<Result<Sheet, ExperimentError>> {
+        let Self { experiment, setup } = self.clone();
+        let worker = thread::spawn(move || experiment.run(&setup));
+        while !worker.is_finished() {
+            if !progress.goes_on() {
+                return None;
+            }
+            thread::sleep(ASK_INTERVAL);
+        }
+        match worker.join() {
+            Ok(sheet) => Some(sheet),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    /// Measures it over real packets. `None` for experiments that are not measured.
+    #[cfg(target_os = "linux")]
+    fn measure(&self, stage: Stage, progress: &dyn Progress) -> Result<Option<Sheet>, PaperError> {
+        let Self { experiment, setup } = self;
+        let mut figures = tail_loss::Id::ALL.into_iter();
+        let figure = figures.find(|id| id.name() == experiment.name);
+        let Some(id) = figure.filter(|_| experiment.paper == tail_loss::NAME) else {
+            return Ok(None);
+        };
+        let testbeds = recoup::testbeds::Testbeds::default();
+        progress.measurement_begins(experiment, stage, tail_loss::stages::flows(id, stage));
+        let finished = |n| progress.flows_finished(n);
+        let sheet = tail_loss::stages::sheet(id, &setup.base, stage, &testbeds, &finished);
+        progress.experiment_ends(None);
+        Ok(sheet?)
+    }
+
+    /// Other systems have no TUN devices and network namespaces.
+    #[cfg(not(target_os = "linux"))]
+    fn measure(&self, stage: Stage, _: &dyn Progress) -> Result<Option<Sheet>, PaperError> {
+        Err(PaperError::NoTestbed(stage.name()))
+    }
+}
+
+/// Whether a mutation turned the claims that it says it turns.
+#[derive(Clone, Debug)]
+pub struct MutationReport {
+    /// The experiment.
+    pub experiment: &'static Experiment,
+    /// The mutation's name.
+    pub mutation: &'static str,
+    /// The claims whose verdict it changed, with the verdict's name before and after.
+    pub turned: Vec<(&'static str, &'static str, &'static str)>,
+    /// The claims that it says it turns, and that kept their verdict.
+    pub kept: Vec<&'static str>,
+}
+
+impl MutationReport {
+    /// Compares the claims of a mutated run with the committed ledger.
+    pub fn new(run: &Run, mutation: &'static crate::experiment::Mutation) -> Self {
+        let claims = run.sheet.claims.iter();
+        let turned = claims.filter(|claim| claim.changed());
+        let turned = turned.map(|claim| {
+            let before = claim.expected.map_or("none", |verdict| verdict.name());
+            (claim.id, before, claim.verdict.name())
+        });
+        let turned: Vec<_> = turned.collect();
+        let is_turned = |id: &&str| turned.iter().any(|(one, ..)| one == id);
+        let kept = mutation.turns.iter().copied();
+        Self {
+            experiment: run.experiment,
+            mutation: mutation.name,
+            kept: kept.filter(|id| !is_turned(id)).collect(),
+            turned,
+        }
+    }
+}
+
+/// Every mutation of these experiments, each with its experiment set up for it, at the quick effort.
+///
+/// # Errors
+/// A mutation's setting does not fit its experiment.
+pub fn mutated(experiments: &[&'static Experiment]) -> Result<Vec<Planned>, PaperError> {
+    let of = |experiment: &'static Experiment| {
+        let mutations = experiment.mutations.iter();
+        mutations.map(move |mutation| {
+            let setup = Setup::new(experiment, Effort::Quick)?.mutated(mutation)?;
+            Ok(Planned { experiment, setup })
+        })
+    };
+    let planned = experiments.iter().flat_map(|experiment| of(experiment));
+    planned.collect::<Result<_, ExperimentError>>().map_err(Into::into)
+}

@@ -1,0 +1,46 @@
+//! `recoup analyze --state`.
+
+use super::Args;
+use super::progress::CaptureBar;
+use super::views::{Printable, prepare_output, print, print_notes};
+use crate::commands::analyze::call::{StateFiles, continue_analysis};
+use crate::{Failure, console, interrupt};
+use recoup_captures::analysis::Continued;
+use recoup_trace::analyze::Settings;
+use std::slice;
+
+/// Goes on with a state, prints what this run shows, and then replaces the state.
+pub fn go_on<V: Continued<Shown: Printable>>(args: &Args, settings: &Settings) -> Result<(), Failure> {
+    let (format, output) = prepare_output(args)?;
+    let files = StateFiles { state: args.state.as_deref(), merged: &args.merge_state };
+    interrupt::defer();
+    let bar = CaptureBar::new(false);
+    let run = continue_analysis::<V>(&args.captures, files, settings, &bar);
+    let interrupted = interrupt::stop_deferring();
+    let run = run?;
+    for failure in &run.failures {
+        console::error(&failure.to_string());
+    }
+    if let Some(shown) = &run.analyzed {
+        print_notes(shown);
+        if let Some(dir) = &args.figures {
+            V::Shown::draw(slice::from_ref(shown), dir)?;
+        }
+        let mut is_printed = false;
+        output.write(|out| {
+            print(args, format, slice::from_ref(shown), out)?;
+            out.flush()?;
+            is_printed = true;
+            Ok(())
+        })?;
+        // A reader that closes the pipe early did not get all rows: the next run gives them out.
+        if let Some(state) = run.state.filter(|_| is_printed) {
+            state.publish()?;
+        }
+    }
+    match interrupted {
+        true => interrupt::exit(),
+        false if !run.failures.is_empty() => Err(Failure::Reported),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,262 @@
+//! The parts that `recoup send` and `recoup receive` share: a host on a TUN device, and the report of a
+//! stream.
+
+use crate::{Failure, console};
+use crc32fast::Hasher;
+use indicatif::{ProgressBar, ProgressStyle};
+use recoup_net::NetError;
+use recoup_net::host::{Driver, Host, Secret, Settings, TunDevice, TunOptions};
+use recoup_recovery::{Counters, Trigger};
+use recoup_support::output_file::OutputFile;
+use recoup_support::profile::parse_profile;
+use recoup_units::Instant;
+use recoup_wire::pcap;
+use std::cell::RefCell;
+use std::io::{self, BufWriter, ErrorKind};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The arguments that describe the host.
+#[derive(clap::Args)]
+pub struct HostArgs {
+    /// Address of this end; the kernel's end of the device differs from it in the last bit [default: a
+    /// free address of 100.64.0.0/10, and an IPv6 address]
+    #[arg(long, value_name = "ADDR")]
+    pub address: Option<IpAddr>,
+    /// Loss recovery of this end: BASE or BASE+MECHANISM+… (see `recoup profiles`)
+    #[arg(long, value_name = "NAME", default_value = "linux-6")]
+    profile: String,
+    /// Longest packet in bytes, IP header included
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..))]
+    mtu: u16,
+    /// Turn off segmentation and checksum offloads on the device [default: super-packets of up to
+    /// 64 KiB cross the device, as between a host and its network card]
+    #[arg(long)]
+    no_offload: bool,
+    /// Write every packet, or super-packet without --no-offload, to this capture file
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+}
+
+type Capture = Rc<RefCell<Result<pcap::Writer<BufWriter<OutputFile>>, io::Error>>>;
+
+/// A running host, and the capture of its packets.
+pub struct Transfer {
+    pub driver: Driver<TunDevice>,
+    capture: Option<(Capture, PathBuf)>,
+}
+
+impl HostArgs {
+    /// Creates the device and the host.
+    pub fn open(&self) -> Result<Transfer, Failure> {
+        let profile =
+            parse_profile(&self.profile).map_err(|e| Failure::Wrong(format!("--profile {}: {e}", self.profile)))?;
+        let secret = Secret::draw()?;
+        let capture = self.pcap.as_deref().map(begin_capture).transpose()?;
+        let options = TunOptions { mtu: self.mtu, address: self.address, offloads: !self.no_offload };
+        let device = TunDevice::open_with(&options).map_err(not_root)?;
+        let settings = Settings::new(*profile.mechanisms(), self.mtu);
+        let host = Host::new(settings, device.host_addresses(), secret);
+        let mut driver = Driver::new(host, device);
+        if let Some((capture, _)) = &capture {
+            let capture = Rc::clone(capture);
+            driver.tap(move |now, packet| record(&capture, now, packet));
+        }
+        Ok(Transfer { driver, capture })
+    }
+}
+
+/// Adds to a permission error that root is needed, which the system's error does not say.
+fn not_root(e: NetError) -> Failure {
+    match &e {
+        NetError::System { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+            Failure::Wrong(format!("{e}: expected to be root (CAP_NET_ADMIN)"))
+        }
+        _ => e.into(),
+    }
+}
+
+fn begin_capture(path: &Path) -> Result<(Capture, PathBuf), Failure> {
+    let file = BufWriter::new(OutputFile::create(path)?);
+    let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+    let writer = pcap::Writer::new(file, epoch.unwrap_or_default());
+    Ok((Rc::new(RefCell::new(writer)), path.into()))
+}
+
+/// Keeps the first error, which ends the capture.
+fn record(capture: &Capture, now: Instant, packet: &[u8]) {
+    let mut writer = capture.borrow_mut();
+    if let Ok(to) = writer.as_mut()
+        && let Err(e) = to.write(now, packet)
+    {
+        *writer = Err(e);
+    }
+}
+
+impl Transfer {
+    /// Removes the device, and gives the capture its name.
+    pub fn finish(self) -> Result<(), Failure> {
+        let Self { driver, capture } = self;
+        if driver.refused() > 0 {
+            let refused = driver.refused();
+            console::note(format_args!("the device did not take {refused} packets"));
+        }
+        drop(driver);
+        let Some((capture, path)) = capture else {
+            return Ok(());
+        };
+        let failed = |e: io::Error| Failure::Wrong(format!("cannot write `{}`: {e}", path.display()));
+        // The driver, which shared the capture, is dropped.
+        let writer = Rc::into_inner(capture).map(RefCell::into_inner);
+        if let Some(writer) = writer {
+            let file = writer.and_then(pcap::Writer::finish).map_err(failed)?;
+            let file = file.into_inner().map_err(|e| failed(e.into_error()))?;
+            file.publish()?;
+        }
+        Ok(())
+    }
+}
+
+/// The length of a stream so far, its CRC-32 (IEEE 802.3, as in gzip), and its beginning.
+pub struct Tally {
+    pub bytes: u64,
+    crc: Hasher,
+    start: Instant,
+    bar: ProgressBar,
+}
+
+impl Tally {
+    /// The tally of a stream that begins now. `length` is its length, if it is known.
+    pub fn begin(now: Instant, length: Option<u64>) -> Self {
+        let bar = ProgressBar::with_draw_target(length, console::progress_target());
+        let template = match length {
+            Some(_) => "{wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left",
+            None => "{spinner} {bytes}, {bytes_per_sec}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        Self { bytes: 0, crc: Hasher::new(), start: now, bar }
+    }
+
+    /// Adds the next bytes of the stream.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.crc.update(bytes);
+        self.bytes += bytes.len() as u64;
+        self.bar.set_position(self.bytes);
+    }
+
+    /// The report of a stream that ends now, in one line.
+    pub fn report(self, now: Instant, verb: &str, counters: Option<Counters>) -> String {
+        self.bar.finish_and_clear();
+        let seconds = now.since(self.start).as_secs_f64();
+        let rate = match seconds > 0.0 {
+            true => self.bytes as f64 * 8.0 / seconds / 1e6,
+            false => 0.0,
+        };
+        format!(
+            "{verb} {} bytes in {seconds:.3} s, {rate:.1} Mbit/s, CRC-32 {:08x}, {}\n",
+            self.bytes,
+            self.crc.finalize(),
+            retransmissions(&counters.unwrap_or_default())
+        )
+    }
+}
+
+fn retransmissions(counters: &Counters) -> String {
+    let total = counters.retransmissions.total();
+    let of = |trigger: Trigger| (trigger.name(), counters.retransmissions.of(trigger));
+    let by_trigger: Vec<String> = Trigger::ALL
+        .into_iter()
+        .map(of)
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!("{count} {name}"))
+        .collect();
+    match total {
+        0 => "no retransmissions".into(),
+        1 => format!("1 retransmission ({})", by_trigger.join(", ")),
+        _ => format!("{total} retransmissions ({})", by_trigger.join(", ")),
+    }
+}
+
+/// Words of a [`Generator`]'s block.
+const BLOCK: u64 = 8192;
+
+/// Generates pseudorandom bytes from a seed, at the speed of memory.
+///
+/// The stream consists of blocks of 64 KiB. All blocks have the same random words, and each block has
+/// one more random word, which is combined with all of them by exclusive or. So no two blocks are
+/// alike. Words are numbers of [`splitmix64`], in little-endian order.
+pub struct Generator {
+    seed: u64,
+    words: Vec<u64>,
+    /// Bytes generated so far, always whole words.
+    made: u64,
+}
+
+/// The number at `place` in the sequence of `seed` (Steele, Lea and Flood, "Fast splittable
+/// pseudorandom number generators", 2014).
+const fn splitmix64(seed: u64, place: u64) -> u64 {
+    let mut z = seed.wrapping_add((place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Generator {
+    /// The stream of this seed.
+    pub fn new(seed: u64) -> Self {
+        Self { seed, words: (0..BLOCK).map(|i| splitmix64(seed, i)).collect(), made: 0 }
+    }
+
+    /// Fills `into` with the next bytes. A part of a word may only be asked for at the end of the
+    /// stream.
+    pub fn fill(&mut self, mut into: &mut [u8]) {
+        while !into.is_empty() {
+            let (block, at) = (self.made / 8 / BLOCK, (self.made / 8 % BLOCK) as usize);
+            let own = splitmix64(self.seed, BLOCK + block);
+            let words = &self.words[at..];
+            let len = into.len().min(8 * words.len());
+            let (now, later) = into.split_at_mut(len);
+            let mut whole = now.chunks_exact_mut(8);
+            for (place, word) in whole.by_ref().zip(words) {
+                place.copy_from_slice(&(word ^ own).to_le_bytes());
+            }
+            let rest = whole.into_remainder();
+            if let Some(word) = words.get(len / 8) {
+                rest.copy_from_slice(&(word ^ own).to_le_bytes()[..rest.len()]);
+            }
+            self.made += len as u64;
+            into = later;
+        }
+    }
+}
+
+/// How long the host of a closed connection answers late segments: time for the peer to retransmit its
+/// FIN twice.
+pub fn linger(rto: Duration) -> Duration {
+    (2 * rto).min(Duration::from_secs(3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_of_a_seed_is_one_stream() {
+        const LEN: usize = 200_005;
+        let (mut whole, mut parts) = (vec![0; LEN], vec![0; LEN]);
+        Generator::new(5).fill(&mut whole);
+        let mut generator = Generator::new(5);
+        for part in parts.chunks_mut(56) {
+            generator.fill(part);
+        }
+        assert!(whole == parts);
+        let [first, second] = [&whole[..65_536], &whole[65_536..131_072]];
+        assert!(first.iter().zip(second).filter(|(a, b)| a == b).count() < 1000);
+        // The first number of splitmix64 seeded with 0.
+        assert_eq!(splitmix64(0, 0), 0xe220_a839_7b1d_cdaf);
+    }
+}

@@ -1,0 +1,432 @@
+//! `recoup whatif --study`: other parameters of loss detection.
+
+pub mod call;
+
+use super::progress::RerunBar;
+use super::{Args, check_inputs, print_notes};
+use crate::commands::whatif::study::call::study_all;
+use crate::output::{Begun, Format, Output, cannot_write, check_terminal};
+use crate::{Failure, console, interrupt};
+use recoup_captures::analysis::Analyzed;
+use recoup_support::quantity::{parse_minimum, parse_multiple, parse_threshold, parse_weight};
+use recoup_captures::parameters::{
+    CHANGES, ChangeRow, EVENTS, EventRow, Grid, ParameterStudy, Request, ResultRow, SenderRow, changes, check_size,
+    events, figures, parse_list, results, study_text,
+    write_studies,
+};
+use recoup_captures::study::Model;
+use recoup_recovery::parameters::MinimumOf;
+use recoup_recovery::rtt::Factor;
+use recoup_support::output_file::{OutputFile, create_folder};
+use recoup_table::{Part, RowFile, RowFormat};
+use recoup_units::Segments;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The values of k in the figures of the study, beside those of its grid.
+const PLOTTED_ALONE: Factor = Factor::whole(3);
+
+/// Rows of senders and instances that a document or a table holds at most. Each takes 400 bytes.
+const MOST_ROWS: usize = 1 << 19;
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Other parameters of loss detection")]
+pub(crate) struct StudyArgs {
+    /// Instead of other mechanisms, try other parameters of the RTO and another number of duplicate ACKs on
+    /// each sender, as the 2007 study of loss detection does: each value by itself, and all combinations
+    #[arg(long, conflicts_with_all = ["alternatives", "draws", "seed"])]
+    pub study: bool,
+    /// Values of k, the factor of RTTVAR in the RTO. For this and the next five options, LIST is a list with
+    /// commas, or `profile`: each sender keeps its own value [default: 2,4,6,8, and 3 with --figures]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_multiples)]
+    k: Option<List<Factor>>,
+    /// Values of a, the weight of a sample in RTTVAR [default: 1,1/2,1/4,1/8,1/16,1/32]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_weights)]
+    a: Option<List<Factor>>,
+    /// Values of b, the weight of a sample in SRTT [default: 1,1/2,1/4,1/8,1/16,1/32]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_weights)]
+    b: Option<List<Factor>>,
+    /// Values of m, the factor of SRTT in the RTO [default: profile]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_multiples)]
+    m: Option<List<Factor>>,
+    /// Values of the minimum RTO [default: 100ms,200ms,400ms,800ms,1s]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_minima)]
+    min_rto: Option<List<Duration>>,
+    /// Values of D, the duplicate ACKs that mean a loss [default: profile]
+    #[arg(long, value_name = "LIST", requires = "study", allow_hyphen_values = true, value_parser = list_of_thresholds)]
+    dupthresh: Option<List<Segments>>,
+    /// What --min-rto is a minimum of: the RTO, or on Linux the term k·RTTVAR, as in its kernel. With rto,
+    /// this term keeps its own minimum of 200ms, so that --min-rto up to 200ms alone changes nothing there
+    #[arg(long, value_name = "rto|rttvar", requires = "study", default_value = "rto")]
+    min_rto_of: MinRtoOf,
+    /// Try each value by itself, and no combinations: quicker
+    #[arg(long, requires = "study")]
+    alone: bool,
+    /// How text and figures compute what a smaller flight costs. Other formats have both results
+    #[arg(long, value_name = "forms|counted", requires = "study", default_value = "forms")]
+    model: ModelName,
+    /// Write a row for every loss detection that changes to this file (.jsonl, .csv or .parquet)
+    #[arg(long, value_name = "FILE", requires = "study")]
+    events: Option<PathBuf>,
+    /// Draw what each value saves, against what ideal loss detection would save (Figures 4 and 5 of the
+    /// study), as SVG files in this folder
+    #[arg(long, value_name = "DIR", requires = "study")]
+    figures: Option<PathBuf>,
+}
+
+/// Values that one argument names.
+#[derive(Clone, Debug)]
+struct List<T>(Vec<T>);
+
+fn list_of_multiples(text: &str) -> Result<List<Factor>, String> {
+    parse_list(text, parse_multiple).map(List)
+}
+
+fn list_of_weights(text: &str) -> Result<List<Factor>, String> {
+    parse_list(text, parse_weight).map(List)
+}
+
+fn list_of_minima(text: &str) -> Result<List<Duration>, String> {
+    parse_list(text, parse_minimum).map(List)
+}
+
+fn list_of_thresholds(text: &str) -> Result<List<Segments>, String> {
+    parse_list(text, parse_threshold).map(List)
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum MinRtoOf {
+    /// The RTO
+    Rto,
+    /// On Linux the term k·RTTVAR, on other systems the RTO
+    Rttvar,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum ModelName {
+    /// The study's equations
+    Forms,
+    /// Counted segment by segment
+    Counted,
+}
+
+impl StudyArgs {
+    fn request(&self) -> Result<Request, Failure> {
+        let usual = Grid::study();
+        let mut factors = usual.rttvar_factors;
+        if self.figures.is_some() {
+            factors.insert(1, PLOTTED_ALONE);
+        }
+        let grid = Grid {
+            rttvar_factors: given(&self.k, factors),
+            min_rtos: given(&self.min_rto, usual.min_rtos),
+            rttvar_weights: given(&self.a, usual.rttvar_weights),
+            srtt_weights: given(&self.b, usual.srtt_weights),
+            srtt_factors: given(&self.m, usual.srtt_factors),
+            dupthreshs: given(&self.dupthresh, usual.dupthreshs),
+            minimum_of: match self.min_rto_of {
+                MinRtoOf::Rto => MinimumOf::Rto,
+                MinRtoOf::Rttvar => MinimumOf::Rttvar,
+            },
+            alone: self.alone,
+        };
+        check_size(&grid).map_err(|why| Failure::Wrong(format!("--study: {why}")))?;
+        Ok(Request {
+            grid,
+            model: match self.model {
+                ModelName::Forms => Model::Forms,
+                ModelName::Counted => Model::Counted,
+            },
+            lists_events: self.events.is_some(),
+        })
+    }
+
+    fn event_file(&self, several: bool) -> Result<Option<RowSink<EventRow>>, Failure> {
+        let Some(path) = &self.events else {
+            return Ok(None);
+        };
+        let Some(format) = RowFormat::of_file(path) else {
+            return Err(Failure::Wrong(format!(
+                "--events {}: expected a name that ends in .jsonl, .csv or .parquet",
+                path.display()
+            )));
+        };
+        let begun = Output::create(path)?.begin();
+        RowSink::new(events(), EVENTS, format, several, path, begun).map(Some)
+    }
+}
+
+fn given<T: Clone>(list: &Option<List<T>>, usual: Vec<T>) -> Vec<T> {
+    list.as_ref().map_or(usual, |list| list.0.clone())
+}
+
+/// A file that takes rows as they come.
+struct RowSink<R: 'static> {
+    file: RowFile<R, Begun>,
+    name: PathBuf,
+    /// The first error, after which nothing is written.
+    written: io::Result<()>,
+}
+
+impl<R: 'static> RowSink<R> {
+    fn new(
+        columns: recoup_table::Columns<R>,
+        schema: recoup_table::Schema,
+        format: RowFormat,
+        several: bool,
+        path: &Path,
+        begun: Begun,
+    ) -> Result<Self, Failure> {
+        let file = RowFile::new(columns, schema, format, several, begun);
+        let file = file.map_err(|e| cannot_write(&path.display().to_string(), &e))?;
+        Ok(Self { file, name: path.to_owned(), written: Ok(()) })
+    }
+
+    fn write(&mut self, capture: &str, rows: impl Iterator<Item = R>) {
+        if self.written.is_ok() {
+            self.written = self.file.write(capture, rows.collect());
+        }
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        let named = |e: &io::Error| cannot_write(&self.name.display().to_string(), e);
+        match self.written {
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(e) => Err(named(&e)),
+            Ok(()) => match self.file.finish() {
+                Ok(begun) => begun.finish(Ok(())),
+                Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                Err(e) => Err(named(&e)),
+            },
+        }
+    }
+}
+
+/// Where rows of senders and instances go.
+enum Rows {
+    /// They are not asked for.
+    None,
+    /// To the output, as they come.
+    Written(Box<RowSink<ChangeRow>>),
+    /// Into a document or a table: those of each capture.
+    Kept(Kept),
+}
+
+struct Kept {
+    captures: Vec<(String, Vec<ChangeRow>)>,
+    /// Of a table, only the instances below this number.
+    instances: usize,
+    count: usize,
+    left_out: u64,
+}
+
+impl Rows {
+    fn take(&mut self, capture: &str, row: &SenderRow<'_>) {
+        match self {
+            Self::None => {}
+            Self::Written(file) => file.write(capture, row.changes()),
+            Self::Kept(kept) => kept.take(capture, row),
+        }
+    }
+}
+
+impl Kept {
+    fn take(&mut self, capture: &str, row: &SenderRow<'_>) {
+        if self.captures.last().is_none_or(|(name, _)| name != capture) {
+            self.captures.push((capture.to_owned(), Vec::new()));
+        }
+        let Some((_, rows)) = self.captures.last_mut() else {
+            return;
+        };
+        for change in row.changes() {
+            match change.instance.number < self.instances {
+                true if self.count < MOST_ROWS => {
+                    rows.push(change);
+                    self.count += 1;
+                }
+                true => self.left_out += 1,
+                false => {}
+            }
+        }
+    }
+
+    /// The rows of each capture that was read.
+    fn of(mut self, studies: &[Analyzed<ParameterStudy>]) -> Vec<Vec<ChangeRow>> {
+        let of = |study: &Analyzed<ParameterStudy>| {
+            let place = self.captures.iter().position(|(name, _)| *name == study.capture);
+            place.map_or(Vec::new(), |place| self.captures.remove(place).1)
+        };
+        studies.iter().map(of).collect()
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let format = args.format()?;
+    let request = args.study.request()?;
+    let settings = args.analysis.settings()?;
+    check_inputs(args)?;
+    let several = args.captures.len() > 1 && !args.join;
+    if args.study.figures.is_some() && several {
+        let line = "--figures: expected one capture, or --join";
+        return Err(Failure::Wrong(line.into()));
+    }
+    if args.output == Path::new("-") {
+        check_terminal(format)?;
+    }
+    let mut event_file = args.study.event_file(several)?;
+    if let Some(dir) = &args.study.figures {
+        create_folder(dir)?;
+    }
+    let output = Output::create(&args.output)?;
+    let (mut rows, output) = rows_and_output(args, format, &request, several, output)?;
+    interrupt::defer();
+    let bar = RerunBar::new(several);
+    let mut takes = |capture: &str, row: &SenderRow<'_>| {
+        rows.take(capture, row);
+        if let Some(file) = &mut event_file {
+            file.write(capture, row.events());
+        }
+    };
+    let all = study_all(args.input(), &request, &settings, &bar, &mut takes);
+    let interrupted = interrupt::stop_deferring();
+    print_notes(args, &all, |study| &study.notes);
+    if !all.analyzed.is_empty() {
+        event_file.map_or(Ok(()), RowSink::finish)?;
+        if let Some(dir) = &args.study.figures {
+            all.analyzed.iter().try_for_each(|one| draw(dir, one))?;
+        }
+        print(args, format, &all.analyzed, rows, output)?;
+    }
+    match interrupted {
+        true => interrupt::exit(),
+        false if !all.failures.is_empty() => Err(Failure::Reported),
+        false => Ok(()),
+    }
+}
+
+/// Where rows of senders and instances go, and where the result goes besides them.
+fn rows_and_output(
+    args: &Args,
+    format: Format,
+    request: &Request,
+    several: bool,
+    output: Output,
+) -> Result<(Rows, Option<Output>), Failure> {
+    if !args.connections {
+        return Ok((Rows::None, Some(output)));
+    }
+    let row_format = match format {
+        Format::Csv => RowFormat::Csv,
+        Format::Parquet => RowFormat::Parquet,
+        other => {
+            let kept = Kept {
+                captures: Vec::new(),
+                instances: match other {
+                    Format::Json => usize::MAX,
+                    _ => request.grid.instances().singles().len(),
+                },
+                count: 0,
+                left_out: 0,
+            };
+            return Ok((Rows::Kept(kept), Some(output)));
+        }
+    };
+    let path = &args.output;
+    let file = RowSink::new(changes(), CHANGES, row_format, several, path, output.begin())?;
+    Ok((Rows::Written(Box::new(file)), None))
+}
+
+fn print(
+    args: &Args,
+    format: Format,
+    studies: &[Analyzed<ParameterStudy>],
+    rows: Rows,
+    output: Option<Output>,
+) -> Result<(), Failure> {
+    let rows = match rows {
+        Rows::None => None,
+        Rows::Written(file) => return file.finish(),
+        Rows::Kept(kept) => {
+            if kept.left_out > 0 {
+                console::note(format_args!(
+                    "--connections: {} more rows are left out; csv and parquet have all",
+                    kept.left_out
+                ));
+            }
+            Some(kept.of(studies))
+        }
+    };
+    let Some(output) = output else {
+        return Ok(());
+    };
+    output.write(|out| match format {
+        Format::Json => write_studies(studies, rows.as_deref(), out),
+        Format::Csv | Format::Parquet => {
+            let all: Vec<Vec<ResultRow>> = studies.iter().map(|one| one.findings.results()).collect();
+            let rows = all.iter().map(Vec::as_slice);
+            let parts: Vec<Part<'_, ResultRow>> = super::parts(args, studies, rows);
+            match format {
+                Format::Csv => results().write_csv(&parts, out),
+                _ => results().write_parquet(&parts, out),
+            }
+        }
+        _ => print_text(studies, rows.as_deref(), out),
+    })
+}
+
+/// The columns of a sender and an instance in a table.
+const COLUMNS: [&str; 9] = [
+    "connection",
+    "sender",
+    "profile",
+    "parameters",
+    "mean_rtt_ms",
+    "duration_ms",
+    "best_case_ms",
+    "saved_ms",
+    "counted_saved_ms",
+];
+
+fn print_text(
+    studies: &[Analyzed<ParameterStudy>],
+    rows: Option<&[Vec<ChangeRow>]>,
+    out: &mut (dyn Write + Send),
+) -> io::Result<()> {
+    for (i, analyzed) in studies.iter().enumerate() {
+        let gap = if i == 0 { "" } else { "\n" };
+        write!(out, "{gap}{}", study_text(analyzed))?;
+        if let Some(rows) = rows.and_then(|rows| rows.get(i)) {
+            write!(out, "\n{}\n", changes().to_text(rows, &COLUMNS))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the figures of a capture, each whole before the first has its name.
+fn draw(dir: &Path, analyzed: &Analyzed<ParameterStudy>) -> Result<(), Failure> {
+    let (mut files, mut blank) = (Vec::new(), Vec::new());
+    for (name, picture) in figures(&analyzed.findings) {
+        let Some(picture) = picture else {
+            blank.push(name);
+            continue;
+        };
+        let path = dir.join(format!("{name}.svg"));
+        let mut file = OutputFile::create(&path)?;
+        let written = file.write_all(picture.as_bytes());
+        written.map_err(|e| cannot_write(&path.display().to_string(), &e))?;
+        files.push(file);
+    }
+    if !blank.is_empty() {
+        console::note(format_args!("nothing to draw in {}", blank.join(", ")));
+    }
+    if files.is_empty() && blank.is_empty() {
+        console::note(format_args!("no sender was studied: nothing to draw"));
+    }
+    for file in files {
+        let path = file.target().display().to_string();
+        file.publish()?;
+        console::status(format_args!("wrote {path}"));
+    }
+    Ok(())
+}

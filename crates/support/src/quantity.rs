@@ -1,0 +1,322 @@
+//! Durations, rates and factors as people write them: `80ms`, `10Mbit`, `1/8`.
+
+use jiff::fmt::friendly::SpanParser;
+use recoup_recovery::rtt::Factor;
+use recoup_units::{BitRate, Segments, parse_bytes};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+/// The longest duration accepted, so that every run ends.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// Parses a duration: `80ms`, `1.5s` or `1s 500ms`. It has no sign, always a unit (except 0), and is a
+/// day at most.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    match parse_any_duration(text)? {
+        d if d > LONGEST => Err(format!("`{}` is too long: expected at most a day", text.trim())),
+        d => Ok(d),
+    }
+}
+
+/// The same without a limit.
+pub fn parse_any_duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let expected = || {
+        let minus = if text.starts_with('-') { ", not negative" } else { "" };
+        format!("`{text}` is not a duration: expected a number with a unit{minus}, such as 80ms or 1.5s")
+    };
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    // jiff also takes hours, minutes and seconds joined by colons, which have no unit.
+    if text.contains(':') {
+        return Err(expected());
+    }
+    let parser = SpanParser::new();
+    parser.parse_unsigned_duration(text).map_err(|_| expected())
+}
+
+/// Formats a duration for [`parse_duration`], in the largest unit that needs no fraction.
+pub fn format_duration(d: Duration) -> String {
+    let nanos = d.as_nanos();
+    for (unit, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us")] {
+        if nanos.is_multiple_of(unit) && nanos > 0 {
+            return format!("{}{name}", nanos / unit);
+        }
+    }
+    if nanos == 0 { "0ms".into() } else { format!("{nanos}ns") }
+}
+
+/// Parses a rate: `10Mbit`, `1.5Gbit`, `64kbit`, `9600bit`, each with or without `/s`. Prefixes are
+/// decimal, as in tc(8). A rate is at least 1 bit/s and below 10¹⁵ bit/s.
+pub fn parse_rate(text: &str) -> Result<BitRate, String> {
+    let trimmed = text.trim();
+    let expected = || {
+        format!(
+            "`{trimmed}` is not a rate: expected a number with a unit, such as 10Mbit or 64kbit, above zero and below 1000000Gbit"
+        )
+    };
+    let digits = trimmed.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
+    let (number, unit) = trimmed.split_at(digits);
+    let unit = unit.trim().trim_end_matches("/s");
+    let scale = match unit {
+        "bit" => 1.0,
+        "kbit" | "Kbit" => 1e3,
+        "Mbit" | "mbit" => 1e6,
+        "Gbit" | "gbit" => 1e9,
+        _ => return Err(expected()),
+    };
+    let bits = number.parse::<f64>().map_err(|_| expected())? * scale;
+    if !(1.0..1e15).contains(&bits) {
+        return Err(expected());
+    }
+    BitRate::from_bits_per_second(bits.round() as u64).ok_or_else(expected)
+}
+
+/// Parses a factor in this range: `2`, `0.5` or `1/8`. It must be exact in millionths. `Display` formats
+/// factors as decimal numbers.
+///
+/// # Errors
+/// Any other text. The error names the next lower factor if the text is not exact.
+pub fn parse_factor(text: &str, range: RangeInclusive<Factor>) -> Result<Factor, String> {
+    let text = text.trim();
+    let expected = || {
+        let (least, most) = (range.start(), range.end());
+        format!("`{text}`: expected a number from {least} to {most}, such as 0.5 or 1/8")
+    };
+    let (numerator, denominator) = ratio(text).ok_or_else(expected)?;
+    let millionths = numerator * 1_000_000;
+    let factor = u32::try_from(millionths / denominator).map(Factor);
+    let factor = factor.ok().filter(|factor| range.contains(factor));
+    let factor = factor.ok_or_else(expected)?;
+    match millionths.is_multiple_of(denominator) {
+        true => Ok(factor),
+        // Above the range by less than a millionth.
+        false if factor == *range.end() => Err(expected()),
+        false => Err(format!("`{text}` is not exact in millionths: expected a number such as {factor}")),
+    }
+}
+
+/// Numerator and denominator of `1/8`, `2` or `1.5`, each below 10^24; no denominator is 0.
+fn ratio(text: &str) -> Option<(u128, u128)> {
+    let number = |digits: &str| {
+        let is_short = (1..=24).contains(&digits.len());
+        let is_number = is_short && digits.bytes().all(|b| b.is_ascii_digit());
+        is_number.then(|| digits.parse::<u128>().ok())?
+    };
+    let (numerator, denominator) = match (text.split_once('/'), text.split_once('.')) {
+        (Some((numerator, denominator)), _) => (number(numerator)?, number(denominator)?),
+        (None, Some((whole, decimals))) => {
+            number(decimals)?;
+            let shifted = number(&format!("{whole}{decimals}"))?;
+            (shifted, 10_u128.pow(decimals.len() as u32))
+        }
+        (None, None) => (number(text)?, 1),
+    };
+    (denominator > 0).then_some((numerator, denominator))
+}
+
+/// The most bytes a setting takes: 1 TB.
+const MOST_BYTES: u64 = 1_000_000_000_000;
+
+/// Reads a number of bytes from 1 to 1 TB, as in `20kB` or `16KiB`.
+///
+/// # Errors
+/// Any other text.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    parse_bytes(text).filter(|bytes| (1..=MOST_BYTES).contains(bytes)).ok_or_else(|| {
+        format!("`{text}`: expected bytes from 1 to 1 TB, such as 20kB (1000 bytes each) or 16KiB (1024 bytes each)")
+    })
+}
+
+/// Reads a number of bytes, as in `20kB`, `16KiB` or `500`: 0, or from 1 to 1 TB.
+///
+/// # Errors
+/// Any other text.
+pub fn parse_size_or_zero(text: &str) -> Result<u64, String> {
+    match text {
+        "0" => Ok(0),
+        text => parse_size(text).map_err(|why| format!("{why}, or 0")),
+    }
+}
+
+/// The largest minimum RTO: RFC 6298 §2.5 allows no smaller maximum, and no profile has one.
+const LARGEST_MINIMUM: Duration = Duration::from_secs(60);
+
+/// The largest number of duplicate ACKs.
+const LARGEST_THRESHOLD: u32 = 1000;
+
+/// Reads a value of k or m.
+///
+/// # Errors
+/// If it is not a number from 0 to 1000.
+pub fn parse_multiple(text: &str) -> Result<Factor, String> {
+    parse_factor(text, Factor(0)..=Factor::MAX)
+}
+
+/// Reads a value of a or b.
+///
+/// # Errors
+/// If it is not above 0, and at most 1.
+pub fn parse_weight(text: &str) -> Result<Factor, String> {
+    parse_factor(text, Factor(1)..=Factor::ONE)
+}
+
+/// Reads a minimum RTO.
+///
+/// # Errors
+/// If it is not a time of at most 60 s.
+pub fn parse_minimum(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        min if min > LARGEST_MINIMUM => {
+            let most = format_duration(LARGEST_MINIMUM);
+            Err(format!("`{text}`: expected at most {most}, such as 200ms"))
+        }
+        min => Ok(min),
+    }
+}
+
+/// Reads a number of duplicate ACKs.
+///
+/// # Errors
+/// If it is not a whole number from 1 to 1000.
+pub fn parse_threshold(text: &str) -> Result<Segments, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|number| (1..=LARGEST_THRESHOLD).contains(number));
+    let expected = || format!("`{text}`: expected a whole number from 1 to {LARGEST_THRESHOLD}");
+    number.map(Segments).ok_or_else(expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_parsed_and_formatted() {
+        for (text, nanos, printed) in [
+            ("80ms", 80_000_000, "80ms"),
+            ("1.5s", 1_500_000_000, "1500ms"),
+            ("0.5 ms", 500_000, "500us"),
+            ("1s 500ms", 1_500_000_000, "1500ms"),
+            ("2min", 120_000_000_000, "120s"),
+            ("0", 0, "0ms"),
+            ("7ns", 7, "7ns"),
+        ] {
+            let d = parse_duration(text).unwrap();
+            assert_eq!(d, Duration::from_nanos(nanos), "{text}");
+            assert_eq!(format_duration(d), printed);
+            assert_eq!(parse_duration(printed), Ok(d));
+        }
+        for text in [
+            "",
+            "80",
+            "-5ms",
+            "ms",
+            "1.2.3ms",
+            "5 parsecs",
+            "10:00:00",
+            "nan s",
+            "1e400s",
+            "018446744073709551615.7s0.3s0",
+        ] {
+            let error = parse_duration(text).unwrap_err();
+            assert!(error.contains(&format!("`{text}` is not a duration")), "{error}");
+        }
+        assert!(parse_duration("-5ms").unwrap_err().contains("not negative"));
+    }
+
+    #[test]
+    fn durations_are_at_most_a_day() {
+        assert!(parse_duration("86400s").is_ok());
+        for text in ["86401s", "1000000h", "07370955161508.80s"] {
+            let error = parse_duration(text).unwrap_err();
+            assert!(error.contains("at most a day"), "{error}");
+        }
+    }
+
+    #[test]
+    fn rates_are_parsed() {
+        for (text, bits) in [
+            ("10Mbit", 10_000_000),
+            ("1.2Mbit/s", 1_200_000),
+            ("64kbit", 64_000),
+            ("1Gbit", 1_000_000_000),
+            ("9600 bit", 9600),
+        ] {
+            assert_eq!(parse_rate(text).unwrap().bits_per_second(), bits, "{text}");
+        }
+        for text in ["", "0", "0Mbit", "-1Mbit", "10", "10MB", "Mbit", "1e3Mbit", "99999999Gbit"] {
+            assert!(parse_rate(text).is_err(), "{text}");
+        }
+        assert!(parse_rate("0").unwrap_err().contains("above zero"));
+    }
+
+    const ANY: RangeInclusive<Factor> = Factor(0)..=Factor::MAX;
+
+    #[test]
+    fn factors_are_exact_in_millionths() {
+        for (text, millionths, printed) in [
+            ("0", 0, "0"),
+            ("2", 2_000_000, "2"),
+            ("1.50", 1_500_000, "1.5"),
+            (" .5", 500_000, "0.5"),
+            ("1/8", 125_000, "0.125"),
+            ("5/4", 1_250_000, "1.25"),
+            ("3/3", 1_000_000, "1"),
+            ("0.000001", 1, "0.000001"),
+            ("0.1250000000", 125_000, "0.125"),
+            ("1000", 1_000_000_000, "1000"),
+            ("999.999999", 999_999_999, "999.999999"),
+        ] {
+            let factor = parse_factor(text, ANY).unwrap();
+            assert_eq!(factor.0, millionths, "{text}");
+            assert_eq!(factor.to_string(), printed);
+            assert_eq!(parse_factor(printed, ANY), Ok(factor));
+        }
+        for text in [
+            "",
+            "-1",
+            "+1",
+            "1e3",
+            "1.",
+            ".",
+            "1/0",
+            "/8",
+            "1/",
+            "1/-8",
+            "0.5/2",
+            "1/8/2",
+            "1.2.3",
+            "1000.000001",
+            "1001",
+            "2000/1",
+            "4x",
+            "NaN",
+            "inf",
+            "٣",
+            "1 / 8",
+            "99999999999999999999999999",
+        ] {
+            let error = parse_factor(text, ANY).unwrap_err();
+            let expected = format!("`{text}`: expected a number from 0 to 1000, such as 0.5 or 1/8");
+            assert_eq!(error, expected);
+        }
+        let weight = |text| parse_factor(text, Factor(1)..=Factor::ONE);
+        assert_eq!(weight("1"), Ok(Factor::ONE));
+        for text in ["0", "1/2000000", "1.000001", "2"] {
+            assert!(weight(text).unwrap_err().contains(" from 0.000001 to 1,"));
+        }
+        for (text, near) in [("1/3", "0.333333"), ("0.1234567", "0.123456")] {
+            let expected = format!("`{text}` is not exact in millionths: expected a number such as {near}");
+            assert_eq!(parse_factor(text, ANY), Err(expected));
+        }
+    }
+
+    #[test]
+    fn every_factor_reads_what_it_writes() {
+        for millionths in (0..=Factor::MAX.0).step_by(99_991) {
+            let factor = Factor(millionths);
+            assert_eq!(parse_factor(&factor.to_string(), ANY), Ok(factor));
+        }
+    }
+}
