@@ -110,11 +110,11 @@ fn for_each_running(check: impl Fn(&Child, SocketAddr, &str) + Copy + Send + 'st
             }
             let namespace = match Namespace::new() {
                 Ok(namespace) => namespace,
-                Err(error) => return recoup_skip::skip(error),
+                Err(error) => return recoup_testing::skip(error),
             };
             let probe = namespace.run(|| TunDevice::open(1500).map(drop)).unwrap();
             if let Err(error) = probe {
-                return recoup_skip::skip(error);
+                return recoup_testing::skip(error);
             }
             let started = Instant::now();
             let run = move || {

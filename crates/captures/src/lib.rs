@@ -17,6 +17,7 @@ pub mod diagram;
 pub mod explain;
 pub mod filter;
 pub mod parameters;
+#[cfg(feature = "parquet")]
 pub mod partition;
 mod reread;
 pub mod state_file;

@@ -7,6 +7,10 @@ pub mod chart;
 pub mod html;
 pub mod look;
 pub mod page;
+#[cfg(feature = "render")]
+pub mod render;
+#[cfg(not(feature = "render"))]
+#[path = "no_render.rs"]
 pub mod render;
 pub mod sequence;
 mod text;

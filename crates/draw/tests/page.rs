@@ -1,17 +1,15 @@
 //! Loads a page in headless Chromium, sorts its table and moves through its diagrams.
 
-#[path = "page/browser.rs"]
-mod browser;
 #[path = "page/sample.rs"]
 mod sample;
 
-use browser::{Browser, chromium};
 use recoup_draw::page::{MAX_BYTES, Page};
+use recoup_testing::browser::{Browser, chromium};
 
 /// A browser with `page`; `None` if there is none on this machine, which is reported.
 fn open(page: &Page, name: &str) -> Option<Browser> {
     let Some(program) = chromium() else {
-        recoup_skip::skip("there is no chromium");
+        recoup_testing::skip("there is no chromium");
         return None;
     };
     Some(Browser::open(&program, &page.to_html(), name))

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::netlink::Netlink;
     use crate::{Namespace, NetError};
-    use recoup_skip::skip;
+    use recoup_testing::skip;
     use std::fs;
 
     /// Bytes of the packets here.

@@ -2,6 +2,7 @@
 
 mod bar;
 mod deliver;
+mod document;
 mod list;
 mod mutations;
 mod pages;
@@ -71,6 +72,9 @@ enum Paper {
     LossDetection(LossDetection),
     /// Break each experiment on purpose, and check that the claims notice
     Mutations(mutations::Args),
+    /// Everything about experiments as one JSON document, for the Python package
+    #[command(hide = true)]
+    Document(document::Args),
 }
 
 #[derive(clap::Args)]
@@ -304,6 +308,7 @@ fn execute(args: &Args) -> Result<(), Failure> {
             simulated(planned, &args.common.output())
         }
         Some(Paper::Mutations(args)) => mutations::run(args),
+        Some(Paper::Document(args)) => document::run(args),
     }
 }
 

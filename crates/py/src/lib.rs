@@ -1,8 +1,8 @@
 //! Recoup for Python: the module `recoup._recoup`. It converts arguments and results, and leaves the rest to
-//! `recoup_api`. The package in `python/` stands on it.
+//! `recoup::commands`. The package in `python/` stands on it.
 //!
 //! ```text
-//! recoup (Python: arguments, notebooks) ─► _recoup ─► watch::run ─┬─► worker thread: recoup_api
+//! recoup (Python: arguments, notebooks) ─► _recoup ─► watch::run ─┬─► worker thread: recoup::commands
 //!                                             ▲                   └─► this thread: signals, progress
 //!                                             └── Table (Arrow) ◄── Batches
 //! ```
@@ -59,8 +59,6 @@ fn _recoup(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Results>()?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::scenarios, module)?)?;
-    module.add_class::<paper::PaperRun>()?;
-    module.add_class::<paper::Figure>()?;
-    module.add_function(wrap_pyfunction!(paper::paper, module)?)?;
+    module.add_function(wrap_pyfunction!(paper::table_of, module)?)?;
     Ok(())
 }

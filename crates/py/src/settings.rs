@@ -2,7 +2,8 @@
 
 use crate::errors::{capture, wrong};
 use pyo3::prelude::*;
-use recoup::commands::analyze::call::{self, Captures};
+use recoup::commands::analyze::call as analyze;
+use recoup::commands::analyze::call::Captures;
 use recoup_captures::filter::Filter;
 use recoup_captures::time_window::parse_time;
 use recoup_support::profile::parse_profile;

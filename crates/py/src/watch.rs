@@ -3,9 +3,10 @@
 
 use crate::errors::defect;
 use pyo3::prelude::*;
-use recoup_api::{analyze, paper, run, whatif};
+use recoup::commands::analyze::call as analyze;
+use recoup::commands::run::call as run_call;
+use recoup::commands::whatif::call as whatif;
 use recoup_lab::stage::Stage;
-use recoup_papers::experiment::Experiment;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -25,7 +26,7 @@ pub struct Meter {
     /// 0: not known.
     all: AtomicU64,
     stopped: AtomicBool,
-    /// What is being done: a capture, a stage, an experiment, and the unit of what is counted.
+    /// What is being done: a capture, a stage, and the unit of what is counted.
     what: Mutex<(String, &'static str)>,
 }
 
@@ -154,7 +155,7 @@ impl whatif::RerunProgress for Meter {
     }
 }
 
-impl run::Progress for Meter {
+impl run_call::Progress for Meter {
     fn stage_begins(&self, stage: Stage, flows: u64) {
         self.begins(stage.name(), "flows", flows);
     }
@@ -167,28 +168,5 @@ impl run::Progress for Meter {
 
     fn is_stopped(&self) -> bool {
         self.is_stopped()
-    }
-}
-
-impl paper::Progress for Meter {
-    fn experiment_begins(&self, experiment: &'static Experiment, number: usize, all: usize) {
-        self.begins(&experiment.title(), "experiments", all as u64);
-        self.done.store(number as u64 - 1, Ordering::Relaxed);
-    }
-
-    fn measurement_begins(&self, experiment: &'static Experiment, _: Stage, flows: u64) {
-        self.begins(&experiment.title(), "flows", flows);
-    }
-
-    fn flows_finished(&self, flows: u64) {
-        self.add(flows);
-    }
-
-    fn experiment_ends(&self, _: Option<Duration>) {
-        self.add(1);
-    }
-
-    fn goes_on(&self) -> bool {
-        !self.is_stopped()
     }
 }

@@ -6,6 +6,7 @@ pub mod commands;
 pub mod console;
 pub mod interrupt;
 pub mod output;
+#[cfg(feature = "parquet")]
 pub mod partition;
 pub mod program;
 #[cfg(target_os = "linux")]

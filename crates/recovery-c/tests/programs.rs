@@ -93,7 +93,7 @@ fn the_example_in_c_transfers_everything() {
 #[test]
 fn a_program_in_cpp_uses_the_header() {
     if !exists("c++") {
-        return recoup_skip::skip("there is no C++ compiler");
+        return recoup_testing::skip("there is no C++ compiler");
     }
     let folder = tempfile::tempdir().unwrap();
     let program = compiled("c++", &["-std=c++17"], "tests/stream.cpp", folder.path());

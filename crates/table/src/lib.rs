@@ -15,11 +15,18 @@ mod columns;
 mod csv;
 mod format;
 mod json;
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(not(feature = "parquet"))]
+#[path = "no_parquet.rs"]
 mod parquet;
 mod row_file;
 mod text;
 
 #[cfg(feature = "arrow")]
+/// Rows in a group of Parquet or a batch of Arrow: a column's cells of one are in memory at once.
+pub(crate) const GROUP: usize = 1 << 16;
+
 pub use arrow::Batches;
 pub use columns::{Columns, Field};
 pub use format::Format;

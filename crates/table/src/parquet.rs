@@ -5,7 +5,7 @@
 //! are INT64 timestamps in nanoseconds since 1970, UTC.
 
 use crate::columns::{Cell, Columns, Leaf, signed};
-use crate::{Part, SOURCE};
+use crate::{GROUP, Part, SOURCE};
 use ::parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use ::parquet::column::writer::ColumnWriterImpl;
 use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -16,8 +16,13 @@ use ::parquet::schema::types::Type;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Rows in a group: a column's cells of so many are in memory at once.
-pub(crate) const GROUP: usize = 1 << 16;
+/// A file that is written.
+pub(crate) type FileWriter<W> = SerializedFileWriter<W>;
+
+/// Completes a file.
+pub(crate) fn finish<W: Write + Send>(file: FileWriter<W>) -> io::Result<W> {
+    file.into_inner().map_err(io_error)
+}
 
 impl<R: 'static> Columns<R> {
     /// Writes a Parquet file; with several parts the last column names the part.
@@ -35,7 +40,7 @@ impl<R: 'static> Columns<R> {
     }
 
     /// A file without rows.
-    pub(crate) fn begin_parquet<W: Write + Send>(&self, several: bool, out: W) -> io::Result<SerializedFileWriter<W>> {
+    pub(crate) fn begin_parquet<W: Write + Send>(&self, several: bool, out: W) -> io::Result<FileWriter<W>> {
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
         let properties = Arc::new(properties.build());
         let schema = schema(&self.leaves(), several).map_err(io_error)?;
@@ -47,7 +52,7 @@ impl<R: 'static> Columns<R> {
         &self,
         part: &Part<'_, R>,
         several: bool,
-        file: &mut SerializedFileWriter<W>,
+        file: &mut FileWriter<W>,
     ) -> io::Result<()> {
         let mut groups = part.rows.chunks(GROUP);
         let name = several.then(|| ByteArray::from(part.name));
@@ -148,7 +153,7 @@ fn write<T: DataType>(
 }
 
 /// What the system said, where it was the system.
-pub(crate) fn io_error(error: ParquetError) -> io::Error {
+fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {
             Ok(error) => *error,

@@ -1,8 +1,7 @@
 //! Files of rows that are written as they come, in bounded memory: JSON lines, CSV or Parquet.
 
-use crate::parquet::{GROUP, io_error};
-use crate::{Columns, Part, Schema};
-use ::parquet::file::writer::SerializedFileWriter;
+use crate::parquet::{self, FileWriter};
+use crate::{Columns, GROUP, Part, Schema};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -50,7 +49,7 @@ enum Form<R, W: Write + Send> {
     JsonLines(W),
     Csv(csv::Writer<W>),
     Parquet {
-        file: SerializedFileWriter<W>,
+        file: FileWriter<W>,
         /// Rows of the next row group, all of one source.
         held: Vec<R>,
         source: String,
@@ -127,7 +126,7 @@ impl<R: 'static, W: Write + Send> RowFile<R, W> {
         match self.form {
             Form::JsonLines(out) => Ok(out),
             Form::Csv(out) => out.into_inner().map_err(csv::IntoInnerError::into_error),
-            Form::Parquet { file, .. } => file.into_inner().map_err(io_error),
+            Form::Parquet { file, .. } => parquet::finish(file),
         }
     }
 }

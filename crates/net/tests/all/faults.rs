@@ -16,7 +16,7 @@ use crate::{alone, beside_others};
 use recoup_net::Namespace;
 use recoup_net::host::{Host, Secret, Settings, TunDevice};
 use recoup_recovery::Mechanisms;
-use recoup_skip::skip;
+use recoup_testing::skip;
 use std::time::Duration;
 
 /// The MTU of the tests' devices.

@@ -6,7 +6,7 @@
 //! The tests need root and TUN. Without them they are skipped, or fail if RECOUP_REQUIRE_TOOLS is set.
 
 use crate::beside_others;
-use recoup_skip::skip;
+use recoup_testing::skip;
 use std::sync::RwLockReadGuard;
 use std::thread;
 use std::time::{Duration, Instant};

@@ -24,7 +24,9 @@ a function ``progress(done, all, what, unit)`` is called several times a second.
 
 from ._recoup import CaptureError, RecoupError, StateError, Table, __version__
 from ._analysis import Analysis, Connection, Continuation, Explanation, WhatIf, analyze, explain, whatif
-from ._lab import Figure, Paper, Run, Scenario, Svg, paper, run, scenarios
+from ._lab import Run, Scenario, run, scenarios
+from ._papers import Figure, Paper, paper
+from ._picture import Svg
 
 __all__ = [
     "Analysis",

@@ -1,4 +1,4 @@
-"""The simulator: scenarios, sweeps and the experiments of papers."""
+"""The simulator: scenarios and sweeps."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from html import escape
 from typing import Any, NamedTuple
 
 from . import _html, _recoup
-from ._picture import Svg
 from ._progress import Report, reporting
 from ._recoup import RecoupError, Table
 
@@ -101,84 +99,3 @@ class Run:
 
     def _repr_html_(self):
         return _html.of_text(str(self))
-
-
-def paper(
-    name: str = "all",
-    figures: str | Iterable[str] = (),
-    *,
-    quick: bool = False,
-    seed: int | None = None,
-    progress: bool | Report | None = None,
-) -> Paper:
-    """Repeats the experiments of a paper: its figures, and the verdicts on its claims.
-
-    ``name``: ``"tail-loss"``, ``"prr"``, ``"slp"``, ``"loss-detection"`` or ``"all"``. ``figures``: those to run; by default
-    all. ``quick`` runs fewer flows, which leave more claims undecided.
-    """
-    if isinstance(figures, str):
-        figures = [figures]
-    with reporting(progress) as report:
-        return Paper(_recoup.paper(name, list(figures), quick, seed, report))
-
-
-class Paper:
-    """Finished experiments of a paper. ``paper["fig1"]`` is a figure."""
-
-    def __init__(self, finished):
-        self._finished = finished
-        self.figures = {f"{one.paper} {one.name}": Figure(one) for one in finished.figures}
-
-    @property
-    def claims(self) -> Table:
-        """A row for each claim, with its verdict."""
-        return self._finished.claims
-
-    def report(self) -> str:
-        """Figures and claims as one HTML page."""
-        return self._finished.report()
-
-    def __getitem__(self, name: str) -> Figure:
-        found = [figure for key, figure in self.figures.items() if name in (key, figure.name)]
-        if len(found) != 1:
-            what = "no figure" if not found else "several figures"
-            raise KeyError(f"{what} {name}: expected one of {', '.join(self.figures)}")
-        return found[0]
-
-    def __str__(self):
-        return self._finished.text()
-
-    def _repr_html_(self):
-        return "".join(figure._repr_html_() for figure in self.figures.values())
-
-
-class Figure:
-    """A figure or table of a paper: picture, data, claims."""
-
-    def __init__(self, figure):
-        self._figure = figure
-        self.paper: str = figure.paper
-        self.name: str = figure.name
-        self.title: str = figure.title
-
-    @cached_property
-    def svg(self) -> Svg:
-        """The picture."""
-        return Svg(self._figure.svg())
-
-    @cached_property
-    def data(self) -> dict:
-        """Data and claims: the figure's object in the JSON document of ``recoup paper``."""
-        return json.loads(self._figure.json())
-
-    @property
-    def csv(self) -> str:
-        """The data as CSV."""
-        return self._figure.csv()
-
-    def __repr__(self):
-        return f"<recoup.Figure {self.paper} {self.name}: {self.title}>"
-
-    def _repr_html_(self):
-        claims = _html.of_text(self._figure.claims_text())
-        return f"<h4>{escape(self.title)}</h4>{_html.of_picture(self.svg.svg)}{claims}"

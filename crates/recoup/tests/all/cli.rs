@@ -7,7 +7,6 @@ mod drill;
 mod explain;
 mod generate;
 mod outputs;
-mod paper;
 mod plot;
 mod refusals;
 mod run;
@@ -18,105 +17,20 @@ mod whatif;
 mod whatif_study;
 mod world;
 
+use recoup_testing::{Folder, Outcome};
 use serde_json::Value;
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use tempfile::TempDir;
+use std::path::Path;
+use std::process::Stdio;
 
-/// An empty folder to run the program in.
-struct Folder(TempDir);
-
-/// The result of a run of the program.
-struct Outcome {
-    status: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl Folder {
-    fn new() -> Self {
-        Self(tempfile::tempdir().expect("a folder"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
-        fs::write(self.path(name), content).expect("a file");
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
-    }
-
-    fn bytes(&self, name: &str) -> Vec<u8> {
-        fs::read(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
-    }
-
-    /// All files and subfolders, sorted.
-    fn files(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        let mut folders = vec![self.0.path().to_path_buf()];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).expect("a folder") {
-                let path = entry.expect("an entry").path();
-                let name = path.strip_prefix(self.0.path()).expect("inside");
-                found.push(name.display().to_string());
-                if path.is_dir() {
-                    folders.push(path);
-                }
-            }
-        }
-        found.sort();
-        found
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_recoup"));
-        command.args(args).current_dir(&self.0);
-        command
-    }
-
-    fn recoup(&self, args: &[&str]) -> Outcome {
-        self.recoup_reading(args, "")
-    }
-
-    /// Runs the program with `input` on standard input.
-    fn recoup_reading(&self, args: &[&str], input: &str) -> Outcome {
-        let mut child = self
-            .command(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        // Writing fails if the program rejects its arguments without reading.
-        let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
-        let output = child.wait_with_output().expect("the program ends");
-        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-        Outcome { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
-    }
-}
-
-impl Outcome {
-    /// The standard output of a successful run without notes.
-    fn printed(self) -> String {
-        assert_eq!((self.status, self.stderr.as_str()), (Some(0), ""), "{}", self.stdout);
-        self.stdout
-    }
-
-    fn json(self) -> Value {
-        let text = self.printed();
-        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"))
-    }
+/// A folder to run the program in.
+fn folder() -> Folder {
+    Folder::new(env!("CARGO_BIN_EXE_recoup"))
 }
 
 /// Runs the program in a folder of its own.
 fn recoup(args: &[&str]) -> Outcome {
-    Folder::new().recoup(args)
+    folder().run(args)
 }
 
 /// `recoup run tail-loss` with more arguments, as JSON.
@@ -124,13 +38,6 @@ fn tail_loss(args: &[&str]) -> Value {
     let mut all = vec!["run", "tail-loss", "--format", "json"];
     all.extend(args);
     recoup(&all).json()
-}
-
-/// The cells of a CSV file. None of them contains a comma or a quote.
-fn csv_rows(text: &str) -> Vec<Vec<&str>> {
-    let rows: Vec<Vec<_>> = text.lines().map(|l| l.split(',').collect()).collect();
-    assert!(rows.iter().all(|r| r.len() == rows[0].len()), "{text}");
-    rows
 }
 
 #[test]
@@ -155,9 +62,6 @@ fn help_lists_every_command_and_every_option() {
                 "FCT is the flow completion time",
             ][..],
         ),
-        (&["paper"], &["Exit status"]),
-        (&["paper", "tail-loss"], &["--out", "--set", "--format", "FAILS (expected: holds)"]),
-        (&["paper", "prr"], &["--out", "--set", "--format", "properties:", "Exit status"]),
         (
             &["plot"],
             &[
@@ -254,22 +158,45 @@ fn help_without_colours_is_the_same_text() {
 }
 
 #[test]
+fn the_papers_program_is_called_or_named() {
+    let folder = folder();
+    // Neither beside the program nor on PATH.
+    std::fs::copy(env!("CARGO_BIN_EXE_recoup"), folder.path("recoup")).expect("a copy");
+    let run = |path: &str| {
+        let output = std::process::Command::new(folder.path("recoup"))
+            .args(["--quiet", "paper", "tail-loss", "--help", "fig1"])
+            .env("PATH", path)
+            .output();
+        output.expect("the program starts")
+    };
+    let output = run("/nowhere");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("cargo install recoup-papers") && stderr.lines().count() == 1, "{stderr}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        folder.write("recoup-papers", "#!/bin/sh\necho \"$@\"; exit 7\n");
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(folder.path("recoup-papers"), mode).expect("a mode");
+        let output = run("/usr/bin:/bin");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "--quiet tail-loss --help fig1\n");
+        assert_eq!(output.status.code(), Some(7));
+    }
+}
+
+#[test]
 fn a_closed_pipe_is_no_error() {
     for args in [
         &["run", "tail-loss"][..],
         &["run", "tail-loss", "--flows", "50", "--events", "-"],
-        &["paper", "tail-loss", "fig1"],
         &["scenario", "list"],
         &["scenario", "show", "tail-loss"],
         &["profiles"],
         &["drill", drill::PASSES],
     ] {
-        let mut child = Folder::new()
-            .command(args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
+        let mut child =
+            folder().command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
         drop(child.stdout.take());
         let output = child.wait_with_output().expect("the program ends");
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -283,15 +210,11 @@ fn a_full_disk_is_an_error() {
     if !Path::new("/dev/full").exists() {
         return;
     }
-    for args in [
-        &["run", "tail-loss"][..],
-        &["run", "tail-loss", "--events", "-"],
-        &["paper", "tail-loss", "fig1"],
-        &["scenario", "list"],
-        &["profiles"],
-    ] {
+    for args in
+        [&["run", "tail-loss"][..], &["run", "tail-loss", "--events", "-"], &["scenario", "list"], &["profiles"]]
+    {
         let full = fs::File::options().write(true).open("/dev/full");
-        let output = Folder::new().command(args).stdout(full.expect("/dev/full")).output().expect("the program ends");
+        let output = folder().command(args).stdout(full.expect("/dev/full")).output().expect("the program ends");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
         assert!(stderr.starts_with("recoup: cannot write "), "{args:?}: {stderr}");

@@ -11,7 +11,7 @@ mod roles;
 
 use crate::real_packets::turn;
 use recoup_net::{Namespace, Tun};
-use recoup_skip::skip;
+use recoup_testing::skip;
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
@@ -89,7 +89,7 @@ impl World {
 
     /// Starts `recoup emulate ARGS -- COMMAND` in the namespace.
     fn start(&self, args: &[&str], command: &[&str]) -> Child {
-        let mut recoup = Command::new(env!("CARGO_BIN_EXE_recoup"));
+        let mut recoup = recoup_testing::command(env!("CARGO_BIN_EXE_recoup"));
         recoup.arg("emulate").args(args).arg("--").args(command);
         recoup.current_dir(self.folder.path()).stdin(Stdio::null());
         recoup.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -8,7 +8,7 @@ mod results;
 
 use crate::real_packets::turn;
 use recoup_net::{Namespace, Tun};
-use recoup_skip::skip;
+use recoup_testing::skip;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::sync::MutexGuard;
@@ -70,7 +70,7 @@ impl World {
 }
 
 fn recoup(args: &[&str]) -> Command {
-    let mut recoup = Command::new(env!("CARGO_BIN_EXE_recoup"));
+    let mut recoup = recoup_testing::command(env!("CARGO_BIN_EXE_recoup"));
     recoup.args(args).stdin(Stdio::null());
     recoup.stdout(Stdio::piped()).stderr(Stdio::piped());
     recoup

@@ -3,7 +3,7 @@
 
 use crate::real_packets::turn;
 use recoup_net::Namespace;
-use recoup_skip::skip;
+use recoup_testing::skip;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -26,7 +26,7 @@ struct Recoup(Child);
 
 impl Recoup {
     fn start(arguments: &[&str], stdin: Stdio) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_recoup"));
+        let mut command = recoup_testing::command(env!("CARGO_BIN_EXE_recoup"));
         let command = command.args(arguments).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self(command.spawn().unwrap())
     }
@@ -157,7 +157,7 @@ fn wrong_use_is_refused_in_one_line() {
             (vec!["receive", "--profile=linux-7"], "linux-7"),
         ];
         for (arguments, expected) in cases {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_recoup"));
+            let mut command = recoup_testing::command(env!("CARGO_BIN_EXE_recoup"));
             let output = command.args(&arguments).output().unwrap();
             let printed = String::from_utf8(output.stderr).unwrap();
             if printed.contains("/dev/net/tun") {

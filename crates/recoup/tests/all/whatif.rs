@@ -22,7 +22,7 @@ use comparison::{Cell, Summary, flow_table};
 use kernel::Kernel;
 use networks::{Grid, KERNEL, Network, Pair, SIMULATED};
 use prediction::{Predicted, predict};
-use recoup_skip::skip;
+use recoup_testing::skip;
 use simulated::Simulator;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -70,7 +70,7 @@ impl Folder {
 
 /// Runs the flows of a network and compares them with the predictions, pair by pair.
 fn compare(stage: &impl Stage, network: &Network, pairs: &[Pair], flows: u64) -> Vec<Cell> {
-    let folder = Folder::new();
+    let folder = folder();
     let reruns = Reruns::new(stage, network, flows, pairs, folder.path());
     let truths: Vec<Truth<'_>> = pairs.iter().map(|pair| reruns.truth(pair)).collect();
     let bases: Vec<&str> = pairs.iter().map(|pair| pair.base).collect();

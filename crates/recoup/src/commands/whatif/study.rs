@@ -8,16 +8,15 @@ use crate::commands::whatif::study::call::study_all;
 use crate::output::{Begun, Format, Output, cannot_write, check_terminal};
 use crate::{Failure, console, interrupt};
 use recoup_captures::analysis::Analyzed;
-use recoup_support::quantity::{parse_minimum, parse_multiple, parse_threshold, parse_weight};
 use recoup_captures::parameters::{
     CHANGES, ChangeRow, EVENTS, EventRow, Grid, ParameterStudy, Request, ResultRow, SenderRow, changes, check_size,
-    events, figures, parse_list, results, study_text,
-    write_studies,
+    events, figures, parse_list, results, study_text, write_studies,
 };
 use recoup_captures::study::Model;
 use recoup_recovery::parameters::MinimumOf;
 use recoup_recovery::rtt::Factor;
 use recoup_support::output_file::{OutputFile, create_folder};
+use recoup_support::quantity::{parse_minimum, parse_multiple, parse_threshold, parse_weight};
 use recoup_table::{Part, RowFile, RowFormat};
 use recoup_units::Segments;
 use std::io::{self, Write};

@@ -5,8 +5,8 @@ use crate::accuracy::score::{Claim, Row, Score};
 use crate::accuracy::simulated::{self, analyze_file};
 use crate::accuracy::tools::{tcptrace, tshark, tstat};
 use crate::accuracy::truth::{Carries, Sent};
-use recoup_skip::skip;
 use recoup_tcp::flow::Host;
+use recoup_testing::skip;
 use recoup_trace::finding::Verdict;
 use std::path::Path;
 

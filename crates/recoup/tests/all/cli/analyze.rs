@@ -6,7 +6,8 @@ mod part;
 mod slp;
 mod state;
 
-use crate::cli::{Folder, Outcome, csv_rows};
+use crate::cli::folder;
+use recoup_testing::{Folder, Outcome, csv_rows};
 use serde_json::Value;
 use std::fs::{self, File};
 
@@ -18,10 +19,10 @@ const HEADER: &str = "frame,time,src,dst,seq,len,trigger,verdict,evidence,copy,d
 /// A folder with captures of flows that lost their last two segments, and the number of
 /// retransmissions.
 fn captured(flows: &str) -> (Folder, u64) {
-    let dir = Folder::new();
+    let dir = folder();
     let args = ["run", "tail-loss", "--set", "drop=tail:2", "--flows", flows];
     let more = ["--set", "ack=quick", "--profile", "linux-3.17", "--pcap", "caps", "--format", "json"];
-    let report = dir.recoup(&[&args[..], &more].concat()).json();
+    let report = dir.run(&[&args[..], &more].concat()).json();
     let retransmissions = report["results"][0]["retransmissions"]["total"].as_u64();
     (dir, retransmissions.expect("a count"))
 }
@@ -39,7 +40,7 @@ fn reading(dir: &Folder, args: &[&str], input: &str) -> Outcome {
 fn every_retransmission_is_one_line_in_the_order_of_frames() {
     let (dir, retransmissions) = captured("3");
     let args = ["analyze", SENDER, "--retransmissions", "--format", "csv"];
-    let csv = dir.recoup(&args).printed();
+    let csv = dir.run(&args).printed();
     let rows = csv_rows(&csv);
     assert_eq!(rows[0].join(","), HEADER);
     let rows = &rows[1..];
@@ -64,7 +65,7 @@ fn the_formats_of_a_view_have_the_same_values() {
     let (dir, retransmissions) = captured("3");
     let shown = |view: &str, format: &str| {
         let args = ["analyze", SENDER, view, "--format", format];
-        dir.recoup(&args).printed()
+        dir.run(&args).printed()
     };
     let json = |view: &str| {
         let text = shown(view, "json");
@@ -98,7 +99,7 @@ fn the_formats_of_a_view_have_the_same_values() {
     assert_eq!(summary["summary"]["connections"], 3);
     assert_eq!(csv_rows(&shown("--summary", "csv")).len(), 2);
     // The default is the summary as a table.
-    let table = dir.recoup(&["analyze", SENDER]).printed();
+    let table = dir.run(&["analyze", SENDER]).printed();
     assert_eq!(table, shown("--summary", "table"));
     for part in [
         "| data ",
@@ -112,10 +113,10 @@ fn the_formats_of_a_view_have_the_same_values() {
         assert!(table.contains(part), "{part}\n{table}");
     }
     // --study appends the tables of the study. JSON always contains them.
-    let with_study = dir.recoup(&["analyze", SENDER, "--study"]).printed();
+    let with_study = dir.run(&["analyze", SENDER, "--study"]).printed();
     let study = with_study.strip_prefix(&*table).expect("the summary first");
     assert!(study.starts_with("\nThe 2007 study") && study.contains("\nTable IV"));
-    let study = dir.recoup(&["analyze", SENDER, "--study", "--format", "json"]);
+    let study = dir.run(&["analyze", SENDER, "--study", "--format", "json"]);
     assert_eq!(study.printed(), shown("--summary", "json"));
     assert!(shown("--connections", "table").contains("198.51.100.1:32770"));
     assert!(shown("--retransmissions", "table").contains("| needed "));
@@ -131,7 +132,7 @@ fn parquet_goes_to_a_file_or_a_pipe() {
         let bytes = piped.stdout;
         assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{view}");
         let to_file = [&args[..], &["--output", "x.parquet"]].concat();
-        assert_eq!(dir.recoup(&to_file).printed(), "");
+        assert_eq!(dir.run(&to_file).printed(), "");
         assert_eq!(fs::read(dir.path("x.parquet")).expect("a file"), bytes, "{view}");
     }
 }
@@ -140,7 +141,7 @@ fn parquet_goes_to_a_file_or_a_pipe() {
 fn standard_input_is_read_like_a_file_and_concatenated_parts_like_one_capture() {
     let (dir, retransmissions) = captured("3");
     let args = ["analyze", "-", "--retransmissions", "--format", "csv"];
-    let whole = dir.recoup(&["analyze", SENDER, "--retransmissions", "--format", "csv"]).printed();
+    let whole = dir.run(&["analyze", SENDER, "--retransmissions", "--format", "csv"]).printed();
     assert_eq!(reading(&dir, &args, SENDER).printed(), whole);
     // Split between two packets into two captures.
     let bytes = fs::read(dir.path(SENDER)).expect("a capture");
@@ -160,7 +161,7 @@ fn several_captures_are_analyzed_separately() {
     let (dir, retransmissions) = captured("2");
     fs::copy(dir.path(SENDER), dir.path("b.pcap")).expect("a copy");
     let args = ["analyze", SENDER, "b.pcap", "--retransmissions", "--format"];
-    let csv = dir.recoup(&[&args[..], &["csv"]].concat()).printed();
+    let csv = dir.run(&[&args[..], &["csv"]].concat()).printed();
     let rows = csv_rows(&csv);
     assert_eq!(rows[0].join(","), format!("{HEADER},capture"));
     let (first, second) = rows[1..].split_at(retransmissions as usize);
@@ -169,9 +170,9 @@ fn several_captures_are_analyzed_separately() {
         assert_eq!((a[20], b[20]), (SENDER, "b.pcap"));
         assert_eq!(a[..20], b[..20]);
     }
-    let json = dir.recoup(&[&args[..], &["json"]].concat()).json();
+    let json = dir.run(&[&args[..], &["json"]].concat()).json();
     assert_eq!(json["captures"][1]["capture"], "b.pcap");
-    let table = dir.recoup(&["analyze", SENDER, "b.pcap"]).printed();
+    let table = dir.run(&["analyze", SENDER, "b.pcap"]).printed();
     assert!(table.starts_with(&format!("{SENDER}\n\n")) && table.contains("\n\nb.pcap\n\n"));
 }
 
@@ -187,7 +188,7 @@ fn problems_of_a_capture_are_noted() {
         (RECEIVER, "caps/linux-3.17-receiver.pcap: 100 % of the data was captured at the receiver, "),
     ] {
         for view in ["--summary", "--connections", "--retransmissions"] {
-            let outcome = dir.recoup(&["analyze", file, view]);
+            let outcome = dir.run(&["analyze", file, view]);
             assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
             let expected = format!("recoup: note: {note}");
             assert!(outcome.stderr.starts_with(&expected), "{}", outcome.stderr);
@@ -196,7 +197,7 @@ fn problems_of_a_capture_are_noted() {
         }
     }
     // In JSON the capture's object contains the notes.
-    let outcome = dir.recoup(&["analyze", "cut.pcap", "--format", "json"]);
+    let outcome = dir.run(&["analyze", "cut.pcap", "--format", "json"]);
     let json: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     assert_eq!(json["captures"][0]["notes"][0], "after frame 49: the capture ends within a packet");
 }
@@ -269,7 +270,7 @@ fn an_unreadable_capture_is_refused_in_one_line() {
         (&["text", "-o", "x.json"], "text: "),
     ] {
         let before = dir.files();
-        let outcome = dir.recoup(&[&["analyze"], args].concat());
+        let outcome = dir.run(&[&["analyze"], args].concat());
         let stderr = &outcome.stderr;
         assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""), "{args:?}: {stderr}");
         assert_eq!(stderr.lines().count(), 1, "{args:?}: {stderr}");
@@ -288,7 +289,7 @@ fn an_unreadable_capture_does_not_affect_the_others() {
     dir.write("text", "once upon a time there was no capture at all");
     let shown = |captures: &[&str], format: &str| {
         let args = [captures, &["--connections", "--format", format]].concat();
-        dir.recoup(&[&["analyze"], &args[..]].concat())
+        dir.run(&[&["analyze"], &args[..]].concat())
     };
     for format in ["table", "json", "csv"] {
         let outcome = shown(&["empty", SENDER, "text", "b.pcap"], format);
@@ -312,7 +313,7 @@ fn the_ending_of_the_output_file_selects_the_format() {
     let (dir, _) = captured("1");
     let written = |file: &str, format: &[&str]| {
         let args = ["analyze", SENDER, "--connections", "-o", file];
-        assert_eq!(dir.recoup(&[&args[..], format].concat()).printed(), "");
+        assert_eq!(dir.run(&[&args[..], format].concat()).printed(), "");
         fs::read(dir.path(file)).expect("a file")
     };
     for (file, format) in
@@ -329,17 +330,17 @@ fn the_ending_of_the_output_file_selects_the_format() {
 fn figures_are_drawn_into_a_folder() {
     let (dir, _) = captured("2");
     let args = ["analyze", SENDER, "--figures", "figs", "-o", "summary.txt"];
-    let outcome = dir.recoup(&args);
+    let outcome = dir.run(&args);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     for name in ["fig1-bytes", "fig2-detection", "fig3-reduction"] {
         let file = format!("figs/{name}.svg");
         assert!(outcome.stderr.contains(&format!("wrote {file}\n")));
         assert!(dir.read(&file).starts_with("<svg "), "{name}");
     }
-    let printed = dir.recoup(&["analyze", SENDER]).printed();
+    let printed = dir.run(&["analyze", SENDER]).printed();
     assert_eq!(dir.read("summary.txt"), printed);
     // Figure 1 has a line for each capture.
-    let outcome = dir.recoup(&["analyze", SENDER, RECEIVER, "--figures", "both"]);
+    let outcome = dir.run(&["analyze", SENDER, RECEIVER, "--figures", "both"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let drawn = dir.read("both/fig1-bytes.svg");
     for path in [SENDER, RECEIVER] {
@@ -351,7 +352,7 @@ fn figures_are_drawn_into_a_folder() {
     let empty = fs::read(dir.path(SENDER)).expect("a capture")[..24].to_vec();
     dir.write("empty.pcap", empty);
     let args = ["analyze", "empty.pcap", "--study", "--figures", "none"];
-    let outcome = dir.recoup(&args);
+    let outcome = dir.run(&args);
     assert_eq!(outcome.status, Some(0));
     let notes = "recoup: note: empty.pcap: the capture contains no packets\n\
                  recoup: note: empty.pcap: nothing to draw in fig1-bytes, fig2-detection, fig3-reduction\n";
@@ -365,21 +366,21 @@ fn figures_are_drawn_into_a_folder() {
 #[test]
 fn a_connection_is_drawn_with_its_verdicts() {
     let (dir, _) = captured("3");
-    let drawn = |number: &str| dir.recoup(&["analyze", "--plot", number, SENDER]).printed();
+    let drawn = |number: &str| dir.run(&["analyze", "--plot", number, SENDER]).printed();
     let svg = drawn("1");
     assert!(svg.starts_with("<svg ") && svg.contains("Connection 1: "));
     assert!(svg.contains("198.51.100.1:32769") && !svg.contains("198.51.100.1:32768"));
     for format in ["svg", "XPL"] {
         let file = format!("picture.{format}");
         let args = ["analyze", SENDER, "--plot", "1", "-o", &file];
-        assert_eq!(dir.recoup(&args).printed(), "");
+        assert_eq!(dir.run(&args).printed(), "");
     }
     assert_eq!(dir.read("picture.svg"), svg);
     let xplot = dir.read("picture.XPL");
     assert!(xplot.starts_with("timeval "), "{xplot}");
     // Each of its retransmissions is marked once, and none of another connection.
     let args = ["analyze", SENDER, "--retransmissions", "--format", "csv"];
-    let csv = dir.recoup(&args).printed();
+    let csv = dir.run(&args).printed();
     let rows = csv_rows(&csv);
     let own = rows[1..].iter().filter(|row| row[15] == "1");
     let own: Vec<String> = own.map(|row| format!("{} {}", row[6], row[7])).collect();
@@ -388,7 +389,7 @@ fn a_connection_is_drawn_with_its_verdicts() {
     assert_eq!(marked.len(), 2, "{xplot}");
     assert_eq!(marked, own);
     // The error names the possible numbers, and no file is written.
-    let outcome = dir.recoup(&["analyze", "--plot", "3", SENDER, "-o", "none.svg"]);
+    let outcome = dir.run(&["analyze", "--plot", "3", SENDER, "-o", "none.svg"]);
     let line = format!("recoup: {SENDER}: no connection 3: there are 3, from 0 to 2\n");
     assert_eq!((outcome.status, outcome.stderr), (Some(2), line));
     assert!(!dir.path("none.svg").exists());

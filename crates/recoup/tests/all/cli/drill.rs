@@ -1,6 +1,6 @@
 //! `recoup drill`: scripts pass, fail with both packets side by side, or are refused.
 
-use crate::cli::Folder;
+use crate::cli::folder;
 
 /// A script that passes.
 pub const PASSES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../script/tests/scripts/tlp-needs-sack.pkt");
@@ -21,24 +21,24 @@ pub const SERVER: &str = "// profile: linux-3.17
 
 #[test]
 fn a_script_passes_from_a_file_a_folder_and_standard_input() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("a.pkt", SERVER);
     std::fs::create_dir_all(dir.path("more/deep")).expect("a folder");
     dir.write("more/deep/b.pkt", SERVER);
     dir.write("more/c.txt", "no script");
-    let printed = dir.recoup(&["drill", "a.pkt", "more"]).printed();
+    let printed = dir.run(&["drill", "a.pkt", "more"]).printed();
     let expected = "pass  a.pkt  (linux-3.17)\npass  more/deep/b.pkt  (linux-3.17)\n2 scripts: 2 passed, 0 failed\n";
     assert_eq!(printed, expected);
-    let printed = dir.recoup_reading(&["drill", "-"], SERVER).printed();
+    let printed = dir.run_reading(&["drill", "-"], SERVER).printed();
     assert_eq!(printed, "pass  -  (linux-3.17)\n1 script: 1 passed, 0 failed\n");
 }
 
 #[test]
 fn a_failure_shows_both_packets_and_exits_1() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("a.pkt", SERVER);
     dir.write("b.pkt", SERVER.replace("+.3 >", "+.25 >"));
-    let outcome = dir.recoup(&["drill", "a.pkt", "b.pkt"]);
+    let outcome = dir.run(&["drill", "a.pkt", "b.pkt"]);
     assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(1), ""));
     for part in [
         "pass  a.pkt",
@@ -52,9 +52,9 @@ fn a_failure_shows_both_packets_and_exits_1() {
 
 #[test]
 fn the_trace_the_notes_and_the_profile_are_printed() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("a.pkt", SERVER);
-    let outcome = dir.recoup(&["drill", "a.pkt", "--trace", "--verbose", "--profile", "linux-3.17+rtor"]);
+    let outcome = dir.run(&["drill", "a.pkt", "--trace", "--verbose", "--profile", "linux-3.17+rtor"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert!(outcome.stdout.starts_with("pass  a.pkt  (linux-3.17+rtor)\n"), "{}", outcome.stdout);
     let line = "\n      0.400000 > P. 1:1001(1000) ack 1 win 512\n";
@@ -65,15 +65,15 @@ fn the_trace_the_notes_and_the_profile_are_printed() {
 
 #[test]
 fn results_as_json() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("a.pkt", SERVER);
     dir.write("b.pkt", format!("{SERVER}+0 %{{ print(tcpi_snd_cwnd); assert tcpi_snd_cwnd == 2 }}%\n"));
-    let json = dir.recoup(&["drill", "a.pkt", "--format", "json", "--trace"]).json();
+    let json = dir.run(&["drill", "a.pkt", "--format", "json", "--trace"]).json();
     assert_eq!(json["scripts"][0]["script"], "a.pkt");
     assert_eq!(json["scripts"][0]["passed"], true);
     assert_eq!(json["scripts"][0]["trace"].as_array().map(Vec::len), Some(5));
     assert_eq!(json["scripts"][0]["notes"][0]["line"], 3);
-    let outcome = dir.recoup(&["drill", "b.pkt", "--format", "json"]);
+    let outcome = dir.run(&["drill", "b.pkt", "--format", "json"]);
     assert_eq!(outcome.status, Some(1));
     let json: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     assert_eq!(json["scripts"][0]["failure"]["line"], 13);
@@ -82,14 +82,14 @@ fn results_as_json() {
 
 #[test]
 fn unreadable_scripts_are_refused_and_the_others_run() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("a.pkt", SERVER);
     dir.write("b.pkt", SERVER.replace("listen", "lisen"));
     dir.write("c.pkt", SERVER.replace("+0 write", "+0 setsockopt(4, SOL_TCP, TCP_CORK, [1], 4) = 0\n+0 write"));
     std::fs::create_dir(dir.path("empty")).expect("a folder");
     let misspelt = "recoup: b.pkt:5:4: unknown system call `lisen`, did you mean `listen`?\n";
     let unknown = "recoup: c.pkt:10:27: setsockopt of `TCP_CORK` is not supported";
-    let outcome = dir.recoup(&["drill", "a.pkt", "b.pkt", "c.pkt"]);
+    let outcome = dir.run(&["drill", "a.pkt", "b.pkt", "c.pkt"]);
     assert_eq!(outcome.status, Some(2));
     assert!(
         outcome.stdout.ends_with(
@@ -105,7 +105,7 @@ fn unreadable_scripts_are_refused_and_the_others_run() {
         (&["drill", "empty"], "`empty`: a folder without .pkt files"),
         (&["drill"], "FILE"),
     ] {
-        let outcome = dir.recoup(args);
+        let outcome = dir.run(args);
         assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""), "{args:?}");
         assert!(outcome.stderr.contains(part), "{args:?}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
@@ -114,7 +114,7 @@ fn unreadable_scripts_are_refused_and_the_others_run() {
 
 #[test]
 fn a_script_that_cannot_be_run_is_in_the_summary() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("misspelt.pkt", SERVER.replace("listen", "lisen"));
     dir.write("nothing.pkt", "");
     dir.write("remarks.pkt", "// profile: linux-6\n`true`\n");
@@ -129,7 +129,7 @@ fn a_script_that_cannot_be_run_is_in_the_summary() {
         ("-", "-:1:1: the script has no event"),
         ("udp.pkt", "udp.pkt:2:28: only TCP is supported"),
     ] {
-        let outcome = dir.recoup(&["drill", script]);
+        let outcome = dir.run(&["drill", script]);
         let summary = format!("ERROR {script}  (not run)\n1 script: 0 passed, 0 failed, 1 not run\n");
         assert_eq!((outcome.status, outcome.stdout), (Some(2), summary));
         let error = format!("recoup: {error}");
@@ -141,17 +141,17 @@ fn a_script_that_cannot_be_run_is_in_the_summary() {
 /// Status 2 takes precedence over 1, and every file is listed.
 #[test]
 fn the_status_distinguishes_passed_failed_and_not_run() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("fails.pkt", SERVER.replace("+.3 >", "+.25 >"));
     dir.write("passes.pkt", SERVER);
     dir.write("wrong.pkt", SERVER.replace("listen", "lisen"));
     let files = ["nowhere.pkt", "fails.pkt", "wrong.pkt", "passes.pkt"];
     let args = [&["drill"][..], &files].concat();
-    let outcome = dir.recoup(&args);
+    let outcome = dir.run(&args);
     assert_eq!(outcome.status, Some(2));
     let summary = "\n4 scripts: 1 passed, 1 failed, 2 not run\n";
     assert!(outcome.stdout.ends_with(summary), "{}", outcome.stdout);
-    let outcome = dir.recoup(&[&args[..], &["--format", "json", "--trace"]].concat());
+    let outcome = dir.run(&[&args[..], &["--format", "json", "--trace"]].concat());
     assert_eq!(outcome.status, Some(2));
     let json: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     assert_eq!(json["schema"], "recoup.drill");
@@ -182,7 +182,7 @@ fn the_status_distinguishes_passed_failed_and_not_run() {
 
 #[test]
 fn likely_mistakes_are_noted_by_default() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("near.pkt", SERVER.replace("profile", "profle"));
     dir.write("late.pkt", format!("{SERVER}// profile: linux-6\n"));
     for (script, note) in [
@@ -193,7 +193,7 @@ fn likely_mistakes_are_noted_by_default() {
              of its own before the first event",
         ),
     ] {
-        let outcome = dir.recoup(&["drill", script]);
+        let outcome = dir.run(&["drill", script]);
         assert_eq!(outcome.status, Some(0), "{}", outcome.stdout);
         assert_eq!(outcome.stderr, format!("recoup: note: {note}\n"));
     }
@@ -202,11 +202,11 @@ fn likely_mistakes_are_noted_by_default() {
 /// The help and the manual name the default profile that really runs.
 #[test]
 fn the_default_profile_is_documented() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("a.pkt", SERVER.replace("// profile: linux-3.17\n", ""));
-    let json = dir.recoup(&["drill", "a.pkt", "--format", "json"]).json();
+    let json = dir.run(&["drill", "a.pkt", "--format", "json"]).json();
     let default = json["scripts"][0]["profile"].as_str().expect("a name").to_owned();
-    let help = dir.recoup(&["drill", "--help"]).printed();
+    let help = dir.run(&["drill", "--help"]).printed();
     let words: Vec<&str> = help.split_whitespace().collect();
     let help = words.join(" ");
     assert!(help.contains(&format!("linux-3.17+tlp`, or {default}. ")), "{help}");

@@ -6,10 +6,10 @@ use std::fs::File;
 
 /// A folder with the captures of flows that lost their last two segments.
 fn captured(drop: &str) -> Folder {
-    let dir = Folder::new();
+    let dir = folder();
     let args = ["run", "tail-loss", "--flows", "6", "--profile", "linux-3.17"];
     let path = ["--set", "ack=quick", "--set", drop, "--pcap", "caps"];
-    dir.recoup(&[&args[..], &path].concat()).printed();
+    dir.run(&[&args[..], &path].concat()).printed();
     dir
 }
 
@@ -17,13 +17,13 @@ const SENDER: &str = "caps/linux-3.17-sender.pcap";
 
 #[test]
 fn the_demo_names_what_made_its_connections_slow() {
-    let dir = Folder::new();
-    let text = dir.recoup(&["explain", "--demo"]).printed();
+    let dir = folder();
+    let text = dir.run(&["explain", "--demo"]).printed();
     assert!(text.starts_with("demo: "), "{text}");
     assert!(text.contains("captured at the server"), "{text}");
     assert!(text.contains("  1. "), "{text}");
     assert!(text.lines().count() <= 40, "{text}");
-    let document = dir.recoup(&["explain", "--demo", "--format", "json"]).json();
+    let document = dir.run(&["explain", "--demo", "--format", "json"]).json();
     let capture = &document["captures"][0];
     // Four SYN-ACKs were lost, and each cost the first timeout of a second.
     let causes = capture["causes"].as_array().expect("causes");
@@ -38,11 +38,11 @@ fn the_demo_names_what_made_its_connections_slow() {
 
 #[test]
 fn the_demo_says_what_would_have_helped_unless_told_not_to() {
-    let dir = Folder::new();
-    let text = dir.recoup(&["explain", "--demo"]).printed();
+    let dir = folder();
+    let text = dir.run(&["explain", "--demo"]).printed();
     assert!(text.contains("\nWhat would have helped:\n"), "{text}");
     assert!(text.lines().count() <= 40, "{text}");
-    let document = dir.recoup(&["explain", "--demo", "--format", "json"]).json();
+    let document = dir.run(&["explain", "--demo", "--format", "json"]).json();
     let advice = &document["captures"][0]["advice"];
     // Extra copies save the four SYN-ACKs whose loss cost a second each.
     let best = &advice["ranked"][0];
@@ -52,11 +52,11 @@ fn the_demo_says_what_would_have_helped_unless_told_not_to() {
     assert!(0.0 < interval(0) && interval(0) < gain && gain < interval(1), "{best}");
     assert!(text.contains("selective loss prevention: connections would have ended"), "{text}");
     let page = ["explain", "--demo", "-o", "page.html"];
-    dir.recoup(&page).printed();
+    dir.run(&page).printed();
     assert!(dir.read("page.html").contains("What would have helped"));
     let without = ["explain", "--demo", "--no-advice"];
-    assert!(!dir.recoup(&without).printed().contains("would have helped"));
-    dir.recoup(&[&without[..], &["-o", "without.html"]].concat()).printed();
+    assert!(!dir.run(&without).printed().contains("would have helped"));
+    dir.run(&[&without[..], &["-o", "without.html"]].concat()).printed();
     assert!(!dir.read("without.html").contains("What would have helped"));
 }
 
@@ -69,7 +69,7 @@ fn sum(object: &Value) -> f64 {
 #[test]
 fn the_time_of_each_side_adds_up_to_the_connection() {
     let dir = captured("drop=tail:2");
-    let document = dir.recoup(&["explain", SENDER, "--format", "json"]).json();
+    let document = dir.run(&["explain", SENDER, "--format", "json"]).json();
     let connections = document["captures"][0]["connections"].as_array();
     let connections = connections.expect("connections");
     assert_eq!(connections.len(), 6);
@@ -87,7 +87,7 @@ fn the_time_of_each_side_adds_up_to_the_connection() {
 #[test]
 fn a_capture_without_trouble_takes_one_line() {
     let dir = captured("drop=none");
-    let text = dir.recoup(&["explain", SENDER]).printed();
+    let text = dir.run(&["explain", SENDER]).printed();
     assert_eq!(text.lines().count(), 1, "{text}");
     assert!(text.contains("No connection lost time."), "{text}");
 }
@@ -95,10 +95,10 @@ fn a_capture_without_trouble_takes_one_line() {
 #[test]
 fn one_connection_is_explained_by_its_episodes() {
     let dir = captured("drop=tail:2");
-    let text = dir.recoup(&["explain", SENDER, "--connection", "3"]).printed();
+    let text = dir.run(&["explain", SENDER, "--connection", "3"]).printed();
     assert!(text.starts_with("Connection 3, "), "{text}");
     assert!(text.contains("a lost tail"), "{text}");
-    let outcome = dir.recoup(&["explain", SENDER, "--connection", "6"]);
+    let outcome = dir.run(&["explain", SENDER, "--connection", "6"]);
     assert_eq!(outcome.status, Some(2));
     let line = "no connection 6: there are 6, from 0 to 5";
     assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
@@ -107,7 +107,7 @@ fn one_connection_is_explained_by_its_episodes() {
 #[test]
 fn a_page_of_a_stream_shows_what_the_page_of_a_file_does() {
     let dir = captured("drop=tail:2");
-    let status = dir.recoup(&["explain", SENDER, "-o", "report.html"]).status;
+    let status = dir.run(&["explain", SENDER, "-o", "report.html"]).status;
     assert_eq!(status, Some(0));
     let page = dir.read("report.html");
     assert!(page.starts_with("<!DOCTYPE html>"), "{}", &page[..99]);
@@ -128,7 +128,7 @@ fn a_page_of_a_stream_shows_what_the_page_of_a_file_does() {
 fn filters_and_windows_choose_what_is_explained() {
     let dir = captured("drop=tail:2");
     let part = ["--filter", "port 32770", "--format", "json"];
-    let document = dir.recoup(&[&["explain", SENDER][..], &part].concat()).json();
+    let document = dir.run(&[&["explain", SENDER][..], &part].concat()).json();
     let connections = document["captures"][0]["connections"].as_array();
     let connections = connections.expect("connections");
     assert_eq!(connections.len(), 1);
@@ -148,7 +148,7 @@ fn wrong_use_takes_one_line() {
         (&["explain", SENDER, "--profile", "linux-5"], "linux-6"),
         (&["explain", SENDER, "--threads", "0"], "from 1 to 1024"),
     ] {
-        let outcome = dir.recoup(args);
+        let outcome = dir.run(args);
         assert_eq!(outcome.status, Some(2), "{args:?}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
         assert!(outcome.stderr.contains(part), "{args:?}: {}", outcome.stderr);

@@ -1,11 +1,11 @@
 //! `recoup generate`, and what the program says about its build.
 
-use crate::cli::{Folder, recoup};
+use crate::cli::{folder, recoup};
 
 #[test]
 fn every_command_has_a_manual_page_and_completions() {
-    let dir = Folder::new();
-    assert_eq!(dir.recoup(&["generate", "usr"]).printed(), "");
+    let dir = folder();
+    assert_eq!(dir.run(&["generate", "usr"]).printed(), "");
     let page = dir.read("usr/share/man/man1/recoup.1");
     assert!(page.contains("\n.TH recoup 1 \" \" \"recoup "), "{page}");
     // The commands that the first page names have pages, and each of them names its options.
@@ -28,9 +28,9 @@ fn every_command_has_a_manual_page_and_completions() {
 
 #[test]
 fn a_folder_that_cannot_be_written_is_refused() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("usr", "a file");
-    let outcome = dir.recoup(&["generate", "usr"]);
+    let outcome = dir.run(&["generate", "usr"]);
     assert_eq!(outcome.status, Some(2));
     assert!(outcome.stderr.contains("usr/share"), "{}", outcome.stderr);
     assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);

@@ -1,6 +1,6 @@
 //! `recoup run --pcap` and `--events`.
 
-use crate::cli::{Folder, recoup};
+use crate::cli::{folder, recoup};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,9 +30,9 @@ fn packets(file: &Path) -> usize {
 
 #[test]
 fn each_profile_has_a_capture_of_the_sender_and_one_of_the_receiver() {
-    let dir = Folder::new();
+    let dir = folder();
     let args = ["run", "tail-loss", "--set", "drop=tail:2", "--flows", "3"];
-    let report = dir.recoup(&[&args[..], &["--format", "json", "--pcap", "cap/tures"]].concat()).json();
+    let report = dir.run(&[&args[..], &["--format", "json", "--pcap", "cap/tures"]].concat()).json();
     let results = report["results"].as_array().expect("results");
     let mut names = vec!["cap".to_owned(), "cap/tures".to_owned()];
     for result in results {
@@ -51,7 +51,7 @@ fn each_profile_has_a_capture_of_the_sender_and_one_of_the_receiver() {
     let plain = recoup(&[&args[..], &["--format", "json"]].concat()).json();
     assert_eq!(plain, report);
     let before = fs::read(dir.path(&names[2])).expect("a capture");
-    dir.recoup(&[&args[..], &["--pcap", "cap/tures"]].concat()).printed();
+    dir.run(&[&args[..], &["--pcap", "cap/tures"]].concat()).printed();
     assert_eq!(fs::read(dir.path(&names[2])).expect("a capture"), before);
     assert_eq!(dir.files(), names);
 }
@@ -79,10 +79,10 @@ fn check_events(text: &str, flows: u64) -> BTreeMap<String, u64> {
 
 #[test]
 fn events_are_json_lines_that_agree_with_the_results() {
-    let dir = Folder::new();
+    let dir = folder();
     let args = ["run", "tail-loss", "--set", "drop=tail:3", "--flows", "2"];
     let to_file = ["--format", "json", "--events", "events.jsonl", "--pcap", "caps"];
-    let report = dir.recoup(&[&args[..], &to_file].concat()).json();
+    let report = dir.run(&[&args[..], &to_file].concat()).json();
     let events = dir.read("events.jsonl");
     let again = check_events(&events, 2);
     for result in report["results"].as_array().expect("results") {
@@ -94,14 +94,14 @@ fn events_are_json_lines_that_agree_with_the_results() {
     assert_eq!(plain, report);
 
     // Standard output gets the same events and nothing else.
-    let printed = dir.recoup(&[&args[..], &["--events", "-"]].concat()).printed();
+    let printed = dir.run(&[&args[..], &["--events", "-"]].concat()).printed();
     assert!(printed == events, "the event streams differ");
 }
 
 /// A refused run writes nothing and keeps existing files.
 #[test]
 fn unwritable_outputs_leave_no_files() {
-    let dir = Folder::new();
+    let dir = folder();
     fs::create_dir_all(dir.path("folder/linux-3.17-sender.pcap")).expect("a folder");
     dir.write("file", "kept");
     let before = dir.files();
@@ -119,7 +119,7 @@ fn unwritable_outputs_leave_no_files() {
                 continue;
             }
             let args = [&["run", "tail-loss", "--profile", "linux-3.17", option, value][..], more].concat();
-            let outcome = dir.recoup(&args);
+            let outcome = dir.run(&args);
             let (status, stderr) = (outcome.status, &outcome.stderr);
             assert_eq!((status, outcome.stdout.as_str()), (Some(2), ""), "{args:?}");
             let line = match named.contains(": ") {
@@ -137,7 +137,7 @@ fn unwritable_outputs_leave_no_files() {
 /// A file that is read is not overwritten, whatever name is given for it.
 #[test]
 fn an_input_is_never_overwritten() {
-    let dir = Folder::new();
+    let dir = folder();
     let scenario = "flows = 3\n[settings]\nlink = \"slow.trace\"\n";
     dir.write("mine.toml", scenario);
     dir.write("slow.trace", "100\n");
@@ -153,7 +153,7 @@ fn an_input_is_never_overwritten() {
         ("caps/linux-3.17-receiver.pcap", ["--pcap", "caps"], "`caps/linux-3.17-receiver.pcap`"),
     ] {
         let trace = ["--set", "link=slow.trace"];
-        let outcome = dir.recoup(&[&["run", input][..], &args, &trace].concat());
+        let outcome = dir.run(&[&["run", input][..], &args, &trace].concat());
         assert_eq!((outcome.status, &*outcome.stdout), (Some(2), ""), "{args:?}");
         let end = format!(": it is {named}, which is read\n");
         let stderr = &outcome.stderr;
@@ -164,7 +164,7 @@ fn an_input_is_never_overwritten() {
         assert_eq!(dir.read("slow.trace"), "100\n");
     }
     let other = ["run", "mine.toml", "--events", "other.toml"];
-    dir.recoup(&other).printed();
+    dir.run(&other).printed();
     assert!(dir.read("other.toml").starts_with("{\"schema\":\"recoup.events\","));
 }
 
@@ -176,12 +176,8 @@ fn a_signal_leaves_no_partial_files() {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
-    let ignored = ignored_signals();
     for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
-        if ignored & (1 << (number - 1)) != 0 {
-            continue;
-        }
-        let dir = Folder::new();
+        let dir = folder();
         fs::create_dir(dir.path("caps")).expect("a folder");
         dir.write("events", "kept");
         let files = "--events events --pcap caps --flows 100000000";
@@ -205,7 +201,7 @@ fn a_signal_leaves_no_partial_files() {
 
 #[test]
 fn a_run_draws_its_flow_completion_times() {
-    let dir = Folder::new();
+    let dir = folder();
     for (scenario, args, texts) in [
         (
             "tail-loss",
@@ -221,9 +217,9 @@ fn a_run_draws_its_flow_completion_times() {
         ] {
             let mut all = vec!["-q", "run", scenario, "--plot", "p.svg", "--plot-kind", kind];
             all.extend(args.split(' '));
-            let with = dir.recoup(&all).printed();
+            let with = dir.run(&all).printed();
             all.drain(3..7);
-            assert_eq!(with, dir.recoup(&all).printed(), "the results are the same");
+            assert_eq!(with, dir.run(&all).printed(), "the results are the same");
             let svg = dir.read("p.svg");
             for text in texts.iter().chain([&text]) {
                 assert!(svg.contains(text), "{kind}: {text}");
@@ -231,7 +227,7 @@ fn a_run_draws_its_flow_completion_times() {
         }
     }
     for (file, start) in [("p.png", &b"\x89PNG"[..]), ("p.pdf", b"%PDF")] {
-        dir.recoup(&["run", "tail-loss", "--plot", file]).printed();
+        dir.run(&["run", "tail-loss", "--plot", file]).printed();
         let bytes = fs::read(dir.path(file)).expect("a file");
         assert!(bytes.starts_with(start), "{file}");
     }
@@ -240,7 +236,7 @@ fn a_run_draws_its_flow_completion_times() {
 #[cfg(unix)]
 #[test]
 fn a_plot_that_cannot_be_written_is_refused_before_the_run() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("mine.toml", "about = \"a scenario\"\n");
     std::os::unix::fs::symlink("mine.toml", dir.path("link.svg")).expect("a link");
     for (args, error) in [
@@ -253,7 +249,7 @@ fn a_plot_that_cannot_be_written_is_refused_before_the_run() {
         ("tail-loss --plot p.svg --sweep rtt=1ms", "--plot: expected without --sweep"),
     ] {
         let args: Vec<&str> = ["run"].into_iter().chain(args.split(' ')).collect();
-        let outcome = dir.recoup(&args);
+        let outcome = dir.run(&args);
         assert_eq!((outcome.status, &*outcome.stdout), (Some(2), ""), "{args:?}");
         let expected = format!("recoup: {error}");
         assert!(outcome.stderr.starts_with(&expected), "{}", outcome.stderr);
@@ -270,10 +266,7 @@ fn an_interrupted_run_prints_its_results() {
     use std::process::{Command, Stdio};
 
     const SIGINT: i32 = 2;
-    if ignored_signals() & (1 << (SIGINT - 1)) != 0 {
-        return;
-    }
-    let dir = Folder::new();
+    let dir = folder();
     let child = dir
         .command(&["run", "tail-loss", "--flows=100000000", "--events=events"])
         .stdout(Stdio::piped())
@@ -282,7 +275,7 @@ fn an_interrupted_run_prints_its_results() {
         .expect("the program starts");
     // The file is created before the first flow. A flow takes less than a millisecond.
     let begun = std::time::Instant::now();
-    let events = || fs::read_dir(&dir.0).into_iter().flatten().flatten();
+    let events = || fs::read_dir(dir.dir()).into_iter().flatten().flatten();
     while !events().any(|file| file.metadata().is_ok_and(|m| m.len() > 100_000)) {
         assert!(begun.elapsed().as_secs() < 60, "{:?}", dir.files());
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -301,20 +294,10 @@ fn an_interrupted_run_prints_its_results() {
     assert_eq!(dir.files(), [""; 0]);
 }
 
-/// The signals that this process and therefore the program ignore, one bit each.
-#[cfg(unix)]
-pub(super) fn ignored_signals() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
-    let mask = u64::from_str_radix(mask.unwrap_or_default().trim(), 16);
-    // Without /proc, assumes that hang-ups are ignored.
-    mask.unwrap_or(1)
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn the_next_run_removes_the_files_of_a_killed_one() {
-    let dir = Folder::new();
+    let dir = folder();
     let mut child = dir
         .command(&["run", "tail-loss", "--flows", "100000000", "--events", "events"])
         .stdout(std::process::Stdio::null())
@@ -329,7 +312,7 @@ fn the_next_run_removes_the_files_of_a_killed_one() {
     child.kill().expect("a program");
     child.wait().expect("its end");
     assert_eq!(dir.files().len(), 1, "{:?}", dir.files());
-    dir.recoup(&["run", "tail-loss", "--events", "events"]).printed();
+    dir.run(&["run", "tail-loss", "--events", "events"]).printed();
     assert_eq!(dir.files(), ["events"]);
 }
 
@@ -337,12 +320,12 @@ fn the_next_run_removes_the_files_of_a_killed_one() {
 #[cfg(target_os = "linux")]
 #[test]
 pub(super) fn ignored_signals_stay_ignored() {
-    let dir = Folder::new();
+    let dir = folder();
     let script = "trap '' HUP; \"$0\" run tail-loss --flows 3000 --events events & \
                   pid=$!; until ls .recoup-*.tmp; do sleep 0.01; done; kill -HUP $pid; wait $pid";
     let output = std::process::Command::new("sh")
         .args(["-c", script, env!("CARGO_BIN_EXE_recoup")])
-        .current_dir(&dir.0)
+        .current_dir(dir.dir())
         .output()
         .expect("a shell");
     assert_eq!(output.status.code(), Some(0), "{output:?}");

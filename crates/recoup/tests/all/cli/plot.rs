@@ -1,14 +1,15 @@
 //! `recoup plot`.
 
-use crate::cli::{Folder, Outcome};
+use crate::cli::folder;
+use recoup_testing::{Folder, Outcome};
 use std::collections::BTreeSet;
 use std::process::Command;
 
 /// A folder with the events and captures of the scenario `prr`, which has three profiles.
 fn measured(more: &[&str]) -> Folder {
-    let dir = Folder::new();
+    let dir = folder();
     let args = ["run", "prr", "--events", "ev.jsonl", "--pcap", "caps"];
-    dir.recoup(&[&args[..], more].concat()).printed();
+    dir.run(&[&args[..], more].concat()).printed();
     dir
 }
 
@@ -22,25 +23,25 @@ fn lines_with(text: &str, word: &str) -> usize {
 #[test]
 fn events_are_drawn_with_one_panel_per_profile() {
     let dir = measured(&[]);
-    let all = dir.recoup(&["plot", "ev.jsonl"]).printed();
+    let all = dir.run(&["plot", "ev.jsonl"]).printed();
     assert!(all.starts_with("<svg ") && all.trim_end().ends_with("</svg>"));
     let names = ["linux-2.6+reno+prr", "linux-2.6+reno", "linux-2.6+reno+std"];
     for name in names {
         let heading = format!(">{name}</text>");
         assert_eq!(all.matches(&heading).count(), 1, "{name}");
     }
-    assert_eq!(dir.recoup(&["plot", "ev.jsonl"]).printed(), all, "the second drawing is the same");
+    assert_eq!(dir.run(&["plot", "ev.jsonl"]).printed(), all, "the second drawing is the same");
     // Files and pipes give the same drawing.
     let events = dir.read("ev.jsonl");
-    assert_eq!(dir.recoup_reading(&["plot", "-"], &events).printed(), all);
-    dir.recoup(&["plot", "ev.jsonl", "-o", "all.svg"]).printed();
+    assert_eq!(dir.run_reading(&["plot", "-"], &events).printed(), all);
+    dir.run(&["plot", "ev.jsonl", "-o", "all.svg"]).printed();
     assert_eq!(dir.read("all.svg"), all);
 
     let one = ["plot", "ev.jsonl", "--profile", names[1], "--format", "xpl"];
-    let xplot = dir.recoup(&one).printed();
+    let xplot = dir.run(&one).printed();
     assert!(xplot.starts_with("timeval unsigned\ntitle\nlinux-2.6+reno, flow 0\n"), "{xplot}");
     assert_eq!(lines_with(&xplot, "fast"), 4, "each retransmission with its trigger");
-    dir.recoup(&[&one[..4], &["--output", "one.xpl"]].concat()).printed();
+    dir.run(&[&one[..4], &["--output", "one.xpl"]].concat()).printed();
     assert_eq!(dir.read("one.xpl"), xplot);
 }
 
@@ -49,7 +50,7 @@ fn a_capture_is_drawn_like_the_events_of_its_flow() {
     let dir = measured(&[]);
     let xplot = |file: &str, more: &[&str]| {
         let args = ["plot", file, "--format", "xpl", "--title", "t"];
-        dir.recoup(&[&args[..], more].concat()).printed()
+        dir.run(&[&args[..], more].concat()).printed()
     };
     let events = xplot("ev.jsonl", &["--profile", "linux-2.6+reno"]);
     let capture = xplot(CAPTURE, &[]);
@@ -68,7 +69,7 @@ fn a_capture_is_drawn_like_the_events_of_its_flow() {
 #[test]
 fn flows_and_connections_are_chosen() {
     let dir = measured(&["--flows", "3"]);
-    let Outcome { status, stdout, stderr } = dir.recoup(&["plot", CAPTURE]);
+    let Outcome { status, stdout, stderr } = dir.run(&["plot", CAPTURE]);
     assert_eq!((status, stdout.as_str()), (Some(2), ""));
     let lines: Vec<&str> = stderr.lines().collect();
     assert_eq!(lines.len(), 5, "{stderr}");
@@ -77,12 +78,12 @@ fn flows_and_connections_are_chosen() {
         "1 198.51.100.1:32769 192.0.2.1:80 1 0 0 35 34000 4".split(' ').collect::<Vec<_>>()
     );
     assert_eq!(lines[4], format!("recoup: {CAPTURE}: there are 3 connections: choose one with --connection"));
-    let second = dir.recoup(&["plot", CAPTURE, "--connection", "1"]).printed();
+    let second = dir.run(&["plot", CAPTURE, "--connection", "1"]).printed();
     assert!(second.contains("192.0.2.1:80 to 198.51.100.1:32769"));
-    let flow = dir.recoup(&["plot", "ev.jsonl", "--flow", "2"]).printed();
+    let flow = dir.run(&["plot", "ev.jsonl", "--flow", "2"]).printed();
     assert!(flow.contains(">flow 2</text>"));
     // The filter leaves one connection, which keeps its number.
-    let filtered = dir.recoup(&["plot", CAPTURE, "--filter", "port 32769"]);
+    let filtered = dir.run(&["plot", CAPTURE, "--filter", "port 32769"]);
     // What the others show of the hosts is not known then, so the title may name other profiles.
     let drawn = |svg: &str| svg.lines().filter(|line| line.starts_with("<path")).map(String::from).collect::<Vec<_>>();
     assert_eq!(filtered.status, Some(0));
@@ -144,7 +145,7 @@ fn wrong_arguments_are_refused_in_one_line() {
         (&[CAPTURE, "--connection", "0", "-o", "no/x.svg"], "cannot write `no/x.svg`: No such file"),
     ] {
         let before = dir.files();
-        let outcome = dir.recoup(&[&["plot"], args].concat());
+        let outcome = dir.run(&[&["plot"], args].concat());
         let stderr = &outcome.stderr;
         assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""), "{args:?}: {stderr}");
         assert_eq!(stderr.lines().count(), 1, "{args:?}: {stderr}");
@@ -159,7 +160,7 @@ fn a_truncated_capture_is_drawn_with_a_note() {
     let dir = measured(&[]);
     let whole = std::fs::read(dir.path(CAPTURE)).expect("a capture");
     dir.write("cut.pcap", &whole[..whole.len() / 2]);
-    let outcome = dir.recoup(&["plot", "cut.pcap"]);
+    let outcome = dir.run(&["plot", "cut.pcap"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let (start, end) = ("recoup: note: cut.pcap: after frame ", ": the capture ends within a packet\n");
     assert!(outcome.stderr.starts_with(start) && outcome.stderr.ends_with(end));
@@ -171,9 +172,9 @@ fn a_truncated_capture_is_drawn_with_a_note() {
 #[test]
 fn a_connection_is_drawn_in_every_format() {
     let dir = measured(&[]);
-    let svg = dir.recoup(&["plot", CAPTURE]).printed();
+    let svg = dir.run(&["plot", CAPTURE]).printed();
     assert!(svg.starts_with("<svg ") && svg.contains("width=\"900px\""));
-    let analyzed = dir.recoup(&["analyze", CAPTURE, "--plot", "0"]).printed();
+    let analyzed = dir.run(&["analyze", CAPTURE, "--plot", "0"]).printed();
     assert_eq!(analyzed, svg);
     let capture = std::fs::File::open(dir.path(CAPTURE)).expect("a capture");
     let piped = dir.command(&["plot", "-"]).stdin(capture).output();
@@ -182,7 +183,7 @@ fn a_connection_is_drawn_in_every_format() {
         for theme in ["light", "dark"] {
             let file = format!("{theme}.{ending}");
             let args = ["plot", CAPTURE, "--theme", theme, "--width", "84mm", "-o", &file];
-            assert_eq!(dir.recoup(&args).printed(), "");
+            assert_eq!(dir.run(&args).printed(), "");
             let picture = std::fs::read(dir.path(&file)).expect("a picture");
             assert!(picture.starts_with(beginning), "{file}");
         }
@@ -221,10 +222,10 @@ fn tcptrace_draws_the_same() {
     let dir = measured(&["--set", "drop=data:1-4,data:11-16"]);
     let traced = Command::new("tcptrace").args(["-n", "-S", CAPTURE]).current_dir(dir.path("")).output();
     if let Err(error) = traced {
-        return recoup_skip::skip(format!("tcptrace is not installed: {error}"));
+        return recoup_testing::skip(format!("tcptrace is not installed: {error}"));
     }
     let theirs = dir.read("b2a_tsg.xpl");
-    let ours = dir.recoup(&["plot", CAPTURE, "--format", "xpl"]).printed();
+    let ours = dir.run(&["plot", CAPTURE, "--format", "xpl"]).printed();
     for colour in ["white", "red"] {
         let [ours, theirs] = [&ours, &theirs].map(|xplot| {
             let found = arrows(xplot, colour);

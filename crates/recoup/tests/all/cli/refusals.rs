@@ -1,28 +1,11 @@
 //! Wrong use and bad input: exit status 2, one line on standard error that names the mistake and the
 //! expectation, nothing on standard output, and no files.
 
-use crate::cli::Folder;
-
-/// Checks that the program in `dir` refuses `args` with one line that contains all `parts`.
-fn refuses(dir: &Folder, args: &[&str], parts: &[&str]) {
-    let before = dir.files();
-    let outcome = dir.recoup(args);
-    let stderr = &outcome.stderr;
-    assert_eq!(outcome.status, Some(2), "{args:?}: {stderr}");
-    assert_eq!(outcome.stdout, "", "{args:?}");
-    assert!(
-        stderr.starts_with("recoup: ") && stderr.ends_with('\n') && stderr.lines().count() == 1,
-        "{args:?}: {stderr}"
-    );
-    for part in parts {
-        assert!(stderr.contains(part), "{args:?}: {part} not in: {stderr}");
-    }
-    assert_eq!(dir.files(), before, "{args:?}");
-}
+use crate::cli::folder;
 
 #[test]
 fn unknown_names() {
-    let dir = Folder::new();
+    let dir = folder();
     for (args, parts) in [
         (
             &["run", "tail-los"][..],
@@ -45,22 +28,21 @@ fn unknown_names() {
         (&["run", "tail-loss", "--set", "ack=quik"], &["ack: `quik`", "did you mean `quick`?"]),
         (&["run", "tail-loss", "--set", "timers=linux-whel:250"], &["timers: ", "did you mean `linux-wheel`?"]),
         (&["run", "tail-loss", "--set", "cc=cubik"], &["cc: `cubik`", "did you mean `cubic`?"]),
-        (&["paper", "tail-loss", "--set", "segmets=9"], &["unknown setting `segmets`", "did you mean `segments`?"]),
     ] {
-        refuses(&dir, args, parts);
+        dir.refuses(args, parts);
     }
 }
 
 #[test]
 fn several_profiles_in_one() {
-    let dir = Folder::new();
+    let dir = folder();
     let args = ["run", "tail-loss", "--profile", "linux-6,reno"];
-    refuses(&dir, &args, &["linux-6,reno", "; for several, repeat --profile"]);
+    dir.refuses(&args, &["linux-6,reno", "; for several, repeat --profile"]);
 }
 
 #[test]
 fn impossible_values() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("words.trace", "one\n");
     for (setting, part) in [
         ("rtt", "expected KEY=VALUE, such as rtt=80ms"),
@@ -103,17 +85,13 @@ fn impossible_values() {
         ("user_timeout=0", "expected more than zero"),
         ("receive_buffer=0", "from 1 to"),
     ] {
-        refuses(&dir, &["run", "tail-loss", "--set", setting], &[part]);
+        dir.refuses(&["run", "tail-loss", "--set", setting], &[part]);
     }
-    // Also in a figure, if a cell loses more segments than the flow has.
-    let figure = ["paper", "tail-loss", "fig2", "--out", "new", "--set"];
-    refuses(&dir, &[&figure[..], &["segments=3"]].concat(), &["has only 3 data segments"]);
-    refuses(&dir, &[&figure[..], &["rtt"]].concat(), &["expected KEY=VALUE"]);
 }
 
 #[test]
 fn unreadable_scenario_files() {
-    let dir = Folder::new();
+    let dir = folder();
     std::fs::create_dir(dir.path("folder.toml")).expect("a folder");
     dir.write("binary.toml", b"about = \"\xff\"\n");
     for (name, part) in [
@@ -124,14 +102,14 @@ fn unreadable_scenario_files() {
         ("binary.toml", "binary.toml: "),
         ("", "no scenario ``"),
     ] {
-        refuses(&dir, &["run", name], &[part]);
+        dir.refuses(&["run", name], &[part]);
     }
 }
 
 /// Inputs have a size limit. The test's files are sparse, so they take no disk space.
 #[test]
 fn inputs_that_are_too_long() {
-    let dir = Folder::new();
+    let dir = folder();
     for name in ["long.toml", "long.pkt", "long.trace", "long.csv"] {
         let file = std::fs::File::create(dir.path(name)).expect("a file");
         file.set_len(5 << 30).expect("a sparse file");
@@ -145,12 +123,12 @@ fn inputs_that_are_too_long() {
         (&[&run[..], &["slp.q=long.csv"]].concat(), ["long.csv: ", "longer than 1 MiB"]),
         (&["plot", "line.jsonl"], ["line.jsonl:1: ", "longer than 1 MiB"]),
     ] {
-        refuses(&dir, args, &parts);
+        dir.refuses(args, &parts);
     }
-    let piped = dir.recoup_reading(&["plot", "-"], &long_line);
+    let piped = dir.run_reading(&["plot", "-"], &long_line);
     let error = "recoup: <standard input>:1: longer than 1 MiB, the most that is read\n";
     assert_eq!((piped.status, piped.stderr.as_str()), (Some(2), error));
-    let drill = dir.recoup(&["drill", "long.pkt"]);
+    let drill = dir.run(&["drill", "long.pkt"]);
     assert_eq!(drill.status, Some(2));
     let error = "recoup: cannot read `long.pkt`: longer than 16 MiB, the most that is read\n";
     assert_eq!(drill.stderr, error);
@@ -159,7 +137,7 @@ fn inputs_that_are_too_long() {
 /// The message begins with `FILE:LINE:`.
 #[test]
 fn scenario_files_with_a_mistake() {
-    let dir = Folder::new();
+    let dir = folder();
     for (text, line, part) in [
         ("flows = \n", 1, ""),
         ("about = \"open\n", 1, ""),
@@ -180,8 +158,8 @@ fn scenario_files_with_a_mistake() {
     ] {
         dir.write("mine.toml", text);
         let place = format!("recoup: mine.toml:{line}: ");
-        refuses(&dir, &["run", "mine.toml"], &[&place, part]);
-        let piped = dir.recoup_reading(&["run", "-"], text);
+        dir.refuses(&["run", "mine.toml"], &[&place, part]);
+        let piped = dir.run_reading(&["run", "-"], text);
         let place = format!("recoup: <standard input>:{line}: ");
         assert_eq!((piped.status, piped.stdout.as_str()), (Some(2), ""), "{text}");
         assert!(piped.stderr.starts_with(&place), "{text}: {}", piped.stderr);
@@ -191,7 +169,7 @@ fn scenario_files_with_a_mistake() {
 /// The argument parser reports its errors in the same way.
 #[test]
 fn unknown_arguments() {
-    let dir = Folder::new();
+    let dir = folder();
     for (args, part) in [
         (&["rum", "tail-loss"][..], "'run'"),
         (&["run"], "<SCENARIO>"),
@@ -204,14 +182,11 @@ fn unknown_arguments() {
         (&["run", "tail-loss", "--pcap", ""], "--pcap"),
         (&["run", "tail-loss", "--report", "costs"], "'cost'"),
         (&["run", "tail-loss", "--report", "cost", "--format", "csv"], "--report: chooses the table"),
-        (&["paper", "tail-los"], "'tail-loss'"),
-        (&["paper", "tail-loss", "fig5"], "fig1, fig2, fig3, fig4"),
-        (&["paper", "tail-loss", "--format", "png"], "'png'"),
         (&["scenario", "show"], "<NAME>"),
         (&["analyze", "x.pcap", "--filter", "port http"], "column 6: `http`: expected a port"),
         (&["analyze", "x.pcap", "--from", "5"], "`5` is not a time"),
         (&["analyze", "x.pcap", "--from", "5s", "--to", "5s"], "expected --from before --to"),
     ] {
-        refuses(&dir, args, &[part]);
+        dir.refuses(args, &[part]);
     }
 }

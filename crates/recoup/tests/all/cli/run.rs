@@ -1,6 +1,7 @@
 //! The output of `recoup run`.
 
-use crate::cli::{Folder, csv_rows, recoup, tail_loss};
+use crate::cli::{folder, recoup, tail_loss};
+use recoup_testing::csv_rows;
 use serde_json::{Value, json};
 
 const TRIGGERS: [&str; 9] = ["fast", "early", "rto", "slow_start", "tlp", "pmtu", "mtu_probe", "syn", "syn_ack"];
@@ -124,12 +125,12 @@ fn a_lost_handshake_costs_nothing_from_establishment() {
 /// Each setting appears in the report and changes the result.
 #[test]
 fn every_setting_has_an_effect() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("slow.trace", "100\n");
     let run = |more: &[&str], sets: &[&str]| {
         let mut args = [&["run", "tail-loss"], more].concat();
         args.extend(sets.iter().flat_map(|set| ["--set", set]));
-        dir.recoup(&args)
+        dir.run(&args)
     };
     let report = |sets: &[&str]| run(&["--format", "json"], sets).json();
     let events = |sets: &[&str]| run(&["--events", "-"], sets).printed();
@@ -293,7 +294,7 @@ fn reports_are_views_of_one_result() {
 /// The heading lists the settings with an effect. Notes on standard error name the others.
 #[test]
 fn settings_without_effect_are_noted() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("trace", "1\n");
     for (args, heading, note) in [
         ("prr", "prr flows=1 seed=1 rtt=100ms rate=", ""),
@@ -330,7 +331,7 @@ fn settings_without_effect_are_noted() {
         ),
     ] {
         let args: Vec<&str> = "run".split(' ').chain(args.split(' ')).collect();
-        let outcome = dir.recoup(&args);
+        let outcome = dir.run(&args);
         let expected = match note {
             "" => String::new(),
             note => format!("recoup: note: {note}\n"),

@@ -1,6 +1,7 @@
 //! `recoup scenario` and `recoup profiles`, and scenarios from files.
 
-use crate::cli::{Folder, recoup};
+use crate::cli::{folder, recoup};
+use recoup_testing::Folder;
 
 #[test]
 fn built_in_scenarios_are_listed_with_their_descriptions() {
@@ -11,10 +12,10 @@ fn built_in_scenarios_are_listed_with_their_descriptions() {
 
 #[test]
 fn a_saved_scenario_gives_the_same_result() {
-    let dir = Folder::new();
-    let text = dir.recoup(&["scenario", "show", "tail-loss"]).printed();
+    let dir = folder();
+    let text = dir.run(&["scenario", "show", "tail-loss"]).printed();
     dir.write("tail-loss.toml", &text);
-    let run = |name: &str| dir.recoup_reading(&["run", name, "--format", "json"], &text);
+    let run = |name: &str| dir.run_reading(&["run", name, "--format", "json"], &text);
     let built_in = run("tail-loss").printed();
     assert_eq!(run("tail-loss.toml").printed(), built_in);
     assert_eq!(run("./tail-loss.toml").printed(), built_in);
@@ -28,7 +29,7 @@ fn a_saved_scenario_gives_the_same_result() {
 
 #[test]
 fn a_scenario_is_read_from_a_file() {
-    let dir = Folder::new();
+    let dir = folder();
     std::fs::create_dir(dir.path("mine")).expect("a folder");
     dir.write("mine/slow.trace", "12\n");
     dir.write(
@@ -37,7 +38,7 @@ fn a_scenario_is_read_from_a_file() {
          [settings]\nrtt = \"30ms\"\nmss = 1000\nlink = \"slow.trace\"\n",
     );
     // Any file name is allowed, and links are searched beside the scenario.
-    let report = dir.recoup(&["run", "mine/slow", "--format", "json"]).json();
+    let report = dir.run(&["run", "mine/slow", "--format", "json"]).json();
     assert_eq!(report["scenario"], "slow");
     assert_eq!(report["seed"], 9);
     assert_eq!(report["settings"]["rtt"], "30ms");
@@ -60,7 +61,7 @@ fn a_scenario_is_read_from_a_file() {
         "--format",
         "json",
     ];
-    let report = dir.recoup(&args).json();
+    let report = dir.run(&args).json();
     assert_eq!(report["seed"], 4);
     assert_eq!(report["settings"]["rtt"], "31ms");
     assert_eq!(report["results"][0]["profile"], "linux-3.17");
@@ -107,9 +108,9 @@ const CAPTURED: [&str; 10] = [
 
 /// A folder with the captures of 40 flows, `caps/linux-6-sender.pcap` and `caps/linux-6-receiver.pcap`.
 fn captured() -> Folder {
-    let dir = Folder::new();
+    let dir = folder();
     let args = [&CAPTURED[..], &["--flows", "40", "--pcap", "caps"]].concat();
-    dir.recoup(&args).printed();
+    dir.run(&args).printed();
     dir
 }
 
@@ -117,8 +118,8 @@ fn captured() -> Folder {
 fn a_scenario_inferred_from_a_capture_runs_and_takes_as_long() {
     let dir = captured();
     let capture = "caps/linux-6-sender.pcap";
-    let text = dir.recoup(&["scenario", "from", capture]).printed();
-    let written = dir.recoup(&["scenario", "from", capture, "-o", "mine.toml"]);
+    let text = dir.run(&["scenario", "from", capture]).printed();
+    let written = dir.run(&["scenario", "from", capture, "-o", "mine.toml"]);
     assert_eq!(written.printed(), "");
     assert_eq!(dir.read("mine.toml"), text);
     for line in [
@@ -134,7 +135,7 @@ fn a_scenario_inferred_from_a_capture_runs_and_takes_as_long() {
     assert!(text.contains("drop = \"down:bernoulli:0.0"), "{text}");
     let mean = |args: &[&str]| {
         let more = ["--flows", "200", "--format", "json"];
-        let report = dir.recoup(&[args, &more].concat()).json();
+        let report = dir.run(&[args, &more].concat()).json();
         report["results"][0]["fct_ms"]["mean"].as_f64().expect("a time")
     };
     let [was, is] = [mean(&CAPTURED), mean(&["run", "mine.toml"])];
@@ -152,7 +153,7 @@ fn a_capture_from_which_nothing_can_be_inferred_is_refused_in_one_line() {
         (&["a.pcap", "b.pcap"], "expected one capture, or --join"),
         (&["none.pcap"], "none.pcap"),
     ] {
-        let refused = dir.recoup(&[&["scenario", "from"], args].concat());
+        let refused = dir.run(&[&["scenario", "from"], args].concat());
         assert_eq!((refused.status, refused.stdout.as_str()), (Some(2), ""), "{args:?}");
         assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
         assert!(refused.stderr.contains(error), "{}", refused.stderr);

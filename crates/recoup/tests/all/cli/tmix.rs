@@ -1,6 +1,6 @@
 //! `recoup tmix`.
 
-use crate::cli::Folder;
+use crate::cli::folder;
 
 const WORLD: &str = r#"
 profiles = ["linux-6"]
@@ -29,16 +29,16 @@ fn units(cvec: &str) -> Vec<(String, String)> {
 
 #[test]
 fn a_synthetic_mix_is_replayed_captured_and_extracted() {
-    let dir = Folder::new();
+    let dir = folder();
     let synth = ["-q", "tmix", "synth", "--rate", "5", "--duration", "3s", "--seed", "2"];
-    dir.recoup(&[&synth[..], &["-o", "first.cvec"]].concat()).printed();
+    dir.run(&[&synth[..], &["-o", "first.cvec"]].concat()).printed();
     let first = dir.read("first.cvec");
-    assert_eq!(dir.recoup(&synth).printed(), first);
+    assert_eq!(dir.run(&synth).printed(), first);
     assert!(first.contains("# response: lognormal"), "{first}");
     dir.write("world.toml", WORLD);
-    dir.recoup(&["-q", "run", "world.toml", "--pcap", "caps"]).printed();
+    dir.run(&["-q", "run", "world.toml", "--pcap", "caps"]).printed();
     for capture in ["caps/linux-6-sender.pcap", "caps/linux-6-receiver.pcap"] {
-        let extracted = dir.recoup(&["-q", "tmix", "extract", capture]).printed();
+        let extracted = dir.run(&["-q", "tmix", "extract", capture]).printed();
         let connections = first.lines().filter(|line| line.starts_with("S ")).count();
         let head = format!("# {connections} connections extracted from {capture}\n");
         assert!(extracted.starts_with(&head), "{extracted}");
@@ -47,18 +47,18 @@ fn a_synthetic_mix_is_replayed_captured_and_extracted() {
     }
     let original = ["--format", "original"];
     let args = ["-q", "tmix", "extract", "caps/linux-6-sender.pcap"];
-    let original = dir.recoup(&[&args[..], &original].concat()).printed();
+    let original = dir.run(&[&args[..], &original].concat()).printed();
     assert!(original.contains("\nSEQ 0 "), "{original}");
 }
 
 #[test]
 fn a_load_is_found_that_loses_what_is_asked() {
-    let dir = Folder::new();
+    let dir = folder();
     let world =
         WORLD.replace("first.cvec", "synth:10").replace("50Mbit\"", "5Mbit\"\nqueue = \"20\"").replace("300s", "60s");
     dir.write("world.toml", world);
     let run = ["run", "world.toml", "--format", "json"];
-    let outcome = dir.recoup(&[&run[..], &["--calibrate", "path:up=3%"]].concat());
+    let outcome = dir.run(&[&run[..], &["--calibrate", "path:up=3%"]].concat());
     let (scale, _) = outcome
         .stderr
         .strip_prefix("recoup: note: scale = ")
@@ -66,7 +66,7 @@ fn a_load_is_found_that_loses_what_is_asked() {
         .unwrap_or_else(|| panic!("{}", outcome.stderr));
     // The scale that is printed gives the same by itself.
     let setting = format!("workloads.vectors.scale={scale}");
-    let again = dir.recoup(&[&run[..], &["-q", "--set", &setting]].concat());
+    let again = dir.run(&[&run[..], &["-q", "--set", &setting]].concat());
     let document = again.json();
     let link = &document["results"][0]["links"][0];
     let count = |name: &str| link[name].as_f64().unwrap_or_else(|| panic!("{link}"));
@@ -76,7 +76,7 @@ fn a_load_is_found_that_loses_what_is_asked() {
 
 #[test]
 fn bad_input_is_named() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("bad.cvec", "S 0 1 1 1\nI 0 0 300\nB 0 0 1\n");
     let world = WORLD.replace("first.cvec", "bad.cvec");
     dir.write("world.toml", world);
@@ -109,7 +109,7 @@ fn bad_input_is_named() {
             "--rate times --duration: expected at most 10,000,000 connections",
         ),
     ] {
-        let outcome = dir.recoup(args);
+        let outcome = dir.run(args);
         assert_eq!(outcome.status, Some(2), "{args:?}");
         let line = outcome.stderr;
         assert!(line.contains(error) && line.lines().count() == 1, "{args:?}: {line}");

@@ -6,9 +6,9 @@ use std::fs;
 
 /// A folder with the captures of 12 flows of `linux-3.17` under this loss.
 fn captured(drop: &str) -> Folder {
-    let dir = Folder::new();
+    let dir = folder();
     let profiles = ["--profile", "linux-3.17", "--pcap", "caps"];
-    dir.recoup(&[&flows(drop)[..], &profiles].concat()).printed();
+    dir.run(&[&flows(drop)[..], &profiles].concat()).printed();
     dir
 }
 
@@ -21,7 +21,7 @@ const SENDER: &str = "caps/linux-3.17-sender.pcap";
 /// The only capture of an answer.
 fn answer(dir: &Folder, args: &[&str]) -> Value {
     let args = [&["whatif", "--quiet"], args, &["--format", "json"]].concat();
-    let document = dir.recoup(&args).json();
+    let document = dir.run(&args).json();
     assert_eq!(document["schema"], "recoup.whatif");
     document["captures"][0].clone()
 }
@@ -33,7 +33,7 @@ fn number(value: &Value) -> f64 {
 /// The mean completion time of the flows under a profile, in ms.
 fn mean_fct(dir: &Folder, drop: &str, profile: &str) -> f64 {
     let more = ["--profile", profile, "--format", "json"];
-    let document = dir.recoup(&[&flows(drop)[..], &more].concat()).json();
+    let document = dir.run(&[&flows(drop)[..], &more].concat()).json();
     number(&document["results"][0]["fct_ms"]["mean"])
 }
 
@@ -78,7 +78,7 @@ fn a_capture_at_the_receiver_is_refused_by_name() {
     let refused = &found["refused"][0];
     assert_eq!(refused["reason"], "captured_at_receiver", "{found}");
     assert_eq!(refused["connections"], 12);
-    let text = dir.recoup(&["whatif", capture, "--quiet"]).printed();
+    let text = dir.run(&["whatif", capture, "--quiet"]).printed();
     assert!(text.contains("No connection could be run again."), "{text}");
     assert!(text.contains("captured at the receiver of its data (12)"), "{text}");
 }
@@ -93,7 +93,7 @@ fn wrong_arguments_take_one_line() {
         (&["--draws", "1"], "1 is not in 2..=1000"),
         (&["missing.pcap"], "missing.pcap"),
     ] {
-        let outcome = dir.recoup(&[&["whatif", SENDER], args].concat());
+        let outcome = dir.run(&[&["whatif", SENDER], args].concat());
         assert_eq!(outcome.status, Some(2), "{args:?}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
         assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
@@ -104,7 +104,7 @@ fn wrong_arguments_take_one_line() {
 #[test]
 fn all_formats_have_the_same_rows() {
     let dir = captured("drop=tail:1");
-    let run = |more: &[&str]| dir.recoup(&[&["whatif", SENDER, "--try", "+tlp"], more].concat());
+    let run = |more: &[&str]| dir.run(&[&["whatif", SENDER, "--try", "+tlp"], more].concat());
     let text = run(&[]).printed();
     assert!(text.contains("+tlp helps most: "), "{text}");
     let csv = run(&["--format", "csv"]).printed();

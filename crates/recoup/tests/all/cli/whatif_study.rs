@@ -9,16 +9,16 @@ const RECEIVER: &str = "caps/linux-2.4+minrttvar-receiver.pcap";
 
 /// A folder with the captures of 60 lossy flows of `linux-2.4+minrttvar`, whose RTTs differ by queueing.
 fn captured() -> Folder {
-    let dir = Folder::new();
+    let dir = folder();
     let args = "run tail-loss --profile linux-2.4+minrttvar --flows 60 --seed 3 --pcap caps --set segments=40 \
         --set rate=5Mbit --set queue=40 --set drop=bernoulli:0.04";
-    dir.recoup(&args.split_whitespace().collect::<Vec<_>>()).printed();
+    dir.run(&args.split_whitespace().collect::<Vec<_>>()).printed();
     dir
 }
 
 fn study(dir: &Folder, args: &[&str]) -> Value {
     let args = [&["whatif", "--quiet", "--study"], args, &["--format", "json"]].concat();
-    let document = dir.recoup(&args).json();
+    let document = dir.run(&args).json();
     assert_eq!(document["schema"], "recoup.parameters");
     document["captures"][0].clone()
 }
@@ -83,7 +83,7 @@ fn sums_rows_and_events_agree_in_every_format() {
     let values = ["--k", "2,6", "--a", "profile", "--b", "profile", "--min-rto", "800ms", "--dupthresh", "1,5"];
     let run = |more: &[&str]| {
         let args = [&["whatif", SENDER, "--study", "--quiet"], &values[..], more].concat();
-        dir.recoup(&args).printed()
+        dir.run(&args).printed()
     };
     let found = study(&dir, &[&[SENDER, "--connections"], &values[..]].concat());
     let instances = results(&found).len();
@@ -131,7 +131,7 @@ fn sums_rows_and_events_agree_in_every_format() {
         "--format",
         "csv",
     ];
-    let single = dir.recoup(&single).printed();
+    let single = dir.run(&single).printed();
     let rows = csv_rows(&single);
     assert_eq!((rows.len(), rows[1][2]), (3, "k = 2"));
 }
@@ -153,7 +153,7 @@ fn threads_streams_and_joined_files_change_nothing() {
 #[test]
 fn the_text_says_what_helps_most_and_what_it_is_compared_to() {
     let dir = captured();
-    let text = dir.recoup(&["whatif", SENDER, "--study", "--quiet"]).printed();
+    let text = dir.run(&["whatif", SENDER, "--study", "--quiet"]).printed();
     assert!(text.lines().count() <= 55, "{text}");
     // The name of the capture stands in the first line, and may be long.
     let mut lines = text.lines().skip(1);
@@ -181,7 +181,7 @@ fn the_text_says_what_helps_most_and_what_it_is_compared_to() {
         "--min-rto",
         "profile",
     ];
-    let text = dir.recoup(&worse).printed();
+    let text = dir.run(&worse).printed();
     assert!(text.contains("The value tried does not shorten connections on average."), "{text}");
     assert!(!text.contains("combination"), "{text}");
 }
@@ -224,7 +224,7 @@ fn what_a_capture_cannot_show_is_named() {
         let refused = found["refused"].as_array().unwrap().iter();
         let refused: f64 = refused.map(|reason| number(&reason["senders"])).sum();
         assert_eq!(refused, number(&found["sender_count"]), "{found}");
-        let text = dir.recoup(&[&["whatif", "--study", "--quiet"], args].concat());
+        let text = dir.run(&[&["whatif", "--study", "--quiet"], args].concat());
         assert_eq!(text.status, Some(0), "{}", text.stderr);
         assert!(text.stdout.contains("No sender could be studied."), "{}", text.stdout);
     }
@@ -233,7 +233,7 @@ fn what_a_capture_cannot_show_is_named() {
 #[test]
 fn figures_are_drawn_for_each_parameter() {
     let dir = captured();
-    let outcome = dir.recoup(&["whatif", SENDER, "--study", "--figures", "figs"]);
+    let outcome = dir.run(&["whatif", SENDER, "--study", "--figures", "figs"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let files = dir.files();
     let drawn: Vec<_> = files.iter().filter(|name| name.ends_with(".svg")).collect();
@@ -273,7 +273,7 @@ fn wrong_values_take_one_line_and_leave_no_file() {
         ),
         (&["--study", RECEIVER, "--figures", "figs"], "--figures: expected one capture, or --join"),
     ] {
-        let outcome = dir.recoup(&[&["whatif", SENDER], args].concat());
+        let outcome = dir.run(&[&["whatif", SENDER], args].concat());
         assert_eq!(outcome.status, Some(2), "{args:?}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{args:?}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(line), "{args:?}: {}", outcome.stderr);
@@ -284,10 +284,10 @@ fn wrong_values_take_one_line_and_leave_no_file() {
 
 #[test]
 fn an_unreadable_capture_leaves_no_file_of_events() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("text.pcap", "no capture");
     let args = ["whatif", "text.pcap", "--study", "--events", "events.csv", "-o", "out.json"];
-    let outcome = dir.recoup(&args);
+    let outcome = dir.run(&args);
     assert_eq!(outcome.status, Some(2), "{}", outcome.stderr);
     assert_eq!(dir.files(), ["text.pcap"]);
 }

@@ -1,7 +1,7 @@
 //! Wrong use and missing permissions give one line and exit status 2.
 
 use crate::stages::{finish, recoup};
-use recoup_skip::skip;
+use recoup_testing::skip;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};

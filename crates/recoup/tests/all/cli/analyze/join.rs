@@ -1,7 +1,7 @@
 //! `recoup analyze --join`: several files as one capture.
 
 use super::{SENDER, captured};
-use crate::cli::{Folder, csv_rows};
+use recoup_testing::{Folder, csv_rows};
 use std::fs;
 
 /// A folder with a capture, and the same in files of so many frames each. Returns the files, the latest
@@ -31,7 +31,7 @@ fn in_files(frames: usize) -> (Folder, Vec<String>) {
 /// Runs `recoup analyze --join` with these files and arguments.
 fn joined(dir: &Folder, files: &[String], args: &[&str]) -> crate::cli::Outcome {
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    dir.recoup(&[&["analyze", "--join"], &files[..], args].concat())
+    dir.run(&[&["analyze", "--join"], &files[..], args].concat())
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn joined_files_show_what_the_whole_capture_shows() {
         assert!(files.len() > 1, "{frames}");
         for view in ["--summary", "--connections", "--retransmissions"] {
             let csv = [view, "--format", "csv"];
-            let whole = dir.recoup(&[&["analyze", SENDER][..], &csv].concat());
+            let whole = dir.run(&[&["analyze", SENDER][..], &csv].concat());
             let (whole, parts) = (whole.printed(), joined(&dir, &files, &csv).printed());
             let (whole, parts) = (csv_rows(&whole), csv_rows(&parts));
             assert_eq!(whole.len(), parts.len(), "{frames} {view}");
@@ -64,7 +64,7 @@ fn joined_files_show_what_the_whole_capture_shows() {
                 assert_eq!(&row, of_whole, "{frames} {view}");
             }
         }
-        let plotted = dir.recoup(&["analyze", SENDER, "--plot", "3"]).printed();
+        let plotted = dir.run(&["analyze", SENDER, "--plot", "3"]).printed();
         assert_eq!(joined(&dir, &files, &["--plot", "3"]).printed(), plotted);
     }
 }
@@ -94,7 +94,7 @@ fn a_note_says_that_captures_continue_each_other() {
     let (dir, files) = in_files(41);
     let notes = |files: &[&String]| {
         let files: Vec<&str> = files.iter().map(|file| file.as_str()).collect();
-        let outcome = dir.recoup(&[&["analyze"], &files[..]].concat());
+        let outcome = dir.run(&[&["analyze"], &files[..]].concat());
         assert_eq!(outcome.status, Some(0));
         outcome.stderr
     };
@@ -116,7 +116,7 @@ fn a_note_says_that_captures_continue_each_other() {
 #[test]
 fn files_that_do_not_belong_are_named() {
     let (dir, mut files) = in_files(100);
-    let whole = dir.recoup(&["analyze", SENDER, "--connections", "--format", "csv"]);
+    let whole = dir.run(&["analyze", SENDER, "--connections", "--format", "csv"]);
     let copy = fs::read(dir.path(&files[1])).expect("a capture");
     dir.write("copy.pcap", copy);
     dir.write("text.pcap", "some text that is no capture at all");

@@ -1,14 +1,14 @@
 //! `recoup analyze --filter`, `--from` and `--to`: a part of a capture.
 
 use super::{SENDER, captured};
-use crate::cli::csv_rows;
+use recoup_testing::csv_rows;
 
 const ROWS: [&str; 3] = ["--retransmissions", "--format", "csv"];
 
 #[test]
 fn a_part_keeps_the_numbers_of_the_whole() {
     let (dir, _) = captured("6");
-    let whole = dir.recoup(&[&["analyze", SENDER][..], &ROWS].concat());
+    let whole = dir.run(&[&["analyze", SENDER][..], &ROWS].concat());
     let whole = whole.printed();
     let whole = csv_rows(&whole);
     // Flows begin one second apart, from ports 32768 on, and have two retransmissions each.
@@ -19,7 +19,7 @@ fn a_part_keeps_the_numbers_of_the_whole() {
         (&["--filter", "src 203.0.113.1"], 0..0, "the filter selects none of 6 connections"),
         (&["--from", "1h"], 0..0, "is in the time window"),
     ] {
-        let outcome = dir.recoup(&[&["analyze", SENDER][..], &ROWS, part].concat());
+        let outcome = dir.run(&[&["analyze", SENDER][..], &ROWS, part].concat());
         assert_eq!(outcome.status, Some(0), "{part:?}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(note), "{part:?}: {}", outcome.stderr);
         let rows = csv_rows(&outcome.stdout);
@@ -31,7 +31,7 @@ fn a_part_keeps_the_numbers_of_the_whole() {
         }
     }
     let plot = ["analyze", SENDER, "--plot", "5", "--filter", "port 32770"];
-    let outcome = dir.recoup(&plot);
+    let outcome = dir.run(&plot);
     assert_eq!(outcome.status, Some(2));
     let line = "no connection 5: not in the part that the filter and the time window choose";
     assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
@@ -41,9 +41,9 @@ fn a_part_keeps_the_numbers_of_the_whole() {
 fn a_state_goes_on_with_its_own_part_only() {
     let (dir, _) = captured("2");
     let first = ["analyze", SENDER, "--state", "s", "--filter", "port 80"];
-    dir.recoup(&first).printed();
+    dir.run(&first).printed();
     let second = ["analyze", SENDER, "--state", "s", "--filter", "port 80 or ip6"];
-    let outcome = dir.recoup(&second);
+    let outcome = dir.run(&second);
     assert_eq!((outcome.status, &*outcome.stdout), (Some(2), ""));
     assert_eq!(outcome.stderr, "recoup: s: state made with --filter 'port 80': expected --filter 'port 80 or ip6'\n");
 }

@@ -1,7 +1,8 @@
 //! `recoup analyze --study=slp`.
 
 use super::reading;
-use crate::cli::{Folder, csv_rows};
+use crate::cli::folder;
+use recoup_testing::{Folder, csv_rows};
 use serde_json::Value;
 use std::fs;
 
@@ -9,16 +10,16 @@ const CAPTURE: &str = "caps/linux-3.17-sender.pcap";
 
 /// A folder with a capture, at the server, of fetches over a lossy path.
 fn captured() -> Folder {
-    let folder = Folder::new();
+    let folder = folder();
     let args = "run fetch --profile linux-3.17 --flows 200 --seed 7 --pcap caps --set close=true \
         --set writes=20kB@0,8kB@500ms --set drop=bernoulli:0.06,up:bernoulli:0.04";
-    folder.recoup(&args.split_whitespace().collect::<Vec<_>>()).printed();
+    folder.run(&args.split_whitespace().collect::<Vec<_>>()).printed();
     folder
 }
 
 fn study(folder: &Folder, args: &[&str]) -> Value {
     let args = [&["analyze", "--study=slp", "--format", "json"], args].concat();
-    let outcome = folder.recoup(&args);
+    let outcome = folder.run(&args);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let document: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     assert_eq!(document["schema"], "recoup.analyze.slp");
@@ -49,14 +50,14 @@ fn the_tables_count_each_retransmission_of_the_analysis() {
     let folder = captured();
     let report = study(&folder, &[CAPTURE]);
     let args = ["analyze", CAPTURE, "--retransmissions", "--format", "csv"];
-    let rows = folder.recoup(&args).stdout;
+    let rows = folder.run(&args).stdout;
     let rows = csv_rows(&rows);
     // The analysis also lists retransmissions whose first transmissions were lost before the capture.
     let from_server = rows[1..].iter().filter(|row| row[2].ends_with(":80"));
     let from_server = from_server.count();
     assert!(from_server > 50, "{from_server}");
     let args = ["analyze", CAPTURE, "--study=slp", "--format", "csv"];
-    let samples = folder.recoup(&args).stdout;
+    let samples = folder.run(&args).stdout;
     let samples = csv_rows(&samples);
     let sender = samples[0].iter().position(|name| *name == "sender");
     let sender = sender.expect("a column");
@@ -77,7 +78,7 @@ fn the_tables_count_each_retransmission_of_the_analysis() {
 #[test]
 fn text_and_figures_show_the_study() {
     let folder = captured();
-    let outcome = folder.recoup(&["analyze", CAPTURE, "--study=slp", "--figures", "figs"]);
+    let outcome = folder.run(&["analyze", CAPTURE, "--study=slp", "--figures", "figs"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     for heading in [
         "The 2021 study of selective loss prevention",
@@ -130,7 +131,7 @@ fn a_one_way_capture_has_two_panels_and_no_rule_of_wireshark() {
 fn the_likelihoods_are_those_of_the_setting_slp_q() {
     let folder = captured();
     let args = ["analyze", CAPTURE, "--study=slp", "--likelihoods", "q.csv"];
-    let outcome = folder.recoup(&args);
+    let outcome = folder.run(&args);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let report = study(&folder, &[CAPTURE]);
     let mut known = 0;
@@ -153,7 +154,7 @@ fn the_likelihoods_are_those_of_the_setting_slp_q() {
     }
     assert!(known > 2, "{known}");
     let args = "run fetch --profile linux-3.17+slp --flows 2 --set slp.q=q.csv";
-    let run = folder.recoup(&args.split_whitespace().collect::<Vec<_>>());
+    let run = folder.run(&args.split_whitespace().collect::<Vec<_>>());
     assert_eq!(run.status, Some(0), "{}", run.stderr);
 }
 
@@ -172,7 +173,7 @@ fn an_empty_capture_has_no_tables() {
     let header = &fs::read(folder.path(CAPTURE)).expect("a capture")[..24];
     folder.write("empty.pcap", header);
     let args = ["analyze", "empty.pcap", "--study=slp", "--figures", "figs"];
-    let outcome = folder.recoup(&args);
+    let outcome = folder.run(&args);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert!(outcome.stdout.contains("0 retransmissions"));
     assert!(outcome.stdout.contains("Table I: the capture holds no SYN\n"));
@@ -200,7 +201,7 @@ fn wrong_use_is_refused_in_a_line() {
         ),
     ] {
         let args = [&["analyze", CAPTURE], args].concat();
-        let outcome = folder.recoup(&args);
+        let outcome = folder.run(&args);
         assert_eq!(outcome.status, Some(2), "{args:?}");
         assert!(outcome.stderr.contains(line), "{args:?}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);

@@ -1,7 +1,7 @@
 //! `recoup analyze --state`: an analysis that goes on from run to run.
 
 use super::{SENDER, captured};
-use crate::cli::{Folder, csv_rows};
+use recoup_testing::{Folder, csv_rows};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -38,7 +38,7 @@ fn frame_from(capture: &[u8], byte: usize) -> usize {
 impl Folder {
     /// Runs `recoup analyze --state s` with these arguments, and nothing to note.
     fn go_on(&self, args: &[&str]) -> String {
-        self.recoup(&[&["analyze", "--state", "s"], args].concat()).printed()
+        self.run(&[&["analyze", "--state", "s"], args].concat()).printed()
     }
 }
 
@@ -85,11 +85,11 @@ fn runs_over_the_parts_show_what_one_run_over_the_whole_shows() {
         [("--retransmissions", &["frame", "seq"][..]), ("--connections", &["connection", "capture_point"])]
     {
         let csv = [view, "--format", "csv"];
-        let whole = dir.recoup(&[&["analyze", SENDER][..], &csv].concat()).printed();
+        let whole = dir.run(&[&["analyze", SENDER][..], &csv].concat()).printed();
         let state = view.trim_start_matches('-');
         let run = |args: &[&str]| {
             let all = [&["analyze", "--state", state][..], &csv, args].concat();
-            dir.recoup(&all).printed()
+            dir.run(&all).printed()
         };
         let outputs = [run(&["a.pcap"]), run(&["a.pcap", "b.pcap"]), run(&["b.pcap"])];
         let expected = csv_rows(&whole);
@@ -108,7 +108,7 @@ fn runs_over_the_parts_show_what_one_run_over_the_whole_shows() {
     }
     // Totals are those of all runs. The state alone shows them as well.
     let body = |text: &str| text.split_once("\n\n").expect("a name").1.to_owned();
-    let whole = body(&dir.recoup(&["analyze", SENDER]).printed());
+    let whole = body(&dir.run(&["analyze", SENDER]).printed());
     let first = body(&dir.go_on(&["a.pcap"]));
     assert_ne!(first, whole);
     assert_eq!(body(&dir.go_on(&["b.pcap"])), whole);
@@ -118,10 +118,10 @@ fn runs_over_the_parts_show_what_one_run_over_the_whole_shows() {
     assert_eq!(body(&alone), whole);
     assert_eq!(fs::read(dir.path("s")).expect("a state"), before);
     // The study and its figures are those of all runs.
-    let study = dir.recoup(&["analyze", SENDER, "--study"]).printed();
+    let study = dir.run(&["analyze", SENDER, "--study"]).printed();
     assert_eq!(body(&dir.go_on(&["--study"])), body(&study));
-    dir.recoup(&["analyze", SENDER, "--figures", "whole"]);
-    dir.recoup(&["analyze", "--state", "s", "--figures", "parts"]);
+    dir.run(&["analyze", SENDER, "--figures", "whole"]);
+    dir.run(&["analyze", "--state", "s", "--figures", "parts"]);
     let figures = dir.files().into_iter().filter_map(|file| Some(file.strip_prefix("whole/")?.to_owned()));
     for figure in figures.collect::<Vec<String>>() {
         let [whole, parts] = ["whole", "parts"].map(|folder| dir.read(&format!("{folder}/{figure}")));
@@ -138,12 +138,12 @@ fn a_capture_that_grows_is_read_on() {
     for part in 1..=4 {
         let end = frame_from(&whole, whole.len() * part / 4);
         dir.write("day.pcap", &whole[..end]);
-        outputs.push(dir.recoup(&view).printed());
+        outputs.push(dir.run(&view).printed());
     }
     let outputs: Vec<&str> = outputs.iter().map(|output| &**output).collect();
     let latest = fold(&outputs, &["connection", "capture_point"]);
     let args = ["analyze", "--connections", "--format", "csv", SENDER];
-    let expected = dir.recoup(&args).printed();
+    let expected = dir.run(&args).printed();
     let expected: Vec<Vec<&str>> = csv_rows(&expected).split_off(1);
     let column = |row: &Vec<&str>| row[0].parse::<u64>().expect("a number");
     let mut latest: Vec<Vec<&str>> = latest.into_values().collect();
@@ -171,7 +171,7 @@ fn states_of_other_connections_are_merged() {
     dir.write("other.pcap", other);
     let json = |args: &[&str]| {
         let all = [&["analyze", "--format", "json"], args].concat();
-        dir.recoup(&all).json()["captures"][0].clone()
+        dir.run(&all).json()["captures"][0].clone()
     };
     let one = json(&["--state", "one", SENDER]);
     let other = json(&["--state", "other", "other.pcap"]);
@@ -196,7 +196,7 @@ fn refuses(dir: &Folder, args: &[&str], parts: &[&str]) {
     let files = dir.files();
     let contents = || -> Vec<Option<Vec<u8>>> { files.iter().map(|file| fs::read(dir.path(file)).ok()).collect() };
     let before = contents();
-    let outcome = dir.recoup(&[&["analyze"], args].concat());
+    let outcome = dir.run(&[&["analyze"], args].concat());
     let stderr = &outcome.stderr;
     assert_eq!((outcome.status, &*outcome.stdout), (Some(2), ""), "{args:?}: {stderr}");
     assert!(stderr.starts_with("recoup: ") && stderr.lines().count() == 1, "{args:?}: {stderr}");
@@ -211,7 +211,7 @@ fn refuses(dir: &Folder, args: &[&str], parts: &[&str]) {
 fn a_state_that_cannot_be_continued_is_refused_and_stays() {
     let dir = in_parts();
     dir.go_on(&["a.pcap"]);
-    dir.recoup(&["analyze", "--state", "rows", "--connections", "a.pcap"]);
+    dir.run(&["analyze", "--state", "rows", "--connections", "a.pcap"]);
     let state = fs::read(dir.path("s")).expect("a state");
     dir.write("cut", &state[..state.len() - 100]);
     let mut damaged = state.clone();
@@ -296,7 +296,7 @@ fn an_interrupted_run_saves_how_far_it_came() {
     let output = child.wait_with_output().expect("the program ends");
     assert_eq!(output.status.signal(), Some(2), "{output:?}");
     let shown: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let outcome = dir.recoup(&["analyze", "--state", "s", "--format", "json"]);
+    let outcome = dir.run(&["analyze", "--state", "s", "--format", "json"]);
     let saved: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     let of = |document: &Value, total: &str| document["captures"][0]["summary"][total].clone();
     for total in ["frames", "connections", "data_retransmissions"] {

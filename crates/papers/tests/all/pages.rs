@@ -1,7 +1,8 @@
 //! `recoup paper tail-loss fig4` with pages from files.
 
 use super::only;
-use crate::cli::{Folder, csv_rows};
+use crate::folder;
+use recoup_testing::csv_rows;
 
 const SITE: &str = "name = \"two\"\n[[objects]]\nsize = \"20kB\"\n[[objects]]\nsize = 3000\nsubdomain = \"images\"\n";
 
@@ -12,12 +13,12 @@ const HAR: &str = r#"{"log": {"entries": [
 
 #[test]
 fn pages_come_from_files_and_have_no_claims_of_the_paper() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("two.toml", SITE);
     dir.write("saved.har", HAR);
     let args = ["--site", "two.toml", "--har", "saved.har", "--downloads", "3"];
-    let args = [&["paper", "tail-loss", "fig4"], &args[..]].concat();
-    let json = dir.recoup(&[&args[..], &["--format", "json"]].concat()).printed();
+    let args = [&["tail-loss", "fig4"], &args[..]].concat();
+    let json = dir.run(&[&args[..], &["--format", "json"]].concat()).printed();
     let figure = only(&json);
     assert_eq!(figure["claims"].as_array().map(Vec::len), Some(0));
     let cells = figure["cells"].as_array().expect("cells");
@@ -27,16 +28,16 @@ fn pages_come_from_files_and_have_no_claims_of_the_paper() {
         assert_eq!(cells[cell]["site"], site, "{cell}");
         assert_eq!(cells[cell]["downloads"], 3, "{cell}");
     }
-    let csv = dir.recoup(&[&args[..], &["--format", "csv"]].concat()).printed();
+    let csv = dir.run(&[&args[..], &["--format", "csv"]].concat()).printed();
     assert_eq!(csv_rows(&csv).len(), 1 + 16);
-    let table = dir.recoup(&args).printed();
+    let table = dir.run(&args).printed();
     assert!(table.starts_with("tail-loss fig4: "), "{table}");
-    assert_eq!(table, dir.recoup(&args).printed(), "twice");
+    assert_eq!(table, dir.run(&args).printed(), "twice");
 }
 
 #[test]
 fn files_that_are_no_pages_are_refused() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("empty.har", "{\"log\": {\"entries\": []}}");
     dir.write("bad.har", HAR.replace("5000", "\"many\""));
     dir.write("text.har", "\nHAR");
@@ -56,7 +57,7 @@ fn files_that_are_no_pages_are_refused() {
         (&["--downloads", "0"], "invalid value '0'"),
         (&["--set", "ack=quick"], "--set ack: the cells of the figures set it"),
     ] {
-        let outcome = dir.recoup(&[&["paper", "tail-loss", "fig4"], args].concat());
+        let outcome = dir.run(&[&["tail-loss", "fig4"], args].concat());
         let stderr = outcome.stderr.as_str();
         assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""), "{args:?}");
         assert!(stderr.contains(expected), "{args:?}: {stderr}");

@@ -26,6 +26,7 @@ pub fn chromium() -> Option<PathBuf> {
 }
 
 /// A browser with one page.
+#[derive(Debug)]
 pub struct Browser {
     process: Child,
     commands: Option<ChildStdin>,
@@ -41,7 +42,7 @@ pub struct Browser {
 impl Browser {
     /// Starts `program` with a page. `name` distinguishes the test's files.
     pub fn open(program: &Path, html: &str, name: &str) -> Self {
-        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("page-{name}-{}", std::process::id()));
+        let place = std::env::temp_dir().join(format!("recoup-page-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&place).expect("a directory for the test");
         let file = place.join("page.html");
         std::fs::write(&file, html).expect("the page is written");

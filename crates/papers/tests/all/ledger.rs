@@ -1,6 +1,6 @@
 //! The list of experiments, the ledger of claims, the report, and mutations.
 
-use crate::cli::{Folder, recoup};
+use crate::{folder, recoup};
 use serde_json::Value;
 
 /// The papers, each with an experiment.
@@ -9,7 +9,7 @@ const PAPERS: [(&str, &str); 4] =
 
 #[test]
 fn without_a_paper_every_experiment_is_listed() {
-    let list = recoup(&["paper"]).printed();
+    let list = recoup(&[]).printed();
     for (paper, experiment) in PAPERS {
         assert!(list.contains(&format!("\n{paper}: ")) || list.starts_with(paper), "{list}");
         assert!(list.contains(&format!("\n| {experiment} ")), "{experiment}\n{list}");
@@ -25,11 +25,11 @@ fn without_a_paper_every_experiment_is_listed() {
 
 #[test]
 fn a_folder_that_cannot_be_written_is_refused_before_the_work() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("file", "kept");
     let before = dir.files();
     for args in [&["all", "--out", "file"][..], &["prr", "web", "--users", "5000000", "--out", "file"]] {
-        let outcome = dir.recoup(&[&["paper"], args].concat());
+        let outcome = dir.run(&[&[], args].concat());
         assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""));
         let line = "recoup: cannot write `file`: not a folder\n";
         assert_eq!(outcome.stderr, line);
@@ -39,8 +39,8 @@ fn a_folder_that_cannot_be_written_is_refused_before_the_work() {
 
 #[test]
 fn files_come_with_the_ledger_of_their_claims() {
-    let dir = Folder::new();
-    let outcome = dir.recoup(&["paper", "slp", "arbitrator", "--quick", "--out", "out"]);
+    let dir = folder();
+    let outcome = dir.run(&["slp", "arbitrator", "--quick", "--out", "out"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let ledger: Value = serde_json::from_str(&dir.read("out/ledger.json")).expect("JSON");
     assert_eq!(
@@ -61,7 +61,7 @@ fn files_come_with_the_ledger_of_their_claims() {
 
 #[test]
 fn mutations_are_listed_and_one_turns_its_claims() {
-    let list = recoup(&["paper", "mutations", "--list", "tail-loss"]).printed();
+    let list = recoup(&["mutations", "--list", "tail-loss"]).printed();
     let rows: Vec<Vec<&str>> = list
         .lines()
         .filter(|line| line.starts_with("| tail-loss fig1 --mutate "))
@@ -70,7 +70,7 @@ fn mutations_are_listed_and_one_turns_its_claims() {
     assert!(!rows.is_empty(), "{list}");
     assert!(!list.contains("slp"), "{list}");
     for row in rows {
-        let command = format!("paper {} --quick", row[1]);
+        let command = format!("{} --quick", row[1]);
         let outcome = recoup(&command.split(' ').collect::<Vec<_>>());
         assert_eq!(outcome.status, Some(1), "{command}");
         for id in row[3].split(", ") {
@@ -90,7 +90,7 @@ fn wrong_mutations_are_refused() {
         (&["mutations", "tail-los"], "invalid value 'tail-los'"),
         (&["all", "--format", "csv"], "invalid value 'csv'"),
     ] {
-        let outcome = recoup(&[&["paper"], args].concat());
+        let outcome = recoup(&[&[], args].concat());
         assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""), "{args:?}");
         let line = format!("recoup: {expected}");
         assert!(outcome.stderr.starts_with(&line), "{}", outcome.stderr);

@@ -1,11 +1,23 @@
-//! `recoup paper`.
+//! `recoup paper`: the program `recoup-papers`, run as users run it.
 
+mod documents;
 mod ledger;
 mod pages;
+mod report;
 
-use crate::cli::{Folder, csv_rows, recoup};
+use recoup_testing::{Folder, Outcome, csv_rows};
 use serde_json::Value;
 use std::fs;
+
+/// A folder to run the program in.
+fn folder() -> Folder {
+    Folder::new(env!("CARGO_BIN_EXE_recoup-papers"))
+}
+
+/// Runs the program in a folder of its own.
+fn recoup(args: &[&str]) -> Outcome {
+    folder().run(args)
+}
 
 const FIGURES: [&str; 2] = ["fig1", "fig2"];
 
@@ -32,7 +44,7 @@ fn assert_fits(text: &str) {
 }
 
 fn tail_loss(args: &[&str]) -> String {
-    recoup(&[&["paper", "tail-loss"], args].concat()).printed()
+    recoup(&[&["tail-loss"], args].concat()).printed()
 }
 
 #[test]
@@ -49,7 +61,7 @@ fn named_figures_are_printed_one_after_another() {
 
 #[test]
 fn the_study_of_loss_detection_has_a_figure_and_claims() {
-    let args = ["paper", "loss-detection", "fig2", "--quick", "--format", "json"];
+    let args = ["loss-detection", "fig2", "--quick", "--format", "json"];
     let json = recoup(&args).printed();
     let figure = only(&json);
     assert_eq!(figure["paper"], "loss-detection");
@@ -66,7 +78,7 @@ fn wrong_arguments_are_refused() {
         (&["--set", "drop=none"], "--set drop: the cells of the figures set it"),
         (&["--set", "ack=quick"], "--set ack: the cells of the figures set it"),
     ] {
-        let outcome = recoup(&[&["paper", "tail-loss"], args].concat());
+        let outcome = recoup(&[&["tail-loss"], args].concat());
         assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""), "{args:?}");
         let expected = format!("recoup: {expected}");
         assert!(outcome.stderr.starts_with(&expected), "{}", outcome.stderr);
@@ -110,8 +122,8 @@ fn each_figure_has_each_format() {
 
 #[test]
 fn files_have_the_printed_text() {
-    let dir = Folder::new();
-    let outcome = dir.recoup(&["paper", "tail-loss", "fig1", "fig2", "--out", "figures/here"]);
+    let dir = folder();
+    let outcome = dir.run(&["tail-loss", "fig1", "fig2", "--out", "figures/here"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert_eq!(outcome.stdout, tail_loss(&["fig1", "fig2"]));
     let mut names = vec!["figures".to_owned(), "figures/here".to_owned()];
@@ -135,7 +147,7 @@ fn files_have_the_printed_text() {
     assert_eq!(outcome.stderr.lines().count(), 2 * 5 + 1);
 
     // Writing one figure replaces the existing file.
-    let again = dir.recoup(&["paper", "tail-loss", "fig2", "--out", "figures/here"]);
+    let again = dir.run(&["tail-loss", "fig2", "--out", "figures/here"]);
     assert_eq!(again.stderr.lines().count(), 5 + 1, "{}", again.stderr);
     assert_eq!(dir.files(), names);
 }
@@ -143,7 +155,7 @@ fn files_have_the_printed_text() {
 /// The status is 1. The figure is printed, and a message names the changed claims.
 #[test]
 fn a_claim_with_another_verdict_fails_the_check() {
-    let outcome = recoup(&["paper", "tail-loss", "fig1", "--set", "rate=100kbit"]);
+    let outcome = recoup(&["tail-loss", "fig1", "--set", "rate=100kbit"]);
     assert_eq!(outcome.status, Some(1));
     let row = "| FAILS (expected: holds) ";
     assert!(outcome.stdout.contains(row), "{}", outcome.stdout);
@@ -157,14 +169,14 @@ fn a_claim_with_another_verdict_fails_the_check() {
 
 #[test]
 fn unwritable_figures_leave_no_files() {
-    let dir = Folder::new();
+    let dir = folder();
     dir.write("file", "kept");
     fs::create_dir_all(dir.path("folder/tail-loss-fig2.json")).expect("a folder");
     let before = dir.files();
     for (out, named) in
         [("file", "`file`: not a folder"), ("file/below", "`file/below`"), ("folder", "`folder/tail-loss-fig2.json`")]
     {
-        let outcome = dir.recoup(&["paper", "tail-loss", "fig1", "fig2", "--out", out]);
+        let outcome = dir.run(&["tail-loss", "fig1", "fig2", "--out", out]);
         assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""), "{out}");
         let line = format!("recoup: cannot write {named}");
         assert!(outcome.stderr.lines().last().is_some_and(|last| last.starts_with(&line)), "{out}: {}", outcome.stderr);
@@ -175,7 +187,7 @@ fn unwritable_figures_leave_no_files() {
 
 #[test]
 fn the_prr_papers_figures_are_time_sequence_diagrams() {
-    let prr = |args: &[&str]| recoup(&[&["paper", "prr"], args].concat()).printed();
+    let prr = |args: &[&str]| recoup(&[&["prr"], args].concat()).printed();
     for (figure, panels) in PRR {
         let table = prr(&[figure]);
         assert!(table.starts_with(&format!("prr {figure}: ")), "{table}");
@@ -202,8 +214,8 @@ fn the_prr_papers_figures_are_time_sequence_diagrams() {
 
 #[test]
 fn time_sequence_figures_come_with_files_for_xplot() {
-    let dir = Folder::new();
-    let outcome = dir.recoup(&["paper", "prr", "fig2", "fig3", "fig4", "properties", "--out", "out"]);
+    let dir = folder();
+    let outcome = dir.run(&["prr", "fig2", "fig3", "fig4", "properties", "--out", "out"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let mut names = vec!["out".to_owned(), "out/ledger.json".to_owned()];
     names.extend(ENDINGS.map(|ending| format!("out/prr-properties.{ending}")));
@@ -223,8 +235,8 @@ fn time_sequence_figures_come_with_files_for_xplot() {
 
 #[test]
 fn the_prr_papers_properties_are_a_table_with_counterexamples() {
-    let dir = Folder::new();
-    let outcome = dir.recoup(&["paper", "prr", "properties", "--out", "out"]);
+    let dir = folder();
+    let outcome = dir.run(&["prr", "properties", "--out", "out"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let table = outcome.stdout;
     assert!(table.starts_with("prr properties: "), "{table}");
@@ -244,7 +256,7 @@ fn the_prr_papers_properties_are_a_table_with_counterexamples() {
     let note = claim.and_then(|claim| claim["note"].as_str()).expect("why");
     let (_, command) = note.split_once("`recoup ").expect("a command");
     let (command, _) = command.split_once(" | grep").expect("a filter");
-    let events = dir.recoup(&command.split(' ').collect::<Vec<_>>()).printed();
+    let events = dir.run(&command.split(' ').collect::<Vec<_>>()).printed();
     let (_, at) = note.split_once(" at ").expect("a time");
     let (at, _) = at.split_once(" ms").expect("a time");
     let entered = events
@@ -255,18 +267,18 @@ fn the_prr_papers_properties_are_a_table_with_counterexamples() {
 
 #[test]
 fn figures_with_different_columns_are_not_printed_as_one_csv() {
-    let outcome = recoup(&["paper", "prr", "fig2", "properties", "--format", "csv"]);
+    let outcome = recoup(&["prr", "fig2", "properties", "--format", "csv"]);
     assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""));
     let line = "recoup: --format csv: the figures have different columns: ";
     assert!(outcome.stderr.starts_with(line), "{}", outcome.stderr);
     assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
-    let both = recoup(&["paper", "prr", "fig2", "fig4", "--format", "csv"]).printed();
+    let both = recoup(&["prr", "fig2", "fig4", "--format", "csv"]).printed();
     let rows = csv_rows(&both);
     assert_eq!(rows.iter().filter(|row| **row == rows[0]).count(), 1);
     for (args, key) in
         [(&["properties", "--set", "reorder=none"][..], "reorder"), (&["fig2", "--set", "ack=quick"], "ack")]
     {
-        let outcome = recoup(&[&["paper", "prr"], args].concat());
+        let outcome = recoup(&[&["prr"], args].concat());
         let line = format!("recoup: --set {key}: the cells of the figures set it");
         assert!(outcome.stderr.starts_with(&line), "{}", outcome.stderr);
     }
@@ -274,8 +286,8 @@ fn figures_with_different_columns_are_not_printed_as_one_csv() {
 
 #[test]
 fn the_slp_papers_goodputs_are_computed_and_simulated() {
-    let dir = Folder::new();
-    let outcome = dir.recoup(&["paper", "slp", "fec", "--out", "out"]);
+    let dir = folder();
+    let outcome = dir.run(&["slp", "fec", "--out", "out"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let table = outcome.stdout;
     assert!(table.starts_with("slp fec: "), "{table}");
@@ -325,8 +337,8 @@ fn the_slp_papers_goodputs_are_computed_and_simulated() {
 /// Exit status 0: each claim has its expected verdict.
 #[test]
 fn the_slp_papers_population_has_the_verdicts_that_are_known() {
-    let dir = Folder::new();
-    let outcome = dir.recoup(&["paper", "slp", "fig1", "table1", "--quick", "--out", "out"]);
+    let dir = folder();
+    let outcome = dir.run(&["slp", "fig1", "table1", "--quick", "--out", "out"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stdout);
     for id in ["head-more", "k-means-threshold", "all-shorter-rerun"] {
         assert!(outcome.stdout.contains(id), "{id}");
@@ -339,7 +351,7 @@ fn the_slp_papers_population_has_the_verdicts_that_are_known() {
 
 #[test]
 fn the_slp_papers_simulations_have_a_seed() {
-    let csv = |args: &[&str]| recoup(&[&["paper", "slp", "fec", "--format", "csv"], args].concat());
+    let csv = |args: &[&str]| recoup(&[&["slp", "fec", "--format", "csv"], args].concat());
     let first = csv(&["--seed", "1"]).printed();
     assert!(first == csv(&[]).printed(), "the scenario's");
     let other = csv(&["--seed", "2"]).printed();
@@ -355,8 +367,8 @@ fn the_slp_papers_simulations_have_a_seed() {
 
 #[test]
 fn the_slp_papers_thresholds_are_the_arbitrators() {
-    let dir = Folder::new();
-    let outcome = dir.recoup(&["paper", "slp", "arbitrator", "--out", "out"]);
+    let dir = folder();
+    let outcome = dir.run(&["slp", "arbitrator", "--out", "out"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let table = outcome.stdout;
     for part in [
@@ -384,8 +396,8 @@ fn the_slp_papers_thresholds_are_the_arbitrators() {
 
 #[test]
 fn slp_and_the_tail_loss_mechanisms_share_one_table() {
-    let dir = Folder::new();
-    let outcome = dir.recoup(&["paper", "slp", "tails", "--out", "out"]);
+    let dir = folder();
+    let outcome = dir.run(&["slp", "tails", "--out", "out"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let table = outcome.stdout;
     for part in [
@@ -420,7 +432,7 @@ fn slp_and_the_tail_loss_mechanisms_share_one_table() {
 
 #[test]
 fn servers_of_the_prr_paper_take_a_number_of_users() {
-    let video = ["paper", "prr", "video", "--users", "3", "--format"];
+    let video = ["prr", "video", "--users", "3", "--format"];
     let printed = |format: &str| recoup(&[&video[..], &[format]].concat()).stdout;
     let figure = only(&printed("json"));
     let title = figure["title"].as_str().expect("a title");
@@ -436,7 +448,7 @@ fn servers_of_the_prr_paper_take_a_number_of_users() {
         (["vidoe", "--users=3"], "video"),
         (["web", "--set=rtt=80ms"], "rtt"),
     ] {
-        let refused = recoup(&[&["paper", "prr"], &args[..]].concat());
+        let refused = recoup(&[&["prr"], &args[..]].concat());
         assert_eq!(refused.status, Some(2), "{args:?}");
         assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
         assert!(refused.stderr.contains(part), "{}", refused.stderr);
@@ -446,17 +458,14 @@ fn servers_of_the_prr_paper_take_a_number_of_users() {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interrupt_prints_the_finished_figures_and_names_the_other() {
-    use crate::cli::outputs::ignored_signals;
+    use crate::outputs::ignored_signals;
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, Stdio};
     use std::time::Duration;
 
     const SIGINT: i32 = 2;
-    if ignored_signals() & (1 << (SIGINT - 1)) != 0 {
-        return;
-    }
-    let folder = Folder::new();
-    let args = "paper prr fig2 web fig3 --users 5000000 --format json --out figures";
+    let folder = folder();
+    let args = "prr fig2 web fig3 --users 5000000 --format json --out figures";
     let mut child = folder
         .command(&args.split(' ').collect::<Vec<_>>())
         .stdout(Stdio::piped())
@@ -481,4 +490,51 @@ fn an_interrupt_prints_the_finished_figures_and_names_the_other() {
         written.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned()).collect();
     assert!(written.contains(&"prr-fig2.svg".to_string()), "{written:?}");
     assert!(written.iter().all(|name| name.starts_with("prr-fig2") || name == "ledger.json"), "{written:?}");
+}
+
+#[test]
+fn help_lists_every_option() {
+    for (command, parts) in [
+        (&[][..], &["Exit status"][..]),
+        (&["tail-loss"], &["--out", "--set", "--format", "FAILS (expected: holds)"]),
+        (&["prr"], &["--out", "--set", "--format", "properties:", "Exit status"]),
+    ] {
+        let help = recoup(&[command, &["--help"]].concat()).printed();
+        for part in parts {
+            assert!(help.contains(part), "{command:?}: {part}\n{help}");
+        }
+    }
+}
+
+#[test]
+fn wrong_use_is_one_line() {
+    let dir = folder();
+    for (args, parts) in [
+        (&["tail-loss", "--set", "segmets=9"][..], &["unknown setting `segmets`", "did you mean `segments`?"][..]),
+        (&["tail-los"], &["'tail-loss'"]),
+        (&["tail-loss", "fig5"], &["fig1, fig2, fig3, fig4"]),
+        (&["tail-loss", "--format", "png"], &["'png'"]),
+        (&["slp", "fig7", "--scenario", "dumbbell"], &["--scenario"]),
+        // A cell loses more segments than the flow has.
+        (&["tail-loss", "fig2", "--out", "new", "--set", "segments=3"], &["has only 3 data segments"]),
+        (&["tail-loss", "fig2", "--out", "new", "--set", "rtt"], &["expected KEY=VALUE"]),
+        (&["document", "tail-los"], &["did you mean `tail-loss`?"]),
+    ] {
+        dir.refuses(args, parts);
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written() {
+    use std::process::Stdio;
+    let mut child =
+        folder().command(&["tail-loss", "fig1"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let closed = child.wait_with_output().unwrap();
+    assert_eq!((closed.status.code(), &*String::from_utf8_lossy(&closed.stderr)), (Some(0), ""));
+    if let Ok(full) = fs::File::options().write(true).open("/dev/full") {
+        let output = folder().command(&["tail-loss", "fig1"]).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(output.stderr.starts_with(b"recoup: cannot write "), "{output:?}");
+    }
 }

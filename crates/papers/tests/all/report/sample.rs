@@ -3,10 +3,10 @@
 use recoup_draw::chart::{
     BarChart, BarGroup, BarPanel, Interpolation, LineChart, LinePanel, PointChart, PointPanel, RangePoint, Scale,
 };
-use recoup_draw::report::{
+use recoup_draw::sequence::{Diagram, Mark, MarkKind, Panel};
+use recoup_papers::html::{
     Claim, Data, Experiment, Figure, Ledger, Outcome, Paper, Report, Sentence, Untested, Verdict,
 };
-use recoup_draw::sequence::{Diagram, Mark, MarkKind, Panel};
 use recoup_units::{Instant, Offset, Span};
 
 const PROFILES: [&str; 4] = ["linux-3.17", "linux-3.17+rtor", "linux-3.17+tlp", "linux-3.17+tlpr"];

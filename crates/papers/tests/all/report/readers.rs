@@ -1,7 +1,7 @@
 //! The report for readers in the dark, with a phone, with paper, without scripts, with a screen reader.
 
 use super::{large, number, open, rows, small};
-use crate::browser::Browser;
+use recoup_testing::browser::Browser;
 use serde_json::json;
 
 /// The contrast of two colours (WCAG 2.2), from their `rgb(…)` texts.

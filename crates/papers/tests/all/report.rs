@@ -1,20 +1,16 @@
 //! Loads a report in headless Chromium: zooms its figures, reads their values, filters its ledger, prints it.
 
-#[path = "page/browser.rs"]
-mod browser;
-#[path = "report/readers.rs"]
 mod readers;
-#[path = "report/sample.rs"]
 mod sample;
 
-use browser::{Browser, chromium};
-use recoup_draw::report::{MAX_ROWS, Report, Verdict};
+use recoup_papers::html::{MAX_ROWS, Report, Verdict};
+use recoup_testing::browser::{Browser, chromium};
 use serde_json::{Value, json};
 
 /// A browser with a report; `None` if there is none on this machine, which is reported.
 fn open(report: &Report, name: &str) -> Option<Browser> {
     let Some(program) = chromium() else {
-        recoup_skip::skip("there is no chromium");
+        recoup_testing::skip("there is no chromium");
         return None;
     };
     Some(Browser::open(&program, &report.to_html(), name))
