@@ -278,6 +278,7 @@ impl CongestionControl for Congestion {
         }
     }
 
+    #[inline]
     fn on_rtt(&mut self, round: &Round) -> bool {
         match &mut self.control {
             Control::Cubic(cubic) => cubic.on_rtt(round),

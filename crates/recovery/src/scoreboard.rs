@@ -400,6 +400,7 @@ impl Scoreboard {
     }
 
     /// Whether nothing is SACKed, lost or retransmitted, judging by the first segment and the counts.
+    #[inline]
     pub fn is_clean(&self) -> bool {
         self.sacked + self.lost + self.retransmitted + self.duplicates == 0
             && self.first().is_none_or(SentSegment::is_original)

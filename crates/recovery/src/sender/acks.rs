@@ -1,14 +1,28 @@
 //! How the sender processes an ACK.
+//!
+//! [`process_ack`](Sender::process_ack) lists the steps in the order of Linux's `tcp_ack`.
 
-use super::path_model::BeforeAck;
 use super::*;
 use crate::ack::AckSummary;
+use crate::congestion::RateSample;
 use crate::detect::RackVersion;
 use crate::profile::{AckProcessing, RtoRestart};
 use crate::rto::RESTART_THRESHOLD;
 use crate::rtt::nanos;
 use crate::scoreboard::SentSegment;
 use crate::tlp::{MAX_ACK_DELAY, ProbeAnswer};
+
+/// The sender before an ACK.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BeforeAck {
+    una: Offset,
+    /// How often the SYN was sent, if this ACK acknowledges it.
+    syn_transmissions: Option<u16>,
+    /// Segments in flight; zero unless the congestion control models the path.
+    pub pipe: Segments,
+    /// Segments marked lost so far.
+    pub marks: u64,
+}
 
 impl<C: CongestionControl> Sender<C> {
     /// An ACK arrived. Returns its effects. An ACK of data that was never sent is ignored and counted
@@ -22,13 +36,13 @@ impl<C: CongestionControl> Sender<C> {
         summary
     }
 
-    /// The same as [`on_ack`](Self::on_ack). Writes the effects to `summary`, which is empty before. A summary is large:
-    /// this saves moving it.
+    /// Processes an ACK as [`on_ack`](Self::on_ack) does, and writes the effects to `summary`, which is empty before.
+    /// A summary is large: this saves moving it.
     pub fn take_ack<B: AsRef<[Span]>>(&mut self, now: Instant, ack: &Ack<B>, summary: &mut AckSummary) {
         self.process_ack(now, &ack.view(), summary, &mut |_| ());
     }
 
-    /// The same, calling `each` with every segment that the ACK delivers.
+    /// Processes an ACK, and calls `each` with every segment that it delivers.
     #[inline]
     pub(super) fn process_ack(
         &mut self,
@@ -37,123 +51,182 @@ impl<C: CongestionControl> Sender<C> {
         summary: &mut AckSummary,
         each: &mut impl FnMut(&SentSegment),
     ) {
+        self.note_heard(now);
+        if self.is_unacceptable(ack) {
+            return;
+        }
+        let (without_blocks, without_echo);
+        let mut ack = ack;
+        if ack.has_blocks() && !self.uses_sack() {
+            without_blocks = (*ack).without_blocks(); // without an agreement on SACK, blocks mean nothing
+            ack = &without_blocks;
+        }
+        // Linux before 4.13 grows the window before the states run, and judges a probe after them.
+        let grows_first = self.mechanisms.ack_processing != AckProcessing::Linux4_13;
+        let before = self.before_ack(ack);
+        self.update_peer_window(ack, summary);
+        self.end_release();
+        if self.is_idle() && !ack.has_blocks() {
+            return self.take_report_of_copy(ack, summary);
+        }
+        self.update_scoreboard(now, ack, summary, each);
+        self.take_report_of_copy(ack, summary);
+        self.note_progress(now, ack, summary);
+        if summary.reports_copy_alone() {
+            self.update_persist(now);
+            return self.log_changes(now);
+        }
+        if summary.copied_delivered && self.sends_copies() {
+            without_echo = (*ack).without_echo(); // the echo is that of the original or of the copy
+            ack = &without_echo;
+        }
+        let acked = self.count_delivered(summary);
+        self.take_dsack(summary);
+        self.take_samples(now, ack, summary, &before);
+        if let Some(transmissions) = before.syn_transmissions {
+            self.open(transmissions);
+        } else if grows_first && !self.reducing() && !self.models_path() {
+            self.grow_window(now, acked, summary);
+        }
+        let replaces_other = self.restart_timeout(now, summary);
+        if !grows_first {
+            self.judge_probe(now, ack, summary);
+        }
+        let entering = !self.changes_no_state(summary) && self.run_states(now, ack, summary);
+        let rate = self.sample_delivery(now, summary);
+        // An ACK older than the last one may report SACKs, but clocks nothing (Linux since 4.13).
+        if grows_first || ack.cumulative >= before.una || self.board.gives_up() {
+            self.control_window(now, summary, &before, rate, entering);
+        }
+        if grows_first {
+            self.judge_probe(now, ack, summary);
+        }
+        self.follow_copied();
+        self.count(summary);
+        self.reschedule_timers(now, summary, replaces_other);
+        self.give_up_abandoned(now);
+        self.update_persist_after_ack(now);
+        self.log_changes(now);
+    }
+
+    /// The peer was heard, whatever it says.
+    #[inline]
+    fn note_heard(&mut self, now: Instant) {
         self.episode.timeout_unanswered = false;
         self.stream.last_heard_at = now;
         self.stream.stopped_clock = None;
-        if ack.cumulative > self.board.nxt() || self.timers.gave_up {
-            self.totals.counters.impossible_acks += u64::from(!self.timers.gave_up);
-            return;
-        }
-        // Without an agreement on SACK, blocks mean nothing.
-        let bare;
-        let ack = if self.uses_sack() || !ack.has_blocks() {
-            ack
-        } else {
-            bare = (*ack).without_blocks();
-            &bare
-        };
+    }
+
+    /// Whether the ACK is ignored: it acknowledges data never sent, or the connection was given up.
+    #[inline]
+    fn is_unacceptable(&mut self, ack: &Ack<&[Span]>) -> bool {
+        let unsent = ack.cumulative > self.board.nxt() && !self.timers.gave_up;
+        self.totals.counters.impossible_acks += u64::from(unsent);
+        unsent || self.timers.gave_up
+    }
+
+    #[inline]
+    fn before_ack(&self, ack: &Ack<&[Span]>) -> BeforeAck {
         let una = self.board.una();
-        let models_path = self.models_path();
-        let before = match models_path {
-            true => BeforeAck { pipe: self.board.pipe(), marks: self.board.marks() },
-            false => BeforeAck::default(),
-        };
-        summary.window_changed = self.peer.window.on_ack(una, ack.cumulative, ack.window);
+        let acks_syn = una == Offset::SYN && ack.cumulative > Offset::SYN;
+        BeforeAck {
+            una,
+            syn_transmissions: acks_syn.then(|| self.board.first().map_or(0, |syn| syn.transmissions)),
+            pipe: if self.models_path() { self.board.pipe() } else { Segments::ZERO },
+            marks: self.board.marks(),
+        }
+    }
+
+    /// Takes the peer's window. An ACK answers any zero-window probe.
+    #[inline]
+    fn update_peer_window(&mut self, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
+        summary.window_changed = self.peer.window.on_ack(self.board.una(), ack.cumulative, ack.window);
         self.timers.persist.unanswered = 0;
+    }
+
+    /// Ends what held until the next ACK or timer: the [`Release`] of retransmissions, and a due copy.
+    #[inline]
+    pub(super) fn end_release(&mut self) {
         self.episode.release = Release::ByPipe;
         self.drop_due_copy();
-        let copies = self.sends_copies();
-        if self.is_idle() && !ack.has_blocks() {
-            if copies {
-                self.take_report_of_copy(ack, summary);
-            }
-            return;
-        }
-        let syn_acked = una == Offset::SYN && ack.cumulative > Offset::SYN;
-        let syn_transmissions = match syn_acked {
-            true => self.board.first().map_or(0, |s| s.transmissions),
-            false => 0,
-        };
-        let min_rtt = self.rtt.min_nanos();
-        let plausible = min_rtt.map_or(Instant::ZERO, |min| now.minus_nanos(min));
+    }
+
+    /// RFC 6675 §4 Update().
+    #[inline]
+    fn update_scoreboard(
+        &mut self,
+        now: Instant,
+        ack: &Ack<&[Span]>,
+        summary: &mut AckSummary,
+        each: &mut impl FnMut(&SentSegment),
+    ) {
+        let plausible = self.rtt.min_nanos().map_or(Instant::ZERO, |min| now.minus_nanos(min));
         self.board.apply(ack, plausible, summary, each);
-        if copies {
-            self.take_report_of_copy(ack, summary);
+    }
+
+    /// Returns the segments that Linux before 4.13 counts for growth: those acknowledged. Where windows count bytes,
+    /// this converts the bytes delivered, and returns them.
+    #[inline]
+    fn count_delivered(&mut self, summary: &mut AckSummary) -> Segments {
+        if !self.board.counts_bytes() {
+            return summary.newly_acked;
         }
-        self.note_progress(now, ack, summary);
-        if copies && summary.reports_copy_alone() {
-            self.update_persist(now);
-            self.log_changes(now);
-            return;
-        }
-        let unsure;
-        let ack = if copies && summary.copied_delivered {
-            unsure = (*ack).without_echo();
-            &unsure
-        } else {
-            ack
-        };
-        let acked = match self.board.counts_bytes() {
-            false => summary.newly_acked,
-            true => {
-                summary.delivered = self.board.take_delivered();
-                summary.delivered
-            }
-        };
-        self.take_dsack(summary);
+        summary.delivered = self.board.take_delivered();
+        summary.delivered
+    }
+
+    /// RTT samples, for the estimator, for slow start and for the detectors (RFC 8985 §6.2 steps 1 and 2).
+    #[inline]
+    fn take_samples(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary, before: &BeforeAck) {
         if self.losses.packets.is_on() {
             self.losses.packets.on_ack(now, summary);
         }
         self.take_rtt(now, ack, summary);
-        if !syn_acked {
+        if before.syn_transmissions.is_none() {
             self.watch_slow_start(now, summary);
         }
         if self.goes_by_time() {
             self.losses.rack.on_ack(now, summary);
         }
-        let grows_before = self.mechanisms.ack_processing != AckProcessing::Linux4_13;
-        if syn_acked {
-            self.open(syn_transmissions);
-        } else if grows_before && !self.reducing() && !models_path {
-            self.grow_window(now, acked, summary);
-        }
-        let replaces_other = self.move_timers(now, summary);
-        let probes = self.mechanisms.probe.is_some();
-        if probes && !grows_before {
-            self.judge_probe(now, ack, summary);
-        }
-        let marks = self.board.marks();
-        // An ACK older than the last one may report SACKs, but clocks nothing (Linux since 4.13).
-        let clocks = grows_before || ack.cumulative >= una || self.board.gives_up();
-        // Most ACKs of most connections change no state.
-        let quiet = self.episode.state == State::Open
+    }
+
+    /// Whether this ACK changes no state, as most ACKs of most connections.
+    #[inline]
+    fn changes_no_state(&self, summary: &AckSummary) -> bool {
+        self.episode.state == State::Open
             && summary.is_plain_progress()
             && self.board.is_clean()
-            && self.episode.undo.first_retransmission().is_none();
-        let entering = !quiet && self.run_states(now, ack, summary);
-        let rate = match self.delivery {
-            Some(_) => self.sample_delivery(now, summary),
-            None => None,
-        };
-        if models_path {
-            match syn_acked {
+            && self.episode.undo.first_retransmission().is_none()
+    }
+
+    /// The window after an ACK, by the model of the path, by the rate control, or by growth (Linux `tcp_cong_control`).
+    #[inline(always)] // one caller
+    fn control_window(
+        &mut self,
+        now: Instant,
+        summary: &AckSummary,
+        before: &BeforeAck,
+        rate: Option<RateSample>,
+        entering: bool,
+    ) {
+        let opens = before.syn_transmissions.is_some();
+        if self.models_path() {
+            match opens {
                 true => self.begin_model(now),
-                false if clocks => self.follow_path(now, summary, before, rate),
-                false => {}
+                false => self.follow_path(now, summary, before, rate),
             }
-        } else if clocks && self.reducing() {
-            self.reduce(summary, self.board.marks() - marks, entering);
-        } else if clocks && !grows_before && !syn_acked {
+        } else if self.reducing() {
+            self.reduce(summary, self.board.marks() - before.marks, entering);
+        } else if !opens && self.mechanisms.ack_processing == AckProcessing::Linux4_13 {
             self.grow_window(now, summary.delivered, summary);
         }
-        if probes && grows_before {
-            self.judge_probe(now, ack, summary);
-        }
-        if copies {
-            self.follow_copied();
-        }
-        self.count(summary);
-        if probes {
+    }
+
+    /// Sets the probe timer after an ACK, or the retransmission timer in its place. `replaces_other`: see
+    /// [`restart_timeout`](Self::restart_timeout).
+    #[inline]
+    fn reschedule_timers(&mut self, now: Instant, summary: &AckSummary, replaces_other: bool) {
+        if self.mechanisms.probe.is_some() {
             self.reschedule_probe(now, summary);
         }
         // Not the one that decides soon about a receiver that reneged (Linux 6 tcp_check_sack_reneging).
@@ -161,15 +234,15 @@ impl<C: CongestionControl> Sender<C> {
         if replaces_other && self.timers.probe.deadline().is_none() && !reneged() {
             self.count_timeout_from_head(now);
         }
-        if self.board.gives_up() {
-            self.give_up_abandoned(now);
+    }
+
+    /// Data that is outstanding draws an ACK, so that the zero-window timer need not run.
+    #[inline]
+    fn update_persist_after_ack(&mut self, now: Instant) {
+        match self.board.is_empty() {
+            true => self.update_persist(now),
+            false => self.timers.persist = Persist::default(),
         }
-        if !self.board.is_empty() {
-            self.timers.persist = Persist::default(); // what is outstanding draws an ACK
-        } else {
-            self.update_persist(now);
-        }
-        self.log_changes(now);
     }
 
     /// Whether nothing is outstanding or waiting to be sent. A plain ACK changes nothing then.
@@ -288,6 +361,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The congestion control may end slow start by the round-trip times it sees.
+    #[inline(always)] // one caller
     fn watch_slow_start(&mut self, now: Instant, summary: &AckSummary) {
         let Some(newest) = summary.newest_delivered else {
             return;
@@ -363,7 +437,7 @@ impl<C: CongestionControl> Sender<C> {
     /// stops when all is; a delayed early retransmit is off until its conditions are seen to hold. `true`: in
     /// Linux 6 the retransmission timer takes the place of a pending probe or reordering timer
     /// (`tcp_set_xmit_timer`), unless this ACK sets that one again.
-    fn move_timers(&mut self, now: Instant, summary: &AckSummary) -> bool {
+    fn restart_timeout(&mut self, now: Instant, summary: &AckSummary) -> bool {
         self.timers.early = None;
         if self.board.is_empty() {
             self.timers.rto.stop();
@@ -406,6 +480,7 @@ impl<C: CongestionControl> Sender<C> {
     #[inline]
     fn judge_probe(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
         match self.timers.probe.is_answered() {
+            _ if self.mechanisms.probe.is_none() => {}
             true => self.timers.probe.on_heard(),
             false => self.judge_unanswered_probe(now, ack, summary),
         }

@@ -9,6 +9,7 @@ const FIRST_REPETITION: Duration = Duration::from_secs(1);
 
 impl<C: CongestionControl> Sender<C> {
     /// Whether anything is ever worth a copy, so that [`offer_copy`](Self::offer_copy) is to be asked.
+    #[inline]
     pub fn sends_copies(&self) -> bool {
         self.copying.is_some()
     }
@@ -137,7 +138,14 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The report that a copy arrived beside its original says nothing else: neither a retransmission
     /// was spurious nor does the path reorder.
+    #[inline]
     pub(super) fn take_report_of_copy(&mut self, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
+        if self.sends_copies() {
+            self.read_report_of_copy(ack, summary);
+        }
+    }
+
+    fn read_report_of_copy(&mut self, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
         let Some(copying) = &mut self.copying else {
             return;
         };
@@ -186,12 +194,13 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// After an ACK: what became of the segment copied.
+    #[inline]
     pub(super) fn follow_copied(&mut self) {
         let una = self.board.una();
         if let Some(copying) = &mut self.copying {
             copying.copies.on_una(una);
+            self.review_copied();
         }
-        self.review_copied();
     }
 
     /// Drops a copy that was due and was not sent.

@@ -40,7 +40,7 @@ impl<C: CongestionControl> Sender<C> {
             self.episode.undo.forget_retransmission();
         }
         let fresh = !self.reducing();
-        let before = fresh.then(|| self.before());
+        let before = fresh.then(|| self.prior_window());
         self.begin_undo(before);
         if fresh {
             self.begin_reduction(arrived);
@@ -120,7 +120,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    fn before(&self) -> PriorWindow {
+    fn prior_window(&self) -> PriorWindow {
         let ssthresh = match self.reducing() {
             true => self.congestion.ssthresh,
             false => self.congestion.ssthresh.max(three_quarters(self.congestion.cwnd)),
@@ -195,7 +195,7 @@ impl<C: CongestionControl> Sender<C> {
             self.logging.log.push(now, Event::Reneged);
             self.losses.rack.forget_deliveries(); // everything is lost, however young
         }
-        let before = self.before();
+        let before = self.prior_window();
         self.losses.packets.on_reduction(self.board.next_number());
         let from = match self.mechanisms.reduction_base {
             ReductionBase::Cwnd => self.congestion.cwnd,

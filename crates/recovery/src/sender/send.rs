@@ -158,9 +158,7 @@ impl<C: CongestionControl> Sender<C> {
             self.logging.log.push(now, Event::Sent { what, pipe, cwnd });
             self.log_changes(now);
         }
-        if self.board.gives_up() {
-            self.give_up_abandoned(now);
-        }
+        self.give_up_abandoned(now);
     }
 
     fn pace(&mut self, now: Instant, what: Transmission, size: u32) {

@@ -60,8 +60,7 @@ impl<C: CongestionControl> Sender<C> {
             }
             return;
         }
-        self.episode.release = Release::ByPipe;
-        self.drop_due_copy();
+        self.end_release();
         self.logging.log.push(now, Event::TimerFired { timer });
         match timer {
             Timer::Early => {
@@ -101,9 +100,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.review_copied();
         self.keep_probe_timeout(now);
-        if self.board.gives_up() {
-            self.give_up_abandoned(now);
-        }
+        self.give_up_abandoned(now);
         self.log_changes(now);
     }
 
