@@ -151,6 +151,8 @@ pub struct AckSummary {
     pub newly_sacked: Segments,
     /// Segments that left the network: newly acknowledged ones that were not SACKed before, and newly SACKed ones
     /// (RFC 6937 §3, DeliveredData).
+    //= RFC 9937 §6.2 step: "With SACK, DeliveredData can be computed precisely as the change in SND.UNA, plus the
+    //=   signed change in quantity of data marked SACKed in the scoreboard."
     pub delivered: Segments,
     /// How far `snd_una` moved.
     pub una_advanced: u64,
@@ -206,6 +208,11 @@ impl AckSummary {
                 self.original_delivered = end;
             }
         } else {
+            //= RFC 8985 §6.2 step 2 step: "The Timestamp Echo Reply field (TSecr) of the ACK's timestamp option
+            //=   [RFC7323], if available, indicates the ACK was not acknowledging the last retransmission of the
+            //=   segment."
+            //= deviation: only the next condition is tested, as in Linux
+            //= RFC 8985 §6.2 step 2 step: "The segment was last retransmitted less than RACK.min_rtt ago."
             let is_early = !segment.is_original() && sent.at > plausible;
             let at = if is_early { Instant::ZERO } else { sent.at };
             let earliest = self.retransmission_sent.get_or_insert(at);
@@ -232,6 +239,8 @@ impl AckSummary {
 
     /// An original segment `index` places above `snd_una` arrived when the highest SACK was already
     /// `fack` places up.
+    //= RFC 8985 §6.2 step 3 step: "If a never-retransmitted segment that's below RACK.fack is (selectively or
+    //=   cumulatively) acknowledged, it has been delivered out of order."
     pub(crate) fn note_reordering(&mut self, fack: u32, index: u32) {
         if index < fack {
             self.reordering = self.reordering.max(Segments(fack - index));
@@ -275,9 +284,13 @@ impl AckSummary {
     /// The sample of [`rtt_sample`](Self::rtt_sample) in nanoseconds.
     pub(crate) fn rtt_sample_nanos<B>(&self, now: Instant, ack: &Ack<B>) -> Option<u64> {
         self.first_original_acked
+            //= RFC 6298 §3 MUST: "TCP MUST use Karn's algorithm [KP87] for taking RTT samples. That is, RTT samples
+            //=   MUST NOT be made using segments that were retransmitted"
             .filter(|_| !self.retransmission_acked)
             .or(self.first_original_sacked)
             .map(|sent| now.nanos_since(sent))
+            //= RFC 6298 §3 step: "The only case when TCP can safely take RTT samples from retransmitted segments is
+            //=   when the TCP timestamp option [JBB92] is employed"
             .or_else(|| ack.timestamp_rtt.filter(|_| self.una_advanced > 0).map(nanos))
     }
 }

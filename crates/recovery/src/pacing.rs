@@ -49,6 +49,8 @@ pub(crate) struct PacingInput {
 impl PacingInput {
     /// The pacing rate, rounded down to bytes per second, but at least one. `None` before the first RTT
     /// sample, and where SRTT is below a microsecond.
+    //= RFC 9002 §7.7 step: "Expressed as a rate in units of bytes per time, where congestion_window is in bytes: rate =
+    //=   N * congestion_window / smoothed_rtt"
     pub fn rate(&self) -> Option<BitRate> {
         let srtt = self.srtt?.as_micros();
         let slow_start = self.cwnd < Segments(self.ssthresh.0 / 2);
@@ -79,6 +81,7 @@ pub(crate) const fn least_burst(rate: u64) -> u32 {
 }
 
 /// The segments that a host may send together after a pause.
+//= RFC 9002 §7.7 SHOULD: "Senders SHOULD limit bursts to the initial congestion window"
 const HOST_BURST: u32 = 10;
 /// The data segments with which a connection begins unpaced.
 const UNPACED: u8 = 10;

@@ -71,6 +71,8 @@ impl RetransmissionTimer {
     }
 
     /// Starts the timer for a full RTO from now.
+    //= RFC 6298 §5 MUST: "An implementation MUST manage the retransmission timer(s) in such a way that a segment is
+    //=   never retransmitted too early, i.e., less than one RTO after the previous transmission of that segment."
     pub fn start(&mut self, now: Instant, rtt: &RttEstimator) {
         self.deadline = Some(now.plus_nanos(self.rto_nanos(rtt)));
     }
@@ -105,7 +107,10 @@ impl RetransmissionTimer {
 
     /// The timer expired: doubles the RTO and restarts.
     pub fn on_expiry(&mut self, now: Instant, rtt: &RttEstimator) {
+        //= RFC 6298 §5.5 MUST: "The host MUST set RTO <- RTO * 2 ("back off the timer")."
         self.backoff = self.backoff.saturating_add(1);
+        //= RFC 6298 §5.6 step: "Start the retransmission timer, such that it expires after RTO seconds (for the value
+        //=   of RTO after the doubling operation outlined in 5.5)."
         self.start(now, rtt);
     }
 

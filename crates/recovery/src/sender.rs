@@ -275,6 +275,12 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Sets the largest payload of new segments, in bytes. Outstanding segments keep their size.
+    //= RFC 9002 §7.2 SHOULD: "If the maximum datagram size changes during the connection, the initial congestion window
+    //=   SHOULD be recalculated with the new size."
+    //= deviation: the window keeps its number of segments
+    //= RFC 9002 §7.2 SHOULD: "If the maximum datagram size is decreased in order to complete the handshake, the
+    //=   congestion window SHOULD be set to the new initial congestion window."
+    //= deviation: the window keeps its number of segments
     pub fn set_mss(&mut self, mss: u32) {
         self.peer.mss = mss.clamp(1, Self::MOST_MSS);
         if !self.board.numbers_packets() {
@@ -383,6 +389,14 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Switches pacing by [`next_departure`](Self::next_departure) on or off. It is off by default. No effect with a
     /// congestion control that models the path: such a sender paces by itself, with [`Timer::Pacing`].
+    //= RFC 9937 §6.4 SHOULD: "It is RECOMMENDED that implementations use pacing to reduce the burstiness of data
+    //=   traffic."
+    //= deviation: off unless the host switches it on
+    //= RFC 9002 §7.7 SHOULD: "A sender SHOULD pace sending of all in-flight packets based on input from the congestion
+    //=   controller."
+    //= deviation: off unless the host switches it on
+    //= RFC 9002 §7.7 MUST: "Senders MUST either use pacing or limit such bursts."
+    //= deviation: the host must switch pacing on, or limit bursts itself
     pub fn set_paced(&mut self, on: bool) {
         self.stream.pacer.set_by_host(on);
     }

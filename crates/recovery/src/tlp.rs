@@ -64,6 +64,8 @@ pub enum ProbeVersion {
 pub(crate) const MAX_ACK_DELAY: u64 = 25_000_000;
 
 /// How many probes follow an expiry of RFC 9002's timer (§6.2.4).
+//= RFC 9002 §6.2.4 MAY: "An endpoint MAY send up to two full-sized datagrams containing ack-eliciting packets to avoid
+//=   an expensive consecutive PTO expiration due to a single lost datagram"
 const PROBES: u8 = 2;
 
 /// The rules of the tail loss probe.
@@ -105,8 +107,10 @@ impl ProbeRules {
         let one = outstanding == Segments::ONE;
         let Some(srtt) = srtt else {
             // RFC 8985 §7.2; Linux TCP_TIMEOUT_INIT.
+            //= RFC 8985 §7.2 SHOULD: "Second, when there is no SRTT estimate available, the PTO SHOULD be 1 second."
             return self.is_modern().then_some(1000 * MS);
         };
+        //= RFC 8985 §7.2 step: "First, the default PTO interval is 2*SRTT."
         let twice = srtt.saturating_mul(2);
         Some(match self.version {
             ProbeVersion::Draft01 if one => {
@@ -114,6 +118,8 @@ impl ProbeRules {
                 twice.max(half_more.saturating_add(HELD))
             }
             ProbeVersion::Draft01 => twice.max(10 * MS),
+            //= RFC 8985 §7.2 MAY: "Third, when the FlightSize is one segment, the sender MAY inflate the PTO by
+            //=   TLP.max_ack_delay"
             _ if one => twice.saturating_add(HELD),
             ProbeVersion::Rfc8985 | ProbeVersion::Rfc9002 => twice,
             ProbeVersion::Linux6 => twice.saturating_add(2 * MS),
@@ -177,6 +183,9 @@ impl LossProbe {
     /// Whether the timer may be armed: the last probe is answered. Linux 6 always arms it, and checks for an
     /// unanswered probe when the timer expires (`tcp_send_loss_probe`).
     pub fn may_arm(&self, rules: &ProbeRules) -> bool {
+        //= RFC 8985 §7.3 step: "Second, the sender has obtained an RTT measurement since the last loss probe
+        //=   transmission or the start of the connection, whichever was later."
+        //= deviation: the condition is any ACK since the last probe, as in Linux
         let answered = self.out.is_none() && !self.spent;
         !self.is_due() && (answered || rules.version == ProbeVersion::Linux6)
     }
@@ -209,12 +218,17 @@ impl LossProbe {
     /// The timer expired: a probe is due, unless the last one still waits for its answer.
     pub fn on_expiry(&mut self) {
         self.deadline = None;
+        //= RFC 8985 §7.3 MUST: "When the PTO timer expires, the sender MUST check whether both of the following
+        //=   conditions are met before sending a loss probe:"
+        //= RFC 8985 §7.3 step: "First, there is no other previous loss probe still in flight."
         self.due = u8::from(self.out.is_none());
     }
 
     /// RFC 9002's timer expired: two probes are due.
     pub fn on_probe_timeout(&mut self) {
         self.deadline = None;
+        //= RFC 9002 §6.2.4 MUST: "When a PTO timer expires, a sender MUST send at least one ack-eliciting packet in the
+        //=   packet number space as a probe."
         self.due = PROBES;
     }
 
@@ -259,6 +273,8 @@ impl LossProbe {
         let (high, repeated) = (self.high, out == Unanswered::Repeated);
         let both_arrived = match rules.version {
             ProbeVersion::Draft01 | ProbeVersion::Rfc9002 => dsack.is_some(),
+            //= RFC 8985 §7.4.2 step: "If the sender receives an ACK matching either case, then the sender estimates
+            //=   that the receiver received both the original data segment and the TLP probe retransmission."
             _ => dsack.is_some_and(|dsack| dsack.end == high),
         };
         let answer = if cumulative < high {
@@ -266,12 +282,17 @@ impl LossProbe {
         } else if !repeated || both_arrived {
             ProbeAnswer::Unneeded
         } else if cumulative > high {
+            //= RFC 8985 §7.4.2 MUST: "If the TLP sender does not receive such an indication, then it MUST assume that
+            //=   the original data segment, the TLP retransmission, or a corresponding ACK was lost for congestion
+            //=   control purposes."
             ProbeAnswer::RepairedLoss
         } else if duplicate {
             ProbeAnswer::Unneeded
         } else {
             ProbeAnswer::Open
         };
+        //= RFC 8985 §7.4.2 step: "The sender considers the TLP episode to be done and records that fact by setting
+        //=   TLP.end_seq to None."
         if answer != ProbeAnswer::Open {
             self.out = None;
         }

@@ -6,6 +6,7 @@ use super::MIN_SSTHRESH;
 use recoup_units::Segments;
 
 /// The slow-start threshold after a loss.
+//= RFC 5681 §3.1 step: "ssthresh = max (FlightSize / 2, 2*SMSS)"
 pub(super) fn ssthresh(cwnd: Segments) -> Segments {
     Segments(cwnd.0 / 2).max(MIN_SSTHRESH)
 }

@@ -81,6 +81,8 @@ pub enum RecoverFs {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Prr {
     bound: Bound,
+    //= RFC 9937 §6.1 step: "Upon entering fast recovery, PRR initializes RecoverFS, and RecoverFS remains constant
+    //=   during a given fast recovery episode."
     recover_flight: Segments,
     delivered: u32,
     out: u32,
@@ -89,6 +91,8 @@ pub struct Prr {
 impl Prr {
     /// Begins a reduction. `recover_flight`: RecoverFS.
     pub fn enter(bound: Bound, recover_flight: Segments) -> Self {
+        //= RFC 9937 §6.1 step: "prr_delivered = 0 // Total bytes delivered in recovery prr_out = 0 // Total bytes sent
+        //=   in recovery"
         Self { bound, recover_flight, delivered: 0, out: 0 }
     }
 
@@ -106,30 +110,40 @@ impl Prr {
 
     /// A segment was sent.
     pub fn on_sent(&mut self) {
+        //= RFC 9937 §6.3 step: "On any data transmission or retransmission, PRR executes the following: prr_out +=
+        //=   (data sent)"
         self.out = self.out.saturating_add(1);
     }
 
     /// The congestion window after an ACK.
     pub fn on_ack(&mut self, progress: &AckProgress) -> Segments {
         let safe_ack = self.bound == Bound::SafeAck;
+        //= RFC 9937 §6.2 step: "if (DeliveredData is 0) Return"
+        //= deviation: the ACK that begins recovery sends the first retransmission even so
         if safe_ack && progress.delivered == Segments::ZERO && !progress.entering {
             return progress.cwnd;
         }
+        //= RFC 9937 §6.2 step: "prr_delivered += DeliveredData"
         self.delivered = self.delivered.saturating_add(progress.delivered.0);
         let AckProgress { pipe, ssthresh, .. } = *progress;
         let allowed = if pipe > ssthresh {
             self.in_proportion(ssthresh)
         } else {
             let gap = u64::from((ssthresh - pipe).0);
+            //= RFC 9937 §6.2 step: "// Attempt to catch up, as permitted SndCnt = MIN(ssthresh - inflight, SndCnt)"
             gap.min(self.limit(progress))
         };
         let forced = match safe_ack {
+            //= RFC 9937 §6.2 step: "if (prr_out is 0 AND SndCnt is 0) { // Force a fast retransmit upon entering
+            //=   recovery SndCnt = SMSS }"
             true => self.out == 0,
             false => progress.entering,
         };
+        //= RFC 9937 §6.2 step: "cwnd = inflight + SndCnt"
         pipe + Segments(allowed.max(u64::from(forced)) as u32)
     }
 
+    //= RFC 9937 §6.2 step: "out = DIV_ROUND_UP(prr_delivered * ssthresh, RecoverFS) SndCnt = out - prr_out"
     fn in_proportion(&self, ssthresh: Segments) -> u64 {
         let share = u64::from(self.delivered) * u64::from(ssthresh.0);
         share.div_ceil(u64::from(self.recover_flight.0.max(1))).saturating_sub(self.out.into())
@@ -137,11 +151,13 @@ impl Prr {
 
     fn limit(&self, progress: &AckProgress) -> u64 {
         let banked = u64::from(self.delivered.saturating_sub(self.out));
+        //= RFC 9937 §6.2 step: "SndCnt = MAX(prr_delivered - prr_out, DeliveredData)"
         let clocked = banked.max(u64::from(progress.delivered.0));
         match self.bound {
             Bound::Unlimited => u64::MAX,
             Bound::Conservative => banked,
             Bound::SlowStart => clocked + 1,
+            //= RFC 9937 §6.2 step: "if (SafeACK) { // PRR-SSRB when recovery is making good progress SndCnt += SMSS }"
             Bound::SafeAck => clocked + u64::from(progress.safe),
         }
     }

@@ -83,6 +83,8 @@ impl<C: CongestionControl> Sender<C> {
         let acked = self.count_delivered(summary);
         self.take_dsack(summary);
         self.take_samples(now, ack, summary, &before);
+        //= RFC 5681 §3.1 MUST NOT: "the SYN/ACK and the acknowledgment of the SYN/ACK MUST NOT increase the size of the
+        //=   congestion window"
         if let Some(transmissions) = before.syn_transmissions {
             self.open(transmissions);
         } else if grows_first && !self.reducing() && !self.models_path() {
@@ -161,6 +163,10 @@ impl<C: CongestionControl> Sender<C> {
         each: &mut impl FnMut(&SentSegment),
     ) {
         let plausible = self.rtt.min_nanos().map_or(Instant::ZERO, |min| now.minus_nanos(min));
+        //= RFC 6675 §5 MUST: "Upon the receipt of any ACK containing SACK information, the scoreboard MUST be updated
+        //=   via the Update () routine."
+        //= RFC 6675 §5 (B) MUST: "Use Update () to record the new SACK information conveyed by the incoming ACK."
+        //= RFC 6675 §5.1 SHOULD: "Update () SHOULD continue to be used appropriately upon receipt of ACKs."
         self.board.apply(ack, plausible, summary, each);
     }
 
@@ -216,6 +222,8 @@ impl<C: CongestionControl> Sender<C> {
                 false => self.follow_path(now, summary, before, rate),
             }
         } else if self.reducing() {
+            //= RFC 9937 §6.2 step: "On every ACK starting or during fast recovery, excluding the ACK that concludes a
+            //=   PRR episode, PRR executes the following steps."
             self.reduce(summary, self.board.marks() - before.marks, entering);
         } else if !opens && self.mechanisms.ack_processing == AckProcessing::Linux4_13 {
             self.grow_window(now, summary.delivered, summary);
@@ -264,20 +272,33 @@ impl<C: CongestionControl> Sender<C> {
             self.timers.timeouts = 0;
             self.totals.counters.unheard = 0;
             // RFC 6675 §2: one that SACKs anew is a duplicate whatever it acknowledges besides.
+            //= RFC 6675 §5 MUST: "If the incoming ACK is a cumulative acknowledgment, the TCP MUST reset DupAcks to
+            //=   zero."
             self.losses.duplicates = u32::from(summary.newly_sacked > Segments::ZERO);
             if !self.uses_sack() {
                 summary.delivered = self.board.explain_duplicates(summary.newly_acked);
             }
-            if self.board.is_empty()
-                && let Some(since) = self.totals.busy_since.take()
-            {
-                self.totals.counters.busy += now.since(since);
+            if self.board.is_empty() {
+                self.note_nothing_outstanding(now);
             }
         } else if summary.newly_sacked > Segments::ZERO {
+            //= RFC 6675 §2 step: "we define a "duplicate acknowledgment" as a segment that arrives carrying a SACK
+            //=   block that identifies previously unacknowledged and un-SACKed octets between HighACK and HighData."
+            //= RFC 6675 §5 MUST: "If the incoming ACK is a duplicate acknowledgment per the definition in Section 2
+            //=   (regardless of its status as a cumulative acknowledgment), and the TCP is not currently in loss
+            //=   recovery, the TCP MUST increase DupAcks by one"
             self.losses.duplicates = self.losses.duplicates.saturating_add(1);
         }
         if self.logging.log.is_on() {
             self.log_ack(now, ack, summary);
+        }
+    }
+
+    /// Counts the time in which data was outstanding, which ends now.
+    #[inline]
+    pub(super) fn note_nothing_outstanding(&mut self, now: Instant) {
+        if let Some(since) = self.totals.busy_since.take() {
+            self.totals.counters.busy += now.since(since);
         }
     }
 
@@ -312,6 +333,10 @@ impl<C: CongestionControl> Sender<C> {
             Some(RackVersion::Linux6) => self.losses.threshold.reordering_seen(),
             None => false,
         };
+        //= RFC 8985 §6.2 step 4 step: "The RACK.reo_wnd increases linearly for every round trip in which the sender
+        //=   receives some DSACK option so that after N round trips in which a DSACK is received, the RACK.reo_wnd
+        //=   becomes (N+1) * min_RTT / 4, with an upper-bound of SRTT."
+        //= deviation: the DSACK of a probe is ignored, as in Linux
         if heeded && !of_probe {
             self.losses.rack.on_dsack(self.board.una(), self.board.nxt());
         }
@@ -342,6 +367,8 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     fn note_sample(&mut self, now: Instant, rtt: u64) {
+        //= RFC 6298 §5 step: "once a new RTT measurement is obtained (which can only happen when new data has been sent
+        //=   and acknowledged), the computations outlined in Section 2 are performed, including the computation of RTO"
         self.timers.rto.reset_backoff();
         if self.logging.log.is_on() {
             let rtt = Duration::from_nanos(rtt);
@@ -353,6 +380,11 @@ impl<C: CongestionControl> Sender<C> {
     /// The sample comes from the newest transmission delivered (RFC 9002 §5).
     fn take_newest_rtt(&mut self, now: Instant, ack: &Ack<&[Span]>) {
         if let Some(rtt) = self.losses.packets.sample() {
+            //= RFC 9002 §5.3 SHOULD: "the endpoint SHOULD ignore max_ack_delay until the handshake is confirmed"
+            //= deviation: the bound always applies: the engine does not know the handshake
+            //= RFC 9002 §5.3 MUST: "MUST use the lesser of the acknowledgment delay and the peer's max_ack_delay after
+            //=   the handshake is confirmed"
+            //= deviation: max_ack_delay is 25 ms, the default of RFC 9000 §18.2, whatever the peer announced
             let delay = nanos(ack.ack_delay).min(MAX_ACK_DELAY);
             let (una, nxt) = (self.board.una(), self.board.nxt());
             self.rtt.on_delayed_sample(rtt, delay, una, nxt);
@@ -379,6 +411,8 @@ impl<C: CongestionControl> Sender<C> {
             nxt: self.board.nxt(),
         };
         if self.congestion.control.on_rtt(&round) {
+            //= RFC 9438 §4.10 step: "In this special case, CUBIC sets _cwnd_prior = cwnd_ and switches to congestion
+            //=   avoidance."
             self.congestion.ssthresh = self.congestion.cwnd;
         }
     }
@@ -390,16 +424,26 @@ impl<C: CongestionControl> Sender<C> {
         let by_packets = self.losses.threshold.rule() == LossRule::PacketTime;
         self.congestion.cwnd = if by_packets {
             // RFC 9002 §7.2: 14,720 bytes or two segments at most.
+            //= RFC 9002 §7.2 SHOULD: "Endpoints SHOULD use an initial congestion window of ten times the maximum
+            //=   datagram size (max_datagram_size), while limiting the window to the larger of 14,720 bytes or twice
+            //=   the maximum datagram size."
             let most = u64::from(self.mechanisms.initial_window.0) * 1472 / u64::from(self.peer.mss);
             let most = u32::try_from(most).unwrap_or(u32::MAX).max(2);
             self.mechanisms.initial_window.min(Segments(most))
         } else if syn_transmissions > 2 {
+            //= RFC 5681 §3.1 MUST: "if the SYN or SYN/ACK is lost, the initial window used by a sender after a
+            //=   correctly transmitted SYN MUST be one segment consisting of at most SMSS bytes."
+            //= deviation: one loss is forgiven, as in Linux since its initial RTO is 1 s
             Segments::ONE
         } else {
             self.mechanisms.initial_window
         };
-        let by_rtt = self.rtt.samples_newest(); // RFC 9002 §6.2.2 keeps its initial RTT
-        if syn_transmissions > 1 && self.rtt.srtt().is_none() && !by_rtt {
+        let keeps_initial = self.rtt.samples_newest();
+        //= RFC 6298 §5.7 MUST: "If the timer expires awaiting the ACK of a SYN segment and the TCP implementation is
+        //=   using an RTO less than 3 seconds, the RTO MUST be re-initialized to 3 seconds when data transmission
+        //=   begins"
+        //= deviation: not where a timestamp gave an RTT sample of the handshake: the RTO is computed from that sample
+        if syn_transmissions > 1 && self.rtt.srtt().is_none() && !keeps_initial {
             self.rtt.distrust_initial();
             self.timers.rto.reset_backoff();
         }
@@ -412,13 +456,26 @@ impl<C: CongestionControl> Sender<C> {
     fn grow_window(&mut self, now: Instant, grown: Segments, summary: &AckSummary) {
         let slow_start = self.congestion.cwnd < self.congestion.ssthresh;
         let in_use = self.congestion.cwnd.0 < self.congestion.usage.most_outstanding.0.saturating_mul(2);
+        //= RFC 9438 §4.6 MUST: "Implementations that use _cwnd_ MUST use other measures to prevent _cwnd_ from growing
+        //=   when the volume of bytes in flight is smaller than _cwnd_."
+        //= RFC 9438 §4.6 MUST: "A QUIC sender that uses a _cwnd_ _value_ to calculate new values for _cwnd_ and
+        //=   _ssthresh_ after detecting a congestion event is REQUIRED to apply similar mechanisms"
+        //= RFC 9002 §7.8 SHOULD NOT: "When this occurs, the congestion window SHOULD NOT be increased in either slow
+        //=   start or congestion avoidance."
+        //= deviation: in slow start the window grows up to twice the flight (Linux)
         let limited = self.congestion.usage.limited || (slow_start && in_use);
+        //= RFC 9438 §4.2 step: "CUBIC maintains the ACK clocking of Reno by increasing the congestion window only at
+        //=   the reception of a new ACK."
+        //= deviation: with dupthresh raised also on new SACKs (Linux `tcp_may_raise_cwnd`)
         let progress = summary.newly_acked > Segments::ZERO
             || (summary.newly_sacked > Segments::ZERO && (self.losses.threshold.is_raised() || self.goes_by_packets()));
         if !progress || !limited {
             return;
         }
         let grown = match self.mechanisms.ack_processing {
+            //= RFC 5681 §3.1 step: "During slow start, a TCP increments cwnd by at most SMSS bytes for each ACK
+            //=   received that cumulatively acknowledges new data."
+            //= RFC 5681 §3.1 SHOULD: "we RECOMMEND that TCP implementations increase cwnd, per: cwnd += min (N, SMSS)"
             AckProcessing::Linux2_6 => grown.min(Segments::ONE),
             AckProcessing::Linux3_13 | AckProcessing::Linux4_13 => grown,
         };
@@ -439,6 +496,7 @@ impl<C: CongestionControl> Sender<C> {
     /// (`tcp_set_xmit_timer`), unless this ACK sets that one again.
     fn restart_timeout(&mut self, now: Instant, summary: &AckSummary) -> bool {
         self.timers.early = None;
+        //= RFC 6298 §5.2 step: "When all outstanding data has been acknowledged, turn off the retransmission timer."
         if self.board.is_empty() {
             self.timers.rto.stop();
             self.timers.reorder = None;
@@ -456,6 +514,8 @@ impl<C: CongestionControl> Sender<C> {
         {
             self.timers.rto.start_from_earliest(now, first.sent_at, &self.rtt);
         } else {
+            //= RFC 6298 §5.3 step: "When an ACK is received that acknowledges new data, restart the retransmission
+            //=   timer so that it will expire after RTO seconds (for the current value of RTO)."
             self.timers.rto.start(now, &self.rtt);
         }
         if self.rack_version() != Some(RackVersion::Linux6) {
@@ -495,6 +555,8 @@ impl<C: CongestionControl> Sender<C> {
         };
         let duplicate = summary.is_duplicate(ack) && summary.newly_sacked == Segments::ZERO;
         let answer = self.timers.probe.on_ack(rules, ack.cumulative, duplicate, summary.dsack);
+        //= RFC 8985 §7.4.2 SHOULD: "The sender then SHOULD invoke a congestion control response equivalent to a fast
+        //=   recovery."
         if answer == ProbeAnswer::RepairedLoss && !self.reducing() {
             self.logging.log.push(now, Event::ProbeRepairedLoss);
             self.begin_reduction(self.arrived_with(summary));

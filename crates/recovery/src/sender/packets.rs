@@ -230,9 +230,7 @@ impl<C: CongestionControl> Sender<C> {
             self.timers.reorder = None;
             self.timers.early = None;
             self.timers.probe.disarm();
-            if let Some(since) = self.totals.busy_since.take() {
-                self.totals.counters.busy += now.since(since);
-            }
+            self.note_nothing_outstanding(now);
         }
         let una = self.board.una();
         if let Some(copying) = &mut self.copying {

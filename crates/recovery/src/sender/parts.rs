@@ -391,6 +391,7 @@ impl<C> Window<C> {
     pub fn new(control: C, initial: Segments) -> Self {
         Self {
             cwnd: initial,
+            //= RFC 5681 §3.1 SHOULD: "The initial value of ssthresh SHOULD be set arbitrarily high"
             ssthresh: Segments::MAX,
             usage: WindowUsage::default(),
             reduction: Reduction::default(),

@@ -260,6 +260,16 @@ impl Endpoint {
             Arrival::InOrder if !fin => {
                 Urgency::InOrder { full: segment.payload_len / u32::from(self.full_segment.max(1)) }
             }
+            //= RFC 5681 §3.2 SHOULD: "A TCP receiver SHOULD send an immediate duplicate ACK when an out-of-order
+            //=   segment arrives."
+            //= RFC 5681 §3.2 SHOULD: "a TCP receiver SHOULD send an immediate ACK when the incoming segment fills in
+            //=   all or part of a gap in the sequence space"
+            //= RFC 5681 §4.2 SHOULD: "Out-of-order data segments SHOULD be acknowledged immediately, in order to
+            //=   accelerate loss recovery."
+            //= RFC 5681 §4.2 SHOULD: "the receiver SHOULD send an immediate duplicate ACK when it receives a data
+            //=   segment above a gap in the sequence space"
+            //= RFC 5681 §4.2 SHOULD: "the receiver SHOULD send an immediate ACK when it receives a data segment that
+            //=   fills in all or part of a gap in the sequence space"
             _ => Urgency::AtOnce,
         };
         self.acks.on_segment(now, urgency);
