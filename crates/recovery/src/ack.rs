@@ -66,7 +66,7 @@ impl Ack {
         }
     }
 
-    /// The same ACK with `blocks`, at most four.
+    /// This ACK with `blocks`, at most four.
     pub fn with_blocks(mut self, blocks: impl IntoIterator<Item = Span>) -> Self {
         blocks.into_iter().for_each(|b| self.push_block(b));
         self
@@ -74,9 +74,9 @@ impl Ack {
 }
 
 impl<B> Ack<B> {
-    /// The same ACK with any number of `ranges` above the cumulative acknowledgment, in any order. As in TCP, a first
-    /// range below it reports a duplicate instead (see [`dsack`](Self::dsack)). Empty and reversed ranges are ignored.
-    pub fn with_ranges(self, ranges: &[Span]) -> Ack<&[Span]> {
+    /// This ACK with `blocks` for its own.
+    #[inline]
+    fn holding<Other>(&self, blocks: Other) -> Ack<Other> {
         Ack {
             cumulative: self.cumulative,
             window: self.window,
@@ -84,36 +84,34 @@ impl<B> Ack<B> {
             echo_sent_before: self.echo_sent_before,
             carries_data: self.carries_data,
             ack_delay: self.ack_delay,
-            blocks: ranges,
+            blocks,
         }
+    }
+
+    /// This ACK with any number of `ranges` above the cumulative acknowledgment, in any order. As in TCP, a first
+    /// range below it reports a duplicate instead (see [`dsack`](Self::dsack)). Empty and reversed ranges are ignored.
+    pub fn with_ranges(self, ranges: &[Span]) -> Ack<&[Span]> {
+        self.holding(ranges)
     }
 }
 
 impl Ack<&[Span]> {
-    /// The same ACK without its blocks.
+    /// This ACK without its blocks.
     pub(crate) fn without_blocks(self) -> Self {
         Self { blocks: &[], ..self }
     }
 
-    /// The same ACK without its evidence of which transmission caused it.
+    /// This ACK without its evidence of which transmission caused it.
     pub(crate) fn without_echo(self) -> Self {
         Self { echo_sent_before: None, ..self }
     }
 }
 
 impl<B: AsRef<[Span]>> Ack<B> {
-    /// The same ACK with borrowed blocks.
+    /// This ACK with borrowed blocks.
     #[inline]
     pub(crate) fn view(&self) -> Ack<&[Span]> {
-        Ack {
-            cumulative: self.cumulative,
-            window: self.window,
-            timestamp_rtt: self.timestamp_rtt,
-            echo_sent_before: self.echo_sent_before,
-            carries_data: self.carries_data,
-            ack_delay: self.ack_delay,
-            blocks: self.blocks.as_ref(),
-        }
+        self.holding(self.blocks.as_ref())
     }
 
     /// Whether the ACK has blocks.

@@ -9,14 +9,9 @@
 //! ```
 //! Sources: RFC 5682 §2.1 (without SACK), §3.1 (with); Linux 6.12 `tcp_process_loss`.
 //!
-//! Deviations, all as in Linux:
-//!
-//! - Step 3b is tested on every ACK, also before new data was sent, because segments remember whether they
-//!   were retransmitted. RFC 5682 §3.2's restriction is then unnecessary.
-//! - The test runs again on each consecutive timeout, but not on a timeout that interrupts a fast recovery.
-//! - During the test, the window grows by slow start instead of permitting two new segments.
-//! - After a spurious timeout the sender restores the previous window (see [`undo`](crate::undo)) instead of
-//!   applying RFC 4015.
+//! Deviations, beside those at the steps: after a spurious timeout the sender restores the previous window (see
+//! [`undo`](crate::undo)) instead of applying RFC 4015, as in Linux. RFC 5682 §3.2's restriction is unnecessary, because
+//! segments remember whether they were retransmitted.
 
 /// The state of the test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

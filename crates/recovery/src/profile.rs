@@ -90,7 +90,7 @@ pub enum LimitedTransmit {
     Pipe,
 }
 
-/// What recovery sends when no segment is marked lost and no new data may be sent (RFC 6675 §4 NextSeg).
+/// The segments that recovery sends when none is marked lost and no new data may be sent (RFC 6675 §4 NextSeg).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -155,7 +155,7 @@ const LINUX_RTO: RtoRules = RtoRules {
 };
 
 impl Mechanisms {
-    /// The same mechanisms after `change`: `Mechanisms::LINUX_6.with(|m| m.frto = false)`.
+    /// These mechanisms after `change`: `Mechanisms::LINUX_6.with(|m| m.frto = false)`.
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
@@ -229,12 +229,6 @@ impl Mechanisms {
         frto: false,
         rto: RtoRules {
             smoothing: Smoothing::Standard,
-            sampling: Sampling::Segment,
-            srtt_factor: RtoRules::SRTT_FACTOR,
-            rttvar_factor: RtoRules::RTTVAR_FACTOR,
-            srtt_weight: RtoRules::SRTT_WEIGHT,
-            rttvar_weight: RtoRules::RTTVAR_WEIGHT,
-            granularity: Duration::ZERO,
             //= RFC 6298 §2.1 SHOULD: "Until a round-trip time (RTT) measurement has been made for a segment sent
             //=   between the sender and receiver, the sender SHOULD set RTO <- 1 second"
             initial: Duration::from_secs(1),
@@ -244,6 +238,7 @@ impl Mechanisms {
             min: Duration::from_secs(1),
             //= RFC 6298 §2.5 MAY: "A maximum value MAY be placed on RTO provided it is at least 60 seconds."
             max: Duration::from_secs(60),
+            ..LINUX_RTO
         },
         rto_restart: None,
         probe: None,

@@ -51,7 +51,7 @@ impl RateControl {
         Self::Prr { bound, recover_fs }
     }
 
-    /// What the rate control does, in one line.
+    /// Describes the rate control in one line.
     pub(crate) fn about(self) -> String {
         let (bound, recover_fs) = match self {
             Self::Standard => {

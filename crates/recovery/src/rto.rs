@@ -62,7 +62,7 @@ impl RetransmissionTimer {
         Duration::from_nanos(self.rto_nanos(rtt))
     }
 
-    /// The same in nanoseconds.
+    /// The current RTO in nanoseconds, back-off included.
     pub fn rto_nanos(&self, rtt: &RttEstimator) -> u64 {
         match self.backoff {
             0 => rtt.rto_nanos(),
@@ -123,7 +123,6 @@ impl RetransmissionTimer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rtt::{RtoRules, Sampling, Smoothing};
     use recoup_units::Offset;
 
     fn ms(n: u64) -> Duration {
@@ -136,20 +135,7 @@ mod tests {
 
     /// SRTT 80 ms, RTO 280 ms.
     fn rtt() -> RttEstimator {
-        let rules = RtoRules {
-            smoothing: Smoothing::Linux,
-            sampling: Sampling::Segment,
-            srtt_factor: RtoRules::SRTT_FACTOR,
-            rttvar_factor: RtoRules::RTTVAR_FACTOR,
-            srtt_weight: RtoRules::SRTT_WEIGHT,
-            rttvar_weight: RtoRules::RTTVAR_WEIGHT,
-            granularity: Duration::ZERO,
-            initial: ms(1000),
-            min_variance: ms(200),
-            min: Duration::ZERO,
-            max: ms(120_000),
-        };
-        let mut e = RttEstimator::new(rules);
+        let mut e = RttEstimator::new(crate::Mechanisms::LINUX_6.rto);
         e.on_sample(ms(80), Offset(1), Offset(1));
         e
     }

@@ -24,7 +24,6 @@
 //!
 //! Deviations:
 //!
-//! - The minimum RTT never expires. Linux forgets it after five minutes.
 //! - A segment SACKed before gives no sample when the cumulative ACK passes it, in any profile. Linux 3.17
 //!   still takes that sample; Linux 2.6 takes none from SACKs and prefers timestamps.
 //! - The RTO is at least 1 ms, whatever the rules: the smallest one that Linux's clock of 1000 Hz can time.
@@ -137,7 +136,7 @@ impl BinaryFactor {
     }
 }
 
-/// What [`Factor`] counts in.
+/// The parts of 1 in which a [`Factor`] counts.
 const MILLION: u32 = 1_000_000;
 
 impl fmt::Display for Factor {
@@ -339,7 +338,7 @@ impl RttEstimator {
         self.min = NO_SAMPLE;
     }
 
-    /// The same for a sample in nanoseconds: the fast path, since most ACKs give a sample.
+    /// Adds a sample in nanoseconds: the fast path, since most ACKs give a sample.
     #[inline(always)] // its other callers are rare
     pub(crate) fn on_sample_nanos(&mut self, rtt: u64, una: Offset, nxt: Offset) {
         self.take_sample(rtt, una, nxt);
@@ -408,7 +407,7 @@ impl RttEstimator {
         }
     }
 
-    /// The same with the weights of the rules.
+    /// Adds a sample with the weights of the rules.
     #[inline(never)] // most senders never come here
     fn take_weighted(&mut self, m: u64, floor: u64, una: Offset, nxt: Offset) {
         let a = self.rttvar_weight.binary();
@@ -434,7 +433,6 @@ impl RttEstimator {
         }
     }
 
-    /// RFC 6298 §2.3. RTTVAR is updated before SRTT.
     //= RFC 6298 §2.3 MUST: "When a subsequent RTT measurement R' is made, a host MUST set RTTVAR <- (1 - beta) * RTTVAR
     //=   + beta * |SRTT - R'| SRTT <- (1 - alpha) * SRTT + alpha * R'"
     //= RFC 9002 §5.3 step: "smoothed_rtt = 7/8 * smoothed_rtt + 1/8 * adjusted_rtt rttvar_sample = abs(smoothed_rtt -
@@ -501,7 +499,7 @@ impl RttEstimator {
         backed_off.min(self.most_rto)
     }
 
-    /// The RTO after it was backed off `times`, in nanoseconds (RFC 6298 §5.5).
+    /// The RTO after it was backed off `times`, in nanoseconds.
     pub(crate) fn backed_off_nanos(&self, times: u32) -> u64 {
         //= RFC 6298 §5.5 MAY: "The maximum value discussed in (2.5) above may be used to provide an upper bound to this
         //=   doubling operation."

@@ -18,9 +18,6 @@
 //!
 //! All of it lies in two blocks of memory, whose size depends on the largest number of outstanding segments
 //! alone. They grow by doubling, have a fixed size, or are lent by the host ([`Storage`]).
-//!
-//! Deviation: a SACK block that covers part of a segment is ignored for that segment, where Linux splits
-//! the segment. Receivers report whole segments, as they arrived.
 
 mod abandon;
 mod above;

@@ -33,7 +33,7 @@
 //! - A retransmission that is SACKed while it is only a hole leaves the pipe. Linux keeps it counted.
 //! - The sender retransmits beyond the peer's window. Linux waits.
 //! - A timeout can be undone while a retransmission is in flight. In Linux 3.17 it cannot.
-//! - RFC 8985's RACK keeps reo_wnd over a timeout, and ignores the DSACK of a probe.
+//! - RFC 8985's RACK keeps reo_wnd over a timeout.
 //! - With RFC 9002's loss detection, see `packet_time` for the states and [`tlp`](crate::tlp) for the timer.
 //! - On a timeout every segment not SACKed is lost. With RACK, a segment sent less than RACK.rtt ago is not lost
 //!   (Linux 6 `tcp_timeout_mark_lost`).
@@ -105,7 +105,7 @@ pub struct Sender<C = Congestion> {
     /// Takes no memory of its own until a packet is given up.
     given_up: GivenUp,
     totals: Totals,
-    logging: Logging,
+    log: Log,
 }
 
 impl Sender {
@@ -174,7 +174,7 @@ impl<C: CongestionControl> Sender<C> {
             delivery,
             given_up: GivenUp::default(),
             totals: Totals::default(),
-            logging: Logging::new(log),
+            log: Log::new(log),
         }
     }
 
@@ -197,7 +197,7 @@ impl<C: CongestionControl> Sender<C> {
         self.board.memory()
             + self.totals.recoveries.memory()
             + self.losses.suspects.memory()
-            + self.logging.log.memory()
+            + self.log.memory()
             + self.given_up.memory()
             + self.stream.pacer.memory()
             + self.congestion.control.memory()
@@ -304,19 +304,19 @@ impl<C: CongestionControl> Sender<C> {
         if to == State::Open {
             self.totals.recoveries.note_open(now);
         }
-        if from != to && self.logging.log.is_on() {
+        if from != to && self.log.is_on() {
             self.log_state(now);
-            if let Some(last) = self.logging.log.last() {
+            if let Some(last) = self.log.last() {
                 last.state_change = Some((from, to));
             }
         }
     }
 
     fn log_state(&mut self, now: Instant) {
-        let last = self.logging.log.last();
+        let last = self.log.last();
         if let Some((from, to)) = last.and_then(|last| last.state_change.take()) {
             let (cwnd, ssthresh, pipe) = (self.congestion.cwnd, self.congestion.ssthresh, self.board.pipe());
-            self.logging.log.push(now, Event::StateChanged { from, to, cwnd, ssthresh, pipe });
+            self.log.push(now, Event::StateChanged { from, to, cwnd, ssthresh, pipe });
         }
     }
 
@@ -514,12 +514,12 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Takes out the events since the last call, if the sender [keeps](Self::keep_events) them.
     pub fn drain_events(&mut self) -> impl Iterator<Item = (Instant, Event)> + '_ {
-        self.logging.log.drain()
+        self.log.drain()
     }
 
     /// How many events were dropped because the log was full of 65,536 events.
     pub fn missed_events(&self) -> u64 {
-        self.logging.log.missed()
+        self.log.missed()
     }
 
     /// Checks the invariants that hold after every call: the oracle of the property tests.

@@ -26,14 +26,12 @@
 //! segments whose last transmission is the oldest. An expiry marks nothing lost and does not reduce the window.
 //! The timer does not run while the timer of the time threshold does.
 //!
-//! Deviations:
+//! Deviations, beside those at the rules:
 //!
 //! - With RFC 9002's timer, the handshake keeps TCP's retransmission timer, and without SACK the retransmission
-//!   timeout remains. The back-off stops at the maximum RTO of the profile. RFC 9002 has no maximum.
+//!   timeout remains.
 //! - If probes repaired the only losses, the window is reduced once, as in TLP. In QUIC the ACK of a probe
 //!   declares the originals lost, with the same effect.
-//! - As in Linux, one probe per tail is allowed until it is answered, so a second probe needs new
-//!   acknowledgments. RFC 8985 §7.3 requires an RTT sample since the last probe.
 //! - Linux 3.17 lets a second PTO expire without a probe, which postpones the RTO. Here no second PTO is
 //!   armed.
 
@@ -148,7 +146,7 @@ pub(crate) struct LossProbe {
     spent: bool,
 }
 
-/// What a probe that waits for its answer was.
+/// The kind of an unanswered probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Unanswered {
@@ -158,7 +156,7 @@ enum Unanswered {
     New,
 }
 
-/// What an ACK reveals about an unanswered probe (draft §3.2, RFC 8985 §7.4.2).
+/// The answer of an ACK to a probe (draft §3.2, RFC 8985 §7.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProbeAnswer {
     /// Nothing yet, or no probe is unanswered.

@@ -167,7 +167,7 @@ fn item_name(line: &str) -> Option<String> {
     Some(name[..end].to_string())
 }
 
-/// What the code says of the requirements.
+/// The requirements with their citations.
 struct Coverage {
     requirements: Vec<Requirement>,
     /// By what they begin with.

@@ -17,7 +17,7 @@
 //! A timer re-examines the segments that are not lost yet (§6.3).
 //!
 //! Deviations: if a retransmission is acknowledged sooner than the minimum RTT, the ACK counts for the
-//! original and RACK does not advance (§6.2 step 2 (2)); the timestamp rule (1) is not used. Of the segments
+//! original and RACK does not advance (§6.2 step 2 (2)). Of the segments
 //! that one ACK delivers, the highest one acknowledged cumulatively counts as the last delivered, or else
 //! the highest SACKed one (Linux).
 //!

@@ -21,7 +21,7 @@ use super::RackVersion;
 use crate::scoreboard::{Above, Scoreboard};
 use recoup_units::Segments;
 
-/// RFC 5681 §3.2: three duplicates.
+/// The usual dupthresh.
 //= RFC 5681 §3.2 step: "The fast retransmit algorithm uses the arrival of 3 duplicate ACKs (as defined in section 2,
 //=   without any intervening ACKs which move SND.UNA) as an indication that a segment has been lost."
 //= RFC 6675 §2 step: "Per [RFC5681], this threshold is defined to be 3 duplicate acknowledgments."
@@ -54,7 +54,7 @@ pub enum LossRule {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Rules {
-    /// What makes a segment lost.
+    /// The rule by which a segment is lost.
     pub rule: LossRule,
     /// The initial dupthresh.
     pub dupthresh: Segments,

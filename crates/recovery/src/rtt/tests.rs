@@ -1,18 +1,6 @@
 use super::*;
 
-const LINUX: RtoRules = RtoRules {
-    smoothing: Smoothing::Linux,
-    sampling: Sampling::Segment,
-    srtt_factor: RtoRules::SRTT_FACTOR,
-    rttvar_factor: RtoRules::RTTVAR_FACTOR,
-    srtt_weight: RtoRules::SRTT_WEIGHT,
-    rttvar_weight: RtoRules::RTTVAR_WEIGHT,
-    granularity: Duration::ZERO,
-    initial: Duration::from_secs(1),
-    min_variance: Duration::from_millis(200),
-    min: Duration::ZERO,
-    max: Duration::from_secs(120),
-};
+const LINUX: RtoRules = crate::Mechanisms::LINUX_6.rto;
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)

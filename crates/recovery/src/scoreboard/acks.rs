@@ -17,7 +17,8 @@ impl Scoreboard {
         summary
     }
 
-    /// The same. Adds what the ACK changed to `summary`, which is large and costs time to move.
+    /// Applies an ACK as [`on_ack`](Self::on_ack) does. Adds its effects to `summary`, which is large and costs time to
+    /// move.
     //= RFC 6675 §4 Update SHOULD: "Given the information provided in an ACK, each octet that is cumulatively ACKed or
     //=   SACKed should be marked accordingly in the scoreboard data structure, and the total number of octets SACKed
     //=   should be recorded."

@@ -111,7 +111,7 @@ impl<C: CongestionControl> Sender<C> {
         self.log_changes(now);
     }
 
-    /// The peer was heard, whatever it says.
+    /// Notes that the peer was heard.
     #[inline]
     fn note_heard(&mut self, now: Instant) {
         self.episode.timeout_unanswered = false;
@@ -153,7 +153,7 @@ impl<C: CongestionControl> Sender<C> {
         self.drop_due_copy();
     }
 
-    /// RFC 6675 §4 Update().
+    /// Applies the ACK to the scoreboard: RFC 6675's Update().
     #[inline]
     fn update_scoreboard(
         &mut self,
@@ -271,7 +271,7 @@ impl<C: CongestionControl> Sender<C> {
         if summary.una_advanced > 0 {
             self.timers.timeouts = 0;
             self.totals.counters.unheard = 0;
-            // RFC 6675 §2: one that SACKs anew is a duplicate whatever it acknowledges besides.
+            // An ACK with new SACKs is a duplicate even if it advances (RFC 6675 §2).
             //= RFC 6675 §5 MUST: "If the incoming ACK is a cumulative acknowledgment, the TCP MUST reset DupAcks to
             //=   zero."
             self.losses.duplicates = u32::from(summary.newly_sacked > Segments::ZERO);
@@ -289,7 +289,7 @@ impl<C: CongestionControl> Sender<C> {
             //=   recovery, the TCP MUST increase DupAcks by one"
             self.losses.duplicates = self.losses.duplicates.saturating_add(1);
         }
-        if self.logging.log.is_on() {
+        if self.log.is_on() {
             self.log_ack(now, ack, summary);
         }
     }
@@ -307,7 +307,7 @@ impl<C: CongestionControl> Sender<C> {
         let una = self.board.una();
         let AckSummary { newly_acked, newly_sacked, copy_reported, .. } = *summary;
         let dsack = summary.dsack.or(ack.dsack().filter(|_| copy_reported));
-        self.logging.log.push(now, Event::Acked { una, newly_acked, newly_sacked, dsack, copy_reported });
+        self.log.push(now, Event::Acked { una, newly_acked, newly_sacked, dsack, copy_reported });
     }
 
     /// Uses a DSACK: for the undo, for RACK's reordering window and for the counters. DSACKs of more segments
@@ -370,10 +370,10 @@ impl<C: CongestionControl> Sender<C> {
         //= RFC 6298 §5 step: "once a new RTT measurement is obtained (which can only happen when new data has been sent
         //=   and acknowledged), the computations outlined in Section 2 are performed, including the computation of RTO"
         self.timers.rto.reset_backoff();
-        if self.logging.log.is_on() {
+        if self.log.is_on() {
             let rtt = Duration::from_nanos(rtt);
             let (srtt, rto) = (self.rtt.srtt().unwrap_or(rtt), self.rtt.rto());
-            self.logging.log.push(now, Event::RttSample { rtt, srtt, rto });
+            self.log.push(now, Event::RttSample { rtt, srtt, rto });
         }
     }
 
@@ -417,13 +417,10 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// The handshake is done. After more than one lost SYN the path deserves caution (RFC 5681 §3.1,
-    /// in Linux's form: one loss is forgiven since the initial RTO is 1 s), and after any that left
-    /// no RTT sample data begins with the RTO of RFC 6298 §5.7.
+    /// The handshake is done: sets the initial window, and the RTO with which data begins.
     fn open(&mut self, syn_transmissions: u16) {
         let by_packets = self.losses.threshold.rule() == LossRule::PacketTime;
         self.congestion.cwnd = if by_packets {
-            // RFC 9002 §7.2: 14,720 bytes or two segments at most.
             //= RFC 9002 §7.2 SHOULD: "Endpoints SHOULD use an initial congestion window of ten times the maximum
             //=   datagram size (max_datagram_size), while limiting the window to the larger of 14,720 bytes or twice
             //=   the maximum datagram size."
@@ -490,10 +487,10 @@ impl<C: CongestionControl> Sender<C> {
         self.congestion.cwnd = window.max(Segments::ONE);
     }
 
-    /// The retransmission timer restarts when new data is acknowledged (RFC 6298 §5.2, §5.3) and
-    /// stops when all is; a delayed early retransmit is off until its conditions are seen to hold. `true`: in
-    /// Linux 6 the retransmission timer takes the place of a pending probe or reordering timer
-    /// (`tcp_set_xmit_timer`), unless this ACK sets that one again.
+    /// Restarts the retransmission timer when new data is acknowledged, and stops it when all is. Stops the timer of a
+    /// delayed early retransmit, which is set again if its conditions still hold. Returns whether the retransmission
+    /// timer takes the place of a pending probe or reordering timer, as in Linux 6 (`tcp_set_xmit_timer`), unless this
+    /// ACK sets that one again.
     fn restart_timeout(&mut self, now: Instant, summary: &AckSummary) -> bool {
         self.timers.early = None;
         //= RFC 6298 §5.2 step: "When all outstanding data has been acknowledged, turn off the retransmission timer."
@@ -558,7 +555,7 @@ impl<C: CongestionControl> Sender<C> {
         //= RFC 8985 §7.4.2 SHOULD: "The sender then SHOULD invoke a congestion control response equivalent to a fast
         //=   recovery."
         if answer == ProbeAnswer::RepairedLoss && !self.reducing() {
-            self.logging.log.push(now, Event::ProbeRepairedLoss);
+            self.log.push(now, Event::ProbeRepairedLoss);
             self.begin_reduction(self.arrived_with(summary));
             self.set_state(now, State::Cwr);
             self.end_reduction();

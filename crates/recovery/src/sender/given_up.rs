@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// What is remembered, by offset: the instant until which it counts.
+    /// The packets remembered, by offset, each with the instant until which it counts.
     #[derive(Default)]
     struct Model {
         packets: BTreeMap<u64, u64>,

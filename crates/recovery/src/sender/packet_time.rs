@@ -12,15 +12,13 @@
 //! Recovery and CWR are one: the period in which losses do not reduce the window. Open and Disorder differ
 //! in whether anything is SACKed, lost or retransmitted, and lost segments are retransmitted in all of them.
 //!
-//! Deviations:
+//! Deviations, beside those at the rules:
 //!
-//! - Recovery also ends when everything outstanding at its beginning is acknowledged.
 //! - What was sent before recovery began does not grow the window while recovery lasts. The ACK that ends
 //!   recovery counts in full, and so do late segments after it.
 //! - The original of a segment that a probe repeats stays in flight until the probe is delivered or lost.
 //! - For persistent congestion, nothing may have arrived of what was sent after the newest segment delivered
-//!   before this ACK and before the oldest segment that this ACK delivers. Two losses on different ACKs make no
-//!   period.
+//!   before this ACK and before the oldest segment that this ACK delivers.
 //! - After a retransmission timeout or a smaller path MTU, the sender is in Loss as with other detectors.
 
 use super::*;
@@ -138,7 +136,7 @@ impl<C: CongestionControl> Sender<C> {
         let packets = self.packet_threshold();
         let (adaptive, rtt) = (self.remembers_suspects(), detector.round_trip(self.rtt.srtt_nanos()));
         let suspects = &mut self.losses.suspects;
-        let log = &mut self.logging.log;
+        let log = &mut self.log;
         let waiting = self.board.mark_overtaken(newest, packets, overdue, |segment, by_packets| {
             losses.newest = Some(segment.number);
             if adaptive {

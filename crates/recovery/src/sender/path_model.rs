@@ -78,7 +78,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// What became of the connection's segments so far.
+    /// The segments of the connection delivered and lost so far.
     pub(super) fn path_totals(&self) -> PathTotals {
         let delivery = self.delivery.as_deref();
         let (delivered, at) = delivery.map_or((0, Instant::ZERO), DeliveryRate::delivered);

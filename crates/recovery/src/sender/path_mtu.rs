@@ -82,7 +82,7 @@ impl<C: CongestionControl> Sender<C> {
 
     fn retransmit_smaller(&mut self, now: Instant, mss: u32, trigger: Trigger) {
         let marks = self.board.marks();
-        let losses = self.logging.log.losses(now, LossDetector::PathMtu);
+        let losses = self.log.losses(now, LossDetector::PathMtu);
         self.board.lose_larger(u64::from(mss.max(1)), losses);
         self.drop_waiting_copy();
         if self.board.marks() == marks {

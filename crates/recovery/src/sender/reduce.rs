@@ -62,7 +62,7 @@ impl<C: CongestionControl> Sender<C> {
         //= RFC 6675 §5 (4.3) step: "To prevent repeated retransmission of the same data or a premature rescue
         //=   retransmission, set both HighRxt and RescueRxt to the highest sequence number in the retransmitted
         //=   segment."
-        self.episode.rescue_after = head; // the first retransmission's (RFC 6675 §5 step 4.3)
+        self.episode.rescue_after = head;
         self.board.restart_holes();
         self.set_state(now, State::Recovery);
         self.totals.counters.recoveries += 1;
@@ -127,7 +127,7 @@ impl<C: CongestionControl> Sender<C> {
         flight.max(self.congestion.ssthresh)
     }
 
-    /// What RecoverFS of RFC 9937 §6.1 counts of the ACK that begins a reduction: the segments that it delivered.
+    /// The segments that RFC 9937's RecoverFS counts of the ACK that begins a reduction: those that it delivered.
     /// Without SACK, a duplicate ACK does not say which segment arrived, and that segment is still outstanding.
     pub(super) fn arrived_with(&self, summary: &AckSummary) -> Segments {
         match self.uses_sack() {
@@ -146,7 +146,6 @@ impl<C: CongestionControl> Sender<C> {
             //= RFC 9002 §7.3.2 MUST: "On entering a recovery period, a sender MUST set the slow start threshold to half
             //=   the value of the congestion window when loss is detected."
             ReductionBase::Cwnd => self.congestion.cwnd,
-            // Not what limited transmit added (RFC 5681 §3.2 step 2).
             //= RFC 5681 §3.2 step 2 MUST NOT: "When [RFC3042] is in use, additional data sent in limited transmit MUST
             //=   NOT be included in this calculation."
             ReductionBase::FlightSize => self.board.flight_size().min(self.congestion.cwnd),
@@ -216,10 +215,8 @@ impl<C: CongestionControl> Sender<C> {
         self.totals.counters.slow_starts_after_recovery += u64::from(short);
     }
 
-    /// A retransmission timeout: everything not SACKed is lost (under RACK but for what was sent
-    /// recently), the window is one segment more than is still in flight, and
-    /// ssthresh falls unless it already did, for this flight (Linux) or for a timeout of this segment
-    /// (RFC 5681 §3.1).
+    /// A retransmission timeout. Everything not SACKed is lost, except with RACK what was sent recently. ssthresh falls
+    /// unless it already did, for this flight (Linux) or for a timeout of this segment.
     pub(super) fn enter_loss(&mut self, now: Instant) {
         let fresh = self.episode.state < State::Recovery;
         let again = self.timers.timeouts > 1;
@@ -316,7 +313,7 @@ impl<C: CongestionControl> Sender<C> {
         if reneged {
             self.board.forget_sacks();
             self.totals.counters.reneged += 1;
-            self.logging.log.push(now, Event::Reneged);
+            self.log.push(now, Event::Reneged);
         }
         reneged
     }
@@ -329,13 +326,13 @@ impl<C: CongestionControl> Sender<C> {
         //=   since the segment was transmitted is at least the sum of the recent RTT and the reordering window."
         //= deviation: the reordering window is not added, as in Linux 6 (`tcp_timeout_mark_lost`)
         let overdue = recent.then(|| now - self.losses.rack.rtt());
-        let losses = self.logging.log.losses(now, LossDetector::Timeout);
+        let losses = self.log.losses(now, LossDetector::Timeout);
         self.board.mark_for_timeout(overdue, losses);
         //= RFC 6298 §5.4 step: "Retransmit the earliest segment that has not been acknowledged by the TCP receiver."
         self.episode.timeout_due = true;
     }
 
-    /// What an ACK proves about the present episode, if that is to be taken back.
+    /// The proof in an ACK that the reduction of this episode was unnecessary.
     //= RFC 9438 §4.9.2 MAY: "Upon receiving an ACK, a TCP implementation MAY detect spurious fast retransmits either
     //=   using TCP Timestamps or via D-SACK [RFC2883]."
     pub(super) fn proof(&self, ack: &Ack<&[Span]>) -> Option<Proof> {
@@ -372,7 +369,7 @@ impl<C: CongestionControl> Sender<C> {
             self.congestion.cwnd = self.congestion.cwnd.max(before.cwnd);
             self.congestion.ssthresh = self.congestion.ssthresh.max(before.ssthresh);
         } else if self.mechanisms.ack_processing != AckProcessing::Linux4_13 {
-            // What was signalled otherwise stays; the reduction ends (Linux before 4.x).
+            // There is no window to restore. The reduction ends (Linux before 4.x).
             self.congestion.cwnd = self.congestion.cwnd.max(self.congestion.ssthresh);
         }
         self.congestion.cwnd = self.congestion.cwnd.max(Segments::ONE);
@@ -380,9 +377,9 @@ impl<C: CongestionControl> Sender<C> {
         self.losses.packets.on_undone();
         self.losses.suspects.forget_waiting();
         self.totals.counters.undone[by as usize] += 1;
-        if self.logging.log.is_on() {
+        if self.log.is_on() {
             let (cwnd, ssthresh) = (self.congestion.cwnd, self.congestion.ssthresh);
-            self.logging.log.push(now, Event::Undone { by, cwnd, ssthresh });
+            self.log.push(now, Event::Undone { by, cwnd, ssthresh });
         }
     }
 }

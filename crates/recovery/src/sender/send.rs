@@ -1,4 +1,4 @@
-//! What the sender would send, and what follows once it is sent.
+//! The next transmission, and its effects once it is sent.
 
 use super::*;
 use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill};
@@ -48,7 +48,7 @@ impl<C: CongestionControl> Sender<C> {
         may && matches!(self.next_send(now), Some(Transmission::Again(..)))
     }
 
-    /// What the sender sends apart from copies.
+    /// The next transmission that is no copy.
     //= RFC 6675 §5 (C.1) MUST: "The scoreboard MUST be queried via NextSeg () for the sequence number range of the next
     //=   segment to transmit (if any), and the given segment sent."
     fn next_called_for(&self, now: Instant) -> Option<Transmission> {
@@ -139,7 +139,7 @@ impl<C: CongestionControl> Sender<C> {
         room && self.board.outstanding() < window + more
     }
 
-    /// What recovery sends when no segment is marked lost and no new data may go (RFC 6675 §4 NextSeg
+    /// The segment that recovery sends when none is marked lost and no new data may go (RFC 6675 §4 NextSeg
     /// rules 3, 4).
     pub(super) fn next_fill(&self) -> Option<Span> {
         if self.mechanisms.recovery_fill == RecoveryFill::Nothing || self.board.numbers_packets() {
@@ -198,9 +198,9 @@ impl<C: CongestionControl> Sender<C> {
                 self.timers.persist.unanswered = self.timers.persist.unanswered.saturating_add(1);
             }
         }
-        if self.logging.log.is_on() {
+        if self.log.is_on() {
             let (pipe, cwnd) = (self.board.pipe(), self.congestion.cwnd);
-            self.logging.log.push(now, Event::Sent { what, pipe, cwnd });
+            self.log.push(now, Event::Sent { what, pipe, cwnd });
             self.log_changes(now);
         }
         self.give_up_abandoned(now);
@@ -287,7 +287,7 @@ impl<C: CongestionControl> Sender<C> {
             && !self.board.is_empty()
             && self.board.una() > Offset::SYN
             && !self.stream.pacer.is_on()
-            && !self.logging.log.is_on();
+            && !self.log.is_on();
         if !plain {
             return 0;
         }

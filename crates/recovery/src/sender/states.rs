@@ -61,7 +61,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn note_reordering(&mut self, now: Instant, distance: Segments) {
         self.losses.threshold.on_reordering(distance);
         let dupthresh = self.losses.threshold.dupthresh();
-        self.logging.log.push(now, Event::Reordering { distance, dupthresh });
+        self.log.push(now, Event::Reordering { distance, dupthresh });
     }
 
     /// An ACK of the recovery point ends Recovery, one beyond it CWR; the window settles at
@@ -340,7 +340,7 @@ impl<C: CongestionControl> Sender<C> {
         };
         let overdue = (now.since(Instant::ZERO) >= age).then(|| now - age);
         let (adaptive, least) = (self.remembers_suspects(), self.rtt.min_nanos().unwrap_or(0));
-        let mut lost = self.logging.log.losses(now, LossDetector::Rack);
+        let mut lost = self.log.losses(now, LossDetector::Rack);
         let suspects = &mut self.losses.suspects;
         let waiting = self.board.mark_overdue(newest, overdue, |segment| {
             lost(segment.span);
@@ -368,14 +368,14 @@ impl<C: CongestionControl> Sender<C> {
     /// Marks what counting shows to be lost, retransmissions included.
     fn mark_lost(&mut self, now: Instant) {
         let verdict = self.losses.threshold.verdict(&self.board, self.losses.duplicates, self.peer.full);
-        verdict.lost.mark(&mut self.board, self.logging.log.losses(now, LossDetector::Threshold));
+        verdict.lost.mark(&mut self.board, self.log.losses(now, LossDetector::Threshold));
         if self.losses.threshold.uses_fack() {
-            self.board.mark_lost_retransmissions(self.logging.log.losses(now, LossDetector::LostRetransmission));
+            self.board.mark_lost_retransmissions(self.log.losses(now, LossDetector::LostRetransmission));
         }
     }
 
     pub(super) fn mark_head(&mut self, now: Instant) {
-        self.board.mark_head(self.logging.log.losses(now, LossDetector::Threshold));
+        self.board.mark_head(self.log.losses(now, LossDetector::Threshold));
     }
 
     /// Enters recovery if the evidence suffices, at once or (early retransmit) after a delay; else
@@ -456,7 +456,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn retransmit_early(&mut self, now: Instant, arrived: Segments) {
         self.enter_recovery(now, Trigger::Early, arrived);
         let holes = self.board.fack().max(Segments::ONE);
-        self.board.mark_first(holes, self.logging.log.losses(now, LossDetector::Early));
+        self.board.mark_first(holes, self.log.losses(now, LossDetector::Early));
         self.note_recovery_begun(now);
     }
 

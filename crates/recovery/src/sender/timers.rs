@@ -64,7 +64,7 @@ impl<C: CongestionControl> Sender<C> {
             return;
         }
         self.end_release();
-        self.logging.log.push(now, Event::TimerFired { timer });
+        self.log.push(now, Event::TimerFired { timer });
         match timer {
             Timer::Early => {
                 self.timers.early = None;
@@ -108,7 +108,7 @@ impl<C: CongestionControl> Sender<C> {
         self.totals.counters.failed_retransmissions += u64::from(self.totals.counters.unheard);
         self.set_state(now, self.episode.state); // counts the time in the last state
         self.note_nothing_outstanding(now);
-        self.logging.log.push(now, Event::GaveUp);
+        self.log.push(now, Event::GaveUp);
     }
 
     /// Segments that had to wait for their reordering window may be lost now (RFC 8985 §6.3). When this
@@ -319,7 +319,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Logs a change of state and the timers that moved since the last call.
     #[inline]
     pub(super) fn log_changes(&mut self, now: Instant) {
-        if self.logging.log.is_on() {
+        if self.log.is_on() {
             self.write_changes(now);
         }
     }
@@ -331,11 +331,11 @@ impl<C: CongestionControl> Sender<C> {
             let at = self.deadline(timer);
             // One moves with each ACK, the other with each burst.
             if !matches!(timer, Timer::User | Timer::Pacing)
-                && let Some(last) = self.logging.log.last()
+                && let Some(last) = self.log.last()
                 && at != last.timers[i]
             {
                 last.timers[i] = at;
-                self.logging.log.push(now, Event::TimerSet { timer, at });
+                self.log.push(now, Event::TimerSet { timer, at });
             }
         }
     }

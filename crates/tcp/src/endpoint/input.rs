@@ -97,7 +97,7 @@ impl Endpoint {
         let options_len = if self.timestamps { Config::TIMESTAMPS_LEN } else { 0 };
         // RFC 9293 §3.7.1: 536 where the option is absent.
         let peer = options.mss.unwrap_or(536);
-        // What either announces is before the options every segment carries (RFC 6691 §2).
+        // Both announce their MSS without the options that every segment carries (RFC 6691 §2).
         self.full_segment = self.config.announced_mss().min(peer).saturating_sub(options_len).max(1);
         self.sender.set_mss(u32::from(self.full_segment));
     }

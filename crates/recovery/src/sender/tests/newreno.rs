@@ -156,7 +156,7 @@ fn duplicate_acks_in_loss_begin_no_recovery() {
 #[test]
 fn a_late_segment_after_two_duplicate_acks_is_no_loss() {
     // RFC 3042 §2, and Linux tcp_remove_reno_sacks: of three segments acknowledged the two
-    // duplicates told two, so that the window grows by one.
+    // duplicates reported two, so that the window grows by one.
     let mut flow = Script::without_sack("linux-6+notlp", 80);
     flow.writes(15).sends("1-10");
     flow.at(160).ack(0).sends("11").at(161).ack(0).sends("12");

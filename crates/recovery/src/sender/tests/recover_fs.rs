@@ -29,7 +29,7 @@ fn flights(mut flows: [Script; 4]) -> [(u32, u32); 4] {
     })
 }
 
-/// What each sends on one ACK per segment from `first` to `last`, which SACKs from `from` on: the number of segments.
+/// The segments sent on each ACK. One arrives per segment from `first` to `last`, and SACKs from `from` on.
 fn counts(flow: &mut Script, at: u64, from: u64, first: u64, last: u64) -> String {
     let sent = |n| {
         flow.at(at + n - first).sack(0, &[from..=n]);
