@@ -388,6 +388,7 @@ pub(crate) fn after_idle(cwnd: Segments, initial: Segments, idle: Duration, rto:
 mod tests {
     use super::*;
 
+    //= test: RFC 5681 §3.1
     #[test]
     fn slow_start_stops_at_the_threshold() {
         // (acked, cwnd, ssthresh, window, left over)

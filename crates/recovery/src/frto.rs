@@ -120,6 +120,9 @@ impl Frto {
 mod tests {
     use super::*;
 
+    //= test: RFC 5682 §2.1 step 2b
+    //= test: RFC 5682 §2.1 step 3a
+    //= test: RFC 5682 §2.1 step 3b
     #[test]
     fn the_test_follows_the_steps_of_the_rfc() {
         let nothing = AckEvidence::default();

@@ -38,7 +38,7 @@ pub struct Parameters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MinimumOf {
-    /// Of the RTO, as in §II of the study. A floor that the profile has in RTTVAR stays as it is.
+    /// The RTO, as in §II of the study. A floor that the profile has in RTTVAR stays as it is.
     #[default]
     Rto,
     /// On Linux of RTTVAR, as in its kernel; otherwise of the RTO.

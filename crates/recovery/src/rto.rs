@@ -157,6 +157,10 @@ mod tests {
         }
     }
 
+    //= test: RFC 6298 §2.5
+    //= test: RFC 6298 §5.5
+    //= test: RFC 6298 §5.6
+    //= test: RFC 6298 §5
     #[test]
     fn back_off_doubles_up_to_the_maximum_and_a_sample_ends_it() {
         let rtt = rtt();

@@ -306,6 +306,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
+    //= test: RFC 8985 §7.2
     #[test]
     fn probe_timeouts() {
         // (SRTT; PTO with several outstanding, with one: draft-01, RFC 8985, Linux 6), ms
@@ -330,6 +331,7 @@ mod tests {
         assert_eq!(without, [None, Some(ms(1000)), Some(ms(1000))]);
     }
 
+    //= test: RFC 8985 §7.4.2
     #[test]
     fn an_ack_reveals_whether_the_probe_repaired_a_loss() {
         use ProbeAnswer::{Open, RepairedLoss, Unneeded};

@@ -162,6 +162,7 @@ mod tests {
         acked
     }
 
+    //= test: RFC 5681 §4.2
     #[test]
     fn each_policy_acknowledges_its_segments() {
         let d = Duration::from_millis(200);
@@ -216,6 +217,7 @@ mod tests {
         assert!(!s.is_due());
     }
 
+    //= test: RFC 5681 §4.2
     #[test]
     fn out_of_order_data_is_acknowledged_at_once_and_restores_linuxs_budget() {
         let mut s = AckSchedule::new(AckPolicy::Linux { quick: 1 });

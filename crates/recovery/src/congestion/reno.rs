@@ -38,6 +38,7 @@ mod tests {
         assert_eq!(grow(22, cwnd), Segments(13));
     }
 
+    //= test: RFC 5681 §3.1
     #[test]
     fn a_loss_halves_the_window_but_not_below_two() {
         for (cwnd, expected) in [(10, 5), (7, 3), (3, 2), (1, 2)] {

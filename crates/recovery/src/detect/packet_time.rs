@@ -243,6 +243,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    //= test: RFC 9002 §6.1.2
     #[test]
     fn the_time_threshold_is_nine_eighths_of_the_larger_rtt_and_at_least_a_millisecond() {
         // (SRTT, latest sample, loss delay), µs (§6.1.2)

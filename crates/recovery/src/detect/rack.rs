@@ -215,6 +215,7 @@ mod tests {
         board
     }
 
+    //= test: RFC 8985 §6.2 step 4
     #[test]
     fn the_window_depends_on_reordering_and_on_dsacks() {
         let mut rack = Rack::default();

@@ -245,6 +245,7 @@ mod tests {
         (verdict.recover, lost)
     }
 
+    //= test: RFC 6675 §4 IsLost
     #[test]
     fn each_rule_marks_its_segments() {
         // (SACKed, lost by FACK, by segments SACKed, by IsLost)
@@ -266,6 +267,7 @@ mod tests {
         }
     }
 
+    //= test: RFC 6675 §4 IsLost
     #[test]
     fn is_lost_counts_runs_or_bytes() {
         // Segments of 4 bytes and an MSS of 10: three in a row are 12 bytes (not more than two MSS) and

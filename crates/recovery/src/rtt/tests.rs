@@ -59,6 +59,10 @@ fn a_falling_rtt_is_damped() {
     assert_eq!(falling.rttvar(), (ms(800) + ms(100) / 8) / 4);
 }
 
+//= test: RFC 6298 §2.2
+//= test: RFC 6298 §2.3
+//= test: RFC 6298 §2.4
+//= test: RFC 6298 §4
 #[test]
 fn the_estimator_of_rfc_6298() {
     let rules = RtoRules { smoothing: Smoothing::Standard, min_variance: ms(1), min: ms(1000), ..LINUX };
@@ -95,6 +99,7 @@ impl Flight {
     }
 }
 
+//= test: RFC 6298 §3
 #[test]
 fn one_segment_per_flight_is_timed() {
     let mut flight = Flight::new(Sampling::Flight);

@@ -112,7 +112,7 @@ impl<C: CongestionControl> Sender<C> {
         self.set_state(now, State::Open);
     }
 
-    /// Of what was sent after the first number and before the time, nothing arrived.
+    /// The period of which nothing arrived: after the transmission with this number, and before this time.
     //= RFC 9002 §7.6.2 step: "across all packet number spaces, none of the packets sent between the send times of these
     //=   two packets are acknowledged"
     fn quiet_period_of(&self, summary: &AckSummary) -> Option<(u32, Instant)> {

@@ -1,6 +1,7 @@
 use super::super::{Algorithm, Congestion, CongestionControl, Growth};
 use super::*;
 
+//= test: RFC 9438 §4.6
 #[test]
 fn a_loss_reduces_the_window_to_seven_tenths() {
     for (cwnd, ssthresh) in [(10, 7), (100, 70), (3, 2), (1, 2)] {
@@ -40,6 +41,9 @@ fn cube_roots_are_rounded_down() {
     assert_eq!(cube_root(u64::MAX), 2_642_245);
 }
 
+//= test: RFC 9438 §4.2
+//= test: RFC 9438 §4.4
+//= test: RFC 9438 §4.5
 #[test]
 fn the_curve_is_concave_then_convex_around_the_old_maximum() {
     // K = ∛(1000·(1−717/1024)/0.4) = 9.08 s: at a 100 ms RTT, round 91 is back at W_max.
@@ -51,6 +55,7 @@ fn the_curve_is_concave_then_convex_around_the_old_maximum() {
     assert!(w.is_sorted());
 }
 
+//= test: RFC 9438 §4.3
 #[test]
 fn the_window_grows_as_renos_on_a_short_path() {
     // 10 ms and a small window: the cubic term is negligible for the first second; §4.3's
@@ -60,6 +65,7 @@ fn the_window_grows_as_renos_on_a_short_path() {
     assert!((f64::from(w[59]) - reno).abs() < 5.0, "{} expected about {reno}", w[59]);
 }
 
+//= test: RFC 9438 §4.8
 #[test]
 fn growth_resumes_after_a_timeout_as_reno() {
     // ssthresh 7 of 10 and no W_max: cnt = 20. The Reno estimate needs 7·15/8 = 13 acknowledged
@@ -93,6 +99,7 @@ fn a_loss_at_the_minimum_window_keeps_the_growth_rate() {
     assert_eq!(count(&mut cubic, 1032), Segments(200));
 }
 
+//= test: RFC 9438 §4.2
 #[test]
 fn idle_time_does_not_count() {
     let mut cubic = Cubic::default();

@@ -27,6 +27,7 @@ fn sends(bound: Bound, cwnd: u32, ssthresh: u32, mut pipe: u32, acks: &[(u32, u3
         .collect()
 }
 
+//= test: RFC 9937 §6.2
 #[test]
 fn the_proportional_part_spreads_the_reduction() {
     // One segment of 20 is lost, and 19 ACKs arrive. The window halves: every second ACK releases a
@@ -43,6 +44,7 @@ fn the_proportional_part_spreads_the_reduction() {
     }
 }
 
+//= test: RFC 9937 §6.2
 #[test]
 fn the_bounds_differ_after_heavy_losses() {
     // 16 of 20 lost at once leaves a pipe of 3, far below ssthresh 10.
@@ -90,6 +92,8 @@ fn deliveries_without_data_to_send_are_saved() {
 /// RFC 9937 §8, figure 1: 20 segments in flight, the first lost, Reno; the segments in flight on each
 /// ACK from the third on. The comparison ends at ACK 19, where inflight equals ssthresh: the figure
 /// sends a segment, but §6.2 makes SndCnt 0, so the segment is sent on ACK 20.
+//= test: RFC 9937 §6.2
+//= test: RFC 9937 §6.3
 #[test]
 fn the_example_of_rfc_9937_with_one_loss() {
     let expected_inflight = [18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11, 10];

@@ -208,6 +208,7 @@ fn what_was_sacked_but_never_arrived_is_sent_again() {
 }
 
 /// In slow start, the window grows by segments acknowledged, even if ACKs are divided.
+//= test: RFC 5681 §3.1
 #[test]
 fn ack_division_opens_the_window_no_faster_than_whole_segments() {
     for profile in profiles() {

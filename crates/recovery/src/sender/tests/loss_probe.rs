@@ -49,6 +49,7 @@ fn a_probe_due_at_the_rto_replaces_the_timeout() {
     flow.expires(Timer::Rto, 440 + 280).sends("rto 10").state(State::Loss);
 }
 
+//= test: RFC 8985 §7.3
 #[test]
 fn a_tail_is_probed_once() {
     let mut flow = tail("linux-3.17+tlp", 9);

@@ -290,7 +290,7 @@ impl Run {
         Ok(())
     }
 
-    /// That `what` may be sent now.
+    /// Asserts that `what` may be sent now.
     fn judge(&mut self, what: Transmission) -> Result<(), TestCaseError> {
         let sender = &self.sender;
         let room = sender.pipe() < sender.cwnd();

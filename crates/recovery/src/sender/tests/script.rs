@@ -74,7 +74,7 @@ impl Script {
         Self::of(&mechanisms, syn)
     }
 
-    /// One whose SYN left at 0 ms and was answered at `rtt` ms: it is `rtt` ms, SRTT is `rtt` ms.
+    /// A sender at `rtt` ms. Its SYN left at 0 ms and was answered at `rtt` ms, so SRTT is `rtt` ms.
     pub(super) fn connected(profile: &str, rtt: u64) -> Self {
         Self::connected_with(profile, rtt, 1 << 20)
     }
