@@ -65,7 +65,7 @@ impl Default for CoDel {
     }
 }
 
-/// What a managed queue does with a packet.
+/// The decision of a managed queue on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Managed {
     Keep,

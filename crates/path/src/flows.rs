@@ -1,4 +1,4 @@
-//! What a chain keeps for each flow.
+//! The state of a chain for each flow.
 
 use std::collections::HashMap;
 

@@ -28,7 +28,7 @@ pub(crate) struct Carried<P> {
     pub matched: RuleMatch,
 }
 
-/// What a hop does with a packet that reaches it.
+/// The decision of a hop on a packet that reaches it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum HopVerdict {
     /// Passes it on at once.

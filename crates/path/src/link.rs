@@ -26,7 +26,7 @@ use std::time::Duration;
 use recoup_units::{BitRate, Instant};
 use thiserror::Error;
 
-/// What one opportunity delivers, in bytes of IP packets.
+/// The bytes of IP packets that one opportunity delivers.
 pub(crate) const OPPORTUNITY: u32 = 1500;
 
 /// When a recorded link could deliver. Clones share the recording.

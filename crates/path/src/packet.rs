@@ -1,4 +1,4 @@
-//! What a path needs to know of the packets it carries.
+//! Packets, as far as a path needs to know them.
 
 use recoup_units::FlowId;
 
@@ -13,7 +13,7 @@ pub trait Packet: Sized + Clone {
     /// Length on the link in bytes, IP header included.
     fn ip_len(&self) -> u32;
 
-    /// What hops need to know of the TCP header; `None` if the packet is not TCP. Positional loss rules
+    /// The fields of the TCP header that hops use; `None` if the packet is not TCP. Positional loss rules
     /// never match a packet without it; random loss and queues treat all packets alike.
     fn tcp(&self) -> Option<TcpFacts>;
 

@@ -19,7 +19,7 @@
 use recoup_units::{Direction, FlowId};
 use siphasher::sip::SipHasher13;
 
-/// What a draw decides. Draws of one packet at one hop differ by their purpose.
+/// The purpose of a draw. Draws of one packet at one hop differ by their purpose.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose {
     /// Whether the hop drops, holds, copies or damages the packet.

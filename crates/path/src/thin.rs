@@ -25,7 +25,7 @@ use crate::TcpFacts;
 use crate::hop::{HopVerdict, hold};
 use crate::hop_queue::{HopQueue, Ticket};
 
-/// What a thinning hop keeps for each flow.
+/// The state of a thinning hop for one flow.
 #[derive(Debug)]
 pub(crate) struct Thinning {
     hold: Duration,

@@ -77,7 +77,7 @@ typedef enum recoup_error {
     RECOUP_ERROR_REFUSED = -17,
 } recoup_error;
 
-// What a position counts.
+// The unit of positions.
 typedef enum recoup_numbering {
     // Bytes of a stream. Lost bytes are retransmitted at the same position.
     RECOUP_NUMBERING_BYTES = 0,
@@ -85,11 +85,11 @@ typedef enum recoup_numbering {
     RECOUP_NUMBERING_PACKETS = 1,
 } recoup_numbering;
 
-// What is sent.
+// The kind of a transmission.
 typedef enum recoup_kind {
     // Data, or a packet, for the first time.
     RECOUP_KIND_NEW = 0,
-    // The same as a tail loss probe, which ignores the congestion window. Where packets are numbered, it may be due
+    // Data, or a packet, for the first time, as a tail loss probe. It ignores the congestion window. Where packets are numbered, it may be due
     // although nothing was written: send the contents of an outstanding packet again, or anything else that the
     // peer acknowledges.
     RECOUP_KIND_NEW_PROBE = 1,
@@ -101,7 +101,7 @@ typedef enum recoup_kind {
     RECOUP_KIND_WINDOW_PROBE = 4,
 } recoup_kind;
 
-// What triggered a retransmission.
+// The trigger of a retransmission.
 typedef enum recoup_trigger {
     // The transmission is no retransmission, or its trigger has no name here.
     RECOUP_TRIGGER_NONE = 0,
@@ -121,7 +121,7 @@ typedef enum recoup_trigger {
     RECOUP_TRIGGER_MTU_PROBE = 7,
 } recoup_trigger;
 
-// What a timer is for.
+// The purpose of a timer.
 typedef enum recoup_timer {
     // Delayed early retransmit.
     RECOUP_TIMER_EARLY = 0,
@@ -173,7 +173,7 @@ typedef struct recoup_settings {
     // The most segments or packets that can be outstanding, 1 to RECOUP_MOST_OUTSTANDING. For recoup_sender_new(),
     // 0 means as many as the heap has room for.
     uint32_t most_outstanding;
-    // What positions count: RECOUP_NUMBERING_BYTES or RECOUP_NUMBERING_PACKETS.
+    // The unit of positions: RECOUP_NUMBERING_BYTES or RECOUP_NUMBERING_PACKETS.
     int32_t numbering;
     // Not 0 if windows count bytes: a small segment then fills the congestion window, and makes it grow, by its own
     // bytes. Otherwise every segment counts as a full one.
@@ -238,7 +238,7 @@ typedef struct recoup_ack {
     int32_t carries_data;
 } recoup_ack;
 
-// What an ACK changed.
+// The effects of an ACK.
 typedef struct recoup_acked {
     // How far the lowest position not acknowledged moved.
     uint64_t advanced;

@@ -70,7 +70,7 @@ impl From<Refused> for Error {
     }
 }
 
-/// What a position counts.
+/// The unit of positions.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbering {
@@ -97,7 +97,7 @@ pub struct Settings {
     /// The most segments or packets that can be outstanding, 1 to RECOUP_MOST_OUTSTANDING. For recoup_sender_new(),
     /// 0 means as many as the heap has room for.
     pub most_outstanding: u32,
-    /// What positions count: RECOUP_NUMBERING_BYTES or RECOUP_NUMBERING_PACKETS.
+    /// The unit of positions: RECOUP_NUMBERING_BYTES or RECOUP_NUMBERING_PACKETS.
     pub numbering: i32,
     /// Not 0 if windows count bytes: a small segment then fills the congestion window, and makes it grow, by its own
     /// bytes. Otherwise every segment counts as a full one.
@@ -112,13 +112,13 @@ impl Settings {
     }
 }
 
-/// What is sent.
+/// The kind of a transmission.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Data, or a packet, for the first time.
     New = 0,
-    /// The same as a tail loss probe, which ignores the congestion window. Where packets are numbered, it may be due
+    /// Data, or a packet, for the first time, as a tail loss probe. It ignores the congestion window. Where packets are numbered, it may be due
     /// although nothing was written: send the contents of an outstanding packet again, or anything else that the
     /// peer acknowledges.
     NewProbe = 1,
@@ -130,7 +130,7 @@ pub enum Kind {
     WindowProbe = 4,
 }
 
-/// What triggered a retransmission.
+/// The trigger of a retransmission.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
@@ -251,7 +251,7 @@ pub struct Ack {
     pub carries_data: i32,
 }
 
-/// What an ACK changed.
+/// The effects of an ACK.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acked {
@@ -312,7 +312,7 @@ impl From<&SentPacket> for Packet {
 /// calls a function with the same sender, that function returns RECOUP_ERROR_BUSY.
 pub type PacketCallback = Option<unsafe extern "C" fn(context: *mut c_void, packet: *const Packet)>;
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {

@@ -1,4 +1,4 @@
-//! What the peer acknowledged.
+//! Acknowledgments.
 
 use crate::abi::{Ack, Acked, Error, Packet, PacketCallback, Range, offset, optional};
 use crate::handle::{Handle, change, done, numbers};

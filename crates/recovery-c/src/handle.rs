@@ -14,7 +14,7 @@ pub struct Handle {
     sender: Sender,
 }
 
-/// What shows that memory holds a sender, and who owns the memory. Other numbers: there is no sender.
+/// The mark of memory that holds a sender, and who owns the memory. With any other number there is no sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Mark(u64);

@@ -13,7 +13,7 @@ use recoup_recovery::{GivenUpPacket, SentSegment, Storage};
 /// The most packets that a sender remembers after they were given up.
 const MOST_GIVEN_UP: usize = 1024;
 
-/// What the address of the memory must be a multiple of.
+/// The alignment of the memory, in bytes.
 pub const ALIGNMENT: usize = {
     let parts = [align_of::<Handle>(), align_of::<SentSegment>(), align_of::<Word>(), align_of::<GivenUpPacket>()];
     let (mut most, mut i) = (1, 0);

@@ -8,9 +8,9 @@
 //! A C host sees one opaque type, `recoup_sender`, and plain structs of fixed-width integers ([`abi`]). Every
 //! function that can fail returns a code: 0 or more for success, and a negative [`abi::Error`] otherwise.
 //!
-//! What the interface detects, and answers with an error: null and misaligned pointers, memory that is too small,
-//! a pointer to something that is no sender, a call from inside a callback, numbers out of range. What it cannot
-//! detect is the host's duty, and stands at the top of the header.
+//! The interface answers these mistakes with an error: null and misaligned pointers, memory that is too small,
+//! a pointer to something that is no sender, a call from inside a callback, numbers out of range. Mistakes that it
+//! cannot detect are listed at the top of the header: avoiding them is the host's duty.
 //!
 //! **Panics.** A panic does not cross the boundary. All functions are `extern "C"`, and Rust aborts the process when
 //! a panic reaches the end of such a function. The engine does not panic on any input, so a panic would be a defect,

@@ -1,4 +1,4 @@
-//! What a sender knows and has counted.
+//! The state and the counters of a sender.
 
 use crate::abi::{Error, NONE, State, position};
 use crate::handle::{Handle, done, look};

@@ -71,7 +71,7 @@ struct Host {
     calls: u64,
     now: u64,
     random: u64,
-    /// What is on its way by arrival and number: segments, and ACKs.
+    /// Segments and ACKs on their way, by arrival and number.
     path: BTreeMap<(u64, u64), Event>,
     sent: u64,
     received: BTreeSet<u64>,
@@ -342,7 +342,7 @@ fn a_full_sender_offers_and_takes_no_new_data() {
     // SAFETY: both pointers are right.
     let code = unsafe { recoup_on_sent(host.sender, 0, &more, 1200, 0) };
     assert_eq!((code, host.status()), (Error::Full as i32, status));
-    // What waits can be taken back, and what was sent cannot.
+    // Unsent data can be taken back. Data that was sent cannot.
     for (count, written) in [(90, 10), (90, 8)] {
         // SAFETY: the pointer is right.
         host.call(|sender| unsafe { recoup_withdrawn(sender, 0, count) });

@@ -60,7 +60,7 @@ fn compiled(compiler: &str, options: &[&str], source: &str, folder: &Path) -> Pa
     program
 }
 
-/// What a program prints.
+/// The output of a program.
 fn printed(program: &Path, arguments: &[&str]) -> String {
     let run = Command::new(program).args(arguments).output().unwrap();
     let errors = String::from_utf8_lossy(&run.stderr);

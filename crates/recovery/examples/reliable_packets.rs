@@ -18,7 +18,7 @@ use std::time::Duration;
 /// The most ranges of an acknowledgment.
 const RANGES: usize = 32;
 
-/// What happened.
+/// An event of the example.
 #[derive(Debug, Default)]
 struct Report {
     /// From the first packet to the last acknowledgment.

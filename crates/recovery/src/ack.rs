@@ -66,7 +66,7 @@ impl Ack {
         }
     }
 
-    /// The same ACK with `blocks`, at most four.
+    /// This ACK with `blocks`, at most four.
     pub fn with_blocks(mut self, blocks: impl IntoIterator<Item = Span>) -> Self {
         blocks.into_iter().for_each(|b| self.push_block(b));
         self
@@ -74,9 +74,9 @@ impl Ack {
 }
 
 impl<B> Ack<B> {
-    /// The same ACK with any number of `ranges` above the cumulative acknowledgment, in any order. As in TCP, a first
-    /// range below it reports a duplicate instead (see [`dsack`](Self::dsack)). Empty and reversed ranges are ignored.
-    pub fn with_ranges(self, ranges: &[Span]) -> Ack<&[Span]> {
+    /// This ACK with `blocks` for its own.
+    #[inline]
+    fn holding<Other>(&self, blocks: Other) -> Ack<Other> {
         Ack {
             cumulative: self.cumulative,
             window: self.window,
@@ -84,36 +84,34 @@ impl<B> Ack<B> {
             echo_sent_before: self.echo_sent_before,
             carries_data: self.carries_data,
             ack_delay: self.ack_delay,
-            blocks: ranges,
+            blocks,
         }
+    }
+
+    /// This ACK with any number of `ranges` above the cumulative acknowledgment, in any order. As in TCP, a first
+    /// range below it reports a duplicate instead (see [`dsack`](Self::dsack)). Empty and reversed ranges are ignored.
+    pub fn with_ranges(self, ranges: &[Span]) -> Ack<&[Span]> {
+        self.holding(ranges)
     }
 }
 
 impl Ack<&[Span]> {
-    /// The same ACK without its blocks.
+    /// This ACK without its blocks.
     pub(crate) fn without_blocks(self) -> Self {
         Self { blocks: &[], ..self }
     }
 
-    /// The same ACK without its evidence of which transmission caused it.
+    /// This ACK without its evidence of which transmission caused it.
     pub(crate) fn without_echo(self) -> Self {
         Self { echo_sent_before: None, ..self }
     }
 }
 
 impl<B: AsRef<[Span]>> Ack<B> {
-    /// The same ACK with borrowed blocks.
+    /// This ACK with borrowed blocks.
     #[inline]
     pub(crate) fn view(&self) -> Ack<&[Span]> {
-        Ack {
-            cumulative: self.cumulative,
-            window: self.window,
-            timestamp_rtt: self.timestamp_rtt,
-            echo_sent_before: self.echo_sent_before,
-            carries_data: self.carries_data,
-            ack_delay: self.ack_delay,
-            blocks: self.blocks.as_ref(),
-        }
+        self.holding(self.blocks.as_ref())
     }
 
     /// Whether the ACK has blocks.
@@ -151,6 +149,8 @@ pub struct AckSummary {
     pub newly_sacked: Segments,
     /// Segments that left the network: newly acknowledged ones that were not SACKed before, and newly SACKed ones
     /// (RFC 6937 §3, DeliveredData).
+    //= RFC 9937 §6.2 step: "With SACK, DeliveredData can be computed precisely as the change in SND.UNA, plus the
+    //=   signed change in quantity of data marked SACKed in the scoreboard."
     pub delivered: Segments,
     /// How far `snd_una` moved.
     pub una_advanced: u64,
@@ -206,6 +206,11 @@ impl AckSummary {
                 self.original_delivered = end;
             }
         } else {
+            //= RFC 8985 §6.2 step 2 step: "The Timestamp Echo Reply field (TSecr) of the ACK's timestamp option
+            //=   [RFC7323], if available, indicates the ACK was not acknowledging the last retransmission of the
+            //=   segment."
+            //= deviation: only the next condition is tested, as in Linux
+            //= RFC 8985 §6.2 step 2 step: "The segment was last retransmitted less than RACK.min_rtt ago."
             let is_early = !segment.is_original() && sent.at > plausible;
             let at = if is_early { Instant::ZERO } else { sent.at };
             let earliest = self.retransmission_sent.get_or_insert(at);
@@ -232,6 +237,8 @@ impl AckSummary {
 
     /// An original segment `index` places above `snd_una` arrived when the highest SACK was already
     /// `fack` places up.
+    //= RFC 8985 §6.2 step 3 step: "If a never-retransmitted segment that's below RACK.fack is (selectively or
+    //=   cumulatively) acknowledged, it has been delivered out of order."
     pub(crate) fn note_reordering(&mut self, fack: u32, index: u32) {
         if index < fack {
             self.reordering = self.reordering.max(Segments(fack - index));
@@ -275,9 +282,13 @@ impl AckSummary {
     /// The sample of [`rtt_sample`](Self::rtt_sample) in nanoseconds.
     pub(crate) fn rtt_sample_nanos<B>(&self, now: Instant, ack: &Ack<B>) -> Option<u64> {
         self.first_original_acked
+            //= RFC 6298 §3 MUST: "TCP MUST use Karn's algorithm [KP87] for taking RTT samples. That is, RTT samples
+            //=   MUST NOT be made using segments that were retransmitted"
             .filter(|_| !self.retransmission_acked)
             .or(self.first_original_sacked)
             .map(|sent| now.nanos_since(sent))
+            //= RFC 6298 §3 step: "The only case when TCP can safely take RTT samples from retransmitted segments is
+            //=   when the TCP timestamp option [JBB92] is employed"
             .or_else(|| ack.timestamp_rtt.filter(|_| self.una_advanced > 0).map(nanos))
     }
 }

@@ -211,6 +211,13 @@ impl Congestion {
 
 /// Congestion avoidance: the window grows by one segment per `count` acknowledged, of which `so_far` were before
 /// (Linux `tcp_cong_avoid_ai`). Credit from a larger count is worth one segment.
+//= RFC 5681 §3.1 SHOULD: "The RECOMMENDED way to increase cwnd during congestion avoidance is to count the number of
+//=   bytes that have been acknowledged by ACKs for new data."
+//= RFC 5681 §3.1 MUST NOT: "Note that during congestion avoidance, cwnd MUST NOT be increased by more than SMSS bytes
+//=   per RTT."
+//= RFC 9002 §7.3.3 MUST: "A sender in congestion avoidance uses an Additive Increase Multiplicative Decrease (AIMD)
+//=   approach that MUST limit the increase to the congestion window to at most one maximum datagram size for each
+//=   congestion window that is acknowledged."
 fn avoid(so_far: &mut u32, acked: Segments, cwnd: Segments, count: Segments) -> Segments {
     let count = count.0.max(1);
     let mut grown = 0;
@@ -240,6 +247,8 @@ impl CongestionControl for Congestion {
     }
 
     /// Slow start below `ssthresh`, then the algorithm's own growth.
+    //= RFC 5681 §3.1 MUST: "The slow start and congestion avoidance algorithms MUST be used by a TCP sender to control
+    //=   the amount of outstanding data being injected into the network."
     fn grow(&mut self, growth: &Growth) -> Segments {
         let (cwnd, left) = slow_start(growth.acked, growth.cwnd, growth.ssthresh);
         if left == Segments::ZERO {
@@ -278,6 +287,7 @@ impl CongestionControl for Congestion {
         }
     }
 
+    #[inline]
     fn on_rtt(&mut self, round: &Round) -> bool {
         match &mut self.control {
             Control::Cubic(cubic) => cubic.on_rtt(round),
@@ -344,9 +354,17 @@ impl CongestionControl for Congestion {
 /// acknowledged, up to `ssthresh`. Returns the window, and the acknowledged segments that are left for congestion
 /// avoidance. (Linux 3.17 grows to ssthresh + 1 and drops the remainder.)
 fn slow_start(acked: Segments, cwnd: Segments, ssthresh: Segments) -> (Segments, Segments) {
+    //= RFC 5681 §3.1 step: "The slow start algorithm is used when cwnd < ssthresh, while the congestion avoidance
+    //=   algorithm is used when cwnd > ssthresh."
+    //= RFC 9438 §4.10 MUST: "When _cwnd_ is no more than _ssthresh_, CUBIC MUST employ a slow start algorithm."
+    //= deviation: with cwnd equal to ssthresh, the window grows by the curve, which RFC 5681 §3.1 permits
     if cwnd >= ssthresh {
         return (cwnd, acked);
     }
+    //= RFC 5681 §3.1 step: "Slow start ends when cwnd exceeds ssthresh (or, optionally, when it reaches it, as noted
+    //=   above) or when congestion is observed."
+    //= RFC 9002 §7.3.1 step: "While a sender is in slow start, the congestion window increases by the number of bytes
+    //=   acknowledged when each acknowledgment is processed."
     let grown = (cwnd + acked).min(ssthresh);
     (grown, acked - (grown - cwnd))
 }
@@ -354,10 +372,14 @@ fn slow_start(acked: Segments, cwnd: Segments, ssthresh: Segments) -> (Segments,
 /// The restart window after `idle` without a transmission (RFC 5681 §4.1, softened as in Linux: halved for
 /// each RTO passed, but not below the initial window).
 pub(crate) fn after_idle(cwnd: Segments, initial: Segments, idle: Duration, rto: Duration) -> Segments {
+    //= RFC 5681 §4.1 step: "For the purposes of this standard, we define RW = min(IW,cwnd)."
     let floor = initial.min(cwnd);
     if idle <= rto || rto.is_zero() {
         return cwnd;
     }
+    //= RFC 5681 §4.1 SHOULD: "a TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP has not
+    //=   sent data in an interval exceeding the retransmission timeout"
+    //= deviation: the window halves once for each RTO that has passed (RFC 2861, Linux)
     let halvings = (idle.as_nanos() / rto.as_nanos()).min(31) as u32;
     Segments(cwnd.0 >> halvings).max(floor)
 }
@@ -366,6 +388,7 @@ pub(crate) fn after_idle(cwnd: Segments, initial: Segments, idle: Duration, rto:
 mod tests {
     use super::*;
 
+    //= test: RFC 5681 §3.1
     #[test]
     fn slow_start_stops_at_the_threshold() {
         // (acked, cwnd, ssthresh, window, left over)

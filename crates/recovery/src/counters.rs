@@ -178,7 +178,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// The same as [`Counters`], with 0 for those that other parts of the sender keep.
+    /// These counts as [`Counters`], with 0 for those that other parts of the sender keep.
     pub fn public(&self) -> Counters {
         Counters {
             delivered: self.delivered,

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 use recoup_units::{Instant, Offset, Segments, Span};
 
-/// What triggered a retransmission.
+/// The trigger of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -169,7 +169,7 @@ impl Timer {
     }
 }
 
-/// What marked a segment lost.
+/// The detector that marked a segment lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -215,7 +215,7 @@ impl LossDetector {
 pub enum Event {
     /// A segment was sent.
     Sent {
-        /// What and why.
+        /// The segment, and why it was sent.
         what: Transmission,
         /// Segments in flight afterwards.
         pipe: Segments,
@@ -248,7 +248,7 @@ pub enum Event {
     MarkedLost {
         /// The segment.
         span: Span,
-        /// What marked it.
+        /// The detector that marked it.
         by: LossDetector,
     },
     /// A timer was set, moved or (`None`) stopped.

@@ -14,7 +14,7 @@
 
 use recoup_units::Offset;
 
-/// What the peer accepts.
+/// The peer's receive window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PeerWindow {

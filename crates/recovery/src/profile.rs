@@ -90,7 +90,7 @@ pub enum LimitedTransmit {
     Pipe,
 }
 
-/// What recovery sends when no segment is marked lost and no new data may be sent (RFC 6675 §4 NextSeg).
+/// The segments that recovery sends when none is marked lost and no new data may be sent (RFC 6675 §4 NextSeg).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -155,7 +155,7 @@ const LINUX_RTO: RtoRules = RtoRules {
 };
 
 impl Mechanisms {
-    /// The same mechanisms after `change`: `Mechanisms::LINUX_6.with(|m| m.frto = false)`.
+    /// These mechanisms after `change`: `Mechanisms::LINUX_6.with(|m| m.frto = false)`.
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
@@ -193,6 +193,7 @@ impl Mechanisms {
     pub const LINUX_2_6: Self = Self {
         early_retransmit: EarlyRetransmit::Off,
         rate: RateControl::Halving,
+        //= RFC 6298 §2.1 MAY: "A TCP implementation MAY still use this value (or any other value > 1 second)."
         rto: RtoRules { initial: Duration::from_secs(3), ..LINUX_RTO },
         ack_processing: AckProcessing::Linux2_6,
         ..Self::LINUX_3_17
@@ -207,6 +208,8 @@ impl Mechanisms {
         },
         early_retransmit: EarlyRetransmit::Off,
         recovery_fill: RecoveryFill::Nothing,
+        //= RFC 9937 §5 SHOULD: "it is RECOMMENDED that PRR is implemented together with RACK-TLP loss recovery
+        //=   [RFC8985]"
         rate: RateControl::LINUX_6,
         probe: Some(ProbeRules::LINUX_6),
         ack_processing: AckProcessing::Linux4_13,
@@ -226,16 +229,16 @@ impl Mechanisms {
         frto: false,
         rto: RtoRules {
             smoothing: Smoothing::Standard,
-            sampling: Sampling::Segment,
-            srtt_factor: RtoRules::SRTT_FACTOR,
-            rttvar_factor: RtoRules::RTTVAR_FACTOR,
-            srtt_weight: RtoRules::SRTT_WEIGHT,
-            rttvar_weight: RtoRules::RTTVAR_WEIGHT,
-            granularity: Duration::ZERO,
+            //= RFC 6298 §2.1 SHOULD: "Until a round-trip time (RTT) measurement has been made for a segment sent
+            //=   between the sender and receiver, the sender SHOULD set RTO <- 1 second"
             initial: Duration::from_secs(1),
             min_variance: Duration::from_millis(1),
+            //= RFC 6298 §2.4 SHOULD: "Whenever RTO is computed, if it is less than 1 second, then the RTO SHOULD be
+            //=   rounded up to 1 second."
             min: Duration::from_secs(1),
+            //= RFC 6298 §2.5 MAY: "A maximum value MAY be placed on RTO provided it is at least 60 seconds."
             max: Duration::from_secs(60),
+            ..LINUX_RTO
         },
         rto_restart: None,
         probe: None,
@@ -243,6 +246,9 @@ impl Mechanisms {
         congestion: Algorithm::Reno,
         reduction_base: ReductionBase::FlightSize,
         ack_processing: AckProcessing::Linux2_6,
+        //= RFC 5681 §3.1 MUST: "IW, the initial value of cwnd, MUST be set using the following guidelines as an upper
+        //=   bound."
+        //= deviation: ten segments, which RFC 6928 permits; it is a setting
         initial_window: Segments(10),
         restart_after_idle: true,
         moderate_window: false,
@@ -251,10 +257,14 @@ impl Mechanisms {
 
     /// QUIC's loss recovery: RFC 9002, with the congestion control of its appendix B.
     pub const RFC_9002: Self = Self {
+        //= RFC 9002 §6.1.1 SHOULD: "The RECOMMENDED initial value for the packet reordering threshold
+        //=   (kPacketThreshold) is 3, based on best practices for TCP loss detection [RFC5681] [RFC6675]."
         detection: Rules { rule: LossRule::PacketTime, dupthresh: DUPTHRESH, max_dupthresh: DUPTHRESH },
         recovery_fill: RecoveryFill::Nothing,
         rto: RtoRules {
             sampling: Sampling::Newest,
+            //= RFC 9002 §5.3 step: "smoothed_rtt and rttvar are initialized as follows, where kInitialRtt contains the
+            //=   initial RTT value: smoothed_rtt = kInitialRtt rttvar = kInitialRtt / 2"
             initial: Duration::from_millis(999),
             min: Duration::ZERO,
             ..Self::RFC_6675.rto

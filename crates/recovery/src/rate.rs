@@ -27,6 +27,11 @@ pub enum RateControl {
     /// Linux before 3.2: the window shrinks by one segment per two ACKs, and is at most pipe + 1.
     Halving,
     /// Proportional rate reduction.
+    //= RFC 9937 §5 MAY: "PRR MAY be used in conjunction with any congestion control algorithm that intends to make a
+    //=   multiplicative decrease in its sending rate over approximately the time scale of one round-trip time"
+    //= RFC 9937 §5 MAY: "PRR MAY be used in conjunction with the loss detection algorithms specified or described in
+    //=   the following documents: Reno [RFC5681], NewReno [RFC6582], SACK [RFC6675], Forward Acknowledgment (FACK)
+    //=   [FACK], and Recent Acknowledgment Tail Loss Probe (RACK-TLP) [RFC8985]."
     Prr {
         /// How fast the pipe is refilled.
         bound: Bound,
@@ -46,7 +51,7 @@ impl RateControl {
         Self::Prr { bound, recover_fs }
     }
 
-    /// What the rate control does, in one line.
+    /// Describes the rate control in one line.
     pub(crate) fn about(self) -> String {
         let (bound, recover_fs) = match self {
             Self::Standard => {
@@ -144,6 +149,10 @@ impl Reduction {
     /// The congestion window after an ACK.
     pub fn on_ack(&mut self, progress: &AckProgress) -> Segments {
         match self {
+            //= RFC 5681 §4.3 MUST: "until all lost segments in the window of data in question are repaired, the number
+            //=   of segments transmitted in each RTT MUST be no more than half the number of outstanding segments when
+            //=   the loss was detected"
+            //= RFC 6675 §5 (4.2) step: "ssthresh = cwnd = (FlightSize / 2)"
             Self::Standard => progress.ssthresh,
             Self::Halving(halving) => halving.on_ack(progress),
             Self::Prr(prr) => prr.on_ack(progress),
@@ -171,6 +180,9 @@ impl Reduction {
         match self {
             // Linux 2.6 tcp_complete_cwr: a window already below ssthresh stays there.
             Self::Halving(_) => cwnd.min(ssthresh),
+            //= RFC 5681 §3.2 step 6 MUST: "When the next ACK arrives that acknowledges previously unacknowledged data,
+            //=   a TCP MUST set cwnd to ssthresh (the value set in step 2)."
+            //= RFC 9937 §6.4 step: "On the completion of a PRR episode, PRR executes the following: cwnd = ssthresh"
             Self::Standard | Self::Prr(_) => ssthresh,
         }
     }

@@ -62,7 +62,7 @@ impl RetransmissionTimer {
         Duration::from_nanos(self.rto_nanos(rtt))
     }
 
-    /// The same in nanoseconds.
+    /// The current RTO in nanoseconds, back-off included.
     pub fn rto_nanos(&self, rtt: &RttEstimator) -> u64 {
         match self.backoff {
             0 => rtt.rto_nanos(),
@@ -71,6 +71,8 @@ impl RetransmissionTimer {
     }
 
     /// Starts the timer for a full RTO from now.
+    //= RFC 6298 §5 MUST: "An implementation MUST manage the retransmission timer(s) in such a way that a segment is
+    //=   never retransmitted too early, i.e., less than one RTO after the previous transmission of that segment."
     pub fn start(&mut self, now: Instant, rtt: &RttEstimator) {
         self.deadline = Some(now.plus_nanos(self.rto_nanos(rtt)));
     }
@@ -105,7 +107,10 @@ impl RetransmissionTimer {
 
     /// The timer expired: doubles the RTO and restarts.
     pub fn on_expiry(&mut self, now: Instant, rtt: &RttEstimator) {
+        //= RFC 6298 §5.5 MUST: "The host MUST set RTO <- RTO * 2 ("back off the timer")."
         self.backoff = self.backoff.saturating_add(1);
+        //= RFC 6298 §5.6 step: "Start the retransmission timer, such that it expires after RTO seconds (for the value
+        //=   of RTO after the doubling operation outlined in 5.5)."
         self.start(now, rtt);
     }
 
@@ -118,7 +123,6 @@ impl RetransmissionTimer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rtt::{RtoRules, Sampling, Smoothing};
     use recoup_units::Offset;
 
     fn ms(n: u64) -> Duration {
@@ -131,20 +135,7 @@ mod tests {
 
     /// SRTT 80 ms, RTO 280 ms.
     fn rtt() -> RttEstimator {
-        let rules = RtoRules {
-            smoothing: Smoothing::Linux,
-            sampling: Sampling::Segment,
-            srtt_factor: RtoRules::SRTT_FACTOR,
-            rttvar_factor: RtoRules::RTTVAR_FACTOR,
-            srtt_weight: RtoRules::SRTT_WEIGHT,
-            rttvar_weight: RtoRules::RTTVAR_WEIGHT,
-            granularity: Duration::ZERO,
-            initial: ms(1000),
-            min_variance: ms(200),
-            min: Duration::ZERO,
-            max: ms(120_000),
-        };
-        let mut e = RttEstimator::new(rules);
+        let mut e = RttEstimator::new(crate::Mechanisms::LINUX_6.rto);
         e.on_sample(ms(80), Offset(1), Offset(1));
         e
     }
@@ -166,6 +157,10 @@ mod tests {
         }
     }
 
+    //= test: RFC 6298 §2.5
+    //= test: RFC 6298 §5.5
+    //= test: RFC 6298 §5.6
+    //= test: RFC 6298 §5
     #[test]
     fn back_off_doubles_up_to_the_maximum_and_a_sample_ends_it() {
         let rtt = rtt();

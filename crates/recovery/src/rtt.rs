@@ -24,7 +24,6 @@
 //!
 //! Deviations:
 //!
-//! - The minimum RTT never expires. Linux forgets it after five minutes.
 //! - A segment SACKed before gives no sample when the cumulative ACK passes it, in any profile. Linux 3.17
 //!   still takes that sample; Linux 2.6 takes none from SACKs and prefers timestamps.
 //! - The RTO is at least 1 ms, whatever the rules: the smallest one that Linux's clock of 1000 Hz can time.
@@ -137,7 +136,7 @@ impl BinaryFactor {
     }
 }
 
-/// What [`Factor`] counts in.
+/// The parts of 1 in which a [`Factor`] counts.
 const MILLION: u32 = 1_000_000;
 
 impl fmt::Display for Factor {
@@ -183,6 +182,7 @@ impl RtoRules {
     /// k of RFC 6298.
     pub const RTTVAR_FACTOR: Factor = Factor::whole(4);
     /// b of RFC 6298.
+    //= RFC 6298 §2.3 SHOULD: "The above SHOULD be computed using alpha=1/8 and beta=1/4"
     pub(crate) const SRTT_WEIGHT: Factor = Factor::one_over(8);
     /// a of RFC 6298.
     pub(crate) const RTTVAR_WEIGHT: Factor = Factor::one_over(4);
@@ -282,6 +282,8 @@ impl RttEstimator {
     }
 
     /// New data from `start` on was sent. Times this segment if no other is timed.
+    //= RFC 6298 §3 MUST: "A TCP implementation MUST take at least one RTT measurement per RTT (unless that is not
+    //=   possible per Karn's algorithm)."
     #[inline]
     pub fn on_sent(&mut self, now: Instant, start: Offset) {
         if self.is_choosy() && self.timed.is_none() {
@@ -316,18 +318,27 @@ impl RttEstimator {
     /// The delay is subtracted unless the result were less than the minimum RTT, which it never changes, or
     /// the sample is the first.
     pub(crate) fn on_delayed_sample(&mut self, rtt: u64, ack_delay: u64, una: Offset, nxt: Offset) {
+        //= RFC 9002 §5.2 MUST: "min_rtt MUST be set to the latest_rtt on the first RTT sample."
+        //= RFC 9002 §5.2 MUST: "min_rtt MUST be set to the lesser of min_rtt and latest_rtt (Section 5.1) on all other
+        //=   samples."
+        //= RFC 9002 §5.2 step: "An endpoint uses only locally observed times in computing the min_rtt and does not
+        //=   adjust for acknowledgment delays reported by the peer."
         self.min = self.min.min(rtt.min(NO_SAMPLE - 1));
         let adjusted = rtt.saturating_sub(ack_delay);
+        //= RFC 9002 §5.3 MUST NOT: "MUST NOT subtract the acknowledgment delay from the RTT sample if the resulting
+        //=   value is smaller than the min_rtt"
         let usable = self.srtt8 > 0 && adjusted >= self.min;
         self.on_sample_nanos(if usable { adjusted } else { rtt }, una, nxt);
     }
 
     /// Forgets the minimum RTT: the next sample is the smallest (RFC 9002 §5.2).
+    //= RFC 9002 §5.2 SHOULD NOT: "Implementations SHOULD NOT refresh the min_rtt value too often since the actual
+    //=   minimum RTT of the path is not frequently observable."
     pub(crate) fn forget_min(&mut self) {
         self.min = NO_SAMPLE;
     }
 
-    /// The same for a sample in nanoseconds: the fast path, since most ACKs give a sample.
+    /// Adds a sample in nanoseconds: the fast path, since most ACKs give a sample.
     #[inline(always)] // its other callers are rare
     pub(crate) fn on_sample_nanos(&mut self, rtt: u64, una: Offset, nxt: Offset) {
         self.take_sample(rtt, una, nxt);
@@ -338,10 +349,22 @@ impl RttEstimator {
         // A sample of zero would mean "none yet"; no clock resolves less than 1 ns.
         let m = rtt.clamp(1, 1 << 50);
         let floor = self.min_variance;
+        //= RFC 8985 §6.2 step 1 step: "Use the RTT measurements obtained via [RFC6298] or [RFC7323] to update the
+        //=   estimated minimum RTT in RACK.min_RTT."
+        //= RFC 8985 §6.2 step 1 SHOULD: "The sender SHOULD track a windowed min-filtered estimate of recent RTT
+        //=   measurements that can adapt when migrating to significantly longer paths rather than tracking a simple
+        //=   global minimum of all RTT measurements."
+        //= deviation: the minimum never expires. Linux forgets it after five minutes
         self.min = self.min.min(rtt.min(NO_SAMPLE - 1));
         if self.srtt8 == 0 {
+            //= RFC 6298 §2.2 MUST: "When the first RTT measurement R is made, the host MUST set SRTT <- R RTTVAR <- R/2
+            //=   RTO <- SRTT + max (G, K*RTTVAR)"
+            //= RFC 9002 §5.3 step: "On the first RTT sample after initialization, smoothed_rtt and rttvar are set as
+            //=   follows: smoothed_rtt = latest_rtt rttvar = latest_rtt / 2"
             self.srtt8 = m << 3;
             self.mdev4 = m << 1;
+            //= RFC 6298 §4 MUST: "if the K*RTTVAR term in the RTO calculation equals zero, the variance term MUST be
+            //=   rounded to G seconds"
             self.rttvar4 = self.mdev4.max(floor);
             self.mdev4_max = self.rttvar4;
             self.round_end = nxt;
@@ -384,7 +407,7 @@ impl RttEstimator {
         }
     }
 
-    /// The same with the weights of the rules.
+    /// Adds a sample with the weights of the rules.
     #[inline(never)] // most senders never come here
     fn take_weighted(&mut self, m: u64, floor: u64, una: Offset, nxt: Offset) {
         let a = self.rttvar_weight.binary();
@@ -410,10 +433,17 @@ impl RttEstimator {
         }
     }
 
-    /// RFC 6298 §2.3. RTTVAR is updated before SRTT.
+    //= RFC 6298 §2.3 MUST: "When a subsequent RTT measurement R' is made, a host MUST set RTTVAR <- (1 - beta) * RTTVAR
+    //=   + beta * |SRTT - R'| SRTT <- (1 - alpha) * SRTT + alpha * R'"
+    //= RFC 9002 §5.3 step: "smoothed_rtt = 7/8 * smoothed_rtt + 1/8 * adjusted_rtt rttvar_sample = abs(smoothed_rtt -
+    //=   adjusted_rtt) rttvar = 3/4 * rttvar + 1/4 * rttvar_sample"
+    //= deviation: rttvar comes first, as in appendix A.7 and in RFC 6298
     fn smooth(&mut self, m: u64, floor: u64) {
         let error = m.abs_diff(self.srtt8 >> 3);
+        //= RFC 6298 §2.3 MUST: "updating RTTVAR and SRTT MUST be computed in the above order"
         self.mdev4 = self.mdev4 - (self.mdev4 >> 2) + error;
+        //= RFC 6298 §4 MUST: "if the K*RTTVAR term in the RTO calculation equals zero, the variance term MUST be
+        //=   rounded to G seconds"
         self.rttvar4 = self.mdev4.max(floor);
         self.srtt8 = self.srtt8 - (self.srtt8 >> 3) + m;
     }
@@ -462,13 +492,17 @@ impl RttEstimator {
 
     /// The probe timeout after it was backed off `times`, in nanoseconds: the RTO plus how long a receiver
     /// holds an ACK back (RFC 9002 §6.2.1).
+    //= RFC 9002 §6.2.1 step: "PTO = smoothed_rtt + max(4*rttvar, kGranularity) + max_ack_delay"
+    //= RFC 9002 §6.2.1 MUST: "The PTO period MUST be at least kGranularity to avoid the timer expiring immediately."
     pub(crate) fn probe_timeout_nanos(&self, max_ack_delay: u64, times: u32) -> u64 {
         let backed_off = (self.rto.saturating_add(max_ack_delay)).saturating_mul(1 << times.min(20));
         backed_off.min(self.most_rto)
     }
 
-    /// The RTO after it was backed off `times`, in nanoseconds (RFC 6298 §5.5).
+    /// The RTO after it was backed off `times`, in nanoseconds.
     pub(crate) fn backed_off_nanos(&self, times: u32) -> u64 {
+        //= RFC 6298 §5.5 MAY: "The maximum value discussed in (2.5) above may be used to provide an upper bound to this
+        //=   doubling operation."
         let backed_off = self.rto.saturating_mul(1 << times.min(20));
         backed_off.min(self.most_rto)
     }
@@ -484,6 +518,7 @@ impl RttEstimator {
         }
     }
 
+    //= RFC 6298 §2.3 MUST: "After the computation, a host MUST update RTO <- SRTT + max (G, K*RTTVAR)"
     fn keep_rto(&mut self) {
         self.rto = match self.srtt8 {
             0 => self.initial.min(self.most_rto),

@@ -18,9 +18,6 @@
 //!
 //! All of it lies in two blocks of memory, whose size depends on the largest number of outstanding segments
 //! alone. They grow by doubling, have a fixed size, or are lent by the host ([`Storage`]).
-//!
-//! Deviation: a SACK block that covers part of a segment is ignored for that segment, where Linux splits
-//! the segment. Receivers report whole segments, as they arrived.
 
 mod abandon;
 mod above;
@@ -51,6 +48,8 @@ use ring::Ring;
 type Id = u64;
 
 /// All outstanding segments of a connection, in stream order.
+//= RFC 6675 §3 step: "it must keep a data structure to store incoming selective acknowledgment information on a per
+//=   connection basis"
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Scoreboard {
@@ -206,11 +205,29 @@ impl Scoreboard {
     }
 
     /// Segments thought to be in flight (RFC 6675 §4 "pipe"; Linux's packets_in_flight).
+    //= RFC 6675 §4 SetPipe MUST: "This routine traverses the sequence space from HighACK to HighData and MUST set the
+    //=   "pipe" variable to an estimate of the number of octets that are currently in transit between the TCP sender
+    //=   and the TCP receiver."
+    //= RFC 6675 §5 (B) MUST: "Use SetPipe () to re-calculate the number of octets still in the network."
+    //= RFC 9937 §6.2 MAY: "To calculate inflight, connections with SACK enabled and using [RFC6675] loss detection MAY
+    //=   use the "pipe" algorithm as specified in [RFC6675]."
+    //= RFC 9937 §6.2 MUST: "SACK-enabled connections using RACK-TLP loss detection [RFC8985] or other loss detection
+    //=   algorithms MUST calculate inflight by starting with SND.NXT - SND.UNA, subtracting out bytes SACKed in the
+    //=   scoreboard, subtracting out bytes marked lost in the scoreboard, and adding bytes in the scoreboard that have
+    //=   been retransmitted since they were last marked lost."
     pub(crate) fn pipe(&self) -> Segments {
         if self.counts_bytes() {
             return Segments(self.pipe_by_bytes());
         }
+        //= RFC 6675 §4 SetPipe (a) step: "If IsLost (S1) returns false: Pipe is incremented by 1 octet."
+        //= RFC 9937 §6.2 MUST: "For non-SACK-enabled connections, instead of subtracting out bytes SACKed in the SACK
+        //=   scoreboard, senders MUST subtract out: min(RecoverFS, 1 SMSS for each preceding duplicate ACK in the fast
+        //=   recovery episode)"
+        //= deviation: the duplicate ACKs are bounded by the segments outstanding now, as in Linux
         let left = self.sacked + self.duplicates + self.lost;
+        //= RFC 6675 §4 SetPipe (b) step: "If S1 <= HighRxt: Pipe is incremented by 1 octet."
+        //= deviation: segments are counted, and retransmissions one by one. A rescue retransmission therefore counts,
+        //=   although it does not move HighRxt
         Segments((self.segments.len() as u32 + self.retransmitted).saturating_sub(left))
     }
 
@@ -241,6 +258,8 @@ impl Scoreboard {
         if self.is_full() {
             return false;
         }
+        //= RFC 6675 §5 (C.3) step: "If any of the data octets sent in (C.1) are above HighData, HighData must be
+        //=   updated to reflect the transmission of previously unsent data."
         self.nxt = span.end;
         self.work += 1;
         let links = self.append_newest(self.segments.id(self.segments.len()));
@@ -274,13 +293,21 @@ impl Scoreboard {
             let was_listed = segment.is_listed();
             let was_waiting = segment.wants_retransmission();
             segment.forgotten = false;
+            //= RFC 8985 §6.1 step: "Upon transmitting a new segment or retransmitting an old segment, record the time
+            //=   in Segment.xmit_ts and set Segment.lost to FALSE."
             segment.sent_at = now;
             segment.set_nxt_when_sent(nxt);
             segment.number = self.next_number;
+            //= RFC 8985 §6.1 step: "Upon retransmitting a segment, set Segment.retransmitted to TRUE."
             segment.transmissions = segment.transmissions.saturating_add(1);
             if in_pipe && !segment.retransmitted && !segment.sacked {
+                //= RFC 6675 §5 (C.2) MUST: "If any of the data octets sent in (C.1) are below HighData, HighRxt MUST be
+                //=   set to the highest sequence number of the retransmitted segment unless NextSeg () rule (4) was
+                //=   invoked for this retransmission."
                 segment.retransmitted = true;
                 let size = segment.size;
+                //= RFC 6675 §5 (C.4) step: "The estimate of the amount of data outstanding in the network must be
+                //=   updated by incrementing pipe by the number of octets transmitted in (C.1)."
                 self.retransmitted += 1;
                 self.note_bytes(0, size.into());
             }
@@ -345,6 +372,9 @@ impl Scoreboard {
     }
 
     /// The first lost segment not retransmitted yet.
+    //= RFC 6675 §4 NextSeg (1) step: "S2 is greater than HighRxt."
+    //= RFC 6675 §5.1 SHOULD: "a TCP sender SHOULD use this SACK information when determining what data should be sent
+    //=   in each segment following an RTO"
     pub(crate) fn next_lost(&self) -> Option<&SentSegment> {
         self.segments.lowest_waiting()
     }
@@ -400,6 +430,7 @@ impl Scoreboard {
     }
 
     /// Whether nothing is SACKed, lost or retransmitted, judging by the first segment and the counts.
+    #[inline]
     pub fn is_clean(&self) -> bool {
         self.sacked + self.lost + self.retransmitted + self.duplicates == 0
             && self.first().is_none_or(SentSegment::is_original)
@@ -416,7 +447,15 @@ impl Scoreboard {
     /// these segments, which is evidence of reordering (Linux `tcp_limit_reno_sacked`).
     pub(crate) fn on_duplicate(&mut self) -> bool {
         let most = (self.segments.len() as u32).saturating_sub(self.lost.max(1));
+        //= RFC 5681 §3.2 step 4 MAY: "A TCP MAY therefore limit the number of times cwnd is artificially inflated
+        //=   during loss recovery to the number of outstanding segments (or, an approximation thereof)."
+        //= RFC 9937 §6.2 step: "if not using SACK, then PRR disallows incrementing DeliveredData when the total bytes
+        //=   delivered in a PRR episode would exceed the estimated data outstanding upon entering recovery (RecoverFS)"
+        //= deviation: duplicate ACKs count up to the segments outstanding now, as in Linux
         let room = self.duplicates < most;
+        //= RFC 5681 §3.2 step 4 MUST: "For each additional duplicate ACK received (after the third), cwnd MUST be
+        //=   incremented by SMSS."
+        //= deviation: the pipe falls by a segment instead: as much is sent
         self.duplicates += u32::from(room);
         room
     }
@@ -424,6 +463,8 @@ impl Scoreboard {
     /// Without SACK, the cumulative ACK passed `acked` segments. All but the first should have been counted
     /// as duplicate ACKs before. Returns how many were not (Linux `tcp_remove_reno_sacks`).
     pub(crate) fn explain_duplicates(&mut self, acked: Segments) -> Segments {
+        //= RFC 9937 §6.2 step: "When SND.UNA advances (i.e., a full or partial ACK), DeliveredData is the change in
+        //=   SND.UNA, minus 1 SMSS for each preceding duplicate ACK."
         let explained = self.duplicates.min(acked.0.saturating_sub(1));
         self.duplicates -= explained;
         let most = (self.segments.len() as u32).saturating_sub(self.lost.max(1));

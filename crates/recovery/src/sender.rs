@@ -33,7 +33,7 @@
 //! - A retransmission that is SACKed while it is only a hole leaves the pipe. Linux keeps it counted.
 //! - The sender retransmits beyond the peer's window. Linux waits.
 //! - A timeout can be undone while a retransmission is in flight. In Linux 3.17 it cannot.
-//! - RFC 8985's RACK keeps reo_wnd over a timeout, and ignores the DSACK of a probe.
+//! - RFC 8985's RACK keeps reo_wnd over a timeout.
 //! - With RFC 9002's loss detection, see `packet_time` for the states and [`tlp`](crate::tlp) for the timer.
 //! - On a timeout every segment not SACKed is lost. With RACK, a segment sent less than RACK.rtt ago is not lost
 //!   (Linux 6 `tcp_timeout_mark_lost`).
@@ -105,7 +105,7 @@ pub struct Sender<C = Congestion> {
     /// Takes no memory of its own until a packet is given up.
     given_up: GivenUp,
     totals: Totals,
-    logging: Logging,
+    log: Log,
 }
 
 impl Sender {
@@ -174,7 +174,7 @@ impl<C: CongestionControl> Sender<C> {
             delivery,
             given_up: GivenUp::default(),
             totals: Totals::default(),
-            logging: Logging::new(log),
+            log: Log::new(log),
         }
     }
 
@@ -197,7 +197,7 @@ impl<C: CongestionControl> Sender<C> {
         self.board.memory()
             + self.totals.recoveries.memory()
             + self.losses.suspects.memory()
-            + self.logging.log.memory()
+            + self.log.memory()
             + self.given_up.memory()
             + self.stream.pacer.memory()
             + self.congestion.control.memory()
@@ -275,6 +275,12 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Sets the largest payload of new segments, in bytes. Outstanding segments keep their size.
+    //= RFC 9002 §7.2 SHOULD: "If the maximum datagram size changes during the connection, the initial congestion window
+    //=   SHOULD be recalculated with the new size."
+    //= deviation: the window keeps its number of segments
+    //= RFC 9002 §7.2 SHOULD: "If the maximum datagram size is decreased in order to complete the handshake, the
+    //=   congestion window SHOULD be set to the new initial congestion window."
+    //= deviation: the window keeps its number of segments
     pub fn set_mss(&mut self, mss: u32) {
         self.peer.mss = mss.clamp(1, Self::MOST_MSS);
         if !self.board.numbers_packets() {
@@ -298,19 +304,19 @@ impl<C: CongestionControl> Sender<C> {
         if to == State::Open {
             self.totals.recoveries.note_open(now);
         }
-        if from != to && self.logging.log.is_on() {
+        if from != to && self.log.is_on() {
             self.log_state(now);
-            if let Some(last) = self.logging.log.last() {
+            if let Some(last) = self.log.last() {
                 last.state_change = Some((from, to));
             }
         }
     }
 
     fn log_state(&mut self, now: Instant) {
-        let last = self.logging.log.last();
+        let last = self.log.last();
         if let Some((from, to)) = last.and_then(|last| last.state_change.take()) {
             let (cwnd, ssthresh, pipe) = (self.congestion.cwnd, self.congestion.ssthresh, self.board.pipe());
-            self.logging.log.push(now, Event::StateChanged { from, to, cwnd, ssthresh, pipe });
+            self.log.push(now, Event::StateChanged { from, to, cwnd, ssthresh, pipe });
         }
     }
 
@@ -383,6 +389,14 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Switches pacing by [`next_departure`](Self::next_departure) on or off. It is off by default. No effect with a
     /// congestion control that models the path: such a sender paces by itself, with [`Timer::Pacing`].
+    //= RFC 9937 §6.4 SHOULD: "It is RECOMMENDED that implementations use pacing to reduce the burstiness of data
+    //=   traffic."
+    //= deviation: off unless the host switches it on
+    //= RFC 9002 §7.7 SHOULD: "A sender SHOULD pace sending of all in-flight packets based on input from the congestion
+    //=   controller."
+    //= deviation: off unless the host switches it on
+    //= RFC 9002 §7.7 MUST: "Senders MUST either use pacing or limit such bursts."
+    //= deviation: the host must switch pacing on, or limit bursts itself
     pub fn set_paced(&mut self, on: bool) {
         self.stream.pacer.set_by_host(on);
     }
@@ -500,12 +514,12 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Takes out the events since the last call, if the sender [keeps](Self::keep_events) them.
     pub fn drain_events(&mut self) -> impl Iterator<Item = (Instant, Event)> + '_ {
-        self.logging.log.drain()
+        self.log.drain()
     }
 
     /// How many events were dropped because the log was full of 65,536 events.
     pub fn missed_events(&self) -> u64 {
-        self.logging.log.missed()
+        self.log.missed()
     }
 
     /// Checks the invariants that hold after every call: the oracle of the property tests.

@@ -26,14 +26,12 @@
 //! segments whose last transmission is the oldest. An expiry marks nothing lost and does not reduce the window.
 //! The timer does not run while the timer of the time threshold does.
 //!
-//! Deviations:
+//! Deviations, beside those at the rules:
 //!
 //! - With RFC 9002's timer, the handshake keeps TCP's retransmission timer, and without SACK the retransmission
-//!   timeout remains. The back-off stops at the maximum RTO of the profile. RFC 9002 has no maximum.
+//!   timeout remains.
 //! - If probes repaired the only losses, the window is reduced once, as in TLP. In QUIC the ACK of a probe
 //!   declares the originals lost, with the same effect.
-//! - As in Linux, one probe per tail is allowed until it is answered, so a second probe needs new
-//!   acknowledgments. RFC 8985 §7.3 requires an RTT sample since the last probe.
 //! - Linux 3.17 lets a second PTO expire without a probe, which postpones the RTO. Here no second PTO is
 //!   armed.
 
@@ -64,6 +62,8 @@ pub enum ProbeVersion {
 pub(crate) const MAX_ACK_DELAY: u64 = 25_000_000;
 
 /// How many probes follow an expiry of RFC 9002's timer (§6.2.4).
+//= RFC 9002 §6.2.4 MAY: "An endpoint MAY send up to two full-sized datagrams containing ack-eliciting packets to avoid
+//=   an expensive consecutive PTO expiration due to a single lost datagram"
 const PROBES: u8 = 2;
 
 /// The rules of the tail loss probe.
@@ -105,8 +105,10 @@ impl ProbeRules {
         let one = outstanding == Segments::ONE;
         let Some(srtt) = srtt else {
             // RFC 8985 §7.2; Linux TCP_TIMEOUT_INIT.
+            //= RFC 8985 §7.2 SHOULD: "Second, when there is no SRTT estimate available, the PTO SHOULD be 1 second."
             return self.is_modern().then_some(1000 * MS);
         };
+        //= RFC 8985 §7.2 step: "First, the default PTO interval is 2*SRTT."
         let twice = srtt.saturating_mul(2);
         Some(match self.version {
             ProbeVersion::Draft01 if one => {
@@ -114,6 +116,8 @@ impl ProbeRules {
                 twice.max(half_more.saturating_add(HELD))
             }
             ProbeVersion::Draft01 => twice.max(10 * MS),
+            //= RFC 8985 §7.2 MAY: "Third, when the FlightSize is one segment, the sender MAY inflate the PTO by
+            //=   TLP.max_ack_delay"
             _ if one => twice.saturating_add(HELD),
             ProbeVersion::Rfc8985 | ProbeVersion::Rfc9002 => twice,
             ProbeVersion::Linux6 => twice.saturating_add(2 * MS),
@@ -142,7 +146,7 @@ pub(crate) struct LossProbe {
     spent: bool,
 }
 
-/// What a probe that waits for its answer was.
+/// The kind of an unanswered probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Unanswered {
@@ -152,7 +156,7 @@ enum Unanswered {
     New,
 }
 
-/// What an ACK reveals about an unanswered probe (draft §3.2, RFC 8985 §7.4.2).
+/// The answer of an ACK to a probe (draft §3.2, RFC 8985 §7.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProbeAnswer {
     /// Nothing yet, or no probe is unanswered.
@@ -177,6 +181,9 @@ impl LossProbe {
     /// Whether the timer may be armed: the last probe is answered. Linux 6 always arms it, and checks for an
     /// unanswered probe when the timer expires (`tcp_send_loss_probe`).
     pub fn may_arm(&self, rules: &ProbeRules) -> bool {
+        //= RFC 8985 §7.3 step: "Second, the sender has obtained an RTT measurement since the last loss probe
+        //=   transmission or the start of the connection, whichever was later."
+        //= deviation: the condition is any ACK since the last probe, as in Linux
         let answered = self.out.is_none() && !self.spent;
         !self.is_due() && (answered || rules.version == ProbeVersion::Linux6)
     }
@@ -209,12 +216,17 @@ impl LossProbe {
     /// The timer expired: a probe is due, unless the last one still waits for its answer.
     pub fn on_expiry(&mut self) {
         self.deadline = None;
+        //= RFC 8985 §7.3 MUST: "When the PTO timer expires, the sender MUST check whether both of the following
+        //=   conditions are met before sending a loss probe:"
+        //= RFC 8985 §7.3 step: "First, there is no other previous loss probe still in flight."
         self.due = u8::from(self.out.is_none());
     }
 
     /// RFC 9002's timer expired: two probes are due.
     pub fn on_probe_timeout(&mut self) {
         self.deadline = None;
+        //= RFC 9002 §6.2.4 MUST: "When a PTO timer expires, a sender MUST send at least one ack-eliciting packet in the
+        //=   packet number space as a probe."
         self.due = PROBES;
     }
 
@@ -259,6 +271,8 @@ impl LossProbe {
         let (high, repeated) = (self.high, out == Unanswered::Repeated);
         let both_arrived = match rules.version {
             ProbeVersion::Draft01 | ProbeVersion::Rfc9002 => dsack.is_some(),
+            //= RFC 8985 §7.4.2 step: "If the sender receives an ACK matching either case, then the sender estimates
+            //=   that the receiver received both the original data segment and the TLP probe retransmission."
             _ => dsack.is_some_and(|dsack| dsack.end == high),
         };
         let answer = if cumulative < high {
@@ -266,12 +280,17 @@ impl LossProbe {
         } else if !repeated || both_arrived {
             ProbeAnswer::Unneeded
         } else if cumulative > high {
+            //= RFC 8985 §7.4.2 MUST: "If the TLP sender does not receive such an indication, then it MUST assume that
+            //=   the original data segment, the TLP retransmission, or a corresponding ACK was lost for congestion
+            //=   control purposes."
             ProbeAnswer::RepairedLoss
         } else if duplicate {
             ProbeAnswer::Unneeded
         } else {
             ProbeAnswer::Open
         };
+        //= RFC 8985 §7.4.2 step: "The sender considers the TLP episode to be done and records that fact by setting
+        //=   TLP.end_seq to None."
         if answer != ProbeAnswer::Open {
             self.out = None;
         }
@@ -287,6 +306,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
+    //= test: RFC 8985 §7.2
     #[test]
     fn probe_timeouts() {
         // (SRTT; PTO with several outstanding, with one: draft-01, RFC 8985, Linux 6), ms
@@ -311,6 +331,7 @@ mod tests {
         assert_eq!(without, [None, Some(ms(1000)), Some(ms(1000))]);
     }
 
+    //= test: RFC 8985 §7.4.2
     #[test]
     fn an_ack_reveals_whether_the_probe_repaired_a_loss() {
         use ProbeAnswer::{Open, RepairedLoss, Unneeded};

@@ -135,7 +135,7 @@ impl Undo {
         ours
     }
 
-    /// Of the packets declared lost in the episode, so many were acknowledged after all.
+    /// `packets` that were declared lost in the episode were acknowledged after all.
     pub fn explain(&mut self, packets: Segments) {
         self.unexplained = self.unexplained.saturating_sub(packets.0);
     }

@@ -53,7 +53,7 @@ impl End {
         self.idle_wake = None;
     }
 
-    /// The peer's application writes so many bytes, if they are known.
+    /// The bytes that the peer's application writes, if they are known.
     pub fn expect(&mut self, bytes: Option<u64>) {
         self.expected = bytes.map_or(Offset(u64::MAX), |bytes| Offset::DATA + bytes);
     }
@@ -100,7 +100,7 @@ impl End {
         if self.established.is_none() && self.endpoint.is_open() {
             self.established = Some(now);
         }
-        // What the far host has received does not change here.
+        // This call does not change the data that the far host has received.
         !had_all && self.has_all() && far.has_all()
     }
 

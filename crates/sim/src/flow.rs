@@ -19,7 +19,7 @@ pub struct FlowSpec {
     pub server: tcp::Config,
     /// How both hosts round their senders' timers.
     pub timers: TimerModel,
-    /// What the applications write.
+    /// The writes of the applications.
     pub workload: Workload,
 }
 

@@ -1,4 +1,4 @@
-//! What carries packets between hosts.
+//! Networks: they carry packets between hosts.
 
 use crate::Packet;
 use recoup_path::{Chain, ChainError, Exit, PathSpec};
@@ -10,7 +10,7 @@ pub trait Entrance {
     fn enter(&mut self, now: Instant, direction: Direction, packet: Box<Packet>);
 }
 
-/// What carries packets between the two hosts of a flow.
+/// A network between the two hosts of a flow.
 ///
 /// The simulation moves its clock to the earliest event and takes out all packets that leave by then.
 pub trait Network: Entrance {

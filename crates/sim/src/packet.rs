@@ -51,7 +51,7 @@ impl Packet {
     }
 }
 
-/// Packets whose memory is used again.
+/// A pool of packets: their memory is reused.
 #[derive(Debug, Default)]
 #[expect(clippy::vec_box, reason = "the boxes are used again, not what is in them")]
 pub(crate) struct PacketPool(Vec<Box<Packet>>);

@@ -24,7 +24,7 @@ pub(crate) struct Pair {
     /// When the client connected.
     began: Instant,
     pub record: FlowRecord,
-    /// What the server wrote.
+    /// The server's responses.
     pub responses: Responses,
 }
 

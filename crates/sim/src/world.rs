@@ -28,7 +28,7 @@ use wakes::Wakes;
 
 /// The flows of a world: when they begin, and what follows when they end.
 pub trait Traffic {
-    /// What runs at both hosts of a flow.
+    /// The application at each host of a flow.
     type Application: Application;
 
     /// When the next flow begins. It is asked after every event, because what applications receive may decide it.
@@ -49,9 +49,9 @@ pub trait Traffic {
 pub struct FlowEnd<'a> {
     /// Its number.
     pub flow: FlowId,
-    /// What it cost.
+    /// Its cost.
     pub record: &'a FlowRecord,
-    /// What the server wrote, and when it was acknowledged.
+    /// The server's responses, and when they were acknowledged.
     pub responses: &'a [Response],
     /// The endpoints of client and server.
     pub endpoints: [&'a Endpoint; 2],
@@ -152,7 +152,7 @@ impl<A: Application> World<A> {
         }
     }
 
-    /// What a link carried.
+    /// The packets that a link carried.
     pub fn link(&self, link: LinkId) -> &LinkRecord {
         self.links.record(link)
     }

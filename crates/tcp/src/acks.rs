@@ -12,6 +12,7 @@ pub enum AckPolicy {
     /// One ACK per segment.
     Quick,
     /// One ACK per two full-size segments, or after this delay.
+    //= RFC 5681 §4.2 SHOULD: "The delayed ACK algorithm specified in [RFC1122] SHOULD be used by a TCP receiver."
     Delayed(Duration),
     /// Linux: the first `quick` ACKs are sent at once, later ones are delayed by 40 ms. Out-of-order and
     /// duplicate arrivals restore the budget of quick ACKs.
@@ -23,6 +24,7 @@ pub enum AckPolicy {
 
 impl AckPolicy {
     /// How long Linux waits for a second segment (TCP_ATO_MIN).
+    //= RFC 5681 §4.2 MUST NOT: "When using delayed ACKs, a TCP receiver MUST NOT excessively delay acknowledgments."
     pub const LINUX_DELAY: Duration = Duration::from_millis(40);
     /// Linux's budget of quick ACKs (TCP_MAX_QUICKACKS).
     pub const LINUX_QUICK: u32 = 16;
@@ -81,7 +83,12 @@ impl AckSchedule {
             AckPolicy::Delayed(delay) => Some(delay),
         };
         match delay {
+            //= RFC 5681 §4.2 MUST: "an ACK SHOULD be generated for at least every second full-sized segment, and MUST
+            //=   be generated within 500 ms of the arrival of the first unacknowledged packet"
             Some(delay) if self.full_segments < 2 => {
+                //= RFC 5681 §4.2 MUST NOT: "Finally, we repeat that an ACK MUST NOT be delayed for more than 500 ms
+                //=   waiting on a second full-sized segment to arrive."
+                //= deviation: a scenario may set a longer delay
                 self.deadline.get_or_insert(now + delay);
             }
             _ => self.due = true,
@@ -89,6 +96,8 @@ impl AckSchedule {
     }
 
     /// A segment with an ACK was sent.
+    //= RFC 5681 §4.2 MUST NOT: "A TCP receiver MUST NOT generate more than one ACK for every incoming segment, other
+    //=   than to update the offered window as the receiving application consumes new data"
     pub fn on_ack_sent(&mut self) {
         let owed = self.is_due() || self.deadline.is_some();
         if let Some(left) = &mut self.quick_left {
@@ -153,6 +162,7 @@ mod tests {
         acked
     }
 
+    //= test: RFC 5681 §4.2
     #[test]
     fn each_policy_acknowledges_its_segments() {
         let d = Duration::from_millis(200);
@@ -207,6 +217,7 @@ mod tests {
         assert!(!s.is_due());
     }
 
+    //= test: RFC 5681 §4.2
     #[test]
     fn out_of_order_data_is_acknowledged_at_once_and_restores_linuxs_budget() {
         let mut s = AckSchedule::new(AckPolicy::Linux { quick: 1 });

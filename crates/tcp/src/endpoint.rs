@@ -298,7 +298,7 @@ impl Endpoint {
         [sender, self.next_own_timer()].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
-    /// The same among the timers that are not the sender's, for hosts that round the sender's deadlines.
+    /// The earliest timer of the endpoint itself, for hosts that round the sender's deadlines.
     pub fn next_own_timer(&self) -> Option<(Instant, Timer)> {
         let ack = self.acks.deadline().map(|at| (at, Timer::DelayedAck));
         let wait = self.time_wait_until.map(|at| (at, Timer::TimeWait));

@@ -142,7 +142,7 @@ pub(crate) struct Extent {
 impl Extent {
     /// The position in a packet of `packet_on_wire` bytes, of which `packet` was captured.
     pub(crate) fn of(packet: &[u8], packet_on_wire: usize, ip: &LaxIpSlice<'_>) -> Self {
-        // The same fallbacks as in etherparse, which reports the end of the payload in the capture, but
+        // As in etherparse, which reports the end of the payload in the capture, but
         // not on the wire.
         let end_on_wire = match ip {
             LaxIpSlice::Ipv4(v4) => {

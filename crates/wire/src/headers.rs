@@ -290,7 +290,7 @@ struct Destination<'a> {
     rare: &'a mut RareHeaders,
 }
 
-/// What an IP header says.
+/// The fields of an IP header.
 struct IpFields {
     /// The IPv4 addresses of sender and receiver; 0 over IPv6.
     addresses: [u32; 2],

@@ -1,4 +1,4 @@
-//! What is wrong with a list of loss rules.
+//! Errors in a list of loss rules.
 
 use recoup_units::Direction;
 use thiserror::Error;

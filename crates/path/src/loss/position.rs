@@ -77,7 +77,7 @@ impl Rules {
     }
 }
 
-/// What was seen of one flow in one direction.
+/// The packets of one flow in one direction, so far.
 #[derive(Debug, Default)]
 pub(crate) struct Positions {
     /// The wire sequence number of payload offset 0.

@@ -57,7 +57,7 @@ const CWND_GAIN: Gain = 2 * UNIT;
 const CYCLE: [Gain; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// ProbeBW begins with one of this many gains: any but 3/4.
 const FIRST_GAINS: u64 = 7;
-/// BtlBw is the maximum of so many round trips.
+/// The round trips over which BtlBw is the maximum.
 const BANDWIDTH_ROUNDS: u32 = CYCLE.len() as u32 + 2;
 /// Growth of BtlBw that counts as growth.
 const GROWTH: Gain = UNIT * 5 / 4;
@@ -89,7 +89,7 @@ pub struct Bbr {
     bandwidth: MaxFilter,
     /// Round trips so far, counted by deliveries.
     rounds: u32,
-    /// The round trip ends when a segment is delivered that was sent after so many deliveries.
+    /// The round trip ends when a segment is delivered that was sent after this many deliveries.
     round_end: u64,
     round_started: bool,
     /// RTprop.
@@ -490,7 +490,7 @@ impl Bbr {
         }
     }
 
-    /// What is to be in flight.
+    /// The target of segments in flight.
     fn inflight(&self, bandwidth: Bandwidth, gain: Gain, mss: u32) -> Segments {
         self.with_bursts(self.bdp(bandwidth, gain), mss)
     }

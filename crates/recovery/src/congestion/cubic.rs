@@ -28,11 +28,15 @@ use core::time::Duration;
 use recoup_units::{Instant, Segments};
 
 /// β in 1/1024.
+//= RFC 9438 §4.6 SHOULD: "The parameter β__cubic_ SHOULD be set to 0.7"
 const BETA: u64 = 717;
 /// C·SRTT, with SRTT = 100 ms, in 2⁻⁴⁰ segments per (1/1024 s)³.
 const SCALE: u64 = 410;
 /// 8/3 · (1+β)/(1−β): the segments acknowledged per segment of Reno's growth, in eighths of the window
 /// (§4.3).
+//= RFC 9438 §4.3 SHOULD: "the sender SHOULD set α__cubic_ to 1 to ensure that it can achieve the same congestion window
+//=   increment rate as Reno, which uses AIMD(1, 0.5)"
+//= deviation: α stays what it is (Linux)
 const FRIENDLY: u64 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
 /// How often the curve is evaluated while the window is unchanged.
 const LOOK: Duration = Duration::from_nanos(1_000_000_000 / 32);
@@ -73,6 +77,8 @@ impl Cubic {
     pub fn ssthresh(&mut self, cwnd: Segments) -> Segments {
         self.epoch = None;
         let w = u64::from(cwnd.0);
+        //= RFC 9438 §4.7 SHOULD: "To speed up this bandwidth release by existing flows, the following fast convergence
+        //=   mechanism SHOULD be implemented."
         self.w_max = if cwnd.0 < self.w_max { (w * (1024 + BETA) / 2048) as u32 } else { cwnd.0 };
         Segments((w * BETA / 1024) as u32).max(MIN_SSTHRESH)
     }
@@ -83,6 +89,9 @@ impl Cubic {
     }
 
     /// The sender was idle for `idle`: shifts the curve by the idle time (RFC 9438 §4.2).
+    //= RFC 9438 §4.2 MUST NOT: "The elapsed time _t_ in Figure 1 MUST NOT include periods during which _cwnd_ has not
+    //=   been updated due to application-limited behavior"
+    //= deviation: only the time without outstanding data is left out, as in Linux
     pub fn on_idle(&mut self, idle: Duration) {
         if let Some(epoch) = &mut self.epoch {
             epoch.start += idle;
@@ -120,6 +129,14 @@ impl Cubic {
         let target = epoch.target(now, min_rtt);
         let w64 = u64::from(w);
         self.count = match target > w64 {
+            //= RFC 9438 §4.4 MUST: "When receiving a new ACK in congestion avoidance, if CUBIC is not in the
+            //=   Reno-friendly region and _cwnd_ is less than _W_max_, then CUBIC is in the concave region. In this
+            //=   region, _cwnd_ MUST be incremented by"
+            //= deviation: the curve is evaluated once per millisecond, and once per 1/32 s while the window is
+            //=   unchanged (Linux)
+            //= RFC 9438 §4.5 MUST: "In this region, _cwnd_ MUST be incremented by"
+            //= deviation: the curve is evaluated once per millisecond, and once per 1/32 s while the window is
+            //=   unchanged (Linux)
             true => w / u32::try_from(target - w64).unwrap_or(u32::MAX),
             false => w.saturating_mul(100),
         };
@@ -136,13 +153,21 @@ impl Cubic {
             let needed = ((u64::from(w) * FRIENDLY) >> 3).max(1);
             let needed = u32::try_from(needed).unwrap_or(u32::MAX);
             // Leaves the remainder that Linux's loop leaves: at least one, at most `needed`.
+            //= RFC 9438 §4.3 step: "After that, on every new ACK, _W_est_ is updated using Figure 4."
             let grown = epoch.acked.saturating_sub(1) / needed;
             epoch.acked -= grown * needed;
             epoch.reno = epoch.reno.saturating_add(grown);
+            //= RFC 9438 §4.2 step: "CUBIC computes both W_cubic(_t_) and _W_est_ (see Section 4.3) on receiving a new
+            //=   ACK in congestion avoidance and chooses the larger of the two values"
+            //= RFC 9438 §4.3 SHOULD: "CUBIC is in the Reno-friendly region and _cwnd_ SHOULD be set to _W_est_ at each
+            //=   reception of a new ACK"
+            //= deviation: the window approaches W_est, by at most half a segment for each one acknowledged (Linux)
             if epoch.reno > w {
                 self.count = self.count.min(w / (epoch.reno - w));
             }
         }
+        //= RFC 9438 §4.2 step: "The lower and upper bounds below ensure that CUBIC's congestion window increase rate is
+        //=   non-decreasing and is less than the increase rate of slow start"
         self.count = self.count.max(2);
     }
 }
@@ -150,18 +175,31 @@ impl Cubic {
 impl Epoch {
     fn begin(start: Instant, acked: u32, cwnd: u32, w_max: u32) -> Self {
         let (k, origin) = if cwnd < w_max {
+            //= RFC 9438 §4.2 step: "_K_ is calculated using the following equation:"
             let cube = (1u64 << 40) / SCALE * u64::from(w_max - cwnd);
             (cube_root(cube) as u32, w_max)
         } else {
+            //= RFC 9438 §4.8 step: "During the first congestion avoidance stage after a timeout, CUBIC increases its
+            //=   congestion window size using Figure 1, where _t_ is the elapsed time since the beginning of the
+            //=   current congestion avoidance stage, _K_ is set to 0, and _W_max_ is set to the congestion window size
+            //=   at the beginning of the current congestion avoidance stage."
             (0, cwnd)
         };
+        //= RFC 9438 §4.3 step: "_W_est_ is set equal to _cwnd_epoch_ at the start of the congestion avoidance stage."
+        //= RFC 9438 §4.8 SHOULD: "In addition, for the Reno-friendly region, _W_est_ SHOULD be set to the congestion
+        //=   window size at the beginning of the current congestion avoidance stage."
         Self { start, k, origin, reno: cwnd, acked }
     }
 
     /// W(t + RTT_min).
+    //= RFC 9438 §4.2 step: "Upon receiving a new ACK during congestion avoidance, CUBIC computes the _target_
+    //=   congestion window size after the next _RTT_ using Figure 1 as follows, where _RTT_ is the smoothed round-trip
+    //=   time."
+    //= deviation: the minimum RTT takes the place of SRTT (Linux)
     fn target(&self, now: Instant, min_rtt: Duration) -> u64 {
         let t = (now.since(self.start) + min_rtt).as_nanos() * 1024 / 1_000_000_000;
         let off = t.abs_diff(u128::from(self.k)).min(1 << 25);
+        //= RFC 9438 §4.2 step: "CUBIC uses the following window increase function:"
         let delta = ((off * off * off * u128::from(SCALE)) >> 40) as u64;
         let origin = u64::from(self.origin);
         match t < u128::from(self.k) {
@@ -187,114 +225,4 @@ fn cube_root(n: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{Algorithm, Congestion, CongestionControl, Growth};
-    use super::*;
-
-    #[test]
-    fn a_loss_reduces_the_window_to_seven_tenths() {
-        for (cwnd, ssthresh) in [(10, 7), (100, 70), (3, 2), (1, 2)] {
-            assert_eq!(Cubic::default().ssthresh(Segments(cwnd)), Segments(ssthresh));
-        }
-    }
-
-    fn acked_one(now: Instant, cwnd: Segments, ssthresh: Segments) -> Growth {
-        Growth { now, acked: Segments(1), cwnd, ssthresh, min_rtt: Duration::ZERO }
-    }
-
-    /// The window after each of `n` rounds of `rtt_ms`, starting with a loss at `w_max`.
-    fn rounds(w_max: u32, rtt_ms: u64, n: u64) -> Vec<u32> {
-        let mut cubic = Congestion::new(Algorithm::Cubic);
-        let ssthresh = cubic.ssthresh_after_loss(Segments(w_max));
-        let mut cwnd = ssthresh;
-        (0..n)
-            .map(|i| {
-                for ack in 0..cwnd.0 {
-                    let now = Instant::from_millis(i * rtt_ms) + Duration::from_millis(rtt_ms) * ack / cwnd.0;
-                    cwnd = cubic.grow(&acked_one(now, cwnd, ssthresh));
-                }
-                cwnd.0
-            })
-            .collect()
-    }
-
-    #[test]
-    fn cube_roots_are_rounded_down() {
-        let powers = (0..64).map(|i| 1u64 << i);
-        // What K is computed from, for windows of any size.
-        let scaled = (0..32).flat_map(|i| (1..50u64).map(move |j| ((1 << 40) / SCALE) * ((j << i) >> 5)));
-        for n in powers.chain(scaled).flat_map(|n| n.saturating_sub(1)..=n.saturating_add(1)) {
-            let root = u128::from(cube_root(n));
-            assert!(root.pow(3) <= u128::from(n) && u128::from(n) < (root + 1).pow(3), "{n}");
-        }
-        assert_eq!(cube_root(u64::MAX), 2_642_245);
-    }
-
-    #[test]
-    fn the_curve_is_concave_then_convex_around_the_old_maximum() {
-        // K = ∛(1000·(1−717/1024)/0.4) = 9.08 s: at a 100 ms RTT, round 91 is back at W_max.
-        let w = rounds(1000, 100, 180);
-        let at = |i: usize| i64::from(w[i]);
-        assert!((at(90) - 1000).abs() <= 5, "{}", at(90));
-        assert!(at(30) - at(20) > at(90) - at(80), "concave below");
-        assert!(at(179) - at(169) > at(100) - at(90), "convex above");
-        assert!(w.is_sorted());
-    }
-
-    #[test]
-    fn the_window_grows_as_renos_on_a_short_path() {
-        // 10 ms and a small window: the cubic term is negligible for the first second; §4.3's
-        // estimate gains 3(1−β)/(1+β) = 0.53 segments per round.
-        let w = rounds(10, 10, 60);
-        let reno = 7.0 + 0.529 * 60.0;
-        assert!((f64::from(w[59]) - reno).abs() < 5.0, "{} expected about {reno}", w[59]);
-    }
-
-    #[test]
-    fn growth_resumes_after_a_timeout_as_reno() {
-        // ssthresh 7 of 10 and no W_max: cnt = 20. The Reno estimate needs 7·15/8 = 13 acknowledged
-        // for a segment, then cnt = 7/1; so the window grows between the 14th and the 21st (§4.3).
-        let mut cubic = Congestion::new(Algorithm::Cubic);
-        let ssthresh = cubic.ssthresh_after_loss(Segments(10));
-        cubic.on_timeout();
-        let mut cwnd = ssthresh;
-        let grown = (1..100u64).find(|n| {
-            let now = Instant::from_millis(1000 + n * 10);
-            cwnd = cubic.grow(&acked_one(now, cwnd, ssthresh));
-            cwnd > ssthresh
-        });
-        assert!(grown.is_some_and(|n| (14..=21).contains(&n)), "{grown:?}");
-    }
-
-    #[test]
-    fn a_loss_at_the_minimum_window_keeps_the_growth_rate() {
-        // A loss takes the window from three segments to two, and it grows again. A second loss at two leaves
-        // the window unchanged, and so the growth rate. The curve that the next evaluation begins is flat.
-        let mut cubic = Cubic::default();
-        let two = cubic.ssthresh(Segments(3));
-        let count = |cubic: &mut Cubic, at_ms| {
-            let now = Instant::from_millis(at_ms);
-            cubic.count(now, Segments(1), two, Duration::ZERO)
-        };
-        assert_eq!(count(&mut cubic, 1000), Segments(2));
-        assert_eq!(cubic.ssthresh(two), two);
-        assert_eq!(count(&mut cubic, 1010), Segments(2));
-        assert_eq!(count(&mut cubic, 1031), Segments(2));
-        assert_eq!(count(&mut cubic, 1032), Segments(200));
-    }
-
-    #[test]
-    fn idle_time_does_not_count() {
-        let mut cubic = Cubic::default();
-        cubic.ssthresh(Segments(1000));
-        let at = Instant::from_millis;
-        cubic.count(at(0), Segments(1), Segments(700), Duration::ZERO);
-        let mut idle = cubic;
-        idle.on_idle(Duration::from_secs(100));
-        let busy = cubic.count(at(101_000), Segments(1), Segments(700), Duration::ZERO);
-        let same = cubic.epoch.map(|e| e.target(at(1000), Duration::ZERO));
-        let rested = idle.epoch.map(|e| e.target(at(101_000), Duration::ZERO));
-        assert_eq!(same, rested);
-        assert_eq!(busy, Segments(2), "as fast as it gets");
-    }
-}
+mod tests;

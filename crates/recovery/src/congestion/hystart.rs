@@ -61,6 +61,9 @@ pub struct HyStart {
 
 impl HyStart {
     /// Processes a sample. Returns whether slow start should end.
+    //= RFC 9438 §4.10 SHOULD: "In general, CUBIC SHOULD use the HyStart++ slow start algorithm [RFC9406] or MAY use the
+    //=   Reno TCP slow start algorithm [RFC5681] in the rare cases when HyStart++ is not suitable."
+    //= deviation: HyStart, the predecessor of HyStart++ (Linux)
     pub fn on_rtt(&mut self, round: &Round) -> bool {
         if self.found {
             return false;

@@ -1,4 +1,4 @@
-//! What a congestion control that models the path learns and decides.
+//! The inputs and decisions of a congestion control that models the path.
 
 use crate::delivery::RateSample;
 use crate::event::State;
@@ -19,7 +19,7 @@ pub struct Start {
     pub mss: u32,
 }
 
-/// What became of a connection's segments since it began.
+/// The segments of a connection delivered and lost since it began.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -32,7 +32,7 @@ pub struct PathTotals {
     pub at: Instant,
 }
 
-/// What an ACK shows of the path.
+/// An ACK as a model of the path sees it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PathSample {
@@ -73,14 +73,14 @@ impl PathSample {
     }
 }
 
-/// What the model decides.
+/// The decision of the model after an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct PathVerdict {
     /// The congestion window. The sender uses at least one segment.
     pub cwnd: Segments,
     /// The slow-start threshold that the sender reports.
     pub ssthresh: Segments,
-    /// What is in flight is too little to sample the delivery rate: its samples count as limited by the application.
+    /// Too little is in flight to sample the delivery rate: its samples count as limited by the application.
     pub discounts_flight: bool,
 }
 

@@ -6,6 +6,7 @@ use super::MIN_SSTHRESH;
 use recoup_units::Segments;
 
 /// The slow-start threshold after a loss.
+//= RFC 5681 §3.1 step: "ssthresh = max (FlightSize / 2, 2*SMSS)"
 pub(super) fn ssthresh(cwnd: Segments) -> Segments {
     Segments(cwnd.0 / 2).max(MIN_SSTHRESH)
 }
@@ -37,6 +38,7 @@ mod tests {
         assert_eq!(grow(22, cwnd), Segments(13));
     }
 
+    //= test: RFC 5681 §3.1
     #[test]
     fn a_loss_halves_the_window_but_not_below_two() {
         for (cwnd, expected) in [(10, 5), (7, 3), (3, 2), (1, 2)] {

@@ -33,12 +33,15 @@ use crate::ack::AckSummary;
 use recoup_units::Instant;
 
 /// The least loss delay, kGranularity, in ns (RFC 9002 §6.1.2).
+//= RFC 9002 §6.1.2 SHOULD: "The RECOMMENDED value of the timer granularity (kGranularity) is 1 millisecond."
 const GRANULARITY: u64 = 1_000_000;
 
 /// SRTT before the first sample: kInitialRtt, in ns (RFC 9002 §6.2.2).
+//= RFC 9002 §6.2.2 SHOULD: "When no previous RTT is available, the initial RTT SHOULD be set to 333 milliseconds."
 pub(crate) const INITIAL_RTT: u64 = 333_000_000;
 
 /// x of the time threshold and its bound, in 1/256.
+//= RFC 9002 §6.1.2 SHOULD: "The RECOMMENDED time threshold (kTimeThreshold), expressed as an RTT multiplier, is 9/8."
 const LEAST_EXTRA: u16 = 256 / 8;
 const MOST_EXTRA: u16 = 256;
 
@@ -113,6 +116,8 @@ impl PacketTime {
     pub fn on_ack(&mut self, now: Instant, summary: &AckSummary) {
         self.fresh = false;
         self.previous = self.newest;
+        //= RFC 9002 §5.1 MUST NOT: "An RTT sample MUST NOT be generated on receiving an ACK frame that does not newly
+        //=   acknowledge at least one ack-eliciting packet."
         let Some(newest) = summary.newest_delivered else {
             return;
         };
@@ -128,7 +133,12 @@ impl PacketTime {
                 self.prior_start = self.start;
             }
         }
+        //= RFC 9002 §5.1 step: "An endpoint generates an RTT sample on receiving an ACK frame that meets the following
+        //=   two conditions:"
+        //= RFC 9002 §5.1 SHOULD NOT: "an ACK frame SHOULD NOT be used to update RTT estimates if it does not newly
+        //=   acknowledge the largest acknowledged packet"
         if advances && summary.newest_is_original {
+            //= RFC 9002 §5.1 step: "latest_rtt = ack_time - send_time_of_largest_acked"
             self.on_sample(now, now.nanos_since(newest.at));
         }
     }
@@ -163,14 +173,20 @@ impl PacketTime {
     }
 
     /// The time after its transmission at which a segment is lost, in ns (§6.1.2).
+    //= RFC 9002 §6.1.2 step: "The time threshold is: max(kTimeThreshold * max(smoothed_rtt, latest_rtt), kGranularity)"
     pub fn loss_delay(&self, srtt: Option<u64>) -> u64 {
         let rtt = self.round_trip(srtt);
         let extra = (u128::from(rtt) * u128::from(self.extra)) >> 8;
         let extra = u64::try_from(extra).unwrap_or(u64::MAX);
+        //= RFC 9002 §6.1.2 MUST: "To avoid declaring packets as lost too early, this time threshold MUST be set to at
+        //=   least the local timer granularity, as indicated by the kGranularity constant."
         rtt.saturating_add(extra).max(GRANULARITY)
     }
 
     /// Whether an RTT sample existed at `at` (§7.6.2).
+    //= RFC 9002 §7.6.2 step: "a prior RTT sample existed when these two packets were sent"
+    //= RFC 9002 §7.6.2 SHOULD NOT: "The persistent congestion period SHOULD NOT start until there is at least one RTT
+    //=   sample."
     pub fn had_sample(&self, at: Instant) -> bool {
         self.sampled && at >= self.first_sample
     }
@@ -197,6 +213,8 @@ impl PacketTime {
     }
 
     /// A segment judged lost arrived after `delay` ns, while the RTT is `rtt` ns.
+    //= RFC 9002 §6.1.2 MAY: "Implementations MAY experiment with absolute thresholds, thresholds from previous
+    //=   connections, adaptive thresholds, or the including of RTT variation."
     pub fn on_late(&mut self, delay: u64, rtt: u64) {
         self.persist = PERSIST;
         let ratio = (u128::from(delay) << 8) / u128::from(rtt.max(1)) + u128::from(MARGIN);
@@ -225,6 +243,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    //= test: RFC 9002 §6.1.2
     #[test]
     fn the_time_threshold_is_nine_eighths_of_the_larger_rtt_and_at_least_a_millisecond() {
         // (SRTT, latest sample, loss delay), µs (§6.1.2)

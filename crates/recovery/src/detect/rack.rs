@@ -17,7 +17,7 @@
 //! A timer re-examines the segments that are not lost yet (§6.3).
 //!
 //! Deviations: if a retransmission is acknowledged sooner than the minimum RTT, the ACK counts for the
-//! original and RACK does not advance (§6.2 step 2 (2)); the timestamp rule (1) is not used. Of the segments
+//! original and RACK does not advance (§6.2 step 2 (2)). Of the segments
 //! that one ACK delivers, the highest one acknowledged cumulatively counts as the last delivered, or else
 //! the highest SACKed one (Linux).
 //!
@@ -93,7 +93,11 @@ impl Rack {
             return;
         };
         self.advanced = true;
+        //= RFC 8985 §6.2 step 2 step: "record the most recent Segment.xmit_ts in RACK.xmit_ts if it is ahead of
+        //=   RACK.xmit_ts"
         self.newest = self.newest.max(Some(newest));
+        //= RFC 8985 §6.2 step 2 step: "Among all the segments newly ACKed or SACKed by this ACK that pass the checks
+        //=   above, update the RACK.rtt to be the RTT sample calculated using this ACK."
         self.rtt = now.nanos_since(last.at);
     }
 
@@ -108,7 +112,11 @@ impl Rack {
     }
 
     /// A DSACK reported a spurious retransmission: widens the reordering window, which was too small.
+    //= RFC 8985 §4 (3) SHOULD: "RACK DSACK-based reordering window adaptation is RECOMMENDED but is not required."
     pub fn on_dsack(&mut self, una: Offset, nxt: Offset) {
+        //= RFC 8985 §6.2 step 4 step: "The RACK.reo_wnd increases linearly for every round trip in which the sender
+        //=   receives some DSACK option so that after N round trips in which a DSACK is received, the RACK.reo_wnd
+        //=   becomes (N+1) * min_RTT / 4, with an upper-bound of SRTT."
         if una >= self.round_end {
             self.round_end = nxt;
             self.widened = self.widened.saturating_add(1);
@@ -133,6 +141,9 @@ impl Rack {
 
     /// A recovery ended without an undo.
     pub fn on_recovered(&mut self) {
+        //= RFC 8985 §6.2 step 4 step: "RACK persists using the inflated RACK.reo_wnd for up to 16 loss recoveries,
+        //=   after which it resets RACK.reo_wnd to its starting value, min_RTT / 4."
+        //= deviation: a recovery that was undone does not count, and one undone by DSACKs adds one, as in Linux
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
             self.widened = 0;
@@ -147,10 +158,17 @@ impl Rack {
 
     /// The reordering window: how long a segment may arrive after one sent later.
     pub fn reordering_window(&self, board: &Scoreboard, at: &RackContext) -> Duration {
+        //= RFC 8985 §6.2 step 4 step: "If no reordering has been observed based on the previous step, then one way the
+        //=   sender can enter fast recovery is when the number of SACKed segments matches or exceeds DupThresh (similar
+        //=   to [RFC6675])."
         let evident = at.recovering || board.sacked() >= at.dupthresh;
+        //= RFC 8985 §6.2 step 4 step: "when no reordering has been observed, the RACK.reo_wnd is set to 0 both upon
+        //=   entering and during fast recovery or RTO recovery"
         if !at.reordering_seen && evident && self.learned == 0 {
             return Duration::ZERO;
         }
+        //= RFC 8985 §6.2 step 4 step: "When the reordering window is not set to 0, it starts with a conservative
+        //=   RACK.reo_wnd of RACK.min_RTT/4."
         let mut window = at.min_rtt / 4 * (u32::from(self.widened) + 1);
         if self.learned > 0 {
             window = window.max(Duration::from_micros(self.learned.into()));
@@ -162,6 +180,8 @@ impl Rack {
     pub fn overdue(&self, board: &Scoreboard, circumstances: &RackContext) -> Option<(Sent, Duration)> {
         let newest = self.newest?;
         let window = self.reordering_window(board, circumstances);
+        //= RFC 8985 §6.2 step 5 step: "the sender can declare a segment lost when: now >= Segment.xmit_ts +
+        //=   RACK.reo_wnd + RACK.rtt"
         Some((newest, self.rtt() + window))
     }
 
@@ -195,6 +215,7 @@ mod tests {
         board
     }
 
+    //= test: RFC 8985 §6.2 step 4
     #[test]
     fn the_window_depends_on_reordering_and_on_dsacks() {
         let mut rack = Rack::default();

@@ -21,13 +21,18 @@ use super::RackVersion;
 use crate::scoreboard::{Above, Scoreboard};
 use recoup_units::Segments;
 
-/// RFC 5681 §3.2: three duplicates.
+/// The usual dupthresh.
+//= RFC 5681 §3.2 step: "The fast retransmit algorithm uses the arrival of 3 duplicate ACKs (as defined in section 2,
+//=   without any intervening ACKs which move SND.UNA) as an indication that a segment has been lost."
+//= RFC 6675 §2 step: "Per [RFC5681], this threshold is defined to be 3 duplicate acknowledgments."
 pub const DUPTHRESH: Segments = Segments(3);
 
 /// The limit to which reordering raises dupthresh in Linux before 4.0 (TCP_MAX_REORDERING).
 pub const MAX_DUPTHRESH: Segments = Segments(127);
 
 /// The rule by which a segment is lost.
+//= RFC 5681 §4.3 SHOULD: "We RECOMMEND that TCP implementors employ some form of advanced loss recovery that can cope
+//=   with multiple losses in a window of data."
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -49,7 +54,7 @@ pub enum LossRule {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Rules {
-    /// What makes a segment lost.
+    /// The rule by which a segment is lost.
     pub rule: LossRule,
     /// The initial dupthresh.
     pub dupthresh: Segments,
@@ -84,6 +89,9 @@ impl Lost {
     fn enough(self, above: Above) -> bool {
         match self {
             Self::BelowSegments(segments) => above.segments >= segments,
+            //= RFC 6675 §4 IsLost step: "The routine returns true when either DupThresh discontiguous SACKed sequences
+            //=   have arrived above 'SeqNum' or more than (DupThresh - 1) * SMSS bytes with sequence numbers greater
+            //=   than 'SeqNum' have been SACKed."
             Self::BelowStretches(runs, bytes) => above.runs >= runs || above.bytes > bytes,
             Self::First(_) | Self::ByTime => false,
         }
@@ -184,6 +192,8 @@ impl Threshold {
         let dupthresh = self.dupthresh;
         let (lost, recover) = match self.rule {
             _ if board.sacked() == Segments::ZERO => (Lost::ByTime, false),
+            //= RFC 8985 §6.2 step 4 step: "Otherwise, if some reordering has been observed, then RACK does not trigger
+            //=   fast recovery based on DupThresh."
             LossRule::Rack(_) | LossRule::PacketTime => (Lost::ByTime, false),
             LossRule::Fack if self.fack => {
                 let lost = board.fack().saturating_sub(dupthresh);
@@ -194,6 +204,8 @@ impl Threshold {
                 let bytes = u64::from(dupthresh.0.saturating_sub(1)) * u64::from(mss);
                 let lost = Lost::BelowStretches(dupthresh.0, bytes);
                 let head = board.first().is_some_and(|first| !first.lost);
+                //= RFC 6675 §5 (1) step: "If DupAcks >= DupThresh, go to step (4)."
+                //= RFC 6675 §5 (2) step: "If DupAcks < DupThresh but IsLost (HighACK + 1) returns true"
                 let recover = head && lost.enough(board.above()) || duplicates >= dupthresh.0;
                 (lost, recover)
             }
@@ -233,6 +245,7 @@ mod tests {
         (verdict.recover, lost)
     }
 
+    //= test: RFC 6675 §4 IsLost
     #[test]
     fn each_rule_marks_its_segments() {
         // (SACKed, lost by FACK, by segments SACKed, by IsLost)
@@ -254,6 +267,7 @@ mod tests {
         }
     }
 
+    //= test: RFC 6675 §4 IsLost
     #[test]
     fn is_lost_counts_runs_or_bytes() {
         // Segments of 4 bytes and an MSS of 10: three in a row are 12 bytes (not more than two MSS) and

@@ -210,7 +210,7 @@ proptest! {
         let last = episode.clamp(last);
         // (Until anything is sent, RFC 9937 forces a segment.)
         prop_assume!(last.delivered > 0 && episode.out > 0);
-        // The same history under each bound.
+        // One history under each bound.
         let allowed = [Bound::Conservative, Bound::SafeAck, Bound::SlowStart, Bound::Unlimited]
             .map(|bound| {
                 let mut episode = episode;
@@ -364,7 +364,7 @@ fn sent_is_twice_delivered_and_more_when_the_entering_ack_delivers_nothing() {
     }
 }
 
-/// The same claim fails with the slow-start bound if later ACKs deliver nothing (DSACKs, window updates):
+/// The bound fails with the slow-start bound if later ACKs deliver nothing (DSACKs, window updates):
 /// each permits one more segment until the pipe reaches ssthresh. The bound that holds is `out ≤ D + n`.
 #[test]
 fn sent_outruns_twice_delivered_when_acks_deliver_nothing() {

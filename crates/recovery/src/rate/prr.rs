@@ -29,15 +29,13 @@
 //! Sources: RFC 6937 §3; RFC 9937 §6.1, §6.2; the 2011 paper's algorithm 2; Linux `tcp_cwnd_reduction`. The
 //! unlimited bound is from the draft that the paper cites (its reference 15); the RFC omits it.
 //!
-//! Deviations:
+//! Deviations, beside those at the steps:
 //!
 //! - Data is counted in segments, as in Linux. Where windows count bytes, RecoverFS is in full segments, rounded
 //!   up, like the pipe.
 //! - A flight size or an undelivered flight below ssthresh counts as ssthresh. In recovery the pipe is then no larger
 //!   than ssthresh, and RecoverFS is unused. After a signal other than a loss, the sender may first fill the window, so
 //!   that the pipe exceeds ssthresh. Without this floor the proportional part would then send more than was delivered.
-//! - Without SACK, duplicate ACKs count as delivered up to the outstanding segments, as in Linux. RFC 9937 §6.2 counts
-//!   them up to RecoverFS.
 //!
 //! Versions differ in two further points. Linux 3.17 forces the first retransmission on the ACK that begins
 //! recovery; RFC 9937 and later Linux force it as long as prr_out is 0. With RFC 9937 and later Linux only, an ACK
@@ -62,7 +60,7 @@ pub enum Bound {
     SafeAck,
 }
 
-/// What the proportional part takes as the flight at the beginning of a reduction (RecoverFS).
+/// The definition of RecoverFS, the flight at the beginning of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -81,6 +79,8 @@ pub enum RecoverFs {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Prr {
     bound: Bound,
+    //= RFC 9937 §6.1 step: "Upon entering fast recovery, PRR initializes RecoverFS, and RecoverFS remains constant
+    //=   during a given fast recovery episode."
     recover_flight: Segments,
     delivered: u32,
     out: u32,
@@ -89,10 +89,12 @@ pub struct Prr {
 impl Prr {
     /// Begins a reduction. `recover_flight`: RecoverFS.
     pub fn enter(bound: Bound, recover_flight: Segments) -> Self {
+        //= RFC 9937 §6.1 step: "prr_delivered = 0 // Total bytes delivered in recovery prr_out = 0 // Total bytes sent
+        //=   in recovery"
         Self { bound, recover_flight, delivered: 0, out: 0 }
     }
 
-    /// The same history under another bound.
+    /// Changes the bound, and keeps the history.
     #[cfg(test)]
     pub(super) fn set_bound(&mut self, bound: Bound) {
         self.bound = bound;
@@ -106,30 +108,40 @@ impl Prr {
 
     /// A segment was sent.
     pub fn on_sent(&mut self) {
+        //= RFC 9937 §6.3 step: "On any data transmission or retransmission, PRR executes the following: prr_out +=
+        //=   (data sent)"
         self.out = self.out.saturating_add(1);
     }
 
     /// The congestion window after an ACK.
     pub fn on_ack(&mut self, progress: &AckProgress) -> Segments {
         let safe_ack = self.bound == Bound::SafeAck;
+        //= RFC 9937 §6.2 step: "if (DeliveredData is 0) Return"
+        //= deviation: the ACK that begins recovery sends the first retransmission even so
         if safe_ack && progress.delivered == Segments::ZERO && !progress.entering {
             return progress.cwnd;
         }
+        //= RFC 9937 §6.2 step: "prr_delivered += DeliveredData"
         self.delivered = self.delivered.saturating_add(progress.delivered.0);
         let AckProgress { pipe, ssthresh, .. } = *progress;
         let allowed = if pipe > ssthresh {
             self.in_proportion(ssthresh)
         } else {
             let gap = u64::from((ssthresh - pipe).0);
+            //= RFC 9937 §6.2 step: "// Attempt to catch up, as permitted SndCnt = MIN(ssthresh - inflight, SndCnt)"
             gap.min(self.limit(progress))
         };
         let forced = match safe_ack {
+            //= RFC 9937 §6.2 step: "if (prr_out is 0 AND SndCnt is 0) { // Force a fast retransmit upon entering
+            //=   recovery SndCnt = SMSS }"
             true => self.out == 0,
             false => progress.entering,
         };
+        //= RFC 9937 §6.2 step: "cwnd = inflight + SndCnt"
         pipe + Segments(allowed.max(u64::from(forced)) as u32)
     }
 
+    //= RFC 9937 §6.2 step: "out = DIV_ROUND_UP(prr_delivered * ssthresh, RecoverFS) SndCnt = out - prr_out"
     fn in_proportion(&self, ssthresh: Segments) -> u64 {
         let share = u64::from(self.delivered) * u64::from(ssthresh.0);
         share.div_ceil(u64::from(self.recover_flight.0.max(1))).saturating_sub(self.out.into())
@@ -137,132 +149,17 @@ impl Prr {
 
     fn limit(&self, progress: &AckProgress) -> u64 {
         let banked = u64::from(self.delivered.saturating_sub(self.out));
+        //= RFC 9937 §6.2 step: "SndCnt = MAX(prr_delivered - prr_out, DeliveredData)"
         let clocked = banked.max(u64::from(progress.delivered.0));
         match self.bound {
             Bound::Unlimited => u64::MAX,
             Bound::Conservative => banked,
             Bound::SlowStart => clocked + 1,
+            //= RFC 9937 §6.2 step: "if (SafeACK) { // PRR-SSRB when recovery is making good progress SndCnt += SMSS }"
             Bound::SafeAck => clocked + u64::from(progress.safe),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Runs ACKs through one reduction, sends all it allows, and returns the segments sent on each ACK.
-    /// `acks`: (delivered, marked lost by this ACK). Only the first ACKs do not advance.
-    fn sends(bound: Bound, cwnd: u32, ssthresh: u32, mut pipe: u32, acks: &[(u32, u32)]) -> Vec<u32> {
-        let mut prr = Prr::enter(bound, Segments(cwnd));
-        acks.iter()
-            .enumerate()
-            .map(|(i, &(delivered, lost))| {
-                pipe = pipe - delivered - lost;
-                let window = prr.on_ack(&AckProgress {
-                    delivered: Segments(delivered),
-                    pipe: Segments(pipe),
-                    ssthresh: Segments(ssthresh),
-                    cwnd: Segments(cwnd),
-                    floor: Segments(ssthresh),
-                    clocks: true,
-                    safe: false,
-                    entering: i == 0,
-                    partial: false,
-                });
-                let sent = window.0.saturating_sub(pipe);
-                (0..sent).for_each(|_| prr.on_sent());
-                pipe += sent;
-                sent
-            })
-            .collect()
-    }
-
-    #[test]
-    fn the_proportional_part_spreads_the_reduction() {
-        // One segment of 20 is lost, and 19 ACKs arrive. The window halves: every second ACK releases a
-        // segment (RFC 6937 §1). The first ACK releases the fast retransmit.
-        let mut acks = vec![(1, 1)];
-        acks.extend([(1, 0); 18]);
-        for bound in [Bound::Conservative, Bound::SlowStart, Bound::SafeAck] {
-            let sent = sends(bound, 20, 10, 20, &acks);
-            assert_eq!(sent.iter().sum::<u32>(), 10, "{bound:?}");
-            assert_eq!(sent[..8], [1, 0, 1, 0, 1, 0, 1, 0], "{bound:?}");
-            // CUBIC sends seven segments per ten delivered.
-            let sent = sends(bound, 20, 14, 20, &acks);
-            assert_eq!(sent.iter().sum::<u32>(), 14, "{bound:?}");
-        }
-    }
-
-    #[test]
-    fn the_bounds_differ_after_heavy_losses() {
-        // 16 of 20 lost at once leaves a pipe of 3, far below ssthresh 10.
-        let acks = [(1, 16), (1, 0), (1, 0), (1, 0), (1, 0)];
-        let cases = [
-            (Bound::Unlimited, [7, 1, 1, 1, 1]),
-            (Bound::Conservative, [1, 1, 1, 1, 1]),
-            (Bound::SlowStart, [2, 2, 2, 2, 2]),
-            (Bound::SafeAck, [1, 1, 1, 1, 1]), // no ACK here advances
-        ];
-        for (bound, sent) in cases {
-            assert_eq!(sends(bound, 20, 10, 20, &acks), sent, "{bound:?}");
-        }
-    }
-
-    #[test]
-    fn entering_recovery_sends_one_segment_even_if_the_proportion_allows_none() {
-        for bound in [Bound::Conservative, Bound::SlowStart, Bound::SafeAck] {
-            assert_eq!(sends(bound, 100, 10, 100, &[(0, 0)]), [1], "{bound:?}");
-        }
-    }
-
-    #[test]
-    fn deliveries_without_data_to_send_are_saved() {
-        // No data was available on three ACKs: their deliveries may be sent later.
-        let ack = |delivered, pipe| AckProgress {
-            delivered: Segments(delivered),
-            pipe: Segments(pipe),
-            ssthresh: Segments(10),
-            cwnd: Segments(20),
-            floor: Segments(10),
-            clocks: true,
-            safe: true,
-            entering: false,
-            partial: false,
-        };
-        let mut prr = Prr::enter(Bound::SlowStart, Segments(20));
-        for pipe in [15, 14, 13] {
-            prr.on_ack(&ack(1, pipe));
-        }
-        assert_eq!(prr.on_ack(&ack(4, 9)), Segments(10));
-        assert_eq!(prr.on_ack(&ack(4, 2)), Segments(10));
-    }
-
-    /// RFC 9937 §8, figure 1: 20 segments in flight, the first lost, Reno; the segments in flight on each
-    /// ACK from the third on. The comparison ends at ACK 19, where inflight equals ssthresh: the figure
-    /// sends a segment, but §6.2 makes SndCnt 0, so the segment is sent on ACK 20.
-    #[test]
-    fn the_example_of_rfc_9937_with_one_loss() {
-        let expected_inflight = [18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11, 10];
-        let mut prr = Prr::enter(Bound::SafeAck, Segments(20));
-        // Limited transmit sent two segments on the first two duplicate ACKs.
-        let mut pipe = 20;
-        for (i, inflight) in expected_inflight.into_iter().enumerate() {
-            pipe -= 1 + u32::from(i == 0); // delivered; at entry, the lost segment as well
-            assert_eq!(pipe, inflight, "ACK {}", i + 3);
-            let window = prr.on_ack(&AckProgress {
-                delivered: Segments::ONE,
-                pipe: Segments(pipe),
-                ssthresh: Segments(10),
-                cwnd: Segments(20),
-                floor: Segments(10),
-                clocks: true,
-                safe: false,
-                entering: i == 0,
-                partial: false,
-            });
-            (pipe..window.0).for_each(|_| prr.on_sent());
-            pipe = pipe.max(window.0);
-        }
-    }
-}
+mod tests;

@@ -12,6 +12,11 @@
 use super::AckProgress;
 
 /// Whether an ACK forces a retransmission, regardless of the pipe.
+//= RFC 5681 §3.2 step 3 MUST: "The lost segment starting at SND.UNA MUST be retransmitted and cwnd set to ssthresh plus
+//=   3*SMSS."
+//= deviation: cwnd is ssthresh, and each duplicate ACK takes a segment from the pipe: as much is sent
+//= RFC 6675 §5 (4.3) step: "Retransmit the first data segment presumed dropped -- the segment starting with sequence
+//=   number HighACK + 1."
 pub(super) fn forces(progress: &AckProgress) -> bool {
     progress.entering || progress.partial
 }

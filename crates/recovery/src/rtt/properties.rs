@@ -1,4 +1,4 @@
-//! What holds for every estimator, whatever its rules and its samples.
+//! Properties of every estimator, whatever its rules and its samples.
 
 use super::*;
 use proptest::prelude::*;

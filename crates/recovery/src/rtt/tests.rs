@@ -1,18 +1,6 @@
 use super::*;
 
-const LINUX: RtoRules = RtoRules {
-    smoothing: Smoothing::Linux,
-    sampling: Sampling::Segment,
-    srtt_factor: RtoRules::SRTT_FACTOR,
-    rttvar_factor: RtoRules::RTTVAR_FACTOR,
-    srtt_weight: RtoRules::SRTT_WEIGHT,
-    rttvar_weight: RtoRules::RTTVAR_WEIGHT,
-    granularity: Duration::ZERO,
-    initial: Duration::from_secs(1),
-    min_variance: Duration::from_millis(200),
-    min: Duration::ZERO,
-    max: Duration::from_secs(120),
-};
+const LINUX: RtoRules = crate::Mechanisms::LINUX_6.rto;
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -71,6 +59,10 @@ fn a_falling_rtt_is_damped() {
     assert_eq!(falling.rttvar(), (ms(800) + ms(100) / 8) / 4);
 }
 
+//= test: RFC 6298 §2.2
+//= test: RFC 6298 §2.3
+//= test: RFC 6298 §2.4
+//= test: RFC 6298 §4
 #[test]
 fn the_estimator_of_rfc_6298() {
     let rules = RtoRules { smoothing: Smoothing::Standard, min_variance: ms(1), min: ms(1000), ..LINUX };
@@ -107,6 +99,7 @@ impl Flight {
     }
 }
 
+//= test: RFC 6298 §3
 #[test]
 fn one_segment_per_flight_is_timed() {
     let mut flight = Flight::new(Sampling::Flight);

@@ -17,7 +17,11 @@ impl Scoreboard {
         summary
     }
 
-    /// The same. Adds what the ACK changed to `summary`, which is large and costs time to move.
+    /// Applies an ACK as [`on_ack`](Self::on_ack) does. Adds its effects to `summary`, which is large and costs time to
+    /// move.
+    //= RFC 6675 §4 Update SHOULD: "Given the information provided in an ACK, each octet that is cumulatively ACKed or
+    //=   SACKed should be marked accordingly in the scoreboard data structure, and the total number of octets SACKed
+    //=   should be recorded."
     pub(crate) fn apply(
         &mut self,
         ack: &Ack<&[Span]>,
@@ -111,6 +115,10 @@ impl Scoreboard {
         let first = self.index_of(block.start);
         let mut i = first;
         if self.segments.get(i).is_some_and(|s| s.span.start < block.start) {
+            //= RFC 6675 §3 step: "The algorithms presented here allow this, but require the ability to mark arbitrary
+            //=   sequence number ranges as having been selectively acknowledged."
+            //= deviation: whole segments alone are marked: a block that covers part of a segment is ignored for that
+            //=   segment. Linux splits the segment
             i += 1; // partly covered
         }
         let from = i;
@@ -223,11 +231,23 @@ impl Scoreboard {
             self.note_bytes(out_of_pipe, 0);
             self.bytes.add_delivered(delivered);
         }
+        //= RFC 6675 §4 Update MUST NOT: "SACKed data MUST NOT be removed from the TCP's retransmission buffer until the
+        //=   data is cumulatively acknowledged"
         self.segments.remove_first(acked);
+        self.cut_first(cumulative, acked >= self.judged);
+        self.una = self.una.max(cumulative.min(self.nxt));
+        for cursor in [&mut self.fack, &mut self.judged, &mut self.next_hole, &mut self.sacked_tail] {
+            *cursor = cursor.saturating_sub(acked);
+        }
+    }
+
+    /// Cuts off what a cumulative ACK covers of the first segment. `unjudged`: no detector judged the segment.
+    #[inline]
+    fn cut_first(&mut self, cumulative: Offset, unjudged: bool) {
         if let Some(segment) = self.segments.get_mut(0)
             && segment.span.start < cumulative
         {
-            if segment.sacked && acked >= self.judged {
+            if segment.sacked && unjudged {
                 self.above.bytes -= cumulative.since(segment.span.start);
             }
             let before = segment.bytes_in_pipe();
@@ -235,10 +255,6 @@ impl Scoreboard {
             segment.size = u32::try_from(segment.span.len()).unwrap_or(u32::MAX);
             let after = segment.bytes_in_pipe();
             self.note_bytes(before, after);
-        }
-        self.una = self.una.max(cumulative.min(self.nxt));
-        for cursor in [&mut self.fack, &mut self.judged, &mut self.next_hole, &mut self.sacked_tail] {
-            *cursor = cursor.saturating_sub(acked);
         }
     }
 }

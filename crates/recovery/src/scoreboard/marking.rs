@@ -21,7 +21,9 @@ impl Scoreboard {
     /// Once `enough` is false for a segment, it must be false for all higher ones.
     pub(crate) fn mark_below(&mut self, enough: impl Fn(Above) -> bool, mut each: impl FnMut(Span)) {
         loop {
+            //= RFC 6675 §4 NextSeg (1) step: "S2 is less than the highest octet covered by any received SACK."
             self.pass_sacked(self.fack as usize);
+            //= RFC 6675 §4 NextSeg (1) step: "IsLost (S2) returns true."
             if self.judged >= self.fack || !enough(self.above) {
                 break;
             }
@@ -56,6 +58,8 @@ impl Scoreboard {
     /// Considers the segments in flight that were sent before `before`, in the order of transmission. Marks
     /// those lost whose last transmission was at or before `overdue`, and calls `each` with every one before
     /// it is marked. Returns when the newest of the others was sent (RFC 8985 §6.2 step 5).
+    //= RFC 8985 §6.2 step 5 step: "For each segment that has not been SACKed, RACK considers that segment lost if
+    //=   another segment that was sent later has been delivered and the reordering window has passed."
     pub(crate) fn mark_overdue(
         &mut self,
         before: Sent,
@@ -71,6 +75,8 @@ impl Scoreboard {
             each(segment);
             self.mark(id);
         }
+        //= RFC 8985 §6.2 step 5 step: "This timer expires at the earliest moment when RACK would conclude that all the
+        //=   unacknowledged segments within the reordering window were lost."
         self.newest_before(before)
     }
 
@@ -88,9 +94,13 @@ impl Scoreboard {
         while let Some(id) = self.oldest_in_flight() {
             let segment = self.segments.named(id);
             let behind = newest.wrapping_sub(segment.number);
+            //= RFC 9002 §6.1 step: "The packet is unacknowledged, in flight, and was sent prior to an acknowledged
+            //=   packet."
             if behind == 0 || behind > i32::MAX as u32 {
                 return None;
             }
+            //= RFC 9002 §6.1 step: "The packet was sent kPacketThreshold packets before an acknowledged packet (Section
+            //=   6.1.1), or it was sent long enough in the past (Section 6.1.2)."
             let by_packets = behind >= packets;
             if !by_packets && overdue.is_none_or(|overdue| segment.sent_at > overdue) {
                 return Some(segment.sent_at);
@@ -133,11 +143,19 @@ impl Scoreboard {
 
     /// Marks segments lost after a retransmission timeout: the first one, and the others last sent at or
     /// before `overdue`, or all if it is `None`. SACKed segments stay SACKed (RFC 6675 §5.1).
+    //= RFC 6675 §5.1 SHOULD: "a TCP sender SHOULD expunge the SACK information gathered from a receiver upon a
+    //=   retransmission timeout (RTO)"
+    //= deviation: segments stay SACKed. The sender tests for reneging instead, which this section allows
+    //= RFC 5682 §3.1 step 1 step: "Following the recommendation in the SACK specification [MMFR96], reset the SACK
+    //=   scoreboard."
+    //= deviation: segments stay SACKed, as RFC 6675 §5.1 allows
     pub(crate) fn mark_for_timeout(&mut self, overdue: Option<Instant>, mut each: impl FnMut(Span)) {
         self.work += self.segments.len() as u64;
         for i in 0..self.segments.len() {
             let segment = &self.segments[i];
             let recent = overdue.is_some_and(|overdue| segment.sent_at > overdue);
+            //= RFC 6675 §5.1 SHOULD: "a SACK TCP sender SHOULD utilize all SACK information made available during the
+            //=   loss recovery following an RTO"
             if segment.sacked || (i > 0 && recent) {
                 continue;
             }

@@ -35,6 +35,8 @@ fn distance(from: Id, to: Id) -> i32 {
 }
 
 /// The ends of the list and its cursor, or 0 for none.
+//= RFC 8985 §6.2 step 5 MAY: "As an optimization, an implementation can choose to check only segments that have been
+//=   sent before RACK.xmit_ts."
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Ends {
@@ -45,6 +47,8 @@ pub(super) struct Ends {
 }
 
 /// The sort key of a transmission: time, then sequence (RFC 8985 §6.1 `RACK_sent_after`).
+//= RFC 8985 §6.2 step 2 step: "If Segment.xmit_ts equals RACK.xmit_ts (e.g., due to clock granularity limits), then
+//=   compare Segment.end_seq and RACK.end_seq to break the tie"
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sent {

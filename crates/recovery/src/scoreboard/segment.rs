@@ -10,6 +10,8 @@ pub struct SentSegment {
     /// The sequence space it covers.
     pub span: Span,
     /// When it was last sent.
+    //= RFC 8985 §4 (2) MUST: "For each data segment sent, the sender MUST store its most recent transmission time with
+    //=   a timestamp whose granularity is finer than 1/4 of the minimum RTT of the connection."
     pub sent_at: Instant,
     /// A value that the host chose for it; 0 where not used.
     pub token: u64,

@@ -1,14 +1,28 @@
 //! How the sender processes an ACK.
+//!
+//! [`process_ack`](Sender::process_ack) lists the steps in the order of Linux's `tcp_ack`.
 
-use super::path_model::BeforeAck;
 use super::*;
 use crate::ack::AckSummary;
+use crate::congestion::RateSample;
 use crate::detect::RackVersion;
 use crate::profile::{AckProcessing, RtoRestart};
 use crate::rto::RESTART_THRESHOLD;
 use crate::rtt::nanos;
 use crate::scoreboard::SentSegment;
 use crate::tlp::{MAX_ACK_DELAY, ProbeAnswer};
+
+/// The sender before an ACK.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BeforeAck {
+    una: Offset,
+    /// How often the SYN was sent, if this ACK acknowledges it.
+    syn_transmissions: Option<u16>,
+    /// Segments in flight; zero unless the congestion control models the path.
+    pub pipe: Segments,
+    /// Segments marked lost so far.
+    pub marks: u64,
+}
 
 impl<C: CongestionControl> Sender<C> {
     /// An ACK arrived. Returns its effects. An ACK of data that was never sent is ignored and counted
@@ -22,13 +36,13 @@ impl<C: CongestionControl> Sender<C> {
         summary
     }
 
-    /// The same as [`on_ack`](Self::on_ack). Writes the effects to `summary`, which is empty before. A summary is large:
-    /// this saves moving it.
+    /// Processes an ACK as [`on_ack`](Self::on_ack) does, and writes the effects to `summary`, which is empty before.
+    /// A summary is large: this saves moving it.
     pub fn take_ack<B: AsRef<[Span]>>(&mut self, now: Instant, ack: &Ack<B>, summary: &mut AckSummary) {
         self.process_ack(now, &ack.view(), summary, &mut |_| ());
     }
 
-    /// The same, calling `each` with every segment that the ACK delivers.
+    /// Processes an ACK, and calls `each` with every segment that it delivers.
     #[inline]
     pub(super) fn process_ack(
         &mut self,
@@ -37,123 +51,190 @@ impl<C: CongestionControl> Sender<C> {
         summary: &mut AckSummary,
         each: &mut impl FnMut(&SentSegment),
     ) {
+        self.note_heard(now);
+        if self.is_unacceptable(ack) {
+            return;
+        }
+        let (without_blocks, without_echo);
+        let mut ack = ack;
+        if ack.has_blocks() && !self.uses_sack() {
+            without_blocks = (*ack).without_blocks(); // without an agreement on SACK, blocks mean nothing
+            ack = &without_blocks;
+        }
+        // Linux before 4.13 grows the window before the states run, and judges a probe after them.
+        let grows_first = self.mechanisms.ack_processing != AckProcessing::Linux4_13;
+        let before = self.before_ack(ack);
+        self.update_peer_window(ack, summary);
+        self.end_release();
+        if self.is_idle() && !ack.has_blocks() {
+            return self.take_report_of_copy(ack, summary);
+        }
+        self.update_scoreboard(now, ack, summary, each);
+        self.take_report_of_copy(ack, summary);
+        self.note_progress(now, ack, summary);
+        if summary.reports_copy_alone() {
+            self.update_persist(now);
+            return self.log_changes(now);
+        }
+        if summary.copied_delivered && self.sends_copies() {
+            without_echo = (*ack).without_echo(); // the echo is that of the original or of the copy
+            ack = &without_echo;
+        }
+        let acked = self.count_delivered(summary);
+        self.take_dsack(summary);
+        self.take_samples(now, ack, summary, &before);
+        //= RFC 5681 §3.1 MUST NOT: "the SYN/ACK and the acknowledgment of the SYN/ACK MUST NOT increase the size of the
+        //=   congestion window"
+        if let Some(transmissions) = before.syn_transmissions {
+            self.open(transmissions);
+        } else if grows_first && !self.reducing() && !self.models_path() {
+            self.grow_window(now, acked, summary);
+        }
+        let replaces_other = self.restart_timeout(now, summary);
+        if !grows_first {
+            self.judge_probe(now, ack, summary);
+        }
+        let entering = !self.changes_no_state(summary) && self.run_states(now, ack, summary);
+        let rate = self.sample_delivery(now, summary);
+        // An ACK older than the last one may report SACKs, but clocks nothing (Linux since 4.13).
+        if grows_first || ack.cumulative >= before.una || self.board.gives_up() {
+            self.control_window(now, summary, &before, rate, entering);
+        }
+        if grows_first {
+            self.judge_probe(now, ack, summary);
+        }
+        self.follow_copied();
+        self.count(summary);
+        self.reschedule_timers(now, summary, replaces_other);
+        self.give_up_abandoned(now);
+        self.update_persist_after_ack(now);
+        self.log_changes(now);
+    }
+
+    /// Notes that the peer was heard.
+    #[inline]
+    fn note_heard(&mut self, now: Instant) {
         self.episode.timeout_unanswered = false;
         self.stream.last_heard_at = now;
         self.stream.stopped_clock = None;
-        if ack.cumulative > self.board.nxt() || self.timers.gave_up {
-            self.totals.counters.impossible_acks += u64::from(!self.timers.gave_up);
-            return;
-        }
-        // Without an agreement on SACK, blocks mean nothing.
-        let bare;
-        let ack = if self.uses_sack() || !ack.has_blocks() {
-            ack
-        } else {
-            bare = (*ack).without_blocks();
-            &bare
-        };
+    }
+
+    /// Whether the ACK is ignored: it acknowledges data never sent, or the connection was given up.
+    #[inline]
+    fn is_unacceptable(&mut self, ack: &Ack<&[Span]>) -> bool {
+        let unsent = ack.cumulative > self.board.nxt() && !self.timers.gave_up;
+        self.totals.counters.impossible_acks += u64::from(unsent);
+        unsent || self.timers.gave_up
+    }
+
+    #[inline]
+    fn before_ack(&self, ack: &Ack<&[Span]>) -> BeforeAck {
         let una = self.board.una();
-        let models_path = self.models_path();
-        let before = match models_path {
-            true => BeforeAck { pipe: self.board.pipe(), marks: self.board.marks() },
-            false => BeforeAck::default(),
-        };
-        summary.window_changed = self.peer.window.on_ack(una, ack.cumulative, ack.window);
+        let acks_syn = una == Offset::SYN && ack.cumulative > Offset::SYN;
+        BeforeAck {
+            una,
+            syn_transmissions: acks_syn.then(|| self.board.first().map_or(0, |syn| syn.transmissions)),
+            pipe: if self.models_path() { self.board.pipe() } else { Segments::ZERO },
+            marks: self.board.marks(),
+        }
+    }
+
+    /// Takes the peer's window. An ACK answers any zero-window probe.
+    #[inline]
+    fn update_peer_window(&mut self, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
+        summary.window_changed = self.peer.window.on_ack(self.board.una(), ack.cumulative, ack.window);
         self.timers.persist.unanswered = 0;
+    }
+
+    /// Ends what held until the next ACK or timer: the [`Release`] of retransmissions, and a due copy.
+    #[inline]
+    pub(super) fn end_release(&mut self) {
         self.episode.release = Release::ByPipe;
         self.drop_due_copy();
-        let copies = self.sends_copies();
-        if self.is_idle() && !ack.has_blocks() {
-            if copies {
-                self.take_report_of_copy(ack, summary);
-            }
-            return;
-        }
-        let syn_acked = una == Offset::SYN && ack.cumulative > Offset::SYN;
-        let syn_transmissions = match syn_acked {
-            true => self.board.first().map_or(0, |s| s.transmissions),
-            false => 0,
-        };
-        let min_rtt = self.rtt.min_nanos();
-        let plausible = min_rtt.map_or(Instant::ZERO, |min| now.minus_nanos(min));
+    }
+
+    /// Applies the ACK to the scoreboard: RFC 6675's Update().
+    #[inline]
+    fn update_scoreboard(
+        &mut self,
+        now: Instant,
+        ack: &Ack<&[Span]>,
+        summary: &mut AckSummary,
+        each: &mut impl FnMut(&SentSegment),
+    ) {
+        let plausible = self.rtt.min_nanos().map_or(Instant::ZERO, |min| now.minus_nanos(min));
+        //= RFC 6675 §5 MUST: "Upon the receipt of any ACK containing SACK information, the scoreboard MUST be updated
+        //=   via the Update () routine."
+        //= RFC 6675 §5 (B) MUST: "Use Update () to record the new SACK information conveyed by the incoming ACK."
+        //= RFC 6675 §5.1 SHOULD: "Update () SHOULD continue to be used appropriately upon receipt of ACKs."
         self.board.apply(ack, plausible, summary, each);
-        if copies {
-            self.take_report_of_copy(ack, summary);
+    }
+
+    /// Returns the segments that Linux before 4.13 counts for growth: those acknowledged. Where windows count bytes,
+    /// this converts the bytes delivered, and returns them.
+    #[inline]
+    fn count_delivered(&mut self, summary: &mut AckSummary) -> Segments {
+        if !self.board.counts_bytes() {
+            return summary.newly_acked;
         }
-        self.note_progress(now, ack, summary);
-        if copies && summary.reports_copy_alone() {
-            self.update_persist(now);
-            self.log_changes(now);
-            return;
-        }
-        let unsure;
-        let ack = if copies && summary.copied_delivered {
-            unsure = (*ack).without_echo();
-            &unsure
-        } else {
-            ack
-        };
-        let acked = match self.board.counts_bytes() {
-            false => summary.newly_acked,
-            true => {
-                summary.delivered = self.board.take_delivered();
-                summary.delivered
-            }
-        };
-        self.take_dsack(summary);
+        summary.delivered = self.board.take_delivered();
+        summary.delivered
+    }
+
+    /// RTT samples, for the estimator, for slow start and for the detectors (RFC 8985 §6.2 steps 1 and 2).
+    #[inline]
+    fn take_samples(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary, before: &BeforeAck) {
         if self.losses.packets.is_on() {
             self.losses.packets.on_ack(now, summary);
         }
         self.take_rtt(now, ack, summary);
-        if !syn_acked {
+        if before.syn_transmissions.is_none() {
             self.watch_slow_start(now, summary);
         }
         if self.goes_by_time() {
             self.losses.rack.on_ack(now, summary);
         }
-        let grows_before = self.mechanisms.ack_processing != AckProcessing::Linux4_13;
-        if syn_acked {
-            self.open(syn_transmissions);
-        } else if grows_before && !self.reducing() && !models_path {
-            self.grow_window(now, acked, summary);
-        }
-        let replaces_other = self.move_timers(now, summary);
-        let probes = self.mechanisms.probe.is_some();
-        if probes && !grows_before {
-            self.judge_probe(now, ack, summary);
-        }
-        let marks = self.board.marks();
-        // An ACK older than the last one may report SACKs, but clocks nothing (Linux since 4.13).
-        let clocks = grows_before || ack.cumulative >= una || self.board.gives_up();
-        // Most ACKs of most connections change no state.
-        let quiet = self.episode.state == State::Open
+    }
+
+    /// Whether this ACK changes no state, as most ACKs of most connections.
+    #[inline]
+    fn changes_no_state(&self, summary: &AckSummary) -> bool {
+        self.episode.state == State::Open
             && summary.is_plain_progress()
             && self.board.is_clean()
-            && self.episode.undo.first_retransmission().is_none();
-        let entering = !quiet && self.run_states(now, ack, summary);
-        let rate = match self.delivery {
-            Some(_) => self.sample_delivery(now, summary),
-            None => None,
-        };
-        if models_path {
-            match syn_acked {
+            && self.episode.undo.first_retransmission().is_none()
+    }
+
+    /// The window after an ACK, by the model of the path, by the rate control, or by growth (Linux `tcp_cong_control`).
+    #[inline(always)] // one caller
+    fn control_window(
+        &mut self,
+        now: Instant,
+        summary: &AckSummary,
+        before: &BeforeAck,
+        rate: Option<RateSample>,
+        entering: bool,
+    ) {
+        let opens = before.syn_transmissions.is_some();
+        if self.models_path() {
+            match opens {
                 true => self.begin_model(now),
-                false if clocks => self.follow_path(now, summary, before, rate),
-                false => {}
+                false => self.follow_path(now, summary, before, rate),
             }
-        } else if clocks && self.reducing() {
-            self.reduce(summary, self.board.marks() - marks, entering);
-        } else if clocks && !grows_before && !syn_acked {
+        } else if self.reducing() {
+            //= RFC 9937 §6.2 step: "On every ACK starting or during fast recovery, excluding the ACK that concludes a
+            //=   PRR episode, PRR executes the following steps."
+            self.reduce(summary, self.board.marks() - before.marks, entering);
+        } else if !opens && self.mechanisms.ack_processing == AckProcessing::Linux4_13 {
             self.grow_window(now, summary.delivered, summary);
         }
-        if probes && grows_before {
-            self.judge_probe(now, ack, summary);
-        }
-        if copies {
-            self.follow_copied();
-        }
-        self.count(summary);
-        if probes {
+    }
+
+    /// Sets the probe timer after an ACK, or the retransmission timer in its place. `replaces_other`: see
+    /// [`restart_timeout`](Self::restart_timeout).
+    #[inline]
+    fn reschedule_timers(&mut self, now: Instant, summary: &AckSummary, replaces_other: bool) {
+        if self.mechanisms.probe.is_some() {
             self.reschedule_probe(now, summary);
         }
         // Not the one that decides soon about a receiver that reneged (Linux 6 tcp_check_sack_reneging).
@@ -161,15 +242,15 @@ impl<C: CongestionControl> Sender<C> {
         if replaces_other && self.timers.probe.deadline().is_none() && !reneged() {
             self.count_timeout_from_head(now);
         }
-        if self.board.gives_up() {
-            self.give_up_abandoned(now);
+    }
+
+    /// Data that is outstanding draws an ACK, so that the zero-window timer need not run.
+    #[inline]
+    fn update_persist_after_ack(&mut self, now: Instant) {
+        match self.board.is_empty() {
+            true => self.update_persist(now),
+            false => self.timers.persist = Persist::default(),
         }
-        if !self.board.is_empty() {
-            self.timers.persist = Persist::default(); // what is outstanding draws an ACK
-        } else {
-            self.update_persist(now);
-        }
-        self.log_changes(now);
     }
 
     /// Whether nothing is outstanding or waiting to be sent. A plain ACK changes nothing then.
@@ -190,21 +271,34 @@ impl<C: CongestionControl> Sender<C> {
         if summary.una_advanced > 0 {
             self.timers.timeouts = 0;
             self.totals.counters.unheard = 0;
-            // RFC 6675 §2: one that SACKs anew is a duplicate whatever it acknowledges besides.
+            // An ACK with new SACKs is a duplicate even if it advances (RFC 6675 §2).
+            //= RFC 6675 §5 MUST: "If the incoming ACK is a cumulative acknowledgment, the TCP MUST reset DupAcks to
+            //=   zero."
             self.losses.duplicates = u32::from(summary.newly_sacked > Segments::ZERO);
             if !self.uses_sack() {
                 summary.delivered = self.board.explain_duplicates(summary.newly_acked);
             }
-            if self.board.is_empty()
-                && let Some(since) = self.totals.busy_since.take()
-            {
-                self.totals.counters.busy += now.since(since);
+            if self.board.is_empty() {
+                self.note_nothing_outstanding(now);
             }
         } else if summary.newly_sacked > Segments::ZERO {
+            //= RFC 6675 §2 step: "we define a "duplicate acknowledgment" as a segment that arrives carrying a SACK
+            //=   block that identifies previously unacknowledged and un-SACKed octets between HighACK and HighData."
+            //= RFC 6675 §5 MUST: "If the incoming ACK is a duplicate acknowledgment per the definition in Section 2
+            //=   (regardless of its status as a cumulative acknowledgment), and the TCP is not currently in loss
+            //=   recovery, the TCP MUST increase DupAcks by one"
             self.losses.duplicates = self.losses.duplicates.saturating_add(1);
         }
-        if self.logging.log.is_on() {
+        if self.log.is_on() {
             self.log_ack(now, ack, summary);
+        }
+    }
+
+    /// Counts the time in which data was outstanding, which ends now.
+    #[inline]
+    pub(super) fn note_nothing_outstanding(&mut self, now: Instant) {
+        if let Some(since) = self.totals.busy_since.take() {
+            self.totals.counters.busy += now.since(since);
         }
     }
 
@@ -213,7 +307,7 @@ impl<C: CongestionControl> Sender<C> {
         let una = self.board.una();
         let AckSummary { newly_acked, newly_sacked, copy_reported, .. } = *summary;
         let dsack = summary.dsack.or(ack.dsack().filter(|_| copy_reported));
-        self.logging.log.push(now, Event::Acked { una, newly_acked, newly_sacked, dsack, copy_reported });
+        self.log.push(now, Event::Acked { una, newly_acked, newly_sacked, dsack, copy_reported });
     }
 
     /// Uses a DSACK: for the undo, for RACK's reordering window and for the counters. DSACKs of more segments
@@ -239,6 +333,10 @@ impl<C: CongestionControl> Sender<C> {
             Some(RackVersion::Linux6) => self.losses.threshold.reordering_seen(),
             None => false,
         };
+        //= RFC 8985 §6.2 step 4 step: "The RACK.reo_wnd increases linearly for every round trip in which the sender
+        //=   receives some DSACK option so that after N round trips in which a DSACK is received, the RACK.reo_wnd
+        //=   becomes (N+1) * min_RTT / 4, with an upper-bound of SRTT."
+        //= deviation: the DSACK of a probe is ignored, as in Linux
         if heeded && !of_probe {
             self.losses.rack.on_dsack(self.board.una(), self.board.nxt());
         }
@@ -269,17 +367,24 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     fn note_sample(&mut self, now: Instant, rtt: u64) {
+        //= RFC 6298 §5 step: "once a new RTT measurement is obtained (which can only happen when new data has been sent
+        //=   and acknowledged), the computations outlined in Section 2 are performed, including the computation of RTO"
         self.timers.rto.reset_backoff();
-        if self.logging.log.is_on() {
+        if self.log.is_on() {
             let rtt = Duration::from_nanos(rtt);
             let (srtt, rto) = (self.rtt.srtt().unwrap_or(rtt), self.rtt.rto());
-            self.logging.log.push(now, Event::RttSample { rtt, srtt, rto });
+            self.log.push(now, Event::RttSample { rtt, srtt, rto });
         }
     }
 
     /// The sample comes from the newest transmission delivered (RFC 9002 §5).
     fn take_newest_rtt(&mut self, now: Instant, ack: &Ack<&[Span]>) {
         if let Some(rtt) = self.losses.packets.sample() {
+            //= RFC 9002 §5.3 SHOULD: "the endpoint SHOULD ignore max_ack_delay until the handshake is confirmed"
+            //= deviation: the bound always applies: the engine does not know the handshake
+            //= RFC 9002 §5.3 MUST: "MUST use the lesser of the acknowledgment delay and the peer's max_ack_delay after
+            //=   the handshake is confirmed"
+            //= deviation: max_ack_delay is 25 ms, the default of RFC 9000 §18.2, whatever the peer announced
             let delay = nanos(ack.ack_delay).min(MAX_ACK_DELAY);
             let (una, nxt) = (self.board.una(), self.board.nxt());
             self.rtt.on_delayed_sample(rtt, delay, una, nxt);
@@ -288,6 +393,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The congestion control may end slow start by the round-trip times it sees.
+    #[inline(always)] // one caller
     fn watch_slow_start(&mut self, now: Instant, summary: &AckSummary) {
         let Some(newest) = summary.newest_delivered else {
             return;
@@ -305,27 +411,36 @@ impl<C: CongestionControl> Sender<C> {
             nxt: self.board.nxt(),
         };
         if self.congestion.control.on_rtt(&round) {
+            //= RFC 9438 §4.10 step: "In this special case, CUBIC sets _cwnd_prior = cwnd_ and switches to congestion
+            //=   avoidance."
             self.congestion.ssthresh = self.congestion.cwnd;
         }
     }
 
-    /// The handshake is done. After more than one lost SYN the path deserves caution (RFC 5681 §3.1,
-    /// in Linux's form: one loss is forgiven since the initial RTO is 1 s), and after any that left
-    /// no RTT sample data begins with the RTO of RFC 6298 §5.7.
+    /// The handshake is done: sets the initial window, and the RTO with which data begins.
     fn open(&mut self, syn_transmissions: u16) {
         let by_packets = self.losses.threshold.rule() == LossRule::PacketTime;
         self.congestion.cwnd = if by_packets {
-            // RFC 9002 §7.2: 14,720 bytes or two segments at most.
+            //= RFC 9002 §7.2 SHOULD: "Endpoints SHOULD use an initial congestion window of ten times the maximum
+            //=   datagram size (max_datagram_size), while limiting the window to the larger of 14,720 bytes or twice
+            //=   the maximum datagram size."
             let most = u64::from(self.mechanisms.initial_window.0) * 1472 / u64::from(self.peer.mss);
             let most = u32::try_from(most).unwrap_or(u32::MAX).max(2);
             self.mechanisms.initial_window.min(Segments(most))
         } else if syn_transmissions > 2 {
+            //= RFC 5681 §3.1 MUST: "if the SYN or SYN/ACK is lost, the initial window used by a sender after a
+            //=   correctly transmitted SYN MUST be one segment consisting of at most SMSS bytes."
+            //= deviation: one loss is forgiven, as in Linux since its initial RTO is 1 s
             Segments::ONE
         } else {
             self.mechanisms.initial_window
         };
-        let by_rtt = self.rtt.samples_newest(); // RFC 9002 §6.2.2 keeps its initial RTT
-        if syn_transmissions > 1 && self.rtt.srtt().is_none() && !by_rtt {
+        let keeps_initial = self.rtt.samples_newest();
+        //= RFC 6298 §5.7 MUST: "If the timer expires awaiting the ACK of a SYN segment and the TCP implementation is
+        //=   using an RTO less than 3 seconds, the RTO MUST be re-initialized to 3 seconds when data transmission
+        //=   begins"
+        //= deviation: not where a timestamp gave an RTT sample of the handshake: the RTO is computed from that sample
+        if syn_transmissions > 1 && self.rtt.srtt().is_none() && !keeps_initial {
             self.rtt.distrust_initial();
             self.timers.rto.reset_backoff();
         }
@@ -338,13 +453,26 @@ impl<C: CongestionControl> Sender<C> {
     fn grow_window(&mut self, now: Instant, grown: Segments, summary: &AckSummary) {
         let slow_start = self.congestion.cwnd < self.congestion.ssthresh;
         let in_use = self.congestion.cwnd.0 < self.congestion.usage.most_outstanding.0.saturating_mul(2);
+        //= RFC 9438 §4.6 MUST: "Implementations that use _cwnd_ MUST use other measures to prevent _cwnd_ from growing
+        //=   when the volume of bytes in flight is smaller than _cwnd_."
+        //= RFC 9438 §4.6 MUST: "A QUIC sender that uses a _cwnd_ _value_ to calculate new values for _cwnd_ and
+        //=   _ssthresh_ after detecting a congestion event is REQUIRED to apply similar mechanisms"
+        //= RFC 9002 §7.8 SHOULD NOT: "When this occurs, the congestion window SHOULD NOT be increased in either slow
+        //=   start or congestion avoidance."
+        //= deviation: in slow start the window grows up to twice the flight (Linux)
         let limited = self.congestion.usage.limited || (slow_start && in_use);
+        //= RFC 9438 §4.2 step: "CUBIC maintains the ACK clocking of Reno by increasing the congestion window only at
+        //=   the reception of a new ACK."
+        //= deviation: with dupthresh raised also on new SACKs (Linux `tcp_may_raise_cwnd`)
         let progress = summary.newly_acked > Segments::ZERO
             || (summary.newly_sacked > Segments::ZERO && (self.losses.threshold.is_raised() || self.goes_by_packets()));
         if !progress || !limited {
             return;
         }
         let grown = match self.mechanisms.ack_processing {
+            //= RFC 5681 §3.1 step: "During slow start, a TCP increments cwnd by at most SMSS bytes for each ACK
+            //=   received that cumulatively acknowledges new data."
+            //= RFC 5681 §3.1 SHOULD: "we RECOMMEND that TCP implementations increase cwnd, per: cwnd += min (N, SMSS)"
             AckProcessing::Linux2_6 => grown.min(Segments::ONE),
             AckProcessing::Linux3_13 | AckProcessing::Linux4_13 => grown,
         };
@@ -359,12 +487,13 @@ impl<C: CongestionControl> Sender<C> {
         self.congestion.cwnd = window.max(Segments::ONE);
     }
 
-    /// The retransmission timer restarts when new data is acknowledged (RFC 6298 §5.2, §5.3) and
-    /// stops when all is; a delayed early retransmit is off until its conditions are seen to hold. `true`: in
-    /// Linux 6 the retransmission timer takes the place of a pending probe or reordering timer
-    /// (`tcp_set_xmit_timer`), unless this ACK sets that one again.
-    fn move_timers(&mut self, now: Instant, summary: &AckSummary) -> bool {
+    /// Restarts the retransmission timer when new data is acknowledged, and stops it when all is. Stops the timer of a
+    /// delayed early retransmit, which is set again if its conditions still hold. Returns whether the retransmission
+    /// timer takes the place of a pending probe or reordering timer, as in Linux 6 (`tcp_set_xmit_timer`), unless this
+    /// ACK sets that one again.
+    fn restart_timeout(&mut self, now: Instant, summary: &AckSummary) -> bool {
         self.timers.early = None;
+        //= RFC 6298 §5.2 step: "When all outstanding data has been acknowledged, turn off the retransmission timer."
         if self.board.is_empty() {
             self.timers.rto.stop();
             self.timers.reorder = None;
@@ -382,6 +511,8 @@ impl<C: CongestionControl> Sender<C> {
         {
             self.timers.rto.start_from_earliest(now, first.sent_at, &self.rtt);
         } else {
+            //= RFC 6298 §5.3 step: "When an ACK is received that acknowledges new data, restart the retransmission
+            //=   timer so that it will expire after RTO seconds (for the current value of RTO)."
             self.timers.rto.start(now, &self.rtt);
         }
         if self.rack_version() != Some(RackVersion::Linux6) {
@@ -406,6 +537,7 @@ impl<C: CongestionControl> Sender<C> {
     #[inline]
     fn judge_probe(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &AckSummary) {
         match self.timers.probe.is_answered() {
+            _ if self.mechanisms.probe.is_none() => {}
             true => self.timers.probe.on_heard(),
             false => self.judge_unanswered_probe(now, ack, summary),
         }
@@ -420,8 +552,10 @@ impl<C: CongestionControl> Sender<C> {
         };
         let duplicate = summary.is_duplicate(ack) && summary.newly_sacked == Segments::ZERO;
         let answer = self.timers.probe.on_ack(rules, ack.cumulative, duplicate, summary.dsack);
+        //= RFC 8985 §7.4.2 SHOULD: "The sender then SHOULD invoke a congestion control response equivalent to a fast
+        //=   recovery."
         if answer == ProbeAnswer::RepairedLoss && !self.reducing() {
-            self.logging.log.push(now, Event::ProbeRepairedLoss);
+            self.log.push(now, Event::ProbeRepairedLoss);
             self.begin_reduction(self.arrived_with(summary));
             self.set_state(now, State::Cwr);
             self.end_reduction();

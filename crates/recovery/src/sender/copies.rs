@@ -1,4 +1,4 @@
-//! Which copies are sent, and what their arrival means.
+//! Decides which copies are sent, and interprets reports of their arrival.
 
 use super::*;
 use crate::ack::AckSummary;
@@ -9,6 +9,7 @@ const FIRST_REPETITION: Duration = Duration::from_secs(1);
 
 impl<C: CongestionControl> Sender<C> {
     /// Whether anything is ever worth a copy, so that [`offer_copy`](Self::offer_copy) is to be asked.
+    #[inline]
     pub fn sends_copies(&self) -> bool {
         self.copying.is_some()
     }
@@ -26,7 +27,7 @@ impl<C: CongestionControl> Sender<C> {
         let another_out = !copying.copies.is_free();
         if another_out || !room {
             copying.withheld += 1;
-            self.logging.log.push(now, Event::CopyWithheld { span, another_out });
+            self.log.push(now, Event::CopyWithheld { span, another_out });
             return false;
         }
         let gap = copying.rules.gap;
@@ -58,7 +59,7 @@ impl<C: CongestionControl> Sender<C> {
         let counters = &self.totals.counters;
         let again = &counters.retransmissions;
         let handshake = again.of(Trigger::Syn) + again.of(Trigger::SynAck);
-        // What a DSACK reported had not been lost.
+        // Segments that a DSACK reported had not been lost.
         let lost = (again.total() - handshake).saturating_sub(counters.dsacks.into());
         let stakes = Stakes {
             p: rules.loss.of(lost, counters.segments_sent),
@@ -137,7 +138,14 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The report that a copy arrived beside its original says nothing else: neither a retransmission
     /// was spurious nor does the path reorder.
+    #[inline]
     pub(super) fn take_report_of_copy(&mut self, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
+        if self.sends_copies() {
+            self.read_report_of_copy(ack, summary);
+        }
+    }
+
+    fn read_report_of_copy(&mut self, ack: &Ack<&[Span]>, summary: &mut AckSummary) {
         let Some(copying) = &mut self.copying else {
             return;
         };
@@ -170,7 +178,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// What became of the segment copied, if it is still outstanding.
+    /// Drops a copy that is no longer useful: its original was lost, SACKed or retransmitted.
     pub(super) fn review_copied(&mut self) {
         let Some(Copying { copies, .. }) = self.copying.as_deref_mut() else {
             return;
@@ -185,13 +193,14 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// After an ACK: what became of the segment copied.
+    /// After an ACK, forgets a copy whose original is acknowledged, and reviews the copy otherwise.
+    #[inline]
     pub(super) fn follow_copied(&mut self) {
         let una = self.board.una();
         if let Some(copying) = &mut self.copying {
             copying.copies.on_una(una);
+            self.review_copied();
         }
-        self.review_copied();
     }
 
     /// Drops a copy that was due and was not sent.

@@ -53,6 +53,6 @@ impl<C: CongestionControl> Sender<C> {
     /// Switches the log of events on or off. It holds 65,536 events until [`drain_events`](Self::drain_events) takes
     /// them out. [`missed_events`](Self::missed_events) counts those that found it full.
     pub fn keep_events(&mut self, keep: bool) {
-        self.logging.log.set_on(keep);
+        self.log.set_on(keep);
     }
 }

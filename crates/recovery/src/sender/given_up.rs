@@ -62,7 +62,7 @@ impl GivenUp {
         self.late_sent_at = None;
     }
 
-    /// Of the packets that the last ACK reported late, the one that was sent first.
+    /// The packet that was sent first among those that the last ACK reported late.
     pub fn earliest_late(&self) -> Option<LatePacket> {
         self.late_sent_at.map(|sent_at| LatePacket { number: self.late_number, sent_at })
     }
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// What is remembered, by offset: the instant until which it counts.
+    /// The packets remembered, by offset, each with the instant until which it counts.
     #[derive(Default)]
     struct Model {
         packets: BTreeMap<u64, u64>,

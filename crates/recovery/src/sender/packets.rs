@@ -196,7 +196,14 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Gives up the lost segments that the host abandoned.
+    #[inline]
     pub(super) fn give_up_abandoned(&mut self, now: Instant) {
+        if self.board.gives_up() {
+            self.give_up_lost_and_abandoned(now);
+        }
+    }
+
+    fn give_up_lost_and_abandoned(&mut self, now: Instant) {
         let mut any = false;
         while self.board.next_lost().is_some_and(|s| s.abandoned) {
             if let Some(lost) = self.board.give_up_lost() {
@@ -223,9 +230,7 @@ impl<C: CongestionControl> Sender<C> {
             self.timers.reorder = None;
             self.timers.early = None;
             self.timers.probe.disarm();
-            if let Some(since) = self.totals.busy_since.take() {
-                self.totals.counters.busy += now.since(since);
-            }
+            self.note_nothing_outstanding(now);
         }
         let una = self.board.una();
         if let Some(copying) = &mut self.copying {

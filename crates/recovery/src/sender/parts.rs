@@ -9,7 +9,7 @@ use crate::tlp::ProbeRules;
 use crate::undo::UndoRules;
 use alloc::boxed::Box;
 
-/// What the peer and the path accept.
+/// The limits of peer and path.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Peer {
@@ -20,7 +20,7 @@ pub(super) struct Peer {
     pub window: PeerWindow,
 }
 
-/// What the application wrote, and what was sent of it last.
+/// The application's data, and the last transmission.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Stream {
@@ -60,7 +60,7 @@ pub(super) struct WindowUsage {
     pub limited: bool,
 }
 
-/// What finds losses.
+/// The loss detectors.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Losses {
@@ -158,7 +158,7 @@ pub(super) struct Copying {
     pub reported: u64,
 }
 
-/// What is counted over the whole connection.
+/// Counts over the whole connection.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Totals {
@@ -166,13 +166,6 @@ pub(super) struct Totals {
     pub recoveries: Recoveries,
     /// Since when something has been outstanding.
     pub busy_since: Option<Instant>,
-}
-
-/// Events, and what was last logged where only changes are.
-#[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(super) struct Logging {
-    pub log: Log,
 }
 
 /// An event log, which takes no memory unless it is on.
@@ -196,9 +189,13 @@ pub(super) struct LastLogged {
 }
 
 impl Log {
+    pub fn new(on: bool) -> Self {
+        Self(on.then(Box::default))
+    }
+
     pub fn set_on(&mut self, on: bool) {
         if on != self.is_on() {
-            self.0 = on.then(Box::default);
+            *self = Self::new(on);
         }
     }
 
@@ -391,6 +388,7 @@ impl<C> Window<C> {
     pub fn new(control: C, initial: Segments) -> Self {
         Self {
             cwnd: initial,
+            //= RFC 5681 §3.1 SHOULD: "The initial value of ssthresh SHOULD be set arbitrarily high"
             ssthresh: Segments::MAX,
             usage: WindowUsage::default(),
             reduction: Reduction::default(),
@@ -432,11 +430,5 @@ impl Episode {
             timeout_due: false,
             timeout_unanswered: false,
         }
-    }
-}
-
-impl Logging {
-    pub fn new(on: bool) -> Self {
-        Self { log: Log(on.then(Box::default)) }
     }
 }

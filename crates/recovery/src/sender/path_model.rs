@@ -1,17 +1,10 @@
 //! The delivery rate, and a congestion control that models the path.
 
+use super::acks::BeforeAck;
 use super::*;
 use crate::ack::AckSummary;
 use crate::congestion::{PathSample, PathTotals, RateSample, Start};
 use crate::delivery::Delivery;
-
-/// The connection before an ACK.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct BeforeAck {
-    pub pipe: Segments,
-    /// Segments marked lost so far.
-    pub marks: u64,
-}
 
 impl<C: CongestionControl> Sender<C> {
     /// Whether the congestion control models the path, and sets window and pacing rate by itself.
@@ -34,7 +27,9 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Measures the delivery rate by an ACK.
+    #[inline]
     pub(super) fn sample_delivery(&mut self, now: Instant, summary: &AckSummary) -> Option<RateSample> {
+        let delivery = self.delivery.as_mut()?;
         let ack = Delivery {
             delivered: summary.delivered,
             newest: summary.newest_delivered,
@@ -42,7 +37,7 @@ impl<C: CongestionControl> Sender<C> {
             min_rtt: self.rtt.min().unwrap_or_default(),
             mss: self.peer.full,
         };
-        self.delivery.as_mut()?.on_ack(now, &ack)
+        delivery.on_ack(now, &ack)
     }
 
     /// Lets the model set the window after an ACK.
@@ -50,7 +45,7 @@ impl<C: CongestionControl> Sender<C> {
         &mut self,
         now: Instant,
         summary: &AckSummary,
-        before: BeforeAck,
+        before: &BeforeAck,
         rate: Option<RateSample>,
     ) {
         let lost = self.board.marks() - before.marks;
@@ -83,7 +78,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// What became of the connection's segments so far.
+    /// The segments of the connection delivered and lost so far.
     pub(super) fn path_totals(&self) -> PathTotals {
         let delivery = self.delivery.as_deref();
         let (delivered, at) = delivery.map_or((0, Instant::ZERO), DeliveryRate::delivered);

@@ -24,6 +24,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The path takes segments with at most `mss` bytes of payload, fewer than before. Larger outstanding
     /// segments are lost; numbered packets are lost as others are.
     pub fn on_path_mtu(&mut self, now: Instant, mss: u32) {
+        //= RFC 5681 §3.1 SHOULD: "cwnd SHOULD be reduced by the ratio of the old segment size to the new segment size."
         self.set_mss(mss.min(self.peer.mss));
         if self.board.numbers_packets() {
             return;
@@ -81,7 +82,7 @@ impl<C: CongestionControl> Sender<C> {
 
     fn retransmit_smaller(&mut self, now: Instant, mss: u32, trigger: Trigger) {
         let marks = self.board.marks();
-        let losses = self.logging.log.losses(now, LossDetector::PathMtu);
+        let losses = self.log.losses(now, LossDetector::PathMtu);
         self.board.lose_larger(u64::from(mss.max(1)), losses);
         self.drop_waiting_copy();
         if self.board.marks() == marks {

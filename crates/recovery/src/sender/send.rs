@@ -1,4 +1,4 @@
-//! What the sender would send, and what follows once it is sent.
+//! The next transmission, and its effects once it is sent.
 
 use super::*;
 use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill};
@@ -7,6 +7,7 @@ use crate::tlp::ProbeVersion;
 impl<C: CongestionControl> Sender<C> {
     /// The transmission that the sender would make now. The answer stays the same until an ACK, a timer, a write or a
     /// transmission changes the sender.
+    //= RFC 6675 §5 (C.5) step: "If cwnd - pipe >= 1 SMSS, return to (C.1)"
     pub fn next_send(&self, now: Instant) -> Option<Transmission> {
         if self.timers.gave_up {
             return None;
@@ -47,11 +48,14 @@ impl<C: CongestionControl> Sender<C> {
         may && matches!(self.next_send(now), Some(Transmission::Again(..)))
     }
 
-    /// What the sender sends apart from copies.
+    /// The next transmission that is no copy.
+    //= RFC 6675 §5 (C.1) MUST: "The scoreboard MUST be queried via NextSeg () for the sequence number range of the next
+    //=   segment to transmit (if any), and the given segment sent."
     fn next_called_for(&self, now: Instant) -> Option<Transmission> {
         if self.timers.persist.due {
             return Some(self.window_probe());
         }
+        //= RFC 9002 §7.5 MUST NOT: "Probe packets MUST NOT be blocked by the congestion controller."
         if self.timers.probe.is_due()
             && let Some(send) = self.loss_probe()
         {
@@ -59,6 +63,8 @@ impl<C: CongestionControl> Sender<C> {
         }
         // Whether there is something to send comes first, because mostly there is nothing.
         if self.episode.frto == Frto::NewDataFirst {
+            //= RFC 5682 §2.1 step 2b MAY: "the TCP sender MAY override the Nagle algorithm [Nag84] and immediately send
+            //=   a segment if needed"
             if let Some(span) = self.next_new_at_once() {
                 return self.has_room_for_new(now).then_some(Transmission::New(span));
             }
@@ -66,23 +72,40 @@ impl<C: CongestionControl> Sender<C> {
                 return None; // new data is out: the next ACK decides
             }
         }
+        //= RFC 6675 §4 NextSeg (1) MUST: "If there exists a smallest unSACKed sequence number 'S2' that meets the
+        //=   following three criteria for determining loss, the sequence range of one segment of up to SMSS octets
+        //=   starting with S2 MUST be returned."
         if let Some(lost) =
             self.board.next_lost().filter(|_| self.episode.release != Release::Held && !self.board.numbers_packets())
         {
             let send = Transmission::Again(lost.span, self.trigger_of(lost.span));
             (self.episode.release == Release::Forced || self.has_room(now)).then_some(send)
         } else if let Some(span) = self.next_new() {
+            //= RFC 5681 §3.1 step: "The minimum of cwnd and rwnd governs data transmission."
+            //= deviation: a retransmission waits for cwnd alone
+            //= RFC 6675 §4 NextSeg (2) MUST: "If no sequence number 'S2' per rule (1) exists but there exists available
+            //=   unsent data and the receiver's advertised window allows, the sequence range of one segment of up to
+            //=   SMSS octets of previously unsent data starting with sequence number HighData+1 MUST be returned."
+            //= RFC 5681 §3.2 step 5 SHOULD: "When previously unsent data is available and the new value of cwnd and the
+            //=   receiver's advertised window allow, a TCP SHOULD send 1*SMSS bytes of previously unsent data."
             self.has_room_for_new(now).then_some(Transmission::New(span))
         } else if self.episode.state == State::Recovery && self.episode.release != Release::Held && self.has_room(now) {
             let span = self.next_fill()?;
             Some(Transmission::Again(span, self.episode.trigger))
         } else {
+            //= RFC 6675 §4 NextSeg (5) MUST: "If the conditions for each of (1), (2), (3), and (4) are not met, then
+            //=   NextSeg () MUST indicate failure, and no segment is returned."
             None
         }
     }
 
     /// Whether the congestion window has room for a retransmission, which copies do not reduce.
     fn has_room(&self, now: Instant) -> bool {
+        //= RFC 6675 §5 (C) SHOULD: "If cwnd - pipe >= 1 SMSS, the sender SHOULD transmit one or more segments as
+        //=   follows:"
+        //= RFC 9937 §3 MUST NOT: "At any given time, a connection MUST NOT send data if inflight (see below) matches or
+        //=   exceeds cwnd."
+        //= deviation: a loss probe goes whatever the window (RFC 8985 §7.3)
         self.board.pipe() < self.window_now(now)
     }
 
@@ -90,23 +113,46 @@ impl<C: CongestionControl> Sender<C> {
     /// (RFC 3042).
     pub(crate) fn has_room_for_new(&self, now: Instant) -> bool {
         let window = self.window_now(now);
+        //= RFC 6675 §5 (3) step: "If (cwnd - pipe) >= 1 SMSS, there exists previously unsent data, and the receiver's
+        //=   advertised window allows, transmit up to 1 SMSS of data starting with the octet HighData+1 and update
+        //=   HighData to reflect this transmission, then return to (3.2)."
+        //= RFC 9002 §7 MUST NOT: "An endpoint MUST NOT send a packet if it would cause bytes_in_flight (see Appendix
+        //=   B.2) to be larger than the congestion window, unless the packet is sent on a PTO timer expiration (see
+        //=   Section 6.2) or when entering recovery (see Section 7.3.2)."
         let room = self.board.pipe() < self.less_copies(window);
         let more = match self.mechanisms.limited_transmit {
+            //= RFC 5681 §3.2 step 1 MUST NOT: "a sender using SACK [RFC2018] MUST NOT send new data unless the incoming
+            //=   duplicate acknowledgment contains new SACK information"
+            //= RFC 6675 §5 (3) MAY: "The TCP MAY transmit previously unsent data segments as per Limited Transmit
+            //=   [RFC5681], except that the number of octets which may be sent is governed by pipe and cwnd as
+            //=   follows:"
             LimitedTransmit::Pipe => return room,
             _ if self.episode.state != State::Disorder => return room,
             LimitedTransmit::Off => Segments::ZERO,
+            //= RFC 5681 §3.2 step 1 SHOULD: "On the first and second duplicate ACKs received at a sender, a TCP SHOULD
+            //=   send a segment of previously unsent data per [RFC3042] provided that the receiver's advertised window
+            //=   allows, the total FlightSize would remain less than or equal to cwnd plus 2*SMSS, and that new data is
+            //=   available for transmission."
             LimitedTransmit::Two => Segments(2),
         };
+        //= RFC 5681 §3.2 step 1 MUST NOT: "the TCP sender MUST NOT change cwnd to reflect these two segments"
         room && self.board.outstanding() < window + more
     }
 
-    /// What recovery sends when no segment is marked lost and no new data may go (RFC 6675 §4 NextSeg
+    /// The segment that recovery sends when none is marked lost and no new data may go (RFC 6675 §4 NextSeg
     /// rules 3, 4).
     pub(super) fn next_fill(&self) -> Option<Span> {
         if self.mechanisms.recovery_fill == RecoveryFill::Nothing || self.board.numbers_packets() {
             return None;
         }
+        //= RFC 6675 §4 NextSeg (3) SHOULD: "If the conditions for rules (1) and (2) fail, but there exists an unSACKed
+        //=   sequence number 'S3' that meets the criteria for detecting loss given in steps (1.a) and (1.b) above
+        //=   (specifically excluding step (1.c)), then one segment of up to SMSS octets starting with S3 SHOULD be
+        //=   returned."
         let hole = self.board.next_hole().map(|hole| hole.span);
+        //= RFC 6675 §4 NextSeg (4) SHOULD: "If HighACK is greater than RescueRxt (or RescueRxt is undefined), then one
+        //=   segment of up to SMSS octets that MUST include the highest outstanding unSACKed sequence number SHOULD be
+        //=   returned, and RescueRxt set to RecoveryPoint."
         let rescue = self.mechanisms.recovery_fill == RecoveryFill::HolesAndRescue
             && self.board.una() > self.episode.rescue_after;
         hole.or_else(|| (rescue && self.uses_sack()).then(|| self.board.last_unsacked())?.map(|last| last.span))
@@ -138,9 +184,8 @@ impl<C: CongestionControl> Sender<C> {
             Transmission::NewProbe(span) => {
                 self.on_sent_new(now, span);
                 self.totals.counters.probes += 1;
-                if let Some(rules) = &self.mechanisms.probe {
-                    self.timers.probe.on_sent(rules, false, self.board.nxt());
-                    self.timers.rto.start(now, &self.rtt);
+                if self.mechanisms.probe.is_some() {
+                    self.note_probe_sent(now, false);
                 }
             }
             Transmission::Again(span, trigger) => {
@@ -153,14 +198,12 @@ impl<C: CongestionControl> Sender<C> {
                 self.timers.persist.unanswered = self.timers.persist.unanswered.saturating_add(1);
             }
         }
-        if self.logging.log.is_on() {
+        if self.log.is_on() {
             let (pipe, cwnd) = (self.board.pipe(), self.congestion.cwnd);
-            self.logging.log.push(now, Event::Sent { what, pipe, cwnd });
+            self.log.push(now, Event::Sent { what, pipe, cwnd });
             self.log_changes(now);
         }
-        if self.board.gives_up() {
-            self.give_up_abandoned(now);
-        }
+        self.give_up_abandoned(now);
     }
 
     fn pace(&mut self, now: Instant, what: Transmission, size: u32) {
@@ -204,6 +247,8 @@ impl<C: CongestionControl> Sender<C> {
         self.rtt.on_sent(now, span.start);
         self.put_on_board(now, span);
         self.count_sent(span, 1);
+        //= RFC 6298 §5.1 step: "Every time a packet containing data is sent (including a retransmission), if the timer
+        //=   is not running, start it running so that it will expire after RTO seconds (for the current value of RTO)."
         if self.timers.rto.deadline().is_none() {
             self.timers.rto.start(now, &self.rtt);
         }
@@ -242,7 +287,7 @@ impl<C: CongestionControl> Sender<C> {
             && !self.board.is_empty()
             && self.board.una() > Offset::SYN
             && !self.stream.pacer.is_on()
-            && !self.logging.log.is_on();
+            && !self.log.is_on();
         if !plain {
             return 0;
         }
@@ -292,6 +337,11 @@ impl<C: CongestionControl> Sender<C> {
         let is = |segment: Option<&crate::scoreboard::SentSegment>| segment.is_some_and(|s| s.span.overlaps(span));
         let called_for = is(self.board.next_lost()) || is(self.board.next_hole());
         if self.episode.state == State::Recovery && !called_for {
+            //= RFC 6675 §4 NextSeg (4) SHOULD: "If HighACK is greater than RescueRxt (or RescueRxt is undefined), then
+            //=   one segment of up to SMSS octets that MUST include the highest outstanding unSACKed sequence number
+            //=   SHOULD be returned, and RescueRxt set to RecoveryPoint."
+            //= RFC 6675 §4 NextSeg (4) MUST NOT: "HighRxt MUST NOT be updated."
+            //= deviation: the segment counts as retransmitted and is in the pipe
             self.episode.rescue_after = self.episode.recovery_point; // one a recovery
         }
         self.stamp(now, span);
@@ -299,7 +349,11 @@ impl<C: CongestionControl> Sender<C> {
         let sent_at = self.stream.stopped_clock.unwrap_or(now);
         let probe_timeout = self.has_probe_timeout();
         // RFC 9002 §7.5: probes count as in flight.
+        //= RFC 9002 §7.5 MUST: "A sender MUST however count these packets as being additionally in flight, since these
+        //=   packets add network load without establishing packet loss."
         let in_pipe = trigger != Trigger::Tlp || probe_timeout;
+        //= RFC 8985 §7.3 MUST: "The sender MUST follow the RACK transmission procedures in the "Upon Transmitting a
+        //=   Data Segment" section upon sending either a retransmission or a new data loss probe."
         self.board.resend(sent_at, span, in_pipe);
         self.losses.suspects.on_resent(sent_at, span);
         self.totals.counters.retransmissions.add(trigger);
@@ -308,10 +362,7 @@ impl<C: CongestionControl> Sender<C> {
         self.totals.counters.unheard = self.totals.counters.unheard.saturating_add(1);
         if trigger == Trigger::Tlp {
             self.totals.counters.segments_sent += 1;
-            if let Some(rules) = &self.mechanisms.probe {
-                self.timers.probe.on_sent(rules, true, self.board.nxt());
-            }
-            self.timers.rto.start(now, &self.rtt);
+            self.note_probe_sent(now, true);
             if probe_timeout {
                 self.episode.undo.on_retransmission(sent_at);
                 self.schedule_probe(now, false);
@@ -330,12 +381,25 @@ impl<C: CongestionControl> Sender<C> {
         if self.episode.timeout_due {
             self.episode.timeout_due = false; // the expiry has set the timer already
         } else if head {
+            //= RFC 6675 §6 MAY: "a more careful variant that re-arms the RTO timer on each retransmission that is sent
+            //=   during recovery MAY be used"
+            //= deviation: the retransmission of the first segment alone re-arms the timer, as in Linux
             self.timers.rto.start(now, &self.rtt);
             self.timers.probe.disarm();
         }
         if probe_timeout {
             self.schedule_probe(now, false);
         }
+    }
+
+    /// A probe was sent: the retransmission timer restarts. `repeated`: it was a retransmission.
+    //= RFC 8985 §7.3 MUST: "After attempting to send a loss probe, regardless of whether a loss probe was sent, the
+    //=   sender MUST re-arm the RTO timer, not the PTO timer, if the FlightSize is not zero."
+    fn note_probe_sent(&mut self, now: Instant, repeated: bool) {
+        if let Some(rules) = &self.mechanisms.probe {
+            self.timers.probe.on_sent(rules, repeated, self.board.nxt());
+        }
+        self.timers.rto.start(now, &self.rtt);
     }
 
     /// Counts segments sent together, which cover `span`.
@@ -405,13 +469,20 @@ impl<C: CongestionControl> Sender<C> {
     /// host decides what is in it (RFC 9002 §6.2.4).
     fn loss_probe(&self) -> Option<Transmission> {
         if self.board.numbers_packets() {
+            //= RFC 9002 §6.2.4 MUST: "All probe packets sent on a PTO MUST be ack-eliciting."
+            //= RFC 9002 §6.2.4 SHOULD: "When there is no data to send, the sender SHOULD send a PING or other
+            //=   ack-eliciting frame in a single packet, rearming the PTO timer."
             return Some(Transmission::NewProbe(Span::at(self.board.nxt(), 1)));
         }
         if self.has_probe_timeout() {
             return self.timeout_probe();
         }
         self.next_new_at_once()
+            //= RFC 8985 §7.3 SHOULD: "If both conditions are met, then the sender SHOULD transmit a previously unsent
+            //=   data segment, if one exists and the receive window allows, and increment the FlightSize accordingly."
             .map(Transmission::NewProbe)
+            //= RFC 8985 §7.3 SHOULD: "If such an unsent segment is not available, then the sender SHOULD retransmit the
+            //=   highest-sequence segment sent so far and set TLP.is_retrans to true."
             .or_else(|| self.board.last().map(|last| Transmission::Again(last.span, Trigger::Tlp)))
     }
 
@@ -420,7 +491,10 @@ impl<C: CongestionControl> Sender<C> {
     fn timeout_probe(&self) -> Option<Transmission> {
         let repeat = |segment: &crate::scoreboard::SentSegment| Transmission::Again(segment.span, Trigger::Tlp);
         let lost = self.board.next_lost().map(repeat);
+        //= RFC 9002 §6.2.4 SHOULD: "An endpoint SHOULD include new data in packets that are sent on PTO expiration."
+        //= deviation: what is marked lost goes first; where packets are numbered, the host decides
         lost.or_else(|| self.next_new_at_once().map(Transmission::NewProbe))
+            //= RFC 9002 §6.2.4 MAY: "Previously sent data MAY be sent if no new data can be sent."
             .or_else(|| self.board.oldest_sent().or(self.board.last()).map(repeat))
     }
 
@@ -462,6 +536,9 @@ impl<C: CongestionControl> Sender<C> {
     /// also as soon as the window is full.
     pub(super) fn note_usage(&mut self) {
         let outstanding = self.board.outstanding();
+        //= RFC 9002 §7.8 SHOULD NOT: "A sender SHOULD NOT consider itself application limited if it would have fully
+        //=   utilized the congestion window without pacing delay."
+        //= deviation: a sender that the host paces counts as limited only when the window is full
         let limited = self.room() == Segments::ZERO;
         let usage = &mut self.congestion.usage;
         let more = outstanding > usage.most_outstanding;

@@ -19,6 +19,8 @@ const RENEGING_DELAY: Duration = Duration::from_millis(10);
 impl<C: CongestionControl> Sender<C> {
     /// Runs the states; `true` when the ACK begins a recovery.
     pub(super) fn run_states(&mut self, now: Instant, ack: &Ack<&[Span]>, summary: &mut AckSummary) -> bool {
+        //= RFC 8985 §6.2 step 3 step: "The sender sets RACK.reordering_seen to TRUE if such a segment is identified."
+        //= deviation: in Loss only while the reduction may be undone, as in Linux
         if summary.reordering > Segments::ZERO && (self.episode.state != State::Loss || self.episode.undo.is_open()) {
             self.note_reordering(now, summary.reordering);
         }
@@ -40,6 +42,11 @@ impl<C: CongestionControl> Sender<C> {
         if self.board.reneged() && summary.una_advanced > 0 {
             // Perhaps the ACKs were reordered: the timer decides soon (Linux
             // tcp_check_sack_reneging).
+            //= RFC 6298 §5 MUST: "An implementation MUST manage the retransmission timer(s) in such a way that a
+            //=   segment is never retransmitted too early, i.e., less than one RTO after the previous transmission of
+            //=   that segment."
+            //= deviation: a segment that the receiver seems to have dropped after it reported it goes again sooner, as
+            //=   in Linux
             let soon = self.rtt.srtt().unwrap_or_default() / 2;
             self.timers.rto.start_early(now, soon.max(RENEGING_DELAY));
             return false;
@@ -54,7 +61,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn note_reordering(&mut self, now: Instant, distance: Segments) {
         self.losses.threshold.on_reordering(distance);
         let dupthresh = self.losses.threshold.dupthresh();
-        self.logging.log.push(now, Event::Reordering { distance, dupthresh });
+        self.log.push(now, Event::Reordering { distance, dupthresh });
     }
 
     /// An ACK of the recovery point ends Recovery, one beyond it CWR; the window settles at
@@ -66,7 +73,11 @@ impl<C: CongestionControl> Sender<C> {
                 self.end_reduction();
                 self.set_state(now, State::Open);
             }
+            //= RFC 6675 §5 (A) MUST: "An incoming cumulative ACK for a sequence number greater than RecoveryPoint
+            //=   signals the end of loss recovery, and the loss recovery phase MUST be terminated."
             State::Recovery if una >= self.episode.recovery_point => {
+                //= RFC 6675 §5 (A) SHOULD NOT: "Any information contained in the scoreboard for sequence numbers
+                //=   greater than the new value of HighACK SHOULD NOT be cleared when leaving the loss recovery phase."
                 self.board.forget_duplicates();
                 let last_cwnd = self.congestion.cwnd;
                 let ended = match self.proof(ack) {
@@ -156,8 +167,16 @@ impl<C: CongestionControl> Sender<C> {
             self.identify_losses(now, summary, duplicate);
         }
         // A retransmission lost in its turn is a further signal of congestion (Linux).
+        //= RFC 5681 §4.3 MUST: "Loss in two successive windows of data, or the loss of a retransmission, should be
+        //=   taken as two indications of congestion and, therefore, cwnd (and ssthresh) MUST be lowered twice in this
+        //=   case."
+        //= deviation: in Recovery, a retransmission that RACK finds lost does not lower them again (Linux): PRR then
+        //=   sends by its conservative bound
         let lost_again = self.board.lost_retransmissions() > before;
         match self.episode.state {
+            //= RFC 6675 §5.1 MUST NOT: "a new recovery phase (as described in Section 5) MUST NOT be initiated until
+            //=   HighACK is greater than or equal to the new value of RecoveryPoint"
+            //= deviation: with RACK, a retransmission that is lost in its turn begins a recovery (Linux)
             State::Loss if !lost_again => false,
             _ => self.in_open(now, summary, duplicate),
         }
@@ -173,8 +192,14 @@ impl<C: CongestionControl> Sender<C> {
         }
         let recovered = self.board.una() >= self.episode.recovery_point;
         let end = summary.original_delivered;
+        //= RFC 5682 §3.1 step 3b step: "If the Cumulative Acknowledgment field or a SACK information in the ACK does
+        //=   not cover more than "RecoveryPoint" AND it acknowledges data that was not acknowledged earlier (either
+        //=   with cumulative acknowledgment or using SACK information), declare the timeout spurious and set
+        //=   SpuriousRecovery to SPUR_TO."
         let original = end > Offset(0) && end <= self.episode.recovery_point;
         let verdict = self.episode.frto.on_ack(AckEvidence {
+            //= RFC 5682 §3.1 MAY: "Given that the TCP Selective Acknowledgment Option [MMFR96] is enabled for a TCP
+            //=   connection, a TCP sender MAY apply the SACK-enhanced F-RTO algorithm."
             original_arrived: original && (self.uses_sack() || !summary.retransmission_acked),
             more_out_of_order: summary.newly_sacked > Segments::ZERO || duplicate,
             new_data_out: self.board.nxt() > self.episode.recovery_point,
@@ -182,13 +207,23 @@ impl<C: CongestionControl> Sender<C> {
             can_send_new: self.next_new_at_once().is_some(),
         });
         match verdict {
+            //= RFC 9438 §4.9.1 MAY: "An implementation MAY detect spurious timeouts based on the mechanisms described
+            //=   in Forward RTO-Recovery [RFC5682]."
             FrtoVerdict::Spurious => return self.leave_loss_undone(now, Proof::Frto),
             FrtoVerdict::Goes(frto) => self.episode.frto = frto,
+            //= RFC 5682 §2.1 step 2 step: "When the first acknowledgment after the RTO retransmission arrives at the
+            //=   TCP sender, store the highest sequence number transmitted so far in variable "recover"."
+            //= RFC 5682 §3.1 step 2 step: "When a new acknowledgment arrives, set variable "RecoveryPoint" to indicate
+            //=   the highest sequence number transmitted so far."
             FrtoVerdict::TryNew(frto) => {
                 self.episode.recovery_point = self.board.nxt();
                 self.episode.frto = frto;
             }
         }
+        //= RFC 5682 §3.1 step 2a step: "If the Cumulative Acknowledgment field covers "RecoveryPoint" but not more than
+        //=   "RecoveryPoint", revert to the conventional RTO recovery and set the congestion window to no more than 2 *
+        //=   MSS, like a regular TCP would do."
+        //= deviation: Loss ends, and the window grows by slow start: since Linux 3.13 by the segments acknowledged
         if recovered {
             self.losses.rack.on_recovered();
             self.episode.settled_to = self.episode.recovery_point;
@@ -203,6 +238,8 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    //= RFC 5682 §3.1 step: "If the algorithm exits with SpuriousRecovery set to SPUR_TO, "RecoveryPoint" is set to
+    //=   SND.UNA, thus allowing fast recovery on incoming duplicate acknowledgments."
     fn leave_loss_undone(&mut self, now: Instant, proof: Proof) {
         self.board.unmark_lost(false);
         self.take_back(now, proof);
@@ -236,6 +273,8 @@ impl<C: CongestionControl> Sender<C> {
             return;
         }
         if self.board.on_duplicate() {
+            //= RFC 9937 §6.2 step: "In recovery without SACK, DeliveredData is estimated to be 1 SMSS on each received
+            //=   duplicate ACK (i.e., SND.UNA did not change)."
             summary.delivered += Segments::ONE;
         } else {
             let outstanding = self.board.outstanding();
@@ -246,6 +285,8 @@ impl<C: CongestionControl> Sender<C> {
     /// Whose RACK finds losses, if RACK does.
     pub(super) fn rack_version(&self) -> Option<RackVersion> {
         match self.losses.threshold.rule() {
+            //= RFC 8985 §4 (1) MUST: "The connection MUST use selective acknowledgment (SACK) options [RFC2018], and
+            //=   the sender MUST keep SACK scoreboard information on a per-connection basis"
             LossRule::Rack(version) if self.uses_sack() => Some(version),
             _ => None,
         }
@@ -261,11 +302,17 @@ impl<C: CongestionControl> Sender<C> {
         if !self.uses_sack() {
             let in_recovery = self.episode.state == State::Recovery;
             let enough = self.board.sacked() >= self.losses.threshold.dupthresh();
+            //= RFC 5681 §3.2 SHOULD: "The TCP sender SHOULD use the "fast retransmit" algorithm to detect and repair
+            //=   loss, based on incoming duplicate ACKs."
             let fresh = !in_recovery && enough && self.board.una() > self.episode.settled_to;
+            //= RFC 5681 §3.2 step: "After receiving 3 duplicate ACKs, TCP performs a retransmission of what appears to
+            //=   be the missing segment, without waiting for the retransmission timer to expire."
             if fresh || (in_recovery && summary.una_advanced > 0) {
                 self.mark_head(now);
             }
         } else if self.goes_by_time() {
+            //= RFC 8985 §7.4.1 step: "RACK-TLP uses this ACK -- just as it would with any other ACK -- to detect if any
+            //=   segments sent prior to the probe were dropped"
             if self.losses.rack.take_advanced() {
                 self.detect_by_time(now);
             }
@@ -293,7 +340,7 @@ impl<C: CongestionControl> Sender<C> {
         };
         let overdue = (now.since(Instant::ZERO) >= age).then(|| now - age);
         let (adaptive, least) = (self.remembers_suspects(), self.rtt.min_nanos().unwrap_or(0));
-        let mut lost = self.logging.log.losses(now, LossDetector::Rack);
+        let mut lost = self.log.losses(now, LossDetector::Rack);
         let suspects = &mut self.losses.suspects;
         let waiting = self.board.mark_overdue(newest, overdue, |segment| {
             lost(segment.span);
@@ -303,12 +350,17 @@ impl<C: CongestionControl> Sender<C> {
         });
         drop(lost);
         let slack = self.rack_version().map_or(Duration::ZERO, RackVersion::timer_slack);
+        //= RFC 8985 §6.2 step 5 SHOULD: "For timely loss detection, it is RECOMMENDED that the sender install a
+        //=   reordering timer."
         self.timers.reorder = waiting.map(|sent| sent + age + slack);
         if let Some(at) = self.timers.reorder {
             self.timers.reorder_pending_until = at;
             self.count_timeout_from_head(now);
         }
         if self.timers.reorder.is_some() && self.mechanisms.probe.is_some_and(|p| p.is_modern()) {
+            //= RFC 8985 §8 SHOULD: "When arming a RACK reordering timer or TLP PTO timer, the sender SHOULD cancel any
+            //=   other pending timers."
+            //= deviation: the reordering timer stops the probe timer; the retransmission timer runs on
             self.timers.probe.disarm(); // one timer in Linux; in RFC 8985 §7.2 recovery excludes the probe
         }
     }
@@ -316,14 +368,14 @@ impl<C: CongestionControl> Sender<C> {
     /// Marks what counting shows to be lost, retransmissions included.
     fn mark_lost(&mut self, now: Instant) {
         let verdict = self.losses.threshold.verdict(&self.board, self.losses.duplicates, self.peer.full);
-        verdict.lost.mark(&mut self.board, self.logging.log.losses(now, LossDetector::Threshold));
+        verdict.lost.mark(&mut self.board, self.log.losses(now, LossDetector::Threshold));
         if self.losses.threshold.uses_fack() {
-            self.board.mark_lost_retransmissions(self.logging.log.losses(now, LossDetector::LostRetransmission));
+            self.board.mark_lost_retransmissions(self.log.losses(now, LossDetector::LostRetransmission));
         }
     }
 
     pub(super) fn mark_head(&mut self, now: Instant) {
-        self.board.mark_head(self.logging.log.losses(now, LossDetector::Threshold));
+        self.board.mark_head(self.log.losses(now, LossDetector::Threshold));
     }
 
     /// Enters recovery if the evidence suffices, at once or (early retransmit) after a delay; else
@@ -404,7 +456,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn retransmit_early(&mut self, now: Instant, arrived: Segments) {
         self.enter_recovery(now, Trigger::Early, arrived);
         let holes = self.board.fack().max(Segments::ONE);
-        self.board.mark_first(holes, self.logging.log.losses(now, LossDetector::Early));
+        self.board.mark_first(holes, self.log.losses(now, LossDetector::Early));
         self.note_recovery_begun(now);
     }
 

@@ -30,6 +30,9 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The deadline of `timer`, if it runs.
+    //= RFC 8985 §5.4 step: "A RACK-TLP sender arms one of these three timers -- RACK reordering timer, TLP PTO timer,
+    //=   or RTO timer -- when it has unacknowledged segments in flight."
+    //= deviation: the retransmission timer runs beside the other two, and is never earlier than the probe timer
     pub fn deadline(&self, timer: Timer) -> Option<Instant> {
         match timer {
             Timer::Early => self.timers.early,
@@ -60,9 +63,8 @@ impl<C: CongestionControl> Sender<C> {
             }
             return;
         }
-        self.episode.release = Release::ByPipe;
-        self.drop_due_copy();
-        self.logging.log.push(now, Event::TimerFired { timer });
+        self.end_release();
+        self.log.push(now, Event::TimerFired { timer });
         match timer {
             Timer::Early => {
                 self.timers.early = None;
@@ -73,6 +75,9 @@ impl<C: CongestionControl> Sender<C> {
             Timer::Probe if self.has_probe_timeout() => self.on_probe_timeout(now),
             Timer::Probe => {
                 self.timers.probe.on_expiry();
+                //= RFC 8985 §7.3 MUST: "If either one of these two conditions is not met, then the sender MUST skip
+                //=   sending a loss probe and MUST proceed to re-arm the RTO timer"
+                //= deviation: the retransmission timer is another timer and runs on; for Linux 6 it is set again here
                 if !self.timers.probe.is_due() {
                     self.count_timeout_from_head(now);
                 }
@@ -88,23 +93,22 @@ impl<C: CongestionControl> Sender<C> {
                     copying.copies.on_expiry();
                 }
             }
-            Timer::User => {
-                self.timers.gave_up = true;
-                self.totals.counters.failed_retransmissions += u64::from(self.totals.counters.unheard);
-                self.set_state(now, self.episode.state); // what it took until now counts
-                if let Some(since) = self.totals.busy_since.take() {
-                    self.totals.counters.busy += now.since(since);
-                }
-                self.logging.log.push(now, Event::GaveUp);
-            }
+            Timer::User => self.give_up(now),
             Timer::Pacing => {}
         }
         self.review_copied();
         self.keep_probe_timeout(now);
-        if self.board.gives_up() {
-            self.give_up_abandoned(now);
-        }
+        self.give_up_abandoned(now);
         self.log_changes(now);
+    }
+
+    /// The user timeout has passed: the connection ends.
+    fn give_up(&mut self, now: Instant) {
+        self.timers.gave_up = true;
+        self.totals.counters.failed_retransmissions += u64::from(self.totals.counters.unheard);
+        self.set_state(now, self.episode.state); // counts the time in the last state
+        self.note_nothing_outstanding(now);
+        self.log.push(now, Event::GaveUp);
     }
 
     /// Segments that had to wait for their reordering window may be lost now (RFC 8985 §6.3). When this
@@ -174,8 +178,12 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The probe timeout counts from the last transmission. It does not run while the time threshold's timer
     /// does (RFC 9002 §6.2.1).
+    //= RFC 9002 §6.2.1 SHOULD: "A sender SHOULD restart its PTO timer every time an ack-eliciting packet is sent or
+    //=   acknowledged, or when Initial or Handshake keys are discarded"
     fn schedule_probe_timeout(&mut self, now: Instant) {
         self.timers.probe.disarm();
+        //= RFC 9002 §6.2.1 MUST NOT: "The PTO timer MUST NOT be set if a timer is set for time threshold loss
+        //=   detection"
         if self.board.is_empty() || self.timers.reorder.is_some() {
             return;
         }
@@ -187,14 +195,15 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The probe timeout expired: probes are sent, and nothing is marked lost (RFC 9002 §6.2.4). A receiver of
     /// TCP may renege, which a retransmission timeout would find out.
+    //= RFC 9002 §6.2 MUST NOT: "A PTO timer expiration event does not indicate packet loss and MUST NOT cause prior
+    //=   unacknowledged packets to be marked as lost."
     fn on_probe_timeout(&mut self, now: Instant) {
+        //= RFC 9002 §6.2.1 MUST: "When a PTO timer expires, the PTO backoff MUST be increased, resulting in the PTO
+        //=   period being set to twice its current value."
+        //= deviation: up to the maximum RTO of the profile
         self.timers.rto.on_expiry(now, &self.rtt);
         self.timers.probe.on_probe_timeout();
-        if self.board.reneged() {
-            self.board.forget_sacks();
-            self.totals.counters.reneged += 1;
-            self.logging.log.push(now, Event::Reneged);
-        }
+        self.forget_reneged(now);
     }
 
     fn on_retransmission_timeout(&mut self, now: Instant) {
@@ -215,6 +224,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn reschedule_probe(&mut self, now: Instant, summary: &AckSummary) {
         if self.has_probe_timeout() {
             if summary.newly_acked + summary.newly_sacked > Segments::ZERO {
+                //= RFC 9002 §6.2.1 step: "The PTO backoff factor is reset when an acknowledgment is received"
                 self.timers.rto.reset_backoff(); // RFC 9002 §6.2.1
             }
             return self.schedule_probe_timeout(now);
@@ -248,6 +258,9 @@ impl<C: CongestionControl> Sender<C> {
         };
         let established = self.board.una() > Offset::SYN;
         let called_for = match rules.is_modern() {
+            //= RFC 8985 §7.2 SHOULD: "The sender SHOULD start or restart a loss probe PTO timer after transmitting new
+            //=   data (that was not itself a loss probe) or upon receiving an ACK that cumulatively acknowledges new
+            //=   data unless it is already in fast recovery, RTO recovery, or segments have been SACKed"
             true => matches!(self.episode.state, State::Open | State::Cwr) && self.timers.reorder.is_none(),
             false => {
                 let room = self.room() > Segments::ZERO && self.board.nxt() < self.stream.limit;
@@ -278,6 +291,8 @@ impl<C: CongestionControl> Sender<C> {
                 rto_at = rto_at.min(of_head);
             }
         }
+        //= RFC 8985 §7.2 step: "if the time at which an RTO would fire (here denoted as "TCP_RTO_expiration()") is
+        //=   sooner than the computed time for the PTO, then the sender schedules a TLP to be sent at that RTO time"
         self.timers.probe.arm(at.min(rto_at).max(now));
     }
 
@@ -304,7 +319,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Logs a change of state and the timers that moved since the last call.
     #[inline]
     pub(super) fn log_changes(&mut self, now: Instant) {
-        if self.logging.log.is_on() {
+        if self.log.is_on() {
             self.write_changes(now);
         }
     }
@@ -316,11 +331,11 @@ impl<C: CongestionControl> Sender<C> {
             let at = self.deadline(timer);
             // One moves with each ACK, the other with each burst.
             if !matches!(timer, Timer::User | Timer::Pacing)
-                && let Some(last) = self.logging.log.last()
+                && let Some(last) = self.log.last()
                 && at != last.timers[i]
             {
                 last.timers[i] = at;
-                self.logging.log.push(now, Event::TimerSet { timer, at });
+                self.log.push(now, Event::TimerSet { timer, at });
             }
         }
     }

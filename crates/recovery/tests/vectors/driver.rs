@@ -12,7 +12,7 @@ use recoup_units::{BitRate, Instant, Offset, Segments, Span};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// What headers add to a segment, in bytes.
+/// The bytes of headers in a packet.
 const HEADERS: u32 = 40;
 
 pub struct Driver {
@@ -99,7 +99,7 @@ impl Driver {
         at.nanos_since(self.origin)
     }
 
-    /// What the sender would send.
+    /// The next transmission.
     pub fn next(&self, at_ns: u64) -> Option<Transmission> {
         self.sender.next_send(self.time(at_ns))
     }
@@ -297,7 +297,7 @@ pub fn given_with(input: &Input) -> bool {
     !matches!(input, Input::Written(_) | Input::Sent(_))
 }
 
-/// What is to be sent, as the field `next` has it.
+/// The next transmission, in the form of the field `next`.
 pub fn describe(what: Transmission) -> Value {
     let sent = describe_sent(what);
     match sent.range {
@@ -306,7 +306,7 @@ pub fn describe(what: Transmission) -> Value {
     }
 }
 
-/// What was sent.
+/// A transmission.
 pub fn describe_sent(what: Transmission) -> Sent {
     let kind = match what {
         Transmission::New(_) => "new",

@@ -31,11 +31,11 @@ impl Fields {
     }
 }
 
-/// What happens to the sender at one instant.
+/// An input of the sender.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Input {
-    /// The application writes so many bytes, or packets.
+    /// The application writes this many bytes, or packets.
     Written(u64),
     /// The sender sends.
     Sent(Sent),
@@ -101,10 +101,10 @@ pub struct Step {
     /// Since the connection was established.
     pub at_ns: u64,
     pub input: Input,
-    /// What other mechanisms determine, and this one uses.
+    /// The inputs of this mechanism that other mechanisms determine.
     #[serde(default, skip_serializing_if = "Fields::is_empty")]
     pub given: Fields,
-    /// What this mechanism decides.
+    /// The decisions of this mechanism.
     pub expect: Fields,
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-/// What in `document` does not fit `schema`.
+/// The parts of `document` that do not fit `schema`.
 pub fn misfits(schema: &Value, document: &Value) -> Vec<String> {
     let mut check = Check { root: schema, misfits: Vec::new() };
     check.value(schema, document, "");

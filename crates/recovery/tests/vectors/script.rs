@@ -19,7 +19,7 @@ use std::ops::RangeInclusive;
 pub const MSS: u64 = 1000;
 const MS: u64 = 1_000_000;
 
-/// What a file says of its mechanism.
+/// The description of a mechanism in its file.
 pub struct About {
     pub mechanism: &'static str,
     pub about: &'static str,
@@ -55,7 +55,7 @@ pub struct Cases {
     done: Vec<Case>,
 }
 
-/// What a case has that others have not.
+/// The settings with which a case differs from the others.
 #[derive(Clone, Copy)]
 pub struct Start {
     pub profile: &'static str,
@@ -129,7 +129,7 @@ pub struct Script {
     given: &'static [&'static str],
     expect: &'static [&'static str],
     at_ns: u64,
-    /// Segments are numbered by so many bytes of payload.
+    /// The bytes of payload by which segments are numbered.
     unit: u64,
     window: Option<u64>,
     echo: Option<u64>,
@@ -180,7 +180,7 @@ impl Script {
         self
     }
 
-    /// The application writes so many bytes.
+    /// The application writes this many bytes.
     pub fn write_bytes(&mut self, bytes: u64) -> &mut Self {
         let end = self.writes_end.last().copied().unwrap_or_default();
         self.writes_end.push(end + bytes);

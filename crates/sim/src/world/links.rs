@@ -26,7 +26,7 @@ pub struct RouteId(pub u32);
 pub struct LinkSpec {
     /// The name in reports.
     pub name: String,
-    /// What packets pass, in this order.
+    /// Its hops, in the order in which packets pass them.
     pub hops: Vec<HopSpec>,
     /// Whether its hops take the packets of all flows for those of one. The hops' random choices then follow from a
     /// packet's place among all packets of the link, so that a Gilbert–Elliott channel steps once for each of them.
@@ -98,7 +98,7 @@ impl Topology {
     }
 }
 
-/// What a link carried.
+/// The packets that a link carried.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkRecord {
     /// Packets that reached the link.

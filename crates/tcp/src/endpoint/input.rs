@@ -97,7 +97,7 @@ impl Endpoint {
         let options_len = if self.timestamps { Config::TIMESTAMPS_LEN } else { 0 };
         // RFC 9293 §3.7.1: 536 where the option is absent.
         let peer = options.mss.unwrap_or(536);
-        // What either announces is before the options every segment carries (RFC 6691 §2).
+        // Both announce their MSS without the options that every segment carries (RFC 6691 §2).
         self.full_segment = self.config.announced_mss().min(peer).saturating_sub(options_len).max(1);
         self.sender.set_mss(u32::from(self.full_segment));
     }
@@ -260,6 +260,16 @@ impl Endpoint {
             Arrival::InOrder if !fin => {
                 Urgency::InOrder { full: segment.payload_len / u32::from(self.full_segment.max(1)) }
             }
+            //= RFC 5681 §3.2 SHOULD: "A TCP receiver SHOULD send an immediate duplicate ACK when an out-of-order
+            //=   segment arrives."
+            //= RFC 5681 §3.2 SHOULD: "a TCP receiver SHOULD send an immediate ACK when the incoming segment fills in
+            //=   all or part of a gap in the sequence space"
+            //= RFC 5681 §4.2 SHOULD: "Out-of-order data segments SHOULD be acknowledged immediately, in order to
+            //=   accelerate loss recovery."
+            //= RFC 5681 §4.2 SHOULD: "the receiver SHOULD send an immediate duplicate ACK when it receives a data
+            //=   segment above a gap in the sequence space"
+            //= RFC 5681 §4.2 SHOULD: "the receiver SHOULD send an immediate ACK when it receives a data segment that
+            //=   fills in all or part of a gap in the sequence space"
             _ => Urgency::AtOnce,
         };
         self.acks.on_segment(now, urgency);

@@ -186,7 +186,7 @@ impl Lone {
         sent.iter().map(|s| line(s, OWN_ISN, PEER_ISN)).collect()
     }
 
-    /// What goes out in answer to a segment.
+    /// The segments sent in answer to a segment.
     fn answer(&mut self, text: &str) -> Vec<String> {
         self.recv(text);
         self.sent()
@@ -228,7 +228,7 @@ struct Pair {
     ends: [Endpoint; 2],
     /// Whether each side's application reads as data comes.
     reads: [bool; 2],
-    /// What has been read.
+    /// The bytes that each application has read.
     read: [u64; 2],
     in_flight: Vec<(Instant, Side, Segment)>,
     /// Segments of a side to lose, by their number from 1.
@@ -371,7 +371,7 @@ impl Pair {
         lines.collect()
     }
 
-    /// What one side sent.
+    /// The segments of one side.
     fn from(&self, side: Side) -> impl Iterator<Item = &Segment> {
         let sent = self.sent.iter().filter(move |(_, s, _)| *s == side);
         sent.map(|(_, _, segment)| segment)

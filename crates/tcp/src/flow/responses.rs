@@ -50,12 +50,12 @@ impl Response {
         self.acknowledged_at.map(|at| at.since(sent))
     }
 
-    /// Whether a byte of it was retransmitted. Table 9 of the paper is of these responses.
+    /// Whether a byte of it was retransmitted. Table 9 of the paper counts the responses for which this holds.
     pub const fn is_retransmitted(&self) -> bool {
         self.retransmissions > 0
     }
 
-    /// Whether it lost a segment and has more than one. Table 11 of the paper is of these responses.
+    /// Whether it lost a segment and has more than one. Table 11 of the paper counts the responses for which this holds.
     pub const fn lost_one_of_several(&self) -> bool {
         self.lost > 0 && self.segments > 1
     }
@@ -65,9 +65,9 @@ impl Response {
 #[derive(Clone, Debug)]
 pub struct Responses {
     all: Vec<Response>,
-    /// The first response of which nothing was sent; so many were begun.
+    /// The number of responses of which a byte was sent.
     begun: usize,
-    /// The first response that is not acknowledged.
+    /// The number of responses that are acknowledged.
     acknowledged: usize,
     /// The next response begins to be sent when SND.NXT is above this.
     next_start: Offset,

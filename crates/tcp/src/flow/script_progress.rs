@@ -3,7 +3,7 @@
 use super::{Script, When};
 use recoup_units::Instant;
 
-/// What an application does.
+/// A step of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// It writes this many bytes.

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the applications at both ends write, and when they close.
+/// The writes of the applications at both ends, and when they close.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Workload {
     /// The application of the host that connects.
@@ -17,7 +17,7 @@ pub struct Workload {
     pub server: Script,
 }
 
-/// What one application does, step by step.
+/// The steps of one application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
     /// Its writes, in order. A write waits for the one before it.
@@ -64,7 +64,7 @@ impl Workload {
         Self { client: Script::of(&[write(0, request)]), server: Script::of(&[write(request, response)]) }
     }
 
-    /// The same, and the server writes again at these times after its turn. A write that is not in the order
+    /// This workload, and the server writes again at these times after its turn. A write that is not in the order
     /// of time follows the one before it at once.
     #[must_use]
     pub fn with_later_writes(mut self, later: &[TimedWrite]) -> Self {
@@ -80,7 +80,7 @@ impl Workload {
         self
     }
 
-    /// The same, and with `close` each side closes as soon as it has written everything.
+    /// This workload, and with `close` each side closes as soon as it has written everything.
     #[must_use]
     pub fn closing(mut self, close: bool) -> Self {
         let when = close.then(When::default);

@@ -58,7 +58,7 @@ impl Flow {
         self.endpoint.on_segment(self.now, &ack);
     }
 
-    /// What goes now: first byte in thousands, `P` behind those that carry the bit.
+    /// The segments sent now: first byte in thousands, `P` behind those that carry the bit.
     fn sent(&mut self) -> String {
         let mut text = String::new();
         let mut segment = Segment::default();

@@ -116,7 +116,7 @@ fn settings_change_the_mechanisms() {
         assert!(!of(&mechanisms(&[(switch, "0")])), "{switch}");
         assert!(of(&mechanisms(&[(switch, "1")])), "{switch}");
     }
-    // What a profile is without, no switch brings.
+    // A switch does not add a mechanism that the profile lacks.
     let without = sysctls(&[("tcp_frto", "1")]).mechanisms(&profile("linux-3.17+nofrto"));
     assert!(!without.frto);
 }

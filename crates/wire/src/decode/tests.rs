@@ -194,7 +194,7 @@ fn wrong_lengths_in_captures_are_corrected() {
     assert_eq!((decoded.payload, decoded.segment.payload_len), (52..57, 5));
     assert_eq!(decoded.tcp_checksum, Checksum::Correct);
     // Segmentation offload leaves IPv4's length 0: the packet ends where the capture does.
-    // The same holds for any length shorter than the header.
+    // So it does for any length shorter than the header.
     for len in [0, 19] {
         let mut offloaded = bytes(LINUX_DATA);
         offloaded[2..4].copy_from_slice(&[0, len]);

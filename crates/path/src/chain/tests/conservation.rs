@@ -50,7 +50,7 @@ fn hops() -> impl Strategy<Value = HopSpec> {
     ]
 }
 
-/// What a packet acknowledges, if anything.
+/// The acknowledgment of a packet, if it has one.
 fn acks() -> impl Strategy<Value = (Option<u32>, bool)> {
     (prop::option::of(0u32..12), prop::bool::weighted(0.2))
 }
@@ -110,7 +110,7 @@ fn run_checked(hops: &[HopSpec], traffic: &[(u64, Numbered)]) -> Vec<(u64, Exit<
     }
 }
 
-/// The same traffic by a host that is always late: it takes exits at every third packet, and the
+/// Runs the traffic with a host that is always late: it takes exits at every third packet, and the
 /// rest at the end of time.
 fn run_late(hops: &[HopSpec], traffic: &[(u64, Numbered)]) -> Vec<Exit<Numbered>> {
     let mut chain = chain(hops, 77);

@@ -4,8 +4,8 @@ use super::*;
 
 const HOLD: u64 = 200;
 
-/// What happens to packets that enter at these times (ms), the first with number 0: `(time in ms,
-/// number)` of those delivered, and of those thinned out.
+/// Sends packets in at these times (ms), the first with number 0. Returns `(time in ms, number)` of those delivered, and
+/// of those thinned out.
 fn thin(packets: &[(u64, Option<TcpFacts>)]) -> [Vec<(u64, u64)>; 2] {
     thin_flows(packets.iter().map(|&(at, tcp)| (at, 0, tcp)))
 }

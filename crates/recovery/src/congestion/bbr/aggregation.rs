@@ -13,7 +13,7 @@ use recoup_units::{Instant, Segments};
 
 /// Round trips after which the older of the two maxima is forgotten.
 const ROUNDS: u8 = 5;
-/// An epoch ends when so many segments were delivered in it.
+/// The segments delivered in an epoch, at which it ends.
 const LONGEST: u32 = 1 << 20;
 /// The window grows by no more than is delivered in this time.
 const MOST: Duration = Duration::from_millis(100);

@@ -17,9 +17,9 @@ use core::time::Duration;
 const LEAST_ROUNDS: u8 = 4;
 /// lost/delivered of a policed interval, in 1/256.
 const LOSS: u64 = 50;
-/// The rates of policed intervals differ by at most 1 in so many.
+/// The rates of policed intervals differ by at most this fraction of the rate, as 1/n.
 const CLOSE: u32 = 8;
-/// Or by at most so many bytes per second.
+/// Or by at most these bytes per second.
 const CLOSE_RATE: u64 = 4000 / 8;
 /// Round trips with the policed rate.
 const LONGEST_USE: u8 = 48;

@@ -42,7 +42,7 @@ pub(super) struct Model {
     pub(super) nxt: Offset,
     /// Duplicate ACKs that count as segments SACKed, without SACK.
     duplicates: u32,
-    /// Holes below this index were sent again as such (RFC 6675's HighRxt).
+    /// Holes below this index were retransmitted as holes (RFC 6675's HighRxt).
     holes_from: usize,
     lost_retransmissions: u64,
     impossible_blocks: u64,
@@ -76,7 +76,7 @@ impl Model {
         flying.saturating_sub(self.duplicates)
     }
 
-    /// What is SACKed from index `i` on.
+    /// The SACKed segments from index `i` on.
     fn above(&self, i: usize) -> Above {
         let rest = &self.all[i..];
         let begins = |&k: &usize| rest[k].sacked && (k == 0 || !rest[k - 1].sacked);
@@ -142,7 +142,7 @@ impl Model {
         s.lost = true;
     }
 
-    /// What counting does: the first transmission is lost, a retransmission may still arrive.
+    /// Marks as detection by counting does: the first transmission is lost, a retransmission may still arrive.
     fn judge(&mut self, i: usize, marked: &mut Vec<Span>) {
         let s = &mut self.all[i];
         s.judged = true;
@@ -398,7 +398,7 @@ impl Model {
         (found.sacked && found.transmissions > 1 && !found.copied).then_some(at)
     }
 
-    /// What the scoreboard has to answer to every question, as text.
+    /// The expected answers of the scoreboard to every question, as text.
     pub(super) fn answers(&self) -> Vec<(&'static str, String)> {
         let span = |s: Option<&Plain>| format!("{:?}", s.map(|s| s.span));
         let judged = self.all.iter().take_while(|s| s.judged).count();
@@ -435,7 +435,7 @@ impl Model {
     }
 }
 
-/// The same answers by the scoreboard itself.
+/// The answers of the scoreboard.
 pub(super) fn answers(board: &Scoreboard) -> Vec<(&'static str, String)> {
     let span = |s: Option<&SentSegment>| format!("{:?}", s.map(|s| s.span));
     let facts = |s: &SentSegment| {

@@ -9,7 +9,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-/// What can happen to a scoreboard, with SACK or without. Places are counted in bytes from 40 below
+/// An operation on a scoreboard, with SACK or without. Places are counted in bytes from 40 below
 /// `snd_una`, so that they fall below, inside and above what is outstanding, on segment borders and
 /// between; ages in milliseconds before now.
 #[derive(Clone, Debug)]
@@ -42,9 +42,9 @@ enum Op {
     ForgetDuplicates,
     MarkFirst(u32),
     MarkBelow(Enough),
-    /// What was sent before the newest delivered, and this long ago.
+    /// Segments sent before the newest delivered, and this long ago.
     MarkOverdue(Option<u64>),
-    /// What was sent so many transmissions before one of the latest, or this long ago.
+    /// Segments at least n transmissions older than one of the latest, or this old.
     MarkOvertaken(u32, u32, Option<u64>),
     MarkLostRetransmissions,
     MarkHead,
@@ -83,7 +83,7 @@ fn enough() -> impl Strategy<Value = Enough> {
     ]
 }
 
-/// What happens with SACK and without: at most `most` blocks an ACK.
+/// Operations with SACK and without: at most `most` blocks per ACK.
 fn common(most: usize) -> impl Strategy<Value = Op> {
     prop_oneof![
         2 => (0..20u64).prop_map(Op::Wait),
@@ -149,7 +149,7 @@ impl Memory {
         }
     }
 
-    /// What it takes on the heap, where that is fixed.
+    /// Its bytes on the heap, where they are fixed.
     fn size(self) -> Option<usize> {
         let slots = |capacity: u32| capacity.next_power_of_two() as usize;
         match self {
@@ -200,7 +200,7 @@ impl Pair {
     }
 
     fn apply(&mut self, op: &Op) -> Result<(), TestCaseError> {
-        // What is sent at one instant is sent in stream order.
+        // Transmissions of one instant are in stream order.
         self.now += Duration::from_nanos(1);
         match op {
             Op::Wait(ms) => self.now += Duration::from_millis(*ms),

@@ -1,4 +1,4 @@
-//! What is counted: the columns of the 2011 paper's tables.
+//! The counters: the columns of the 2011 paper's tables.
 
 use super::super::*;
 use super::script::{MSS, Script, segments};
@@ -285,7 +285,7 @@ fn data_segments_are_counted_and_those_sent_in_recovery() {
 fn what_cannot_be_is_counted_and_ignored() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(5).sends("1-5");
-    // Of data never sent; then SACKs of such, and across snd_una.
+    // An ACK of data never sent; then SACKs of data never sent, and across snd_una.
     flow.at(160).ack(6).state(State::Open).pipe(5);
     assert_eq!(flow.sender.counters().impossible_acks, 1);
     flow.at(161).sack(0, &[5..=6]).state(State::Open).pipe(5);

@@ -12,14 +12,14 @@ fn three_sent(mechanism: &str, rtt: u64) -> Script {
     flow
 }
 
-/// The same, and all but the first are SACKed one RTT later.
+/// Three segments are sent, and all but the first are SACKed one RTT later.
 fn all_but_one_sacked(mechanism: &str, rtt: u64) -> Script {
     let mut flow = three_sent(mechanism, rtt);
     flow.sack(0, &[2..=3]);
     flow
 }
 
-/// The same after reordering by less than dupthresh: segment 1 of two arrived after segment 2.
+/// All but the first are SACKed after reordering by less than dupthresh: segment 1 of two arrived after segment 2.
 fn all_but_one_sacked_after_reordering(mechanism: &str) -> Script {
     let mut flow = Script::connected(&format!("linux-3.17+{mechanism}"), 80);
     flow.sender.losses.threshold.on_reordering(Segments(1));

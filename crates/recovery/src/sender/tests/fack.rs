@@ -159,7 +159,7 @@ fn a_dsack_of_an_outstanding_segment_reveals_reordering() {
     flow.writes(10).sends("1-10");
     flow.at(160).sack(0, &[6..=6]).sends("fast 1");
     flow.at(161).sack(0, &[6..=7]).sends("fast 2-3");
-    // What arrives may be either copy of 2.
+    // The ACK may be for either transmission of 2.
     flow.at(170).sack(0, &[2..=2, 6..=7]).dupthresh(3).sends("fast 4");
     // 7 − 1 places late.
     flow.at(241).sack(0, &[2..=2, 2..=2, 6..=7]).dupthresh(6);

@@ -20,6 +20,7 @@ fn timed_out_without_sack(written: u64) -> Script {
     flow
 }
 
+//= test: RFC 5682 §3.1 step 2b
 #[test]
 fn the_first_ack_that_advances_sends_new_data_instead_of_retransmissions() {
     // RFC 5682 §3.1 step 2b.
@@ -37,6 +38,7 @@ fn an_ack_of_data_not_retransmitted_proves_the_timeout_spurious() {
     flow.at(402).ack(3).cwnd(11).sends("13-14");
 }
 
+//= test: RFC 5682 §3.1 step 3b
 #[test]
 fn a_sack_of_data_not_retransmitted_also_proves_the_timeout_spurious() {
     // Step 3b, by SACK: 2 may be lost, yet the timeout was not needed.
@@ -53,6 +55,7 @@ fn an_ack_beyond_the_retransmission_proves_the_timeout_spurious_at_once() {
     flow.at(400).ack(3).state(State::Open).undone(0, 0, 1).cwnd(10).sends("11-13");
 }
 
+//= test: RFC 5682 §3.1 step 3a
 #[test]
 fn a_sack_of_only_the_new_data_proves_a_genuine_loss() {
     // Step 3a: it covers more than the recovery point. Linux keeps the window of slow start, two.
@@ -72,6 +75,7 @@ fn a_late_ack_of_an_original_does_not_undo_a_genuine_loss() {
     flow.undone(0, 0, 0);
 }
 
+//= test: RFC 5682 §3.1 step 2a
 #[test]
 fn a_timeout_acknowledged_in_full_is_left_without_a_verdict() {
     // Step 2a: the ACK covers the recovery point, but only segment 1 was out.
@@ -115,6 +119,7 @@ fn a_timeout_after_progress_in_loss_counts_as_genuine() {
     flow.at(1080).ack(2).state(State::Loss).sends("slow_start 3-4");
 }
 
+//= test: RFC 5682 §3.1
 #[test]
 fn a_timeout_in_fast_recovery_counts_as_genuine() {
     // RFC 5682 §3.1: not when already in loss recovery; Linux: new_recovery is false.
@@ -132,6 +137,7 @@ fn switched_off_it_leaves_the_retransmissions_to_go_at_once() {
     flow.at(401).ack(2).undone(0, 0, 0).state(State::Loss).sends("slow_start 4-5");
 }
 
+//= test: RFC 5682 §2.1 step 3b
 #[test]
 fn without_sack_two_acks_that_advance_prove_it_spurious() {
     // RFC 5682 §2.1 steps 2b and 3b.
@@ -150,6 +156,7 @@ fn without_sack_the_ack_of_the_retransmission_proves_nothing_by_itself() {
     flow.sends("11-14");
 }
 
+//= test: RFC 5682 §2.1 step 3a
 #[test]
 fn without_sack_a_duplicate_ack_after_new_data_proves_the_loss_real() {
     // Step 3a. It says that one of the new segments arrived.

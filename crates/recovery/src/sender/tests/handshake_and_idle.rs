@@ -3,6 +3,8 @@
 use super::super::*;
 use super::script::Script;
 
+//= test: RFC 6298 §2.1
+//= test: RFC 6298 §5.5
 #[test]
 fn the_syn_goes_again_after_one_second_and_then_at_doubling_intervals() {
     let mut flow = Script::new("linux-3.17");
@@ -25,6 +27,7 @@ fn one_lost_syn_leaves_the_initial_window() {
     flow.at(1080).ack(0).cwnd(10).writes(20).sends("1-10");
 }
 
+//= test: RFC 5681 §3.1
 #[test]
 fn two_lost_syns_leave_a_window_of_one_segment() {
     let mut flow = Script::new("linux-3.17");
@@ -33,6 +36,7 @@ fn two_lost_syns_leave_a_window_of_one_segment() {
     flow.at(3080).ack(0).cwnd(1).writes(20).sends("1");
 }
 
+//= test: RFC 6298 §5.7
 #[test]
 fn after_a_lost_syn_data_begins_with_an_rto_of_three_seconds() {
     // RFC 6298 §5.7: Karn's rule forbids a sample of the SYN.
@@ -77,6 +81,7 @@ fn within_an_rto_of_silence_the_window_stays() {
     quiet().at(440).writes(40).sends("21-40").cwnd(20);
 }
 
+//= test: RFC 5681 §4.1
 #[test]
 fn a_window_idle_for_longer_is_halved_for_each_rto_down_to_the_initial_one() {
     quiet().at(441).writes(40).sends("21-30").cwnd(10);

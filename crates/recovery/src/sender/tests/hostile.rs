@@ -208,6 +208,7 @@ fn what_was_sacked_but_never_arrived_is_sent_again() {
 }
 
 /// In slow start, the window grows by segments acknowledged, even if ACKs are divided.
+//= test: RFC 5681 §3.1
 #[test]
 fn ack_division_opens_the_window_no_faster_than_whole_segments() {
     for profile in profiles() {
@@ -224,8 +225,7 @@ fn ack_division_opens_the_window_no_faster_than_whole_segments() {
     }
 }
 
-/// The same holds after a loss: in recovery, the window stays within ssthresh. Afterwards, it grows no
-/// faster than with one ACK per segment.
+/// In recovery, the window stays within ssthresh. Afterwards, it grows no faster than with one ACK per segment.
 #[test]
 fn ack_division_gains_nothing_in_recovery_and_after_it() {
     for profile in profiles() {
@@ -487,7 +487,7 @@ proptest! {
             check(&network, &profile);
         }
         network.pieces = 1;
-        // What the receiver dropped before acknowledging it is its own affair; it holds on from now.
+        // From now on the receiver drops no data that it has reported.
         prop_assert!(
             network.until(Network::is_done),
             "{}: {:?} {:?}", profile, network.receiver, network.sender

@@ -23,6 +23,7 @@ fn it_sends_nothing_or_two_or_what_the_pipe_has_room_for() {
     }
 }
 
+//= test: RFC 5681 §3.2 step 1
 #[test]
 fn two_segments_may_go_on_one_ack() {
     // RFC 3042 §2: as long as no more than cwnd + 2 are outstanding.
@@ -31,6 +32,7 @@ fn two_segments_may_go_on_one_ack() {
     flow.at(160).sack(0, &[2..=3]).state(State::Disorder).sends("11-12");
 }
 
+//= test: RFC 5681 §3.2 step 1
 #[test]
 fn a_duplicate_ack_without_new_sack_information_sends_nothing() {
     // RFC 3042 §2, for SACK.

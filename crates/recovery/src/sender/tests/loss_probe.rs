@@ -49,6 +49,7 @@ fn a_probe_due_at_the_rto_replaces_the_timeout() {
     flow.expires(Timer::Rto, 440 + 280).sends("rto 10").state(State::Loss);
 }
 
+//= test: RFC 8985 §7.3
 #[test]
 fn a_tail_is_probed_once() {
     let mut flow = tail("linux-3.17+tlp", 9);
@@ -98,7 +99,7 @@ fn no_probe_after_a_timeout_until_recovery_from_it() {
 
 #[test]
 fn no_probe_while_the_window_has_room_and_data_waits() {
-    // What holds it back is the peer's window.
+    // The peer's window holds the data back.
     let mut flow = Script::connected_with("linux-3.17+tlp", 200, 5 * MSS);
     flow.writes(20).sends("1-5").no_timer(Timer::Probe);
 }

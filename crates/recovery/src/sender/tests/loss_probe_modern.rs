@@ -11,6 +11,7 @@ fn tail(profile: &str, acked: u64) -> Script {
     flow
 }
 
+//= test: RFC 8985 §7.2
 #[test]
 fn with_several_outstanding_it_waits_for_two_round_trips() {
     // RFC 8985 §7.2: 2·SRTT. Linux tcp_schedule_loss_probe: 2 ms more.
@@ -19,6 +20,7 @@ fn with_several_outstanding_it_waits_for_two_round_trips() {
     }
 }
 
+//= test: RFC 8985 §7.2
 #[test]
 fn with_one_outstanding_it_allows_for_a_delayed_ack() {
     // 2·SRTT + 200 ms; the RTO of a first sample is 3·SRTT.
@@ -29,6 +31,7 @@ fn with_one_outstanding_it_allows_for_a_delayed_ack() {
     }
 }
 
+//= test: RFC 8985 §7.2
 #[test]
 fn it_waits_no_longer_than_the_retransmission_timer() {
     // RFC 8985 §7.2: TLP_calc_PTO's last rule. RTT 80: 360 ms against an RTO of 280 ms.
@@ -84,6 +87,7 @@ fn it_probes_while_the_window_has_room_and_data_waits() {
     flow.expires(Timer::Probe, 602).sends("tlp 5");
 }
 
+//= test: RFC 8985 §7.3
 #[test]
 fn new_data_is_the_probe_whatever_the_window() {
     // RFC 8985 §7.3: cwnd may be exceeded by one segment.
@@ -129,6 +133,7 @@ fn the_drafts_probe_of_new_data_does_not() {
     assert!(flow.sender.deadline(Timer::Probe).is_some());
 }
 
+//= test: RFC 8985 §7.4.2
 #[test]
 fn a_repeated_probe_that_repaired_a_loss_costs_a_reduction() {
     // §7.4.2 case 3: an ACK beyond TLP.end_seq. Linux: cwnd = ssthresh at once.
@@ -185,6 +190,7 @@ fn the_probes_dsack_widens_no_reordering_window() {
     flow.at(680).sack(5, &[7..=7]).timer(Timer::Reorder, 600 + 80 + 20 + 2);
 }
 
+//= test: RFC 8985 §7.4.1
 #[test]
 fn the_tail_is_repaired_as_the_rfcs_figure_has_it() {
     // RFC 8985 §3.4, figure 1: of 1 to 4 the last three are lost; the probe repairs 4, its SACK
@@ -217,6 +223,7 @@ fn it_probes_in_cwr_too() {
     }
 }
 
+//= test: RFC 8985 §7.2
 #[test]
 fn there_is_none_in_recovery_and_in_loss() {
     let mut flow = tail("linux-6", 4);
@@ -228,6 +235,7 @@ fn there_is_none_in_recovery_and_in_loss() {
     flow.at(1602).ack(8).sends("slow_start 9-10").no_timer(Timer::Probe);
 }
 
+//= test: RFC 8985 §7.3
 #[test]
 fn a_tail_is_probed_once() {
     for profile in ["linux-3.17+tlprfc", "linux-6"] {

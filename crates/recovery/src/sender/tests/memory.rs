@@ -84,7 +84,7 @@ fn the_memory_of_a_sender_is_bounded() {
 #[test]
 fn a_sender_with_memory_of_a_fixed_size_takes_no_more() {
     let mut flow = Script::connected("linux-6", 80);
-    flow.sender.logging = Logging::new(false);
+    flow.sender.log = Log::new(false);
     assert!(flow.sender.keep_in(Storage::with_capacity(16)).is_ok());
     let memory = flow.sender.memory();
     // Recoveries come and go, and none of them is kept.

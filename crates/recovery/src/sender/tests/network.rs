@@ -175,7 +175,7 @@ pub(super) fn offer(sender: &mut Sender, now: Instant, what: Transmission) {
     }
 }
 
-/// What triggers the sender.
+/// The input to which the sender responds.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cause {
     /// An ACK that newly delivered this many segments.
@@ -241,7 +241,7 @@ impl Network {
         Self::of(&mechanisms, data, acks, stretch)
     }
 
-    /// The same, with any rules for copies.
+    /// A network whose sender has these mechanisms.
     pub(super) fn of(mechanisms: &Mechanisms, data: &[Fate], acks: &[Fate], stretch: u32) -> Self {
         let mut network = Self {
             sender: Sender::new(mechanisms, MSS as u32, Trigger::SynAck, true),

@@ -11,6 +11,8 @@ fn duplicates(flow: &mut Script, from: u64, n: u64, acked: u64) {
     }
 }
 
+//= test: RFC 5681 §3.2
+//= test: RFC 5681 §3.2 step 3
 #[test]
 fn the_third_duplicate_ack_sends_the_first_segment_again() {
     // RFC 5681 §3.2 steps 1 and 2: ssthresh = FlightSize/2.
@@ -22,6 +24,7 @@ fn the_third_duplicate_ack_sends_the_first_segment_again() {
     flow.sends("fast 1");
 }
 
+//= test: RFC 5681 §3.2 step 2
 #[test]
 fn limited_transmit_segments_do_not_count_for_ssthresh() {
     // RFC 5681 §3.2 step 2: what limited transmit sent must not be counted in FlightSize.
@@ -32,6 +35,7 @@ fn limited_transmit_segments_do_not_count_for_ssthresh() {
     flow.at(162).ack(0).ssthresh(5).sends("fast 1");
 }
 
+//= test: RFC 5681 §3.2 step 4
 #[test]
 fn duplicate_acks_inflate_the_window_by_a_segment_each() {
     // RFC 5681 §3.2 steps 3 and 4: cwnd = 5 + 3 at the third duplicate with 12 outstanding, so that
@@ -49,6 +53,7 @@ fn duplicate_acks_inflate_the_window_by_a_segment_each() {
     flow.at(242).ack(12).state(State::Open).cwnd(5).sends("17");
 }
 
+//= test: RFC 5681 §3.2 step 6
 #[test]
 fn a_partial_ack_sends_the_next_hole_and_deflates_the_window() {
     // RFC 6582 §3.2 step 3. Segments 1 and 5 are lost. The window is 13 with 13 outstanding when the
@@ -156,13 +161,14 @@ fn duplicate_acks_in_loss_begin_no_recovery() {
 #[test]
 fn a_late_segment_after_two_duplicate_acks_is_no_loss() {
     // RFC 3042 §2, and Linux tcp_remove_reno_sacks: of three segments acknowledged the two
-    // duplicates told two, so that the window grows by one.
+    // duplicates reported two, so that the window grows by one.
     let mut flow = Script::without_sack("linux-6+notlp", 80);
     flow.writes(15).sends("1-10");
     flow.at(160).ack(0).sends("11").at(161).ack(0).sends("12");
     flow.at(162).ack(3).state(State::Open).cwnd(11).sends("13-14");
 }
 
+//= test: RFC 9937 §6.2
 #[test]
 fn prr_counts_duplicate_acks_as_deliveries() {
     // Linux 6.12 tcp_add_reno_sack, RFC 9937 §6.2. ssthresh = ⌊10·0.7⌋ and

@@ -18,7 +18,7 @@ struct Transfer {
     now: Instant,
     sender: Sender,
     waiting: Vec<u64>,
-    /// What arrives at the receiver, and ACKs that arrive at the sender.
+    /// Packets on their way to the receiver, and ACKs on their way to the sender.
     to_receiver: BTreeMap<(Instant, u64), u64>,
     to_sender: BTreeMap<(Instant, u64), Vec<Span>>,
     /// Numbers received.
@@ -419,7 +419,7 @@ proptest! {
     }
 }
 
-/// What is taken out as lost is not late because later packets were acknowledged.
+/// A packet taken out as lost is not late because later packets were acknowledged.
 #[test]
 fn lost_packets_do_not_move_adaptive_thresholds() {
     for profile in ["linux-6+adaptive", "rfc9002+adaptive"] {

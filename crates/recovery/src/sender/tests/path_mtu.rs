@@ -10,7 +10,7 @@ fn ten(profile: &str) -> Script {
     flow
 }
 
-/// What goes next: trigger, first and last byte of the data, counted from 1.
+/// The next transmission: trigger, first and last byte of the data, counted from 1.
 fn goes(flow: &Script, ms: u64) -> Option<(Trigger, u64, u64)> {
     match flow.sender.next_send(Instant::from_millis(ms))? {
         Transmission::Again(span, trigger) => Some((trigger, span.start.0, span.end.0 - 1)),
@@ -72,7 +72,7 @@ fn an_mtu_that_everything_fits_changes_nothing() {
 
 #[test]
 fn an_icmp_message_does_not_update_the_clock_of_linux_6() {
-    // What goes again at 100 ms counts as sent with the last segment at 80 ms. So the SACK of that segment
+    // A retransmission at 100 ms counts as sent with the last segment at 80 ms. So the SACK of that segment
     // shows it lost again (RACK).
     let mut flow = ten("linux-6");
     flow.at(100);

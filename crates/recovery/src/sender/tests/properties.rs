@@ -48,7 +48,7 @@ struct Audit {
     /// The application always has data.
     unlimited: bool,
     episode: Option<Episode>,
-    /// What is sent now is not an ACK's doing.
+    /// A timer and no ACK permitted the present transmissions.
     by_timer: bool,
     /// Reductions that had to converge, and those of them that had before their last ACK.
     checked: u32,

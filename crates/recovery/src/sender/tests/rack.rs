@@ -24,6 +24,8 @@ fn by_rack(segments: impl IntoIterator<Item = u64>) -> Vec<(u64, LossDetector)> 
     segments.into_iter().map(|n| (n, LossDetector::Rack)).collect()
 }
 
+//= test: RFC 8985 §6.2 step 4
+//= test: RFC 8985 §6.2 step 5
 #[test]
 fn a_late_segment_has_a_quarter_of_the_minimum_rtt_to_arrive() {
     // §6.2 step 4, step 5; Linux adds 2 ms to the timer.
@@ -53,6 +55,7 @@ fn the_late_segment_stops_the_timer() {
     assert_eq!(flow.marked(), []);
 }
 
+//= test: RFC 8985 §6.2 step 4
 #[test]
 fn three_segments_sacked_end_the_wait_where_nothing_was_reordered() {
     // §6.2 step 4: RACK.segs_sacked >= DupThresh.
@@ -62,6 +65,7 @@ fn three_segments_sacked_end_the_wait_where_nothing_was_reordered() {
     flow.sends("fast 1").no_timer(Timer::Reorder);
 }
 
+//= test: RFC 8985 §6.2 step 4
 #[test]
 fn where_the_path_reorders_three_segments_sacked_do_not_end_it() {
     let mut flow = reorders("linux-6");
@@ -94,6 +98,7 @@ fn in_recovery_on_a_path_that_reorders_the_window_stays() {
     assert_eq!(flow.sender.counters().recoveries, 1);
 }
 
+//= test: RFC 8985 §6.2 step 5
 #[test]
 fn the_timer_waits_for_the_newest_of_those_in_doubt() {
     // §6.2 step 5: timeout = max(remaining). 1 left at 85, 2 at 90, 3 at 95 ms, and 3 came first.
@@ -143,6 +148,7 @@ fn a_retransmission_lost_is_found_by_another_sent_later() {
     flow.sends("fast 1");
 }
 
+//= test: RFC 8985 §6.2 step 2
 #[test]
 fn an_ack_sooner_than_the_minimum_rtt_is_for_the_original() {
     // §6.2 step 2: else RACK.xmit_ts would be 160 ms and 5 to 10, sent at 80 ms, all lost.
@@ -219,6 +225,7 @@ fn the_window_is_no_wider_than_the_smoothed_rtt() {
     assert_eq!(flow.sender.deadline(Timer::Reorder), Some(expected));
 }
 
+//= test: RFC 8985 §6.3
 #[test]
 fn a_timeout_does_not_mark_segments_sent_less_than_an_rtt_ago() {
     // §6.3; Linux tcp_timeout_mark_lost: cwnd is what stays in flight and one.
@@ -365,6 +372,7 @@ fn in_linux_6_new_data_brings_back_the_timeout_of_the_head_where_no_probe_may_fo
     assert_eq!(timeout_counts_from(&flow), 80);
 }
 
+//= test: RFC 8985 §6.2 step 2
 #[test]
 fn the_rtt_is_that_of_the_latest_delivered_not_of_the_latest_sent() {
     // RFC 8985 §6.2 step 2 sets RACK.rtt before it asks whether the segment was sent after
@@ -393,6 +401,7 @@ fn in_the_rfc_a_dsack_widens_the_window_even_without_reordering() {
     flow.at(380).sack(10, &[12..=12]).timer(Timer::Reorder, 300 + 80 + 40);
 }
 
+//= test: RFC 8985 §6.2 step 4
 #[test]
 fn the_wider_window_lasts_for_sixteen_recoveries() {
     // §6.2 step 4, RACK.reo_wnd_persist. Every 300 ms a flight of six, its first segment lost.

@@ -104,7 +104,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What an ACK says besides: a duplicate that arrived, counted in segments from six below
+/// Further contents of an ACK: a duplicate that arrived, counted in segments from six below
 /// `snd_una`; how many ms ago the segment was sent whose timestamp it echoes.
 #[derive(Clone, Copy, Debug)]
 struct Told {
@@ -150,7 +150,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Applies `op`; then the host sends what it is offered, unless told to hold back.
+    /// Applies `op`. Then the host sends what it is offered, unless it holds back.
     fn apply(&mut self, op: &Op) -> Result<(), TestCaseError> {
         match op {
             Op::Wait(ms) => {
@@ -275,7 +275,7 @@ impl Run {
     /// Segments sent together leave the sender as if they had been sent one by one.
     fn try_together(&self, most: usize) -> Result<(), TestCaseError> {
         let mut together = self.sender.clone();
-        together.logging = Logging::new(false);
+        together.log = Log::new(false);
         let mut single = together.clone();
         let sent = together.send_more(self.now, most.min(20) as u32);
         for _ in 0..sent {
@@ -290,7 +290,7 @@ impl Run {
         Ok(())
     }
 
-    /// That `what` may be sent now.
+    /// Asserts that `what` may be sent now.
     fn judge(&mut self, what: Transmission) -> Result<(), TestCaseError> {
         let sender = &self.sender;
         let room = sender.pipe() < sender.cwnd();

@@ -44,6 +44,7 @@ fn fifteen_lost(mechanisms: &str) -> (Vec<String>, Vec<u32>) {
     acks(&mut twenty(mechanisms), 16, 20)
 }
 
+//= test: RFC 6675 §5 (C)
 #[test]
 fn the_standard_is_silent_until_the_pipe_is_below_ssthresh() {
     // RFC 6937 §3.1, RFC 6675: nothing for half the ACKs, then one for one.
@@ -148,6 +149,7 @@ fn under_heavy_loss_the_unlimited_bound_sends_as_the_standard_does() {
     assert_eq!(pipe, [19, 19, 4, 9, 9]);
 }
 
+//= test: RFC 9937 §6.2
 #[test]
 fn safe_acks_turn_the_conservative_bound_into_slow_start() {
     // RFC 9937 §6.2, figure 2: these ACKs do not advance.
@@ -162,6 +164,7 @@ fn safe_acks_turn_the_conservative_bound_into_slow_start() {
     flow.at(303).sack(2, &[16..=22]).pipe(5).sends("fast 8-9");
 }
 
+//= test: RFC 9937 §6.2
 #[test]
 fn an_ack_that_advances_and_reveals_a_further_loss_is_not_safe() {
     // RFC 9937 §3, SafeACK. By RACK: the retransmission of 1 arrives, and 5 to 10 left before it.
@@ -172,6 +175,7 @@ fn an_ack_that_advances_and_reveals_a_further_loss_is_not_safe() {
     flow.at(240).ack(4).pipe(1).cwnd(3).sends("fast 5-6");
 }
 
+//= test: RFC 9937 §6.4
 #[test]
 fn the_window_after_recovery_is_ssthresh_but_for_rate_halving() {
     // Algorithm 2; RFC 6675 §5; Linux 2.6 tcp_complete_cwr keeps what the recovery wore away. The

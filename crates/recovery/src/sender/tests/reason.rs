@@ -1,4 +1,4 @@
-//! What a replay learns about a retransmission that a capture shows.
+//! The reasons that a replay finds for a retransmission in a capture.
 
 use super::super::*;
 use super::script::{Script, segments};

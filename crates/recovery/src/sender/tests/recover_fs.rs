@@ -29,7 +29,7 @@ fn flights(mut flows: [Script; 4]) -> [(u32, u32); 4] {
     })
 }
 
-/// What each sends on one ACK per segment from `first` to `last`, which SACKs from `from` on: the number of segments.
+/// The segments sent on each ACK. One arrives per segment from `first` to `last`, and SACKs from `from` on.
 fn counts(flow: &mut Script, at: u64, from: u64, first: u64, last: u64) -> String {
     let sent = |n| {
         flow.at(at + n - first).sack(0, &[from..=n]);
@@ -86,6 +86,7 @@ fn half_of_the_window_in_flight_is_halved_and_not_quartered() {
     assert_eq!(sent, ["01010101", "01010101", "01000100", "01000100"]);
 }
 
+//= test: RFC 9937 §6.1
 #[test]
 fn what_limited_transmit_sent_counts_and_what_it_was_sent_for_does_not_in_rfc_9937() {
     let flows = each("linux-3.17+reno+nofack", 20, |flow| {
@@ -97,6 +98,7 @@ fn what_limited_transmit_sent_counts_and_what_it_was_sent_for_does_not_in_rfc_99
     assert_eq!(flights(flows), [(22, 10), (20, 10), (20, 10), (20, 10)]);
 }
 
+//= test: RFC 9937 §6.1
 #[test]
 fn the_ack_that_begins_recovery_counts_for_rfc_9937_with_all_it_delivers() {
     // It acknowledges 1 to 5, of which 3 and 4 had arrived, and SACKs 7 to 10: 15 outstanding, 3 newly acknowledged.

@@ -1,4 +1,4 @@
-//! What the sender learns from late arrivals.
+//! The sender raises its thresholds after late arrivals.
 
 use super::super::*;
 use super::script::Script;

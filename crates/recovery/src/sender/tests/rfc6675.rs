@@ -21,6 +21,7 @@ fn by_threshold(segments: impl IntoIterator<Item = u64>) -> Vec<(u64, LossDetect
     segments.into_iter().map(|n| (n, LossDetector::Threshold)).collect()
 }
 
+//= test: RFC 6675 §4 IsLost
 #[test]
 fn three_runs_sacked_above_make_a_segment_lost() {
     // §4 IsLost: DupThresh discontiguous sequences; 900 bytes alone would not do.
@@ -40,6 +41,7 @@ fn two_stretches_sacked_above_do_not() {
     assert_eq!(flow.marked(), []);
 }
 
+//= test: RFC 6675 §4 IsLost
 #[test]
 fn more_than_two_full_segments_sacked_above_make_a_segment_lost() {
     // §4 IsLost: more than (DupThresh − 1) · SMSS bytes.
@@ -62,6 +64,7 @@ fn exactly_two_full_segments_sacked_above_do_not_make_a_segment_lost() {
     flow.sends("fast 1");
 }
 
+//= test: RFC 6675 §5 (1)
 #[test]
 fn the_third_duplicate_ack_begins_recovery_whatever_is_lost() {
     // §5 step (1): DupAcks >= DupThresh, with one stretch of 900 bytes SACKed.
@@ -72,6 +75,7 @@ fn the_third_duplicate_ack_begins_recovery_whatever_is_lost() {
     flow.sends("fast 1:300");
 }
 
+//= test: RFC 6675 §2
 #[test]
 fn an_ack_that_advances_with_new_sacks_is_the_first_duplicate() {
     // §2 "duplicate acknowledgment", §5: a cumulative ACK resets DupAcks and, where it SACKs
@@ -91,6 +95,7 @@ fn a_duplicate_ack_without_new_sack_information_does_not_count() {
     flow.state(State::Disorder).sends("nothing");
 }
 
+//= test: RFC 6675 §5
 #[test]
 fn an_ack_that_advances_resets_the_count() {
     let mut flow = small();
@@ -101,6 +106,9 @@ fn an_ack_that_advances_resets_the_count() {
     flow.sends("fast 2:300");
 }
 
+//= test: RFC 6675 §4 NextSeg (1)
+//= test: RFC 6675 §4 NextSeg (2)
+//= test: RFC 6675 §4 NextSeg (4)
 #[test]
 fn what_is_lost_goes_before_new_data_and_that_before_the_rescue() {
     // §4 NextSeg (1), (2), (4). Three SACKed make 1 to 4 lost: pipe 3 against a window of 5.
@@ -117,6 +125,7 @@ fn what_is_lost_goes_before_new_data_and_that_before_the_rescue() {
     assert_eq!(flow.marked(), by_threshold(1..=4));
 }
 
+//= test: RFC 6675 §4 NextSeg (3)
 #[test]
 fn a_hole_not_marked_lost_is_sent_when_no_new_data_can_be() {
     // §4 NextSeg (3): 8 lies below the highest SACK, with a stretch of two segments above it.
@@ -140,6 +149,7 @@ fn new_data_is_sent_before_a_hole_not_marked_lost() {
     flow.at(241).sack(2, &[9..=10, 5..=7]).sends("fast 8");
 }
 
+//= test: RFC 6675 §4 SetPipe (b)
 #[test]
 fn a_retransmitted_hole_not_marked_lost_counts_twice_in_the_pipe() {
     // §4 SetPipe: once as not lost, once as at or below HighRxt.
@@ -153,6 +163,8 @@ fn a_retransmitted_hole_not_marked_lost_counts_twice_in_the_pipe() {
     flow.at(241).sack(7, &[9..=10]).pipe(2).sends("fast 8");
 }
 
+//= test: RFC 6675 §4 NextSeg (4)
+//= test: RFC 6675 §5 (4.3)
 #[test]
 fn the_rescue_waits_until_the_first_retransmission_is_acknowledged() {
     // §5 (4.3) sets RescueRxt to the first retransmission's highest sequence "to prevent … a
@@ -163,6 +175,7 @@ fn the_rescue_waits_until_the_first_retransmission_is_acknowledged() {
     flow.at(240).ack(9).state(State::Recovery).sends("fast 10");
 }
 
+//= test: RFC 6675 §4 NextSeg (4)
 #[test]
 fn one_segment_is_rescued_per_recovery() {
     let mut flow = ten();
@@ -182,6 +195,7 @@ fn without_rescue_the_tail_waits_for_the_timer() {
     flow.expires(Timer::Rto, 1240).sends("rto 10");
 }
 
+//= test: RFC 6675 §5 (A)
 #[test]
 fn recovery_ends_once_all_data_outstanding_at_its_start_is_acknowledged() {
     // §5 (A): HighACK at RecoveryPoint, which new data of the recovery does not move.
@@ -193,6 +207,7 @@ fn recovery_ends_once_all_data_outstanding_at_its_start_is_acknowledged() {
     flow.at(241).ack(10).state(State::Open).cwnd(5).sends("15");
 }
 
+//= test: RFC 6675 §5 (3)
 #[test]
 fn limited_transmit_sends_as_the_pipe_has_room() {
     // §5 step (3).
@@ -204,6 +219,7 @@ fn limited_transmit_sends_as_the_pipe_has_room() {
     flow.at(162).sack(0, &[2..=4]).ssthresh(5).sends("fast 1");
 }
 
+//= test: RFC 6675 §5.1
 #[test]
 fn sacks_after_a_timeout_begin_no_recovery_below_what_was_sent() {
     // §5.1: no new recovery until HighACK is at the recovery point.

@@ -14,6 +14,7 @@ fn ten(written: u64) -> Script {
     flow
 }
 
+//= test: RFC 9002 §6.1.1
 #[test]
 fn the_third_transmission_after_it_that_is_delivered_makes_a_segment_lost() {
     // §6.1.1: kPacketThreshold = 3.
@@ -25,6 +26,7 @@ fn the_third_transmission_after_it_that_is_delivered_makes_a_segment_lost() {
     assert_eq!(flow.marked(), [(1, PacketThreshold)]);
 }
 
+//= test: RFC 9002 §6.1.2
 #[test]
 fn a_segment_is_lost_nine_eighths_of_a_round_trip_after_its_transmission() {
     // §6.1.2; the timer stands at the earliest of several.
@@ -82,6 +84,7 @@ fn losses_are_taken_before_the_window_grows() {
     flow.at(161).sack(0, &[2..=5]).cwnd(5).sends("nothing");
 }
 
+//= test: RFC 9002 §7.3.2
 #[test]
 fn one_segment_may_go_beyond_the_window_as_recovery_begins() {
     // §7.3.2: 1 lost, 3 delivered, 6 in flight, and the window is 5.
@@ -90,6 +93,7 @@ fn one_segment_may_go_beyond_the_window_as_recovery_begins() {
     flow.sends("fast 1").pipe(7);
 }
 
+//= test: RFC 9002 §7.3.2
 #[test]
 fn recovery_ends_when_what_was_sent_in_it_arrives() {
     // §7.3.2: although segments sent before are still missing.
@@ -129,6 +133,7 @@ fn the_window_falls_to_half_but_not_below_two() {
     }
 }
 
+//= test: RFC 9002 §6.2
 #[test]
 fn a_probe_timeout_marks_nothing_lost_and_reduces_nothing() {
     // §6.2.1, §6.2.4: the timeout doubles, and counts from the probes.
@@ -143,6 +148,7 @@ fn a_probe_timeout_marks_nothing_lost_and_reduces_nothing() {
     assert_eq!(flow.marked(), []);
 }
 
+//= test: RFC 9002 §6.2.4
 #[test]
 fn new_data_is_the_first_choice_of_a_probe() {
     // §6.2.4: whatever the window.
@@ -150,6 +156,7 @@ fn new_data_is_the_first_choice_of_a_probe() {
     flow.expires(Timer::Probe, 345).sends("probe 11, tlp 1");
 }
 
+//= test: RFC 9002 §6.2.1
 #[test]
 fn an_ack_ends_the_back_off() {
     // §6.2.1; 1 was sent twice, so no sample is taken from it: 80 + 160 + 25 ms after the probes.
@@ -161,6 +168,7 @@ fn an_ack_ends_the_back_off() {
     flow.sends("fast 3-5"); // 2 and its probe are in flight
 }
 
+//= test: RFC 9002 §6.2.1
 #[test]
 fn the_probe_timeout_counts_from_the_last_transmission() {
     // §6.2.1: time_of_last_ack_eliciting_packet.
@@ -185,6 +193,7 @@ fn a_probe_that_arrives_shows_the_rest_lost() {
     flow.sends("fast 3-5"); // 2 and its probe are in flight
 }
 
+//= test: RFC 9002 §5.1
 #[test]
 fn samples_come_from_the_newest_segment_delivered() {
     // §5.1: 3 is the largest acknowledged, and no longer when 1 and 2 arrive.
@@ -198,6 +207,7 @@ fn samples_come_from_the_newest_segment_delivered() {
     assert_ne!(samples(&flow), before);
 }
 
+//= test: RFC 9002 §5.3
 #[test]
 fn the_acks_delay_is_subtracted_up_to_25_ms_and_not_below_the_minimum() {
     // §5.3; min_rtt is 80 ms.
@@ -215,6 +225,7 @@ fn the_acks_delay_is_subtracted_up_to_25_ms_and_not_below_the_minimum() {
     }
 }
 
+//= test: RFC 9002 §7.2
 #[test]
 fn the_initial_window_is_at_most_14720_bytes_or_two_segments() {
     // §7.2
@@ -228,6 +239,8 @@ fn the_initial_window_is_at_most_14720_bytes_or_two_segments() {
     }
 }
 
+//= test: RFC 9002 §7.6.1
+//= test: RFC 9002 §7.6.2
 #[test]
 fn persistent_congestion_collapses_the_window_and_slow_start_follows() {
     // §7.6.1: 3 · 265 ms. 1-10 were sent at 80 ms, and the probes at 345 and 875 ms; 5 arrives.
@@ -243,6 +256,7 @@ fn persistent_congestion_collapses_the_window_and_slow_start_follows() {
     flow.sends("fast 3-6");
 }
 
+//= test: RFC 9002 §7.6.2
 #[test]
 fn a_segment_that_arrived_in_between_denies_persistent_congestion() {
     // §7.6.2: none of the packets sent between the two may be acknowledged.
@@ -255,6 +269,7 @@ fn a_segment_that_arrived_in_between_denies_persistent_congestion() {
     flow.sends("fast 1-4");
 }
 
+//= test: RFC 9002 §7.1
 #[test]
 fn an_ecn_echo_and_losses_of_the_same_round_trip_reduce_the_window_once() {
     // §7.3.2, B.6

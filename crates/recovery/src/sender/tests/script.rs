@@ -30,7 +30,7 @@ pub(super) struct Script {
     echo: Option<u64>,
     /// Where writes ended: the segment that does carries PSH.
     ends: Vec<Offset>,
-    /// What headers add to a segment, in bytes.
+    /// The bytes of headers in a packet.
     headers: u32,
     events: Vec<Event>,
 }
@@ -52,7 +52,7 @@ impl Script {
         Self::of(profile.mechanisms(), Trigger::Syn)
     }
 
-    /// The same, by its mechanisms and by what its SYN is called when sent again.
+    /// A sender with these mechanisms. `syn`: the trigger of a retransmission of its SYN.
     fn of(mechanisms: &Mechanisms, syn: Trigger) -> Self {
         Self {
             sender: Sender::new(mechanisms, MSS as u32, syn, true),
@@ -74,12 +74,12 @@ impl Script {
         Self::of(&mechanisms, syn)
     }
 
-    /// One whose SYN left at 0 ms and was answered at `rtt` ms: it is `rtt` ms, SRTT is `rtt` ms.
+    /// A sender at `rtt` ms. Its SYN left at 0 ms and was answered at `rtt` ms, so SRTT is `rtt` ms.
     pub(super) fn connected(profile: &str, rtt: u64) -> Self {
         Self::connected_with(profile, rtt, 1 << 20)
     }
 
-    /// The same towards a peer that offers `window` bytes.
+    /// A connected sender whose peer offers `window` bytes.
     pub(super) fn connected_with(profile: &str, rtt: u64, window: u64) -> Self {
         let mut script = Self::new(profile);
         script.window(window).opens(rtt);
@@ -98,20 +98,20 @@ impl Script {
         self
     }
 
-    /// Headers make a packet so many bytes longer than its segment from now on.
+    /// Sets the bytes of headers in a packet.
     pub(super) fn headers(&mut self, bytes: u32) -> &mut Self {
         self.headers = bytes;
         self
     }
 
-    /// The same towards a peer that does not report by SACK.
+    /// A connected sender whose peer does not report by SACK.
     pub(super) fn without_sack(profile: &str, rtt: u64) -> Self {
         let mut script = Self::connected(profile, rtt);
         script.sender.set_sack(false);
         script
     }
 
-    /// The same, its segments numbered by `unit` bytes of payload instead of by full segments.
+    /// A connected sender whose segments are numbered by `unit` bytes of payload instead of by full segments.
     pub(super) fn small(profile: &str, rtt: u64, unit: u64) -> Self {
         let mut script = Self::connected(profile, rtt);
         script.unit(unit);
@@ -137,7 +137,7 @@ impl Script {
         self.writes_bytes(segments * self.unit)
     }
 
-    /// The application writes so many bytes.
+    /// The application writes `bytes` bytes.
     pub(super) fn writes_bytes(&mut self, bytes: u64) -> &mut Self {
         self.sender.on_written(self.now, bytes);
         self.ends.push(self.sender.limit());
@@ -231,7 +231,7 @@ impl Script {
         sent.join(", ")
     }
 
-    /// What has just been sent for the first time may be worth a copy.
+    /// Offers a copy of data that was just sent for the first time.
     fn offers(&mut self, what: Transmission) {
         if let Some(span) = what.span().filter(|_| what.is_new()) {
             let ends = |end: &Offset| span.start < *end && *end <= span.end;

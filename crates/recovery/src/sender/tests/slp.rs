@@ -25,7 +25,7 @@ fn flow(profile: &str, kinds: &[Kind]) -> Script {
     flow
 }
 
-/// The same where what ends a write is.
+/// A connection that copies the last segment of each write.
 fn pushing(profile: &str) -> Script {
     flow(profile, &[Kind::Psh])
 }

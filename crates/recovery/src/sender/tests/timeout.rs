@@ -5,6 +5,7 @@ use super::script::{MSS, Script, segments};
 use crate::ack::Ack;
 use crate::event::LossDetector;
 
+//= test: RFC 6298 §5.5
 #[test]
 fn each_timeout_doubles_the_rto() {
     let mut flow = Script::connected("linux-3.17", 80);
@@ -15,6 +16,9 @@ fn each_timeout_doubles_the_rto() {
     }
 }
 
+//= test: RFC 6298 §5.4
+//= test: RFC 5681 §3.1
+//= test: RFC 6675 §5.1
 #[test]
 fn the_window_falls_to_one_segment_and_everything_not_sacked_is_lost() {
     let mut flow = Script::connected("linux-3.17", 80);
@@ -48,6 +52,7 @@ fn new_data_follows_the_last_retransmission() {
     flow.at(440).ack(10).state(State::Open).sends("11-17").cwnd(7);
 }
 
+//= test: RFC 5681 §3.1
 #[test]
 fn repeated_timeouts_of_one_segment_reduce_ssthresh_once() {
     // RFC 5681 §3.1: held constant when the same segment times out again.
@@ -69,6 +74,7 @@ fn a_timeout_in_recovery_reduces_ssthresh_no_further() {
     flow.expires(Timer::Rto, 440).ssthresh(7).cwnd(1).sends("rto 1");
 }
 
+//= test: RFC 6298 §3
 #[test]
 fn an_ack_of_a_retransmission_measures_nothing() {
     // Karn's rule: the backed-off RTO stays until a segment sent once is acknowledged.
@@ -79,6 +85,7 @@ fn an_ack_of_a_retransmission_measures_nothing() {
     flow.at(600).ack(4).rto(280);
 }
 
+//= test: RFC 6298 §3
 #[test]
 fn a_timestamp_measures_what_karn_cannot() {
     let mut flow = Script::connected("linux-3.17", 80);
@@ -88,6 +95,7 @@ fn a_timestamp_measures_what_karn_cannot() {
     flow.at(440).takes(stamped).rto(280).timer(Timer::Rto, 440 + 280).sends("slow_start 2-3");
 }
 
+//= test: RFC 6298 §5.3
 #[test]
 fn an_ack_of_new_data_restarts_the_timer_and_a_duplicate_does_not() {
     let mut flow = Script::connected("linux-3.17", 80);

@@ -14,7 +14,7 @@ fn spurious(profile: &str) -> Script {
     flow
 }
 
-/// The same with three spurious retransmissions: 1 at 160 ms, 2 and 3 at 161 ms.
+/// Ten segments, and three spurious retransmissions: 1 at 160 ms, 2 and 3 at 161 ms.
 fn spurious_three(profile: &str) -> Script {
     let mut flow = Script::connected(profile, 80);
     flow.writes(10).sends("1-10");

@@ -29,6 +29,7 @@ fn a_window_that_is_not_used_does_not_grow() {
     flow.at(240).ack(7).cwnd(12).at(241).ack(11).cwnd(12);
 }
 
+//= test: RFC 5681 §3.1
 #[test]
 fn above_ssthresh_reno_grows_by_one_segment_per_window() {
     let mut flow = Script::connected("linux-3.17+reno", 80);

@@ -9,7 +9,7 @@ pub fn files() -> Vec<File> {
 
 const GIVEN: &[&str] = &["state", "ssthresh", "delivered", "newly_lost", "acked_bytes", "pipe"];
 
-/// What PRR uses besides, where a reduction begins.
+/// The inputs of PRR where a reduction begins.
 const PRR_GIVEN: &[&str] =
     &["state", "ssthresh", "outstanding", "sacked", "delivered", "newly_lost", "acked_bytes", "pipe"];
 

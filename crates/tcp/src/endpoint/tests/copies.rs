@@ -56,7 +56,7 @@ fn a_syn_that_comes_twice_is_answered_twice() {
 
 #[test]
 fn a_retransmitted_syn_leaves_the_syn_ack_to_its_timer() {
-    // Whatever its own: the peer's first RTO is a second at least.
+    // The peer's first RTO is at least a second.
     for (profile, rto) in [("linux-3.17", 1000), ("linux-2.6", 3000)] {
         let mut server = Lone::listening(&copying(profile, &[]));
         let syn = "S 0:1 mss 1000 sackOK";
@@ -122,7 +122,7 @@ fn a_copy_replaces_a_lost_handshake_segment() {
     }
 }
 
-/// What a duplicated handshake draws is not taken for duplicate ACKs of the data that follows.
+/// The answers to a duplicated handshake are not taken for duplicate ACKs of the data that follows.
 #[test]
 fn data_right_after_a_duplicated_handshake_is_not_retransmitted() {
     for profile in ["linux-3.17", "linux-2.6", "linux-6", "rfc6675", "reno"] {
@@ -149,7 +149,7 @@ fn a_copy_has_the_flags_of_its_original() {
             let mut pair = Pair::open(&client, &config());
             pair.write(Client, 3500);
             pair.flush();
-            // What is written in the gap changes nothing of what has been sent.
+            // A write in the gap does not change the segments sent before.
             pair.write(Client, 1200);
             if *kind == Kind::Fin {
                 pair.close(Client);

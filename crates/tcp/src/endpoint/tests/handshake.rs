@@ -42,7 +42,7 @@ fn an_option_is_used_only_if_both_sides_offer_it() {
         pair.run();
         let (timestamps, sack) = (has(0) && has(2), has(1) && has(3));
         let [syn, syn_ack] = [&pair.sent[0].2.options, &pair.sent[1].2.options];
-        // What the SYN offers, and what of it the SYN-ACK takes up.
+        // The options that the SYN offers, and those that the SYN-ACK accepts.
         assert_eq!(syn.timestamps.is_some(), has(0));
         assert_eq!(syn.sack_permitted, has(1));
         assert_eq!(syn_ack.timestamps.is_some(), timestamps, "{bits:04b}");

@@ -46,7 +46,7 @@ fn any_options() -> impl Strategy<Value = Options> {
     })
 }
 
-/// What happens to one endpoint.
+/// An input of an endpoint.
 #[derive(Clone, Debug)]
 enum Step {
     Segment(Segment),

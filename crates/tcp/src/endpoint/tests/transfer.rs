@@ -89,7 +89,7 @@ fn duplicates_are_reported_unless_that_is_switched_off() {
 
 #[test]
 fn sequence_numbers_wrap() {
-    // The same trace whatever the ISN, loss and all; so it is with the ISN of the peer.
+    // The trace does not depend on either ISN, losses included.
     let trace = |isn| {
         let config = Config { isn: SeqNumber(isn), ..with_timestamps() };
         let mut pair = Pair::new(&config, &with_timestamps());
@@ -124,7 +124,7 @@ fn no_segment_is_larger_than_agreed_however_much_there_is_to_report() {
             let data = segment.payload_len > 0;
             assert!(!data || options + segment.payload_len <= most, "{segment}");
         }
-        // What did not fit was said by a pure ACK.
+        // A pure ACK carries the blocks that did not fit.
         let reports = pair.sent.iter().filter(|(_, _, s)| !s.options.sack.is_empty());
         assert!(reports.filter(|(_, _, s)| s.is_pure_ack()).count() > 5);
     }

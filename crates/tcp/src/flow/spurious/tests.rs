@@ -66,7 +66,7 @@ fn retransmissions_without_payload_count_apart() {
     }
 }
 
-/// The same by looking through every part on each arrival.
+/// The reference: looks through every part on each arrival.
 #[derive(Default)]
 struct EveryPart {
     open: Vec<(u64, Span)>,
@@ -97,10 +97,10 @@ impl EveryPart {
     }
 }
 
-/// What happens next in one direction of a flow.
+/// The next event in one direction of a flow.
 #[derive(Clone, Debug)]
 enum Step {
-    /// New data is sent, so many bytes.
+    /// This many bytes of new data are sent.
     New(u64),
     /// Bytes that were sent are sent again: how far back they begin, and how many.
     Again(u64, u64),

@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// What happens to a receiver.
+/// An operation on a receiver.
 #[derive(Clone, Debug)]
 enum Step {
     Arrive { start: u64, len: u64 },
@@ -87,7 +87,7 @@ fn check_blocks(oracle: &Oracle, sent: &[Range<u64>], room: usize) -> Result<(),
         prop_assert!(oracle.is_island(block), "{block:?} of {sent:?}");
     }
     // The first block holds the latest arrival, unless that moved the cumulative ACK
-    // (RFC 2018 §4). The block around a duplicate not told yet goes before it.
+    // (RFC 2018 §4). The block around a duplicate not reported yet goes before it.
     let first = &islands[..islands.len().min(1 + usize::from(duplicate))];
     if let Some(latest) = oracle.latest {
         prop_assert!(first.iter().any(|b| b.contains(&latest)), "{latest} not first in {sent:?}");

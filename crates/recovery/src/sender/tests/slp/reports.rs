@@ -2,7 +2,7 @@
 
 use super::*;
 
-// What the arrival of a copy means.
+// Reports that a copy arrived.
 
 #[test]
 fn the_report_of_a_copy_changes_nothing() {

@@ -1,0 +1,106 @@
+use super::*;
+
+fn span(a: u64, b: u64) -> Span {
+    Span::new(Offset(a), Offset(b))
+}
+
+#[test]
+fn out_of_order_bytes_are_stored_at_their_offsets() {
+    let mut buffer = Buffer::default();
+    buffer.put(Offset(4), b"def", span(1, 100));
+    buffer.put(Offset(1), b"abc", span(1, 100));
+    assert_eq!(buffer.take(4), b"abcd");
+    buffer.put(Offset(3), b"cdefgh", span(7, 9)); // only the new part within the window is stored
+    assert_eq!(buffer.take(9), b"efgh");
+    assert!(buffer.is_empty());
+}
+
+#[test]
+fn acknowledged_bytes_are_dropped() {
+    let mut buffer = Buffer::default();
+    buffer.append(b"abcdef");
+    buffer.forget_before(Offset(3));
+    assert_eq!(buffer.copy(span(3, 5)), b"cd");
+    assert_eq!(buffer.copy(span(5, 50)), b"ef");
+    assert_eq!(buffer.copy(span(50, 60)), b"");
+    assert_eq!(buffer.len(), 4);
+    buffer.reset(0);
+    buffer.append(b"new");
+    assert_eq!(buffer.copy(span(1, 4)), b"new");
+}
+
+#[test]
+fn memory_is_freed_when_no_byte_is_held() {
+    let mut buffer = Buffer::default();
+    buffer.append(b"abc");
+    buffer.give_back_memory();
+    assert_eq!(buffer.copy(span(1, 4)), b"abc");
+    buffer.forget_before(Offset(4));
+    buffer.give_back_memory();
+    assert_eq!((buffer.len(), buffer.ring.capacity()), (0, 0));
+    // The stream would continue at the same offset.
+    buffer.forget_before(Offset(9));
+    assert_eq!(buffer.take(1), b"");
+    buffer.append(b"d");
+    assert_eq!(buffer.copy(span(4, 5)), b"d");
+}
+
+#[test]
+fn gaps_read_as_zero_and_bytes_filled_in_place_are_kept() {
+    let mut buffer = Buffer::default();
+    buffer.append(&[9; 100]);
+    buffer.forget_before(Offset(101)); // the dropped bytes stay in the ring's memory
+    buffer.put(Offset(104), b"d", span(1, 200));
+    assert_eq!(buffer.take(9), b"\0\0\0d");
+    let filled = buffer.append_with(3, |room| {
+        assert_eq!(room.len(), 3);
+        room[..2].copy_from_slice(b"ef");
+        2
+    });
+    assert_eq!((filled, buffer.take(9)), (2, b"ef".to_vec()));
+    // A claim beyond the slice counts as the whole slice.
+    assert_eq!(buffer.append_with(5, |_| usize::MAX), 5);
+    assert_eq!(buffer.append_with(0, |room| room.len() + 1), 0);
+    assert_eq!(buffer.len(), 5);
+}
+
+#[test]
+fn the_slice_to_fill_wraps_around_the_ring() {
+    let mut buffer = Buffer::default();
+    let (mut written, mut read) = (0_u64, 0_u64);
+    while written < 5 * LEAST_RING as u64 {
+        let most = LEAST_RING - buffer.len();
+        written += buffer.append_with(most.min(1000), |room| {
+            for (place, i) in room.iter_mut().zip(written..) {
+                *place = (i % 251) as u8;
+            }
+            room.len()
+        }) as u64;
+        for byte in buffer.take(700) {
+            assert_eq!(u64::from(byte), read % 251);
+            read += 1;
+        }
+    }
+    assert_eq!(buffer.ring.len(), LEAST_RING);
+}
+
+/// The buffer behaves like a plain vector, wherever the ring wraps.
+#[test]
+fn the_ring_behaves_like_a_vector() {
+    let stream: Vec<u8> = (0..4000u32).map(|i| (i * 7 % 251) as u8).collect();
+    let mut buffer = Buffer::default();
+    let (mut taken, mut into) = (Vec::new(), [0; 37]);
+    for (i, pair) in stream.chunks(2 * 29).enumerate() {
+        let at = Offset::DATA + (i * 2 * 29) as u64;
+        let (first, second) = pair.split_at(pair.len().min(29));
+        let everything = span(0, u64::MAX);
+        buffer.put(at + first.len() as u64, second, everything);
+        buffer.put(at, first, everything);
+        let whole = Span::at(at, pair.len() as u64);
+        assert_eq!(buffer.copy(whole), pair, "pair {i}");
+        let count = buffer.take_into(&mut into);
+        taken.extend_from_slice(&into[..count]);
+    }
+    taken.extend(buffer.take(usize::MAX));
+    assert_eq!(taken, stream);
+}
