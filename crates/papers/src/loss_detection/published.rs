@@ -5,7 +5,6 @@
 //! run could refute these claims: they follow from the printed numbers, or do not.
 
 use super::NAME;
-use super::claims::by_system;
 use super::micro::{self, Measured};
 use crate::claims::{Claim, claim};
 use crate::experiment::{ExperimentError, Setup};
@@ -97,7 +96,7 @@ fn claims() -> Vec<Claim> {
         100.0 * of.iter().map(|i| row[*i]).sum::<f64>() / row.iter().sum::<f64>()
     };
     let shares = |of: &[usize]| rows.each_ref().map(|row| share(row, of));
-    let shown = |values: [f64; 4]| by_system(&values, |value| format!("{value:.1} %"));
+    let shown = |values: [f64; 4]| super::claims::by_system(&values, |value| format!("{value:.1} %"));
     let [by_timeout, spurious_timeouts, spurious_fast, spurious] = [&[0, 2][..], &[2], &[3], &[2, 3]].map(shares);
     vec![
         claim("loads")

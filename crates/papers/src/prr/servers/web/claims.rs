@@ -11,7 +11,6 @@ use super::{Cell, TABLE_7, bursts_above_ten, cwnd_after, of_recoveries};
 use crate::claims::{Claim, ClaimVerdict, Judge, claim};
 use crate::distribution::quantile;
 use crate::joined;
-
 use recoup_lab::stats::Estimate;
 use recoup_recovery::State;
 
