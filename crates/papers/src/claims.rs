@@ -10,7 +10,7 @@
 
 use crate::texts::{Text, UNKNOWN};
 use comfy_table::ContentArrangement;
-use recoup_lab::stats::{Estimate, Share};
+use recoup_support::stats::{Estimate, Share};
 use recoup_table::plain_table;
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;

@@ -52,12 +52,12 @@ use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, to_value};
 pub(crate) use experiments::RUNS;
 use populations::Populations;
+use recoup_captures::analysis::StudyTable;
+use recoup_captures::study::published::System;
+use recoup_captures::study::{Cdf, SenderReport, Shares};
+use recoup_captures::study::{bytes_chart, detection_chart, reduction_chart};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel, LineChart, LinePanel, Scale};
-use recoup_lab::analysis::StudyTable;
-use recoup_lab::study::{bytes_chart, detection_chart, reduction_chart};
 use recoup_trace::finding::systems_like;
-use recoup_trace::study::published::System;
-use recoup_trace::study::{Cdf, SenderReport, Shares};
 
 /// The paper's name on the command line.
 pub const NAME: &str = "loss-detection";

@@ -4,8 +4,8 @@ use super::super::claims::{FREEBSD, LINUX, SOLARIS, WINDOWS, exactly, times};
 use super::{Outcome, Outcomes, Runs};
 use crate::claims::{Claim, ClaimVerdict, Judge, claim};
 use crate::joined;
-use recoup_lab::stats::Estimate;
-use recoup_trace::study::Detector;
+use recoup_captures::study::Detector;
+use recoup_support::stats::Estimate;
 
 const FAST: usize = Detector::FastRetransmit as usize;
 const TIMEOUT: usize = Detector::Timeout as usize;

@@ -5,8 +5,8 @@ use crate::claims::{Claim, Judge, claim};
 use crate::joined;
 use crate::prr::finding::list;
 use crate::prr::trace::Trace;
-use recoup_lab::stats::Estimate;
 use recoup_recovery::Trigger;
+use recoup_support::stats::Estimate;
 
 /// All claims.
 pub fn all(data: &Data) -> Vec<Claim> {

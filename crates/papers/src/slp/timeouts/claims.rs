@@ -8,8 +8,8 @@ use super::contrast::{Contrast, contrast, share_of};
 use super::{RerunFlow, Studied, Traces};
 use crate::claims::{Claim, ClaimVerdict, Judge, claim};
 use crate::joined;
-use recoup_lab::stats::Estimate;
-use recoup_trace::study::slp::{Class, Classification, Classifier, Classifiers, Half, Report, Sample};
+use recoup_captures::study::slp::{Class, Classification, Classifier, Classifiers, Half, Report, Sample};
+use recoup_support::stats::Estimate;
 use recoup_units::Direction;
 use recoup_wire::Flags;
 
