@@ -1,12 +1,20 @@
 //! Claims of papers. Each has a check and a verdict.
 //!
+//! The texts of a claim are data (module `texts`). Code computes the result, by the claim's id:
+//! `claim("table7-below-three").shows(text).needs(linux.above(50.0))`. [`Experiment::run`] joins both.
+//!
 //! A claim that does not hold stays in the list, with the reason. The committed ledger (module `ledger`) has the expected
-//! verdict of each, so that a changed verdict is noticed. Each has a source: the paper, an RFC, or ourselves.
+//! verdict of each, so that a changed verdict is noticed.
+//!
+//! [`Experiment::run`]: crate::experiment::Experiment::run
 
+use crate::texts::{Text, UNKNOWN};
 use comfy_table::ContentArrangement;
-use recoup_support::stats::Estimate;
+use recoup_support::stats::{Estimate, Share};
 use recoup_table::plain_table;
 use serde::{Deserialize, Serialize};
+use std::fmt::Display;
+use std::ops::Range;
 
 /// Whether a claim holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,28 +24,17 @@ pub enum ClaimVerdict {
     Holds,
     /// The check refutes the claim.
     Fails,
-    /// The data do not tell: the confidence interval of the difference on which the claim depends contains zero.
+    /// The data do not tell: the confidence interval of the quantity on which the claim depends contains the bound.
     Undecided,
 }
 
-impl ClaimVerdict {
-    /// `Holds` if the condition is true.
-    pub fn on(holds: bool) -> Self {
+impl From<bool> for ClaimVerdict {
+    fn from(holds: bool) -> Self {
         if holds { Self::Holds } else { Self::Fails }
     }
+}
 
-    /// `Holds` if the whole interval lies above 0, `Fails` if it lies below.
-    pub fn on_positive(difference: Estimate) -> Self {
-        let Estimate { mean, half } = difference;
-        if mean > half {
-            Self::Holds
-        } else if mean < -half {
-            Self::Fails
-        } else {
-            Self::Undecided
-        }
-    }
-
+impl ClaimVerdict {
     /// `Fails` if one of the parts of a claim fails, `Holds` if all hold.
     pub fn all(parts: impl IntoIterator<Item = Self>) -> Self {
         let worse = |all: Self, part: Self| match (all, part) {
@@ -66,11 +63,101 @@ impl ClaimVerdict {
     }
 }
 
+/// A quantity with a 95 % confidence interval, compared with bounds. The verdict is undecided if the interval contains
+/// the bound.
+pub(crate) trait Judge: Copy {
+    /// A value that is known exactly.
+    fn exactly(value: f64) -> Self;
+
+    /// Whether it is larger than another one.
+    fn exceeds(self, other: Self) -> ClaimVerdict;
+
+    /// Whether it is above a number, or above another quantity.
+    fn above(self, bound: impl Bound<Self>) -> ClaimVerdict {
+        self.exceeds(bound.quantity())
+    }
+
+    /// Whether it is below a number, or below another quantity.
+    fn below(self, bound: impl Bound<Self>) -> ClaimVerdict {
+        bound.quantity().exceeds(self)
+    }
+
+    /// Whether it lies between two numbers.
+    fn within(self, bounds: Range<f64>) -> ClaimVerdict {
+        ClaimVerdict::all([self.above(bounds.start), self.below(bounds.end)])
+    }
+
+    /// Whether it has the sign and the size of the paper's value: it lies between half and twice the value.
+    fn sized(self, paper: f64) -> ClaimVerdict {
+        let [half, twice] = [paper / 2.0, paper * 2.0];
+        self.within(half.min(twice)..half.max(twice))
+    }
+}
+
+impl Judge for Estimate {
+    fn exactly(value: f64) -> Self {
+        Self { mean: value, half: 0.0 }
+    }
+
+    fn exceeds(self, other: Self) -> ClaimVerdict {
+        let difference = self.minus(other);
+        if difference.mean > difference.half {
+            ClaimVerdict::Holds
+        } else if difference.mean < -difference.half {
+            ClaimVerdict::Fails
+        } else {
+            ClaimVerdict::Undecided
+        }
+    }
+}
+
+impl Judge for Share {
+    fn exactly(value: f64) -> Self {
+        Self { share: value, low: value, high: value, ..Self::of(0, 0) }
+    }
+
+    /// Shares differ if their intervals do not overlap.
+    fn exceeds(self, other: Self) -> ClaimVerdict {
+        if self.low > other.high {
+            ClaimVerdict::Holds
+        } else if self.high < other.low {
+            ClaimVerdict::Fails
+        } else {
+            ClaimVerdict::Undecided
+        }
+    }
+}
+
+/// What a quantity is compared with: a number, or another quantity of its kind.
+pub(crate) trait Bound<Quantity> {
+    /// The bound as a quantity.
+    fn quantity(self) -> Quantity;
+}
+
+impl<Quantity: Judge> Bound<Quantity> for f64 {
+    fn quantity(self) -> Quantity {
+        Quantity::exactly(self)
+    }
+}
+
+impl Bound<Self> for Estimate {
+    fn quantity(self) -> Self {
+        self
+    }
+}
+
+impl Bound<Self> for Share {
+    fn quantity(self) -> Self {
+        self
+    }
+}
+
 /// Who makes a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// The paper, in the section given.
+    #[default]
     Paper,
     /// An RFC, in the section given.
     Rfc,
@@ -89,51 +176,92 @@ impl Source {
     }
 }
 
-/// A checked statement.
+/// A checked statement. Outside of this crate it has its texts: [`Experiment::run`] adds them to the results.
+///
+/// [`Experiment::run`]: crate::experiment::Experiment::run
 #[derive(Clone, Debug, Serialize)]
 pub struct Claim {
     /// A short name.
     pub id: &'static str,
-    /// Who makes it.
-    pub source: Source,
-    /// The section of the paper or of the RFC; `None` for our own claims about no section.
-    pub section: Option<&'static str>,
-    /// The claim in our words.
-    pub statement: &'static str,
-    /// How the claim is checked.
-    pub check: &'static str,
-    /// What the paper gives, in short: a number, a comparison.
-    pub paper_says: Option<String>,
+    /// What it says, and how it is checked.
+    #[serde(flatten)]
+    pub text: &'static Text,
     /// Our result.
     pub ours: String,
     /// The 95 % confidence interval of our result.
     pub interval: Option<String>,
-    /// The verdict from our result.
+    /// The verdict from our result; undecided without any condition.
     pub verdict: ClaimVerdict,
     /// The verdict in the committed ledger; `None` if the claim is not there. `known` in JSON.
     #[serde(rename = "known")]
     pub expected: Option<ClaimVerdict>,
     /// Whether the claim follows from definitions or arithmetic, so that no run could refute it.
     pub by_construction: bool,
-    /// Why the claim fails, or a remark.
+    /// Why the claim fails, or a remark: what code wrote, else the text's note.
     pub note: Option<String>,
+    /// The name of the note among the texts that code chose.
+    #[serde(skip)]
+    pub(crate) noted: Option<&'static str>,
+    /// Whether a condition has been given.
+    #[serde(skip)]
+    is_checked: bool,
+}
+
+/// The result of the claim with this id.
+pub(crate) const fn claim(id: &'static str) -> Claim {
+    Claim {
+        id,
+        text: &UNKNOWN,
+        ours: String::new(),
+        interval: None,
+        verdict: ClaimVerdict::Undecided,
+        expected: None,
+        by_construction: false,
+        note: None,
+        noted: None,
+        is_checked: false,
+    }
 }
 
 impl Claim {
-    /// Whether the verdict differs from that in the committed ledger.
-    pub fn changed(&self) -> bool {
-        self.expected != Some(self.verdict)
-    }
-
-    /// Where the claim stands: the section, or that it is ours.
-    pub fn place(&self) -> String {
-        place(self.source, self.section)
-    }
-
-    /// With what the paper gives: `22 % fewer`.
-    pub(crate) fn paper(mut self, says: impl Into<String>) -> Self {
-        self.paper_says = Some(says.into());
+    /// With our result as text.
+    pub(crate) fn shows(mut self, ours: impl Into<String>) -> Self {
+        self.ours = ours.into();
         self
+    }
+
+    /// With a condition. Several must all hold.
+    pub(crate) fn needs(mut self, condition: impl Into<ClaimVerdict>) -> Self {
+        let condition = condition.into();
+        self.verdict = if self.is_checked { ClaimVerdict::all([self.verdict, condition]) } else { condition };
+        self.is_checked = true;
+        self
+    }
+
+    /// With several conditions, which must all hold.
+    pub(crate) fn needs_all(self, conditions: impl IntoIterator<Item = ClaimVerdict>) -> Self {
+        self.needs(ClaimVerdict::all(conditions))
+    }
+
+    /// With a condition that is true or false.
+    pub(crate) fn holds(self, condition: bool) -> Self {
+        self.needs(condition)
+    }
+
+    /// With a result and its verdict, which were computed together.
+    pub(crate) fn result(self, (ours, condition): (String, impl Into<ClaimVerdict>)) -> Self {
+        self.shows(ours).needs(condition)
+    }
+
+    /// Holds if each of `all` cases is as claimed, and there are some: `3 of 4 flows`.
+    pub(crate) fn every<Count: Copy + Display + PartialEq + Default>(
+        self,
+        hits: Count,
+        all: Count,
+        unit: &str,
+    ) -> Self {
+        let separator = if unit.is_empty() { "" } else { " " };
+        self.shows(format!("{hits} of {all}{separator}{unit}")).holds(hits == all && all != Count::default())
     }
 
     /// With the 95 % confidence interval of our result.
@@ -142,22 +270,26 @@ impl Claim {
         self
     }
 
-    /// With a reason or a remark.
+    /// With a reason or a remark that depends on the result. Others are among the texts.
     pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
         self.note = Some(note.into());
         self
     }
 
-    /// With another verdict than the check's.
-    pub(crate) const fn verdict(mut self, verdict: ClaimVerdict) -> Self {
-        self.verdict = verdict;
+    /// With the note of this name among the texts.
+    pub(crate) const fn noted(mut self, name: &'static str) -> Self {
+        self.noted = Some(name);
         self
     }
 
-    /// Follows from definitions or arithmetic.
-    pub(crate) const fn by_construction(mut self) -> Self {
-        self.by_construction = true;
-        self
+    /// Whether the verdict differs from that in the committed ledger.
+    pub fn changed(&self) -> bool {
+        self.expected != Some(self.verdict)
+    }
+
+    /// Where the claim stands: the section, or that it is ours.
+    pub fn place(&self) -> String {
+        place(self.text.source, self.text.section.as_deref())
     }
 
     /// The verdict in tables, with the expected one where it differs.
@@ -183,47 +315,6 @@ pub(crate) fn place(source: Source, section: Option<&str>) -> String {
     }
 }
 
-/// A claim of the paper, with our result and whether it confirms the claim.
-pub(crate) fn claim(
-    id: &'static str,
-    section: impl Into<Option<&'static str>>,
-    statement: &'static str,
-    check: &'static str,
-    (ours, holds): (String, bool),
-) -> Claim {
-    Claim {
-        id,
-        source: Source::Paper,
-        section: section.into(),
-        statement,
-        check,
-        paper_says: None,
-        ours,
-        interval: None,
-        verdict: ClaimVerdict::on(holds),
-        expected: None,
-        by_construction: false,
-        note: None,
-    }
-}
-
-/// A claim with the reason why it does not hold, or with a remark.
-pub(crate) fn noted(note: &str, claim: Claim) -> Claim {
-    claim.note(note)
-}
-
-/// A claim that no paper makes.
-pub(crate) fn ours(claim: Claim) -> Claim {
-    let source = Source::Ours;
-    Claim { source, ..claim }
-}
-
-/// A claim that an RFC makes.
-pub(crate) fn of_rfc(claim: Claim) -> Claim {
-    let source = Source::Rfc;
-    Claim { source, ..claim }
-}
-
 /// The width of the table of claims in characters; longer cells wrap.
 const WIDTH: u16 = 160;
 
@@ -234,7 +325,7 @@ pub fn to_table(claims: &[Claim]) -> String {
     table.set_width(WIDTH);
     table.set_header(["verdict", "id", "section", "claim", "our result"]);
     for claim in claims {
-        table.add_row([claim.verdict_text().as_str(), claim.id, &claim.place(), claim.statement, &claim.ours]);
+        table.add_row([claim.verdict_text().as_str(), claim.id, &claim.place(), &claim.text.statement, &claim.ours]);
     }
     let notes: String =
         claims.iter().filter_map(|c| c.note.as_ref().map(|note| format!("- {}: {note}\n", c.id))).collect();
@@ -247,74 +338,9 @@ pub(crate) fn assert_known(paper: &str, experiment: &str, effort: crate::experim
     println!("{}", to_table(claims));
     let ledger = crate::ledger::Ledger::committed(paper, effort).expect("a paper");
     let changed = claims.iter().filter(|claim| ledger.verdict(experiment, claim.id) != Some(claim.verdict));
-    let changed: Vec<String> = changed.map(|claim| format!("{}: {} ({})", claim.id, claim.ours, claim.check)).collect();
+    let changed: Vec<String> = changed.map(|claim| format!("{}: {}", claim.id, claim.ours)).collect();
     assert!(changed.is_empty(), "{}", changed.join("\n"));
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn a_claim(section: Option<&'static str>, holds: bool) -> Claim {
-        let result = ("so much".into(), holds);
-        claim("an-id", section, "It is less", "how", result)
-    }
-
-    /// The cells of the row of a claim.
-    fn cells(claim: &Claim) -> Vec<String> {
-        let table = to_table(std::slice::from_ref(claim));
-        let row = table.lines().nth(2).expect("after the header and its line");
-        row.split('|').map(|cell| cell.trim().to_string()).collect()
-    }
-
-    #[test]
-    fn a_row_shows_whose_claim_it_is() {
-        for (of, section, cell, source) in [
-            ((|claim| claim) as fn(Claim) -> Claim, Some("3"), "3", "paper"),
-            (of_rfc, Some("RFC 6937 §3"), "RFC 6937 §3", "rfc"),
-            (ours, Some("3"), "ours (3)", "ours"),
-            (ours, None, "ours", "ours"),
-        ] {
-            let claim = of(a_claim(section, true));
-            assert_eq!(cells(&claim)[3], cell);
-            let json = crate::to_value(&claim);
-            assert_eq!(json["source"], source);
-            assert_eq!(json["section"].as_str(), section);
-        }
-    }
-
-    #[test]
-    fn a_difference_whose_interval_contains_zero_decides_nothing() {
-        use ClaimVerdict::{Fails, Holds, Undecided};
-        for (mean, half, verdict) in
-            [(2.0, 1.9, Holds), (-2.0, 1.9, Fails), (2.0, 2.0, Undecided), (-2.0, 3.0, Undecided)]
-        {
-            let difference = Estimate { mean, half };
-            assert_eq!(ClaimVerdict::on_positive(difference), verdict);
-        }
-        assert_eq!(ClaimVerdict::all([Holds, Undecided, Holds]), Undecided);
-        assert_eq!(ClaimVerdict::all([Fails, Undecided]), Fails);
-        assert_eq!(ClaimVerdict::all([]), Holds);
-    }
-
-    #[test]
-    fn a_row_shows_the_verdict_and_the_expected_one() {
-        use ClaimVerdict::{Fails, Holds, Undecided};
-        for (holds, expected, cell, changed) in [
-            (true, Some(Holds), "holds", false),
-            (false, Some(Fails), "FAILS (expected)", false),
-            (false, Some(Holds), "FAILS (expected: holds)", true),
-            (true, Some(Fails), "holds (expected: FAILS)", true),
-            (true, Some(Undecided), "holds (expected: undecided)", true),
-            (true, None, "holds (not in the ledger)", true),
-        ] {
-            let claim = Claim { expected, ..a_claim(Some("3"), holds).note("so it is") };
-            assert_eq!(cells(&claim)[1..3], [cell, "an-id"]);
-            assert_eq!(claim.changed(), changed);
-            let table = to_table(&[claim]);
-            assert!(table.ends_with("- an-id: so it is\n"), "{table}");
-        }
-        let claim = a_claim(None, true).by_construction();
-        assert!(claim.verdict_text().starts_with("holds (by construction)"));
-    }
-}
+mod tests;

@@ -1,31 +1,33 @@
-//! `CLAIMS.md`: the committed ledgers as a page.
+//! `docs/claims/`: the committed ledgers as pages, one for each paper, and an index.
 
-use crate::coverage::Coverage;
 use crate::experiment::{Effort, Experiment};
-use crate::ledger::{Count, Entry, Ledger};
+use crate::ledger::{Count, Entry, Ledger, turned_by};
 use crate::{PAPERS, Paper};
 use std::fmt::Write;
 
-const INTRODUCTION: &str = "\
-# Claims
+const INTRODUCTION: &str = "# Claims
 
-What four papers say, and what Recoup finds. This page is generated from the committed ledgers. Do not edit it.
+What four papers say, and what Recoup finds. These pages are generated from the committed ledgers. Do not edit them.
 
 - `recoup paper all --out DIR` repeats everything in fifteen minutes on two cores, and writes a report with every
   figure. With `--quick` it takes two minutes.
 - The quick run has fewer flows, so it leaves more claims undecided. Each run has its own column of verdicts.
 - *Holds by construction*: the claim follows from definitions or arithmetic. No run could refute it.
-- *Turned by*: the mutation that gives the claim another verdict. `recoup paper mutations` runs them all.
+- *Turned by*: the mutations that give the claim another verdict. `recoup paper mutations` runs them all.
 - A section `ours` marks a claim that no paper makes.
 ";
 
-/// The page.
-pub fn markdown() -> String {
+/// The pages: each with the name of its file.
+pub fn pages() -> Vec<(String, String)> {
+    let of_papers = PAPERS.iter().map(|paper| (format!("{}.md", paper.name), of_paper(paper)));
+    std::iter::once(("README.md".into(), index())).chain(of_papers).collect()
+}
+
+fn index() -> String {
     let mut page = INTRODUCTION.to_string();
     page += "\n| paper | sentences | tested | claims | full run | quick run |\n| --- | --- | --- | --- | --- | --- |\n";
-    for paper in PAPERS {
-        let Coverage { sentences } = paper.coverage();
-        let tested = sentences.iter().filter(|one| one.untested.is_none());
+    for paper in PAPERS.iter() {
+        let tested = paper.sentences.iter().filter(|one| one.untested.is_none());
         let counts = [Effort::Full, Effort::Quick].map(|effort| {
             let claims = claims(paper, effort).iter();
             Count::of(claims.map(|claim| claim.verdict))
@@ -33,8 +35,8 @@ pub fn markdown() -> String {
         row(
             &mut page,
             &[
-                &format!("[{0}](#{0})", paper.name),
-                &sentences.len().to_string(),
+                &format!("[{0}]({0}.md)", paper.name),
+                &paper.sentences.len().to_string(),
                 &tested.count().to_string(),
                 &claims(paper, Effort::Full).len().to_string(),
                 &counts[0].to_string(),
@@ -42,7 +44,6 @@ pub fn markdown() -> String {
             ],
         );
     }
-    PAPERS.iter().for_each(|paper| of_paper(&mut page, paper));
     page
 }
 
@@ -50,23 +51,22 @@ fn claims(paper: &Paper, effort: Effort) -> &'static [Entry] {
     Ledger::committed(paper.name, effort).map_or(&[], |ledger| &ledger.claims)
 }
 
-fn of_paper(page: &mut String, paper: &Paper) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(page, "\n## {}\n\n{}", paper.name, paper.citation);
-    for experiment in paper.experiments {
-        of_experiment(page, experiment);
+fn of_paper(paper: &Paper) -> String {
+    let mut page = format!("# {}\n\n{}\n\n[What the columns mean](README.md)\n", paper.name, paper.citation);
+    for experiment in &paper.experiments {
+        of_experiment(&mut page, experiment);
     }
-    let Coverage { sentences } = paper.coverage();
-    let untested: Vec<_> = sentences.iter().filter_map(|one| Some((one, one.untested?))).collect();
+    let untested: Vec<_> = paper.sentences.iter().filter_map(|one| Some((one, one.untested?))).collect();
     if untested.is_empty() {
-        return;
+        return page;
     }
-    *page += "\n### Sentences that are not tested\n\n| § | the paper says | why not |\n| --- | --- | --- |\n";
+    page += "\n## Sentences that are not tested\n\n| § | the paper says | why not |\n| --- | --- | --- |\n";
     for (sentence, reason) in untested {
         let because = sentence.because.as_deref().unwrap_or_default();
         let reason = format!("{}: {because}", reason.text());
-        row(page, &[&sentence.section, &sentence.says, &reason]);
+        row(&mut page, &[&sentence.section, &sentence.says, &reason]);
     }
+    page
 }
 
 fn of_experiment(page: &mut String, experiment: &Experiment) {
@@ -80,7 +80,7 @@ fn of_experiment(page: &mut String, experiment: &Experiment) {
     }
     let _ = writeln!(
         page,
-        "\n### {}: {}\n\nSection {}; `{}`\n",
+        "\n## {}: {}\n\nSection {}; `{}`\n",
         experiment.title(),
         experiment.about,
         experiment.section,
@@ -94,16 +94,14 @@ fn of_experiment(page: &mut String, experiment: &Experiment) {
             None => claim.ours.clone(),
         };
         let in_quick = quick.claim(experiment.name, &claim.id);
-        let turned = experiment.mutations.iter();
-        let turned = turned.filter(|one| one.turns.contains(&claim.id.as_str()));
-        let turned: Vec<String> = turned.map(|one| format!("`{}`", one.name)).collect();
+        let turned: Vec<String> = turned_by(experiment, &claim.id).iter().map(|name| format!("`{name}`")).collect();
         row(
             page,
             &[
                 &claim.id,
                 &claim.place(),
-                &claim.statement,
-                claim.paper_says.as_deref().unwrap_or_default(),
+                claim.statement,
+                claim.paper_says.unwrap_or_default(),
                 &ours,
                 claim.verdict_name(),
                 in_quick.map_or("", Entry::verdict_name),
@@ -146,19 +144,21 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// With `RECOUP_UPDATE_CLAIMS=1` the page is written.
+    /// With `RECOUP_UPDATE_CLAIMS=1` the pages are written.
     #[test]
-    fn the_committed_page_is_up_to_date() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../CLAIMS.md");
-        let page = markdown();
-        if std::env::var_os("RECOUP_UPDATE_CLAIMS").is_some() {
-            std::fs::write(&path, &page).expect("a page that can be written");
+    fn the_committed_pages_are_up_to_date() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/claims");
+        for (name, page) in pages() {
+            let path = folder.join(&name);
+            if std::env::var_os("RECOUP_UPDATE_CLAIMS").is_some() {
+                std::fs::write(&path, &page).expect("a page that can be written");
+            }
+            let committed = std::fs::read_to_string(&path).expect("a page");
+            assert!(
+                committed == page,
+                "docs/claims/{name} is out of date: RECOUP_UPDATE_CLAIMS=1 cargo test -p recoup-papers claims_page"
+            );
         }
-        let committed = std::fs::read_to_string(&path).expect("CLAIMS.md");
-        assert!(
-            committed == page,
-            "CLAIMS.md is out of date: RECOUP_UPDATE_CLAIMS=1 cargo test -p recoup-papers claims_page"
-        );
     }
 
     #[test]

@@ -4,14 +4,19 @@
 //! statistical power, so it decides fewer claims. Both have expected verdicts (module `ledger`).
 //!
 //! A mutation breaks an experiment on purpose: it takes a mechanism away, or changes the setup. A claim that no mutation
-//! can turn would say nothing about the engine.
+//! can break tests nothing. The committed ledger has the claims that each mutation turns.
+//!
+//! The descriptions of experiments and mutations are data (module `texts`), and code has the functions that run them.
 
-use crate::Sheet;
 use crate::ledger::Ledger;
 use crate::tail_loss::web::Pages;
+use crate::texts::{About, Texts};
+use crate::{PAPERS, Sheet};
 use recoup_lab::scenario::{Scenario, ScenarioError};
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Profile;
+use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -44,7 +49,8 @@ impl Effort {
 }
 
 /// How long an experiment may take on two cores, in s.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Budget {
     /// With the full effort.
     pub full_s: u32,
@@ -75,39 +81,49 @@ pub struct Experiment {
     pub about: &'static str,
     /// How long it may take.
     pub budget: Budget,
-    /// The built-in scenario whose settings its cells start from.
-    pub scenario: &'static str,
     /// The settings that its cells set themselves, and that cannot be changed.
     pub own_settings: &'static [&'static str],
-    /// What turns its claims.
-    pub mutations: &'static [Mutation],
-    /// Runs it in the simulator.
-    pub run: fn(&Setup) -> Result<Sheet, ExperimentError>,
+    /// What breaks it.
+    pub mutations: Vec<&'static Mutation>,
+    pub(crate) texts: &'static Texts,
+    run: RunFn,
 }
 
-/// A change that an experiment must notice.
-#[derive(Debug, PartialEq, Eq)]
+/// Runs an experiment in the simulator. The claims of the sheet have no texts yet.
+type RunFn = fn(&Setup) -> Result<Sheet, ExperimentError>;
+
+/// The part of an experiment that is code.
+#[derive(Debug)]
+pub(crate) struct Run {
+    name: &'static str,
+    own_settings: &'static [&'static str],
+    run: RunFn,
+}
+
+/// An experiment: its name, the settings that its cells set themselves, and what runs it.
+pub(crate) const fn run(name: &'static str, own_settings: &'static [&'static str], run: RunFn) -> Run {
+    Run { name, own_settings, run }
+}
+
+/// A change that an experiment must notice. Without `swap` and `set` the experiment itself changes something else: it
+/// asks [`Setup::is_mutated`].
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Mutation {
-    /// The name on the command line; unique in its experiment.
-    pub name: &'static str,
+    /// The name on the command line; unique in its experiments.
+    pub name: String,
+    /// The experiments that it breaks.
+    #[serde(rename = "in")]
+    pub(crate) experiments: Vec<String>,
     /// A line that says what it changes.
-    pub about: &'static str,
-    /// What it changes.
-    pub change: Change,
-    /// The claims whose verdict it changes at the quick effort.
-    pub turns: &'static [&'static str],
-}
-
-/// What a mutation changes.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Parts of profile names become others: `("tlpr", "rtor")` makes `linux-3.17+rtor` of `linux-3.17+tlpr`; an empty
-    /// name removes the mechanism.
-    Swap(&'static [(&'static str, &'static str)]),
-    /// Settings of the scenario.
-    Set(&'static [(&'static str, &'static str)]),
-    /// The experiment itself changes something else; it asks [`Setup::is_mutated`].
-    Own,
+    pub about: String,
+    /// Parts of profile names become others: `tlpr = "rtor"` makes `linux-3.17+rtor` of `linux-3.17+tlpr`. An empty name
+    /// removes the part.
+    #[serde(default)]
+    swap: BTreeMap<String, String>,
+    /// Settings of the scenario that change: `KEY=VALUE`.
+    #[serde(default)]
+    set: Vec<String>,
 }
 
 /// Why an experiment cannot run.
@@ -122,6 +138,9 @@ pub enum ExperimentError {
     /// The settings do not fit together; the text says where they are from.
     #[error("{0}")]
     Unfit(String),
+    /// It decides a claim that the texts do not have.
+    #[error("{0}: no claim of this name among the texts of the paper")]
+    NoText(String),
 }
 
 impl From<String> for ExperimentError {
@@ -154,7 +173,7 @@ impl Setup {
     /// The experiment's scenario cannot be read.
     pub fn new(experiment: &Experiment, effort: Effort) -> Result<Self, ExperimentError> {
         Ok(Self {
-            base: Scenario::load(experiment.scenario)?,
+            base: Scenario::load(&experiment.texts.scenario)?,
             effort,
             mutation: None,
             users: None,
@@ -168,10 +187,8 @@ impl Setup {
     /// # Errors
     /// A mutation's setting does not fit the scenario.
     pub fn mutated(mut self, mutation: &'static Mutation) -> Result<Self, ExperimentError> {
-        if let Change::Set(settings) = &mutation.change {
-            for (key, value) in *settings {
-                self.base.settings.set(key, value, Path::new(""))?;
-            }
+        for (key, value) in mutation.set.iter().filter_map(|setting| setting.split_once('=')) {
+            self.base.settings.set(key, value, Path::new(""))?;
         }
         self.mutation = Some(mutation);
         Ok(self)
@@ -189,14 +206,10 @@ impl Setup {
 
     /// The name of the profile to run where `name` is asked for: the same, unless a mutation swaps a part of it.
     pub fn profile_name(&self, name: &str) -> String {
-        let Some(Change::Swap(swaps)) = self.mutation.map(|mutation| &mutation.change) else {
+        let Some(mutation) = self.mutation else {
             return name.into();
         };
-        let swapped = |part| {
-            let swap = swaps.iter().find(|(from, _)| *from == part);
-            swap.map_or(part, |(_, to)| *to)
-        };
-        let parts = name.split('+').map(swapped);
+        let parts = name.split('+').map(|part| mutation.swap.get(part).map_or(part, String::as_str));
         let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
         parts.join("+")
     }
@@ -214,8 +227,18 @@ impl Setup {
 
 /// The experiments of all papers, in the order of their publication on the command line.
 pub fn all() -> impl Iterator<Item = &'static Experiment> {
-    let papers = crate::PAPERS.iter();
-    papers.flat_map(|paper| paper.experiments)
+    PAPERS.iter().flat_map(|paper| &paper.experiments)
+}
+
+/// The experiment of this name of a paper.
+pub fn named(paper: &str, name: &str) -> Option<&'static Experiment> {
+    all().find(|one| (one.paper, one.name) == (paper, name))
+}
+
+/// The setup of an experiment.
+#[cfg(test)]
+pub(crate) fn setup_of(paper: &str, name: &str, effort: Effort) -> Setup {
+    Setup::new(named(paper, name).expect("an experiment"), effort).expect("its scenario")
 }
 
 impl Experiment {
@@ -224,12 +247,25 @@ impl Experiment {
         format!("{} {}", self.paper, self.name)
     }
 
-    /// The mutation of this name.
-    pub fn mutation(&self, name: &str) -> Option<&'static Mutation> {
-        self.mutations.iter().find(|mutation| mutation.name == name)
+    /// Joins the code of an experiment and its description.
+    ///
+    /// # Panics
+    /// If there is no description. It never happens: a test describes all experiments.
+    pub(crate) fn new(paper: &'static str, texts: &'static Texts, code: &Run) -> Self {
+        let Run { name, own_settings, run } = *code;
+        let found = texts.experiments.iter().find(|one| one.name == name);
+        let About { section, about, budget, .. } = found.expect("a description of the experiment");
+        let breaks_it = |mutation: &&Mutation| mutation.experiments.iter().any(|one| one == name);
+        let mutations = texts.mutations.iter().filter(breaks_it).collect();
+        Self { paper, name, section, about, budget: *budget, own_settings, mutations, texts, run }
     }
 
-    /// Runs it. Every claim has the verdict that the committed ledger expects at this effort.
+    /// The mutation of this name.
+    pub fn mutation(&self, name: &str) -> Option<&'static Mutation> {
+        self.mutations.iter().find(|mutation| mutation.name == name).copied()
+    }
+
+    /// Runs it. Every claim has its text, and the verdict that the committed ledger expects at this effort.
     ///
     /// # Errors
     /// Settings that do not fit together.
@@ -237,7 +273,13 @@ impl Experiment {
         let mut sheet = (self.run)(setup)?;
         let expected = Ledger::committed(self.paper, setup.effort);
         for claim in &mut sheet.claims {
+            let text = self.texts.claim(self.name, claim.id);
+            claim.text = text.ok_or_else(|| ExperimentError::NoText(format!("{} {}", self.title(), claim.id)))?;
+            claim.by_construction = claim.text.by_construction;
             claim.expected = expected.and_then(|ledger| ledger.verdict(self.name, claim.id));
+            let chosen = claim.noted.and_then(|name| self.texts.notes.get(name)).map(String::as_str);
+            let note = chosen.or_else(|| self.texts.note(claim.text));
+            claim.note = claim.note.take().or_else(|| note.map(Into::into));
         }
         Ok(sheet)
     }
@@ -253,8 +295,9 @@ impl Experiment {
 mod tests {
     use super::*;
 
-    fn setup(change: Change) -> Setup {
-        let mutation = Box::leak(Box::new(Mutation { name: "broken", about: "breaks it", change, turns: &[] }));
+    fn setup(mutation: &str) -> Setup {
+        let mutation = toml::from_str(&format!("name = 'broken'\nin = []\nabout = 'breaks it'\n{mutation}"));
+        let mutation = Box::leak(Box::new(mutation.expect("a mutation")));
         let experiment = all().next().expect("an experiment");
         let setup = Setup::new(experiment, Effort::Quick).expect("its scenario");
         setup.mutated(mutation).expect("settings that fit")
@@ -262,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_swap_replaces_whole_parts_of_names() {
-        let setup = setup(Change::Swap(&[("tlpr", "rtor"), ("slp", "")]));
+        let setup = setup("swap = { tlpr = 'rtor', slp = '' }");
         for (asked, run) in [
             ("linux-3.17+tlpr", "linux-3.17+rtor"),
             ("linux-3.17+tlp", "linux-3.17+tlp"),
@@ -277,7 +320,7 @@ mod tests {
 
     #[test]
     fn a_setting_changes_the_scenario() {
-        let setup = setup(Change::Set(&[("rtt", "123ms")]));
+        let setup = setup("set = ['rtt=123ms']");
         assert_eq!(setup.base.settings.get("rtt").as_deref(), Some("123ms"));
     }
 

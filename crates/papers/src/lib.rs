@@ -14,15 +14,20 @@ pub mod prr;
 pub mod run;
 pub mod slp;
 pub mod tail_loss;
+mod texts;
 
 use claims::Claim;
-use experiment::Experiment;
+use coverage::Sentence;
+use experiment::{Effort, Experiment, Run};
+use ledger::{Ledger, Record};
 use recoup_draw::chart::{BarChart, LineChart, PointChart};
 use recoup_draw::render::{self, RenderError};
 use recoup_draw::sequence::{Diagram, Panel};
 use recoup_table::{Columns, Schema};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::sync::LazyLock;
+use texts::Texts;
 
 /// The JSON document of figures.
 ///
@@ -39,55 +44,56 @@ pub struct Paper {
     pub heading: &'static str,
     /// Authors, title, venue and year.
     pub citation: &'static str,
-    /// What is run for it.
-    pub experiments: &'static [Experiment],
-    /// The sentences that are tested, and those that are not, as TOML (module `coverage`).
-    coverage: &'static str,
-    /// The committed ledger of the full effort, as JSON.
-    full_ledger: &'static str,
-    /// The committed ledger of the quick effort, as JSON.
-    quick_ledger: &'static str,
+    /// What is run for it, in the order of the command line.
+    pub experiments: Vec<Experiment>,
+    /// Its sentences that could be computed or measured, in its order.
+    pub sentences: &'static [Sentence],
+    #[cfg(test)]
+    texts: &'static Texts,
+    /// What the committed ledger has of its claims.
+    pub(crate) records: Vec<Record>,
+    /// The committed ledger at the full and at the quick effort.
+    ledgers: [Ledger; 2],
 }
 
 /// The four papers.
-pub const PAPERS: &[Paper] = &[
+pub static PAPERS: LazyLock<[Paper; 4]> = LazyLock::new(|| {
+    [
+        paper(
+            tail_loss::NAME,
+            tail_loss::RUNS,
+            include_str!("../claims/tail-loss.toml"),
+            include_str!("../ledger/tail-loss.json"),
+        ),
+        paper(prr::NAME, prr::RUNS, include_str!("../claims/prr.toml"), include_str!("../ledger/prr.json")),
+        paper(slp::NAME, slp::RUNS, include_str!("../claims/slp.toml"), include_str!("../ledger/slp.json")),
+        paper(
+            loss_detection::NAME,
+            loss_detection::RUNS,
+            include_str!("../claims/loss-detection.toml"),
+            include_str!("../ledger/loss-detection.json"),
+        ),
+    ]
+});
+
+/// Joins the code of a paper's experiments, its texts and its ledger.
+fn paper(name: &'static str, runs: &[Run], texts: &str, ledger: &str) -> Paper {
+    // It is read once, and used until the program ends.
+    let texts: &'static Texts = Box::leak(Box::new(Texts::read(texts)));
+    let experiments: Vec<Experiment> = runs.iter().map(|one| Experiment::new(name, texts, one)).collect();
+    let records = ledger::read(ledger);
     Paper {
-        name: tail_loss::NAME,
-        heading: "Tail loss recovery (2015)",
-        citation: "Rajiullah, Hurtig, Brunstrom, Petlund, Welzl: An Evaluation of Tail Loss Recovery Mechanisms for TCP (ACM SIGCOMM CCR, 2015)",
-        experiments: tail_loss::EXPERIMENTS,
-        coverage: include_str!("../coverage/tail-loss.toml"),
-        full_ledger: include_str!("../ledger/tail-loss-full.json"),
-        quick_ledger: include_str!("../ledger/tail-loss-quick.json"),
-    },
-    Paper {
-        name: prr::NAME,
-        heading: "Proportional rate reduction (2011)",
-        citation: "Dukkipati, Mathis, Cheng, Ghobadi: Proportional Rate Reduction for TCP (ACM IMC, 2011)",
-        experiments: prr::EXPERIMENTS,
-        coverage: include_str!("../coverage/prr.toml"),
-        full_ledger: include_str!("../ledger/prr-full.json"),
-        quick_ledger: include_str!("../ledger/prr-quick.json"),
-    },
-    Paper {
-        name: slp::NAME,
-        heading: "Selective loss prevention (2021)",
-        citation: "Selective Loss Prevention (2021)",
-        experiments: slp::EXPERIMENTS,
-        coverage: include_str!("../coverage/slp.toml"),
-        full_ledger: include_str!("../ledger/slp-full.json"),
-        quick_ledger: include_str!("../ledger/slp-quick.json"),
-    },
-    Paper {
-        name: loss_detection::NAME,
-        heading: "A study of loss detection (2007)",
-        citation: "Rewaskar, Kaur, Smith: A Performance Study of Loss Detection/Recovery in Real-world TCP Implementations (IEEE ICNP, 2007)",
-        experiments: loss_detection::EXPERIMENTS,
-        coverage: include_str!("../coverage/loss-detection.toml"),
-        full_ledger: include_str!("../ledger/loss-detection-full.json"),
-        quick_ledger: include_str!("../ledger/loss-detection-quick.json"),
-    },
-];
+        name,
+        heading: &texts.heading,
+        citation: &texts.citation,
+        sentences: &texts.sentences,
+        #[cfg(test)]
+        texts,
+        ledgers: [Effort::Full, Effort::Quick].map(|effort| Ledger::of(effort, &experiments, &records)),
+        experiments,
+        records,
+    }
+}
 
 /// One regenerated figure.
 #[derive(Clone, Debug)]
@@ -206,6 +212,11 @@ impl<Cell: 'static> Figure<Cell> {
 
 fn to_value(part: &impl Serialize) -> Value {
     serde_json::to_value(part).unwrap_or_else(|e| json!({ "error": e.to_string() }))
+}
+
+/// These texts, with a separator between them.
+fn joined(texts: impl IntoIterator<Item = String>, separator: &str) -> String {
+    texts.into_iter().collect::<Vec<_>>().join(separator)
 }
 
 /// Columns that start with the figure's name.

@@ -41,7 +41,6 @@ mod equations;
 mod experiments;
 pub mod impact;
 mod micro;
-mod mutations;
 mod populations;
 mod published;
 mod reactions;
@@ -51,7 +50,7 @@ mod watch;
 
 use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, to_value};
-pub use experiments::EXPERIMENTS;
+pub(crate) use experiments::RUNS;
 use populations::Populations;
 use recoup_captures::analysis::StudyTable;
 use recoup_captures::study::published::System;

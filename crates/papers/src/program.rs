@@ -8,6 +8,7 @@ mod mutations;
 mod pages;
 
 use crate::experiment::{self, Effort, Experiment};
+use crate::ledger;
 use crate::run::{self, PaperError, Planned, Request};
 use bar::ExperimentBar;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -31,7 +32,7 @@ const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Csv, Format::S
 const LEDGER_FORMATS: &[Format] = &[Format::Table, Format::Json];
 
 const HELP: &str = "\
-Exit status: 0 when every claim has the verdict of the committed ledger (CLAIMS.md), 1 when one has
+Exit status: 0 when every claim has the verdict of the committed ledger (docs/claims), 1 when one has
 another (`FAILS (expected: holds)`), 2 wrong use. A claim that is known not to hold
 (`FAILS (expected)`) has a note below the table that says why; it is no failure.
 
@@ -44,7 +45,7 @@ Without PAPER, `recoup paper` lists every experiment with what its claims say an
 `recoup paper all --out DIR` runs them all and writes DIR/report.html: every figure beside the claims of
 the paper about it, and the ledger of all claims.
 
-Exit status: 0 when every claim has the verdict of the committed ledger (CLAIMS.md), 1 when one has
+Exit status: 0 when every claim has the verdict of the committed ledger (docs/claims), 1 when one has
 another, 2 wrong use.";
 
 /// Repeat the experiments of papers: figures, and the verdicts on their claims
@@ -86,6 +87,8 @@ struct All {
     /// Write the report, the ledger and every figure into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    update: Update,
     /// Format of the ledger
     #[arg(long, value_parser = format_parser(LEDGER_FORMATS), default_value = "table")]
     format: Format,
@@ -165,16 +168,26 @@ struct Common {
     #[arg(long)]
     quick: bool,
     /// Break the experiment on purpose (see `recoup paper mutations`); needs the name of one figure
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "update_ledger")]
     mutate: Option<String>,
     /// Write each figure as .svg, .pdf, .png, .json and .csv into this folder, each panel of a time–sequence
     /// diagram as .xpl, and the claims as ledger.json
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    update: Update,
     /// Format of the figures: a table with claims, JSON (one object per figure), CSV (data
     /// alone), or SVG
     #[arg(long, value_parser = format_parser(FORMATS), default_value = "table")]
     format: Format,
+}
+
+#[derive(clap::Args)]
+struct Update {
+    /// Record the results in the ledgers in this folder (in the source: crates/papers/ledger): they are expected from
+    /// then on
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    update_ledger: Option<PathBuf>,
 }
 
 /// The names of a paper's experiments, as values of an argument.
@@ -209,12 +222,20 @@ struct Output<'a> {
     /// Whether the ledger is what is printed, and the report what is written: all papers.
     is_whole: bool,
     out: Option<&'a PathBuf>,
+    /// The folder of ledgers that record the results.
+    update: Option<&'a PathBuf>,
     format: Format,
 }
 
 impl Common {
     fn output(&self) -> Output<'_> {
-        Output { effort: effort(self.quick), is_whole: false, out: self.out.as_ref(), format: self.format }
+        Output {
+            effort: effort(self.quick),
+            is_whole: false,
+            out: self.out.as_ref(),
+            update: self.update.update_ledger.as_ref(),
+            format: self.format,
+        }
     }
 
     /// The experiments with their setups: settings and seed as given, and broken as asked for.
@@ -274,8 +295,13 @@ fn execute(args: &Args) -> Result<(), Failure> {
         Some(Paper::All(args)) => {
             let experiments: Vec<&Experiment> = experiment::all().collect();
             let planned = run::plan(&experiments, effort(args.quick), |_| false, |_| Ok::<(), PaperError>(()))?;
-            let output =
-                Output { effort: effort(args.quick), is_whole: true, out: args.out.as_ref(), format: args.format };
+            let output = Output {
+                effort: effort(args.quick),
+                is_whole: true,
+                out: args.out.as_ref(),
+                update: args.update.update_ledger.as_ref(),
+                format: args.format,
+            };
             simulated(planned, &output)
         }
         Some(Paper::TailLoss(args)) => {
@@ -347,5 +373,9 @@ fn run_and_deliver(request: &Request, output: &Output<'_>) -> Result<(), Failure
         drop(folder);
         interrupt::exit();
     }
-    check_claims(&delivered?.runs)
+    let finished = delivered?;
+    match output.update {
+        Some(folder) => Ok(ledger::record(folder, output.effort, finished.sheets())?),
+        None => check_claims(&finished.runs),
+    }
 }

@@ -46,7 +46,7 @@ use crate::experiment::{ExperimentError, Setup};
 use recoup_draw::sequence::{Diagram, Panel};
 use recoup_units::Instant;
 
-pub use experiments::EXPERIMENTS;
+pub(crate) use experiments::RUNS;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "prr";

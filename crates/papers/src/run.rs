@@ -2,8 +2,8 @@
 
 pub mod report;
 
-use crate::experiment::{Effort, Experiment, ExperimentError, Setup};
-use crate::ledger::Ledger;
+use crate::experiment::{Effort, Experiment, ExperimentError, Mutation, Setup};
+use crate::ledger::{self, Ledger};
 use crate::{Sheet, tail_loss};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::stage::{self, Ends, Stage, StageError};
@@ -85,8 +85,12 @@ pub struct Finished {
 impl Finished {
     /// The claims with their verdicts.
     pub fn ledger(&self, effort: Effort) -> Ledger {
-        let runs = self.runs.iter();
-        Ledger::new(effort, runs.map(|run| (run.experiment, &run.sheet)))
+        Ledger::new(effort, self.sheets())
+    }
+
+    /// The experiments with their figures and claims.
+    pub fn sheets(&self) -> impl Iterator<Item = (&'static Experiment, &Sheet)> {
+        self.runs.iter().map(|run| (run.experiment, &run.sheet))
     }
 }
 
@@ -217,22 +221,24 @@ impl Planned {
     }
 }
 
-/// Whether a mutation turned the claims that it says it turns.
+/// The claims that a mutation turned, compared with the committed ledger.
 #[derive(Clone, Debug)]
 pub struct MutationReport {
     /// The experiment.
     pub experiment: &'static Experiment,
-    /// The mutation's name.
-    pub mutation: &'static str,
+    /// The mutation.
+    pub mutation: &'static Mutation,
     /// The claims whose verdict it changed, with the verdict's name before and after.
     pub turned: Vec<(&'static str, &'static str, &'static str)>,
-    /// The claims that it says it turns, and that kept their verdict.
+    /// The claims that it turns by the ledger, and that kept their verdict.
     pub kept: Vec<&'static str>,
+    /// The claims that it turned, and does not turn by the ledger.
+    pub new: Vec<&'static str>,
 }
 
 impl MutationReport {
     /// Compares the claims of a mutated run with the committed ledger.
-    pub fn new(run: &Run, mutation: &'static crate::experiment::Mutation) -> Self {
+    pub fn new(run: &Run, mutation: &'static Mutation) -> Self {
         let claims = run.sheet.claims.iter();
         let turned = claims.filter(|claim| claim.changed());
         let turned = turned.map(|claim| {
@@ -241,11 +247,12 @@ impl MutationReport {
         });
         let turned: Vec<_> = turned.collect();
         let is_turned = |id: &&str| turned.iter().any(|(one, ..)| one == id);
-        let kept = mutation.turns.iter().copied();
+        let recorded = ledger::turns(run.experiment, mutation);
         Self {
             experiment: run.experiment,
-            mutation: mutation.name,
-            kept: kept.filter(|id| !is_turned(id)).collect(),
+            mutation,
+            kept: recorded.iter().copied().filter(|id| !is_turned(id)).collect(),
+            new: turned.iter().map(|(id, ..)| *id).filter(|id| !recorded.contains(id)).collect(),
             turned,
         }
     }

@@ -32,7 +32,7 @@ pub mod timeouts;
 pub mod timers;
 pub mod window;
 
-pub use experiments::EXPERIMENTS;
+pub(crate) use experiments::RUNS;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "slp";
@@ -40,7 +40,5 @@ pub const NAME: &str = "slp";
 /// The setup of an experiment as the paper has it.
 #[cfg(test)]
 fn setup(name: &str, effort: crate::experiment::Effort) -> crate::experiment::Setup {
-    let mut experiments = EXPERIMENTS.iter();
-    let found = experiments.find(|one| one.name == name);
-    crate::experiment::Setup::new(found.expect("an experiment"), effort).expect("its scenario")
+    crate::experiment::setup_of(NAME, name, effort)
 }

@@ -34,7 +34,7 @@ use recoup_lab::settings::SettingsError;
 use recoup_recovery::Trigger;
 use recoup_table::{Columns, millis, plain_table};
 
-pub use experiments::EXPERIMENTS;
+pub(crate) use experiments::RUNS;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "tail-loss";

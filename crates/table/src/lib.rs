@@ -24,15 +24,15 @@ mod row_file;
 mod text;
 
 #[cfg(feature = "arrow")]
-/// Rows in a group of Parquet or a batch of Arrow: a column's cells of one are in memory at once.
-pub(crate) const GROUP: usize = 1 << 16;
-
 pub use arrow::Batches;
 pub use columns::{Columns, Field};
 pub use format::Format;
 pub use json::{Layout, Schema};
 pub use row_file::{RowFile, RowFormat};
 pub use text::{Comparison, Keep, Line, Share, millis, plain_table, utc};
+
+/// Rows in a group of Parquet or a batch of Arrow: a column's cells of one are in memory at once.
+pub(crate) const GROUP: usize = 1 << 16;
 
 /// Rows that come from one source, such as one capture.
 pub struct Part<'a, R> {

@@ -166,7 +166,7 @@ impl Impact {
         type Key = (u64, u64, Option<&'static str>);
         static LAST: Mutex<Option<(Key, Arc<Impact>)>> = Mutex::new(None);
         let flows = flows(setup.effort);
-        let mutation = setup.mutation.map(|mutation| mutation.name);
+        let mutation = setup.mutation.map(|mutation| mutation.name.as_str());
         let key = (setup.seed(), flows, mutation);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {

@@ -35,7 +35,7 @@ pub fn population(setup: &Setup, capture: &Capture, flows: u64) -> Population {
         return population;
     };
     let Population { networks, traffic, receivers, .. } = &mut population;
-    match mutation.name {
+    match mutation.name.as_str() {
         "steady-networks" => {
             networks.pausing = 0.0;
             networks.reordering = 0.0;
@@ -187,7 +187,7 @@ impl Populations {
         type Key = (u64, u64, Option<&'static str>);
         static LAST: Mutex<Option<(Key, Arc<Populations>)>> = Mutex::new(None);
         let flows = flows(setup.effort);
-        let mutation = setup.mutation.map(|mutation| mutation.name);
+        let mutation = setup.mutation.map(|mutation| mutation.name.as_str());
         let key = (setup.seed(), flows, mutation);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {

@@ -6,7 +6,7 @@
 
 use super::NAME;
 use super::micro::{self, Measured};
-use crate::claims::{Claim, claim, ours};
+use crate::claims::{Claim, claim};
 use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet};
 use recoup_captures::study::published::System;
@@ -96,110 +96,36 @@ fn claims() -> Vec<Claim> {
         100.0 * of.iter().map(|i| row[*i]).sum::<f64>() / row.iter().sum::<f64>()
     };
     let shares = |of: &[usize]| rows.each_ref().map(|row| share(row, of));
-    let shown = |values: [f64; 4]| {
-        let each = System::ALL.iter().zip(values);
-        let each: Vec<String> = each.map(|(system, value)| format!("{} {value:.1} %", system.name)).collect();
-        each.join(", ")
-    };
+    let shown = |values: [f64; 4]| super::claims::by_system(&values, |value| format!("{value:.1} %"));
     let [by_timeout, spurious_timeouts, spurious_fast, spurious] = [&[0, 2][..], &[2], &[3], &[2, 3]].map(shares);
     vec![
-        claim(
-            "loads",
-            "table II",
-            "The average loads are 1.93, 74, 90.64 and 0.61 Mbit/s",
-            "bytes divided by duration, to 2 %",
-            (
-                loads.iter().map(|(trace, load)| format!("{} {load:.2}", trace.name)).collect::<Vec<_>>().join(", "),
-                loads.iter().all(|(trace, load)| (load / trace.load - 1.0).abs() < 0.02),
-            ),
-        )
-        .by_construction(),
-        ours(claim(
-            "total",
-            "abstract, IV-A",
-            "The study analyzed more than 2.8 million connections; its tables agree",
-            "connections of Table II times the explained lossy ones of Table III, with all roundings upwards",
-            (
-                format!("{:.2} million, at most {:.2}", explained(0.0), explained(1.0)),
-                explained(1.0) > 2.8,
-            ),
-        ))
-        .paper("more than 2.8 million")
-        .note("all lossy connections, explained or not, are 2.96 million; no count of the tables is between"),
-        ours(claim(
-            "windows-and-linux",
-            "IV-A",
-            "The study has many Windows and Linux connections, and few of Solaris and FreeBSD; its tables agree",
-            "connections of each system by Tables II and III: the smaller of the first two is above the larger of the others",
-            (
-                format!("in thousands: Windows {windows:.0}, Linux {linux:.0}, Solaris {solaris:.0}, FreeBSD {freebsd:.0}"),
-                windows.min(linux) > solaris.max(freebsd),
-            ),
-        ))
-        .note("10.69 % of the campus's lossy connections are Solaris's, which are more than all of Linux's. By retransmissions (Table IV) the sentence is true."),
-        ours(claim(
-            "many-spurious",
-            "V-A1",
-            "The study calls a significant number of retransmissions spurious; its Table IV agrees",
-            "Table IV: at least 5 % on each system",
-            (shown(spurious), spurious.iter().all(|share| *share >= 5.0)),
-        ))
-        .by_construction(),
-        ours(claim(
-            "most-spurious-by-timeout",
-            "V-A1",
-            "The study says that most spurious retransmissions follow a timeout; its Table IV agrees",
-            "Table IV: more by timeout than by FR/R on each system",
-            (
-                format!("by timeout {}; by FR/R {}", shown(spurious_timeouts), shown(spurious_fast)),
-                spurious_timeouts.iter().zip(spurious_fast).all(|(timeout, fast)| *timeout > fast),
-            ),
-        ))
-        .by_construction(),
-        ours(claim(
-            "windows-and-linux-spurious",
-            "V-A1",
-            "The study says that spurious timeouts are nearly 26 % of Windows's retransmissions and less than 4 % of Linux's; its Table IV agrees",
-            "Table IV",
-            (
-                shown(spurious_timeouts),
-                (25.5..26.5).contains(&spurious_timeouts[0]) && spurious_timeouts[1] < 4.0,
-            ),
-        ))
-        .by_construction(),
-        ours(claim(
-            "spurious-fast-few",
-            "V-A1",
-            "The study says that spurious FR/R are 3-5 % of the retransmissions; its Table IV agrees",
-            "Table IV, rounded, on each system",
-            (
-                shown(spurious_fast),
-                spurious_fast.iter().all(|share| (3.0..=5.0).contains(&share.round())),
-            ),
-        ))
-        .by_construction(),
-        ours(claim(
-            "most-by-timeout",
-            "V-A2a",
-            "The study says that timeouts trigger 60-88 % of the retransmissions; its Table IV agrees",
-            "Table IV, rounded",
-            (
-                shown(by_timeout),
-                by_timeout.iter().all(|share| (60.0..=88.0).contains(&share.round())),
-            ),
-        ))
-        .by_construction(),
-        ours(claim(
-            "freebsd-events",
-            "footnote 10",
-            "The study counts only 271 FR/R events of FreeBSD and more than 2000 RTO events; its Table IV agrees",
-            "Table IV",
-            (
-                format!("{} and {}", rows[3][1] + rows[3][3], rows[3][0] + rows[3][2]),
-                rows[3][1] + rows[3][3] == 271.0 && rows[3][0] + rows[3][2] > 2000.0,
-            ),
-        ))
-        .by_construction(),
+        claim("loads")
+            .shows(loads.iter().map(|(trace, load)| format!("{} {load:.2}", trace.name)).collect::<Vec<_>>().join(", "))
+            .holds(loads.iter().all(|(trace, load)| (load / trace.load - 1.0).abs() < 0.02)),
+        claim("total")
+            .shows(format!("{:.2} million, at most {:.2}", explained(0.0), explained(1.0)))
+            .holds(explained(1.0) > 2.8),
+        claim("windows-and-linux")
+            .shows(format!(
+                "in thousands: Windows {windows:.0}, Linux {linux:.0}, Solaris {solaris:.0}, FreeBSD {freebsd:.0}"
+            ))
+            .holds(windows.min(linux) > solaris.max(freebsd)),
+        claim("many-spurious").shows(shown(spurious)).holds(spurious.iter().all(|share| *share >= 5.0)),
+        claim("most-spurious-by-timeout")
+            .shows(format!("by timeout {}; by FR/R {}", shown(spurious_timeouts), shown(spurious_fast)))
+            .holds(spurious_timeouts.iter().zip(spurious_fast).all(|(timeout, fast)| *timeout > fast)),
+        claim("windows-and-linux-spurious")
+            .shows(shown(spurious_timeouts))
+            .holds((25.5..26.5).contains(&spurious_timeouts[0]) && spurious_timeouts[1] < 4.0),
+        claim("spurious-fast-few")
+            .shows(shown(spurious_fast))
+            .holds(spurious_fast.iter().all(|share| (3.0..=5.0).contains(&share.round()))),
+        claim("most-by-timeout")
+            .shows(shown(by_timeout))
+            .holds(by_timeout.iter().all(|share| (60.0..=88.0).contains(&share.round()))),
+        claim("freebsd-events")
+            .shows(format!("{} and {}", rows[3][1] + rows[3][3], rows[3][0] + rows[3][2]))
+            .holds(rows[3][1] + rows[3][3] == 271.0 && rows[3][0] + rows[3][2] > 2000.0),
     ]
 }
 

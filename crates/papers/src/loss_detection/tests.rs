@@ -1,14 +1,10 @@
 use super::*;
 use crate::claims::assert_known;
-use crate::experiment::{Effort, Experiment, Setup};
-
-fn experiment(name: &str) -> &'static Experiment {
-    EXPERIMENTS.iter().find(|one| one.name == name).unwrap()
-}
+use crate::experiment::{self, Effort, Setup};
 
 #[test]
 fn verdicts_are_as_expected() {
-    for experiment in EXPERIMENTS {
+    for experiment in experiment::all().filter(|one| one.paper == NAME) {
         let setup = Setup::new(experiment, Effort::Quick).unwrap();
         let sheet = experiment.run(&setup).unwrap();
         assert_known(NAME, experiment.name, Effort::Quick, &sheet.claims);
@@ -18,7 +14,7 @@ fn verdicts_are_as_expected() {
 
 #[test]
 fn another_seed_has_other_flows_and_the_same_systems() {
-    let setup = Setup::new(experiment("tables"), Effort::Quick).unwrap();
+    let setup = experiment::setup_of(NAME, "tables", Effort::Quick);
     let mut other = setup.clone();
     other.base.seed += 1;
     let [one, other, again] = [&setup, &other, &setup].map(|setup| Populations::simulate(setup, 640).unwrap());
@@ -38,7 +34,7 @@ fn another_seed_has_other_flows_and_the_same_systems() {
 
 #[test]
 fn figures_are_also_points() {
-    let setup = Setup::new(experiment("tables"), Effort::Quick).unwrap();
+    let setup = experiment::setup_of(NAME, "tables", Effort::Quick);
     let populations = Populations::simulate(&setup, 640).unwrap();
     for (id, header) in [
         (Id::Tables, "figure,sender,senders,retransmissions,"),

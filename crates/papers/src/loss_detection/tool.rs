@@ -10,10 +10,10 @@
 
 use super::NAME;
 use super::captures::CAPTURES;
-use super::claims::{above, decided, exactly};
+use super::claims::by_system;
 use super::micro::{self, Measured};
 use super::watch::{Repeated, Watch};
-use crate::claims::{Claim, ClaimVerdict};
+use crate::claims::{Claim, ClaimVerdict, Judge, claim};
 use crate::experiment::{ExperimentError, Setup};
 use crate::population::Population;
 use crate::{Figure, Picture, Sheet};
@@ -23,7 +23,7 @@ use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::simulation;
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Profile;
-use recoup_support::stats::{Estimate, Share};
+use recoup_support::stats::Share;
 use recoup_support::threads::{cores, in_parallel};
 use recoup_trace::analyze::{Kept, Settings, follow};
 use recoup_trace::finding::{Identification, Retransmission, Verdict};
@@ -201,18 +201,12 @@ fn shares(of: &[Found; 4], counts: impl Fn(&Found) -> [u64; 2]) -> [Share; 4] {
 }
 
 fn shown(shares: &[Share; 4]) -> String {
-    let each = System::ALL.iter().zip(shares);
-    let each = each.map(|(system, share)| format!("{} {share}", system.name));
-    each.collect::<Vec<_>>().join(", ")
+    by_system(shares, Share::to_string)
 }
 
 /// Whether all shares are above a bound, in %.
 fn all_above(shares: &[Share; 4], bound: f64) -> ClaimVerdict {
-    ClaimVerdict::all(shares.iter().map(|share| {
-        let half = 50.0 * (share.high - share.low);
-        let mean = 50.0 * (share.high + share.low);
-        above(Estimate { mean, half }, exactly(bound))
-    }))
+    ClaimVerdict::all(shares.iter().map(|share| share.above(bound / 100.0)))
 }
 
 fn claims(found: &[Found; 4]) -> Vec<Claim> {
@@ -225,43 +219,16 @@ fn claims(found: &[Found; 4]) -> Vec<Claim> {
     let systems = shares(found, |one| [one.rightly_identified, one.identified]);
     let identified = shares(found, |one| [one.identified, one.servers]);
     vec![
-        decided(
-            "finds-all",
-            "IV-A",
-            "The tool identifies all retransmissions of each connection",
-            "each retransmission that was sent is found, and no other",
-            format!("{missing} missing, {invented} others; {}", shown(&all)),
-            ClaimVerdict::on(missing == 0 && invented == 0),
-        ),
-        decided(
-            "classifies",
-            "IV-A",
-            "It classifies them by the mechanism that detected the loss",
-            "more than 95 % of them have the true class, RTO or FR/R, on each system",
-            shown(&classes),
-            all_above(&classes, 95.0),
-        ),
-        decided(
-            "judges",
-            "IV-A",
-            "It identifies whether a retransmission was necessary or spurious",
-            "more than 95 % of the verdicts are true, on each system; unknowable ones left out",
-            format!("{}; judged at all: {}", shown(&verdicts), shown(&judged)),
-            all_above(&verdicts, 95.0),
-        ),
-        decided(
-            "identifies-systems",
-            "IV-A",
-            "More than 99.9 % of the identified systems are the true ones",
-            "servers that retransmitted and have one profile, on each system",
-            format!("{}; identified at all: {}", shown(&systems), shown(&identified)),
-            all_above(&systems, 99.9),
-        )
-        .paper("more than 99.9 %")
-        .note(
-            "one or two retransmissions fit several systems, of which the analysis takes the most widespread one. The study \
-             selected connections whose system is unambiguous; how, it does not say.",
-        ),
+        claim("finds-all")
+            .shows(format!("{missing} missing, {invented} others; {}", shown(&all)))
+            .holds(missing == 0 && invented == 0),
+        claim("classifies").shows(shown(&classes)).needs(all_above(&classes, 95.0)),
+        claim("judges")
+            .shows(format!("{}; judged at all: {}", shown(&verdicts), shown(&judged)))
+            .needs(all_above(&verdicts, 95.0)),
+        claim("identifies-systems")
+            .shows(format!("{}; identified at all: {}", shown(&systems), shown(&identified)))
+            .needs(all_above(&systems, 99.9)),
     ]
 }
 

@@ -25,11 +25,11 @@ fn minutes(seconds: u32) -> String {
 /// The list of all experiments.
 fn text() -> String {
     let mut text = String::new();
-    for paper in PAPERS {
+    for paper in PAPERS.iter() {
         text += &format!("{}: {}\n\n", paper.name, paper.citation);
         let mut table = plain_table();
         table.set_header(["experiment", "section", "shows", "claims", "s", "s (--quick)"]);
-        for one in paper.experiments {
+        for one in &paper.experiments {
             table.add_row([
                 one.name.into(),
                 one.section.into(),
@@ -44,7 +44,7 @@ fn text() -> String {
     let [full, quick] =
         [Effort::Full, Effort::Quick].map(|effort| minutes(experiment::all().map(|one| one.budget.of(effort)).sum()));
     text + &format!(
-        "Claims: as the committed ledger has them (CLAIMS.md). s: the most it takes on two cores; all: {full}, with --quick {quick}.\n\
+        "Claims: as the committed ledger has them (docs/claims). s: the most it takes on two cores; all: {full}, with --quick {quick}.\n\
          `recoup paper all --out DIR` runs all; `recoup paper PAPER EXPERIMENT` runs one.\n"
     )
 }

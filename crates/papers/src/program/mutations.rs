@@ -3,18 +3,20 @@
 use super::bar::ExperimentBar;
 use crate::PAPERS;
 use crate::experiment::{self, Effort, Experiment};
+use crate::ledger;
 use crate::run::{self, MutationReport, PaperError, Planned, Request};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use recoup::output::print;
 use recoup::{Failure, console, interrupt};
 use recoup_table::plain_table;
+use std::path::PathBuf;
 
 const HELP: &str = "\
 A mutation takes a mechanism away or changes the setup, so that claims about it get another verdict. Each runs
 at the effort of --quick. `recoup paper PAPER EXPERIMENT --quick --mutate NAME` shows one with its figure.
 
-Exit status: 0 when every mutation turns the claims that it should turn, 1 when a claim keeps its verdict,
-2 wrong use.";
+Exit status: 0 when every mutation turns the claims that the committed ledger names, and no other; 1 when one
+turns fewer or more; 2 wrong use.";
 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
@@ -25,6 +27,9 @@ pub struct Args {
     /// List the mutations, and run none
     #[arg(long)]
     list: bool,
+    /// Record what the mutations turn in the ledgers in this folder (in the source: crates/papers/ledger)
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    update_ledger: Option<PathBuf>,
 }
 
 fn papers() -> impl TypedValueParser<Value = &'static str> {
@@ -43,7 +48,7 @@ pub fn break_one(planned: Vec<Planned>, name: &str) -> Result<Vec<Planned>, Fail
     })?;
     let experiment = one.experiment;
     let Some(mutation) = experiment.mutation(name) else {
-        let known = experiment.mutations.iter().map(|mutation| mutation.name);
+        let known = experiment.mutations.iter().map(|mutation| mutation.name.as_str());
         let known: Vec<&str> = known.collect();
         let known = match known.is_empty() {
             true => "it has none".into(),
@@ -77,6 +82,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         super::deliver::note_missing(&finished.missing);
         interrupt::exit();
     }
+    if let Some(folder) = &args.update_ledger {
+        let turned = reports.iter().map(|report| {
+            let ids = report.turned.iter().map(|(id, ..)| *id).collect();
+            (report.experiment, report.mutation, ids)
+        });
+        return Ok(ledger::record_turns(folder, &turned.collect::<Vec<_>>())?);
+    }
     check(&reports)
 }
 
@@ -84,11 +96,11 @@ fn list(experiments: &[&'static Experiment]) -> String {
     let mut table = plain_table();
     table.set_header(["mutation", "changes", "turns"]);
     for one in experiments {
-        for mutation in one.mutations {
+        for mutation in &one.mutations {
             table.add_row([
                 format!("{} --mutate {}", one.title(), mutation.name),
-                mutation.about.into(),
-                mutation.turns.join(", "),
+                mutation.about.clone(),
+                ledger::turns(one, mutation).join(", "),
             ]);
         }
     }
@@ -99,9 +111,10 @@ fn to_text(reports: &[MutationReport]) -> String {
     let mut text = String::new();
     for report in reports {
         let command = report.experiment.command(Effort::Quick);
-        text += &format!("{command} --mutate {}\n", report.mutation);
+        text += &format!("{command} --mutate {}\n", report.mutation.name);
         for (id, before, after) in &report.turned {
-            text += &format!("  {id}: {before} becomes {after}\n");
+            let new = if report.new.contains(id) { " (NOT in the ledger)" } else { "" };
+            text += &format!("  {id}: {before} becomes {after}{new}\n");
         }
         for id in &report.kept {
             text += &format!("  {id}: KEEPS its verdict\n");
@@ -113,15 +126,15 @@ fn to_text(reports: &[MutationReport]) -> String {
 fn check(reports: &[MutationReport]) -> Result<(), Failure> {
     let of = |report: &MutationReport| {
         let title = report.experiment.title();
-        let kept = report.kept.iter();
-        let kept: Vec<String> = kept.map(|id| format!("{title} {id} ({})", report.mutation)).collect();
-        kept
+        let differing = report.kept.iter().chain(&report.new);
+        let differing: Vec<String> = differing.map(|id| format!("{title} {id} ({})", report.mutation.name)).collect();
+        differing
     };
-    let kept: Vec<String> = reports.iter().flat_map(of).collect();
-    if kept.is_empty() {
+    let differing: Vec<String> = reports.iter().flat_map(of).collect();
+    if differing.is_empty() {
         return Ok(());
     }
-    let kept = kept.join(", ");
-    console::error(&format!("claims that their mutation does not turn: {kept}"));
+    let differing = differing.join(", ");
+    console::error(&format!("claims that a mutation turns by the ledger or by this run alone: {differing}"));
     Err(Failure::CheckFailed)
 }

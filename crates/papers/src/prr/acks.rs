@@ -204,17 +204,7 @@ fn seven_for_ten(cell: &Cell) -> Claim {
     let tens: Vec<Progress> = proportional(cell).filter(|one| one.delivered % 10 == 0).collect();
     let exact = tens.iter().filter(|one| one.sent == one.delivered / 10 * 7);
     let exact = exact.count();
-    claim(
-        "cubic-seven-for-ten",
-        "4",
-        "With CUBIC, PRR sends seven segments for ACKs that reflect ten segments arriving",
-        "one ACK per 1 to 16 segments, in the proportional part: whenever 10 n segments are delivered in recovery, exactly 7 n were sent",
-        (
-            format!("{exact} of {}", tens.len()),
-            exact == tens.len() && exact >= 9,
-        ),
-    )
-    .paper("seven for ten")
+    claim("cubic-seven-for-ten").shows(format!("{exact} of {}", tens.len())).holds(exact == tens.len() && exact >= 9)
 }
 
 fn reaches_ssthresh(cells: [&Cell; 2]) -> Claim {
@@ -240,14 +230,7 @@ fn reaches_ssthresh(cells: [&Cell; 2]) -> Claim {
             )
         })
     });
-    claim(
-        "prr-out-approaches-ssthresh",
-        "4.2",
-        "The proportional part spreads the reduction over a round trip: at its end prr_delivered approaches RecoverFS, and prr_out ssthresh",
-        "four of 100 segments lost, Reno and CUBIC: prr_out is within 4 of half of ssthresh when half of RecoverFS is delivered; when the rest of the flight has \
-         arrived, prr_delivered is 4 below RecoverFS, and prr_out within 4 of ssthresh",
-        (shown.join("; "), reached),
-    )
+    claim("prr-out-approaches-ssthresh").shows(shown.join("; ")).holds(reached)
 }
 
 fn precise_with_stretch_acks(cells: [&Cell; 2]) -> Claim {
@@ -260,22 +243,15 @@ fn precise_with_stretch_acks(cells: [&Cell; 2]) -> Claim {
         (off.count(), proportional(cell).count())
     });
     let [(a, all_a), (b, all_b)] = off;
-    claim(
-        "prr-precise-with-stretch-acks",
-        "4.3 (4)",
-        "PRR sends the exact number of segments also with stretch ACKs",
-        "one ACK per 1 to 16 segments, Reno and CUBIC, in the proportional part: after every ACK prr_out = ⌈prr_delivered · ssthresh / RecoverFS⌉",
-        (
-            format!(
-                "{} of {} ACKs; sent in all: {} (Reno), {} (CUBIC)",
-                all_a + all_b - a - b,
-                all_a + all_b,
-                list(cells[0].sent()),
-                list(cells[1].sent())
-            ),
-            a + b == 0 && all_a > 0 && all_b > 0,
-        ),
-    )
+    claim("prr-precise-with-stretch-acks")
+        .shows(format!(
+            "{} of {} ACKs; sent in all: {} (Reno), {} (CUBIC)",
+            all_a + all_b - a - b,
+            all_a + all_b,
+            list(cells[0].sent()),
+            list(cells[1].sent())
+        ))
+        .holds(a + b == 0 && all_a > 0 && all_b > 0)
 }
 
 fn later_acks_deliver_more(cell: &Cell) -> Claim {
@@ -287,13 +263,7 @@ fn later_acks_deliver_more(cell: &Cell) -> Claim {
     };
     let means: Vec<f64> = cell.traces.iter().map(mean).collect();
     let equal = PER_ACK.iter().zip(&means).all(|(per_ack, mean)| f64::from(*per_ack) == *mean);
-    claim(
-        "later-acks-deliver-more",
-        "4.2",
-        "If ACKs are missing, later ones show a larger DeliveredData",
-        "one ACK per m segments arrives: DeliveredData of the next four ACKs is m each",
-        (list(means), equal),
-    )
+    claim("later-acks-deliver-more").shows(list(means)).holds(equal)
 }
 
 fn less_than_half(cell: &Cell) -> Claim {
@@ -301,35 +271,17 @@ fn less_than_half(cell: &Cell) -> Claim {
     let half = FLIGHT / 2;
     let alone = sent.first().copied().unwrap_or(0);
     let falls = sent.windows(2).all(|pair| pair[1] < pair[0]);
-    claim(
-        "linux-lost-acks",
-        "3.2, 4.3 (4)",
-        "Rate halving takes an ACK for one segment, so that lost or stretched ACKs make Linux send less than half of cwnd",
-        "while the 100 segments arrive, Linux sends about half of them with an ACK per segment (45 to 55), and the less, the more segments an ACK reports",
-        (
-            format!("{} segments sent", list(&sent)),
-            (45..=55).contains(&alone) && falls && sent.iter().skip(1).all(|sent| *sent < half),
-        ),
-    )
+    claim("linux-lost-acks")
+        .shows(format!("{} segments sent", list(&sent)))
+        .holds((45..=55).contains(&alone) && falls && sent.iter().skip(1).all(|sent| *sent < half))
 }
 
 fn very_heavy_losses(heavy: &[Heavy]) -> Claim {
     let short = heavy.iter().filter(|one| one.pipe < one.ssthresh);
     let shown = heavy.iter().map(|one| format!("{} of {} with {}", one.pipe, one.ssthresh, one.per_ack));
-    claim(
-        "very-heavy-losses",
-        "4.3 (2)",
-        "After very heavy losses PRR does not always converge, because too few ACKs arrive to raise pipe to ssthresh",
-        "80 of 100 segments lost: pipe is below ssthresh before the ACK that ends recovery, with some number of segments per ACK",
-        (
-            format!(
-                "pipe {} segments per ACK",
-                shown.collect::<Vec<_>>().join(", ")
-            ),
-            short.count() > 0,
-        ),
-    )
-    .note("it converges with one or two segments per ACK; the paper gives neither how many are lost nor how many ACKs arrive")
+    claim("very-heavy-losses")
+        .shows(format!("pipe {} segments per ACK", shown.collect::<Vec<_>>().join(", ")))
+        .holds(short.count() > 0)
 }
 
 fn chart(cells: &[Cell]) -> LineChart {

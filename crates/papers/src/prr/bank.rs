@@ -133,76 +133,46 @@ fn banks(releases: &[Release]) -> Claim {
     let exact = all.clone().filter(|one| one.sent == one.banked()).count();
     let most = all.clone().map(|one| one.sent).max().unwrap_or(0);
     let all = all.count();
-    claim(
-        "banks-at-any-time",
-        "4.3 (3)",
-        "PRR stores the opportunities that a stalled application misses, and the application's next write releases them at once",
-        "a write at every millisecond of recovery, pipe above ssthresh: it releases ⌈prr_delivered · ssthresh / RecoverFS⌉ − prr_out segments, more than one at \
-         some time",
-        (format!("{exact} of {all}; up to {most} segments"), exact == all && most > 1),
-    )
+    claim("banks-at-any-time").shows(format!("{exact} of {all}; up to {most} segments")).holds(exact == all && most > 1)
 }
 
 fn at_most_three(releases: &[Release]) -> Claim {
     let all = proportional(releases);
     let beyond = all.clone().filter(|one| !one.keeps_to_ratio()).count();
     let most = all.clone().map(|one| one.sent).max().unwrap_or(0);
-    claim(
-        "bank-at-most-three",
-        "4.3 (3)",
-        "In figure 4 the proportional part allows a burst of up to ratio · (prr_delivered − prr_out), which is three segments",
-        "a write at every millisecond of recovery, pipe above ssthresh: no burst exceeds (prr_delivered − prr_out) / 2, and the largest is three",
-        (
-            format!("at most {most}; {beyond} of {} exceed the bound", all.count()),
-            beyond == 0 && most == 3,
-        ),
-    )
-    .paper("three segments")
-    .note(by_time(releases))
+    claim("bank-at-most-three")
+        .shows(format!("at most {most}; {beyond} of {} exceed the bound", all.count()))
+        .holds(beyond == 0 && most == 3)
+        .note(by_time(releases))
 }
 
 fn then_spread(releases: &[Release]) -> Claim {
     let all = proportional(releases).filter(|one| one.sent > 0);
     let burst = all.clone().filter(|one| one.later.is_empty() || one.later.iter().any(|sent| *sent > 1));
     let example = all.clone().max_by_key(|one| one.sent);
-    claim(
-        "then-spread",
-        "4.3 (3)",
-        "After the write, PRR spreads the new segments over the ACKs",
-        "the same writes: at most one segment on each later ACK of recovery",
-        (
-            format!(
-                "{} of {}; after the largest burst {}",
-                all.clone().count() - burst.clone().count(),
-                all.clone().count(),
-                example.map_or(String::new(), |one| list(&one.later))
-            ),
-            burst.count() == 0 && all.count() > 0,
-        ),
-    )
+    claim("then-spread")
+        .shows(format!(
+            "{} of {}; after the largest burst {}",
+            all.clone().count() - burst.clone().count(),
+            all.clone().count(),
+            example.map_or(String::new(), |one| list(&one.later))
+        ))
+        .holds(burst.count() == 0 && all.count() > 0)
 }
 
 fn rfc_gap(releases: &[Release]) -> Claim {
     let bursts = releases.iter().filter(|one| one.sent > 0);
     let most = bursts.clone().map(|one| one.sent).max().unwrap_or(0);
-    claim(
-        "rfc3517-banks-gap",
-        "4.3 (3)",
-        "RFC 3517 banks missed opportunities through ssthresh − pipe",
-        "a write at every millisecond of recovery: at some time RFC 3517 releases several segments at once",
-        (format!("up to {most} segments, some in {} of {} writes", bursts.count(), releases.len()), most > 1),
-    )
+    claim("rfc3517-banks-gap")
+        .shows(format!("up to {most} segments, some in {} of {} writes", bursts.count(), releases.len()))
+        .holds(most > 1)
 }
 
 fn linux_banks_nothing(releases: &[Release]) -> Claim {
     let most = releases.iter().map(|one| one.sent).max().unwrap_or(0);
-    claim(
-        "linux-banks-nothing",
-        "4.3 (3)",
-        "Linux banks nothing, because its cwnd tracks pipe",
-        "a write at every millisecond of recovery: Linux sends at most one segment (pipe + 1)",
-        (format!("at most {most} on {} writes", releases.len()), most <= 1 && !releases.is_empty()),
-    )
+    claim("linux-banks-nothing")
+        .shows(format!("at most {most} on {} writes", releases.len()))
+        .holds(most <= 1 && !releases.is_empty())
 }
 
 fn outside_recovery(releases: &[Release], without_loss: &[(u32, u32)]) -> Claim {
@@ -213,16 +183,7 @@ fn outside_recovery(releases: &[Release], without_loss: &[(u32, u32)]) -> Claim 
     let larger = pairs.clone().filter(|(inside, outside)| inside > outside);
     let most = pairs.clone().map(|(_, outside)| outside).max().unwrap_or(0);
     let (larger, all) = (larger.count(), pairs.count());
-    claim(
-        "same-burst-outside-recovery",
-        "4.3 (3), footnote 4",
-        "The same happens after a partial RTT stall outside of recovery",
-        "figure 4 without the loss: at each time the write releases at least as many segments as in PRR's recovery",
-        (
-            format!("fewer in {larger} of {all} writes; up to {most} segments"),
-            larger == 0 && all > 0,
-        ),
-    )
-    .by_construction()
-    .note("outside of recovery the window has room for all that was acknowledged in the stall, and in recovery PRR banks a part of it")
+    claim("same-burst-outside-recovery")
+        .shows(format!("fewer in {larger} of {all} writes; up to {most} segments"))
+        .holds(larger == 0 && all > 0)
 }

@@ -4,6 +4,7 @@ use super::cell::{Acks, Flow, Scheme, SchemeCell, Step, run_cell};
 use super::{Id, SECOND_WRITE};
 use crate::claims::{Claim, claim};
 use crate::experiment::{ExperimentError, Setup};
+use crate::joined;
 use std::path::Path;
 
 /// The cells of a figure, found by their settings.
@@ -27,8 +28,7 @@ fn ms(time: Option<f64>) -> String {
 
 /// Numbers separated by spaces.
 fn list(numbers: impl IntoIterator<Item = u32>) -> String {
-    let numbers: Vec<String> = numbers.into_iter().map(|n| n.to_string()).collect();
-    numbers.join(" ")
+    joined(numbers.into_iter().map(|n| n.to_string()), " ")
 }
 
 /// The times of retransmissions, in ms.
@@ -37,8 +37,7 @@ fn retransmission_times(cell: &SchemeCell) -> Vec<f64> {
 }
 
 fn times(times: &[f64]) -> String {
-    let times: Vec<String> = times.iter().map(|time| format!("{time:.0}")).collect();
-    times.join(", ")
+    joined(times.iter().map(|time| format!("{time:.0}")), ", ")
 }
 
 /// Segments sent on each ACK of recovery.
@@ -69,25 +68,15 @@ fn first_dupack(c: &Cells<'_>) -> Claim {
         first.is_some_and(|step| step.recovery && step.ssthresh == 10)
     };
     let holding = c.0.iter().filter(entered).count();
-    claim(
-        "first-dupack",
-        "4.1",
-        "All three enter recovery on the first duplicate ACK and set ssthresh to 10",
-        "after the first ACK that follows the first write, the sender is in recovery and ssthresh is 10; both receivers",
-        (format!("{holding} of {}, at {}", c.0.len(), ms(c.0[0].entered_ms)), holding == c.0.len()),
-    )
+    claim("first-dupack")
+        .shows(format!("{holding} of {}, at {}", c.0.len(), ms(c.0[0].entered_ms)))
+        .holds(holding == c.0.len())
 }
 
 fn alternate_acks(c: &Cells<'_>) -> Claim {
     let acks = sent_per_ack(c.get(Scheme::Prr, Acks::Quick));
     let alternate = acks.iter().take(8).eq(&[1, 0, 1, 0, 1, 0, 1, 0]);
-    claim(
-        "prr-alternate-acks",
-        "4.1",
-        "PRR retransmits one segment every other ACK",
-        "segments sent on each of the first eight ACKs of recovery: 1 0 1 0 1 0 1 0",
-        (list(acks.into_iter().take(8)), alternate),
-    )
+    claim("prr-alternate-acks").shows(list(acks.into_iter().take(8))).holds(alternate)
 }
 
 fn leaves_at_ssthresh(c: &Cells<'_>) -> Claim {
@@ -98,13 +87,7 @@ fn leaves_at_ssthresh(c: &Cells<'_>) -> Claim {
     let ours = exits[0]
         .as_ref()
         .map_or("never".into(), |e| format!("cwnd {}, ssthresh {} at {:.1} ms", e.cwnd, e.ssthresh, e.at_ms));
-    claim(
-        "prr-leaves-at-ssthresh",
-        "4.1",
-        "PRR leaves recovery with cwnd = ssthresh = 10, before 500 ms",
-        "cwnd and ssthresh after the ACK that ends recovery, both receivers",
-        (ours, as_claimed),
-    )
+    claim("prr-leaves-at-ssthresh").shows(ours).holds(as_claimed)
 }
 
 /// The text's 460 ms, and an RTT that gives them.
@@ -116,49 +99,30 @@ fn end_of_recovery(c: &Cells<'_>, setup: &Setup) -> Result<Claim, ExperimentErro
     twice.base.settings.set("rtt", "200ms", Path::new(""))?;
     let own = [("drop", Id::Fig2.drop()), ("writes", Id::Fig2.writes())];
     let (cell, _) = run_cell(&twice, Scheme::Prr, Acks::Delayed, &own)?;
-    let mut claim = claim(
-        "recovery-ends-at-460",
-        "4.1",
-        "The sender completes recovery at 460 ms",
-        "PRR's recovery ends between 455 and 465 ms",
-        (ms(ours), near(ours)),
-    )
-    .paper("460 ms");
-    claim.note = Some(format!(
-        "an RTT of 100 ms does not give 460 ms. The first SACK arrives after one RTT and the 7 ms of a segment. The sender makes the fourth retransmission six ACKs (42 ms) later. Its ACK arrives after another RTT and 7 ms, at 257 ms. With an RTT of 200 ms (100 ms each way), recovery ends at {}",
+
+    Ok(claim("recovery-ends-at-460").shows(ms(ours)).holds(near(ours)).note(format!(
+        "an RTT of 100 ms does not give 460 ms. The first SACK arrives after one RTT and the 7 ms of a segment. The \
+         sender makes the fourth retransmission six ACKs (42 ms) later. Its ACK arrives after another RTT and 7 ms, \
+         at 257 ms. With an RTT of 200 ms (100 ms each way), recovery ends at {}",
         ms(end(&cell))
-    ));
-    Ok(claim)
+    )))
 }
 
 fn one_round_trip(c: &Cells<'_>) -> Claim {
     let cells = c.both(Scheme::Prr);
-    claim(
-        "prr-one-rtt",
-        "4.1",
-        "PRR sends the next 10 segments in one RTT",
-        "the second write is sent in one round trip, both receivers",
-        (
-            format!(
-                "{} segments in one round trip, acknowledged after {}",
-                cells[0].rounds(),
-                ms(cells[0].second_write_ms)
-            ),
-            cells.iter().all(|cell| cell.second_write_rounds.len() == 1),
-        ),
-    )
+    claim("prr-one-rtt")
+        .shows(format!(
+            "{} segments in one round trip, acknowledged after {}",
+            cells[0].rounds(),
+            ms(cells[0].second_write_ms)
+        ))
+        .holds(cells.iter().all(|cell| cell.second_write_rounds.len() == 1))
 }
 
 fn similar_timings(c: &Cells<'_>) -> Claim {
     let [prr, linux] = [Scheme::Prr, Scheme::Linux].map(|scheme| retransmission_times(c.get(scheme, Acks::Delayed)));
     let close = prr.len() == linux.len() && prr.iter().zip(&linux).all(|(prr, linux)| (prr - linux).abs() < 25.0);
-    claim(
-        "linux-timings",
-        "4.1",
-        "Linux's retransmission timings are similar to PRR's",
-        "each of the four retransmissions is within a quarter of an RTT (25 ms) of PRR's",
-        (format!("PRR {} ms, Linux {} ms", times(&prr), times(&linux)), close),
-    )
+    claim("linux-timings").shows(format!("PRR {} ms, Linux {} ms", times(&prr), times(&linux))).holds(close)
 }
 
 fn leaves_with_pipe_and_one(c: &Cells<'_>) -> Claim {
@@ -166,31 +130,15 @@ fn leaves_with_pipe_and_one(c: &Cells<'_>) -> Claim {
     let as_claimed =
         |exit: &Option<super::Exit>| exit.as_ref().is_some_and(|e| e.pipe_before == 1 && e.cwnd == e.pipe_before + 1);
     let ours = exits[0].as_ref().map_or("never".into(), |e| format!("pipe {}, then cwnd {}", e.pipe_before, e.cwnd));
-    claim(
-        "linux-pipe-plus-one",
-        "3.2, 4.1",
-        "Linux leaves recovery with cwnd = pipe + 1, and pipe is 1 right before",
-        "pipe before the ACK that ends recovery and cwnd after it, both receivers",
-        (ours, exits.iter().all(as_claimed)),
-    )
+    claim("linux-pipe-plus-one").shows(ours).holds(exits.iter().all(as_claimed))
 }
 
 fn four_round_trips(c: &Cells<'_>) -> Claim {
     let [delayed, quick] = c.both(Scheme::Linux);
-    let mut claim = claim(
-        "linux-four-rtts",
-        "4.1",
-        "Linux takes 4 RTTs to deliver the next 10 segments in slow start",
-        "the second write is sent in four round trips, with delayed ACKs",
-        (
-            format!("{} segments with delayed ACKs, {} with an ACK per segment", delayed.rounds(), quick.rounds()),
-            delayed.second_write_rounds.len() == 4,
-        ),
-    );
-    claim.note = Some(
-        "this holds for a receiver that delays ACKs, because slow start adds one segment to cwnd for each ACK, however much the ACK covers (RFC 5681 §3.1; Linux until 3.13). With an ACK per segment it is three RTTs".into(),
-    );
-    claim
+
+    claim("linux-four-rtts")
+        .shows(format!("{} segments with delayed ACKs, {} with an ACK per segment", delayed.rounds(), quick.rounds()))
+        .holds(delayed.second_write_rounds.len() == 4)
 }
 
 fn half_round_trip_of_silence(c: &Cells<'_>) -> Claim {
@@ -199,16 +147,9 @@ fn half_round_trip_of_silence(c: &Cells<'_>) -> Claim {
     let gap = times.get(1).zip(times.first()).map(|(second, first)| second - first);
     let acks = sent_per_ack(cell);
     let silent = acks.iter().skip(1).take_while(|sent| **sent == 0).count();
-    claim(
-        "rfc3517-silence",
-        "3.1, 4.1",
-        "RFC 3517 sends nothing for half an RTT after the first retransmission",
-        "the time between its first and second retransmission is 40 to 60 ms",
-        (
-            format!("{}, {silent} ACKs on which nothing is sent", ms(gap)),
-            gap.is_some_and(|gap| (40.0..=60.0).contains(&gap)),
-        ),
-    )
+    claim("rfc3517-silence")
+        .shows(format!("{}, {silent} ACKs on which nothing is sent", ms(gap)))
+        .holds(gap.is_some_and(|gap| (40.0..=60.0).contains(&gap)))
 }
 
 fn second_after_half(c: &Cells<'_>) -> Claim {
@@ -217,13 +158,9 @@ fn second_after_half(c: &Cells<'_>) -> Claim {
     let flight = 16;
     let silent = acks.iter().skip(1).take_while(|sent| **sent == 0).count();
     let share = (silent + 1) as f64 / f64::from(flight);
-    claim(
-        "rfc3517-second-after-half",
-        "4.1",
-        "RFC 3517 retransmits the second segment after about half of the ACKs are received",
-        "the ACKs of the flight before its second retransmission are 40 to 60 % of the 16 that arrive",
-        (format!("after {} of {flight}", silent + 1), (0.4..=0.6).contains(&share)),
-    )
+    claim("rfc3517-second-after-half")
+        .shows(format!("after {} of {flight}", silent + 1))
+        .holds((0.4..=0.6).contains(&share))
 }
 
 /// Checks the claims that figure 3 decides.
@@ -243,35 +180,16 @@ pub fn fig3(cells: &[SchemeCell]) -> Vec<Claim> {
     let linux = sent_per_ack(c.get(Scheme::Linux, Acks::Delayed));
     let linux_most = linux.iter().copied().max().unwrap_or(0);
     vec![
-        claim(
-            "prr-alternate-first",
-            "4.1",
-            "Until the ACKs show the second cluster of losses, PRR transmits on alternate ACKs",
-            "segments sent on each of the ACKs of segments 5 to 10: 1 0 1 0 1 0",
-            (list(first.clone()), first == [1, 0, 1, 0, 1, 0]),
-        ),
-        claim(
-            "prr-two-an-ack",
-            "4.1",
-            "After that, with pipe below ssthresh, PRR transmits two segments for every ACK",
-            "segments sent on each of the ACKs of segments 17 to 20: 2 while at least two lost segments are left",
-            (list(second.clone()), !second.is_empty() && second == expected),
-        ),
+        claim("prr-alternate-first").shows(list(first.clone())).holds(first == [1, 0, 1, 0, 1, 0]),
+        claim("prr-two-an-ack").shows(list(second.clone())).holds(!second.is_empty() && second == expected),
         rfc_burst(rfc, second.iter().copied().max().unwrap_or(0)),
-        claim(
-            "linux-one-an-ack",
-            "3.2",
-            "With pipe below ssthresh Linux sends at most one segment for each ACK, and recovery is prolonged",
-            "the largest number of segments on one ACK of recovery is one; recovery ends after PRR's",
-            (
-                format!(
-                    "{linux_most}; from {} to {}",
-                    ms(prr.exit.as_ref().map(|e| e.at_ms)),
-                    ms(c.get(Scheme::Linux, Acks::Delayed).exit.as_ref().map(|e| e.at_ms))
-                ),
-                linux_most == 1 && later(c.get(Scheme::Linux, Acks::Delayed), prr),
-            ),
-        ),
+        claim("linux-one-an-ack")
+            .shows(format!(
+                "{linux_most}; from {} to {}",
+                ms(prr.exit.as_ref().map(|e| e.at_ms)),
+                ms(c.get(Scheme::Linux, Acks::Delayed).exit.as_ref().map(|e| e.at_ms))
+            ))
+            .holds(linux_most == 1 && later(c.get(Scheme::Linux, Acks::Delayed), prr)),
     ]
 }
 
@@ -281,13 +199,7 @@ fn rfc_burst(rfc: &SchemeCell, prr: u32) -> Claim {
     // The burst fills pipe up to ssthresh.
     let fills = burst.is_some_and(|ack| ack.pipe == ack.ssthresh);
     let sent = burst.map_or(0, |ack| ack.sent);
-    claim(
-        "rfc3517-burst",
-        "3.1, 4.3",
-        "RFC 3517 sends ssthresh − pipe segments in one burst",
-        "RFC 3517's largest number of segments on one ACK fills pipe up to ssthresh, and exceeds PRR's",
-        (format!("{sent} on one ACK (PRR {prr})"), fills && sent > prr),
-    )
+    claim("rfc3517-burst").shows(format!("{sent} on one ACK (PRR {prr})")).holds(fills && sent > prr)
 }
 
 fn later(cell: &SchemeCell, than: &SchemeCell) -> bool {

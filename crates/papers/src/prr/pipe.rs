@@ -11,7 +11,7 @@
 
 use super::NAME;
 use super::trace::{Flows, Trace};
-use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::claims::{Claim, Judge, claim};
 use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel};
@@ -177,19 +177,8 @@ fn of<'a>(cells: &'a [Cell], scheme: &str) -> Vec<&'a Cell> {
 fn claims(cells: &[Cell]) -> Vec<Claim> {
     let [prr, linux, rfc] = ["PRR", "Linux", "RFC 3517"].map(|scheme| of(cells, scheme));
     vec![
-        less_sensitive(
-            ("prr-less-sensitive-than-rfc3517", "RFC 3517's"),
-            "PRR is less sensitive to errors of pipe than RFC 3517",
-            &prr,
-            &rfc,
-        ),
-        less_sensitive(
-            ("prr-less-sensitive-than-linux", "Linux's"),
-            "PRR is less sensitive to errors of pipe than Linux",
-            &prr,
-            &linux,
-        )
-        .note(below_note(&prr)),
+        less_sensitive("prr-less-sensitive-than-rfc3517", "RFC 3517's", &prr, &rfc),
+        less_sensitive("prr-less-sensitive-than-linux", "Linux's", &prr, &linux).note(below_note(&prr)),
         rfc_imprecise(&rfc),
         dsacks(cells),
     ]
@@ -202,62 +191,36 @@ fn below_note(prr: &[&Cell]) -> String {
         format!("{} ({share:.0} % of the flows)", cell.reordered)
     });
     format!(
-        "PRR's error grows as segments taken for lost bring pipe below ssthresh: with the shares {}. Its slow-start part then sends up to one segment more than \
-         each ACK delivers, where Linux never sends more than one per ACK",
+        "PRR's error grows as segments taken for lost bring pipe below ssthresh: with the shares {}. Its slow-start \
+         part then sends up to one segment more than each ACK delivers, where Linux never sends more than one per ACK",
         shares.collect::<Vec<_>>().join(", ")
     )
 }
 
-fn less_sensitive((id, whose): (&'static str, &str), statement: &'static str, prr: &[&Cell], other: &[&Cell]) -> Claim {
+fn less_sensitive(id: &'static str, whose: &str, prr: &[&Cell], other: &[&Cell]) -> Claim {
     let differences = prr.iter().zip(other).map(|(prr, other)| other.above(prr));
     let shown: Vec<String> = prr
         .iter()
         .zip(other)
         .map(|(prr, other)| format!("{}: {:.2} and {:.2}", prr.reordered, prr.mean().mean, other.mean().mean))
         .collect();
-    claim(
-        id,
-        "4.3 (4)",
-        statement,
-        "with each share of reordered segments, PRR's error in the segments sent is smaller in the same flows, interval included",
-        (
-            format!("PRR's error and {whose}, by share: {}", shown.join("; ")),
-            false,
-        ),
-    )
-    .verdict(ClaimVerdict::all(differences.map(ClaimVerdict::on_positive)))
+    claim(id)
+        .shows(format!("PRR's error and {whose}, by share: {}", shown.join("; ")))
+        .needs_all(differences.map(|more| more.above(0.0)))
 }
 
 fn rfc_imprecise(rfc: &[&Cell]) -> Claim {
     let most = rfc.last().map_or(Estimate { mean: 0.0, half: 0.0 }, |cell| cell.mean());
-    claim(
-        "rfc3517-imprecise-pipe",
-        "4.3 (3, 4)",
-        "When pipe is wrong, RFC 3517 does not send a precise number of segments",
-        "with 30 % of the segments reordered, the mean error is more than a tenth of ssthresh (two segments), interval included",
-        (format!("{most} segments"), false),
-    )
-    .verdict(ClaimVerdict::on_positive(Estimate {
-        mean: most.mean - 2.0,
-        half: most.half,
-    }))
+    claim("rfc3517-imprecise-pipe").shows(format!("{most} segments")).needs(most.above(2.0))
 }
 
 fn dsacks(cells: &[Cell]) -> Claim {
     let above = cells.iter().filter(|cell| cell.dsacks > cell.spurious);
     let [reported, all] =
         [|cell: &Cell| cell.dsacks, |cell: &Cell| cell.spurious].map(|of| cells.iter().map(of).sum::<u64>());
-    claim(
-        "dsacks-lower-bound",
-        "2.1",
-        "Duplicates at the receiver trigger DSACKs, whose number is a lower bound of the spurious retransmissions",
-        "each rate control and share: DSACKs arrive, and not more than retransmissions whose originals had arrived, too",
-        (
-            format!("{reported} DSACKs, {all} spurious retransmissions"),
-            above.count() == 0 && reported > 0,
-        ),
-    )
-    .note("a network that duplicates packets triggers DSACKs without retransmissions (mutation `duplicates`)")
+    claim("dsacks-lower-bound")
+        .shows(format!("{reported} DSACKs, {all} spurious retransmissions"))
+        .holds(above.count() == 0 && reported > 0)
 }
 
 fn chart(cells: &[Cell]) -> LineChart {

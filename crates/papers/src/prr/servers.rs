@@ -35,7 +35,7 @@ mod web;
 pub use rows::Row;
 
 use super::NAME;
-use crate::claims::{Claim, ClaimVerdict};
+use crate::claims::Claim;
 use crate::experiment::{Effort, ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet};
 use connection::Connection;
@@ -244,32 +244,6 @@ pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, ExperimentError> {
     let sheet = figure.into_sheet(&text, &rows::columns(id.name()));
     let add = |sheet: Sheet, (name, picture)| sheet.with_picture(name, picture);
     Ok(shown.more.into_iter().fold(sheet, add))
-}
-
-/// The claim with this verdict.
-fn judged(claim: Claim, verdict: ClaimVerdict) -> Claim {
-    Claim { verdict, ..claim }
-}
-
-/// The id of a claim, and what is said of it: why it does not hold, or what the paper prints.
-type Note = (&'static str, &'static str);
-
-/// The claims with what the paper prints for them: ids and numbers.
-fn with_printed(claims: Vec<Claim>, printed: &[Note]) -> Vec<Claim> {
-    let annotate = |claim: Claim| match printed.iter().find(|(id, _)| *id == claim.id) {
-        Some((_, numbers)) => claim.paper(*numbers),
-        None => claim,
-    };
-    claims.into_iter().map(annotate).collect()
-}
-
-/// The claims with their notes.
-fn with_notes(claims: Vec<Claim>, notes: &[Note]) -> Vec<Claim> {
-    let annotate = |claim: Claim| match notes.iter().find(|(id, _)| *id == claim.id) {
-        Some((_, note)) => claim.note(*note),
-        None => claim,
-    };
-    claims.into_iter().map(annotate).collect()
 }
 
 const fn title(id: Id) -> &'static str {

@@ -2,7 +2,7 @@ use super::*;
 use crate::experiment::Effort;
 
 fn setup() -> Setup {
-    Setup::new(&EXPERIMENTS[0], Effort::Full).unwrap()
+    crate::experiment::setup_of(NAME, "fig2", Effort::Full)
 }
 
 #[test]

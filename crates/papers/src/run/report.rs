@@ -34,7 +34,7 @@ pub fn to_html(finished: &Finished, effort: Effort) -> String {
 fn paper(paper: &crate::Paper, finished: &Finished, effort: Effort) -> Paper {
     let experiments = paper.experiments.iter();
     let experiments = experiments.map(|one| experiment(one, finished, effort));
-    let sentences = paper.coverage().sentences.into_iter().map(|one| Sentence {
+    let sentences = paper.sentences.iter().cloned().map(|one| Sentence {
         section: one.section,
         says: one.says,
         claims: one.claims,
@@ -93,9 +93,9 @@ fn claim(claim: &claims::Claim, experiment: &experiment::Experiment, effort: Eff
     Claim {
         id: claim.id.into(),
         section: claim.place(),
-        statement: claim.statement.into(),
-        check: claim.check.into(),
-        paper: claim.paper_says.clone(),
+        statement: claim.text.statement.clone(),
+        check: claim.text.check.clone(),
+        paper: claim.text.paper_says.clone(),
         ours: claim.ours.clone(),
         interval: claim.interval.clone(),
         verdict: verdict(claim.verdict),

@@ -14,7 +14,7 @@
 mod claims;
 
 use super::NAME;
-use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_recovery::slp::Stakes;
@@ -27,14 +27,6 @@ pub const ID: &str = "arbitrator";
 
 /// p, in percent.
 const LOSS: u32 = 2;
-
-/// What turns the claims.
-pub const MUTATIONS: &[Mutation] = &[Mutation {
-    name: "rare-loss",
-    about: "the arbitrator assumes a loss rate of 0.01 %",
-    change: Change::Own,
-    turns: &["arbitrator", "syn-selected-above", "psh-selected-above"],
-}];
 
 /// RTOs in ms: Linux's smallest, the one at an RTT of 40 ms, the initial RTO, and the initial RTO before
 /// 2011.

@@ -32,7 +32,7 @@ pub use grid::{Copied, GAP, LOSS, Load, Network, Recovery, Setup};
 pub use watch::Pairs;
 
 use super::NAME;
-use crate::experiment::{self, Change, ExperimentError, Mutation};
+use crate::experiment::{self, ExperimentError};
 use crate::{Figure, Picture, Sheet};
 use columns::Distance;
 use grid::REQUEST;
@@ -48,40 +48,6 @@ pub const ID: &str = "combined";
 
 /// Flows per cell, by effort.
 pub const FLOWS: [u64; 2] = [12_000, 1500];
-
-/// What turns the claims.
-pub const MUTATIONS: &[Mutation] = &[
-    Mutation {
-        name: "no-slp",
-        about: "no SLP: nothing is copied",
-        change: Change::Swap(&[("slp", "")]),
-        turns: &[
-            "both-lost",
-            "slp-saves-more",
-            "slp-on-tlpr",
-            "slp-on-linux-6",
-            "mostly-the-handshake",
-            "window-withholds-tails",
-            "tail-copies-dear",
-            "bursts-take-the-gain",
-            "gap-costs",
-            "packets-between",
-            "important-packets",
-        ],
-    },
-    Mutation {
-        name: "no-tlpr",
-        about: "no tail loss probe with restart",
-        change: Change::Swap(&[("tlpr", "")]),
-        turns: &["tlpr-cheaper"],
-    },
-    Mutation {
-        name: "lossier",
-        about: "random losses take 3 % of the packets",
-        change: Change::Own,
-        turns: &["same-mean"],
-    },
-];
 
 /// The longest time that counts for a flow.
 pub const DEADLINE: Duration = Duration::from_secs(10);
@@ -179,7 +145,8 @@ fn title(run: &experiment::Setup, flows: u64) -> String {
     let base = &run.base;
     let setting = |key| base.settings.get(key).unwrap_or_default();
     format!(
-        "Latency saved against bytes added, 2 % lost in both directions (rtt={} rate={} request={REQUEST}): {flows} flows per row, seed {}; an FCT counts as {} s at most",
+        "Latency saved against bytes added, 2 % lost in both directions (rtt={} rate={} request={REQUEST}): {flows} \
+         flows per row, seed {}; an FCT counts as {} s at most",
         setting("rtt"),
         setting("rate"),
         base.seed,

@@ -12,7 +12,7 @@ mod claims;
 mod columns;
 
 use super::NAME;
-use crate::experiment::{self, Change, ExperimentError, Mutation};
+use crate::experiment::{self, ExperimentError};
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::scenario::Experiment;
@@ -24,28 +24,6 @@ use recoup_support::threads::{cores, in_parallel};
 
 /// The name on the command line.
 pub const ID: &str = "congestion";
-
-/// What turns the claims.
-pub const MUTATIONS: &[Mutation] = &[
-    Mutation {
-        name: "no-slp",
-        about: "no SLP: nothing is copied",
-        change: Change::Swap(&[("slp", "")]),
-        turns: &["duplicates-do-not-congest"],
-    },
-    Mutation {
-        name: "overload",
-        about: "the light load is an overload too",
-        change: Change::Own,
-        turns: &["copies-do-nothing-in-a-light-load"],
-    },
-    Mutation {
-        name: "few-others",
-        about: "the group that does not copy has a quarter of the hosts",
-        change: Change::Own,
-        turns: &["copies-take-little-goodput"],
-    },
-];
 
 /// The world's name among the built-in scenarios.
 pub const WORLD: &str = "slp-congestion";

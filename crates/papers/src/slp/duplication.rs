@@ -16,7 +16,7 @@ mod claims;
 
 use super::NAME;
 use super::micro::{Keys, plain};
-use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::simulation;
@@ -30,22 +30,6 @@ use std::time::Duration;
 
 /// The name on the command line.
 pub const ID: &str = "duplication";
-
-/// What turns the claims.
-pub const MUTATIONS: &[Mutation] = &[
-    Mutation {
-        name: "no-slp",
-        about: "no SLP: nothing is copied",
-        change: Change::Swap(&[("slp", "")]),
-        turns: &["slp-better-tradeoff"],
-    },
-    Mutation {
-        name: "free-copies",
-        about: "the second copies take neither bytes nor rate",
-        change: Change::Own,
-        turns: &["duplication-reduces-goodput"],
-    },
-];
 
 /// The longest time that counts for a fetch.
 const LONGEST: Duration = Duration::from_secs(60);

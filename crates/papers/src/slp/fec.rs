@@ -43,7 +43,7 @@ pub use code::Code;
 pub use trial::Goodput;
 
 use super::NAME;
-use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_lab::settings::SettingsError;
@@ -52,14 +52,6 @@ use recoup_units::FlowId;
 
 /// The name on the command line.
 pub const ID: &str = "fec";
-
-/// What turns the claims.
-pub const MUTATIONS: &[Mutation] = &[Mutation {
-    name: "lossier",
-    about: "the simulated hop loses a third more than p",
-    change: Change::Own,
-    turns: &["closed-forms", "arq-goodput", "arq-transmissions"],
-}];
 
 /// Loss rates.
 pub const LOSSES: [f64; 9] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3];
@@ -140,7 +132,8 @@ pub fn figure(setup: &Setup) -> Result<Figure<CodeCell>, SettingsError> {
 fn title(seed: u64, packets: u32) -> String {
     let all = SIMULATED as f64 * trial::OUTSIDE;
     format!(
-        "Goodput of ARQ and FEC; simulated with {packets} packets per cell, seed {seed}; intervals of {:.3} % confidence each, {:.1} % for all {SIMULATED} together",
+        "Goodput of ARQ and FEC; simulated with {packets} packets per cell, seed {seed}; intervals of {:.3} % \
+         confidence each, {:.1} % for all {SIMULATED} together",
         100.0 * (1.0 - trial::OUTSIDE),
         100.0 * (1.0 - all),
     )

@@ -19,7 +19,7 @@
 mod claims;
 
 use super::NAME;
-use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::simulation;
@@ -34,22 +34,6 @@ use std::time::{self, Duration};
 
 /// The name on the command line.
 pub const ID: &str = "overhead";
-
-/// What turns the claims.
-pub const MUTATIONS: &[Mutation] = &[
-    Mutation {
-        name: "idle-never",
-        about: "a path of 0.1 ms without a rate: the hosts never wait, so that all work shows",
-        change: Change::Set(&[("rtt", "0.1ms"), ("rate", "none")]),
-        turns: &["cpu-unchanged"],
-    },
-    Mutation {
-        name: "small-machine",
-        about: "a machine with 16 MB of memory",
-        change: Change::Own,
-        turns: &["memory-unchanged"],
-    },
-];
 
 /// The profiles without and with SLP.
 const PROFILES: [&str; 2] = ["linux-3.17", "linux-3.17+slp"];

@@ -21,7 +21,7 @@ mod claims;
 
 use super::NAME;
 use super::micro::{Keys, fct_ms, plain};
-use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::simulation;
@@ -34,22 +34,6 @@ use recoup_units::FlowId;
 
 /// The name on the command line.
 pub const ID: &str = "stakes";
-
-/// What turns the claims.
-pub const MUTATIONS: &[Mutation] = &[
-    Mutation {
-        name: "no-loss",
-        about: "nothing is lost",
-        change: Change::Own,
-        turns: &["timeout-costs-t1", "advantage-above"],
-    },
-    Mutation {
-        name: "configured",
-        about: "p is configured where it should be learned",
-        change: Change::Own,
-        turns: &["parameters-are-learned"],
-    },
-];
 
 /// p.
 pub const LOSS: f64 = 0.02;

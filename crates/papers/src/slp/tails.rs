@@ -17,7 +17,7 @@ mod claims;
 pub use cell::{Case, PROFILES, TailCell};
 
 use super::NAME;
-use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+use crate::experiment::{ExperimentError, Setup};
 use crate::tail_loss::Acks;
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use comfy_table::Table;
@@ -27,43 +27,6 @@ use recoup_table::{Columns, millis, plain_table};
 
 /// The name on the command line.
 pub const ID: &str = "tails";
-
-/// What turns the claims.
-pub const MUTATIONS: &[Mutation] = &[
-    Mutation {
-        name: "no-slp",
-        about: "no SLP: nothing is copied",
-        change: Change::Swap(&[("slp", "")]),
-        turns: &[
-            "last-two-of-a-window",
-            "withheld-is-no-help",
-            "costs-the-gap",
-            "full-segment-worth-from",
-            "defaults-pass-tails-by",
-            "handshake-costs-the-gap",
-            "syn-copy-shortens-setup",
-        ],
-    },
-    Mutation {
-        name: "delayed-acks",
-        about: "where receivers should acknowledge every segment, they delay their ACKs",
-        change: Change::Own,
-        turns: &["tail-behind-a-full-window"],
-    },
-    Mutation { name: "no-loss", about: "nothing is lost", change: Change::Own, turns: &["lost-original-pays"] },
-    Mutation {
-        name: "rtor-copies",
-        about: "SLP in place of RTO restart",
-        change: Change::Swap(&[("rtor", "slp")]),
-        turns: &["handshake-none-other"],
-    },
-    Mutation {
-        name: "probes-alone",
-        about: "tail loss probes without restart",
-        change: Change::Swap(&[("tlpr", "tlp")]),
-        turns: &["together-the-best"],
-    },
-];
 
 /// The RTTs, in ms.
 pub const RTTS: [u64; 3] = [20, 80, 320];
@@ -159,11 +122,10 @@ fn columns() -> Columns<TailCell> {
 
 /// A table per case and receiver, with a row per profile.
 fn text(cells: &[TailCell]) -> String {
-    let mut text =
-        "Columns by RTT: FCT (ms), FCT divided by the first profile's FCT (ratio), copies that both hosts sent,\n\
-        and copies that they withheld because the window had no room. CSV and JSON also have retransmissions\n\
-        and bytes."
-            .to_string();
+    let mut text = "Columns by RTT: FCT (ms), FCT divided by the first profile's FCT (ratio), copies that both hosts \
+                    sent,\nand copies that they withheld because the window had no room. CSV and JSON also have \
+                    retransmissions\nand bytes."
+        .to_string();
     for cells in cells.chunks(PROFILES.len() * RTTS.len()) {
         let TailCell { case, ack, .. } = cells[0];
         let (lost, segments, q) = (case.name(), case.segments(), case.likelihoods());

@@ -26,7 +26,7 @@ mod population;
 pub use population::{RerunFlow, Studied, Traces};
 
 use super::NAME;
-use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet};
 use columns::{FlagCell, PositionCell};
 use recoup_captures::study::slp::{flag_chart, position_chart};
@@ -41,57 +41,6 @@ pub const TABLE: &str = "table1";
 
 /// The profile of both hosts: the paper's baseline, of the kernels of its time.
 pub const SENDER: &str = "linux-3.17";
-
-const DEALT: &str = "the triggers are dealt to the retransmissions at random";
-const FAR_END: &str = "retransmissions are looked for at the receivers, where lost packets are not seen";
-const PROBES: &str = "senders probe for lost tails (RACK-TLP)";
-
-/// What turns the claims of positions in data centers.
-pub const POSITION_MUTATIONS: &[Mutation] = &[
-    Mutation { name: "dealt", about: DEALT, change: Change::Own, turns: &["head-more", "tail-more"] },
-    Mutation {
-        name: "probes",
-        about: PROBES,
-        change: Change::Swap(&[("linux-3.17", "linux-6")]),
-        turns: &["tail-more"],
-    },
-    Mutation { name: "far-end", about: FAR_END, change: Change::Own, turns: &["duplicate-numbers"] },
-];
-
-/// What turns those on the backbone.
-pub const BACKBONE_POSITION_MUTATIONS: &[Mutation] = &[
-    Mutation {
-        name: "dealt",
-        about: DEALT,
-        change: Change::Own,
-        turns: &["head-more", "tail-more", "timeouts-cost-most"],
-    },
-    Mutation {
-        name: "probes",
-        about: PROBES,
-        change: Change::Swap(&[("linux-3.17", "linux-6")]),
-        turns: &["timeouts-cost-most"],
-    },
-];
-
-/// What turns the claims of flags, in either population.
-pub const FLAG_MUTATIONS: &[Mutation] = &[
-    Mutation { name: "dealt", about: DEALT, change: Change::Own, turns: &["syn-more", "fin-more", "psh-more"] },
-    Mutation {
-        name: "probes",
-        about: PROBES,
-        change: Change::Swap(&[("linux-3.17", "linux-6")]),
-        turns: &["psh-more"],
-    },
-];
-
-/// What turns the claims of Table I.
-pub const TABLE_MUTATIONS: &[Mutation] = &[Mutation {
-    name: "no-duplicate",
-    about: "the flows that are run again duplicate nothing",
-    change: Change::Own,
-    turns: &["short-flows-gain-most"],
-}];
 
 /// Flows of a population.
 fn flows(setup: &Setup) -> u64 {

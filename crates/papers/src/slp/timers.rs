@@ -15,7 +15,7 @@ mod cells;
 mod claims;
 
 use super::NAME;
-use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use cells::{Cells, LEAST_RTOS};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
@@ -23,40 +23,6 @@ use recoup_table::{Columns, millis, plain_table};
 
 /// The name on the command line.
 pub const ID: &str = "timers";
-
-/// What turns the claims.
-pub const MUTATIONS: &[Mutation] = &[
-    Mutation {
-        name: "first-lost",
-        about: "where the last segment should be lost, the first one is",
-        change: Change::Own,
-        turns: &["waiting-hurts", "fine-timers-help", "fast-retransmission-helps", "wide-area-timeouts"],
-    },
-    Mutation {
-        name: "short-delay",
-        about: "the delayed packet is delayed by 20 ms only, and receivers acknowledge at once",
-        change: Change::Own,
-        turns: &["missing-ack-ambiguous", "too-early-is-needless"],
-    },
-    Mutation {
-        name: "no-slp",
-        about: "no SLP: nothing is copied",
-        change: Change::Swap(&[("slp", "")]),
-        turns: &["slp-with-any-timer"],
-    },
-    Mutation {
-        name: "probes",
-        about: "senders probe for lost tails (RACK-TLP)",
-        change: Change::Swap(&[("linux-3.17", "linux-6")]),
-        turns: &["fast-not-always"],
-    },
-    Mutation {
-        name: "late-write",
-        about: "what follows a PSH packet is written 5 s later",
-        change: Change::Own,
-        turns: &["push-is-not-special"],
-    },
-];
 
 /// What the loss of a segment costs.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -15,7 +15,7 @@ mod cells;
 mod claims;
 
 use super::NAME;
-use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use cells::Cells;
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
@@ -23,35 +23,6 @@ use recoup_table::{Columns, plain_table};
 
 /// The name on the command line.
 pub const ID: &str = "window";
-
-/// What turns the claims.
-pub const MUTATIONS: &[Mutation] = &[
-    Mutation {
-        name: "no-slp",
-        about: "no SLP: nothing is copied",
-        change: Change::Swap(&[("slp", "")]),
-        turns: &[
-            "congestion-window-rule",
-            "receiver-window-rule",
-            "window-shrinks",
-            "one-copy-per-window",
-            "receiver-discards",
-            "arbitrator-first",
-        ],
-    },
-    Mutation {
-        name: "no-gap",
-        about: "the copy follows its original at once",
-        change: Change::Set(&[("slp.gap", "0")]),
-        turns: &["copies-are-paced", "pacing-avoids-bursty-losses"],
-    },
-    Mutation {
-        name: "one-segment",
-        about: "only one segment is sent, so that no window ever fills",
-        change: Change::Own,
-        turns: &["win-formula", "window-grows-back"],
-    },
-];
 
 /// A flow: its windows, its length, and whether its last segment was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

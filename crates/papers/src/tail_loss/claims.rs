@@ -11,6 +11,7 @@ pub use fig2::fig2;
 use super::cell::{Acks, First, MECHANISMS, Mechanism, TailLossCell};
 use crate::claims::{Claim, claim};
 use crate::experiment::Setup;
+use crate::joined;
 use crate::same;
 use recoup_lab::settings::SettingsError;
 
@@ -44,7 +45,7 @@ impl Cells<'_> {
 /// The values rounded to three decimals, separated by commas.
 fn list(values: impl IntoIterator<Item = f64>) -> String {
     let rounded = values.into_iter().map(|v| format!("{}", (v * 1e3).round() / 1e3));
-    rounded.collect::<Vec<_>>().join(", ")
+    joined(rounded, ", ")
 }
 
 /// Bars that are compared with each other: all mechanisms, the baseline first.
@@ -105,13 +106,7 @@ fn restart_and_probe_is_best(cells: &[TailLossCell]) -> Claim {
         groups - fastest - beaten.len(),
         beaten.len(),
     );
-    let best = claim(
-        "tlpr-best",
-        "3.1, 5",
-        "TLPR gives the largest reductions in most situations",
-        "TLPR's FCT is lower than each other one in more than half of the groups of bars; a tie is no win",
-        (ours, 2 * fastest > groups),
-    );
+    let best = claim("tlpr-best").shows(ours).holds(2 * fastest > groups);
     match beaten.is_empty() {
         true => best,
         false => best.note(format!("another mechanism is faster: {}", beaten.join("; "))),

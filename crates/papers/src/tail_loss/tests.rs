@@ -12,7 +12,8 @@ fn the_csv_has_a_column_per_trigger() {
 #[test]
 fn verdicts_are_as_expected() {
     for name in ["detection", "timers", "fig1", "fig2", "subdomains"] {
-        let sheet = (experiment(name).run)(&setup_of(name)).unwrap();
+        let experiment = crate::experiment::named(NAME, name).expect("an experiment");
+        let sheet = experiment.run(&setup_of(name)).unwrap();
         claims::assert_known(NAME, name, Effort::Quick, &sheet.claims);
     }
 }
@@ -75,13 +76,7 @@ fn a_held_syn_moves_the_flow_against_the_ticks() {
     assert_eq!(fcts, [226, 225, 228, 227, 226].map(Some));
 }
 
-/// The experiment of this name.
-fn experiment(name: &str) -> &'static crate::experiment::Experiment {
-    let found = EXPERIMENTS.iter().find(|one| one.name == name);
-    found.expect("an experiment")
-}
-
 /// The setup of an experiment at the quick effort.
 pub fn setup_of(name: &str) -> Setup {
-    Setup::new(experiment(name), Effort::Quick).expect("its scenario")
+    crate::experiment::setup_of(NAME, name, Effort::Quick)
 }

@@ -1,8 +1,9 @@
 //! Claims about causes, decided by reruns.
 
-use super::super::claims::{FREEBSD, LINUX, SOLARIS, WINDOWS, above, decided, exactly, times, within};
+use super::super::claims::{FREEBSD, LINUX, SOLARIS, WINDOWS, exactly, times};
 use super::{Outcome, Outcomes, Runs};
-use crate::claims::{Claim, ClaimVerdict, ours};
+use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::joined;
 use recoup_captures::study::Detector;
 use recoup_support::stats::Estimate;
 
@@ -103,31 +104,15 @@ fn accuracy(runs: &Runs) -> Vec<Claim> {
     let in_order = runs.in_order.iter().flatten();
     let after_timeouts: u32 = in_order.map(|one| one.fast_after_timeout).sum();
     vec![
-        decided(
-            "spurious-fast-needs-reordering",
-            "V-A1",
-            "Spurious FR/R occur only where the network reorders",
-            "the same flows without reordering: no spurious retransmission by FR/R on any system, and some with it",
-            format!(
-                "with reordering {with:?}, without {without:?}, {after_timeouts} of these on connections that had timed out before"
-            ),
-            ClaimVerdict::on(
-                without.iter().all(|count| *count == 0) && with.iter().all(|count| *count > 0),
-            ),
-        )
-        .note("with the full effort one is left without reordering: Linux's, on a connection that had timed out before. What caused its duplicate ACKs was not traced."),
-        decided(
-            "reordering-main-cause",
-            "V-A1",
-            "Reordering causes spurious FR/R, whatever the sender's system",
-            "without reordering, less than half as many on each system",
-            format!("with reordering {with:?}, without {without:?}"),
-            ClaimVerdict::on(
-                with.iter()
-                    .zip(&without)
-                    .all(|(with, without)| 2 * without < *with),
-            ),
-        ),
+        claim("spurious-fast-needs-reordering")
+            .shows(format!(
+                "with reordering {with:?}, without {without:?}, {after_timeouts} of these on connections that had \
+                 timed out before"
+            ))
+            .holds(without.iter().all(|count| *count == 0) && with.iter().all(|count| *count > 0)),
+        claim("reordering-main-cause")
+            .shows(format!("with reordering {with:?}, without {without:?}"))
+            .holds(with.iter().zip(&without).all(|(with, without)| 2 * without < *with)),
     ]
 }
 
@@ -135,18 +120,14 @@ fn timeliness(runs: &Runs) -> Vec<Claim> {
     let usual: Vec<Estimate> = runs.usual.iter().map(median_timeout).collect();
     let quick = runs.quick.each_ref().map(median_timeout);
     let third =
-        |a: Estimate, b: Estimate| ClaimVerdict::all([above(times(b, 4.0 / 3.0), a), above(times(a, 4.0 / 3.0), b)]);
+        |a: Estimate, b: Estimate| ClaimVerdict::all([times(b, 4.0 / 3.0).above(a), times(a, 4.0 / 3.0).above(b)]);
     let systems = [LINUX, SOLARIS, FREEBSD];
     let fast = systems.map(|i| 100.0 * FAST_SHARE.of(&runs.usual[i]));
     let rise: [Estimate; 3] =
         std::array::from_fn(|i| times(FAST_SHARE.change(&runs.usual[systems[i]], &runs.two[i]), 100.0));
     vec![
-        decided(
-            "minimum-is-the-cause",
-            "V-A2a",
-            "Solaris and FreeBSD take longer because of their minimum RTOs and Solaris's m",
-            "with m = 1 and a minimum of 200 ms, the median detection by timeout of both falls, to within a third of Linux's",
-            format!(
+        claim("minimum-is-the-cause")
+            .shows(format!(
                 "Solaris {:.1} becomes {:.1}, FreeBSD {:.1} becomes {:.1}; Linux {:.1}, Windows {:.1} RTTs",
                 usual[SOLARIS].mean,
                 quick[0].mean,
@@ -154,24 +135,16 @@ fn timeliness(runs: &Runs) -> Vec<Claim> {
                 quick[1].mean,
                 usual[LINUX].mean,
                 usual[WINDOWS].mean
-            ),
-            ClaimVerdict::all([
-                above(usual[SOLARIS], quick[0]),
-                above(usual[FREEBSD], quick[1]),
-                third(quick[0], usual[LINUX]),
-                third(quick[1], usual[LINUX]),
-            ]),
-        )
-        .interval(format!("±{:.1}, ±{:.1}", quick[0].half, quick[1].half)),
-        decided(
-            "smaller-d-more-fast",
-            "V-A2a",
-            "A smaller D makes FR/R more likely when losses occur",
-            "D = 2 instead of 3: the share of FR/R in the retransmissions rises on Linux, Solaris and FreeBSD",
-            format!("{fast:.1?} % rise by {:.1?} points", rise.map(|of| of.mean)),
-            ClaimVerdict::all(rise.map(|of| above(of, exactly(0.0)))),
-        )
-        .interval(format!("±{:.1?}", rise.map(|of| of.half))),
+            ))
+            .needs(usual[SOLARIS].above(quick[0]))
+            .needs(usual[FREEBSD].above(quick[1]))
+            .needs(third(quick[0], usual[LINUX]))
+            .needs(third(quick[1], usual[LINUX]))
+            .interval(format!("±{:.1}, ±{:.1}", quick[0].half, quick[1].half)),
+        claim("smaller-d-more-fast")
+            .shows(format!("{fast:.1?} % rise by {:.1?} points", rise.map(|of| of.mean)))
+            .needs_all(rise.map(|of| of.above(0.0)))
+            .interval(format!("±{:.1?}", rise.map(|of| of.half))),
     ]
 }
 
@@ -179,57 +152,30 @@ fn limits(runs: &Runs) -> Vec<Claim> {
     let duration = |one: &Outcome| one.duration_ms;
     let ticks = change(&runs.usual[WINDOWS], &runs.ticks, duration);
     let low = [WINDOWS, LINUX].map(|i| change(&runs.usual[i], &runs.low[i], duration));
-    let small = [-1.0, 1.0];
+    let small = || -1.0..1.0;
     let two = runs.other.iter().find(|(name, _)| *name == "k = 2");
     let k = two.map(|(_, outcomes)| change(&runs.usual[LINUX], outcomes, duration));
     let k = k.unwrap_or(exactly(f64::NAN));
     let [coarse, fine] = &runs.small_k;
     let ticks_share = times(SPURIOUS_TIMEOUTS.change(coarse, fine), 100.0);
     vec![
-        decided(
-            "granularity-no-limit",
-            "I",
-            "Timer granularity no longer limits performance significantly",
-            "Windows with ticks of 10 instead of 100 ms: the mean duration changes by less than 1 %",
-            format!("{:+.2} %", ticks.mean),
-            within(ticks, small),
-        )
-        .interval(format!("±{:.2}", ticks.half)),
-        decided(
-            "min-rto-no-limit",
-            "I",
-            "The minimum RTO no longer limits performance significantly",
-            "Windows and Linux with 100 instead of 200 ms: the mean duration changes by less than 1 %",
-            format!("Windows {:+.2} %, Linux {:+.2} %", low[0].mean, low[1].mean),
-            ClaimVerdict::all(low.map(|of| within(of, small))),
-        )
-        .interval(format!("±{:.2}, ±{:.2}", low[0].half, low[1].half)),
-        ours(
-            decided(
-                "ticks-hide-small-k",
-                "V-B1",
-                "The ticks of Windows keep a small k from making more spurious timeouts",
-                "Windows with k = 2: the share of spurious timeouts is larger with ticks of 10 ms than with those of 100 ms",
-                format!(
-                    "{:.2} % with 100 ms, {:+.2} points with 10 ms",
-                    100.0 * SPURIOUS_TIMEOUTS.of(&runs.small_k[0]),
-                    ticks_share.mean
-                ),
-                above(ticks_share, exactly(0.0)),
-            )
+        claim("granularity-no-limit")
+            .shows(format!("{:+.2} %", ticks.mean))
+            .needs(ticks.within(small()))
+            .interval(format!("±{:.2}", ticks.half)),
+        claim("min-rto-no-limit")
+            .shows(format!("Windows {:+.2} %, Linux {:+.2} %", low[0].mean, low[1].mean))
+            .needs_all(low.map(|of| of.within(small())))
+            .interval(format!("±{:.2}, ±{:.2}", low[0].half, low[1].half)),
+        claim("ticks-hide-small-k")
+            .shows(format!(
+                "{:.2} % with 100 ms, {:+.2} points with 10 ms",
+                100.0 * SPURIOUS_TIMEOUTS.of(&runs.small_k[0]),
+                ticks_share.mean
+            ))
+            .needs(ticks_share.above(0.0))
             .interval(format!("±{:.2}", ticks_share.half)),
-        ),
-        ours(
-            decided(
-                "k-2-rerun",
-                "V-B1",
-                "Linux's flows are shorter with k = 2 when they are rerun, not only by the estimate",
-                "the mean duration of all flows falls",
-                format!("{:+.2} %", k.mean),
-                above(exactly(0.0), k),
-            )
-            .interval(format!("±{:.2}", k.half)),
-        ),
+        claim("k-2-rerun").shows(format!("{:+.2} %", k.mean)).needs(k.below(0.0)).interval(format!("±{:.2}", k.half)),
     ]
 }
 
@@ -240,13 +186,9 @@ fn independence(runs: &Runs) -> Vec<Claim> {
         runs.map(|(name, outcomes)| (*name, of(outcomes))).collect()
     };
     let shown = |changes: &[(&str, Estimate)]| {
-        let each: Vec<String> = changes.iter().map(|(name, of)| format!("{name}: {:+.1} %", of.mean)).collect();
-        each.join(", ")
+        joined(changes.iter().map(|(name, of)| format!("{name}: {:+.1} %", of.mean)), ", ")
     };
-    let halves = |changes: &[(&str, Estimate)]| {
-        let each: Vec<String> = changes.iter().map(|(_, of)| format!("±{:.1}", of.half)).collect();
-        each.join(", ")
-    };
+    let halves = |changes: &[(&str, Estimate)]| joined(changes.iter().map(|(_, of)| format!("±{:.1}", of.half)), ", ");
     let rtts = each(&|other| change(usual, other, |one| one.rtt_ms));
     let losses = each(&|other| times(LOSS.change(usual, other), 100.0 / LOSS.of(usual)));
     let usual_recovery = median_recovery(usual);
@@ -255,40 +197,14 @@ fn independence(runs: &Runs) -> Vec<Claim> {
         times(difference, 100.0 / usual_recovery.mean)
     });
     let all_within = |changes: &[(&str, Estimate)], most: f64| {
-        ClaimVerdict::all(changes.iter().map(|(_, of)| within(*of, [-most, most])))
+        ClaimVerdict::all(changes.iter().map(|(_, of)| of.within(-most..most)))
     };
     vec![
-        decided(
-            "rtts-independent",
-            "IV-C",
-            "RTTs do not depend on loss detection (an assumption)",
-            "Linux with five other settings: the mean RTT of flows changes by less than 2 %",
-            shown(&rtts),
-            all_within(&rtts, 2.0),
-        )
-        .note(
-            "the smaller the RTO, the more long samples are lost: an ACK that the receiver delays by 200 ms comes after the \
-             timeout, and the ACK of a retransmitted segment gives no sample (Karn). Where receivers delay no ACKs (the mutation quick-acks) \
-             the change is smaller.",
-        )
-        .interval(halves(&rtts)),
-        decided(
-            "losses-independent",
-            "IV-C",
-            "Losses do not depend on loss detection (an assumption)",
-            "Linux with five other settings: the share of packets lost changes by less than a tenth",
-            shown(&losses),
-            all_within(&losses, 10.0),
-        )
-        .interval(halves(&losses)),
-        decided(
-            "recovery-independent",
-            "V-A2b",
-            "None of the six parameters affects how long recoveries take",
-            "Linux with five other settings: the median recovery changes by less than a tenth",
-            shown(&recoveries),
-            all_within(&recoveries, 10.0),
-        )
-        .interval(halves(&recoveries)),
+        claim("rtts-independent").shows(shown(&rtts)).needs(all_within(&rtts, 2.0)).interval(halves(&rtts)),
+        claim("losses-independent").shows(shown(&losses)).needs(all_within(&losses, 10.0)).interval(halves(&losses)),
+        claim("recovery-independent")
+            .shows(shown(&recoveries))
+            .needs(all_within(&recoveries, 10.0))
+            .interval(halves(&recoveries)),
     ]
 }

@@ -1,9 +1,8 @@
 //! The statements about the best values: the most influential parameter (§V-B1), m (footnote 12), the values in use (abstract).
 
-use super::super::claims::{above, decided, exactly};
 use super::claims::{halves, name, percent, shown, with_saved};
 use super::{Id, Impact, LINUX, M, Replaced, Sender, replaced};
-use crate::claims::{Claim, ClaimVerdict};
+use crate::claims::{Claim, ClaimVerdict, Judge, claim};
 use recoup_captures::study::published::System;
 use recoup_support::stats::{Estimate, Share};
 
@@ -24,13 +23,13 @@ pub(super) fn of(impact: &Impact) -> Vec<Claim> {
     let ends = [largest(&of_k), largest(&others)];
     let ends: Vec<(usize, Replaced, Estimate)> = ends.into_iter().flatten().collect();
     let most = match ends[..] {
-        [k, other] => above(k.2, other.2),
+        [k, other] => k.2.above(other.2),
         _ => ClaimVerdict::Undecided,
     };
     let m = with_saved(impact, &M.map(|m| (LINUX, Replaced::M(m))));
     let none_better = m.iter().map(|(_, one, saved)| match one {
         Replaced::M(100) => ClaimVerdict::Holds,
-        _ => above(exactly(0.0), *saved),
+        _ => saved.below(0.0),
     });
     let gains: Vec<Share> = (0..System::ALL.len())
         .map(|system| {
@@ -43,31 +42,10 @@ pub(super) fn of(impact: &Impact) -> Vec<Claim> {
     let gains_shown: Vec<String> =
         gains.iter().enumerate().map(|(system, share)| format!("{} {share}", name(system))).collect();
     vec![
-        decided(
-            "k-most-influential",
-            "V-B1",
-            "k is the most influential parameter",
-            "of all values of k, m, minRTO, a and b by themselves, one of k saves most on Linux",
-            shown(&ends),
-            most,
-        )
-        .interval(halves(&ends)),
-        decided(
-            "m-1-is-best",
-            "footnote 12",
-            "The usual m = 1 is optimal",
-            "each other m lengthens Linux's connections on average",
-            shown(&m),
-            ClaimVerdict::all(none_better),
-        )
-        .interval(halves(&m)),
-        decided(
-            "settings-not-optimal",
-            "abstract",
-            "The recommended and the implemented settings are not optimal for a significant fraction of the connections",
-            "for at least a tenth of each system's senders, another value of one parameter saves an RTT or more",
-            gains_shown.join(", "),
-            ClaimVerdict::all(gains.iter().map(|share| above(percent(share), exactly(10.0)))),
-        ),
+        claim("k-most-influential").shows(shown(&ends)).needs(most).interval(halves(&ends)),
+        claim("m-1-is-best").shows(shown(&m)).needs_all(none_better).interval(halves(&m)),
+        claim("settings-not-optimal")
+            .shows(gains_shown.join(", "))
+            .needs_all(gains.iter().map(|share| percent(share).above(10.0))),
     ]
 }

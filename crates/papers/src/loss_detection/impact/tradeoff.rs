@@ -60,53 +60,24 @@ fn rto(impact: &Impact) -> Vec<Claim> {
     ];
     let effects = params.map(|(one, parameter)| (parameter, saved(impact, LINUX, one)));
     vec![
-        claim(
-            "larger-rto-more-accurate",
-            "II, V-B",
-            "A larger RTO avoids spurious retransmissions of segments whose ACKs are merely late",
-            "spurious timeouts added or avoided by k = 2, 3, 4, 6, 8, and by minima of 100 to 1000 ms: they fall on Windows, Linux and Solaris",
-            (format!("k: {}; minRTO: {}", shown(&by_k), shown(&by_min)), is_linux(&by_k) && is_linux(&by_min)),
-        ),
-        claim(
-            "smaller-rto-sooner",
-            "II, V-A2a, V-B",
-            "A smaller RTO detects losses sooner where timeouts are unavoidable",
-            "what needed timeouts save, in ms per sender, by k = 2, 3, 4, 6, 8, and by minima of 100 to 1000 ms: it falls on Windows, Linux and Solaris",
-            (format!("k: {}; minRTO: {}", shown(&time_k), shown(&time_min)), is_linux(&time_k) && is_linux(&time_min)),
-        ),
-        claim(
-            "rto-conflict",
-            "I, II",
-            "Accuracy and timeliness conflict: what makes one better makes the other worse",
-            "with k = 2 Windows, Linux and Solaris detect losses sooner and time out spuriously more often; with k = 8 the reverse",
-            (
-                format!("spurious timeouts by k: {}; ms saved: {}", shown(&by_k), shown(&time_k)),
-                [WINDOWS, LINUX, SOLARIS].iter().all(|system| {
-                    let (spurious, time) = (&by_k[*system], &time_k[*system]);
-                    spurious[0] > 0 && time[0] > 0 && spurious[4] < 0 && time[4] < 0
-                }),
-            ),
-        ),
-        claim(
-            "larger-rto-more-fast",
-            "V-B",
-            "With a larger RTO losses are more likely detected by FR/R",
-            "k = 8 turns some timeouts into FR/R, and k = 2 some FR/R into timeouts; the systems together",
-            (
-                format!("k = 8: {to_fast:?} timeouts become FR/R; k = 2: {to_timeout:?} FR/R become timeouts"),
-                to_fast.iter().sum::<u64>() > 0 && to_timeout.iter().sum::<u64>() > 0,
-            ),
-        ),
-        claim(
-            "six-parameters",
-            "II",
-            "The cost of loss detection depends on the six parameters D, a, b, m, k and minRTO",
-            "another value of each alone changes the mean duration of Linux's connections by 0.01 RTTs or more",
-            (
-                effects.iter().map(|(of, saved)| format!("{of} {:+.2}", saved.mean)).collect::<Vec<_>>().join(", "),
-                effects.iter().all(|(_, saved)| saved.mean.abs() >= 0.01),
-            ),
-        ),
+        claim("larger-rto-more-accurate")
+            .shows(format!("k: {}; minRTO: {}", shown(&by_k), shown(&by_min)))
+            .holds(is_linux(&by_k) && is_linux(&by_min)),
+        claim("smaller-rto-sooner")
+            .shows(format!("k: {}; minRTO: {}", shown(&time_k), shown(&time_min)))
+            .holds(is_linux(&time_k) && is_linux(&time_min)),
+        claim("rto-conflict")
+            .shows(format!("spurious timeouts by k: {}; ms saved: {}", shown(&by_k), shown(&time_k)))
+            .holds([WINDOWS, LINUX, SOLARIS].iter().all(|system| {
+                let (spurious, time) = (&by_k[*system], &time_k[*system]);
+                spurious[0] > 0 && time[0] > 0 && spurious[4] < 0 && time[4] < 0
+            })),
+        claim("larger-rto-more-fast")
+            .shows(format!("k = 8: {to_fast:?} timeouts become FR/R; k = 2: {to_timeout:?} FR/R become timeouts"))
+            .holds(to_fast.iter().sum::<u64>() > 0 && to_timeout.iter().sum::<u64>() > 0),
+        claim("six-parameters")
+            .shows(effects.iter().map(|(of, saved)| format!("{of} {:+.2}", saved.mean)).collect::<Vec<_>>().join(", "))
+            .holds(effects.iter().all(|(_, saved)| saved.mean.abs() >= 0.01)),
     ]
 }
 
@@ -134,51 +105,15 @@ fn dupthresh(impact: &Impact) -> Vec<Claim> {
         each.join(", ")
     };
     vec![
-        claim(
-            "larger-d-more-accurate",
-            "II",
-            "A larger D avoids spurious FR/R when reordering makes duplicate ACKs",
-            "spurious FR/R added or avoided by D = 1 to 6: they fall on each system",
-            (shown(&spurious), spurious.iter().all(|list| falls(list))),
-        ),
-        claim(
-            "smaller-d-more-fast",
-            "II, V-A2a",
-            "A smaller D lets FR/R discover more losses that timeouts discover otherwise",
-            "timeouts that become FR/R, less FR/R that become timeouts, by D = 1 to 6: they fall on each system",
-            (shown(&detected), detected.iter().all(|list| falls(list))),
-        ),
-        claim(
-            "d-mostly-by-fewer-timeouts",
-            "II",
-            "This saves much more than the slightly sooner FR/R",
-            "D = 1: what losses save that FR/R detects in place of a timeout, and what sooner FR/R saves, in ms per sender, on each system",
-            (
-                format!(
-                    "in place of a timeout {}; sooner {} ms",
-                    list(instead),
-                    list(sooner)
-                ),
-                ALL.iter().all(|system| {
-                    instead[*system] > 2.0 * sooner[*system].max(0.0) && instead[*system] > 0.0
-                }),
+        claim("larger-d-more-accurate").shows(shown(&spurious)).holds(spurious.iter().all(|list| falls(list))),
+        claim("smaller-d-more-fast").shows(shown(&detected)).holds(detected.iter().all(|list| falls(list))),
+        claim("d-mostly-by-fewer-timeouts")
+            .shows(format!("in place of a timeout {}; sooner {} ms", list(instead), list(sooner)))
+            .holds(
+                ALL.iter().all(|system| instead[*system] > 2.0 * sooner[*system].max(0.0) && instead[*system] > 0.0),
             ),
-        )
-        .note("it holds on Windows and FreeBSD. On Linux and Solaris waiting for two further duplicate ACKs costs as much on these slow paths as timeouts do."),
-        claim(
-            "d-conflict",
-            "I, II",
-            "Accuracy requires a large D, timeliness a small one",
-            "on each system, D = 1 lets FR/R discover more losses, and adds spurious FR/R",
-            (
-                format!(
-                    "discovered {}; spurious {}",
-                    shown(&detected),
-                    shown(&spurious)
-                ),
-                ALL.iter()
-                    .all(|system| detected[*system][0] > 0 && spurious[*system][0] > 0),
-            ),
-        ),
+        claim("d-conflict")
+            .shows(format!("discovered {}; spurious {}", shown(&detected), shown(&spurious)))
+            .holds(ALL.iter().all(|system| detected[*system][0] > 0 && spurious[*system][0] > 0)),
     ]
 }

@@ -3,7 +3,7 @@
 mod algorithm;
 
 use super::{Check, Moment, Network, OWN_SETTINGS, Property, PropertyCell, Scheme};
-use crate::claims::{Claim, claim, of_rfc, ours};
+use crate::claims::{Claim, claim};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::{self, Settings};
 
@@ -115,63 +115,31 @@ pub fn all(cells: &[PropertyCell], base: &Scenario) -> Vec<Claim> {
     parts.into_iter().flatten().collect()
 }
 
-/// A claim that is expected to fail, and the reason.
-fn fails(claim: Claim, reason: String) -> Claim {
-    Claim { note: Some(reason), ..claim }
-}
-
 fn clocking(c: &Cells<'_>) -> Vec<Claim> {
     let paced = c.sum(PAPER, Property::Paced);
     let most = |scheme| c.get(Network::Bursts, scheme).most_on_an_ack;
     let linux = c.of(&[Scheme::Linux]).map(|cell| cell.most_on_an_ack).max();
     let beyond = c.sum(&[Scheme::Rfc3517], Property::Clocked);
     vec![
-        claim(
-            "clocked",
-            "4.3 (1)",
-            "PRR maintains ACK clocking: an ACK releases at most the segments banked or the segments it delivers, plus one",
-            "segments sent on each ACK of recovery ≤ max(prr_delivered − prr_out, DeliveredData) + 1; Reno and CUBIC",
-            c.sum(PAPER, Property::Clocked).ours("ACKs"),
-        ),
-        fails(
-            ours(claim(
-                "paced",
-                "4.3 (1)",
-                "In a stricter sense of ACK clocking than the paper's: an ACK releases at most the segments it delivers, plus one",
-                "segments sent on each ACK of recovery ≤ DeliveredData + 1; Reno and CUBIC",
-                paced.ours("ACKs"),
-            )),
-            format!(
-                "segments that the proportional part holds back count as banked. PRR sends them in one burst when further losses bring pipe below ssthresh, although the application does not stall: {}",
-                c.counterexample(&paced, |m| format!(
-                    "{} segments on one ACK, with {} delivered and {} sent so far; pipe then equals ssthresh, {}",
-                    m.burst, m.delivered, m.sent, m.ssthresh
-                ))
-            ),
-        ),
-        claim(
-            "rfc3517-bursts",
-            "4.3 (1)",
-            "Under heavy losses RFC 3517 sends bursts as large as ssthresh − pipe",
-            "with bursts of losses: its largest burst on one ACK exceeds PRR's, and it breaks PRR's bound",
-            (
-                format!(
-                    "{} segments (PRR {}, Linux {}); PRR's bound broken {} times",
-                    most(Scheme::Rfc3517),
-                    most(Scheme::Prr),
-                    most(Scheme::Linux),
-                    beyond.broken
-                ),
-                most(Scheme::Rfc3517) > most(Scheme::Prr) && beyond.broken > 0,
-            ),
-        ),
-        claim(
-            "linux-clocked",
-            "4.3 (1)",
-            "Linux maintains ACK clocking by reducing cwnd to pipe + 1",
-            "it sends at most one segment on any ACK of recovery",
-            (format!("{}", linux.unwrap_or(0)), linux == Some(1)),
-        ),
+        claim("clocked").result(c.sum(PAPER, Property::Clocked).ours("ACKs")),
+        claim("paced").result(paced.ours("ACKs")).note(format!(
+            "segments that the proportional part holds back count as banked. PRR sends them in one burst when further \
+             losses bring pipe below ssthresh, although the application does not stall: {}",
+            c.counterexample(&paced, |m| format!(
+                "{} segments on one ACK, with {} delivered and {} sent so far; pipe then equals ssthresh, {}",
+                m.burst, m.delivered, m.sent, m.ssthresh
+            ))
+        )),
+        claim("rfc3517-bursts")
+            .shows(format!(
+                "{} segments (PRR {}, Linux {}); PRR's bound broken {} times",
+                most(Scheme::Rfc3517),
+                most(Scheme::Prr),
+                most(Scheme::Linux),
+                beyond.broken
+            ))
+            .holds(most(Scheme::Rfc3517) > most(Scheme::Prr) && beyond.broken > 0),
+        claim("linux-clocked").shows(format!("{}", linux.unwrap_or(0))).holds(linux == Some(1)),
     ]
 }
 
@@ -184,57 +152,34 @@ fn convergence(c: &Cells<'_>) -> Vec<Claim> {
     let (linux, prr) = (below(Scheme::Linux), below(Scheme::Prr));
     let more = linux.iter().zip(prr).all(|(linux, prr)| *linux > prr);
     vec![
-        ours(claim(
-            "converges",
-            "4.3 (2)",
-            "With few losses PRR converges to exactly ssthresh, with every reduction bound",
-            "U is the part of the flight that is not delivered before recovery. If losses ≤ U − ssthresh, U ≤ RecoverFS, data are unlimited, and all other segments of U are reported before the ACK that ends recovery, without duplicates: pipe = cwnd = ssthresh before that ACK",
-            c.sum(EVERY_BOUND, Property::Converges).ours("recoveries"),
+        claim("converges").result(c.sum(EVERY_BOUND, Property::Converges).ours("recoveries")),
+        claim("converges-as-stated").result(stated.ours("recoveries")).note(format!(
+            "networks with failures: {}. Pipe is above ssthresh then, and cwnd becomes ssthresh all the same. In {} \
+             of {} recoveries the last ACK is the first to report some segments: PRR converges only after the whole \
+             flight is delivered, and it does not process the ACK that ends recovery. In the other {} the ACK that \
+             begins recovery moves snd_una, because earlier ACKs were lost. Algorithm 2 counts this data in \
+             prr_delivered and not in RecoverFS = snd.nxt − snd.una, and sends more than ssthresh; RFC 9937 §6.1 adds \
+             it to RecoverFS. {}",
+            c.networks(PAPER, Property::ConvergesAsStated),
+            late,
+            stated.broken,
+            stated.broken - late,
+            c.counterexample(&stated, |m| format!("pipe {} before the last ACK, ssthresh {}", m.pipe, m.ssthresh))
         )),
-        fails(
-            claim(
-                "converges-as-stated",
-                "4.3 (2)",
-                "If losses ≤ RecoverFS − ssthresh, PRR converges to exactly ssthresh",
-                "RecoverFS is the flight size at the beginning of recovery, data are unlimited: pipe = cwnd = ssthresh before the ACK that ends recovery; Reno and CUBIC",
-                stated.ours("recoveries"),
-            ),
-            format!(
-                "networks with failures: {}. Pipe is above ssthresh then, and cwnd becomes ssthresh all the same. In {} of {} recoveries the last ACK is the first to report some segments: PRR converges only after the whole flight is delivered, and it does not process the ACK that ends recovery. In the other {} the ACK that begins recovery moves snd_una, because earlier ACKs were lost. Algorithm 2 counts this data in prr_delivered and not in RecoverFS = snd.nxt − snd.una, and sends more than ssthresh; RFC 9937 §6.1 adds it to RecoverFS. {}",
-                c.networks(PAPER, Property::ConvergesAsStated),
-                late,
-                stated.broken,
-                stated.broken - late,
-                c.counterexample(&stated, |m| format!("pipe {} before the last ACK, ssthresh {}", m.pipe, m.ssthresh))
-            ),
-        ),
-        claim(
-            "rfc3517-converges",
-            "4.3 (2)",
-            "With enough new data RFC 3517 fills pipe to ssthresh regardless of the amount of loss",
-            "data are unlimited: pipe ≥ ssthresh before the ACK that ends recovery",
-            c.sum(&[Scheme::Rfc3517], Property::Refills).ours("recoveries"),
-        ),
-        claim(
-            "linux-below-ssthresh",
-            "4.3 (2)",
-            "Linux does not converge when losses are heavy or the application runs out of data",
-            "with bursts of losses and with application stalls, Linux has more recoveries than PRR that end with cwnd below ssthresh",
-            (
-                format!(
-                    "{} of {} and {} of {} (PRR {} of {} and {} of {})",
-                    linux[0],
-                    of(Scheme::Linux)[0],
-                    linux[1],
-                    of(Scheme::Linux)[1],
-                    prr[0],
-                    of(Scheme::Prr)[0],
-                    prr[1],
-                    of(Scheme::Prr)[1]
-                ),
-                more,
-            ),
-        ),
+        claim("rfc3517-converges").result(c.sum(&[Scheme::Rfc3517], Property::Refills).ours("recoveries")),
+        claim("linux-below-ssthresh")
+            .shows(format!(
+                "{} of {} and {} of {} (PRR {} of {} and {} of {})",
+                linux[0],
+                of(Scheme::Linux)[0],
+                linux[1],
+                of(Scheme::Linux)[1],
+                prr[0],
+                of(Scheme::Prr)[0],
+                prr[1],
+                of(Scheme::Prr)[1]
+            ))
+            .holds(more),
     ]
 }
 
@@ -242,39 +187,18 @@ fn banking(c: &Cells<'_>) -> Vec<Claim> {
     let stated = c.sum(PAPER, Property::BanksAsStated);
     let most = |scheme| c.get(Network::Stalls, scheme).most_with_a_write;
     vec![
-        ours(claim(
-            "banks",
-            "4.3 (3)",
-            "After a stall in recovery PRR sends a burst of at most the segments banked or the segments the last ACK delivered, plus one",
-            "segments sent on each write in recovery ≤ max(prr_delivered − prr_out, DeliveredData of the last ACK) + 1; Reno and CUBIC",
-            c.sum(PAPER, Property::Banks).ours("writes"),
+        claim("banks").result(c.sum(PAPER, Property::Banks).ours("writes")),
+        claim("banks-as-stated").result(stated.ours("writes")).note(format!(
+            "if slow start sent more than was delivered before the stall, prr_out is above prr_delivered. PRR still \
+             sends the segments that the last ACK delivered, plus one: {}",
+            c.counterexample(&stated, |m| format!(
+                "{} segments, after which {} are sent and {} delivered",
+                m.burst, m.sent, m.delivered
+            ))
         )),
-        fails(
-            claim(
-                "banks-as-stated",
-                "4.3 (3)",
-                "After a stall in recovery PRR sends a burst of at most prr_delivered − prr_out + 1",
-                "the burst on each write in recovery is within the bound; Reno and CUBIC",
-                stated.ours("writes"),
-            ),
-            format!(
-                "if slow start sent more than was delivered before the stall, prr_out is above prr_delivered. PRR still sends the segments that the last ACK delivered, plus one: {}",
-                c.counterexample(&stated, |m| format!(
-                    "{} segments, after which {} are sent and {} delivered",
-                    m.burst, m.sent, m.delivered
-                ))
-            ),
-        ),
-        claim(
-            "linux-banks-nothing",
-            "4.3 (3)",
-            "Linux banks nothing, because its cwnd tracks pipe",
-            "it sends at most one segment on a write in recovery",
-            (
-                format!("{} (PRR {}, RFC 3517 {})", most(Scheme::Linux), most(Scheme::Prr), most(Scheme::Rfc3517)),
-                most(Scheme::Linux) <= 1,
-            ),
-        ),
+        claim("linux-banks-nothing")
+            .shows(format!("{} (PRR {}, RFC 3517 {})", most(Scheme::Linux), most(Scheme::Prr), most(Scheme::Rfc3517)))
+            .holds(most(Scheme::Linux) <= 1),
     ]
 }
 
@@ -283,23 +207,10 @@ fn precision(c: &Cells<'_>) -> Vec<Claim> {
     let [alone, lost] = [Network::Random, Network::AckLoss].map(|n| short(n, Scheme::Linux));
     let prr = short(Network::AckLoss, Scheme::Prr);
     vec![
-        claim(
-            "precise",
-            "4.3 (4)",
-            "PRR sends the exact number of segments under ACK loss, ACK reordering and stretch ACKs",
-            "with pipe above ssthresh and data to send, after each ACK prr_out = ⌈prr_delivered · ssthresh / RecoverFS⌉ (or unchanged if already larger), whichever ACKs reported the deliveries; Reno and CUBIC",
-            c.sum(PAPER, Property::Precise).ours("ACKs"),
-        ),
-        claim(
-            "linux-imprecise",
-            "4.3 (4)",
-            "Linux relies on the number of ACKs and fails to send the right number when some are lost",
-            "its largest shortfall from that share is larger with ACK loss than without, and larger than PRR's",
-            (
-                format!("{lost} segments with ACK loss, {alone} without (PRR {prr} with ACK loss)"),
-                lost > alone.max(prr),
-            ),
-        ),
+        claim("precise").result(c.sum(PAPER, Property::Precise).ours("ACKs")),
+        claim("linux-imprecise")
+            .shows(format!("{lost} segments with ACK loss, {alone} without (PRR {prr} with ACK loss)"))
+            .holds(lost > alone.max(prr)),
     ]
 }
 
@@ -308,74 +219,21 @@ fn proportion(c: &Cells<'_>) -> Vec<Claim> {
     let others = |scheme| c.sum(&[scheme], Property::TwiceIfDelivering);
     let (rfc, linux) = (others(Scheme::Rfc3517), others(Scheme::Linux));
     vec![
-        fails(
-            claim(
-                "twice-delivered",
-                "4.3 (4)",
-                "PRR sends in proportion to the segments delivered in recovery: prr_out ≤ 2 · prr_delivered",
-                "after each ACK and write in recovery; Reno and CUBIC",
-                stated.ours("moments"),
-            ),
-            format!(
-                "an ACK that delivers nothing may also release a segment: the ACK that begins recovery always does, and in slow start any other may. {}",
-                c.counterexample(&stated, |m| format!(
-                    "{} sent, {} delivered, {} ACKs",
-                    m.sent, m.delivered, m.acks
-                ))
-            ),
-        ),
-        ours(claim(
-            "twice-delivered-if-each-delivers",
-            "4.3 (4)",
-            "As long as each ACK of a recovery delivers something, prr_out ≤ 2 · prr_delivered",
-            "after each ACK and write in recovery; Reno and CUBIC",
-            c.sum(PAPER, Property::TwiceIfDelivering).ours("moments"),
+        claim("twice-delivered").result(stated.ours("moments")).note(format!(
+            "an ACK that delivers nothing may also release a segment: the ACK that begins recovery always does, and \
+             in slow start any other may. {}",
+            c.counterexample(&stated, |m| format!("{} sent, {} delivered, {} ACKs", m.sent, m.delivered, m.acks))
         )),
-        of_rfc(claim(
-            "slow-start-bound",
-            "RFC 6937 §3",
-            "Slow-start reduction bound: prr_out ≤ prr_delivered + ACKs processed",
-            "after each ACK and write in recovery; Reno and CUBIC",
-            c.sum(PAPER, Property::DeliveredAndAcks).ours("moments"),
-        )),
-        of_rfc(claim(
-            "conservative-bound",
-            "RFC 6937 §3",
-            "Conservative reduction bound: prr_out ≤ prr_delivered + 1",
-            "after each ACK and write in recovery",
-            c.sum(&[Scheme::PrrConservative], Property::DeliveredAndOne)
-                .ours("moments"),
-        )),
-        of_rfc(claim(
-            "safe-ack-bound",
-            "RFC 9937 §6.2",
-            "SafeACK: prr_out ≤ prr_delivered + ACKs that advanced snd_una without new losses + 1",
-            "after each ACK and write in recovery",
-            c.sum(&[Scheme::PrrSafe], Property::DeliveredAndSafe)
-                .ours("moments"),
-        )),
-        claim(
-            "rfc3517-not-in-proportion",
-            "4.3 (4)",
-            "RFC 3517 does not send in proportion to the segments delivered",
-            "at some moment more than twice the delivered segments are sent, although every ACK delivered something",
-            (
-                format!("{} of {} moments", rfc.broken, rfc.cases),
-                rfc.broken > 0,
-            ),
-        ),
-        fails(
-            claim(
-                "linux-not-in-proportion",
-                "4.3 (4)",
-                "Linux does not send in proportion to the segments delivered",
-                "at some moment more than twice the delivered segments are sent, although every ACK delivered something",
-                (
-                    format!("{} of {} moments", linux.broken, linux.cases),
-                    linux.broken > 0,
-                ),
-            ),
-            "with cwnd ≤ pipe + 1, an ACK releases at most one segment, so Linux never sends more than is delivered while each ACK delivers something".into(),
-        ),
+        claim("twice-delivered-if-each-delivers").result(c.sum(PAPER, Property::TwiceIfDelivering).ours("moments")),
+        claim("slow-start-bound").result(c.sum(PAPER, Property::DeliveredAndAcks).ours("moments")),
+        claim("conservative-bound")
+            .result(c.sum(&[Scheme::PrrConservative], Property::DeliveredAndOne).ours("moments")),
+        claim("safe-ack-bound").result(c.sum(&[Scheme::PrrSafe], Property::DeliveredAndSafe).ours("moments")),
+        claim("rfc3517-not-in-proportion")
+            .shows(format!("{} of {} moments", rfc.broken, rfc.cases))
+            .holds(rfc.broken > 0),
+        claim("linux-not-in-proportion")
+            .shows(format!("{} of {} moments", linux.broken, linux.cases))
+            .holds(linux.broken > 0),
     ]
 }

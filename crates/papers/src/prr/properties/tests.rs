@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 static FIGURE: LazyLock<Figure<PropertyCell>> = LazyLock::new(|| figure(&setup()).unwrap());
 
 fn setup() -> Setup {
-    let experiment = crate::prr::EXPERIMENTS.iter().find(|one| one.name == ID);
-    Setup::new(experiment.unwrap(), crate::experiment::Effort::Full).unwrap()
+    crate::experiment::setup_of(NAME, ID, crate::experiment::Effort::Full)
 }
 
 #[test]

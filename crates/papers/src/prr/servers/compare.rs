@@ -8,7 +8,6 @@
 
 use super::Cell;
 use super::connection::Connection;
-use crate::claims::ClaimVerdict;
 use recoup_support::stats::Estimate;
 
 /// How often quantiles are resampled.
@@ -193,32 +192,6 @@ fn poisson(resample: u64, user: u32) -> u64 {
     UP_TO.iter().filter(|limit| bits >= **limit).count() as u64
 }
 
-/// Whether a difference has the paper's sign and size: the 95 % interval lies within half to twice the paper's value. It fails
-/// if it lies outside, and is undecided if it reaches across a limit.
-pub fn sized(difference: Estimate, paper: f64) -> ClaimVerdict {
-    let Estimate { mean, half } = difference;
-    let sign = paper.signum();
-    let (low, high) = (mean * sign - half, mean * sign + half);
-    let (least, most) = (paper.abs() / 2.0, paper.abs() * 2.0);
-    if high < least || low > most {
-        ClaimVerdict::Fails
-    } else if low >= least && high <= most {
-        ClaimVerdict::Holds
-    } else {
-        ClaimVerdict::Undecided
-    }
-}
-
-/// Whether a quantity is larger than `limit`, by its whole interval.
-pub fn above(quantity: Estimate, limit: f64) -> ClaimVerdict {
-    ClaimVerdict::on_positive(Estimate { mean: quantity.mean - limit, ..quantity })
-}
-
-/// Whether a quantity is smaller than `limit`, by its whole interval.
-pub fn below(quantity: Estimate, limit: f64) -> ClaimVerdict {
-    ClaimVerdict::on_positive(Estimate { mean: limit - quantity.mean, ..quantity })
-}
-
 /// An estimate for reading: `-4.7 ± 0.3 %`.
 pub fn shown(estimate: Estimate, unit: &str) -> String {
     let Estimate { mean, half } = estimate;
@@ -262,23 +235,5 @@ mod tests {
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
         let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / drawn.len() as f64;
         assert!((mean - 1.0).abs() < 0.02 && (variance - 1.0).abs() < 0.04, "{mean} {variance}");
-    }
-
-    #[test]
-    fn a_size_is_the_papers_within_a_factor_of_two() {
-        use ClaimVerdict::{Fails, Holds, Undecided};
-        for (mean, half, paper, verdict) in [
-            (-4.0, 1.0, -4.7, Holds),
-            (-1.0, 0.5, -4.7, Fails),
-            (-2.0, 0.5, -4.7, Undecided),
-            (-3.0, 0.5, -4.7, Holds),
-            (-2.0, 2.5, -4.7, Undecided),
-            (4.0, 1.0, -4.7, Fails),
-            (12.0, 1.0, 4.7, Fails),
-            (0.0, 0.0, 4.7, Fails),
-        ] {
-            assert_eq!(sized(Estimate { mean, half }, paper), verdict, "{mean} {half}");
-        }
-        assert_eq!(sized(UNKNOWN, 4.7), Undecided);
     }
 }

@@ -3,10 +3,7 @@
 use super::*;
 
 fn setup(users: u32) -> Setup {
-    let experiments = crate::prr::EXPERIMENTS.iter();
-    let web = experiments.clone().find(|one| one.name == Id::Web.name());
-    let setup = Setup::new(web.expect("an experiment"), Effort::Full);
-    Setup { users: Some(users), ..setup.expect("a built-in scenario") }
+    Setup { users: Some(users), ..crate::experiment::setup_of(NAME, Id::Web.name(), Effort::Full) }
 }
 
 fn cells(id: Id, arms: &[Arm], users: u32, threads: usize) -> Vec<Cell> {

@@ -40,13 +40,7 @@ fn as_the_formula(cells: &[ThresholdCell]) -> Claim {
         cell.threshold_bits_per_second.is_some_and(|bits| (-1e-6 * solved..1.0 + 1e-6 * solved).contains(&above(bits)))
     };
     let agree = cells.iter().filter(same).count();
-    claim(
-        "arbitrator",
-        "II-C1",
-        "SLP copies a packet if and only if p·q·RTO ≥ (1 − p)·size/bw",
-        "in every cell, the smallest bandwidth at which the arbitrator favours a copy equals the formula's",
-        (format!("in {agree} of {} cells", cells.len()), agree == cells.len()),
-    )
+    claim("arbitrator").shows(format!("in {agree} of {} cells", cells.len())).holds(agree == cells.len())
 }
 
 /// Packets below a length that are favoured at all bandwidths tried, of all tried.
@@ -62,61 +56,42 @@ fn favoured_above(q_percent: u32, below: u32, mbps: f64, p: Ppm) -> (usize, usiz
 
 fn selected_above_syn(p: Ppm) -> Claim {
     let (favoured, all) = favoured_above(100, 70, PRINTED_SYN, p);
-    claim(
-        "syn-selected-above",
-        "II-C1",
-        "At an RTO of 1 s, a SYN of less than 70 bytes is selected if the bandwidth is greater than 3.35 Mbit/s",
-        "40 to 69 bytes, bandwidths from just above 3.35 Mbit/s to 100 Gbit/s: the arbitrator favours every copy",
-        (format!("{favoured} of {all} cases"), favoured == all),
-    )
-    .paper("above 3.35 Mbit/s")
+    claim("syn-selected-above").every(favoured, all, "cases")
 }
 
 fn selected_above_psh(p: Ppm) -> Claim {
     let (favoured, all) = favoured_above(10, 1500, PRINTED_PSH, p);
-    claim(
-        "psh-selected-above",
-        "II-C1",
-        "At an RTO of 1 s, a PSH packet of less than 1,500 bytes is selected if the bandwidth is greater than 7.16 Mbit/s",
-        "40 to 1,499 bytes, bandwidths from just above 7.16 Mbit/s to 100 Gbit/s: the arbitrator favours every copy",
-        (format!("{favoured} of {all} cases"), favoured == all),
-    )
-    .paper("above 7.16 Mbit/s")
+    claim("psh-selected-above").every(favoured, all, "cases")
 }
 
 fn syn(p: Ppm) -> Claim {
     let ours = threshold(packet(70, 100), p);
-    let mut claim = claim(
-        "syn-threshold",
-        "II-C1",
-        "At an RTO of 1 s, the threshold of a SYN of 70 bytes is 3.35 Mbit/s",
-        "the arbitrator's threshold for 70 bytes at q = 1 rounds to the printed one",
-        (format!("{:.2} kbit/s", ours / 1e3), format!("{:.2}", ours / 1e6) == PRINTED_SYN.to_string()),
-    )
-    .paper("3.35 Mbit/s");
-    claim.note = Some(format!(
-        "the formula gives 0.98 · 70 · 8/0.02 bit/s = {:.2} KiB/s: the printed number with another unit. SLP copies a SYN above 3.35 Mbit/s, but also from 27.44 kbit/s on",
-        kibytes(ours),
-    ));
-    claim
+
+    claim("syn-threshold")
+        .shows(format!("{:.2} kbit/s", ours / 1e3))
+        .holds(format!("{:.2}", ours / 1e6) == PRINTED_SYN.to_string())
+        .note(format!(
+            "the formula gives 0.98 · 70 · 8/0.02 bit/s = {:.2} KiB/s: the printed number with another unit. SLP \
+             copies a SYN above 3.35 Mbit/s, but also from 27.44 kbit/s on",
+            kibytes(ours),
+        ))
 }
 
 fn psh(p: Ppm) -> Claim {
     let (ours, first) = (threshold(packet(1500, 10), p), threshold(packet(70, 100), p));
-    let mut claim = claim(
-        "psh-threshold",
-        "II-C1",
-        "At an RTO of 1 s, the threshold of a PSH packet of 1,500 bytes is 7.16 Mbit/s",
-        "the arbitrator's threshold for 1,500 bytes at q = 0.1 rounds to the printed one",
-        (format!("{:.2} Mbit/s", ours / 1e6), format!("{:.2}", ours / 1e6) == PRINTED_PSH.to_string()),
-    )
-    .paper("7.16 Mbit/s");
-    claim.note = Some(format!(
-        "no reading of the formula gives 7.16. In KiB/s, the unit that explains the SYN's threshold, ours is {:.1}: near 7.16 except for a factor of 100 and {:.1} %. The ratio of the printed thresholds is {:.2}, that of the formula's {:.1}. Without 1 − p the threshold is 6.00 Mbit/s; at q = 1 % it is 7.15 MiB/s; with the 1,460 bytes of payload it is 715.4 kB/s. As a bound 7.16 Mbit/s is correct: SLP copies a PSH packet above it, but also from 5.88 Mbit/s on",
-        kibytes(ours),
-        100.0 * (kibytes(ours) / 100.0 / PRINTED_PSH - 1.0),
-        PRINTED_PSH / PRINTED_SYN,
-        ours / first,
-    ));
-    claim
+
+    claim("psh-threshold")
+        .shows(format!("{:.2} Mbit/s", ours / 1e6))
+        .holds(format!("{:.2}", ours / 1e6) == PRINTED_PSH.to_string())
+        .note(format!(
+            "no reading of the formula gives 7.16. In KiB/s, the unit that explains the SYN's threshold, ours is \
+             {:.1}: near 7.16 except for a factor of 100 and {:.1} %. The ratio of the printed thresholds is {:.2}, \
+             that of the formula's {:.1}. Without 1 − p the threshold is 6.00 Mbit/s; at q = 1 % it is 7.15 MiB/s; \
+             with the 1,460 bytes of payload it is 715.4 kB/s. As a bound 7.16 Mbit/s is correct: SLP copies a PSH \
+             packet above it, but also from 5.88 Mbit/s on",
+            kibytes(ours),
+            100.0 * (kibytes(ours) / 100.0 / PRINTED_PSH - 1.0),
+            PRINTED_PSH / PRINTED_SYN,
+            ours / first,
+        ))
 }

@@ -6,12 +6,9 @@ mod networks;
 
 use super::CombinedCell;
 use super::grid::{Copied, GAP, Load, Network, Recovery};
-use crate::claims::{Claim, ours};
+use crate::claims::Claim;
 use crate::experiment;
 use recoup_lab::settings::SettingsError;
-
-/// The claims are about no section of the paper.
-const NO_SECTION: Option<&str> = None;
 
 /// The largest accepted distance of a share from its probability, in standard errors. One of 16,000
 /// shares lies farther by chance, and we compare fewer than a hundred.
@@ -34,10 +31,10 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Checks the claims. All but the last are ours: the paper combines SLP with nothing and has no bursts.
+/// Checks the claims.
 pub fn all(cells: &[CombinedCell], run: &experiment::Setup) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
-    let all = [
+    Ok(vec![
         networks::same_mean(&c, run)?,
         networks::both_lost(&c),
         comparisons::more_than_tlpr(&c),
@@ -50,9 +47,8 @@ pub fn all(cells: &[CombinedCell], run: &experiment::Setup) -> Result<Vec<Claim>
         networks::bursts(&c),
         gap::gap(&c),
         gap::between(&c),
-    ];
-    let of_paper = comparisons::important_packets(&c);
-    Ok(all.into_iter().map(ours).chain([of_paper]).collect())
+        comparisons::important_packets(&c),
+    ])
 }
 
 /// A number per load, as text.

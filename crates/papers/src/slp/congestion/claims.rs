@@ -1,7 +1,7 @@
 //! What copies do to the network, to those who send them, and to the others. Only the first claim is the paper's.
 
 use super::{CongestionCell, Copying, PROFILES, THINK_TIMES, difference};
-use crate::claims::{Claim, ClaimVerdict, claim, ours};
+use crate::claims::{Claim, ClaimVerdict, Judge, claim};
 use recoup_support::stats::Estimate;
 
 /// All claims.
@@ -10,8 +10,14 @@ pub fn all(cells: &[CongestionCell]) -> Vec<Claim> {
     vec![
         no_congestion(&cells),
         does_nothing_without_losses(&cells),
-        pays_for_the_group(&cells),
-        harms_others(&cells),
+        claim("copies-pay-those-who-send-them").result(with_losses(
+            |think| cells.longer(PROFILES[0], think, Copying::Half, 0),
+            |longer| longer.below(0.0),
+        )),
+        claim("copies-harm-others").result(with_losses(
+            |think| cells.longer(PROFILES[0], think, Copying::Half, 1),
+            |longer| longer.above(0.0),
+        )),
         pays_for_nobody(&cells),
         goodput_stays(&cells),
     ]
@@ -34,20 +40,6 @@ impl Cells<'_> {
     }
 }
 
-fn negative(estimate: Estimate) -> Estimate {
-    Estimate { mean: -estimate.mean, ..estimate }
-}
-
-/// A claim of ours that is expected to hold.
-fn judged(
-    id: &'static str,
-    statement: &'static str,
-    check: &'static str,
-    (text, verdict): (String, ClaimVerdict),
-) -> Claim {
-    ours(Claim { verdict, ..claim(id, None, statement, check, (text, true)) })
-}
-
 /// The loads whose queue drops packets: their pauses.
 const LOSING: [&str; 2] = [THINK_TIMES[1], THINK_TIMES[2]];
 
@@ -62,50 +54,18 @@ fn with_losses(of: impl Fn(&str) -> Estimate, judge: impl Fn(Estimate) -> ClaimV
     (shown.join(", "), verdict)
 }
 
-fn pays_for_the_group(cells: &Cells<'_>) -> Claim {
-    judged(
-        "copies-pay-those-who-send-them",
-        "Where the queue drops packets, a group that copies is faster than if nobody copied, while the other group does not",
-        "linux-3.17, pauses of 1 s and 250 ms: mean FCT of the copying group less that without copies is negative",
-        with_losses(
-            |think| cells.longer(PROFILES[0], think, Copying::Half, 0),
-            |longer| ClaimVerdict::on_positive(negative(longer)),
-        ),
-    )
-}
-
 fn does_nothing_without_losses(cells: &Cells<'_>) -> Claim {
     let longer = cells.longer(PROFILES[0], THINK_TIMES[0], Copying::Half, 0);
-    let less_than_two = Estimate { mean: 2.0 - longer.mean.abs(), ..longer };
-    judged(
-        "copies-do-nothing-in-a-light-load",
-        "In a light load copies neither help nor harm those who send them",
-        "linux-3.17, pause of 2.5 s: mean FCT of the copying group differs by less than 2 ms",
-        (format!("{longer} ms"), ClaimVerdict::on_positive(less_than_two)),
-    )
-}
-
-fn harms_others(cells: &Cells<'_>) -> Claim {
-    judged(
-        "copies-harm-others",
-        "Where the queue drops packets, the group that does not copy gets slower",
-        "linux-3.17, pauses of 1 s and 250 ms: mean FCT of the other group less that without copies is positive",
-        with_losses(|think| cells.longer(PROFILES[0], think, Copying::Half, 1), ClaimVerdict::on_positive),
-    )
+    claim("copies-do-nothing-in-a-light-load").shows(format!("{longer} ms")).needs(longer.within(-2.0..2.0))
 }
 
 fn pays_for_nobody(cells: &Cells<'_>) -> Claim {
     let alone = cells.longer(PROFILES[0], OVERLOAD, Copying::Half, 0);
     let both = [0, 1].map(|group| cells.longer(PROFILES[0], OVERLOAD, Copying::All, group));
-    let verdicts = both.map(|longer| {
-        ClaimVerdict::on_positive(longer.minus(Estimate { mean: alone.mean / 2.0, half: alone.half / 2.0 }))
-    });
-    judged(
-        "copies-of-all-pay-nobody",
-        "In an overload in which all copy, nobody gains what a group gains that copies alone",
-        "linux-3.17, pause of 250 ms: each group saves less than half of what the copying group saves alone",
-        (format!("alone {alone} ms; all: {} ms, {} ms", both[0], both[1]), ClaimVerdict::all(verdicts)),
-    )
+    let verdicts = both.map(|longer| longer.above(Estimate { mean: alone.mean / 2.0, half: alone.half / 2.0 }));
+    claim("copies-of-all-pay-nobody")
+        .shows(format!("alone {alone} ms; all: {} ms, {} ms", both[0], both[1]))
+        .needs_all(verdicts)
 }
 
 /// The largest increase of the share of dropped packets that counts as none.
@@ -118,16 +78,8 @@ fn no_congestion(cells: &Cells<'_>) -> Claim {
     });
     let shown =
         more.map(|(think, more)| format!("{think}: {:.2} ± {:.2} points", 100.0 * more.mean, 100.0 * more.half));
-    let none = more.map(|(_, more)| ClaimVerdict::on_positive(Estimate { mean: NO_INCREASE - more.mean, ..more }));
-    claim(
-        "duplicates-do-not-congest",
-        "Abstract, I, II-C2",
-        "Duplicates do not congest the network, because they take their share of the sender's window",
-        "linux-3.17, all copy: in every load the queue drops at most 0.1 percentage points more of the packets than if nobody copies, with 95 % confidence",
-        (shown.join(", "), true),
-    )
-    .verdict(ClaimVerdict::all(none))
-    .note("the window of these fetches of 34 kB rarely fills, and copies of SYN, SYN-ACK and request are sent without regard to it: where the queue is full, they come on top")
+    let none = more.map(|(_, more)| more.below(NO_INCREASE));
+    claim("duplicates-do-not-congest").shows(shown.join(", ")).needs_all(none)
 }
 
 fn goodput_stays(cells: &Cells<'_>) -> Claim {
@@ -135,10 +87,5 @@ fn goodput_stays(cells: &Cells<'_>) -> Claim {
         .iter()
         .flat_map(|profile| THINK_TIMES.map(|think| cells.get(profile, think, Copying::Half).fairness()));
     let least = least.fold(1.0, f64::min);
-    judged(
-        "copies-take-little-goodput",
-        "A group that copies takes little goodput from the other",
-        "half copy: Jain's fairness index of both groups' goodput is above 0.99 in every load",
-        (format!("{least:.4}"), ClaimVerdict::on(least > 0.99)),
-    )
+    claim("copies-take-little-goodput").shows(format!("{least:.4}")).holds(least > 0.99)
 }

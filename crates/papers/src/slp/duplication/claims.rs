@@ -1,7 +1,7 @@
 //! What the paper says of duplicating all packets.
 
 use super::{Arm, DuplicationCell, FILES};
-use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::claims::{Claim, ClaimVerdict, Judge, claim};
 use recoup_support::stats::Estimate;
 
 /// A gain below this share of the mean completion time is not significant, as in `sizes`.
@@ -40,18 +40,12 @@ fn kilobytes(file: u64) -> u64 {
 fn not_faster(cells: &Cells<'_>) -> Claim {
     let saved = FILES.map(|(file, _)| (file, cells.saved(file, Arm::All)));
     let shown = saved.map(|(file, saved)| format!("{} kB: {}", kilobytes(file), percent(saved)));
-    let less = saved.map(|(_, saved)| ClaimVerdict::on_positive(Estimate { mean: SIGNIFICANT - saved.mean, ..saved }));
+    let less = saved.map(|(_, saved)| saved.below(SIGNIFICANT));
     let p99 = |arm| cells.get(FILES[0].0, arm).quantile_ms(0.99);
-    claim(
-        "fec-not-faster",
-        "I",
-        "A code for all packets does not significantly shorten the completion time",
-        "with every packet sent twice, the mean completion time of neither file is shorter by 5 % or more, with 95 % confidence",
-        (shown.join(", "), true),
-    )
-    .verdict(ClaimVerdict::all(less))
-    .note(format!(
-        "nearly all losses, and so timeouts, are gone: the 99th percentile of {} kB falls from {:.0} to {:.0} ms. A loss of 2 % holds the window of a long flow down, so that even half the rate is more than it could use. The paper compares goodputs alone (§II-A), not times",
+    claim("fec-not-faster").shows(shown.join(", ")).needs_all(less).note(format!(
+        "nearly all losses, and so timeouts, are gone: the 99th percentile of {} kB falls from {:.0} to {:.0} ms. A \
+         loss of 2 % holds the window of a long flow down, so that even half the rate is more than it could use. The \
+         paper compares goodputs alone (§II-A), not times",
         kilobytes(FILES[0].0),
         p99(Arm::Arq),
         p99(Arm::All),
@@ -63,15 +57,9 @@ fn overhead(cells: &Cells<'_>) -> Claim {
         let [plain, ours] = [Arm::Arq, arm].map(|arm| cells.get(FILES[0].0, arm).bytes);
         100.0 * (ours / plain - 1.0)
     };
-    claim(
-        "fec-overhead-is-high",
-        "I",
-        "A code for all packets has a high overhead",
-        "with every packet sent twice, a fetch of 34 kB takes at least 50 % more bytes",
-        (format!("{:.0} % more; SLP {:.1} %", added(Arm::All), added(Arm::Slp)), added(Arm::All) >= 50.0),
-    )
-    .by_construction()
-    .note("each packet counts twice; fewer retransmissions save little of it")
+    claim("fec-overhead-is-high")
+        .shows(format!("{:.0} % more; SLP {:.1} %", added(Arm::All), added(Arm::Slp)))
+        .holds(added(Arm::All) >= 50.0)
 }
 
 fn goodput(cells: &Cells<'_>) -> Claim {
@@ -80,13 +68,7 @@ fn goodput(cells: &Cells<'_>) -> Claim {
         format!("{} kB: {ours:.1} % instead of {plain:.1} %", kilobytes(file))
     });
     let less = FILES.map(|(file, _)| cells.get(file, Arm::All).goodput() < cells.get(file, Arm::Arq).goodput());
-    claim(
-        "duplication-reduces-goodput",
-        "IV",
-        "Duplicating all packets may reduce the goodput of a network",
-        "payload delivered once per IP byte sent: less with every packet sent twice, for both files",
-        (shown.join(", "), less.iter().all(|less| *less)),
-    )
+    claim("duplication-reduces-goodput").shows(shown.join(", ")).holds(less.iter().all(|less| *less))
 }
 
 fn tradeoff(cells: &Cells<'_>) -> Claim {
@@ -99,24 +81,17 @@ fn tradeoff(cells: &Cells<'_>) -> Claim {
     };
     let (slp, all) = (per_kb(Arm::Slp), per_kb(Arm::All));
     let better = match slp.mean.is_finite() {
-        true => ClaimVerdict::on_positive(slp.minus(all)),
+        true => slp.above(all),
         false => ClaimVerdict::Fails,
     };
     let [goodput, of_all] = [Arm::Slp, Arm::All].map(|arm| 100.0 * cells.get(file, arm).goodput());
-    claim(
-        "slp-better-tradeoff",
-        "IV",
-        "SLP achieves a better tradeoff between low latency and high throughput than duplicating all packets",
-        "34 kB: SLP saves more of the mean completion time per kB added, with 95 % confidence, and has the higher goodput",
-        (
-            format!("{slp} instead of {all} ms per kB; goodput {goodput:.1} instead of {of_all:.1} %"),
-            true,
-        ),
-    )
-    .verdict(ClaimVerdict::all([better, ClaimVerdict::on(goodput > of_all)]))
-    .note(format!(
-        "in time alone duplicating all saves more: {} instead of {} of the mean",
-        percent(cells.saved(file, Arm::All)),
-        percent(cells.saved(file, Arm::Slp)),
-    ))
+    claim("slp-better-tradeoff")
+        .shows(format!("{slp} instead of {all} ms per kB; goodput {goodput:.1} instead of {of_all:.1} %"))
+        .needs(better)
+        .holds(goodput > of_all)
+        .note(format!(
+            "in time alone duplicating all saves more: {} instead of {} of the mean",
+            percent(cells.saved(file, Arm::All)),
+            percent(cells.saved(file, Arm::Slp)),
+        ))
 }

@@ -1,7 +1,8 @@
 //! The claims of §I and §II-A that the goodputs decide.
 
 use super::{CODES, Code, CodeCell};
-use crate::claims::{Claim, claim, ours};
+use crate::claims::{Claim, claim};
+use crate::joined;
 
 /// The loss rate of the paper's examples (§II-C1).
 const TYPICAL: f64 = 0.02;
@@ -68,15 +69,10 @@ fn transmissions(arq: &[(f64, Vec<u32>)]) -> Claim {
         means.push((*p, mean, expected));
     }
     let shown = means.iter().filter(|(p, ..)| [0.02, 0.3].contains(p));
-    let shown: Vec<String> =
-        shown.map(|(p, mean, expected)| format!("{mean:.4} ({expected:.4}) at {} %", percent(*p))).collect();
-    claim(
-        "arq-transmissions",
-        "II-A",
-        "A packet arrives at its x-th transmission with probability pˣ⁻¹(1 − p), so it takes 1/(1 − p) transmissions on average",
-        "simulated, at every loss rate: the shares of packets that need one, two and three transmissions, and the mean number, are within four standard errors",
-        (format!("{agree} of {all} agree; mean {}", shown.join(", ")), agree == all && all > 0),
-    )
+    let shown = shown.map(|(p, mean, expected)| format!("{mean:.4} ({expected:.4}) at {} %", percent(*p)));
+    claim("arq-transmissions")
+        .shows(format!("{agree} of {all} agree; mean {}", joined(shown, ", ")))
+        .holds(agree == all && all > 0)
 }
 
 fn arq_goodput(cells: &[CodeCell]) -> Claim {
@@ -87,26 +83,13 @@ fn arq_goodput(cells: &[CodeCell]) -> Claim {
         (goodput.low..=goodput.high).contains(&(1.0 - cell.p))
     });
     let agree = agree.count();
-    claim(
-        "arq-goodput",
-        "II-A",
-        "ARQ's goodput is 1 − p",
-        "simulated, at every loss rate: 1 − p lies in the interval of packets delivered divided by packets sent",
-        (format!("at {agree} of {} loss rates", arq.len()), agree == arq.len()),
-    )
+    claim("arq-goodput").shows(format!("at {agree} of {} loss rates", arq.len())).holds(agree == arq.len())
 }
 
 fn fec_goodput() -> Claim {
     let ideal = |code: Code| f64::from(code.n) / f64::from(code.packets());
     let same = codes().filter(|code| code.alone(0.0) == ideal(*code)).count();
-    claim(
-        "fec-goodput",
-        "II-A",
-        "If no packet needs to be retransmitted, FEC's goodput is n/(n + k)",
-        "the closed form where no group fails",
-        (format!("{same} of {} codes", codes().count()), same == codes().count()),
-    )
-    .by_construction()
+    claim("fec-goodput").every(same, codes().count(), "codes")
 }
 
 /// Loss rates of 0.1 to 99.9 %.
@@ -126,19 +109,16 @@ fn arq_within_the_border() -> Claim {
         }
     }
     let beaten = |code: Code| rates().filter(|p| less(1.0 - p, code.with_arq(*p))).count();
-    let mut claim = claim(
-        "arq-at-least-fec",
-        "II-A",
-        "If p ≤ k/(n + k), ARQ's goodput is at least FEC's",
-        "1 − p ≥ n/(n + k) for n and k from 1 to 64, and p from 0.1 % up to and including the border k/(n + k)",
-        (format!("violated in {violated} of {within} cases"), violated == 0),
-    );
-    claim.note = Some(format!(
-        "both inequalities are the same. Beyond the border n/(n + k) exceeds 1 − p, the share of packets that arrives, so no code reaches it. With ARQ for what the code cannot recover, FEC's goodput exceeds ARQ's in {} of {} cases, at any p",
-        codes().map(beaten).sum::<usize>(),
-        codes().count() * rates().count(),
-    ));
-    claim.by_construction()
+
+    claim("arq-at-least-fec").shows(format!("violated in {violated} of {within} cases")).holds(violated == 0).note(
+        format!(
+            "both inequalities are the same. Beyond the border n/(n + k) exceeds 1 − p, the share of packets that \
+             arrives, so no code reaches it. With ARQ for what the code cannot recover, FEC's goodput exceeds ARQ's \
+             in {} of {} cases, at any p",
+            codes().map(beaten).sum::<usize>(),
+            codes().count() * rates().count(),
+        ),
+    )
 }
 
 fn no_retransmission() -> Claim {
@@ -146,61 +126,37 @@ fn no_retransmission() -> Claim {
     let fails = |code: Code| code.fails(TYPICAL);
     let write = |p| format!("{} %", percent(p));
     let never = codes().all(|code| at_border(code) == 0.0 && fails(code) == 0.0);
-    let mut claim = claim(
-        "no-retransmission",
-        "II-A",
-        "If p ≤ k/(n + k), FEC recovers all losses without any retransmission",
-        "the probability that a group loses more than k packets is 0, both at the border p = k/(n + k) and at p = 2 %, which is below the border of every code here",
-        (
-            format!(
-                "a group fails with probability {} at the border, {} at 2 %",
-                range(at_border, write),
-                range(fails, write),
-            ),
-            never,
-        ),
-    );
-    claim.note = Some(
-        "p ≤ k/(n + k) means that a group loses at most k packets on average. The number of losses varies around the mean: at the border a quarter of the smallest code's groups lose more than k packets, and the share approaches half as groups get longer. Only p = 0 ensures that no retransmission is needed".into(),
-    );
-    claim
+
+    claim("no-retransmission")
+        .shows(format!(
+            "a group fails with probability {} at the border, {} at 2 %",
+            range(at_border, write),
+            range(fails, write),
+        ))
+        .holds(never)
 }
 
 fn not_cost_effective() -> Claim {
     let cost = |code: Code| f64::from(code.k) / f64::from(code.n);
     let saved = |code: Code| Code::ARQ.retransmissions(TYPICAL) - code.retransmissions(TYPICAL) / f64::from(code.n);
     let write = |packets| format!("{packets:.4}");
-    let mut claim = claim(
-        "fec-costs-more",
-        "I",
-        "At a low loss rate, FEC for all packets is not cost effective",
-        "at 2 %, each code costs more redundant packets per data packet than it saves retransmissions",
-        (
-            format!("per data packet, costs {} packets and saves {}", range(cost, write), range(saved, write)),
-            codes().all(|code| cost(code) > saved(code)),
-        ),
-    );
     let most = Code { n: 20, k: 4 };
-    claim.note = Some(format!(
-        "this counts packets. The purpose of FEC is to save time, which goodput does not show: {} packets need no retransmission in {} % of cases with ARQ, in {} % with {}",
-        most.n,
-        percent((1.0 - TYPICAL).powi(most.n as i32)),
-        percent(1.0 - most.fails(TYPICAL)),
-        most.name(),
-    ));
-    // No code exceeds the capacity of the channel.
-    claim.by_construction()
+    claim("fec-costs-more")
+        .shows(format!("per data packet, costs {} packets and saves {}", range(cost, write), range(saved, write)))
+        .holds(codes().all(|code| cost(code) > saved(code)))
+        .note(format!(
+            "this counts packets. The purpose of FEC is to save time, which goodput does not show: {} packets need no \
+             retransmission in {} % of cases with ARQ, in {} % with {}",
+            most.n,
+            percent((1.0 - TYPICAL).powi(most.n as i32)),
+            percent(1.0 - most.fails(TYPICAL)),
+            most.name(),
+        ))
 }
 
 fn as_simulated(cells: &[CodeCell]) -> Claim {
     let simulated = || cells.iter().flat_map(|cell| [cell.alone, cell.with_arq]);
     let (agree, all) = (simulated().filter(|g| g.agrees).count(), simulated().count());
     let seed = cells.first().map_or(0, |cell| cell.seed);
-    ours(claim(
-        "closed-forms",
-        "II-A",
-        "ARQ's goodput is 1 − p; FEC's goodput is the closed form that includes failed groups",
-        "the closed form lies in the simulated interval, in every cell",
-        (format!("{agree} of {all}, seed {seed}"), agree == all),
-    ))
+    claim("closed-forms").shows(format!("{agree} of {all}, seed {seed}")).holds(agree == all)
 }

@@ -17,7 +17,7 @@ mod claims;
 mod tables;
 
 use super::{Copied, FETCHES, Run, ms, runs};
-use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+use crate::experiment::{ExperimentError, Setup};
 use crate::slp::NAME;
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
@@ -31,28 +31,6 @@ pub const ID: &str = "fig7";
 
 /// Runs from which we estimate probabilities, by effort.
 pub const RUNS: [usize; 2] = [2000, 300];
-
-/// What turns the claims.
-pub const MUTATIONS: &[Mutation] = &[
-    Mutation {
-        name: "no-slp",
-        about: "no SLP: nothing is copied",
-        change: Change::Swap(&[("slp", "")]),
-        turns: &["none-over-half-a-second", "long-tail-reduced"],
-    },
-    Mutation {
-        name: "lossy",
-        about: "the client loses 60 % of the packets it sends",
-        change: Change::Set(&[("drop", "up:bernoulli:0.6")]),
-        turns: &["most-within-half-a-second"],
-    },
-    Mutation {
-        name: "tiny-file",
-        about: "the file has 1 kB",
-        change: Change::Set(&[("writes", "1kB@0")]),
-        turns: &["overhead-in-bytes"],
-    },
-];
 
 /// The scenario's loss rate of packets that the client sends.
 const LOSS: f64 = 0.02;
@@ -242,7 +220,8 @@ pub fn figure(setup: &Setup, count: usize) -> Result<Figure<FetchCell>, Settings
     }
     let last = base.seed.wrapping_add(count as u64).wrapping_sub(1);
     let title = format!(
-        "Completion times of {FETCHES} fetches of 34 kB, seed {}; probabilities from {count} runs, seeds {} to {last}, with intervals of 95 % confidence",
+        "Completion times of {FETCHES} fetches of 34 kB, seed {}; probabilities from {count} runs, seeds {} to \
+         {last}, with intervals of 95 % confidence",
         base.seed, base.seed,
     );
     Ok(Figure {

@@ -12,7 +12,7 @@
 mod claims;
 mod tables;
 
-use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+use crate::experiment::{ExperimentError, Setup};
 use crate::slp::NAME;
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
@@ -28,22 +28,6 @@ pub const ID: &str = "sizes";
 
 /// The settings that each cell sets itself.
 pub const OWN_SETTINGS: [&str; 1] = ["writes"];
-
-/// What turns the claims.
-pub const MUTATIONS: &[Mutation] = &[
-    Mutation {
-        name: "no-slp",
-        about: "no SLP: nothing is copied",
-        change: Change::Swap(&[("slp", "")]),
-        turns: &["short-tails", "syn-timeouts", "long-files"],
-    },
-    Mutation {
-        name: "no-rate",
-        about: "the link has no rate, so that round trips alone take time",
-        change: Change::Set(&[("rate", "none")]),
-        turns: &["long-dominated-by-size"],
-    },
-];
 
 /// Files from 250 bytes to 8.192 MB.
 const SIZES: u32 = 16;

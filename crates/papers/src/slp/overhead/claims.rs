@@ -23,19 +23,9 @@ fn cpu(without: &OverheadCell, with: &OverheadCell) -> Claim {
     // Only bounds: the time depends on the machine.
     let is_small = more < NOTICEABLE;
     let bound = if is_small { "less than" } else { "at least" };
-    claim(
-        "cpu-unchanged",
-        "Abstract, III-B",
-        "SLP's overhead is negligible: no noticeable change of the CPU utilization",
-        "fetches of 34 kB one after another: the CPU time of both hosts and the simulated network, over the median completion time, grows by less than 0.1 percentage points of one core",
-        (
-            format!("{bound} {NOTICEABLE} percentage points more"),
-            is_small,
-        ),
-    )
-    .paper("none noticeable")
-    .note(format!(
-        "the hosts wait for packets nearly all the time. The work itself does grow: {:.1} instead of {:.1} packets and timers are processed per fetch, {:.0} % more, because of copies and the responses to them",
+    claim("cpu-unchanged").shows(format!("{bound} {NOTICEABLE} percentage points more")).holds(is_small).note(format!(
+        "the hosts wait for packets nearly all the time. The work itself does grow: {:.1} instead of {:.1} packets \
+         and timers are processed per fetch, {:.0} % more, because of copies and the responses to them",
         with.steps,
         without.steps,
         100.0 * (with.steps / without.steps - 1.0),
@@ -45,18 +35,13 @@ fn cpu(without: &OverheadCell, with: &OverheadCell) -> Claim {
 fn memory(without: &OverheadCell, with: &OverheadCell, machine: f64) -> Claim {
     let more = with.memory as f64 - without.memory as f64;
     let points = 100.0 * more * CONNECTIONS / machine;
-    claim(
-        "memory-unchanged",
-        "Abstract, III-B",
-        "SLP's overhead is negligible: no noticeable change of the memory utilization",
-        "fetches of 34 kB: 1,000 connections at a time take less than 0.1 percentage points more of 16 GB",
-        (format!("{points:.4} points: {more:.0} bytes more per connection"), points < NOTICEABLE),
-    )
-    .paper("none noticeable")
-    .note(format!(
-        "of the two senders' own memory it is {:.0} %: at most {} instead of {} bytes",
-        100.0 * more / without.memory as f64,
-        with.memory,
-        without.memory,
-    ))
+    claim("memory-unchanged")
+        .shows(format!("{points:.4} points: {more:.0} bytes more per connection"))
+        .holds(points < NOTICEABLE)
+        .note(format!(
+            "of the two senders' own memory it is {:.0} %: at most {} instead of {} bytes",
+            100.0 * more / without.memory as f64,
+            with.memory,
+            without.memory,
+        ))
 }

@@ -153,7 +153,7 @@ static LAST: Mutex<Option<(String, Arc<Studied>)>> = Mutex::new(None);
 /// If a path cannot be built. Those of these populations can.
 pub fn study(setup: &Setup, traces: Traces, flows: u64) -> Result<Arc<Studied>, SettingsError> {
     let sender = setup.profile(SENDER);
-    let mutation = setup.mutation.map_or("", |mutation| mutation.name);
+    let mutation = setup.mutation.map_or("", |mutation| mutation.name.as_str());
     let key = format!("{traces:?} {flows} {} {sender} {mutation}", setup.seed());
     let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, studied)) = last().as_ref().filter(|(made, _)| *made == key) {

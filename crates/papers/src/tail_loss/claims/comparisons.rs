@@ -34,13 +34,9 @@ fn recovery_takes_round_trips(fig1: &[TailLossCell], setup: &Setup) -> Result<Cl
             added.push((with - without) / rtt as f64);
         }
     }
-    Ok(claim(
-        "recovery-takes-round-trips",
-        "1",
-        "Loss recovery can add several RTTs to the transmission of a segment",
-        "baseline: the FCT with the last segment lost, less that without losses, is more than two RTTs at every RTT",
-        (format!("{} RTTs", list(added.iter().copied())), added.iter().all(|rtts| *rtts > 2.0)),
-    ))
+    Ok(claim("recovery-takes-round-trips")
+        .shows(format!("{} RTTs", list(added.iter().copied())))
+        .holds(added.iter().all(|rtts| *rtts > 2.0)))
 }
 
 fn all_reduce(both: &[TailLossCell]) -> Claim {
@@ -52,13 +48,9 @@ fn all_reduce(both: &[TailLossCell]) -> Claim {
     let all = Group::all(both).count();
     let shown =
         counts.map(|(one, faster, slower)| format!("{} faster in {faster}, slower in {slower} of {all}", one.name()));
-    claim(
-        "all-reduce",
-        "1",
-        "RTOR, TLP and TLPR can all reduce the time that the recovery of tail loss takes",
-        "figures 1 and 2: each is faster than the baseline in more than half of the groups of bars, and slower in none",
-        (shown.join("; "), counts.iter().all(|(_, faster, slower)| 2 * faster > all && *slower == 0)),
-    )
+    claim("all-reduce")
+        .shows(shown.join("; "))
+        .holds(counts.iter().all(|(_, faster, slower)| 2 * faster > all && *slower == 0))
 }
 
 fn larger_gains_of_probes(both: &[TailLossCell]) -> Claim {
@@ -67,26 +59,18 @@ fn larger_gains_of_probes(both: &[TailLossCell]) -> Claim {
         gains.fold(f64::NEG_INFINITY, f64::max)
     };
     let [rtor, tlp] = [Rtor, Tlp].map(largest);
-    claim(
-        "tlp-has-the-larger-gains",
-        "abstract, 1, 3.4, 5",
-        "TLP's gain can be considerably larger than RTOR's",
-        "figures 1 and 2: TLP's largest relative gain is at least 1.5 times RTOR's largest",
-        (format!("TLP {:.0} %, RTOR {:.0} %", 100.0 * tlp, 100.0 * rtor), tlp >= 1.5 * rtor),
-    )
+    claim("tlp-has-the-larger-gains")
+        .shows(format!("TLP {:.0} %, RTOR {:.0} %", 100.0 * tlp, 100.0 * rtor))
+        .holds(tlp >= 1.5 * rtor)
 }
 
 fn either_may_be_faster(both: &[TailLossCell]) -> Claim {
     let rtor = Group::all(both).filter(|group| group.is_faster(Rtor, Tlp)).count();
     let tlp = Group::all(both).filter(|group| group.is_faster(Tlp, Rtor)).count();
     let all = Group::all(both).count();
-    claim(
-        "rtor-or-tlp-by-scenario",
-        "abstract, 3.1",
-        "Whether RTOR or TLP is faster depends on the scenario",
-        "figures 1 and 2: each is faster than the other in at least a quarter of the groups of bars",
-        (format!("RTOR in {rtor}, TLP in {tlp} of {all} groups"), 4 * rtor >= all && 4 * tlp >= all),
-    )
+    claim("rtor-or-tlp-by-scenario")
+        .shows(format!("RTOR in {rtor}, TLP in {tlp} of {all} groups"))
+        .holds(4 * rtor >= all && 4 * tlp >= all)
 }
 
 fn gain_depends_on(both: &[TailLossCell]) -> Claim {
@@ -105,13 +89,7 @@ fn gain_depends_on(both: &[TailLossCell]) -> Claim {
         ("loss (2, 1 lost)", gain(quick, FIG2_RTT, 2) - gain(quick, FIG2_RTT, 1)),
     ];
     let shown = factors.map(|(name, change)| format!("{name}: {:+.0} points", 100.0 * change));
-    claim(
-        "tlp-depends-on-factors",
-        "1, 3.1, 5",
-        "TLP's gain depends on the loss pattern, the RTT and the receiver's ACKs",
-        "TLP's relative gain changes by 10 percentage points or more when one of them changes alone",
-        (shown.join("; "), factors.iter().all(|(_, change)| *change >= 0.1)),
-    )
+    claim("tlp-depends-on-factors").shows(shown.join("; ")).holds(factors.iter().all(|(_, change)| *change >= 0.1))
 }
 
 fn restart_of_the_probe_removes_the_problem(both: &[TailLossCell]) -> Claim {
@@ -121,48 +99,23 @@ fn restart_of_the_probe_removes_the_problem(both: &[TailLossCell]) -> Claim {
     let over_rtor = count(&|group| group.is_faster(Tlpr, Rtor));
     let tied = count(&|group| same(group.fct(Tlpr), group.fct(Rtor)));
     let all = groups.len();
-    claim(
-        "reset-is-the-reason",
-        "3.4",
-        "RTOR is sometimes faster than TLP because ACKs reset the probe timeout; TLPR, whose timeout they do not reset, removes the problem",
-        "figures 1 and 2, groups in which RTOR is faster than TLP: TLPR, which differs from TLP in this alone, is faster than TLP in all, faster than RTOR in at least one, and slower than RTOR in none",
-        (
-            format!("of {all} groups faster than TLP in {over_tlp}; faster than RTOR in {over_rtor}, equal in {tied}"),
-            all > 0 && over_tlp == all && over_rtor > 0 && over_rtor + tied == all,
-        ),
-    )
+    claim("reset-is-the-reason")
+        .shows(format!(
+            "of {all} groups faster than TLP in {over_tlp}; faster than RTOR in {over_rtor}, equal in {tied}"
+        ))
+        .holds(all > 0 && over_tlp == all && over_rtor > 0 && over_rtor + tied == all)
 }
 
 fn best_in_almost_all(both: &[TailLossCell]) -> Claim {
     let fastest = Group::all(both).filter(|group| group.is_fastest(Tlpr)).count();
     let all = Group::all(both).count();
-    claim(
-        "tlpr-best-in-almost-all",
-        "3.4",
-        "TLPR is the fastest in almost all scenarios",
-        "figures 1 and 2: it is faster than each other mechanism in 90 % of the groups of bars or more; a tie is no win",
-        (
-            format!("{fastest} of {all} groups"),
-            10 * fastest >= 9 * all,
-        ),
-    )
-    .note(
-        "with quick ACKs, one segment lost and an RTT of 80 ms or less, equation 2 exceeds the RTO, which replaces it. TLPR's probe \
-         then leaves when RTOR's timeout does, and both take equally long. Elsewhere TLPR is the fastest",
-    )
+    claim("tlpr-best-in-almost-all").shows(format!("{fastest} of {all} groups")).holds(10 * fastest >= 9 * all)
 }
 
 fn delayed_ack_slows_the_probe(c: &Cells<'_>) -> Claim {
     let behind = |acks| c.fct(acks, 160, 1, Tlp) - c.fct(acks, 160, 1, Rtor);
     let [delayed, quick] = [Acks::Delayed, Acks::Quick].map(behind);
-    claim(
-        "delayed-ack-slows-tlp",
-        "3.3",
-        "At a large RTT TLP is slower than RTOR because of the delayed ACK, which resets its timer",
-        "160 ms: TLP is slower than RTOR with delayed ACKs, by 200 ms more than with quick ACKs",
-        (
-            format!("{delayed:.1} ms slower with delayed ACKs, {quick:.1} ms with quick ACKs"),
-            delayed > 0.0 && delayed - quick >= 200.0,
-        ),
-    )
+    claim("delayed-ack-slows-tlp")
+        .shows(format!("{delayed:.1} ms slower with delayed ACKs, {quick:.1} ms with quick ACKs"))
+        .holds(delayed > 0.0 && delayed - quick >= 200.0)
 }

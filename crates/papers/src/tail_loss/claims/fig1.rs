@@ -62,48 +62,14 @@ fn restart_claims(c: &Cells) -> Vec<Claim> {
     let relative =
         RTTS.map(|rtt| c.saved(delayed, rtt, 1, Mechanism::Rtor) / c.fct(delayed, rtt, 1, Mechanism::Baseline));
     vec![
-        claim(
-            "restart-costs-rtt",
-            "2.1",
-            "The standard timer adds one RTT to the recovery of a lost tail segment, plus the delay of a delayed ACK",
-            "baseline: retransmission − transmission of the lost segment = RTO + RTT (+ 200 ms with delayed ACKs), at every RTT",
-            in_every_cell(rto_and_more),
-        ),
-        claim(
-            "rtor-exactly-rto",
-            "2.1, 3.4",
-            "With RTO restart the sender retransmits exactly one RTO after the transmission, never earlier",
-            "RTOR: retransmission − transmission of the lost segment = RTO, at every RTT",
-            in_every_cell(exactly_rto),
-        ),
-        claim(
-            "rtor-reduces",
-            "3.1",
-            "RTOR consistently reduces the FCT",
-            "RTOR's FCT is below the baseline's at every RTT, with both receivers",
-            in_every_cell(|acks, rtt| c.saved(acks, rtt, 1, Mechanism::Rtor) > 0.0),
-        ),
-        claim(
-            "rtor-quick-rtt",
-            "3.1",
-            "With quick ACKs RTOR saves one RTT",
-            "FCT saved = RTT at every RTT",
-            saves(quick, 0.0),
-        ),
-        claim(
-            "rtor-delayed-ack",
-            "3.1",
-            "With delayed ACKs RTOR saves the delayed-ACK time as well",
-            "FCT saved = RTT + 200 ms at every RTT (the last ACK, of the ninth segment, is delayed)",
-            saves(delayed, 200.0),
-        ),
-        claim(
-            "delack-weighs-at-small-rtt",
-            "3.1",
-            "The smaller the RTT, the larger the delayed-ACK timer's part in RTOR's gain",
-            "with delayed ACKs, RTOR's relative gain falls as the RTT grows",
-            (format!("relative gain {}", list(relative)), relative.windows(2).all(|w| w[0] > w[1])),
-        ),
+        claim("restart-costs-rtt").result(in_every_cell(rto_and_more)),
+        claim("rtor-exactly-rto").result(in_every_cell(exactly_rto)),
+        claim("rtor-reduces").result(in_every_cell(|acks, rtt| c.saved(acks, rtt, 1, Mechanism::Rtor) > 0.0)),
+        claim("rtor-quick-rtt").result(saves(quick, 0.0)),
+        claim("rtor-delayed-ack").result(saves(delayed, 200.0)),
+        claim("delack-weighs-at-small-rtt")
+            .shows(format!("relative gain {}", list(relative)))
+            .holds(relative.windows(2).all(|w| w[0] > w[1])),
     ]
 }
 
@@ -123,27 +89,13 @@ fn probe_claims(c: &Cells) -> Vec<Claim> {
     let gains_much =
         |rtt: &u64| c.saved(delayed, *rtt, 1, Mechanism::Tlp) > 0.4 * c.fct(delayed, *rtt, 1, Mechanism::Baseline);
     vec![
-        claim(
-            "tlp-large-gains",
-            "3.1",
-            "With delayed ACKs TLP gains much at RTTs of 10 to 80 ms, because the probe timeout of equation 1 expires before the delayed ACK arrives",
-            "10 to 80 ms: the probe leaves 2·SRTT (at least 10 ms) after the last ACK, and the FCT falls by more than 40 %",
-            (normalised(delayed, small), by(delayed, small, equation_1) && small.iter().all(gains_much)),
-        ),
-        claim(
-            "tlp-gains-end-at-160",
-            "3.1",
-            "From 160 ms on, the delayed ACK arrives before the probe timeout, and equation 2 applies",
-            "160 to 640 ms: the probe leaves min(max(2·SRTT, 1.5·SRTT + 200 ms), RTO) after the last ACK, which was delayed (200 ms < 2·RTT), and the FCT falls by less than 40 %",
-            (normalised(delayed, large), by(delayed, large, equation_2) && !large.iter().any(gains_much)),
-        ),
-        claim(
-            "quick-equation-2",
-            "3.1",
-            "With quick ACKs equation 2 is used",
-            "20 to 640 ms: the probe leaves min(max(2·SRTT, 1.5·SRTT + 200 ms), RTO) after the last ACK",
-            (normalised(quick, &RTTS[1..]), by(quick, &RTTS[1..], equation_2)),
-        ),
+        claim("tlp-large-gains")
+            .shows(normalised(delayed, small))
+            .holds(by(delayed, small, equation_1) && small.iter().all(gains_much)),
+        claim("tlp-gains-end-at-160")
+            .shows(normalised(delayed, large))
+            .holds(by(delayed, large, equation_2) && !large.iter().any(gains_much)),
+        claim("quick-equation-2").shows(normalised(quick, &RTTS[1..])).holds(by(quick, &RTTS[1..], equation_2)),
     ]
 }
 
@@ -159,13 +111,7 @@ fn equations_claim(setup: &Setup) -> Claim {
         pto(10) / pto(1)
     });
     let small = ratio[..4].iter().all(|r| *r <= 0.5) && ratio.is_sorted();
-    claim(
-        "equation-1-much-smaller",
-        "3.1",
-        "Equation 1 gives much smaller probe timeouts than equation 2 at small RTTs",
-        "equation 1 over equation 2: at most half for 10 to 80 ms, growing with the RTT",
-        (format!("ratio {}", list(ratio)), small),
-    )
+    claim("equation-1-much-smaller").shows(format!("ratio {}", list(ratio))).holds(small)
 }
 
 /// The smaller of probe timeout and RTO applies.
@@ -177,13 +123,7 @@ fn capped_claim(c: &Cells) -> Claim {
         f.trigger == "tlp" && pto > f.rto_ms && same(f.since_last_ack_ms, f.rto_ms)
     });
     let count = capped.count();
-    claim(
-        "pto-capped-by-rto",
-        "2.2",
-        "The probe timeout is never longer than the RTO",
-        "quick ACKs, 10 to 80 ms, where equation 2 exceeds the RTO: the probe leaves one RTO after the last ACK, instead of a timeout",
-        (format!("{count} of {} cells", short.len()), count == short.len()),
-    )
+    claim("pto-capped-by-rto").every(count, short.len(), "cells")
 }
 
 /// A probe after which nothing turns out lost.
@@ -203,13 +143,7 @@ fn idle_probe_claim(setup: &Setup) -> Result<Claim, SettingsError> {
         }
     }
     let all = 2 * RTTS.len();
-    Ok(claim(
-        "probe-without-loss",
-        "2.2",
-        "A probe without any loss of data changes neither the congestion control state nor the recovery state",
-        "only the ACK of the last segment is lost: one probe, state Open, ssthresh never set (TLP and TLPR, every RTT)",
-        (format!("{unchanged} of {all} flows"), unchanged == all),
-    ))
+    Ok(claim("probe-without-loss").every(unchanged, all, "flows"))
 }
 
 /// TLPR's timer. The number of segments outstanding at the last ACK decides between the equations.
@@ -221,13 +155,7 @@ fn probe_restart_claim(c: &Cells) -> Claim {
             f.trigger == "tlp" && (by(equation_1) || by(equation_2))
         })
     };
-    claim(
-        "tlpr-from-transmission",
-        "2.3",
-        "TLPR sends its probe one PTO after it transmitted the last segment, not after the last ACK",
-        "TLPR: probe − transmission of the last segment = min(PTO, RTO), PTO by equation 1 or 2, at every RTT",
-        in_every_cell(from_transmission),
-    )
+    claim("tlpr-from-transmission").result(in_every_cell(from_transmission))
 }
 
 /// The paper's exception at 10 ms, and a receiver that produces it.
@@ -241,22 +169,17 @@ fn ten_ms_exception(c: &Cells, setup: &Setup) -> Result<Claim, SettingsError> {
         Ok(first.is_some_and(|f| same(f.since_last_ack_ms, equation_1(&f))))
     };
     let explained = by_equation_1(10)? && !by_equation_1(20)?;
-    let mut claim = claim(
-        "ten-ms-exception",
-        "3.1",
-        "With quick ACKs and an RTT of 10 ms, the probe timeout of equation 1 expires before the ACK of the ninth segment arrives",
-        "10 ms: the probe leaves 2·SRTT = 20 ms after the last ACK",
-        (format!("the probe leaves {} ms after the ninth segment's ACK", list([waited])), holds),
-    );
-    claim.note = Some(format!(
-        "exact timers and an ACK per segment do not give this: all nine ACKs arrive after 10 ms, but \
-         equation 1 waits 20 ms. A receiver that sends only eight quick ACKs could explain it. It \
-         delays the ninth ACK by 40 ms, Linux's shortest delay. This is longer than 2·SRTT at 10 ms, \
-         but not at 20 ms. With ack=linux:8 {}",
-        match explained {
-            true => "the simulator shows this: equation 1 at an RTT of 10 ms, but not at 20 ms",
-            false => "the simulator does not show this either",
-        }
-    ));
-    Ok(claim)
+
+    Ok(claim("ten-ms-exception")
+        .shows(format!("the probe leaves {} ms after the ninth segment's ACK", list([waited])))
+        .holds(holds)
+        .note(format!(
+            "exact timers and an ACK per segment do not give this: all nine ACKs arrive after 10 ms, but equation 1 \
+             waits 20 ms. A receiver that sends only eight quick ACKs could explain it. It delays the ninth ACK by 40 \
+             ms, Linux's shortest delay. This is longer than 2·SRTT at 10 ms, but not at 20 ms. With ack=linux:8 {}",
+            match explained {
+                true => "the simulator shows this: equation 1 at an RTT of 10 ms, but not at 20 ms",
+                false => "the simulator does not show this either",
+            }
+        )))
 }

@@ -22,35 +22,17 @@ pub fn fig2(cells: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, Setting
         format!("saved {} ms (delayed), {} ms (quick)", of(Acks::Delayed), of(Acks::Quick))
     };
     let mut claims = vec![
-        claim(
-            "rtor-at-least-one-rtt",
-            "3.4",
-            "RTOR saves at least one RTT when up to three segments are lost",
-            "FCT saved ≥ RTT for one to three lost segments",
-            (
-                saved(Mechanism::Rtor),
-                every(&[1, 2, 3], &|a, n| c.saved(a, rtt, n, Mechanism::Rtor) >= rtt as f64 - 1e-3),
-            ),
-        ),
-        claim(
-            "rtor-not-above-three",
-            "3.1",
-            "RTOR saves nothing when more than three segments are lost",
-            "RTOR's FCT = the baseline's for four and five lost segments",
-            (saved(Mechanism::Rtor), every(&[4, 5], &|a, n| same(c.saved(a, rtt, n, Mechanism::Rtor), 0.0))),
-        ),
-        claim(
-            "probes-help-at-any-degree",
-            "3.1",
-            "TLP and TLPR reduce the FCT also when more than three segments are lost",
-            "their FCTs are below the baseline's for two to five lost segments",
-            (
-                format!("TLP {}; TLPR {}", saved(Mechanism::Tlp), saved(Mechanism::Tlpr)),
-                every(&[2, 3, 4, 5], &|a, n| {
-                    c.saved(a, rtt, n, Mechanism::Tlp) > 0.0 && c.saved(a, rtt, n, Mechanism::Tlpr) > 0.0
-                }),
-            ),
-        ),
+        claim("rtor-at-least-one-rtt")
+            .shows(saved(Mechanism::Rtor))
+            .holds(every(&[1, 2, 3], &|a, n| c.saved(a, rtt, n, Mechanism::Rtor) >= rtt as f64 - 1e-3)),
+        claim("rtor-not-above-three")
+            .shows(saved(Mechanism::Rtor))
+            .holds(every(&[4, 5], &|a, n| same(c.saved(a, rtt, n, Mechanism::Rtor), 0.0))),
+        claim("probes-help-at-any-degree")
+            .shows(format!("TLP {}; TLPR {}", saved(Mechanism::Tlp), saved(Mechanism::Tlpr)))
+            .holds(every(&[2, 3, 4, 5], &|a, n| {
+                c.saved(a, rtt, n, Mechanism::Tlp) > 0.0 && c.saved(a, rtt, n, Mechanism::Tlpr) > 0.0
+            })),
     ];
     claims.push(held_ack_claim(&c));
     claims.push(early_retransmit_claim(&c, setup)?);
@@ -64,13 +46,9 @@ fn held_ack_claim(c: &Cells) -> Claim {
     let saved = [1, 2, 3].map(|n| c.saved(Acks::Delayed, FIG2_RTT, n, Mechanism::Rtor));
     let rtt = FIG2_RTT as f64;
     let expected = [rtt + 200.0, rtt, rtt + 200.0];
-    claim(
-        "held-ack-saved-where-held",
-        "3.1",
-        "RTOR also saves the delayed-ACK time if the last ACK is delayed",
-        "delayed ACKs: FCT saved = RTT + 200 ms with an odd number of segments before the loss (n = 1, 3), RTT with an even number (n = 2)",
-        (format!("saved {} ms", list(saved)), saved.iter().zip(expected).all(|(s, e)| same(*s, e))),
-    )
+    claim("held-ack-saved-where-held")
+        .shows(format!("saved {} ms", list(saved)))
+        .holds(saved.iter().zip(expected).all(|(s, e)| same(*s, e)))
 }
 
 /// The baseline with and without early retransmit.
@@ -86,13 +64,7 @@ fn early_retransmit_claim(c: &Cells, setup: &Setup) -> Result<Claim, SettingsErr
         }
     }
     let all = Acks::ALL.len() * DEGREES.len();
-    Ok(claim(
-        "early-retransmit-no-help",
-        "2",
-        "Early retransmit does not help when the last segments of a flow are lost",
-        "the baseline's FCT is the same with early retransmit off",
-        (format!("{equal} of {all} cells"), equal == all),
-    ))
+    Ok(claim("early-retransmit-no-help").every(equal, all, "cells"))
 }
 
 /// The mechanisms that repair the losses which the probe does not.
@@ -111,26 +83,8 @@ fn repair_claims(c: &Cells) -> [Claim; 3] {
         (format!("{holds} of {} cells", cells.len()), holds == cells.len())
     };
     [
-        claim(
-            "probe-repairs-the-last",
-            "2.2",
-            "The probe itself repairs the loss of the last segment",
-            "one segment lost: the probe is the only retransmission",
-            repaired_by(&[1], Trigger::Fast),
-        ),
-        claim(
-            "early-retransmit-for-2-3",
-            "3.1",
-            "With two or three segments lost, early retransmit repairs the losses that the probe does not",
-            "two and three segments lost: one probe, all other retransmissions by early retransmit, no timeout",
-            repaired_by(&[2, 3], Trigger::Early),
-        ),
-        claim(
-            "fack-for-4-and-more",
-            "3.1",
-            "With four or more segments lost, FACK starts the recovery after the probe",
-            "four and five segments lost: one probe, all other retransmissions in fast recovery, no timeout",
-            repaired_by(&[4, 5], Trigger::Fast),
-        ),
+        claim("probe-repairs-the-last").result(repaired_by(&[1], Trigger::Fast)),
+        claim("early-retransmit-for-2-3").result(repaired_by(&[2, 3], Trigger::Early)),
+        claim("fack-for-4-and-more").result(repaired_by(&[4, 5], Trigger::Fast)),
     ]
 }

@@ -1,7 +1,7 @@
 //! The claims of §1, §2 and §4 about the detection of losses.
 
 use super::{AFTER, DetectionCell, SENDERS, Setup, Trace, all_by, run};
-use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::claims::{Claim, claim};
 use crate::tail_loss::single_flow::{Seen, run_many};
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Trigger;
@@ -38,13 +38,7 @@ fn ack_per_segment_out_of_order(setup: &Setup) -> Result<Claim, SettingsError> {
             as_claimed += usize::from(answers_at_once(&trace, 10 - lost));
         }
     }
-    Ok(claim(
-        "duplicate-ack-per-segment",
-        "2",
-        "The receiver sends a duplicate ACK when a segment arrives out of order",
-        "segment 1 to 9 of ten lost, both receivers: each segment that arrives after it is answered at once by an ACK of the data before the hole",
-        (format!("{as_claimed} of {all} flows"), as_claimed == all),
-    ))
+    Ok(claim("duplicate-ack-per-segment").every(as_claimed, all, "flows"))
 }
 
 /// Whether this many segments arrived above the hole before it was filled, each answered at once by the same ACK number.
@@ -83,13 +77,9 @@ fn three_duplicate_acks(cells: &[DetectionCell]) -> Claim {
         _ => cell.trigger == Some(Trigger::Fast) && cell.duplicate_acks == 3,
     });
     let (count, all) = (as_claimed.count(), alone.len());
-    claim(
-        "fast-retransmit-after-three",
-        "2",
-        "Fast retransmit needs three duplicate ACKs",
-        "without early retransmit, zero to five segments sent after the lost one: a timeout below three, and fast retransmit at the third duplicate ACK from three on",
-        (format!("{count} of {all} flows"), count == all && all == AFTER.len()),
-    )
+    claim("fast-retransmit-after-three")
+        .shows(format!("{count} of {all} flows"))
+        .holds(count == all && all == AFTER.len())
 }
 
 /// Segments at 10 Mbit/s, 1.2 ms each, held back for one or two of them, or for ten.
@@ -106,19 +96,9 @@ fn mild_reordering_is_no_loss(setup: &Setup) -> Result<Claim, SettingsError> {
     };
     let (mild, mildly) = repaired("down:5%:2ms")?;
     let (severe, _) = repaired("down:5%:12ms")?;
-    let verdict =
-        ClaimVerdict::all([ClaimVerdict::on(mild.hits == 0 && mildly > 0), ClaimVerdict::on(severe.low > 0.5)]);
-    Ok(claim(
-        "mild-reordering-is-no-loss",
-        "2",
-        "Because fast retransmit waits for three duplicate ACKs, mild reordering is not mistaken for loss",
-        "20 segments without loss at 10 Mbit/s, 5 % of them late: no retransmission in flows where two segments at most overtake one, and one in most flows where ten do",
-        (
-            format!("mild: {} of {mildly} reordered flows; severe: {severe}", mild.hits),
-            true,
-        ),
-    )
-    .verdict(verdict))
+    Ok(claim("mild-reordering-is-no-loss")
+        .shows(format!("mild: {} of {mildly} reordered flows; severe: {severe}", mild.hits))
+        .holds(mild.hits == 0 && mildly > 0 && severe.low > 0.5))
 }
 
 /// The last one to three segments of a flow and of a burst, and the same losses followed by new data.
@@ -141,13 +121,7 @@ fn nothing_follows(setup: &Setup) -> Result<Claim, SettingsError> {
         holds &= as_claimed == all;
         shown.push(format!("{name}: {as_claimed} of {all}"));
     }
-    Ok(claim(
-        "nothing-follows-the-tail",
-        "1, 2",
-        "If no new data follows a loss, at the end of a flow or of a burst, there are too few duplicate ACKs, and a timeout recovers it",
-        "segment 8, 9 or 10 lost, without early retransmit: a timeout if ten segments end the flow or a burst, fast retransmit if twenty more follow",
-        (shown.join("; "), holds),
-    ))
+    Ok(claim("nothing-follows-the-tail").shows(shown.join("; ")).holds(holds))
 }
 
 /// Flows of two and three segments that lose the first one.
@@ -165,13 +139,7 @@ fn early_retransmit_adapts(setup: &Setup) -> Result<Claim, SettingsError> {
         let name = trigger.map_or("none", Trigger::name);
         shown.push(format!("{segments} segments: {name} after {acks}"));
     }
-    Ok(claim(
-        "early-retransmit-adapts",
-        "2",
-        "Early retransmit adapts the number of duplicate ACKs to the amount of outstanding data",
-        "flows of two to five segments that lose the first: with two and three, early retransmit after fewer than three duplicate ACKs; with more, fast retransmit after three",
-        (shown.join("; "), holds),
-    ))
+    Ok(claim("early-retransmit-adapts").shows(shown.join("; ")).holds(holds))
 }
 
 /// A window of three segments, of which the first is lost: two duplicate ACKs.
@@ -193,16 +161,9 @@ fn limited_transmit(setup: &Setup) -> Result<Claim, SettingsError> {
     let without = small_window(setup, "linux-3.17+noer+nolt", "20", ROOM)?;
     let trigger = |trace: &Trace| trace.first_repair().and_then(|first| first.trigger);
     let both = [trigger(&with), trigger(&without)];
-    Ok(claim(
-        "limited-transmit",
-        "4",
-        "Limited transmit sends new data on the first two duplicate ACKs, which causes fast retransmit although the window is too small",
-        "a window of three of twenty segments, the first lost, without early retransmit: fast retransmit with limited transmit, a timeout without",
-        (
-            format!("with: {}; without: {}", name(both[0]), name(both[1])),
-            both == [Some(Trigger::Fast), Some(Trigger::Rto)],
-        ),
-    ))
+    Ok(claim("limited-transmit")
+        .shows(format!("with: {}; without: {}", name(both[0]), name(both[1])))
+        .holds(both == [Some(Trigger::Fast), Some(Trigger::Rto)]))
 }
 
 fn name(trigger: Option<Trigger>) -> &'static str {
@@ -215,16 +176,9 @@ fn limited_transmit_without_data(setup: &Setup) -> Result<Claim, SettingsError> 
     let no_data = small_window(setup, lt, "3", ROOM)?;
     let no_room = small_window(setup, lt, "20", &full)?;
     let triggers = [&no_data, &no_room].map(|trace| trace.first_repair().and_then(|one| one.trigger));
-    Ok(claim(
-        "limited-transmit-without-data",
-        "4",
-        "Limited transmit does not help without unsent data, or if the receiver's buffer is full",
-        "a window of three segments, the first lost, no more data or room for three at the receiver: a timeout",
-        (
-            format!("no data: {}; no room: {}", name(triggers[0]), name(triggers[1])),
-            triggers == [Some(Trigger::Rto); 2],
-        ),
-    ))
+    Ok(claim("limited-transmit-without-data")
+        .shows(format!("no data: {}; no room: {}", name(triggers[0]), name(triggers[1])))
+        .holds(triggers == [Some(Trigger::Rto); 2]))
 }
 
 /// One to five segments, all of which are lost.
@@ -238,11 +192,5 @@ fn everything_lost(setup: &Setup) -> Result<Claim, SettingsError> {
         by_timeout += usize::from(first.is_some_and(|one| one.trigger == Some(Trigger::Rto)));
     }
     let all = counts.count();
-    Ok(claim(
-        "everything-lost-needs-a-timeout",
-        "4",
-        "If all outstanding segments are lost, or the only one, neither early retransmit nor limited transmit helps, and a timeout detects it",
-        "flows of one to five segments, all lost, with early retransmit and limited transmit: the first retransmission is a timeout's",
-        (format!("{by_timeout} of {all} flows"), by_timeout == all),
-    ))
+    Ok(claim("everything-lost-needs-a-timeout").every(by_timeout, all, "flows"))
 }

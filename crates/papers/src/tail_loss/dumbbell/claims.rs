@@ -11,7 +11,8 @@ mod shares;
 mod times;
 
 use super::{DumbbellCell, Episodes, Foreground, Mechanism, PANELS, Tail};
-use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::joined;
 use recoup_support::stats::{Estimate, Share};
 
 /// The flows that lost only their last segment.
@@ -92,56 +93,16 @@ fn ratio(above: Estimate, below: Estimate) -> Estimate {
     Estimate { mean, half: mean * relative }
 }
 
-/// An estimate less a number.
-fn less(estimate: Estimate, number: f64) -> Estimate {
-    Estimate { mean: estimate.mean - number, ..estimate }
-}
-
-/// A number less an estimate.
-fn below(number: f64, estimate: Estimate) -> Estimate {
-    Estimate { mean: number - estimate.mean, ..estimate }
-}
-
-/// Whether a share lies above a bound.
-fn above(share: Share, bound: f64) -> ClaimVerdict {
-    match share {
-        share if share.low > bound => ClaimVerdict::Holds,
-        share if share.high < bound => ClaimVerdict::Fails,
-        _ => ClaimVerdict::Undecided,
-    }
-}
-
-/// Whether a share lies between two bounds.
-fn between(share: Share, low: f64, high: f64) -> ClaimVerdict {
-    ClaimVerdict::all([above(share, low), above(Share::of(share.trials - share.hits, share.trials), 1.0 - high)])
-}
-
-/// Whether one share is larger than another.
-fn larger(one: Share, other: Share) -> ClaimVerdict {
-    if one.low > other.high {
-        ClaimVerdict::Holds
-    } else if one.high < other.low {
-        ClaimVerdict::Fails
-    } else {
-        ClaimVerdict::Undecided
-    }
-}
-
-/// A claim of the paper that is expected to hold, with a verdict that may be undecided.
-fn judged(
-    id: &'static str,
-    section: &'static str,
-    statement: &'static str,
-    check: &'static str,
-    (ours, verdict): (String, ClaimVerdict),
-) -> Claim {
-    Claim { verdict, ..claim(id, section, statement, check, (ours, true)) }
+/// The share of the baseline that a mechanism saves.
+fn gain(mechanism: Estimate, baseline: Estimate) -> Estimate {
+    let left = ratio(mechanism, baseline);
+    Estimate { mean: 1.0 - left.mean, ..left }
 }
 
 /// Differences in several panels: `a 43.1 ± 4.0 ms, d …`.
 fn list<'a>(parts: impl IntoIterator<Item = (&'a str, Estimate)>) -> String {
     let parts = parts.into_iter().map(|(name, estimate)| format!("{name} {estimate} ms"));
-    parts.collect::<Vec<_>>().join(", ")
+    joined(parts, ", ")
 }
 
 /// The deciles of values that ascend, from the first to the ninth.

@@ -3,7 +3,7 @@
 //! The RTT is 10 ms, so that the minimum RTO decides. As in Linux, it is a minimum of the term that is added to SRTT.
 
 use super::{Mechanism, SettingsError, Setup};
-use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::claims::{Claim, Judge, claim};
 use crate::tail_loss::single_flow::{Trace, run, run_many};
 use recoup_recovery::Trigger;
 use recoup_support::stats::Share;
@@ -52,13 +52,9 @@ fn delayed_data_is_not_repeated(setup: &Setup) -> Result<Claim, SettingsError> {
     let is_late = |trace: &&Trace| trace.fct_ms().is_some_and(|fct| fct > 100.0);
     let late = traces.iter().filter(is_late).count();
     let timeouts = with_timeouts(&traces);
-    Ok(claim(
-        "delayed-data-is-not-repeated",
-        "2",
-        "The RTO is so conservative that data which is merely delayed is not retransmitted",
-        "one segment at an RTT of 10 ms, half of the segments 150 ms late: no timeout",
-        (format!("{timeouts} timeouts in {late} late flows"), late > 0 && timeouts == 0),
-    ))
+    Ok(claim("delayed-data-is-not-repeated")
+        .shows(format!("{timeouts} timeouts in {late} late flows"))
+        .holds(late > 0 && timeouts == 0))
 }
 
 /// The ACK of the first segment is delayed. The data that follows finds the window as the timeout left it.
@@ -81,13 +77,7 @@ fn spurious_timeouts_cost_time(setup: &Setup) -> Result<Claim, SettingsError> {
         holds &= many > 0 && none == 0 && hasty - patient >= rtt_ms;
         shown.push(format!("{:.0} ms longer at {rtt}", hasty - patient));
     }
-    Ok(claim(
-        "spurious-timeouts-cost-time",
-        "2",
-        "Reducing the window after a spurious retransmission can degrade performance",
-        "1 kB whose ACK is 150 ms late, then 100 kB, no undo: with a minimum RTO of 20 ms the first segment is retransmitted without need, and the flow takes at least one RTT longer than with 200 ms",
-        (shown.join(", "), holds),
-    ))
+    Ok(claim("spurious-timeouts-cost-time").shows(shown.join(", ")).holds(holds))
 }
 
 fn lower_minimum_is_more_spurious(setup: &Setup) -> Result<Claim, SettingsError> {
@@ -104,24 +94,8 @@ fn lower_minimum_is_more_spurious(setup: &Setup) -> Result<Claim, SettingsError>
         shown.push(format!("{least_rto}: {share}"));
         shares.push(share);
     }
-    let parts = shares.windows(2).map(|pair| {
-        if pair[1].low > pair[0].high {
-            ClaimVerdict::Holds
-        } else if pair[1].high < pair[0].low {
-            ClaimVerdict::Fails
-        } else {
-            ClaimVerdict::Undecided
-        }
-    });
-    let verdict = ClaimVerdict::all(parts);
-    Ok(claim(
-        "lower-minimum-is-more-spurious",
-        "4",
-        "With a lower minimum RTO spurious retransmissions are more likely",
-        "one segment without loss, half of the segments 20 to 160 ms late: the share of flows with a timeout grows from each minimum RTO to the next lower one",
-        (shown.join("; "), true),
-    )
-    .verdict(verdict))
+    let grows = shares.windows(2).map(|pair| pair[1].above(pair[0]));
+    Ok(claim("lower-minimum-is-more-spurious").shows(shown.join("; ")).needs_all(grows))
 }
 
 fn minimum_rto_decides(setup: &Setup) -> Result<Claim, SettingsError> {
@@ -132,14 +106,7 @@ fn minimum_rto_decides(setup: &Setup) -> Result<Claim, SettingsError> {
         Ok(trace.fct_ms().unwrap_or(f64::NAN))
     };
     let fcts = [fct("1000ms")?, fct("200ms")?, fct("20ms")?];
-    Ok(claim(
-        "minimum-rto-decides",
-        "4",
-        "The minimum RTO largely determines how fast losses are recovered",
-        "the last of ten segments lost at an RTT of 10 ms: the FCT falls by more than half from a minimum RTO of 1 s to 200 ms, and again to 20 ms",
-        (
-            format!("{:.0}, {:.0} and {:.0} ms", fcts[0], fcts[1], fcts[2]),
-            fcts.windows(2).all(|pair| pair[1] < 0.5 * pair[0]),
-        ),
-    ))
+    Ok(claim("minimum-rto-decides")
+        .shows(format!("{:.0}, {:.0} and {:.0} ms", fcts[0], fcts[1], fcts[2]))
+        .holds(fcts.windows(2).all(|pair| pair[1] < 0.5 * pair[0])))
 }

@@ -46,16 +46,9 @@ fn one_probe_per_tail(setup: &Setup, cells: &Cells<'_>) -> Result<Claim, Setting
         }
     }
     let [(tlp, all), (tlpr, all_tlpr)] = lost;
-    Ok(claim(
-        "one-probe-when-idle",
-        "2.2",
-        "The sender sends one probe if data is outstanding and no ACK arrives for a probe timeout",
-        "TLP and TLPR: exactly one probe in each flow that loses one to six segments at its tail; none in flows of 10 and 100 segments whose ACKs keep arriving, with and without a loss in the middle",
-        (
-            format!("TLP {tlp} of {all}, TLPR {tlpr} of {all_tlpr} flows; none in {busy} of {all_busy}"),
-            tlp == all && tlpr == all_tlpr && busy == all_busy,
-        ),
-    ))
+    Ok(claim("one-probe-when-idle")
+        .shows(format!("TLP {tlp} of {all}, TLPR {tlpr} of {all_tlpr} flows; none in {busy} of {all_busy}"))
+        .holds(tlp == all && tlpr == all_tlpr && busy == all_busy))
 }
 
 fn is_probe(first: &Repair) -> bool {
@@ -63,27 +56,17 @@ fn is_probe(first: &Repair) -> bool {
 }
 
 fn equation_by_outstanding(cells: &Cells<'_>) -> Claim {
-    claim(
-        "equation-by-outstanding",
-        "2.2, 2.3, 3.1",
-        "TLP probes one probe timeout after the last ACK: equation 1 with several segments outstanding, equation 2 with one, at most the RTO",
-        "TLP, one to six segments lost, every RTT, both receivers: probe − last ACK = min(PTO, RTO), PTO by the number outstanding",
+    claim("equation-by-outstanding").result(
         cells
             .in_every(Mechanism::Tlp, ALL, |_, first| is_probe(first) && same(first.since_last_ack_ms, first.pto_ms())),
     )
 }
 
 fn from_the_last_transmission(cells: &Cells<'_>) -> Claim {
-    claim(
-        "tlpr-from-last-transmission",
-        "2.3",
-        "TLPR probes one probe timeout after the last segment was sent; ACKs do not postpone it",
-        "TLPR, one to six segments lost, every RTT, both receivers: probe − last transmission = min(PTO, RTO), PTO by the number outstanding, or the probe leaves with the last ACK if that is later",
-        cells.in_every(Mechanism::Tlpr, ALL, |_, first| {
-            let with_ack = same(first.since_last_ack_ms, 0.0) && first.since_newest_ms > first.pto_ms();
-            is_probe(first) && (same(first.since_newest_ms, first.pto_ms()) || with_ack)
-        }),
-    )
+    claim("tlpr-from-last-transmission").result(cells.in_every(Mechanism::Tlpr, ALL, |_, first| {
+        let with_ack = same(first.since_last_ack_ms, 0.0) && first.since_newest_ms > first.pto_ms();
+        is_probe(first) && (same(first.since_newest_ms, first.pto_ms()) || with_ack)
+    }))
 }
 
 /// The probe timeout as a share of the RTO, where several segments are outstanding.
@@ -94,17 +77,8 @@ fn pto_below_the_rto(cells: &Cells<'_>) -> Claim {
     let shares: Vec<f64> = quick.map(|cell| cell.first.as_ref().map_or(f64::NAN, waited)).collect();
     let (small, large) = shares.split_at(3);
     let shown: Vec<String> = shares.iter().map(|share| format!("{share:.2}")).collect();
-    claim(
-        "pto-below-rto-at-small-rtt",
-        "3.3, 3.4",
-        "The probe timeout can be far below the RTO, which TLP exploits at small RTTs",
-        "two segments lost, quick ACKs: the probe leaves after less than half an RTO at 10 to 40 ms, after more than half at 160 to 640 ms, and the share grows with the RTT",
-        (
-            format!("share of the RTO at 10 to 640 ms: {}", shown.join(", ")),
-            small.iter().all(|share| *share < 0.5)
-                && large.iter().skip(1).all(|share| *share > 0.5)
-                && shares.is_sorted(),
-        ),
+    claim("pto-below-rto-at-small-rtt").shows(format!("share of the RTO at 10 to 640 ms: {}", shown.join(", "))).holds(
+        small.iter().all(|share| *share < 0.5) && large.iter().skip(1).all(|share| *share > 0.5) && shares.is_sorted(),
     )
 }
 
@@ -119,16 +93,9 @@ fn induces_a_sack(cells: &Cells<'_>) -> Claim {
     let without = silent.iter().filter(|cell| cell.sack_after_ms.is_none());
     let (without, all) = (without.count(), silent.len());
     let [tlp, tlpr] = PROBES.map(answered);
-    claim(
-        "probe-induces-sack",
-        "2.2",
-        "The probe makes the receiver send a SACK although the last segments were lost",
-        "two to six segments lost: the first SACK leaves the receiver when the probe arrives; without probes there is none",
-        (
-            format!("TLP {}, TLPR {}; no SACK in {without} of {all} flows of the baseline", tlp.0, tlpr.0),
-            tlp.1 && tlpr.1 && without == all,
-        ),
-    )
+    claim("probe-induces-sack")
+        .shows(format!("TLP {}, TLPR {}; no SACK in {without} of {all} flows of the baseline", tlp.0, tlpr.0))
+        .holds(tlp.1 && tlpr.1 && without == all)
 }
 
 /// Twelve segments and a window of ten, all of which are lost; the receiver may have room for ten.
@@ -163,13 +130,7 @@ fn new_data_or_the_last_segment(setup: &Setup) -> Result<Claim, SettingsError> {
         holds &= as_claimed == all;
         shown.push(format!("{name}: {as_claimed} of {all}"));
     }
-    Ok(claim(
-        "probe-new-data-or-last",
-        "2.2",
-        "The probe is new data if there is any and the receive window permits it, else a retransmission of the last segment sent",
-        "ten segments in flight, all lost: the probe is segment 11 if it exists and fits, else segment 10 again (TLP and TLPR, every RTT)",
-        (shown.join("; "), holds),
-    ))
+    Ok(claim("probe-new-data-or-last").shows(shown.join("; ")).holds(holds))
 }
 
 /// The server closes after its data is acknowledged, and the FIN is lost.
@@ -186,13 +147,7 @@ fn fin_is_probed(setup: &Setup) -> Result<Claim, SettingsError> {
             as_claimed += usize::from(alone && trace.fins().count() == 2 && by_probe);
         }
     }
-    Ok(claim(
-        "fin-is-probed",
-        "2.2",
-        "A last segment that carries a FIN and no data is probed too, since the flaw in Linux was corrected",
-        "the FIN follows the acknowledged data and is lost: the probe timer repeats it, and no timeout follows (TLP and TLPR, every RTT)",
-        (format!("{as_claimed} of {all} flows"), as_claimed == all),
-    ))
+    Ok(claim("fin-is-probed").every(as_claimed, all, "flows"))
 }
 
 /// A loss shortly before the tail, too: the sender recovers it when the tail is lost.
@@ -214,16 +169,9 @@ fn no_probe_after_earlier_losses(setup: &Setup) -> Result<Claim, SettingsError> 
             }
         }
     }
-    Ok(claim(
-        "no-probe-after-earlier-loss",
-        "3.2",
-        "TLP and TLPR send no probe unless the sender is in the Open state, so that RTOR is faster if an earlier segment was lost too",
-        "100 segments, one of 94 to 96 and the last lost: no probe, and a longer FCT than RTOR's; with the last alone lost, one probe",
-        (
-            format!(
-                "no probe in {silent}, slower than RTOR in {slower}; last alone: a probe in {probing} of {all} flows"
-            ),
-            silent == all && slower == all && probing == all,
-        ),
-    ))
+    Ok(claim("no-probe-after-earlier-loss")
+        .shows(format!(
+            "no probe in {silent}, slower than RTOR in {slower}; last alone: a probe in {probing} of {all} flows"
+        ))
+        .holds(silent == all && slower == all && probing == all))
 }

@@ -1,7 +1,7 @@
 //! §2 and §2.1: the retransmission timer, and RTO restart.
 
 use super::{Cells, Mechanism, SettingsError, Setup, same};
-use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::claims::{Claim, claim};
 use crate::tail_loss::RTTS;
 use crate::tail_loss::cell::{Acks, MECHANISMS};
 use crate::tail_loss::single_flow::{Trace, run, run_many};
@@ -43,13 +43,7 @@ fn timeout_without_ack(setup: &Setup) -> Result<Claim, SettingsError> {
             });
         }
     }
-    Ok(claim(
-        "rto-without-ack",
-        "2",
-        "The sender retransmits a segment if its ACK does not arrive within an RTO, and only then",
-        "flows of one segment at every RTT: retransmitted exactly one RTO after the transmission if it is lost, never if it is not",
-        (format!("{as_claimed} of {all} flows"), as_claimed == all),
-    ))
+    Ok(claim("rto-without-ack").every(as_claimed, all, "flows"))
 }
 
 /// A path whose RTT grows from segment to segment, because they queue.
@@ -66,13 +60,9 @@ fn rto_follows_the_rtt(setup: &Setup) -> Result<Claim, SettingsError> {
     let (count, all) = (pairs.count(), samples.len().saturating_sub(1));
     let grown = samples.last().zip(samples.first());
     let grown = grown.map_or(f64::NAN, |(last, first)| last[1] - first[1]);
-    Ok(claim(
-        "rto-follows-the-rtt",
-        "2",
-        "The RTO follows from periodic measurements of the RTT, and is conservative",
-        "40 segments that queue at 1 Mbit/s: each sample moves SRTT towards itself, SRTT grows by more than 100 ms, and the RTO stays 200 ms or more above SRTT",
-        (format!("{count} of {all} samples; SRTT grew by {grown:.0} ms"), all > 0 && count == all && grown > 100.0),
-    ))
+    Ok(claim("rto-follows-the-rtt")
+        .shows(format!("{count} of {all} samples; SRTT grew by {grown:.0} ms"))
+        .holds(all > 0 && count == all && grown > 100.0))
 }
 
 /// RTT samples of the data: sample, SRTT and RTO, in ms.
@@ -85,17 +75,11 @@ fn samples(trace: &Trace) -> Vec<[f64; 3]> {
 }
 
 fn after_the_last_ack(cells: &Cells<'_>) -> Claim {
-    claim(
-        "rto-after-last-ack",
-        "2.1",
-        "The standard timer restarts on each ACK, so the retransmission comes one RTO after the last ACK",
-        "baseline, one to six segments lost, every RTT, both receivers: the timeout is RTO after the last ACK, and later than RTO after the transmission",
-        cells.in_every(Mechanism::Baseline, ALL, |_, first| {
-            first.trigger == Some(Trigger::Rto)
-                && same(first.since_last_ack_ms, first.rto_ms)
-                && first.since_earliest_ms > first.rto_ms + 1e-3
-        }),
-    )
+    claim("rto-after-last-ack").result(cells.in_every(Mechanism::Baseline, ALL, |_, first| {
+        first.trigger == Some(Trigger::Rto)
+            && same(first.since_last_ack_ms, first.rto_ms)
+            && first.since_earliest_ms > first.rto_ms + 1e-3
+    }))
 }
 
 fn below_four(cells: &Cells<'_>) -> Claim {
@@ -110,13 +94,9 @@ fn below_four(cells: &Cells<'_>) -> Claim {
             && same(first.since_last_ack_ms, first.rto_ms)
             && first.since_earliest_ms > first.rto_ms + 1e-3
     });
-    claim(
-        "restart-below-four",
-        "2.1, 3.1",
-        "RTO restart is active only with fewer than four segments outstanding",
-        "RTOR, every RTT, both receivers: with one to three segments outstanding the timeout is RTO after the transmission, with four to six RTO after the last ACK",
-        (format!("one to three: {}; four to six: {}", few.0, many.0), few.1 && many.1),
-    )
+    claim("restart-below-four")
+        .shows(format!("one to three: {}; four to six: {}", few.0, many.0))
+        .holds(few.1 && many.1)
 }
 
 /// Flows of n segments that lose the first one. Early retransmit is off.
@@ -134,13 +114,7 @@ fn too_few_for_fast_retransmit(setup: &Setup) -> Result<Claim, SettingsError> {
         holds &= trigger == Some(expected);
         shown.push(format!("{segments}: {}", trigger.map_or("none", Trigger::name)));
     }
-    Ok(claim(
-        "below-four-no-fast-retransmit",
-        "2.1",
-        "With fewer than four segments outstanding there are too few to trigger fast retransmit",
-        "flows of two to six segments that lose the first, without early retransmit: a timeout below four, fast retransmit from four on",
-        (shown.join(", "), holds),
-    ))
+    Ok(claim("below-four-no-fast-retransmit").shows(shown.join(", ")).holds(holds))
 }
 
 /// Random losses in both directions.
@@ -160,16 +134,9 @@ fn never_below_the_rto(setup: &Setup) -> Result<Claim, SettingsError> {
         }
     }
     let share = Share::of(early, timeouts);
-    Ok(Claim {
-        verdict: ClaimVerdict::on(timeouts > 0 && early == 0),
-        ..claim(
-            "rtor-never-below-rto",
-            "3.4",
-            "With RTO restart the recovery never begins before the RTO has passed",
-            "10 % of the packets lost both ways: no timer of RTOR sends earlier than RTO after the segment's last transmission",
-            (format!("{} of {} earlier", share.hits, share.trials), true),
-        )
-    })
+    Ok(claim("rtor-never-below-rto")
+        .shows(format!("{} of {} earlier", share.hits, share.trials))
+        .holds(timeouts > 0 && early == 0))
 }
 
 /// The RTO when the last of four and of 100 segments is lost.
@@ -187,16 +154,9 @@ fn converges_in_long_flows(setup: &Setup) -> Result<Claim, SettingsError> {
         Ok(of(segments, Mechanism::Tlp)?.1 - of(segments, Mechanism::Rtor)?.1)
     };
     let (short_lead, long_lead) = (lead("4")?, lead("100")?);
-    Ok(claim(
-        "rto-converges-in-long-flows",
-        "3.2",
-        "Because 100 segments take several RTTs the RTO converges, which favours the baseline and RTOR",
-        "RTT 320 ms, last segment lost: the RTO after 100 segments is nearer to its limit of 520 ms than to that after four segments, and RTOR's lead over TLP is larger",
-        (
-            format!("RTO {short:.0} and {long:.0} ms; RTOR's lead {short_lead:.0} and {long_lead:.0} ms"),
-            (long - limit).abs() < (short - long).abs() && short > limit && long_lead > short_lead,
-        ),
-    ))
+    Ok(claim("rto-converges-in-long-flows")
+        .shows(format!("RTO {short:.0} and {long:.0} ms; RTOR's lead {short_lead:.0} and {long_lead:.0} ms"))
+        .holds((long - limit).abs() < (short - long).abs() && short > limit && long_lead > short_lead))
 }
 
 /// Only the ACK of the last segment is lost. The client's first pure ACK ends the handshake, so the eleventh is the last.
@@ -211,13 +171,7 @@ fn lost_ack_is_spurious(setup: &Setup) -> Result<Claim, SettingsError> {
             counted += usize::from(record.spurious_data == 1);
         }
     }
-    Ok(claim(
-        "lost-ack-is-spurious",
-        "3.2",
-        "Retransmissions after a lost ACK count as spurious",
-        "only the ACK of the last segment is lost: one spurious retransmission with each mechanism at every RTT",
-        (format!("{counted} of {all} flows"), counted == all),
-    ))
+    Ok(claim("lost-ack-is-spurious").every(counted, all, "flows"))
 }
 
 /// Four segments, the last two lost: RTOR repeats the third, which arrives in order, and TLP the fourth, which does not.
@@ -237,11 +191,5 @@ fn repaired_segment_is_acked_late(setup: &Setup) -> Result<Claim, SettingsError>
         holds &= same(rtor, 200.0) && same(tlp, 0.0);
         shown.push(format!("{rtt}: {rtor:.0} and {tlp:.0} ms"));
     }
-    Ok(claim(
-        "repaired-segment-is-acked-late",
-        "3.2",
-        "If the last two segments are lost, the ACK of the third, which RTOR retransmits first, is delayed; that of TLP's probe is not",
-        "four segments, delayed ACKs: the receiver answers RTOR's first retransmission after 200 ms, and TLP's at once",
-        (shown.join(", "), holds),
-    ))
+    Ok(claim("repaired-segment-is-acked-late").shows(shown.join(", ")).holds(holds))
 }

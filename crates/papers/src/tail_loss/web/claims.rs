@@ -12,7 +12,8 @@ mod spurious;
 
 use super::columns::share_below;
 use super::{PAPERS_DOWNLOADS, Selection, WebCell, difference};
-use crate::claims::{Claim, ClaimVerdict, claim, noted, ours};
+use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::joined;
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
 use recoup_support::stats::{Estimate, Share};
 use std::fmt::Write;
@@ -20,33 +21,6 @@ use std::fmt::Write;
 /// The paper's shares of downloads of the newspaper below 1 s at 160 ms (figure 4f), in percent.
 const PAPERS_BELOW_1_S: [(Mechanism, f64); 3] =
     [(Mechanism::Rtor, 84.0), (Mechanism::Tlp, 74.0), (Mechanism::Baseline, 70.0)];
-
-const SPURIOUS_SELECTED: &str = "telephony: most downloads that are selected lost nothing. One spurious retransmission \
-     selects a download, and with another mechanism other connections. Of the downloads with a loss, see \
-     web-10ms-better-by-loss";
-
-const SHARED_LINK: &str = "six connections share 10 Mbit/s, so that an object of the mean size takes 250 ms on the \
-     classified site's page and 120 ms on the newspaper's without any loss, and TLP's medians are near that. No mechanism can \
-     halve these OCTs";
-
-const NEAR_THE_LINK: &str = "the classified site has smaller gains at 160 ms. At 10 ms the newspaper's OCTs are near what the shared link takes without any loss, \
-     so that there is little to gain. Telephony: most downloads selected at 10 ms lost nothing";
-
-const OTHER_DOWNLOADS: &str = "telephony: TLP's spurious retransmissions select three times as many downloads as RTOR has, \
-     most of them without a loss, and those are fast. The two larger sites do not decide it";
-
-const BELOW_1_S: &str = "the newspaper has one subdomain here, and nearly all its mean OCTs are below 1 s. The paper does not give the number of \
-     subdomains, each of which has six connections. Between one and ten of them the experiment `subdomains` passes through the paper's shares";
-
-const NEWSPAPER_RTOR: &str = "RTOR's gain on the newspaper's page is too small for this number of downloads. With 2000, it is positive, \
-     as the other eight differences are";
-
-const TLP_LEADS: &str = "TLP is better on the two larger sites. The paper explains RTOR's lead with TLP's reaction to delayed \
-     ACKs; how often that happens depends on the sizes of the objects, which the paper does not give";
-
-const RTOR_SPURIOUS: &str = "TLP's and TLPR's shares are near the paper's; the baseline's and RTOR's are 4 and 15 times the paper's. The last ACK of an \
-     object is delayed by 200 ms, and queues, while the RTO is SRTT + 200 ms, so that the timeout often comes first. With a receiver that \
-     acknowledges every segment (`--mutate quick-acks`) the baseline and RTOR have the paper's shares, and TLP and TLPR a third of it";
 
 /// All claims.
 pub fn all(cells: &[WebCell]) -> Vec<Claim> {
@@ -56,29 +30,24 @@ pub fn all(cells: &[WebCell]) -> Vec<Claim> {
         setup::sites(),
         setup::loss_rate(cells),
         setup::selection_shows_more(paper),
-        noted(SPURIOUS_SELECTED, better),
+        better,
         probes,
-        noted(SHARED_LINK, halved),
-        noted(NEAR_THE_LINK, paper.less_pronounced()),
+        halved,
+        paper.less_pronounced(),
         tlpr,
-        noted(OTHER_DOWNLOADS, rtor),
-        noted(BELOW_1_S, paper.newspaper()),
-        noted(BELOW_1_S, paper.newspaper_shares()),
+        rtor,
+        paper.newspaper(),
+        paper.newspaper_shares(),
     ];
-    let [better, probes, halved, tlpr, rtor] = by_loss.about_octs().map(ours);
-    claims.extend([
-        match cells.iter().all(|cell| cell.downloads.len() >= PAPERS_DOWNLOADS) {
-            true => better,
-            false => noted(NEWSPAPER_RTOR, better),
-        },
-        probes,
-        noted(SHARED_LINK, halved),
-        tlpr,
-        noted(TLP_LEADS, rtor),
-    ]);
-    claims.push(noted(RTOR_SPURIOUS, spurious::probes(cells)));
+    let [better, probes, halved, tlpr, rtor] = by_loss.about_octs();
+    let better = match cells.iter().all(|cell| cell.downloads.len() >= PAPERS_DOWNLOADS) {
+        true => better,
+        false => better.noted("newspaper-needs-more"),
+    };
+    claims.extend([better, probes, halved, tlpr, rtor]);
+    claims.push(spurious::probes(cells));
     claims.push(spurious::order(cells));
-    claims.push(noted(RTOR_SPURIOUS, spurious::shares_are_the_papers(cells)));
+    claims.push(spurious::shares_are_the_papers(cells));
     claims.push(spurious::costs_no_time(cells));
     claims
 }
@@ -136,31 +105,17 @@ impl Cells<'_> {
     fn better_than_baseline(&self) -> Claim {
         let better = [Mechanism::Rtor, Mechanism::Tlp, Mechanism::Tlpr];
         let saved = self.all_saved(10, &better.map(|one| (one, Mechanism::Baseline)));
-        on_all(
-            &saved,
-            claim(
-                self.either("web-10ms-better", "web-10ms-better-by-loss"),
-                "3.3",
-                "At low RTTs all mechanisms are better than the baseline",
-                "each mechanism reduces the baseline's OCT on all three sites at 10 ms",
-                (shown(&saved), false),
-            ),
-        )
+        claim(self.either("web-10ms-better", "web-10ms-better-by-loss"))
+            .shows(shown(&saved))
+            .needs_all(positive(&saved))
     }
 
     fn probes_gain_most(&self) -> Claim {
         let probes = [Mechanism::Tlp, Mechanism::Tlpr];
         let saved = self.all_saved(10, &probes.map(|one| (one, Mechanism::Rtor)));
-        on_all(
-            &saved,
-            claim(
-                self.either("web-10ms-probes", "web-10ms-probes-by-loss"),
-                "3.3",
-                "At low RTTs TLP and TLPR give the largest gains",
-                "TLP and TLPR reduce RTOR's OCT on all three sites at 10 ms",
-                (shown(&saved), false),
-            ),
-        )
+        claim(self.either("web-10ms-probes", "web-10ms-probes-by-loss"))
+            .shows(shown(&saved))
+            .needs_all(positive(&saved))
     }
 
     /// The reduction is read off the figure as a reader does: at equal shares of the downloads.
@@ -184,36 +139,15 @@ impl Cells<'_> {
                 }
             }
         }
-        claim(
-            self.either("web-10ms-halved", "web-10ms-halved-by-loss"),
-            "3.3",
-            "At low RTTs TLP and TLPR reduce OCTs by more than 50 % in many cases",
-            "at a quarter of the deciles of the distributions at 10 ms (three sites, two mechanisms) or more, the mean OCT is \
-             less than half the baseline's",
-            (
-                format!(
-                    "{halved} of {all} deciles; largest reduction {:.0} %",
-                    most * 100.0
-                ),
-                all > 0 && 4 * halved >= all,
-            ),
-        )
-        .paper("more than 50 %, in many cases")
+        claim(self.either("web-10ms-halved", "web-10ms-halved-by-loss"))
+            .shows(format!("{halved} of {all} deciles; largest reduction {:.0} %", most * 100.0))
+            .holds(all > 0 && 4 * halved >= all)
     }
 
     fn restart_and_probe_is_best(&self) -> Claim {
         let others = [Mechanism::Baseline, Mechanism::Rtor, Mechanism::Tlp];
         let saved = self.all_saved(160, &others.map(|one| (Mechanism::Tlpr, one)));
-        on_all(
-            &saved,
-            claim(
-                self.either("web-160ms-tlpr", "web-160ms-tlpr-by-loss"),
-                "3.3",
-                "At large RTTs TLPR performs best",
-                "TLPR reduces each other mechanism's OCT on all three sites at 160 ms",
-                (shown(&saved), false),
-            ),
-        )
+        claim(self.either("web-160ms-tlpr", "web-160ms-tlpr-by-loss")).shows(shown(&saved)).needs_all(positive(&saved))
     }
 
     /// "On average": the mean of the three sites' differences. Their downloads have the same seeds, so their errors may
@@ -225,16 +159,9 @@ impl Cells<'_> {
             mean: saved.iter().map(|(_, one)| one.mean).sum::<f64>() / n,
             half: saved.iter().map(|(_, one)| one.half).sum::<f64>() / n,
         };
-        decided(
-            ClaimVerdict::on_positive(mean),
-            claim(
-                self.either("web-160ms-rtor", "web-160ms-rtor-by-loss"),
-                "3.3",
-                "At large RTTs RTOR is, on average, better than TLP",
-                "RTOR reduces TLP's OCT on average over the three sites at 160 ms",
-                (format!("{mean} % ({})", shown(&saved)), false),
-            ),
-        )
+        claim(self.either("web-160ms-rtor", "web-160ms-rtor-by-loss"))
+            .shows(format!("{mean} % ({})", shown(&saved)))
+            .needs(mean.above(0.0))
     }
 
     fn newspaper(&self) -> Claim {
@@ -243,7 +170,7 @@ impl Cells<'_> {
         let more = |one: Mechanism, other: Mechanism| {
             newspaper.map_or(ClaimVerdict::Undecided, |group| {
                 let [one, other] = [one, other].map(|mechanism| group[mechanism as usize]);
-                ClaimVerdict::on_positive(difference(one, other, self.selection, below))
+                difference(one, other, self.selection, below).above(0.0)
             })
         };
         let mut ours = String::new();
@@ -255,17 +182,10 @@ impl Cells<'_> {
             // Writing to memory cannot fail.
             let _ = write!(ours, "{separator}{} {share} % (paper: {papers})", mechanism.name());
         }
-        decided(
-            ClaimVerdict::all([more(Mechanism::Rtor, Mechanism::Tlp), more(Mechanism::Tlp, Mechanism::Baseline)]),
-            claim(
-                "web-newspaper-1s",
-                "3.3",
-                "More of the newspaper's OCTs at 160 ms are below 1 s with RTOR than with TLP, and with TLP than with the \
-                 baseline",
-                "the differences of these shares of the downloads are positive",
-                (ours, false),
-            ),
-        )
+        claim("web-newspaper-1s")
+            .shows(ours)
+            .needs(more(Mechanism::Rtor, Mechanism::Tlp))
+            .needs(more(Mechanism::Tlp, Mechanism::Baseline))
     }
 
     /// The paper's shares of OCTs below 1 s, to five points.
@@ -277,26 +197,9 @@ impl Cells<'_> {
             let below = octs.iter().filter(|oct| **oct < 1000.0).count();
             (mechanism, papers, Share::of(below as u64, octs.len() as u64))
         });
-        let near = shares.map(|(_, papers, share)| {
-            let [low, high] = [share.low, share.high].map(|bound| 100.0 * bound - papers);
-            match (low > -5.0 && high < 5.0, high < -5.0 || low > 5.0) {
-                (true, _) => ClaimVerdict::Holds,
-                (_, true) => ClaimVerdict::Fails,
-                _ => ClaimVerdict::Undecided,
-            }
-        });
+        let near = shares.map(|(_, papers, share)| share.within((papers - 5.0) / 100.0..(papers + 5.0) / 100.0));
         let shown = shares.map(|(mechanism, _, share)| format!("{} {share}", mechanism.name()));
-        decided(
-            ClaimVerdict::all(near),
-            claim(
-                "web-newspaper-shares",
-                "3.3",
-                "The shares of the newspaper's OCTs at 160 ms that are below 1 s",
-                "the shares of the downloads are within five points of the paper's",
-                (shown.join(", "), false),
-            ),
-        )
-        .paper("RTOR approximately 84 %, TLP 74 %, baseline about 70 %")
+        claim("web-newspaper-shares").shows(shown.join(", ")).needs_all(near)
     }
 
     /// The largest gain of a mechanism on each page, at both RTTs.
@@ -319,18 +222,9 @@ impl Cells<'_> {
         let (mut shown, mut parts) = (Vec::new(), Vec::new());
         for ((site, near), far) in sites.zip(&near).zip(&far) {
             shown.push(format!("{site} {near} % at 10 ms, {far} % at 160 ms"));
-            parts.push(ClaimVerdict::on_positive(near.minus(*far)));
+            parts.push(near.above(*far));
         }
-        decided(
-            ClaimVerdict::all(parts),
-            claim(
-                "web-160ms-less-pronounced",
-                "3.3",
-                "At large RTTs the mechanisms differ less",
-                "the largest reduction of the baseline's OCT by a mechanism is smaller at 160 ms than at 10 ms, on each site",
-                (shown.join("; "), false),
-            ),
-        )
+        claim("web-160ms-less-pronounced").shows(shown.join("; ")).needs_all(parts)
     }
 }
 
@@ -342,25 +236,19 @@ fn of_all_downloads(baseline: &WebCell, other: &WebCell) -> Estimate {
     Estimate::of(longer.collect::<Vec<_>>().into_iter())
 }
 
-/// The claim with this verdict.
-fn decided(verdict: ClaimVerdict, claim: Claim) -> Claim {
-    Claim { verdict, ..claim }
-}
-
-/// The claim, which holds if all of these are positive.
-fn on_all(saved: &[(String, Estimate)], claim: Claim) -> Claim {
-    let parts = saved.iter().map(|(_, one)| ClaimVerdict::on_positive(*one));
-    decided(ClaimVerdict::all(parts), claim)
-}
-
 /// The reduction, in percent, of which this is the difference of logarithms.
 fn in_percent(of_logarithms: Estimate) -> Estimate {
     let ratio = (-of_logarithms.mean).exp();
     Estimate { mean: 100.0 * (1.0 - ratio), half: 100.0 * ratio * of_logarithms.half }
 }
 
+/// Whether each of these is positive.
+fn positive(saved: &[(String, Estimate)]) -> impl Iterator<Item = ClaimVerdict> {
+    saved.iter().map(|(_, one)| one.above(0.0))
+}
+
 /// Reductions by pair, in percent.
 fn shown(saved: &[(String, Estimate)]) -> String {
     let shown = saved.iter().map(|(pair, saved)| format!("{pair} {saved} %"));
-    shown.collect::<Vec<_>>().join("; ")
+    joined(shown, "; ")
 }

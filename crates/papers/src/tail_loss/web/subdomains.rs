@@ -6,14 +6,14 @@
 //! mean of its connection's objects.
 
 use super::{Selection, Testbed, WebCell, run_cell, sites};
-use crate::claims::{Claim, claim, ours};
+use crate::claims::{Claim, claim};
 use crate::experiment::{ExperimentError, Setup};
 use crate::tail_loss::NAME;
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_support::stats::Share;
 use recoup_support::threads::cores;
+use recoup_support::stats::Share;
 use recoup_table::{Columns, plain_table};
 
 /// The experiment's name.
@@ -68,7 +68,7 @@ pub fn figure(setup: &Setup) -> Result<Figure<SubdomainCell>, ExperimentError> {
         paper: NAME,
         figure: ID,
         title: format!("Newspaper, RTT {RTT} ms: mean OCTs below 1 s, {downloads} downloads each"),
-        claims: vec![ours(subdomains_decide(&cells))],
+        claims: vec![subdomains_decide(&cells)],
         picture: Picture::Bars(chart(&cells)),
         cells,
     })
@@ -90,13 +90,7 @@ fn subdomains_decide(cells: &[SubdomainCell]) -> Claim {
     let shown = shares.iter().map(|(subdomains, share)| format!("{subdomains}: {share}"));
     let first = shares.first().is_some_and(|(_, share)| share.low > 0.7);
     let last = shares.last().is_some_and(|(_, share)| share.high < 0.7);
-    claim(
-        "subdomains-decide-1s",
-        "3.3",
-        "The number of subdomains, which the paper does not give, decides how many of the newspaper's OCTs are below 1 s",
-        "baseline: the paper's share (70 %) lies between the shares with one and with ten subdomains",
-        (shown.collect::<Vec<_>>().join(", "), first && last),
-    )
+    claim("subdomains-decide-1s").shows(shown.collect::<Vec<_>>().join(", ")).holds(first && last)
 }
 
 fn chart(cells: &[SubdomainCell]) -> BarChart {

@@ -1,7 +1,7 @@
 //! Comparisons of copies with other mechanisms, and of different copies.
 
-use super::{Cells, NO_SECTION, by_load, by_network};
-use crate::claims::{Claim, ClaimVerdict, claim};
+use super::{Cells, by_load, by_network};
+use crate::claims::{Claim, Judge, claim};
 use crate::slp::combined::CombinedCell;
 use crate::slp::combined::grid::{Copied, Load, Network, Recovery, everywhere};
 use recoup_support::stats::Estimate;
@@ -10,18 +10,11 @@ pub fn more_than_tlpr(c: &Cells<'_>) -> Claim {
     let saved = |load, recovery, copied| c.get(load, Network::Random, recovery, copied).saved_ms;
     let slp = |load| saved(load, Recovery::Nothing, Copied::Paper);
     let tlpr = |load| saved(load, Recovery::Tlpr, Copied::Nothing);
-    claim(
-        "slp-saves-more",
-        NO_SECTION,
-        "Under random losses SLP shortens these flows more than TLPR does, because their longest timeouts are those of the handshake",
-        "the mean FCT saved with the paper's q exceeds that saved by TLPR, and their intervals do not overlap",
-        (
-            by_load(|load| format!("SLP {} ms, TLPR {} ms", slp(load), tlpr(load))),
-            Load::ALL.iter().all(|load| {
-                let (slp, tlpr) = (slp(*load), tlpr(*load));
-                slp.mean - slp.half > tlpr.mean + tlpr.half
-            }),
-        ),
+    claim("slp-saves-more").shows(by_load(|load| format!("SLP {} ms, TLPR {} ms", slp(load), tlpr(load)))).holds(
+        Load::ALL.iter().all(|load| {
+            let (slp, tlpr) = (slp(*load), tlpr(*load));
+            slp.mean - slp.half > tlpr.mean + tlpr.half
+        }),
     )
 }
 
@@ -49,13 +42,6 @@ fn saved_on_top_in_bursts(c: &Cells<'_>, recovery: Recovery) -> String {
 }
 
 pub fn on_top_of_tlpr(c: &Cells<'_>) -> Claim {
-    let mut claim = claim(
-        "slp-on-tlpr",
-        NO_SECTION,
-        "SLP saves time in addition to TLPR",
-        "under random losses, the mean FCT of TLPR minus that of TLPR with the paper's q is above 0 with 95 % confidence",
-        saved_on_top_in_random(c, Recovery::Tlpr),
-    );
     let alone = |load| {
         let saved = |recovery, copied| {
             let cell = c.get(load, Network::Random, recovery, copied);
@@ -67,24 +53,17 @@ pub fn on_top_of_tlpr(c: &Cells<'_>) -> Claim {
             saved(Recovery::Tlpr, Copied::Tails)
         )
     };
-    claim.note = Some(format!(
+    claim("slp-on-tlpr").result(saved_on_top_in_random(c, Recovery::Tlpr)).note(format!(
         "SLP saves as much with TLPR as alone, because the two repair different losses. Under random losses {} (ms); {}",
         by_load(alone),
         saved_on_top_in_bursts(c, Recovery::Tlpr),
-    ));
-    claim
+    ))
 }
 
 pub fn on_top_of_linux_6(c: &Cells<'_>) -> Claim {
-    let mut claim = claim(
-        "slp-on-linux-6",
-        NO_SECTION,
-        "SLP saves time in addition to Linux 6, because RACK-TLP does not help a handshake either",
-        "under random losses, the mean FCT of linux-6 minus that of linux-6+slp (the paper's q) is above 0 with 95 % confidence",
-        saved_on_top_in_random(c, Recovery::Linux6),
-    );
-    claim.note = Some(saved_on_top_in_bursts(c, Recovery::Linux6));
-    claim
+    claim("slp-on-linux-6")
+        .result(saved_on_top_in_random(c, Recovery::Linux6))
+        .note(saved_on_top_in_bursts(c, Recovery::Linux6))
 }
 
 pub fn handshake(c: &Cells<'_>) -> Claim {
@@ -97,25 +76,17 @@ pub fn handshake(c: &Cells<'_>) -> Claim {
         let [part, whole] = both(load);
         format!("{:.1} of {:.1} ms", part.0.mean, whole.0.mean)
     };
-    let mut claim = claim(
-        "mostly-the-handshake",
-        NO_SECTION,
-        "Copies of SYN and SYN-ACK alone save most of the time that the paper's q saves, for fewer bytes",
-        "under random losses they save more than half as much of the mean FCT, and more per kB added",
-        (
-            by_load(text),
-            Load::ALL.iter().all(|load| {
-                let [part, whole] = both(*load);
-                part.0.mean > whole.0.mean / 2.0 && part.1 > whole.1
-            }),
-        ),
-    );
     let note = by_load(|load| {
         let [part, whole] = both(load);
         format!("{:.0} and {:.0} ms per kB added, {} of {} ms", part.1, whole.1, part.0, whole.0)
     });
-    claim.note = Some(note);
-    claim
+    claim("mostly-the-handshake")
+        .shows(by_load(text))
+        .holds(Load::ALL.iter().all(|load| {
+            let [part, whole] = both(*load);
+            part.0.mean > whole.0.mean / 2.0 && part.1 > whole.1
+        }))
+        .note(note)
 }
 
 /// The paper's own claim among these: its takeaway from the traces.
@@ -126,15 +97,8 @@ pub fn important_packets(c: &Cells<'_>) -> Claim {
         let more = 100.0 * cell.added_bytes.mean / (cell.bytes - cell.added_bytes.mean);
         format!("{} ms saved, {more:.1} % more bytes", cell.saved_ms)
     });
-    let saved = Load::ALL.map(|load| ClaimVerdict::on_positive(cell(load).saved_ms));
-    claim(
-        "important-packets",
-        "Abstract, II-B4",
-        "SLP applied to the beginning, the end and the PSH packets of a connection shortens its latency",
-        "q 1 for SYN, SYN-ACK, PSH and tails, random losses: the mean FCT is shorter than without copies, with 95 % confidence, for both loads",
-        (shown, true),
-    )
-    .verdict(ClaimVerdict::all(saved))
+    let saved = Load::ALL.map(|load| cell(load).saved_ms.above(0.0));
+    claim("important-packets").shows(shown).needs_all(saved)
 }
 
 /// Milliseconds saved per byte added; infinite if none is added.
@@ -159,18 +123,13 @@ pub fn tlpr_saves_more_per_byte(c: &Cells<'_>) -> Claim {
     let better = everywhere().map(|(load, network)| pair(load, network));
     let better: Vec<bool> = better.map(|(tlpr, slp)| per_byte(tlpr) > per_byte(slp)).collect();
     let count = better.iter().filter(|better| **better).count();
-    let mut claim = claim(
-        "tlpr-cheaper",
-        NO_SECTION,
-        "TLPR saves more time per byte added than SLP on every network, because TLPR probes only when an ACK is overdue, and SLP copies in any case",
-        "for each load and network, mean FCT saved per byte added is larger with TLPR than with the paper's q",
-        (format!("in {count} of {}", better.len()), count == better.len()),
-    );
-    claim.note = Some(format!(
-        "bytes added by TLPR and by the paper's q: {}. With 2 % of packets lost, one of fifty copies is needed. Some of the added bytes are responses: a duplicate SYN causes another SYN-ACK besides the SYN-ACK's copy, and every duplicate causes an ACK",
+
+    claim("tlpr-cheaper").shows(format!("in {count} of {}", better.len())).holds(count == better.len()).note(format!(
+        "bytes added by TLPR and by the paper's q: {}. With 2 % of packets lost, one of fifty copies is needed. Some \
+         of the added bytes are responses: a duplicate SYN causes another SYN-ACK besides the SYN-ACK's copy, and \
+         every duplicate causes an ACK",
         by_load(bytes),
-    ));
-    claim
+    ))
 }
 
 pub fn tails_withheld(c: &Cells<'_>) -> Claim {
@@ -179,13 +138,9 @@ pub fn tails_withheld(c: &Cells<'_>) -> Claim {
     let flows = tails.flows as f64;
     let withheld = tails.withheld as f64 / flows;
     let more = (tails.copies as f64 - paper.copies as f64) / flows;
-    claim(
-        "window-withholds-tails",
-        NO_SECTION,
-        "In flows longer than the first window SLP copies hardly any tail, whatever q is, because the window rule withholds the copy",
-        "34 kB, random losses, q 1 for tails: at least 0.9 copies withheld per flow, and fewer than 0.1 copies per flow more than with the paper's q",
-        (format!("{withheld:.3} copies withheld per flow, {more:.3} more sent"), withheld >= 0.9 && more < 0.1),
-    )
+    claim("window-withholds-tails")
+        .shows(format!("{withheld:.3} copies withheld per flow, {more:.3} more sent"))
+        .holds(withheld >= 0.9 && more < 0.1)
 }
 
 pub fn tail_copies_save_least_per_byte(c: &Cells<'_>) -> Claim {
@@ -200,29 +155,21 @@ pub fn tail_copies_save_least_per_byte(c: &Cells<'_>) -> Claim {
     let tail = step(Recovery::Nothing, Copied::Paper, Copied::Tails);
     let on_tlpr = step(Recovery::Tlpr, Copied::Paper, Copied::Tails);
     let text = |(saved, bytes)| format!("{saved:.1} ms for {bytes:.0} bytes");
-    let mut claim = claim(
-        "tail-copies-dear",
-        NO_SECTION,
-        "Copies of tails save least per byte: each copy is a full segment and saves an RTO, and a copy of the handshake saves a second",
-        "8 segments, random losses: copies of tails on top of the paper's q save less than a fifth as much of the mean FCT per kB added as copies of the handshake",
-        (
-            format!(
-                "tails {:.1} ms per kB, with TLPR {:.1}; handshake {:.1}",
-                per_kb(tail),
-                per_kb(on_tlpr),
-                per_kb(handshake)
-            ),
-            per_kb(tail) < per_kb(handshake) / 5.0 && per_kb(on_tlpr) < per_kb(handshake) / 5.0,
-        ),
-    );
     let p99 = |copied| format!("{:.0} ms", get(Recovery::Tlpr, copied).p99_ms);
-    claim.note = Some(format!(
-        "copies of tails shorten the 99th percentile: from {} to {} with TLPR. Tails {}, with TLPR {}, handshake {}",
-        p99(Copied::Paper),
-        p99(Copied::Tails),
-        text(tail),
-        text(on_tlpr),
-        text(handshake),
-    ));
-    claim
+    claim("tail-copies-dear")
+        .shows(format!(
+            "tails {:.1} ms per kB, with TLPR {:.1}; handshake {:.1}",
+            per_kb(tail),
+            per_kb(on_tlpr),
+            per_kb(handshake)
+        ))
+        .holds(per_kb(tail) < per_kb(handshake) / 5.0 && per_kb(on_tlpr) < per_kb(handshake) / 5.0)
+        .note(format!(
+            "copies of tails shorten the 99th percentile: from {} to {} with TLPR. Tails {}, with TLPR {}, handshake {}",
+            p99(Copied::Paper),
+            p99(Copied::Tails),
+            text(tail),
+            text(on_tlpr),
+            text(handshake),
+        ))
 }

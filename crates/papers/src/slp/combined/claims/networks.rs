@@ -1,6 +1,6 @@
 //! Claims on the networks' losses of packets and of copies.
 
-use super::{Cells, NO_SECTION, by_load, by_network, likely};
+use super::{Cells, by_load, by_network, likely};
 use crate::claims::{Claim, claim};
 use crate::experiment;
 use crate::slp::combined::grid::{Copied, LOSS, Load, Network, Recovery, mean_losses};
@@ -16,18 +16,15 @@ pub fn same_mean(c: &Cells<'_>, run: &experiment::Setup) -> Result<Claim, Settin
     }
     let measured = Network::ALL.map(cell).iter().all(|cell| likely(cell.firsts_lost, cell.firsts, LOSS));
     let percent = |part: u64, all: u64| format!("{:.2} %", 100.0 * part as f64 / all as f64);
-    let mut claim = claim(
-        "same-mean",
-        NO_SECTION,
-        "Every network loses 2 % of the packets in each direction",
-        "each channel's mean is 2 %, and the share of flows' first packets lost is within 4 standard errors of it",
-        (by_network(|network| percent(cell(network).firsts_lost, cell(network).firsts)), computed && measured),
-    );
-    claim.note = Some(format!(
-        "share of all packets lost in the flows of 34 kB: {}. A flow in a long burst keeps sending into it, or gives up and sends no more",
-        by_network(|network| percent(cell(network).lost, cell(network).packets)),
-    ));
-    Ok(claim)
+
+    Ok(claim("same-mean")
+        .shows(by_network(|network| percent(cell(network).firsts_lost, cell(network).firsts)))
+        .holds(computed && measured)
+        .note(format!(
+            "share of all packets lost in the flows of 34 kB: {}. A flow in a long burst keeps sending into it, or \
+             gives up and sends no more",
+            by_network(|network| percent(cell(network).lost, cell(network).packets)),
+        )))
 }
 
 pub fn both_lost(c: &Cells<'_>) -> Claim {
@@ -49,21 +46,16 @@ pub fn both_lost(c: &Cells<'_>) -> Claim {
         let cell = c.get(Load::Fetch, network, Recovery::Nothing, Copied::Paper);
         2 * cell.pairs.both_lost > cell.pairs.originals_lost
     };
-    let mut claim = claim(
-        "both-lost",
-        NO_SECTION,
-        "Under random losses a copy of a lost original is lost as rarely as any packet; a burst longer than the gap takes both",
-        "in every row, the share of lost originals whose copy was lost too is within 4 standard errors of the share predicted from the packets between them; in bursts it exceeds one half",
-        (
-            format!("{agree} of {} rows agree", shares.len()),
-            agree == shares.len() && !most(Network::Random) && most(Network::Bursts3) && most(Network::Bursts8),
-        ),
-    );
-    claim.note = Some(format!(
-        "the paper's q, 34 kB, with the predicted share in brackets: {}. In bursts SLP sends every copy, but few copies of lost originals arrive. With a channel that steps per packet no gap helps. If bursts last a time, a gap helps if it is longer than the burst; SLP's gap is SRTT/8 or 5 ms",
-        by_network(shares_of),
-    ));
-    claim
+
+    claim("both-lost")
+        .shows(format!("{agree} of {} rows agree", shares.len()))
+        .holds(agree == shares.len() && !most(Network::Random) && most(Network::Bursts3) && most(Network::Bursts8))
+        .note(format!(
+            "the paper's q, 34 kB, with the predicted share in brackets: {}. In bursts SLP sends every copy, but few \
+             copies of lost originals arrive. With a channel that steps per packet no gap helps. If bursts last a \
+             time, a gap helps if it is longer than the burst; SLP's gap is SRTT/8 or 5 ms",
+            by_network(shares_of),
+        ))
 }
 
 pub fn bursts(c: &Cells<'_>) -> Claim {
@@ -81,22 +73,16 @@ pub fn bursts(c: &Cells<'_>) -> Claim {
         let [random, long] = [Network::Random, Network::Bursts8].map(|n| percent(load, n));
         format!("{long} (random {random})")
     };
-    let mut claim = claim(
-        "bursts-take-the-gain",
-        NO_SECTION,
-        "In long bursts copies save less than half the share of the completion time that they save under random losses",
-        "mean FCT saved by the paper's q, divided by the mean FCT with neither mechanism nor copies: in bursts of 8 less than half of the value under random losses",
-        (by_load(text), holds),
-    );
     let slp = |load, network| c.get(load, network, Recovery::Nothing, Copied::Paper);
-    claim.note = Some(format!(
-        "in bursts of 3: {}. In milliseconds copies save {}, because timeouts cost more in bursts. Bursts do not end while nothing is sent, so they outlast timeouts, which double. Flows that take over 10 s or never complete, without and with copies: {}",
+    claim("bursts-take-the-gain").shows(by_load(text)).holds(holds).note(format!(
+        "in bursts of 3: {}. In milliseconds copies save {}, because timeouts cost more in bursts. Bursts do not end \
+         while nothing is sent, so they outlast timeouts, which double. Flows that take over 10 s or never complete, \
+         without and with copies: {}",
         by_load(|load| percent(load, Network::Bursts3)),
         by_load(|load| by_network(|network| slp(load, network).saved_ms.to_string())),
         by_load(|load| by_network(|network| {
             let nothing = c.get(load, network, Recovery::Nothing, Copied::Nothing);
             format!("{} and {}", nothing.late, slp(load, network).late)
         }))
-    ));
-    claim
+    ))
 }

@@ -4,7 +4,7 @@
 //! it: the whole interval of the probability lies above one half.
 
 use super::{Copied, FETCHES, FetchCell, Over};
-use crate::claims::{Claim, ClaimVerdict, claim};
+use crate::claims::{Claim, Judge, claim};
 use recoup_support::stats::{Estimate, Share};
 
 /// Checks the claims.
@@ -33,86 +33,61 @@ fn percent(share: f64) -> String {
 
 fn most_within(without: &FetchCell) -> Claim {
     let within = without.share_within(500.0, false);
-    claim(
-        "most-within-half-a-second",
-        "III-B",
-        "Without SLP most of fifty fetches complete within 0.5 s",
-        "the share of all fetches that complete within 0.5 s is above one half",
-        (percent(within), within > 0.5),
-    )
+    claim("most-within-half-a-second").shows(percent(within)).holds(within > 0.5)
 }
 
 fn over_one_second(without: &FetchCell) -> Claim {
     let over = over(without, 1000);
-    claim(
-        "several-over-1s",
-        "III-B",
-        "Without SLP several of fifty fetches take more than 1 s",
-        "a run of fifty is more likely than not to have at least two longer fetches",
-        (
-            format!("{} of runs", over.runs_with_two),
-            over.runs_with_two.is_more_often_than_not(),
-        ),
-    )
-    .note(format!(
-        "a SYN lost once costs the initial RTO of 1 s. One of fifty SYNs is lost on average; at least one is in {} of runs (1 − 0.98^{FETCHES} is {}). Several are no surprise in one run, but not what a run is expected to show",
-        over.runs,
-        percent(over.by_lost_syns),
-    ))
+    claim("several-over-1s")
+        .shows(format!("{} of runs", over.runs_with_two))
+        .holds(over.runs_with_two.is_more_often_than_not())
+        .note(format!(
+            "a SYN lost once costs the initial RTO of 1 s. One of fifty SYNs is lost on average; at least one is in \
+             {} of runs (1 − 0.98^{FETCHES} is {}). Several are no surprise in one run, but not what a run is \
+             expected to show",
+            over.runs,
+            percent(over.by_lost_syns),
+        ))
 }
 
 fn over_two_seconds([without, with]: [&FetchCell; 2], [longer, longer_with]: [&FetchCell; 2]) -> Claim {
     let (ours, theirs) = (over(without, 2000), over(longer, 2000));
-    let mut claim = claim(
-        "some-over-2s",
-        "III-B",
-        "Without SLP some of fifty fetches take even more than 2 s",
-        "a run of fifty is more likely than not to have a longer fetch",
-        (format!("{} of runs", ours.runs), ours.runs.is_more_often_than_not()),
-    );
     let alike = |cell: &FetchCell| cell.as_in_the_paper.unwrap_or(Share::of(0, 0));
-    claim.note = Some(format!(
-        "with an initial RTO of 1 s, a SYN must be lost twice in a row, and 1 − 0.9996^{FETCHES} is {}. The claim needs an initial RTO of 2 s or more: with 3 s ({}), {} of runs have such a fetch. {} of pairs of runs show all three findings of the paper ({}); with 3 s, {}",
-        percent(ours.by_lost_syns),
-        longer.profile,
-        theirs.runs,
-        alike(with),
-        with.profile,
-        alike(longer_with),
-    ));
-    claim
+    claim("some-over-2s").shows(format!("{} of runs", ours.runs)).holds(ours.runs.is_more_often_than_not()).note(
+        format!(
+            "with an initial RTO of 1 s, a SYN must be lost twice in a row, and 1 − 0.9996^{FETCHES} is {}. The claim \
+             needs an initial RTO of 2 s or more: with 3 s ({}), {} of runs have such a fetch. {} of pairs of runs \
+             show all three findings of the paper ({}); with 3 s, {}",
+            percent(ours.by_lost_syns),
+            longer.profile,
+            theirs.runs,
+            alike(with),
+            with.profile,
+            alike(longer_with),
+        ),
+    )
 }
 
 fn none_with_slp(with: &FetchCell) -> Claim {
     let over = over(with, 500);
     let none = Share::of(over.runs.trials - over.runs.hits, over.runs.trials);
-    let mut claim = claim(
-        "none-over-half-a-second",
-        "III-B",
-        "With SLP all of fifty fetches complete within 0.5 s",
-        "a run of fifty is more likely than not to have no longer fetch",
-        (format!("{none} of runs"), none.is_more_often_than_not()),
-    );
-    claim.note = Some(format!(
-        "a fetch takes longer if its SYN and the copy are both lost, once in 2,500 fetches: 0.9996^{FETCHES} is {}",
-        percent(1.0 - over.by_lost_syns),
-    ));
-    claim
+
+    claim("none-over-half-a-second").shows(format!("{none} of runs")).holds(none.is_more_often_than_not()).note(
+        format!(
+            "a fetch takes longer if its SYN and the copy are both lost, once in 2,500 fetches: 0.9996^{FETCHES} is {}",
+            percent(1.0 - over.by_lost_syns),
+        ),
+    )
 }
 
 fn long_tail([without, with]: [&FetchCell; 2]) -> Claim {
     let shares = [without, with].map(|cell| over(cell, 500).fetches);
     let [before, after] = shares.map(|share| Estimate { mean: share.share, half: (share.high - share.low) / 2.0 });
     let fewer = before.minus(after);
-    claim(
-        "long-tail-reduced",
-        "Abstract, I, III-B, V",
-        "SLP significantly reduces the long tail of the completion times",
-        "share of fetches that take more than 0.5 s, without SLP less with SLP: above 0 with 95 % confidence",
-        (format!("{} instead of {}", shares[1], shares[0]), true),
-    )
-    .verdict(ClaimVerdict::on_positive(fewer))
-    .interval(format!("{:.2} ± {:.2} points fewer", 100.0 * fewer.mean, 100.0 * fewer.half))
+    claim("long-tail-reduced")
+        .shows(format!("{} instead of {}", shares[1], shares[0]))
+        .needs(fewer.above(0.0))
+        .interval(format!("{:.2} ± {:.2} points fewer", 100.0 * fewer.mean, 100.0 * fewer.half))
 }
 
 /// An overhead below this is low, in percent.
@@ -123,15 +98,12 @@ fn bytes_added([without, with]: [&FetchCell; 2]) -> Claim {
     let bytes = added(with.spent.bytes, without.spent.bytes);
     let packets = added(with.spent.packets, without.spent.packets);
     let copies = |kind: Copied| with.spent.copies.get(kind.name()).copied().unwrap_or(0.0);
-    claim(
-        "overhead-in-bytes",
-        "Abstract, II-B4",
-        "SLP shortens latency without much overhead",
-        "SLP adds less than 5 % to the IP bytes of a fetch of 34 kB",
-        (format!("{bytes:.2} %"), bytes < LOW),
-    )
-    .note(format!(
-        "{:.0} bytes, because the added packets are short: {packets:.1} % more packets, {:.2} in addition to the {:.2} of a fetch without SLP. They are copies of the SYN, the SYN-ACK (our extension) and the request ({:.2}, {:.2} and {:.2} per fetch), and the responses to them. SLP does not copy the end of the file ({:.2} per fetch), because a delivery rate of ten segments per round trip is below its threshold. What \"overhead\" means in the abstract is not said; §III-B speaks of CPU and memory (`overhead`)",
+    claim("overhead-in-bytes").shows(format!("{bytes:.2} %")).holds(bytes < LOW).note(format!(
+        "{:.0} bytes, because the added packets are short: {packets:.1} % more packets, {:.2} in addition to the \
+         {:.2} of a fetch without SLP. They are copies of the SYN, the SYN-ACK (our extension) and the request \
+         ({:.2}, {:.2} and {:.2} per fetch), and the responses to them. SLP does not copy the end of the file ({:.2} \
+         per fetch), because a delivery rate of ten segments per round trip is below its threshold. What \"overhead\" \
+         means in the abstract is not said; §III-B speaks of CPU and memory (`overhead`)",
         with.spent.bytes - without.spent.bytes,
         with.spent.packets - without.spent.packets,
         without.spent.packets,

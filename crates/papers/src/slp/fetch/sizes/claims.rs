@@ -2,6 +2,7 @@
 
 use super::SizeCell;
 use crate::claims::{Claim, claim};
+use crate::joined;
 
 /// The smallest visible gain of the mean completion time, in percent.
 const VISIBLE: f64 = 5.0;
@@ -44,16 +45,9 @@ fn range(cells: &[&SizeCell], number: impl Fn(&SizeCell) -> f64) -> String {
 fn tail(files: &Files<'_>) -> Claim {
     let short = files.short();
     let saved = |cell: &SizeCell| cell.saved(|s| s.p99);
-    claim(
-        "short-tails",
-        "III-B",
-        "SLP shortens the tail of short files' completion times",
-        "for every short file (less than twice the shortest file's time), SLP at least halves the 99th percentile",
-        (
-            format!("shorter by {}", range(&short, saved)),
-            !short.is_empty() && short.iter().all(|cell| saved(cell) >= 50.0),
-        ),
-    )
+    claim("short-tails")
+        .shows(format!("shorter by {}", range(&short, saved)))
+        .holds(!short.is_empty() && short.iter().all(|cell| saved(cell) >= 50.0))
 }
 
 fn syn_timeouts(cells: &[SizeCell]) -> Claim {
@@ -61,16 +55,9 @@ fn syn_timeouts(cells: &[SizeCell]) -> Claim {
     let more = |cell: &&SizeCell| cell.with.syn_timeouts > cell.without.syn_timeouts;
     let more = cells.iter().filter(more).count();
     let [with, without] = [all(|cell| cell.with.syn_timeouts), all(|cell| cell.without.syn_timeouts)];
-    claim(
-        "syn-timeouts",
-        "III-B",
-        "SLP reduces SYN timeouts",
-        "fewer SYNs retransmitted after a timeout over all files, and not more for any file",
-        (
-            format!("{with} with, {without} without, in {} fetches each", all(|cell| cell.fetches),),
-            with < without && more == 0,
-        ),
-    )
+    claim("syn-timeouts")
+        .shows(format!("{with} with, {without} without, in {} fetches each", all(|cell| cell.fetches),))
+        .holds(with < without && more == 0)
 }
 
 fn long_files(files: &Files<'_>) -> Claim {
@@ -78,16 +65,6 @@ fn long_files(files: &Files<'_>) -> Claim {
     let saved = |cell: &SizeCell| cell.saved(|s| s.mean);
     let short_least = short.iter().map(|c| saved(c)).fold(f64::INFINITY, f64::min);
     let invisible = |cell: &&SizeCell| saved(cell) < VISIBLE && saved(cell) < short_least;
-    let mut claim = claim(
-        "long-files",
-        "III-B",
-        "SLP's benefit to long files is not as significant as to short ones",
-        "for every long file (at least ten times the shortest file's time), SLP saves less than 5 % of the mean completion time, and a smaller share than for any short file",
-        (
-            format!("long files {}; short files {}", range(&long, saved), range(&short, saved)),
-            !long.is_empty() && long.iter().all(invisible),
-        ),
-    );
     let mean = |files: &[&SizeCell]| {
         let sum: f64 = files.iter().map(|cell| cell.saved_ms()).sum();
         sum / files.len() as f64
@@ -99,14 +76,20 @@ fn long_files(files: &Files<'_>) -> Claim {
         let fetches = files.first().map_or(f64::NAN, |cell| cell.fetches as f64);
         1000.0 * (0.02 * 0.98 / fetches).sqrt()
     };
-    claim.note = Some(format!(
-        "the time saved does not grow with the file: {:.2} ms per fetch of short files, {:.2} ms of long files (whose fetches all lose the same SYNs), and {least:.2} to {most:.2} ms of any file. 24.8 ms are expected: 2 % of SYNs are lost and cost a second each, and 2 % of requests are lost and cost an RTO of 240 ms each. The standard error is {:.1} ms for the number of fetches of a short file, {:.1} ms for that of a long file",
-        mean(&short),
-        mean(&long),
-        error(&short),
-        error(&long),
-    ));
-    claim
+    claim("long-files")
+        .shows(format!("long files {}; short files {}", range(&long, saved), range(&short, saved)))
+        .holds(!long.is_empty() && long.iter().all(invisible))
+        .note(format!(
+            "the time saved does not grow with the file: {:.2} ms per fetch of short files, {:.2} ms of long files \
+             (whose fetches all lose the same SYNs), and {least:.2} to {most:.2} ms of any file. 24.8 ms are \
+             expected: 2 % of SYNs are lost and cost a second each, and 2 % of requests are lost and cost an RTO of \
+             240 ms each. The standard error is {:.1} ms for the number of fetches of a short file, {:.1} ms for that \
+             of a long file",
+            mean(&short),
+            mean(&long),
+            error(&short),
+            error(&long),
+        ))
 }
 
 /// The least growth of the completion time of a file twice as long that its size dominates.
@@ -120,15 +103,8 @@ fn dominated(files: &Files<'_>) -> Claim {
     let short = files.short();
     let of_short = short.windows(2).map(|pair| median(pair[1]) / median(pair[0]));
     let most = of_short.fold(1.0, f64::max);
-    let shown: Vec<String> = growth.iter().map(|times| format!("{times:.2}")).collect();
-    claim(
-        "long-dominated-by-size",
-        "III-B",
-        "The file size dominates the completion time of long files",
-        "from each long file to the next, which is twice as long, the median completion time without SLP grows at least 1.7 times",
-        (
-            format!("{} times; short files at most {most:.2} times", shown.join(" and ")),
-            growth.len() > 1 && growth.iter().all(|times| *times >= NEARLY_TWICE),
-        ),
-    )
+    let shown = growth.iter().map(|times| format!("{times:.2}"));
+    claim("long-dominated-by-size")
+        .shows(format!("{} times; short files at most {most:.2} times", joined(shown, " and ")))
+        .holds(growth.len() > 1 && growth.iter().all(|times| *times >= NEARLY_TWICE))
 }

@@ -18,7 +18,7 @@ pub fn claims(cells: &Cells<'_>) -> Vec<Claim> {
 fn largest_gain(cells: &Cells<'_>, panel: char) -> Estimate {
     let baseline = cells.get(panel, Mechanism::Baseline).mean();
     let others = MECHANISMS.iter().skip(1);
-    let gains = others.map(|m| below(1.0, ratio(cells.get(panel, *m).mean(), baseline)));
+    let gains = others.map(|m| gain(cells.get(panel, *m).mean(), baseline));
     let larger = |one: Estimate, other: Estimate| if other.mean > one.mean { other } else { one };
     gains.reduce(larger).expect("three mechanisms")
 }
@@ -28,30 +28,18 @@ fn long_flows_differ_little(cells: &Cells<'_>) -> Claim {
     for (short, long) in [('a', 'c'), ('d', 'f')] {
         let [small, large] = [long, short].map(|panel| largest_gain(cells, panel));
         let half = Estimate { mean: large.mean / 2.0, half: large.half / 2.0 };
-        parts.push(ClaimVerdict::on_positive(half.minus(small)));
+        parts.push(half.above(small));
         let percent = |gain: Estimate| 100.0 * gain.mean;
         shown.push(format!("{long} {:.0} %, {short} {:.0} %", percent(small), percent(large)));
     }
-    judged(
-        "long-flows-differ-little",
-        "3.2, 3.4",
-        "With 100 segments the mechanisms differ little",
-        "the largest share of the baseline's mean FCT that a mechanism saves is less than half of that with four segments",
-        (shown.join("; "), ClaimVerdict::all(parts)),
-    )
+    claim("long-flows-differ-little").shows(shown.join("; ")).needs_all(parts)
 }
 
 fn restart_is_best_in_long_flows(cells: &Cells<'_>) -> Claim {
     let median = |mechanism| cells.get('f', mechanism).median();
     let others = [Mechanism::Baseline, Mechanism::Tlp, Mechanism::Tlpr];
     let saved = others.map(|other| (other.name(), median(other).minus(median(Mechanism::Rtor))));
-    judged(
-        "rtor-is-best-in-long-flows",
-        "3.2",
-        "With 100 segments at a long RTT RTOR is faster than TLP and TLPR, which send no probe after other losses of the flow",
-        "f: median FCT of each other less that of RTOR",
-        (list(saved), ClaimVerdict::all(saved.map(|(_, saved)| ClaimVerdict::on_positive(saved)))),
-    )
+    claim("rtor-is-best-in-long-flows").shows(list(saved)).needs_all(saved.map(|(_, saved)| saved.above(0.0)))
 }
 
 fn acks_recover_most(cells: &Cells<'_>) -> Claim {
@@ -60,16 +48,10 @@ fn acks_recover_most(cells: &Cells<'_>) -> Claim {
         let flows = &cells.get(panel, Mechanism::Baseline).flows;
         let sum = |of: fn(&Flow) -> u64| flows.iter().map(of).sum();
         let share = Share::of(sum(|flow| flow.by_acks), sum(|flow| flow.retransmissions));
-        parts.push(above(share, 0.5));
+        parts.push(share.above(0.5));
         shown.push(format!("{panel}: {share}"));
     }
-    judged(
-        "acks-recover-most-of-long-flows",
-        "3.2",
-        "With 100 segments fast and early retransmit recover most losses",
-        "c, f, baseline, all flows: more than half of the retransmissions are theirs",
-        (shown.join(", "), ClaimVerdict::all(parts)),
-    )
+    claim("acks-recover-most-of-long-flows").shows(shown.join(", ")).needs_all(parts)
 }
 
 fn restart_is_best_after_earlier_losses(cells: &Cells<'_>) -> Claim {
@@ -79,14 +61,7 @@ fn restart_is_best_after_earlier_losses(cells: &Cells<'_>) -> Claim {
     };
     let (flows, rtor) = of(Mechanism::Rtor);
     let saved = [Mechanism::Tlp, Mechanism::Tlpr].map(|m| (m.name(), of(m).1.minus(rtor)));
-    judged(
-        "rtor-is-best-after-earlier-losses",
-        "3.2",
-        "If a flow lost earlier segments too, the sender is not in the Open state and sends no probe, and RTOR is faster than TLP and TLPR",
-        "f, flows that lost a segment before the last four and one of these: median FCT of TLP and TLPR less that of RTOR",
-        (
-            format!("{} ({flows} flows of RTOR)", list(saved)),
-            ClaimVerdict::all(saved.map(|(_, saved)| ClaimVerdict::on_positive(saved))),
-        ),
-    )
+    claim("rtor-is-best-after-earlier-losses")
+        .shows(format!("{} ({flows} flows of RTOR)", list(saved)))
+        .needs_all(saved.map(|(_, saved)| saved.above(0.0)))
 }

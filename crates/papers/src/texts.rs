@@ -1,0 +1,176 @@
+//! The texts of a paper: its experiments and their mutations, its claims, and its sentences.
+//!
+//! They are data (`claims/PAPER.toml` in this crate), written by hand. Code computes results and finds their texts by
+//! the names of the experiment and of the claim.
+
+use crate::claims::Source;
+use crate::coverage::Sentence;
+use crate::experiment::{Budget, Mutation};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The texts of a paper.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Texts {
+    /// A heading in few words.
+    pub heading: String,
+    /// Authors, title, venue and year.
+    pub citation: String,
+    /// The built-in scenario whose settings the cells of its experiments start from.
+    pub scenario: String,
+    /// The experiments.
+    #[serde(rename = "experiment")]
+    pub experiments: Vec<About>,
+    /// The mutations; each breaks one experiment or several.
+    #[serde(rename = "mutation")]
+    pub mutations: Vec<Mutation>,
+    /// Notes by name: those that several claims have, and those that code chooses.
+    #[serde(default)]
+    pub notes: BTreeMap<String, String>,
+    /// The claims.
+    #[serde(rename = "claim")]
+    pub claims: Vec<Text>,
+    /// The sentences, in the paper's order.
+    #[serde(rename = "sentence")]
+    pub sentences: Vec<Sentence>,
+}
+
+/// What an experiment is about.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct About {
+    /// Its name on the command line; unique in its paper.
+    pub name: String,
+    /// The section of the paper.
+    pub section: String,
+    /// A line that says what it shows.
+    pub about: String,
+    /// How long it may take.
+    pub budget: Budget,
+}
+
+/// What a claim says, and how it is checked.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Text {
+    /// The claim's short name.
+    #[serde(skip_serializing)]
+    pub(crate) id: String,
+    /// The experiments that decide it.
+    #[serde(rename = "in", skip_serializing)]
+    pub(crate) experiments: Vec<String>,
+    /// Who makes it.
+    #[serde(default)]
+    pub source: Source,
+    /// The section of the paper or of the RFC; `None` for our own claims about no section.
+    pub section: Option<String>,
+    /// The claim in our words.
+    pub statement: String,
+    /// How the claim is checked.
+    pub check: String,
+    /// What the paper gives, in short: a number, a comparison.
+    #[serde(rename(deserialize = "prints"))]
+    pub paper_says: Option<String>,
+    /// Whether it follows from definitions or arithmetic, so that no run could refute it.
+    #[serde(default, skip_serializing)]
+    pub(crate) by_construction: bool,
+    /// Why it fails, or a remark, if that does not depend on the result.
+    #[serde(skip_serializing)]
+    pub(crate) note: Option<String>,
+    /// The name of the note, if other claims have it, too.
+    #[serde(skip_serializing)]
+    pub(crate) noted: Option<String>,
+}
+
+/// No text.
+pub(crate) const NO_TEXT: Text = Text {
+    id: String::new(),
+    experiments: Vec::new(),
+    source: Source::Paper,
+    section: None,
+    statement: String::new(),
+    check: String::new(),
+    paper_says: None,
+    by_construction: false,
+    note: None,
+    noted: None,
+};
+
+/// The texts of a result until they are known.
+pub(crate) static UNKNOWN: Text = NO_TEXT;
+
+impl Texts {
+    /// Reads the texts of a paper.
+    ///
+    /// # Panics
+    /// Never with the committed ones: a test reads them.
+    pub fn read(toml: &str) -> Self {
+        toml::from_str(toml).unwrap_or_else(|e| panic!("the texts of a paper: {e}"))
+    }
+
+    /// The text of a claim of an experiment.
+    pub fn claim(&self, experiment: &str, id: &str) -> Option<&Text> {
+        self.claims.iter().find(|text| text.id == id && text.is_of(experiment))
+    }
+
+    /// The note of a claim, unless its result decides: the claim's own, or the one whose name it has.
+    pub fn note<'a>(&'a self, text: &'a Text) -> Option<&'a str> {
+        let named = || self.notes.get(text.noted.as_ref()?).map(String::as_str);
+        text.note.as_deref().or_else(named)
+    }
+}
+
+impl Text {
+    /// Whether an experiment of this name decides it.
+    pub(crate) fn is_of(&self, experiment: &str) -> bool {
+        self.experiments.iter().any(|one| one == experiment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PAPERS;
+    use std::collections::BTreeSet;
+
+    /// A text without a result is in no ledger, and a result without a text stops the run that would record it.
+    #[test]
+    fn every_claim_has_one_text_and_a_result() {
+        for paper in PAPERS.iter() {
+            let texts = paper.texts;
+            let decided = texts.claims.iter().flat_map(|text| text.experiments.iter().map(|one| (one, &text.id)));
+            let mut decided: Vec<(&String, &String)> = decided.collect();
+            let mut recorded: Vec<(&String, &String)> =
+                paper.records.iter().map(|one| (&one.experiment, &one.id)).collect();
+            decided.sort();
+            recorded.sort();
+            assert_eq!(decided, recorded, "{}: the texts, and the ledger", paper.name);
+            decided.dedup();
+            assert_eq!(decided.len(), recorded.len(), "{}: two texts of one claim", paper.name);
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_experiments_mutations_and_notes() {
+        for paper in PAPERS.iter() {
+            let texts = paper.texts;
+            let experiments: BTreeSet<&str> = paper.experiments.iter().map(|one| one.name).collect();
+            let described: BTreeSet<&str> = texts.experiments.iter().map(|one| one.name.as_str()).collect();
+            assert_eq!(experiments, described, "{}", paper.name);
+            let broken = texts.mutations.iter().flat_map(|one| &one.experiments);
+            let unknown: Vec<&String> = broken.filter(|name| !experiments.contains(name.as_str())).collect();
+            assert!(unknown.is_empty(), "{}: no such experiment: {unknown:?}", paper.name);
+            for record in &paper.records {
+                let experiment = paper.experiments.iter().find(|one| one.name == record.experiment);
+                let experiment = experiment.expect("an experiment");
+                let turned_by = record.turned_by.iter().all(|name| experiment.mutation(name).is_some());
+                assert!(turned_by, "{}/{}: {:?}", record.experiment, record.id, record.turned_by);
+            }
+            for text in &texts.claims {
+                assert!(text.noted.iter().all(|name| texts.notes.contains_key(name)), "{}", text.id);
+                assert!(text.note.is_none() || text.noted.is_none(), "{}: two notes", text.id);
+            }
+        }
+    }
+}
