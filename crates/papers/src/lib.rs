@@ -207,7 +207,7 @@ fn to_value(part: &impl Serialize) -> Value {
 
 /// Columns that start with the figure's name.
 fn columns_of_figure<R: 'static>(figure: &'static str) -> Columns<R> {
-    Columns::new().text(("figure", "", "the figure's name"), move |_| Some(figure.into()))
+    Columns::new().column("figure", "", "the figure's name", move |_| figure)
 }
 
 /// Whether two times in ms are equal to the microsecond. The engine computes whole nanoseconds and

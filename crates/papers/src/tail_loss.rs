@@ -169,49 +169,49 @@ pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, SettingsError> {
 /// The columns that identify a cell.
 fn key_columns(figure: &'static str) -> Columns<TailLossCell> {
     columns_of_figure::<TailLossCell>(figure)
-        .text(("ack", "", "the receiver's `ack` setting"), |c| Some(c.ack.into()))
-        .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
-        .integer(("lost", "segments", "segments lost at the tail"), |c| Some(c.lost))
-        .text(("mechanism", "", "the sender's mechanism"), |c| Some(c.mechanism.name().into()))
+        .column("ack", "", "the receiver's `ack` setting", |c| c.ack)
+        .column("rtt_ms", "ms", "round-trip time", |c| c.rtt_ms)
+        .column("lost", "segments", "segments lost at the tail", |c| c.lost)
+        .column("mechanism", "", "the sender's mechanism", |c| c.mechanism.name())
 }
 
 /// A row per bar.
 fn columns(figure: &'static str) -> Columns<TailLossCell> {
     let mut columns = key_columns(figure)
-        .real(
-            ("fct_ms", "ms", "flow completion time from the client's SYN; unknown if the flow did not complete"),
+        .column(
+            "fct_ms",
+            "ms",
+            "flow completion time from the client's SYN; unknown if the flow did not complete",
             |c| c.fct_ms,
         )
-        .real(("fct_normalised", "", "FCT divided by the baseline's FCT"), |c| c.fct_normalised)
-        .real(
-            (
-                "fct_established_ms",
-                "ms",
-                "flow completion time from the establishment of the sender, as the paper measures it",
-            ),
+        .column("fct_normalised", "", "FCT divided by the baseline's FCT", |c| c.fct_normalised)
+        .column(
+            "fct_established_ms",
+            "ms",
+            "flow completion time from the establishment of the sender, as the paper measures it",
             |c| c.fct_established_ms,
         )
-        .real(("fct_established_normalised", "", "FCT from establishment divided by the baseline's"), |c| {
+        .column("fct_established_normalised", "", "FCT from establishment divided by the baseline's", |c| {
             c.fct_established_normalised
         });
     for trigger in Trigger::ALL {
         let name = trigger.name();
         let about = format!("retransmissions per flow with the trigger {name}");
-        columns = columns.integer((name, "segments", about), move |c| Some(c.count(trigger)));
+        columns = columns.column(name, "segments", about, move |c| c.count(trigger));
     }
-    columns.integer(("spurious", "segments", "spurious retransmissions of data"), |c| Some(c.spurious))
+    columns.column("spurious", "segments", "spurious retransmissions of data", |c| c.spurious)
 }
 
 /// A row per bar: the first retransmission of its flow.
 fn first_retransmissions(figure: &'static str) -> Columns<TailLossCell> {
     let first = Columns::<First>::new()
-        .text(("trigger", "", "the retransmission's trigger"), |f| Some(f.trigger.into()))
-        .real(("since_last_ack_ms", "ms", "time since the last ACK"), |f| Some(f.since_last_ack_ms))
-        .real(("since_earliest_ms", "ms", "time since the earliest unacknowledged segment was sent"), |f| {
-            Some(f.since_earliest_ms)
+        .column("trigger", "", "the retransmission's trigger", |f| f.trigger)
+        .column("since_last_ack_ms", "ms", "time since the last ACK", |f| f.since_last_ack_ms)
+        .column("since_earliest_ms", "ms", "time since the earliest unacknowledged segment was sent", |f| {
+            f.since_earliest_ms
         })
-        .real(("srtt_ms", "ms", "smoothed RTT at that moment"), |f| Some(f.srtt_ms))
-        .real(("rto_ms", "ms", "RTO at that moment"), |f| Some(f.rto_ms));
+        .column("srtt_ms", "ms", "smoothed RTT at that moment", |f| f.srtt_ms)
+        .column("rto_ms", "ms", "RTO at that moment", |f| f.rto_ms);
     key_columns(figure).all_of(first, |c| c.first.as_ref())
 }
 

@@ -32,10 +32,10 @@ impl Finding {
 
 fn columns(figure: &'static str) -> Columns<Finding> {
     columns_of_figure::<Finding>(figure)
-        .text(("question", "", "what the flows show"), |f| Some(f.question.into()))
-        .text(("profile", "", "the server's profile"), |f| Some(f.profile.clone().into()))
-        .text(("input", "", "the settings that vary"), |f| Some(f.input.clone().into()))
-        .text(("result", "", "the result"), |f| Some(f.result.clone().into()))
+        .column("question", "", "what the flows show", |f| f.question)
+        .column("profile", "", "the server's profile", |f| f.profile.clone())
+        .column("input", "", "the settings that vary", |f| f.input.clone())
+        .column("result", "", "the result", |f| f.result.clone())
 }
 
 /// The sheet of an experiment whose data are findings.

@@ -160,25 +160,23 @@ const TEXT: [&str; 9] =
 
 fn columns() -> Columns<Cell> {
     columns_of_figure::<Cell>(ID)
-        .integer(("segments", "segments", "length of the flows"), |c| Some(c.segments))
-        .integer(("flows", "", "flows"), |c| Some(c.flows))
-        .integer(("lossy", "", "flows that lost a segment"), |c| Some(c.lossy))
+        .column("segments", "segments", "length of the flows", |c| c.segments)
+        .column("flows", "", "flows", |c| c.flows)
+        .column("lossy", "", "flows that lost a segment", |c| c.lossy)
         .heading("with a loss")
-        .integer(("without_fast", "", "those without a fast retransmit"), |c| Some(c.without_fast))
+        .column("without_fast", "", "those without a fast retransmit", |c| c.without_fast)
         .heading("no fast retransmit")
-        .integer(("fast", "", "fast retransmits"), |c| Some(c.fast))
-        .integer(("timeout", "", "timeout retransmits"), |c| Some(c.timeout))
-        .integer(("slow_start", "", "slow start retransmits"), |c| Some(c.slow_start))
-        .heading("slow start")
-        .integer(("open", "", "timeouts in Open"), |c| Some(c.open))
+        .column("fast", "", "fast retransmits", |c| c.fast)
+        .column("timeout", "", "timeout retransmits", |c| c.timeout)
+        .column("slow_start", "", "slow start retransmits", |c| c.slow_start)
+        .column("open", "", "timeouts in Open", |c| c.open)
         .heading("timeouts in Open")
-        .integer(("not_open", "", "timeouts in other states"), |c| Some(c.not_open))
+        .column("not_open", "", "timeouts in other states", |c| c.not_open)
         .heading("in other states")
-        .integer(
-            ("open_after_progress", "", "timeouts in Open after a part of the latest flight was acknowledged"),
-            |c| Some(c.open_after_progress),
-        )
-        .real(("clean_rtts", "RTTs", "mean latency of flows that lost nothing"), |c| {
+        .column("open_after_progress", "", "timeouts in Open after a part of the latest flight was acknowledged", |c| {
+            c.open_after_progress
+        })
+        .column("clean_rtts", "RTTs", "mean latency of flows that lost nothing", |c| {
             let clean = c.flows - c.lossy;
             (clean > 0).then(|| c.clean_rtts / clean as f64)
         })

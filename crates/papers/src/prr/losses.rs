@@ -156,26 +156,25 @@ const TEXT: [&str; 8] =
 
 fn columns() -> Columns<Cell> {
     columns_of_figure::<Cell>(ID)
-        .text(("scheme", "", "the server's rate control"), |c| Some(c.scheme.name().into()))
-        .integer(("lost", "segments", "segments lost of 20"), |c| Some(c.lost.into()))
-        .integer(("largest_burst", "segments", "largest number of segments sent on one ACK of recovery"), |c| {
-            Some(c.trace.largest_burst().into())
+        .column("scheme", "", "the server's rate control", |c| c.scheme.name())
+        .column("lost", "segments", "segments lost of 20", |c| c.lost)
+        .column("largest_burst", "segments", "largest number of segments sent on one ACK of recovery", |c| {
+            c.trace.largest_burst()
         })
-        .heading("largest burst")
-        .integer(("pipe_before", "segments", "segments in flight before the largest burst"), |c| {
-            c.burst().map(|step| step.pipe_before_sending().into())
+        .column("pipe_before", "segments", "segments in flight before the largest burst", |c| {
+            c.burst().map(Step::pipe_before_sending)
         })
         .heading("pipe before it")
-        .integer(("pipe_at_end", "segments", "segments in flight before the ACK that ended recovery"), |c| {
-            c.last().map(|step| step.pipe.into())
+        .column("pipe_at_end", "segments", "segments in flight before the ACK that ended recovery", |c| {
+            c.last().map(|step| step.pipe)
         })
         .heading("pipe at the end")
-        .integer(("ssthresh", "segments", "slow-start threshold"), |c| c.last().map(|step| step.ssthresh.into()))
-        .real(("recovery_ms", "ms", "duration of recovery"), |c| c.trace.recovery_ms())
+        .column("ssthresh", "segments", "slow-start threshold", |c| c.last().map(|step| step.ssthresh))
+        .column("recovery_ms", "ms", "duration of recovery", |c| c.trace.recovery_ms())
         .heading("recovery")
-        .integer(("timeouts", "", "retransmission timeouts"), |c| Some(c.trace.timeouts() as u64))
-        .text(("sent_per_ack", "segments", "segments sent on each of the first 12 ACKs of recovery"), |c| {
-            Some(list(c.trace.sent_per_ack().into_iter().take(12)).into())
+        .column("timeouts", "", "retransmission timeouts", |c| c.trace.timeouts())
+        .column("sent_per_ack", "segments", "segments sent on each of the first 12 ACKs of recovery", |c| {
+            list(c.trace.sent_per_ack().into_iter().take(12))
         })
         .heading("sent per ACK")
 }

@@ -156,17 +156,19 @@ fn run(
 
 fn columns() -> Columns<Cell> {
     columns_of_figure::<Cell>(ID)
-        .text(("scheme", "", "the server's rate control"), |c| Some(c.scheme.into()))
-        .text(("reordered", "", "probability that a segment is held back"), |c| Some(c.reordered.into()))
-        .integer(("misled", "", "flows with unneeded retransmissions"), |c| Some(c.misled))
+        .column("scheme", "", "the server's rate control", |c| c.scheme)
+        .column("reordered", "", "probability that a segment is held back", |c| c.reordered)
+        .column("misled", "", "flows with unneeded retransmissions", |c| c.misled)
         .heading("flows misled")
-        .real(
-            ("error", "segments", "mean absolute difference from the flow without reordering, in segments sent"),
-            |c| Some(c.mean().mean),
+        .column(
+            "error",
+            "segments",
+            "mean absolute difference from the flow without reordering, in segments sent",
+            |c| c.mean().mean,
         )
-        .real(("error_half", "", "half the width of its 95 % confidence interval"), |c| Some(c.mean().half))
+        .column("error_half", "", "half the width of its 95 % confidence interval", |c| c.mean().half)
         .heading("±")
-        .real(("bias", "segments", "mean difference, with its sign"), |c| Some(c.bias().mean))
+        .column("bias", "segments", "mean difference, with its sign", |c| c.bias().mean)
 }
 
 /// The cells of a rate control.

@@ -111,13 +111,11 @@ fn chart(cells: &[DetectionCell]) -> BarChart {
 /// A row per flow.
 fn columns() -> Columns<DetectionCell> {
     columns_of_figure::<DetectionCell>(ID)
-        .integer(("after", "segments", "segments sent after the lost one"), |c| Some(c.after))
-        .text(("sender", "", "the sender"), |c| Some(c.sender.into()))
-        .real(("fct_ms", "ms", "flow completion time from establishment"), |c| c.fct_ms)
-        .text(("trigger", "", "the trigger of the first retransmission"), |c| {
-            c.trigger.map(|trigger| trigger.name().into())
-        })
-        .integer(("duplicate_acks", "ACKs", "duplicate ACKs before it"), |c| Some(c.duplicate_acks))
+        .column("after", "segments", "segments sent after the lost one", |c| c.after)
+        .column("sender", "", "the sender", |c| c.sender)
+        .column("fct_ms", "ms", "flow completion time from establishment", |c| c.fct_ms)
+        .column("trigger", "", "the trigger of the first retransmission", |c| c.trigger.map(|trigger| trigger.name()))
+        .column("duplicate_acks", "ACKs", "duplicate ACKs before it", |c| c.duplicate_acks)
 }
 
 /// A row per number of segments after the lost one.

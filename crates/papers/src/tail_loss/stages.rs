@@ -231,40 +231,44 @@ fn to_sheet(id: Id, stage: Stage, cells: Vec<RealCell>) -> Sheet {
 /// The columns that identify a cell.
 fn key_columns(figure: &'static str) -> Columns<RealCell> {
     columns_of_figure::<RealCell>(figure)
-        .text(("ack", "", "the receiver's `ack` setting"), |c| Some(c.ack.into()))
-        .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
-        .integer(("lost", "segments", "segments lost at the tail"), |c| Some(c.lost))
-        .text(("mechanism", "", "the sender's mechanism; for the kernel, with or without tail loss probes"), |c| {
-            Some(c.mechanism.into())
+        .column("ack", "", "the receiver's `ack` setting", |c| c.ack)
+        .column("rtt_ms", "ms", "round-trip time", |c| c.rtt_ms)
+        .column("lost", "segments", "segments lost at the tail", |c| c.lost)
+        .column("mechanism", "", "the sender's mechanism; for the kernel, with or without tail loss probes", |c| {
+            c.mechanism
         })
 }
 
 /// A row per cell: the emulator's delivery error.
 fn delivery_errors(figure: &'static str) -> Columns<RealCell> {
     let about = "how much later than on the ideal path packets were delivered: p99.9";
-    key_columns(figure).real(("delivery_error_ms", "ms", about), |c| c.delivery_error_ms)
+    key_columns(figure).column("delivery_error_ms", "ms", about, |c| c.delivery_error_ms)
 }
 
 /// A row per cell: measured and simulated FCTs.
 fn columns(figure: &'static str) -> Columns<RealCell> {
     key_columns(figure)
-        .real(("fct_p50_ms", "ms", "measured flow completion time: median"), |c| c.fct_ms.map(|s| s.p50))
-        .real(("fct_min_ms", "ms", "measured flow completion time: smallest"), |c| c.fct_ms.map(|s| s.min))
-        .real(("fct_max_ms", "ms", "measured flow completion time: largest"), |c| c.fct_ms.map(|s| s.max))
-        .real(("simulated_ms", "ms", "flow completion time in the simulator: median"), |c| c.simulated_ms)
-        .real(("fct_established_p50_ms", "ms", "measured flow completion time from establishment: median"), |c| {
+        .column("fct_p50_ms", "ms", "measured flow completion time: median", |c| c.fct_ms.map(|s| s.p50))
+        .column("fct_min_ms", "ms", "measured flow completion time: smallest", |c| c.fct_ms.map(|s| s.min))
+        .column("fct_max_ms", "ms", "measured flow completion time: largest", |c| c.fct_ms.map(|s| s.max))
+        .column("simulated_ms", "ms", "flow completion time in the simulator: median", |c| c.simulated_ms)
+        .column("fct_established_p50_ms", "ms", "measured flow completion time from establishment: median", |c| {
             c.fct_established_ms
         })
-        .real(
-            ("simulated_established_ms", "ms", "flow completion time from establishment in the simulator: median"),
+        .column(
+            "simulated_established_ms",
+            "ms",
+            "flow completion time from establishment in the simulator: median",
             |c| c.simulated_established_ms,
         )
-        .real(("difference_percent", "%", "how much the measured median exceeds the simulated one"), |c| {
+        .column("difference_percent", "%", "how much the measured median exceeds the simulated one", |c| {
             c.difference_percent
         })
-        .integer(
-            ("blurred_flows", "flows", "flows whose times the emulator's lateness blurs by more than a hundredth"),
-            |c| Some(c.blurred_flows),
+        .column(
+            "blurred_flows",
+            "flows",
+            "flows whose times the emulator's lateness blurs by more than a hundredth",
+            |c| c.blurred_flows,
         )
 }
 

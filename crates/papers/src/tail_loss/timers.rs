@@ -175,17 +175,15 @@ fn chart(cells: &[TimerCell]) -> BarChart {
 /// A row per flow.
 fn columns() -> Columns<TimerCell> {
     let mut columns = columns_of_figure::<TimerCell>(ID)
-        .text(("ack", "", "the receiver's `ack` setting"), |c| Some(c.acks.name().into()))
-        .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
-        .integer(("lost", "segments", "segments lost at the tail"), |c| Some(c.lost))
-        .text(("mechanism", "", "the sender's mechanism"), |c| Some(c.mechanism.name().into()))
-        .real(("fct_ms", "ms", "flow completion time from establishment"), |c| c.fct_ms)
-        .integer(("probes", "", "probes sent"), |c| Some(c.probes))
-        .text(("trigger", "", "the first retransmission's trigger"), |c| {
-            c.first?.trigger.map(|trigger| trigger.name().into())
-        })
-        .integer(("outstanding", "segments", "segments outstanding at the first retransmission"), |c| {
-            Some(c.first?.outstanding as u64)
+        .column("ack", "", "the receiver's `ack` setting", |c| c.acks.name())
+        .column("rtt_ms", "ms", "round-trip time", |c| c.rtt_ms)
+        .column("lost", "segments", "segments lost at the tail", |c| c.lost)
+        .column("mechanism", "", "the sender's mechanism", |c| c.mechanism.name())
+        .column("fct_ms", "ms", "flow completion time from establishment", |c| c.fct_ms)
+        .column("probes", "", "probes sent", |c| c.probes)
+        .column("trigger", "", "the first retransmission's trigger", |c| c.first?.trigger.map(|trigger| trigger.name()))
+        .column("outstanding", "segments", "segments outstanding at the first retransmission", |c| {
+            Some(c.first?.outstanding)
         });
     for (name, about, of) in [
         (
@@ -200,7 +198,7 @@ fn columns() -> Columns<TimerCell> {
         ("srtt_ms", "the smoothed RTT at that moment", |first| first.srtt_ms),
         ("rto_ms", "the RTO at that moment", |first| first.rto_ms),
     ] {
-        columns = columns.real((name, "ms", about), move |c| c.first.as_ref().map(of));
+        columns = columns.column(name, "ms", about, move |c| c.first.as_ref().map(of));
     }
     columns
 }

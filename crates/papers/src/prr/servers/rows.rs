@@ -60,13 +60,13 @@ pub const fn exactly(mean: f64) -> Estimate {
 /// The columns of all formats but the text.
 pub fn columns(figure: &'static str) -> Columns<Row> {
     columns_of_figure::<Row>(figure)
-        .text(("table", "", "the paper's table or figure; `inputs` are no results"), |r| Some(r.table.into()))
-        .text(("quantity", "", "the quantity"), |r| Some(r.quantity.clone().into()))
-        .text(("unit", "", "its unit"), |r| Some(r.unit.into()))
-        .text(("arm", "", "the servers' recovery algorithm"), |r| Some(r.arm.into()))
-        .real(("ours", "", "our value"), |r| r.ours)
-        .real(("half", "", "half the width of its 95 % confidence interval"), |r| r.half)
-        .real(("paper", "", "the paper's value"), |r| r.paper)
+        .column("table", "", "the paper's table or figure; `inputs` are no results", |r| r.table)
+        .column("quantity", "", "the quantity", |r| r.quantity.clone())
+        .column("unit", "", "its unit", |r| r.unit)
+        .column("arm", "", "the servers' recovery algorithm", |r| r.arm)
+        .column("ours", "", "our value", |r| r.ours)
+        .column("half", "", "half the width of its 95 % confidence interval", |r| r.half)
+        .column("paper", "", "the paper's value", |r| r.paper)
 }
 
 /// The tables for reading: a row per quantity, a column per arm, the paper's value in brackets.

@@ -27,13 +27,13 @@ fn pages(cells: &[WebCell]) -> usize {
 pub fn cells(all: &[WebCell]) -> Columns<WebCell> {
     let pages = pages(all);
     let mut columns = columns_of_figure::<WebCell>(ID)
-        .text(("panel", "", "the panel of the figure"), move |c| c.panel(pages).map(|letter| letter.to_string().into()))
-        .text(("site", "", "the page"), |c| Some(c.site.clone().into()))
-        .integer(("rtt_ms", "ms", "round-trip time without queueing"), |c| Some(c.rtt_ms))
-        .text(("mechanism", "", "the sender's mechanism"), |c| Some(c.mechanism.name().into()))
-        .integer(("downloads", "", "downloads of the page"), |c| Some(c.downloads.len() as u64))
-        .integer(("incomplete", "", "downloads with an object that never arrived"), |c| Some(c.incomplete() as u64))
-        .real(("oct_all_mean_ms", "ms", "mean OCT of all objects of a download, the mean of all downloads"), |c| {
+        .column("panel", "", "the panel of the figure", move |c| c.panel(pages))
+        .column("site", "", "the page", |c| c.site.clone())
+        .column("rtt_ms", "ms", "round-trip time without queueing", |c| c.rtt_ms)
+        .column("mechanism", "", "the sender's mechanism", |c| c.mechanism.name())
+        .column("downloads", "", "downloads of the page", |c| c.downloads.len())
+        .column("incomplete", "", "downloads with an object that never arrived", |c| c.incomplete())
+        .column("oct_all_mean_ms", "ms", "mean OCT of all objects of a download, the mean of all downloads", |c| {
             let octs = c.downloads.iter().filter_map(|one| one.oct_ms);
             mean(&octs.collect::<Vec<_>>())
         });
@@ -46,23 +46,26 @@ pub fn cells(all: &[WebCell]) -> Columns<WebCell> {
         ),
     ] {
         columns = columns
-            .integer((format!("selected{name}"), "", about.to_string()), move |c| Some(c.octs(selection).len() as u64))
-            .real((format!("oct_mean{name}_ms"), "ms", format!("mean OCT of {about}")), move |c| {
+            .column(format!("selected{name}"), "", about.to_string(), move |c| c.octs(selection).len())
+            .column(format!("oct_mean{name}_ms"), "ms", format!("mean OCT of {about}"), move |c| {
                 mean(&c.octs(selection))
             });
         for (quantile_name, share) in [("p10", 0.1), ("p25", 0.25), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9)] {
             let about = format!("mean OCT that {:.0} % of them do not exceed", share * 100.0);
             let column = format!("oct_{quantile_name}{name}_ms");
-            columns = columns.real((column, "ms", about), move |c| quantile(&c.octs(selection), share));
+            columns = columns.column(column, "ms", about, move |c| quantile(&c.octs(selection), share));
         }
-        columns = columns
-            .real((format!("below_1s{name}"), "", "the share of them whose mean OCT is below 1 s"), move |c| {
+        columns =
+            columns.column(format!("below_1s{name}"), "", "the share of them whose mean OCT is below 1 s", move |c| {
                 share_below(&c.octs(selection), 1000.0)
             });
     }
-    columns
-        .integer(("segments_sent", "segments", "data segments sent"), |c| Some(c.spurious().0))
-        .integer(("spurious", "segments", "spurious retransmissions among them"), |c| Some(c.spurious().1))
+    columns.column("segments_sent", "segments", "data segments sent", |c| c.spurious().0).column(
+        "spurious",
+        "segments",
+        "spurious retransmissions among them",
+        |c| c.spurious().1,
+    )
 }
 
 /// A selected download.
@@ -87,9 +90,9 @@ pub fn points(cells: &[WebCell]) -> Vec<Point> {
 /// A row a selected download.
 pub fn distributions() -> Columns<Point> {
     columns_of_figure::<Point>(ID)
-        .text(("panel", "", "the panel of the figure"), |p| p.panel.map(|letter| letter.to_string().into()))
-        .text(("mechanism", "", "the sender's mechanism"), |p| Some(p.mechanism.into()))
-        .real(("oct_ms", "ms", "mean OCT of the download's selected objects"), |p| Some(p.oct_ms))
+        .column("panel", "", "the panel of the figure", |p| p.panel)
+        .column("mechanism", "", "the sender's mechanism", |p| p.mechanism)
+        .column("oct_ms", "ms", "mean OCT of the download's selected objects", |p| p.oct_ms)
 }
 
 /// Spurious retransmissions and data segments of a mechanism, in all cells.

@@ -116,10 +116,10 @@ fn chart(cells: &[SubdomainCell]) -> BarChart {
 /// A row per number of subdomains and mechanism.
 fn columns() -> Columns<SubdomainCell> {
     columns_of_figure::<SubdomainCell>(ID)
-        .integer(("subdomains", "", "subdomains of the page"), |c| Some(c.subdomains as u64))
-        .text(("mechanism", "", "the sender's mechanism"), |c| Some(c.web.mechanism.name().into()))
-        .integer(("selected", "", "selected downloads"), |c| Some(c.below_1_s().trials))
-        .real(("below_1_s", "", "the share of them whose mean OCT is below 1 s"), |c| Some(c.below_1_s().share))
+        .column("subdomains", "", "subdomains of the page", |c| c.subdomains)
+        .column("mechanism", "", "the sender's mechanism", |c| c.web.mechanism.name())
+        .column("selected", "", "selected downloads", |c| c.below_1_s().trials)
+        .column("below_1_s", "", "the share of them whose mean OCT is below 1 s", |c| c.below_1_s().share)
 }
 
 /// A row per number of subdomains.
