@@ -5,6 +5,7 @@ pub mod claims_page;
 pub mod coverage;
 mod distribution;
 pub mod experiment;
+mod flow;
 pub mod ledger;
 pub mod loss_detection;
 pub mod population;

@@ -39,7 +39,8 @@ pub mod properties;
 pub mod servers;
 mod trace;
 
-pub use cell::{Acks, Exit, Flow, Scheme, SchemeCell, Sent, Step};
+pub use cell::{Acks, Exit, Flow, Scheme, SchemeCell, Sent};
+pub use trace::Step;
 
 use super::{Figure, Picture, Sheet};
 use crate::experiment::{ExperimentError, Setup};

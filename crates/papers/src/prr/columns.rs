@@ -1,6 +1,7 @@
 //! The columns of flows, of segments sent and of the sender's steps.
 
-use super::cell::{Exit, Flow, SchemeCell, Sent, Step};
+use super::cell::{Exit, Flow, SchemeCell, Sent};
+use super::trace::Step;
 use crate::columns_of_figure;
 use recoup_table::Columns;
 
@@ -74,9 +75,9 @@ pub fn segments(figure: &'static str) -> Columns<(Flow, Sent)> {
 pub fn steps(figure: &'static str) -> Columns<(Flow, Step)> {
     flow_columns::<(Flow, Step)>(figure, |(flow, _)| *flow)
         .column("at_ms", "ms", "time since the first write", |(_, step)| step.at_ms)
-        .column("on_ack", "", "a response to an ACK", |(_, step)| step.ack)
-        .column("recovery", "", "in recovery afterwards", |(_, step)| step.recovery)
-        .column("sent", "segments", "segments sent", |(_, step)| step.sent)
+        .column("on_ack", "", "a response to an ACK", |(_, step)| step.on_ack)
+        .column("recovery", "", "in recovery afterwards", |(_, step)| step.is_recovery())
+        .column("sent", "segments", "segments sent", |(_, step)| step.sent())
         .column("pipe", "segments", "segments in flight afterwards", |(_, step)| step.pipe)
         .column("cwnd", "segments", "congestion window afterwards", |(_, step)| step.cwnd)
 }

@@ -6,8 +6,9 @@
 mod claims;
 
 use super::finding::{Finding, sheet as finding_sheet};
-use super::trace::{Flows, Trace, flow};
+use super::trace::{Trace, flow};
 use crate::experiment::{ExperimentError, Setup};
+use crate::flow::Bench;
 use crate::{Picture, Sheet};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_recovery::Trigger;
@@ -107,10 +108,10 @@ fn data(setup: &Setup) -> Result<Data, ExperimentError> {
 
 /// Flows without losses.
 fn count(setup: &Setup, profile: &str, writes: &str, reorder: &str) -> Result<Count, ExperimentError> {
-    let mut flows = Flows::new(setup, profile, &own("none", writes, reorder))?;
+    let mut flows = Bench::new(setup, profile, &own("none", writes, reorder))?;
     let mut count = Count::default();
     for number in 0..setup.effort.of(1000, 300) {
-        let trace = flows.run(number);
+        let trace = flows.trace(number);
         count.flows += 1;
         let mut is_reordered = false;
         for step in &trace.steps {
@@ -130,10 +131,10 @@ fn needless(setup: &Setup) -> Result<Vec<Needless>, ExperimentError> {
     let settings = own("none", &writes, "0.1:15ms");
     // Most clients have no timestamps (table 1), so that only DSACKs undo a reduction.
     let [naive, baseline] = [NAIVE, BASELINE].map(|profile| format!("{profile}+dsack"));
-    let [mut naive, mut baseline] = [Flows::new(setup, &naive, &settings)?, Flows::new(setup, &baseline, &settings)?];
+    let [mut naive, mut baseline] = [Bench::new(setup, &naive, &settings)?, Bench::new(setup, &baseline, &settings)?];
     let mut all = Vec::new();
     for number in 0..setup.effort.of(2000, 500) {
-        let trace = naive.run(number);
+        let trace = naive.trace(number);
         let first = trace.retransmissions().next();
         // The first response alone.
         if !first.is_some_and(|(at, ..)| at < NEXT) {
@@ -142,7 +143,7 @@ fn needless(setup: &Setup) -> Result<Vec<Needless>, ExperimentError> {
         let Some((before, begin)) = trace.before_recovery().zip(trace.recovery()) else {
             continue;
         };
-        let plain = baseline.run(number);
+        let plain = baseline.trace(number);
         let [naive, plain] = [&trace, &plain].map(|one| one.acked_ms(13).unwrap_or(f64::NAN));
         all.push(Needless { cwnd_before: before.cwnd, ssthresh: begin.0[0].ssthresh, slower_ms: naive - plain });
     }

@@ -8,8 +8,9 @@
 mod claims;
 
 use super::NAME;
-use super::trace::{Flows, Trace};
+use super::trace::Trace;
 use crate::experiment::{ExperimentError, Setup};
+use crate::flow::Bench;
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_lab::run::{cores, in_parallel};
@@ -144,12 +145,12 @@ fn run(setup: &Setup, segments: u64) -> Result<Cell, ExperimentError> {
         ("rate", "10Mbit"),
         ("queue", "100"),
     ];
-    let mut flows = Flows::new(setup, PROFILE, &own)?;
+    let mut flows = Bench::new(setup, PROFILE, &own)?;
     let mut cell = Cell { segments, ..Cell::default() };
     // As many segments of each length, within bounds.
     let number = (setup.effort.of(400_000, 80_000) / segments).clamp(400, 20_000);
     for flow in 0..number {
-        cell.add(&flows.run(flow));
+        cell.add(&flows.trace(flow));
     }
     Ok(cell)
 }

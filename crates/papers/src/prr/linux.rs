@@ -9,8 +9,9 @@
 mod claims;
 
 use super::finding::{Finding, list, sheet as finding_sheet};
-use super::trace::{Flows, Step, Trace, flow};
+use super::trace::{Step, Trace, flow};
 use crate::experiment::{ExperimentError, Setup};
+use crate::flow::Bench;
 use crate::{Picture, Sheet};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel};
 use recoup_recovery::{LossDetector, State};
@@ -175,10 +176,10 @@ fn reordering(setup: &Setup) -> Result<AfterReordering, ExperimentError> {
         ("reorder", "0.01:25ms"),
         ("ack", "quick"),
     ];
-    let mut flows = Flows::new(setup, LINUX, &settings)?;
+    let mut flows = Bench::new(setup, LINUX, &settings)?;
     let mut found = AfterReordering::default();
     for number in 0..setup.effort.of(1000, 300) {
-        note_entries(&flows.run(number), &mut found);
+        note_entries(&flows.trace(number), &mut found);
     }
     Ok(found)
 }

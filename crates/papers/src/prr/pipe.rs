@@ -10,9 +10,10 @@
 //! rate controls differ.
 
 use super::NAME;
-use super::trace::{Flows, Trace};
+use super::trace::Trace;
 use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::experiment::{ExperimentError, Setup};
+use crate::flow::Bench;
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel};
 use recoup_lab::run::{cores, in_parallel};
@@ -134,15 +135,15 @@ fn run(
             ("rate", "3Mbit"),
             ("reorder", reorder),
         ];
-        Flows::new(setup, profile, &own)
+        Bench::new(setup, profile, &own)
     };
-    let plain = flows("none")?.run(0);
+    let plain = flows("none")?.trace(0);
     let alone = sent_by_then(&plain).map_or(f64::NAN, f64::from);
     let mut flows = flows(&reorder)?;
     let mut cell =
         Cell { scheme, reordered, misled: 0, below: 0, spurious: 0, dsacks: 0, errors: Vec::new(), signed: Vec::new() };
     for number in 0..setup.effort.of(600, 150) {
-        let trace = flows.run(number);
+        let trace = flows.trace(number);
         cell.misled += u64::from(trace.record.spurious_data > 0);
         cell.below += u64::from(falls_below(&trace));
         cell.spurious += trace.record.spurious_data;

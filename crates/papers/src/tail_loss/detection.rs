@@ -14,8 +14,8 @@
 mod claims;
 
 use super::NAME;
-use super::single_flow::{Trace, run};
 use crate::experiment::Setup;
+use crate::flow::{Log, run};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::settings::SettingsError;
@@ -136,7 +136,7 @@ fn text(cells: &[DetectionCell]) -> String {
 }
 
 /// Whether every retransmission of a flow has this trigger, and there are any.
-fn all_by(trace: &Trace, trigger: Trigger) -> bool {
+fn all_by(trace: &Log, trigger: Trigger) -> bool {
     let repairs = trace.repairs();
     !repairs.is_empty() && repairs.iter().all(|one| one.trigger == Some(trigger))
 }

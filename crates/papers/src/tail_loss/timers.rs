@@ -19,10 +19,11 @@ mod probe;
 mod restart;
 
 use super::cell::{Acks, MECHANISMS, Mechanism};
-use super::single_flow::{Repair, Trace, run};
+use super::single_flow::Repair;
 use super::{NAME, RTTS};
 use crate::claims::Claim;
 use crate::experiment::Setup;
+use crate::flow::{Log, run};
 use crate::{Figure, Picture, Sheet, columns_of_figure, same};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::settings::SettingsError;
@@ -101,7 +102,7 @@ fn cell(setup: &Setup, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism)
 }
 
 /// When the client sent its first ACK with a SACK, after the first repair was sent, in ms; negative if before.
-fn first_sack(trace: &Trace, first: &Repair) -> Option<f64> {
+fn first_sack(trace: &Log, first: &Repair) -> Option<f64> {
     let sack = trace.acks().find(|ack| !ack.segment.options.sack.is_empty());
     let ms = |at: recoup_units::Instant| at.as_nanos() as f64 / 1e6;
     sack.map(|sack| ms(sack.at) - ms(first.at))
