@@ -8,6 +8,7 @@
 //! what it needs off the log, in `impl Log` blocks of its own.
 
 use crate::experiment::Setup;
+use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::settings::{Settings, SettingsError};
 use recoup_recovery::{Event, State, Timer, Transmission};
 use recoup_sim::{Chains, FlowSpec, Network, NoObserver, Observer, Packet, Point, Simulation};
@@ -15,6 +16,7 @@ use recoup_tcp::Endpoint;
 use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_units::{Direction, FlowId, Instant, Offset};
 use recoup_wire::Segment;
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
@@ -43,7 +45,8 @@ pub struct Bench<N = Chains> {
     pub spec: FlowSpec,
     /// The hosts and the network between them.
     pub simulation: Simulation<N>,
-    seed: u64,
+    /// The seed of everything random.
+    pub seed: u64,
 }
 
 impl Bench {
@@ -52,7 +55,7 @@ impl Bench {
     /// # Errors
     /// Settings that contradict each other.
     pub fn new(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Self, SettingsError> {
-        Self::over(setup, profile, own, |chains| chains)
+        Self::over(setup, profile, &setup.settings(own)?, |chains| chains)
     }
 }
 
@@ -64,10 +67,9 @@ impl<N: Network> Bench<N> {
     pub fn over(
         setup: &Setup,
         profile: &str,
-        own: Keys<'_>,
+        settings: &Settings,
         network: impl FnOnce(Chains) -> N,
     ) -> Result<Self, SettingsError> {
-        let settings = setup.settings(own)?;
         let chains = Chains::new(&settings.path()?).map_err(|e| SettingsError::Path(e.to_string()))?;
         let simulation = Simulation::over(network(chains));
         Ok(Self { spec: settings.flow(&setup.profile(profile)), simulation, seed: setup.seed() })
@@ -111,6 +113,22 @@ pub fn run(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Log, SettingsE
 pub fn run_many(setup: &Setup, profile: &str, own: Keys<'_>, flows: u64) -> Result<Vec<Log>, SettingsError> {
     let mut bench = Bench::new(setup, profile, own)?;
     Ok((0..flows).map(|number| bench.run(number)).collect())
+}
+
+/// Runs `flows` flows on all cores, `together` at a time, and joins what `run` makes of their numbers, in order.
+///
+/// # Errors
+/// As `run`.
+pub fn in_batches<T: Clone + Send, E: Send>(
+    flows: u64,
+    together: u64,
+    run: impl Fn(Range<u64>) -> Result<Vec<T>, E> + Sync,
+) -> Result<Vec<T>, E> {
+    let parts = in_parallel(flows.div_ceil(together) as usize, cores(), |part| {
+        let first = part as u64 * together;
+        run(first..(first + together).min(flows))
+    })?;
+    Ok(parts.concat())
 }
 
 /// A packet at a point of its way.

@@ -18,12 +18,11 @@ use columns::Counterexample;
 
 use super::NAME;
 use crate::experiment::{ExperimentError, Setup};
+use crate::flow::Bench;
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::{cores, in_parallel, simulation};
+use recoup_lab::run::{cores, in_parallel};
 use recoup_recovery::rate::RecoverFs;
-use recoup_units::FlowId;
-use std::path::Path;
 use watch::Watch;
 
 /// The name on the command line.
@@ -263,21 +262,16 @@ fn run_cells(setup: &Setup) -> Result<Vec<PropertyCell>, ExperimentError> {
 }
 
 fn run_cell(setup: &Setup, network: Network, scheme: Scheme) -> Result<PropertyCell, ExperimentError> {
-    let mut settings = setup.base.settings.clone();
-    for (key, value) in settings_of(network) {
-        settings.set(key, value, Path::new(""))?;
-    }
-    let profile = setup.profile(scheme.profile());
-    let mut simulation = simulation(&settings.path()?)?;
-    let spec = settings.flow(&profile);
-    let mut watch = Watch::new(settings.mss, scheme.recover_fs());
+    let own: Vec<_> = settings_of(network).collect();
+    let mut bench = Bench::new(setup, scheme.profile(), &own)?;
+    let mut watch = Watch::new(bench.spec.server.mss, scheme.recover_fs());
     if setup.is_mutated("one-block") {
         watch.blocks = 1;
     }
     let flows = setup.effort.of(FLOWS, QUICK_FLOWS);
     for flow in 0..flows {
         watch.begin(flow);
-        simulation.run(&spec, setup.seed(), FlowId(flow), &mut watch);
+        bench.observe(flow, &mut watch);
     }
     Ok(PropertyCell {
         network,

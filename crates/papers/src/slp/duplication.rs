@@ -15,16 +15,14 @@
 mod claims;
 
 use super::NAME;
-use super::micro::{Keys, plain};
+use super::micro::plain;
 use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+use crate::flow::{Bench, Keys, in_batches};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::{cores, in_parallel, simulation};
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stats::Estimate;
-use recoup_sim::NoObserver;
 use recoup_table::{Columns, plain_table};
-use recoup_units::FlowId;
 use std::time::Duration;
 
 /// The name on the command line.
@@ -159,23 +157,20 @@ fn cell(
         ("ack", "linux"),
         ("drop", drop),
     ];
-    let base = plain(setup, settings)?;
     let profile = match arm {
         Arm::Slp => "linux-3.17+slp",
         Arm::Arq | Arm::All => "linux-3.17",
     };
-    let (path, spec) = (base.settings.path()?, base.settings.flow(&setup.profile(profile)));
-    let parts = in_parallel(flows.div_ceil(TOGETHER) as usize, cores(), |part| {
-        let mut simulation = simulation(&path)?;
-        let first = part as u64 * TOGETHER;
-        let one = |n| {
-            let record = simulation.run(&spec, base.seed, FlowId(n), &mut NoObserver);
+    let own = plain(settings);
+    let parts = in_batches(flows, TOGETHER, |numbers| {
+        let mut bench = Bench::new(setup, profile, &own)?;
+        let one = |number| {
+            let record = bench.record(number);
             let fct = record.fct.map_or(LONGEST, |fct| fct.min(LONGEST));
             (fct.as_secs_f64() * 1e3, record.bytes_sent)
         };
-        Ok::<Vec<_>, SettingsError>((first..(first + TOGETHER).min(flows)).map(one).collect())
+        Ok::<Vec<_>, SettingsError>(numbers.map(one).collect())
     })?;
-    let parts = parts.concat();
     let mut fct_ms: Vec<f64> = parts.iter().map(|(fct, _)| *fct).collect();
     fct_ms.sort_unstable_by(f64::total_cmp);
     let bytes: u64 = parts.iter().map(|(_, bytes)| *bytes).sum();

@@ -20,12 +20,12 @@ mod claims;
 
 use super::NAME;
 use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+use crate::flow::Bench;
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::simulation;
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::{Event, Sender};
-use recoup_sim::{NoObserver, Observer, Packet, Point};
+use recoup_sim::{Observer, Packet, Point};
 use recoup_table::{Columns, plain_table};
 use recoup_tcp::Endpoint;
 use recoup_tcp::flow::Host;
@@ -101,21 +101,19 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
 
 /// What does not depend on the machine.
 fn counted(setup: &Setup, name: &'static str) -> Result<OverheadCell, SettingsError> {
-    let (path, profile) = (setup.base.settings.path()?, setup.profile(name));
-    let spec = setup.base.settings.flow(&profile);
-    let mut simulation = simulation(&path)?;
+    let mut bench = Bench::new(setup, name, &[])?;
     let mut most = MostMemory::default();
     let (mut times, mut bytes, mut steps) = (Vec::new(), 0, 0);
     for flow in 0..BATCH {
         most.now = [0; 2];
-        let record = simulation.run(&spec, setup.seed(), FlowId(flow), &mut most);
+        let record = bench.observe(flow, &mut most);
         times.extend(record.fct.map(|fct| fct.as_secs_f64() * 1e3));
         bytes += record.bytes_sent;
         steps += record.events;
     }
     times.sort_unstable_by(f64::total_cmp);
     Ok(OverheadCell {
-        profile: profile.to_string(),
+        profile: setup.profile(name).to_string(),
         flows: BATCH,
         median_ms: crate::distribution::quantile(&times, 0.5).unwrap_or(f64::NAN),
         bytes: bytes as f64 / BATCH as f64,
@@ -128,14 +126,12 @@ fn counted(setup: &Setup, name: &'static str) -> Result<OverheadCell, SettingsEr
 /// Sets the CPU times: those of the fastest of several batches, the profiles in turn.
 fn time_batches(setup: &Setup, cells: &mut [OverheadCell]) -> Result<(), SettingsError> {
     let batches = setup.effort.of(40, 15);
-    let path = setup.base.settings.path()?;
     for _ in 0..batches {
         for (cell, name) in cells.iter_mut().zip(PROFILES) {
-            let spec = setup.base.settings.flow(&setup.profile(name));
-            let mut simulation = simulation(&path)?;
+            let mut bench = Bench::new(setup, name, &[])?;
             let begun = time::Instant::now();
             for flow in 0..BATCH {
-                simulation.run(&spec, setup.seed(), FlowId(flow), &mut NoObserver);
+                bench.record(flow);
             }
             cell.cpu = cell.cpu.min(begun.elapsed() / BATCH as u32);
         }

@@ -20,16 +20,14 @@
 mod claims;
 
 use super::NAME;
-use super::micro::{Keys, fct_ms, plain};
+use super::micro::{fct_ms, plain};
 use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+use crate::flow::{Bench, Keys, in_batches};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::{cores, in_parallel, simulation};
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stats::Estimate;
-use recoup_sim::NoObserver;
 use recoup_table::{Columns, plain_table};
-use recoup_units::FlowId;
 
 /// The name on the command line.
 pub const ID: &str = "stakes";
@@ -143,18 +141,11 @@ fn cells(setup: &Setup) -> Result<Vec<StakeCell>, SettingsError> {
 /// The completion times of these flows in ms.
 fn times(setup: &Setup, profile: &str, more: Keys<'_>, flows: u64) -> Result<Vec<f64>, SettingsError> {
     const TOGETHER: u64 = 1000;
-    let settings: Vec<(&str, &str)> = REQUEST.iter().chain(more).copied().collect();
-    let base = plain(setup, &settings)?;
-    let (path, spec) = (base.settings.path()?, base.settings.flow(&setup.profile(profile)));
-    let parts = flows.div_ceil(TOGETHER) as usize;
-    let times = in_parallel(parts, cores(), |part| {
-        let mut simulation = simulation(&path)?;
-        let first = part as u64 * TOGETHER;
-        let numbers = first..(first + TOGETHER).min(flows);
-        let time = |n| fct_ms(&simulation.run(&spec, base.seed, FlowId(n), &mut NoObserver));
-        Ok::<Vec<f64>, SettingsError>(numbers.map(time).collect())
-    })?;
-    Ok(times.concat())
+    let own = plain(&[REQUEST, more].concat());
+    in_batches(flows, TOGETHER, |numbers| {
+        let mut bench = Bench::new(setup, profile, &own)?;
+        Ok(numbers.map(|number| fct_ms(&bench.record(number))).collect())
+    })
 }
 
 /// Runs connections whose tails may be copied: thirty responses of ten segments each, 400 segments on a lossy path, and
@@ -163,8 +154,7 @@ fn learned(setup: &Setup) -> Result<Learned, SettingsError> {
     let exchanges = ["300B>14kB"; 30].join(",10ms,");
     let copies = |more: Keys<'_>| -> Result<u64, SettingsError> {
         let settings: Vec<_> = [("rtt", "40ms"), ("rate", "20Mbit")].into_iter().chain(more.iter().copied()).collect();
-        let (record, _) = super::micro::run(setup, WITH, &settings)?;
-        Ok(record.counters.copies)
+        Ok(super::micro::run(setup, WITH, &settings)?.record.counters.copies)
     };
     let learned = match setup.is_mutated("configured") {
         true => "0.02",

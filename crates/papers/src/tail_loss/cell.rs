@@ -185,5 +185,5 @@ pub fn bench_over<N: Network>(
     let rtt = format!("{rtt_ms}ms");
     let drop = if lost == 0 { "none".into() } else { format!("tail:{lost}") };
     let own = [("rtt", rtt.as_str()), ("drop", &drop), ("ack", acks.name())];
-    Bench::over(setup, mechanism.profile(), &[&own, more].concat(), network)
+    Bench::over(setup, mechanism.profile(), &setup.settings(&[&own, more].concat())?, network)
 }

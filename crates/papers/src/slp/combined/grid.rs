@@ -3,8 +3,6 @@
 use crate::experiment;
 use recoup_lab::settings::{Settings, SettingsError};
 use recoup_path::LossKind;
-use recoup_recovery::Profile;
-use std::path::Path;
 
 /// The share of packets that every network loses, in each direction.
 pub const LOSS: f64 = 0.02;
@@ -265,18 +263,14 @@ impl Setup {
         format!("{}{slp}", self.recovery.profile())
     }
 
-    /// The settings, from those of `run`, and the profile.
-    pub fn settings(&self, run: &experiment::Setup) -> Result<(Settings, Profile), SettingsError> {
-        let mut settings = run.base.settings.clone();
+    /// The settings, from those of `run`.
+    pub fn settings(&self, run: &experiment::Setup) -> Result<Settings, SettingsError> {
         let drop = match run.is_mutated("lossier") {
             true => self.network.drop_at(0.03),
             false => self.network.drop(),
         };
         let own = [("drop", &*drop), ("slp.q", self.copied.likelihoods()), ("slp.gap", self.gap)];
-        for (key, value) in self.load.settings().into_iter().chain(own) {
-            settings.set(key, value, Path::new(""))?;
-        }
-        Ok((settings, run.profile(&self.profile())))
+        run.settings(&[self.load.settings(), own].concat())
     }
 }
 

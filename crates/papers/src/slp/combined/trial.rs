@@ -4,11 +4,10 @@ use super::DEADLINE;
 use super::grid::{Copied, Setup};
 use super::watch::{Pairs, Watch};
 use crate::experiment;
-use recoup_lab::run::simulation;
+use crate::flow::Bench;
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stats::Estimate;
 use recoup_recovery::Counters;
-use recoup_units::FlowId;
 
 /// The flows of one cell.
 #[derive(Debug, Default)]
@@ -48,12 +47,10 @@ impl Trial {
         flows: u64,
         mut watch: Watch<EVENTS>,
     ) -> Result<Self, SettingsError> {
-        let (settings, profile) = setup.settings(run)?;
-        let mut simulation = simulation(&settings.path()?)?;
-        let spec = settings.flow(&profile);
+        let mut bench = Bench::over(run, &setup.profile(), &setup.settings(run)?, |chains| chains)?;
         let mut trial = Self::default();
         for flow in 0..flows {
-            let record = simulation.run(&spec, run.seed(), FlowId(flow), &mut watch);
+            let record = bench.observe(flow, &mut watch);
             watch.end_flow();
             let in_time = record.fct.filter(|fct| *fct <= DEADLINE);
             trial.late += u64::from(in_time.is_none());

@@ -229,7 +229,7 @@ pub fn figure(setup: &Setup, count: usize) -> Result<Figure<FetchCell>, Settings
     let base = &setup.base;
     let mut cells = Vec::new();
     for system in SYSTEMS {
-        let [without, with] = system.profiles.map(|name| runs(setup, &setup.profile(name), count));
+        let [without, with] = system.profiles.map(|name| runs(setup, name, count));
         let both = [without?, with?];
         let before = spent(&both[0]);
         for (slp, (name, runs)) in [false, true].into_iter().zip(system.profiles.into_iter().zip(&both)) {

@@ -1,14 +1,10 @@
 //! One flow with one profile.
 
 use crate::experiment::Setup;
+use crate::flow::{Keys, ms};
+use crate::slp::micro;
 use crate::tail_loss::Acks;
-use recoup_lab::run::simulation;
-use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
-use recoup_sim::NoObserver;
-use recoup_tcp::flow::FlowRecord;
-use recoup_units::FlowId;
-use std::path::Path;
 
 /// The profiles. FCTs are normalised to the first one's.
 pub const PROFILES: [&str; 6] =
@@ -82,14 +78,6 @@ impl Case {
         }
     }
 
-    /// The scenario that the case varies.
-    const fn scenario(self) -> &'static str {
-        match self {
-            Self::Syn | Self::SynAck => "syn-loss",
-            _ => "tail-loss",
-        }
-    }
-
     /// The receivers of the case. Delayed ACKs make no difference before there are data.
     pub const fn receivers(self) -> &'static [Acks] {
         match self {
@@ -140,7 +128,7 @@ pub fn run(
     acks: Acks,
     rtt_ms: u64,
     profile: &'static str,
-    more: &[(&str, &str)],
+    more: Keys<'_>,
 ) -> Result<TailCell, SettingsError> {
     let (rtt, segments) = (format!("{rtt_ms}ms"), case.segments().to_string());
     let own = [
@@ -150,14 +138,13 @@ pub fn run(
         ("ack", acks.name()),
         ("slp.q", case.likelihoods()),
     ];
-    let settings: Vec<(&str, &str)> = own.iter().chain(more).copied().collect();
-    let flow = run_flow(setup, case.scenario(), &settings, profile)?;
+    let flow = micro::run(setup, profile, &[&own, more].concat())?.record;
     Ok(TailCell {
         case,
         ack: acks.name(),
         rtt_ms,
         profile,
-        fct_ms: flow.fct.map(|fct| fct.as_nanos() as f64 / 1e6),
+        fct_ms: flow.fct.map(ms),
         fct_normalised: None,
         retransmissions: flow.counters.retransmissions.total(),
         copies: flow.counters.copies,
@@ -165,19 +152,4 @@ pub fn run(
         withheld: flow.counters.copies_withheld,
         bytes: flow.bytes_sent,
     })
-}
-
-/// Runs the first flow of a built-in scenario with these settings.
-pub fn run_flow(
-    setup: &Setup,
-    scenario: &str,
-    settings: &[(&str, &str)],
-    profile: &str,
-) -> Result<FlowRecord, SettingsError> {
-    let mut base = Scenario::load(scenario).expect("a built-in scenario");
-    for (key, value) in settings {
-        base.settings.set(key, value, Path::new(""))?;
-    }
-    let mut simulation = simulation(&base.settings.path()?)?;
-    Ok(simulation.run(&base.settings.flow(&setup.profile(profile)), setup.seed(), FlowId(0), &mut NoObserver))
 }

@@ -1,6 +1,7 @@
 //! Our claims on tails, SYNs and SYN-ACKs: they follow from the paper's window rule and arbitrator.
 
-use super::cell::{run, run_flow};
+use super::cell::run;
+use crate::slp::micro;
 use super::{Case, PROFILES, RTTS, TailCell};
 use crate::claims::{Claim, claim, ours};
 use crate::experiment::Setup;
@@ -75,7 +76,7 @@ fn tails_copied(segments: RangeInclusive<u64>, ack: &str, setup: &Setup) -> Resu
     for n in segments {
         let length = n.to_string();
         let settings = [("segments", &*length), ("drop", "none"), ("ack", ack), ("slp.q", "tail:1")];
-        let counters = run_flow(setup, "tail-loss", &settings, SLP)?.counters;
+        let counters = micro::run(setup, SLP, &settings)?.record.counters;
         if counters.copies > 0 {
             copied.push(n);
         }

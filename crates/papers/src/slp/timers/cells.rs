@@ -2,11 +2,12 @@
 
 use super::LossCell;
 use crate::experiment::Setup;
-use crate::slp::micro::{Keys, Log, SentAt, fct_ms, run, run_number};
+use crate::flow::{Bench, Log};
+use crate::slp::micro::{fct_ms, plain, run};
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::{Transmission, Trigger};
 use recoup_tcp::flow::{FlowRecord, Host};
-use recoup_units::Offset;
+use recoup_units::{Instant, Offset};
 
 /// The kernels' loss recovery of the paper's time.
 const SENDER: &str = "linux-3.17";
@@ -80,7 +81,7 @@ fn losses(setup: &Setup) -> Result<Vec<LossCell>, SettingsError> {
                     ("segments", "10"),
                     ("drop", drop),
                 ];
-                Ok(run(setup, SENDER, &settings)?.0)
+                Ok(run(setup, SENDER, &settings)?.record)
             };
             let lossless = fct_ms(&with("none")?);
             let last = if setup.is_mutated("first-lost") { "data:1" } else { "tail:1" };
@@ -117,7 +118,7 @@ fn copied(setup: &Setup) -> Result<Vec<(u64, u64, f64, f64)>, SettingsError> {
                     ("slp.q", "tail:1"),
                     ("slp.p", "0.5"),
                 ];
-                Ok(fct_ms(&run(setup, profile, &settings)?.0))
+                Ok(fct_ms(&run(setup, profile, &settings)?.record))
             };
             let cost = |profile: &str| Ok::<_, SettingsError>(fct(profile, "tail:1")? - fct(profile, "none")?);
             let with = cost("linux-3.17+slp")?;
@@ -128,11 +129,11 @@ fn copied(setup: &Setup) -> Result<Vec<(u64, u64, f64, f64)>, SettingsError> {
 }
 
 /// The server's transmissions up to its first retransmission.
-fn until_again(log: &Log) -> Vec<SentAt> {
+fn until_again(log: &Log) -> Vec<(Instant, Transmission)> {
     let mut sent = Vec::new();
-    for one in log.of(Host::Server) {
-        sent.push(*one);
-        if matches!(one.what, Transmission::Again(..)) {
+    for one in log.sent(Host::Server) {
+        sent.push(one);
+        if matches!(one.1, Transmission::Again(..)) {
             break;
         }
     }
@@ -141,22 +142,22 @@ fn until_again(log: &Log) -> Vec<SentAt> {
 
 /// A flow of one segment, which is lost, or delayed beyond the RTO.
 fn ambiguous(setup: &Setup) -> Result<(usize, usize, [bool; 2]), SettingsError> {
-    let (lost, log) = run(setup, SENDER, &[("segments", "1"), ("drop", "tail:1")])?;
-    let lost_sent = until_again(&log);
+    let lost = run(setup, SENDER, &[("segments", "1"), ("drop", "tail:1")])?;
+    let lost_sent = until_again(&lost);
     let delay = if setup.is_mutated("short-delay") { "20ms" } else { "600ms" };
     let reorder = format!("down:0.5:{delay}");
-    let settings: Keys<'_> = &[("segments", "1"), ("reorder", &reorder)];
+    let mut bench = Bench::new(setup, SENDER, &plain(&[("segments", "1"), ("reorder", &reorder)]))?;
     // Draws are by flow: of some flows, the segment is delayed and the SYN-ACK is not.
     for flow in 0..64 {
-        let (late, log) = run_number(setup, SENDER, settings, flow)?;
-        let sent = until_again(&log);
+        let late = bench.run(flow);
+        let sent = until_again(&late);
         let begins_alike =
             lost_sent.len() > 1 && sent.get(..lost_sent.len() - 1) == Some(&lost_sent[..lost_sent.len() - 1]);
-        let is_delayed = late.fct.is_some_and(|fct| fct > std::time::Duration::from_millis(125));
+        let is_delayed = late.record.fct.is_some_and(|fct| fct > std::time::Duration::from_millis(125));
         if begins_alike && (is_delayed || setup.is_mutated("short-delay")) {
             let pairs = lost_sent.len().max(sent.len());
             let differ = (0..pairs).filter(|i| lost_sent.get(*i) != sent.get(*i)).count();
-            return Ok((pairs, differ, [lost.spurious > 0, late.spurious > 0]));
+            return Ok((pairs, differ, [&lost, &late].map(|log| log.record.spurious > 0)));
         }
     }
     Ok((0, 0, [false; 2]))
@@ -172,7 +173,7 @@ fn needless(setup: &Setup) -> Result<[u64; 2], SettingsError> {
             let common = [("rtt", rtt), ("segments", &*segments), ("ack", ack), ("rto.min_of", "rttvar")];
             for (place, least) in ["1ms", "profile"].into_iter().enumerate() {
                 let settings: Vec<_> = common.into_iter().chain([("rto.min", least)]).collect();
-                needless[place] += run(setup, SENDER, &settings)?.0.spurious_data;
+                needless[place] += run(setup, SENDER, &settings)?.record.spurious_data;
             }
         }
     }
@@ -191,9 +192,9 @@ fn times_out(setup: &Setup, sender: &str, follow: u64, push: bool) -> Result<boo
         _ => format!("{}B@0,{}B@{later}", first * MSS, rest * MSS),
     };
     let settings = [("writes", &*writes), ("drop", "data:4")];
-    let (_, log) = run(setup, sender, &settings)?;
+    let log = run(setup, sender, &settings)?;
     let fourth = Offset::DATA + 3 * MSS;
-    let again = log.of(Host::Server).find_map(|sent| match sent.what {
+    let again = log.sent(Host::Server).find_map(|(_, what)| match what {
         Transmission::Again(span, trigger) if span.start == fourth => Some(trigger),
         _ => None,
     });

@@ -2,10 +2,12 @@
 
 use super::WindowCell;
 use crate::experiment::Setup;
-use crate::slp::micro::{Keys, Log, SenderState, fct_ms, ms, run};
+use crate::flow::{Keys, Log, Seen, SenderState, ms};
+use crate::slp::micro::{fct_ms, run};
 use recoup_lab::settings::SettingsError;
-use recoup_tcp::flow::{FlowRecord, Host};
-use recoup_units::Offset;
+use recoup_sim::Point;
+use recoup_tcp::flow::Host;
+use recoup_units::{Direction, Offset};
 
 const WITHOUT: &str = "linux-3.17";
 const WITH: &str = "linux-3.17+slp";
@@ -71,11 +73,11 @@ impl Cells {
             flow(setup, profile, 30, "first:1", &settings)
         };
         let offered = (8 * MSS).to_string();
-        let [(_, without), (_, with)] = [first(WITHOUT, "64MiB", "10")?, first(WITH, "64MiB", "10")?];
+        let [without, with] = [first(WITHOUT, "64MiB", "10")?, first(WITH, "64MiB", "10")?];
         self.first_flight = [&without, &with].map(first_flight);
         self.grown_back = grown_back(&without, &with);
         let narrow = [first(WITHOUT, &offered, WIDE)?, first(WITH, &offered, WIDE)?];
-        self.first_flight_offered = narrow.each_ref().map(|(_, log)| first_flight(log));
+        self.first_flight_offered = narrow.each_ref().map(first_flight);
         for (q, window, buffer) in [
             ("first:1", "10", "64MiB"),
             ("psh:1", "10", "64MiB"),
@@ -84,7 +86,7 @@ impl Cells {
             (ALL_DATA, WIDE, &*offered),
         ] {
             let settings = [("receive_buffer", buffer), ("initial_window", window)];
-            let (_, log) = flow(setup, WITH, 60, q, &settings)?;
+            let log = flow(setup, WITH, 60, q, &settings)?;
             let (instants, wrong) = formula(&log);
             self.formula.0 += instants;
             self.formula.1 += wrong;
@@ -93,17 +95,18 @@ impl Cells {
     }
 
     fn copies(&mut self, setup: &Setup) -> Result<(), SettingsError> {
-        let (without, plain) = flow(setup, WITHOUT, 200, ALL_DATA, &[])?;
-        let (record, log) = flow(setup, WITH, 200, ALL_DATA, &[])?;
+        let plain = flow(setup, WITHOUT, 200, ALL_DATA, &[])?;
+        let log = flow(setup, WITH, 200, ALL_DATA, &[])?;
         let copies = log.copies(Host::Server);
         self.one_at_a_time = (copies.len(), most_out(&log));
         let gaps = copies.iter().map(|(_, original, copy)| ms(copy.since(*original)));
         self.gaps_ms = gaps.fold([f64::INFINITY, 0.0], |[least, most], gap| [least.min(gap), most.max(gap)]);
-        let least = |log: &Log| log.windows.iter().copied().min();
-        let same = least(&log) == least(&plain) && fct_ms(&record) == fct_ms(&without);
+        let least = |log: &Log| log.packets_at(Direction::Up, Point::Sent).map(|seen| seen.segment.window).min();
+        let record = &log.record;
+        let same = least(&log) == least(&plain) && fct_ms(record) == fct_ms(&plain.record);
         self.discarded = (record.counters.copied_bytes, record.unnecessary_bytes, same);
         for (place, (q, segments)) in [("syn:0", 8), ("tail:1", 8), ("tail:1", 9)].into_iter().enumerate() {
-            let (record, _) = flow(setup, WITH, segments, q, &[])?;
+            let record = flow(setup, WITH, segments, q, &[])?.record;
             self.order[place] = (record.counters.copies, record.counters.copies_withheld);
         }
         Ok(())
@@ -111,18 +114,11 @@ impl Cells {
 }
 
 /// Runs a flow of so many segments with these likelihoods.
-fn flow(
-    setup: &Setup,
-    profile: &str,
-    segments: u64,
-    q: &str,
-    more: Keys<'_>,
-) -> Result<(FlowRecord, Log), SettingsError> {
+fn flow(setup: &Setup, profile: &str, segments: u64, q: &str, more: Keys<'_>) -> Result<Log, SettingsError> {
     let segments = if setup.is_mutated("one-segment") { 1 } else { segments };
     let segments = segments.to_string();
     let own = [("segments", &*segments), ("initial_window", "10"), ("slp.p", "0.5"), ("slp.q", q)];
-    let settings: Vec<(&str, &str)> = own.iter().chain(more).copied().collect();
-    run(setup, profile, &settings)
+    run(setup, profile, &[&own, more].concat())
 }
 
 /// One flow per window and length.
@@ -136,7 +132,7 @@ fn rule(setup: &Setup) -> Result<Vec<WindowCell>, SettingsError> {
                 let (initial, buffer) = (cwnd.to_string(), (window * MSS).to_string());
                 let buffer = if rwnd { &*buffer } else { "64MiB" };
                 let settings = [("initial_window", &*initial), ("receive_buffer", buffer)];
-                let (record, _) = flow(setup, WITH, segments, "tail:1", &settings)?;
+                let record = flow(setup, WITH, segments, "tail:1", &settings)?.record;
                 // The last segment is `next`: all before it are outstanding.
                 let next = segments - 1;
                 let takes_a_copy = next + 2 < cwnd && (!rwnd || next + 1 < window);
@@ -156,14 +152,14 @@ fn rule(setup: &Setup) -> Result<Vec<WindowCell>, SettingsError> {
 
 /// Segments sent before the first ACK of data.
 fn first_flight(log: &Log) -> u64 {
-    let before = log.states.iter().filter(|state| state.una == Offset::DATA);
+    let before = log.states(Host::Server).filter(|state| state.una == Offset::DATA);
     before.map(|state| state.nxt.since(Offset::DATA) / state.mss).max().unwrap_or(0)
 }
 
 /// Compares what had been sent after each ACK, from that of the first segment on.
 fn grown_back(without: &Log, with: &Log) -> (usize, usize) {
     let after = |log: &Log| -> Vec<SenderState> {
-        let states = log.states.iter();
+        let states = log.states(Host::Server);
         states.filter(|state| state.una > Offset::DATA && state.nxt < state.limit).copied().collect()
     };
     let (without, with) = (after(without), after(with));
@@ -178,11 +174,11 @@ fn grown_back(without: &Log, with: &Log) -> (usize, usize) {
 /// Instants at which data waited, and those at which the flight was not `win`.
 fn formula(log: &Log) -> (usize, usize) {
     let copies = log.copies(Host::Server);
-    let waiting = log.states.iter().filter(|state| state.una >= Offset::DATA && state.nxt < state.limit);
+    let waiting = log.states(Host::Server).filter(|state| state.una >= Offset::DATA && state.nxt < state.limit);
     let is_wrong = |state: &&SenderState| {
         // A copy counts from its decision, which is made with the original, to the ACK of its segment.
         let dup = copies.iter().any(|(span, original, _)| *original <= state.at && state.una < span.end);
-        let congestion = (state.cwnd - u64::from(dup)) * state.mss;
+        let congestion = (u64::from(state.cwnd) - u64::from(dup)) * state.mss;
         // Only whole segments are sent.
         let win = congestion.min(state.offered) / state.mss * state.mss;
         state.nxt.since(state.una) != win
@@ -194,7 +190,7 @@ fn formula(log: &Log) -> (usize, usize) {
 fn most_out(log: &Log) -> usize {
     let copies = log.copies(Host::Server);
     let acked_at = |end: Offset| {
-        let state = log.states.iter().find(|state| state.una >= end);
+        let state = log.states(Host::Server).find(|state| state.una >= end);
         state.map(|state| state.at)
     };
     let out_at = |now| {
@@ -213,17 +209,18 @@ fn bursts(setup: &Setup, gap: Option<&str>) -> Result<(usize, usize), SettingsEr
         let queue = queue.to_string();
         let mut settings = vec![("rate", "12Mbit"), ("queue", &*queue), ("initial_window", "20")];
         settings.extend(gap.map(|gap| ("slp.gap", gap)));
-        let (_, log) = flow(setup, WITH, 8, "tail:1", &settings)?;
+        let log = flow(setup, WITH, 8, "tail:1", &settings)?;
         // The tail has the highest sequence number; its first two transmissions are original and copy.
-        let Some((_, isn)) = log.sent_down.first() else {
+        let sent = log.packets_at(Direction::Down, Point::Sent);
+        let Some(isn) = sent.clone().next().map(|first| first.segment.seq) else {
             continue;
         };
-        let place = |seq: recoup_wire::SeqNumber| seq.since(*isn);
-        let Some(highest) = log.sent_down.iter().map(|(_, seq)| place(*seq)).max() else {
-            continue;
-        };
-        let tail = log.sent_down.iter().filter(|(_, seq)| place(*seq) == highest);
-        let arrived: Vec<bool> = tail.map(|(n, _)| log.arrived_down.contains(n)).take(2).collect();
+        let place = |seen: &Seen| seen.segment.seq.since(isn);
+        let highest = sent.clone().map(place).max();
+        let tail = sent.filter(|seen| Some(place(seen)) == highest);
+        let arrives =
+            |seen: &Seen| log.packets_at(Direction::Down, Point::Arrived).any(|other| other.ordinal == seen.ordinal);
+        let arrived: Vec<bool> = tail.map(arrives).take(2).collect();
         if let [false, copy] = arrived[..]
             && !log.copies(Host::Server).is_empty()
         {
