@@ -204,7 +204,7 @@ impl Log {
     }
 
     /// All packets.
-    pub fn packets(&self) -> impl Iterator<Item = &Seen> + Clone {
+    pub fn packets(&self) -> impl DoubleEndedIterator<Item = &Seen> + Clone {
         self.entries.iter().filter_map(|entry| match entry {
             Entry::Packet(seen) => Some(seen),
             _ => None,

@@ -31,9 +31,11 @@ pub use flow::{Flow, Networks, Receivers, Traffic};
 pub use recoup_traffic::draws::LogNormal;
 pub use source::InMemory;
 
-use recoup_lab::run::{cores, in_parallel};
+use crate::flow::Bench;
+use recoup_lab::run::{cores, in_parallel, simulation};
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Profile;
+use recoup_sim::FlowSpec;
 use recoup_trace::analyze::{Findings, Settings, follow};
 use recoup_trace::hosts::{DuplicateReports, HostFacts, Hosts};
 use recoup_trace::read::CapturedPacket;
@@ -67,6 +69,15 @@ impl Population {
     /// Flow number `number`, from 0.
     pub fn flow(&self, number: u64) -> Flow {
         Flow::draw(self, number)
+    }
+
+    /// The bench of flow `number` between hosts that `spec` makes for it.
+    ///
+    /// # Errors
+    /// If the path cannot be built. The paths of [`web`](Self::web) can.
+    pub(crate) fn bench(&self, number: u64, spec: impl FnOnce(&Flow) -> FlowSpec) -> Result<Bench, SettingsError> {
+        let flow = self.flow(number);
+        Ok(Bench { spec: spec(&flow), simulation: simulation(&flow.path)?, seed: self.seed })
     }
 
     /// Simulates these flows with servers of profile `sender`. Returns the packets that a capture at the

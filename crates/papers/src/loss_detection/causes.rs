@@ -25,14 +25,14 @@ use super::watch::Watch;
 use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::{cores, in_parallel, simulation};
+use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::parameters::Parameters;
 use recoup_recovery::rtt::Factor;
 use recoup_recovery::{Mechanisms, Trigger};
 use recoup_trace::study::Detector;
 use recoup_trace::study::published::System;
-use recoup_units::{FlowId, Segments};
+use recoup_units::Segments;
 use std::time::Duration;
 
 /// The name on the command line.
@@ -118,11 +118,8 @@ fn run(setup: &Setup, system: usize, changed: Changed) -> Result<Outcomes, Setti
         }
         let first = (part % pieces) as u64 * TOGETHER;
         let each = (first..first + TOGETHER).map(|number| {
-            let flow = population.flow(number);
             let mut watch = Watch::default();
-            let spec = flow.spec_with(sender);
-            let mut simulation = simulation(&flow.path)?;
-            let record = simulation.run(&spec, population.seed, FlowId(number), &mut watch);
+            let record = population.bench(number, |flow| flow.spec_with(sender))?.observe(number, &mut watch);
             Ok::<_, SettingsError>(outcome(&watch, record.fct))
         });
         each.collect::<Result<Vec<_>, _>>()

@@ -20,11 +20,13 @@
 mod claims;
 
 use super::NAME;
-use super::micro::{self, Bench, Fate, Measured, Run, ms};
+use super::micro::{self, Fate, Measured, Transfer, ms};
 use crate::experiment::{ExperimentError, Setup};
+use crate::flow::Log;
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{LineChart, LinePanel, Scale};
 use recoup_recovery::{Event, Mechanisms, State, Trigger};
+use recoup_tcp::flow::Host;
 use recoup_trace::study::Model;
 use recoup_units::{Direction, Instant, Segments};
 use std::time::Duration;
@@ -123,14 +125,14 @@ fn sender(setup: &Setup, x: u32) -> Mechanisms {
 
 /// The segment with which the event begins: the first of a flight of about 2x in congestion avoidance.
 fn first_of_a_flight(sender: Mechanisms, x: u32) -> u64 {
-    let run = Bench::new(sender, 60 * u64::from(x)).run(first_loss(|_| Fate::Passes));
+    let run = Transfer::new(sender, 60 * u64::from(x)).run(first_loss(|_| Fate::Passes));
     // The third flight after recovery.
-    let open = run.events.iter().rev().find_map(|(at, event)| match event {
-        Event::StateChanged { to: State::Open, .. } => Some(*at),
+    let open = run.events(Host::Server).rev().find_map(|(at, event)| match event {
+        Event::StateChanged { to: State::Open, .. } => Some(at),
         _ => None,
     });
     let from = open.unwrap_or(Instant::ZERO) + Duration::from_millis(2 * RTT as u64 + 50);
-    let mut new = run.sent().filter(|(at, _, again)| *at >= from && again.is_none());
+    let mut new = run.transmissions().filter(|(at, _, again)| *at >= from && again.is_none());
     new.next().map_or(1, |(_, segment, _)| segment)
 }
 
@@ -143,8 +145,8 @@ fn first_loss(mut fate: impl FnMut(&micro::Entering) -> Fate) -> impl FnMut(&mic
 }
 
 /// The transfer of so many segments with the event, or without it.
-fn transfer(kind: Kind, mut sender: Mechanisms, segments: u64, event: u64, happens: bool) -> Run {
-    let bench = |sender| Bench::new(sender, segments);
+fn transfer(kind: Kind, mut sender: Mechanisms, segments: u64, event: u64, happens: bool) -> Log {
+    let bench = |sender| Transfer::new(sender, segments);
     match kind {
         Kind::Fast => bench(sender).run(first_loss(|packet| match (packet.segment, packet.copy) {
             (segment, 1) if segment == event && happens => Fate::Late(Duration::from_millis(25)),
@@ -198,23 +200,24 @@ fn transfer(kind: Kind, mut sender: Mechanisms, segments: u64, event: u64, happe
 }
 
 /// The retransmission that the event causes: when, and how long after the first transmission.
-fn retransmission(run: &Run, event: u64) -> Option<(Instant, Duration)> {
-    let again =
-        run.sent().find(|(_, segment, again)| *segment >= event && matches!(again, Some(Trigger::Fast | Trigger::Rto)));
+fn retransmission(run: &Log, event: u64) -> Option<(Instant, Duration)> {
+    let again = run
+        .transmissions()
+        .find(|(_, segment, again)| *segment >= event && matches!(again, Some(Trigger::Fast | Trigger::Rto)));
     let (at, segment, _) = again?;
     Some((at, at.since(run.first_sent(segment)?)))
 }
 
 /// When the window is as large as the flight again after the retransmission, and the segments acknowledged since.
-fn recovery(run: &Run, from: Instant, goal: u32) -> Option<(Instant, u64)> {
+fn recovery(run: &Log, from: Instant, goal: u32) -> Option<(Instant, u64)> {
     let mut acked = 0;
     let mut is_open = false;
-    for (at, event) in run.events.iter().filter(|(at, _)| *at >= from) {
+    for (at, event) in run.events(Host::Server).filter(|(at, _)| *at >= from) {
         match event {
             Event::Acked { newly_acked, .. } => acked += u64::from(newly_acked.0),
             Event::StateChanged { to, .. } => is_open = matches!(to, State::Open | State::Loss),
-            Event::Sent { cwnd, .. } if is_open && *at > from && cwnd.0 >= goal => {
-                return Some((*at, acked));
+            Event::Sent { cwnd, .. } if is_open && at > from && cwnd.0 >= goal => {
+                return Some((at, acked));
             }
             _ => {}
         }
@@ -228,13 +231,13 @@ fn outcome(setup: &Setup, kind: Kind, x: u32) -> Option<Outcome> {
     let long = transfer(kind, sender, 200 * u64::from(x), event, true);
     let (at, waited) = retransmission(&long, event)?;
     // The window before the event.
-    let flight = long.events.iter().rev().find_map(|(sent, event)| match event {
-        Event::Sent { cwnd, .. } if *sent < at => Some(cwnd.0),
+    let flight = long.events(Host::Server).rev().find_map(|(sent, event)| match event {
+        Event::Sent { cwnd, .. } if sent < at => Some(cwnd.0),
         _ => None,
     })?;
     let (again, acked) = recovery(&long, at, kind.goal(flight))?;
     // It ends within the flight that is as large again.
-    let last = long.sent().filter(|(sent, _, new)| *sent <= again && new.is_none());
+    let last = long.transmissions().filter(|(sent, _, new)| *sent <= again && new.is_none());
     let end = last.map(|(_, segment, _)| segment).max()?;
     let ends = (0..ENDS).map(|part| end - part * u64::from(kind.goal(flight)) / ENDS);
     let of_end = |end| {

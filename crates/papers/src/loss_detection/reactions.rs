@@ -17,12 +17,14 @@
 mod claims;
 
 use super::NAME;
-use super::micro::{self, Bench, Fate, Measured, Run, ms};
+use super::micro::{self, Fate, Measured, Transfer, ms};
 use crate::experiment::{ExperimentError, Setup};
+use crate::flow::Log;
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_recovery::parameters::Parameters;
 use recoup_recovery::{Event, Mechanisms, State, Trigger};
+use recoup_tcp::flow::Host;
 use recoup_trace::study::published::System;
 use recoup_units::{Direction, Segments};
 use std::time::Duration;
@@ -85,12 +87,12 @@ fn with_dupthresh(sender: &mut Mechanisms, dupthresh: u32) {
 }
 
 /// A transfer whose segments arrive 1 ms apart.
-fn spaced(sender: Mechanisms, segments: u64) -> Bench {
-    Bench { spacing: Duration::from_millis(1), ..Bench::new(sender, segments) }
+fn spaced(sender: Mechanisms, segments: u64) -> Transfer {
+    Transfer { spacing: Duration::from_millis(1), ..Transfer::new(sender, segments) }
 }
 
 /// Segment `lost` of a transfer is lost once.
-fn lossy(sender: Mechanisms, segments: u64, lost: u64) -> Run {
+fn lossy(sender: Mechanisms, segments: u64, lost: u64) -> Log {
     spaced(sender, segments).run(|packet| match (packet.segment, packet.copy) {
         (segment, 1) if segment == lost => Fate::Lost,
         _ => Fate::Passes,
@@ -108,7 +110,7 @@ fn duplicates(sender: Mechanisms, loses_acks: bool) -> usize {
 }
 
 /// As [`lossy`], and no ACK arrives from then on until the segment is retransmitted.
-fn without_duplicates(sender: Mechanisms, segments: u64, lost: u64) -> Run {
+fn without_duplicates(sender: Mechanisms, segments: u64, lost: u64) -> Log {
     let (mut is_lost, mut is_repeated) = (false, false);
     spaced(sender, segments).run(|packet| match (packet.direction, packet.segment, packet.copy) {
         (Direction::Down, segment, 1) if segment == lost => {
@@ -125,7 +127,7 @@ fn without_duplicates(sender: Mechanisms, segments: u64, lost: u64) -> Run {
 }
 
 /// Segment 5 of 40 is late, so that segments overtake it.
-fn overtaken(sender: Mechanisms, by: f64) -> Run {
+fn overtaken(sender: Mechanisms, by: f64) -> Log {
     let late = Duration::from_secs_f64(by / 1e3);
     spaced(sender, 40).run(|packet| match (packet.segment, packet.copy) {
         (5, 1) => Fate::Late(late),
@@ -134,7 +136,7 @@ fn overtaken(sender: Mechanisms, by: f64) -> Run {
 }
 
 /// All segments of the third flight and later are late until 4 s, or pass.
-fn paused(sender: Mechanisms) -> Run {
+fn paused(sender: Mechanisms) -> Log {
     let mut from = None;
     spaced(sender, 200).run(|packet| {
         if packet.segment >= 60 {
@@ -148,14 +150,14 @@ fn paused(sender: Mechanisms) -> Run {
     })
 }
 
-fn retransmissions(run: &Run) -> f64 {
-    run.sent().filter(|(.., again)| again.is_some()).count() as f64
+fn retransmissions(run: &Log) -> f64 {
+    run.transmissions().filter(|(.., again)| again.is_some()).count() as f64
 }
 
 /// The window before the first reduction, and after it.
-fn windows(run: &Run) -> [f64; 2] {
+fn windows(run: &Log) -> [f64; 2] {
     let mut before = f64::NAN;
-    for (_, event) in &run.events {
+    for (_, event) in run.events(Host::Server) {
         match event {
             Event::StateChanged { to: State::Recovery, ssthresh, .. } => return [before, f64::from(ssthresh.0)],
             Event::StateChanged { to: State::Loss, cwnd, .. } => return [before, f64::from(cwnd.0)],
@@ -167,12 +169,12 @@ fn windows(run: &Run) -> [f64; 2] {
 }
 
 /// From the first transmission of the first segment that was retransmitted to its retransmission, in ms, and why.
-fn detection(run: &Run) -> Option<(f64, Trigger)> {
+fn detection(run: &Log) -> Option<(f64, Trigger)> {
     let (at, segment, trigger) = run.first_retransmission()?;
     Some((ms(at.since(run.first_sent(segment)?)), trigger))
 }
 
-fn detection_ms(run: &Run) -> f64 {
+fn detection_ms(run: &Log) -> f64 {
     detection(run).map_or(f64::NAN, |(time, _)| time)
 }
 
@@ -183,7 +185,7 @@ fn third_loss(mut sender: Mechanisms, sack: bool) -> f64 {
         (5 | 8 | 11, 1) => Fate::Lost,
         _ => Fate::Passes,
     });
-    let again = run.sent().find(|(_, segment, again)| *segment == 11 && again.is_some());
+    let again = run.transmissions().find(|(_, segment, again)| *segment == 11 && again.is_some());
     let both = again.map(|(at, ..)| at).zip(run.first_sent(11));
     both.map_or(f64::NAN, |(again, first)| ms(again.since(first)) / 100.0)
 }
@@ -194,11 +196,11 @@ fn sent_while_waiting(sender: Mechanisms) -> f64 {
     let Some((at, ..)) = run.first_retransmission() else {
         return f64::NAN;
     };
-    let advancing = run.acks.iter().filter(|(arrived, _)| *arrived < at);
-    let Some(last) = advancing.map(|(arrived, _)| *arrived).max() else {
+    let advancing = run.acks_arrived().filter(|(arrived, _)| *arrived < at);
+    let Some(last) = advancing.map(|(arrived, _)| arrived).max() else {
         return f64::NAN;
     };
-    let new = run.sent().filter(|(sent, _, again)| again.is_none() && *sent > last && *sent < at);
+    let new = run.transmissions().filter(|(sent, _, again)| again.is_none() && *sent > last && *sent < at);
     new.count() as f64
 }
 
@@ -208,7 +210,7 @@ impl Reactions {
             System::ALL.each_ref().map(|system| measure(sender(setup, system)))
         };
         let d = |sender: &Mechanisms| f64::from(sender.detection.dupthresh.0);
-        let slower = |slow: Run, quick: Run| slow.duration_ms() - quick.duration_ms();
+        let slower = |slow: Log, quick: Log| slow.duration_ms() - quick.duration_ms();
         let windows_of = |by_timeout: bool, i: usize| {
             each(&|sender| {
                 let run = match by_timeout {
@@ -218,7 +220,7 @@ impl Reactions {
                 windows(&run)[i]
             })
         };
-        let later = |of: fn(&Run, &Run) -> f64| {
+        let later = |of: fn(&Log, &Log) -> f64| {
             each(&|sender| {
                 let mut slow = sender;
                 slow.rto.min = sender.rto.min * 2;
@@ -273,9 +275,9 @@ impl Reactions {
 }
 
 /// A transfer of 200 segments in which the 60th is overtaken by ten, or not.
-fn overtaken_late(sender: Mechanisms, is_late: bool) -> Run {
-    let bench = Bench { buffer: 20, ..spaced(sender, 200) };
-    bench.run(|packet| match (packet.segment, packet.copy) {
+fn overtaken_late(sender: Mechanisms, is_late: bool) -> Log {
+    let transfer = Transfer { buffer: 20, ..spaced(sender, 200) };
+    transfer.run(|packet| match (packet.segment, packet.copy) {
         (61, 1) if is_late => Fate::Late(Duration::from_millis(12)),
         _ => Fate::Passes,
     })

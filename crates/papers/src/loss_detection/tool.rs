@@ -18,7 +18,7 @@ use crate::experiment::{ExperimentError, Setup};
 use crate::population::Population;
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::{cores, in_parallel, simulation};
+use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stats::{Estimate, Share};
 use recoup_recovery::Profile;
@@ -27,7 +27,7 @@ use recoup_trace::finding::{Identification, Retransmission, Verdict};
 use recoup_trace::read::CapturedPacket;
 use recoup_trace::study::Detector;
 use recoup_trace::study::published::System;
-use recoup_units::{FlowId, Instant};
+use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -130,10 +130,8 @@ fn truth(
 ) -> Result<HashMap<(u64, u32, Instant), Repeated>, SettingsError> {
     let mut all = HashMap::new();
     for number in flows {
-        let flow = population.flow(number);
         let mut watch = Watch::default();
-        let spec = flow.spec(profile);
-        simulation(&flow.path)?.run(&spec, population.seed, FlowId(number), &mut watch);
+        population.bench(number, |flow| flow.spec(profile))?.observe(number, &mut watch);
         for one in watch.repeated() {
             let begun = one.at.as_nanos() + NEXT_FLOW * number;
             let at = Instant::from_nanos(begun / 1000 * 1000) + EPOCH;

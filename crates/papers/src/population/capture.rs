@@ -1,7 +1,6 @@
 //! Captures of some flows: at their servers, and at their clients.
 
 use super::Population;
-use recoup_lab::run::simulation;
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::{Event, Profile};
 use recoup_sim::{Observer, Packet, Point};
@@ -29,10 +28,7 @@ pub(super) fn capture_both_ends(
 ) -> Result<EndCaptures, SettingsError> {
     let mut captures = EndCaptures::default();
     for number in flows {
-        let flow = population.flow(number);
-        let mut simulation = simulation(&flow.path)?;
-        let spec = flow.spec(sender);
-        let record = simulation.run(&spec, population.seed, FlowId(number), &mut captures);
+        let record = population.bench(number, |flow| flow.spec(sender))?.observe(number, &mut captures);
         captures.retransmissions += record.counters.retransmissions.total();
     }
     for packets in [&mut captures.at_servers, &mut captures.at_clients] {

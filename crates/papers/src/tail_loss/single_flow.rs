@@ -157,7 +157,8 @@ impl Log {
 /// # Errors
 /// Settings that contradict each other.
 pub fn run_losing_fin(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Log, SettingsError> {
-    let mut bench = Bench::over(setup, profile, &setup.settings(own)?, |chains| Tampered::new(chains, Tamper::LoseFin))?;
+    let mut bench =
+        Bench::over(setup, profile, &setup.settings(own)?, |chains| Tampered::new(chains, Tamper::LoseFin))?;
     let server = &mut bench.spec.workload.server;
     server.close = Some(When { acknowledged: server.total(), ..When::default() });
     Ok(bench.run(0))

@@ -1,11 +1,11 @@
 //! Our claims on tails, SYNs and SYN-ACKs: they follow from the paper's window rule and arbitrator.
 
 use super::cell::run;
-use crate::slp::micro;
 use super::{Case, PROFILES, RTTS, TailCell};
 use crate::claims::{Claim, claim, ours};
 use crate::experiment::Setup;
 use crate::same;
+use crate::slp::micro;
 use crate::tail_loss::Acks;
 use recoup_lab::settings::SettingsError;
 use std::ops::RangeInclusive;

@@ -2,18 +2,18 @@
 
 use super::SENDER;
 use crate::experiment::Setup;
+use crate::flow::Seen;
 use crate::population::{FLOWS_PER_CAPTURE, LogNormal, Networks, Population, Receivers, Traffic};
-use recoup_lab::run::{cores, in_parallel, simulation};
+use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::settings::SettingsError;
 use recoup_lab::study::slp::study_packets;
+use recoup_recovery::Profile;
 use recoup_recovery::slp::{Kind, Likelihoods, SlpRules};
-use recoup_recovery::{Event, Profile};
-use recoup_sim::{Observer, Packet, Point};
-use recoup_tcp::flow::Host;
+use recoup_sim::Point;
 use recoup_trace::analyze::Settings;
 use recoup_trace::study::slp::{Capture, Report, Sample, SynLoss};
 use recoup_traffic::draws::Draws;
-use recoup_units::{Direction, FlowId, Instant, Ppm};
+use recoup_units::{Direction, Ppm};
 use recoup_wire::Flags;
 use std::net::IpAddr;
 use std::ops::Range;
@@ -266,46 +266,23 @@ fn rerun(
         return Ok(None);
     };
     let number = first + loss.connection;
-    let flow = population.flow(number);
-    let mut spec = flow.spec(sender);
+    let mut bench = population.bench(number, |flow| flow.spec(sender))?;
     let mut rules = SlpRules::PAPER;
     rules.likelihoods = Likelihoods::default().with(Kind::Syn, Ppm::ONE);
-    spec.client.mechanisms.slp = duplicate.then_some(rules);
-    let mut seen = Completion::default();
-    simulation(&flow.path)?.run(&spec, population.seed, FlowId(number), &mut seen);
-    let ended = seen.begun.zip(seen.last_data);
+    bench.spec.client.mechanisms.slp = duplicate.then_some(rules);
+    let log = bench.run(number);
+    // The packets that pass the client.
+    let mut packets = log.packets().filter(|seen| match seen.direction {
+        Direction::Up => seen.point == Point::Sent,
+        Direction::Down => seen.point == Point::Arrived,
+    });
+    let begun = packets.clone().next().map(|seen| seen.at);
+    let has_data = |seen: &&Seen| seen.segment.payload_len > 0 || seen.segment.flags.contains(Flags::FIN);
+    let ended = begun.zip(packets.rfind(has_data).map(|seen| seen.at));
     Ok(Some(RerunFlow {
         flow: number,
         without_s: without.as_secs_f64(),
         computed_s: without.saturating_sub(loss.wait).as_secs_f64(),
         rerun_s: ended.map(|(begun, end)| end.since(begun).as_secs_f64()),
     }))
-}
-
-/// The packets that pass a client.
-#[derive(Debug, Default)]
-struct Completion {
-    begun: Option<Instant>,
-    last_data: Option<Instant>,
-}
-
-impl Observer for Completion {
-    const WANTS_EVENTS: bool = false;
-
-    fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
-        let at_client = match direction {
-            Direction::Up => Point::Sent,
-            Direction::Down => Point::Arrived,
-        };
-        if point != at_client {
-            return;
-        }
-        self.begun.get_or_insert(now);
-        let segment = &packet.segment;
-        if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
-            self.last_data = Some(now);
-        }
-    }
-
-    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
 }
