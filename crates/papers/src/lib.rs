@@ -9,6 +9,7 @@ mod flow;
 pub mod ledger;
 pub mod loss_detection;
 pub mod population;
+mod prelude;
 pub mod prr;
 pub mod slp;
 pub mod tail_loss;
@@ -117,6 +118,24 @@ pub enum Picture {
     Sequence(Diagram),
 }
 
+impl From<BarChart> for Picture {
+    fn from(chart: BarChart) -> Self {
+        Self::Bars(chart)
+    }
+}
+
+impl From<LineChart> for Picture {
+    fn from(chart: LineChart) -> Self {
+        Self::Lines(chart)
+    }
+}
+
+impl From<PointChart> for Picture {
+    fn from(chart: PointChart) -> Self {
+        Self::Points(chart)
+    }
+}
+
 impl Picture {
     /// The picture as an SVG document, 900 px wide.
     pub fn to_svg(&self) -> String {
@@ -179,6 +198,23 @@ pub struct Sheet {
 }
 
 impl<Cell: 'static> Figure<Cell> {
+    fn new(
+        paper: &'static str,
+        figure: &'static str,
+        title: impl Into<String>,
+        claims: Vec<Claim>,
+        picture: impl Into<Picture>,
+        cells: Vec<Cell>,
+    ) -> Self {
+        Self { paper, figure, title: title.into(), cells, claims, picture: picture.into() }
+    }
+
+    /// The figure in every format, with the text that this makes of its cells.
+    fn sheet(self, text: impl FnOnce(&[Cell]) -> String, columns: &Columns<Cell>) -> Sheet {
+        let text = text(&self.cells);
+        self.into_sheet(&text, columns)
+    }
+
     /// The figure in every format. `text` shows the data to people; `columns` give the cells of CSV and
     /// JSON.
     fn into_sheet(self, text: &str, columns: &Columns<Cell>) -> Sheet {

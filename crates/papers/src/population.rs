@@ -26,15 +26,12 @@ mod draw;
 mod flow;
 mod source;
 
+use crate::prelude::*;
 pub use capture::EndCaptures;
 pub use flow::{Flow, Networks, Receivers, Traffic};
 pub use recoup_traffic::draws::LogNormal;
 pub use source::InMemory;
 
-use crate::flow::Bench;
-use recoup_lab::run::{cores, in_parallel, simulation};
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::Profile;
 use recoup_sim::FlowSpec;
 use recoup_trace::analyze::{Findings, Settings, follow};
 use recoup_trace::hosts::{DuplicateReports, HostFacts, Hosts};

@@ -43,9 +43,8 @@ pub use cell::{Acks, Exit, Flow, Scheme, SchemeCell, Sent};
 pub use trace::Step;
 
 use super::{Figure, Picture, Sheet};
-use crate::experiment::{ExperimentError, Setup};
+use crate::prelude::*;
 use recoup_draw::sequence::{Diagram, Panel};
-use recoup_units::Instant;
 
 pub use experiments::EXPERIMENTS;
 

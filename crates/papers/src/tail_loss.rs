@@ -27,12 +27,10 @@ pub mod web;
 pub use cell::{Acks, First, MECHANISMS, Mechanism, TailLossCell};
 
 use super::{Figure, Picture, Sheet, columns_of_figure};
-use crate::experiment::Setup;
+use crate::prelude::*;
 use cell::run_cell;
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::Trigger;
-use recoup_table::{Columns, millis, plain_table};
+use recoup_draw::chart::{BarGroup, BarPanel};
+use recoup_table::plain_table;
 
 pub use experiments::EXPERIMENTS;
 

@@ -1,16 +1,11 @@
 //! Captures of some flows: at their servers, and at their clients.
 
 use super::Population;
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::{Event, Profile};
-use recoup_sim::{Observer, Packet, Point};
-use recoup_tcp::flow::Host;
+use crate::prelude::*;
 use recoup_trace::read::CapturedPacket;
-use recoup_units::{Direction, FlowId, Instant};
 use recoup_wire::Endpoints;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
-use std::time::Duration;
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 

@@ -8,9 +8,8 @@
 use super::finding::{Finding, list, sheet as finding_sheet};
 use super::trace::{Step, Trace, flow};
 use crate::claims::{Claim, claim};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Picture, Sheet};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel};
+use crate::prelude::*;
+use recoup_draw::chart::{Interpolation, LinePanel};
 
 /// The name on the command line.
 pub const ID: &str = "acks";

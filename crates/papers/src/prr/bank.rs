@@ -7,7 +7,7 @@ use super::cell::{Acks, Scheme, run_cell};
 use super::finding::list;
 use super::trace::Step;
 use crate::claims::{Claim, claim};
-use crate::experiment::{ExperimentError, Setup};
+use crate::prelude::*;
 use std::fmt::Write as _;
 
 /// RecoverFS: the flight of figure 4.

@@ -1,14 +1,11 @@
 //! One flow of a figure, and its sender's actions step by step.
 
 use super::trace::{Step, Trace};
-use crate::experiment::{ExperimentError, Setup};
-use crate::flow::{Bench, Keys, Log, ms};
+use crate::flow::ms;
+use crate::prelude::*;
 use recoup_draw::sequence::Panel;
 use recoup_lab::diagram::Watch;
-use recoup_recovery::{Event, Transmission, Trigger};
-use recoup_table::millis;
-use recoup_tcp::flow::Host;
-use recoup_units::{Instant, Offset, Span};
+use recoup_units::Span;
 
 /// The rate controls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,7 @@
 
 use super::cell::{Exit, Flow, SchemeCell, Sent};
 use super::trace::Step;
-use crate::columns_of_figure;
-use recoup_table::Columns;
+use crate::prelude::*;
 
 /// The columns of a cell in the table for people.
 pub const TEXT: [&str; 11] = [

@@ -7,11 +7,8 @@ mod claims;
 
 use super::finding::{Finding, sheet as finding_sheet};
 use super::trace::{Trace, flow};
-use crate::experiment::{ExperimentError, Setup};
-use crate::flow::Bench;
-use crate::{Picture, Sheet};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_recovery::Trigger;
+use crate::prelude::*;
+use recoup_draw::chart::{Interpolation, LinePanel};
 
 /// The name on the command line.
 pub const ID: &str = "er";

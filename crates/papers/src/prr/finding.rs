@@ -2,8 +2,7 @@
 
 use super::NAME;
 use crate::claims::Claim;
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_table::Columns;
+use crate::prelude::*;
 
 /// What a flow, or a group of flows, shows.
 #[derive(Clone, Debug, PartialEq)]

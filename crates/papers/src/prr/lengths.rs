@@ -9,14 +9,9 @@ mod claims;
 
 use super::NAME;
 use super::trace::Trace;
-use crate::experiment::{ExperimentError, Setup};
-use crate::flow::Bench;
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_lab::run::{cores, in_parallel};
-use recoup_lab::stats::Share;
-use recoup_recovery::{State, Trigger};
-use recoup_table::Columns;
+use crate::prelude::*;
+use recoup_draw::chart::{Interpolation, LinePanel};
+use recoup_recovery::State;
 
 /// The name on the command line.
 pub const ID: &str = "lengths";

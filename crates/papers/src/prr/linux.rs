@@ -10,10 +10,8 @@ mod claims;
 
 use super::finding::{Finding, list, sheet as finding_sheet};
 use super::trace::{Step, Trace, flow};
-use crate::experiment::{ExperimentError, Setup};
-use crate::flow::Bench;
-use crate::{Picture, Sheet};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel};
+use crate::prelude::*;
+use recoup_draw::chart::{Interpolation, LinePanel};
 use recoup_recovery::{LossDetector, State};
 
 /// The name on the command line.

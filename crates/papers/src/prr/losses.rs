@@ -9,10 +9,8 @@ mod claims;
 
 use super::trace::{Step, Trace, flow};
 use super::{NAME, finding::list};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel};
-use recoup_table::Columns;
+use crate::prelude::*;
+use recoup_draw::chart::{Interpolation, LinePanel};
 
 /// The name on the command line.
 pub const ID: &str = "losses";

@@ -12,13 +12,8 @@
 use super::NAME;
 use super::trace::Trace;
 use crate::claims::{Claim, ClaimVerdict, claim};
-use crate::experiment::{ExperimentError, Setup};
-use crate::flow::Bench;
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel};
-use recoup_lab::run::{cores, in_parallel};
-use recoup_lab::stats::Estimate;
-use recoup_table::Columns;
+use crate::prelude::*;
+use recoup_draw::chart::{Interpolation, LinePanel};
 
 /// The name on the command line.
 pub const ID: &str = "pipe";

@@ -17,11 +17,8 @@ pub use check::{Check, Moment, Property};
 use columns::Counterexample;
 
 use super::NAME;
-use crate::experiment::{ExperimentError, Setup};
-use crate::flow::Bench;
-use crate::{Figure, Picture, Sheet};
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::{cores, in_parallel};
+use crate::prelude::*;
+use recoup_draw::chart::{BarGroup, BarPanel};
 use recoup_recovery::rate::RecoverFs;
 use watch::Watch;
 

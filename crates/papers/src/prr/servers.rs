@@ -36,16 +36,14 @@ pub use rows::Row;
 
 use super::NAME;
 use crate::claims::{Claim, ClaimVerdict};
-use crate::experiment::{Effort, ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet};
+use crate::experiment::Effort;
+use crate::prelude::*;
 use connection::Connection;
-use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::Settings;
 use recoup_recovery::detect::{EarlyRetransmit, EarlyThreshold};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use users::{Hosts, Users};
 
 /// The settings that the users' networks and applications decide.

@@ -1,11 +1,8 @@
 //! Single flows, and what their server did in response to each ACK, write and timer.
 
-use crate::experiment::{ExperimentError, Setup};
-use crate::flow::{Bench, Entry, Keys, Log, ms};
-use recoup_recovery::{Event, LossDetector, State, Timer, Transmission, Trigger};
-use recoup_sim::Point;
-use recoup_tcp::flow::{FlowRecord, Host};
-use recoup_units::{Direction, Offset};
+use crate::flow::{Entry, ms};
+use crate::prelude::*;
+use recoup_recovery::{LossDetector, State, Timer};
 
 /// The server's response to an ACK, a write or a timer at one instant.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,8 @@
 //! One bar of a figure: a flow and its sender's first retransmission.
 
 use super::single_flow::Repair;
-use crate::experiment::Setup;
-use crate::flow::{Bench, Keys, ms};
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::Trigger;
+use crate::flow::ms;
+use crate::prelude::*;
 use recoup_sim::{Chains, Network};
 use std::collections::BTreeMap;
 

@@ -14,13 +14,10 @@
 mod claims;
 
 use super::NAME;
-use crate::experiment::Setup;
-use crate::flow::{Log, run};
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::Trigger;
-use recoup_table::{Columns, millis, plain_table};
+use crate::flow::run;
+use crate::prelude::*;
+use recoup_draw::chart::{BarGroup, BarPanel};
+use recoup_table::plain_table;
 
 /// The experiment's name.
 pub const ID: &str = "detection";

@@ -28,10 +28,9 @@ pub use watch::{Flow, Segments};
 
 use super::NAME;
 use super::cell::{Acks, MECHANISMS, Mechanism};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, distribution};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_lab::stats::{Estimate, Share};
+use crate::distribution;
+use crate::prelude::*;
+use recoup_draw::chart::{Interpolation, LinePanel};
 use recoup_lab::world::{Calibration, LinkResult};
 use run::{Amount, Calibrated, LOSS, PAIRS, calibrated, run_foreground};
 use watch::Watch;

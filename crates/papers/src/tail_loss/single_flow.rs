@@ -4,13 +4,11 @@
 //! retransmitted, why, and how long after its transmission and after the last ACK.
 
 use super::tampered::{Tamper, Tampered};
-use crate::experiment::Setup;
-use crate::flow::{Bench, Keys, Log, Seen};
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::{Event, Timer, Transmission, Trigger};
-use recoup_sim::Point;
-use recoup_tcp::flow::{Host, When};
-use recoup_units::{Direction, Instant, Offset, Span};
+use crate::flow::Seen;
+use crate::prelude::*;
+use recoup_recovery::Timer;
+use recoup_tcp::flow::When;
+use recoup_units::Span;
 use recoup_wire::Flags;
 
 /// A retransmission of data, or new data sent as a probe, with the sender's state at that moment.

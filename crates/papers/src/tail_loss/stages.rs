@@ -7,16 +7,15 @@
 //! Cells are medians of [`RUNS`] flows. Several cells run at once, each on its own path.
 
 use super::{Acks, Id, MECHANISMS, Mechanism, NAME};
-use crate::{Figure, Picture, Sheet, columns_of_figure, to_value};
+use crate::prelude::*;
+use crate::to_value;
 use comfy_table::Table;
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::{self, ProfileResult, in_parallel};
+use recoup_draw::chart::{BarGroup, BarPanel};
+use recoup_lab::run::{self, ProfileResult};
 use recoup_lab::scenario::Scenario;
-use recoup_lab::settings::SettingsError;
 use recoup_lab::stage::{Ends, KernelFacts, Outputs, RealStage, Stage, StageError};
 use recoup_lab::stats::Summary;
-use recoup_recovery::Profile;
-use recoup_table::{Columns, plain_table};
+use recoup_table::plain_table;
 use std::path::Path;
 
 /// Flows per cell.

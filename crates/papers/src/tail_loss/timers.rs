@@ -22,12 +22,11 @@ use super::cell::{Acks, MECHANISMS, Mechanism};
 use super::single_flow::Repair;
 use super::{NAME, RTTS};
 use crate::claims::Claim;
-use crate::experiment::Setup;
-use crate::flow::{Log, run};
-use crate::{Figure, Picture, Sheet, columns_of_figure, same};
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::settings::SettingsError;
-use recoup_table::{Columns, millis, plain_table};
+use crate::flow::run;
+use crate::prelude::*;
+use crate::same;
+use recoup_draw::chart::{BarGroup, BarPanel};
+use recoup_table::plain_table;
 
 /// The experiment's name.
 pub const ID: &str = "timers";

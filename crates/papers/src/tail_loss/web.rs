@@ -26,20 +26,16 @@ pub use watch::Selection;
 
 use super::NAME;
 use super::cell::{Acks, MECHANISMS, Mechanism};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, distribution};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_lab::run::{cores, in_parallel};
+use crate::distribution;
+use crate::prelude::*;
+use recoup_draw::chart::{Interpolation, LinePanel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::Settings;
-use recoup_lab::stats::Estimate;
 use recoup_sim::FlowSpec;
 use recoup_sim::world::{Topology, World};
 use recoup_traffic::Mix;
 use recoup_traffic::web::{Browser, Page};
-use recoup_units::Instant;
 use std::path::Path;
-use std::time::Duration;
 use watch::Watch;
 
 /// The name on the command line.

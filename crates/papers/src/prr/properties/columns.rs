@@ -1,8 +1,7 @@
 //! The columns of cells and of counterexamples.
 
 use super::{Check, ID, Moment, Network, Property, PropertyCell, Scheme};
-use crate::columns_of_figure;
-use recoup_table::Columns;
+use crate::prelude::*;
 
 /// The columns of a cell in the table for people.
 pub const TEXT: [&str; 8] =

@@ -1,13 +1,13 @@
 //! One user's connection with one arm, and what is counted of it.
 
 use super::users::{Hosts, User};
-use recoup_recovery::{Counters, Event, Recovery, State, Transmission, Trigger};
+use crate::prelude::*;
+use recoup_recovery::{Counters, Recovery, State};
+use recoup_sim::FlowSpec;
 use recoup_sim::world::{FlowEnd, RouteId, Start, Traffic, World};
-use recoup_sim::{FlowSpec, Observer, Packet, Point};
 use recoup_tcp::Endpoint;
-use recoup_tcp::flow::{Host, Response, ScriptProgress};
-use recoup_units::{Direction, FlowId, Instant, Offset, Span};
-use std::time::Duration;
+use recoup_tcp::flow::{Response, ScriptProgress};
+use recoup_units::Span;
 
 /// A connection that takes longer is cut off.
 const LONGEST: Duration = Duration::from_secs(6 * 3600);

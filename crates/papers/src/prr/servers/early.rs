@@ -17,9 +17,8 @@ use super::connection::{Answer, Connection};
 use super::rows::{Rows, exactly};
 use super::tables::{count, differences, fast, latency, responses, retransmissions, timeouts, undone};
 use super::{Arm, Cell, Shown, web};
-use crate::Picture;
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::stats::Estimate;
+use crate::prelude::*;
+use recoup_draw::chart::{BarGroup, BarPanel};
 use recoup_recovery::{Counters, State};
 
 const NAIVE: Arm = Arm::new("naive ER", "linux-2.6+moderate+halving+ernaive");

@@ -1,8 +1,7 @@
 //! The rows of the tables: a quantity of an arm, beside the paper's.
 
-use crate::columns_of_figure;
-use recoup_lab::stats::Estimate;
-use recoup_table::{Columns, plain_table};
+use crate::prelude::*;
+use recoup_table::plain_table;
 use std::fmt::Write as _;
 
 /// A quantity of an arm.

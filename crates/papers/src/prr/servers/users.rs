@@ -3,9 +3,9 @@
 //! Each user has one persistent connection over an access link of his own. Every draw is a function of (seed, user,
 //! purpose), so user n meets the same network and requests the same responses from every arm.
 
+use crate::prelude::*;
 use recoup_lab::settings::Settings;
 use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, Probability, Queue};
-use recoup_recovery::Profile;
 use recoup_recovery::detect::EarlyRetransmit;
 use recoup_sim::world::Topology;
 use recoup_sim::{FlowSpec, TimerModel};
@@ -13,7 +13,6 @@ use recoup_tcp::Config;
 use recoup_tcp::flow::{Script, When, Workload, Write};
 use recoup_traffic::draws::{Draws, LogNormal};
 use recoup_units::BitRate;
-use std::time::Duration;
 
 /// "prrusers" in ASCII: keeps these draws apart from all others of the same seed.
 const DOMAIN: u64 = u64::from_le_bytes(*b"prrusers");

@@ -19,9 +19,8 @@ use super::rows::Rows;
 use super::tables::{self, count, differences, fast, of_each, retransmissions, segments};
 use super::users::{Service, Users};
 use super::{Cell, Shown};
-use crate::Picture;
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::stats::Estimate;
+use crate::prelude::*;
+use recoup_draw::chart::{BarGroup, BarPanel};
 use recoup_recovery::Counters;
 use recoup_traffic::draws::LogNormal;
 

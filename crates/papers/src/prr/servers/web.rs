@@ -16,9 +16,8 @@ use super::rows::{Rows, exactly};
 use super::tables::{self, count, differences, fast, latency, of_each, responses, retransmissions};
 use super::users::{Service, Users};
 use super::{Cell, Shown};
-use crate::Picture;
 use crate::distribution::quantile;
-use recoup_lab::stats::Estimate;
+use crate::prelude::*;
 use recoup_recovery::{Recovery, State};
 use recoup_traffic::draws::LogNormal;
 

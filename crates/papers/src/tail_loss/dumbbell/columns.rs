@@ -1,10 +1,10 @@
 //! The rows of figure 3.
 
 use super::{DumbbellCell, Foreground, ID, LOSS, PANELS, Tail, cells_of};
-use crate::columns_of_figure;
 use crate::distribution::quantile;
+use crate::prelude::*;
 use recoup_lab::world::Calibration;
-use recoup_table::{Columns, millis, plain_table};
+use recoup_table::plain_table;
 
 /// A row a cell.
 pub fn cells() -> Columns<DumbbellCell> {

@@ -4,9 +4,8 @@
 
 use super::{Mechanism, SettingsError, Setup};
 use crate::claims::{Claim, ClaimVerdict, claim};
-use crate::flow::{Log, run, run_many};
-use recoup_lab::stats::Share;
-use recoup_recovery::Trigger;
+use crate::flow::{run, run_many};
+use crate::prelude::*;
 
 /// A sender that does not undo what a spurious timeout did.
 const WITHOUT_UNDO: &str = "linux-3.17+noundo+nofrto";

@@ -3,10 +3,9 @@
 use super::{Cells, Mechanism, SettingsError, Setup, same};
 use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::flow::{run, run_many};
+use crate::prelude::*;
 use crate::tail_loss::RTTS;
 use crate::tail_loss::cell::{Acks, MECHANISMS};
-use recoup_lab::stats::Share;
-use recoup_recovery::Trigger;
 
 /// Fewer segments outstanding than RTO restart's threshold, and as many or more.
 const BELOW_FOUR: &[u64] = &[1, 2, 3];

@@ -1,11 +1,10 @@
 //! The rows of figure 4.
 
 use super::{ID, Selection, WebCell};
-use crate::columns_of_figure;
 use crate::distribution::quantile;
+use crate::prelude::*;
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
-use recoup_lab::stats::Estimate;
-use recoup_table::{Columns, millis, plain_table};
+use recoup_table::plain_table;
 
 /// The share of the values below this; `None` without values.
 pub fn share_below(values: &[f64], limit: f64) -> Option<f64> {

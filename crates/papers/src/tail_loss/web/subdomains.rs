@@ -7,14 +7,11 @@
 
 use super::{Selection, Testbed, WebCell, run_cell, sites};
 use crate::claims::{Claim, claim, ours};
-use crate::experiment::{ExperimentError, Setup};
+use crate::prelude::*;
 use crate::tail_loss::NAME;
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::cores;
-use recoup_lab::stats::Share;
-use recoup_table::{Columns, plain_table};
+use recoup_draw::chart::{BarGroup, BarPanel};
+use recoup_table::plain_table;
 
 /// The experiment's name.
 pub const ID: &str = "subdomains";

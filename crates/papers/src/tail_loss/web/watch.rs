@@ -1,12 +1,9 @@
 //! Watches the connections of a download: which bytes were lost, and which were sent again.
 
+use crate::prelude::*;
 use recoup_path::DropCause;
-use recoup_recovery::Event;
-use recoup_sim::{Observer, Packet, Point};
-use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_traffic::Mix;
 use recoup_traffic::web::{Browser, Fetch};
-use recoup_units::{Direction, FlowId, Instant};
 use recoup_wire::SeqNumber;
 
 /// Watches what the servers of a download send.

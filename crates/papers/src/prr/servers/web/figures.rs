@@ -6,8 +6,8 @@ use super::super::pictures::distribution;
 use super::super::rows::{Rows, exactly};
 use super::super::tables::{count, differences, of_each};
 use super::{Cell, at, of_recoveries};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_lab::stats::Estimate;
+use crate::prelude::*;
+use recoup_draw::chart::{Interpolation, LinePanel};
 use recoup_recovery::{Recovery, State};
 
 /// The width of a bucket of figure 1, in ms, and how many are shown.
