@@ -8,6 +8,7 @@ pub mod experiment;
 mod flow;
 pub mod ledger;
 pub mod loss_detection;
+mod pivot;
 pub mod population;
 mod prelude;
 pub mod prr;

@@ -30,7 +30,6 @@ use super::NAME;
 use super::cell::{Acks, MECHANISMS, Mechanism};
 use crate::distribution;
 use crate::prelude::*;
-use recoup_draw::chart::{Interpolation, LinePanel};
 use recoup_lab::world::{Calibration, LinkResult};
 use run::{Amount, Calibrated, LOSS, PAIRS, calibrated, run_foreground};
 use watch::Watch;
@@ -284,15 +283,8 @@ pub fn figure(setup: &Setup) -> Result<(Figure<DumbbellCell>, Calibration), Expe
     for foreground in Foreground::all() {
         cells.extend(run_foreground(setup, &world, foreground, amount)?);
     }
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: format!("FCT of flows that lose one of their last four segments to congestion, seed {}", setup.seed()),
-        claims: claims::all(&cells),
-        picture: Picture::Lines(chart(&cells)),
-        cells,
-    };
-    Ok((figure, load))
+    let title = format!("FCT of flows that lose one of their last four segments to congestion, seed {}", setup.seed());
+    Ok((Figure::new(NAME, ID, title, claims::all(&cells), chart(&cells), cells), load))
 }
 
 /// The cells as [`figure`] computes them, in every format.
@@ -302,7 +294,7 @@ pub fn figure(setup: &Setup) -> Result<(Figure<DumbbellCell>, Calibration), Expe
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let (figure, load) = figure(setup)?;
     let cells = figure.cells.clone();
-    let sheet = figure.into_sheet(&columns::text(&cells, &load), &columns::cells());
+    let sheet = figure.sheet(|cells| columns::text(cells, &load), &columns::cells());
     Ok(sheet.with_rows("distributions", &columns::distributions(), &columns::points(&cells)))
 }
 
@@ -312,21 +304,16 @@ fn cells_of(cells: &[DumbbellCell], foreground: Foreground) -> Vec<&DumbbellCell
 }
 
 fn chart(cells: &[DumbbellCell]) -> LineChart {
-    let panel = |(letter, flows): (char, Foreground)| LinePanel {
-        title: format!("({letter}) {} segments, {} ms one way, {}", flows.size, flows.owd_ms, flows.acks.title()),
-        lines: cells_of(cells, flows).into_iter().map(|cell| distribution::steps(&cell.fcts())).collect(),
-    };
-    LineChart {
-        title: "FCT of flows that lose one of their last four segments to congestion".into(),
-        x_label: "FCT (ms)".into(),
-        y_label: "share of the flows".into(),
-        scale: Scale::Logarithmic,
-        y_scale: Scale::Linear,
-        largest: Some(1.0),
-        interpolation: Interpolation::Steps,
-        series: MECHANISMS.map(|m| m.name().to_string()).to_vec(),
-        panels: PANELS.map(panel).to_vec(),
-    }
+    let chart = LineChart::new(
+        "FCT of flows that lose one of their last four segments to congestion",
+        "FCT (ms)",
+        "share of the flows",
+        MECHANISMS.map(Mechanism::name),
+    );
+    PANELS.into_iter().fold(chart.logarithmic().up_to(1.0).steps(), |chart, (letter, flows)| {
+        let title = format!("({letter}) {} segments, {} ms one way, {}", flows.size, flows.owd_ms, flows.acks.title());
+        chart.panel(title, cells_of(cells, flows).into_iter().map(|cell| distribution::steps(&cell.fcts())))
+    })
 }
 
 #[cfg(test)]

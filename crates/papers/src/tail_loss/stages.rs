@@ -10,7 +10,6 @@ use super::{Acks, Id, MECHANISMS, Mechanism, NAME};
 use crate::prelude::*;
 use crate::to_value;
 use comfy_table::Table;
-use recoup_draw::chart::{BarGroup, BarPanel};
 use recoup_lab::run::{self, ProfileResult};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::stage::{Ends, KernelFacts, Outputs, RealStage, Stage, StageError};
@@ -210,17 +209,9 @@ fn to_sheet(id: Id, stage: Stage, cells: Vec<RealCell>) -> Sheet {
         Some(kernel) => format!("kernel-{}, HZ={}", kernel.version, kernel.hz),
         None => "Recoup over real packets".into(),
     };
-    let (text, picture) = (text(stage, &cells), chart(id, &stack, stage, &cells));
-    let figure = Figure {
-        paper: NAME,
-        figure: name,
-        title: format!("{}: {stack}", id.title()),
-        cells,
-        claims: vec![],
-        picture: Picture::Bars(picture),
-    };
-    let rows = figure.cells.clone();
-    let sheet = figure.into_sheet(&text, &columns(name));
+    let (rows, title) = (cells.clone(), format!("{}: {stack}", id.title()));
+    let figure = Figure::new(NAME, name, title, vec![], chart(id, &stack, stage, &cells), cells);
+    let sheet = figure.sheet(|cells| text(stage, cells), &columns(name));
     let mut sheet = sheet.with_rows("delivery_errors", &delivery_errors(name), &rows);
     sheet.json["stage"] = to_value(&stage);
     sheet.json["kernel"] = to_value(&kernel);
@@ -321,35 +312,19 @@ fn table(stage: Stage, cells: &[RealCell]) -> Table {
     table
 }
 
-/// Measured and simulated FCTs from establishment side by side, both divided by the first variant's measured
-/// one.
+/// Measured and simulated FCTs from establishment side by side, both divided by the first variant's measured one.
 fn chart(id: Id, stack: &str, stage: Stage, cells: &[RealCell]) -> BarChart {
     let variants = Variant::of(stage);
-    let panel = |acks: Acks| {
+    let series = variants.iter().flat_map(|variant| [variant.name().into(), format!("{}, simulated", variant.name())]);
+    let chart = BarChart::new(format!("{}: {stack}", id.title()), id.x_label(), "normalised FCT", series);
+    Acks::ALL.into_iter().fold(chart, |chart, acks| {
         let here: Vec<&RealCell> = cells.iter().filter(|cell| cell.ack == acks.name()).collect();
-        let groups = here.chunks(variants.len()).map(|bars| {
+        let bars = here.chunks(variants.len()).map(|bars| {
             let base = bars[0].fct_established_ms;
-            let over = |ms: Option<f64>| ms.zip(base).map(|(ms, base)| ms / base);
-            let both = |cell: &&RealCell| {
-                let both = [cell.fct_established_ms, cell.simulated_established_ms];
-                both.map(over)
-            };
-            BarGroup {
-                label: match id {
-                    Id::Fig1 => bars[0].rtt_ms.to_string(),
-                    Id::Fig2 => bars[0].lost.to_string(),
-                },
-                values: bars.iter().flat_map(both).collect(),
-            }
+            let both = |cell: &&RealCell| [cell.fct_established_ms, cell.simulated_established_ms];
+            let over = move |ms: Option<f64>| ms.zip(base).map(|(ms, base)| ms / base);
+            (id.label(bars[0].rtt_ms, bars[0].lost), bars.iter().flat_map(both).map(over))
         });
-        BarPanel { title: acks.title().into(), groups: groups.collect() }
-    };
-    let names = variants.iter().map(|variant| variant.name());
-    BarChart {
-        title: format!("{}: {stack}", id.title()),
-        x_label: id.x_label().into(),
-        y_label: "normalised FCT".into(),
-        series: names.flat_map(|name| [name.to_owned(), format!("{name}, simulated")]).collect(),
-        panels: Acks::ALL.map(panel).to_vec(),
-    }
+        chart.panel(acks.title(), bars)
+    })
 }
