@@ -137,6 +137,12 @@ impl From<PointChart> for Picture {
     }
 }
 
+impl From<Diagram> for Picture {
+    fn from(diagram: Diagram) -> Self {
+        Self::Sequence(diagram)
+    }
+}
+
 impl Picture {
     /// The picture as an SVG document, 900 px wide.
     pub fn to_svg(&self) -> String {

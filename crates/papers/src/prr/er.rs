@@ -8,7 +8,6 @@ mod claims;
 use super::finding::{Finding, sheet as finding_sheet};
 use super::trace::{Trace, flow};
 use crate::prelude::*;
-use recoup_draw::chart::{Interpolation, LinePanel};
 
 /// The name on the command line.
 pub const ID: &str = "er";
@@ -170,13 +169,7 @@ fn delays(setup: &Setup) -> Result<Vec<(f64, f64)>, ExperimentError> {
 /// Settings that do not fit together.
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let data = data(setup)?;
-    Ok(finding_sheet(
-        ID,
-        "Early retransmit in single flows".into(),
-        findings(&data),
-        claims::all(&data),
-        Picture::Lines(chart(&data)),
-    ))
+    Ok(finding_sheet(ID, "Early retransmit in single flows", findings(&data), claims::all(&data), chart(&data)))
 }
 
 fn findings(data: &Data) -> Vec<Finding> {
@@ -212,15 +205,13 @@ fn findings(data: &Data) -> Vec<Finding> {
 }
 
 fn chart(data: &Data) -> LineChart {
-    LineChart {
-        title: "The delay of early retransmit: SRTT/4 within 25 and 500 ms".into(),
-        x_label: "RTT (ms)".into(),
-        y_label: "delay (ms)".into(),
-        scale: Scale::Logarithmic,
-        y_scale: Scale::Logarithmic,
-        interpolation: Interpolation::Linear,
-        series: vec!["early retransmit with both mitigations".into()],
-        panels: vec![LinePanel { title: String::new(), lines: vec![data.delays.clone()] }],
-        ..LineChart::default()
-    }
+    let chart = LineChart::new(
+        "The delay of early retransmit: SRTT/4 within 25 and 500 ms",
+        "RTT (ms)",
+        "delay (ms)",
+        ["early retransmit with both mitigations"],
+    )
+    .logarithmic()
+    .panel("", [data.delays.iter().copied()]);
+    LineChart { y_scale: Scale::Logarithmic, ..chart }
 }

@@ -40,15 +40,14 @@ fn columns(figure: &'static str) -> Columns<Finding> {
 /// The sheet of an experiment whose data are findings.
 pub fn sheet(
     figure: &'static str,
-    title: String,
+    title: &str,
     findings: Vec<Finding>,
     claims: Vec<Claim>,
-    picture: Picture,
+    picture: impl Into<Picture>,
 ) -> Sheet {
     let columns = columns(figure);
-    let text = columns.to_text(&findings, &["question", "profile", "input", "result"]);
-    let figure = Figure { paper: NAME, figure, title, cells: findings, claims, picture };
-    figure.into_sheet(&text, &columns)
+    let shown = ["question", "profile", "input", "result"];
+    Figure::new(NAME, figure, title, claims, picture, findings).sheet(|rows| columns.to_text(rows, &shown), &columns)
 }
 
 /// Numbers separated by spaces.

@@ -10,7 +10,6 @@ mod claims;
 use super::NAME;
 use super::trace::Trace;
 use crate::prelude::*;
-use recoup_draw::chart::{Interpolation, LinePanel};
 use recoup_recovery::State;
 
 /// The name on the command line.
@@ -118,16 +117,9 @@ const RTT_MS: f64 = 100.0;
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let cells = in_parallel(LENGTHS.len(), cores(), |i| run(setup, LENGTHS[i]))?;
     let columns = columns();
-    let text = columns.to_text(&cells, &TEXT);
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: "How losses are repaired, by the length of a response".into(),
-        claims: claims::all(&cells),
-        picture: Picture::Lines(chart(&cells)),
-        cells,
-    };
-    Ok(figure.into_sheet(&text, &columns))
+    let title = "How losses are repaired, by the length of a response";
+    let figure = Figure::new(NAME, ID, title, claims::all(&cells), chart(&cells), cells);
+    Ok(figure.sheet(|cells| columns.to_text(cells, &TEXT), &columns))
 }
 
 fn run(setup: &Setup, segments: u64) -> Result<Cell, ExperimentError> {
@@ -180,24 +172,18 @@ fn columns() -> Columns<Cell> {
 
 fn chart(cells: &[Cell]) -> LineChart {
     let line = |of: fn(&Cell) -> u64| {
-        let points = cells.iter().map(|cell| {
+        cells.iter().map(move |cell| {
             let share = of(cell) as f64 / cell.retransmissions().max(1) as f64;
             (cell.segments as f64, 100.0 * share)
-        });
-        points.collect()
+        })
     };
-    LineChart {
-        title: "Kinds of retransmissions by the length of the flow, 3 % of the segments lost".into(),
-        x_label: "segments of the flow".into(),
-        y_label: "share of the retransmissions (%)".into(),
-        scale: Scale::Logarithmic,
-        largest: Some(100.0),
-        interpolation: Interpolation::Linear,
-        series: ["fast retransmits", "timeout retransmits", "slow start retransmits"].map(String::from).to_vec(),
-        panels: vec![LinePanel {
-            title: String::new(),
-            lines: vec![line(|cell| cell.fast), line(|cell| cell.timeout), line(|cell| cell.slow_start)],
-        }],
-        ..LineChart::default()
-    }
+    LineChart::new(
+        "Kinds of retransmissions by the length of the flow, 3 % of the segments lost",
+        "segments of the flow",
+        "share of the retransmissions (%)",
+        ["fast retransmits", "timeout retransmits", "slow start retransmits"],
+    )
+    .logarithmic()
+    .up_to(100.0)
+    .panel("", [line(|cell| cell.fast), line(|cell| cell.timeout), line(|cell| cell.slow_start)])
 }

@@ -9,9 +9,8 @@
 mod claims;
 
 use super::finding::{Finding, list, sheet as finding_sheet};
-use super::trace::{Step, Trace, flow};
+use super::trace::{Trace, flow};
 use crate::prelude::*;
-use recoup_draw::chart::{Interpolation, LinePanel};
 use recoup_recovery::{LossDetector, State};
 
 /// The name on the command line.
@@ -229,10 +228,10 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let data = data(setup)?;
     Ok(finding_sheet(
         ID,
-        "What Linux does in fast recovery, in single flows".into(),
+        "What Linux does in fast recovery, in single flows",
         findings(setup, &data),
         claims::all(&data),
-        Picture::Lines(windows(&data)),
+        windows(&data),
     ))
 }
 
@@ -276,19 +275,17 @@ fn findings(setup: &Setup, data: &Data) -> Vec<Finding> {
 
 /// The window over the ACKs of recovery, without new data and with plenty.
 fn windows(data: &Data) -> LineChart {
-    let line = |trace: &Trace| {
-        let acks = trace.recovery_acks().enumerate();
-        acks.map(|(i, step): (usize, &Step)| (i as f64 + 1.0, f64::from(step.cwnd))).collect()
+    let line = |trace: &Trace| -> Vec<(f64, f64)> {
+        let cwnd = trace.recovery_acks().map(|step| f64::from(step.cwnd));
+        cwnd.zip(1..).map(|(cwnd, n)| (f64::from(n), cwnd)).collect()
     };
-    let panel =
-        |title: &str, traces: &[Trace; 2]| LinePanel { title: title.into(), lines: traces.iter().map(line).collect() };
-    LineChart {
-        title: "The congestion window in recovery: CUBIC, one of 100 segments lost".into(),
-        x_label: "ACKs since the beginning of recovery".into(),
-        y_label: "cwnd (segments)".into(),
-        interpolation: Interpolation::Steps,
-        series: ["Linux (rate halving)", "PRR"].map(String::from).to_vec(),
-        panels: vec![panel("nothing more to send", &data.idle), panel("plenty to send", &data.cubic)],
-        ..LineChart::default()
-    }
+    LineChart::new(
+        "The congestion window in recovery: CUBIC, one of 100 segments lost",
+        "ACKs since the beginning of recovery",
+        "cwnd (segments)",
+        ["Linux (rate halving)", "PRR"],
+    )
+    .steps()
+    .panel("nothing more to send", data.idle.iter().map(line))
+    .panel("plenty to send", data.cubic.iter().map(line))
 }

@@ -10,7 +10,6 @@ mod claims;
 use super::trace::{Step, Trace, flow};
 use super::{NAME, finding::list};
 use crate::prelude::*;
-use recoup_draw::chart::{Interpolation, LinePanel};
 
 /// The name on the command line.
 pub const ID: &str = "losses";
@@ -136,16 +135,9 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
         }
     }
     let columns = columns();
-    let text = columns.to_text(&cells, &TEXT);
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: "The first 1 to 19 of 20 segments lost, and always more to send".into(),
-        claims: claims::all(&cells, &queues(setup)?),
-        picture: Picture::Lines(chart(&cells)),
-        cells,
-    };
-    Ok(figure.into_sheet(&text, &columns))
+    let title = "The first 1 to 19 of 20 segments lost, and always more to send";
+    let figure = Figure::new(NAME, ID, title, claims::all(&cells, &queues(setup)?), chart(&cells), cells);
+    Ok(figure.sheet(|cells| columns.to_text(cells, &TEXT), &columns))
 }
 
 /// The columns for reading.
@@ -179,29 +171,18 @@ fn columns() -> Columns<Cell> {
 
 fn chart(cells: &[Cell]) -> LineChart {
     let drawn = [Scheme::Prr, Scheme::Linux, Scheme::Rfc3517];
-    let lines = |of: fn(&Cell) -> Option<f64>| {
-        let line = |scheme| {
-            let of_scheme = cells.iter().filter(|cell| cell.scheme == scheme);
-            of_scheme.filter_map(|cell| Some((f64::from(cell.lost), of(cell)?))).collect()
-        };
-        drawn.map(line).to_vec()
+    let lines = |of: fn(&Cell) -> Option<u32>| {
+        drawn.map(|scheme| {
+            let of_scheme = cells.iter().filter(move |cell| cell.scheme == scheme);
+            of_scheme.filter_map(move |cell| Some((f64::from(cell.lost), f64::from(of(cell)?))))
+        })
     };
-    LineChart {
-        title: "Recovery with the first segments of 20 lost (ssthresh 10)".into(),
-        x_label: "segments lost".into(),
-        y_label: "segments".into(),
-        interpolation: Interpolation::Linear,
-        series: drawn.map(|scheme| scheme.name().into()).to_vec(),
-        panels: vec![
-            LinePanel {
-                title: "largest burst on one ACK".into(),
-                lines: lines(|cell| Some(cell.trace.largest_burst().into())),
-            },
-            LinePanel {
-                title: "pipe before the ACK that ends recovery".into(),
-                lines: lines(|cell| cell.last().map(|step| step.pipe.into())),
-            },
-        ],
-        ..LineChart::default()
-    }
+    LineChart::new(
+        "Recovery with the first segments of 20 lost (ssthresh 10)",
+        "segments lost",
+        "segments",
+        drawn.map(Scheme::name),
+    )
+    .panel("largest burst on one ACK", lines(|cell| Some(cell.trace.largest_burst())))
+    .panel("pipe before the ACK that ends recovery", lines(|cell| cell.last().map(|step| step.pipe)))
 }

@@ -13,7 +13,6 @@ use super::NAME;
 use super::trace::Trace;
 use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::prelude::*;
-use recoup_draw::chart::{Interpolation, LinePanel};
 
 /// The name on the command line.
 pub const ID: &str = "pipe";
@@ -54,20 +53,17 @@ struct Cell {
 
 impl Cell {
     fn mean(&self) -> Estimate {
-        let known: Vec<f64> = self.errors.iter().copied().filter(|e| e.is_finite()).collect();
-        Estimate::of(known.into_iter())
+        self.errors.iter().copied().filter(|e| e.is_finite()).collect()
     }
 
     fn bias(&self) -> Estimate {
-        let known: Vec<f64> = self.signed.iter().copied().filter(|e| e.is_finite()).collect();
-        Estimate::of(known.into_iter())
+        self.signed.iter().copied().filter(|e| e.is_finite()).collect()
     }
 
     /// How much larger its errors are than another rate control's in the same flows.
     fn above(&self, other: &Self) -> Estimate {
         let pairs = self.errors.iter().zip(&other.errors);
-        let differences: Vec<f64> = pairs.map(|(a, b)| a - b).filter(|d| d.is_finite()).collect();
-        Estimate::of(differences.into_iter())
+        pairs.map(|(a, b)| a - b).filter(|d| d.is_finite()).collect()
     }
 }
 
@@ -103,16 +99,9 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let cells =
         in_parallel(count, cores(), |i| run(setup, SCHEMES[i / REORDERED.len()], REORDERED[i % REORDERED.len()]))?;
     let columns = columns();
-    let text = columns.to_text(&cells, &["scheme", "reordered", "misled", "error", "error_half", "bias"]);
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: "What errors of pipe change in recovery".into(),
-        claims: claims(&cells),
-        picture: Picture::Lines(chart(&cells)),
-        cells,
-    };
-    Ok(figure.into_sheet(&text, &columns))
+    let shown = ["scheme", "reordered", "misled", "error", "error_half", "bias"];
+    let figure = Figure::new(NAME, ID, "What errors of pipe change in recovery", claims(&cells), chart(&cells), cells);
+    Ok(figure.sheet(|cells| columns.to_text(cells, &shown), &columns))
 }
 
 fn run(
@@ -259,20 +248,12 @@ fn dsacks(cells: &[Cell]) -> Claim {
 }
 
 fn chart(cells: &[Cell]) -> LineChart {
-    let line = |(scheme, _): &(&str, &str)| {
-        let points = of(cells, scheme).into_iter().map(|cell| {
-            let share: f64 = cell.reordered.parse().unwrap_or(f64::NAN);
-            (100.0 * share, cell.mean().mean)
-        });
-        points.collect()
-    };
-    LineChart {
-        title: "Error in the segments sent when reordered segments are taken for lost".into(),
-        x_label: "segments held back by 60 ms (%)".into(),
-        y_label: "mean error (segments)".into(),
-        interpolation: Interpolation::Linear,
-        series: SCHEMES.map(|(scheme, _)| scheme.into()).to_vec(),
-        panels: vec![LinePanel { title: String::new(), lines: SCHEMES.iter().map(line).collect() }],
-        ..LineChart::default()
-    }
+    let point = |cell: &Cell| (100.0 * cell.reordered.parse().unwrap_or(f64::NAN), cell.mean().mean);
+    LineChart::new(
+        "Error in the segments sent when reordered segments are taken for lost",
+        "segments held back by 60 ms (%)",
+        "mean error (segments)",
+        SCHEMES.map(|(scheme, _)| scheme),
+    )
+    .panel("", SCHEMES.map(|(scheme, _)| of(cells, scheme).into_iter().map(point)))
 }

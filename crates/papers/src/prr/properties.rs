@@ -18,7 +18,6 @@ use columns::Counterexample;
 
 use super::NAME;
 use crate::prelude::*;
-use recoup_draw::chart::{BarGroup, BarPanel};
 use recoup_recovery::rate::RecoverFs;
 use watch::Watch;
 
@@ -236,19 +235,9 @@ impl PropertyCell {
 /// When settings contradict each other.
 pub fn figure(setup: &Setup) -> Result<Figure<PropertyCell>, ExperimentError> {
     let cells = run_cells(setup)?;
-    let claims = claims::all(&cells, &setup.base);
-    let picture = Picture::Bars(chart(&cells));
-    Ok(Figure {
-        paper: NAME,
-        figure: ID,
-        title: format!(
-            "Properties of recovery: {} flows of each rate control on each network",
-            setup.effort.of(FLOWS, QUICK_FLOWS)
-        ),
-        cells,
-        claims,
-        picture,
-    })
+    let flows = setup.effort.of(FLOWS, QUICK_FLOWS);
+    let title = format!("Properties of recovery: {flows} flows of each rate control on each network");
+    Ok(Figure::new(NAME, ID, title, claims::all(&cells, &setup.base), chart(&cells), cells))
 }
 
 fn run_cells(setup: &Setup) -> Result<Vec<PropertyCell>, ExperimentError> {
@@ -291,17 +280,15 @@ fn run_cell(setup: &Setup, network: Network, scheme: Scheme) -> Result<PropertyC
 }
 
 fn chart(cells: &[PropertyCell]) -> BarChart {
-    let group = |network: Network| {
-        let here = cells.iter().filter(|cell| cell.network == network);
-        BarGroup { label: network.name().into(), values: here.map(|cell| Some(cell.most_on_an_ack as f64)).collect() }
-    };
-    BarChart {
-        title: "The largest burst on one ACK of recovery".into(),
-        x_label: "what happens to the flows".into(),
-        y_label: "segments".into(),
-        series: Scheme::ALL.map(|scheme| scheme.name().into()).to_vec(),
-        panels: vec![BarPanel { title: String::new(), groups: Network::ALL.map(group).to_vec() }],
-    }
+    let burst = |cell: &PropertyCell| Some(cell.most_on_an_ack as f64);
+    let bars = |network: Network| (network.name(), cells.iter().filter(move |cell| cell.network == network).map(burst));
+    BarChart::new(
+        "The largest burst on one ACK of recovery",
+        "what happens to the flows",
+        "segments",
+        Scheme::ALL.map(Scheme::name),
+    )
+    .panel("", Network::ALL.map(bars))
 }
 
 /// The properties as [`figure`] checks them, in every format.
@@ -314,9 +301,8 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
 
 fn to_sheet(figure: Figure<PropertyCell>) -> Sheet {
     let columns = columns::cells();
-    let text = columns.to_text(&figure.cells, &columns::TEXT);
     let counterexamples = Counterexample::of(&figure.cells);
-    let sheet = figure.into_sheet(&text, &columns);
+    let sheet = figure.sheet(|cells| columns.to_text(cells, &columns::TEXT), &columns);
     sheet.with_rows("counterexamples", &columns::counterexamples(), &counterexamples)
 }
 

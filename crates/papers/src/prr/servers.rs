@@ -230,16 +230,9 @@ pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, ExperimentError> {
     let cells = run(setup, &population, &id.arms(), users, cores())?;
     let shown = shown(id, &cells);
     let arms: Vec<&str> = cells.iter().map(|cell| cell.arm.name).collect();
-    let figure = Figure {
-        paper: NAME,
-        figure: id.name(),
-        title: format!("{} {users} users, seed {}", title(id), setup.seed()),
-        claims: shown.claims,
-        picture: shown.picture,
-        cells: shown.rows,
-    };
-    let text = rows::to_text(&figure.cells, &arms);
-    let sheet = figure.into_sheet(&text, &rows::columns(id.name()));
+    let title = format!("{} {users} users, seed {}", title(id), setup.seed());
+    let figure = Figure::new(NAME, id.name(), title, shown.claims, shown.picture, shown.rows);
+    let sheet = figure.sheet(|rows| rows::to_text(rows, &arms), &rows::columns(id.name()));
     let add = |sheet: Sheet, (name, picture)| sheet.with_picture(name, picture);
     Ok(shown.more.into_iter().fold(sheet, add))
 }

@@ -18,7 +18,6 @@ use super::rows::{Rows, exactly};
 use super::tables::{count, differences, fast, latency, responses, retransmissions, timeouts, undone};
 use super::{Arm, Cell, Shown, web};
 use crate::prelude::*;
-use recoup_draw::chart::{BarGroup, BarPanel};
 use recoup_recovery::{Counters, State};
 
 const NAIVE: Arm = Arm::new("naive ER", "linux-2.6+moderate+halving+ernaive");
@@ -89,7 +88,7 @@ pub fn shown(cells: &[Cell]) -> Shown {
     Shown {
         rows: rows.0,
         claims: Arms::of(cells).map_or_else(Vec::new, |arms| claims::all(arms, &changes)),
-        picture: Picture::Bars(chart(&changes)),
+        picture: chart(&changes).into(),
         more: vec![],
     }
 }
@@ -215,15 +214,15 @@ fn independence(rows: &mut Rows, arms: Arms<'_>) {
 }
 
 fn chart(changes: &[Estimate]) -> BarChart {
-    let group = |(i, change): (usize, &Estimate)| BarGroup {
-        label: format!("{:.0} %", TABLE_11[i] * 100.0),
-        values: vec![Some(-change.mean), Some(-PAPERS_ER[i])],
-    };
-    BarChart {
-        title: "Table 11: reduction of latency by early retransmit with both mitigations".into(),
-        x_label: "quantile of the latency".into(),
-        y_label: "reduction (%)".into(),
-        series: ["simulated", "the paper's"].map(String::from).to_vec(),
-        panels: vec![BarPanel { title: String::new(), groups: changes.iter().enumerate().map(group).collect() }],
-    }
+    let quantiles = changes.iter().zip(TABLE_11).zip(PAPERS_ER);
+    BarChart::new(
+        "Table 11: reduction of latency by early retransmit with both mitigations",
+        "quantile of the latency",
+        "reduction (%)",
+        ["simulated", "the paper's"],
+    )
+    .panel(
+        "",
+        quantiles.map(|((change, share), paper)| (format!("{:.0} %", share * 100.0), [-change.mean, -paper].map(Some))),
+    )
 }

@@ -20,7 +20,6 @@ use super::tables::{self, count, differences, fast, of_each, retransmissions, se
 use super::users::{Service, Users};
 use super::{Cell, Shown};
 use crate::prelude::*;
-use recoup_draw::chart::{BarGroup, BarPanel};
 use recoup_recovery::Counters;
 use recoup_traffic::draws::LogNormal;
 
@@ -62,7 +61,7 @@ pub fn shown(cells: &[Cell]) -> Shown {
     tables::table2(&mut rows, &cells[0], [54.0, 17.0, 8.0, 3.0, 2.0, 4.0, 29.0]);
     tables::table3(&mut rows, &cells[0], [4.0, 1.4, 9.0, 3.1]);
     table10(&mut rows, cells);
-    Shown { rows: rows.0, claims: claims::all(cells), picture: Picture::Bars(chart(cells)), more: vec![] }
+    Shown { rows: rows.0, claims: claims::all(cells), picture: chart(cells).into(), more: vec![] }
 }
 
 fn inputs(rows: &mut Rows, cell: &Cell) {
@@ -141,20 +140,13 @@ fn chart(cells: &[Cell]) -> BarChart {
         ("FR lost", lost_fast, LOST),
         ("slow start after FR", slow_start_after, SLOW_START),
     ];
-    let group = |label: &str, values: Vec<f64>| BarGroup {
-        label: label.into(),
-        values: values.into_iter().map(Some).collect(),
-    };
-    let ours = quantities.iter().map(|(label, of, _)| group(label, cells.iter().map(|cell| of(cell).mean).collect()));
-    let papers = quantities.iter().map(|(label, _, papers)| group(label, papers.to_vec()));
-    BarChart {
-        title: "Table 10: video transfers".into(),
-        x_label: "FR: fast recovery, fast retransmits".into(),
-        y_label: "%".into(),
-        series: cells.iter().map(|cell| cell.arm.name.into()).collect(),
-        panels: vec![
-            BarPanel { title: "simulated".into(), groups: ours.collect() },
-            BarPanel { title: "the paper's".into(), groups: papers.collect() },
-        ],
-    }
+    let ours = |(label, of, _): Quantity| (label, cells.iter().map(move |cell| Some(of(cell).mean)));
+    BarChart::new(
+        "Table 10: video transfers",
+        "FR: fast recovery, fast retransmits",
+        "%",
+        cells.iter().map(|cell| cell.arm.name),
+    )
+    .panel("simulated", quantities.map(ours))
+    .panel("the paper's", quantities.map(|(label, _, papers)| (label, papers.map(Some))))
 }

@@ -90,10 +90,10 @@ pub fn shown(cells: &[Cell]) -> Shown {
     Shown {
         rows: rows.0,
         claims: claims::all(cells),
-        picture: Picture::Lines(figures::recovery_times(cells)),
+        picture: figures::recovery_times(cells).into(),
         more: vec![
-            ("fig1-latency", Picture::Lines(figures::latency_by_rtt(&cells[0]))),
-            ("fig1-rtts", Picture::Lines(figures::latency_in_rtts(&cells[0]))),
+            ("fig1-latency", figures::latency_by_rtt(&cells[0]).into()),
+            ("fig1-rtts", figures::latency_in_rtts(&cells[0]).into()),
         ],
     }
 }

@@ -7,7 +7,6 @@ use super::super::rows::{Rows, exactly};
 use super::super::tables::{count, differences, of_each};
 use super::{Cell, at, of_recoveries};
 use crate::prelude::*;
-use recoup_draw::chart::{Interpolation, LinePanel};
 use recoup_recovery::{Recovery, State};
 
 /// The width of a bucket of figure 1, in ms, and how many are shown.
@@ -122,50 +121,37 @@ pub fn figure5(rows: &mut Rows, cells: &[Cell]) {
 }
 
 pub fn recovery_times(cells: &[Cell]) -> LineChart {
-    let lines = cells.iter().map(|cell| distribution(&recovery_durations(cell)));
-    LineChart {
-        title: "Figure 5: time from the start of a recovery until the sender is Open".into(),
-        x_label: "recovery time (ms)".into(),
-        y_label: "share of the recoveries".into(),
-        scale: Scale::Logarithmic,
-        largest: Some(1.0),
-        interpolation: Interpolation::Linear,
-        series: cells.iter().map(|cell| cell.arm.name.into()).collect(),
-        panels: vec![LinePanel { title: String::new(), lines: lines.collect() }],
-        ..LineChart::default()
-    }
+    LineChart::new(
+        "Figure 5: time from the start of a recovery until the sender is Open",
+        "recovery time (ms)",
+        "share of the recoveries",
+        cells.iter().map(|cell| cell.arm.name),
+    )
+    .logarithmic()
+    .up_to(1.0)
+    .panel("", cells.iter().map(|cell| distribution(&recovery_durations(cell))))
 }
 
 pub fn latency_by_rtt(cell: &Cell) -> LineChart {
     let buckets = buckets(cell);
-    let line = |of: fn(&Bucket) -> f64| buckets.iter().map(|b| (b.middle, of(b))).collect();
-    LineChart {
-        title: "Figure 1, top: mean latency of responses of 4 to 8 kB by RTT (200 ms buckets)".into(),
-        x_label: "RTT (ms)".into(),
-        y_label: "TCP latency (ms)".into(),
-        interpolation: Interpolation::Linear,
-        series: ["with retransmissions", "without retransmissions", "ideal (minimum RTT)"].map(String::from).to_vec(),
-        panels: vec![LinePanel {
-            title: String::new(),
-            lines: vec![line(|b| b.with), line(|b| b.without), line(|b| b.ideal)],
-        }],
-        ..LineChart::default()
-    }
+    let line = |of: fn(&Bucket) -> f64| buckets.iter().map(move |b| (b.middle, of(b)));
+    LineChart::new(
+        "Figure 1, top: mean latency of responses of 4 to 8 kB by RTT (200 ms buckets)",
+        "RTT (ms)",
+        "TCP latency (ms)",
+        ["with retransmissions", "without retransmissions", "ideal (minimum RTT)"],
+    )
+    .panel("", [line(|b| b.with), line(|b| b.without), line(|b| b.ideal)])
 }
 
 pub fn latency_in_rtts(cell: &Cell) -> LineChart {
-    LineChart {
-        title: "Figure 1, bottom: latency of all responses in RTTs".into(),
-        x_label: "latency (minimum RTTs)".into(),
-        y_label: "share of the responses".into(),
-        scale: Scale::Logarithmic,
-        largest: Some(1.0),
-        interpolation: Interpolation::Linear,
-        series: ["with retransmissions", "without retransmissions"].map(String::from).to_vec(),
-        panels: vec![LinePanel {
-            title: String::new(),
-            lines: [true, false].map(|with| distribution(&in_rtts(cell, with))).to_vec(),
-        }],
-        ..LineChart::default()
-    }
+    LineChart::new(
+        "Figure 1, bottom: latency of all responses in RTTs",
+        "latency (minimum RTTs)",
+        "share of the responses",
+        ["with retransmissions", "without retransmissions"],
+    )
+    .logarithmic()
+    .up_to(1.0)
+    .panel("", [true, false].map(|with| distribution(&in_rtts(cell, with))))
 }
