@@ -99,7 +99,7 @@ impl<R: 'static> Columns<R> {
     }
 
     /// A line a row, with all columns.
-    pub fn to_table(&self, rows: &[R]) -> String {
+    pub fn to_table<'a>(&self, rows: impl IntoIterator<Item = &'a R>) -> String {
         text_table(&self.leaves(), rows)
     }
 
@@ -147,7 +147,7 @@ impl<R: 'static> Columns<R> {
     }
 }
 
-fn text_table<R>(leaves: &[Leaf<'_, R>], rows: &[R]) -> String {
+fn text_table<'a, R: 'a>(leaves: &[Leaf<'_, R>], rows: impl IntoIterator<Item = &'a R>) -> String {
     let mut table = plain_table();
     table.set_header(leaves.iter().map(|leaf| leaf.column.heading_with_unit(None)));
     for row in rows {

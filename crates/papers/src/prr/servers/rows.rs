@@ -1,5 +1,6 @@
 //! The rows of the tables: a quantity of an arm, beside the paper's.
 
+use super::Cell;
 use crate::prelude::*;
 use recoup_table::plain_table;
 use std::fmt::Write as _;
@@ -23,15 +24,41 @@ pub struct Row {
     pub paper: Option<f64>,
 }
 
+/// The table or figure, the quantity and its unit.
+type Header<Quantity> = (&'static str, Quantity, &'static str);
+
 /// The rows of a table under construction.
 #[derive(Debug, Default)]
 pub struct Rows(pub Vec<Row>);
 
 impl Rows {
+    /// Adds what `of` makes of each arm, with the paper's values.
+    pub fn each(
+        &mut self,
+        header: Header<impl Into<String>>,
+        cells: &[Cell],
+        paper: &[f64],
+        of: impl Fn(&Cell) -> Estimate,
+    ) {
+        self.add(header, cells.iter().map(|cell| (cell.arm.name, of(cell))), paper);
+    }
+
+    /// Adds how each arm but the first differs from the first, with the paper's values.
+    pub fn differences(
+        &mut self,
+        header: Header<impl Into<String>>,
+        cells: &[Cell],
+        paper: &[f64],
+        of: impl Fn(&Cell, &Cell) -> Estimate,
+    ) {
+        let arms = cells.iter().skip(1);
+        self.add(header, arms.map(|cell| (cell.arm.name, of(&cells[0], cell))), paper);
+    }
+
     /// Adds a value of each arm, with the paper's values.
     pub fn add(
         &mut self,
-        (table, quantity, unit): (&'static str, impl Into<String>, &'static str),
+        (table, quantity, unit): Header<impl Into<String>>,
         ours: impl IntoIterator<Item = (&'static str, Estimate)>,
         paper: &[f64],
     ) {
@@ -49,11 +76,6 @@ impl Rows {
             });
         }
     }
-}
-
-/// A value without an interval.
-pub const fn exactly(mean: f64) -> Estimate {
-    Estimate { mean, half: 0.0 }
 }
 
 /// The columns of all formats but the text.

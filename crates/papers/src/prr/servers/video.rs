@@ -16,7 +16,7 @@ mod claims;
 use super::compare::{Of, percent, points, ratio, total};
 use super::connection::Connection;
 use super::rows::Rows;
-use super::tables::{self, count, differences, fast, of_each, retransmissions, segments};
+use super::tables::{self, count, fast, retransmissions, segments};
 use super::users::{Service, Users};
 use super::{Cell, Shown};
 use crate::prelude::*;
@@ -104,23 +104,28 @@ fn sent_in_recovery() -> impl Of {
 }
 
 fn table10(rows: &mut Rows, cells: &[Cell]) {
-    let ours = of_each(cells, |cell| ratio(cell, transmit, |_| 1.0));
-    rows.add(("Table 10", "network transmit time", "s"), ours, &TRANSMIT);
-    let ours = differences(cells, |base, arm| total(base, arm, transmit));
-    rows.add(("Table 10", "network transmit time, difference from Linux", "%"), ours, &[-4.7, -3.0]);
-    let ours = of_each(cells, |cell| percent(cell, recovery, transmit));
-    rows.add(("Table 10", "time in loss recovery", "%"), ours, &IN_RECOVERY);
-    let ours = of_each(cells, tables::retransmission_rate);
-    rows.add(("Table 10", "retransmission rate", "%"), ours, &RATE);
-    let ours = of_each(cells, |cell| percent(cell, sent_in_recovery(), segments));
-    rows.add(("Table 10", "bytes sent in fast recovery", "%"), ours, &BYTES);
-    let ours = differences(cells, |base, arm| points(base, arm, sent_in_recovery(), segments));
-    let quantity = "bytes sent in fast recovery, difference from Linux";
-    rows.add(("Table 10", quantity, "% points"), ours, &[5.0, 3.0]);
-    let ours = of_each(cells, lost_fast);
-    rows.add(("Table 10", "fast retransmits lost", "%"), ours, &LOST);
-    let ours = of_each(cells, slow_start_after);
-    rows.add(("Table 10", "slow start after fast recovery", "%"), ours, &SLOW_START);
+    rows.each(("Table 10", "network transmit time", "s"), cells, &TRANSMIT, |cell| ratio(cell, transmit, |_| 1.0));
+    rows.differences(
+        ("Table 10", "network transmit time, difference from Linux", "%"),
+        cells,
+        &[-4.7, -3.0],
+        |base, arm| total(base, arm, transmit),
+    );
+    rows.each(("Table 10", "time in loss recovery", "%"), cells, &IN_RECOVERY, |cell| {
+        percent(cell, recovery, transmit)
+    });
+    rows.each(("Table 10", "retransmission rate", "%"), cells, &RATE, tables::retransmission_rate);
+    rows.each(("Table 10", "bytes sent in fast recovery", "%"), cells, &BYTES, |cell| {
+        percent(cell, sent_in_recovery(), segments)
+    });
+    rows.differences(
+        ("Table 10", "bytes sent in fast recovery, difference from Linux", "% points"),
+        cells,
+        &[5.0, 3.0],
+        |base, arm| points(base, arm, sent_in_recovery(), segments),
+    );
+    rows.each(("Table 10", "fast retransmits lost", "%"), cells, &LOST, lost_fast);
+    rows.each(("Table 10", "slow start after fast recovery", "%"), cells, &SLOW_START, slow_start_after);
 }
 
 fn lost_fast(cell: &Cell) -> Estimate {

@@ -4,7 +4,6 @@ use super::{DumbbellCell, Foreground, ID, LOSS, PANELS, Tail, cells_of};
 use crate::distribution::quantile;
 use crate::prelude::*;
 use recoup_lab::world::Calibration;
-use recoup_table::plain_table;
 
 /// A row a cell.
 pub fn cells() -> Columns<DumbbellCell> {
@@ -80,46 +79,22 @@ pub fn distributions() -> Columns<Point> {
 
 /// The load that was found, the panels, and spurious retransmissions.
 pub fn text(cells: &[DumbbellCell], load: &Calibration) -> String {
-    let mut panels = plain_table();
-    panels.set_header([
-        "panel",
-        "segments",
-        "owd (ms)",
-        "ack",
-        "mechanism",
-        "flows",
-        "selected",
-        "mean FCT (ms)",
-        "p25",
-        "p50",
-        "p75",
-        "p90",
-        "last lost: p50",
-        "2-3 lost: p50",
-    ]);
-    for (letter, flows) in PANELS {
-        for cell in cells_of(cells, flows) {
-            let fcts = cell.fcts();
-            let at = |share| millis(quantile(&fcts, share));
-            let of = |tails: &[Tail]| millis(quantile(&cell.fcts_of(tails), 0.5));
-            panels.add_row([
-                letter.to_string(),
-                flows.size.to_string(),
-                flows.owd_ms.to_string(),
-                flows.acks.name().into(),
-                cell.mechanism.name().into(),
-                cell.flows.len().to_string(),
-                fcts.len().to_string(),
-                cell.mean().to_string(),
-                at(0.25),
-                at(0.5),
-                at(0.75),
-                at(0.9),
-                of(&[Tail::One]),
-                of(&[Tail::Two, Tail::Three]),
-            ]);
-        }
+    let mut panels = Columns::new()
+        .shown("panel", |c: &DumbbellCell| c.foreground.panel().unwrap_or('-'))
+        .shown("segments", |c| c.foreground.size)
+        .shown("owd (ms)", |c| c.foreground.owd_ms)
+        .shown("ack", |c| c.foreground.acks.name())
+        .shown("mechanism", |c| c.mechanism.name())
+        .shown("flows", |c| c.flows.len())
+        .shown("selected", |c| c.fcts().len())
+        .shown("mean FCT (ms)", |c| c.mean());
+    for (name, share) in [("p25", 0.25), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9)] {
+        panels = panels.shown(name, move |c| millis(quantile(&c.fcts(), share)));
     }
+    let panels = panels
+        .shown("last lost: p50", |c| millis(quantile(&c.fcts_of(&[Tail::One]), 0.5)))
+        .shown("2-3 lost: p50", |c| millis(quantile(&c.fcts_of(&[Tail::Two, Tail::Three]), 0.5)))
+        .to_table(PANELS.iter().flat_map(|(_, flows)| cells_of(cells, *flows)));
     format!(
         "Background: start times scaled by {:.4} in {} tries, so that the bottleneck loses {:.2} % of its packets; \
          expected {:.1} ± {:.1} %.\nFCT: from establishment. Selected: one of the last four segments was lost when first sent.\n\n{panels}",

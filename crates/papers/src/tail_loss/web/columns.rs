@@ -4,7 +4,6 @@ use super::{ID, Selection, WebCell};
 use crate::distribution::quantile;
 use crate::prelude::*;
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
-use recoup_table::plain_table;
 
 /// The share of the values below this; `None` without values.
 pub fn share_below(values: &[f64], limit: f64) -> Option<f64> {
@@ -102,51 +101,34 @@ pub fn spurious(cells: &[WebCell], mechanism: Mechanism) -> (u64, u64) {
 
 /// The panels, and spurious retransmissions.
 pub fn text(cells: &[WebCell]) -> String {
-    let mut table = plain_table();
-    table.set_header([
-        "panel",
-        "site",
-        "RTT (ms)",
-        "mechanism",
-        "selected",
-        "mean OCT (ms)",
-        "p25",
-        "p50",
-        "p75",
-        "p90",
-        "< 1 s (%)",
-        "by loss",
-        "mean OCT (ms)",
-    ]);
-    let pages = pages(cells);
-    for cell in cells {
-        let octs = cell.octs(Selection::Retransmission);
-        let by_loss = cell.octs(Selection::Loss);
-        let at = |share| millis(quantile(&octs, share));
-        let below = share_below(&octs, 1000.0).map(|share| format!("{:.1}", share * 100.0));
-        table.add_row([
-            cell.panel(pages).map_or("-".into(), |c| c.to_string()),
-            cell.site.clone(),
-            cell.rtt_ms.to_string(),
-            cell.mechanism.name().into(),
-            octs.len().to_string(),
-            Estimate::of(octs.iter().copied()).to_string(),
-            at(0.25),
-            at(0.5),
-            at(0.75),
-            at(0.9),
-            below.unwrap_or_else(|| "-".into()),
-            by_loss.len().to_string(),
-            Estimate::of(by_loss.iter().copied()).to_string(),
-        ]);
+    let (pages, retransmission) = (pages(cells), Selection::Retransmission);
+    let mut table = Columns::new()
+        .shown("panel", move |c: &WebCell| c.panel(pages).unwrap_or('-'))
+        .shown("site", |c| c.site.clone())
+        .shown("RTT (ms)", |c| c.rtt_ms)
+        .shown("mechanism", |c| c.mechanism.name())
+        .shown("selected", move |c| c.octs(retransmission).len())
+        .shown("mean OCT (ms)", move |c| c.octs(retransmission).into_iter().collect::<Estimate>());
+    for (name, share) in [("p25", 0.25), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9)] {
+        table = table.shown(name, move |c| millis(quantile(&c.octs(retransmission), share)));
     }
-    let mut sums = plain_table();
-    sums.set_header(["mechanism", "data segments", "spurious", "share"]);
-    for mechanism in MECHANISMS {
-        let (sent, of) = spurious(cells, mechanism);
-        let share = of as f64 / sent.max(1) as f64;
-        sums.add_row([mechanism.name().to_string(), sent.to_string(), of.to_string(), format!("{share:.1e}")]);
-    }
+    let table = table
+        .shown("< 1 s (%)", move |c| {
+            let below = share_below(&c.octs(retransmission), 1000.0);
+            below.map_or("-".into(), |share| format!("{:.1}", share * 100.0))
+        })
+        .shown("by loss", |c| c.octs(Selection::Loss).len())
+        .shown("mean OCT (ms)", |c| c.octs(Selection::Loss).into_iter().collect::<Estimate>())
+        .to_table(cells);
+    let sums = Columns::new()
+        .shown("mechanism", |(mechanism, ..): &(Mechanism, u64, u64)| mechanism.name())
+        .shown("data segments", |(_, sent, _)| *sent)
+        .shown("spurious", |(.., spurious)| *spurious)
+        .shown("share", |(_, sent, spurious)| format!("{:.1e}", *spurious as f64 / (*sent).max(1) as f64))
+        .to_table(&MECHANISMS.map(|mechanism| {
+            let (sent, of) = spurious(cells, mechanism);
+            (mechanism, sent, of)
+        }));
     let incomplete: usize = cells.iter().map(WebCell::incomplete).sum();
     format!(
         "OCT: from the request to the last byte. Selected: downloads with a retransmission in one of the last four segments of \

@@ -3,8 +3,8 @@
 use super::super::compare::{points, relative};
 use super::super::connection::Connection;
 use super::super::pictures::distribution;
-use super::super::rows::{Rows, exactly};
-use super::super::tables::{count, differences, of_each};
+use super::super::rows::Rows;
+use super::super::tables::count;
 use super::{Cell, at, of_recoveries};
 use crate::prelude::*;
 use recoup_recovery::{Recovery, State};
@@ -69,7 +69,7 @@ pub fn figure1(rows: &mut Rows, cell: &Cell) {
         for (what, value) in [("with", bucket.with), ("without", bucket.without)] {
             let low = bucket.middle - BUCKET / 2.0;
             let quantity = format!("latency {what} retransmissions over ideal, RTT {low:.0} to {:.0} ms", low + BUCKET);
-            rows.add(("Figure 1", quantity, ""), [(arm, exactly(value / bucket.ideal))], &[]);
+            rows.add(("Figure 1", quantity, ""), [(arm, Estimate::exactly(value / bucket.ideal))], &[]);
         }
     }
     for (what, retransmitted) in [("with", true), ("without", false)] {
@@ -107,17 +107,22 @@ pub fn recovery_time_difference(base: &Cell, arm: &Cell) -> Estimate {
 
 pub fn figure5(rows: &mut Rows, cells: &[Cell]) {
     for share in [0.25, 0.5, 0.75, 0.9, 0.99] {
-        let ours = of_each(cells, |cell| at(&recovery_durations(cell), share));
-        let header = ("Figure 5", format!("recovery time, {:.0} %", share * 100.0), "ms");
-        rows.add(header, ours, &[]);
+        rows.each(("Figure 5", format!("recovery time, {:.0} %", share * 100.0), "ms"), cells, &[], |cell| {
+            at(&recovery_durations(cell), share)
+        });
     }
-    let ours = differences(cells, recovery_time_difference);
-    rows.add(("Figure 5", "mean recovery time, difference from Linux", "%"), ours, &[]);
-    let ours = differences(cells, |base, arm| {
-        points(base, arm, count(|c| c.timeouts_in(State::Recovery)), count(|c| c.recoveries))
-    });
-    let quantity = "recoveries that end in a timeout, difference from Linux";
-    rows.add(("Figure 5", quantity, "% points"), ours, &[]);
+    rows.differences(
+        ("Figure 5", "mean recovery time, difference from Linux", "%"),
+        cells,
+        &[],
+        recovery_time_difference,
+    );
+    rows.differences(
+        ("Figure 5", "recoveries that end in a timeout, difference from Linux", "% points"),
+        cells,
+        &[],
+        |base, arm| points(base, arm, count(|c| c.timeouts_in(State::Recovery)), count(|c| c.recoveries)),
+    );
 }
 
 pub fn recovery_times(cells: &[Cell]) -> LineChart {
