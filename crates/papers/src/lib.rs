@@ -6,6 +6,7 @@ pub mod coverage;
 mod distribution;
 pub mod experiment;
 mod flow;
+mod grid;
 pub mod ledger;
 pub mod loss_detection;
 mod pivot;

@@ -3,6 +3,7 @@
 pub(crate) use crate::columns_of_figure;
 pub use crate::experiment::{ExperimentError, Setup};
 pub use crate::flow::{Bench, Keys, Log};
+pub use crate::grid::Keyed;
 pub use crate::{Figure, Picture, Sheet};
 pub use recoup_draw::chart::{BarChart, LineChart, Scale};
 pub use recoup_lab::run::{cores, in_parallel, simulation};

@@ -8,7 +8,7 @@ use recoup_lab::diagram::Watch;
 use recoup_units::Span;
 
 /// The rate controls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// Proportional rate reduction with the slow-start reduction bound (algorithm 2).
     Prr,
@@ -42,7 +42,7 @@ impl Scheme {
 }
 
 /// The receivers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Acks {
     /// Acknowledges every second segment, or after 200 ms.
     Delayed,
@@ -92,7 +92,7 @@ pub struct Exit {
 }
 
 /// The settings of one flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flow {
     /// The sender's rate control.
     pub scheme: Scheme,
@@ -118,6 +118,14 @@ pub struct SchemeCell {
     pub sent: Vec<Sent>,
     /// All steps.
     pub steps: Vec<Step>,
+}
+
+impl Keyed for SchemeCell {
+    type Key = Flow;
+
+    fn key(&self) -> Self::Key {
+        self.flow
+    }
 }
 
 impl SchemeCell {

@@ -5,15 +5,15 @@ use super::trace::Step;
 use super::{Id, SECOND_WRITE};
 use crate::claims::{Claim, claim};
 use crate::experiment::{ExperimentError, Setup};
+use crate::grid::Grid;
 use std::path::Path;
 
 /// The cells of a figure, found by their settings.
-struct Cells<'a>(&'a [SchemeCell]);
+type Cells<'a> = Grid<'a, SchemeCell>;
 
 impl Cells<'_> {
     fn get(&self, scheme: Scheme, acks: Acks) -> &SchemeCell {
-        let found = self.0.iter().find(|c| c.flow == Flow { scheme, acks });
-        found.expect("a cell of the figure's grid")
+        self.at(Flow { scheme, acks })
     }
 
     /// The cells of a scheme with both receivers.
@@ -49,7 +49,7 @@ fn sent_per_ack(cell: &SchemeCell) -> Vec<u32> {
 
 /// Checks the claims that figure 2 decides.
 pub fn fig2(cells: &[SchemeCell], setup: &Setup) -> Result<Vec<Claim>, ExperimentError> {
-    let c = Cells(cells);
+    let c = Cells::new(cells);
     Ok(vec![
         first_dupack(&c),
         alternate_acks(&c),
@@ -229,7 +229,7 @@ fn second_after_half(c: &Cells<'_>) -> Claim {
 
 /// Checks the claims that figure 3 decides.
 pub fn fig3(cells: &[SchemeCell]) -> Vec<Claim> {
-    let c = Cells(cells);
+    let c = Cells::new(cells);
     let prr = c.get(Scheme::Prr, Acks::Delayed);
     let acks: Vec<&Step> = prr.recovery(true).collect();
     // Segments 5 to 10 arrive before the ACKs show the second gap, 17 to 20 after.

@@ -34,7 +34,7 @@ pub const FLOWS: u64 = 300;
 const QUICK_FLOWS: u64 = 60;
 
 /// A rate control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// PRR with the slow-start reduction bound (algorithm 2).
     Prr,
@@ -100,7 +100,7 @@ impl Scheme {
 }
 
 /// A network, or an application's behaviour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Network {
     /// Segments are lost independently of each other.
     Random,
@@ -220,6 +220,14 @@ pub struct PropertyCell {
     pub timed_out: u64,
     /// The result of each property, in the order of [`Property::ALL`].
     pub checks: [Check; Property::ALL.len()],
+}
+
+impl Keyed for PropertyCell {
+    type Key = (Network, Scheme);
+
+    fn key(&self) -> Self::Key {
+        (self.network, self.scheme)
+    }
 }
 
 impl PropertyCell {

@@ -33,6 +33,7 @@ pub use watch::Pairs;
 
 use super::NAME;
 use crate::experiment::{self, Change, ExperimentError, Mutation};
+use crate::grid::Keyed;
 use crate::{Figure, Picture, Sheet};
 use columns::Distance;
 use grid::REQUEST;
@@ -129,6 +130,14 @@ pub struct CombinedCell {
     pub firsts_lost: u64,
     /// Lost originals and copies.
     pub pairs: Pairs,
+}
+
+impl Keyed for CombinedCell {
+    type Key = Setup;
+
+    fn key(&self) -> Self::Key {
+        self.setup
+    }
 }
 
 impl CombinedCell {

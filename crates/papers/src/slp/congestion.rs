@@ -13,6 +13,7 @@ mod columns;
 
 use super::NAME;
 use crate::experiment::{self, Change, ExperimentError, Mutation};
+use crate::grid::Keyed;
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::{cores, in_parallel};
@@ -60,7 +61,7 @@ pub const PROFILES: [&str; 2] = ["linux-3.17", "linux-6"];
 pub const THINK_TIMES: [&str; 3] = ["2.5s", "1s", "250ms"];
 
 /// Who sends copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Copying {
     /// Nobody.
     None,
@@ -94,7 +95,7 @@ impl Copying {
 }
 
 /// The worlds of one cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Setup {
     /// What both groups do besides copying.
     pub profile: &'static str,
@@ -135,6 +136,14 @@ pub struct CongestionCell {
     pub groups: [Group; 2],
     /// The share of packets that the bottleneck dropped on the way of the data in each world.
     pub loss: Vec<f64>,
+}
+
+impl Keyed for CongestionCell {
+    type Key = Setup;
+
+    fn key(&self) -> Self::Key {
+        self.setup
+    }
 }
 
 impl CongestionCell {

@@ -18,6 +18,7 @@ use super::NAME;
 use super::micro::plain;
 use crate::experiment::{Change, ExperimentError, Mutation, Setup};
 use crate::flow::{Bench, Keys, in_batches};
+use crate::grid::Keyed;
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::settings::SettingsError;
@@ -48,7 +49,7 @@ pub const MUTATIONS: &[Mutation] = &[
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// How packets are protected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arm {
     /// Retransmissions alone.
     Arq,
@@ -88,6 +89,14 @@ pub struct DuplicationCell {
     pub fct_ms: Vec<f64>,
     /// IP bytes per fetch, both directions.
     pub bytes: f64,
+}
+
+impl Keyed for DuplicationCell {
+    type Key = (u64, Arm);
+
+    fn key(&self) -> Self::Key {
+        (self.file, self.arm)
+    }
 }
 
 impl DuplicationCell {

@@ -7,7 +7,7 @@ use recoup_sim::{Chains, Network};
 use std::collections::BTreeMap;
 
 /// The mechanisms compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mechanism {
     /// Linux recovery without tail loss probes.
     Baseline,
@@ -114,6 +114,14 @@ pub struct TailLossCell {
     pub spurious: u64,
     /// The first retransmission.
     pub first: Option<First>,
+}
+
+impl Keyed for TailLossCell {
+    type Key = (&'static str, u64, u64, Mechanism);
+
+    fn key(&self) -> Self::Key {
+        (self.ack, self.rtt_ms, self.lost, self.mechanism)
+    }
 }
 
 impl TailLossCell {

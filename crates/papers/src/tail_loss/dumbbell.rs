@@ -144,6 +144,14 @@ pub struct DumbbellCell {
     pub background: Vec<u64>,
 }
 
+impl Keyed for DumbbellCell {
+    type Key = (Option<char>, Mechanism);
+
+    fn key(&self) -> Self::Key {
+        (self.foreground.panel(), self.mechanism)
+    }
+}
+
 impl DumbbellCell {
     /// The flows with a loss among the first transmissions of their last four segments.
     pub fn selected(&self) -> impl Iterator<Item = &Flow> {

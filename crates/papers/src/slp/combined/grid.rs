@@ -17,7 +17,7 @@ pub const GAPS: [&str; 6] = ["0", "0.0625", GAP, "0.25", "0.5", "1"];
 pub const REQUEST: &str = "300B";
 
 /// The data of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Load {
     /// A request of 300 bytes, and a response of 34 kB written at once: more than the first window.
     Fetch,
@@ -46,7 +46,7 @@ impl Load {
 }
 
 /// How packets are lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Network {
     /// Independently of each other.
     Random,
@@ -121,7 +121,7 @@ pub fn mean_losses(settings: &Settings) -> impl Iterator<Item = f64> {
 }
 
 /// The mechanism against timeouts besides SLP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Recovery {
     /// None.
     Nothing,
@@ -163,7 +163,7 @@ impl Recovery {
 }
 
 /// The packets that SLP copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Copied {
     /// Nothing: no SLP.
     Nothing,
@@ -207,7 +207,7 @@ impl Copied {
 }
 
 /// The settings of one cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Setup {
     /// The data of the flows.
     pub load: Load,

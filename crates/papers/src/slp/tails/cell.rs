@@ -2,6 +2,7 @@
 
 use crate::experiment::Setup;
 use crate::flow::{Keys, ms};
+use crate::grid::Keyed;
 use crate::slp::micro;
 use crate::tail_loss::Acks;
 use recoup_lab::settings::SettingsError;
@@ -11,7 +12,7 @@ pub const PROFILES: [&str; 6] =
     ["linux-3.17", "linux-3.17+rtor", "linux-3.17+tlp", "linux-3.17+tlpr", "linux-3.17+slp", "linux-3.17+tlpr+slp"];
 
 /// The lost packet, the flow's length, and the q that decides on copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Case {
     /// The last of 8 segments; a window of 10 has room for its copy.
     Tail8,
@@ -112,6 +113,14 @@ pub struct TailCell {
     pub withheld: u64,
     /// IP bytes sent, both directions.
     pub bytes: u64,
+}
+
+impl Keyed for TailCell {
+    type Key = (Case, &'static str, u64, &'static str);
+
+    fn key(&self) -> Self::Key {
+        (self.case, self.ack, self.rtt_ms, self.profile)
+    }
 }
 
 impl TailCell {

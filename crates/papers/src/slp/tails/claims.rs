@@ -4,6 +4,7 @@ use super::cell::run;
 use super::{Case, PROFILES, RTTS, TailCell};
 use crate::claims::{Claim, claim, ours};
 use crate::experiment::Setup;
+use crate::grid::Grid;
 use crate::same;
 use crate::slp::micro;
 use crate::tail_loss::Acks;
@@ -23,15 +24,14 @@ const SLP: &str = PROFILES[4];
 const BOTH: &str = PROFILES[5];
 
 /// The cells, found by their settings.
-struct Cells<'a>(&'a [TailCell]);
+type Cells<'a> = Grid<'a, TailCell>;
 
 impl Cells<'_> {
-    fn get(&self, case: Case, acks: Acks, rtt_ms: u64, profile: &str) -> &TailCell {
-        let is_it = |c: &&TailCell| (c.case, c.ack, c.rtt_ms, c.profile) == (case, acks.name(), rtt_ms, profile);
-        self.0.iter().find(is_it).expect("a cell of the grid")
+    fn get(&self, case: Case, acks: Acks, rtt_ms: u64, profile: &'static str) -> &TailCell {
+        self.at((case, acks.name(), rtt_ms, profile))
     }
 
-    fn fct(&self, case: Case, acks: Acks, rtt_ms: u64, profile: &str) -> f64 {
+    fn fct(&self, case: Case, acks: Acks, rtt_ms: u64, profile: &'static str) -> f64 {
         let cell = self.get(case, acks, rtt_ms, profile);
         cell.fct_ms.unwrap_or(f64::NAN)
     }
@@ -51,7 +51,7 @@ fn over(cases: &[Case], holds: impl Fn(Case, Acks, u64) -> bool) -> (String, boo
 
 /// Checks the claims.
 pub fn all(cells: &[TailCell], setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
-    let c = Cells(cells);
+    let c = Cells::new(cells);
     let all = [
         first_window(setup)?,
         longer_flows(setup)?,
@@ -237,7 +237,7 @@ fn handshake(c: &Cells<'_>, setup: &Setup) -> Result<Claim, SettingsError> {
         let flow = run(setup, Case::Syn, Acks::Quick, rtt_ms, PROFILES[0], &nothing_lost)?;
         lossless.push((rtt_ms, flow.fct_ms.unwrap_or(f64::NAN)));
     }
-    let delay = |case, rtt_ms, profile: &str| {
+    let delay = |case, rtt_ms, profile: &'static str| {
         let found = lossless.iter().find(|(rtt, _)| *rtt == rtt_ms);
         c.fct(case, Acks::Quick, rtt_ms, profile) - found.map_or(f64::NAN, |(_, fct)| *fct)
     };

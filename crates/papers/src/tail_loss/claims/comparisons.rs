@@ -17,7 +17,7 @@ pub fn claims(fig1: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, Settin
         gain_depends_on(&both),
         restart_of_the_probe_removes_the_problem(&both),
         best_in_almost_all(&both),
-        delayed_ack_slows_the_probe(&Cells(fig1)),
+        delayed_ack_slows_the_probe(&Cells::new(fig1)),
     ])
 }
 
@@ -26,7 +26,7 @@ fn recovery_takes_round_trips(fig1: &[TailLossCell], setup: &Setup) -> Result<Cl
     for acks in Acks::ALL {
         for rtt in RTTS {
             let without = bench(setup, acks, rtt, 0, Baseline, &[])?.run(0).fct_ms().unwrap_or(f64::NAN);
-            let with = Cells(fig1).fct(acks, rtt, 1, Baseline);
+            let with = Cells::new(fig1).fct(acks, rtt, 1, Baseline);
             added.push((with - without) / rtt as f64);
         }
     }

@@ -31,7 +31,7 @@ fn in_every_cell(f: impl Fn(Acks, u64) -> bool) -> (String, bool) {
 
 /// Checks the claims.
 pub fn fig1(cells: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
-    let c = Cells(cells);
+    let c = Cells::new(cells);
     let mut claims = restart_claims(&c);
     claims.extend(probe_claims(&c));
     claims.push(probe_restart_claim(&c));

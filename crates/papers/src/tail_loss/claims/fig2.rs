@@ -10,7 +10,7 @@ use recoup_recovery::detect::EarlyRetransmit;
 
 /// Checks the claims.
 pub fn fig2(cells: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
-    let c = Cells(cells);
+    let c = Cells::new(cells);
     let rtt = FIG2_RTT;
     let every = |degrees: &[u64], f: &dyn Fn(Acks, u64) -> bool| {
         Acks::ALL.iter().all(|&acks| degrees.iter().all(|&n| f(acks, n)))
