@@ -7,6 +7,7 @@ mod distribution;
 pub mod experiment;
 mod flow;
 mod grid;
+mod last;
 pub mod ledger;
 pub mod loss_detection;
 mod pivot;

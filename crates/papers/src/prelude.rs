@@ -1,17 +1,21 @@
 //! What most experiments use.
 
 pub(crate) use crate::columns_of_figure;
-pub use crate::experiment::{ExperimentError, Setup};
-pub use crate::flow::{Bench, Keys, Log};
-pub use crate::grid::Keyed;
+pub use crate::experiment::{Change, ExperimentError, Mutation, Setup};
+pub use crate::flow::{Bench, Keys, Log, in_batches, ms};
+pub use crate::grid::{Grid, Keyed};
 pub use crate::{Figure, Picture, Sheet};
 pub use recoup_draw::chart::{BarChart, LineChart, Scale};
 pub use recoup_lab::run::{cores, in_parallel, simulation};
 pub use recoup_lab::settings::SettingsError;
 pub use recoup_lab::stats::{Estimate, Share};
 pub use recoup_recovery::{Event, Mechanisms, Profile, Transmission, Trigger};
-pub use recoup_sim::{Observer, Packet, Point};
+pub use recoup_sim::{NoObserver, Observer, Packet, Point};
 pub use recoup_table::{Columns, millis};
 pub use recoup_tcp::flow::{FlowRecord, Host};
+pub use recoup_trace::study::published::System;
 pub use recoup_units::{Direction, FlowId, Instant, Offset};
 pub use std::time::Duration;
+
+/// The result of a simulation: settings may not fit together.
+pub type Result<T, E = SettingsError> = std::result::Result<T, E>;

@@ -26,6 +26,7 @@
 //! | `saving` | computes what ideal loss detection would have saved |
 //! | `flights` | counts the segments lost in a flight, and times the recovery |
 //! | `distribution` | keeps distributions in bounded memory |
+//! | `merge` | adds the totals of parts |
 //! | [`recorded`] | saves and loads histograms |
 //! | [`slp`] | the analysis of the 2021 paper on selective loss prevention |
 //! | [`published`] | holds the figures that the study prints of its own senders |
@@ -54,6 +55,9 @@
 //! - The wait of a needed timeout counts from the latest copy before it, because only that wait
 //!   would have been shorter. A wait shorter than the largest RTT saves nothing.
 
+#[macro_use]
+mod merge;
+
 mod claims;
 mod detections;
 mod distribution;
@@ -71,6 +75,7 @@ pub use detections::{Detector, LossDetection, detections};
 pub use distribution::{Cdf, Distribution};
 pub use duration::Model;
 pub use flights::{FlightRecovery, MOST_LOST};
+pub use merge::Merge;
 pub use saving::{Split, best_case};
 pub use sender::{Explained, Sender};
 pub use tables::{
@@ -86,7 +91,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Collects what the report is made of.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Study {
     /// From the first packet of any connection to the last.
     span: Option<(Instant, Instant)>,
@@ -119,13 +124,9 @@ impl ConnectionVolume {
     fn of(connection: &Connection) -> Self {
         Self { connections: 1, bytes: connection.directions.iter().map(|d| d.bytes).sum(), packets: connection.packets }
     }
-
-    fn merge(&mut self, other: &Self) {
-        self.connections += other.connections;
-        self.bytes += other.bytes;
-        self.packets += other.packets;
-    }
 }
+
+merge_fields!(ConnectionVolume: connections, bytes, packets);
 
 /// The results of all senders of one kind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -140,8 +141,10 @@ struct SenderTotals {
     recoveries: Recoveries,
 }
 
-impl SenderTotals {
-    fn new() -> Self {
+merge_fields!(SenderTotals: explained, retransmissions, detection, reduction, saving, recoveries);
+
+impl Default for SenderTotals {
+    fn default() -> Self {
         Self {
             explained: Explained::default(),
             retransmissions: Tally::default(),
@@ -151,7 +154,9 @@ impl SenderTotals {
             recoveries: Recoveries::default(),
         }
     }
+}
 
+impl SenderTotals {
     fn add<'a>(
         &mut self,
         connection: &Connection,
@@ -174,35 +179,6 @@ impl SenderTotals {
         }
         self.saving.merge(&saving);
     }
-
-    fn merge(&mut self, other: &Self) {
-        self.explained.merge(&other.explained);
-        self.retransmissions.merge(&other.retransmissions);
-        for (mine, theirs) in self.detection.iter_mut().zip(&other.detection) {
-            mine.merge(theirs);
-        }
-        self.reduction.merge(&other.reduction);
-        self.saving.merge(&other.saving);
-        self.recoveries.merge(&other.recoveries);
-    }
-}
-
-impl Default for Study {
-    fn default() -> Self {
-        Self {
-            span: None,
-            all: ConnectionVolume::default(),
-            lossy: ConnectionVolume::default(),
-            explained: ConnectionVolume::default(),
-            undecided: ConnectionVolume::default(),
-            explained_senders: BTreeMap::new(),
-            false_positives: ConnectionVolume::default(),
-            false_retransmissions: 0,
-            bytes: Distribution::in_steps_of(1.0),
-            explained_by_sender: BTreeMap::new(),
-            senders: BTreeMap::new(),
-        }
-    }
 }
 
 impl Study {
@@ -211,7 +187,7 @@ impl Study {
         let volume = ConnectionVolume::of(connection);
         self.all.merge(&volume);
         self.bytes.add_steps(volume.bytes);
-        self.extend_span(connection.begun, connection.ended);
+        self.span.merge(&Some((connection.begun, connection.ended)));
         let retransmissions_of = |direction: &&Direction| direction.retransmissions.total() > 0;
         if !connection.directions.iter().any(|d| retransmissions_of(&d)) {
             return;
@@ -226,15 +202,10 @@ impl Study {
                 let totals = self.senders.entry(sender.kind());
                 let explained = self.explained_by_sender.entry(sender).or_default();
                 explained.merge(&Explained::of(direction));
-                let totals = totals.or_insert_with(SenderTotals::new);
+                let totals = totals.or_default();
                 totals.add(connection, direction, own);
             }
         }
-    }
-
-    fn extend_span(&mut self, begun: Instant, ended: Instant) {
-        let (first, last) = self.span.unwrap_or((begun, ended));
-        self.span = Some((first.min(begun), last.max(ended)));
     }
 
     /// Counts a connection with retransmissions as lossy, undecided or a false positive.
@@ -271,32 +242,12 @@ impl Study {
     pub fn senders(&self) -> impl Iterator<Item = (&Sender, &Explained)> {
         self.explained_by_sender.iter()
     }
-
-    /// Adds all of another study.
-    pub fn merge(&mut self, other: &Self) {
-        if let Some((first, last)) = other.span {
-            self.extend_span(first, last);
-        }
-        self.all.merge(&other.all);
-        self.lossy.merge(&other.lossy);
-        self.explained.merge(&other.explained);
-        self.undecided.merge(&other.undecided);
-        for (sender, n) in &other.explained_senders {
-            *self.explained_senders.entry(sender.clone()).or_default() += n;
-        }
-        self.false_positives.merge(&other.false_positives);
-        self.false_retransmissions += other.false_retransmissions;
-        self.bytes.merge(&other.bytes);
-        for (sender, theirs) in &other.explained_by_sender {
-            let mine = self.explained_by_sender.entry(sender.clone());
-            mine.or_default().merge(theirs);
-        }
-        for (sender, theirs) in &other.senders {
-            let mine = self.senders.entry(sender.clone());
-            mine.or_insert_with(SenderTotals::new).merge(theirs);
-        }
-    }
 }
+
+merge_fields!(
+    Study: span, all, lossy, explained, undecided, explained_senders, false_positives, false_retransmissions, bytes,
+    explained_by_sender, senders
+);
 
 #[cfg(test)]
 mod tests;

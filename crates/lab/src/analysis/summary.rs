@@ -9,7 +9,7 @@ use recoup_trace::finding::{
     Closing, Connection, Direction, Evidence, HeldConnections, Opening, Renumbering, Retransmission, Revision, Tally,
     Vantage, Verdict,
 };
-use recoup_trace::study::Study;
+use recoup_trace::study::{Merge, Study};
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use serde::{Deserialize, Serialize};

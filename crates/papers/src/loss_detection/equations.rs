@@ -19,17 +19,12 @@
 
 mod claims;
 
-use super::NAME;
+use super::columns::{measured, sheet_of_measured};
 use super::micro::{self, Fate, Measured, Transfer, ms};
-use crate::experiment::{ExperimentError, Setup};
-use crate::flow::Log;
-use crate::{Figure, Picture, Sheet};
-use recoup_draw::chart::{LineChart, LinePanel, Scale};
-use recoup_recovery::{Event, Mechanisms, State, Trigger};
-use recoup_tcp::flow::Host;
+use crate::prelude::*;
+use recoup_recovery::State;
 use recoup_trace::study::Model;
-use recoup_units::{Direction, Instant, Segments};
-use std::time::Duration;
+use recoup_units::Segments;
 
 /// The name on the command line.
 pub const ID: &str = "equations";
@@ -96,7 +91,7 @@ impl Kind {
     }
 }
 
-/// What one event did.
+/// The effect of one event.
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
     kind: Kind,
@@ -106,7 +101,7 @@ struct Outcome {
     recovered: f64,
     /// New segments acknowledged in this time.
     sent: f64,
-    /// What the event added to the duration of a transfer that ends then, in RTTs; for RF without the longer detection.
+    /// Duration that the event added to a transfer that ends then, in RTTs; for RF without the longer detection.
     cost: f64,
     /// The time to detect the loss, in RTTs; with RF that of the fast retransmit.
     detected: f64,
@@ -269,51 +264,40 @@ fn outcomes(setup: &Setup) -> Vec<Outcome> {
     each.filter_map(|(kind, x)| outcome(setup, kind, x)).collect()
 }
 
-fn measured(outcomes: &[Outcome]) -> Vec<Measured> {
+fn cells(outcomes: &[Outcome]) -> Vec<Measured> {
     let of = |one: &Outcome| {
         let x = f64::from(one.flight) / 2.0;
-        let case = format!("{}, x = {x}", one.kind.name());
-        let row = |quantity: &str, study, engine| Measured {
-            quantity: quantity.into(),
-            case: case.clone(),
-            study,
-            engine: Some(engine),
-        };
         [
-            row("RTTs until the flight has recovered", Some(one.kind.recovers(x)), one.recovered),
-            row("cost in duration (RTTs)", Some(one.kind.form(Model::Forms, one.flight)), one.cost),
-            row("segments acknowledged meanwhile", None, one.sent),
-            row("detection (RTTs)", None, one.detected),
+            ("RTTs until the flight has recovered", Some(one.kind.recovers(x)), one.recovered),
+            ("cost in duration (RTTs)", Some(one.kind.form(Model::Forms, one.flight)), one.cost),
+            ("segments acknowledged meanwhile", None, one.sent),
+            ("detection (RTTs)", None, one.detected),
         ]
+        .map(|(quantity, study, engine)| Measured {
+            study,
+            ..measured(quantity, format!("{}, x = {x}", one.kind.name()), engine)
+        })
     };
     outcomes.iter().flat_map(of).collect()
 }
 
-fn picture(outcomes: &[Outcome], title: &str) -> Picture {
-    let panel = |kind: Kind| {
-        let of: Vec<&Outcome> = outcomes.iter().filter(|one| one.kind == kind).collect();
-        let line = |value: &dyn Fn(&Outcome) -> f64| -> Vec<(f64, f64)> {
-            let points = of.iter();
-            let points = points.map(|one| (f64::from(one.flight) / 2.0, value(one).max(0.0)));
-            points.collect()
-        };
-        LinePanel {
-            title: kind.name().into(),
-            lines: vec![
-                line(&|one| kind.form(Model::Forms, one.flight)),
-                line(&|one| kind.form(Model::Counted, one.flight)),
-                line(&|one| one.cost),
-            ],
-        }
-    };
-    Picture::Lines(LineChart {
-        title: title.into(),
-        x_label: "x, half of the flight before the event (segments)".into(),
-        y_label: "RTTs".into(),
-        scale: Scale::Logarithmic,
-        series: ["the equation", "counted segment by segment", "the engine"].map(String::from).to_vec(),
-        panels: Kind::ALL.map(panel).to_vec(),
-        ..LineChart::default()
+fn chart(outcomes: &[Outcome], title: &str) -> LineChart {
+    let lines: [fn(&Outcome) -> f64; 3] = [
+        |one| one.kind.form(Model::Forms, one.flight),
+        |one| one.kind.form(Model::Counted, one.flight),
+        |one| one.cost,
+    ];
+    let chart = LineChart::new(
+        title,
+        "x, half of the flight before the event (segments)",
+        "RTTs",
+        ["the equation", "counted segment by segment", "the engine"],
+    );
+    Kind::ALL.into_iter().fold(chart.logarithmic(), |chart, kind| {
+        let of = outcomes.iter().filter(move |one| one.kind == kind);
+        let line =
+            |value: fn(&Outcome) -> f64| of.clone().map(move |one| (f64::from(one.flight) / 2.0, value(one).max(0.0)));
+        chart.panel(kind.name(), lines.map(line))
     })
 }
 
@@ -324,16 +308,7 @@ fn picture(outcomes: &[Outcome], title: &str) -> Picture {
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let outcomes = outcomes(setup);
     let title = "What a detection costs a connection: equations (1) to (3) beside transfers";
-    let cells = measured(&outcomes);
-    let columns = micro::columns(ID);
-    let text = columns.to_text(&cells, &["quantity", "case", "study", "engine"]);
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: title.into(),
-        claims: claims::of(&outcomes),
-        picture: picture(&outcomes, title),
-        cells,
-    };
-    Ok(figure.into_sheet(&text, &columns))
+    let shown = ["quantity", "case", "study", "engine"];
+    let chart = chart(&outcomes, title);
+    Ok(sheet_of_measured(ID, title, claims::of(&outcomes), chart, cells(&outcomes), &shown))
 }

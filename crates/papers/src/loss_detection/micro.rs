@@ -101,6 +101,16 @@ impl Transfer {
     }
 }
 
+impl Transfer {
+    /// Runs it. This happens to the first transmissions of these segments; everything else passes.
+    pub fn run_with(&self, segments: &[u64], fate: Fate) -> Log {
+        self.run(|packet| match packet.copy == 1 && segments.contains(&packet.segment) {
+            true => fate,
+            false => Fate::Passes,
+        })
+    }
+}
+
 impl Log {
     /// The flow completion time from establishment in ms; NaN if it did not complete.
     pub fn duration_ms(&self) -> f64 {

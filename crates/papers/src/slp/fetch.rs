@@ -13,15 +13,7 @@
 pub mod fig7;
 pub mod sizes;
 
-use crate::experiment::Setup;
-use crate::flow::Bench;
-use recoup_lab::run::{cores, in_parallel};
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::{Event, Transmission};
-use recoup_sim::{Observer, Packet, Point};
-use recoup_tcp::flow::Host;
-use recoup_units::{Direction, FlowId, Instant, Offset};
-use std::time::Duration;
+use crate::prelude::*;
 
 /// Fetches per run.
 pub const FETCHES: u64 = 50;
@@ -100,7 +92,7 @@ impl Observer for Watch {
 }
 
 /// Runs a profile `runs` times, with the seed of `setup` and the seeds that follow it.
-fn runs(setup: &Setup, profile: &str, runs: usize) -> Result<Vec<Run>, SettingsError> {
+fn runs(setup: &Setup, profile: &str, runs: usize) -> Result<Vec<Run>> {
     in_parallel(runs, cores(), |i| {
         let mut bench = Bench::new(setup, profile, &[])?;
         bench.seed = bench.seed.wrapping_add(i as u64);
@@ -113,9 +105,4 @@ fn runs(setup: &Setup, profile: &str, runs: usize) -> Result<Vec<Run>, SettingsE
         let times = times.collect();
         Ok(Run { times, bytes, watch })
     })
-}
-
-/// The time in ms.
-fn ms(time: Duration) -> f64 {
-    time.as_nanos() as f64 / 1e6
 }

@@ -1,11 +1,8 @@
 //! One measurement of one sender each.
 
 use super::super::micro::{Fate, Transfer, ms};
-use crate::flow::Log;
-use recoup_recovery::{Event, Mechanisms, Trigger};
-use recoup_tcp::flow::Host;
-use recoup_units::{Direction, Instant, Segments};
-use std::time::Duration;
+use crate::prelude::*;
+use recoup_units::Segments;
 
 /// RTT samples of the comparison with the formula.
 const SAMPLES: u64 = 300;
@@ -33,10 +30,7 @@ pub fn initial_rto(sender: Mechanisms) -> f64 {
 /// in ms.
 pub fn tail_wait(sender: Mechanisms, rtt_ms: u64) -> [f64; 2] {
     let transfer = Transfer { rtt: Duration::from_millis(rtt_ms), ..Transfer::new(sender, 40) };
-    let run = transfer.run(|packet| match (packet.segment, packet.copy) {
-        (40, 1) => Fate::Lost,
-        _ => Fate::Passes,
-    });
+    let run = transfer.run_with(&[40], Fate::Lost);
     let Some((at, 40, Trigger::Rto)) = run.first_retransmission() else {
         return [f64::NAN; 2];
     };
@@ -122,10 +116,7 @@ pub fn covered(rtos: &[[f64; 3]]) -> f64 {
 pub fn dupthresh(mut sender: Mechanisms) -> f64 {
     sender.initial_window = Segments(20);
     let transfer = Transfer { spacing: Duration::from_millis(1), ..Transfer::new(sender, 20) };
-    let run = transfer.run(|packet| match (packet.segment, packet.copy) {
-        (5, 1) => Fate::Lost,
-        _ => Fate::Passes,
-    });
+    let run = transfer.run_with(&[5], Fate::Lost);
     let Some((at, 5, Trigger::Fast)) = run.first_retransmission() else {
         return f64::NAN;
     };
@@ -197,10 +188,7 @@ pub fn overtaken_twice(mut sender: Mechanisms) -> f64 {
     sender.initial_window = Segments(20);
     let transfer =
         Transfer { buffer: 20, evidence: true, spacing: Duration::from_millis(1), ..Transfer::new(sender, 900) };
-    let run = transfer.run(|packet| match (packet.segment, packet.copy) {
-        (30 | 808, 1) => Fate::Late(Duration::from_millis(40)),
-        _ => Fate::Passes,
-    });
+    let run = transfer.run_with(&[30, 808], Fate::Late(Duration::from_millis(40)));
     let fast = run.transmissions().filter(|(.., again)| *again == Some(Trigger::Fast));
     let of_the_two = fast.filter(|(_, segment, _)| [30, 808].contains(segment));
     of_the_two.count() as f64

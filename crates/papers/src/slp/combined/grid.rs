@@ -21,7 +21,7 @@ pub const REQUEST: &str = "300B";
 pub enum Load {
     /// A request of 300 bytes, and a response of 34 kB written at once: more than the first window.
     Fetch,
-    /// The same request, and a response of 8 segments: the first window has room for a copy of its tail.
+    /// A request of 300 bytes, and a response of 8 segments: the first window has room for a copy of its tail.
     Short,
 }
 
@@ -84,7 +84,7 @@ impl Network {
         self.drop_at(LOSS)
     }
 
-    /// The same where `random` is the loss rate of random losses.
+    /// [`drop`](Self::drop) with another rate of random losses.
     fn drop_at(self, random: f64) -> String {
         let rule = match self.burst() {
             None => format!("bernoulli:{random}"),
@@ -249,7 +249,7 @@ impl Setup {
         tried.into_iter().flatten().map(setup).collect()
     }
 
-    /// The same load and network with another mechanism and other copies, at the default gap.
+    /// This load and network with another mechanism and other copies, at the default gap.
     pub fn with(self, recovery: Recovery, copied: Copied) -> Self {
         Self { recovery, copied, gap: GAP, ..self }
     }

@@ -3,10 +3,9 @@
 use super::DEADLINE;
 use super::grid::{Copied, Setup};
 use super::watch::{Pairs, Watch};
+use crate::distribution::quantile;
 use crate::experiment;
-use crate::flow::Bench;
-use recoup_lab::settings::SettingsError;
-use recoup_lab::stats::Estimate;
+use crate::prelude::*;
 use recoup_recovery::Counters;
 
 /// The flows of one cell.
@@ -34,7 +33,7 @@ pub struct Trial {
 
 impl Trial {
     /// Runs a cell's flows.
-    pub fn run(setup: &Setup, run: &experiment::Setup, flows: u64) -> Result<Self, SettingsError> {
+    pub fn run(setup: &Setup, run: &experiment::Setup, flows: u64) -> Result<Self> {
         match setup.copied {
             Copied::Nothing => Self::watched(setup, run, flows, Watch::<false>::default()),
             _ => Self::watched(setup, run, flows, Watch::<true>::default()),
@@ -46,7 +45,7 @@ impl Trial {
         run: &experiment::Setup,
         flows: u64,
         mut watch: Watch<EVENTS>,
-    ) -> Result<Self, SettingsError> {
+    ) -> Result<Self> {
         let mut bench = Bench::over(run, &setup.profile(), &setup.settings(run)?, |chains| chains)?;
         let mut trial = Self::default();
         for flow in 0..flows {
@@ -83,11 +82,7 @@ impl Trial {
     pub fn quantiles<const N: usize>(&self, shares: [f64; N]) -> [f64; N] {
         let mut fcts = self.fcts.clone();
         fcts.sort_unstable_by(f64::total_cmp);
-        shares.map(|share| {
-            let rank = (fcts.len() as f64 * share).ceil() as usize;
-            let at_rank = fcts.get(rank.max(1) - 1);
-            at_rank.copied().unwrap_or(f64::NAN)
-        })
+        shares.map(|share| quantile(&fcts, share).unwrap_or(f64::NAN))
     }
 }
 

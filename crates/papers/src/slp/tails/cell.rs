@@ -1,11 +1,8 @@
 //! One flow with one profile.
 
-use crate::experiment::Setup;
-use crate::flow::{Keys, ms};
-use crate::grid::Keyed;
+use crate::prelude::*;
 use crate::slp::micro;
 use crate::tail_loss::Acks;
-use recoup_lab::settings::SettingsError;
 
 /// The profiles. FCTs are normalised to the first one's.
 pub const PROFILES: [&str; 6] =
@@ -138,7 +135,7 @@ pub fn run(
     rtt_ms: u64,
     profile: &'static str,
     more: Keys<'_>,
-) -> Result<TailCell, SettingsError> {
+) -> Result<TailCell> {
     let (rtt, segments) = (format!("{rtt_ms}ms"), case.segments().to_string());
     let own = [
         ("rtt", &*rtt),

@@ -1,13 +1,9 @@
 //! The flows.
 
 use super::WindowCell;
-use crate::experiment::Setup;
-use crate::flow::{Keys, Log, Seen, SenderState, ms};
+use crate::flow::{Seen, SenderState};
+use crate::prelude::*;
 use crate::slp::micro::{fct_ms, run};
-use recoup_lab::settings::SettingsError;
-use recoup_sim::Point;
-use recoup_tcp::flow::Host;
-use recoup_units::{Direction, Offset};
 
 const WITHOUT: &str = "linux-3.17";
 const WITH: &str = "linux-3.17+slp";
@@ -36,7 +32,7 @@ pub struct Cells {
     pub formula: (usize, usize),
     /// Segments sent before the first ACK, without and with a copy: where the congestion window is the limit.
     pub first_flight: [u64; 2],
-    /// The same where the receiver's window is.
+    /// Segments sent before the first ACK, without and with a copy: where the receiver's window is the limit.
     pub first_flight_offered: [u64; 2],
     /// The numbers sent up to each ACK from that of the copied segment on: ACKs compared, and those that differ.
     pub grown_back: (usize, usize),
@@ -46,7 +42,7 @@ pub struct Cells {
     pub gaps_ms: [f64; 2],
     /// Bursts whose last segment the queue dropped, and those of them whose copy it dropped too.
     pub bursts: (usize, usize),
-    /// The same without a gap.
+    /// Bursts without a gap between original and copy, counted as in `bursts`.
     pub bursts_without_gap: (usize, usize),
     /// Copied bytes, bytes that arrived twice, and whether the offered windows and the completion time are those
     /// without copies.
@@ -58,7 +54,7 @@ pub struct Cells {
 
 impl Cells {
     /// Runs all flows.
-    pub fn run(setup: &Setup) -> Result<Self, SettingsError> {
+    pub fn run(setup: &Setup) -> Result<Self> {
         let mut cells = Self { rule: rule(setup)?, ..Self::default() };
         cells.windows(setup)?;
         cells.bursts = bursts(setup, None)?;
@@ -67,34 +63,34 @@ impl Cells {
         Ok(cells)
     }
 
-    fn windows(&mut self, setup: &Setup) -> Result<(), SettingsError> {
-        let first = |profile, buffer: &str, window| {
-            let settings = [("receive_buffer", buffer), ("initial_window", window)];
-            flow(setup, profile, 30, "first:1", &settings)
+    fn windows(&mut self, setup: &Setup) -> Result<()> {
+        let within = |profile, segments, q, window, buffer| {
+            flow(setup, profile, segments, q, &[("receive_buffer", buffer), ("initial_window", window)])
         };
-        let offered = (8 * MSS).to_string();
-        let [without, with] = [first(WITHOUT, "64MiB", "10")?, first(WITH, "64MiB", "10")?];
-        self.first_flight = [&without, &with].map(first_flight);
-        self.grown_back = grown_back(&without, &with);
-        let narrow = [first(WITHOUT, &offered, WIDE)?, first(WITH, &offered, WIDE)?];
-        self.first_flight_offered = narrow.each_ref().map(first_flight);
+        let offered = &*(8 * MSS).to_string();
+        let both = |window, buffer| -> Result<[Log; 2]> {
+            let [without, with] = [WITHOUT, WITH].map(|profile| within(profile, 30, "first:1", window, buffer));
+            Ok([without?, with?])
+        };
+        let [without, with] = &both("10", "64MiB")?;
+        self.first_flight = [without, with].map(first_flight);
+        self.grown_back = grown_back(without, with);
+        self.first_flight_offered = both(WIDE, offered)?.each_ref().map(first_flight);
         for (q, window, buffer) in [
             ("first:1", "10", "64MiB"),
             ("psh:1", "10", "64MiB"),
             (ALL_DATA, "10", "64MiB"),
             (ALL_DATA, "4", "64MiB"),
-            (ALL_DATA, WIDE, &*offered),
+            (ALL_DATA, WIDE, offered),
         ] {
-            let settings = [("receive_buffer", buffer), ("initial_window", window)];
-            let log = flow(setup, WITH, 60, q, &settings)?;
-            let (instants, wrong) = formula(&log);
+            let (instants, wrong) = formula(&within(WITH, 60, q, window, buffer)?);
             self.formula.0 += instants;
             self.formula.1 += wrong;
         }
         Ok(())
     }
 
-    fn copies(&mut self, setup: &Setup) -> Result<(), SettingsError> {
+    fn copies(&mut self, setup: &Setup) -> Result<()> {
         let plain = flow(setup, WITHOUT, 200, ALL_DATA, &[])?;
         let log = flow(setup, WITH, 200, ALL_DATA, &[])?;
         let copies = log.copies(Host::Server);
@@ -114,7 +110,7 @@ impl Cells {
 }
 
 /// Runs a flow of so many segments with these likelihoods.
-fn flow(setup: &Setup, profile: &str, segments: u64, q: &str, more: Keys<'_>) -> Result<Log, SettingsError> {
+fn flow(setup: &Setup, profile: &str, segments: u64, q: &str, more: Keys<'_>) -> Result<Log> {
     let segments = if setup.is_mutated("one-segment") { 1 } else { segments };
     let segments = segments.to_string();
     let own = [("segments", &*segments), ("initial_window", "10"), ("slp.p", "0.5"), ("slp.q", q)];
@@ -122,32 +118,28 @@ fn flow(setup: &Setup, profile: &str, segments: u64, q: &str, more: Keys<'_>) ->
 }
 
 /// One flow per window and length.
-fn rule(setup: &Setup) -> Result<Vec<WindowCell>, SettingsError> {
-    let mut cells = Vec::new();
-    for rwnd in [false, true] {
-        for window in WINDOWS {
-            for segments in 1..=window {
-                let wide: u64 = WIDE.parse().unwrap_or_default();
-                let cwnd = if rwnd { wide } else { window };
-                let (initial, buffer) = (cwnd.to_string(), (window * MSS).to_string());
-                let buffer = if rwnd { &*buffer } else { "64MiB" };
-                let settings = [("initial_window", &*initial), ("receive_buffer", buffer)];
-                let record = flow(setup, WITH, segments, "tail:1", &settings)?.record;
-                // The last segment is `next`: all before it are outstanding.
-                let next = segments - 1;
-                let takes_a_copy = next + 2 < cwnd && (!rwnd || next + 1 < window);
-                cells.push(WindowCell {
-                    cwnd,
-                    rwnd: rwnd.then_some(window),
-                    segments,
-                    permitted: takes_a_copy,
-                    copies: record.counters.copies,
-                    withheld: record.counters.copies_withheld,
-                });
-            }
-        }
-    }
-    Ok(cells)
+fn rule(setup: &Setup) -> Result<Vec<WindowCell>> {
+    let flows = [None, Some(WIDE)]
+        .into_iter()
+        .flat_map(|wide| WINDOWS.flat_map(move |window| (1..=window).map(move |segments| (wide, window, segments))));
+    let cell = |(wide, window, segments): (Option<&str>, u64, u64)| {
+        let (initial, buffer) = (window.to_string(), (window * MSS).to_string());
+        let [initial, buffer] = wide.map_or([&*initial, "64MiB"], |wide| [wide, &buffer]);
+        let settings = [("initial_window", initial), ("receive_buffer", buffer)];
+        let counters = flow(setup, WITH, segments, "tail:1", &settings)?.record.counters;
+        let cwnd = initial.parse().unwrap_or_default();
+        // The last segment is `next`: all before it are outstanding.
+        let next = segments - 1;
+        Ok(WindowCell {
+            cwnd,
+            rwnd: wide.map(|_| window),
+            segments,
+            permitted: next + 2 < cwnd && (wide.is_none() || next + 1 < window),
+            copies: counters.copies,
+            withheld: counters.copies_withheld,
+        })
+    };
+    flows.map(cell).collect()
 }
 
 /// Segments sent before the first ACK of data.
@@ -163,12 +155,8 @@ fn grown_back(without: &Log, with: &Log) -> (usize, usize) {
         states.filter(|state| state.una > Offset::DATA && state.nxt < state.limit).copied().collect()
     };
     let (without, with) = (after(without), after(with));
-    let pairs = without.iter().filter_map(|state| {
-        let same = with.iter().find(|other| other.una == state.una);
-        same.map(|other| other.nxt == state.nxt)
-    });
-    let pairs: Vec<bool> = pairs.collect();
-    (pairs.len(), pairs.iter().filter(|same| !**same).count())
+    let pairs = without.iter().filter_map(|state| Some((state, with.iter().find(|other| other.una == state.una)?)));
+    (pairs.clone().count(), pairs.filter(|(state, other)| other.nxt != state.nxt).count())
 }
 
 /// Instants at which data waited, and those at which the flight was not `win`.
@@ -189,21 +177,15 @@ fn formula(log: &Log) -> (usize, usize) {
 /// The most copies that were unacknowledged at once.
 fn most_out(log: &Log) -> usize {
     let copies = log.copies(Host::Server);
-    let acked_at = |end: Offset| {
-        let state = log.states(Host::Server).find(|state| state.una >= end);
-        state.map(|state| state.at)
-    };
-    let out_at = |now| {
-        let out =
-            copies.iter().filter(|(span, _, copy)| *copy <= now && acked_at(span.end).is_none_or(|acked| acked > now));
-        out.count()
-    };
+    let acked_at = |end: Offset| log.states(Host::Server).find(|state| state.una >= end).map(|state| state.at);
+    let is_out = |now, end, copy| copy <= now && acked_at(end).is_none_or(|acked| acked > now);
+    let out_at = |now| copies.iter().filter(|(span, _, copy)| is_out(now, span.end, *copy)).count();
     copies.iter().map(|(_, _, copy)| out_at(*copy)).max().unwrap_or(0)
 }
 
 /// Bursts of eight segments into a short queue: those whose last segment it dropped, and those of them whose copy it
 /// dropped too.
-fn bursts(setup: &Setup, gap: Option<&str>) -> Result<(usize, usize), SettingsError> {
+fn bursts(setup: &Setup, gap: Option<&str>) -> Result<(usize, usize)> {
     let (mut lost, mut both) = (0, 0);
     for queue in QUEUES {
         let queue = queue.to_string();
