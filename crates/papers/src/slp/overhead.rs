@@ -24,12 +24,12 @@ use crate::flow::Bench;
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::settings::SettingsError;
-use recoup_recovery::{Event, Sender};
-use recoup_sim::{Observer, Packet, Point};
+use recoup_recovery::Sender;
+use recoup_sim::Observer;
 use recoup_table::{Columns, plain_table};
 use recoup_tcp::Endpoint;
 use recoup_tcp::flow::Host;
-use recoup_units::{Direction, FlowId, Instant};
+use recoup_units::Instant;
 use std::time::{self, Duration};
 
 /// The name on the command line.
@@ -148,10 +148,6 @@ struct MostMemory {
 
 impl Observer for MostMemory {
     const WANTS_EVENTS: bool = false;
-
-    fn on_packet(&mut self, _: Instant, _: Point, _: Direction, _: &Packet) {}
-
-    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
 
     fn on_settled(&mut self, _: Instant, host: Host, endpoint: &Endpoint) {
         self.now[host as usize] = size_of::<Sender>() + endpoint.sender().memory();

@@ -53,7 +53,10 @@ const LOSING: [&str; 2] = [THINK_TIMES[1], THINK_TIMES[2]];
 const OVERLOAD: &str = THINK_TIMES[2];
 
 /// The verdicts about both loads with losses, and the numbers: `1s -5.4 ± 4.7 ms, …`.
-fn with_losses(of: impl Fn(&'static str) -> Estimate, judge: impl Fn(Estimate) -> ClaimVerdict) -> (String, ClaimVerdict) {
+fn with_losses(
+    of: impl Fn(&'static str) -> Estimate,
+    judge: impl Fn(Estimate) -> ClaimVerdict,
+) -> (String, ClaimVerdict) {
     let all = LOSING.map(|think| (think, of(think)));
     let shown = all.map(|(think, estimate)| format!("{think}: {estimate} ms"));
     let verdict = ClaimVerdict::all(all.map(|(_, estimate)| judge(estimate)));

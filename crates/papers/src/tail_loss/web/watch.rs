@@ -90,8 +90,6 @@ impl Observer for Watch {
         }
     }
 
-    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
-
     fn on_flow_end(&mut self, _: Instant, _: FlowId, record: &FlowRecord) {
         self.segments_sent += record.segments_sent;
         self.spurious += record.spurious_data;
