@@ -51,7 +51,7 @@ pub struct Population {
     pub seed: u64,
     /// The paths.
     pub networks: Networks,
-    /// What the applications write.
+    /// The applications' writes.
     pub traffic: Traffic,
     /// The clients, which receive the data.
     pub receivers: Receivers,

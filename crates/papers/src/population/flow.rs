@@ -70,7 +70,7 @@ impl Networks {
     };
 }
 
-/// What the applications write: requests and responses.
+/// The applications' writes: requests and responses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Traffic {
     /// The mean number of requests on a connection (geometrically distributed); at least 1.
@@ -119,7 +119,7 @@ impl Receivers {
 pub struct Flow {
     /// Its path.
     pub path: PathSpec,
-    /// What its applications write.
+    /// The writes of its applications.
     pub workload: Workload,
     /// Whether the client offers SACK.
     pub sack: bool,

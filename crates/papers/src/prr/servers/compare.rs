@@ -51,7 +51,7 @@ pub fn ratio(cell: &Cell, of: impl Of, per: impl Of) -> Estimate {
     })
 }
 
-/// The same in percent.
+/// As [`ratio`], in percent.
 pub fn percent(cell: &Cell, of: impl Of, per: impl Of) -> Estimate {
     ratio(cell, of, per) * 100.0
 }

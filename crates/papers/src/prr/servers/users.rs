@@ -49,11 +49,11 @@ pub struct Users {
     pub sack: f64,
     /// The share of the users who offer timestamps.
     pub timestamps: f64,
-    /// What the server writes.
+    /// The server's writes.
     pub service: Service,
 }
 
-/// What the server of a connection writes.
+/// The writes of a connection's server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Service {
     /// Responses to requests, one at a time.
@@ -100,7 +100,7 @@ enum Purpose {
 pub struct User {
     /// The access link: a route from the client to the server and back.
     pub topology: Topology,
-    /// What the applications write.
+    /// The writes of both applications.
     pub workload: Workload,
     /// Whether the client offers SACK.
     pub sack: bool,

@@ -21,7 +21,7 @@ pub struct Watch {
     pub lost: u64,
 }
 
-/// What the server of a connection sent. Bytes count from its first one.
+/// The bytes that the server of a connection sent. They count from its first one.
 #[derive(Debug, Default)]
 struct Connection {
     first: Option<SeqNumber>,
