@@ -8,10 +8,10 @@
 
 use crate::Sheet;
 use crate::ledger::Ledger;
-use crate::tail_loss::web::Pages;
 use recoup_lab::scenario::{Scenario, ScenarioError};
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Profile;
+use recoup_traffic::web::Page;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -108,6 +108,15 @@ pub enum Change {
     Set(&'static [(&'static str, &'static str)]),
     /// The experiment itself changes something else; it asks [`Setup::is_mutated`].
     Own,
+}
+
+/// Which pages are downloaded, and how often.
+#[derive(Clone, Debug, Default)]
+pub struct Pages {
+    /// The pages; `None`: those of the paper's sites, about which the paper's claims are.
+    pub own: Option<Vec<Page>>,
+    /// Downloads of a page with each mechanism; `None`: as many as the effort has.
+    pub downloads: Option<usize>,
 }
 
 /// Why an experiment cannot run.

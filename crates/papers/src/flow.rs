@@ -1,4 +1,4 @@
-//! Single flows in the simulator, and what happened in them.
+//! Single flows in the simulator, and logs of what happened in them.
 //!
 //! ```text
 //! Setup, profile, settings ──► Bench ──► run: a Log of packets, events and sender states, with the record
@@ -186,10 +186,10 @@ pub enum Entry {
     Settled(Host, SenderState),
 }
 
-/// What happened in a flow.
+/// A flow's packets, events and sender states, in order.
 #[derive(Clone, Debug)]
 pub struct Log {
-    /// What the flow cost.
+    /// The flow's record.
     pub record: FlowRecord,
     /// The largest payload of a segment in bytes.
     pub mss: u64,
@@ -306,3 +306,6 @@ impl Observer for Log {
 pub fn ms(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e6
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,3 +29,6 @@ impl<'a, Cell: Keyed> Grid<'a, Cell> {
         self.1.get(&key).expect("a cell of the grid")
     }
 }
+
+#[cfg(test)]
+mod tests;

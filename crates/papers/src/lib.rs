@@ -41,7 +41,7 @@ pub struct Paper {
     pub heading: &'static str,
     /// Authors, title, venue and year.
     pub citation: &'static str,
-    /// What is run for it.
+    /// Its figures and tables, and other studies of its claims.
     pub experiments: &'static [Experiment],
     /// The sentences that are tested, and those that are not, as TOML (module `coverage`).
     coverage: &'static str,

@@ -3,11 +3,11 @@
 use recoup_table::plain_table;
 
 /// A column: its heading, and its text of a cell.
-pub type Shown<'a, C> = (&'a str, &'a dyn Fn(&C) -> String);
+pub type Column<'a, C> = (&'a str, &'a dyn Fn(&C) -> String);
 
 /// A table with a row per `series.len()` cells: `keys` of the first of them, then each of `values` for each series. The
 /// heading of a value is the series' name with the value's heading behind it.
-pub fn pivot<C>(cells: &[C], keys: &[Shown<'_, C>], series: &[&str], values: &[Shown<'_, C>]) -> String {
+pub fn pivot<C>(cells: &[C], keys: &[Column<'_, C>], series: &[&str], values: &[Column<'_, C>]) -> String {
     let mut table = plain_table();
     let keys_of = keys.iter().map(|(heading, _)| (*heading).to_owned());
     let values_of = values.iter().flat_map(|(heading, _)| series.iter().map(move |name| format!("{name}{heading}")));
@@ -18,3 +18,6 @@ pub fn pivot<C>(cells: &[C], keys: &[Shown<'_, C>], series: &[&str], values: &[S
     }
     table.to_string()
 }
+
+#[cfg(test)]
+mod tests;

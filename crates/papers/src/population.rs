@@ -28,6 +28,7 @@ mod source;
 
 use crate::prelude::*;
 pub use capture::EndCaptures;
+pub(crate) use flow::{Exchange, exchanges, losses, millis, probability, write};
 pub use flow::{Flow, Networks, Receivers, Traffic};
 pub use recoup_traffic::draws::LogNormal;
 pub use source::InMemory;
@@ -51,7 +52,7 @@ pub struct Population {
     pub seed: u64,
     /// The paths.
     pub networks: Networks,
-    /// What the applications write.
+    /// The applications' writes.
     pub traffic: Traffic,
     /// The clients, which receive the data.
     pub receivers: Receivers,

@@ -57,8 +57,6 @@ impl Observer for EndCaptures {
         };
         packets.push(captured(now, direction, host, packet));
     }
-
-    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
 }
 
 fn captured(now: Instant, direction: Direction, host: Host, packet: &Packet) -> CapturedPacket {

@@ -38,7 +38,7 @@ impl Release {
         self.delivered.saturating_sub(self.out)
     }
 
-    /// What the proportional part has banked: ⌈prr_delivered · ssthresh / RecoverFS⌉ − prr_out.
+    /// Segments that the proportional part has banked: ⌈prr_delivered · ssthresh / RecoverFS⌉ − prr_out.
     fn banked(&self) -> u32 {
         let due = (self.delivered * self.ssthresh).div_ceil(RECOVER_FS);
         due.saturating_sub(self.out)

@@ -1,10 +1,10 @@
-//! What single flows show: a question, the profile and the settings that vary, and the result.
+//! Findings from single flows: a question, the profile and the settings that vary, and the result.
 
 use super::NAME;
 use crate::claims::Claim;
 use crate::prelude::*;
 
-/// What a flow, or a group of flows, shows.
+/// An answer that a flow, or a group of flows, gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The question: the id of the claim that it decides, or a group of claims.

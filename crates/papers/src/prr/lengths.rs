@@ -134,7 +134,7 @@ fn run(setup: &Setup, segments: u64) -> Result<Cell, ExperimentError> {
     ];
     let mut flows = Bench::new(setup, PROFILE, &own)?;
     let mut cell = Cell { segments, ..Cell::default() };
-    // As many segments of each length, within bounds.
+    // The same number of segments for each length, within bounds.
     let number = (setup.effort.of(400_000, 80_000) / segments).clamp(400, 20_000);
     for flow in 0..number {
         cell.add(&flows.trace(flow));

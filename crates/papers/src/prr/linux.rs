@@ -21,9 +21,9 @@ pub const OWN_SETTINGS: [&str; 7] = ["drop", "writes", "ack", "segments", "reord
 
 /// Linux as §3.2 describes it.
 const LINUX: &str = "linux-2.6+reno+fack+holes+halving";
-/// The same without FACK.
+/// Linux as §3.2 describes it, without FACK.
 const COUNTING: &str = "linux-2.6+reno+nofack+holes+halving";
-/// The same with PRR.
+/// Linux as §3.2 describes it, with PRR.
 const PRR: &str = "linux-2.6+reno+fack+holes+prr";
 
 /// More data than recovery can send.
@@ -91,7 +91,7 @@ struct Data {
     reordering: AfterReordering,
     /// One segment lost, and plenty to send.
     one_lost: Trace,
-    /// The same with CUBIC and a window of 100: Linux and PRR.
+    /// One segment lost and plenty to send, with CUBIC and a window of 100: Linux and PRR.
     cubic: [Trace; 2],
     /// CUBIC and a window of 100, but nothing more to send: Linux and PRR.
     idle: [Trace; 2],

@@ -111,7 +111,7 @@ fn queues(setup: &Setup) -> Result<Vec<Queue>, ExperimentError> {
         let trace = flow(setup, scheme.profile(), &own)?;
         let (steps, _) = trace.recovery().unwrap_or_default();
         let sent: u64 = steps.iter().map(|step| u64::from(step.sent())).sum();
-        // What the queue drops of the first flight is the same with both.
+        // The queue drops the same segments of the first flight with both.
         Ok(trace.lost.saturating_sub(lost).min(sent))
     };
     let all = (50..100)

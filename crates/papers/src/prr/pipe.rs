@@ -47,7 +47,7 @@ struct Cell {
     dsacks: u64,
     /// The absolute error of each flow, in segments; NaN where recovery ended before.
     errors: Vec<f64>,
-    /// The same with its sign.
+    /// The error of each flow with its sign.
     signed: Vec<f64>,
 }
 

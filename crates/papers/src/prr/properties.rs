@@ -30,7 +30,7 @@ pub const OWN_SETTINGS: [&str; 6] = ["segments", "writes", "drop", "ack", "reord
 /// Flows of each scheme on each network.
 pub const FLOWS: u64 = 300;
 
-/// The same with the quick effort.
+/// Flows of each scheme on each network with the quick effort.
 const QUICK_FLOWS: u64 = 60;
 
 /// A rate control.
@@ -38,7 +38,7 @@ const QUICK_FLOWS: u64 = 60;
 pub enum Scheme {
     /// PRR with the slow-start reduction bound (algorithm 2).
     Prr,
-    /// The same with CUBIC's ssthresh.
+    /// PRR with the slow-start reduction bound and CUBIC's ssthresh.
     PrrCubic,
     /// PRR with the conservative reduction bound.
     PrrConservative,

@@ -63,7 +63,7 @@ impl Step {
 pub struct Trace {
     /// All steps from the first data segment on.
     pub steps: Vec<Step>,
-    /// What the flow cost.
+    /// The flow's record.
     pub record: FlowRecord,
     /// Segments to the client that the path dropped.
     pub lost: u64,
@@ -163,7 +163,7 @@ impl Trace {
     /// The steps of the server.
     pub fn of(log: &Log) -> Self {
         let (mut origin, mut delivered, mut lost) = (None, 0, 0);
-        // What happened since the last step.
+        // The step under way: the events since the last one.
         let (mut step, mut steps) = (NOTHING, Vec::new());
         for entry in &log.entries {
             match entry {

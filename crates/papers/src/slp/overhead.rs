@@ -130,10 +130,6 @@ struct MostMemory {
 impl Observer for MostMemory {
     const WANTS_EVENTS: bool = false;
 
-    fn on_packet(&mut self, _: Instant, _: Point, _: Direction, _: &Packet) {}
-
-    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
-
     fn on_settled(&mut self, _: Instant, host: Host, endpoint: &Endpoint) {
         self.now[host as usize] = size_of::<Sender>() + endpoint.sender().memory();
         self.most = self.most.max(self.now.iter().sum());

@@ -1,4 +1,4 @@
-//! What the sender and the receiver of a flow of a few segments did.
+//! The repairs in a flow of a few segments: each retransmission and probe, with the sender's state.
 //!
 //! The experiments on §2 and §4 state what a mechanism does. We read that off single flows: which segment was
 //! retransmitted, why, and how long after its transmission and after the last ACK.
@@ -16,7 +16,7 @@ use recoup_wire::Flags;
 pub struct Repair {
     /// When it was sent.
     pub at: Instant,
-    /// What was sent.
+    /// The data sent.
     pub span: Span,
     /// Its trigger; `None` for new data as a probe.
     pub trigger: Option<Trigger>,

@@ -5,7 +5,7 @@ use recoup_path::{DropCause, Exit};
 use recoup_sim::{Chains, Entrance, Network};
 use recoup_wire::Flags;
 
-/// What happens to a packet.
+/// The packet that is treated differently, and how.
 #[derive(Clone, Copy, Debug)]
 pub enum Tamper {
     /// The server's first FIN is lost.

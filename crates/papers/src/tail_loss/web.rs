@@ -144,10 +144,10 @@ pub fn difference(a: &WebCell, b: &WebCell, selection: Selection, of: impl Fn(f6
     };
     let (a, b) = (values(a), values(b));
     let (Some((mean_a, terms_a)), Some((mean_b, terms_b))) = (ratio(&a), ratio(&b)) else {
-        return Estimate { mean: 0.0, half: f64::INFINITY };
+        return Estimate::UNKNOWN;
     };
-    let terms = terms_a.iter().zip(&terms_b).map(|(a, b)| a - b);
-    Estimate { mean: mean_a - mean_b, half: Estimate::of(terms.collect::<Vec<_>>().into_iter()).half }
+    let terms: Estimate = terms_a.iter().zip(&terms_b).map(|(a, b)| a - b).collect();
+    Estimate { mean: mean_a - mean_b, ..terms }
 }
 
 /// The mean of the values there are, and how much each item moves it. `None` with fewer than [`FEWEST`] values.
@@ -270,15 +270,6 @@ fn run_cell(
         mechanism,
         downloads: in_parallel(downloads, threads, one)?,
     })
-}
-
-/// Which pages are downloaded, and how often.
-#[derive(Clone, Debug, Default)]
-pub struct Pages {
-    /// The pages; `None`: those of the paper's sites, about which the paper's claims are.
-    pub own: Option<Vec<Page>>,
-    /// Downloads of a page with each mechanism; `None`: as many as [`DOWNLOADS`] says.
-    pub downloads: Option<usize>,
 }
 
 /// Runs all cells and checks the claims.

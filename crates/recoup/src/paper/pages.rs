@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use recoup_lab::page::{read_har, read_site};
-use recoup_papers::tail_loss::web::Pages;
+use recoup_papers::experiment::Pages;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]

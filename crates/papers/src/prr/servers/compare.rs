@@ -51,7 +51,7 @@ pub fn ratio(cell: &Cell, of: impl Of, per: impl Of) -> Estimate {
     })
 }
 
-/// The same in percent.
+/// As [`ratio`], in percent.
 pub fn percent(cell: &Cell, of: impl Of, per: impl Of) -> Estimate {
     ratio(cell, of, per) * 100.0
 }
@@ -64,9 +64,8 @@ pub fn relative(base: &Cell, arm: &Cell, of: impl Of, per: impl Of) -> Estimate 
     };
     let quotient = b.value / a.value;
     let terms = a.terms.iter().zip(&b.terms);
-    let terms: Vec<f64> = terms.map(|(x, y)| (y - quotient * x) / a.value).collect();
-    let half = Estimate::of(terms.into_iter()).half;
-    Estimate { mean: quotient - 1.0, half } * 100.0
+    let terms: Estimate = terms.map(|(x, y)| (y - quotient * x) / a.value).collect();
+    Estimate { mean: quotient - 1.0, ..terms } * 100.0
 }
 
 /// By how much a total is larger with `arm` than with `base`, in percent.
@@ -80,10 +79,8 @@ pub fn points(base: &Cell, arm: &Cell, of: impl Of, per: impl Of) -> Estimate {
     let Some((a, b)) = ratios else {
         return Estimate::UNKNOWN;
     };
-    let terms: Vec<f64> = a.terms.iter().zip(&b.terms).map(|(x, y)| y - x).collect();
-    let half = Estimate::of(terms.into_iter()).half;
-    let mean = b.value - a.value;
-    Estimate { mean, half } * 100.0
+    let terms: Estimate = a.terms.iter().zip(&b.terms).map(|(x, y)| y - x).collect();
+    Estimate { mean: b.value - a.value, ..terms } * 100.0
 }
 
 /// The effect of `both` on a total less the sum of the effects of `one` and `other`, in percent of `base`: 0 if the

@@ -16,7 +16,7 @@ use super::compare::{Values, interaction, percent, quantile_differences, ratio, 
 use super::connection::{Answer, Connection};
 use super::rows::Rows;
 use super::tables::{count, fast, latency, responses, retransmissions, timeouts, undone};
-use super::{Arm, Cell, Shown, web};
+use super::{Arm, Cell, Evaluation, web};
 use crate::prelude::*;
 use recoup_recovery::{Counters, State};
 
@@ -75,7 +75,7 @@ impl<'a> Arms<'a> {
 }
 
 /// Tables, claims and pictures.
-pub fn shown(cells: &[Cell]) -> Shown {
+pub fn evaluate(cells: &[Cell]) -> Evaluation {
     let mut rows = Rows::default();
     web::inputs(&mut rows, &cells[0]);
     let changes = table11_changes(cells);
@@ -85,7 +85,7 @@ pub fn shown(cells: &[Cell]) -> Shown {
         timers(&mut rows, arms);
         independence(&mut rows, arms);
     }
-    Shown {
+    Evaluation {
         rows: rows.0,
         claims: Arms::of(cells).map_or_else(Vec::new, |arms| claims::all(arms, &changes)),
         picture: chart(&changes).into(),

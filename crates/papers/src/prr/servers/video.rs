@@ -18,7 +18,7 @@ use super::connection::Connection;
 use super::rows::Rows;
 use super::tables::{self, count, fast, retransmissions, segments};
 use super::users::{Service, Users};
-use super::{Cell, Shown};
+use super::{Cell, Evaluation};
 use crate::prelude::*;
 use recoup_recovery::Counters;
 use recoup_traffic::draws::LogNormal;
@@ -55,13 +55,13 @@ const LOST: [f64; 3] = [2.4, 16.4, 4.8];
 const SLOW_START: [f64; 3] = [56.0, 1.0, 0.0];
 
 /// Tables, claims and pictures.
-pub fn shown(cells: &[Cell]) -> Shown {
+pub fn evaluate(cells: &[Cell]) -> Evaluation {
     let mut rows = Rows::default();
     inputs(&mut rows, &cells[0]);
     tables::table2(&mut rows, &cells[0], [54.0, 17.0, 8.0, 3.0, 2.0, 4.0, 29.0]);
     tables::table3(&mut rows, &cells[0], [4.0, 1.4, 9.0, 3.1]);
     table10(&mut rows, cells);
-    Shown { rows: rows.0, claims: claims::all(cells), picture: chart(cells).into(), more: vec![] }
+    Evaluation { rows: rows.0, claims: claims::all(cells), picture: chart(cells).into(), more: vec![] }
 }
 
 fn inputs(rows: &mut Rows, cell: &Cell) {

@@ -15,7 +15,7 @@ use super::connection::{Answer, Connection};
 use super::rows::Rows;
 use super::tables::{self, count, fast, latency, responses, retransmissions};
 use super::users::{Service, Users};
-use super::{Cell, Shown};
+use super::{Cell, Evaluation};
 use crate::distribution::quantile;
 use crate::prelude::*;
 use recoup_recovery::{Recovery, State};
@@ -75,7 +75,7 @@ const PAPERS_TABLE_7: [[f64; 7]; 3] = [
 ];
 
 /// Tables, claims and pictures.
-pub fn shown(cells: &[Cell]) -> Shown {
+pub fn evaluate(cells: &[Cell]) -> Evaluation {
     let mut rows = Rows::default();
     inputs(&mut rows, &cells[0]);
     tables::table2(&mut rows, &cells[0], [24.0, 43.0, 30.0, 2.0, 1.0, 10.0, 17.0]);
@@ -87,7 +87,7 @@ pub fn shown(cells: &[Cell]) -> Shown {
     table9(&mut rows, cells);
     figures::figure1(&mut rows, &cells[0]);
     figures::figure5(&mut rows, cells);
-    Shown {
+    Evaluation {
         rows: rows.0,
         claims: claims::all(cells),
         picture: figures::recovery_times(cells).into(),
@@ -98,7 +98,7 @@ pub fn shown(cells: &[Cell]) -> Shown {
     }
 }
 
-/// What the paper says about its users, and what the baseline was fitted to (tables 1 and 3).
+/// The paper's numbers of its users, and those that the baseline was fitted to (tables 1 and 3).
 pub fn inputs(rows: &mut Rows, cell: &Cell) {
     let all = responses(|_| true);
     let users = cell.connections.len() as f64;

@@ -91,8 +91,6 @@ impl Observer for Watch {
         }
     }
 
-    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
-
     fn on_flow_end(&mut self, _: Instant, flow: FlowId, record: &FlowRecord) {
         let open = self.open.remove(&flow);
         let (lost, again) = open.map_or((0, 0), |open| (open.lost, open.again));

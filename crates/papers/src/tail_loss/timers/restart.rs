@@ -140,7 +140,7 @@ fn never_below_the_rto(setup: &Setup) -> Result<Claim, SettingsError> {
     for acks in Acks::ALL {
         let own = [("drop", "bernoulli:10%,up:bernoulli:10%"), ("ack", acks.name())];
         for trace in run_many(setup, Mechanism::Rtor.profile(), &own, flows)? {
-            // What is retransmitted without an ACK that says so: by the timer.
+            // The timer's retransmissions: no ACK asks for them.
             for one in trace.repairs() {
                 if matches!(one.trigger, Some(Trigger::Rto | Trigger::Tlp) | None) {
                     timeouts += 1;

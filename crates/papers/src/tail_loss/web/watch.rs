@@ -21,7 +21,7 @@ pub struct Watch {
     pub lost: u64,
 }
 
-/// What the server of a connection sent. Bytes count from its first one.
+/// The bytes that the server of a connection sent. They count from its first one.
 #[derive(Debug, Default)]
 struct Connection {
     first: Option<SeqNumber>,
@@ -89,8 +89,6 @@ impl Observer for Watch {
             Point::Sent | Point::Dropped(_) | Point::Arrived => {}
         }
     }
-
-    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
 
     fn on_flow_end(&mut self, _: Instant, _: FlowId, record: &FlowRecord) {
         self.segments_sent += record.segments_sent;
