@@ -11,7 +11,7 @@ use crate::ledger::Ledger;
 use recoup_lab::scenario::{Scenario, ScenarioError};
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Profile;
-use recoup_traffic::web::Page;
+use recoup_sim::traffic::web::Page;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 

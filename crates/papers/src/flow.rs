@@ -8,10 +8,10 @@
 //! what it needs off the log, in `impl Log` blocks of its own.
 
 use crate::experiment::Setup;
-use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::settings::{Settings, SettingsError};
 use recoup_recovery::{Event, State, Timer, Transmission};
 use recoup_sim::{Chains, FlowSpec, Network, NoObserver, Observer, Packet, Point, Simulation};
+use recoup_support::threads::{cores, in_parallel};
 use recoup_tcp::Endpoint;
 use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_units::{Direction, FlowId, Instant, Offset};

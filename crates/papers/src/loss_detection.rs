@@ -53,10 +53,10 @@ use crate::prelude::*;
 use crate::to_value;
 pub use experiments::EXPERIMENTS;
 use populations::Populations;
-use recoup_lab::analysis::StudyTable;
-use recoup_lab::study::{bytes_chart, detection_chart, reduction_chart};
+use recoup_captures::analysis::StudyTable;
+use recoup_captures::study::{Cdf, SenderReport, Shares};
+use recoup_captures::study::{bytes_chart, detection_chart, reduction_chart};
 use recoup_trace::finding::systems_like;
-use recoup_trace::study::{Cdf, SenderReport, Shares};
 
 /// The paper's name on the command line.
 pub const NAME: &str = "loss-detection";

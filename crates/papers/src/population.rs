@@ -30,7 +30,7 @@ use crate::prelude::*;
 pub use capture::EndCaptures;
 pub(crate) use flow::{Exchange, exchanges, losses, millis, probability, write};
 pub use flow::{Flow, Networks, Receivers, Traffic};
-pub use recoup_traffic::draws::LogNormal;
+pub use recoup_path::draws::LogNormal;
 pub use source::InMemory;
 
 use recoup_sim::FlowSpec;

@@ -23,8 +23,8 @@ use super::impact::Replaced::{self, A, B, D, K, M, MinRto};
 use super::populations::population;
 use super::watch::Watch;
 use crate::prelude::*;
+use recoup_captures::study::Detector;
 use recoup_recovery::parameters::Parameters;
-use recoup_trace::study::Detector;
 
 /// The name on the command line.
 pub const ID: &str = "causes";

@@ -4,7 +4,7 @@ use super::NAME;
 use super::micro::{self, Measured};
 use crate::claims::Claim;
 use crate::prelude::*;
-use recoup_trace::study::SenderReport;
+use recoup_captures::study::SenderReport;
 
 /// A quantity of an experiment that the study does not give.
 pub fn measured(quantity: impl Into<String>, case: impl Into<String>, engine: f64) -> Measured {

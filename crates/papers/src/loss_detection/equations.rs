@@ -22,8 +22,8 @@ mod claims;
 use super::columns::{measured, sheet_of_measured};
 use super::micro::{self, Fate, Measured, Transfer, ms};
 use crate::prelude::*;
+use recoup_captures::study::Model;
 use recoup_recovery::State;
-use recoup_trace::study::Model;
 use recoup_units::Segments;
 
 /// The name on the command line.

@@ -27,15 +27,15 @@ use crate::experiment::Effort;
 use crate::last::Last;
 use crate::population::InMemory;
 use crate::prelude::*;
-use recoup_draw::chart::PointPanel;
-use recoup_lab::parameters::{
+use recoup_captures::parameters::{
     ChangeKind, Grid, ParameterStudy, Request, SenderRow, Totals, chart, instance_text, panel, study_capture,
 };
-use recoup_lab::whatif::Watch;
+use recoup_captures::study::Model;
+use recoup_captures::whatif::Watch;
+use recoup_draw::chart::PointPanel;
 use recoup_recovery::parameters::Parameters;
 use recoup_recovery::rtt::Factor;
 use recoup_trace::analyze::Settings;
-use recoup_trace::study::Model;
 use recoup_units::Segments;
 use std::sync::Arc;
 

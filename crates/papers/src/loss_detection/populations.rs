@@ -9,11 +9,11 @@ use crate::experiment::Effort;
 use crate::last::Last;
 use crate::population::Population;
 use crate::prelude::*;
-use recoup_lab::analysis::{Collector, Summary};
+use recoup_captures::analysis::{Collector, Summary};
+use recoup_captures::study::{Cdf, Merge, Report, SenderReport, Study};
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{Connection, Explanation, Identification, Retransmission, Revision, Tally, Verdict};
 use recoup_trace::merge_fields;
-use recoup_trace::study::{Cdf, Merge, Report, SenderReport, Study};
 use std::sync::Arc;
 
 /// Batches, for intervals.

@@ -1,6 +1,6 @@
 //! Random quantities of a flow.
 
-use recoup_traffic::draws;
+use recoup_path::draws;
 
 /// The quantity that a draw decides.
 #[derive(Clone, Copy, Debug)]

@@ -3,11 +3,11 @@
 use super::Population;
 use super::draw::{Draws, Purpose};
 use crate::prelude::*;
+use recoup_path::draws::LogNormal;
 use recoup_path::{GilbertElliott, HopSpec, LinkTrace, LossKind, LossSpec, PathSpec, Probability, Queue};
 use recoup_sim::{FlowSpec, TimerModel};
 use recoup_tcp::flow::{Script, When, Workload, Write};
 use recoup_tcp::{AckPolicy, Config};
-use recoup_traffic::draws::LogNormal;
 use recoup_units::BitRate;
 
 /// The length of a full packet in bytes.

@@ -13,7 +13,7 @@ use comfy_table::Table;
 use recoup_lab::run::{self, ProfileResult};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::stage::{Ends, KernelFacts, Outputs, RealStage, Stage, StageError};
-use recoup_lab::stats::Summary;
+use recoup_support::stats::Summary;
 use recoup_table::plain_table;
 use std::path::Path;
 

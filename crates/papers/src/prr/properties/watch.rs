@@ -3,9 +3,9 @@
 use super::ack_view::AckView;
 use super::check::{Check, Moment, Property};
 use crate::prelude::*;
-use recoup_lab::stats::Integers;
 use recoup_recovery::rate::RecoverFs;
 use recoup_recovery::{Sender, State};
+use recoup_support::stats::Integers;
 use recoup_tcp::Endpoint;
 use recoup_wire::Flags;
 

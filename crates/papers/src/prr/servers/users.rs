@@ -6,13 +6,13 @@
 use crate::population::{Exchange, exchanges, losses, millis, probability, write};
 use crate::prelude::*;
 use recoup_lab::settings::Settings;
+use recoup_path::draws::{Draws, LogNormal};
 use recoup_path::{HopSpec, Queue};
 use recoup_recovery::detect::EarlyRetransmit;
 use recoup_sim::world::Topology;
 use recoup_sim::{FlowSpec, TimerModel};
 use recoup_tcp::Config;
 use recoup_tcp::flow::{Script, Workload};
-use recoup_traffic::draws::{Draws, LogNormal};
 use recoup_units::BitRate;
 
 /// "prrusers" in ASCII: keeps these draws apart from all others of the same seed.

@@ -20,8 +20,8 @@ use super::tables::{self, count, fast, retransmissions, segments};
 use super::users::{Service, Users};
 use super::{Cell, Evaluation};
 use crate::prelude::*;
+use recoup_path::draws::LogNormal;
 use recoup_recovery::Counters;
-use recoup_traffic::draws::LogNormal;
 
 /// The users of DC2.
 pub fn users() -> Users {

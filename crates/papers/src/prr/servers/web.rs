@@ -18,8 +18,8 @@ use super::users::{Service, Users};
 use super::{Cell, Evaluation};
 use crate::distribution::quantile;
 use crate::prelude::*;
+use recoup_path::draws::LogNormal;
 use recoup_recovery::{Recovery, State};
-use recoup_traffic::draws::LogNormal;
 
 /// The mean response, in bytes (table 1).
 const MEAN_RESPONSE: f64 = 7500.0;

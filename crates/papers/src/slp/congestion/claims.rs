@@ -3,7 +3,7 @@
 use super::{CongestionCell, Copying, PROFILES, Setup, THINK_TIMES, difference};
 use crate::claims::{Claim, ClaimVerdict, claim, ours};
 use crate::grid::Grid;
-use recoup_lab::stats::Estimate;
+use recoup_support::stats::Estimate;
 
 /// All claims.
 pub fn all(cells: &[CongestionCell]) -> Vec<Claim> {

@@ -15,7 +15,7 @@ mod tables;
 use crate::prelude::*;
 use crate::slp::NAME;
 use recoup_lab::run::{Cost, run};
-use recoup_lab::stats::Summary;
+use recoup_support::stats::Summary;
 use std::path::Path;
 
 /// The name on the command line.

@@ -2,8 +2,8 @@
 
 use super::{Studied, TABLE};
 use crate::columns_of_figure;
+use recoup_captures::study::slp::{Classification, FlagCategory, Percentile, Report, Shares};
 use recoup_table::Columns;
-use recoup_trace::study::slp::{Classification, FlagCategory, Percentile, Report, Shares};
 
 /// A position of Figure 1.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@
 use super::{Claim, Mechanism, SettingsError, Setup, TailLossCell, claim};
 use crate::tail_loss::cell::{Acks, bench_over};
 use crate::tail_loss::tampered::{Tamper, Tampered};
-use recoup_traffic::draws::Draws;
+use recoup_path::draws::Draws;
 use std::time::Duration;
 
 /// The hosts' timers: ticks at 250 Hz.

@@ -2,8 +2,8 @@
 
 use crate::prelude::*;
 use recoup_path::DropCause;
-use recoup_traffic::Mix;
-use recoup_traffic::web::{Browser, Fetch};
+use recoup_sim::traffic::Mix;
+use recoup_sim::traffic::web::{Browser, Fetch};
 use recoup_wire::SeqNumber;
 
 /// Watches what the servers of a download send.
