@@ -26,6 +26,7 @@
 //! | `saving` | computes what ideal loss detection would have saved |
 //! | `flights` | counts the segments lost in a flight, and times the recovery |
 //! | `distribution` | keeps distributions in bounded memory |
+
 //! | [`slp`] | the analysis of the 2021 paper on selective loss prevention |
 //! | [`published`] | holds the figures that the study prints of its own senders |
 //! | `tables`, `claims` | make the tables, and compute the study's statements for this capture |
@@ -53,6 +54,9 @@
 //! - The wait of a needed timeout counts from the latest copy before it, because only that wait
 //!   would have been shorter. A wait shorter than the largest RTT saves nothing.
 
+#[macro_use]
+mod merge;
+
 mod claims;
 mod distribution;
 mod flights;
@@ -66,6 +70,7 @@ mod views;
 pub use claims::Claim;
 pub use distribution::{Cdf, Distribution};
 pub use flights::{FlightRecovery, MOST_LOST};
+pub use merge::Merge;
 pub use recoup_whatif::detection_cost::Model;
 pub use recoup_whatif::detections::{Detector, LossDetection, detections};
 pub use saving::{Split, best_case};
@@ -84,7 +89,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Collects what the report is made of.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Study {
     /// From the first packet of any connection to the last.
     span: Option<(Instant, Instant)>,
@@ -117,13 +122,9 @@ impl ConnectionVolume {
     fn of(connection: &Connection) -> Self {
         Self { connections: 1, bytes: connection.directions.iter().map(|d| d.bytes).sum(), packets: connection.packets }
     }
-
-    fn merge(&mut self, other: &Self) {
-        self.connections += other.connections;
-        self.bytes += other.bytes;
-        self.packets += other.packets;
-    }
 }
+
+merge_fields!(ConnectionVolume: connections, bytes, packets);
 
 /// The results of all senders of one kind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -138,8 +139,10 @@ struct SenderTotals {
     recoveries: Recoveries,
 }
 
-impl SenderTotals {
-    fn new() -> Self {
+merge_fields!(SenderTotals: explained, retransmissions, detection, reduction, saving, recoveries);
+
+impl Default for SenderTotals {
+    fn default() -> Self {
         Self {
             explained: Explained::default(),
             retransmissions: Tally::default(),
@@ -149,7 +152,9 @@ impl SenderTotals {
             recoveries: Recoveries::default(),
         }
     }
+}
 
+impl SenderTotals {
     fn add<'a>(
         &mut self,
         connection: &Connection,
@@ -172,35 +177,6 @@ impl SenderTotals {
         }
         self.saving.merge(&saving);
     }
-
-    fn merge(&mut self, other: &Self) {
-        self.explained.merge(&other.explained);
-        self.retransmissions.merge(&other.retransmissions);
-        for (mine, theirs) in self.detection.iter_mut().zip(&other.detection) {
-            mine.merge(theirs);
-        }
-        self.reduction.merge(&other.reduction);
-        self.saving.merge(&other.saving);
-        self.recoveries.merge(&other.recoveries);
-    }
-}
-
-impl Default for Study {
-    fn default() -> Self {
-        Self {
-            span: None,
-            all: ConnectionVolume::default(),
-            lossy: ConnectionVolume::default(),
-            explained: ConnectionVolume::default(),
-            undecided: ConnectionVolume::default(),
-            explained_senders: BTreeMap::new(),
-            false_positives: ConnectionVolume::default(),
-            false_retransmissions: 0,
-            bytes: Distribution::in_steps_of(1.0),
-            explained_by_sender: BTreeMap::new(),
-            senders: BTreeMap::new(),
-        }
-    }
 }
 
 impl Study {
@@ -209,7 +185,7 @@ impl Study {
         let volume = ConnectionVolume::of(connection);
         self.all.merge(&volume);
         self.bytes.add_steps(volume.bytes);
-        self.extend_span(connection.begun, connection.ended);
+        self.span.merge(&Some((connection.begun, connection.ended)));
         let retransmissions_of = |direction: &&Direction| direction.retransmissions.total() > 0;
         if !connection.directions.iter().any(|d| retransmissions_of(&d)) {
             return;
@@ -224,15 +200,10 @@ impl Study {
                 let totals = self.senders.entry(sender.kind());
                 let explained = self.explained_by_sender.entry(sender).or_default();
                 explained.merge(&Explained::of(direction));
-                let totals = totals.or_insert_with(SenderTotals::new);
+                let totals = totals.or_default();
                 totals.add(connection, direction, own);
             }
         }
-    }
-
-    fn extend_span(&mut self, begun: Instant, ended: Instant) {
-        let (first, last) = self.span.unwrap_or((begun, ended));
-        self.span = Some((first.min(begun), last.max(ended)));
     }
 
     /// Counts a connection with retransmissions as lossy, undecided or a false positive.
@@ -269,32 +240,12 @@ impl Study {
     pub fn senders(&self) -> impl Iterator<Item = (&Sender, &Explained)> {
         self.explained_by_sender.iter()
     }
-
-    /// Adds all of another study.
-    pub fn merge(&mut self, other: &Self) {
-        if let Some((first, last)) = other.span {
-            self.extend_span(first, last);
-        }
-        self.all.merge(&other.all);
-        self.lossy.merge(&other.lossy);
-        self.explained.merge(&other.explained);
-        self.undecided.merge(&other.undecided);
-        for (sender, n) in &other.explained_senders {
-            *self.explained_senders.entry(sender.clone()).or_default() += n;
-        }
-        self.false_positives.merge(&other.false_positives);
-        self.false_retransmissions += other.false_retransmissions;
-        self.bytes.merge(&other.bytes);
-        for (sender, theirs) in &other.explained_by_sender {
-            let mine = self.explained_by_sender.entry(sender.clone());
-            mine.or_default().merge(theirs);
-        }
-        for (sender, theirs) in &other.senders {
-            let mine = self.senders.entry(sender.clone());
-            mine.or_insert_with(SenderTotals::new).merge(theirs);
-        }
-    }
 }
+
+merge_fields!(
+    Study: span, all, lossy, explained, undecided, explained_senders, false_positives, false_retransmissions, bytes,
+    explained_by_sender, senders
+);
 
 #[cfg(test)]
 mod tests;

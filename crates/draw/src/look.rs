@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// How many dots of a raster picture on paper make up a pixel: 300 dots and 96 pixels an inch.
-pub(crate) const PRINT_DOTS_PER_PIXEL: f64 = 300.0 / 96.0;
+pub const PRINT_DOTS_PER_PIXEL: f64 = 300.0 / 96.0;
 
 /// How a picture looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -86,7 +86,7 @@ impl Width {
 
     /// How many dots of a raster picture make up a pixel. A width in pixels means dots. On paper an inch
     /// has 300 dots.
-    pub(crate) fn dots_per_pixel(self) -> f64 {
+    pub fn dots_per_pixel(self) -> f64 {
         match self.unit {
             Unit::Pixel => 1.0,
             _ => PRINT_DOTS_PER_PIXEL,

@@ -9,12 +9,12 @@
 //! The descriptions of experiments and mutations are data (module `texts`), and code has the functions that run them.
 
 use crate::ledger::Ledger;
-use crate::tail_loss::web::Pages;
 use crate::texts::{About, Texts};
 use crate::{PAPERS, Sheet};
 use recoup_lab::scenario::{Scenario, ScenarioError};
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Profile;
+use recoup_sim::traffic::web::Page;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -124,6 +124,15 @@ pub struct Mutation {
     /// Settings of the scenario that change: `KEY=VALUE`.
     #[serde(default)]
     set: Vec<String>,
+}
+
+/// Which pages are downloaded, and how often.
+#[derive(Clone, Debug, Default)]
+pub struct Pages {
+    /// The pages; `None`: those of the paper's sites, about which the paper's claims are.
+    pub own: Option<Vec<Page>>,
+    /// Downloads of a page with each mechanism; `None`: as many as the effort has.
+    pub downloads: Option<usize>,
 }
 
 /// Why an experiment cannot run.

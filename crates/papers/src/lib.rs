@@ -5,10 +5,15 @@ pub mod claims_page;
 pub mod coverage;
 mod distribution;
 pub mod experiment;
+mod flow;
+mod grid;
 pub mod html;
+mod last;
 pub mod ledger;
 pub mod loss_detection;
+mod pivot;
 pub mod population;
+mod prelude;
 pub mod program;
 pub mod prr;
 pub mod run;
@@ -125,6 +130,30 @@ pub enum Picture {
     Sequence(Diagram),
 }
 
+impl From<BarChart> for Picture {
+    fn from(chart: BarChart) -> Self {
+        Self::Bars(chart)
+    }
+}
+
+impl From<LineChart> for Picture {
+    fn from(chart: LineChart) -> Self {
+        Self::Lines(chart)
+    }
+}
+
+impl From<PointChart> for Picture {
+    fn from(chart: PointChart) -> Self {
+        Self::Points(chart)
+    }
+}
+
+impl From<Diagram> for Picture {
+    fn from(diagram: Diagram) -> Self {
+        Self::Sequence(diagram)
+    }
+}
+
 impl Picture {
     /// The picture as an SVG document, 900 px wide.
     pub fn to_svg(&self) -> String {
@@ -187,6 +216,23 @@ pub struct Sheet {
 }
 
 impl<Cell: 'static> Figure<Cell> {
+    fn new(
+        paper: &'static str,
+        figure: &'static str,
+        title: impl Into<String>,
+        claims: Vec<Claim>,
+        picture: impl Into<Picture>,
+        cells: Vec<Cell>,
+    ) -> Self {
+        Self { paper, figure, title: title.into(), cells, claims, picture: picture.into() }
+    }
+
+    /// The figure in every format, with the text that this makes of its cells.
+    fn sheet(self, text: impl FnOnce(&[Cell]) -> String, columns: &Columns<Cell>) -> Sheet {
+        let text = text(&self.cells);
+        self.into_sheet(&text, columns)
+    }
+
     /// The figure in every format. `text` shows the data to people; `columns` give the cells of CSV and
     /// JSON.
     fn into_sheet(self, text: &str, columns: &Columns<Cell>) -> Sheet {
@@ -221,7 +267,7 @@ fn joined(texts: impl IntoIterator<Item = String>, separator: &str) -> String {
 
 /// Columns that start with the figure's name.
 fn columns_of_figure<R: 'static>(figure: &'static str) -> Columns<R> {
-    Columns::new().text(("figure", "", "the figure's name"), move |_| Some(figure.into()))
+    Columns::new().column("figure", "", "the figure's name", move |_| figure)
 }
 
 /// Whether two times in ms are equal to the microsecond. The engine computes whole nanoseconds and

@@ -48,15 +48,13 @@ mod senders;
 mod tool;
 mod watch;
 
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, to_value};
+use crate::prelude::*;
+use crate::to_value;
 pub(crate) use experiments::RUNS;
 use populations::Populations;
 use recoup_captures::analysis::StudyTable;
 use recoup_captures::study::published::System;
-use recoup_captures::study::{Cdf, SenderReport, Shares};
-use recoup_captures::study::{bytes_chart, detection_chart, reduction_chart};
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel, LineChart, LinePanel, Scale};
+use recoup_captures::study::{Cdf, SenderReport, Shares, bytes_chart, detection_chart, reduction_chart};
 use recoup_trace::finding::systems_like;
 
 /// The paper's name on the command line.
@@ -128,26 +126,19 @@ fn sheet_of(id: Id, populations: &Populations) -> Sheet {
     let report = &populations.all.report;
     let picture = picture(id, populations);
     let points = columns::points_of(&picture);
-    let figure = Figure {
-        paper: NAME,
-        figure: id.name(),
-        title: id.title().into(),
-        cells: report.senders.clone(),
-        claims: claims::of(id, populations),
-        picture,
-    };
     let flows = report.capture.connections / System::ALL.len() as u64;
     let tables = id.tables().iter().map(|table| table.of(report));
     let text = format!(
         "Simulated: the servers of each system sent the same {flows} flows, a fourth in each capture.\n{}",
         tables.collect::<String>()
     );
-    let mut sheet = figure.into_sheet(&text, &columns::senders(id.name()));
+    let claims = claims::of(id, populations);
+    let mut sheet = Figure::new(NAME, id.name(), id.title(), claims, picture, report.senders.clone())
+        .into_sheet(&text, &columns::senders(id.name()));
     sheet.json["study"] = to_value(report);
     sheet.json["captures"] = to_value(&populations.captures);
     if id == Id::Fig2 {
-        let tail = Picture::Lines(detection_chart(&report.senders));
-        sheet = sheet.with_picture("tail", tail);
+        sheet = sheet.with_picture("tail", detection_chart(&report.senders).into());
     }
     match id {
         Id::Tables => sheet,
@@ -169,60 +160,38 @@ fn picture(id: Id, populations: &Populations) -> Picture {
 
 /// Figure 2 as a distribution function, as in the study.
 fn detection_cdf(senders: &[SenderReport]) -> LineChart {
-    let of = |detection: fn(&SenderReport) -> &Cdf| {
-        let lines = senders.iter().map(|sender| detection(sender).points.clone());
-        lines.collect()
-    };
-    let panel = |title: &str, lines| LinePanel { title: title.into(), lines };
-    let name = |sender: &SenderReport| {
-        let name = systems_like(&sender.sender).unwrap_or(&sender.sender);
-        name.to_owned()
-    };
-    LineChart {
-        series: senders.iter().map(name).collect(),
-        y_label: "share of the retransmissions".into(),
-        y_scale: Scale::Linear,
-        largest: Some(1.0),
-        panels: vec![
-            panel("FR/R", of(|sender| &sender.detection.fast_retransmit)),
-            panel("RTO", of(|sender| &sender.detection.rto)),
-        ],
-        ..detection_chart(senders)
-    }
+    let of = |detection: fn(&SenderReport) -> &Cdf| senders.iter().map(move |sender| detection(sender).points.clone());
+    LineChart::new(
+        "",
+        "from the original to its retransmission (RTTs)",
+        "share of the retransmissions",
+        senders.iter().map(|sender| systems_like(&sender.sender).unwrap_or(&sender.sender)),
+    )
+    .logarithmic()
+    .up_to(1.0)
+    .steps()
+    .panel("FR/R", of(|sender| &sender.detection.fast_retransmit))
+    .panel("RTO", of(|sender| &sender.detection.rto))
 }
 
 /// Table IV in %, with a panel for the simulated populations and one for the study's.
 fn table_iv(populations: &Populations) -> BarChart {
-    let group = |system: &System, shares: Shares| BarGroup {
-        label: system.name.into(),
-        values: vec![
-            shares.rto_needed,
-            shares.rto_spurious,
-            shares.fast_retransmit_needed,
-            shares.fast_retransmit_spurious,
-        ],
+    let group = |system: &System, shares: Shares| {
+        let Shares { rto_needed, rto_spurious, fast_retransmit_needed, fast_retransmit_spurious, .. } = shares;
+        (system.name, [rto_needed, rto_spurious, fast_retransmit_needed, fast_retransmit_spurious])
     };
     let simulated = |system: &System| {
-        let sender = populations.all.system(system);
-        let shares = sender.map(|sender| sender.retransmissions_percent);
+        let shares = populations.all.system(system).map(|sender| sender.retransmissions_percent);
         group(system, shares.unwrap_or_default())
     };
-    BarChart {
-        title: "Retransmissions by trigger and verdict (Table IV)".into(),
-        x_label: "system of the sender".into(),
-        y_label: "% of the retransmissions".into(),
-        series: ["RTO, needed", "RTO, spurious", "FR/R, needed", "FR/R, spurious"].map(String::from).to_vec(),
-        panels: vec![
-            BarPanel {
-                title: "Simulated: all systems over the same networks".into(),
-                groups: System::ALL.iter().map(simulated).collect(),
-            },
-            BarPanel {
-                title: "The study: each system over its own networks".into(),
-                groups: System::ALL.iter().map(|s| group(s, s.shares())).collect(),
-            },
-        ],
-    }
+    BarChart::new(
+        "Retransmissions by trigger and verdict (Table IV)",
+        "system of the sender",
+        "% of the retransmissions",
+        ["RTO, needed", "RTO, spurious", "FR/R, needed", "FR/R, spurious"],
+    )
+    .panel("Simulated: all systems over the same networks", System::ALL.iter().map(simulated))
+    .panel("The study: each system over its own networks", System::ALL.iter().map(|s| group(s, s.shares())))
 }
 
 #[cfg(test)]

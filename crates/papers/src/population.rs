@@ -26,14 +26,14 @@ mod draw;
 mod flow;
 mod source;
 
+use crate::prelude::*;
 pub use capture::EndCaptures;
+pub(crate) use flow::{Exchange, exchanges, losses, millis, probability, write};
 pub use flow::{Flow, Networks, Receivers, Traffic};
 pub use recoup_path::draws::LogNormal;
 pub use source::InMemory;
 
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::Profile;
-use recoup_support::threads::{cores, in_parallel};
+use recoup_sim::FlowSpec;
 use recoup_trace::analyze::{Findings, Settings, follow};
 use recoup_trace::hosts::{DuplicateReports, HostFacts, Hosts};
 use recoup_trace::read::CapturedPacket;
@@ -52,7 +52,7 @@ pub struct Population {
     pub seed: u64,
     /// The paths.
     pub networks: Networks,
-    /// What the applications write.
+    /// The applications' writes.
     pub traffic: Traffic,
     /// The clients, which receive the data.
     pub receivers: Receivers,
@@ -67,6 +67,15 @@ impl Population {
     /// Flow number `number`, from 0.
     pub fn flow(&self, number: u64) -> Flow {
         Flow::draw(self, number)
+    }
+
+    /// The bench of flow `number` between hosts that `spec` makes for it.
+    ///
+    /// # Errors
+    /// If the path cannot be built. The paths of [`web`](Self::web) can.
+    pub(crate) fn bench(&self, number: u64, spec: impl FnOnce(&Flow) -> FlowSpec) -> Result<Bench, SettingsError> {
+        let flow = self.flow(number);
+        Ok(Bench { spec: spec(&flow), simulation: simulation(&flow.path)?, seed: self.seed })
     }
 
     /// Simulates these flows with servers of profile `sender`. Returns the packets that a capture at the

@@ -39,12 +39,12 @@ pub mod properties;
 pub mod servers;
 mod trace;
 
-pub use cell::{Acks, Exit, Flow, Scheme, SchemeCell, Sent, Step};
+pub use cell::{Acks, Exit, Flow, Scheme, SchemeCell, Sent};
+pub use trace::Step;
 
-use super::{Figure, Picture, Sheet};
-use crate::experiment::{ExperimentError, Setup};
+use super::{Figure, Sheet};
+use crate::prelude::*;
 use recoup_draw::sequence::{Diagram, Panel};
-use recoup_units::Instant;
 
 pub(crate) use experiments::RUNS;
 
@@ -138,14 +138,7 @@ pub fn figure(id: Id, setup: &Setup) -> Result<Figure<SchemeCell>, ExperimentErr
         Id::Fig3 => claims::fig3(&cells),
         Id::Fig4 => bank::claims(setup)?,
     };
-    Ok(Figure {
-        paper: NAME,
-        figure: id.name(),
-        title: id.title().into(),
-        cells,
-        claims,
-        picture: Picture::Sequence(diagram(id, panels)),
-    })
+    Ok(Figure::new(NAME, id.name(), id.title(), claims, diagram(id, panels), cells))
 }
 
 fn diagram(id: Id, panels: Vec<Panel>) -> Diagram {
@@ -172,8 +165,7 @@ fn to_sheet(figure: Figure<SchemeCell>) -> Sheet {
     let name = figure.figure;
     let (segments, steps) = (parts(&figure.cells, |cell| &cell.sent), parts(&figure.cells, |cell| &cell.steps));
     let columns = columns::cells(name);
-    let text = columns.to_text(&figure.cells, &columns::TEXT);
-    let sheet = figure.into_sheet(&text, &columns);
+    let sheet = figure.sheet(|cells| columns.to_text(cells, &columns::TEXT), &columns);
     sheet.with_csv_rows("segments", &columns::segments(name), &segments).with_rows(
         "steps",
         &columns::steps(name),

@@ -32,10 +32,25 @@ pub mod timeouts;
 pub mod timers;
 pub mod window;
 
+use crate::prelude::*;
 pub(crate) use experiments::RUNS;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "slp";
+
+/// Runs this many flows on all cores, and reads something off the record of each, in order.
+fn records<T: Clone + Send>(
+    setup: &Setup,
+    profile: &str,
+    own: Keys<'_>,
+    flows: u64,
+    of: impl Fn(&FlowRecord) -> T + Sync,
+) -> Result<Vec<T>> {
+    in_batches(flows, 25, |numbers| {
+        let mut bench = Bench::new(setup, profile, own)?;
+        Ok(numbers.map(|number| of(&bench.record(number))).collect())
+    })
+}
 
 /// The setup of an experiment as the paper has it.
 #[cfg(test)]

@@ -26,13 +26,10 @@ pub mod web;
 
 pub use cell::{Acks, First, MECHANISMS, Mechanism, TailLossCell};
 
-use super::{Figure, Picture, Sheet, columns_of_figure};
-use crate::experiment::Setup;
+use super::{Figure, Sheet, columns_of_figure};
+use crate::pivot::pivot;
+use crate::prelude::*;
 use cell::run_cell;
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::Trigger;
-use recoup_table::{Columns, millis, plain_table};
 
 pub(crate) use experiments::RUNS;
 
@@ -87,6 +84,14 @@ impl Id {
         }
     }
 
+    /// The label of a group of bars.
+    fn label(self, rtt_ms: u64, lost: u64) -> String {
+        match self {
+            Self::Fig1 => rtt_ms.to_string(),
+            Self::Fig2 => lost.to_string(),
+        }
+    }
+
     /// RTT in ms and number of lost segments of each group of bars.
     fn groups(self) -> Vec<(u64, u64)> {
         match self {
@@ -106,8 +111,7 @@ pub fn figure(id: Id, setup: &Setup) -> Result<Figure<TailLossCell>, SettingsErr
         Id::Fig1 => claims::fig1(&cells, setup)?,
         Id::Fig2 => claims::fig2(&cells, setup)?,
     };
-    let picture = Picture::Bars(chart(id, &cells));
-    Ok(Figure { paper: NAME, figure: id.name(), title: id.title().into(), cells, claims, picture })
+    Ok(Figure::new(NAME, id.name(), id.title(), claims, chart(id, &cells), cells))
 }
 
 /// The bars of a figure, the baseline first in each group.
@@ -135,24 +139,15 @@ fn cells(id: Id, setup: &Setup) -> Result<Vec<TailLossCell>, SettingsError> {
 }
 
 fn chart(id: Id, cells: &[TailLossCell]) -> BarChart {
-    let panel = |acks: Acks| {
+    let chart = BarChart::new(id.title(), id.x_label(), "normalised FCT", MECHANISMS.map(Mechanism::name));
+    Acks::ALL.into_iter().fold(chart, |chart, acks| {
         let here: Vec<&TailLossCell> = cells.iter().filter(|c| c.ack == acks.name()).collect();
-        let groups = here.chunks(MECHANISMS.len()).map(|bars| BarGroup {
-            label: match id {
-                Id::Fig1 => bars[0].rtt_ms.to_string(),
-                Id::Fig2 => bars[0].lost.to_string(),
-            },
-            values: bars.iter().map(|c| c.fct_established_normalised).collect(),
+        let bars = here.chunks(MECHANISMS.len()).map(|bars| {
+            let label = id.label(bars[0].rtt_ms, bars[0].lost);
+            (label, bars.iter().map(|c| c.fct_established_normalised))
         });
-        BarPanel { title: acks.title().into(), groups: groups.collect() }
-    };
-    BarChart {
-        title: id.title().into(),
-        x_label: id.x_label().into(),
-        y_label: "normalised FCT".into(),
-        series: MECHANISMS.map(|m| m.name().to_string()).to_vec(),
-        panels: Acks::ALL.map(panel).to_vec(),
-    }
+        chart.panel(acks.title(), bars)
+    })
 }
 
 /// A figure as [`figure`] regenerates it, in every format.
@@ -162,73 +157,70 @@ fn chart(id: Id, cells: &[TailLossCell]) -> BarChart {
 pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, SettingsError> {
     let figure = figure(id, setup)?;
     let (name, cells) = (figure.figure, figure.cells.clone());
-    let sheet = figure.into_sheet(&text(&cells), &columns(name));
-    Ok(sheet.with_rows("first_retransmissions", &first_retransmissions(name), &cells))
+    Ok(figure.sheet(text, &columns(name)).with_rows("first_retransmissions", &first_retransmissions(name), &cells))
 }
 
 /// The columns that identify a cell.
 fn key_columns(figure: &'static str) -> Columns<TailLossCell> {
     columns_of_figure::<TailLossCell>(figure)
-        .text(("ack", "", "the receiver's `ack` setting"), |c| Some(c.ack.into()))
-        .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
-        .integer(("lost", "segments", "segments lost at the tail"), |c| Some(c.lost))
-        .text(("mechanism", "", "the sender's mechanism"), |c| Some(c.mechanism.name().into()))
+        .column("ack", "", "the receiver's `ack` setting", |c| c.ack)
+        .column("rtt_ms", "ms", "round-trip time", |c| c.rtt_ms)
+        .column("lost", "segments", "segments lost at the tail", |c| c.lost)
+        .column("mechanism", "", "the sender's mechanism", |c| c.mechanism.name())
 }
 
 /// A row per bar.
 fn columns(figure: &'static str) -> Columns<TailLossCell> {
     let mut columns = key_columns(figure)
-        .real(
-            ("fct_ms", "ms", "flow completion time from the client's SYN; unknown if the flow did not complete"),
+        .column(
+            "fct_ms",
+            "ms",
+            "flow completion time from the client's SYN; unknown if the flow did not complete",
             |c| c.fct_ms,
         )
-        .real(("fct_normalised", "", "FCT divided by the baseline's FCT"), |c| c.fct_normalised)
-        .real(
-            (
-                "fct_established_ms",
-                "ms",
-                "flow completion time from the establishment of the sender, as the paper measures it",
-            ),
+        .column("fct_normalised", "", "FCT divided by the baseline's FCT", |c| c.fct_normalised)
+        .column(
+            "fct_established_ms",
+            "ms",
+            "flow completion time from the establishment of the sender, as the paper measures it",
             |c| c.fct_established_ms,
         )
-        .real(("fct_established_normalised", "", "FCT from establishment divided by the baseline's"), |c| {
+        .column("fct_established_normalised", "", "FCT from establishment divided by the baseline's", |c| {
             c.fct_established_normalised
         });
     for trigger in Trigger::ALL {
         let name = trigger.name();
         let about = format!("retransmissions per flow with the trigger {name}");
-        columns = columns.integer((name, "segments", about), move |c| Some(c.count(trigger)));
+        columns = columns.column(name, "segments", about, move |c| c.count(trigger));
     }
-    columns.integer(("spurious", "segments", "spurious retransmissions of data"), |c| Some(c.spurious))
+    columns.column("spurious", "segments", "spurious retransmissions of data", |c| c.spurious)
 }
 
 /// A row per bar: the first retransmission of its flow.
 fn first_retransmissions(figure: &'static str) -> Columns<TailLossCell> {
     let first = Columns::<First>::new()
-        .text(("trigger", "", "the retransmission's trigger"), |f| Some(f.trigger.into()))
-        .real(("since_last_ack_ms", "ms", "time since the last ACK"), |f| Some(f.since_last_ack_ms))
-        .real(("since_earliest_ms", "ms", "time since the earliest unacknowledged segment was sent"), |f| {
-            Some(f.since_earliest_ms)
+        .column("trigger", "", "the retransmission's trigger", |f| f.trigger)
+        .column("since_last_ack_ms", "ms", "time since the last ACK", |f| f.since_last_ack_ms)
+        .column("since_earliest_ms", "ms", "time since the earliest unacknowledged segment was sent", |f| {
+            f.since_earliest_ms
         })
-        .real(("srtt_ms", "ms", "smoothed RTT at that moment"), |f| Some(f.srtt_ms))
-        .real(("rto_ms", "ms", "RTO at that moment"), |f| Some(f.rto_ms));
+        .column("srtt_ms", "ms", "smoothed RTT at that moment", |f| f.srtt_ms)
+        .column("rto_ms", "ms", "RTO at that moment", |f| f.rto_ms);
     key_columns(figure).all_of(first, |c| c.first.as_ref())
 }
 
 /// A table with a row per receiver, RTT and degree of loss, and columns per mechanism.
 fn text(cells: &[TailLossCell]) -> String {
-    let mut table = plain_table();
-    let names = MECHANISMS.map(Mechanism::name);
-    let mut header = vec!["ack".into(), "RTT (ms)".into(), "segments lost".into()];
-    header.extend(names.map(|name| format!("{name} FCT (ms)")));
-    header.extend(names.map(|name| format!("{name} ratio")));
-    table.set_header(header);
-    for bars in cells.chunks(MECHANISMS.len()) {
-        let mut row = vec![bars[0].ack.into(), bars[0].rtt_ms.to_string(), bars[0].lost.to_string()];
-        row.extend(bars.iter().map(|c| millis(c.fct_established_ms)));
-        row.extend(bars.iter().map(|c| millis(c.fct_established_normalised)));
-        table.add_row(row);
-    }
+    let table = pivot(
+        cells,
+        &[
+            ("ack", &|c| c.ack.into()),
+            ("RTT (ms)", &|c| c.rtt_ms.to_string()),
+            ("segments lost", &|c| c.lost.to_string()),
+        ],
+        &MECHANISMS.map(Mechanism::name),
+        &[(" FCT (ms)", &|c| millis(c.fct_established_ms)), (" ratio", &|c| millis(c.fct_established_normalised))],
+    );
     format!("FCT: from establishment, as the paper measures it. Ratio: FCT divided by the baseline's FCT.\n\n{table}")
 }
 

@@ -24,10 +24,10 @@ pub trait Observer {
     const WANTS_EVENTS: bool;
 
     /// A packet was sent, arrived or was dropped.
-    fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet);
+    fn on_packet(&mut self, _now: Instant, _point: Point, _direction: Direction, _packet: &Packet) {}
 
     /// The sender of `host` reported an event.
-    fn on_event(&mut self, now: Instant, flow: FlowId, host: Host, event: &Event);
+    fn on_event(&mut self, _now: Instant, _flow: FlowId, _host: Host, _event: &Event) {}
 
     /// A host has nothing more to do at this instant; `endpoint` is its state.
     fn on_settled(&mut self, _now: Instant, _host: Host, _endpoint: &Endpoint) {}
@@ -42,10 +42,6 @@ pub struct NoObserver;
 
 impl Observer for NoObserver {
     const WANTS_EVENTS: bool = false;
-
-    fn on_packet(&mut self, _: Instant, _: Point, _: Direction, _: &Packet) {}
-
-    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
 }
 
 impl<O: Observer> Observer for &mut O {

@@ -22,6 +22,7 @@ mod parquet;
 mod parquet;
 mod row_file;
 mod text;
+mod value;
 
 #[cfg(feature = "arrow")]
 pub use arrow::Batches;
@@ -30,6 +31,7 @@ pub use format::Format;
 pub use json::{Layout, Schema};
 pub use row_file::{RowFile, RowFormat};
 pub use text::{Comparison, Keep, Line, Share, millis, plain_table, utc};
+pub use value::Value;
 
 /// Rows in a group of Parquet or a batch of Arrow: a column's cells of one are in memory at once.
 pub(crate) const GROUP: usize = 1 << 16;

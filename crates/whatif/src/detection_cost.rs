@@ -1,4 +1,4 @@
-//! What the detection of a loss costs a connection in flight size, in RTTs (§IV-D, equations 1 to 3).
+//! The cost of detecting a loss in flight size, in RTTs (§IV-D, equations 1 to 3).
 //!
 //! A detection reduces the flight from 2x segments to x (fast retransmit) or to 1 (timeout). It takes T RTTs to
 //! reach the old flight again, in which G segments are sent. A sender that is left alone sends as many in

@@ -2,6 +2,7 @@
 
 use super::findings::{Collector, View};
 use super::rows::trigger_row;
+use crate::study::Merge;
 use crate::study::Study;
 use recoup_recovery::Trigger;
 use recoup_support::stats::Durations;

@@ -5,6 +5,7 @@ use super::rows::{ms, trigger_name, trigger_row, triggers};
 use super::summary::Summary;
 use super::summary_columns::{left_out, other_traffic};
 use super::tables::{either, millis, number, right, seconds};
+use crate::study::Merge;
 use crate::study::{Explained, Sender};
 use comfy_table::{Cell, Table};
 use recoup_recovery::Trigger;

@@ -30,161 +30,12 @@ pub struct Claim {
     pub note: Option<&'static str>,
 }
 
-/// What the study says of one quantity.
-struct Statement {
-    section: &'static str,
-    what: &'static str,
-    unit: &'static str,
-    /// Of all four systems.
-    all: &'static str,
-    /// In the order of [`System::ALL`]: Windows, Linux, Solaris, FreeBSD.
-    systems: [Option<&'static str>; 4],
-    note: Option<&'static str>,
-}
+const CONTRADICTION: &str =
+    "§V-A3 contradicts itself: 15-40 % of all connections, but of each system's more than 40 % or less than 15 %.";
 
-impl Statement {
-    fn claim(&self, system: Option<&System>, here: Option<f64>) -> Claim {
-        let own = |system: &System| {
-            let own = System::ALL.iter().zip(self.systems);
-            own.filter(|(one, _)| *one == system).find_map(|(_, figure)| figure)
-        };
-        Claim {
-            section: self.section,
-            what: self.what,
-            unit: self.unit,
-            study: system.map_or(Some(self.all), own),
-            study_system: system.map(|system| system.name),
-            here,
-            note: self.note,
-        }
-    }
-}
+const FEW_FREEBSD: &str = "The study plots no FR/R of FreeBSD, of which it had 271 detections (footnote 10).";
 
-const CONTRADICTION: Option<&str> = Some(
-    "§V-A3 contradicts itself: 15-40 % of all connections, but of each system's more than 40 % or less than 15 %.",
-);
-
-const FEW_FREEBSD: Option<&str> =
-    Some("The study plots no FR/R of FreeBSD, of which it had 271 detections (footnote 10).");
-
-const UNPRINTED: Option<&str> =
-    Some("The study gives no numbers for §V-A2b. The figures here compare the medians of recoveries.");
-
-/// The statements, in the order of the values in [`of`].
-const STATEMENTS: [Statement; 14] = [
-    Statement {
-        section: "V-A1",
-        what: "spurious retransmissions",
-        unit: "%",
-        all: "6.2 to 36.2",
-        systems: [Some("29.6"), Some("6.2"), Some("9.4"), Some("36.2")],
-        note: None,
-    },
-    Statement {
-        section: "V-A1",
-        what: "spurious retransmissions by RTO",
-        unit: "%",
-        all: "3.5 to 31.7",
-        systems: [Some("26.0"), Some("3.5"), Some("4.9"), Some("31.7")],
-        note: None,
-    },
-    Statement {
-        section: "V-A1",
-        what: "spurious retransmissions by FR/R",
-        unit: "%",
-        all: "2.7 to 4.5",
-        systems: [Some("3.6"), Some("2.7"), Some("4.5"), Some("4.5")],
-        note: None,
-    },
-    Statement {
-        section: "V-A1",
-        what: "RTO's share of the spurious retransmissions",
-        unit: "%",
-        all: "52.1 to 87.8",
-        systems: [Some("87.8"), Some("56.0"), Some("52.1"), Some("87.5")],
-        note: None,
-    },
-    Statement {
-        section: "V-A2a",
-        what: "retransmissions by RTO",
-        unit: "%",
-        all: "60.1 to 88.3",
-        systems: [Some("85.5"), Some("60.1"), Some("75.6"), Some("88.3")],
-        note: None,
-    },
-    Statement {
-        section: "V-A2a",
-        what: "median detection time by FR/R",
-        unit: "RTTs",
-        all: "1 to 2",
-        systems: [Some("1 to 2"), Some("1 to 2"), Some("1 to 2"), None],
-        note: FEW_FREEBSD,
-    },
-    Statement {
-        section: "V-A2a",
-        what: "detections by FR/R that take more than 5 RTTs",
-        unit: "%",
-        all: "7 (Solaris)",
-        systems: [None, None, Some("7"), None],
-        note: None,
-    },
-    Statement {
-        section: "V-A2a",
-        what: "median detection time by RTO",
-        unit: "RTTs",
-        all: "4 to 10",
-        systems: [Some("4"), Some("4"), Some("almost 10"), Some("almost 10")],
-        note: None,
-    },
-    Statement {
-        section: "V-A2a",
-        what: "detections by RTO that take more than 10 RTTs",
-        unit: "%",
-        all: "10 (Linux), 25 (Windows)",
-        systems: [Some("almost 25"), Some("10"), None, None],
-        note: None,
-    },
-    Statement {
-        section: "V-A2b",
-        what: "recovery after RTO, in % of that after FR/R; 1 segment lost",
-        unit: "%",
-        all: "about the same",
-        systems: [Some("about the same"); 4],
-        note: UNPRINTED,
-    },
-    Statement {
-        section: "V-A2b",
-        what: "recovery with SACK, in % of that without; 1 or 2 segments lost in a flight",
-        unit: "%",
-        all: "about the same",
-        systems: [Some("about the same"); 4],
-        note: UNPRINTED,
-    },
-    Statement {
-        section: "V-A2b",
-        what: "recovery with SACK, in % of that without; 3 or more segments lost in a flight",
-        unit: "%",
-        all: "shorter",
-        systems: [Some("shorter"); 4],
-        note: UNPRINTED,
-    },
-    Statement {
-        section: "V-A3",
-        what: "senders with a best-case reduction of less than 1 %",
-        unit: "%",
-        all: "45 to 75",
-        systems: [Some("45 to 75"); 4],
-        note: None,
-    },
-    Statement {
-        section: "V-A3",
-        what: "senders with a best-case reduction of more than 10 %",
-        unit: "%",
-        all: "15 to 40",
-        systems: [Some("less than 15"), Some("more than 40"), Some("less than 15"), Some("less than 15")],
-        note: CONTRADICTION,
-    },
-];
+const UNPRINTED: &str = "The study gives no numbers for §V-A2b. The figures here compare the medians of recoveries.";
 
 /// The claims for one kind of senders, which run `system` if it is one of the study's. As in Table IV,
 /// shares refer to RTO and FR/R together. Shares of verdicts leave out unknowable retransmissions.
@@ -202,24 +53,132 @@ pub(super) fn of(
     let fast_retransmits = &detection[Detector::FastRetransmit as usize];
     let timeouts = &detection[Detector::Timeout as usize];
     let in_percent = |share: Option<f64>| share.map(|share| 100.0 * share);
-    let values = [
-        of_judged(rto.spurious + fast.spurious),
-        of_judged(rto.spurious),
-        of_judged(fast.spurious),
-        percent(rto.spurious, rto.spurious + fast.spurious),
-        percent(rto.total(), rto.total() + fast.total()),
-        fast_retransmits.quantile(0.5),
-        in_percent(fast_retransmits.share_above(5.0)),
-        timeouts.quantile(0.5),
-        in_percent(timeouts.share_above(10.0)),
-        recoveries.timeouts_to_fast_retransmits(1..=1),
-        recoveries.with_sack_to_without(1..=2),
-        recoveries.with_sack_to_without(3..=MOST_LOST),
-        in_percent(reduction.share_below(1.0)),
-        in_percent(reduction.share_above(10.0)),
-    ];
-    let both = STATEMENTS.iter().zip(values);
-    both.map(|(statement, here)| statement.claim(system, here)).collect()
+    // The study's figures are those of all four systems and of each, in the order of `System::ALL`; empty: it gives none.
+    let claim = |section, what, unit, (all, systems): (&'static str, [&'static str; 4]), here| {
+        let own = |system: &System| {
+            let place = System::ALL.iter().position(|one| one == system)?;
+            Some(systems[place]).filter(|figure| !figure.is_empty())
+        };
+        let study = system.map_or(Some(all), own);
+        Claim { section, what, unit, study, study_system: system.map(|system| system.name), here, note: None }
+    };
+    let noted = |note, claim| Claim { note: Some(note), ..claim };
+    let each = |figure| (figure, [figure; 4]);
+    vec![
+        claim(
+            "V-A1",
+            "spurious retransmissions",
+            "%",
+            ("6.2 to 36.2", ["29.6", "6.2", "9.4", "36.2"]),
+            of_judged(rto.spurious + fast.spurious),
+        ),
+        claim(
+            "V-A1",
+            "spurious retransmissions by RTO",
+            "%",
+            ("3.5 to 31.7", ["26.0", "3.5", "4.9", "31.7"]),
+            of_judged(rto.spurious),
+        ),
+        claim(
+            "V-A1",
+            "spurious retransmissions by FR/R",
+            "%",
+            ("2.7 to 4.5", ["3.6", "2.7", "4.5", "4.5"]),
+            of_judged(fast.spurious),
+        ),
+        claim(
+            "V-A1",
+            "RTO's share of the spurious retransmissions",
+            "%",
+            ("52.1 to 87.8", ["87.8", "56.0", "52.1", "87.5"]),
+            percent(rto.spurious, rto.spurious + fast.spurious),
+        ),
+        claim(
+            "V-A2a",
+            "retransmissions by RTO",
+            "%",
+            ("60.1 to 88.3", ["85.5", "60.1", "75.6", "88.3"]),
+            percent(rto.total(), rto.total() + fast.total()),
+        ),
+        noted(
+            FEW_FREEBSD,
+            claim(
+                "V-A2a",
+                "median detection time by FR/R",
+                "RTTs",
+                ("1 to 2", ["1 to 2", "1 to 2", "1 to 2", ""]),
+                fast_retransmits.quantile(0.5),
+            ),
+        ),
+        claim(
+            "V-A2a",
+            "detections by FR/R that take more than 5 RTTs",
+            "%",
+            ("7 (Solaris)", ["", "", "7", ""]),
+            in_percent(fast_retransmits.share_above(5.0)),
+        ),
+        claim(
+            "V-A2a",
+            "median detection time by RTO",
+            "RTTs",
+            ("4 to 10", ["4", "4", "almost 10", "almost 10"]),
+            timeouts.quantile(0.5),
+        ),
+        claim(
+            "V-A2a",
+            "detections by RTO that take more than 10 RTTs",
+            "%",
+            ("10 (Linux), 25 (Windows)", ["almost 25", "10", "", ""]),
+            in_percent(timeouts.share_above(10.0)),
+        ),
+        noted(
+            UNPRINTED,
+            claim(
+                "V-A2b",
+                "recovery after RTO, in % of that after FR/R; 1 segment lost",
+                "%",
+                each("about the same"),
+                recoveries.timeouts_to_fast_retransmits(1..=1),
+            ),
+        ),
+        noted(
+            UNPRINTED,
+            claim(
+                "V-A2b",
+                "recovery with SACK, in % of that without; 1 or 2 segments lost in a flight",
+                "%",
+                each("about the same"),
+                recoveries.with_sack_to_without(1..=2),
+            ),
+        ),
+        noted(
+            UNPRINTED,
+            claim(
+                "V-A2b",
+                "recovery with SACK, in % of that without; 3 or more segments lost in a flight",
+                "%",
+                each("shorter"),
+                recoveries.with_sack_to_without(3..=MOST_LOST),
+            ),
+        ),
+        claim(
+            "V-A3",
+            "senders with a best-case reduction of less than 1 %",
+            "%",
+            each("45 to 75"),
+            in_percent(reduction.share_below(1.0)),
+        ),
+        noted(
+            CONTRADICTION,
+            claim(
+                "V-A3",
+                "senders with a best-case reduction of more than 10 %",
+                "%",
+                ("15 to 40", ["less than 15", "more than 40", "less than 15", "less than 15"]),
+                in_percent(reduction.share_above(10.0)),
+            ),
+        ),
+    ]
 }
 
 #[cfg(test)]
@@ -229,27 +188,21 @@ mod tests {
     /// The figures that follow from Table IV agree with it.
     #[test]
     fn figures_of_table_iv_are_its_shares() {
-        let figure = |what: &str, system: &System| -> f64 {
-            let statement = STATEMENTS.iter().find(|s| s.what == what).unwrap();
-            let claim = statement.claim(Some(system), None);
-            assert_eq!(claim.study_system, Some(system.name));
-            claim.study.unwrap().parse().unwrap()
-        };
         for system in &System::ALL {
-            let table = system.classification();
-            let (rto, fast) = (table.rto, table.fast_retransmit);
-            let spurious = rto.spurious + fast.spurious;
-            for (what, part, whole) in [
-                ("spurious retransmissions", spurious, table.total),
-                ("spurious retransmissions by RTO", rto.spurious, table.total),
-                ("spurious retransmissions by FR/R", fast.spurious, table.total),
-                ("RTO's share of the spurious retransmissions", rto.spurious, spurious),
-                ("retransmissions by RTO", rto.total(), table.total),
-            ] {
-                let expected = percent(part, whole).unwrap();
-                let found = figure(what, system);
-                assert!((found - expected).abs() <= 0.051, "{what}: {found} {expected}");
+            let none = Distribution::default();
+            let claims = of(
+                Some(system),
+                &system.classification(),
+                &[none.clone(), none.clone()],
+                &Recoveries::default(),
+                &none,
+            );
+            assert!(claims.iter().all(|claim| claim.study_system == Some(system.name)));
+            for claim in &claims[..5] {
+                let (found, expected): (f64, f64) = (claim.study.unwrap().parse().unwrap(), claim.here.unwrap());
+                assert!((found - expected).abs() <= 0.051, "{}: {found} {expected}", claim.what);
             }
+            assert!(claims[5..].iter().all(|claim| claim.here.is_none()));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Distributions in bounded memory.
 
+use super::Merge;
 use hdrhistogram::Histogram;
 use recoup_support::stats::recorded;
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,24 @@ pub struct Cdf {
     pub points: Vec<(f64, f64)>,
 }
 
+/// An empty distribution of whole numbers.
+impl Default for Distribution {
+    fn default() -> Self {
+        Self::in_steps_of(1.0)
+    }
+}
+
+/// The other distribution must have the same steps.
+impl Merge for Distribution {
+    fn merge(&mut self, other: &Self) {
+        if let Some(theirs) = &other.histogram
+            && self.with(|ours| ours.add(theirs).is_ok())
+        {
+            (self.min, self.max) = (self.min.min(other.min), self.max.max(other.max));
+        }
+    }
+}
+
 impl Distribution {
     /// An empty distribution in steps of `step`, which must be positive.
     pub(super) fn in_steps_of(step: f64) -> Self {
@@ -70,16 +89,6 @@ impl Distribution {
         // The histogram resizes itself, so recording cannot fail.
         if self.with(|histogram| histogram.record(steps).is_ok()) {
             (self.min, self.max) = (self.min.min(steps), self.max.max(steps));
-        }
-    }
-
-    /// Adds all of another distribution with the same steps.
-    pub fn merge(&mut self, other: &Self) {
-        let Some(theirs) = &other.histogram else {
-            return;
-        };
-        if self.with(|ours| ours.add(theirs).is_ok()) {
-            (self.min, self.max) = (self.min.min(other.min), self.max.max(other.max));
         }
     }
 

@@ -19,6 +19,7 @@
 //! - A flight is left out if the capture does not show its end, its RTT, when its segments were first sent,
 //!   or the verdict on one of them. So are flights whose loss a tail loss probe detected.
 
+use super::Merge;
 use super::distribution::Distribution;
 use recoup_trace::finding::{Retransmission, Verdict};
 use recoup_units::Instant;
@@ -40,7 +41,7 @@ const STEP: f64 = 0.01;
 pub struct FlightRecovery {
     /// Segments lost in the flight; [`MOST_LOST`] stands for so many or more.
     pub lost: usize,
-    /// What detected the loss: `fast_retransmit`, `rto`, or `any`.
+    /// The detector of the loss: `fast_retransmit`, `rto`, or `any`.
     pub detected_by: &'static str,
     /// Whether the connection used SACK; `None`: with and without.
     pub sack: Option<bool>,
@@ -70,6 +71,8 @@ impl Default for Recoveries {
     }
 }
 
+merge_fields!(Recoveries: lengths, unmeasured);
+
 impl Recoveries {
     /// Adds those of one sender, whose retransmissions are ordered by time. `sack`: whether its connection
     /// used SACK, if known.
@@ -98,15 +101,6 @@ impl Recoveries {
             }
             _ => self.unmeasured += 1,
         }
-    }
-
-    /// Adds those of other senders.
-    pub fn merge(&mut self, other: &Self) {
-        let mine = self.lengths.iter_mut().flatten().flatten();
-        for (mine, theirs) in mine.zip(other.lengths.iter().flatten().flatten()) {
-            mine.merge(theirs);
-        }
-        self.unmeasured += other.unmeasured;
     }
 
     /// The lengths of all recoveries that these detectors, SACK or not, and numbers of lost segments have.

@@ -1,4 +1,4 @@
-//! What the study prints of its own senders.
+//! The numbers that the study prints of its own senders.
 
 use super::saving::Split;
 use super::tables::{Classification, Shares};

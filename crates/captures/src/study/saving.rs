@@ -1,4 +1,4 @@
-//! What ideal loss detection would have saved a connection (§IV-D, §V-A3).
+//! The time that ideal loss detection would have saved a connection (§IV-D, §V-A3).
 
 use recoup_trace::finding::{Connection, Direction, Retransmission, Verdict};
 use recoup_units::Instant;
@@ -31,15 +31,11 @@ impl Split {
             Verdict::Unknowable => &mut self.unknowable,
         } += 1;
     }
-
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.needed += other.needed;
-        self.spurious += other.spurious;
-        self.unknowable += other.unknowable;
-    }
 }
 
-/// What ideal loss detection would have saved one sender.
+merge_fields!(Split: needed, spurious, unknowable);
+
+/// The time that ideal loss detection would have saved one sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Saving {
     /// Whole nanoseconds, so that the sum does not depend on the order.
@@ -96,14 +92,9 @@ impl Saving {
             None => self.unmeasured += 1,
         }
     }
-
-    pub fn merge(&mut self, other: &Self) {
-        self.time = self.time.saturating_add(other.time);
-        self.fast_retransmits.merge(&other.fast_retransmits);
-        self.timeouts.merge(&other.timeouts);
-        self.unmeasured += other.unmeasured;
-    }
 }
+
+merge_fields!(Saving: time, fast_retransmits, timeouts, unmeasured);
 
 /// The best case: what ideal loss detection would have saved a sender, whose retransmissions are ordered by
 /// time (§V-A3).

@@ -44,12 +44,9 @@ impl Sender {
         }
     }
 
-    /// The same by value.
+    /// [`profile`](Self::profile) by value.
     pub fn into_profile(self) -> Option<String> {
-        match self {
-            Self::Profile(names) | Self::Several(names) => Some(names),
-            Self::None | Self::Nothing => None,
-        }
+        self.profile().map(str::to_owned)
     }
 }
 
@@ -96,20 +93,9 @@ pub struct Explained {
 impl Explained {
     /// Of one sender.
     pub(super) fn of(direction: &Direction) -> Self {
-        let best = direction.profile.best();
-        Self {
-            senders: 1,
-            retransmissions: direction.retransmissions.total(),
-            explained: best.map_or(0, |best| best.explained),
-            of: best.map_or(0, |best| best.of),
-        }
-    }
-
-    /// Adds those of others.
-    pub fn merge(&mut self, other: &Self) {
-        self.senders += other.senders;
-        self.retransmissions += other.retransmissions;
-        self.explained += other.explained;
-        self.of += other.of;
+        let (explained, of) = direction.profile.best().map_or((0, 0), |best| (best.explained, best.of));
+        Self { senders: 1, retransmissions: direction.retransmissions.total(), explained, of }
     }
 }
+
+merge_fields!(Explained: senders, retransmissions, explained, of);

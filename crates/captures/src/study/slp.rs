@@ -60,6 +60,7 @@ pub use shares::{FlagCategory, FlagPanel, KindShare, PositionPanel, PositionShar
 pub use statements::Statement;
 pub use syn_loss::{Percentile, SynLoss, SynLosses};
 
+use super::tables::percent;
 use recoup_recovery::Trigger;
 use recoup_recovery::slp::Kind;
 use recoup_trace::read::CapturedPacket;
@@ -73,7 +74,7 @@ use transmissions::First;
 /// The highest position that is counted.
 pub const LAST_POSITION: u32 = 100;
 
-/// What caused a retransmission.
+/// The cause of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
@@ -158,12 +159,10 @@ impl Kinds {
     /// The kinds of a packet with these flags.
     fn of(flags: Flags, is_first_data: bool) -> Self {
         let mut kinds = Self::default();
-        match (flags.contains(Flags::SYN), flags.contains(Flags::ACK)) {
-            (true, false) => kinds |= Kind::Syn.into(),
-            (true, true) => kinds |= Kind::SynAck.into(),
-            (false, _) => {}
-        }
+        let [is_syn, is_ack] = [Flags::SYN, Flags::ACK].map(|flag| flags.contains(flag));
         for (is_one, kind) in [
+            (is_syn && !is_ack, Kind::Syn),
+            (is_syn && is_ack, Kind::SynAck),
             (flags.contains(Flags::FIN), Kind::Fin),
             (flags.contains(Flags::PSH), Kind::Psh),
             (is_first_data, Kind::First),
@@ -224,7 +223,7 @@ pub struct Sample {
     pub kinds: Kinds,
     /// The position of that packet, if the capture holds the first and the last packet of its direction.
     pub position: Option<Position>,
-    /// The same, where pure ACKs and resets count as well.
+    /// `position`, with pure ACKs and resets counted too.
     pub position_with_acks: Option<Position>,
     /// The first trigger that the analysis found; `None` if it is unknown.
     pub trigger: Option<Trigger>,
@@ -264,11 +263,6 @@ impl Sample {
     pub fn is_syn(&self) -> bool {
         self.flags.contains(Flags::SYN)
     }
-}
-
-/// A part in percent of a whole; `None` of nothing.
-fn percent(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }
 
 #[cfg(test)]

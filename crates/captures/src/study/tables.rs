@@ -1,5 +1,6 @@
 //! The study's tables and distributions, ready to be printed.
 
+use super::Merge;
 use super::claims::{self, Claim};
 use super::distribution::Cdf;
 use super::flights::FlightRecovery;
@@ -28,7 +29,7 @@ pub struct Report {
     /// Table IV, Figures 2 and 3: profiles by name, then senders with several profiles, senders without a
     /// profile, and unidentified senders.
     pub senders: Vec<SenderReport>,
-    /// The same for all senders together.
+    /// All senders together.
     pub all: SenderReport,
 }
 
@@ -54,7 +55,7 @@ pub struct Parameters {
     /// The initial number of duplicate ACKs that mean a loss. Profiles that detect losses by time
     /// use it until they see reordering.
     pub dupthresh: u64,
-    /// What an RTT is measured for: `segment`, `flight`, `flight_or_timestamps`, `newest`.
+    /// The unit whose RTT is measured: `segment`, `flight`, `flight_or_timestamps`, `newest`.
     pub sampling: &'static str,
     /// The RTO's formula.
     pub rto: String,
@@ -227,7 +228,7 @@ pub(super) fn percent(part: u64, whole: u64) -> Option<f64> {
 impl Study {
     /// The results so far.
     pub fn report(&self) -> Report {
-        let mut all = SenderTotals::new();
+        let mut all = SenderTotals::default();
         self.senders.values().for_each(|some| all.merge(some));
         let senders = self.senders.iter();
         Report {
@@ -361,8 +362,7 @@ impl Classification {
         let mut row = Self { total: tally.total(), ..Self::default() };
         let triggers = Trigger::ALL.into_iter().map(Some).chain([None]);
         for trigger in triggers {
-            let place = row.place(trigger);
-            place.merge(&Split {
+            row.place(trigger).merge(&Split {
                 needed: tally.count(trigger, Verdict::Needed),
                 spurious: tally.count(trigger, Verdict::Spurious),
                 unknowable: tally.count(trigger, Verdict::Unknowable),

@@ -11,6 +11,7 @@
 
 pub(super) mod slp;
 
+use crate::study::Merge;
 use crate::study::{Cdf, SenderReport, Study};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_trace::finding::systems_like;

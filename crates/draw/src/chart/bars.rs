@@ -77,6 +77,36 @@ pub struct BarGroup {
     pub values: Vec<Option<f64>>,
 }
 
+impl BarChart {
+    /// A chart without panels: its title, the labels of its axes, and the names of its series.
+    pub fn new(
+        title: impl Into<String>,
+        x_label: impl Into<String>,
+        y_label: impl Into<String>,
+        series: impl IntoIterator<Item: Into<String>>,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            x_label: x_label.into(),
+            y_label: y_label.into(),
+            series: series.into_iter().map(Into::into).collect(),
+            panels: Vec::new(),
+        }
+    }
+
+    /// Adds a panel: its title, and its groups, each with a label and a value per series.
+    pub fn panel<L: Into<String>, V: IntoIterator<Item = Option<f64>>>(
+        mut self,
+        title: impl Into<String>,
+        groups: impl IntoIterator<Item = (L, V)>,
+    ) -> Self {
+        let group = |(label, values): (L, V)| BarGroup { label: label.into(), values: values.into_iter().collect() };
+        let groups = groups.into_iter().map(group).collect();
+        self.panels.push(BarPanel { title: title.into(), groups });
+        self
+    }
+}
+
 impl BarGroup {
     /// The value of a series, if it can be drawn.
     fn value(&self, series: usize) -> Option<f64> {

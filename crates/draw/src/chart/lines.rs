@@ -84,6 +84,50 @@ pub struct LinePanel {
     pub lines: Vec<Vec<(f64, f64)>>,
 }
 
+impl LineChart {
+    /// A chart without panels: its title, the labels of its axes, and the names of its series. Both axes are linear.
+    pub fn new(
+        title: impl Into<String>,
+        x_label: impl Into<String>,
+        y_label: impl Into<String>,
+        series: impl IntoIterator<Item: Into<String>>,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            x_label: x_label.into(),
+            y_label: y_label.into(),
+            series: series.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a panel: its title, and the points of each series.
+    pub fn panel(
+        mut self,
+        title: impl Into<String>,
+        lines: impl IntoIterator<Item: IntoIterator<Item = (f64, f64)>>,
+    ) -> Self {
+        let lines = lines.into_iter().map(|line| line.into_iter().collect()).collect();
+        self.panels.push(LinePanel { title: title.into(), lines });
+        self
+    }
+
+    /// Makes the x axis logarithmic.
+    pub fn logarithmic(self) -> Self {
+        Self { scale: Scale::Logarithmic, ..self }
+    }
+
+    /// Makes the y axis reach this value at least.
+    pub fn up_to(self, largest: f64) -> Self {
+        Self { largest: Some(largest), ..self }
+    }
+
+    /// Draws steps, as of a distribution function.
+    pub fn steps(self) -> Self {
+        Self { interpolation: Interpolation::Steps, ..self }
+    }
+}
+
 /// The scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {

@@ -18,7 +18,7 @@ use crate::population::{LogNormal, Networks, Population, Receivers, Traffic};
 pub struct Capture {
     /// The study's name of the trace.
     pub trace: &'static str,
-    /// What it is, for legends.
+    /// Its name in legends.
     pub title: &'static str,
     networks: Networks,
     traffic: Traffic,

@@ -17,24 +17,16 @@
 
 mod claims;
 
-use super::NAME;
 use super::captures::CAPTURES;
-use super::micro::{self, Measured};
+use super::columns::{measured, sheet_of_measured};
+use super::impact::Replaced::{self, A, B, D, K, M, MinRto};
 use super::populations::population;
 use super::watch::Watch;
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet};
+use crate::prelude::*;
 use recoup_captures::study::Detector;
 use recoup_captures::study::published::System;
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::simulation;
-use recoup_lab::settings::SettingsError;
 use recoup_recovery::parameters::Parameters;
-use recoup_recovery::rtt::Factor;
-use recoup_recovery::{Mechanisms, Trigger};
 use recoup_support::threads::{cores, in_parallel};
-use recoup_units::{FlowId, Segments};
-use std::time::Duration;
 
 /// The name on the command line.
 pub const ID: &str = "causes";
@@ -64,7 +56,7 @@ struct Outcome {
 /// All flows of a system under one change.
 type Outcomes = Vec<Outcome>;
 
-/// What is changed.
+/// The difference to a usual run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Changed {
     parameters: Parameters,
@@ -73,8 +65,8 @@ struct Changed {
 }
 
 impl Changed {
-    fn of(parameters: Parameters) -> Self {
-        Self { parameters, ..Self::default() }
+    fn of(replaced: &[Replaced]) -> Self {
+        Self { parameters: Replaced::all(replaced), ..Self::default() }
     }
 
     fn sender(&self, setup: &Setup, system: &System) -> Mechanisms {
@@ -87,19 +79,7 @@ impl Changed {
     }
 }
 
-fn k(k: u32) -> Changed {
-    Changed::of(Parameters { rttvar_factor: Some(Factor::whole(k)), ..Parameters::default() })
-}
-
-fn min(ms: u64) -> Changed {
-    Changed::of(Parameters { min_rto: Some(Duration::from_millis(ms)), ..Parameters::default() })
-}
-
-fn dupthresh(segments: u32) -> Changed {
-    Changed::of(Parameters { dupthresh: Some(Segments(segments)), ..Parameters::default() })
-}
-
-fn run(setup: &Setup, system: usize, changed: Changed) -> Result<Outcomes, SettingsError> {
+fn run(setup: &Setup, system: usize, changed: Changed) -> Result<Outcomes> {
     let sender = changed.sender(setup, &System::ALL[system]);
     let flows = setup.effort.of(6400, 640);
     let pieces = (flows / TOGETHER) as usize;
@@ -119,11 +99,8 @@ fn run(setup: &Setup, system: usize, changed: Changed) -> Result<Outcomes, Setti
         }
         let first = (part % pieces) as u64 * TOGETHER;
         let each = (first..first + TOGETHER).map(|number| {
-            let flow = population.flow(number);
             let mut watch = Watch::default();
-            let spec = flow.spec_with(sender);
-            let mut simulation = simulation(&flow.path)?;
-            let record = simulation.run(&spec, population.seed, FlowId(number), &mut watch);
+            let record = population.bench(number, |flow| flow.spec_with(sender))?.observe(number, &mut watch);
             Ok::<_, SettingsError>(outcome(&watch, record.fct))
         });
         each.collect::<Result<Vec<_>, _>>()
@@ -178,36 +155,29 @@ struct Runs {
 }
 
 impl Runs {
-    fn all(setup: &Setup) -> Result<Self, SettingsError> {
+    fn all(setup: &Setup) -> Result<Self> {
         let run = |system, changed| run(setup, system, changed);
         let in_order = Changed { no_reordering: true, ..Changed::default() };
-        let one = Some(Factor::ONE);
-        let quick = Changed::of(Parameters {
-            srtt_factor: one,
-            min_rto: Some(Duration::from_millis(200)),
-            ..Parameters::default()
-        });
+        let quick = Changed::of(&[M(100), MinRto(200)]);
         let ticks = Changed { granularity: Some(Duration::from_millis(10)), ..Changed::default() };
-        let weights = Changed::of(Parameters { rttvar_weight: one, srtt_weight: one, ..Parameters::default() });
+        let [small_k, two, low] = [K(2), D(2), MinRto(100)].map(|one| Changed::of(&[one]));
         let other = [
-            ("k = 2", k(2)),
-            ("k = 8", k(8)),
-            ("minRTO = 1 s", min(1000)),
-            ("a = b = 1", weights),
-            ("D = 2", dupthresh(2)),
+            ("k = 2", small_k),
+            ("k = 8", Changed::of(&[K(8)])),
+            ("minRTO = 1 s", Changed::of(&[MinRto(1000)])),
+            ("a = b = 1", Changed::of(&[A(1), B(1)])),
+            ("D = 2", two),
         ];
+        let all = |changed| (0..4).map(|system| run(system, changed)).collect::<Result<_, _>>();
         Ok(Self {
-            usual: (0..4).map(|i| run(i, Changed::default())).collect::<Result<_, _>>()?,
-            in_order: (0..4).map(|i| run(i, in_order)).collect::<Result<_, _>>()?,
+            usual: all(Changed::default())?,
+            in_order: all(in_order)?,
             quick: [run(2, quick)?, run(3, quick)?],
-            two: [run(1, dupthresh(2))?, run(2, dupthresh(2))?, run(3, dupthresh(2))?],
+            two: [run(1, two)?, run(2, two)?, run(3, two)?],
             ticks: run(0, ticks)?,
-            small_k: [run(0, k(2))?, run(0, Changed { granularity: ticks.granularity, ..k(2) })?],
-            low: [run(0, min(100))?, run(1, min(100))?],
-            other: other
-                .into_iter()
-                .map(|(name, changed)| Ok((name, run(1, changed)?)))
-                .collect::<Result<_, SettingsError>>()?,
+            small_k: [run(0, small_k)?, run(0, Changed { granularity: ticks.granularity, ..small_k })?],
+            low: [run(0, low)?, run(1, low)?],
+            other: other.into_iter().map(|(name, changed)| Ok((name, run(1, changed)?))).collect::<Result<_>>()?,
         })
     }
 }
@@ -218,60 +188,34 @@ impl Runs {
 /// Never with these populations.
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let runs = Runs::all(setup)?;
-    let mut cells: Vec<Measured> = Vec::new();
-    let mut add = |case: String, outcomes: &Outcomes| {
-        for (quantity, value) in [
+    let usual =
+        System::ALL.iter().zip(runs.usual.iter().zip(&runs.in_order)).flat_map(|(system, (usual, in_order))| {
+            [(system.name.to_owned(), usual), (format!("{}, no reordering", system.name), in_order)]
+        });
+    let changed =
+        ["Solaris", "FreeBSD"].map(|name| format!("{name}, m = 1, minRTO = 200 ms")).into_iter().zip(&runs.quick);
+    let changed =
+        changed.chain(["Linux", "Solaris", "FreeBSD"].map(|name| format!("{name}, D = 2")).into_iter().zip(&runs.two));
+    let changed = changed.chain([("Windows, ticks of 10 ms".to_owned(), &runs.ticks)]);
+    let changed =
+        changed.chain(["Windows", "Linux"].map(|name| format!("{name}, minRTO = 100 ms")).into_iter().zip(&runs.low));
+    let changed = changed.chain(runs.other.iter().map(|(name, outcomes)| (format!("Linux, {name}"), outcomes)));
+    let cells = usual.chain(changed).flat_map(|(case, outcomes)| {
+        [
             ("mean duration of completed flows (ms)", claims::mean_duration(outcomes)),
             ("median detection by timeout (RTTs)", claims::median_timeout(outcomes).mean),
             ("median recovery (RTTs)", claims::median_recovery(outcomes).mean),
             ("spurious FR/R (% of the retransmissions)", claims::spurious_share(outcomes, 0)),
             ("spurious timeouts (% of the retransmissions)", claims::spurious_share(outcomes, 1)),
-        ] {
-            cells.push(Measured { quantity: quantity.into(), case: case.clone(), study: None, engine: Some(value) });
-        }
-    };
-    for (system, (usual, in_order)) in System::ALL.iter().zip(runs.usual.iter().zip(&runs.in_order)) {
-        add(system.name.into(), usual);
-        add(format!("{}, no reordering", system.name), in_order);
-    }
-    for (name, outcomes) in ["Solaris", "FreeBSD"].iter().zip(&runs.quick) {
-        add(format!("{name}, m = 1, minRTO = 200 ms"), outcomes);
-    }
-    for (name, outcomes) in ["Linux", "Solaris", "FreeBSD"].iter().zip(&runs.two) {
-        add(format!("{name}, D = 2"), outcomes);
-    }
-    add("Windows, ticks of 10 ms".into(), &runs.ticks);
-    for (name, outcomes) in ["Windows", "Linux"].iter().zip(&runs.low) {
-        add(format!("{name}, minRTO = 100 ms"), outcomes);
-    }
-    for (name, outcomes) in &runs.other {
-        add(format!("Linux, {name}"), outcomes);
-    }
+        ]
+        .map(|(quantity, value)| measured(quantity, case.clone(), value))
+    });
     let title = "Median detection time by timeout, as the systems are and with Linux's minimum RTO and m";
-    let medians = |outcomes: &Outcomes| Some(claims::median_timeout(outcomes).mean);
-    let changed = [None, None, Some(&runs.quick[0]), Some(&runs.quick[1])];
-    let group = |((system, usual), changed): ((&System, &Outcomes), Option<&Outcomes>)| BarGroup {
-        label: system.name.into(),
-        values: vec![medians(usual), changed.and_then(medians)],
-    };
-    let columns = micro::columns(ID);
-    let text = columns.to_text(&cells, &["quantity", "case", "engine"]);
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: title.into(),
-        claims: claims::of(&runs),
-        picture: Picture::Bars(BarChart {
-            title: title.into(),
-            x_label: "system".into(),
-            y_label: "RTTs".into(),
-            series: ["as it is", "minimum RTO of 200 ms, m = 1"].map(String::from).to_vec(),
-            panels: vec![BarPanel {
-                title: String::new(),
-                groups: System::ALL.iter().zip(&runs.usual).zip(changed).map(group).collect(),
-            }],
-        }),
-        cells,
-    };
-    Ok(figure.into_sheet(&text, &columns))
+    let median = |outcomes: &Outcomes| claims::median_timeout(outcomes).mean;
+    let quick = [None, None, Some(&runs.quick[0]), Some(&runs.quick[1])];
+    let groups = System::ALL.iter().zip(&runs.usual).zip(quick);
+    let groups = groups.map(|((system, usual), quick)| (system.name, [Some(median(usual)), quick.map(median)]));
+    let chart = BarChart::new(title, "system", "RTTs", ["as it is", "minimum RTO of 200 ms, m = 1"]).panel("", groups);
+    let cells = cells.collect();
+    Ok(sheet_of_measured(ID, title, claims::of(&runs), chart, cells, &["quantity", "case", "engine"]))
 }

@@ -1,34 +1,59 @@
 //! The columns of a system's results, and of the points of a figure.
 
-use crate::{Picture, columns_of_figure};
+use super::NAME;
+use super::micro::{self, Measured};
+use crate::claims::Claim;
+use crate::prelude::*;
 use recoup_captures::study::SenderReport;
-use recoup_table::Columns;
+
+/// A quantity of an experiment that the study does not give.
+pub fn measured(quantity: impl Into<String>, case: impl Into<String>, engine: f64) -> Measured {
+    Measured { quantity: quantity.into(), case: case.into(), study: None, engine: Some(engine) }
+}
+
+/// A quantity of each system.
+pub fn of_systems(quantity: &str, engine: [f64; 4]) -> impl Iterator<Item = Measured> {
+    System::ALL.iter().zip(engine).map(move |(system, engine)| measured(quantity, system.name, engine))
+}
+
+/// The figure of measured quantities in every format; its table has these columns.
+pub fn sheet_of_measured(
+    id: &'static str,
+    title: &str,
+    claims: Vec<Claim>,
+    picture: impl Into<Picture>,
+    cells: Vec<Measured>,
+    shown: &[&str],
+) -> Sheet {
+    let columns = micro::columns(id);
+    Figure::new(NAME, id, title, claims, picture, cells).sheet(|cells| columns.to_text(cells, shown), &columns)
+}
 
 /// A row per system. The JSON documents also have the whole report as `study`.
 pub fn senders(figure: &'static str) -> Columns<SenderReport> {
     columns_of_figure::<SenderReport>(figure)
-        .text(("sender", "", "the profile of the servers"), |s| Some(s.sender.clone().into()))
-        .integer(("senders", "senders", "servers that retransmitted something"), |s| Some(s.senders))
-        .integer(("retransmissions", "segments", "retransmissions by RTO and FR/R whose verdict is known"), |s| {
-            Some(s.retransmissions_percent.retransmissions)
+        .column("sender", "", "the profile of the servers", |s| s.sender.clone())
+        .column("senders", "senders", "servers that retransmitted something", |s| s.senders)
+        .column("retransmissions", "segments", "retransmissions by RTO and FR/R whose verdict is known", |s| {
+            s.retransmissions_percent.retransmissions
         })
-        .real(("rto_needed_percent", "%", "needed retransmissions by RTO"), |s| s.retransmissions_percent.rto_needed)
-        .real(("rto_spurious_percent", "%", "spurious retransmissions by RTO"), |s| {
+        .column("rto_needed_percent", "%", "needed retransmissions by RTO", |s| s.retransmissions_percent.rto_needed)
+        .column("rto_spurious_percent", "%", "spurious retransmissions by RTO", |s| {
             s.retransmissions_percent.rto_spurious
         })
-        .real(("fast_needed_percent", "%", "needed retransmissions by FR/R"), |s| {
+        .column("fast_needed_percent", "%", "needed retransmissions by FR/R", |s| {
             s.retransmissions_percent.fast_retransmit_needed
         })
-        .real(("fast_spurious_percent", "%", "spurious retransmissions by FR/R"), |s| {
+        .column("fast_spurious_percent", "%", "spurious retransmissions by FR/R", |s| {
             s.retransmissions_percent.fast_retransmit_spurious
         })
-        .real(("fast_detection_p50", "RTTs", "median detection time by FR/R"), |s| s.detection.fast_retransmit.p50)
-        .real(("rto_detection_p50", "RTTs", "median detection time by RTO"), |s| s.detection.rto.p50)
-        .real(("rto_detection_p90", "RTTs", "90th percentile of the detection time by RTO"), |s| s.detection.rto.p90)
-        .real(("reduction_p50", "%", "median best-case reduction of the connection's duration"), |s| {
+        .column("fast_detection_p50", "RTTs", "median detection time by FR/R", |s| s.detection.fast_retransmit.p50)
+        .column("rto_detection_p50", "RTTs", "median detection time by RTO", |s| s.detection.rto.p50)
+        .column("rto_detection_p90", "RTTs", "90th percentile of the detection time by RTO", |s| s.detection.rto.p90)
+        .column("reduction_p50", "%", "median best-case reduction of the connection's duration", |s| {
             s.reduction.percent.p50
         })
-        .real(("reduction_p90", "%", "90th percentile of the best-case reduction"), |s| s.reduction.percent.p90)
+        .column("reduction_p90", "%", "90th percentile of the best-case reduction", |s| s.reduction.percent.p90)
 }
 
 /// A point of a line.
@@ -61,8 +86,8 @@ pub fn points_of(picture: &Picture) -> Vec<Point> {
 /// A row per point.
 pub fn points(figure: &'static str) -> Columns<Point> {
     columns_of_figure::<Point>(figure)
-        .text(("system", "", "the system of the servers"), |p| Some(p.system.clone().into()))
-        .text(("panel", "", "the panel; empty if the figure has one"), |p| Some(p.panel.clone().into()))
-        .real(("value", "", "on the x axis: bytes, RTTs or %"), |p| Some(p.value))
-        .real(("share", "", "on the y axis: the share of the values up to this one"), |p| Some(p.share))
+        .column("system", "", "the system of the servers", |p| p.system.clone())
+        .column("panel", "", "the panel; empty if the figure has one", |p| p.panel.clone())
+        .column("value", "", "on the x axis: bytes, RTTs or %", |p| p.value)
+        .column("share", "", "on the y axis: the share of the values up to this one", |p| p.share)
 }

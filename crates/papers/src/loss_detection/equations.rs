@@ -19,15 +19,12 @@
 
 mod claims;
 
-use super::NAME;
-use super::micro::{self, Bench, Fate, Measured, Run, ms};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet};
+use super::columns::{measured, sheet_of_measured};
+use super::micro::{self, Fate, Measured, Transfer, ms};
+use crate::prelude::*;
 use recoup_captures::study::Model;
-use recoup_draw::chart::{LineChart, LinePanel, Scale};
-use recoup_recovery::{Event, Mechanisms, State, Trigger};
-use recoup_units::{Direction, Instant, Segments};
-use std::time::Duration;
+use recoup_recovery::State;
+use recoup_units::Segments;
 
 /// The name on the command line.
 pub const ID: &str = "equations";
@@ -94,7 +91,7 @@ impl Kind {
     }
 }
 
-/// What one event did.
+/// The effect of one event.
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
     kind: Kind,
@@ -104,7 +101,7 @@ struct Outcome {
     recovered: f64,
     /// New segments acknowledged in this time.
     sent: f64,
-    /// What the event added to the duration of a transfer that ends then, in RTTs; for RF without the longer detection.
+    /// Duration that the event added to a transfer that ends then, in RTTs; for RF without the longer detection.
     cost: f64,
     /// The time to detect the loss, in RTTs; with RF that of the fast retransmit.
     detected: f64,
@@ -123,14 +120,14 @@ fn sender(setup: &Setup, x: u32) -> Mechanisms {
 
 /// The segment with which the event begins: the first of a flight of about 2x in congestion avoidance.
 fn first_of_a_flight(sender: Mechanisms, x: u32) -> u64 {
-    let run = Bench::new(sender, 60 * u64::from(x)).run(first_loss(|_| Fate::Passes));
+    let run = Transfer::new(sender, 60 * u64::from(x)).run(first_loss(|_| Fate::Passes));
     // The third flight after recovery.
-    let open = run.events.iter().rev().find_map(|(at, event)| match event {
-        Event::StateChanged { to: State::Open, .. } => Some(*at),
+    let open = run.events(Host::Server).rev().find_map(|(at, event)| match event {
+        Event::StateChanged { to: State::Open, .. } => Some(at),
         _ => None,
     });
     let from = open.unwrap_or(Instant::ZERO) + Duration::from_millis(2 * RTT as u64 + 50);
-    let mut new = run.sent().filter(|(at, _, again)| *at >= from && again.is_none());
+    let mut new = run.transmissions().filter(|(at, _, again)| *at >= from && again.is_none());
     new.next().map_or(1, |(_, segment, _)| segment)
 }
 
@@ -143,8 +140,8 @@ fn first_loss(mut fate: impl FnMut(&micro::Entering) -> Fate) -> impl FnMut(&mic
 }
 
 /// The transfer of so many segments with the event, or without it.
-fn transfer(kind: Kind, mut sender: Mechanisms, segments: u64, event: u64, happens: bool) -> Run {
-    let bench = |sender| Bench::new(sender, segments);
+fn transfer(kind: Kind, mut sender: Mechanisms, segments: u64, event: u64, happens: bool) -> Log {
+    let bench = |sender| Transfer::new(sender, segments);
     match kind {
         Kind::Fast => bench(sender).run(first_loss(|packet| match (packet.segment, packet.copy) {
             (segment, 1) if segment == event && happens => Fate::Late(Duration::from_millis(25)),
@@ -198,23 +195,24 @@ fn transfer(kind: Kind, mut sender: Mechanisms, segments: u64, event: u64, happe
 }
 
 /// The retransmission that the event causes: when, and how long after the first transmission.
-fn retransmission(run: &Run, event: u64) -> Option<(Instant, Duration)> {
-    let again =
-        run.sent().find(|(_, segment, again)| *segment >= event && matches!(again, Some(Trigger::Fast | Trigger::Rto)));
+fn retransmission(run: &Log, event: u64) -> Option<(Instant, Duration)> {
+    let again = run
+        .transmissions()
+        .find(|(_, segment, again)| *segment >= event && matches!(again, Some(Trigger::Fast | Trigger::Rto)));
     let (at, segment, _) = again?;
     Some((at, at.since(run.first_sent(segment)?)))
 }
 
 /// When the window is as large as the flight again after the retransmission, and the segments acknowledged since.
-fn recovery(run: &Run, from: Instant, goal: u32) -> Option<(Instant, u64)> {
+fn recovery(run: &Log, from: Instant, goal: u32) -> Option<(Instant, u64)> {
     let mut acked = 0;
     let mut is_open = false;
-    for (at, event) in run.events.iter().filter(|(at, _)| *at >= from) {
+    for (at, event) in run.events(Host::Server).filter(|(at, _)| *at >= from) {
         match event {
             Event::Acked { newly_acked, .. } => acked += u64::from(newly_acked.0),
             Event::StateChanged { to, .. } => is_open = matches!(to, State::Open | State::Loss),
-            Event::Sent { cwnd, .. } if is_open && *at > from && cwnd.0 >= goal => {
-                return Some((*at, acked));
+            Event::Sent { cwnd, .. } if is_open && at > from && cwnd.0 >= goal => {
+                return Some((at, acked));
             }
             _ => {}
         }
@@ -228,13 +226,13 @@ fn outcome(setup: &Setup, kind: Kind, x: u32) -> Option<Outcome> {
     let long = transfer(kind, sender, 200 * u64::from(x), event, true);
     let (at, waited) = retransmission(&long, event)?;
     // The window before the event.
-    let flight = long.events.iter().rev().find_map(|(sent, event)| match event {
-        Event::Sent { cwnd, .. } if *sent < at => Some(cwnd.0),
+    let flight = long.events(Host::Server).rev().find_map(|(sent, event)| match event {
+        Event::Sent { cwnd, .. } if sent < at => Some(cwnd.0),
         _ => None,
     })?;
     let (again, acked) = recovery(&long, at, kind.goal(flight))?;
     // It ends within the flight that is as large again.
-    let last = long.sent().filter(|(sent, _, new)| *sent <= again && new.is_none());
+    let last = long.transmissions().filter(|(sent, _, new)| *sent <= again && new.is_none());
     let end = last.map(|(_, segment, _)| segment).max()?;
     let ends = (0..ENDS).map(|part| end - part * u64::from(kind.goal(flight)) / ENDS);
     let of_end = |end| {
@@ -266,51 +264,40 @@ fn outcomes(setup: &Setup) -> Vec<Outcome> {
     each.filter_map(|(kind, x)| outcome(setup, kind, x)).collect()
 }
 
-fn measured(outcomes: &[Outcome]) -> Vec<Measured> {
+fn cells(outcomes: &[Outcome]) -> Vec<Measured> {
     let of = |one: &Outcome| {
         let x = f64::from(one.flight) / 2.0;
-        let case = format!("{}, x = {x}", one.kind.name());
-        let row = |quantity: &str, study, engine| Measured {
-            quantity: quantity.into(),
-            case: case.clone(),
-            study,
-            engine: Some(engine),
-        };
         [
-            row("RTTs until the flight has recovered", Some(one.kind.recovers(x)), one.recovered),
-            row("cost in duration (RTTs)", Some(one.kind.form(Model::Forms, one.flight)), one.cost),
-            row("segments acknowledged meanwhile", None, one.sent),
-            row("detection (RTTs)", None, one.detected),
+            ("RTTs until the flight has recovered", Some(one.kind.recovers(x)), one.recovered),
+            ("cost in duration (RTTs)", Some(one.kind.form(Model::Forms, one.flight)), one.cost),
+            ("segments acknowledged meanwhile", None, one.sent),
+            ("detection (RTTs)", None, one.detected),
         ]
+        .map(|(quantity, study, engine)| Measured {
+            study,
+            ..measured(quantity, format!("{}, x = {x}", one.kind.name()), engine)
+        })
     };
     outcomes.iter().flat_map(of).collect()
 }
 
-fn picture(outcomes: &[Outcome], title: &str) -> Picture {
-    let panel = |kind: Kind| {
-        let of: Vec<&Outcome> = outcomes.iter().filter(|one| one.kind == kind).collect();
-        let line = |value: &dyn Fn(&Outcome) -> f64| -> Vec<(f64, f64)> {
-            let points = of.iter();
-            let points = points.map(|one| (f64::from(one.flight) / 2.0, value(one).max(0.0)));
-            points.collect()
-        };
-        LinePanel {
-            title: kind.name().into(),
-            lines: vec![
-                line(&|one| kind.form(Model::Forms, one.flight)),
-                line(&|one| kind.form(Model::Counted, one.flight)),
-                line(&|one| one.cost),
-            ],
-        }
-    };
-    Picture::Lines(LineChart {
-        title: title.into(),
-        x_label: "x, half of the flight before the event (segments)".into(),
-        y_label: "RTTs".into(),
-        scale: Scale::Logarithmic,
-        series: ["the equation", "counted segment by segment", "the engine"].map(String::from).to_vec(),
-        panels: Kind::ALL.map(panel).to_vec(),
-        ..LineChart::default()
+fn chart(outcomes: &[Outcome], title: &str) -> LineChart {
+    let lines: [fn(&Outcome) -> f64; 3] = [
+        |one| one.kind.form(Model::Forms, one.flight),
+        |one| one.kind.form(Model::Counted, one.flight),
+        |one| one.cost,
+    ];
+    let chart = LineChart::new(
+        title,
+        "x, half of the flight before the event (segments)",
+        "RTTs",
+        ["the equation", "counted segment by segment", "the engine"],
+    );
+    Kind::ALL.into_iter().fold(chart.logarithmic(), |chart, kind| {
+        let of = outcomes.iter().filter(move |one| one.kind == kind);
+        let line =
+            |value: fn(&Outcome) -> f64| of.clone().map(move |one| (f64::from(one.flight) / 2.0, value(one).max(0.0)));
+        chart.panel(kind.name(), lines.map(line))
     })
 }
 
@@ -321,16 +308,7 @@ fn picture(outcomes: &[Outcome], title: &str) -> Picture {
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let outcomes = outcomes(setup);
     let title = "What a detection costs a connection: equations (1) to (3) beside transfers";
-    let cells = measured(&outcomes);
-    let columns = micro::columns(ID);
-    let text = columns.to_text(&cells, &["quantity", "case", "study", "engine"]);
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: title.into(),
-        claims: claims::of(&outcomes),
-        picture: picture(&outcomes, title),
-        cells,
-    };
-    Ok(figure.into_sheet(&text, &columns))
+    let shown = ["quantity", "case", "study", "engine"];
+    let chart = chart(&outcomes, title);
+    Ok(sheet_of_measured(ID, title, claims::of(&outcomes), chart, cells(&outcomes), &shown))
 }

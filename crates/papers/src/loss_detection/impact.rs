@@ -23,9 +23,10 @@ mod tradeoff;
 use super::NAME;
 use super::captures::CAPTURES;
 use super::populations::population;
-use crate::experiment::{Effort, ExperimentError, Setup};
+use crate::experiment::Effort;
+use crate::last::Last;
 use crate::population::InMemory;
-use crate::{Figure, Picture, Sheet, columns_of_figure};
+use crate::prelude::*;
 use recoup_captures::parameters::{
     ChangeKind, Grid, ParameterStudy, Request, SenderRow, Totals, chart, instance_text, panel, study_capture,
 };
@@ -33,15 +34,12 @@ use recoup_captures::study::Model;
 use recoup_captures::study::published::System;
 use recoup_captures::whatif::Watch;
 use recoup_draw::chart::PointPanel;
-use recoup_lab::settings::SettingsError;
 use recoup_recovery::parameters::Parameters;
 use recoup_recovery::rtt::Factor;
 use recoup_support::stats::Estimate;
-use recoup_table::Columns;
 use recoup_trace::analyze::Settings;
 use recoup_units::Segments;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 /// The flows of each system in each capture.
 fn flows(effort: Effort) -> u64 {
@@ -75,13 +73,14 @@ impl Id {
         }
     }
 
-    const fn title(self) -> &'static str {
-        match self {
-            Self::Fig4 => "Reduction of the connection duration with other k (simulated populations)",
-            Self::Fig5a => "Reduction of the connection duration with another minimum RTO (simulated populations)",
-            Self::Fig5b => "Reduction of the connection duration with other a and b (simulated populations)",
-            Self::Tradeoff => "Reduction of the connection duration with other D (simulated populations)",
-        }
+    fn title(self) -> String {
+        let other = match self {
+            Self::Fig4 => "other k",
+            Self::Fig5a => "another minimum RTO",
+            Self::Fig5b => "other a and b",
+            Self::Tradeoff => "other D",
+        };
+        format!("Reduction of the connection duration with {other} (simulated populations)")
     }
 }
 
@@ -98,7 +97,7 @@ struct Studied {
     senders: Vec<Sender>,
 }
 
-/// What the values change for one sender.
+/// The effect of the values on one sender.
 struct Sender {
     /// The best case in its RTTs.
     best_case: f64,
@@ -106,12 +105,15 @@ struct Sender {
     saved: Vec<f64>,
 }
 
-/// A parameter replaced by itself.
+/// A parameter of loss detection with another value.
 #[derive(Clone, Copy)]
-enum Replaced {
+pub(super) enum Replaced {
     K(u32),
+    /// In ms.
     MinRto(u64),
+    /// One divided by this.
     A(u32),
+    /// One divided by this.
     B(u32),
     /// In hundredths.
     M(u32),
@@ -119,21 +121,24 @@ enum Replaced {
 }
 
 impl Replaced {
-    fn parameters(self) -> Parameters {
+    /// All of these.
+    pub fn all(of: &[Self]) -> Parameters {
         let mut parameters = Parameters::default();
-        match self {
-            Self::K(k) => parameters.rttvar_factor = Some(Factor::whole(k)),
-            Self::MinRto(ms) => parameters.min_rto = Some(Duration::from_millis(ms)),
-            Self::A(divisor) => parameters.rttvar_weight = Some(Factor::one_over(divisor)),
-            Self::B(divisor) => parameters.srtt_weight = Some(Factor::one_over(divisor)),
-            Self::M(hundredths) => parameters.srtt_factor = Some(Factor(hundredths * 10_000)),
-            Self::D(segments) => parameters.dupthresh = Some(Segments(segments)),
+        for one in of {
+            match *one {
+                Self::K(k) => parameters.rttvar_factor = Some(Factor::whole(k)),
+                Self::MinRto(ms) => parameters.min_rto = Some(Duration::from_millis(ms)),
+                Self::A(divisor) => parameters.rttvar_weight = Some(Factor::one_over(divisor)),
+                Self::B(divisor) => parameters.srtt_weight = Some(Factor::one_over(divisor)),
+                Self::M(hundredths) => parameters.srtt_factor = Some(Factor(hundredths * 10_000)),
+                Self::D(segments) => parameters.dupthresh = Some(Segments(segments)),
+            }
         }
         parameters
     }
 
     fn text(self) -> String {
-        instance_text(&self.parameters())
+        instance_text(&Self::all(&[self]))
     }
 }
 
@@ -156,40 +161,27 @@ const D: [u32; 6] = [1, 2, 3, 4, 5, 6];
 
 impl Impact {
     /// Simulates and studies populations of `flows` flows for each system in each capture.
-    fn simulate(setup: &Setup, flows: u64) -> Result<Self, SettingsError> {
+    fn simulate(setup: &Setup, flows: u64) -> Result<Self> {
         let of = |system: &System| study(setup, flows, system);
         System::ALL.iter().map(of).collect::<Result<_, _>>().map(Self)
     }
 
     /// The last result is kept, because every figure needs it.
-    fn of(setup: &Setup) -> Result<Arc<Self>, SettingsError> {
-        type Key = (u64, u64, Option<&'static str>);
-        static LAST: Mutex<Option<(Key, Arc<Impact>)>> = Mutex::new(None);
+    fn of(setup: &Setup) -> Result<Arc<Self>> {
+        static LAST: Last<Impact> = Last::new();
         let flows = flows(setup.effort);
-        let mutation = setup.mutation.map(|mutation| mutation.name.as_str());
-        let key = (setup.seed(), flows, mutation);
-        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*last {
-            Some((of, impact)) if *of == key => Ok(Arc::clone(impact)),
-            _ => {
-                let impact = Arc::new(Self::simulate(setup, flows)?);
-                *last = Some((key, Arc::clone(&impact)));
-                Ok(impact)
-            }
-        }
+        LAST.or_make(setup, &flows.to_string(), || Self::simulate(setup, flows))
     }
 
-    /// What a value saves each sender, in RTTs, with the best case of the sender.
+    /// RTTs that a value saves each sender, behind the best case of the sender.
     fn saved(&self, system: usize, replaced: Replaced) -> impl Iterator<Item = [f64; 2]> {
         let number = self.number(system, replaced);
-        let senders = self.0[system].senders.iter();
-        senders.map(move |sender| [sender.best_case, sender.saved[number]])
+        self.0[system].senders.iter().map(move |sender| [sender.best_case, sender.saved[number]])
     }
 
     /// The mean of a quantity of senders.
     fn mean(&self, system: usize, of: impl Fn(&Sender) -> f64) -> Estimate {
-        let values: Vec<f64> = self.0[system].senders.iter().map(of).collect();
-        Estimate::of(values.into_iter())
+        Estimate::of(self.0[system].senders.iter().map(&of))
     }
 
     /// Detections that a value changes in one of these ways.
@@ -198,7 +190,7 @@ impl Impact {
         self.totals(system).instances[number].events_of(kinds)
     }
 
-    /// What a value saves by changes of these kinds, in ms per sender.
+    /// Time that a value saves by changes of these kinds, in ms per sender.
     fn saved_ms(&self, system: usize, replaced: Replaced, kinds: &[ChangeKind]) -> f64 {
         let totals = self.totals(system);
         let of = &totals.instances[self.number(system, replaced)];
@@ -211,7 +203,7 @@ impl Impact {
     }
 
     fn number(&self, system: usize, replaced: Replaced) -> usize {
-        let wanted = replaced.parameters();
+        let wanted = Replaced::all(&[replaced]);
         let mut singles = self.0[system].study.instances.singles().iter();
         // The grid has every value that is asked for.
         singles.position(|one| *one == wanted).unwrap_or_default()
@@ -241,7 +233,7 @@ impl Impact {
 }
 
 /// The servers of a system in all captures, studied.
-fn study(setup: &Setup, flows: u64, system: &System) -> Result<Studied, SettingsError> {
+fn study(setup: &Setup, flows: u64, system: &System) -> Result<Studied> {
     let profile = setup.profile(system.profile);
     // Flows have their own addresses and times by their numbers.
     let mut packets = Vec::new();
@@ -275,7 +267,7 @@ fn sender(row: &SenderRow<'_>) -> Option<Sender> {
     (rtt > 0.0).then(|| Sender { best_case: row.best_case.as_nanos() as f64 / rtt, saved: saved.collect() })
 }
 
-/// What a value changes for a system.
+/// The effect of a value on a system.
 #[derive(Clone, Debug)]
 pub struct Row {
     system: &'static str,
@@ -290,14 +282,14 @@ pub struct Row {
 
 fn columns(figure: &'static str) -> Columns<Row> {
     columns_of_figure::<Row>(figure)
-        .text(("system", "", "the system of the servers"), |row| Some(row.system.into()))
-        .text(("replaced", "", "the parameter and its value"), |row| Some(row.replaced.clone().into()))
-        .integer(("senders", "senders", "servers with a needed loss"), |row| Some(row.senders))
-        .real(("best_case_rtts", "RTTs", "mean of what ideal loss detection saves"), |row| Some(row.best_case_rtts))
-        .real(("saved_rtts", "RTTs", "mean reduction; negative: longer"), |row| Some(row.saved_rtts))
-        .real(("saved_ms", "ms", "mean reduction; negative: longer"), |row| Some(row.saved_ms))
-        .real(("faster_percent", "%", "senders whose connection is shorter"), |row| Some(row.faster_percent))
-        .real(("slower_percent", "%", "senders whose connection is longer"), |row| Some(row.slower_percent))
+        .column("system", "", "the system of the servers", |row| row.system)
+        .column("replaced", "", "the parameter and its value", |row| row.replaced.clone())
+        .column("senders", "senders", "servers with a needed loss", |row| row.senders)
+        .column("best_case_rtts", "RTTs", "mean of what ideal loss detection saves", |row| row.best_case_rtts)
+        .column("saved_rtts", "RTTs", "mean reduction; negative: longer", |row| row.saved_rtts)
+        .column("saved_ms", "ms", "mean reduction; negative: longer", |row| row.saved_ms)
+        .column("faster_percent", "%", "senders whose connection is shorter", |row| row.faster_percent)
+        .column("slower_percent", "%", "senders whose connection is longer", |row| row.slower_percent)
 }
 
 /// The values in the table of a figure.
@@ -316,21 +308,22 @@ fn replaced(id: Id) -> Vec<Replaced> {
 
 /// The table of a figure: all systems, all values.
 fn rows(id: Id, impact: &Impact) -> Vec<Row> {
-    let systems = 0..System::ALL.len();
     let of = |system| replaced(id).into_iter().map(move |one| impact.row(system, one));
-    systems.flat_map(of).collect()
+    (0..System::ALL.len()).flat_map(of).collect()
 }
 
 fn panels(id: Id, impact: &Impact) -> Vec<PointPanel> {
-    let of = |(system, replaced)| impact.panel(system, replaced);
-    match id {
-        Id::Fig4 => [2, 3, 6].map(|k| of((LINUX, Replaced::K(k)))).into(),
-        Id::Fig5a => [(SOLARIS, Replaced::MinRto(100)), (LINUX, Replaced::MinRto(400))].map(of).into(),
-        Id::Fig5b => {
-            [Replaced::A(1), Replaced::A(32), Replaced::B(1), Replaced::B(32)].map(|one| of((WINDOWS, one))).into()
+    let (system, values): (_, &[Replaced]) = match id {
+        Id::Fig4 => (LINUX, &[2, 3, 6].map(Replaced::K)),
+        Id::Fig5a => {
+            return [(SOLARIS, 100), (LINUX, 400)]
+                .map(|(system, ms)| impact.panel(system, Replaced::MinRto(ms)))
+                .into();
         }
-        Id::Tradeoff => [1, 2, 4].map(|d| of((LINUX, Replaced::D(d)))).into(),
-    }
+        Id::Fig5b => (WINDOWS, &[Replaced::A(1), Replaced::A(32), Replaced::B(1), Replaced::B(32)]),
+        Id::Tradeoff => (LINUX, &[1, 2, 4].map(Replaced::D)),
+    };
+    values.iter().map(|one| impact.panel(system, *one)).collect()
 }
 
 /// Regenerates a figure in every format.
@@ -342,32 +335,21 @@ pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, ExperimentError> {
 }
 
 fn sheet_of(id: Id, impact: &Impact) -> Sheet {
-    let x_label = "best case: what ideal loss detection saves (RTTs)";
     let columns = columns(id.name());
-    let cells = rows(id, impact);
-    let shown = [
-        "system",
-        "replaced",
-        "senders",
-        "best_case_rtts",
-        "saved_rtts",
-        "saved_ms",
-        "faster_percent",
-        "slower_percent",
-    ];
-    let text = format!(
-        "Simulated: the servers of each system sent the same flows. Those with a needed loss are studied.\n\n{}",
-        columns.to_text(&cells, &shown)
-    );
-    let figure = Figure {
-        paper: NAME,
-        figure: id.name(),
-        title: id.title().into(),
-        claims: claims::of(id, impact),
-        picture: Picture::Points(chart(id.title().into(), x_label.into(), panels(id, impact))),
-        cells,
-    };
-    figure.into_sheet(&text, &columns)
+    let x_label = "best case: what ideal loss detection saves (RTTs)";
+    let chart = chart(id.title(), x_label.into(), panels(id, impact));
+    // All columns but the figure's name.
+    let names = columns.names();
+    let shown: Vec<&str> = names[1..].iter().map(String::as_str).collect();
+    Figure::new(NAME, id.name(), id.title(), claims::of(id, impact), chart, rows(id, impact)).sheet(
+        |rows| {
+            format!(
+                "Simulated: the servers of each system sent the same flows. Those with a needed loss are studied.\n\n{}",
+                columns.to_text(rows, &shown)
+            )
+        },
+        &columns,
+    )
 }
 
 #[cfg(test)]

@@ -10,11 +10,12 @@
 //! Deviations: unless an experiment asks for time between segments, the network has no rate limit, so that a flight is sent
 //! and acknowledged at once. The client acknowledges every segment, as the study's model assumes.
 
+use crate::flow::{Bench, Log};
 use recoup_path::{DropCause, Exit};
-use recoup_recovery::{Event, Mechanisms, Transmission, Trigger};
-use recoup_sim::{Entrance, FlowSpec, Network, Observer, Packet, Point, Simulation, TimerModel};
+use recoup_recovery::{Mechanisms, Transmission, Trigger};
+use recoup_sim::{Entrance, FlowSpec, Network, Packet, Point, TimerModel};
 use recoup_tcp::Config;
-use recoup_tcp::flow::{FlowRecord, Host, Workload};
+use recoup_tcp::flow::{Host, Workload};
 use recoup_units::{Direction, FlowId, Instant, Offset};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -51,7 +52,7 @@ pub enum Fate {
 
 /// A flow of `segments` full segments from server to client.
 #[derive(Clone, Copy, Debug)]
-pub struct Bench {
+pub struct Transfer {
     /// The sender.
     pub sender: Mechanisms,
     /// The segments.
@@ -66,7 +67,7 @@ pub struct Bench {
     pub spacing: Duration,
 }
 
-impl Bench {
+impl Transfer {
     /// A transfer by this sender over a path with an RTT of 100 ms.
     pub const fn new(sender: Mechanisms, segments: u64) -> Self {
         Self {
@@ -80,7 +81,7 @@ impl Bench {
     }
 
     /// Runs it. `fate` decides on each packet.
-    pub fn run(&self, fate: impl FnMut(&Entering) -> Fate) -> Run {
+    pub fn run(&self, fate: impl FnMut(&Entering) -> Fate) -> Log {
         let config = Config {
             mss: SEGMENT,
             sack: self.sender.sack,
@@ -96,109 +97,69 @@ impl Bench {
             timers: TimerModel::Exact,
             workload: Workload::exchange(0, self.segments * u64::from(SEGMENT)),
         };
-        let mut log = Log::default();
-        let network = Scripted::new(self.rtt / 2, self.spacing, fate);
-        let record = Simulation::over(network).run(&spec, 1, FlowId(0), &mut log);
-        Run { record, events: log.events, acks: log.acks }
+        Bench::of(spec, Scripted::new(self.rtt / 2, self.spacing, fate), 1).run(0)
     }
 }
 
-/// What happened in a run.
-pub struct Run {
-    /// Its cost.
-    pub record: FlowRecord,
-    /// What the server's sender reported.
-    pub events: Vec<(Instant, Event)>,
-    /// When each pure ACK arrived at the server, and the number of the segment that it asks for.
-    pub acks: Vec<(Instant, u64)>,
+impl Transfer {
+    /// Runs it. This happens to the first transmissions of these segments; everything else passes.
+    pub fn run_with(&self, segments: &[u64], fate: Fate) -> Log {
+        self.run(|packet| match packet.copy == 1 && segments.contains(&packet.segment) {
+            true => fate,
+            false => Fate::Passes,
+        })
+    }
 }
 
-impl Run {
+impl Log {
     /// The flow completion time from establishment in ms; NaN if it did not complete.
     pub fn duration_ms(&self) -> f64 {
-        self.record.fct_established.map_or(f64::NAN, ms)
+        self.fct_ms().unwrap_or(f64::NAN)
     }
 
-    /// The transmissions in order: when, the number of the segment, and why if it is a retransmission. SYNs are left
-    /// out.
-    pub fn sent(&self) -> impl Iterator<Item = (Instant, u64, Option<Trigger>)> {
-        self.events.iter().filter_map(|(at, event)| match event {
-            Event::Sent { what, .. } => match what {
-                Transmission::New(span) | Transmission::NewProbe(span) => Some((*at, number(span.start)?, None)),
-                Transmission::Again(span, trigger) => Some((*at, number(span.start)?, Some(*trigger))),
-                _ => None,
-            },
-            _ => None,
+    /// The server's transmissions of data: when, the number of the segment, and why if it is a retransmission.
+    pub fn transmissions(&self) -> impl Iterator<Item = (Instant, u64, Option<Trigger>)> {
+        self.sent(Host::Server).filter_map(|(at, what)| {
+            let (span, trigger) = match what {
+                Transmission::New(span) | Transmission::NewProbe(span) => (span, None),
+                Transmission::Again(span, trigger) => (span, Some(trigger)),
+                _ => return None,
+            };
+            (span.start >= Offset::DATA).then(|| (at, self.number(span.start), trigger))
         })
     }
 
     /// The first retransmission: when, which segment, why.
     pub fn first_retransmission(&self) -> Option<(Instant, u64, Trigger)> {
-        let again = |(at, segment, trigger): (_, _, Option<Trigger>)| Some((at, segment, trigger?));
-        self.sent().find_map(again)
+        self.transmissions().find_map(|(at, segment, trigger)| Some((at, segment, trigger?)))
     }
 
     /// When a segment was first sent.
     pub fn first_sent(&self, segment: u64) -> Option<Instant> {
-        let is_it = |(_, number, again): &(_, u64, Option<Trigger>)| *number == segment && again.is_none();
-        self.sent().find(is_it).map(|(at, ..)| at)
+        self.transmissions().find(|(_, number, again)| *number == segment && again.is_none()).map(|(at, ..)| at)
+    }
+
+    /// When each pure ACK of data arrived at the server, and the number of the segment that it asks for.
+    pub fn acks_arrived(&self) -> impl Iterator<Item = (Instant, u64)> {
+        let mut sent = self.packets_at(Direction::Down, Point::Sent).filter(|seen| seen.segment.payload_len > 0);
+        let first = sent.next();
+        let arrived = self.packets_at(Direction::Up, Point::Arrived).filter(|seen| seen.segment.payload_len == 0);
+        arrived.filter_map(move |seen| {
+            let first = first.filter(|first| first.at < seen.at)?;
+            Some((seen.at, u64::from(seen.segment.ack.since(first.segment.seq)) / self.mss + 1))
+        })
     }
 
     /// When duplicate ACKs arrived that ask for this segment, the first ACK that does so left out.
     pub fn duplicates(&self, segment: u64) -> Vec<Instant> {
-        let asks = self.acks.iter().filter(|(_, wanted)| *wanted == segment);
-        asks.skip(1).map(|(at, _)| *at).collect()
-    }
-
-    /// The RTOs after each RTT sample of the sender: sample, SRTT, RTO in ms.
-    pub fn rtos(&self) -> Vec<[f64; 3]> {
-        let samples = self.events.iter().filter_map(|(_, event)| match event {
-            Event::RttSample { rtt, srtt, rto } => Some([ms(*rtt), ms(*srtt), ms(*rto)]),
-            _ => None,
-        });
-        samples.collect()
+        let asks = self.acks_arrived().filter(|(_, wanted)| *wanted == segment);
+        asks.skip(1).map(|(at, _)| at).collect()
     }
 }
 
 /// A time in ms.
 pub fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
-}
-
-/// The number of the data segment that begins here, from 1; `None` for a SYN.
-fn number(start: Offset) -> Option<u64> {
-    (start >= Offset::DATA).then(|| start.since(Offset::DATA) / u64::from(SEGMENT) + 1)
-}
-
-/// Collects what the server reports.
-#[derive(Default)]
-struct Log {
-    events: Vec<(Instant, Event)>,
-    acks: Vec<(Instant, u64)>,
-    first_byte: Option<u32>,
-}
-
-impl Observer for Log {
-    const WANTS_EVENTS: bool = true;
-
-    fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
-        let segment = &packet.segment;
-        if direction == Direction::Down && packet.segment.payload_len > 0 && packet.is_first {
-            self.first_byte.get_or_insert(segment.seq.0);
-        }
-        if let (Direction::Up, Point::Arrived, Some(first)) = (direction, point, self.first_byte)
-            && segment.payload_len == 0
-        {
-            let acked = segment.ack.0.wrapping_sub(first);
-            self.acks.push((now, u64::from(acked / u32::from(SEGMENT)) + 1));
-        }
-    }
-
-    fn on_event(&mut self, now: Instant, _: FlowId, host: Host, event: &Event) {
-        if host == Host::Server {
-            self.events.push((now, *event));
-        }
-    }
 }
 
 /// The packets inside the network, by the time at which they leave and the number at which they entered.
@@ -321,14 +282,14 @@ mod tests {
 
     #[test]
     fn a_packet_has_the_fate_that_is_asked_for() {
-        let bench = Bench::new(Mechanisms::RENO, 10);
-        let run = bench.run(|packet| match (packet.segment, packet.copy) {
+        let transfer = Transfer::new(Mechanisms::RENO, 10);
+        let run = transfer.run(|packet| match (packet.segment, packet.copy) {
             (5, 1) => Fate::Lost,
             _ => Fate::Passes,
         });
         let (_, segment, _) = run.first_retransmission().unwrap();
         assert_eq!(segment, 5);
-        let retransmissions = run.sent().filter(|(.., again)| again.is_some());
+        let retransmissions = run.transmissions().filter(|(.., again)| again.is_some());
         assert_eq!(retransmissions.count(), 1);
         assert!(run.first_sent(5).is_some());
         assert!(!run.duplicates(5).is_empty());
@@ -337,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_run_without_loss_takes_whole_round_trips() {
-        let run = Bench::new(Mechanisms::RENO, 3).run(|_| Fate::Passes);
+        let run = Transfer::new(Mechanisms::RENO, 3).run(|_| Fate::Passes);
         // Three segments in an initial window: half a round trip.
         assert_eq!(run.duration_ms(), 50.0);
         assert!(run.first_retransmission().is_none());

@@ -5,17 +5,17 @@
 //! Student's t with nine degrees of freedom). The retransmissions of a connection depend on each other, connections do not.
 
 use super::captures::{CAPTURES, Capture};
-use crate::experiment::{Effort, Setup};
+use crate::experiment::Effort;
+use crate::last::Last;
 use crate::population::Population;
+use crate::prelude::*;
 use recoup_captures::analysis::{Collector, Summary};
+use recoup_captures::merge_fields;
 use recoup_captures::study::published::System;
-use recoup_captures::study::{Cdf, Report, SenderReport, Study};
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::{Profile, Trigger};
-use recoup_support::stats::Estimate;
+use recoup_captures::study::{Cdf, Merge, Report, SenderReport, Study};
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{Connection, Explanation, Identification, Retransmission, Revision, Tally, Verdict};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Batches, for intervals.
 pub const BATCHES: usize = 10;
@@ -96,7 +96,7 @@ pub struct Results {
     pub report: Report,
     /// Of the systems that use SACK together.
     pub with_sack: SenderReport,
-    /// What the analysis does not count, by system in the order of [`System::ALL`].
+    /// Counts that the analysis does not make, by system in the order of [`System::ALL`].
     counts: [Counts; System::ALL.len()],
 }
 
@@ -126,8 +126,7 @@ impl Results {
 
     /// The results of a system's servers.
     pub fn system(&self, system: &System) -> Option<&SenderReport> {
-        let mut senders = self.report.senders.iter();
-        senders.find(|sender| sender.sender == system.profile)
+        self.report.senders.iter().find(|sender| sender.sender == system.profile)
     }
 }
 
@@ -136,7 +135,7 @@ impl Populations {
     ///
     /// # Errors
     /// Never with these populations.
-    pub fn simulate(setup: &Setup, flows: u64) -> Result<Self, SettingsError> {
+    pub fn simulate(setup: &Setup, flows: u64) -> Result<Self> {
         let mut by_batch: Vec<[Study; 4]> = (0..BATCHES).map(|_| Default::default()).collect();
         let mut counts = vec![[Counts::default(); 4]; BATCHES];
         let mut by_capture: [Study; 4] = Default::default();
@@ -154,28 +153,21 @@ impl Populations {
                     let batch = number % BATCHES;
                     by_batch[batch][place].merge(&summary.study);
                     whole.merge(&summary.study);
-                    counts[batch][place].add(&part.counts);
+                    counts[batch][place].merge(&part.counts);
                 }
             }
         }
-        let mut studies: [Study; 4] = Default::default();
-        let mut total = [Counts::default(); 4];
-        for (batch, counts) in by_batch.iter().zip(&counts) {
-            for place in 0..4 {
-                studies[place].merge(&batch[place]);
-                total[place].add(&counts[place]);
-            }
-        }
+        let (mut studies, mut total): ([Study; 4], [Counts; 4]) = Default::default();
+        by_batch.iter().for_each(|batch| studies.merge(batch));
+        counts.iter().for_each(|batch| total.merge(batch));
         let batches = by_batch.iter().zip(counts);
+        let captures: Vec<Report> = by_capture.iter().map(Study::report).collect();
+        let bytes = |(capture, report): (&Capture, &Report)| (capture.title.into(), report.bytes.clone());
         Ok(Self {
             all: Results::new(&studies, total, sack),
             batches: batches.map(|(studies, counts)| Results::new(studies, counts, sack)).collect(),
-            bytes: CAPTURES
-                .iter()
-                .zip(&by_capture)
-                .map(|(capture, study)| (capture.title.into(), study.report().bytes))
-                .collect(),
-            captures: by_capture.iter().map(Study::report).collect(),
+            bytes: CAPTURES.iter().zip(&captures).map(bytes).collect(),
+            captures,
         })
     }
 
@@ -183,21 +175,10 @@ impl Populations {
     ///
     /// # Errors
     /// Never with these populations.
-    pub fn of(setup: &Setup) -> Result<Arc<Self>, SettingsError> {
-        type Key = (u64, u64, Option<&'static str>);
-        static LAST: Mutex<Option<(Key, Arc<Populations>)>> = Mutex::new(None);
+    pub fn of(setup: &Setup) -> Result<Arc<Self>> {
+        static LAST: Last<Populations> = Last::new();
         let flows = flows(setup.effort);
-        let mutation = setup.mutation.map(|mutation| mutation.name.as_str());
-        let key = (setup.seed(), flows, mutation);
-        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*last {
-            Some((of, populations)) if *of == key => Ok(Arc::clone(populations)),
-            _ => {
-                let populations = Arc::new(Self::simulate(setup, flows)?);
-                *last = Some((key, Arc::clone(&populations)));
-                Ok(populations)
-            }
-        }
+        LAST.or_make(setup, &flows.to_string(), || Self::simulate(setup, flows))
     }
 
     /// A quantity with its interval.
@@ -213,10 +194,7 @@ impl Populations {
 
     /// The figure of a statement for each system.
     pub fn stated(&self, what: &str) -> [Estimate; 4] {
-        self.each(|sender| {
-            let mut claims = sender.claims.iter();
-            claims.find(|claim| claim.what == what)?.here
-        })
+        self.each(|sender| sender.claims.iter().find(|claim| claim.what == what)?.here)
     }
 
     /// A share of counts of each system, in %.
@@ -241,7 +219,7 @@ fn half_width(values: &[f64]) -> f64 {
     T * (squares / (n - 1.0) / n).sqrt()
 }
 
-/// What the analysis of a system does not count.
+/// Counts of a system's retransmissions that the analysis does not make.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// Needed timeouts: first retransmissions by the timer.
@@ -263,18 +241,9 @@ pub struct Counts {
     pub short_early: u64,
 }
 
-impl Counts {
-    fn add(&mut self, other: &Self) {
-        self.timeouts += other.timeouts;
-        self.few_outstanding += other.few_outstanding;
-        self.fast += other.fast;
-        self.fast_one_or_two += other.fast_one_or_two;
-        self.long += other.long;
-        self.long_early += other.long_early;
-        self.short += other.short;
-        self.short_early += other.short_early;
-    }
-}
+merge_fields!(
+    Counts: timeouts, few_outstanding, fast, fast_one_or_two, long, long_early, short, short_early
+);
 
 /// Collects what the servers retransmitted. What the clients retransmit, requests and SYNs, was not captured
 /// at its sender and is left out.

@@ -4,13 +4,10 @@
 //! Tables II, III and IV are copied from the study; what the text says of them is computed. Nothing is simulated, so that no
 //! run could refute these claims: they follow from the printed numbers, or do not.
 
-use super::NAME;
-use super::micro::{self, Measured};
+use super::columns::sheet_of_measured;
+use super::micro::Measured;
 use crate::claims::{Claim, claim};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet};
-use recoup_captures::study::published::System;
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
+use crate::prelude::*;
 
 /// The name on the command line.
 pub const ID: &str = "published";
@@ -28,6 +25,13 @@ struct Trace {
     explained: f64,
     /// The systems' shares of them in %: Windows, Linux, Solaris, FreeBSD.
     systems: [f64; 4],
+}
+
+impl Trace {
+    /// The explained lossy connections of each system, in thousands.
+    fn by_system(&self) -> [f64; 4] {
+        self.systems.map(|share| 1e3 * self.connections[0] * self.explained / 100.0 * share / 100.0)
+    }
 }
 
 const TRACES: [Trace; 4] = [
@@ -71,12 +75,7 @@ const TRACES: [Trace; 4] = [
 
 /// The explained lossy connections of each system, in thousands.
 fn by_system() -> [f64; 4] {
-    std::array::from_fn(|system| {
-        let of = TRACES
-            .iter()
-            .map(|trace| 1e3 * trace.connections[0] * trace.explained / 100.0 * trace.systems[system] / 100.0);
-        of.sum()
-    })
+    std::array::from_fn(|system| TRACES.iter().map(|trace| trace.by_system()[system]).sum())
 }
 
 fn claims() -> Vec<Claim> {
@@ -135,38 +134,14 @@ fn claims() -> Vec<Claim> {
 /// Never.
 pub fn sheet(_: &Setup) -> Result<Sheet, ExperimentError> {
     let title = "Explained lossy connections of each trace, by system (Tables II and III)";
-    let cells: Vec<Measured> = System::ALL
-        .iter()
-        .zip(by_system())
-        .map(|(system, thousands)| Measured {
-            quantity: "explained lossy connections (thousands)".into(),
-            case: system.name.into(),
-            study: Some(thousands),
-            engine: None,
-        })
-        .collect();
-    let group = |trace: &Trace| BarGroup {
-        label: trace.name.into(),
-        values: trace
-            .systems
-            .map(|share| Some(1e3 * trace.connections[0] * trace.explained / 100.0 * share / 100.0))
-            .to_vec(),
-    };
-    let columns = micro::columns(ID);
-    let text = columns.to_text(&cells, &["quantity", "case", "study"]);
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: title.into(),
-        claims: claims(),
-        picture: Picture::Bars(BarChart {
-            title: title.into(),
-            x_label: "trace".into(),
-            y_label: "connections (thousands)".into(),
-            series: System::ALL.map(|system| system.name.into()).to_vec(),
-            panels: vec![BarPanel { title: String::new(), groups: TRACES.iter().map(group).collect() }],
-        }),
-        cells,
-    };
-    Ok(figure.into_sheet(&text, &columns))
+    let cells = System::ALL.iter().zip(by_system()).map(|(system, thousands)| Measured {
+        quantity: "explained lossy connections (thousands)".into(),
+        case: system.name.into(),
+        study: Some(thousands),
+        engine: None,
+    });
+    let groups = TRACES.iter().map(|trace| (trace.name, trace.by_system().map(Some)));
+    let chart = BarChart::new(title, "trace", "connections (thousands)", System::ALL.map(|system| system.name));
+    let shown = ["quantity", "case", "study"];
+    Ok(sheet_of_measured(ID, title, claims(), chart.panel("", groups), cells.collect(), &shown))
 }

@@ -1,4 +1,4 @@
-//! What the senders do about losses, reordering and duplicate ACKs (§I, §II).
+//! The senders' reactions to losses, reordering and duplicate ACKs (§I, §II).
 //!
 //! ```text
 //! flight of 20 segments, 1 ms apart:   1 2 3 4 (5) 6 7 8 … 20
@@ -16,16 +16,12 @@
 
 mod claims;
 
-use super::NAME;
-use super::micro::{self, Bench, Fate, Measured, Run, ms};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet};
-use recoup_captures::study::published::System;
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_recovery::parameters::Parameters;
-use recoup_recovery::{Event, Mechanisms, State, Trigger};
-use recoup_units::{Direction, Segments};
-use std::time::Duration;
+use super::columns::{self, measured, sheet_of_measured};
+use super::impact::Replaced;
+use super::micro::{Fate, Measured, Transfer, ms};
+use crate::prelude::*;
+use recoup_recovery::State;
+use recoup_units::Segments;
 
 /// The name on the command line.
 pub const ID: &str = "reactions";
@@ -39,7 +35,7 @@ const SIZES: [u64; 4] = [4, 8, 16, 40];
 /// Values of D.
 const THRESHOLDS: [u32; 4] = [1, 2, 3, 4];
 
-/// What was measured.
+/// All measurements.
 struct Reactions {
     /// Duplicate ACKs after segment 5 of 20 is lost; 15 segments are above it.
     duplicates: Values,
@@ -51,12 +47,11 @@ struct Reactions {
     third_loss_rtts: [f64; 2],
     /// The window in segments before and after a fast retransmit, and after a timeout.
     windows: [Values; 3],
-    /// What a needless fast retransmit and a needless timeout add to the duration, in ms.
+    /// Duration added by a needless fast retransmit and by a needless timeout, in ms.
     needless_ms: [Values; 2],
-    /// What a twice as large minimum RTO adds to the duration after a lost tail, less what it adds to the wait; and what it
-    /// adds to the wait, in ms.
+    /// Duration added by a twice as large minimum RTO after a lost tail, less the wait that it adds; and that wait, in ms.
     later_ms: [Values; 2],
-    /// What a timeout adds to the duration beside a fast retransmit, in ms.
+    /// Duration added by a timeout in place of a fast retransmit, in ms.
     timeout_ms: Values,
     /// From sending to retransmission by FR/R and by timeout, in RTTs.
     detection_rtts: [Values; 2],
@@ -80,21 +75,17 @@ fn sender(setup: &Setup, system: &System) -> Mechanisms {
 }
 
 fn with_dupthresh(sender: &mut Mechanisms, dupthresh: u32) {
-    let parameters = Parameters { dupthresh: Some(Segments(dupthresh)), ..Parameters::default() };
-    parameters.apply(sender);
+    Replaced::all(&[Replaced::D(dupthresh)]).apply(sender);
 }
 
 /// A transfer whose segments arrive 1 ms apart.
-fn spaced(sender: Mechanisms, segments: u64) -> Bench {
-    Bench { spacing: Duration::from_millis(1), ..Bench::new(sender, segments) }
+fn spaced(sender: Mechanisms, segments: u64) -> Transfer {
+    Transfer { spacing: Duration::from_millis(1), ..Transfer::new(sender, segments) }
 }
 
 /// Segment `lost` of a transfer is lost once.
-fn lossy(sender: Mechanisms, segments: u64, lost: u64) -> Run {
-    spaced(sender, segments).run(|packet| match (packet.segment, packet.copy) {
-        (segment, 1) if segment == lost => Fate::Lost,
-        _ => Fate::Passes,
-    })
+fn lossy(sender: Mechanisms, segments: u64, lost: u64) -> Log {
+    spaced(sender, segments).run_with(&[lost], Fate::Lost)
 }
 
 /// The duplicate ACKs that arrive after segment 5 of 20 was lost; every second ACK may be lost.
@@ -108,7 +99,7 @@ fn duplicates(sender: Mechanisms, loses_acks: bool) -> usize {
 }
 
 /// As [`lossy`], and no ACK arrives from then on until the segment is retransmitted.
-fn without_duplicates(sender: Mechanisms, segments: u64, lost: u64) -> Run {
+fn without_duplicates(sender: Mechanisms, segments: u64, lost: u64) -> Log {
     let (mut is_lost, mut is_repeated) = (false, false);
     spaced(sender, segments).run(|packet| match (packet.direction, packet.segment, packet.copy) {
         (Direction::Down, segment, 1) if segment == lost => {
@@ -125,16 +116,12 @@ fn without_duplicates(sender: Mechanisms, segments: u64, lost: u64) -> Run {
 }
 
 /// Segment 5 of 40 is late, so that segments overtake it.
-fn overtaken(sender: Mechanisms, by: f64) -> Run {
-    let late = Duration::from_secs_f64(by / 1e3);
-    spaced(sender, 40).run(|packet| match (packet.segment, packet.copy) {
-        (5, 1) => Fate::Late(late),
-        _ => Fate::Passes,
-    })
+fn overtaken(sender: Mechanisms, by: f64) -> Log {
+    spaced(sender, 40).run_with(&[5], Fate::Late(Duration::from_secs_f64(by / 1e3)))
 }
 
 /// All segments of the third flight and later are late until 4 s, or pass.
-fn paused(sender: Mechanisms) -> Run {
+fn paused(sender: Mechanisms) -> Log {
     let mut from = None;
     spaced(sender, 200).run(|packet| {
         if packet.segment >= 60 {
@@ -148,14 +135,14 @@ fn paused(sender: Mechanisms) -> Run {
     })
 }
 
-fn retransmissions(run: &Run) -> f64 {
-    run.sent().filter(|(.., again)| again.is_some()).count() as f64
+fn retransmissions(run: &Log) -> f64 {
+    run.transmissions().filter(|(.., again)| again.is_some()).count() as f64
 }
 
 /// The window before the first reduction, and after it.
-fn windows(run: &Run) -> [f64; 2] {
+fn windows(run: &Log) -> [f64; 2] {
     let mut before = f64::NAN;
-    for (_, event) in &run.events {
+    for (_, event) in run.events(Host::Server) {
         match event {
             Event::StateChanged { to: State::Recovery, ssthresh, .. } => return [before, f64::from(ssthresh.0)],
             Event::StateChanged { to: State::Loss, cwnd, .. } => return [before, f64::from(cwnd.0)],
@@ -167,39 +154,33 @@ fn windows(run: &Run) -> [f64; 2] {
 }
 
 /// From the first transmission of the first segment that was retransmitted to its retransmission, in ms, and why.
-fn detection(run: &Run) -> Option<(f64, Trigger)> {
+fn detection(run: &Log) -> Option<(f64, Trigger)> {
     let (at, segment, trigger) = run.first_retransmission()?;
     Some((ms(at.since(run.first_sent(segment)?)), trigger))
 }
 
-fn detection_ms(run: &Run) -> f64 {
+fn detection_ms(run: &Log) -> f64 {
     detection(run).map_or(f64::NAN, |(time, _)| time)
 }
 
 /// From the loss to the retransmission of the third of three lost segments, in RTTs.
 fn third_loss(mut sender: Mechanisms, sack: bool) -> f64 {
     sender.sack = sack;
-    let run = spaced(sender, 20).run(|packet| match (packet.segment, packet.copy) {
-        (5 | 8 | 11, 1) => Fate::Lost,
-        _ => Fate::Passes,
-    });
-    let again = run.sent().find(|(_, segment, again)| *segment == 11 && again.is_some());
-    let both = again.map(|(at, ..)| at).zip(run.first_sent(11));
-    both.map_or(f64::NAN, |(again, first)| ms(again.since(first)) / 100.0)
+    let run = spaced(sender, 20).run_with(&[5, 8, 11], Fate::Lost);
+    let again = run.transmissions().find(|(_, segment, again)| *segment == 11 && again.is_some());
+    let both = again.zip(run.first_sent(11));
+    both.map_or(f64::NAN, |((again, ..), first)| ms(again.since(first)) / 100.0)
 }
 
 /// New segments sent from the last ACK of new data before a timeout to the timeout.
 fn sent_while_waiting(sender: Mechanisms) -> f64 {
     let run = without_duplicates(sender, 200, 61);
-    let Some((at, ..)) = run.first_retransmission() else {
-        return f64::NAN;
-    };
-    let advancing = run.acks.iter().filter(|(arrived, _)| *arrived < at);
-    let Some(last) = advancing.map(|(arrived, _)| *arrived).max() else {
-        return f64::NAN;
-    };
-    let new = run.sent().filter(|(sent, _, again)| again.is_none() && *sent > last && *sent < at);
-    new.count() as f64
+    let between = run.first_retransmission().and_then(|(at, ..)| {
+        let last = run.acks_arrived().map(|(arrived, _)| arrived).filter(|arrived| *arrived < at).max()?;
+        let is_between = |sent| sent > last && sent < at;
+        Some(run.transmissions().filter(|(sent, _, again)| again.is_none() && is_between(*sent)).count())
+    });
+    between.map_or(f64::NAN, |segments| segments as f64)
 }
 
 impl Reactions {
@@ -208,64 +189,40 @@ impl Reactions {
             System::ALL.each_ref().map(|system| measure(sender(setup, system)))
         };
         let d = |sender: &Mechanisms| f64::from(sender.detection.dupthresh.0);
-        let slower = |slow: Run, quick: Run| slow.duration_ms() - quick.duration_ms();
-        let windows_of = |by_timeout: bool, i: usize| {
-            each(&|sender| {
-                let run = match by_timeout {
-                    true => without_duplicates(sender, 200, 61),
-                    false => lossy(sender, 200, 61),
-                };
-                windows(&run)[i]
-            })
+        let slower = |slow: &Log, quick: &Log| slow.duration_ms() - quick.duration_ms();
+        let [fast, timeout]: [fn(Mechanisms) -> Log; 2] =
+            [|sender| lossy(sender, 200, 61), |sender| without_duplicates(sender, 200, 61)];
+        let with_min = |mut sender: Mechanisms, min| {
+            sender.rto.min = min;
+            sender
         };
-        let later = |of: fn(&Run, &Run) -> f64| {
-            each(&|sender| {
-                let mut slow = sender;
-                slow.rto.min = sender.rto.min * 2;
-                of(&lossy(slow, 40, 40), &lossy(sender, 40, 40))
-            })
+        let later = |of: &dyn Fn(&Log, &Log) -> f64| {
+            each(&|sender| of(&lossy(with_min(sender, sender.rto.min * 2), 40, 40), &lossy(sender, 40, 40)))
         };
-        let freebsd = sender(setup, &System::ALL[3]);
-        let windows = sender(setup, &System::ALL[0]);
-        let by_fast = SIZES.map(|size| THRESHOLDS.map(|d| fast_share(freebsd, size, d, setup)));
+        let waits = |slow: &Log, quick: &Log| detection_ms(slow) - detection_ms(quick);
+        let deaf = |d| if setup.is_mutated("deaf") { 1000 } else { d };
+        let [windows_sender, freebsd] = [0, 3].map(|system: usize| sender(setup, &System::ALL[system]));
         Self {
-            duplicates: each(&|sender| {
-                let loses_acks = setup.is_mutated("lossy-acks");
-                duplicates(sender, loses_acks) as f64
-            }),
+            duplicates: each(&|sender| duplicates(sender, setup.is_mutated("lossy-acks")) as f64),
             overtaken: [0.5, 1.5]
                 .map(|beyond| each(&|sender| retransmissions(&overtaken(sender, d(&sender) - 1.0 + beyond)))),
             delay_ms: each(&|sender| {
                 let run = lossy(sender, 20, 5);
-                let dth = run.duplicates(5);
-                let dth = dth.get(d(&sender) as usize - 1);
-                let both = dth.copied().zip(run.first_retransmission());
+                let dth = run.duplicates(5).get(d(&sender) as usize - 1).copied();
+                let both = dth.zip(run.first_retransmission());
                 both.map_or(f64::NAN, |(dth, (at, ..))| ms(at.since(dth)) - ms(dth.since(at)))
             }),
-            third_loss_rtts: [true, false].map(|sack| third_loss(windows, sack)),
-            windows: [windows_of(false, 0), windows_of(false, 1), windows_of(true, 1)],
+            third_loss_rtts: [true, false].map(|sack| third_loss(windows_sender, sack)),
+            windows: [(fast, 0), (fast, 1), (timeout, 1)].map(|(run, i)| each(&|sender| windows(&run(sender))[i])),
             needless_ms: [
-                each(&|sender| slower(overtaken_late(sender, true), overtaken_late(sender, false))),
-                each(&|sender| {
-                    let mut patient = sender;
-                    patient.rto.min = Duration::from_secs(30);
-                    slower(paused(sender), paused(patient))
-                }),
+                each(&|sender| slower(&overtaken_late(sender, true), &overtaken_late(sender, false))),
+                each(&|sender| slower(&paused(sender), &paused(with_min(sender, Duration::from_secs(30))))),
             ],
-            later_ms: [
-                later(|slow, quick| {
-                    let longer = slow.duration_ms() - quick.duration_ms();
-                    longer - (detection_ms(slow) - detection_ms(quick))
-                }),
-                later(|slow, quick| detection_ms(slow) - detection_ms(quick)),
-            ],
-            timeout_ms: each(&|sender| slower(without_duplicates(sender, 200, 61), lossy(sender, 200, 61))),
-            detection_rtts: [
-                each(&|sender| detection_ms(&lossy(sender, 200, 61)) / 100.0),
-                each(&|sender| detection_ms(&without_duplicates(sender, 200, 61)) / 100.0),
-            ],
+            later_ms: [later(&|slow, quick| slower(slow, quick) - waits(slow, quick)), later(&waits)],
+            timeout_ms: each(&|sender| slower(&timeout(sender), &fast(sender))),
+            detection_rtts: [fast, timeout].map(|run| each(&|sender| detection_ms(&run(sender)) / 100.0)),
             sent_while_waiting: each(&sent_while_waiting),
-            by_fast,
+            by_fast: SIZES.map(|size| THRESHOLDS.map(|d| fast_share(freebsd, size, deaf(d)))),
             fast_ms: THRESHOLDS.map(|d| mean_wait(freebsd, 40, d, Trigger::Fast)),
             timeout_wait_ms: mean_wait(freebsd, 8, 3, Trigger::Rto),
         }
@@ -273,75 +230,52 @@ impl Reactions {
 }
 
 /// A transfer of 200 segments in which the 60th is overtaken by ten, or not.
-fn overtaken_late(sender: Mechanisms, is_late: bool) -> Run {
-    let bench = Bench { buffer: 20, ..spaced(sender, 200) };
-    bench.run(|packet| match (packet.segment, packet.copy) {
-        (61, 1) if is_late => Fate::Late(Duration::from_millis(12)),
-        _ => Fate::Passes,
-    })
+fn overtaken_late(sender: Mechanisms, is_late: bool) -> Log {
+    let late: &[u64] = if is_late { &[61] } else { &[] };
+    Transfer { buffer: 20, ..spaced(sender, 200) }.run_with(late, Fate::Late(Duration::from_millis(12)))
 }
 
-/// How each loss of a transfer is detected: the trigger and the time in ms, one transfer per lost segment.
-fn losses(mut sender: Mechanisms, size: u64, dupthresh: u32) -> Vec<(Trigger, f64)> {
+/// How each loss of a transfer is detected: the time in ms and the trigger, one transfer per lost segment.
+fn losses(mut sender: Mechanisms, size: u64, dupthresh: u32) -> Vec<(f64, Trigger)> {
     // A small transfer begins with a small window.
     sender.initial_window = Segments(4);
     with_dupthresh(&mut sender, dupthresh);
-    let each = (1..=size).filter_map(|lost| {
-        let (time, trigger) = detection(&lossy(sender, size, lost))?;
-        Some((trigger, time))
-    });
-    each.collect()
+    (1..=size).filter_map(|lost| detection(&lossy(sender, size, lost))).collect()
 }
 
 /// The share of the losses of a transfer that FR/R detects, in %.
-fn fast_share(sender: Mechanisms, size: u64, dupthresh: u32, setup: &Setup) -> f64 {
-    let dupthresh = if setup.is_mutated("deaf") { 1000 } else { dupthresh };
+fn fast_share(sender: Mechanisms, size: u64, dupthresh: u32) -> f64 {
     let all = losses(sender, size, dupthresh);
-    let fast = all.iter().filter(|(trigger, _)| *trigger == Trigger::Fast);
-    100.0 * fast.count() as f64 / all.len() as f64
+    100.0 * all.iter().filter(|(_, trigger)| *trigger == Trigger::Fast).count() as f64 / all.len() as f64
 }
 
 fn mean_wait(sender: Mechanisms, size: u64, dupthresh: u32, by: Trigger) -> f64 {
     let all = losses(sender, size, dupthresh);
-    let waits: Vec<f64> = all.iter().filter(|(trigger, _)| *trigger == by).map(|(_, time)| *time).collect();
+    let waits: Vec<f64> = all.iter().filter(|(_, trigger)| *trigger == by).map(|(time, _)| *time).collect();
     waits.iter().sum::<f64>() / waits.len() as f64
 }
 
-fn measured(found: &Reactions) -> Vec<Measured> {
-    let mut rows = Vec::new();
-    let mut add = |quantity: &str, engine: &Values| {
-        for (system, engine) in System::ALL.iter().zip(engine) {
-            rows.push(Measured {
-                quantity: quantity.into(),
-                case: system.name.into(),
-                study: None,
-                engine: Some(*engine),
-            });
-        }
-    };
-    add("duplicate ACKs for 15 segments above a hole", &found.duplicates);
-    add("retransmissions: D − 1 segments overtake one", &found.overtaken[0]);
-    add("retransmissions: D segments overtake one", &found.overtaken[1]);
-    add("window before a loss (segments)", &found.windows[0]);
-    add("window after FR/R (segments)", &found.windows[1]);
-    add("window after a timeout (segments)", &found.windows[2]);
-    add("duration added by a needless FR/R (ms)", &found.needless_ms[0]);
-    add("duration added by a needless timeout (ms)", &found.needless_ms[1]);
-    add("duration added by a timeout in place of FR/R (ms)", &found.timeout_ms);
-    add("detection by FR/R (RTTs)", &found.detection_rtts[0]);
-    add("detection by timeout (RTTs)", &found.detection_rtts[1]);
-    add("new segments sent during the wait for a timeout", &found.sent_while_waiting);
-    for (size, by_fast) in SIZES.iter().zip(&found.by_fast) {
-        for (d, share) in THRESHOLDS.iter().zip(by_fast) {
-            rows.push(Measured {
-                quantity: "losses detected by FR/R (%)".into(),
-                case: format!("{size} segments, D = {d}"),
-                study: None,
-                engine: Some(*share),
-            });
-        }
-    }
-    rows
+fn cells(found: &Reactions) -> Vec<Measured> {
+    let of_systems = [
+        ("duplicate ACKs for 15 segments above a hole", found.duplicates),
+        ("retransmissions: D − 1 segments overtake one", found.overtaken[0]),
+        ("retransmissions: D segments overtake one", found.overtaken[1]),
+        ("window before a loss (segments)", found.windows[0]),
+        ("window after FR/R (segments)", found.windows[1]),
+        ("window after a timeout (segments)", found.windows[2]),
+        ("duration added by a needless FR/R (ms)", found.needless_ms[0]),
+        ("duration added by a needless timeout (ms)", found.needless_ms[1]),
+        ("duration added by a timeout in place of FR/R (ms)", found.timeout_ms),
+        ("detection by FR/R (RTTs)", found.detection_rtts[0]),
+        ("detection by timeout (RTTs)", found.detection_rtts[1]),
+        ("new segments sent during the wait for a timeout", found.sent_while_waiting),
+    ];
+    let by_fast = SIZES.into_iter().zip(&found.by_fast).flat_map(|(size, by_fast)| {
+        let share =
+            move |(d, share)| measured("losses detected by FR/R (%)", format!("{size} segments, D = {d}"), share);
+        THRESHOLDS.into_iter().zip(*by_fast).map(share)
+    });
+    of_systems.into_iter().flat_map(|(quantity, engine)| columns::of_systems(quantity, engine)).chain(by_fast).collect()
 }
 
 /// Measures the reactions of the four senders.
@@ -351,29 +285,14 @@ fn measured(found: &Reactions) -> Vec<Measured> {
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let found = Reactions::measure(setup);
     let title = "Losses detected by FR/R, by the size of the transfer and by D";
-    let cells = measured(&found);
-    let columns = micro::columns(ID);
-    let group = |(size, by_fast): (&u64, &[f64; 4])| BarGroup {
-        label: format!("{size} segments"),
-        values: by_fast.iter().map(|share| Some(*share)).collect(),
-    };
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: title.into(),
-        claims: claims::of(&found),
-        picture: Picture::Bars(BarChart {
-            title: title.into(),
-            x_label: "size of the transfer; each of its segments is lost once".into(),
-            y_label: "% of the losses".into(),
-            series: THRESHOLDS.map(|d| format!("D = {d}")).to_vec(),
-            panels: vec![BarPanel {
-                title: String::new(),
-                groups: SIZES.iter().zip(&found.by_fast).map(group).collect(),
-            }],
-        }),
-        cells: cells.clone(),
-    };
-    let text = columns.to_text(&cells, &["quantity", "case", "engine"]);
-    Ok(figure.into_sheet(&text, &columns))
+    let groups = SIZES.iter().zip(&found.by_fast);
+    let chart = BarChart::new(
+        title,
+        "size of the transfer; each of its segments is lost once",
+        "% of the losses",
+        THRESHOLDS.map(|d| format!("D = {d}")),
+    )
+    .panel("", groups.map(|(size, by_fast)| (format!("{size} segments"), by_fast.map(Some))));
+    let shown = ["quantity", "case", "engine"];
+    Ok(sheet_of_measured(ID, title, claims::of(&found), chart, cells(&found), &shown))
 }

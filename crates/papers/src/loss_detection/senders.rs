@@ -15,21 +15,15 @@
 mod claims;
 mod measure;
 
-use super::NAME;
-use super::micro::{self, Measured};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet};
+use super::columns::{of_systems, sheet_of_measured};
+use super::impact::Replaced::{self, A, B, D, K, M, MinRto};
+use super::micro::Measured;
+use crate::prelude::*;
 use measure::{
     after_a_step, converges, covered, dupthresh, factors_of, formula, initial_rto, jittery, mean_rto, overtaken_twice,
     samples_per_flight, tail_wait, tick,
 };
-use recoup_captures::study::published::System;
-use recoup_draw::chart::{LineChart, LinePanel};
-use recoup_recovery::Mechanisms;
-use recoup_recovery::parameters::Parameters;
-use recoup_recovery::rtt::{Factor, Sampling, Smoothing};
-use recoup_units::Segments;
-use std::time::Duration;
+use recoup_recovery::rtt::{Sampling, Smoothing};
 
 /// The name on the command line.
 pub const ID: &str = "senders";
@@ -37,7 +31,7 @@ pub const ID: &str = "senders";
 /// Quantities of the four systems, in the order of [`System::ALL`].
 type Values = [f64; 4];
 
-/// What was measured of each sender.
+/// All measurements.
 struct Senders {
     initial_ms: Values,
     min_ms: Values,
@@ -79,27 +73,12 @@ struct Senders {
 fn sender(setup: &Setup, system: &System) -> Mechanisms {
     let mut sender = *setup.profile(system.profile).mechanisms();
     if setup.is_mutated("other-values") {
-        let other = Parameters {
-            rttvar_factor: Some(Factor::whole(2)),
-            rttvar_weight: Some(Factor::one_over(8)),
-            srtt_weight: Some(Factor::one_over(4)),
-            srtt_factor: Some(Factor(1_500_000)),
-            min_rto: Some(Duration::from_millis(600)),
-            dupthresh: Some(Segments(5)),
-            ..Parameters::default()
-        };
-        other.apply(&mut sender);
+        Replaced::all(&[K(2), A(8), B(4), M(150), MinRto(600), D(5)]).apply(&mut sender);
         sender.rto.initial = Duration::from_secs(1);
         sender.rto.granularity = Duration::from_millis(1);
     }
     if setup.is_mutated("eager-timer") {
-        let eager = Parameters {
-            srtt_factor: Some(Factor(500_000)),
-            rttvar_factor: Some(Factor(0)),
-            min_rto: Some(Duration::ZERO),
-            ..Parameters::default()
-        };
-        eager.apply(&mut sender);
+        Replaced::all(&[M(50), K(0), MinRto(0)]).apply(&mut sender);
     }
     if setup.is_mutated("swapped-estimators") {
         match system.name {
@@ -126,64 +105,44 @@ fn of_each(setup: &Setup, measure: impl Fn(Mechanisms) -> f64) -> Values {
 
 impl Senders {
     fn measure(setup: &Setup) -> Self {
-        let ignores = setup.is_mutated("deaf-estimator");
-        let with = |parameters: Parameters| {
-            move |mut sender: Mechanisms| {
-                // A sender whose parameters do nothing.
-                if !ignores {
-                    parameters.apply(&mut sender);
+        let of_each = |measure: &dyn Fn(Mechanisms) -> f64| of_each(setup, measure);
+        // Measures senders with other parameters, or with ones that do nothing.
+        let with = |replaced: &[Replaced], measure: &dyn Fn(Mechanisms) -> f64| {
+            of_each(&|mut sender| {
+                if !setup.is_mutated("deaf-estimator") {
+                    Replaced::all(replaced).apply(&mut sender);
                 }
-                sender
-            }
-        };
-        let factors = [(1_000_000, 2), (1_000_000, 4), (1_250_000, 4), (1_000_000, 8)];
-        let by_factors = factors.map(|(m, k)| {
-            let with = with(Parameters {
-                srtt_factor: Some(Factor(m)),
-                rttvar_factor: Some(Factor::whole(k)),
-                ..Parameters::default()
-            });
-            of_each(setup, |sender| mean_rto(&jittery(with(sender), 2000, 300)))
-        });
-        let by_a = [32, 4, 1].map(|a| {
-            let with = with(Parameters { rttvar_weight: Some(Factor::one_over(a)), ..Parameters::default() });
-            of_each(setup, |sender| after_a_step(with(sender))[2])
-        });
-        let by_b = [32, 8, 1].map(|b| {
-            let with = with(Parameters { srtt_weight: Some(Factor::one_over(b)), ..Parameters::default() });
-            of_each(setup, |sender| after_a_step(with(sender))[1])
-        });
-        let by_variability = [0, 600].map(|jitter| {
-            [2, 4].map(|k| {
-                let with = with(Parameters { rttvar_factor: Some(Factor::whole(k)), ..Parameters::default() });
-                of_each(setup, |sender| {
-                    let rtos = jittery(with(sender), 300, jitter);
-                    let mean_rtt = rtos.iter().map(|[rtt, ..]| rtt).sum::<f64>() / rtos.len() as f64;
-                    mean_rto(&rtos) / mean_rtt
-                })
+                measure(sender)
             })
-        });
+        };
+        let relative_rto = |sender, jitter| {
+            let rtos = jittery(sender, 300, jitter);
+            let mean_rtt = rtos.iter().map(|[rtt, ..]| rtt).sum::<f64>() / rtos.len() as f64;
+            mean_rto(&rtos) / mean_rtt
+        };
         Self {
-            initial_ms: of_each(setup, initial_rto),
-            min_ms: of_each(setup, |sender| tail_wait(sender, 10)[0]),
-            tick_ms: of_each(setup, |sender| tick(&jittery(sender, 2000, 300))),
-            a: of_each(setup, |sender| factors_of(sender)[0]),
-            b: of_each(setup, |sender| factors_of(sender)[1]),
-            m: of_each(setup, |sender| factors_of(sender)[2]),
-            k: of_each(setup, |sender| factors_of(sender)[3]),
-            dupthresh: of_each(setup, dupthresh),
-            samples_per_flight: of_each(setup, samples_per_flight),
-            by_formula: of_each(setup, |sender| formula(sender)[0]),
-            off_formula: of_each(setup, |sender| formula(sender)[1]),
-            converges_rtts: of_each(setup, converges),
-            steady_rtts: of_each(setup, |sender| tail_wait(sender, 50)[0] / 50.0),
-            fast_when_overtaken_twice: of_each(setup, overtaken_twice),
-            covered: of_each(setup, |sender| covered(&jittery(sender, 300, 300))),
-            by_factors,
-            by_a,
-            by_b,
-            by_variability,
-            after_rto_ms: of_each(setup, |sender| {
+            initial_ms: of_each(&initial_rto),
+            min_ms: of_each(&|sender| tail_wait(sender, 10)[0]),
+            tick_ms: of_each(&|sender| tick(&jittery(sender, 2000, 300))),
+            a: of_each(&|sender| factors_of(sender)[0]),
+            b: of_each(&|sender| factors_of(sender)[1]),
+            m: of_each(&|sender| factors_of(sender)[2]),
+            k: of_each(&|sender| factors_of(sender)[3]),
+            dupthresh: of_each(&dupthresh),
+            samples_per_flight: of_each(&samples_per_flight),
+            by_formula: of_each(&|sender| formula(sender)[0]),
+            off_formula: of_each(&|sender| formula(sender)[1]),
+            converges_rtts: of_each(&converges),
+            steady_rtts: of_each(&|sender| tail_wait(sender, 50)[0] / 50.0),
+            fast_when_overtaken_twice: of_each(&overtaken_twice),
+            covered: of_each(&|sender| covered(&jittery(sender, 300, 300))),
+            by_factors: [(100, 2), (100, 4), (125, 4), (100, 8)]
+                .map(|(m, k)| with(&[M(m), K(k)], &|sender| mean_rto(&jittery(sender, 2000, 300)))),
+            by_a: [32, 4, 1].map(|a| with(&[A(a)], &|sender| after_a_step(sender)[2])),
+            by_b: [32, 8, 1].map(|b| with(&[B(b)], &|sender| after_a_step(sender)[1])),
+            by_variability: [0, 600]
+                .map(|jitter| [2, 4].map(|k| with(&[K(k)], &|sender| relative_rto(sender, jitter)))),
+            after_rto_ms: of_each(&|sender| {
                 let [wait, rto] = tail_wait(sender, 300);
                 wait - rto
             }),
@@ -196,29 +155,29 @@ impl Senders {
     }
 }
 
-fn measured(senders: &Senders) -> Vec<Measured> {
-    let mut rows = Vec::new();
-    let mut add = |quantity: &str, study: [Option<f64>; 4], engine: Values| {
-        for ((system, study), engine) in System::ALL.iter().zip(study).zip(engine) {
-            rows.push(Measured { quantity: quantity.into(), case: system.name.into(), study, engine: Some(engine) });
-        }
-    };
-    let some = |values: Values| values.map(Some);
-    add("timer granularity (ms)", some(claims::TICK_MS), senders.tick_ms);
-    add("initial RTO (ms)", some(claims::INITIAL_MS), senders.initial_ms);
-    add("minimum RTO (ms)", some(claims::MIN_MS), senders.min_ms);
-    add("a", some([0.25; 4]), senders.a);
-    add("b", some([0.125; 4]), senders.b);
-    add("m", some(claims::M), senders.m);
-    add("k", some([4.0; 4]), senders.k);
-    add("D (duplicate ACKs)", some(claims::D), senders.dupthresh);
-    add("RTT samples per flight of 10 segments", [None; 4], senders.samples_per_flight);
-    add("RTOs by the formula of the study (%)", [None; 4], senders.by_formula);
-    add("largest distance to the formula (%)", [None; 4], senders.off_formula);
-    add("RTTs until the RTO has converged", [None; 4], senders.converges_rtts);
-    add("RTO at a steady RTT of 50 ms (RTTs)", [None; 4], senders.steady_rtts);
-    add("fast retransmits of two overtaken segments", [None; 4], senders.fast_when_overtaken_twice);
-    rows
+fn cells(senders: &Senders) -> Vec<Measured> {
+    let in_study = [
+        ("timer granularity (ms)", claims::TICK_MS, senders.tick_ms),
+        ("initial RTO (ms)", claims::INITIAL_MS, senders.initial_ms),
+        ("minimum RTO (ms)", claims::MIN_MS, senders.min_ms),
+        ("a", [0.25; 4], senders.a),
+        ("b", [0.125; 4], senders.b),
+        ("m", claims::M, senders.m),
+        ("k", [4.0; 4], senders.k),
+        ("D (duplicate ACKs)", claims::D, senders.dupthresh),
+    ];
+    let ours = [
+        ("RTT samples per flight of 10 segments", senders.samples_per_flight),
+        ("RTOs by the formula of the study (%)", senders.by_formula),
+        ("largest distance to the formula (%)", senders.off_formula),
+        ("RTTs until the RTO has converged", senders.converges_rtts),
+        ("RTO at a steady RTT of 50 ms (RTTs)", senders.steady_rtts),
+        ("fast retransmits of two overtaken segments", senders.fast_when_overtaken_twice),
+    ];
+    let in_study = in_study.into_iter().flat_map(|(quantity, study, engine)| {
+        of_systems(quantity, engine).zip(study).map(|(row, study)| Measured { study: Some(study), ..row })
+    });
+    in_study.chain(ours.into_iter().flat_map(|(quantity, engine)| of_systems(quantity, engine))).collect()
 }
 
 /// Measures the four senders.
@@ -228,23 +187,8 @@ fn measured(senders: &Senders) -> Vec<Measured> {
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let senders = Senders::measure(setup);
     let title = "Table I, measured, and the RTO of four senders over the same RTTs (300 to 600 ms)";
-    let cells = measured(&senders);
-    let columns = micro::columns(ID);
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: title.into(),
-        claims: claims::of(&senders),
-        picture: Picture::Lines(LineChart {
-            title: title.into(),
-            x_label: "RTT sample".into(),
-            y_label: "RTO (ms)".into(),
-            series: System::ALL.map(|system| system.name.into()).to_vec(),
-            panels: vec![LinePanel { title: String::new(), lines: senders.traces.to_vec() }],
-            ..LineChart::default()
-        }),
-        cells: cells.clone(),
-    };
-    let text = columns.to_text(&cells, &["quantity", "case", "study", "engine"]);
-    Ok(figure.into_sheet(&text, &columns))
+    let chart = LineChart::new(title, "RTT sample", "RTO (ms)", System::ALL.map(|system| system.name))
+        .panel("", senders.traces.clone());
+    let shown = ["quantity", "case", "study", "engine"];
+    Ok(sheet_of_measured(ID, title, claims::of(&senders), chart, cells(&senders), &shown))
 }

@@ -8,31 +8,23 @@
 //! Deviations: Linux's servers have the kernel's minimum RTO (`linux-2.4+minrttvar`), as captured ones do. The receivers' SACK
 //! and timestamps are as in the populations, so that many verdicts cannot be known.
 
-use super::NAME;
 use super::captures::CAPTURES;
 use super::claims::by_system;
-use super::micro::{self, Measured};
+use super::columns::{measured, sheet_of_measured};
 use super::watch::{Repeated, Watch};
 use crate::claims::{Claim, ClaimVerdict, Judge, claim};
-use crate::experiment::{ExperimentError, Setup};
 use crate::population::Population;
-use crate::{Figure, Picture, Sheet};
-use recoup_captures::study::Detector;
+use crate::prelude::*;
+use recoup_captures::merge_fields;
 use recoup_captures::study::published::System;
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::simulation;
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::Profile;
-use recoup_support::stats::Share;
-use recoup_support::threads::{cores, in_parallel};
+use recoup_captures::study::{Detector, Merge};
 use recoup_trace::analyze::{Kept, Settings, follow};
 use recoup_trace::finding::{Identification, Retransmission, Verdict};
 use recoup_trace::read::CapturedPacket;
-use recoup_units::{FlowId, Instant};
+
 use recoup_wire::Endpoints;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
 
 /// The name on the command line.
 pub const ID: &str = "tool";
@@ -47,7 +39,7 @@ const HTTP: u16 = 80;
 const EPOCH: Duration = Duration::from_secs(946_684_800);
 const NEXT_FLOW: u64 = 100_000_000;
 
-/// What the analysis found of the servers of one system.
+/// How the analysis agrees with the simulation, for the servers of one system.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     /// Retransmissions sent.
@@ -72,20 +64,12 @@ struct Found {
     servers: u64,
 }
 
-impl Found {
-    fn add(&mut self, other: &Self) {
-        self.sent += other.sent;
-        self.found += other.found;
-        self.invented += other.invented;
-        self.classified += other.classified;
-        self.rightly_classified += other.rightly_classified;
-        self.judged += other.judged;
-        self.rightly_judged += other.rightly_judged;
-        self.identified += other.identified;
-        self.rightly_identified += other.rightly_identified;
-        self.servers += other.servers;
-    }
+merge_fields!(
+    Found: sent, found, invented, classified, rightly_classified, judged, rightly_judged, identified,
+    rightly_identified, servers
+);
 
+impl Found {
     fn compare(&mut self, row: &Retransmission, truth: &Repeated) {
         self.found += 1;
         let class = Detector::of(row.triggers.first());
@@ -123,18 +107,16 @@ fn flow_of(client: SocketAddr) -> Option<u64> {
     }
 }
 
-/// What the servers of some flows retransmitted: by flow, sequence number and time in the capture.
+/// Retransmissions of the servers of some flows, by flow, sequence number and time in the capture.
 fn truth(
     population: &Population,
     profile: &Profile,
     flows: std::ops::Range<u64>,
-) -> Result<HashMap<(u64, u32, Instant), Repeated>, SettingsError> {
+) -> Result<HashMap<(u64, u32, Instant), Repeated>> {
     let mut all = HashMap::new();
     for number in flows {
-        let flow = population.flow(number);
         let mut watch = Watch::default();
-        let spec = flow.spec(profile);
-        simulation(&flow.path)?.run(&spec, population.seed, FlowId(number), &mut watch);
+        population.bench(number, |flow| flow.spec(profile))?.observe(number, &mut watch);
         for one in watch.repeated() {
             let begun = one.at.as_nanos() + NEXT_FLOW * number;
             let at = Instant::from_nanos(begun / 1000 * 1000) + EPOCH;
@@ -144,7 +126,7 @@ fn truth(
     Ok(all)
 }
 
-fn study(setup: &Setup, system: &System) -> Result<Found, SettingsError> {
+fn study(setup: &Setup, system: &System) -> Result<Found> {
     let profile = setup.profile(system.captured);
     let each = setup.effort.of(8, 1);
     let parts = in_parallel(CAPTURES.len() * each, cores(), |part| {
@@ -188,7 +170,7 @@ fn study(setup: &Setup, system: &System) -> Result<Found, SettingsError> {
         Ok::<_, SettingsError>(found)
     })?;
     let mut all = Found::default();
-    parts.iter().for_each(|part| all.add(part));
+    parts.iter().for_each(|part| all.merge(part));
     Ok(all)
 }
 
@@ -241,48 +223,24 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     for (system, found) in System::ALL.iter().zip(&mut found) {
         *found = study(setup, system)?;
     }
-    let percent = |[part, whole]: [u64; 2]| 100.0 * part as f64 / whole as f64;
+    let percent = |part, whole| 100.0 * part as f64 / whole as f64;
     let of = |one: &Found| {
         [
-            percent([one.found, one.sent]),
-            percent([one.rightly_classified, one.found]),
-            percent([one.rightly_judged, one.judged]),
-            percent([one.rightly_identified, one.identified]),
+            percent(one.found, one.sent),
+            percent(one.rightly_classified, one.found),
+            percent(one.rightly_judged, one.judged),
+            percent(one.rightly_identified, one.identified),
         ]
     };
     let names = ["found", "rightly classified", "rightly judged, where judged", "rightly identified, where identified"];
-    let mut cells = Vec::new();
-    for (system, one) in System::ALL.iter().zip(&found) {
-        for (name, engine) in names.iter().zip(of(one)) {
-            cells.push(Measured {
-                quantity: format!("{name} (%)"),
-                case: system.name.into(),
-                study: None,
-                engine: Some(engine),
-            });
-        }
-    }
+    let systems = System::ALL.iter().zip(found.each_ref().map(of));
+    let cells = systems.clone().flat_map(|(system, values)| {
+        names.into_iter().zip(values).map(|(name, value)| measured(format!("{name} (%)"), system.name, value))
+    });
     let title = "What the analysis finds of simulated servers";
-    let columns = micro::columns(ID);
-    let text = columns.to_text(&cells, &["quantity", "case", "engine"]);
-    let group =
-        |(system, one): (&System, &Found)| BarGroup { label: system.name.into(), values: of(one).map(Some).to_vec() };
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: title.into(),
-        claims: claims(&found),
-        picture: Picture::Bars(BarChart {
-            title: title.into(),
-            x_label: "system of the servers".into(),
-            y_label: "% of the retransmissions, last bar: of the servers".into(),
-            series: names.map(String::from).to_vec(),
-            panels: vec![BarPanel {
-                title: String::new(),
-                groups: System::ALL.iter().zip(&found).map(group).collect(),
-            }],
-        }),
-        cells,
-    };
-    Ok(figure.into_sheet(&text, &columns))
+    let y_label = "% of the retransmissions, last bar: of the servers";
+    let chart = BarChart::new(title, "system of the servers", y_label, names)
+        .panel("", systems.map(|(system, values)| (system.name, values.map(Some))));
+    let cells = cells.collect();
+    Ok(sheet_of_measured(ID, title, claims(&found), chart, cells, &["quantity", "case", "engine"]))
 }

@@ -1,15 +1,12 @@
-//! What really happened to a simulated flow: which retransmissions its server sent, why, whether they were needed, and how
+//! The truth about a simulated flow: which retransmissions its server sent, why, whether they were needed, and how
 //! long it took to detect the losses. No capture and no analysis stands between.
 //!
 //! A retransmission is spurious if an earlier transmission of its first byte arrives, sooner or later.
 
-use recoup_recovery::{Event, State, Transmission, Trigger};
-use recoup_sim::{Observer, Packet, Point};
-use recoup_tcp::flow::Host;
-use recoup_units::{Direction, FlowId, Instant};
+use crate::prelude::*;
+use recoup_recovery::State;
 use recoup_wire::Flags;
 use std::collections::HashMap;
-use std::time::Duration;
 
 /// A retransmission of data by the server.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,17 +1,11 @@
 //! Captures of some flows: at their servers, and at their clients.
 
 use super::Population;
-use recoup_lab::run::simulation;
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::{Event, Profile};
-use recoup_sim::{Observer, Packet, Point};
-use recoup_tcp::flow::Host;
+use crate::prelude::*;
 use recoup_trace::read::CapturedPacket;
-use recoup_units::{Direction, FlowId, Instant};
 use recoup_wire::Endpoints;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
-use std::time::Duration;
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 
@@ -29,10 +23,7 @@ pub(super) fn capture_both_ends(
 ) -> Result<EndCaptures, SettingsError> {
     let mut captures = EndCaptures::default();
     for number in flows {
-        let flow = population.flow(number);
-        let mut simulation = simulation(&flow.path)?;
-        let spec = flow.spec(sender);
-        let record = simulation.run(&spec, population.seed, FlowId(number), &mut captures);
+        let record = population.bench(number, |flow| flow.spec(sender))?.observe(number, &mut captures);
         captures.retransmissions += record.counters.retransmissions.total();
     }
     for packets in [&mut captures.at_servers, &mut captures.at_clients] {
@@ -66,8 +57,6 @@ impl Observer for EndCaptures {
         };
         packets.push(captured(now, direction, host, packet));
     }
-
-    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
 }
 
 fn captured(now: Instant, direction: Direction, host: Host, packet: &Packet) -> CapturedPacket {

@@ -2,7 +2,7 @@
 
 use recoup_path::draws;
 
-/// What a draw decides.
+/// The quantity that a draw decides.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     Rtt,

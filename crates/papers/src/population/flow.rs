@@ -2,14 +2,13 @@
 
 use super::Population;
 use super::draw::{Draws, Purpose};
+use crate::prelude::*;
 use recoup_path::draws::LogNormal;
 use recoup_path::{GilbertElliott, HopSpec, LinkTrace, LossKind, LossSpec, PathSpec, Probability, Queue};
-use recoup_recovery::{Mechanisms, Profile};
 use recoup_sim::{FlowSpec, TimerModel};
 use recoup_tcp::flow::{Script, When, Workload, Write};
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::BitRate;
-use std::time::Duration;
 
 /// The length of a full packet in bytes.
 const PACKET: f64 = 1500.0;
@@ -71,7 +70,7 @@ impl Networks {
     };
 }
 
-/// What the applications write: requests and responses.
+/// The applications' writes: requests and responses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Traffic {
     /// The mean number of requests on a connection (geometrically distributed); at least 1.
@@ -120,7 +119,7 @@ impl Receivers {
 pub struct Flow {
     /// Its path.
     pub path: PathSpec,
-    /// What its applications write.
+    /// The writes of its applications.
     pub workload: Workload,
     /// Whether the client offers SACK.
     pub sack: bool,
@@ -193,7 +192,7 @@ fn path(networks: &Networks, draws: &Draws) -> PathSpec {
 }
 
 /// A hop that loses this share of the packets: independently, or in bursts of this mean length.
-fn losses(share: f64, burst: Option<f64>) -> HopSpec {
+pub(crate) fn losses(share: f64, burst: Option<f64>) -> HopSpec {
     let kind = match burst {
         None => LossKind::Bernoulli(probability(share)),
         // The share of time in the bad state is to_bad / (to_bad + to_good).
@@ -246,31 +245,56 @@ fn link(networks: &Networks, rate: f64, draws: &Draws) -> Option<LinkTrace> {
     LinkTrace::from_millis(opportunities).ok()
 }
 
-/// Each request waits for the response before it and for the client's think time.
 fn workload(traffic: &Traffic, draws: &Draws) -> Workload {
+    let exchange = |n| Exchange {
+        think_ms: draws.lognormal(&traffic.think_time, Purpose::ThinkTime, n),
+        request: draws.lognormal(&traffic.request, Purpose::RequestSize, n) as u64,
+        response: draws.lognormal(&traffic.response, Purpose::ResponseSize, n) as u64,
+        is_last: draws.uniform(Purpose::Exchanges, n) < 1.0 / traffic.exchanges,
+    };
+    exchanges(exchange).closing(true)
+}
+
+/// A request and its response.
+pub(crate) struct Exchange {
+    /// The time from the response before to the request, in ms.
+    pub think_ms: f64,
+    /// The bytes of the request.
+    pub request: u64,
+    /// The bytes of the response.
+    pub response: u64,
+    /// Whether no other follows.
+    pub is_last: bool,
+}
+
+/// Exchanges number 0 to the last. Each request but the first waits for the response before it and for the client's
+/// think time; the server answers at once.
+pub(crate) fn exchanges(exchange: impl Fn(u64) -> Exchange) -> Workload {
     let (mut requests, mut responses) = (Vec::new(), Vec::new());
     let (mut asked, mut answered) = (0, 0);
     for n in 0.. {
-        let think = draws.lognormal(&traffic.think_time, Purpose::ThinkTime, n);
-        let think = if n == 0 { 0.0 } else { think };
-        let request = draws.lognormal(&traffic.request, Purpose::RequestSize, n) as u64;
-        requests
-            .push(Write { when: When { received: answered, after: millis(think), ..When::default() }, bytes: request });
+        let Exchange { think_ms, request, response, is_last } = exchange(n);
+        let after = if n == 0 { Duration::ZERO } else { millis(think_ms) };
+        requests.push(write(answered, after, request));
         asked += request;
-        let bytes = draws.lognormal(&traffic.response, Purpose::ResponseSize, n) as u64;
-        responses.push(Write { when: When { received: asked, ..When::default() }, bytes });
-        answered += bytes;
-        if draws.uniform(Purpose::Exchanges, n) < 1.0 / traffic.exchanges {
+        responses.push(write(asked, Duration::ZERO, response));
+        answered += response;
+        if is_last {
             break;
         }
     }
-    Workload { client: Script::of(&requests), server: Script::of(&responses) }.closing(true)
+    Workload { client: Script::of(&requests), server: Script::of(&responses) }
 }
 
-fn millis(ms: f64) -> Duration {
+/// A write this long after so many bytes have arrived.
+pub(crate) fn write(received: u64, after: Duration, bytes: u64) -> Write {
+    Write { when: When { received, after, ..When::default() }, bytes }
+}
+
+pub(crate) fn millis(ms: f64) -> Duration {
     Duration::from_nanos((ms * 1e6) as u64)
 }
 
-fn probability(p: f64) -> Probability {
+pub(crate) fn probability(p: f64) -> Probability {
     Probability::new(p.clamp(0.0, 1.0)).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! The pages of `recoup paper tail-loss fig4`.
 
-use crate::tail_loss::web::Pages;
+use crate::experiment::Pages;
 use recoup::Failure;
 use recoup_lab::website::{read_har, read_site};
 use std::path::PathBuf;

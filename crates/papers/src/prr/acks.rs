@@ -8,9 +8,7 @@
 use super::finding::{Finding, list, sheet as finding_sheet};
 use super::trace::{Step, Trace, flow};
 use crate::claims::{Claim, claim};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Picture, Sheet};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel};
+use crate::prelude::*;
 
 /// The name on the command line.
 pub const ID: &str = "acks";
@@ -63,11 +61,14 @@ impl Cell {
     }
 }
 
-/// Loses all ACKs but one of `per_ack`. The first pure ACK is the handshake's.
-fn losses(per_ack: u32) -> String {
-    let lost = (2..=2 * FLIGHT).filter(|ack| (ack - 1) % per_ack != 0);
-    let lost: Vec<String> = lost.map(|ack| format!(",up:ack:{ack}")).collect();
-    format!("data:1-{LOST}{}", lost.concat())
+/// Runs a flow that loses its first segments, and all ACKs but one of `per_ack`. The first pure ACK is the handshake's.
+fn run(setup: &Setup, profile: &str, lost: u32, per_ack: u32) -> Result<Trace, ExperimentError> {
+    let acks = (2..=2 * FLIGHT).filter(|ack| (ack - 1) % per_ack != 0);
+    let acks: Vec<String> = acks.map(|ack| format!(",up:ack:{ack}")).collect();
+    let drop = format!("data:1-{lost}{}", acks.concat());
+    let own =
+        [("drop", drop.as_str()), ("writes", "1MB@0"), ("ack", "quick"), ("initial_window", "100"), ("rate", "12Mbit")];
+    flow(setup, profile, &own)
 }
 
 /// Very heavy losses: the first of this many segments.
@@ -84,15 +85,7 @@ struct Heavy {
 fn heavy(setup: &Setup) -> Result<Vec<Heavy>, ExperimentError> {
     let mut ends = Vec::new();
     for per_ack in PER_ACK {
-        let drop = losses(per_ack).replace(&format!("data:1-{LOST}"), &format!("data:1-{HEAVY}"));
-        let own = [
-            ("drop", drop.as_str()),
-            ("writes", "1MB@0"),
-            ("ack", "quick"),
-            ("initial_window", "100"),
-            ("rate", "12Mbit"),
-        ];
-        let trace = flow(setup, SCHEMES[0].1[0], &own)?;
+        let trace = run(setup, SCHEMES[0].1[0], HEAVY, per_ack)?;
         let Some((steps, Some(end))) = trace.recovery() else {
             continue;
         };
@@ -112,17 +105,7 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let mut cells = Vec::new();
     for (scheme, profiles) in SCHEMES {
         for (profile, ratio) in profiles.into_iter().zip([0.5, 0.7]) {
-            let traces = PER_ACK.map(|per_ack| {
-                let drop = losses(per_ack);
-                let own = [
-                    ("drop", drop.as_str()),
-                    ("writes", "1MB@0"),
-                    ("ack", "quick"),
-                    ("initial_window", "100"),
-                    ("rate", "12Mbit"),
-                ];
-                flow(setup, profile, &own)
-            });
+            let traces = PER_ACK.map(|per_ack| run(setup, profile, LOST, per_ack));
             cells.push(Cell { scheme, profile, ratio, traces: traces.into_iter().collect::<Result<_, _>>()? });
         }
     }
@@ -138,10 +121,10 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     }));
     Ok(finding_sheet(
         ID,
-        "Four of 100 segments lost, and one ACK per 1 to 16 segments".into(),
+        "Four of 100 segments lost, and one ACK per 1 to 16 segments",
         findings,
         claims(&cells, &heavy),
-        Picture::Lines(chart(&cells)),
+        chart(&cells),
     ))
 }
 
@@ -285,22 +268,20 @@ fn very_heavy_losses(heavy: &[Heavy]) -> Claim {
 }
 
 fn chart(cells: &[Cell]) -> LineChart {
-    let panel = |title: &str, ratio: f64| {
-        let of_control = cells.iter().filter(|cell| cell.ratio == ratio);
-        let line = |cell: &Cell| {
-            let points = PER_ACK.iter().zip(cell.sent());
-            points.map(|(per_ack, sent)| (f64::from(*per_ack), f64::from(sent))).collect()
-        };
-        LinePanel { title: title.into(), lines: of_control.map(line).collect() }
-    };
-    LineChart {
-        title: "Segments sent in recovery while 100 segments arrive, four of them lost".into(),
-        x_label: "segments per ACK".into(),
-        y_label: "segments sent".into(),
-        largest: Some(80.0),
-        interpolation: Interpolation::Linear,
-        series: SCHEMES.map(|(scheme, _)| scheme.into()).to_vec(),
-        panels: vec![panel("Reno: ssthresh 50", 0.5), panel("CUBIC: ssthresh 70", 0.7)],
-        ..LineChart::default()
-    }
+    let chart = LineChart::new(
+        "Segments sent in recovery while 100 segments arrive, four of them lost",
+        "segments per ACK",
+        "segments sent",
+        SCHEMES.map(|(scheme, _)| scheme),
+    );
+    [("Reno: ssthresh 50", 0.5), ("CUBIC: ssthresh 70", 0.7)].into_iter().fold(
+        chart.up_to(80.0),
+        |chart, (title, ratio)| {
+            let of_control = cells.iter().filter(|cell| cell.ratio == ratio);
+            chart.panel(
+                title,
+                of_control.map(|cell| PER_ACK.map(f64::from).into_iter().zip(cell.sent().into_iter().map(f64::from))),
+            )
+        },
+    )
 }

@@ -5,8 +5,9 @@
 use super::Id;
 use super::cell::{Acks, Scheme, run_cell};
 use super::finding::list;
+use super::trace::Step;
 use crate::claims::{Claim, claim};
-use crate::experiment::{ExperimentError, Setup};
+use crate::prelude::*;
 use std::fmt::Write as _;
 
 /// RecoverFS: the flight of figure 4.
@@ -37,7 +38,7 @@ impl Release {
         self.delivered.saturating_sub(self.out)
     }
 
-    /// What the proportional part has banked: ⌈prr_delivered · ssthresh / RecoverFS⌉ − prr_out.
+    /// Segments that the proportional part has banked: ⌈prr_delivered · ssthresh / RecoverFS⌉ − prr_out.
     fn banked(&self) -> u32 {
         let due = (self.delivered * self.ssthresh).div_ceil(RECOVER_FS);
         due.saturating_sub(self.out)
@@ -62,11 +63,11 @@ fn releases(setup: &Setup, scheme: Scheme) -> Result<Vec<Release>, ExperimentErr
         let before = || cell.recovery(true).filter(|step| step.at_ms < write.at_ms);
         let later = cell.recovery(true).filter(|step| step.at_ms > write.at_ms);
         // Each ACK delivers one segment.
-        let (delivered, out) = before().fold((0, 0), |(d, out), step| (d + 1, out + step.sent));
+        let (delivered, out) = before().fold((0, 0), |(d, out), step| (d + 1, out + step.sent()));
         releases.push(Release {
             at,
-            sent: write.sent,
-            later: later.map(|step| step.sent).collect(),
+            sent: write.sent(),
+            later: later.map(Step::sent).collect(),
             delivered,
             out,
             ssthresh: write.ssthresh,
@@ -84,8 +85,8 @@ fn without_loss(setup: &Setup) -> Result<Vec<(u32, u32)>, ExperimentError> {
         let own = [("drop", "none"), ("writes", &writes)];
         let (cell, _) = run_cell(setup, Scheme::Prr, Acks::Quick, &own)?;
         let mut steps = cell.steps.iter();
-        let write = steps.find(|step| !step.ack && step.at_ms > 0.0 && step.sent > 0);
-        bursts.extend(write.map(|write| (at, write.sent)));
+        let write = steps.find(|step| !step.on_ack && step.at_ms > 0.0 && step.sent() > 0);
+        bursts.extend(write.map(|write| (at, write.sent())));
     }
     Ok(bursts)
 }

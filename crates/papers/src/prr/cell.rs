@@ -1,19 +1,14 @@
 //! One flow of a figure, and its sender's actions step by step.
 
-use crate::experiment::{ExperimentError, Setup};
+use super::trace::{Step, Trace};
+use crate::flow::ms;
+use crate::prelude::*;
 use recoup_draw::sequence::Panel;
 use recoup_lab::diagram::Watch;
-use recoup_lab::run::simulation;
-use recoup_recovery::{Event, State, Transmission, Trigger};
-use recoup_sim::{Observer, Packet, Point};
-use recoup_table::millis;
-use recoup_tcp::Endpoint;
-use recoup_tcp::flow::Host;
-use recoup_units::{Direction, FlowId, Instant, Offset, Span};
-use std::path::Path;
+use recoup_units::Span;
 
 /// The rate controls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// Proportional rate reduction with the slow-start reduction bound (algorithm 2).
     Prr,
@@ -47,7 +42,7 @@ impl Scheme {
 }
 
 /// The receivers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Acks {
     /// Acknowledges every second segment, or after 200 ms.
     Delayed,
@@ -96,27 +91,8 @@ pub struct Exit {
     pub cwnd: u32,
 }
 
-/// The sender's response to an ACK, a write or a timer at one instant.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Step {
-    /// The time in ms after the first write.
-    pub at_ms: f64,
-    /// Whether the sender responded to an ACK.
-    pub ack: bool,
-    /// Whether the sender was in recovery afterwards.
-    pub recovery: bool,
-    /// Segments sent.
-    pub sent: u32,
-    /// Segments in flight afterwards.
-    pub pipe: u32,
-    /// The congestion window afterwards, in segments.
-    pub cwnd: u32,
-    /// The slow-start threshold in segments; `u32::MAX` before the first reduction.
-    pub ssthresh: u32,
-}
-
 /// The settings of one flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flow {
     /// The sender's rate control.
     pub scheme: Scheme,
@@ -144,6 +120,14 @@ pub struct SchemeCell {
     pub steps: Vec<Step>,
 }
 
+impl Keyed for SchemeCell {
+    type Key = Flow;
+
+    fn key(&self) -> Self::Key {
+        self.flow
+    }
+}
+
 impl SchemeCell {
     /// The retransmissions.
     pub fn retransmissions(&self) -> impl Iterator<Item = &Sent> {
@@ -152,7 +136,7 @@ impl SchemeCell {
 
     /// The steps of recovery, from the one that begins it: responses to ACKs, or (`false`) the others.
     pub fn recovery(&self, ack: bool) -> impl Iterator<Item = &Step> {
-        self.steps.iter().filter(move |step| step.recovery && step.ack == ack)
+        self.steps.iter().filter(move |step| step.is_recovery() && step.on_ack == ack)
     }
 
     /// The times of retransmissions in ms after the first write, separated by spaces.
@@ -170,7 +154,7 @@ impl SchemeCell {
     /// The most segments sent at one instant after the first write's.
     pub fn largest_burst(&self) -> u32 {
         let later = self.steps.iter().filter(|step| step.at_ms > 0.0);
-        later.map(|step| step.sent).max().unwrap_or(0)
+        later.map(Step::sent).max().unwrap_or(0)
     }
 }
 
@@ -179,108 +163,79 @@ pub fn run_cell(
     setup: &Setup,
     scheme: Scheme,
     acks: Acks,
-    own: &[(&str, &str)],
+    own: Keys<'_>,
 ) -> Result<(SchemeCell, Panel), ExperimentError> {
-    let mut settings = setup.base.settings.clone();
-    for (key, value) in own.iter().chain(&[("ack", acks.name())]) {
-        settings.set(key, value, Path::new(""))?;
-    }
-    let profile = setup.profile(scheme.profile());
-    let mut simulation = simulation(&settings.path()?)?;
-    let mut watch = (Watch::new(Host::Server), Log::new(settings.mss));
-    simulation.run(&settings.flow(&profile), setup.seed(), FlowId(0), &mut watch);
-    let (drawn, log) = watch;
-    let panel = drawn.into_panel(scheme.name());
-    let origin = log.origin.unwrap_or_default();
-    let mut writes = settings.writes.iter().skip(1);
-    let second = writes.next().map(|write| write.after.as_secs_f64() * 1e3);
-    Ok((log.into_cell(scheme, acks, second), panel.since(origin)))
+    let own = [own, &[("ack", acks.name())]].concat();
+    let mut bench = Bench::new(setup, scheme.profile(), &own)?;
+    let mut observers = (Watch::new(Host::Server), Log::new(&bench.spec));
+    bench.observe(0, &mut observers);
+    let (drawn, log) = observers;
+    let sending = Sending::of(&log);
+    let second = setup.settings(&own)?.writes.iter().nth(1).map(|write| ms(write.after));
+    let trace = Trace::of(&log);
+    let (second_write_rounds, second_write_ms) = sending.second_write(second);
+    let recovery = trace.recovery();
+    let cell = SchemeCell {
+        flow: Flow { scheme, acks },
+        entered_ms: recovery.map(|(steps, _)| steps[0].at_ms),
+        exit: recovery.and_then(|(steps, end)| {
+            let (last, end) = (steps.last()?, end?);
+            Some(Exit { at_ms: end.at_ms, ssthresh: end.ssthresh, pipe_before: last.pipe, cwnd: end.cwnd })
+        }),
+        second_write_rounds,
+        second_write_ms,
+        sent: sending.sent.iter().map(|(_, sent)| *sent).collect(),
+        steps: trace.steps,
+    };
+    Ok((cell, drawn.into_panel(scheme.name()).since(sending.origin)))
 }
 
-/// Records the server's actions.
-struct Log {
-    mss: u64,
+/// The segments that the server sends, and the ACKs that it receives.
+struct Sending {
     /// The time of the first data segment.
-    origin: Option<Instant>,
-    /// Whether an ACK has arrived since the last step.
-    ack: bool,
-    /// Segments sent since the last step.
-    sending: u32,
-    /// Time, span, trigger of a retransmission, pipe and cwnd of each segment sent.
-    sent: Vec<(Instant, Span, Option<Trigger>, u32, u32)>,
-    steps: Vec<(Instant, Step)>,
-    una: Vec<(Instant, Offset)>,
+    origin: Instant,
+    sent: Vec<(Span, Sent)>,
+    /// When each ACK arrived, in ms after `origin`, and what it acknowledged.
+    una: Vec<(f64, Offset)>,
 }
 
-impl Log {
-    fn new(mss: u16) -> Self {
-        Self {
-            mss: mss.into(),
-            origin: None,
-            ack: false,
-            sending: 0,
-            sent: Vec::new(),
-            steps: Vec::new(),
-            una: Vec::new(),
+impl Sending {
+    fn of(log: &Log) -> Self {
+        let mut origin = None;
+        let (mut sent, mut una) = (Vec::new(), Vec::new());
+        for (at, event) in log.events(Host::Server) {
+            match *event {
+                Event::Acked { una: acked, .. } => una.push((at, acked)),
+                Event::Sent { what, pipe, cwnd } => {
+                    let (span, trigger) = match what {
+                        Transmission::New(span) | Transmission::NewProbe(span) => (span, None),
+                        Transmission::Again(span, trigger) => (span, Some(trigger)),
+                        Transmission::Copy(_) | Transmission::WindowProbe => continue,
+                    };
+                    if span.end > Offset::DATA {
+                        let at_ms = ms(at.since(*origin.get_or_insert(at)));
+                        let (segment, trigger) = (log.number(span.start), trigger.map(Trigger::name));
+                        sent.push((span, Sent { at_ms, segment, trigger, pipe: pipe.0, cwnd: cwnd.0 }));
+                    }
+                }
+                _ => {}
+            }
         }
+        let origin = origin.unwrap_or_default();
+        let una = una.into_iter().map(|(at, una)| (ms(at.since(origin)), una)).collect();
+        Self { origin, sent, una }
     }
 
-    fn ms(&self, at: Instant) -> f64 {
-        at.since(self.origin.unwrap_or_default()).as_nanos() as f64 / 1e6
-    }
-
-    fn into_cell(self, scheme: Scheme, acks: Acks, second: Option<f64>) -> SchemeCell {
-        let origin = self.origin.unwrap_or_default();
-        let steps: Vec<Step> = self
-            .steps
-            .iter()
-            .filter(|(at, _)| *at >= origin)
-            .map(|(at, step)| Step { at_ms: self.ms(*at), ..*step })
-            .collect();
-        let entered = steps.iter().position(|step| step.recovery);
-        let left = entered.and_then(|entered| {
-            let after = steps[entered..].iter().position(|step| !step.recovery)?;
-            Some(entered + after)
-        });
-        let (second_write_rounds, second_write_ms) = self.second_write(second);
-        SchemeCell {
-            flow: Flow { scheme, acks },
-            entered_ms: entered.map(|entered| steps[entered].at_ms),
-            exit: left.map(|left| Exit {
-                at_ms: steps[left].at_ms,
-                ssthresh: steps[left].ssthresh,
-                pipe_before: steps[left - 1].pipe,
-                cwnd: steps[left].cwnd,
-            }),
-            second_write_rounds,
-            second_write_ms,
-            sent: self
-                .sent
-                .iter()
-                .map(|&(at, span, trigger, pipe, cwnd)| Sent {
-                    at_ms: self.ms(at),
-                    segment: 1 + span.start.since(Offset::DATA) / self.mss,
-                    trigger: trigger.map(Trigger::name),
-                    pipe,
-                    cwnd,
-                })
-                .collect(),
-            steps,
-        }
-    }
-
-    /// The segments written at `second` (ms) by round trip, and the time until all were acknowledged, in
-    /// ms.
+    /// The segments written at `second` (ms) by round trip, and the time until all were acknowledged, in ms.
     fn second_write(&self, second: Option<f64>) -> (Vec<u64>, Option<f64>) {
         let Some(second) = second else {
             return (vec![], None);
         };
-        let new = self.sent.iter().filter(|(_, _, trigger, ..)| trigger.is_none());
-        let new = new.filter(|(at, ..)| self.ms(*at) >= second);
+        let new = self.sent.iter().filter(|(_, sent)| sent.trigger.is_none() && sent.at_ms >= second);
         let (mut rounds, mut first, mut end) = (vec![], None, Offset::DATA);
-        for &(at, span, ..) in new {
+        for (span, sent) in new {
             end = end.max(span.end);
-            let reached = self.una.iter().filter(|(acked_at, _)| *acked_at <= at);
+            let reached = self.una.iter().filter(|(acked_ms, _)| *acked_ms <= sent.at_ms);
             let una = reached.map(|(_, una)| *una).max().unwrap_or_default();
             if first.is_none_or(|first| una > first) {
                 rounds.push(0);
@@ -290,55 +245,7 @@ impl Log {
                 *sent += 1;
             }
         }
-        let done = self.una.iter().find(|(_, una)| *una >= end);
-        let done = done.filter(|_| !rounds.is_empty());
-        (rounds, done.map(|(at, _)| self.ms(*at) - second))
-    }
-}
-
-impl Observer for Log {
-    const WANTS_EVENTS: bool = true;
-
-    fn on_packet(&mut self, _: Instant, point: Point, direction: Direction, _: &Packet) {
-        self.ack |= (point, direction) == (Point::Arrived, Direction::Up);
-    }
-
-    fn on_event(&mut self, now: Instant, _: FlowId, host: Host, event: &Event) {
-        if host != Host::Server {
-            return;
-        }
-        match *event {
-            Event::Acked { una, .. } => self.una.push((now, una)),
-            Event::Sent { what, pipe, cwnd } => {
-                let (span, trigger) = match what {
-                    Transmission::New(span) | Transmission::NewProbe(span) => (span, None),
-                    Transmission::Again(span, trigger) => (span, Some(trigger)),
-                    Transmission::Copy(_) | Transmission::WindowProbe => return,
-                };
-                if span.end > Offset::DATA {
-                    self.origin.get_or_insert(now);
-                    self.sending += 1;
-                    self.sent.push((now, span, trigger, pipe.0, cwnd.0));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn on_settled(&mut self, now: Instant, host: Host, endpoint: &Endpoint) {
-        if host != Host::Server {
-            return;
-        }
-        let sender = endpoint.sender();
-        let step = Step {
-            at_ms: 0.0,
-            ack: std::mem::take(&mut self.ack),
-            recovery: sender.state() == State::Recovery,
-            sent: std::mem::take(&mut self.sending),
-            pipe: sender.pipe().0,
-            cwnd: sender.cwnd().0,
-            ssthresh: sender.ssthresh().0,
-        };
-        self.steps.push((now, step));
+        let done = self.una.iter().find(|(_, una)| *una >= end).filter(|_| !rounds.is_empty());
+        (rounds, done.map(|(at_ms, _)| at_ms - second))
     }
 }

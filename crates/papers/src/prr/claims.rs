@@ -1,19 +1,20 @@
 //! The claims of §3 and §4 that these figures decide.
 
-use super::cell::{Acks, Flow, Scheme, SchemeCell, Step, run_cell};
+use super::cell::{Acks, Flow, Scheme, SchemeCell, run_cell};
+use super::trace::Step;
 use super::{Id, SECOND_WRITE};
 use crate::claims::{Claim, claim};
 use crate::experiment::{ExperimentError, Setup};
+use crate::grid::Grid;
 use crate::joined;
 use std::path::Path;
 
 /// The cells of a figure, found by their settings.
-struct Cells<'a>(&'a [SchemeCell]);
+type Cells<'a> = Grid<'a, SchemeCell>;
 
 impl Cells<'_> {
     fn get(&self, scheme: Scheme, acks: Acks) -> &SchemeCell {
-        let found = self.0.iter().find(|c| c.flow == Flow { scheme, acks });
-        found.expect("a cell of the figure's grid")
+        self.at(Flow { scheme, acks })
     }
 
     /// The cells of a scheme with both receivers.
@@ -42,12 +43,12 @@ fn times(times: &[f64]) -> String {
 
 /// Segments sent on each ACK of recovery.
 fn sent_per_ack(cell: &SchemeCell) -> Vec<u32> {
-    cell.recovery(true).map(|step| step.sent).collect()
+    cell.recovery(true).map(Step::sent).collect()
 }
 
 /// Checks the claims that figure 2 decides.
 pub fn fig2(cells: &[SchemeCell], setup: &Setup) -> Result<Vec<Claim>, ExperimentError> {
-    let c = Cells(cells);
+    let c = Cells::new(cells);
     Ok(vec![
         first_dupack(&c),
         alternate_acks(&c),
@@ -64,8 +65,8 @@ pub fn fig2(cells: &[SchemeCell], setup: &Setup) -> Result<Vec<Claim>, Experimen
 
 fn first_dupack(c: &Cells<'_>) -> Claim {
     let entered = |cell: &&SchemeCell| {
-        let first = cell.steps.iter().find(|step| step.ack && step.at_ms > 0.0);
-        first.is_some_and(|step| step.recovery && step.ssthresh == 10)
+        let first = cell.steps.iter().find(|step| step.on_ack && step.at_ms > 0.0);
+        first.is_some_and(|step| step.is_recovery() && step.ssthresh == 10)
     };
     let holding = c.0.iter().filter(entered).count();
     claim("first-dupack")
@@ -165,12 +166,12 @@ fn second_after_half(c: &Cells<'_>) -> Claim {
 
 /// Checks the claims that figure 3 decides.
 pub fn fig3(cells: &[SchemeCell]) -> Vec<Claim> {
-    let c = Cells(cells);
+    let c = Cells::new(cells);
     let prr = c.get(Scheme::Prr, Acks::Delayed);
     let acks: Vec<&Step> = prr.recovery(true).collect();
     // Segments 5 to 10 arrive before the ACKs show the second gap, 17 to 20 after.
     let (first, second) = acks.split_at(acks.len().min(6));
-    let sent = |steps: &[&Step]| steps.iter().map(|step| step.sent).collect::<Vec<_>>();
+    let sent = |steps: &[&Step]| steps.iter().map(|step| step.sent()).collect::<Vec<_>>();
     let (first, second) = (sent(first), sent(&second[..second.len().min(4)]));
     let lost = 4 + 6;
     let left = lost - first.iter().sum::<u32>().min(lost);
@@ -195,10 +196,10 @@ pub fn fig3(cells: &[SchemeCell]) -> Vec<Claim> {
 
 fn rfc_burst(rfc: &SchemeCell, prr: u32) -> Claim {
     let acks = rfc.recovery(true);
-    let burst = acks.reduce(|most, ack| if ack.sent > most.sent { ack } else { most });
+    let burst = acks.reduce(|most, ack| if ack.sent() > most.sent() { ack } else { most });
     // The burst fills pipe up to ssthresh.
     let fills = burst.is_some_and(|ack| ack.pipe == ack.ssthresh);
-    let sent = burst.map_or(0, |ack| ack.sent);
+    let sent = burst.map_or(0, |ack| ack.sent());
     claim("rfc3517-burst").shows(format!("{sent} on one ACK (PRR {prr})")).holds(fills && sent > prr)
 }
 

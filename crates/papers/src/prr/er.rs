@@ -6,11 +6,8 @@
 mod claims;
 
 use super::finding::{Finding, sheet as finding_sheet};
-use super::trace::{Flows, Trace, flow};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Picture, Sheet};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_recovery::Trigger;
+use super::trace::{Trace, flow};
+use crate::prelude::*;
 
 /// The name on the command line.
 pub const ID: &str = "er";
@@ -107,10 +104,10 @@ fn data(setup: &Setup) -> Result<Data, ExperimentError> {
 
 /// Flows without losses.
 fn count(setup: &Setup, profile: &str, writes: &str, reorder: &str) -> Result<Count, ExperimentError> {
-    let mut flows = Flows::new(setup, profile, &own("none", writes, reorder))?;
+    let mut flows = Bench::new(setup, profile, &own("none", writes, reorder))?;
     let mut count = Count::default();
     for number in 0..setup.effort.of(1000, 300) {
-        let trace = flows.run(number);
+        let trace = flows.trace(number);
         count.flows += 1;
         let mut is_reordered = false;
         for step in &trace.steps {
@@ -130,10 +127,10 @@ fn needless(setup: &Setup) -> Result<Vec<Needless>, ExperimentError> {
     let settings = own("none", &writes, "0.1:15ms");
     // Most clients have no timestamps (table 1), so that only DSACKs undo a reduction.
     let [naive, baseline] = [NAIVE, BASELINE].map(|profile| format!("{profile}+dsack"));
-    let [mut naive, mut baseline] = [Flows::new(setup, &naive, &settings)?, Flows::new(setup, &baseline, &settings)?];
+    let [mut naive, mut baseline] = [Bench::new(setup, &naive, &settings)?, Bench::new(setup, &baseline, &settings)?];
     let mut all = Vec::new();
     for number in 0..setup.effort.of(2000, 500) {
-        let trace = naive.run(number);
+        let trace = naive.trace(number);
         let first = trace.retransmissions().next();
         // The first response alone.
         if !first.is_some_and(|(at, ..)| at < NEXT) {
@@ -142,7 +139,7 @@ fn needless(setup: &Setup) -> Result<Vec<Needless>, ExperimentError> {
         let Some((before, begin)) = trace.before_recovery().zip(trace.recovery()) else {
             continue;
         };
-        let plain = baseline.run(number);
+        let plain = baseline.trace(number);
         let [naive, plain] = [&trace, &plain].map(|one| one.acked_ms(13).unwrap_or(f64::NAN));
         all.push(Needless { cwnd_before: before.cwnd, ssthresh: begin.0[0].ssthresh, slower_ms: naive - plain });
     }
@@ -172,13 +169,7 @@ fn delays(setup: &Setup) -> Result<Vec<(f64, f64)>, ExperimentError> {
 /// Settings that do not fit together.
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let data = data(setup)?;
-    Ok(finding_sheet(
-        ID,
-        "Early retransmit in single flows".into(),
-        findings(&data),
-        claims::all(&data),
-        Picture::Lines(chart(&data)),
-    ))
+    Ok(finding_sheet(ID, "Early retransmit in single flows", findings(&data), claims::all(&data), chart(&data)))
 }
 
 fn findings(data: &Data) -> Vec<Finding> {
@@ -214,15 +205,13 @@ fn findings(data: &Data) -> Vec<Finding> {
 }
 
 fn chart(data: &Data) -> LineChart {
-    LineChart {
-        title: "The delay of early retransmit: SRTT/4 within 25 and 500 ms".into(),
-        x_label: "RTT (ms)".into(),
-        y_label: "delay (ms)".into(),
-        scale: Scale::Logarithmic,
-        y_scale: Scale::Logarithmic,
-        interpolation: Interpolation::Linear,
-        series: vec!["early retransmit with both mitigations".into()],
-        panels: vec![LinePanel { title: String::new(), lines: vec![data.delays.clone()] }],
-        ..LineChart::default()
-    }
+    let chart = LineChart::new(
+        "The delay of early retransmit: SRTT/4 within 25 and 500 ms",
+        "RTT (ms)",
+        "delay (ms)",
+        ["early retransmit with both mitigations"],
+    )
+    .logarithmic()
+    .panel("", [data.delays.iter().copied()]);
+    LineChart { y_scale: Scale::Logarithmic, ..chart }
 }

@@ -1,11 +1,10 @@
-//! What single flows show: a question, the profile and the settings that vary, and the result.
+//! Findings from single flows: a question, the profile and the settings that vary, and the result.
 
 use super::NAME;
 use crate::claims::Claim;
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_table::Columns;
+use crate::prelude::*;
 
-/// What a flow, or a group of flows, shows.
+/// An answer that a flow, or a group of flows, gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The question: the id of the claim that it decides, or a group of claims.
@@ -32,24 +31,23 @@ impl Finding {
 
 fn columns(figure: &'static str) -> Columns<Finding> {
     columns_of_figure::<Finding>(figure)
-        .text(("question", "", "what the flows show"), |f| Some(f.question.into()))
-        .text(("profile", "", "the server's profile"), |f| Some(f.profile.clone().into()))
-        .text(("input", "", "the settings that vary"), |f| Some(f.input.clone().into()))
-        .text(("result", "", "the result"), |f| Some(f.result.clone().into()))
+        .column("question", "", "what the flows show", |f| f.question)
+        .column("profile", "", "the server's profile", |f| f.profile.clone())
+        .column("input", "", "the settings that vary", |f| f.input.clone())
+        .column("result", "", "the result", |f| f.result.clone())
 }
 
 /// The sheet of an experiment whose data are findings.
 pub fn sheet(
     figure: &'static str,
-    title: String,
+    title: &str,
     findings: Vec<Finding>,
     claims: Vec<Claim>,
-    picture: Picture,
+    picture: impl Into<Picture>,
 ) -> Sheet {
     let columns = columns(figure);
-    let text = columns.to_text(&findings, &["question", "profile", "input", "result"]);
-    let figure = Figure { paper: NAME, figure, title, cells: findings, claims, picture };
-    figure.into_sheet(&text, &columns)
+    let shown = ["question", "profile", "input", "result"];
+    Figure::new(NAME, figure, title, claims, picture, findings).sheet(|rows| columns.to_text(rows, &shown), &columns)
 }
 
 /// Numbers separated by spaces.

@@ -8,14 +8,9 @@
 mod claims;
 
 use super::NAME;
-use super::trace::{Flows, Trace};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_recovery::{State, Trigger};
-use recoup_support::stats::Share;
-use recoup_support::threads::{cores, in_parallel};
-use recoup_table::Columns;
+use super::trace::Trace;
+use crate::prelude::*;
+use recoup_recovery::State;
 
 /// The name on the command line.
 pub const ID: &str = "lengths";
@@ -122,16 +117,9 @@ const RTT_MS: f64 = 100.0;
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let cells = in_parallel(LENGTHS.len(), cores(), |i| run(setup, LENGTHS[i]))?;
     let columns = columns();
-    let text = columns.to_text(&cells, &TEXT);
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: "How losses are repaired, by the length of a response".into(),
-        claims: claims::all(&cells),
-        picture: Picture::Lines(chart(&cells)),
-        cells,
-    };
-    Ok(figure.into_sheet(&text, &columns))
+    let title = "How losses are repaired, by the length of a response";
+    let figure = Figure::new(NAME, ID, title, claims::all(&cells), chart(&cells), cells);
+    Ok(figure.sheet(|cells| columns.to_text(cells, &TEXT), &columns))
 }
 
 fn run(setup: &Setup, segments: u64) -> Result<Cell, ExperimentError> {
@@ -144,12 +132,12 @@ fn run(setup: &Setup, segments: u64) -> Result<Cell, ExperimentError> {
         ("rate", "10Mbit"),
         ("queue", "100"),
     ];
-    let mut flows = Flows::new(setup, PROFILE, &own)?;
+    let mut flows = Bench::new(setup, PROFILE, &own)?;
     let mut cell = Cell { segments, ..Cell::default() };
-    // As many segments of each length, within bounds.
+    // The same number of segments for each length, within bounds.
     let number = (setup.effort.of(400_000, 80_000) / segments).clamp(400, 20_000);
     for flow in 0..number {
-        cell.add(&flows.run(flow));
+        cell.add(&flows.trace(flow));
     }
     Ok(cell)
 }
@@ -160,25 +148,23 @@ const TEXT: [&str; 9] =
 
 fn columns() -> Columns<Cell> {
     columns_of_figure::<Cell>(ID)
-        .integer(("segments", "segments", "length of the flows"), |c| Some(c.segments))
-        .integer(("flows", "", "flows"), |c| Some(c.flows))
-        .integer(("lossy", "", "flows that lost a segment"), |c| Some(c.lossy))
+        .column("segments", "segments", "length of the flows", |c| c.segments)
+        .column("flows", "", "flows", |c| c.flows)
+        .column("lossy", "", "flows that lost a segment", |c| c.lossy)
         .heading("with a loss")
-        .integer(("without_fast", "", "those without a fast retransmit"), |c| Some(c.without_fast))
+        .column("without_fast", "", "those without a fast retransmit", |c| c.without_fast)
         .heading("no fast retransmit")
-        .integer(("fast", "", "fast retransmits"), |c| Some(c.fast))
-        .integer(("timeout", "", "timeout retransmits"), |c| Some(c.timeout))
-        .integer(("slow_start", "", "slow start retransmits"), |c| Some(c.slow_start))
-        .heading("slow start")
-        .integer(("open", "", "timeouts in Open"), |c| Some(c.open))
+        .column("fast", "", "fast retransmits", |c| c.fast)
+        .column("timeout", "", "timeout retransmits", |c| c.timeout)
+        .column("slow_start", "", "slow start retransmits", |c| c.slow_start)
+        .column("open", "", "timeouts in Open", |c| c.open)
         .heading("timeouts in Open")
-        .integer(("not_open", "", "timeouts in other states"), |c| Some(c.not_open))
+        .column("not_open", "", "timeouts in other states", |c| c.not_open)
         .heading("in other states")
-        .integer(
-            ("open_after_progress", "", "timeouts in Open after a part of the latest flight was acknowledged"),
-            |c| Some(c.open_after_progress),
-        )
-        .real(("clean_rtts", "RTTs", "mean latency of flows that lost nothing"), |c| {
+        .column("open_after_progress", "", "timeouts in Open after a part of the latest flight was acknowledged", |c| {
+            c.open_after_progress
+        })
+        .column("clean_rtts", "RTTs", "mean latency of flows that lost nothing", |c| {
             let clean = c.flows - c.lossy;
             (clean > 0).then(|| c.clean_rtts / clean as f64)
         })
@@ -186,24 +172,18 @@ fn columns() -> Columns<Cell> {
 
 fn chart(cells: &[Cell]) -> LineChart {
     let line = |of: fn(&Cell) -> u64| {
-        let points = cells.iter().map(|cell| {
+        cells.iter().map(move |cell| {
             let share = of(cell) as f64 / cell.retransmissions().max(1) as f64;
             (cell.segments as f64, 100.0 * share)
-        });
-        points.collect()
+        })
     };
-    LineChart {
-        title: "Kinds of retransmissions by the length of the flow, 3 % of the segments lost".into(),
-        x_label: "segments of the flow".into(),
-        y_label: "share of the retransmissions (%)".into(),
-        scale: Scale::Logarithmic,
-        largest: Some(100.0),
-        interpolation: Interpolation::Linear,
-        series: ["fast retransmits", "timeout retransmits", "slow start retransmits"].map(String::from).to_vec(),
-        panels: vec![LinePanel {
-            title: String::new(),
-            lines: vec![line(|cell| cell.fast), line(|cell| cell.timeout), line(|cell| cell.slow_start)],
-        }],
-        ..LineChart::default()
-    }
+    LineChart::new(
+        "Kinds of retransmissions by the length of the flow, 3 % of the segments lost",
+        "segments of the flow",
+        "share of the retransmissions (%)",
+        ["fast retransmits", "timeout retransmits", "slow start retransmits"],
+    )
+    .logarithmic()
+    .up_to(100.0)
+    .panel("", [line(|cell| cell.fast), line(|cell| cell.timeout), line(|cell| cell.slow_start)])
 }

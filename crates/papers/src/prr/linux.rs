@@ -9,10 +9,8 @@
 mod claims;
 
 use super::finding::{Finding, list, sheet as finding_sheet};
-use super::trace::{Flows, Step, Trace, flow};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Picture, Sheet};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel};
+use super::trace::{Trace, flow};
+use crate::prelude::*;
 use recoup_recovery::{LossDetector, State};
 
 /// The name on the command line.
@@ -23,9 +21,9 @@ pub const OWN_SETTINGS: [&str; 7] = ["drop", "writes", "ack", "segments", "reord
 
 /// Linux as §3.2 describes it.
 const LINUX: &str = "linux-2.6+reno+fack+holes+halving";
-/// The same without FACK.
+/// Linux as §3.2 describes it, without FACK.
 const COUNTING: &str = "linux-2.6+reno+nofack+holes+halving";
-/// The same with PRR.
+/// Linux as §3.2 describes it, with PRR.
 const PRR: &str = "linux-2.6+reno+fack+holes+prr";
 
 /// More data than recovery can send.
@@ -93,7 +91,7 @@ struct Data {
     reordering: AfterReordering,
     /// One segment lost, and plenty to send.
     one_lost: Trace,
-    /// The same with CUBIC and a window of 100: Linux and PRR.
+    /// One segment lost and plenty to send, with CUBIC and a window of 100: Linux and PRR.
     cubic: [Trace; 2],
     /// CUBIC and a window of 100, but nothing more to send: Linux and PRR.
     idle: [Trace; 2],
@@ -175,10 +173,10 @@ fn reordering(setup: &Setup) -> Result<AfterReordering, ExperimentError> {
         ("reorder", "0.01:25ms"),
         ("ack", "quick"),
     ];
-    let mut flows = Flows::new(setup, LINUX, &settings)?;
+    let mut flows = Bench::new(setup, LINUX, &settings)?;
     let mut found = AfterReordering::default();
     for number in 0..setup.effort.of(1000, 300) {
-        note_entries(&flows.run(number), &mut found);
+        note_entries(&flows.trace(number), &mut found);
     }
     Ok(found)
 }
@@ -230,10 +228,10 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let data = data(setup)?;
     Ok(finding_sheet(
         ID,
-        "What Linux does in fast recovery, in single flows".into(),
+        "What Linux does in fast recovery, in single flows",
         findings(setup, &data),
         claims::all(&data),
-        Picture::Lines(windows(&data)),
+        windows(&data),
     ))
 }
 
@@ -277,19 +275,17 @@ fn findings(setup: &Setup, data: &Data) -> Vec<Finding> {
 
 /// The window over the ACKs of recovery, without new data and with plenty.
 fn windows(data: &Data) -> LineChart {
-    let line = |trace: &Trace| {
-        let acks = trace.recovery_acks().enumerate();
-        acks.map(|(i, step): (usize, &Step)| (i as f64 + 1.0, f64::from(step.cwnd))).collect()
+    let line = |trace: &Trace| -> Vec<(f64, f64)> {
+        let cwnd = trace.recovery_acks().map(|step| f64::from(step.cwnd));
+        cwnd.zip(1..).map(|(cwnd, n)| (f64::from(n), cwnd)).collect()
     };
-    let panel =
-        |title: &str, traces: &[Trace; 2]| LinePanel { title: title.into(), lines: traces.iter().map(line).collect() };
-    LineChart {
-        title: "The congestion window in recovery: CUBIC, one of 100 segments lost".into(),
-        x_label: "ACKs since the beginning of recovery".into(),
-        y_label: "cwnd (segments)".into(),
-        interpolation: Interpolation::Steps,
-        series: ["Linux (rate halving)", "PRR"].map(String::from).to_vec(),
-        panels: vec![panel("nothing more to send", &data.idle), panel("plenty to send", &data.cubic)],
-        ..LineChart::default()
-    }
+    LineChart::new(
+        "The congestion window in recovery: CUBIC, one of 100 segments lost",
+        "ACKs since the beginning of recovery",
+        "cwnd (segments)",
+        ["Linux (rate halving)", "PRR"],
+    )
+    .steps()
+    .panel("nothing more to send", data.idle.iter().map(line))
+    .panel("plenty to send", data.cubic.iter().map(line))
 }

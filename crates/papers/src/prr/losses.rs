@@ -9,10 +9,7 @@ mod claims;
 
 use super::trace::{Step, Trace, flow};
 use super::{NAME, finding::list};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel};
-use recoup_table::Columns;
+use crate::prelude::*;
 
 /// The name on the command line.
 pub const ID: &str = "losses";
@@ -114,7 +111,7 @@ fn queues(setup: &Setup) -> Result<Vec<Queue>, ExperimentError> {
         let trace = flow(setup, scheme.profile(), &own)?;
         let (steps, _) = trace.recovery().unwrap_or_default();
         let sent: u64 = steps.iter().map(|step| u64::from(step.sent())).sum();
-        // What the queue drops of the first flight is the same with both.
+        // The queue drops the same segments of the first flight with both.
         Ok(trace.lost.saturating_sub(lost).min(sent))
     };
     let all = (50..100)
@@ -138,16 +135,9 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
         }
     }
     let columns = columns();
-    let text = columns.to_text(&cells, &TEXT);
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: "The first 1 to 19 of 20 segments lost, and always more to send".into(),
-        claims: claims::all(&cells, &queues(setup)?),
-        picture: Picture::Lines(chart(&cells)),
-        cells,
-    };
-    Ok(figure.into_sheet(&text, &columns))
+    let title = "The first 1 to 19 of 20 segments lost, and always more to send";
+    let figure = Figure::new(NAME, ID, title, claims::all(&cells, &queues(setup)?), chart(&cells), cells);
+    Ok(figure.sheet(|cells| columns.to_text(cells, &TEXT), &columns))
 }
 
 /// The columns for reading.
@@ -156,55 +146,43 @@ const TEXT: [&str; 8] =
 
 fn columns() -> Columns<Cell> {
     columns_of_figure::<Cell>(ID)
-        .text(("scheme", "", "the server's rate control"), |c| Some(c.scheme.name().into()))
-        .integer(("lost", "segments", "segments lost of 20"), |c| Some(c.lost.into()))
-        .integer(("largest_burst", "segments", "largest number of segments sent on one ACK of recovery"), |c| {
-            Some(c.trace.largest_burst().into())
+        .column("scheme", "", "the server's rate control", |c| c.scheme.name())
+        .column("lost", "segments", "segments lost of 20", |c| c.lost)
+        .column("largest_burst", "segments", "largest number of segments sent on one ACK of recovery", |c| {
+            c.trace.largest_burst()
         })
-        .heading("largest burst")
-        .integer(("pipe_before", "segments", "segments in flight before the largest burst"), |c| {
-            c.burst().map(|step| step.pipe_before_sending().into())
+        .column("pipe_before", "segments", "segments in flight before the largest burst", |c| {
+            c.burst().map(Step::pipe_before_sending)
         })
         .heading("pipe before it")
-        .integer(("pipe_at_end", "segments", "segments in flight before the ACK that ended recovery"), |c| {
-            c.last().map(|step| step.pipe.into())
+        .column("pipe_at_end", "segments", "segments in flight before the ACK that ended recovery", |c| {
+            c.last().map(|step| step.pipe)
         })
         .heading("pipe at the end")
-        .integer(("ssthresh", "segments", "slow-start threshold"), |c| c.last().map(|step| step.ssthresh.into()))
-        .real(("recovery_ms", "ms", "duration of recovery"), |c| c.trace.recovery_ms())
+        .column("ssthresh", "segments", "slow-start threshold", |c| c.last().map(|step| step.ssthresh))
+        .column("recovery_ms", "ms", "duration of recovery", |c| c.trace.recovery_ms())
         .heading("recovery")
-        .integer(("timeouts", "", "retransmission timeouts"), |c| Some(c.trace.timeouts() as u64))
-        .text(("sent_per_ack", "segments", "segments sent on each of the first 12 ACKs of recovery"), |c| {
-            Some(list(c.trace.sent_per_ack().into_iter().take(12)).into())
+        .column("timeouts", "", "retransmission timeouts", |c| c.trace.timeouts())
+        .column("sent_per_ack", "segments", "segments sent on each of the first 12 ACKs of recovery", |c| {
+            list(c.trace.sent_per_ack().into_iter().take(12))
         })
         .heading("sent per ACK")
 }
 
 fn chart(cells: &[Cell]) -> LineChart {
     let drawn = [Scheme::Prr, Scheme::Linux, Scheme::Rfc3517];
-    let lines = |of: fn(&Cell) -> Option<f64>| {
-        let line = |scheme| {
-            let of_scheme = cells.iter().filter(|cell| cell.scheme == scheme);
-            of_scheme.filter_map(|cell| Some((f64::from(cell.lost), of(cell)?))).collect()
-        };
-        drawn.map(line).to_vec()
+    let lines = |of: fn(&Cell) -> Option<u32>| {
+        drawn.map(|scheme| {
+            let of_scheme = cells.iter().filter(move |cell| cell.scheme == scheme);
+            of_scheme.filter_map(move |cell| Some((f64::from(cell.lost), f64::from(of(cell)?))))
+        })
     };
-    LineChart {
-        title: "Recovery with the first segments of 20 lost (ssthresh 10)".into(),
-        x_label: "segments lost".into(),
-        y_label: "segments".into(),
-        interpolation: Interpolation::Linear,
-        series: drawn.map(|scheme| scheme.name().into()).to_vec(),
-        panels: vec![
-            LinePanel {
-                title: "largest burst on one ACK".into(),
-                lines: lines(|cell| Some(cell.trace.largest_burst().into())),
-            },
-            LinePanel {
-                title: "pipe before the ACK that ends recovery".into(),
-                lines: lines(|cell| cell.last().map(|step| step.pipe.into())),
-            },
-        ],
-        ..LineChart::default()
-    }
+    LineChart::new(
+        "Recovery with the first segments of 20 lost (ssthresh 10)",
+        "segments lost",
+        "segments",
+        drawn.map(Scheme::name),
+    )
+    .panel("largest burst on one ACK", lines(|cell| Some(cell.trace.largest_burst())))
+    .panel("pipe before the ACK that ends recovery", lines(|cell| cell.last().map(|step| step.pipe)))
 }

@@ -10,14 +10,9 @@
 //! rate controls differ.
 
 use super::NAME;
-use super::trace::{Flows, Trace};
+use super::trace::Trace;
 use crate::claims::{Claim, Judge, claim};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel};
-use recoup_support::stats::Estimate;
-use recoup_support::threads::{cores, in_parallel};
-use recoup_table::Columns;
+use crate::prelude::*;
 
 /// The name on the command line.
 pub const ID: &str = "pipe";
@@ -52,26 +47,23 @@ struct Cell {
     dsacks: u64,
     /// The absolute error of each flow, in segments; NaN where recovery ended before.
     errors: Vec<f64>,
-    /// The same with its sign.
+    /// The error of each flow with its sign.
     signed: Vec<f64>,
 }
 
 impl Cell {
     fn mean(&self) -> Estimate {
-        let known: Vec<f64> = self.errors.iter().copied().filter(|e| e.is_finite()).collect();
-        Estimate::of(known.into_iter())
+        self.errors.iter().copied().filter(|e| e.is_finite()).collect()
     }
 
     fn bias(&self) -> Estimate {
-        let known: Vec<f64> = self.signed.iter().copied().filter(|e| e.is_finite()).collect();
-        Estimate::of(known.into_iter())
+        self.signed.iter().copied().filter(|e| e.is_finite()).collect()
     }
 
     /// How much larger its errors are than another rate control's in the same flows.
     fn above(&self, other: &Self) -> Estimate {
         let pairs = self.errors.iter().zip(&other.errors);
-        let differences: Vec<f64> = pairs.map(|(a, b)| a - b).filter(|d| d.is_finite()).collect();
-        Estimate::of(differences.into_iter())
+        pairs.map(|(a, b)| a - b).filter(|d| d.is_finite()).collect()
     }
 }
 
@@ -107,16 +99,9 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let cells =
         in_parallel(count, cores(), |i| run(setup, SCHEMES[i / REORDERED.len()], REORDERED[i % REORDERED.len()]))?;
     let columns = columns();
-    let text = columns.to_text(&cells, &["scheme", "reordered", "misled", "error", "error_half", "bias"]);
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: "What errors of pipe change in recovery".into(),
-        claims: claims(&cells),
-        picture: Picture::Lines(chart(&cells)),
-        cells,
-    };
-    Ok(figure.into_sheet(&text, &columns))
+    let shown = ["scheme", "reordered", "misled", "error", "error_half", "bias"];
+    let figure = Figure::new(NAME, ID, "What errors of pipe change in recovery", claims(&cells), chart(&cells), cells);
+    Ok(figure.sheet(|cells| columns.to_text(cells, &shown), &columns))
 }
 
 fn run(
@@ -134,15 +119,15 @@ fn run(
             ("rate", "3Mbit"),
             ("reorder", reorder),
         ];
-        Flows::new(setup, profile, &own)
+        Bench::new(setup, profile, &own)
     };
-    let plain = flows("none")?.run(0);
+    let plain = flows("none")?.trace(0);
     let alone = sent_by_then(&plain).map_or(f64::NAN, f64::from);
     let mut flows = flows(&reorder)?;
     let mut cell =
         Cell { scheme, reordered, misled: 0, below: 0, spurious: 0, dsacks: 0, errors: Vec::new(), signed: Vec::new() };
     for number in 0..setup.effort.of(600, 150) {
-        let trace = flows.run(number);
+        let trace = flows.trace(number);
         cell.misled += u64::from(trace.record.spurious_data > 0);
         cell.below += u64::from(falls_below(&trace));
         cell.spurious += trace.record.spurious_data;
@@ -156,17 +141,19 @@ fn run(
 
 fn columns() -> Columns<Cell> {
     columns_of_figure::<Cell>(ID)
-        .text(("scheme", "", "the server's rate control"), |c| Some(c.scheme.into()))
-        .text(("reordered", "", "probability that a segment is held back"), |c| Some(c.reordered.into()))
-        .integer(("misled", "", "flows with unneeded retransmissions"), |c| Some(c.misled))
+        .column("scheme", "", "the server's rate control", |c| c.scheme)
+        .column("reordered", "", "probability that a segment is held back", |c| c.reordered)
+        .column("misled", "", "flows with unneeded retransmissions", |c| c.misled)
         .heading("flows misled")
-        .real(
-            ("error", "segments", "mean absolute difference from the flow without reordering, in segments sent"),
-            |c| Some(c.mean().mean),
+        .column(
+            "error",
+            "segments",
+            "mean absolute difference from the flow without reordering, in segments sent",
+            |c| c.mean().mean,
         )
-        .real(("error_half", "", "half the width of its 95 % confidence interval"), |c| Some(c.mean().half))
+        .column("error_half", "", "half the width of its 95 % confidence interval", |c| c.mean().half)
         .heading("±")
-        .real(("bias", "segments", "mean difference, with its sign"), |c| Some(c.bias().mean))
+        .column("bias", "segments", "mean difference, with its sign", |c| c.bias().mean)
 }
 
 /// The cells of a rate control.
@@ -224,20 +211,12 @@ fn dsacks(cells: &[Cell]) -> Claim {
 }
 
 fn chart(cells: &[Cell]) -> LineChart {
-    let line = |(scheme, _): &(&str, &str)| {
-        let points = of(cells, scheme).into_iter().map(|cell| {
-            let share: f64 = cell.reordered.parse().unwrap_or(f64::NAN);
-            (100.0 * share, cell.mean().mean)
-        });
-        points.collect()
-    };
-    LineChart {
-        title: "Error in the segments sent when reordered segments are taken for lost".into(),
-        x_label: "segments held back by 60 ms (%)".into(),
-        y_label: "mean error (segments)".into(),
-        interpolation: Interpolation::Linear,
-        series: SCHEMES.map(|(scheme, _)| scheme.into()).to_vec(),
-        panels: vec![LinePanel { title: String::new(), lines: SCHEMES.iter().map(line).collect() }],
-        ..LineChart::default()
-    }
+    let point = |cell: &Cell| (100.0 * cell.reordered.parse().unwrap_or(f64::NAN), cell.mean().mean);
+    LineChart::new(
+        "Error in the segments sent when reordered segments are taken for lost",
+        "segments held back by 60 ms (%)",
+        "mean error (segments)",
+        SCHEMES.map(|(scheme, _)| scheme),
+    )
+    .panel("", SCHEMES.map(|(scheme, _)| of(cells, scheme).into_iter().map(point)))
 }

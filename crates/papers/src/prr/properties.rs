@@ -17,14 +17,9 @@ pub use check::{Check, Moment, Property};
 use columns::Counterexample;
 
 use super::NAME;
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet};
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::simulation;
+use crate::prelude::*;
 use recoup_recovery::rate::RecoverFs;
 use recoup_support::threads::{cores, in_parallel};
-use recoup_units::FlowId;
-use std::path::Path;
 use watch::Watch;
 
 /// The name on the command line.
@@ -36,15 +31,15 @@ pub const OWN_SETTINGS: [&str; 6] = ["segments", "writes", "drop", "ack", "reord
 /// Flows of each scheme on each network.
 pub const FLOWS: u64 = 300;
 
-/// The same with the quick effort.
+/// Flows of each scheme on each network with the quick effort.
 const QUICK_FLOWS: u64 = 60;
 
 /// A rate control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// PRR with the slow-start reduction bound (algorithm 2).
     Prr,
-    /// The same with CUBIC's ssthresh.
+    /// PRR with the slow-start reduction bound and CUBIC's ssthresh.
     PrrCubic,
     /// PRR with the conservative reduction bound.
     PrrConservative,
@@ -106,7 +101,7 @@ impl Scheme {
 }
 
 /// A network, or an application's behaviour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Network {
     /// Segments are lost independently of each other.
     Random,
@@ -228,6 +223,14 @@ pub struct PropertyCell {
     pub checks: [Check; Property::ALL.len()],
 }
 
+impl Keyed for PropertyCell {
+    type Key = (Network, Scheme);
+
+    fn key(&self) -> Self::Key {
+        (self.network, self.scheme)
+    }
+}
+
 impl PropertyCell {
     /// The result of a property.
     pub fn check(&self, property: Property) -> &Check {
@@ -241,19 +244,9 @@ impl PropertyCell {
 /// When settings contradict each other.
 pub fn figure(setup: &Setup) -> Result<Figure<PropertyCell>, ExperimentError> {
     let cells = run_cells(setup)?;
-    let claims = claims::all(&cells, &setup.base);
-    let picture = Picture::Bars(chart(&cells));
-    Ok(Figure {
-        paper: NAME,
-        figure: ID,
-        title: format!(
-            "Properties of recovery: {} flows of each rate control on each network",
-            setup.effort.of(FLOWS, QUICK_FLOWS)
-        ),
-        cells,
-        claims,
-        picture,
-    })
+    let flows = setup.effort.of(FLOWS, QUICK_FLOWS);
+    let title = format!("Properties of recovery: {flows} flows of each rate control on each network");
+    Ok(Figure::new(NAME, ID, title, claims::all(&cells, &setup.base), chart(&cells), cells))
 }
 
 fn run_cells(setup: &Setup) -> Result<Vec<PropertyCell>, ExperimentError> {
@@ -264,21 +257,16 @@ fn run_cells(setup: &Setup) -> Result<Vec<PropertyCell>, ExperimentError> {
 }
 
 fn run_cell(setup: &Setup, network: Network, scheme: Scheme) -> Result<PropertyCell, ExperimentError> {
-    let mut settings = setup.base.settings.clone();
-    for (key, value) in settings_of(network) {
-        settings.set(key, value, Path::new(""))?;
-    }
-    let profile = setup.profile(scheme.profile());
-    let mut simulation = simulation(&settings.path()?)?;
-    let spec = settings.flow(&profile);
-    let mut watch = Watch::new(settings.mss, scheme.recover_fs());
+    let own: Vec<_> = settings_of(network).collect();
+    let mut bench = Bench::new(setup, scheme.profile(), &own)?;
+    let mut watch = Watch::new(bench.spec.server.mss, scheme.recover_fs());
     if setup.is_mutated("one-block") {
         watch.blocks = 1;
     }
     let flows = setup.effort.of(FLOWS, QUICK_FLOWS);
     for flow in 0..flows {
         watch.begin(flow);
-        simulation.run(&spec, setup.seed(), FlowId(flow), &mut watch);
+        bench.observe(flow, &mut watch);
     }
     Ok(PropertyCell {
         network,
@@ -301,17 +289,15 @@ fn run_cell(setup: &Setup, network: Network, scheme: Scheme) -> Result<PropertyC
 }
 
 fn chart(cells: &[PropertyCell]) -> BarChart {
-    let group = |network: Network| {
-        let here = cells.iter().filter(|cell| cell.network == network);
-        BarGroup { label: network.name().into(), values: here.map(|cell| Some(cell.most_on_an_ack as f64)).collect() }
-    };
-    BarChart {
-        title: "The largest burst on one ACK of recovery".into(),
-        x_label: "what happens to the flows".into(),
-        y_label: "segments".into(),
-        series: Scheme::ALL.map(|scheme| scheme.name().into()).to_vec(),
-        panels: vec![BarPanel { title: String::new(), groups: Network::ALL.map(group).to_vec() }],
-    }
+    let burst = |cell: &PropertyCell| Some(cell.most_on_an_ack as f64);
+    let bars = |network: Network| (network.name(), cells.iter().filter(move |cell| cell.network == network).map(burst));
+    BarChart::new(
+        "The largest burst on one ACK of recovery",
+        "what happens to the flows",
+        "segments",
+        Scheme::ALL.map(Scheme::name),
+    )
+    .panel("", Network::ALL.map(bars))
 }
 
 /// The properties as [`figure`] checks them, in every format.
@@ -324,9 +310,8 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
 
 fn to_sheet(figure: Figure<PropertyCell>) -> Sheet {
     let columns = columns::cells();
-    let text = columns.to_text(&figure.cells, &columns::TEXT);
     let counterexamples = Counterexample::of(&figure.cells);
-    let sheet = figure.into_sheet(&text, &columns);
+    let sheet = figure.sheet(|cells| columns.to_text(cells, &columns::TEXT), &columns);
     sheet.with_rows("counterexamples", &columns::counterexamples(), &counterexamples)
 }
 

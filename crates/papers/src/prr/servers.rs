@@ -5,7 +5,7 @@
 //! each user meets every arm: user n has the same network and asks for the same responses ([`users`]). So differences between
 //! arms are paired ([`compare`]). All arms use FACK and CUBIC.
 //!
-//! What the paper says about its users and networks is an input here, not a result. We chose the other parameters so that the
+//! The paper's statements about its users and networks are inputs here, not results. We chose the other parameters so that the
 //! baseline arm alone meets the paper's figures for it; each figure lists inputs with what the baseline measured. Differences
 //! between arms were never fitted.
 //!
@@ -36,8 +36,8 @@ pub use rows::Row;
 
 use super::NAME;
 use crate::claims::Claim;
-use crate::experiment::{Effort, ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet};
+use crate::experiment::Effort;
+use crate::prelude::*;
 use connection::Connection;
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::Settings;
@@ -45,7 +45,6 @@ use recoup_recovery::detect::{EarlyRetransmit, EarlyThreshold};
 use recoup_support::threads::{cores, in_parallel};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use users::{Hosts, Users};
 
 /// The settings that the users' networks and applications decide.
@@ -202,8 +201,8 @@ fn settings(base: &Scenario) -> Result<Settings, String> {
     Ok(settings)
 }
 
-/// What a figure shows.
-struct Shown {
+/// The contents of a figure.
+struct Evaluation {
     rows: Vec<Row>,
     claims: Vec<Claim>,
     picture: Picture,
@@ -211,11 +210,11 @@ struct Shown {
     more: Vec<(&'static str, Picture)>,
 }
 
-fn shown(id: Id, cells: &[Cell]) -> Shown {
+fn evaluate(id: Id, cells: &[Cell]) -> Evaluation {
     match id {
-        Id::Web => web::shown(cells),
-        Id::Video => video::shown(cells),
-        Id::Early => early::shown(cells),
+        Id::Web => web::evaluate(cells),
+        Id::Video => video::evaluate(cells),
+        Id::Early => early::evaluate(cells),
     }
 }
 
@@ -230,20 +229,13 @@ pub fn sheet(id: Id, setup: &Setup) -> Result<Sheet, ExperimentError> {
         population.burst = 1.0;
     }
     let cells = run(setup, &population, &id.arms(), users, cores())?;
-    let shown = shown(id, &cells);
+    let found = evaluate(id, &cells);
     let arms: Vec<&str> = cells.iter().map(|cell| cell.arm.name).collect();
-    let figure = Figure {
-        paper: NAME,
-        figure: id.name(),
-        title: format!("{} {users} users, seed {}", title(id), setup.seed()),
-        claims: shown.claims,
-        picture: shown.picture,
-        cells: shown.rows,
-    };
-    let text = rows::to_text(&figure.cells, &arms);
-    let sheet = figure.into_sheet(&text, &rows::columns(id.name()));
+    let title = format!("{} {users} users, seed {}", title(id), setup.seed());
+    let figure = Figure::new(NAME, id.name(), title, found.claims, found.picture, found.rows);
+    let sheet = figure.sheet(|rows| rows::to_text(rows, &arms), &rows::columns(id.name()));
     let add = |sheet: Sheet, (name, picture)| sheet.with_picture(name, picture);
-    Ok(shown.more.into_iter().fold(sheet, add))
+    Ok(found.more.into_iter().fold(sheet, add))
 }
 
 const fn title(id: Id) -> &'static str {

@@ -1,15 +1,8 @@
 //! Single flows, and what their server did in response to each ACK, write and timer.
 
-use crate::experiment::{ExperimentError, Setup};
-use recoup_lab::run::simulation;
-use recoup_lab::settings::Settings;
-use recoup_recovery::LossDetector;
-use recoup_recovery::{Event, Profile, State, Transmission, Trigger};
-use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation};
-use recoup_tcp::Endpoint;
-use recoup_tcp::flow::{FlowRecord, Host};
-use recoup_units::{Direction, FlowId, Instant, Offset, Span};
-use std::path::Path;
+use crate::flow::{Entry, ms};
+use crate::prelude::*;
+use recoup_recovery::{LossDetector, State, Timer};
 
 /// The server's response to an ACK, a write or a timer at one instant.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +47,11 @@ impl Step {
         self.new + self.again.len() as u32
     }
 
+    /// Whether the server was in recovery afterwards.
+    pub fn is_recovery(&self) -> bool {
+        self.state == State::Recovery
+    }
+
     /// Segments in flight before the server sent.
     pub fn pipe_before_sending(&self) -> u32 {
         self.pipe.saturating_sub(self.sent())
@@ -65,7 +63,7 @@ impl Step {
 pub struct Trace {
     /// All steps from the first data segment on.
     pub steps: Vec<Step>,
-    /// What the flow cost.
+    /// The flow's record.
     pub record: FlowRecord,
     /// Segments to the client that the path dropped.
     pub lost: u64,
@@ -74,17 +72,15 @@ pub struct Trace {
 impl Trace {
     /// The first recovery: its steps from the one that begins it, and the step that ends it, if any does.
     pub fn recovery(&self) -> Option<(&[Step], Option<&Step>)> {
-        let is_in = |step: &Step| step.state == State::Recovery;
-        let begin = self.steps.iter().position(is_in)?;
+        let begin = self.steps.iter().position(Step::is_recovery)?;
         let rest = &self.steps[begin..];
-        let len = rest.iter().position(|step| !is_in(step));
-        let len = len.unwrap_or(rest.len());
+        let len = rest.iter().position(|step| !step.is_recovery()).unwrap_or(rest.len());
         Some((&rest[..len], rest.get(len)))
     }
 
     /// The state of the server just before its first recovery.
     pub fn before_recovery(&self) -> Option<&Step> {
-        let begin = self.steps.iter().position(|step| step.state == State::Recovery)?;
+        let begin = self.steps.iter().position(Step::is_recovery)?;
         self.steps.get(begin.checked_sub(1)?)
     }
 
@@ -131,61 +127,16 @@ impl Trace {
     }
 }
 
-/// Runs flows with the same settings.
-pub struct Flows {
-    simulation: Simulation,
-    spec: FlowSpec,
-    seed: u64,
-    mss: u64,
-}
-
-impl Flows {
-    /// Flows of this profile with these settings in place of the scenario's.
-    pub fn new(setup: &Setup, profile: &str, own: &[(&str, &str)]) -> Result<Self, ExperimentError> {
-        let settings = with(&setup.base.settings, own)?;
-        Self::of(&settings, &setup.profile(profile), setup.seed())
+impl Bench {
+    /// Runs the flow of this number.
+    pub fn trace(&mut self, number: u64) -> Trace {
+        Trace::of(&self.run(number))
     }
-
-    fn of(settings: &Settings, profile: &Profile, seed: u64) -> Result<Self, ExperimentError> {
-        Ok(Self {
-            simulation: simulation(&settings.path()?)?,
-            spec: settings.flow(profile),
-            seed,
-            mss: settings.mss.into(),
-        })
-    }
-
-    /// Runs flow number `number`.
-    pub fn run(&mut self, number: u64) -> Trace {
-        let mut log = Log::new(self.mss);
-        let record = self.simulation.run(&self.spec, self.seed, FlowId(number), &mut log);
-        Trace { steps: log.steps, record, lost: log.lost }
-    }
-}
-
-/// The settings with some of their own.
-fn with(settings: &Settings, own: &[(&str, &str)]) -> Result<Settings, ExperimentError> {
-    let mut settings = settings.clone();
-    for (key, value) in own {
-        settings.set(key, value, Path::new(""))?;
-    }
-    Ok(settings)
 }
 
 /// Runs one flow.
-pub fn flow(setup: &Setup, profile: &str, own: &[(&str, &str)]) -> Result<Trace, ExperimentError> {
-    Ok(Flows::new(setup, profile, own)?.run(0))
-}
-
-/// Records the server's actions.
-struct Log {
-    mss: u64,
-    origin: Option<Instant>,
-    delivered: u64,
-    lost: u64,
-    /// What happened since the last step.
-    step: Step,
-    steps: Vec<Step>,
+pub fn flow(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Trace, ExperimentError> {
+    Ok(Bench::new(setup, profile, own)?.trace(0))
 }
 
 /// A step in which nothing happened.
@@ -208,86 +159,69 @@ const NOTHING: Step = Step {
     has_more: false,
 };
 
-impl Log {
-    fn new(mss: u64) -> Self {
-        Self { mss, origin: None, delivered: 0, lost: 0, step: NOTHING, steps: Vec::new() }
-    }
-
-    /// The number of a segment in the stream, from 1.
-    fn number(&self, span: Span) -> u64 {
-        1 + span.start.since(Offset::DATA) / self.mss
-    }
-
-    fn sent(&mut self, now: Instant, what: Transmission) {
-        let Some(span) = what.span().filter(|span| span.end > Offset::DATA) else {
-            return;
-        };
-        self.origin.get_or_insert(now);
-        match what {
-            Transmission::New(_) | Transmission::NewProbe(_) => self.step.new += 1,
-            Transmission::Again(_, trigger) => {
-                let number = self.number(span);
-                self.step.again.push((number, trigger));
+impl Trace {
+    /// The steps of the server.
+    pub fn of(log: &Log) -> Self {
+        let (mut origin, mut delivered, mut lost) = (None, 0, 0);
+        // The step under way: the events since the last one.
+        let (mut step, mut steps) = (NOTHING, Vec::new());
+        for entry in &log.entries {
+            match entry {
+                Entry::Packet(seen) => match (seen.point, seen.direction) {
+                    (Point::Arrived, Direction::Up) => step.on_ack = true,
+                    (Point::Dropped(_), Direction::Down) => lost += u64::from(seen.segment.payload_len > 0),
+                    _ => {}
+                },
+                Entry::Event(at, Host::Server, event) => {
+                    if let Event::Sent { what, .. } = event
+                        && what.span().is_some_and(|span| span.end > Offset::DATA)
+                    {
+                        origin.get_or_insert(*at);
+                    }
+                    step.add(log, event);
+                }
+                Entry::Settled(Host::Server, sender) => {
+                    let step = std::mem::replace(&mut step, NOTHING);
+                    let before = std::mem::replace(&mut delivered, sender.delivered);
+                    let Some(origin) = origin else { continue };
+                    steps.push(Step {
+                        at_ms: ms(sender.at.since(origin)),
+                        state: sender.state,
+                        delivered: (sender.delivered - before) as u32,
+                        acked: sender.una.since(Offset::DATA) / log.mss,
+                        sacked: sender.sacked,
+                        pipe: sender.pipe,
+                        cwnd: sender.cwnd,
+                        ssthresh: sender.ssthresh,
+                        has_more: sender.limit > sender.nxt,
+                        ..step
+                    });
+                }
+                Entry::Event(..) | Entry::Settled(..) => {}
             }
-            Transmission::Copy(_) | Transmission::WindowProbe => {}
         }
+        Self { steps, record: log.record.clone(), lost }
     }
 }
 
-impl Observer for Log {
-    const WANTS_EVENTS: bool = true;
-
-    fn on_packet(&mut self, _: Instant, point: Point, direction: Direction, packet: &Packet) {
-        match (point, direction) {
-            (Point::Arrived, Direction::Up) => self.step.on_ack = true,
-            (Point::Dropped(_), Direction::Down) if packet.segment.payload_len > 0 => self.lost += 1,
-            _ => {}
-        }
-    }
-
-    fn on_event(&mut self, now: Instant, _: FlowId, host: Host, event: &Event) {
-        if host != Host::Server {
-            return;
-        }
+impl Step {
+    /// Adds an event to what happened since the last step.
+    fn add(&mut self, log: &Log, event: &Event) {
         match *event {
-            Event::Sent { what, .. } => self.sent(now, what),
-            Event::MarkedLost { span, by } => {
-                let number = self.number(span);
-                self.step.marked.push((number, by));
-            }
-            Event::TimerFired { timer } => {
-                self.step.timeout |= timer == recoup_recovery::Timer::Rto;
-            }
-            Event::Undone { .. } => self.step.undone = true,
-            Event::Reordering { distance, .. } => {
-                self.step.reordering = self.step.reordering.max(distance.0);
-            }
+            Event::Sent { what, .. } => match what {
+                Transmission::Again(span, trigger) if span.end > Offset::DATA => {
+                    self.again.push((log.number(span.start), trigger));
+                }
+                Transmission::New(span) | Transmission::NewProbe(span) => {
+                    self.new += u32::from(span.end > Offset::DATA);
+                }
+                _ => {}
+            },
+            Event::MarkedLost { span, by } => self.marked.push((log.number(span.start), by)),
+            Event::TimerFired { timer: Timer::Rto } => self.timeout = true,
+            Event::Undone { .. } => self.undone = true,
+            Event::Reordering { distance, .. } => self.reordering = self.reordering.max(distance.0),
             _ => {}
         }
-    }
-
-    fn on_settled(&mut self, now: Instant, host: Host, endpoint: &Endpoint) {
-        if host != Host::Server {
-            return;
-        }
-        let sender = endpoint.sender();
-        let step = std::mem::replace(&mut self.step, NOTHING);
-        let delivered = sender.counters().delivered;
-        let before = std::mem::replace(&mut self.delivered, delivered);
-        let Some(origin) = self.origin else {
-            return;
-        };
-        self.steps.push(Step {
-            at_ms: now.since(origin).as_secs_f64() * 1e3,
-            state: sender.state(),
-            delivered: (delivered - before) as u32,
-            acked: sender.una().since(Offset::DATA) / self.mss,
-            sacked: sender.board().sacked().0,
-            pipe: sender.pipe().0,
-            cwnd: sender.cwnd().0,
-            ssthresh: sender.ssthresh().0,
-            has_more: sender.limit() > sender.nxt(),
-            ..step
-        });
     }
 }

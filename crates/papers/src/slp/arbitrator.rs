@@ -14,13 +14,9 @@
 mod claims;
 
 use super::NAME;
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
+use crate::prelude::*;
 use recoup_recovery::slp::Stakes;
-use recoup_table::{Columns, plain_table};
 use recoup_units::{BitRate, Ppm};
-use std::time::Duration;
 
 /// The name on the command line.
 pub const ID: &str = "arbitrator";
@@ -118,36 +114,28 @@ pub fn figure(p: Ppm) -> Figure<ThresholdCell> {
         })
     });
     let cells: Vec<ThresholdCell> = cells.collect();
-    Figure {
-        paper: NAME,
-        figure: ID,
-        title: format!("Threshold: the bandwidth from which SLP copies a packet, p = {LOSS} %"),
-        claims: claims::all(&cells, p),
-        cells,
-        picture: Picture::Lines(chart()),
-    }
+    let title = format!("Threshold: the bandwidth from which SLP copies a packet, p = {LOSS} %");
+    Figure::new(NAME, ID, title, claims::all(&cells, p), chart(), cells)
 }
 
 /// Draws the thresholds by RTO.
 fn chart() -> LineChart {
     const POINTS: i32 = 60;
     let (from, to) = (RTOS[0] as f64, RTOS[RTOS.len() - 1] as f64);
-    let line = |packet: &CopiedPacket| {
-        let rtos = (0..=POINTS).map(|i| from * (to / from).powf(f64::from(i) / f64::from(POINTS)));
-        let point = |ms: f64| (ms, packet.solved(Duration::from_secs_f64(ms / 1e3)) / 1e6);
-        rtos.map(point).collect()
+    let line = |packet: CopiedPacket| {
+        (0..=POINTS).map(move |i| {
+            let ms = from * (to / from).powf(f64::from(i) / f64::from(POINTS));
+            (ms, packet.solved(Duration::from_secs_f64(ms / 1e3)) / 1e6)
+        })
     };
-    LineChart {
-        title: "A packet is copied where the bandwidth is above its line (p = 2 %)".into(),
-        x_label: "RTO (ms)".into(),
-        y_label: "bandwidth (Mbit/s)".into(),
-        scale: Scale::Logarithmic,
-        y_scale: Scale::Linear,
-        largest: None,
-        interpolation: Interpolation::Linear,
-        series: PACKETS.map(|p| format!("{} bytes, q = {} %", p.size, p.q_percent)).to_vec(),
-        panels: vec![LinePanel { title: String::new(), lines: PACKETS.iter().map(line).collect() }],
-    }
+    LineChart::new(
+        "A packet is copied where the bandwidth is above its line (p = 2 %)",
+        "RTO (ms)",
+        "bandwidth (Mbit/s)",
+        PACKETS.map(|p| format!("{} bytes, q = {} %", p.size, p.q_percent)),
+    )
+    .logarithmic()
+    .panel("", PACKETS.map(line))
 }
 
 /// The thresholds as [`figure`] computes them, in every format.
@@ -155,50 +143,39 @@ fn chart() -> LineChart {
 /// # Errors
 /// Never.
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
-    let figure = figure(match setup.is_mutated("rare-loss") {
-        true => Ppm::new(100),
-        false => Ppm::percent(LOSS),
-    });
-    let text = text(&figure.cells);
-    Ok(figure.into_sheet(&text, &columns()))
+    let p = if setup.is_mutated("rare-loss") { Ppm::new(100) } else { Ppm::percent(LOSS) };
+    Ok(figure(p).sheet(text, &columns()))
 }
 
 fn columns() -> Columns<ThresholdCell> {
     columns_of_figure::<ThresholdCell>(ID)
-        .text(("packet", "", "the packet"), |c| Some(c.packet.packet.into()))
-        .integer(("size", "bytes", "length of the IP packet"), |c| Some(c.packet.size.into()))
-        .integer(("q_percent", "%", "q: probability that the loss of the packet causes a timeout"), |c| {
-            Some(c.packet.q_percent.into())
-        })
-        .integer(("rto_ms", "ms", "the RTO"), |c| Some(c.rto_ms))
-        .integer(
-            (
-                "threshold_bits_per_second",
-                "bit/s",
-                "smallest bandwidth at which the arbitrator copies the packet; unknown if none",
-            ),
+        .column("packet", "", "the packet", |c| c.packet.packet)
+        .column("size", "bytes", "length of the IP packet", |c| c.packet.size)
+        .column("q_percent", "%", "q: probability that the loss of the packet causes a timeout", |c| c.packet.q_percent)
+        .column("rto_ms", "ms", "the RTO", |c| c.rto_ms)
+        .column(
+            "threshold_bits_per_second",
+            "bit/s",
+            "smallest bandwidth at which the arbitrator copies the packet; unknown if none",
             |c| c.threshold_bits_per_second,
         )
-        .real(("solved_bits_per_second", "bit/s", "the formula solved for the bandwidth"), |c| {
-            Some(c.solved_bits_per_second)
-        })
+        .column("solved_bits_per_second", "bit/s", "the formula solved for the bandwidth", |c| c.solved_bits_per_second)
 }
 
 /// A table with a row per packet and a column per RTO.
 fn text(cells: &[ThresholdCell]) -> String {
-    let mut table = plain_table();
-    let mut header = ["packet", "IP length (bytes)", "q (%)"].map(String::from).to_vec();
-    header.extend(RTOS.map(|rto| format!("kbit/s at RTO {rto} ms")));
-    table.set_header(header);
-    for cells in cells.chunks(RTOS.len()) {
-        let packet = cells[0].packet;
-        let mut row = vec![packet.packet.into(), packet.size.to_string(), packet.q_percent.to_string()];
-        let kbits = |bits: u64| format!("{:.2}", bits as f64 / 1e3);
-        let thresholds = cells.iter().map(|cell| cell.threshold_bits_per_second);
-        row.extend(thresholds.map(|bits| bits.map_or("never".into(), kbits)));
-        table.add_row(row);
-    }
-    table.to_string()
+    const N: usize = RTOS.len();
+    let packets = Columns::new()
+        .shown("packet", |row: &[ThresholdCell; N]| row[0].packet.packet)
+        .shown("IP length (bytes)", |row| row[0].packet.size)
+        .shown("q (%)", |row| row[0].packet.q_percent);
+    let kbits = |bits: u64| format!("{:.2}", bits as f64 / 1e3);
+    let columns = RTOS.into_iter().enumerate().fold(packets, |columns, (i, rto)| {
+        columns.shown(format!("kbit/s at RTO {rto} ms"), move |row| {
+            row[i].threshold_bits_per_second.map_or("never".into(), kbits)
+        })
+    });
+    columns.to_table(cells.as_chunks().0)
 }
 
 #[cfg(test)]

@@ -28,19 +28,15 @@ mod tables;
 mod trial;
 mod watch;
 
+use crate::prelude::*;
 pub use grid::{Copied, GAP, LOSS, Load, Network, Recovery, Setup};
 pub use watch::Pairs;
 
 use super::NAME;
-use crate::experiment::{self, ExperimentError};
-use crate::{Figure, Picture, Sheet};
+use crate::experiment;
 use columns::Distance;
 use grid::REQUEST;
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::settings::SettingsError;
-use recoup_support::stats::Estimate;
-use recoup_support::threads::{cores, in_parallel};
-use std::time::Duration;
+
 use trial::Trial;
 
 /// The name on the command line.
@@ -97,6 +93,14 @@ pub struct CombinedCell {
     pub pairs: Pairs,
 }
 
+impl Keyed for CombinedCell {
+    type Key = Setup;
+
+    fn key(&self) -> Self::Key {
+        self.setup
+    }
+}
+
 impl CombinedCell {
     /// Milliseconds saved per kB (1000 bytes) added; `None` if hardly any bytes are added.
     pub fn saved_per_kb(&self) -> Option<f64> {
@@ -118,7 +122,7 @@ impl CombinedCell {
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(run: &experiment::Setup, flows: u64) -> Result<Figure<CombinedCell>, SettingsError> {
+pub fn figure(run: &experiment::Setup, flows: u64) -> Result<Figure<CombinedCell>> {
     let setups = [Setup::mechanisms(), Setup::gaps()].concat();
     let trials = in_parallel(setups.len(), cores(), |i| Trial::run(&setups[i], run, flows))?;
     let trial = |setup: Setup| {
@@ -131,14 +135,7 @@ pub fn figure(run: &experiment::Setup, flows: u64) -> Result<Figure<CombinedCell
         cell(*setup, ours, nothing, uncopied)
     };
     let cells: Vec<CombinedCell> = setups.iter().zip(&trials).map(cell).collect();
-    Ok(Figure {
-        paper: NAME,
-        figure: ID,
-        title: title(run, flows),
-        claims: claims::all(&cells, run)?,
-        picture: Picture::Bars(chart(&cells)),
-        cells,
-    })
+    Ok(Figure::new(NAME, ID, title(run, flows), claims::all(&cells, run)?, chart(&cells), cells))
 }
 
 fn title(run: &experiment::Setup, flows: u64) -> String {
@@ -182,29 +179,26 @@ fn cell(setup: Setup, ours: &Trial, nothing: &Trial, uncopied: &Trial) -> Combin
 
 /// Draws mean FCTs and bytes, divided by those with neither mechanism nor copies.
 fn chart(cells: &[CombinedCell]) -> BarChart {
-    let get = |setup: Setup| cells.iter().find(|cell| cell.setup == setup);
-    let panel = |load: Load, network: Network, what: &str, number: fn(&CombinedCell) -> f64| {
+    type Number = fn(&CombinedCell) -> f64;
+    let grid = Grid::new(cells);
+    let fcts = grid::everywhere().map(|place| (place, "Mean FCT", (|cell| cell.fct_ms.mean) as Number));
+    let bytes = Load::ALL.map(|load| ((load, Network::Random), "Bytes", (|cell| cell.bytes) as Number));
+    let chart = BarChart::new(
+        "Mean FCT and IP bytes over those with nothing on top of linux-3.17",
+        "on top of linux-3.17, or Linux 6 in its place",
+        "normalised",
+        Copied::ALWAYS.map(|copied| format!("copies: {}", copied.name())),
+    );
+    fcts.chain(bytes).fold(chart, |chart, ((load, network), what, number)| {
         let setup = |recovery, copied| Setup { load, network, recovery, copied, gap: GAP };
-        let nothing = get(setup(Recovery::Nothing, Copied::Nothing)).map(number);
-        let value = |recovery, copied| Some(number(get(setup(recovery, copied))?) / nothing?);
-        let group = |recovery: Recovery| BarGroup {
-            label: recovery.name().into(),
-            values: Copied::ALWAYS.map(|copied| value(recovery, copied)).to_vec(),
+        let number = |recovery, copied| number(grid.at(setup(recovery, copied)));
+        let nothing = number(Recovery::Nothing, Copied::Nothing);
+        let group = |recovery: Recovery| {
+            (recovery.name(), Copied::ALWAYS.map(|copied| Some(number(recovery, copied) / nothing)))
         };
-        BarPanel {
-            title: format!("{what}: {}, {} losses", load.name(), network.name()),
-            groups: Recovery::ALL.map(group).to_vec(),
-        }
-    };
-    let fct = |(load, network)| panel(load, network, "Mean FCT", |cell| cell.fct_ms.mean);
-    let bytes = |load| panel(load, Network::Random, "Bytes", |cell| cell.bytes);
-    BarChart {
-        title: "Mean FCT and IP bytes over those with nothing on top of linux-3.17".into(),
-        x_label: "on top of linux-3.17, or Linux 6 in its place".into(),
-        y_label: "normalised".into(),
-        series: Copied::ALWAYS.map(|copied| format!("copies: {}", copied.name())).to_vec(),
-        panels: grid::everywhere().map(fct).chain(Load::ALL.map(bytes)).collect(),
-    }
+        let title = format!("{what}: {}, {} losses", load.name(), network.name());
+        chart.panel(title, Recovery::ALL.map(group))
+    })
 }
 
 /// The cells as [`figure`] computes them, in every format.
@@ -219,7 +213,7 @@ pub fn sheet(run: &experiment::Setup) -> Result<Sheet, ExperimentError> {
 fn to_sheet(figure: Figure<CombinedCell>) -> Sheet {
     let cells = figure.cells.clone();
     figure
-        .into_sheet(&tables::text(&cells), &columns::cells())
+        .sheet(tables::text, &columns::cells())
         .with_rows("distances", &columns::distances(), &Distance::of(&cells))
         .with_rows("first_packets", &columns::first_packets(), &cells)
 }

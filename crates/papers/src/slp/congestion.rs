@@ -12,13 +12,10 @@ mod claims;
 mod columns;
 
 use super::NAME;
-use crate::experiment::{self, ExperimentError};
-use crate::{Figure, Picture, Sheet};
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
+use crate::experiment;
+use crate::prelude::*;
 use recoup_lab::scenario::Experiment;
 use recoup_lab::world::{WorldResult, WorldScenario};
-use recoup_recovery::Profile;
-use recoup_sim::NoObserver;
 use recoup_support::stats::Estimate;
 use recoup_support::threads::{cores, in_parallel};
 
@@ -31,14 +28,14 @@ pub const WORLD: &str = "slp-congestion";
 /// The workloads: the group that may copy, and the other one.
 pub const GROUPS: [&str; 2] = ["copying", "others"];
 
-/// What both groups do besides.
+/// The profiles of both groups, without copies.
 pub const PROFILES: [&str; 2] = ["linux-3.17", "linux-6"];
 
 /// How long a pair of hosts pauses between fetches, on average: from a light load to an overload.
 pub const THINK_TIMES: [&str; 3] = ["2.5s", "1s", "250ms"];
 
 /// Who sends copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Copying {
     /// Nobody.
     None,
@@ -72,9 +69,9 @@ impl Copying {
 }
 
 /// The worlds of one cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Setup {
-    /// What both groups do besides copying.
+    /// The profile of both groups, without copies.
     pub profile: &'static str,
     /// The mean pause between fetches.
     pub think: &'static str,
@@ -89,7 +86,7 @@ impl Setup {
     }
 }
 
-/// What a group of hosts got.
+/// The results of a group of hosts.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
     /// The mean completion time of its fetches in each world, in ms.
@@ -115,20 +112,26 @@ pub struct CongestionCell {
     pub loss: Vec<f64>,
 }
 
+impl Keyed for CongestionCell {
+    type Key = Setup;
+
+    fn key(&self) -> Self::Key {
+        self.setup
+    }
+}
+
 impl CongestionCell {
     fn of(setup: Setup, runs: &[WorldResult]) -> Self {
         let group = |place: usize| {
             let mut group = Group::default();
             for run in runs {
                 let workload = &run.workloads[place];
-                let fct = workload.cost.fct.summary().map_or(0.0, |fct| fct.mean);
-                group.fct_ms.push(fct);
-                let goodput = workload.goodput(run.simulated).unwrap_or(0.0);
-                group.goodput_mbps.push(goodput / 1e6);
-                let counters = &workload.cost.counters;
-                group.copies += counters.copies;
-                group.segments += workload.cost.segments_sent;
-                group.timeouts += counters.retransmissions.of(recoup_recovery::Trigger::Rto);
+                let cost = &workload.cost;
+                group.fct_ms.push(cost.fct.summary().map_or(0.0, |fct| fct.mean));
+                group.goodput_mbps.push(workload.goodput(run.simulated).unwrap_or(0.0) / 1e6);
+                group.copies += cost.counters.copies;
+                group.segments += cost.segments_sent;
+                group.timeouts += cost.counters.retransmissions.of(Trigger::Rto);
             }
             group
         };
@@ -136,7 +139,7 @@ impl CongestionCell {
             let record = &run.links[0].record;
             record.dropped_by_queue as f64 / record.packets.max(1) as f64
         };
-        Self { setup, groups: [group(0), group(1)], loss: runs.iter().map(loss).collect() }
+        Self { setup, groups: [0, 1].map(group), loss: runs.iter().map(loss).collect() }
     }
 
     /// Jain's fairness index of both groups' goodput, over all worlds: 1 if both got the same.
@@ -153,8 +156,7 @@ fn mean(values: &[f64]) -> Estimate {
 
 /// The mean of the differences of worlds with equal seeds.
 fn difference(one: &[f64], other: &[f64]) -> Estimate {
-    let differences: Vec<f64> = one.iter().zip(other).map(|(one, other)| one - other).collect();
-    mean(&differences)
+    Estimate::of(one.iter().zip(other).map(|(one, other)| one - other))
 }
 
 fn world(setup: &experiment::Setup) -> Result<WorldScenario, String> {
@@ -190,18 +192,12 @@ fn figure_of(experiment: &experiment::Setup, world: &WorldScenario) -> Result<Fi
         in_parallel(setups.len() * runs, cores(), |i| run_one(experiment, world, setups[i / runs], (i % runs) as u64))?;
     let cells = setups.iter().zip(results.chunks(runs));
     let cells: Vec<_> = cells.map(|(setup, runs)| CongestionCell::of(*setup, runs)).collect();
-    Ok(Figure {
-        paper: NAME,
-        figure: ID,
-        title: format!(
-            "Copies that share a bottleneck with what they compete with: {runs} worlds of {} s per row, seeds from {}",
-            world.duration.as_secs(),
-            world.seed
-        ),
-        claims: claims::all(&cells),
-        picture: Picture::Bars(chart(&cells)),
-        cells,
-    })
+    let title = format!(
+        "Copies that share a bottleneck with what they compete with: {runs} worlds of {} s per row, seeds from {}",
+        world.duration.as_secs(),
+        world.seed
+    );
+    Ok(Figure::new(NAME, ID, title, claims::all(&cells), chart(&cells), cells))
 }
 
 fn run_one(
@@ -211,50 +207,36 @@ fn run_one(
     run: u64,
 ) -> Result<WorldResult, String> {
     let mut world = world.clone();
+    let is_light = setup.think == THINK_TIMES[0];
+    let think = if experiment.is_mutated("overload") && is_light { THINK_TIMES[2] } else { setup.think };
     for (place, group) in GROUPS.iter().enumerate() {
         let profile = match setup.copying.copies(place) {
             true => experiment.profile_name(&format!("{}+slp", setup.profile)),
             false => setup.profile.to_owned(),
         };
-        let is_light = setup.think == THINK_TIMES[0];
-        let think = match experiment.is_mutated("overload") && is_light {
-            true => THINK_TIMES[2],
-            false => setup.think,
-        };
-        world.set(&format!("workloads.{group}.profile"), &profile)?;
-        world.set(&format!("workloads.{group}.slp.p"), "learned")?;
-        world.set(&format!("workloads.{group}.think"), think)?;
+        for (key, value) in [("profile", &*profile), ("slp.p", "learned"), ("think", think)] {
+            world.set(&format!("workloads.{group}.{key}"), value)?;
+        }
     }
     let profile: Profile = setup.profile.parse().map_err(|_| setup.profile)?;
     world.run_one(&profile, run, &mut NoObserver, |_| (), || false)
 }
 
 fn chart(cells: &[CongestionCell]) -> BarChart {
-    let panel = |profile: &str, group: usize| {
-        let bars = THINK_TIMES.map(|think| BarGroup {
-            label: think.into(),
-            values: Copying::ALL
-                .map(|copying| {
-                    let cell = cells.iter().find(|cell| {
-                        cell.setup.profile == profile && cell.setup.think == think && cell.setup.copying == copying
-                    });
-                    cell.map(|cell| mean(&cell.groups[group].fct_ms).mean)
-                })
-                .to_vec(),
-        });
-        BarPanel {
-            title: format!("{profile}, {}", ["the group that may copy", "the other group"][group]),
-            groups: bars.to_vec(),
-        }
-    };
-    let panels = PROFILES.iter().flat_map(|profile| [0, 1].map(|group| panel(profile, group)));
-    BarChart {
-        title: "Mean FCT of fetches on a shared bottleneck".into(),
-        x_label: "mean pause between fetches of a pair of hosts".into(),
-        y_label: "mean FCT (ms)".into(),
-        series: Copying::ALL.map(|copying| format!("copies: {}", copying.name())).to_vec(),
-        panels: panels.collect(),
-    }
+    let grid = Grid::new(cells);
+    let chart = BarChart::new(
+        "Mean FCT of fetches on a shared bottleneck",
+        "mean pause between fetches of a pair of hosts",
+        "mean FCT (ms)",
+        Copying::ALL.map(|copying| format!("copies: {}", copying.name())),
+    );
+    let groups = ["the group that may copy", "the other group"].into_iter().enumerate();
+    let panels = PROFILES.iter().flat_map(|profile| groups.clone().map(move |group| (profile, group)));
+    panels.fold(chart, |chart, (profile, (group, name))| {
+        let fct = |setup| Some(mean(&grid.at(setup).groups[group].fct_ms).mean);
+        let bars = |think| (think, Copying::ALL.map(|copying| fct(Setup { profile, think, copying })));
+        chart.panel(format!("{profile}, {name}"), THINK_TIMES.map(bars))
+    })
 }
 
 /// The cells as [`figure`] computes them, in every format.
@@ -262,12 +244,9 @@ fn chart(cells: &[CongestionCell]) -> BarChart {
 /// # Errors
 /// As [`figure`].
 pub fn sheet(setup: &experiment::Setup) -> Result<Sheet, ExperimentError> {
-    let figure = figure(setup)?;
-    let rows = columns::rows(&figure.cells);
-    let (text, columns) = (columns::text(&rows), columns::all());
-    let Figure { paper, figure, title, claims, picture, .. } = figure;
-    let figure = Figure { paper, figure, title, cells: rows, claims, picture };
-    Ok(figure.into_sheet(&text, &columns))
+    let Figure { title, cells, claims, picture, .. } = figure(setup)?;
+    let rows = columns::rows(&cells);
+    Ok(Figure::new(NAME, ID, title, claims, picture, rows).sheet(columns::text, &columns::all()))
 }
 
 #[cfg(test)]

@@ -14,19 +14,9 @@
 
 mod claims;
 
-use super::NAME;
-use super::micro::{Keys, plain};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::simulation;
-use recoup_lab::settings::SettingsError;
-use recoup_sim::NoObserver;
-use recoup_support::stats::Estimate;
-use recoup_support::threads::{cores, in_parallel};
-use recoup_table::{Columns, plain_table};
-use recoup_units::FlowId;
-use std::time::Duration;
+use super::micro::plain;
+use super::{NAME, records};
+use crate::prelude::*;
 
 /// The name on the command line.
 pub const ID: &str = "duplication";
@@ -35,7 +25,7 @@ pub const ID: &str = "duplication";
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// How packets are protected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arm {
     /// Retransmissions alone.
     Arq,
@@ -67,7 +57,7 @@ pub const FILES: [(u64, &str); 2] = [(34_000, "34kB@0"), (2_000_000, "2000kB@0")
 pub struct DuplicationCell {
     /// Bytes of the file.
     pub file: u64,
-    /// What is duplicated.
+    /// How packets are protected.
     pub arm: Arm,
     /// Fetches.
     pub flows: u64,
@@ -75,6 +65,14 @@ pub struct DuplicationCell {
     pub fct_ms: Vec<f64>,
     /// IP bytes per fetch, both directions.
     pub bytes: f64,
+}
+
+impl Keyed for DuplicationCell {
+    type Key = (u64, Arm);
+
+    fn key(&self) -> Self::Key {
+        (self.file, self.arm)
+    }
 }
 
 impl DuplicationCell {
@@ -109,131 +107,81 @@ pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
             cells.push(cell(setup, (file, writes), arm, flows)?);
         }
     }
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title:
-            "Fetches with nothing, with every packet, and with SLP's packets duplicated; 2 % lost in both directions"
-                .into(),
-        claims: claims::all(&cells),
-        picture: Picture::Bars(chart(&cells)),
-        cells,
-    };
-    let text = text(&figure.cells);
-    Ok(figure.into_sheet(&text, &columns()))
+    let title =
+        "Fetches with nothing, with every packet, and with SLP's packets duplicated; 2 % lost in both directions";
+    Ok(Figure::new(NAME, ID, title, claims::all(&cells), chart(&cells), cells).sheet(text, &columns()))
 }
 
-fn cell(
-    setup: &Setup,
-    (file, writes): (u64, &'static str),
-    arm: Arm,
-    flows: u64,
-) -> Result<DuplicationCell, SettingsError> {
-    const TOGETHER: u64 = 25;
+fn cell(setup: &Setup, (file, writes): (u64, &'static str), arm: Arm, flows: u64) -> Result<DuplicationCell> {
     let all = arm == Arm::All;
-    let free = setup.is_mutated("free-copies");
-    let drop = match all {
-        true => "up:bernoulli:0.0004,down:bernoulli:0.0004",
-        false => "up:bernoulli:0.02,down:bernoulli:0.02",
-    };
-    let settings: Keys<'_> = &[
+    let takes_more = all && !setup.is_mutated("free-copies");
+    let own = plain(&[
         ("rtt", "40ms"),
-        ("rate", if all && !free { "10Mbit" } else { "20Mbit" }),
+        ("rate", if takes_more { "10Mbit" } else { "20Mbit" }),
         ("request", "300B"),
         ("writes", writes),
         ("ack", "linux"),
-        ("drop", drop),
-    ];
-    let base = plain(setup, settings)?;
-    let profile = match arm {
-        Arm::Slp => "linux-3.17+slp",
-        Arm::Arq | Arm::All => "linux-3.17",
-    };
-    let (path, spec) = (base.settings.path()?, base.settings.flow(&setup.profile(profile)));
-    let parts = in_parallel(flows.div_ceil(TOGETHER) as usize, cores(), |part| {
-        let mut simulation = simulation(&path)?;
-        let first = part as u64 * TOGETHER;
-        let one = |n| {
-            let record = simulation.run(&spec, base.seed, FlowId(n), &mut NoObserver);
-            let fct = record.fct.map_or(LONGEST, |fct| fct.min(LONGEST));
-            (fct.as_secs_f64() * 1e3, record.bytes_sent)
-        };
-        Ok::<Vec<_>, SettingsError>((first..(first + TOGETHER).min(flows)).map(one).collect())
+        (
+            "drop",
+            if all { "up:bernoulli:0.0004,down:bernoulli:0.0004" } else { "up:bernoulli:0.02,down:bernoulli:0.02" },
+        ),
+    ]);
+    let profile = if arm == Arm::Slp { "linux-3.17+slp" } else { "linux-3.17" };
+    let fetches = records(setup, profile, &own, flows, |record| {
+        let fct = record.fct.map_or(LONGEST, |fct| fct.min(LONGEST));
+        (fct.as_secs_f64() * 1e3, record.bytes_sent)
     })?;
-    let parts = parts.concat();
-    let mut fct_ms: Vec<f64> = parts.iter().map(|(fct, _)| *fct).collect();
+    let (mut fct_ms, bytes): (Vec<f64>, Vec<u64>) = fetches.into_iter().unzip();
     fct_ms.sort_unstable_by(f64::total_cmp);
-    let bytes: u64 = parts.iter().map(|(_, bytes)| *bytes).sum();
-    let copies = if all && !free { 2.0 } else { 1.0 };
-    Ok(DuplicationCell { file, arm, flows, fct_ms, bytes: copies * bytes as f64 / flows as f64 })
+    let bytes = bytes.iter().sum::<u64>() as f64 * if takes_more { 2.0 } else { 1.0 };
+    Ok(DuplicationCell { file, arm, flows, fct_ms, bytes: bytes / flows as f64 })
 }
 
 fn chart(cells: &[DuplicationCell]) -> BarChart {
-    let panel = |title: &str, number: &dyn Fn(&DuplicationCell) -> f64| BarPanel {
-        title: title.into(),
-        groups: FILES
-            .iter()
-            .map(|(file, _)| {
-                let arms = cells.iter().filter(|cell| cell.file == *file);
-                let arms: Vec<f64> = arms.map(number).collect();
-                BarGroup {
-                    label: format!("{} kB", file / 1000),
-                    values: arms.iter().map(|value| Some(value / arms[0])).collect(),
-                }
-            })
-            .collect(),
-    };
-    BarChart {
-        title: "Every packet duplicated, and SLP, over neither".into(),
-        x_label: "file".into(),
-        y_label: "normalised".into(),
-        series: Arm::ALL.map(|arm| format!("duplicated: {}", arm.name())).to_vec(),
-        panels: vec![
-            panel("Mean completion time", &|cell| cell.mean_ms().mean),
-            panel("99th percentile", &|cell| cell.quantile_ms(0.99)),
-            panel("IP bytes", &|cell| cell.bytes),
-        ],
-    }
+    let panels: [(&str, fn(&DuplicationCell) -> f64); 3] = [
+        ("Mean completion time", |cell| cell.mean_ms().mean),
+        ("99th percentile", |cell| cell.quantile_ms(0.99)),
+        ("IP bytes", |cell| cell.bytes),
+    ];
+    let chart = BarChart::new(
+        "Every packet duplicated, and SLP, over neither",
+        "file",
+        "normalised",
+        Arm::ALL.map(|arm| format!("duplicated: {}", arm.name())),
+    );
+    panels.into_iter().fold(chart, |chart, (title, number)| {
+        let group = |arms: &[DuplicationCell]| {
+            let values = arms.iter().map(|cell| Some(number(cell) / number(&arms[0])));
+            (format!("{} kB", arms[0].file / 1000), values.collect::<Vec<_>>())
+        };
+        chart.panel(title, cells.chunks(Arm::ALL.len()).map(group))
+    })
 }
 
 fn columns() -> Columns<DuplicationCell> {
     columns_of_figure::<DuplicationCell>(ID)
-        .integer(("file", "bytes", "length of the file"), |c| Some(c.file))
-        .text(("duplicated", "", "which packets are sent twice"), |c| Some(c.arm.name().into()))
-        .integer(("flows", "", "fetches"), |c| Some(c.flows))
-        .real(("fct_ms_mean", "ms", "mean completion time"), |c| Some(c.mean_ms().mean))
-        .real(("fct_ms_half", "ms", "half of its interval of 95 % confidence"), |c| Some(c.mean_ms().half))
-        .real(("fct_ms_p50", "ms", "median"), |c| Some(c.quantile_ms(0.5)))
-        .real(("fct_ms_p99", "ms", "99th percentile"), |c| Some(c.quantile_ms(0.99)))
-        .real(("bytes", "bytes", "IP bytes per fetch"), |c| Some(c.bytes))
-        .real(("goodput", "", "payload delivered once, of the IP bytes sent"), |c| Some(c.goodput()))
+        .column("file", "bytes", "length of the file", |c| c.file)
+        .column("duplicated", "", "which packets are sent twice", |c| c.arm.name())
+        .column("flows", "", "fetches", |c| c.flows)
+        .column("fct_ms_mean", "ms", "mean completion time", |c| c.mean_ms().mean)
+        .column("fct_ms_half", "ms", "half of its interval of 95 % confidence", |c| c.mean_ms().half)
+        .column("fct_ms_p50", "ms", "median", |c| c.quantile_ms(0.5))
+        .column("fct_ms_p99", "ms", "99th percentile", |c| c.quantile_ms(0.99))
+        .column("bytes", "bytes", "IP bytes per fetch", |c| c.bytes)
+        .column("goodput", "", "payload delivered once, of the IP bytes sent", |c| c.goodput())
 }
 
 fn text(cells: &[DuplicationCell]) -> String {
-    let mut table = plain_table();
-    table.set_header([
-        "file (kB)",
-        "duplicated",
-        "fetches",
-        "mean (ms)",
-        "median (ms)",
-        "p99 (ms)",
-        "IP bytes",
-        "goodput (%)",
-    ]);
-    for cell in cells {
-        table.add_row([
-            (cell.file / 1000).to_string(),
-            cell.arm.name().into(),
-            cell.flows.to_string(),
-            cell.mean_ms().to_string(),
-            format!("{:.1}", cell.quantile_ms(0.5)),
-            format!("{:.1}", cell.quantile_ms(0.99)),
-            format!("{:.0}", cell.bytes),
-            format!("{:.1}", 100.0 * cell.goodput()),
-        ]);
-    }
-    table.to_string()
+    Columns::new()
+        .shown("file (kB)", |c: &DuplicationCell| c.file / 1000)
+        .shown("duplicated", |c| c.arm.name())
+        .shown("fetches", |c| c.flows)
+        .shown("mean (ms)", |c| c.mean_ms())
+        .shown("median (ms)", |c| format!("{:.1}", c.quantile_ms(0.5)))
+        .shown("p99 (ms)", |c| format!("{:.1}", c.quantile_ms(0.99)))
+        .shown("IP bytes", |c| format!("{:.0}", c.bytes))
+        .shown("goodput (%)", |c| format!("{:.1}", 100.0 * c.goodput()))
+        .to_table(cells)
 }
 
 #[cfg(test)]

@@ -39,16 +39,11 @@ mod claims;
 mod code;
 mod trial;
 
+use crate::prelude::*;
 pub use code::Code;
 pub use trial::Goodput;
 
 use super::NAME;
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_lab::settings::SettingsError;
-use recoup_table::{Columns, plain_table};
-use recoup_units::FlowId;
 
 /// The name on the command line.
 pub const ID: &str = "fec";
@@ -102,11 +97,11 @@ pub struct CodeCell {
 ///
 /// # Errors
 /// Never with the loss rates of the figure.
-pub fn figure(setup: &Setup) -> Result<Figure<CodeCell>, SettingsError> {
+pub fn figure(setup: &Setup) -> Result<Figure<CodeCell>> {
     let seed = setup.seed();
     let [full, quick] = PACKETS;
     let packets = setup.effort.of(full, quick);
-    // What the hop loses.
+    // The loss rate of the hop.
     let loses = |p: f64| {
         if setup.is_mutated("lossier") { 4.0 / 3.0 * p } else { p }
     };
@@ -116,17 +111,10 @@ pub fn figure(setup: &Setup) -> Result<Figure<CodeCell>, SettingsError> {
         let [alone, with_arq] = trial::run(code, [p, loses(p)], groups, seed, FlowId(flow))?;
         Ok(CodeCell { p, code, fails: code.fails(p), paper: code.paper(p), alone, with_arq, seed, groups })
     });
-    let cells = cells.collect::<Result<Vec<_>, SettingsError>>()?;
+    let cells = cells.collect::<Result<Vec<_>>>()?;
     let arq = LOSSES.map(|p| trial::transmissions(loses(p), packets, seed).map(|counts| (p, counts)));
-    let arq = arq.into_iter().collect::<Result<Vec<_>, SettingsError>>()?;
-    Ok(Figure {
-        paper: NAME,
-        figure: ID,
-        title: title(seed, packets),
-        claims: claims::all(&cells, &arq),
-        cells,
-        picture: Picture::Lines(chart()),
-    })
+    let arq = arq.into_iter().collect::<Result<Vec<_>>>()?;
+    Ok(Figure::new(NAME, ID, title(seed, packets), claims::all(&cells, &arq), chart(), cells))
 }
 
 fn title(seed: u64, packets: u32) -> String {
@@ -143,26 +131,20 @@ fn chart() -> LineChart {
     const POINTS: i32 = 60;
     let (from, to) = (LOSSES[0], LOSSES[LOSSES.len() - 1]);
     let losses = (0..=POINTS).map(|i| from * (to / from).powf(f64::from(i) / f64::from(POINTS)));
-    let losses: Vec<f64> = losses.collect();
-    let panel = |title: &str, goodput: fn(Code, f64) -> f64| {
-        let line = |code| losses.iter().map(|p| (100.0 * p, goodput(code, *p))).collect();
-        LinePanel { title: title.into(), lines: CODES.map(line).to_vec() }
-    };
-    LineChart {
-        title: "Goodput of ARQ, and of FEC with n + k packets a group".into(),
-        x_label: "packets lost (%)".into(),
-        y_label: "goodput (unique packets/sent)".into(),
-        scale: Scale::Logarithmic,
-        y_scale: Scale::Linear,
-        largest: Some(1.0),
-        interpolation: Interpolation::Linear,
-        series: CODES.map(Code::name).to_vec(),
-        panels: vec![
-            panel("The paper: no code ever fails", Code::paper),
-            panel("What the code cannot recover is lost", Code::alone),
-            panel("What the code cannot recover is sent again", Code::with_arq),
-        ],
-    }
+    let panels: [(&str, fn(Code, f64) -> f64); 3] = [
+        ("The paper: no code ever fails", Code::paper),
+        ("What the code cannot recover is lost", Code::alone),
+        ("What the code cannot recover is sent again", Code::with_arq),
+    ];
+    let chart = LineChart::new(
+        "Goodput of ARQ, and of FEC with n + k packets a group",
+        "packets lost (%)",
+        "goodput (unique packets/sent)",
+        CODES.map(Code::name),
+    );
+    panels.into_iter().fold(chart.logarithmic().up_to(1.0), |chart, (title, goodput)| {
+        chart.panel(title, CODES.map(|code| losses.clone().map(move |p| (100.0 * p, goodput(code, p)))))
+    })
 }
 
 /// The goodputs as [`figure`] computes them, in every format.
@@ -170,21 +152,19 @@ fn chart() -> LineChart {
 /// # Errors
 /// As [`figure`].
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
-    let figure = figure(setup)?;
-    let text = text(&figure.cells);
-    Ok(figure.into_sheet(&text, &columns()))
+    Ok(figure(setup)?.sheet(text, &columns()))
 }
 
 /// A row per code and loss rate.
 fn columns() -> Columns<CodeCell> {
     columns_of_figure::<CodeCell>(ID)
-        .integer(("seed", "", "seed of the simulation"), |c| Some(c.seed))
-        .integer(("groups", "groups", "groups simulated"), |c| Some(c.groups.into()))
-        .real(("p", "", "probability that a packet is lost"), |c| Some(c.p))
-        .integer(("n", "packets", "data packets per group"), |c| Some(c.code.n.into()))
-        .integer(("k", "packets", "redundant packets per group; 0 for ARQ"), |c| Some(c.code.k.into()))
-        .real(("fails", "", "probability that a group loses more than k packets"), |c| Some(c.fails))
-        .real(("paper", "unique packets/sent", "goodput by the paper's formula"), |c| Some(c.paper))
+        .column("seed", "", "seed of the simulation", |c| c.seed)
+        .column("groups", "groups", "groups simulated", |c| c.groups)
+        .column("p", "", "probability that a packet is lost", |c| c.p)
+        .column("n", "packets", "data packets per group", |c| c.code.n)
+        .column("k", "packets", "redundant packets per group; 0 for ARQ", |c| c.code.k)
+        .column("fails", "", "probability that a group loses more than k packets", |c| c.fails)
+        .column("paper", "unique packets/sent", "goodput by the paper's formula", |c| c.paper)
         .group("alone", trial::columns("without retransmissions"), |c| Some(&c.alone))
         .group("with_arq", trial::columns("with retransmissions of what the code cannot recover"), |c| {
             Some(&c.with_arq)
@@ -194,26 +174,22 @@ fn columns() -> Columns<CodeCell> {
 /// A table with a row per cell, for some of the loss rates. Then the goodputs of all cells whose closed
 /// form lies outside the simulated interval.
 fn text(cells: &[CodeCell]) -> String {
-    let mut table = plain_table();
-    table.set_header([
-        "lost (%)",
-        "code (n+k)",
-        "groups losing more than k (%)",
-        "goodput, paper (unique/sent)",
-        "FEC alone",
-        "simulated",
-        "with ARQ",
-        "simulated",
-    ]);
-    let printed = |cell: &&CodeCell| PRINTED.contains(&cell.p);
-    for cell in cells.iter().filter(printed) {
-        let mut row = vec![claims::percent(cell.p), cell.code.name(), claims::percent(cell.fails)];
-        let CodeCell { alone, with_arq, .. } = cell;
-        let goodputs = [cell.paper, alone.exact, alone.simulated, with_arq.exact, with_arq.simulated];
-        row.extend(goodputs.map(|goodput| format!("{goodput:.5}")));
-        table.add_row(row);
-    }
+    let printed: Vec<CodeCell> = cells.iter().filter(|cell| PRINTED.contains(&cell.p)).cloned().collect();
+    let table = Columns::new()
+        .shown("lost (%)", |c: &CodeCell| claims::percent(c.p))
+        .shown("code (n+k)", |c| c.code.name())
+        .shown("groups losing more than k (%)", |c| claims::percent(c.fails));
+    let goodputs: [(&str, fn(&CodeCell) -> f64); 5] = [
+        ("goodput, paper (unique/sent)", |c| c.paper),
+        ("FEC alone", |c| c.alone.exact),
+        ("simulated", |c| c.alone.simulated),
+        ("with ARQ", |c| c.with_arq.exact),
+        ("simulated", |c| c.with_arq.simulated),
+    ];
+    let table =
+        goodputs.into_iter().fold(table, |table, (heading, of)| table.shown(heading, move |c| format!("{:.5}", of(c))));
     let outside = exceptions(cells);
+    let table = table.to_table(&printed);
     format!("{table}\n\nClosed forms outside the simulated interval, at all loss rates: {outside}")
 }
 

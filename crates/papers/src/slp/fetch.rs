@@ -13,15 +13,7 @@
 pub mod fig7;
 pub mod sizes;
 
-use crate::experiment::Setup;
-use recoup_lab::run::simulation;
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::{Event, Profile, Transmission};
-use recoup_sim::{Observer, Packet, Point};
-use recoup_support::threads::{cores, in_parallel};
-use recoup_tcp::flow::Host;
-use recoup_units::{Direction, FlowId, Instant, Offset};
-use std::time::Duration;
+use crate::prelude::*;
 
 /// Fetches per run.
 pub const FETCHES: u64 = 50;
@@ -100,25 +92,17 @@ impl Observer for Watch {
 }
 
 /// Runs a profile `runs` times, with the seed of `setup` and the seeds that follow it.
-fn runs(setup: &Setup, profile: &Profile, runs: usize) -> Result<Vec<Run>, SettingsError> {
-    let base = &setup.base;
-    let path = base.settings.path()?;
-    let spec = base.settings.flow(profile);
+fn runs(setup: &Setup, profile: &str, runs: usize) -> Result<Vec<Run>> {
     in_parallel(runs, cores(), |i| {
-        let mut simulation = simulation(&path)?;
-        let seed = base.seed.wrapping_add(i as u64);
+        let mut bench = Bench::new(setup, profile, &[])?;
+        bench.seed = bench.seed.wrapping_add(i as u64);
         let (mut watch, mut bytes) = (Watch::default(), 0);
         let times = (0..FETCHES).map(|flow| {
-            let record = simulation.run(&spec, seed, FlowId(flow), &mut watch);
+            let record = bench.observe(flow, &mut watch);
             bytes += record.bytes_sent;
             record.fct
         });
         let times = times.collect();
         Ok(Run { times, bytes, watch })
     })
-}
-
-/// The time in ms.
-fn ms(time: Duration) -> f64 {
-    time.as_nanos() as f64 / 1e6
 }

@@ -19,18 +19,10 @@
 mod claims;
 
 use super::NAME;
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::simulation;
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::{Event, Sender};
-use recoup_sim::{NoObserver, Observer, Packet, Point};
-use recoup_table::{Columns, plain_table};
+use crate::prelude::*;
+use recoup_recovery::Sender;
 use recoup_tcp::Endpoint;
-use recoup_tcp::flow::Host;
-use recoup_units::{Direction, FlowId, Instant};
-use std::time::{self, Duration};
+use std::time;
 
 /// The name on the command line.
 pub const ID: &str = "overhead";
@@ -65,41 +57,28 @@ pub struct OverheadCell {
 /// # Errors
 /// Settings that do not fit together.
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
-    let mut cells = Vec::new();
-    for name in PROFILES {
-        cells.push(counted(setup, name)?);
-    }
+    let mut cells = PROFILES.into_iter().map(|name| counted(setup, name)).collect::<Result<Vec<_>, _>>()?;
     time_batches(setup, &mut cells)?;
     let machine = if setup.is_mutated("small-machine") { 16e6 } else { 16e9 };
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: "What SLP costs the hosts, in fetches of 34 kB".into(),
-        claims: claims::all(&cells, machine),
-        picture: Picture::Bars(chart(&cells)),
-        cells,
-    };
-    let text = text(&figure.cells);
-    Ok(figure.into_sheet(&text, &columns()))
+    let title = "What SLP costs the hosts, in fetches of 34 kB";
+    Ok(Figure::new(NAME, ID, title, claims::all(&cells, machine), chart(&cells), cells).sheet(text, &columns()))
 }
 
-/// What does not depend on the machine.
-fn counted(setup: &Setup, name: &'static str) -> Result<OverheadCell, SettingsError> {
-    let (path, profile) = (setup.base.settings.path()?, setup.profile(name));
-    let spec = setup.base.settings.flow(&profile);
-    let mut simulation = simulation(&path)?;
+/// The quantities that do not depend on the machine.
+fn counted(setup: &Setup, name: &'static str) -> Result<OverheadCell> {
+    let mut bench = Bench::new(setup, name, &[])?;
     let mut most = MostMemory::default();
     let (mut times, mut bytes, mut steps) = (Vec::new(), 0, 0);
     for flow in 0..BATCH {
         most.now = [0; 2];
-        let record = simulation.run(&spec, setup.seed(), FlowId(flow), &mut most);
+        let record = bench.observe(flow, &mut most);
         times.extend(record.fct.map(|fct| fct.as_secs_f64() * 1e3));
         bytes += record.bytes_sent;
         steps += record.events;
     }
     times.sort_unstable_by(f64::total_cmp);
     Ok(OverheadCell {
-        profile: profile.to_string(),
+        profile: setup.profile(name).to_string(),
         flows: BATCH,
         median_ms: crate::distribution::quantile(&times, 0.5).unwrap_or(f64::NAN),
         bytes: bytes as f64 / BATCH as f64,
@@ -110,16 +89,14 @@ fn counted(setup: &Setup, name: &'static str) -> Result<OverheadCell, SettingsEr
 }
 
 /// Sets the CPU times: those of the fastest of several batches, the profiles in turn.
-fn time_batches(setup: &Setup, cells: &mut [OverheadCell]) -> Result<(), SettingsError> {
+fn time_batches(setup: &Setup, cells: &mut [OverheadCell]) -> Result<()> {
     let batches = setup.effort.of(40, 15);
-    let path = setup.base.settings.path()?;
     for _ in 0..batches {
         for (cell, name) in cells.iter_mut().zip(PROFILES) {
-            let spec = setup.base.settings.flow(&setup.profile(name));
-            let mut simulation = simulation(&path)?;
+            let mut bench = Bench::new(setup, name, &[])?;
             let begun = time::Instant::now();
             for flow in 0..BATCH {
-                simulation.run(&spec, setup.seed(), FlowId(flow), &mut NoObserver);
+                bench.record(flow);
             }
             cell.cpu = cell.cpu.min(begun.elapsed() / BATCH as u32);
         }
@@ -137,10 +114,6 @@ struct MostMemory {
 impl Observer for MostMemory {
     const WANTS_EVENTS: bool = false;
 
-    fn on_packet(&mut self, _: Instant, _: Point, _: Direction, _: &Packet) {}
-
-    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
-
     fn on_settled(&mut self, _: Instant, host: Host, endpoint: &Endpoint) {
         self.now[host as usize] = size_of::<Sender>() + endpoint.sender().memory();
         self.most = self.most.max(self.now.iter().sum());
@@ -148,48 +121,37 @@ impl Observer for MostMemory {
 }
 
 fn chart(cells: &[OverheadCell]) -> BarChart {
-    type Number = fn(&OverheadCell) -> f64;
-    const NUMBERS: [(&str, Number); 3] = [
+    let numbers: [(&str, fn(&OverheadCell) -> f64); 3] = [
         ("IP bytes", |cell| cell.bytes),
         ("packets and timers processed", |cell| cell.steps),
         ("memory of both senders", |cell| cell.memory as f64),
     ];
-    let group = |(name, number): (&str, Number)| BarGroup {
-        label: name.into(),
-        values: cells.iter().map(|cell| Some(number(cell) / number(&cells[0]))).collect(),
-    };
-    BarChart {
-        title: "A fetch of 34 kB with SLP, over one without".into(),
-        x_label: "quantity".into(),
-        y_label: "normalised".into(),
-        series: cells.iter().map(|cell| cell.profile.clone()).collect(),
-        panels: vec![BarPanel { title: String::new(), groups: NUMBERS.map(group).to_vec() }],
-    }
+    let series = cells.iter().map(|cell| &cell.profile);
+    BarChart::new("A fetch of 34 kB with SLP, over one without", "quantity", "normalised", series).panel(
+        "",
+        numbers.map(|(name, number)| (name, cells.iter().map(move |cell| Some(number(cell) / number(&cells[0]))))),
+    )
 }
 
 fn columns() -> Columns<OverheadCell> {
     columns_of_figure::<OverheadCell>(ID)
-        .text(("profile", "", "profile of both hosts"), |c| Some(c.profile.clone().into()))
-        .integer(("flows", "", "fetches"), |c| Some(c.flows))
-        .real(("fct_ms_p50", "ms", "median completion time"), |c| Some(c.median_ms))
-        .real(("bytes", "bytes", "IP bytes per fetch"), |c| Some(c.bytes))
-        .real(("steps", "", "packets and timers that the hosts processed, per fetch"), |c| Some(c.steps))
-        .integer(("memory", "bytes", "the most memory of both senders together"), |c| Some(c.memory as u64))
+        .column("profile", "", "profile of both hosts", |c| c.profile.clone())
+        .column("flows", "", "fetches", |c| c.flows)
+        .column("fct_ms_p50", "ms", "median completion time", |c| c.median_ms)
+        .column("bytes", "bytes", "IP bytes per fetch", |c| c.bytes)
+        .column("steps", "", "packets and timers that the hosts processed, per fetch", |c| c.steps)
+        .column("memory", "bytes", "the most memory of both senders together", |c| c.memory as u64)
 }
 
 fn text(cells: &[OverheadCell]) -> String {
-    let mut table = plain_table();
-    table.set_header(["profile", "fetches", "median (ms)", "IP bytes", "packets and timers", "memory (bytes)"]);
-    for cell in cells {
-        table.add_row([
-            cell.profile.clone(),
-            cell.flows.to_string(),
-            format!("{:.1}", cell.median_ms),
-            format!("{:.0}", cell.bytes),
-            format!("{:.1}", cell.steps),
-            cell.memory.to_string(),
-        ]);
-    }
+    let table = Columns::new()
+        .shown("profile", |c: &OverheadCell| c.profile.clone())
+        .shown("fetches", |c| c.flows)
+        .shown("median (ms)", |c| format!("{:.1}", c.median_ms))
+        .shown("IP bytes", |c| format!("{:.0}", c.bytes))
+        .shown("packets and timers", |c| format!("{:.1}", c.steps))
+        .shown("memory (bytes)", |c| c.memory)
+        .to_table(cells);
     format!("Per fetch; the claims have bounds of the CPU time, which depends on the machine.\n\n{table}")
 }
 

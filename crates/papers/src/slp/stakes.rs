@@ -19,18 +19,9 @@
 
 mod claims;
 
-use super::NAME;
-use super::micro::{Keys, fct_ms, plain};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::simulation;
-use recoup_lab::settings::SettingsError;
-use recoup_sim::NoObserver;
-use recoup_support::stats::Estimate;
-use recoup_support::threads::{cores, in_parallel};
-use recoup_table::{Columns, plain_table};
-use recoup_units::FlowId;
+use super::micro::{fct_ms, plain};
+use super::{NAME, records};
+use crate::prelude::*;
 
 /// The name on the command line.
 pub const ID: &str = "stakes";
@@ -53,9 +44,9 @@ pub struct StakeCell {
     pub rate_kbps: u64,
     /// Flows of each arm.
     pub flows: u64,
-    /// What the flows of the second arm take longer on average, in ms.
+    /// Mean completion time that the second arm adds to the first, in ms.
     pub longer_ms: Estimate,
-    /// What the paper's estimate gives, in ms.
+    /// The arbitrator's estimate of it, in ms.
     pub predicted_ms: f64,
 }
 
@@ -78,22 +69,15 @@ pub struct Learned {
 /// Settings that do not fit together.
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let cells = cells(setup)?;
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: "What losses and copies cost on average, and what the arbitrator estimates".into(),
-        claims: claims::all(&cells, learned(setup)?),
-        picture: Picture::Bars(chart(&cells)),
-        cells,
-    };
-    let text = text(&figure.cells);
-    Ok(figure.into_sheet(&text, &columns()))
+    let title = "What losses and copies cost on average, and what the arbitrator estimates";
+    let claims = claims::all(&cells, learned(setup)?);
+    Ok(Figure::new(NAME, ID, title, claims, chart(&cells), cells).sheet(text, &columns()))
 }
 
 /// The settings of a request that is answered with one segment.
 const REQUEST: Keys<'static> = &[("rtt", "40ms"), ("request", "300B"), ("segments", "1")];
 
-fn cells(setup: &Setup) -> Result<Vec<StakeCell>, SettingsError> {
+fn cells(setup: &Setup) -> Result<Vec<StakeCell>> {
     let up = if setup.is_mutated("no-loss") { "none" } else { "up:bernoulli:0.02" };
     let many = setup.effort.of(200_000, 40_000);
     let some = setup.effort.of(60_000, 12_000);
@@ -101,55 +85,37 @@ fn cells(setup: &Setup) -> Result<Vec<StakeCell>, SettingsError> {
     let t2 = |bytes: f64, kbps: f64| (1.0 - LOSS) * bytes * 8.0 / kbps;
     // SYN and request with their headers.
     let (syn, request) = (60.0, 352.0);
-    let arm = |profile, more: Keys<'static>, flows| times(setup, profile, more, flows);
-    let cell = |row, rate_kbps, predicted_ms, [one, other]: [Vec<f64>; 2]| StakeCell {
-        row,
-        rate_kbps,
-        flows: one.len() as u64,
-        longer_ms: Estimate::of(one.iter().zip(&other).map(|(one, other)| other - one)),
-        predicted_ms,
+    let cell = |row, rate_kbps, predicted_ms, flows, arms: [(&str, Keys<'_>); 2]| {
+        let [one, other] = arms.map(|(profile, settings)| times(setup, profile, settings, flows));
+        let longer = one?.into_iter().zip(other?).map(|(one, other)| other - one);
+        Ok(StakeCell { row, rate_kbps, flows, longer_ms: Estimate::of(longer), predicted_ms })
     };
-    let lost = |rate: &'static str, profile| {
-        let settings = [("rate", rate), ("drop", up), ("slp.q", "syn:1")];
-        times(setup, profile, &settings, some)
-    };
-    let fast: Keys<'static> = &[("rate", "20Mbit")];
-    let busy: Keys<'static> = &[("rate", "1Mbit"), ("segments", "100"), ("slp.p", "0.5"), ("slp.q", "first:1")];
-    let lossy = [("rate", "20Mbit"), ("drop", up)];
+    let [plain, lossy]: [Keys<'_>; 2] = [&[("rate", "20Mbit")], &[("rate", "20Mbit"), ("drop", up)]];
+    let busy: Keys<'_> = &[("rate", "1Mbit"), ("segments", "100"), ("slp.p", "0.5"), ("slp.q", "first:1")];
+    let above: Keys<'_> = &[("rate", "1Mbit"), ("drop", up), ("slp.q", "syn:1")];
+    let below: Keys<'_> = &[("rate", "16kbit"), ("drop", up), ("slp.q", "syn:1")];
+    let copied = |settings| [(WITHOUT, settings), (WITH, settings)];
     Ok(vec![
-        cell("loss", 20_000, t1, [arm(WITHOUT, fast, many)?, times(setup, WITHOUT, &lossy, many)?]),
-        cell("copies", 20_000, t2(syn + request, 20_000.0), [arm(WITHOUT, fast, 100)?, arm(WITH, fast, 100)?]),
-        cell("busy", 1000, t2(1500.0, 1000.0) / (1.0 - LOSS), [arm(WITHOUT, busy, 1)?, arm(WITH, busy, 1)?]),
-        cell("above", 1000, t2(syn, 1000.0) - LOSS * RTOS_MS[0], [lost("1Mbit", WITHOUT)?, lost("1Mbit", WITH)?]),
-        cell("below", 16, t2(syn, 16.0) - LOSS * RTOS_MS[0], [lost("16kbit", WITHOUT)?, lost("16kbit", WITH)?]),
+        cell("loss", 20_000, t1, many, [(WITHOUT, plain), (WITHOUT, lossy)])?,
+        cell("copies", 20_000, t2(syn + request, 20_000.0), 100, copied(plain))?,
+        cell("busy", 1000, t2(1500.0, 1000.0) / (1.0 - LOSS), 1, copied(busy))?,
+        cell("above", 1000, t2(syn, 1000.0) - LOSS * RTOS_MS[0], some, copied(above))?,
+        cell("below", 16, t2(syn, 16.0) - LOSS * RTOS_MS[0], some, copied(below))?,
     ])
 }
 
 /// The completion times of these flows in ms.
-fn times(setup: &Setup, profile: &str, more: Keys<'_>, flows: u64) -> Result<Vec<f64>, SettingsError> {
-    const TOGETHER: u64 = 1000;
-    let settings: Vec<(&str, &str)> = REQUEST.iter().chain(more).copied().collect();
-    let base = plain(setup, &settings)?;
-    let (path, spec) = (base.settings.path()?, base.settings.flow(&setup.profile(profile)));
-    let parts = flows.div_ceil(TOGETHER) as usize;
-    let times = in_parallel(parts, cores(), |part| {
-        let mut simulation = simulation(&path)?;
-        let first = part as u64 * TOGETHER;
-        let numbers = first..(first + TOGETHER).min(flows);
-        let time = |n| fct_ms(&simulation.run(&spec, base.seed, FlowId(n), &mut NoObserver));
-        Ok::<Vec<f64>, SettingsError>(numbers.map(time).collect())
-    })?;
-    Ok(times.concat())
+fn times(setup: &Setup, profile: &str, more: Keys<'_>, flows: u64) -> Result<Vec<f64>> {
+    records(setup, profile, &plain(&[REQUEST, more].concat()), flows, fct_ms)
 }
 
 /// Runs connections whose tails may be copied: thirty responses of ten segments each, 400 segments on a lossy path, and
 /// 400 segments that are followed by eight a few seconds later.
-fn learned(setup: &Setup) -> Result<Learned, SettingsError> {
+fn learned(setup: &Setup) -> Result<Learned> {
     let exchanges = ["300B>14kB"; 30].join(",10ms,");
-    let copies = |more: Keys<'_>| -> Result<u64, SettingsError> {
+    let copies = |more: Keys<'_>| -> Result<u64> {
         let settings: Vec<_> = [("rtt", "40ms"), ("rate", "20Mbit")].into_iter().chain(more.iter().copied()).collect();
-        let (record, _) = super::micro::run(setup, WITH, &settings)?;
-        Ok(record.counters.copies)
+        Ok(super::micro::run(setup, WITH, &settings)?.record.counters.copies)
     };
     let learned = match setup.is_mutated("configured") {
         true => "0.02",
@@ -175,58 +141,44 @@ fn learned(setup: &Setup) -> Result<Learned, SettingsError> {
 
 /// Draws what losses and copies add, and what duplicated SYNs save. A negative estimate has no bar.
 fn chart(cells: &[StakeCell]) -> BarChart {
-    let panel = |title: &str, rows: &[&str], sign: f64| BarPanel {
-        title: title.into(),
-        groups: cells
-            .iter()
-            .filter(|cell| rows.contains(&cell.row))
-            .map(|cell| BarGroup {
-                label: format!("{}, {} kbit/s", cell.row, cell.rate_kbps),
-                values: [cell.longer_ms.mean, cell.predicted_ms]
-                    .map(|ms| Some(sign * ms).filter(|ms| *ms >= 0.0))
-                    .to_vec(),
-            })
-            .collect(),
+    let groups = |rows: &'static [&str], sign: f64| {
+        cells.iter().filter(move |cell| rows.contains(&cell.row)).map(move |cell| {
+            let values = [cell.longer_ms.mean, cell.predicted_ms];
+            let label = format!("{}, {} kbit/s", cell.row, cell.rate_kbps);
+            (label, values.map(|ms| Some(sign * ms).filter(|ms| *ms >= 0.0)))
+        })
     };
-    BarChart {
-        title: "What losses and copies cost on average".into(),
-        x_label: "comparison".into(),
-        y_label: "completion time (ms)".into(),
-        series: vec!["measured".into(), "the arbitrator's estimate".into()],
-        panels: vec![
-            panel("Added by losses, and by copies", &["loss", "copies", "busy"], 1.0),
-            panel(
-                "Saved by duplicated SYNs above and below the threshold (no bar: the estimate is a loss)",
-                &["above", "below"],
-                -1.0,
-            ),
-        ],
-    }
+    BarChart::new(
+        "What losses and copies cost on average",
+        "comparison",
+        "completion time (ms)",
+        ["measured", "the arbitrator's estimate"],
+    )
+    .panel("Added by losses, and by copies", groups(&["loss", "copies", "busy"], 1.0))
+    .panel(
+        "Saved by duplicated SYNs above and below the threshold (no bar: the estimate is a loss)",
+        groups(&["above", "below"], -1.0),
+    )
 }
 
 fn columns() -> Columns<StakeCell> {
     columns_of_figure::<StakeCell>(ID)
-        .text(("row", "", "the comparison"), |c| Some(c.row.into()))
-        .integer(("rate_kbps", "kbit/s", "rate of the link"), |c| Some(c.rate_kbps))
-        .integer(("flows", "", "flows of each arm"), |c| Some(c.flows))
-        .real(("longer_ms", "ms", "completion time added, mean"), |c| Some(c.longer_ms.mean))
-        .real(("longer_half_ms", "ms", "half of its interval of 95 % confidence"), |c| Some(c.longer_ms.half))
-        .real(("predicted_ms", "ms", "the arbitrator's estimate"), |c| Some(c.predicted_ms))
+        .column("row", "", "the comparison", |c| c.row)
+        .column("rate_kbps", "kbit/s", "rate of the link", |c| c.rate_kbps)
+        .column("flows", "", "flows of each arm", |c| c.flows)
+        .column("longer_ms", "ms", "completion time added, mean", |c| c.longer_ms.mean)
+        .column("longer_half_ms", "ms", "half of its interval of 95 % confidence", |c| c.longer_ms.half)
+        .column("predicted_ms", "ms", "the arbitrator's estimate", |c| c.predicted_ms)
 }
 
 fn text(cells: &[StakeCell]) -> String {
-    let mut table = plain_table();
-    table.set_header(["comparison", "rate (kbit/s)", "flows", "added (ms)", "estimate (ms)"]);
-    for cell in cells {
-        table.add_row([
-            cell.row.into(),
-            cell.rate_kbps.to_string(),
-            cell.flows.to_string(),
-            cell.longer_ms.to_string(),
-            format!("{:.2}", cell.predicted_ms),
-        ]);
-    }
-    table.to_string()
+    Columns::new()
+        .shown("comparison", |c: &StakeCell| c.row)
+        .shown("rate (kbit/s)", |c| c.rate_kbps)
+        .shown("flows", |c| c.flows)
+        .shown("added (ms)", |c| c.longer_ms)
+        .shown("estimate (ms)", |c| format!("{:.2}", c.predicted_ms))
+        .to_table(cells)
 }
 
 #[cfg(test)]

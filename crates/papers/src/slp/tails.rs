@@ -14,16 +14,12 @@
 mod cell;
 mod claims;
 
+use crate::prelude::*;
 pub use cell::{Case, PROFILES, TailCell};
 
 use super::NAME;
-use crate::experiment::{ExperimentError, Setup};
+
 use crate::tail_loss::Acks;
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use comfy_table::Table;
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::settings::SettingsError;
-use recoup_table::{Columns, millis, plain_table};
 
 /// The name on the command line.
 pub const ID: &str = "tails";
@@ -38,7 +34,7 @@ const TITLE: &str = "Flows that lose their last segment, their SYN or their SYN-
 ///
 /// # Errors
 /// Never with the settings of the figure.
-pub fn figure(setup: &Setup) -> Result<Figure<TailCell>, SettingsError> {
+pub fn figure(setup: &Setup) -> Result<Figure<TailCell>> {
     let mut cells = Vec::new();
     for case in Case::ALL {
         for acks in case.receivers() {
@@ -55,37 +51,18 @@ pub fn figure(setup: &Setup) -> Result<Figure<TailCell>, SettingsError> {
         let first = cells[first].fct_ms;
         cells[i].fct_normalised = cells[i].fct_ms.zip(first).map(|(ours, first)| ours / first);
     }
-    Ok(Figure {
-        paper: NAME,
-        figure: ID,
-        title: TITLE.into(),
-        claims: claims::all(&cells, setup)?,
-        picture: Picture::Bars(chart(&cells)),
-        cells,
-    })
+    Ok(Figure::new(NAME, ID, TITLE, claims::all(&cells, setup)?, chart(&cells), cells))
 }
 
 /// Draws the flows with quick ACKs, with a panel per case.
 fn chart(cells: &[TailCell]) -> BarChart {
-    let value = |case, profile, rtt_ms| {
-        let mut cells = cells.iter();
-        let is_it = |c: &&TailCell| (c.case, c.profile, c.rtt_ms, c.ack) == (case, profile, rtt_ms, Acks::Quick.name());
-        cells.find(is_it).and_then(|cell| cell.fct_normalised)
-    };
-    let panel = |case: Case| {
-        let group = |rtt_ms| BarGroup {
-            label: format!("{rtt_ms}"),
-            values: PROFILES.map(|profile| value(case, profile, rtt_ms)).to_vec(),
-        };
-        BarPanel { title: case.title().into(), groups: RTTS.map(group).to_vec() }
-    };
-    BarChart {
-        title: format!("{TITLE}; quick ACKs"),
-        x_label: "RTT (ms)".into(),
-        y_label: "normalised FCT".into(),
-        series: PROFILES.map(String::from).to_vec(),
-        panels: Case::ALL.map(panel).to_vec(),
-    }
+    let grid = Grid::new(cells);
+    let value = |case, profile, rtt_ms| grid.at((case, Acks::Quick.name(), rtt_ms, profile)).fct_normalised;
+    let chart = BarChart::new(format!("{TITLE}; quick ACKs"), "RTT (ms)", "normalised FCT", PROFILES);
+    Case::ALL.into_iter().fold(chart, |chart, case| {
+        let group = |rtt_ms: u64| (rtt_ms.to_string(), PROFILES.map(|profile| value(case, profile, rtt_ms)));
+        chart.panel(case.title(), RTTS.map(group))
+    })
 }
 
 /// The cells as [`figure`] computes them, in every format.
@@ -93,31 +70,26 @@ fn chart(cells: &[TailCell]) -> BarChart {
 /// # Errors
 /// As [`figure`].
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
-    Ok(to_sheet(figure(setup)?))
-}
-
-fn to_sheet(figure: Figure<TailCell>) -> Sheet {
-    let text = text(&figure.cells);
-    figure.into_sheet(&text, &columns())
+    Ok(figure(setup)?.sheet(text, &columns()))
 }
 
 fn columns() -> Columns<TailCell> {
     columns_of_figure::<TailCell>(ID)
-        .text(("lost", "", "the packet that is lost"), |c| Some(c.case.name().into()))
-        .integer(("segments", "segments", "length of the flow"), |c| Some(c.case.segments()))
-        .text(("q", "", "the `slp.q` setting"), |c| Some(c.case.likelihoods().into()))
-        .text(("ack", "", "the receiver's `ack` setting"), |c| Some(c.ack.into()))
-        .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
-        .text(("profile", "", "profile of both hosts"), |c| Some(c.profile.into()))
-        .real(("fct_ms", "ms", "flow completion time; unknown if the flow did not complete"), |c| c.fct_ms)
-        .real(("fct_normalised", "", "FCT divided by the first profile's FCT"), |c| c.fct_normalised)
-        .integer(("retransmissions", "segments", "retransmissions of both hosts, with SYNs and SYN-ACKs"), |c| {
-            Some(c.retransmissions)
+        .column("lost", "", "the packet that is lost", |c| c.case.name())
+        .column("segments", "segments", "length of the flow", |c| c.case.segments())
+        .column("q", "", "the `slp.q` setting", |c| c.case.likelihoods())
+        .column("ack", "", "the receiver's `ack` setting", |c| c.ack)
+        .column("rtt_ms", "ms", "round-trip time", |c| c.rtt_ms)
+        .column("profile", "", "profile of both hosts", |c| c.profile)
+        .column("fct_ms", "ms", "flow completion time; unknown if the flow did not complete", |c| c.fct_ms)
+        .column("fct_normalised", "", "FCT divided by the first profile's FCT", |c| c.fct_normalised)
+        .column("retransmissions", "segments", "retransmissions of both hosts, with SYNs and SYN-ACKs", |c| {
+            c.retransmissions
         })
-        .integer(("copies", "segments", "copies sent by both hosts, with those of SYN and SYN-ACK"), |c| Some(c.copies))
-        .integer(("copied_bytes", "bytes", "sequence space of the copies"), |c| Some(c.copied_bytes))
-        .integer(("withheld", "segments", "copies withheld because the window had no room"), |c| Some(c.withheld))
-        .integer(("bytes", "bytes", "IP bytes sent, both directions"), |c| Some(c.bytes))
+        .column("copies", "segments", "copies sent by both hosts, with those of SYN and SYN-ACK", |c| c.copies)
+        .column("copied_bytes", "bytes", "sequence space of the copies", |c| c.copied_bytes)
+        .column("withheld", "segments", "copies withheld because the window had no room", |c| c.withheld)
+        .column("bytes", "bytes", "IP bytes sent, both directions", |c| c.bytes)
 }
 
 /// A table per case and receiver, with a row per profile.
@@ -134,34 +106,23 @@ fn text(cells: &[TailCell]) -> String {
     text
 }
 
-/// Formats a number of a cell.
-type ToText = fn(&TailCell) -> String;
-
 /// The profiles of one case and receiver. Each number has a column per RTT; the first of them names it.
-fn profiles(cells: &[TailCell]) -> Table {
-    const NUMBERS: [(&str, ToText); 4] = [
+fn profiles(cells: &[TailCell]) -> String {
+    const N: usize = RTTS.len();
+    let numbers: [(&str, fn(&TailCell) -> String); 4] = [
         ("FCT", |cell| millis(cell.fct_ms)),
         ("ratio", |cell| millis(cell.fct_normalised)),
         ("copies", |cell| cell.copies.to_string()),
         ("withheld", |cell| cell.withheld.to_string()),
     ];
-    let mut table = plain_table();
-    let mut header = vec!["profile".to_string()];
-    for (name, _) in NUMBERS {
-        header.extend(RTTS.map(|rtt_ms| match rtt_ms == RTTS[0] {
-            true => format!("{name}, {rtt_ms} ms"),
-            false => format!("{rtt_ms} ms"),
-        }));
-    }
-    table.set_header(header);
-    for rtts in cells.chunks(RTTS.len()) {
-        let mut row = vec![rtts[0].profile.to_string()];
-        for (_, number) in NUMBERS {
-            row.extend(rtts.iter().map(number));
+    let mut columns = Columns::new().shown("profile", |rtts: &[TailCell; N]| rtts[0].profile);
+    for (name, number) in numbers {
+        for (i, rtt_ms) in RTTS.into_iter().enumerate() {
+            let name = if i == 0 { format!("{name}, ") } else { String::new() };
+            columns = columns.shown(format!("{name}{rtt_ms} ms"), move |rtts| number(&rtts[i]));
         }
-        table.add_row(row);
     }
-    table
+    columns.to_table(cells.as_chunks().0)
 }
 
 #[cfg(test)]

@@ -23,14 +23,13 @@ mod columns;
 mod contrast;
 mod population;
 
+use crate::prelude::*;
 pub use population::{RerunFlow, Studied, Traces};
 
 use super::NAME;
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet};
+use crate::distribution;
 use columns::{FlagCell, PositionCell};
 use recoup_captures::study::slp::{flag_chart, position_chart};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 
 /// The names on the command line: positions and flags in data centers, then on the backbone.
 pub const POSITIONS: [&str; 2] = ["fig1", "fig2"];
@@ -56,8 +55,7 @@ fn title(what: &str, studied: &Studied) -> String {
 /// # Errors
 /// Never with the populations of the figures.
 pub fn positions(setup: &Setup, traces: Traces) -> Result<Sheet, ExperimentError> {
-    let studied = population::study(setup, traces, flows(setup))?;
-    Ok(positions_of(&studied))
+    Ok(positions_of(&*population::study(setup, traces, flows(setup))?))
 }
 
 /// Timeouts by flags: Figure 3 or 4.
@@ -65,8 +63,7 @@ pub fn positions(setup: &Setup, traces: Traces) -> Result<Sheet, ExperimentError
 /// # Errors
 /// As [`positions`].
 pub fn flags(setup: &Setup, traces: Traces) -> Result<Sheet, ExperimentError> {
-    let studied = population::study(setup, traces, flows(setup))?;
-    Ok(flags_of(&studied))
+    Ok(flags_of(&*population::study(setup, traces, flows(setup))?))
 }
 
 /// Completion times of flows with SYN loss: Table I.
@@ -74,14 +71,12 @@ pub fn flags(setup: &Setup, traces: Traces) -> Result<Sheet, ExperimentError> {
 /// # Errors
 /// As [`positions`].
 pub fn table(setup: &Setup) -> Result<Sheet, ExperimentError> {
-    let studied = population::study(setup, Traces::Backbone, flows(setup))?;
-    Ok(table_of(&studied))
+    Ok(table_of(&*population::study(setup, Traces::Backbone, flows(setup))?))
 }
 
 fn positions_of(studied: &Studied) -> Sheet {
-    let report = &studied.report;
-    let panels = report.positions.iter();
-    let cells = panels.flat_map(|panel| {
+    let (report, id) = (&studied.report, POSITIONS[studied.traces as usize]);
+    let cells = report.positions.iter().flat_map(|panel| {
         panel.positions.iter().map(|place| PositionCell {
             sender: panel.sender,
             half: panel.half.name(),
@@ -89,45 +84,26 @@ fn positions_of(studied: &Studied) -> Sheet {
             shares: place.shares,
         })
     });
-    let figure = Figure {
-        paper: NAME,
-        figure: POSITIONS[studied.traces as usize],
-        title: title("Timeouts by position of the lost packet", studied),
-        cells: cells.collect(),
-        claims: claims::positions(studied),
-        picture: Picture::Lines(position_chart(report)),
-    };
-    figure.into_sheet(&columns::positions_text(report), &columns::positions(POSITIONS[studied.traces as usize]))
+    let title = title("Timeouts by position of the lost packet", studied);
+    Figure::new(NAME, id, title, claims::positions(studied), position_chart(report), cells.collect())
+        .into_sheet(&columns::positions_text(report), &columns::positions(id))
 }
 
 fn flags_of(studied: &Studied) -> Sheet {
-    let report = &studied.report;
-    let panels = report.flags.iter();
-    let cells = panels.flat_map(|panel| {
+    let (report, id) = (&studied.report, FLAGS[studied.traces as usize]);
+    let cells = report.flags.iter().flat_map(|panel| {
         panel.categories.iter().map(|category| FlagCell { sender: panel.sender, category: category.clone() })
     });
-    let figure = Figure {
-        paper: NAME,
-        figure: FLAGS[studied.traces as usize],
-        title: title("Timeouts by flags of the lost packet", studied),
-        cells: cells.collect(),
-        claims: claims::flags(studied),
-        picture: Picture::Bars(flag_chart(report)),
-    };
-    figure.into_sheet(&columns::flags_text(report), &columns::flags(FLAGS[studied.traces as usize]))
+    let title = title("Timeouts by flags of the lost packet", studied);
+    Figure::new(NAME, id, title, claims::flags(studied), flag_chart(report), cells.collect())
+        .sheet(columns::flags_text, &columns::flags(id))
 }
 
 fn table_of(studied: &Studied) -> Sheet {
     let cells = columns::table_cells(studied);
-    let figure = Figure {
-        paper: NAME,
-        figure: TABLE,
-        title: title("Completion times of flows with SYN loss", studied),
-        claims: claims::table(studied, &cells),
-        picture: Picture::Lines(completion_chart(studied)),
-        cells,
-    };
-    figure.into_sheet(&columns::table_text(studied), &columns::table())
+    let title = title("Completion times of flows with SYN loss", studied);
+    Figure::new(NAME, TABLE, title, claims::table(studied, &cells), completion_chart(studied), cells)
+        .sheet(|cells| columns::table_text(studied, cells), &columns::table())
 }
 
 /// The distribution functions of the completion times.
@@ -135,29 +111,18 @@ fn completion_chart(studied: &Studied) -> LineChart {
     let line = |of: fn(&RerunFlow) -> Option<f64>| {
         let mut values: Vec<f64> = studied.reruns.iter().filter_map(of).collect();
         values.sort_unstable_by(f64::total_cmp);
-        let all = values.len() as f64;
-        let first = values.first().map(|first| (*first, 0.0));
-        let steps = (1..).zip(&values).map(|(n, value)| (*value, f64::from(n) / all));
-        first.into_iter().chain(steps).collect()
+        distribution::steps(&values)
     };
-    LineChart {
-        title: "Completion times of flows with SYN loss".into(),
-        x_label: "first SYN to last packet with data or FIN (s)".into(),
-        y_label: "share of the flows".into(),
-        scale: Scale::Logarithmic,
-        largest: Some(1.0),
-        interpolation: Interpolation::Steps,
-        series: vec!["without SLP".into(), "with SLP, computed".into(), "SYNs duplicated, rerun".into()],
-        panels: vec![LinePanel {
-            title: String::new(),
-            lines: vec![
-                line(|flow| Some(flow.without_s)),
-                line(|flow| Some(flow.computed_s)),
-                line(|flow| flow.rerun_s),
-            ],
-        }],
-        ..LineChart::default()
-    }
+    LineChart::new(
+        "Completion times of flows with SYN loss",
+        "first SYN to last packet with data or FIN (s)",
+        "share of the flows",
+        ["without SLP", "with SLP, computed", "SYNs duplicated, rerun"],
+    )
+    .logarithmic()
+    .up_to(1.0)
+    .steps()
+    .panel("", [line(|flow| Some(flow.without_s)), line(|flow| Some(flow.computed_s)), line(|flow| flow.rerun_s)])
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! §I and §II-B4: why timeouts cost time, and when a loss causes one, in single flows.
 //!
 //! A flow of ten segments loses one of them, over paths of several RTTs, with `linux-3.17`, whose smallest RTO is 200 ms.
-//! What a loss costs is the completion time less that of the same flow without loss. Finer timers
+//! The cost of a loss is the completion time less that of the same flow without loss. Finer timers
 //! have a smallest RTO of 1 ms. As in the kernel, the smallest RTO bounds the term 4·RTTVAR.
 //!
 //! ```text
@@ -15,16 +15,13 @@ mod cells;
 mod claims;
 
 use super::NAME;
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use cells::{Cells, LEAST_RTOS};
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_table::{Columns, millis, plain_table};
+use crate::prelude::*;
+use cells::{Cells, LEAST_RTOS, RTTS};
 
 /// The name on the command line.
 pub const ID: &str = "timers";
 
-/// What the loss of a segment costs.
+/// The cost of losing a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossCell {
     /// The RTT in ms.
@@ -33,7 +30,7 @@ pub struct LossCell {
     pub least_rto_ms: u64,
     /// Which segment is lost.
     pub lost: &'static str,
-    /// What it costs, in ms.
+    /// Completion time added, in ms.
     pub cost_ms: f64,
     /// Retransmissions by a timer.
     pub timeouts: u64,
@@ -45,77 +42,43 @@ pub struct LossCell {
 /// Settings that do not fit together.
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let cells = Cells::run(setup)?;
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: "What a lost segment costs, by timer".into(),
-        claims: claims::all(&cells),
-        picture: Picture::Bars(chart(&cells.losses)),
-        cells: cells.losses,
-    };
-    let text = text(&figure.cells);
-    Ok(figure.into_sheet(&text, &columns()))
+    let (claims, chart) = (claims::all(&cells), chart(&cells.losses));
+    let title = "What a lost segment costs, by timer";
+    Ok(Figure::new(NAME, ID, title, claims, chart, cells.losses).sheet(text, &columns()))
 }
 
 fn chart(cells: &[LossCell]) -> BarChart {
-    // The loss of the first segment costs the same with any smallest RTO.
-    let is_drawn = |arm: &(u64, &str)| arm.1 == "last" || arm.0 == LEAST_RTOS[1];
-    let arms: Vec<(u64, &str)> = arms(cells).into_iter().filter(is_drawn).collect();
-    let rtts = cells.iter().map(|cell| cell.rtt_ms);
-    let mut rtts: Vec<u64> = rtts.collect();
-    rtts.dedup();
-    let group = |rtt_ms: &u64| BarGroup {
-        label: rtt_ms.to_string(),
-        values: arms
-            .iter()
-            .map(|arm| {
-                let is_it = |c: &&LossCell| c.rtt_ms == *rtt_ms && (c.least_rto_ms, c.lost) == *arm;
-                cells.iter().find(is_it).map(|cell| cell.cost_ms)
-            })
-            .collect(),
+    // The loss of the first segment costs the same with any smallest RTO: one is drawn.
+    let arms: Vec<&LossCell> = cells[..2 * LEAST_RTOS.len()]
+        .iter()
+        .filter(|arm| arm.lost == "last" || arm.least_rto_ms == LEAST_RTOS[1])
+        .collect();
+    let cost = |rtt_ms, arm: &LossCell| {
+        let is_it = |c: &&LossCell| (c.rtt_ms, c.least_rto_ms, c.lost) == (rtt_ms, arm.least_rto_ms, arm.lost);
+        cells.iter().find(is_it).map(|cell| cell.cost_ms)
     };
-    BarChart {
-        title: "What the loss of one of ten segments costs".into(),
-        x_label: "RTT (ms)".into(),
-        y_label: "completion time added (ms)".into(),
-        series: arms.iter().map(|(least, lost)| format!("{lost} lost, smallest RTO {least} ms")).collect(),
-        panels: vec![BarPanel { title: String::new(), groups: rtts.iter().map(group).collect() }],
-    }
-}
-
-fn arms(cells: &[LossCell]) -> Vec<(u64, &'static str)> {
-    let mut arms: Vec<(u64, &'static str)> = Vec::new();
-    for cell in cells {
-        let arm = (cell.least_rto_ms, cell.lost);
-        if !arms.contains(&arm) {
-            arms.push(arm);
-        }
-    }
-    arms
+    let series = arms.iter().map(|arm| format!("{} lost, smallest RTO {} ms", arm.lost, arm.least_rto_ms));
+    BarChart::new("What the loss of one of ten segments costs", "RTT (ms)", "completion time added (ms)", series)
+        .panel("", RTTS.map(|rtt_ms| (rtt_ms.to_string(), arms.iter().map(move |arm| cost(rtt_ms, arm)))))
 }
 
 fn columns() -> Columns<LossCell> {
     columns_of_figure::<LossCell>(ID)
-        .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
-        .integer(("least_rto_ms", "ms", "smallest RTO"), |c| Some(c.least_rto_ms))
-        .text(("lost", "", "the lost segment"), |c| Some(c.lost.into()))
-        .real(("cost_ms", "ms", "completion time added"), |c| Some(c.cost_ms))
-        .integer(("timeouts", "", "retransmissions by a timer"), |c| Some(c.timeouts))
+        .column("rtt_ms", "ms", "round-trip time", |c| c.rtt_ms)
+        .column("least_rto_ms", "ms", "smallest RTO", |c| c.least_rto_ms)
+        .column("lost", "", "the lost segment", |c| c.lost)
+        .column("cost_ms", "ms", "completion time added", |c| c.cost_ms)
+        .column("timeouts", "", "retransmissions by a timer", |c| c.timeouts)
 }
 
 fn text(cells: &[LossCell]) -> String {
-    let mut table = plain_table();
-    table.set_header(["RTT (ms)", "smallest RTO (ms)", "lost", "costs (ms)", "timeouts"]);
-    for cell in cells {
-        table.add_row([
-            cell.rtt_ms.to_string(),
-            cell.least_rto_ms.to_string(),
-            cell.lost.into(),
-            millis(Some(cell.cost_ms)),
-            cell.timeouts.to_string(),
-        ]);
-    }
-    table.to_string()
+    Columns::new()
+        .shown("RTT (ms)", |c: &LossCell| c.rtt_ms)
+        .shown("smallest RTO (ms)", |c| c.least_rto_ms)
+        .shown("lost", |c| c.lost)
+        .shown("costs (ms)", |c| millis(Some(c.cost_ms)))
+        .shown("timeouts", |c| c.timeouts)
+        .to_table(cells)
 }
 
 #[cfg(test)]

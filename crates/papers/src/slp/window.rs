@@ -15,11 +15,8 @@ mod cells;
 mod claims;
 
 use super::NAME;
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, columns_of_figure};
+use crate::prelude::*;
 use cells::Cells;
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_table::{Columns, plain_table};
 
 /// The name on the command line.
 pub const ID: &str = "window";
@@ -47,83 +44,55 @@ pub struct WindowCell {
 /// Settings that do not fit together.
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let cells = Cells::run(setup)?;
-    let claims = claims::all(&cells);
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: "The windows and the copy of a flow's last segment".into(),
-        picture: Picture::Lines(chart(&cells.rule)),
-        claims,
-        cells: cells.rule,
-    };
-    let text = text(&figure.cells);
-    Ok(figure.into_sheet(&text, &columns()))
+    let (claims, chart) = (claims::all(&cells), chart(&cells.rule));
+    let title = "The windows and the copy of a flow's last segment";
+    Ok(Figure::new(NAME, ID, title, claims, chart, cells.rule).sheet(text, &columns()))
 }
 
 /// The longest flow whose last segment is copied, by window.
 fn chart(cells: &[WindowCell]) -> LineChart {
-    let longest = |of: &dyn Fn(&WindowCell) -> Option<u64>, is: fn(&WindowCell) -> bool| {
-        let mut points: Vec<(f64, f64)> = Vec::new();
-        for cell in cells {
-            let Some(window) = of(cell) else { continue };
-            if points.last().is_none_or(|last| last.0 != window as f64) {
-                points.push((window as f64, 0.0));
-            }
-            if is(cell)
-                && let Some(last) = points.last_mut()
-            {
-                last.1 = last.1.max(cell.segments as f64);
-            }
-        }
-        points
+    let longest = |of: fn(&WindowCell) -> Option<u64>, is: fn(&WindowCell) -> bool| {
+        let limited = cells.iter().filter(|cell| of(cell).is_some()).collect::<Vec<_>>();
+        let point = |flows: &[&WindowCell]| {
+            let copied = flows.iter().filter(|cell| is(cell)).map(|cell| cell.segments);
+            (of(flows[0]).unwrap_or(0) as f64, copied.max().unwrap_or(0) as f64)
+        };
+        limited.chunk_by(|a, b| of(a) == of(b)).map(point).collect::<Vec<_>>()
     };
-    let panel = |title: &str, of: &dyn Fn(&WindowCell) -> Option<u64>| LinePanel {
-        title: title.into(),
-        lines: vec![longest(of, |cell| cell.permitted), longest(of, |cell| cell.copies > 0)],
-    };
-    LineChart {
-        title: "The longest flow whose last segment is copied".into(),
-        x_label: "window (segments)".into(),
-        y_label: "segments of the flow".into(),
-        scale: Scale::Linear,
-        y_scale: Scale::Linear,
-        largest: None,
-        interpolation: Interpolation::Linear,
-        series: vec!["the paper's rule".into(), "ours".into()],
-        panels: vec![
-            panel("The congestion window is the limit", &|cell| cell.rwnd.is_none().then_some(cell.cwnd)),
-            panel("The receiver's window is the limit", &|cell| cell.rwnd),
-        ],
-    }
+    let lines = |of| [longest(of, |cell| cell.permitted), longest(of, |cell| cell.copies > 0)];
+    LineChart::new(
+        "The longest flow whose last segment is copied",
+        "window (segments)",
+        "segments of the flow",
+        ["the paper's rule", "ours"],
+    )
+    .panel("The congestion window is the limit", lines(|cell| cell.rwnd.is_none().then_some(cell.cwnd)))
+    .panel("The receiver's window is the limit", lines(|cell| cell.rwnd))
 }
 
 fn columns() -> Columns<WindowCell> {
     columns_of_figure::<WindowCell>(ID)
-        .integer(("cwnd", "segments", "congestion window"), |c| Some(c.cwnd))
-        .integer(("rwnd", "segments", "the receiver's window, where it is a limit"), |c| c.rwnd)
-        .integer(("segments", "segments", "length of the flow"), |c| Some(c.segments))
-        .flag(("permitted", "", "the paper's rule permits a copy of the last"), |c| c.permitted)
-        .integer(("copies", "segments", "copies sent"), |c| Some(c.copies))
-        .integer(("withheld", "segments", "copies withheld"), |c| Some(c.withheld))
+        .column("cwnd", "segments", "congestion window", |c| c.cwnd)
+        .column("rwnd", "segments", "the receiver's window, where it is a limit", |c| c.rwnd)
+        .column("segments", "segments", "length of the flow", |c| c.segments)
+        .column("permitted", "", "the paper's rule permits a copy of the last", |c| c.permitted)
+        .column("copies", "segments", "copies sent", |c| c.copies)
+        .column("withheld", "segments", "copies withheld", |c| c.withheld)
 }
 
 /// A row per window: the longest flow whose last segment is copied.
 fn text(cells: &[WindowCell]) -> String {
-    let mut table = plain_table();
-    table.set_header(["cwnd (segments)", "rwnd (segments)", "flows", "permitted", "copied", "withheld"]);
-    for group in cells.chunk_by(|a, b| (a.cwnd, a.rwnd) == (b.cwnd, b.rwnd)) {
-        let first = group[0];
-        let count = |is: fn(&WindowCell) -> bool| group.iter().filter(|cell| is(cell)).count();
-        table.add_row([
-            first.cwnd.to_string(),
-            first.rwnd.map_or("no limit".into(), |rwnd| rwnd.to_string()),
-            format!("1 to {} segments", group.len()),
-            count(|cell| cell.permitted).to_string(),
-            count(|cell| cell.copies > 0).to_string(),
-            count(|cell| cell.withheld > 0).to_string(),
-        ]);
-    }
-    table.to_string()
+    type Flows = Vec<WindowCell>;
+    let windows = cells.chunk_by(|a, b| (a.cwnd, a.rwnd) == (b.cwnd, b.rwnd));
+    let count = |is: fn(&WindowCell) -> bool| move |flows: &Flows| flows.iter().filter(|cell| is(cell)).count();
+    Columns::new()
+        .shown("cwnd (segments)", |flows: &Flows| flows[0].cwnd)
+        .shown("rwnd (segments)", |flows| flows[0].rwnd.map_or("no limit".into(), |rwnd| rwnd.to_string()))
+        .shown("flows", |flows| format!("1 to {} segments", flows.len()))
+        .shown("permitted", count(|cell| cell.permitted))
+        .shown("copied", count(|cell| cell.copies > 0))
+        .shown("withheld", count(|cell| cell.withheld > 0))
+        .to_table(&windows.map(<[_]>::to_vec).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

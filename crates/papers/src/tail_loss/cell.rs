@@ -1,18 +1,13 @@
 //! One bar of a figure: a flow and its sender's first retransmission.
 
-use crate::experiment::Setup;
-use recoup_lab::run::simulation;
-use recoup_lab::settings::{Settings, SettingsError};
-use recoup_recovery::{Event, Transmission, Trigger};
-use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation};
-use recoup_tcp::flow::Host;
-use recoup_units::{Direction, FlowId, Instant, Offset};
+use super::single_flow::Repair;
+use crate::flow::ms;
+use crate::prelude::*;
+use recoup_sim::{Chains, Network};
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::time::Duration;
 
 /// The mechanisms compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mechanism {
     /// Linux recovery without tail loss probes.
     Baseline,
@@ -107,11 +102,11 @@ pub struct TailLossCell {
     pub mechanism: Mechanism,
     /// Flow completion time from the client's SYN in ms; `None` if the flow did not complete.
     pub fct_ms: Option<f64>,
-    /// It, divided by the baseline's.
+    /// FCT divided by the baseline's.
     pub fct_normalised: Option<f64>,
     /// Flow completion time from establishment in ms, as the paper measures it (§3.1).
     pub fct_established_ms: Option<f64>,
-    /// It, divided by the baseline's.
+    /// FCT from establishment divided by the baseline's.
     pub fct_established_normalised: Option<f64>,
     /// Retransmissions per flow by trigger; no entry where there are none.
     pub retransmissions: BTreeMap<&'static str, u64>,
@@ -119,6 +114,14 @@ pub struct TailLossCell {
     pub spurious: u64,
     /// The first retransmission.
     pub first: Option<First>,
+}
+
+impl Keyed for TailLossCell {
+    type Key = (&'static str, u64, u64, Mechanism);
+
+    fn key(&self) -> Self::Key {
+        (self.ack, self.rtt_ms, self.lost, self.mechanism)
+    }
 }
 
 impl TailLossCell {
@@ -135,12 +138,10 @@ pub fn run_cell(
     rtt_ms: u64,
     lost: u64,
     mechanism: Mechanism,
-    more: &[(&str, &str)],
+    more: Keys<'_>,
 ) -> Result<TailLossCell, SettingsError> {
-    let (spec, mut simulation) = prepare(setup, acks, rtt_ms, lost, mechanism, more)?;
-    let mut watch = Watch::default();
-    let record = simulation.run(&spec, setup.seed(), FlowId(0), &mut watch);
-    let ms = |time: Duration| time.as_nanos() as f64 / 1e6;
+    let log = bench(setup, acks, rtt_ms, lost, mechanism, more)?.run(0);
+    let record = &log.record;
     let counts = Trigger::ALL.map(|t| (t.name(), record.counters.retransmissions.of(t)));
     Ok(TailLossCell {
         ack: acks.name(),
@@ -153,87 +154,42 @@ pub fn run_cell(
         fct_established_normalised: None,
         retransmissions: counts.into_iter().filter(|(_, n)| *n > 0).collect(),
         spurious: record.spurious_data,
-        first: watch.first,
+        first: log.repairs().into_iter().find_map(First::of),
     })
 }
 
-/// The flow of a cell and its simulation. `more` are settings in addition to the figure's.
-pub fn prepare(
+impl First {
+    /// A retransmission; `None` for new data that was sent as a probe.
+    fn of(repair: Repair) -> Option<Self> {
+        let Repair { trigger, since_last_ack_ms, since_earliest_ms, srtt_ms, rto_ms, .. } = repair;
+        Some(Self { trigger: trigger?.name(), since_last_ack_ms, since_earliest_ms, srtt_ms, rto_ms })
+    }
+}
+
+/// The bench of a cell. `more` are settings in addition to the figure's.
+pub fn bench(
     setup: &Setup,
     acks: Acks,
     rtt_ms: u64,
     lost: u64,
     mechanism: Mechanism,
-    more: &[(&str, &str)],
-) -> Result<(FlowSpec, Simulation), SettingsError> {
-    let settings = settings(setup, acks, rtt_ms, lost, more)?;
-    let profile = setup.profile(mechanism.profile());
-    let simulation = simulation(&settings.path()?)?;
-    Ok((settings.flow(&profile), simulation))
+    more: Keys<'_>,
+) -> Result<Bench, SettingsError> {
+    bench_over(setup, acks, rtt_ms, lost, mechanism, more, |chains| chains)
 }
 
-/// The settings of a cell. `more` are settings in addition to the figure's.
-pub fn settings(
+/// The bench of a cell, on `network` of its path.
+pub fn bench_over<N: Network>(
     setup: &Setup,
     acks: Acks,
     rtt_ms: u64,
     lost: u64,
-    more: &[(&str, &str)],
-) -> Result<Settings, SettingsError> {
-    let mut settings = setup.base.settings.clone();
+    mechanism: Mechanism,
+    more: Keys<'_>,
+    network: impl FnOnce(Chains) -> N,
+) -> Result<Bench<N>, SettingsError> {
     let rtt = format!("{rtt_ms}ms");
     let drop = if lost == 0 { "none".into() } else { format!("tail:{lost}") };
     let own = [("rtt", rtt.as_str()), ("drop", &drop), ("ack", acks.name())];
-    for (key, value) in own.iter().chain(more) {
-        settings.set(key, value, Path::new(""))?;
-    }
-    Ok(settings)
-}
-
-/// Observes the server's sender up to its first retransmission of data.
-#[derive(Default)]
-struct Watch {
-    una: Offset,
-    last_ack: Instant,
-    sent: BTreeMap<Offset, Instant>,
-    srtt_ms: f64,
-    rto_ms: f64,
-    first: Option<First>,
-}
-
-impl Observer for Watch {
-    const WANTS_EVENTS: bool = true;
-
-    fn on_packet(&mut self, _: Instant, _: Point, _: Direction, _: &Packet) {}
-
-    fn on_event(&mut self, now: Instant, _: FlowId, host: Host, event: &Event) {
-        if host != Host::Server || self.first.is_some() {
-            return;
-        }
-        let ms_since = |then: Instant| now.since(then).as_secs_f64() * 1e3;
-        match *event {
-            Event::Acked { una, .. } => {
-                self.una = una;
-                self.last_ack = now;
-            }
-            Event::RttSample { srtt, rto, .. } => {
-                self.srtt_ms = srtt.as_secs_f64() * 1e3;
-                self.rto_ms = rto.as_secs_f64() * 1e3;
-            }
-            Event::Sent { what: Transmission::New(span), .. } => {
-                self.sent.insert(span.start, now);
-            }
-            Event::Sent { what: Transmission::Again(_, trigger), .. } => {
-                let earliest = self.sent.get(&self.una).copied().unwrap_or(now);
-                self.first = Some(First {
-                    trigger: trigger.name(),
-                    since_last_ack_ms: ms_since(self.last_ack),
-                    since_earliest_ms: ms_since(earliest),
-                    srtt_ms: self.srtt_ms,
-                    rto_ms: self.rto_ms,
-                });
-            }
-            _ => {}
-        }
-    }
+    Bench::over(setup, mechanism.profile(), &setup.settings(&[&own, more].concat())?, network)
 }

@@ -11,20 +11,17 @@ pub use fig2::fig2;
 use super::cell::{Acks, First, MECHANISMS, Mechanism, TailLossCell};
 use crate::claims::{Claim, claim};
 use crate::experiment::Setup;
+use crate::grid::Grid;
 use crate::joined;
 use crate::same;
 use recoup_lab::settings::SettingsError;
 
 /// The cells of a figure, found by their settings.
-struct Cells<'a>(&'a [TailLossCell]);
+type Cells<'a> = Grid<'a, TailLossCell>;
 
 impl Cells<'_> {
     fn get(&self, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism) -> &TailLossCell {
-        let found = self
-            .0
-            .iter()
-            .find(|c| c.ack == acks.name() && c.rtt_ms == rtt_ms && c.lost == lost && c.mechanism == mechanism);
-        found.expect("a cell of the figure's grid")
+        self.at((acks.name(), rtt_ms, lost, mechanism))
     }
 
     /// The FCT from establishment, in ms.

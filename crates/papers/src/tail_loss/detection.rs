@@ -14,13 +14,9 @@
 mod claims;
 
 use super::NAME;
-use super::single_flow::{Trace, run};
-use crate::experiment::Setup;
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::Trigger;
-use recoup_table::{Columns, millis, plain_table};
+use crate::flow::run;
+use crate::pivot::pivot;
+use crate::prelude::*;
 
 /// The experiment's name.
 pub const ID: &str = "detection";
@@ -74,14 +70,8 @@ pub fn figure(setup: &Setup) -> Result<Figure<DetectionCell>, SettingsError> {
             });
         }
     }
-    Ok(Figure {
-        paper: NAME,
-        figure: ID,
-        title: "FCT of ten segments by the number of segments sent after the lost one".into(),
-        claims: claims::all(setup, &cells)?,
-        picture: Picture::Bars(chart(&cells)),
-        cells,
-    })
+    let title = "FCT of ten segments by the number of segments sent after the lost one";
+    Ok(Figure::new(NAME, ID, title, claims::all(setup, &cells)?, chart(&cells), cells))
 }
 
 /// The experiment in every format.
@@ -89,56 +79,43 @@ pub fn figure(setup: &Setup) -> Result<Figure<DetectionCell>, SettingsError> {
 /// # Errors
 /// As [`figure`].
 pub fn sheet(setup: &Setup) -> Result<Sheet, SettingsError> {
-    let figure = figure(setup)?;
-    let text = text(&figure.cells);
-    Ok(figure.into_sheet(&text, &columns()))
+    Ok(figure(setup)?.sheet(text, &columns()))
 }
 
 fn chart(cells: &[DetectionCell]) -> BarChart {
-    let groups = cells.chunks(SENDERS.len()).map(|bars| BarGroup {
-        label: bars[0].after.to_string(),
-        values: bars.iter().map(|cell| cell.fct_ms).collect(),
-    });
-    BarChart {
-        title: "One of ten segments lost, RTT 80 ms, quick ACKs".into(),
-        x_label: "segments sent after the lost one".into(),
-        y_label: "FCT (ms)".into(),
-        series: SENDERS.map(|(name, _)| name.to_string()).to_vec(),
-        panels: vec![BarPanel { title: String::new(), groups: groups.collect() }],
-    }
+    let bars = cells.chunks(SENDERS.len());
+    BarChart::new(
+        "One of ten segments lost, RTT 80 ms, quick ACKs",
+        "segments sent after the lost one",
+        "FCT (ms)",
+        SENDERS.map(|(name, _)| name),
+    )
+    .panel("", bars.map(|bars| (bars[0].after.to_string(), bars.iter().map(|cell| cell.fct_ms))))
 }
 
 /// A row per flow.
 fn columns() -> Columns<DetectionCell> {
     columns_of_figure::<DetectionCell>(ID)
-        .integer(("after", "segments", "segments sent after the lost one"), |c| Some(c.after))
-        .text(("sender", "", "the sender"), |c| Some(c.sender.into()))
-        .real(("fct_ms", "ms", "flow completion time from establishment"), |c| c.fct_ms)
-        .text(("trigger", "", "the trigger of the first retransmission"), |c| {
-            c.trigger.map(|trigger| trigger.name().into())
-        })
-        .integer(("duplicate_acks", "ACKs", "duplicate ACKs before it"), |c| Some(c.duplicate_acks))
+        .column("after", "segments", "segments sent after the lost one", |c| c.after)
+        .column("sender", "", "the sender", |c| c.sender)
+        .column("fct_ms", "ms", "flow completion time from establishment", |c| c.fct_ms)
+        .column("trigger", "", "the trigger of the first retransmission", |c| c.trigger.map(|trigger| trigger.name()))
+        .column("duplicate_acks", "ACKs", "duplicate ACKs before it", |c| c.duplicate_acks)
 }
 
 /// A row per number of segments after the lost one.
 fn text(cells: &[DetectionCell]) -> String {
-    let mut table = plain_table();
-    let mut header = vec!["segments after".into()];
-    header.extend(SENDERS.map(|(name, _)| format!("{name}: FCT (ms), trigger")));
-    table.set_header(header);
-    for bars in cells.chunks(SENDERS.len()) {
-        let mut row = vec![bars[0].after.to_string()];
-        row.extend(bars.iter().map(|cell| {
-            let trigger = cell.trigger.map_or("-", Trigger::name);
-            format!("{}, {trigger}", millis(cell.fct_ms))
-        }));
-        table.add_row(row);
-    }
+    let table = pivot(
+        cells,
+        &[("segments after", &|c| c.after.to_string())],
+        &SENDERS.map(|(name, _)| name),
+        &[(": FCT (ms), trigger", &|c| format!("{}, {}", millis(c.fct_ms), c.trigger.map_or("-", Trigger::name)))],
+    );
     format!("Ten segments, of which one is lost.\n\n{table}")
 }
 
 /// Whether every retransmission of a flow has this trigger, and there are any.
-fn all_by(trace: &Trace, trigger: Trigger) -> bool {
+fn all_by(trace: &Log, trigger: Trigger) -> bool {
     let repairs = trace.repairs();
     !repairs.is_empty() && repairs.iter().all(|one| one.trigger == Some(trigger))
 }

@@ -28,9 +28,8 @@ pub use watch::{Flow, Segments};
 
 use super::NAME;
 use super::cell::{Acks, MECHANISMS, Mechanism};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, distribution};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
+use crate::distribution;
+use crate::prelude::*;
 use recoup_lab::world::{Calibration, LinkResult};
 use recoup_support::stats::{Estimate, Share};
 use run::{Amount, Calibrated, LOSS, PAIRS, calibrated, run_foreground};
@@ -144,6 +143,14 @@ pub struct DumbbellCell {
     pub bottleneck: LinkResult,
     /// Connections of the background in each world.
     pub background: Vec<u64>,
+}
+
+impl Keyed for DumbbellCell {
+    type Key = (Option<char>, Mechanism);
+
+    fn key(&self) -> Self::Key {
+        (self.foreground.panel(), self.mechanism)
+    }
 }
 
 impl DumbbellCell {
@@ -285,15 +292,8 @@ pub fn figure(setup: &Setup) -> Result<(Figure<DumbbellCell>, Calibration), Expe
     for foreground in Foreground::all() {
         cells.extend(run_foreground(setup, &world, foreground, amount)?);
     }
-    let figure = Figure {
-        paper: NAME,
-        figure: ID,
-        title: format!("FCT of flows that lose one of their last four segments to congestion, seed {}", setup.seed()),
-        claims: claims::all(&cells),
-        picture: Picture::Lines(chart(&cells)),
-        cells,
-    };
-    Ok((figure, load))
+    let title = format!("FCT of flows that lose one of their last four segments to congestion, seed {}", setup.seed());
+    Ok((Figure::new(NAME, ID, title, claims::all(&cells), chart(&cells), cells), load))
 }
 
 /// The cells as [`figure`] computes them, in every format.
@@ -303,7 +303,7 @@ pub fn figure(setup: &Setup) -> Result<(Figure<DumbbellCell>, Calibration), Expe
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let (figure, load) = figure(setup)?;
     let cells = figure.cells.clone();
-    let sheet = figure.into_sheet(&columns::text(&cells, &load), &columns::cells());
+    let sheet = figure.sheet(|cells| columns::text(cells, &load), &columns::cells());
     Ok(sheet.with_rows("distributions", &columns::distributions(), &columns::points(&cells)))
 }
 
@@ -313,21 +313,16 @@ fn cells_of(cells: &[DumbbellCell], foreground: Foreground) -> Vec<&DumbbellCell
 }
 
 fn chart(cells: &[DumbbellCell]) -> LineChart {
-    let panel = |(letter, flows): (char, Foreground)| LinePanel {
-        title: format!("({letter}) {} segments, {} ms one way, {}", flows.size, flows.owd_ms, flows.acks.title()),
-        lines: cells_of(cells, flows).into_iter().map(|cell| distribution::steps(&cell.fcts())).collect(),
-    };
-    LineChart {
-        title: "FCT of flows that lose one of their last four segments to congestion".into(),
-        x_label: "FCT (ms)".into(),
-        y_label: "share of the flows".into(),
-        scale: Scale::Logarithmic,
-        y_scale: Scale::Linear,
-        largest: Some(1.0),
-        interpolation: Interpolation::Steps,
-        series: MECHANISMS.map(|m| m.name().to_string()).to_vec(),
-        panels: PANELS.map(panel).to_vec(),
-    }
+    let chart = LineChart::new(
+        "FCT of flows that lose one of their last four segments to congestion",
+        "FCT (ms)",
+        "share of the flows",
+        MECHANISMS.map(Mechanism::name),
+    );
+    PANELS.into_iter().fold(chart.logarithmic().up_to(1.0).steps(), |chart, (letter, flows)| {
+        let title = format!("({letter}) {} segments, {} ms one way, {}", flows.size, flows.owd_ms, flows.acks.title());
+        chart.panel(title, cells_of(cells, flows).into_iter().map(|cell| distribution::steps(&cell.fcts())))
+    })
 }
 
 #[cfg(test)]

@@ -1,63 +1,22 @@
-//! One flow of a few segments, and everything its sender and its receiver did.
+//! The repairs in a flow of a few segments: each retransmission and probe, with the sender's state.
 //!
 //! The experiments on §2 and §4 state what a mechanism does. We read that off single flows: which segment was
 //! retransmitted, why, and how long after its transmission and after the last ACK.
 
 use super::tampered::{Tamper, Tampered};
-use crate::experiment::Setup;
-use recoup_lab::run::simulation;
-use recoup_lab::settings::{Settings, SettingsError};
-use recoup_recovery::{Event, Timer, Transmission, Trigger};
-use recoup_sim::{Chains, FlowSpec, Network, Observer, Packet, Point, Simulation};
-use recoup_tcp::flow::{FlowRecord, Host};
-use recoup_units::{Direction, FlowId, Instant, Offset, Span};
-use recoup_wire::{Flags, Segment};
-use std::path::Path;
-
-/// A packet at a point of its way.
-#[derive(Clone, Copy, Debug)]
-pub struct Seen {
-    /// When.
-    pub at: Instant,
-    /// Where.
-    pub point: Point,
-    /// Its direction.
-    pub direction: Direction,
-    /// The segment.
-    pub segment: Segment,
-}
-
-/// What happened in one flow. The server sends the data.
-#[derive(Debug, Default)]
-pub struct Trace {
-    /// What the server's sender reported.
-    pub events: Vec<(Instant, Event)>,
-    /// All packets.
-    pub packets: Vec<Seen>,
-    /// The record of the flow.
-    pub record: FlowRecord,
-}
-
-impl Observer for Trace {
-    const WANTS_EVENTS: bool = true;
-
-    fn on_packet(&mut self, at: Instant, point: Point, direction: Direction, packet: &Packet) {
-        self.packets.push(Seen { at, point, direction, segment: packet.segment });
-    }
-
-    fn on_event(&mut self, now: Instant, _: FlowId, host: Host, event: &Event) {
-        if host == Host::Server {
-            self.events.push((now, *event));
-        }
-    }
-}
+use crate::flow::Seen;
+use crate::prelude::*;
+use recoup_recovery::Timer;
+use recoup_tcp::flow::When;
+use recoup_units::Span;
+use recoup_wire::Flags;
 
 /// A retransmission of data, or new data sent as a probe, with the sender's state at that moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Repair {
     /// When it was sent.
     pub at: Instant,
-    /// What was sent.
+    /// The data sent.
     pub span: Span,
     /// Its trigger; `None` for new data as a probe.
     pub trigger: Option<Trigger>,
@@ -89,7 +48,7 @@ impl Repair {
     }
 }
 
-/// What [`Trace::repairs`] has seen of the flow so far.
+/// The sender as [`Log::repairs`] follows it.
 #[derive(Default)]
 struct Sender {
     una: Offset,
@@ -124,16 +83,16 @@ impl Sender {
     }
 }
 
-impl Trace {
+impl Log {
     /// The retransmissions and probes of the server's data, in order.
     pub fn repairs(&self) -> Vec<Repair> {
         let (mut sender, mut repairs) = (Sender::default(), Vec::new());
-        for (at, event) in &self.events {
+        for (at, event) in self.events(Host::Server) {
             match *event {
                 Event::Acked { una, newly_acked, newly_sacked, .. } => {
                     sender.una = una;
                     sender.sent.retain(|(span, _)| span.end > una);
-                    sender.last_ack = *at;
+                    sender.last_ack = at;
                     let duplicate = newly_acked.0 == 0 && newly_sacked.0 > 0;
                     sender.duplicate_acks += usize::from(duplicate);
                 }
@@ -141,8 +100,8 @@ impl Trace {
                     sender.srtt_ms = srtt.as_secs_f64() * 1e3;
                     sender.rto_ms[0] = rto.as_secs_f64() * 1e3;
                 }
-                Event::TimerFired { timer: Timer::Rto } => sender.expired = Some(*at),
-                Event::TimerSet { timer: Timer::Rto, at: Some(_) } if sender.expired != Some(*at) => {
+                Event::TimerFired { timer: Timer::Rto } => sender.expired = Some(at),
+                Event::TimerSet { timer: Timer::Rto, at: Some(_) } if sender.expired != Some(at) => {
                     sender.rto_ms[1] = sender.rto_ms[0]
                 }
                 Event::Sent { what, .. } => {
@@ -151,20 +110,20 @@ impl Trace {
                     };
                     match what {
                         Transmission::Again(_, trigger) => {
-                            repairs.push(sender.repair(*at, span, Some(trigger)));
+                            repairs.push(sender.repair(at, span, Some(trigger)));
                             let same = sender.sent.iter_mut().find(|one| one.0.start == span.start);
                             if let Some(same) = same {
-                                same.1 = *at;
+                                same.1 = at;
                             }
                         }
                         Transmission::NewProbe(_) => {
-                            repairs.push(sender.repair(*at, span, None));
-                            sender.sent.push((span, *at));
-                            sender.newest = *at;
+                            repairs.push(sender.repair(at, span, None));
+                            sender.sent.push((span, at));
+                            sender.newest = at;
                         }
                         _ => {
-                            sender.sent.push((span, *at));
-                            sender.newest = *at;
+                            sender.sent.push((span, at));
+                            sender.newest = at;
                         }
                     }
                 }
@@ -179,92 +138,26 @@ impl Trace {
         self.repairs().first().copied()
     }
 
-    /// Pure ACKs that the client sent, in order.
-    pub fn acks(&self) -> impl Iterator<Item = &Seen> {
-        let is_ack =
-            |seen: &&Seen| (seen.point, seen.direction) == (Point::Sent, Direction::Up) && seen.segment.is_pure_ack();
-        self.packets.iter().filter(is_ack)
-    }
-
     /// When the first data of the server arrives that it sent at this moment or later.
     pub fn arrival_after(&self, sent: Instant) -> Option<Instant> {
-        let is_data =
-            |seen: &&Seen| seen.direction == Direction::Down && seen.segment.payload_len > 0 && seen.at >= sent;
-        let mut arrivals = self.packets.iter().filter(is_data);
-        let arrived = arrivals.find(|seen| seen.point == Point::Arrived);
-        arrived.map(|seen| seen.at)
+        let mut arrivals = self.packets_at(Direction::Down, Point::Arrived);
+        arrivals.find(|seen| seen.segment.payload_len > 0 && seen.at >= sent).map(|seen| seen.at)
     }
 
     /// Packets of the server with a FIN that were sent, in order.
     pub fn fins(&self) -> impl Iterator<Item = &Seen> {
-        let is_fin = |seen: &&Seen| {
-            (seen.point, seen.direction) == (Point::Sent, Direction::Down) && seen.segment.flags.contains(Flags::FIN)
-        };
-        self.packets.iter().filter(is_fin)
+        self.packets_at(Direction::Down, Point::Sent).filter(|seen| seen.segment.flags.contains(Flags::FIN))
     }
-
-    /// How often a timer of the server fired.
-    pub fn fired(&self, timer: Timer) -> usize {
-        let fired = |(_, event): &&(Instant, Event)| *event == Event::TimerFired { timer };
-        self.events.iter().filter(fired).count()
-    }
-
-    /// The flow completion time from establishment, in ms.
-    pub fn fct_ms(&self) -> Option<f64> {
-        let fct = self.record.fct_established;
-        fct.map(|fct| fct.as_secs_f64() * 1e3)
-    }
-}
-
-/// The settings of the scenario as the user changed it, and these.
-pub fn settings(setup: &Setup, own: &[(&str, &str)]) -> Result<Settings, SettingsError> {
-    let mut settings = setup.base.settings.clone();
-    for (key, value) in own {
-        settings.set(key, value, Path::new(""))?;
-    }
-    if setup.is_mutated("nothing-lost") {
-        settings.set("drop", "none", Path::new(""))?;
-    }
-    Ok(settings)
-}
-
-/// Runs a flow of a sender with this profile and these settings.
-///
-/// # Errors
-/// When settings contradict each other.
-pub fn run(setup: &Setup, profile: &str, own: &[(&str, &str)]) -> Result<Trace, SettingsError> {
-    Ok(run_many(setup, profile, own, 1)?.remove(0))
-}
-
-/// Runs this many flows, each with its own random choices.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_many(setup: &Setup, profile: &str, own: &[(&str, &str)], flows: u64) -> Result<Vec<Trace>, SettingsError> {
-    let settings = settings(setup, own)?;
-    let mut simulation = simulation(&settings.path()?)?;
-    let spec = settings.flow(&setup.profile(profile));
-    let traces = (0..flows).map(|flow| one_flow(setup, &spec, &mut simulation, flow));
-    Ok(traces.collect())
 }
 
 /// Runs a flow whose server closes after the client has acknowledged all data, and whose first FIN is lost.
 ///
 /// # Errors
-/// As [`run`].
-pub fn run_losing_fin(setup: &Setup, profile: &str, own: &[(&str, &str)]) -> Result<Trace, SettingsError> {
-    let settings = settings(setup, own)?;
-    let path = settings.path()?;
-    let chains = Chains::new(&path).map_err(|e| SettingsError::Path(e.to_string()))?;
-    let mut spec = settings.flow(&setup.profile(profile));
-    let data = spec.workload.server.total();
-    spec.workload.server.close = Some(recoup_tcp::flow::When { acknowledged: data, ..Default::default() });
-    let mut simulation = Simulation::over(Tampered::new(chains, Tamper::LoseFin));
-    Ok(one_flow(setup, &spec, &mut simulation, 0))
-}
-
-fn one_flow<N: Network>(setup: &Setup, spec: &FlowSpec, simulation: &mut Simulation<N>, flow: u64) -> Trace {
-    let mut trace = Trace::default();
-    trace.record = simulation.run(spec, setup.seed(), FlowId(flow), &mut trace);
-    trace
+/// Settings that contradict each other.
+pub fn run_losing_fin(setup: &Setup, profile: &str, own: Keys<'_>) -> Result<Log, SettingsError> {
+    let mut bench =
+        Bench::over(setup, profile, &setup.settings(own)?, |chains| Tampered::new(chains, Tamper::LoseFin))?;
+    let server = &mut bench.spec.workload.server;
+    server.close = Some(When { acknowledged: server.total(), ..When::default() });
+    Ok(bench.run(0))
 }

@@ -7,17 +7,15 @@
 //! Cells are medians of [`RUNS`] flows. Several cells run at once, each on its own path.
 
 use super::{Acks, Id, MECHANISMS, Mechanism, NAME};
-use crate::{Figure, Picture, Sheet, columns_of_figure, to_value};
+use crate::prelude::*;
+use crate::to_value;
 use comfy_table::Table;
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::{self, ProfileResult};
 use recoup_lab::scenario::Scenario;
-use recoup_lab::settings::SettingsError;
 use recoup_lab::stage::{Ends, KernelFacts, Outputs, RealStage, Stage, StageError};
-use recoup_recovery::Profile;
 use recoup_support::stats::Summary;
 use recoup_support::threads::in_parallel;
-use recoup_table::{Columns, plain_table};
+use recoup_table::plain_table;
 use std::path::Path;
 
 /// Flows per cell.
@@ -212,17 +210,9 @@ fn to_sheet(id: Id, stage: Stage, cells: Vec<RealCell>) -> Sheet {
         Some(kernel) => format!("kernel-{}, HZ={}", kernel.version, kernel.hz),
         None => "Recoup over real packets".into(),
     };
-    let (text, picture) = (text(stage, &cells), chart(id, &stack, stage, &cells));
-    let figure = Figure {
-        paper: NAME,
-        figure: name,
-        title: format!("{}: {stack}", id.title()),
-        cells,
-        claims: vec![],
-        picture: Picture::Bars(picture),
-    };
-    let rows = figure.cells.clone();
-    let sheet = figure.into_sheet(&text, &columns(name));
+    let (rows, title) = (cells.clone(), format!("{}: {stack}", id.title()));
+    let figure = Figure::new(NAME, name, title, vec![], chart(id, &stack, stage, &cells), cells);
+    let sheet = figure.sheet(|cells| text(stage, cells), &columns(name));
     let mut sheet = sheet.with_rows("delivery_errors", &delivery_errors(name), &rows);
     sheet.json["stage"] = to_value(&stage);
     sheet.json["kernel"] = to_value(&kernel);
@@ -232,40 +222,44 @@ fn to_sheet(id: Id, stage: Stage, cells: Vec<RealCell>) -> Sheet {
 /// The columns that identify a cell.
 fn key_columns(figure: &'static str) -> Columns<RealCell> {
     columns_of_figure::<RealCell>(figure)
-        .text(("ack", "", "the receiver's `ack` setting"), |c| Some(c.ack.into()))
-        .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
-        .integer(("lost", "segments", "segments lost at the tail"), |c| Some(c.lost))
-        .text(("mechanism", "", "the sender's mechanism; for the kernel, with or without tail loss probes"), |c| {
-            Some(c.mechanism.into())
+        .column("ack", "", "the receiver's `ack` setting", |c| c.ack)
+        .column("rtt_ms", "ms", "round-trip time", |c| c.rtt_ms)
+        .column("lost", "segments", "segments lost at the tail", |c| c.lost)
+        .column("mechanism", "", "the sender's mechanism; for the kernel, with or without tail loss probes", |c| {
+            c.mechanism
         })
 }
 
 /// A row per cell: the emulator's delivery error.
 fn delivery_errors(figure: &'static str) -> Columns<RealCell> {
     let about = "how much later than on the ideal path packets were delivered: p99.9";
-    key_columns(figure).real(("delivery_error_ms", "ms", about), |c| c.delivery_error_ms)
+    key_columns(figure).column("delivery_error_ms", "ms", about, |c| c.delivery_error_ms)
 }
 
 /// A row per cell: measured and simulated FCTs.
 fn columns(figure: &'static str) -> Columns<RealCell> {
     key_columns(figure)
-        .real(("fct_p50_ms", "ms", "measured flow completion time: median"), |c| c.fct_ms.map(|s| s.p50))
-        .real(("fct_min_ms", "ms", "measured flow completion time: smallest"), |c| c.fct_ms.map(|s| s.min))
-        .real(("fct_max_ms", "ms", "measured flow completion time: largest"), |c| c.fct_ms.map(|s| s.max))
-        .real(("simulated_ms", "ms", "flow completion time in the simulator: median"), |c| c.simulated_ms)
-        .real(("fct_established_p50_ms", "ms", "measured flow completion time from establishment: median"), |c| {
+        .column("fct_p50_ms", "ms", "measured flow completion time: median", |c| c.fct_ms.map(|s| s.p50))
+        .column("fct_min_ms", "ms", "measured flow completion time: smallest", |c| c.fct_ms.map(|s| s.min))
+        .column("fct_max_ms", "ms", "measured flow completion time: largest", |c| c.fct_ms.map(|s| s.max))
+        .column("simulated_ms", "ms", "flow completion time in the simulator: median", |c| c.simulated_ms)
+        .column("fct_established_p50_ms", "ms", "measured flow completion time from establishment: median", |c| {
             c.fct_established_ms
         })
-        .real(
-            ("simulated_established_ms", "ms", "flow completion time from establishment in the simulator: median"),
+        .column(
+            "simulated_established_ms",
+            "ms",
+            "flow completion time from establishment in the simulator: median",
             |c| c.simulated_established_ms,
         )
-        .real(("difference_percent", "%", "how much the measured median exceeds the simulated one"), |c| {
+        .column("difference_percent", "%", "how much the measured median exceeds the simulated one", |c| {
             c.difference_percent
         })
-        .integer(
-            ("blurred_flows", "flows", "flows whose times the emulator's lateness blurs by more than a hundredth"),
-            |c| Some(c.blurred_flows),
+        .column(
+            "blurred_flows",
+            "flows",
+            "flows whose times the emulator's lateness blurs by more than a hundredth",
+            |c| c.blurred_flows,
         )
 }
 
@@ -319,35 +313,19 @@ fn table(stage: Stage, cells: &[RealCell]) -> Table {
     table
 }
 
-/// Measured and simulated FCTs from establishment side by side, both divided by the first variant's measured
-/// one.
+/// Measured and simulated FCTs from establishment side by side, both divided by the first variant's measured one.
 fn chart(id: Id, stack: &str, stage: Stage, cells: &[RealCell]) -> BarChart {
     let variants = Variant::of(stage);
-    let panel = |acks: Acks| {
+    let series = variants.iter().flat_map(|variant| [variant.name().into(), format!("{}, simulated", variant.name())]);
+    let chart = BarChart::new(format!("{}: {stack}", id.title()), id.x_label(), "normalised FCT", series);
+    Acks::ALL.into_iter().fold(chart, |chart, acks| {
         let here: Vec<&RealCell> = cells.iter().filter(|cell| cell.ack == acks.name()).collect();
-        let groups = here.chunks(variants.len()).map(|bars| {
+        let bars = here.chunks(variants.len()).map(|bars| {
             let base = bars[0].fct_established_ms;
-            let over = |ms: Option<f64>| ms.zip(base).map(|(ms, base)| ms / base);
-            let both = |cell: &&RealCell| {
-                let both = [cell.fct_established_ms, cell.simulated_established_ms];
-                both.map(over)
-            };
-            BarGroup {
-                label: match id {
-                    Id::Fig1 => bars[0].rtt_ms.to_string(),
-                    Id::Fig2 => bars[0].lost.to_string(),
-                },
-                values: bars.iter().flat_map(both).collect(),
-            }
+            let both = |cell: &&RealCell| [cell.fct_established_ms, cell.simulated_established_ms];
+            let over = move |ms: Option<f64>| ms.zip(base).map(|(ms, base)| ms / base);
+            (id.label(bars[0].rtt_ms, bars[0].lost), bars.iter().flat_map(both).map(over))
         });
-        BarPanel { title: acks.title().into(), groups: groups.collect() }
-    };
-    let names = variants.iter().map(|variant| variant.name());
-    BarChart {
-        title: format!("{}: {stack}", id.title()),
-        x_label: id.x_label().into(),
-        y_label: "normalised FCT".into(),
-        series: names.flat_map(|name| [name.to_owned(), format!("{name}, simulated")]).collect(),
-        panels: Acks::ALL.map(panel).to_vec(),
-    }
+        chart.panel(acks.title(), bars)
+    })
 }

@@ -1,12 +1,11 @@
 //! A path that does to one packet what no setting can.
 
+use crate::prelude::*;
 use recoup_path::{DropCause, Exit};
-use recoup_sim::{Chains, Entrance, Network, Packet};
-use recoup_units::{Direction, FlowId, Instant};
+use recoup_sim::{Chains, Entrance, Network};
 use recoup_wire::Flags;
-use std::time::Duration;
 
-/// What happens to a packet.
+/// The packet that is treated differently, and how.
 #[derive(Clone, Copy, Debug)]
 pub enum Tamper {
     /// The server's first FIN is lost.

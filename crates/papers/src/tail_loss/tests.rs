@@ -35,7 +35,7 @@ fn a_lost_fin_is_repeated_by_the_probe_or_the_timeout() {
 fn a_repair_has_the_times_of_its_sender() {
     // Ten segments leave at 120 ms. Nine are acknowledged at 200 ms, and the timer counts 280 ms from there.
     let own = [("rtt", "80ms"), ("drop", "tail:1"), ("ack", "quick")];
-    let trace = single_flow::run(&setup_of("timers"), "linux-3.17", &own).unwrap();
+    let trace = crate::flow::run(&setup_of("timers"), "linux-3.17", &own).unwrap();
     let repairs = trace.repairs();
     assert_eq!(repairs.len(), 1);
     let one = repairs[0];
@@ -54,21 +54,15 @@ fn a_repair_has_the_times_of_its_sender() {
 
 #[test]
 fn a_held_syn_moves_the_flow_against_the_ticks() {
-    use recoup_sim::{Chains, NoObserver, Simulation};
-    use recoup_units::FlowId;
     use std::time::Duration;
     let setup = setup_of("fig1");
     let ticks = [("timers", "granularity:4ms")];
-    let settings = cell::settings(&setup, Acks::Quick, 10, 1, &ticks).unwrap();
-    let spec = settings.flow(&setup.profile("linux-3.17"));
-    let chains = Chains::new(&settings.path().unwrap()).unwrap();
-    let network = tampered::Tampered::new(chains, tampered::Tamper::HoldSyn(Duration::ZERO));
-    let mut simulation = Simulation::over(network);
+    let held = |chains| tampered::Tampered::new(chains, tampered::Tamper::HoldSyn(Duration::ZERO));
+    let mut bench = cell::bench_over(&setup, Acks::Quick, 10, 1, Mechanism::Baseline, &ticks, held).unwrap();
     let mut fct = |held| {
         let tamper = tampered::Tamper::HoldSyn(Duration::from_millis(held));
-        simulation.network_mut().change(tamper);
-        let record = simulation.run(&spec, 1, FlowId(0), &mut NoObserver);
-        record.fct_established.map(|fct| fct.as_millis())
+        bench.simulation.network_mut().change(tamper);
+        bench.record(0).fct_established.map(|fct| fct.as_millis())
     };
     // The server is established at 15 ms, and its timeout is due at 235 ms, both plus the time for which the SYN was held.
     // The retransmission leaves at the next tick and takes 5 ms.

@@ -19,14 +19,13 @@ mod probe;
 mod restart;
 
 use super::cell::{Acks, MECHANISMS, Mechanism};
-use super::single_flow::{Repair, Trace, run};
+use super::single_flow::Repair;
 use super::{NAME, RTTS};
 use crate::claims::Claim;
-use crate::experiment::Setup;
-use crate::{Figure, Picture, Sheet, columns_of_figure, same};
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::settings::SettingsError;
-use recoup_table::{Columns, millis, plain_table};
+use crate::flow::run;
+use crate::pivot::pivot;
+use crate::prelude::*;
+use crate::same;
 
 /// The experiment's name.
 pub const ID: &str = "timers";
@@ -101,7 +100,7 @@ fn cell(setup: &Setup, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism)
 }
 
 /// When the client sent its first ACK with a SACK, after the first repair was sent, in ms; negative if before.
-fn first_sack(trace: &Trace, first: &Repair) -> Option<f64> {
+fn first_sack(trace: &Log, first: &Repair) -> Option<f64> {
     let sack = trace.acks().find(|ack| !ack.segment.options.sack.is_empty());
     let ms = |at: recoup_units::Instant| at.as_nanos() as f64 / 1e6;
     sack.map(|sack| ms(sack.at) - ms(first.at))
@@ -122,14 +121,8 @@ pub fn figure(setup: &Setup) -> Result<Figure<TimerCell>, SettingsError> {
             }
         }
     }
-    Ok(Figure {
-        paper: NAME,
-        figure: ID,
-        title: format!("First retransmission of a lost tail, RTT {SHOWN_RTT} ms"),
-        claims: claims(setup, &cells)?,
-        picture: Picture::Bars(chart(&cells)),
-        cells,
-    })
+    let title = format!("First retransmission of a lost tail, RTT {SHOWN_RTT} ms");
+    Ok(Figure::new(NAME, ID, title, claims(setup, &cells)?, chart(&cells), cells))
 }
 
 fn claims(setup: &Setup, cells: &[TimerCell]) -> Result<Vec<Claim>, SettingsError> {
@@ -145,79 +138,65 @@ fn claims(setup: &Setup, cells: &[TimerCell]) -> Result<Vec<Claim>, SettingsErro
 /// # Errors
 /// As [`figure`].
 pub fn sheet(setup: &Setup) -> Result<Sheet, SettingsError> {
-    let figure = figure(setup)?;
-    let text = text(&figure.cells);
-    Ok(figure.into_sheet(&text, &columns()))
+    Ok(figure(setup)?.sheet(text, &columns()))
 }
 
 /// The RTT that the picture shows, in ms.
 const SHOWN_RTT: u64 = 80;
 
 fn chart(cells: &[TimerCell]) -> BarChart {
-    let panel = |acks: Acks| {
+    let chart = BarChart::new(
+        format!("First retransmission after the loss, RTT {SHOWN_RTT} ms"),
+        "segments lost at the tail",
+        "time after the transmission (ms)",
+        MECHANISMS.map(Mechanism::name),
+    );
+    Acks::ALL.into_iter().fold(chart, |chart, acks| {
         let here = |cell: &&TimerCell| cell.acks == acks && cell.rtt_ms == SHOWN_RTT;
         let here: Vec<&TimerCell> = cells.iter().filter(here).collect();
-        let groups = here.chunks(MECHANISMS.len()).map(|bars| BarGroup {
-            label: bars[0].lost.to_string(),
-            values: bars.iter().map(|cell| Some(cell.first.as_ref()?.since_earliest_ms)).collect(),
-        });
-        BarPanel { title: acks.title().into(), groups: groups.collect() }
-    };
-    BarChart {
-        title: format!("First retransmission after the loss, RTT {SHOWN_RTT} ms"),
-        x_label: "segments lost at the tail".into(),
-        y_label: "time after the transmission (ms)".into(),
-        series: MECHANISMS.map(|m| m.name().to_string()).to_vec(),
-        panels: Acks::ALL.map(panel).to_vec(),
-    }
+        let since = |cell: &&TimerCell| Some(cell.first?.since_earliest_ms);
+        let bars = here.chunks(MECHANISMS.len()).map(|bars| (bars[0].lost.to_string(), bars.iter().map(since)));
+        chart.panel(acks.title(), bars)
+    })
 }
 
 /// A row per flow.
 fn columns() -> Columns<TimerCell> {
-    let mut columns = columns_of_figure::<TimerCell>(ID)
-        .text(("ack", "", "the receiver's `ack` setting"), |c| Some(c.acks.name().into()))
-        .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
-        .integer(("lost", "segments", "segments lost at the tail"), |c| Some(c.lost))
-        .text(("mechanism", "", "the sender's mechanism"), |c| Some(c.mechanism.name().into()))
-        .real(("fct_ms", "ms", "flow completion time from establishment"), |c| c.fct_ms)
-        .integer(("probes", "", "probes sent"), |c| Some(c.probes))
-        .text(("trigger", "", "the first retransmission's trigger"), |c| {
-            c.first?.trigger.map(|trigger| trigger.name().into())
-        })
-        .integer(("outstanding", "segments", "segments outstanding at the first retransmission"), |c| {
-            Some(c.first?.outstanding as u64)
+    let columns = columns_of_figure::<TimerCell>(ID)
+        .column("ack", "", "the receiver's `ack` setting", |c| c.acks.name())
+        .column("rtt_ms", "ms", "round-trip time", |c| c.rtt_ms)
+        .column("lost", "segments", "segments lost at the tail", |c| c.lost)
+        .column("mechanism", "", "the sender's mechanism", |c| c.mechanism.name())
+        .column("fct_ms", "ms", "flow completion time from establishment", |c| c.fct_ms)
+        .column("probes", "", "probes sent", |c| c.probes)
+        .column("trigger", "", "the first retransmission's trigger", |c| c.first?.trigger.map(|trigger| trigger.name()))
+        .column("outstanding", "segments", "segments outstanding at the first retransmission", |c| {
+            Some(c.first?.outstanding)
         });
-    for (name, about, of) in [
-        (
-            "since_last_ack_ms",
-            "the first retransmission, after the last ACK",
-            (|first| first.since_last_ack_ms) as fn(&Repair) -> f64,
-        ),
+    type Time = (&'static str, &'static str, fn(Repair) -> f64);
+    const TIMES: [Time; 5] = [
+        ("since_last_ack_ms", "the first retransmission, after the last ACK", |first| first.since_last_ack_ms),
         ("since_earliest_ms", "the first retransmission, after the earliest outstanding segment was sent", |first| {
             first.since_earliest_ms
         }),
         ("since_newest_ms", "the first retransmission, after the last segment was sent", |first| first.since_newest_ms),
         ("srtt_ms", "the smoothed RTT at that moment", |first| first.srtt_ms),
         ("rto_ms", "the RTO at that moment", |first| first.rto_ms),
-    ] {
-        columns = columns.real((name, "ms", about), move |c| c.first.as_ref().map(of));
-    }
-    columns
+    ];
+    TIMES
+        .into_iter()
+        .fold(columns, |columns, (name, about, of)| columns.column(name, "ms", about, move |c| c.first.map(of)))
 }
 
 /// A row per receiver and number of lost segments at the RTT shown.
 fn text(cells: &[TimerCell]) -> String {
-    let mut table = plain_table();
-    let mut header = vec!["ack".into(), "segments lost".into()];
-    header.extend(MECHANISMS.map(|m| format!("{} (ms)", m.name())));
-    table.set_header(header);
     let shown: Vec<&TimerCell> = cells.iter().filter(|c| c.rtt_ms == SHOWN_RTT).collect();
-    for bars in shown.chunks(MECHANISMS.len()) {
-        let mut row = vec![bars[0].acks.name().into(), bars[0].lost.to_string()];
-        let since = |cell: &&TimerCell| millis(cell.first.map(|first| first.since_earliest_ms));
-        row.extend(bars.iter().map(since));
-        table.add_row(row);
-    }
+    let table = pivot(
+        &shown,
+        &[("ack", &|c| c.acks.name().into()), ("segments lost", &|c| c.lost.to_string())],
+        &MECHANISMS.map(Mechanism::name),
+        &[(" (ms)", &|c| millis(c.first.map(|first| first.since_earliest_ms)))],
+    );
     format!(
         "The first retransmission or probe, in ms after the lost segments were sent. RTT {SHOWN_RTT} ms; the other RTTs are in the JSON.\n\n{table}"
     )

@@ -26,9 +26,8 @@ pub use watch::Selection;
 
 use super::NAME;
 use super::cell::{Acks, MECHANISMS, Mechanism};
-use crate::experiment::{ExperimentError, Setup};
-use crate::{Figure, Picture, Sheet, distribution};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
+use crate::distribution;
+use crate::prelude::*;
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::Settings;
 use recoup_sim::FlowSpec;
@@ -37,9 +36,7 @@ use recoup_sim::traffic::web::{Browser, Page};
 use recoup_sim::world::{Topology, World};
 use recoup_support::stats::Estimate;
 use recoup_support::threads::{cores, in_parallel};
-use recoup_units::Instant;
 use std::path::Path;
-use std::time::Duration;
 use watch::Watch;
 
 /// The name on the command line.
@@ -149,10 +146,10 @@ pub fn difference(a: &WebCell, b: &WebCell, selection: Selection, of: impl Fn(f6
     };
     let (a, b) = (values(a), values(b));
     let (Some((mean_a, terms_a)), Some((mean_b, terms_b))) = (ratio(&a), ratio(&b)) else {
-        return Estimate { mean: 0.0, half: f64::INFINITY };
+        return Estimate::UNKNOWN;
     };
-    let terms = terms_a.iter().zip(&terms_b).map(|(a, b)| a - b);
-    Estimate { mean: mean_a - mean_b, half: Estimate::of(terms.collect::<Vec<_>>().into_iter()).half }
+    let terms: Estimate = terms_a.iter().zip(&terms_b).map(|(a, b)| a - b).collect();
+    Estimate { mean: mean_a - mean_b, ..terms }
 }
 
 /// The mean of the values there are, and how much each item moves it. `None` with fewer than [`FEWEST`] values.
@@ -277,15 +274,6 @@ fn run_cell(
     })
 }
 
-/// Which pages are downloaded, and how often.
-#[derive(Clone, Debug, Default)]
-pub struct Pages {
-    /// The pages; `None`: those of the paper's sites, about which the paper's claims are.
-    pub own: Option<Vec<Page>>,
-    /// Downloads of a page with each mechanism; `None`: as many as [`DOWNLOADS`] says.
-    pub downloads: Option<usize>,
-}
-
 /// Runs all cells and checks the claims.
 ///
 /// # Errors
@@ -299,17 +287,10 @@ pub fn figure(setup: &Setup) -> Result<Figure<WebCell>, ExperimentError> {
         None => (sites::pages(), true),
     };
     let cells = run(setup, &contents, downloads, cores())?;
-    Ok(Figure {
-        paper: NAME,
-        figure: ID,
-        title: format!(
-            "Mean object completion time of {downloads} downloads per page and mechanism, seed {}",
-            setup.seed()
-        ),
-        claims: if is_papers { claims::all(&cells) } else { vec![] },
-        picture: Picture::Lines(chart(&cells, contents.len())),
-        cells,
-    })
+    let seed = setup.seed();
+    let title = format!("Mean object completion time of {downloads} downloads per page and mechanism, seed {seed}");
+    let claims = if is_papers { claims::all(&cells) } else { vec![] };
+    Ok(Figure::new(NAME, ID, title, claims, chart(&cells, contents.len()), cells))
 }
 
 /// The cells as [`figure`] computes them, in every format.
@@ -319,26 +300,23 @@ pub fn figure(setup: &Setup) -> Result<Figure<WebCell>, ExperimentError> {
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
     let figure = figure(setup)?;
     let cells = figure.cells.clone();
-    let sheet = figure.into_sheet(&columns::text(&cells), &columns::cells(&cells));
+    let sheet = figure.sheet(columns::text, &columns::cells(&cells));
     Ok(sheet.with_rows("distributions", &columns::distributions(), &columns::points(&cells)))
 }
 
 fn chart(cells: &[WebCell], pages: usize) -> LineChart {
-    let panel = |cells: &[WebCell]| LinePanel {
-        title: format!("({}) {}, RTT {} ms", cells[0].panel(pages).unwrap_or('-'), cells[0].site, cells[0].rtt_ms),
-        lines: cells.iter().map(|cell| distribution::steps(&cell.octs(Selection::Retransmission))).collect(),
-    };
-    LineChart {
-        title: "Mean OCT of downloads with a retransmission in an object's last four segments".into(),
-        x_label: "mean OCT (ms)".into(),
-        y_label: "share of the downloads".into(),
-        scale: Scale::Logarithmic,
-        y_scale: Scale::Linear,
-        largest: Some(1.0),
-        interpolation: Interpolation::Steps,
-        series: MECHANISMS.map(|m| m.name().to_string()).to_vec(),
-        panels: cells.chunks(MECHANISMS.len()).map(panel).collect(),
-    }
+    let chart = LineChart::new(
+        "Mean OCT of downloads with a retransmission in an object's last four segments",
+        "mean OCT (ms)",
+        "share of the downloads",
+        MECHANISMS.map(Mechanism::name),
+    );
+    cells.chunks(MECHANISMS.len()).fold(chart.logarithmic().up_to(1.0).steps(), |chart, cells| {
+        let WebCell { site, rtt_ms, .. } = &cells[0];
+        let letter = cells[0].panel(pages).unwrap_or('-');
+        let line = |cell: &WebCell| distribution::steps(&cell.octs(Selection::Retransmission));
+        chart.panel(format!("({letter}) {site}, RTT {rtt_ms} ms"), cells.iter().map(line))
+    })
 }
 
 #[cfg(test)]

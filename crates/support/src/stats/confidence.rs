@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use std::fmt;
+use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_964;
@@ -93,6 +94,14 @@ impl Estimate {
         Self { mean, half }
     }
 
+    /// No values: nothing is known.
+    pub const UNKNOWN: Self = Self { mean: 0.0, half: f64::INFINITY };
+
+    /// A number without an interval.
+    pub const fn exactly(mean: f64) -> Self {
+        Self { mean, half: 0.0 }
+    }
+
     /// This value less another, of values that do not depend on these.
     pub fn minus(self, other: Self) -> Self {
         Self { mean: self.mean - other.mean, half: self.half.hypot(other.half) }
@@ -101,6 +110,67 @@ impl Estimate {
     /// Whether the whole interval lies above 0.
     pub fn is_positive(&self) -> bool {
         self.mean > self.half
+    }
+}
+
+/// The estimate from many values.
+impl FromIterator<f64> for Estimate {
+    fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
+        Self::of(values.into_iter().collect::<Vec<_>>().into_iter())
+    }
+}
+
+/// The estimate moved by a number.
+impl Add<f64> for Estimate {
+    type Output = Self;
+
+    fn add(self, by: f64) -> Self {
+        Self { mean: self.mean + by, ..self }
+    }
+}
+
+/// The estimate moved down by a number.
+impl Sub<f64> for Estimate {
+    type Output = Self;
+
+    fn sub(self, by: f64) -> Self {
+        Self { mean: self.mean - by, ..self }
+    }
+}
+
+/// As [`Estimate::minus`].
+impl Sub for Estimate {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        self.minus(other)
+    }
+}
+
+/// The estimate times a number.
+impl Mul<f64> for Estimate {
+    type Output = Self;
+
+    fn mul(self, by: f64) -> Self {
+        Self { mean: self.mean * by, half: self.half * by.abs() }
+    }
+}
+
+/// The estimate divided by a number.
+impl Div<f64> for Estimate {
+    type Output = Self;
+
+    fn div(self, by: f64) -> Self {
+        Self { mean: self.mean / by, half: self.half / by.abs() }
+    }
+}
+
+/// The estimate with the other sign.
+impl Neg for Estimate {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        Self { mean: -self.mean, ..self }
     }
 }
 
@@ -147,6 +217,18 @@ mod tests {
         assert!(!Estimate { mean: -mean, half }.is_positive());
         let difference = Estimate { mean, half: 3.0 }.minus(Estimate { mean: 1.0, half: 4.0 });
         assert_eq!((difference.mean, difference.half), (1.5, 5.0));
+        let two = Estimate { mean: 2.0, half: 0.5 };
+        for (found, mean, half) in [
+            (two + 1.0, 3.0, 0.5),
+            (two - 3.0, -1.0, 0.5),
+            (two * -4.0, -8.0, 2.0),
+            (two / 2.0, 1.0, 0.25),
+            (-two, -2.0, 0.5),
+            (two - Estimate::exactly(1.0), 1.0, 0.5),
+        ] {
+            assert_eq!((found.mean, found.half), (mean, half));
+        }
+        assert_eq!([1.0, 2.0, 3.0, 4.0].into_iter().collect::<Estimate>().mean, 2.5);
         // Of a hundred values the interval of the median is from the 40th to the 61st.
         let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
         let Estimate { mean, half } = Estimate::of_median(&hundred);

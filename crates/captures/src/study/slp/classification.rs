@@ -8,7 +8,7 @@ use serde::Serialize;
 /// The least interval of which a logarithm is taken, in seconds: the resolution of most captures.
 const LEAST_INTERVAL: f64 = 1e-6;
 
-/// What decides whether a retransmission is a timeout.
+/// A rule that decides whether a retransmission is a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Classifier {
@@ -28,7 +28,7 @@ impl Classifier {
     /// All, in the order of reports.
     pub const ALL: [Self; 5] = [Self::KMeans, Self::KMeansLog, Self::KMeansSynsApart, Self::Triggers, Self::Wireshark];
 
-    /// What it is, in a table.
+    /// The name in tables.
     pub const fn title(self) -> &'static str {
         match self {
             Self::KMeans => "k-means, seconds (the paper)",
@@ -59,7 +59,7 @@ pub struct Agreement {
     pub different_percent: Option<f64>,
 }
 
-/// What a classifier makes of the retransmissions.
+/// The result of a classifier.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Classification {
     /// The classifier.
@@ -94,18 +94,28 @@ impl Classifiers {
 
     /// The class of a retransmission. `None`: the classifier cannot tell.
     pub fn class(&self, classifier: Classifier, sample: &Sample) -> Option<Class> {
-        let by = |split: Option<Split>, value: f64| split.map(|split| Class::fast_if(value < split.upper_from));
         match classifier {
-            Classifier::KMeans => by(self.pooled, seconds(sample)),
-            Classifier::KMeansLog => by(self.log, logarithm(sample)),
             Classifier::KMeansSynsApart if sample.is_syn() => Some(Class::Timeout),
-            Classifier::KMeansSynsApart => by(self.without_syns, seconds(sample)),
             Classifier::Triggers => sample.trigger.map(Class::of),
             Classifier::Wireshark => sample.by_wireshark,
+            _ => {
+                let value = if classifier == Classifier::KMeansLog { logarithm } else { seconds };
+                self.split(classifier).map(|split| Class::fast_if(value(sample) < split.upper_from))
+            }
         }
     }
 
-    /// What a classifier makes of these retransmissions.
+    /// The groups of a k-means.
+    const fn split(&self, classifier: Classifier) -> Option<Split> {
+        match classifier {
+            Classifier::KMeans => self.pooled,
+            Classifier::KMeansLog => self.log,
+            Classifier::KMeansSynsApart => self.without_syns,
+            Classifier::Triggers | Classifier::Wireshark => None,
+        }
+    }
+
+    /// Classifies these retransmissions.
     pub fn classify(&self, classifier: Classifier, samples: &[Sample]) -> Classification {
         let class = |sample: &Sample| self.class(classifier, sample);
         let classified = samples.iter().filter_map(class);
@@ -120,12 +130,7 @@ impl Classifiers {
             let compared = pairs.count() as u64;
             Agreement { compared, different, different_percent: percent(different, compared) }
         };
-        let split = match classifier {
-            Classifier::KMeans => self.pooled,
-            Classifier::KMeansLog => self.log,
-            Classifier::KMeansSynsApart => self.without_syns,
-            Classifier::Triggers | Classifier::Wireshark => None,
-        };
+        let split = self.split(classifier);
         Classification {
             classifier,
             threshold_s: split.map(|split| match classifier {

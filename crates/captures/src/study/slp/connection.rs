@@ -11,7 +11,7 @@ use recoup_units::{Direction, Instant};
 use recoup_wire::{Flags, Segment};
 use std::ops::Range;
 
-/// What the analysis knows of a connection and its retransmissions.
+/// The findings of the analysis about a connection and its retransmissions.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// Its number.
@@ -34,14 +34,14 @@ impl Known {
     }
 }
 
-/// What a connection showed.
+/// The results of a connection.
 #[derive(Debug, Default)]
 pub struct Followed {
     /// Its retransmissions, ordered by frame.
     pub samples: Vec<Sample>,
     /// Packets below the highest number sent whose earlier transmission the capture does not hold.
     pub unseen: u64,
-    /// What the loss of its SYN cost, if it was retransmitted.
+    /// The cost of losing its SYN, if it was retransmitted.
     pub syn_loss: Option<SynLoss>,
 }
 
@@ -55,7 +55,7 @@ pub struct Follower {
     last_data: Option<Instant>,
 }
 
-/// What one end has sent.
+/// Everything that one end has sent.
 #[derive(Debug, Default)]
 struct Side {
     sent: Transmissions,
@@ -168,7 +168,7 @@ impl Follower {
         Followed { samples, unseen: self.unseen, syn_loss }
     }
 
-    /// What the sender's end and the other end have sent.
+    /// The sender's end and the other end.
     fn both(&mut self, direction: Direction) -> [&mut Side; 2] {
         let [up, down] = &mut self.sides;
         match direction {

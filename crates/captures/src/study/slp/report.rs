@@ -5,10 +5,11 @@ use super::{
     Classification, Classifier, Classifiers, FlagPanel, KindShare, PositionPanel, Sample, Statement, SynLoss,
     SynLosses, statements,
 };
+use crate::study::Merge;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What the packets of a capture showed.
+/// The quantities that the analysis reads off the packets of a capture.
 #[derive(Clone, Debug, Default)]
 pub struct Capture {
     /// All retransmissions, ordered by frame.
@@ -31,13 +32,9 @@ impl Capture {
     /// Adds another capture. Its connections are not those of this one.
     pub fn merge(&mut self, other: Self) {
         self.samples.extend(other.samples);
-        for (mine, theirs) in self.packets.iter_mut().zip(other.packets) {
-            for (flags, count) in theirs {
-                *mine.entry(flags).or_default() += count;
-            }
-        }
-        self.unseen += other.unseen;
         self.syn_losses.extend(other.syn_losses);
+        self.packets.merge(&other.packets);
+        self.unseen += other.unseen;
         self.flows += other.flows;
         self.connections += other.connections;
         self.one_way += other.one_way;
@@ -69,7 +66,7 @@ pub struct Report {
     pub with_position: u64,
     /// Figure 1 (sides apart) or Figure 2.
     pub positions: Vec<PositionPanel>,
-    /// The same, where pure ACKs and resets count as packets.
+    /// Figure 1 or 2, with pure ACKs and resets counted as packets.
     pub positions_with_acks: Vec<PositionPanel>,
     /// Figure 3 (sides apart) or Figure 4.
     pub flags: Vec<FlagPanel>,

@@ -34,9 +34,7 @@ impl Shares {
     /// Those of some retransmissions.
     pub fn of<'a>(samples: impl IntoIterator<Item = &'a Sample>, classifiers: &Classifiers) -> Self {
         let mut shares = Self::default();
-        for sample in samples {
-            shares.add(sample, classifiers);
-        }
+        samples.into_iter().for_each(|sample| shares.add(sample, classifiers));
         shares
     }
 
@@ -133,27 +131,19 @@ pub fn position_panels(
     are_sides_apart: bool,
     position: fn(&Sample) -> Option<Position>,
 ) -> Vec<PositionPanel> {
-    let mut panels = Vec::new();
-    for (sender, directions) in senders(are_sides_apart) {
-        for half in Half::ALL {
-            let mut by_index: BTreeMap<u32, Shares> = BTreeMap::new();
-            for sample in samples {
-                let place = position(sample).filter(|place| place.half == half);
-                let place = place.filter(|place| place.index <= LAST_POSITION);
-                if let Some(place) = place.filter(|_| directions.contains(&sample.direction)) {
-                    let shares = by_index.entry(place.index).or_default();
-                    shares.add(sample, classifiers);
-                }
+    let panel = |sender, directions: &[Direction], half| {
+        let mut by_index: BTreeMap<u32, Shares> = BTreeMap::new();
+        for sample in samples.iter().filter(|sample| directions.contains(&sample.direction)) {
+            let is_counted = |place: &Position| place.half == half && place.index <= LAST_POSITION;
+            if let Some(place) = position(sample).filter(is_counted) {
+                by_index.entry(place.index).or_default().add(sample, classifiers);
             }
-            let positions = by_index.into_iter();
-            panels.push(PositionPanel {
-                sender,
-                half,
-                positions: positions.map(|(position, shares)| PositionShare { position, shares }).collect(),
-            });
         }
-    }
-    panels
+        let positions = by_index.into_iter().map(|(position, shares)| PositionShare { position, shares }).collect();
+        PositionPanel { sender, half, positions }
+    };
+    let senders = senders(are_sides_apart).into_iter();
+    senders.flat_map(|(sender, directions)| Half::ALL.map(|half| panel(sender, &directions, half))).collect()
 }
 
 /// The panels of the flag analysis. `packets` counts the packets of both directions by their flags.

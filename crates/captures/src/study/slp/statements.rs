@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct Statement {
     /// A short name.
     pub name: &'static str,
-    /// What is measured.
+    /// The quantity.
     pub quantity: &'static str,
     /// `%`, or `times`.
     pub unit: &'static str,

@@ -1,4 +1,4 @@
-//! What duplicated SYNs would save (§III-A, Table I).
+//! The completion time that duplicated SYNs would save (§III-A, Table I).
 //!
 //! ```text
 //! without SLP   FCT = last packet with data or FIN − first SYN

@@ -1,4 +1,4 @@
-//! What one end has sent: the first transmission of every byte, and the latest one.
+//! The transmissions of one end: the first of every byte, and the latest one.
 
 use super::Kinds;
 use recoup_units::Instant;
@@ -21,7 +21,7 @@ pub struct First {
     pub kinds: Kinds,
     /// How many packets with payload, SYN or FIN this end had sent for the first time before it.
     pub before: u32,
-    /// The same, counting pure ACKs and resets as well.
+    /// `before`, with pure ACKs and resets counted too.
     pub before_with_acks: u32,
 }
 

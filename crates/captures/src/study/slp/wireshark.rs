@@ -22,7 +22,7 @@ use recoup_wire::{Flags, Segment, SeqNumber};
 /// The longest time between the last duplicate ACK and a fast retransmission, exclusive, in ns.
 const LONGEST_WAIT: u64 = 20_000_000;
 
-/// What one end has sent, as Wireshark remembers it.
+/// Wireshark's memory of what one end has sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sender {
     next_seq: Option<SeqNumber>,

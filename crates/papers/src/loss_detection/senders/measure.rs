@@ -1,9 +1,8 @@
 //! One measurement of one sender each.
 
-use super::super::micro::{Bench, Fate, Run, ms};
-use recoup_recovery::{Event, Mechanisms, Trigger};
-use recoup_units::{Direction, Instant, Segments};
-use std::time::Duration;
+use super::super::micro::{Fate, Transfer, ms};
+use crate::prelude::*;
+use recoup_units::Segments;
 
 /// RTT samples of the comparison with the formula.
 const SAMPLES: u64 = 300;
@@ -11,7 +10,7 @@ const SAMPLES: u64 = 300;
 /// From the first SYN-ACK to the second, if the first is lost, in ms.
 pub fn initial_rto(sender: Mechanisms) -> f64 {
     let mut sent: Vec<Instant> = Vec::new();
-    Bench::new(sender, 1).run(|packet| {
+    Transfer::new(sender, 1).run(|packet| {
         if !packet.syn || packet.direction != Direction::Down {
             return Fate::Passes;
         }
@@ -30,19 +29,16 @@ pub fn initial_rto(sender: Mechanisms) -> f64 {
 /// The last of 40 segments is lost, at a steady RTT: from the last ACK to its retransmission, and the RTO at that time,
 /// in ms.
 pub fn tail_wait(sender: Mechanisms, rtt_ms: u64) -> [f64; 2] {
-    let bench = Bench { rtt: Duration::from_millis(rtt_ms), ..Bench::new(sender, 40) };
-    let run = bench.run(|packet| match (packet.segment, packet.copy) {
-        (40, 1) => Fate::Lost,
-        _ => Fate::Passes,
-    });
+    let transfer = Transfer { rtt: Duration::from_millis(rtt_ms), ..Transfer::new(sender, 40) };
+    let run = transfer.run_with(&[40], Fate::Lost);
     let Some((at, 40, Trigger::Rto)) = run.first_retransmission() else {
         return [f64::NAN; 2];
     };
-    let acks = run.acks.iter().filter(|(arrived, _)| *arrived < at);
+    let acks = run.acks_arrived().filter(|(arrived, _)| *arrived < at);
     // The ACK of the segment before may have arrived before the last segment was sent.
-    let last = acks.map(|(arrived, _)| *arrived).max();
+    let last = acks.map(|(arrived, _)| arrived).max();
     let set = last.max(run.first_sent(40)).unwrap_or(at);
-    let rto = run.rtos().last().map_or(f64::NAN, |[.., rto]| *rto);
+    let rto = run.rtt_samples().last().map_or(f64::NAN, |[.., rto]| *rto);
     [ms(at.since(set)), rto]
 }
 
@@ -52,13 +48,13 @@ pub fn jittery(sender: Mechanisms, rtt_ms: u64, most: u64) -> Vec<[f64; 3]> {
         0 => 0,
         _ => segment * 7919 % most,
     })
-    .rtos()
+    .rtt_samples()
 }
 
 /// A transfer of one segment a flight: the RTT in ms, and what the data segments take longer.
-pub fn one_by_one(sender: Mechanisms, rtt_ms: u64, extra_ms: impl Fn(u64) -> u64) -> Run {
-    let bench = Bench { rtt: Duration::from_millis(rtt_ms), buffer: 1, ..Bench::new(sender, SAMPLES) };
-    bench.run(|packet| match packet.segment {
+pub fn one_by_one(sender: Mechanisms, rtt_ms: u64, extra_ms: impl Fn(u64) -> u64) -> Log {
+    let transfer = Transfer { rtt: Duration::from_millis(rtt_ms), buffer: 1, ..Transfer::new(sender, SAMPLES) };
+    transfer.run(|packet| match packet.segment {
         0 => Fate::Passes,
         segment => Fate::Late(Duration::from_millis(extra_ms(segment))),
     })
@@ -82,12 +78,12 @@ pub fn tick(rtos: &[[f64; 3]]) -> f64 {
 
 /// a, b, m and k from the RTOs after a steady RTT of 2 s, and after one sample of 4 s.
 pub fn factors_of(sender: Mechanisms) -> [f64; 4] {
-    let steady = one_by_one(sender, 2000, |_| 0).rtos();
+    let steady = one_by_one(sender, 2000, |_| 0).rtt_samples();
     let step = one_by_one(sender, 2000, |segment| match segment {
         1 => 2000,
         _ => 0,
     });
-    let step = step.rtos();
+    let step = step.rtt_samples();
     let (Some(last), Some([first, second])) = (steady.last(), step.get(..2)) else {
         return [f64::NAN; 4];
     };
@@ -107,7 +103,7 @@ pub fn after_a_step(sender: Mechanisms) -> [f64; 3] {
         1 => 3000,
         _ => 0,
     });
-    run.rtos().get(1).copied().unwrap_or([f64::NAN; 3])
+    run.rtt_samples().get(1).copied().unwrap_or([f64::NAN; 3])
 }
 
 /// The share of RTT samples below the RTO before them, in %.
@@ -119,11 +115,8 @@ pub fn covered(rtos: &[[f64; 3]]) -> f64 {
 /// The duplicate ACKs that had arrived when a lost segment was retransmitted. The segments arrive 1 ms apart.
 pub fn dupthresh(mut sender: Mechanisms) -> f64 {
     sender.initial_window = Segments(20);
-    let bench = Bench { spacing: Duration::from_millis(1), ..Bench::new(sender, 20) };
-    let run = bench.run(|packet| match (packet.segment, packet.copy) {
-        (5, 1) => Fate::Lost,
-        _ => Fate::Passes,
-    });
+    let transfer = Transfer { spacing: Duration::from_millis(1), ..Transfer::new(sender, 20) };
+    let run = transfer.run_with(&[5], Fate::Lost);
     let Some((at, 5, Trigger::Fast)) = run.first_retransmission() else {
         return f64::NAN;
     };
@@ -134,8 +127,8 @@ pub fn dupthresh(mut sender: Mechanisms) -> f64 {
 /// RTT samples per flight of ten segments, in 40 flights after the first ones.
 pub fn samples_per_flight(mut sender: Mechanisms) -> f64 {
     sender.initial_window = Segments(10);
-    let bench = Bench { buffer: 10, ..Bench::new(sender, 400) };
-    let samples = bench.run(|_| Fate::Passes).rtos().len();
+    let transfer = Transfer { buffer: 10, ..Transfer::new(sender, 400) };
+    let samples = transfer.run(|_| Fate::Passes).rtt_samples().len();
     (samples as f64 - 1.0) / 40.0
 }
 
@@ -169,16 +162,15 @@ pub fn formula(sender: Mechanisms) -> [f64; 2] {
 pub fn converges(mut sender: Mechanisms) -> f64 {
     sender.initial_window = Segments(10);
     sender.rto.min = Duration::ZERO;
-    let bench = Bench { buffer: 10, ..Bench::new(sender, 2000) };
-    let run = bench.run(|packet| match (packet.syn, packet.direction) {
+    let transfer = Transfer { buffer: 10, ..Transfer::new(sender, 2000) };
+    let run = transfer.run(|packet| match (packet.syn, packet.direction) {
         (true, Direction::Down) => Fate::Late(Duration::from_millis(900)),
         _ => Fate::Passes,
     });
     let samples: Vec<(Instant, f64)> = run
-        .events
-        .iter()
+        .events(Host::Server)
         .filter_map(|(at, event)| match event {
-            Event::RttSample { rto, .. } => Some((*at, ms(*rto))),
+            Event::RttSample { rto, .. } => Some((at, ms(*rto))),
             _ => None,
         })
         .collect();
@@ -194,12 +186,10 @@ pub fn converges(mut sender: Mechanisms) -> f64 {
 /// of a flight arrive 1 ms apart.
 pub fn overtaken_twice(mut sender: Mechanisms) -> f64 {
     sender.initial_window = Segments(20);
-    let bench = Bench { buffer: 20, evidence: true, spacing: Duration::from_millis(1), ..Bench::new(sender, 900) };
-    let run = bench.run(|packet| match (packet.segment, packet.copy) {
-        (30 | 808, 1) => Fate::Late(Duration::from_millis(40)),
-        _ => Fate::Passes,
-    });
-    let fast = run.sent().filter(|(.., again)| *again == Some(Trigger::Fast));
+    let transfer =
+        Transfer { buffer: 20, evidence: true, spacing: Duration::from_millis(1), ..Transfer::new(sender, 900) };
+    let run = transfer.run_with(&[30, 808], Fate::Late(Duration::from_millis(40)));
+    let fast = run.transmissions().filter(|(.., again)| *again == Some(Trigger::Fast));
     let of_the_two = fast.filter(|(_, segment, _)| [30, 808].contains(segment));
     of_the_two.count() as f64
 }

@@ -1,4 +1,4 @@
-//! What an observer of the returning ACKs knows of the data delivered, without the sender's scoreboard (§4.2).
+//! The data delivered, as an observer of the returning ACKs counts it without the sender's scoreboard (§4.2).
 
 use recoup_wire::{Segment, SeqNumber};
 

@@ -4,6 +4,7 @@ mod algorithm;
 
 use super::{Check, Moment, Network, OWN_SETTINGS, Property, PropertyCell, Scheme};
 use crate::claims::{Claim, claim};
+use crate::grid::Grid;
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::{self, Settings};
 
@@ -16,7 +17,7 @@ const EVERY_BOUND: &[Scheme] =
 
 /// All cells, and the scenario that repeats them.
 struct Cells<'a> {
-    cells: &'a [PropertyCell],
+    cells: Grid<'a, PropertyCell>,
     base: &'a Scenario,
 }
 
@@ -42,14 +43,12 @@ impl Sum<'_> {
 
 impl<'a> Cells<'a> {
     fn of(&self, schemes: &[Scheme]) -> impl Iterator<Item = &'a PropertyCell> {
-        let cells = self.cells.iter();
+        let cells = self.cells.0.iter();
         cells.filter(move |cell| schemes.contains(&cell.scheme))
     }
 
     fn get(&self, network: Network, scheme: Scheme) -> &'a PropertyCell {
-        let is_it = |cell: &&PropertyCell| (cell.network, cell.scheme) == (network, scheme);
-        let found = self.cells.iter().find(is_it);
-        found.expect("a cell for each scheme on each network")
+        self.cells.at((network, scheme))
     }
 
     fn sum(&self, schemes: &[Scheme], property: Property) -> Sum<'a> {
@@ -110,7 +109,7 @@ fn command(base: &Scenario, cell: &PropertyCell, flow: u64) -> String {
 
 /// All claims, in the order of §4.3.
 pub fn all(cells: &[PropertyCell], base: &Scenario) -> Vec<Claim> {
-    let c = Cells { cells, base };
+    let c = Cells { cells: Grid::new(cells), base };
     let parts = [algorithm::all(&c), clocking(&c), convergence(&c), banking(&c), precision(&c), proportion(&c)];
     parts.into_iter().flatten().collect()
 }

@@ -2,13 +2,11 @@
 
 use super::ack_view::AckView;
 use super::check::{Check, Moment, Property};
+use crate::prelude::*;
 use recoup_recovery::rate::RecoverFs;
-use recoup_recovery::{Event, Sender, State, Transmission};
-use recoup_sim::{Observer, Packet, Point};
+use recoup_recovery::{Sender, State};
 use recoup_support::stats::Integers;
 use recoup_tcp::Endpoint;
-use recoup_tcp::flow::Host;
-use recoup_units::{Direction, FlowId, Instant, Offset};
 use recoup_wire::Flags;
 
 /// Observations of the recoveries of many flows.

@@ -17,7 +17,7 @@ const RESAMPLES: u64 = 200;
 const Z: f64 = 1.959_964;
 
 /// No data decide it.
-pub const UNKNOWN: Estimate = Estimate { mean: 0.0, half: f64::INFINITY };
+pub const UNKNOWN: Estimate = Estimate::UNKNOWN;
 
 /// A quantity of a connection.
 pub trait Of: Fn(&Connection) -> f64 {}
@@ -44,26 +44,27 @@ impl Ratio {
 
 /// The sum of `of` divided by the sum of `per`.
 pub fn ratio(cell: &Cell, of: impl Of, per: impl Of) -> Estimate {
-    Ratio::new(cell, &of, &per)
-        .map_or(UNKNOWN, |ratio| Estimate { mean: ratio.value, half: Estimate::of(ratio.terms.into_iter()).half })
+    Ratio::new(cell, &of, &per).map_or(Estimate::UNKNOWN, |ratio| Estimate {
+        mean: ratio.value,
+        half: Estimate::of(ratio.terms.into_iter()).half,
+    })
 }
 
-/// The same in percent.
+/// As [`ratio`], in percent.
 pub fn percent(cell: &Cell, of: impl Of, per: impl Of) -> Estimate {
-    scaled(ratio(cell, of, per), 100.0)
+    ratio(cell, of, per) * 100.0
 }
 
 /// By how much the ratio is larger with `arm` than with `base`, in percent of `base`.
 pub fn relative(base: &Cell, arm: &Cell, of: impl Of, per: impl Of) -> Estimate {
     let ratios = Ratio::new(base, &of, &per).zip(Ratio::new(arm, &of, &per));
     let Some((a, b)) = ratios.filter(|(a, _)| a.value != 0.0) else {
-        return UNKNOWN;
+        return Estimate::UNKNOWN;
     };
     let quotient = b.value / a.value;
     let terms = a.terms.iter().zip(&b.terms);
-    let terms: Vec<f64> = terms.map(|(x, y)| (y - quotient * x) / a.value).collect();
-    let half = Estimate::of(terms.into_iter()).half;
-    scaled(Estimate { mean: quotient - 1.0, half }, 100.0)
+    let terms: Estimate = terms.map(|(x, y)| (y - quotient * x) / a.value).collect();
+    Estimate { mean: quotient - 1.0, ..terms } * 100.0
 }
 
 /// By how much a total is larger with `arm` than with `base`, in percent.
@@ -75,12 +76,10 @@ pub fn total(base: &Cell, arm: &Cell, of: impl Of) -> Estimate {
 pub fn points(base: &Cell, arm: &Cell, of: impl Of, per: impl Of) -> Estimate {
     let ratios = Ratio::new(base, &of, &per).zip(Ratio::new(arm, &of, &per));
     let Some((a, b)) = ratios else {
-        return UNKNOWN;
+        return Estimate::UNKNOWN;
     };
-    let terms: Vec<f64> = a.terms.iter().zip(&b.terms).map(|(x, y)| y - x).collect();
-    let half = Estimate::of(terms.into_iter()).half;
-    let mean = b.value - a.value;
-    scaled(Estimate { mean, half }, 100.0)
+    let terms: Estimate = a.terms.iter().zip(&b.terms).map(|(x, y)| y - x).collect();
+    Estimate { mean: b.value - a.value, ..terms } * 100.0
 }
 
 /// The effect of `both` on a total less the sum of the effects of `one` and `other`, in percent of `base`: 0 if the
@@ -89,7 +88,7 @@ pub fn interaction(base: &Cell, [one, other, both]: [&Cell; 3], of: impl Of) -> 
     let sum = |cell: &Cell| cell.connections.iter().map(|c| of(c)).sum::<f64>();
     let mean = sum(base) / base.connections.len().max(1) as f64;
     if mean == 0.0 {
-        return UNKNOWN;
+        return Estimate::UNKNOWN;
     }
     let users = 0..base.connections.len();
     let terms: Vec<f64> = users
@@ -98,11 +97,7 @@ pub fn interaction(base: &Cell, [one, other, both]: [&Cell; 3], of: impl Of) -> 
             (both - one - other + base) / mean
         })
         .collect();
-    scaled(Estimate::of(terms.into_iter()), 100.0)
-}
-
-fn scaled(estimate: Estimate, by: f64) -> Estimate {
-    Estimate { mean: estimate.mean * by, half: estimate.half * by }
+    Estimate::of(terms.into_iter()) * 100.0
 }
 
 /// Values of users in ascending order, each with its user.
@@ -166,7 +161,7 @@ pub fn quantile_differences(base: &Values, arm: &Values, shares: &[f64]) -> Vec<
         let half = Z * (squares / (RESAMPLES - 1) as f64).sqrt();
         match mean.is_finite() && half.is_finite() {
             true => Estimate { mean: *mean, half },
-            false => UNKNOWN,
+            false => Estimate::UNKNOWN,
         }
     };
     whole.iter().enumerate().map(estimate).collect()
@@ -225,7 +220,7 @@ mod tests {
         assert!(found.iter().all(|one| (one.mean + 10.0).abs() < 1e-9));
         assert!(found.iter().all(|one| one.half < 1e-9));
         assert_eq!(values[0].at(&[0.5, 0.99]), [50.0, 99.0]);
-        assert_eq!(total(&cell([0.0]), &cell([1.0]), |c: &Connection| c.busy_ms), UNKNOWN);
+        assert_eq!(total(&cell([0.0]), &cell([1.0]), |c: &Connection| c.busy_ms), Estimate::UNKNOWN);
     }
 
     #[test]

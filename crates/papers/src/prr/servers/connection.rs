@@ -1,18 +1,18 @@
 //! One user's connection with one arm, and what is counted of it.
 
 use super::users::{Hosts, User};
-use recoup_recovery::{Counters, Event, Recovery, State, Transmission, Trigger};
+use crate::prelude::*;
+use recoup_recovery::{Counters, Recovery, State};
+use recoup_sim::FlowSpec;
 use recoup_sim::world::{FlowEnd, RouteId, Start, Traffic, World};
-use recoup_sim::{FlowSpec, Observer, Packet, Point};
 use recoup_tcp::Endpoint;
-use recoup_tcp::flow::{Host, Response, ScriptProgress};
-use recoup_units::{Direction, FlowId, Instant, Offset, Span};
-use std::time::Duration;
+use recoup_tcp::flow::{Response, ScriptProgress};
+use recoup_units::Span;
 
 /// A connection that takes longer is cut off.
 const LONGEST: Duration = Duration::from_secs(6 * 3600);
 
-/// What a connection cost.
+/// The cost of a connection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Connection {
     /// Data segments that the server sent.
@@ -23,7 +23,7 @@ pub struct Connection {
     pub srtt_ms: f64,
     /// The responses that were acknowledged.
     pub responses: Vec<Answer>,
-    /// What is known of a disturbed connection; `None` if all packets to the client arrived in order and the server
+    /// Counts of a disturbed connection; `None` if all packets to the client arrived in order and the server
     /// retransmitted nothing. The server then received no duplicate ACK, and all arms do the same.
     pub disturbed: Option<Box<Disturbed>>,
 }
@@ -43,7 +43,7 @@ pub struct Answer {
     pub lost_one_of_several: bool,
 }
 
-/// What a disturbed connection counted.
+/// Counts of a disturbed connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disturbed {
     /// The counters of the server's sender.

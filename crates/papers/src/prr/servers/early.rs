@@ -14,11 +14,10 @@ mod claims;
 
 use super::compare::{Values, interaction, percent, quantile_differences, ratio, relative, total};
 use super::connection::{Answer, Connection};
-use super::rows::{Rows, exactly};
-use super::tables::{count, differences, fast, latency, responses, retransmissions, timeouts, undone};
-use super::{Arm, Cell, Shown, web};
-use crate::Picture;
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
+use super::rows::Rows;
+use super::tables::{count, fast, latency, responses, retransmissions, timeouts, undone};
+use super::{Arm, Cell, Evaluation, web};
+use crate::prelude::*;
 use recoup_recovery::{Counters, State};
 use recoup_support::stats::Estimate;
 
@@ -77,7 +76,7 @@ impl<'a> Arms<'a> {
 }
 
 /// Tables, claims and pictures.
-pub fn shown(cells: &[Cell]) -> Shown {
+pub fn evaluate(cells: &[Cell]) -> Evaluation {
     let mut rows = Rows::default();
     web::inputs(&mut rows, &cells[0]);
     let changes = table11_changes(cells);
@@ -87,10 +86,10 @@ pub fn shown(cells: &[Cell]) -> Shown {
         timers(&mut rows, arms);
         independence(&mut rows, arms);
     }
-    Shown {
+    Evaluation {
         rows: rows.0,
         claims: Arms::of(cells).map_or_else(Vec::new, |arms| claims::all(arms, &changes)),
-        picture: Picture::Bars(chart(&changes)),
+        picture: chart(&changes).into(),
         more: vec![],
     }
 }
@@ -123,12 +122,13 @@ fn section6(rows: &mut Rows, cells: &[Cell]) {
         ("all retransmissions", retransmissions, [none, none, 1.0]),
     ];
     for (name, of, papers) in counted {
-        let ours = differences(cells, |base, arm| total(base, arm, count(of)));
-        let header = ("Section 6", format!("{name}, difference from Linux"), "%");
-        rows.add(header, ours, &papers);
+        rows.differences(("Section 6", format!("{name}, difference from Linux"), "%"), cells, &papers, |base, arm| {
+            total(base, arm, count(of))
+        });
     }
-    let ours = differences(cells, |_, arm| spurious_early(arm));
-    rows.add(("Section 6", "early retransmits reported by DSACK", "%"), ours, &[none, none, 6.0]);
+    rows.differences(("Section 6", "early retransmits reported by DSACK", "%"), cells, &[none, none, 6.0], |_, arm| {
+        spurious_early(arm)
+    });
     let few = percent(&cells[0], count(in_disorder), count(|c| c.timeouts_in(State::Open)));
     let ours = [(cells[0].arm.name, few)];
     rows.add(("Section 6", "timeouts in Disorder per timeout in Open", "%"), ours, &[6.7]);
@@ -157,7 +157,7 @@ fn table11(rows: &mut Rows, arms: Arms<'_>, changes: &[Estimate]) {
     let quantiles = of_table11(arms.linux).at(&TABLE_11);
     for (i, share) in TABLE_11.into_iter().enumerate() {
         let what = format!("{:.0} %", share * 100.0);
-        let ours = [(base, exactly(quantiles[i]))];
+        let ours = [(base, Estimate::exactly(quantiles[i]))];
         rows.add(("Table 11", format!("latency, {what}"), "ms"), ours, &[PAPERS_LINUX[i]]);
         let header = ("Table 11", format!("latency, {what}, difference from Linux"), "%");
         rows.add(header, [(er, changes[i])], &[PAPERS_ER[i]]);
@@ -170,18 +170,15 @@ fn table11(rows: &mut Rows, arms: Arms<'_>, changes: &[Estimate]) {
 }
 
 fn timers(rows: &mut Rows, arms: Arms<'_>) {
-    let of_each = |of: &dyn Fn(&Cell) -> Estimate| -> Vec<(&'static str, Estimate)> {
-        arms.timers.iter().map(|cell| (cell.arm.name, of(cell))).collect()
+    let mut add = |quantity, of: &dyn Fn(&Cell) -> Estimate| {
+        rows.each(("Timer of ER", quantity, "%"), arms.timers, &[], of);
     };
-    let ours = of_each(&|cell| total(arms.linux, cell, count(in_disorder)));
-    rows.add(("Timer of ER", "timeouts in Disorder, difference from Linux", "%"), ours, &[]);
-    let ours = of_each(&|cell| total(arms.linux, cell, count(fast)));
-    rows.add(("Timer of ER", "fast retransmits, difference from Linux", "%"), ours, &[]);
-    let ours = of_each(&spurious_early);
-    rows.add(("Timer of ER", "early retransmits reported by DSACK", "%"), ours, &[]);
     let lossy = |one: &Answer| one.lost_one_of_several;
-    let ours = of_each(&|cell| relative(arms.linux, cell, latency(lossy), responses(lossy)));
-    rows.add(("Timer of ER", "mean latency as in table 11, difference from Linux", "%"), ours, &[]);
+    add("timeouts in Disorder, difference from Linux", &|cell| total(arms.linux, cell, count(in_disorder)));
+    add("fast retransmits, difference from Linux", &|cell| total(arms.linux, cell, count(fast)));
+    add("early retransmits reported by DSACK", &spurious_early);
+    let latencies = |cell: &Cell| relative(arms.linux, cell, latency(lossy), responses(lossy));
+    add("mean latency as in table 11, difference from Linux", &latencies);
 }
 
 /// A count of the sender, with its name.
@@ -216,15 +213,15 @@ fn independence(rows: &mut Rows, arms: Arms<'_>) {
 }
 
 fn chart(changes: &[Estimate]) -> BarChart {
-    let group = |(i, change): (usize, &Estimate)| BarGroup {
-        label: format!("{:.0} %", TABLE_11[i] * 100.0),
-        values: vec![Some(-change.mean), Some(-PAPERS_ER[i])],
-    };
-    BarChart {
-        title: "Table 11: reduction of latency by early retransmit with both mitigations".into(),
-        x_label: "quantile of the latency".into(),
-        y_label: "reduction (%)".into(),
-        series: ["simulated", "the paper's"].map(String::from).to_vec(),
-        panels: vec![BarPanel { title: String::new(), groups: changes.iter().enumerate().map(group).collect() }],
-    }
+    let quantiles = changes.iter().zip(TABLE_11).zip(PAPERS_ER);
+    BarChart::new(
+        "Table 11: reduction of latency by early retransmit with both mitigations",
+        "quantile of the latency",
+        "reduction (%)",
+        ["simulated", "the paper's"],
+    )
+    .panel(
+        "",
+        quantiles.map(|((change, share), paper)| (format!("{:.0} %", share * 100.0), [-change.mean, -paper].map(Some))),
+    )
 }

@@ -1,8 +1,8 @@
 //! The rows of the tables: a quantity of an arm, beside the paper's.
 
-use crate::columns_of_figure;
-use recoup_support::stats::Estimate;
-use recoup_table::{Columns, plain_table};
+use super::Cell;
+use crate::prelude::*;
+use recoup_table::plain_table;
 use std::fmt::Write as _;
 
 /// A quantity of an arm.
@@ -24,15 +24,41 @@ pub struct Row {
     pub paper: Option<f64>,
 }
 
+/// The table or figure, the quantity and its unit.
+type Header<Quantity> = (&'static str, Quantity, &'static str);
+
 /// The rows of a table under construction.
 #[derive(Debug, Default)]
 pub struct Rows(pub Vec<Row>);
 
 impl Rows {
+    /// Adds what `of` makes of each arm, with the paper's values.
+    pub fn each(
+        &mut self,
+        header: Header<impl Into<String>>,
+        cells: &[Cell],
+        paper: &[f64],
+        of: impl Fn(&Cell) -> Estimate,
+    ) {
+        self.add(header, cells.iter().map(|cell| (cell.arm.name, of(cell))), paper);
+    }
+
+    /// Adds how each arm but the first differs from the first, with the paper's values.
+    pub fn differences(
+        &mut self,
+        header: Header<impl Into<String>>,
+        cells: &[Cell],
+        paper: &[f64],
+        of: impl Fn(&Cell, &Cell) -> Estimate,
+    ) {
+        let arms = cells.iter().skip(1);
+        self.add(header, arms.map(|cell| (cell.arm.name, of(&cells[0], cell))), paper);
+    }
+
     /// Adds a value of each arm, with the paper's values.
     pub fn add(
         &mut self,
-        (table, quantity, unit): (&'static str, impl Into<String>, &'static str),
+        (table, quantity, unit): Header<impl Into<String>>,
         ours: impl IntoIterator<Item = (&'static str, Estimate)>,
         paper: &[f64],
     ) {
@@ -52,21 +78,16 @@ impl Rows {
     }
 }
 
-/// A value without an interval.
-pub const fn exactly(mean: f64) -> Estimate {
-    Estimate { mean, half: 0.0 }
-}
-
 /// The columns of all formats but the text.
 pub fn columns(figure: &'static str) -> Columns<Row> {
     columns_of_figure::<Row>(figure)
-        .text(("table", "", "the paper's table or figure; `inputs` are no results"), |r| Some(r.table.into()))
-        .text(("quantity", "", "the quantity"), |r| Some(r.quantity.clone().into()))
-        .text(("unit", "", "its unit"), |r| Some(r.unit.into()))
-        .text(("arm", "", "the servers' recovery algorithm"), |r| Some(r.arm.into()))
-        .real(("ours", "", "our value"), |r| r.ours)
-        .real(("half", "", "half the width of its 95 % confidence interval"), |r| r.half)
-        .real(("paper", "", "the paper's value"), |r| r.paper)
+        .column("table", "", "the paper's table or figure; `inputs` are no results", |r| r.table)
+        .column("quantity", "", "the quantity", |r| r.quantity.clone())
+        .column("unit", "", "its unit", |r| r.unit)
+        .column("arm", "", "the servers' recovery algorithm", |r| r.arm)
+        .column("ours", "", "our value", |r| r.ours)
+        .column("half", "", "half the width of its 95 % confidence interval", |r| r.half)
+        .column("paper", "", "the paper's value", |r| r.paper)
 }
 
 /// The tables for reading: a row per quantity, a column per arm, the paper's value in brackets.

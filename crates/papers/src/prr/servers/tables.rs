@@ -2,10 +2,10 @@
 
 use super::compare::{Of, percent, ratio};
 use super::connection::{Answer, Connection};
-use super::rows::{Rows, exactly};
+use super::rows::Rows;
 use super::{Cell, compare};
-use recoup_recovery::{Counters, State, Trigger};
-use recoup_support::stats::Estimate;
+use crate::prelude::*;
+use recoup_recovery::{Counters, State};
 
 /// A count of the server's sender, as a quantity of a connection.
 pub fn count(of: impl Fn(&Counters) -> u64) -> impl Of {
@@ -59,17 +59,6 @@ pub fn latency(counts: impl Fn(&Answer) -> bool) -> impl Of {
     }
 }
 
-/// A value of each arm.
-pub fn of_each(cells: &[Cell], of: impl Fn(&Cell) -> Estimate) -> Vec<(&'static str, Estimate)> {
-    cells.iter().map(|cell| (cell.arm.name, of(cell))).collect()
-}
-
-/// A difference of each arm but the first from the first.
-pub fn differences(cells: &[Cell], of: impl Fn(&Cell, &Cell) -> Estimate) -> Vec<(&'static str, Estimate)> {
-    let arms = cells.iter().skip(1);
-    arms.map(|cell| (cell.arm.name, of(&cells[0], cell))).collect()
-}
-
 /// Table 2: kinds of retransmissions, in percent of all. `paper`: its column for this data center.
 pub fn table2(rows: &mut Rows, baseline: &Cell, paper: [f64; 7]) {
     type Kind = (&'static str, fn(&Counters) -> u64);
@@ -111,7 +100,7 @@ pub fn met(rows: &mut Rows, baseline: &Cell, quantity: &'static str, unit: &'sta
 
 /// A parameter of the users, with the paper's value if it has one.
 pub fn chosen(rows: &mut Rows, baseline: &Cell, quantity: &'static str, unit: &'static str, value: f64, paper: f64) {
-    rows.add(("inputs", quantity, unit), [(baseline.arm.name, exactly(value))], &[paper]);
+    rows.add(("inputs", quantity, unit), [(baseline.arm.name, Estimate::exactly(value))], &[paper]);
 }
 
 /// Retransmissions of all segments, in percent.

@@ -3,17 +3,17 @@
 //! Each user has one persistent connection over an access link of his own. Every draw is a function of (seed, user,
 //! purpose), so user n meets the same network and requests the same responses from every arm.
 
+use crate::population::{Exchange, exchanges, losses, millis, probability, write};
+use crate::prelude::*;
 use recoup_lab::settings::Settings;
 use recoup_path::draws::{Draws, LogNormal};
-use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, Probability, Queue};
-use recoup_recovery::Profile;
+use recoup_path::{HopSpec, Queue};
 use recoup_recovery::detect::EarlyRetransmit;
 use recoup_sim::world::Topology;
 use recoup_sim::{FlowSpec, TimerModel};
 use recoup_tcp::Config;
-use recoup_tcp::flow::{Script, When, Workload, Write};
+use recoup_tcp::flow::{Script, Workload};
 use recoup_units::BitRate;
-use std::time::Duration;
 
 /// "prrusers" in ASCII: keeps these draws apart from all others of the same seed.
 const DOMAIN: u64 = u64::from_le_bytes(*b"prrusers");
@@ -50,11 +50,11 @@ pub struct Users {
     pub sack: f64,
     /// The share of the users who offer timestamps.
     pub timestamps: f64,
-    /// What the server writes.
+    /// The server's writes.
     pub service: Service,
 }
 
-/// What the server of a connection writes.
+/// The writes of a connection's server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Service {
     /// Responses to requests, one at a time.
@@ -101,7 +101,7 @@ enum Purpose {
 pub struct User {
     /// The access link: a route from the client to the server and back.
     pub topology: Topology,
-    /// What the applications write.
+    /// The writes of both applications.
     pub workload: Workload,
     /// Whether the client offers SACK.
     pub sack: bool,
@@ -127,7 +127,7 @@ impl Users {
         let loss = draw(&self.loss, Purpose::Loss);
         let rate = draw(&self.rate, Purpose::Rate);
         let full = draw(&self.queue, Purpose::Queue);
-        let mut down = vec![bursts(loss, self.burst)];
+        let mut down = vec![losses(loss, Some(self.burst))];
         if let Some(bits) = BitRate::from_bits_per_second((rate * 1e6) as u64) {
             // One Mbit/s sends 125 bytes per ms.
             let packets = (full * rate * 125.0 / PACKET) as u32;
@@ -138,13 +138,7 @@ impl Users {
             probability: probability(self.reordered),
             extra: millis(draw(&self.reordering_delay, Purpose::ReorderingDelay)),
         });
-        let up = vec![
-            HopSpec::Loss(LossSpec {
-                kind: LossKind::Bernoulli(probability(loss * self.ack_loss)),
-                transmission: None,
-            }),
-            half,
-        ];
+        let up = vec![losses(loss * self.ack_loss, None), half];
         let mut topology = Topology::default();
         let up = topology.add_link("up", up);
         let down = topology.add_link("down", down);
@@ -166,23 +160,13 @@ impl Users {
 
 /// A client that thinks after each response, and a server that answers at once.
 fn web(draws: &Draws, requests: f64, response: &LogNormal, think_time: &LogNormal) -> Workload {
-    // A geometric number: each request is followed by another one with the probability 1 − 1/mean.
-    let goes_on = 1.0 - 1.0 / requests;
-    let (mut client, mut server) = (Vec::new(), Vec::new());
-    let (mut requested, mut answered) = (0, 0);
-    for n in 0.. {
-        let think = draws.lognormal(think_time, Purpose::ThinkTime as u64, n);
-        let after = if n == 0 { Duration::ZERO } else { millis(think) };
-        client.push(write(answered, after, REQUEST));
-        requested += REQUEST;
-        let bytes = draws.lognormal(response, Purpose::Response as u64, n) as u64;
-        server.push(write(requested, Duration::ZERO, bytes));
-        answered += bytes;
-        if draws.uniform(Purpose::Requests as u64, n) >= goes_on {
-            break;
-        }
-    }
-    Workload { client: Script::of(&client), server: Script::of(&server) }
+    exchanges(|n| Exchange {
+        think_ms: draws.lognormal(think_time, Purpose::ThinkTime as u64, n),
+        request: REQUEST,
+        response: draws.lognormal(response, Purpose::Response as u64, n) as u64,
+        // A geometric number: each request is followed by another one with the probability 1 − 1/mean.
+        is_last: draws.uniform(Purpose::Requests as u64, n) >= 1.0 - 1.0 / requests,
+    })
 }
 
 /// A server that writes the first `burst` seconds of a video at once, then blocks at the encoding rate in kbit/s.
@@ -197,26 +181,6 @@ fn video(size: u64, encoding: f64, burst: f64, block: u64) -> Workload {
         written += bytes;
     }
     Workload { client: Script::of(&[write(0, Duration::ZERO, REQUEST)]), server: Script::of(&server) }
-}
-
-fn write(received: u64, after: Duration, bytes: u64) -> Write {
-    let when = When { received, after, ..When::default() };
-    Write { when, bytes }
-}
-
-/// A Gilbert channel that loses this share of the packets, in bursts of this mean length.
-fn bursts(share: f64, burst: f64) -> HopSpec {
-    // The share of time in the bad state is to_bad / (to_bad + to_good).
-    let channel = GilbertElliott::new(probability(share / (1.0 - share) / burst), probability(1.0 / burst));
-    HopSpec::Loss(LossSpec { kind: LossKind::GilbertElliott(channel), transmission: None })
-}
-
-fn probability(p: f64) -> Probability {
-    Probability::new(p.clamp(0.0, 1.0)).unwrap_or(Probability::ZERO)
-}
-
-fn millis(ms: f64) -> Duration {
-    Duration::from_nanos((ms * 1e6) as u64)
 }
 
 /// The hosts of an arm, before the user's own options.

@@ -16,11 +16,10 @@ mod claims;
 use super::compare::{Of, percent, points, ratio, total};
 use super::connection::Connection;
 use super::rows::Rows;
-use super::tables::{self, count, differences, fast, of_each, retransmissions, segments};
+use super::tables::{self, count, fast, retransmissions, segments};
 use super::users::{Service, Users};
-use super::{Cell, Shown};
-use crate::Picture;
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
+use super::{Cell, Evaluation};
+use crate::prelude::*;
 use recoup_path::draws::LogNormal;
 use recoup_recovery::Counters;
 use recoup_support::stats::Estimate;
@@ -57,13 +56,13 @@ const LOST: [f64; 3] = [2.4, 16.4, 4.8];
 const SLOW_START: [f64; 3] = [56.0, 1.0, 0.0];
 
 /// Tables, claims and pictures.
-pub fn shown(cells: &[Cell]) -> Shown {
+pub fn evaluate(cells: &[Cell]) -> Evaluation {
     let mut rows = Rows::default();
     inputs(&mut rows, &cells[0]);
     tables::table2(&mut rows, &cells[0], [54.0, 17.0, 8.0, 3.0, 2.0, 4.0, 29.0]);
     tables::table3(&mut rows, &cells[0], [4.0, 1.4, 9.0, 3.1]);
     table10(&mut rows, cells);
-    Shown { rows: rows.0, claims: claims::all(cells), picture: Picture::Bars(chart(cells)), more: vec![] }
+    Evaluation { rows: rows.0, claims: claims::all(cells), picture: chart(cells).into(), more: vec![] }
 }
 
 fn inputs(rows: &mut Rows, cell: &Cell) {
@@ -106,23 +105,28 @@ fn sent_in_recovery() -> impl Of {
 }
 
 fn table10(rows: &mut Rows, cells: &[Cell]) {
-    let ours = of_each(cells, |cell| ratio(cell, transmit, |_| 1.0));
-    rows.add(("Table 10", "network transmit time", "s"), ours, &TRANSMIT);
-    let ours = differences(cells, |base, arm| total(base, arm, transmit));
-    rows.add(("Table 10", "network transmit time, difference from Linux", "%"), ours, &[-4.7, -3.0]);
-    let ours = of_each(cells, |cell| percent(cell, recovery, transmit));
-    rows.add(("Table 10", "time in loss recovery", "%"), ours, &IN_RECOVERY);
-    let ours = of_each(cells, tables::retransmission_rate);
-    rows.add(("Table 10", "retransmission rate", "%"), ours, &RATE);
-    let ours = of_each(cells, |cell| percent(cell, sent_in_recovery(), segments));
-    rows.add(("Table 10", "bytes sent in fast recovery", "%"), ours, &BYTES);
-    let ours = differences(cells, |base, arm| points(base, arm, sent_in_recovery(), segments));
-    let quantity = "bytes sent in fast recovery, difference from Linux";
-    rows.add(("Table 10", quantity, "% points"), ours, &[5.0, 3.0]);
-    let ours = of_each(cells, lost_fast);
-    rows.add(("Table 10", "fast retransmits lost", "%"), ours, &LOST);
-    let ours = of_each(cells, slow_start_after);
-    rows.add(("Table 10", "slow start after fast recovery", "%"), ours, &SLOW_START);
+    rows.each(("Table 10", "network transmit time", "s"), cells, &TRANSMIT, |cell| ratio(cell, transmit, |_| 1.0));
+    rows.differences(
+        ("Table 10", "network transmit time, difference from Linux", "%"),
+        cells,
+        &[-4.7, -3.0],
+        |base, arm| total(base, arm, transmit),
+    );
+    rows.each(("Table 10", "time in loss recovery", "%"), cells, &IN_RECOVERY, |cell| {
+        percent(cell, recovery, transmit)
+    });
+    rows.each(("Table 10", "retransmission rate", "%"), cells, &RATE, tables::retransmission_rate);
+    rows.each(("Table 10", "bytes sent in fast recovery", "%"), cells, &BYTES, |cell| {
+        percent(cell, sent_in_recovery(), segments)
+    });
+    rows.differences(
+        ("Table 10", "bytes sent in fast recovery, difference from Linux", "% points"),
+        cells,
+        &[5.0, 3.0],
+        |base, arm| points(base, arm, sent_in_recovery(), segments),
+    );
+    rows.each(("Table 10", "fast retransmits lost", "%"), cells, &LOST, lost_fast);
+    rows.each(("Table 10", "slow start after fast recovery", "%"), cells, &SLOW_START, slow_start_after);
 }
 
 fn lost_fast(cell: &Cell) -> Estimate {
@@ -142,20 +146,13 @@ fn chart(cells: &[Cell]) -> BarChart {
         ("FR lost", lost_fast, LOST),
         ("slow start after FR", slow_start_after, SLOW_START),
     ];
-    let group = |label: &str, values: Vec<f64>| BarGroup {
-        label: label.into(),
-        values: values.into_iter().map(Some).collect(),
-    };
-    let ours = quantities.iter().map(|(label, of, _)| group(label, cells.iter().map(|cell| of(cell).mean).collect()));
-    let papers = quantities.iter().map(|(label, _, papers)| group(label, papers.to_vec()));
-    BarChart {
-        title: "Table 10: video transfers".into(),
-        x_label: "FR: fast recovery, fast retransmits".into(),
-        y_label: "%".into(),
-        series: cells.iter().map(|cell| cell.arm.name.into()).collect(),
-        panels: vec![
-            BarPanel { title: "simulated".into(), groups: ours.collect() },
-            BarPanel { title: "the paper's".into(), groups: papers.collect() },
-        ],
-    }
+    let ours = |(label, of, _): Quantity| (label, cells.iter().map(move |cell| Some(of(cell).mean)));
+    BarChart::new(
+        "Table 10: video transfers",
+        "FR: fast recovery, fast retransmits",
+        "%",
+        cells.iter().map(|cell| cell.arm.name),
+    )
+    .panel("simulated", quantities.map(ours))
+    .panel("the paper's", quantities.map(|(label, _, papers)| (label, papers.map(Some))))
 }

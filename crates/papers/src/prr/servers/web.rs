@@ -12,11 +12,10 @@ mod figures;
 
 use super::compare::{Values, percent, quantile_differences, ratio, relative, total};
 use super::connection::{Answer, Connection};
-use super::rows::{Rows, exactly};
-use super::tables::{self, count, differences, fast, latency, of_each, responses, retransmissions};
+use super::rows::Rows;
+use super::tables::{self, count, fast, latency, responses, retransmissions};
 use super::users::{Service, Users};
-use super::{Cell, Shown};
-use crate::Picture;
+use super::{Cell, Evaluation};
 use crate::distribution::quantile;
 use recoup_path::draws::LogNormal;
 use recoup_recovery::{Recovery, State};
@@ -76,7 +75,7 @@ const PAPERS_TABLE_7: [[f64; 7]; 3] = [
 ];
 
 /// Tables, claims and pictures.
-pub fn shown(cells: &[Cell]) -> Shown {
+pub fn evaluate(cells: &[Cell]) -> Evaluation {
     let mut rows = Rows::default();
     inputs(&mut rows, &cells[0]);
     tables::table2(&mut rows, &cells[0], [24.0, 43.0, 30.0, 2.0, 1.0, 10.0, 17.0]);
@@ -88,18 +87,18 @@ pub fn shown(cells: &[Cell]) -> Shown {
     table9(&mut rows, cells);
     figures::figure1(&mut rows, &cells[0]);
     figures::figure5(&mut rows, cells);
-    Shown {
+    Evaluation {
         rows: rows.0,
         claims: claims::all(cells),
-        picture: Picture::Lines(figures::recovery_times(cells)),
+        picture: figures::recovery_times(cells).into(),
         more: vec![
-            ("fig1-latency", Picture::Lines(figures::latency_by_rtt(&cells[0]))),
-            ("fig1-rtts", Picture::Lines(figures::latency_in_rtts(&cells[0]))),
+            ("fig1-latency", figures::latency_by_rtt(&cells[0]).into()),
+            ("fig1-rtts", figures::latency_in_rtts(&cells[0]).into()),
         ],
     }
 }
 
-/// What the paper says about its users, and what the baseline was fitted to (tables 1 and 3).
+/// The paper's numbers of its users, and those that the baseline was fitted to (tables 1 and 3).
 pub fn inputs(rows: &mut Rows, cell: &Cell) {
     let all = responses(|_| true);
     let users = cell.connections.len() as f64;
@@ -139,21 +138,32 @@ fn table5(rows: &mut Rows, cells: &[Cell]) {
         ("pipe < ssthresh - 10 at the start", |r| tables::pipe_above(r) < -10, 1.0),
     ];
     for (name, counts, paper) in shares {
-        let ours = of_each(cells, |cell| tables::recoveries(cell, counts));
-        let header = ("Table 5", format!("{name}, of all recoveries"), "%");
-        rows.add(header, ours, &[f64::NAN, f64::NAN, paper]);
+        rows.each(
+            ("Table 5", format!("{name}, of all recoveries"), "%"),
+            cells,
+            &[f64::NAN, f64::NAN, paper],
+            |cell| tables::recoveries(cell, counts),
+        );
     }
     for (share, name, paper) in
         [(0.0, "min", -338.0), (0.01, "1 %", -10.0), (0.5, "50 %", 1.0), (0.99, "99 %", 11.0), (1.0, "max", 144.0)]
     {
-        let ours = of_each(cells, |cell| at(&of_recoveries(cell, |r| tables::pipe_above(r) as f64), share));
-        let header = ("Table 5", format!("pipe - ssthresh, {name}"), "segments");
-        rows.add(header, ours, &[f64::NAN, f64::NAN, paper]);
+        rows.each(
+            ("Table 5", format!("pipe - ssthresh, {name}"), "segments"),
+            cells,
+            &[f64::NAN, f64::NAN, paper],
+            |cell| at(&of_recoveries(cell, |r| tables::pipe_above(r) as f64), share),
+        );
     }
-    let ours = of_each(cells, bursts_above_ten);
-    rows.add(("Table 5", "recoveries with more than ten segments on one ACK", "%"), ours, &[f64::NAN, 1.0]);
-    let ours = of_each(cells, |cell| at(&largest_bursts(cell), 1.0));
-    rows.add(("Table 5", "most segments on one ACK", "segments"), ours, &[f64::NAN, 338.0]);
+    rows.each(
+        ("Table 5", "recoveries with more than ten segments on one ACK", "%"),
+        cells,
+        &[f64::NAN, 1.0],
+        bursts_above_ten,
+    );
+    rows.each(("Table 5", "most segments on one ACK", "segments"), cells, &[f64::NAN, 338.0], |cell| {
+        at(&largest_bursts(cell), 1.0)
+    });
 }
 
 fn table6(rows: &mut Rows, cells: &[Cell]) {
@@ -162,17 +172,23 @@ fn table6(rows: &mut Rows, cells: &[Cell]) {
     let shares = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
     let papers = [-8.0, -3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     for ((share, name), paper) in shares.into_iter().zip(names).zip(papers) {
-        let ours = of_each(cells, |cell| at(&of_recoveries(cell, exits), share));
-        let header = ("Table 6", format!("cwnd - ssthresh before the exit, {name}"), "segments");
-        rows.add(header, ours, &[f64::NAN, f64::NAN, paper]);
+        rows.each(
+            ("Table 6", format!("cwnd - ssthresh before the exit, {name}"), "segments"),
+            cells,
+            &[f64::NAN, f64::NAN, paper],
+            |cell| at(&of_recoveries(cell, exits), share),
+        );
     }
 }
 
 fn table7(rows: &mut Rows, cells: &[Cell]) {
     for (i, share) in TABLE_7.into_iter().enumerate() {
-        let ours = of_each(cells, |cell| at(&of_recoveries(cell, cwnd_after), share));
-        let header = ("Table 7", format!("cwnd after recovery, {:.0} %", share * 100.0), "segments");
-        rows.add(header, ours, &PAPERS_TABLE_7.map(|row| row[i]));
+        rows.each(
+            ("Table 7", format!("cwnd after recovery, {:.0} %", share * 100.0), "segments"),
+            cells,
+            &PAPERS_TABLE_7.map(|row| row[i]),
+            |cell| at(&of_recoveries(cell, cwnd_after), share),
+        );
     }
 }
 
@@ -185,9 +201,9 @@ fn table8(rows: &mut Rows, cells: &[Cell]) {
         ("lost retransmissions", |c| c.lost_retransmissions, [198.0, 117.0]),
     ];
     for (name, of, papers) in counted {
-        let ours = differences(cells, |base, arm| total(base, arm, count(of)));
-        let header = ("Table 8", format!("{name}, difference from Linux"), "%");
-        rows.add(header, ours, &papers);
+        rows.differences(("Table 8", format!("{name}, difference from Linux"), "%"), cells, &papers, |base, arm| {
+            total(base, arm, count(of))
+        });
     }
 }
 
@@ -203,7 +219,7 @@ fn table9(rows: &mut Rows, cells: &[Cell]) {
         let base = [cells[0].arm.name];
         for (i, share) in TABLE_9.into_iter().enumerate() {
             let what = format!("{name}, {:.0} %", share * 100.0);
-            let ours = base.into_iter().zip([exactly(quantiles[i])]);
+            let ours = base.into_iter().zip([Estimate::exactly(quantiles[i])]);
             rows.add(("Table 9", format!("latency of responses {what}"), "ms"), ours, &[paper(0, i)]);
             let arms = cells[1..].iter().map(|cell| cell.arm.name);
             let ours = arms.zip(changes.iter().map(|change| change[i]));
@@ -213,12 +229,19 @@ fn table9(rows: &mut Rows, cells: &[Cell]) {
         let mean = ratio(&cells[0], latency(of), responses(of));
         let header = ("Table 9", format!("latency of responses {name}, mean"), "ms");
         rows.add(header, base.into_iter().zip([mean]), &[paper(0, 4)]);
-        let ours = differences(cells, |base, arm| relative(base, arm, latency(of), responses(of)));
-        let header = ("Table 9", format!("difference of responses {name}, mean"), "%");
-        rows.add(header, ours, &[paper(1, 4), paper(2, 4)]);
+        rows.differences(
+            ("Table 9", format!("difference of responses {name}, mean"), "%"),
+            cells,
+            &[paper(1, 4), paper(2, 4)],
+            |base, arm| relative(base, arm, latency(of), responses(of)),
+        );
     }
-    let ours = differences(cells, |base, arm| total(base, arm, latency(|_| true)));
-    rows.add(("Table 9", "difference of all responses, with and without losses, mean", "%"), ours, &[]);
+    rows.differences(
+        ("Table 9", "difference of all responses, with and without losses, mean", "%"),
+        cells,
+        &[],
+        |base, arm| total(base, arm, latency(|_| true)),
+    );
 }
 
 /// The latencies of the responses that `counts`, in ms.
@@ -240,7 +263,7 @@ fn cwnd_after(recovery: &Recovery) -> f64 {
 }
 
 fn at(values: &[f64], share: f64) -> Estimate {
-    exactly(quantile(values, share).unwrap_or(f64::NAN))
+    Estimate::exactly(quantile(values, share).unwrap_or(f64::NAN))
 }
 
 /// The most segments sent on one ACK in each recovery, in ascending order.

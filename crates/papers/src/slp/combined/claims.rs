@@ -5,9 +5,10 @@ mod gap;
 mod networks;
 
 use super::CombinedCell;
-use super::grid::{Copied, GAP, Load, Network, Recovery};
+use super::grid::{Copied, GAP, Load, Network, Recovery, Setup};
 use crate::claims::Claim;
 use crate::experiment;
+use crate::grid::Grid;
 use recoup_lab::settings::SettingsError;
 
 /// The largest accepted distance of a share from its probability, in standard errors. One of 16,000
@@ -15,25 +16,17 @@ use recoup_lab::settings::SettingsError;
 const ERRORS: f64 = 4.0;
 
 /// The cells, found by their settings.
-struct Cells<'a>(&'a [CombinedCell]);
+type Cells<'a> = Grid<'a, CombinedCell>;
 
 impl<'a> Cells<'a> {
     fn get(&self, load: Load, network: Network, recovery: Recovery, copied: Copied) -> &'a CombinedCell {
-        self.at(load, network, recovery, copied, GAP)
-    }
-
-    fn at(&self, load: Load, network: Network, recovery: Recovery, copied: Copied, gap: &str) -> &'a CombinedCell {
-        let found = self.0.iter().find(|CombinedCell { setup, .. }| {
-            (setup.load, setup.network) == (load, network)
-                && (setup.recovery, setup.copied, setup.gap) == (recovery, copied, gap)
-        });
-        found.expect("a cell of the grid")
+        self.at(Setup { load, network, recovery, copied, gap: GAP })
     }
 }
 
 /// Checks the claims.
 pub fn all(cells: &[CombinedCell], run: &experiment::Setup) -> Result<Vec<Claim>, SettingsError> {
-    let c = Cells(cells);
+    let c = Cells::new(cells);
     Ok(vec![
         networks::same_mean(&c, run)?,
         networks::both_lost(&c),

@@ -3,8 +3,6 @@
 use crate::experiment;
 use recoup_lab::settings::{Settings, SettingsError};
 use recoup_path::LossKind;
-use recoup_recovery::Profile;
-use std::path::Path;
 
 /// The share of packets that every network loses, in each direction.
 pub const LOSS: f64 = 0.02;
@@ -19,11 +17,11 @@ pub const GAPS: [&str; 6] = ["0", "0.0625", GAP, "0.25", "0.5", "1"];
 pub const REQUEST: &str = "300B";
 
 /// The data of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Load {
     /// A request of 300 bytes, and a response of 34 kB written at once: more than the first window.
     Fetch,
-    /// The same request, and a response of 8 segments: the first window has room for a copy of its tail.
+    /// A request of 300 bytes, and a response of 8 segments: the first window has room for a copy of its tail.
     Short,
 }
 
@@ -48,7 +46,7 @@ impl Load {
 }
 
 /// How packets are lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Network {
     /// Independently of each other.
     Random,
@@ -86,7 +84,7 @@ impl Network {
         self.drop_at(LOSS)
     }
 
-    /// The same where `random` is the loss rate of random losses.
+    /// [`drop`](Self::drop) with another rate of random losses.
     fn drop_at(self, random: f64) -> String {
         let rule = match self.burst() {
             None => format!("bernoulli:{random}"),
@@ -123,7 +121,7 @@ pub fn mean_losses(settings: &Settings) -> impl Iterator<Item = f64> {
 }
 
 /// The mechanism against timeouts besides SLP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Recovery {
     /// None.
     Nothing,
@@ -165,7 +163,7 @@ impl Recovery {
 }
 
 /// The packets that SLP copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Copied {
     /// Nothing: no SLP.
     Nothing,
@@ -209,7 +207,7 @@ impl Copied {
 }
 
 /// The settings of one cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Setup {
     /// The data of the flows.
     pub load: Load,
@@ -251,7 +249,7 @@ impl Setup {
         tried.into_iter().flatten().map(setup).collect()
     }
 
-    /// The same load and network with another mechanism and other copies, at the default gap.
+    /// This load and network with another mechanism and other copies, at the default gap.
     pub fn with(self, recovery: Recovery, copied: Copied) -> Self {
         Self { recovery, copied, gap: GAP, ..self }
     }
@@ -265,18 +263,14 @@ impl Setup {
         format!("{}{slp}", self.recovery.profile())
     }
 
-    /// The settings, from those of `run`, and the profile.
-    pub fn settings(&self, run: &experiment::Setup) -> Result<(Settings, Profile), SettingsError> {
-        let mut settings = run.base.settings.clone();
+    /// The settings, from those of `run`.
+    pub fn settings(&self, run: &experiment::Setup) -> Result<Settings, SettingsError> {
         let drop = match run.is_mutated("lossier") {
             true => self.network.drop_at(0.03),
             false => self.network.drop(),
         };
         let own = [("drop", &*drop), ("slp.q", self.copied.likelihoods()), ("slp.gap", self.gap)];
-        for (key, value) in self.load.settings().into_iter().chain(own) {
-            settings.set(key, value, Path::new(""))?;
-        }
-        Ok((settings, run.profile(&self.profile())))
+        run.settings(&[self.load.settings(), own].concat())
     }
 }
 

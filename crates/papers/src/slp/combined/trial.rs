@@ -3,12 +3,11 @@
 use super::DEADLINE;
 use super::grid::{Copied, Setup};
 use super::watch::{Pairs, Watch};
+use crate::distribution::quantile;
 use crate::experiment;
-use recoup_lab::run::simulation;
-use recoup_lab::settings::SettingsError;
+use crate::prelude::*;
 use recoup_recovery::Counters;
 use recoup_support::stats::Estimate;
-use recoup_units::FlowId;
 
 /// The flows of one cell.
 #[derive(Debug, Default)]
@@ -35,7 +34,7 @@ pub struct Trial {
 
 impl Trial {
     /// Runs a cell's flows.
-    pub fn run(setup: &Setup, run: &experiment::Setup, flows: u64) -> Result<Self, SettingsError> {
+    pub fn run(setup: &Setup, run: &experiment::Setup, flows: u64) -> Result<Self> {
         match setup.copied {
             Copied::Nothing => Self::watched(setup, run, flows, Watch::<false>::default()),
             _ => Self::watched(setup, run, flows, Watch::<true>::default()),
@@ -47,13 +46,11 @@ impl Trial {
         run: &experiment::Setup,
         flows: u64,
         mut watch: Watch<EVENTS>,
-    ) -> Result<Self, SettingsError> {
-        let (settings, profile) = setup.settings(run)?;
-        let mut simulation = simulation(&settings.path()?)?;
-        let spec = settings.flow(&profile);
+    ) -> Result<Self> {
+        let mut bench = Bench::over(run, &setup.profile(), &setup.settings(run)?, |chains| chains)?;
         let mut trial = Self::default();
         for flow in 0..flows {
-            let record = simulation.run(&spec, run.seed(), FlowId(flow), &mut watch);
+            let record = bench.observe(flow, &mut watch);
             watch.end_flow();
             let in_time = record.fct.filter(|fct| *fct <= DEADLINE);
             trial.late += u64::from(in_time.is_none());
@@ -86,11 +83,7 @@ impl Trial {
     pub fn quantiles<const N: usize>(&self, shares: [f64; N]) -> [f64; N] {
         let mut fcts = self.fcts.clone();
         fcts.sort_unstable_by(f64::total_cmp);
-        shares.map(|share| {
-            let rank = (fcts.len() as f64 * share).ceil() as usize;
-            let at_rank = fcts.get(rank.max(1) - 1);
-            at_rank.copied().unwrap_or(f64::NAN)
-        })
+        shares.map(|share| quantile(&fcts, share).unwrap_or(f64::NAN))
     }
 }
 

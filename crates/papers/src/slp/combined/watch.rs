@@ -1,9 +1,6 @@
 //! Counts packets, and lost originals with their copies.
 
-use recoup_recovery::{Event, Transmission};
-use recoup_sim::{Observer, Packet, Point};
-use recoup_tcp::flow::Host;
-use recoup_units::{Direction, FlowId, Instant};
+use crate::prelude::*;
 use recoup_wire::SeqNumber;
 use std::collections::BTreeMap;
 

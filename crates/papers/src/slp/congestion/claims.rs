@@ -1,12 +1,13 @@
 //! What copies do to the network, to those who send them, and to the others. Only the first claim is the paper's.
 
-use super::{CongestionCell, Copying, PROFILES, THINK_TIMES, difference};
+use super::{CongestionCell, Copying, PROFILES, Setup, THINK_TIMES, difference};
 use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::grid::Grid;
 use recoup_support::stats::Estimate;
 
 /// All claims.
 pub fn all(cells: &[CongestionCell]) -> Vec<Claim> {
-    let cells = Cells(cells);
+    let cells = Cells::new(cells);
     vec![
         no_congestion(&cells),
         does_nothing_without_losses(&cells),
@@ -23,18 +24,15 @@ pub fn all(cells: &[CongestionCell]) -> Vec<Claim> {
     ]
 }
 
-struct Cells<'a>(&'a [CongestionCell]);
+type Cells<'a> = Grid<'a, CongestionCell>;
 
 impl Cells<'_> {
-    fn get(&self, profile: &str, think: &str, copying: Copying) -> &CongestionCell {
-        let is_it = |cell: &&CongestionCell| {
-            cell.setup.profile == profile && cell.setup.think == think && cell.setup.copying == copying
-        };
-        self.0.iter().find(is_it).expect("a cell of the grid")
+    fn get(&self, profile: &'static str, think: &'static str, copying: Copying) -> &CongestionCell {
+        self.at(Setup { profile, think, copying })
     }
 
     /// What a group's mean FCT is longer than in the worlds in which nobody copies, in ms.
-    fn longer(&self, profile: &str, think: &str, copying: Copying, group: usize) -> Estimate {
+    fn longer(&self, profile: &'static str, think: &'static str, copying: Copying, group: usize) -> Estimate {
         let of = |copying| &self.get(profile, think, copying).groups[group].fct_ms;
         difference(of(copying), of(Copying::None))
     }
@@ -47,7 +45,10 @@ const LOSING: [&str; 2] = [THINK_TIMES[1], THINK_TIMES[2]];
 const OVERLOAD: &str = THINK_TIMES[2];
 
 /// The verdicts about both loads with losses, and the numbers: `1s -5.4 ± 4.7 ms, …`.
-fn with_losses(of: impl Fn(&str) -> Estimate, judge: impl Fn(Estimate) -> ClaimVerdict) -> (String, ClaimVerdict) {
+fn with_losses(
+    of: impl Fn(&'static str) -> Estimate,
+    judge: impl Fn(Estimate) -> ClaimVerdict,
+) -> (String, ClaimVerdict) {
     let all = LOSING.map(|think| (think, of(think)));
     let shown = all.map(|(think, estimate)| format!("{think}: {estimate} ms"));
     let verdict = ClaimVerdict::all(all.map(|(_, estimate)| judge(estimate)));

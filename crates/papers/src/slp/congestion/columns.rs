@@ -1,9 +1,7 @@
 //! The rows of the figure: a group of hosts in a setup.
 
 use super::{CongestionCell, Copying, GROUPS, ID, Setup, difference, mean};
-use crate::columns_of_figure;
-use recoup_support::stats::Estimate;
-use recoup_table::{Columns, plain_table};
+use crate::prelude::*;
 
 /// A group of hosts in a setup.
 #[derive(Clone, Debug)]
@@ -24,10 +22,9 @@ pub struct Row {
 
 /// Two rows a cell.
 pub fn rows(cells: &[CongestionCell]) -> Vec<Row> {
+    let grid = Grid::new(cells);
     let of_cell = |cell: &CongestionCell| {
-        let nobody = Setup { copying: Copying::None, ..cell.setup };
-        let nobody = cells.iter().find(|other| other.setup == nobody);
-        let nobody = nobody.unwrap_or(cell);
+        let nobody = grid.at(Setup { copying: Copying::None, ..cell.setup });
         [0, 1].map(|place: usize| {
             let (ours, theirs) = (&cell.groups[place], &nobody.groups[place]);
             Row {
@@ -50,64 +47,44 @@ pub fn rows(cells: &[CongestionCell]) -> Vec<Row> {
 /// The columns.
 pub fn all() -> Columns<Row> {
     columns_of_figure::<Row>(ID)
-        .text(("profile", "", "what both groups do besides copying"), |r| Some(r.setup.profile.into()))
-        .text(("think", "", "mean pause between fetches of a pair"), |r| Some(r.setup.think.into()))
-        .text(("copying", "", "who sends copies"), |r| Some(r.setup.copying.name().into()))
-        .text(("group", "", "the group of hosts of this row"), |r| Some(r.group.into()))
-        .real(("fct_ms", "ms", "mean FCT, the mean of the worlds"), |r| Some(r.fct_ms.mean))
-        .real(("fct_half_ms", "ms", "half the width of its 95 % confidence interval"), |r| Some(r.fct_ms.half))
-        .real(("fct_change_ms", "ms", "mean FCT less that of the same worlds in which nobody copies"), |r| {
-            Some(r.more_fct_ms.mean)
+        .column("profile", "", "what both groups do besides copying", |r| r.setup.profile)
+        .column("think", "", "mean pause between fetches of a pair", |r| r.setup.think)
+        .column("copying", "", "who sends copies", |r| r.setup.copying.name())
+        .column("group", "", "the group of hosts of this row", |r| r.group)
+        .column("fct_ms", "ms", "mean FCT, the mean of the worlds", |r| r.fct_ms.mean)
+        .column("fct_half_ms", "ms", "half the width of its 95 % confidence interval", |r| r.fct_ms.half)
+        .column("fct_change_ms", "ms", "mean FCT less that of the same worlds in which nobody copies", |r| {
+            r.more_fct_ms.mean
         })
-        .real(("fct_change_half_ms", "ms", "half the width of its 95 % confidence interval"), |r| {
-            Some(r.more_fct_ms.half)
+        .column("fct_change_half_ms", "ms", "half the width of its 95 % confidence interval", |r| r.more_fct_ms.half)
+        .column("goodput_mbps", "Mbit/s", "payload that arrived at the group", |r| r.goodput_mbps.mean)
+        .column("goodput_change_mbps", "Mbit/s", "goodput less that of the worlds in which nobody copies", |r| {
+            r.more_goodput_mbps.mean
         })
-        .real(("goodput_mbps", "Mbit/s", "payload that arrived at the group"), |r| Some(r.goodput_mbps.mean))
-        .real(("goodput_change_mbps", "Mbit/s", "goodput less that of the worlds in which nobody copies"), |r| {
-            Some(r.more_goodput_mbps.mean)
+        .column("goodput_change_half_mbps", "Mbit/s", "half the width of its 95 % confidence interval", |r| {
+            r.more_goodput_mbps.half
         })
-        .real(("goodput_change_half_mbps", "Mbit/s", "half the width of its 95 % confidence interval"), |r| {
-            Some(r.more_goodput_mbps.half)
-        })
-        .real(("copies_percent", "%", "copies sent, of the group's data segments"), |r| Some(r.copies))
-        .integer(("timeouts", "", "retransmissions of timeouts"), |r| Some(r.timeouts))
-        .real(("loss", "", "share of packets that the bottleneck dropped on the way of the data"), |r| Some(r.loss))
-        .real(("jains_index", "", "Jain's fairness index of both groups' goodput"), |r| Some(r.fairness))
+        .column("copies_percent", "%", "copies sent, of the group's data segments", |r| r.copies)
+        .column("timeouts", "", "retransmissions of timeouts", |r| r.timeouts)
+        .column("loss", "", "share of packets that the bottleneck dropped on the way of the data", |r| r.loss)
+        .column("jains_index", "", "Jain's fairness index of both groups' goodput", |r| r.fairness)
 }
 
 /// A table with a row a group and setup.
 pub fn text(rows: &[Row]) -> String {
-    let mut table = plain_table();
-    table.set_header([
-        "profile",
-        "pause",
-        "copying",
-        "group",
-        "FCT (ms)",
-        "change (ms)",
-        "goodput (Mbit/s)",
-        "change (Mbit/s)",
-        "copies (%)",
-        "timeouts",
-        "lost (%)",
-        "Jain",
-    ]);
-    for row in rows {
-        let percent = 100.0 * row.loss;
-        table.add_row([
-            row.setup.profile.into(),
-            row.setup.think.into(),
-            row.setup.copying.name().into(),
-            row.group.into(),
-            row.fct_ms.to_string(),
-            row.more_fct_ms.to_string(),
-            format!("{:.3}", row.goodput_mbps.mean),
-            format!("{:.3} ± {:.3}", row.more_goodput_mbps.mean, row.more_goodput_mbps.half),
-            format!("{:.1}", row.copies),
-            row.timeouts.to_string(),
-            format!("{percent:.2}"),
-            format!("{:.4}", row.fairness),
-        ]);
-    }
+    let table = Columns::new()
+        .shown("profile", |r: &Row| r.setup.profile)
+        .shown("pause", |r| r.setup.think)
+        .shown("copying", |r| r.setup.copying.name())
+        .shown("group", |r| r.group)
+        .shown("FCT (ms)", |r| r.fct_ms)
+        .shown("change (ms)", |r| r.more_fct_ms)
+        .shown("goodput (Mbit/s)", |r| format!("{:.3}", r.goodput_mbps.mean))
+        .shown("change (Mbit/s)", |r| format!("{:.3} ± {:.3}", r.more_goodput_mbps.mean, r.more_goodput_mbps.half))
+        .shown("copies (%)", |r| format!("{:.1}", r.copies))
+        .shown("timeouts", |r| r.timeouts)
+        .shown("lost (%)", |r| format!("{:.2}", 100.0 * r.loss))
+        .shown("Jain", |r| format!("{:.4}", r.fairness))
+        .to_table(rows);
     format!("Change: compared with the same worlds in which nobody copies.\n\n{table}")
 }

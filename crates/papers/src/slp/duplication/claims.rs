@@ -2,6 +2,7 @@
 
 use super::{Arm, DuplicationCell, FILES};
 use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::grid::Grid;
 use recoup_support::stats::Estimate;
 
 /// A gain below this share of the mean completion time is not significant, as in `sizes`.
@@ -9,23 +10,21 @@ const SIGNIFICANT: f64 = 0.05;
 
 /// Checks the claims.
 pub fn all(cells: &[DuplicationCell]) -> Vec<Claim> {
-    let cells = Cells(cells);
+    let cells = Cells::new(cells);
     vec![not_faster(&cells), overhead(&cells), goodput(&cells), tradeoff(&cells)]
 }
 
-struct Cells<'a>(&'a [DuplicationCell]);
+type Cells<'a> = Grid<'a, DuplicationCell>;
 
 impl Cells<'_> {
     fn get(&self, file: u64, arm: Arm) -> &DuplicationCell {
-        let is_it = |cell: &&DuplicationCell| (cell.file, cell.arm) == (file, arm);
-        self.0.iter().find(is_it).expect("a cell of the grid")
+        self.at((file, arm))
     }
 
     /// What an arm saves of the mean completion time, as a share of it.
     fn saved(&self, file: u64, arm: Arm) -> Estimate {
         let (plain, ours) = (self.get(file, Arm::Arq).mean_ms(), self.get(file, arm).mean_ms());
-        let difference = plain.minus(ours);
-        Estimate { mean: difference.mean / plain.mean, half: difference.half / plain.mean }
+        (plain - ours) / plain.mean
     }
 }
 

@@ -1,10 +1,8 @@
 //! Goodputs simulated on a lossy hop, with their intervals.
 
 use super::Code;
-use recoup_lab::settings::SettingsError;
+use crate::prelude::*;
 use recoup_path::{Chain, Exit, HopSpec, LossKind, LossSpec, Packet, Probability, TcpFacts};
-use recoup_table::Columns;
-use recoup_units::{Direction, FlowId, Instant};
 use std::fmt;
 
 /// Half the width of an interval, in standard errors.
@@ -41,10 +39,10 @@ pub fn columns(how: &str) -> Columns<Goodput> {
     let mut columns = Columns::new();
     for (name, about, part) in PARTS {
         let about = format!("goodput {how}: {about}");
-        columns = columns.real((name, UNIT, about), move |g| Some(part(g)));
+        columns = columns.column(name, UNIT, about, move |g| part(g));
     }
     let about = "the closed form lies in the simulated interval";
-    columns.flag(("agrees", "", about), |g| g.agrees)
+    columns.column("agrees", "", about, |g| g.agrees)
 }
 
 impl fmt::Display for Goodput {
@@ -58,7 +56,7 @@ impl fmt::Display for Goodput {
 ///
 /// # Errors
 /// Never with a `p` below 1.
-pub fn transmissions(p: f64, packets: u32, seed: u64) -> Result<Vec<u32>, SettingsError> {
+pub fn transmissions(p: f64, packets: u32, seed: u64) -> Result<Vec<u32>> {
     // A flow of its own.
     let mut network = Network::new(p, seed, FlowId(u64::MAX))?;
     let mut counts = Vec::new();
@@ -80,13 +78,7 @@ pub fn transmissions(p: f64, packets: u32, seed: u64) -> Result<Vec<u32>, Settin
 ///
 /// # Errors
 /// Never with a `p` below 1.
-pub fn run(
-    code: Code,
-    [p, loses]: [f64; 2],
-    groups: u32,
-    seed: u64,
-    flow: FlowId,
-) -> Result<[Goodput; 2], SettingsError> {
+pub fn run(code: Code, [p, loses]: [f64; 2], groups: u32, seed: u64, flow: FlowId) -> Result<[Goodput; 2]> {
     let mut network = Network::new(loses, seed, flow)?;
     let (mut alone, mut with_arq) = (Cycles::default(), Cycles::default());
     for _ in 0..groups {
@@ -118,7 +110,7 @@ struct Network {
 }
 
 impl Network {
-    fn new(p: f64, seed: u64, flow: FlowId) -> Result<Self, SettingsError> {
+    fn new(p: f64, seed: u64, flow: FlowId) -> Result<Self> {
         let loss = LossSpec { kind: LossKind::Bernoulli(Probability::new(p).unwrap_or_default()), transmission: None };
         let chain = Chain::new(&[HopSpec::Loss(loss)], Direction::Down, seed);
         let chain = chain.map_err(|e| SettingsError::Path(e.to_string()))?;

@@ -16,15 +16,11 @@
 mod claims;
 mod tables;
 
-use super::{Copied, FETCHES, Run, ms, runs};
-use crate::experiment::{ExperimentError, Setup};
+use super::{Copied, FETCHES, Run, runs};
+use crate::prelude::*;
 use crate::slp::NAME;
-use crate::{Figure, Picture, Sheet};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_lab::settings::SettingsError;
-use recoup_support::stats::Share;
+
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// The name on the command line.
 pub const ID: &str = "fig7";
@@ -114,35 +110,7 @@ pub struct FetchCell {
     pub spent: Spent,
 }
 
-impl Spent {
-    /// Sets the percentages by which this exceeds `before`.
-    fn compare(&mut self, before: &Self) {
-        let added = |now: f64, before: f64| 100.0 * (now / before - 1.0);
-        self.bytes_added_percent = added(self.bytes, before.bytes);
-        self.packets_added_percent = added(self.packets, before.packets);
-    }
-}
-
 impl FetchCell {
-    fn new(profile: &'static str, seed: u64, runs: &[Run], expected: impl Fn(u64) -> f64) -> Self {
-        let mut distribution = BTreeMap::new();
-        for time in runs.iter().flat_map(|run| &run.times).flatten() {
-            *distribution.entry(*time).or_default() += 1;
-        }
-        let step = |(time, fetches)| Step { fct_ms: ms(time), fetches };
-        let shown = runs.first().map_or(&[][..], |run| &run.times);
-        Self {
-            profile,
-            seed,
-            fct_ms: shown.iter().map(|time| time.map(ms)).collect(),
-            runs: runs.len() as u64,
-            distribution: distribution.into_iter().map(step).collect(),
-            over: LIMITS.map(|limit_ms| over(runs, limit_ms, expected(limit_ms))).to_vec(),
-            as_in_the_paper: None,
-            spent: spent(runs),
-        }
-    }
-
     /// The number of fetches in all runs.
     fn fetches(&self) -> u64 {
         self.runs * FETCHES
@@ -175,20 +143,28 @@ fn over(runs: &[Run], limit_ms: u64, by_lost_syns: f64) -> Over {
     }
 }
 
-fn spent(runs: &[Run]) -> Spent {
-    let fetches = (runs.len() as u64 * FETCHES) as f64;
-    let mean = |count: fn(&Run, usize) -> u64, i| runs.iter().map(|run| count(run, i)).sum::<u64>() as f64 / fetches;
-    let copies = Copied::ALL.map(|kind| {
-        let copies = mean(|run, i| run.watch.copies[i], kind as usize);
-        (kind.name(), copies)
-    });
+/// The cost of these runs' fetches, compared with those without SLP.
+fn spent(runs: &[Run], without: &[Run]) -> Spent {
+    let mean = |runs: &[Run], count: &dyn Fn(&Run) -> u64| {
+        runs.iter().map(count).sum::<u64>() as f64 / (runs.len() as u64 * FETCHES) as f64
+    };
+    let added = |count: &dyn Fn(&Run) -> u64| 100.0 * (mean(runs, count) / mean(without, count) - 1.0);
+    let (bytes, packets) = (|run: &Run| run.bytes, |run: &Run| run.watch.packets);
     Spent {
-        bytes: mean(|run, _| run.bytes, 0),
-        packets: mean(|run, _| run.watch.packets, 0),
-        copies: copies.into_iter().collect(),
-        bytes_added_percent: 0.0,
-        packets_added_percent: 0.0,
+        bytes: mean(runs, &bytes),
+        packets: mean(runs, &packets),
+        copies: Copied::ALL.map(|kind| (kind.name(), mean(runs, &|run| run.watch.copies[kind as usize]))).into(),
+        bytes_added_percent: added(&bytes),
+        packets_added_percent: added(&packets),
     }
+}
+
+/// The completion times of all fetches, in increasing order.
+fn distribution(runs: &[Run]) -> Vec<Step> {
+    let mut times: Vec<Duration> = runs.iter().flat_map(|run| &run.times).flatten().copied().collect();
+    times.sort_unstable();
+    let step = |equal: &[Duration]| Step { fct_ms: ms(equal[0]), fetches: equal.len() as u64 };
+    times.chunk_by(PartialEq::eq).map(step).collect()
 }
 
 /// The probability that one of fifty fetches takes longer than `limit` because its SYN is lost.
@@ -203,35 +179,32 @@ fn by_lost_syns(limit: Duration, initial_rto: Duration, slp: bool) -> f64 {
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(setup: &Setup, count: usize) -> Result<Figure<FetchCell>, SettingsError> {
-    let base = &setup.base;
+pub fn figure(setup: &Setup, count: usize) -> Result<Figure<FetchCell>> {
+    let seed = setup.seed();
     let mut cells = Vec::new();
-    for system in SYSTEMS {
-        let [without, with] = system.profiles.map(|name| runs(setup, &setup.profile(name), count));
+    for System { initial_rto, profiles } in SYSTEMS {
+        let [without, with] = profiles.map(|name| runs(setup, name, count));
         let both = [without?, with?];
-        let before = spent(&both[0]);
-        for (slp, (name, runs)) in [false, true].into_iter().zip(system.profiles.into_iter().zip(&both)) {
-            let expected = |limit_ms| by_lost_syns(Duration::from_millis(limit_ms), system.initial_rto, slp);
-            let mut cell = FetchCell::new(name, base.seed, runs, expected);
-            cell.spent.compare(&before);
-            cell.as_in_the_paper = slp.then(|| as_in_the_paper(&both));
-            cells.push(cell);
+        for (slp, (profile, runs)) in [false, true].into_iter().zip(profiles.into_iter().zip(&both)) {
+            let over = |limit_ms| over(runs, limit_ms, by_lost_syns(Duration::from_millis(limit_ms), initial_rto, slp));
+            cells.push(FetchCell {
+                profile,
+                seed,
+                fct_ms: runs.first().map_or(vec![], |run| run.times.iter().map(|time| time.map(ms)).collect()),
+                runs: runs.len() as u64,
+                distribution: distribution(runs),
+                over: LIMITS.map(over).to_vec(),
+                as_in_the_paper: slp.then(|| as_in_the_paper(&both)),
+                spent: spent(runs, &both[0]),
+            });
         }
     }
-    let last = base.seed.wrapping_add(count as u64).wrapping_sub(1);
+    let last = seed.wrapping_add(count as u64).wrapping_sub(1);
     let title = format!(
-        "Completion times of {FETCHES} fetches of 34 kB, seed {}; probabilities from {count} runs, seeds {} to \
-         {last}, with intervals of 95 % confidence",
-        base.seed, base.seed,
+        "Completion times of {FETCHES} fetches of 34 kB, seed {seed}; probabilities from {count} runs, seeds {seed} to \
+         {last}, with intervals of 95 % confidence"
     );
-    Ok(Figure {
-        paper: NAME,
-        figure: ID,
-        title,
-        claims: claims::all(&cells),
-        picture: Picture::Lines(chart(&cells)),
-        cells,
-    })
+    Ok(Figure::new(NAME, ID, title, claims::all(&cells), chart(&cells), cells))
 }
 
 fn as_in_the_paper([without, with]: &[Vec<Run>; 2]) -> Share {
@@ -250,28 +223,22 @@ fn chart(cells: &[FetchCell]) -> LineChart {
     let last = drawn.iter().flat_map(times).fold(0.0, f64::max);
     let line = |cell: &FetchCell, shown: bool| {
         let mut times = times(cell);
-        let first = times.first().copied();
+        let first = times.first().map(|first| (first / 1e3, 0.0));
         times.push(last);
         let steps = times.into_iter().map(|t| (t / 1e3, cell.share_within(t, shown)));
-        first.map(|t| (t / 1e3, 0.0)).into_iter().chain(steps).collect()
-    };
-    let panel = |(title, cell): (&str, &FetchCell)| LinePanel {
-        title: format!("{title} ({})", cell.profile),
-        lines: vec![line(cell, true), line(cell, false)],
+        first.into_iter().chain(steps).collect::<Vec<_>>()
     };
     let (seed, runs) = cells.first().map_or((0, 0), |cell| (cell.seed, cell.runs));
-    let titles = ["Without SLP", "With SLP"];
-    LineChart {
-        title: "Fetches of 34 kB; the client loses 2 % of the packets it sends".into(),
-        x_label: "completion time (s)".into(),
-        y_label: "share of the fetches".into(),
-        scale: Scale::Linear,
-        y_scale: Scale::Linear,
-        largest: Some(1.0),
-        interpolation: Interpolation::Steps,
-        series: vec![format!("{FETCHES} fetches (seed {seed})"), format!("{} fetches ({runs} runs)", runs * FETCHES)],
-        panels: titles.into_iter().zip(drawn).map(panel).collect(),
-    }
+    let chart = LineChart::new(
+        "Fetches of 34 kB; the client loses 2 % of the packets it sends",
+        "completion time (s)",
+        "share of the fetches",
+        [format!("{FETCHES} fetches (seed {seed})"), format!("{} fetches ({runs} runs)", runs * FETCHES)],
+    );
+    let panels = ["Without SLP", "With SLP"].into_iter().zip(drawn);
+    panels.fold(chart.up_to(1.0).steps(), |chart, (title, cell)| {
+        chart.panel(format!("{title} ({})", cell.profile), [true, false].map(|shown| line(cell, shown)))
+    })
 }
 
 /// The figure as [`figure`] computes it with [`RUNS`] runs, in every format. CSV has a line per fetch of

@@ -12,15 +12,10 @@
 mod claims;
 mod tables;
 
-use crate::experiment::{ExperimentError, Setup};
+use crate::prelude::*;
 use crate::slp::NAME;
-use crate::{Figure, Picture, Sheet};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_lab::run::{Cost, run};
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::Trigger;
 use recoup_support::stats::Summary;
-use recoup_support::threads::cores;
 use std::path::Path;
 
 /// The name on the command line.
@@ -139,20 +134,14 @@ impl SizeCell {
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(setup: &Setup, effort: Effort) -> Result<Figure<SizeCell>, SettingsError> {
+pub fn figure(setup: &Setup, effort: Effort) -> Result<Figure<SizeCell>> {
     let cells = (0..SIZES).map(|i| run_cell(setup, 250 << i, effort));
     let cells = cells.collect::<Result<Vec<_>, _>>()?;
-    Ok(Figure {
-        paper: NAME,
-        figure: ID,
-        title: format!("Completion times (FCT) of fetches of 0.25 kB to 8 MB, seed {}", setup.seed()),
-        claims: claims::all(&cells),
-        picture: Picture::Lines(chart(&cells)),
-        cells,
-    })
+    let title = format!("Completion times (FCT) of fetches of 0.25 kB to 8 MB, seed {}", setup.seed());
+    Ok(Figure::new(NAME, ID, title, claims::all(&cells), chart(&cells), cells))
 }
 
-fn run_cell(setup: &Setup, size: u64, effort: Effort) -> Result<SizeCell, SettingsError> {
+fn run_cell(setup: &Setup, size: u64, effort: Effort) -> Result<SizeCell> {
     let mut scenario = setup.base.clone();
     scenario.profiles = PROFILES.map(|name| setup.profile(name)).to_vec();
     scenario.flows = effort.fetches(size);
@@ -163,21 +152,15 @@ fn run_cell(setup: &Setup, size: u64, effort: Effort) -> Result<SizeCell, Settin
 }
 
 fn chart(cells: &[SizeCell]) -> LineChart {
-    let line = |y: fn(&SizeCell) -> f64| cells.iter().map(|c| (c.kilobytes(), y(c))).collect();
-    LineChart {
-        title: "What SLP saves and what it adds, by the length of the file".into(),
-        x_label: "file (kB)".into(),
-        y_label: "% of what it is without SLP".into(),
-        scale: Scale::Logarithmic,
-        y_scale: Scale::Linear,
-        largest: None,
-        interpolation: Interpolation::Linear,
-        series: ["mean completion time saved", "99th percentile saved", "bytes added"].map(String::from).to_vec(),
-        panels: vec![LinePanel {
-            title: String::new(),
-            lines: vec![line(|c| c.saved(|s| s.mean)), line(|c| c.saved(|s| s.p99)), line(SizeCell::added)],
-        }],
-    }
+    let lines: [fn(&SizeCell) -> f64; 3] = [|c| c.saved(|s| s.mean), |c| c.saved(|s| s.p99), SizeCell::added];
+    LineChart::new(
+        "What SLP saves and what it adds, by the length of the file",
+        "file (kB)",
+        "% of what it is without SLP",
+        ["mean completion time saved", "99th percentile saved", "bytes added"],
+    )
+    .logarithmic()
+    .panel("", lines.map(|y| cells.iter().map(move |c| (c.kilobytes(), y(c)))))
 }
 
 /// The figure as [`figure`] computes it, in every format.

@@ -1,21 +1,15 @@
 //! One flow with one profile.
 
-use crate::experiment::Setup;
+use crate::prelude::*;
+use crate::slp::micro;
 use crate::tail_loss::Acks;
-use recoup_lab::run::simulation;
-use recoup_lab::scenario::Scenario;
-use recoup_lab::settings::SettingsError;
-use recoup_sim::NoObserver;
-use recoup_tcp::flow::FlowRecord;
-use recoup_units::FlowId;
-use std::path::Path;
 
 /// The profiles. FCTs are normalised to the first one's.
 pub const PROFILES: [&str; 6] =
     ["linux-3.17", "linux-3.17+rtor", "linux-3.17+tlp", "linux-3.17+tlpr", "linux-3.17+slp", "linux-3.17+tlpr+slp"];
 
 /// The lost packet, the flow's length, and the q that decides on copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Case {
     /// The last of 8 segments; a window of 10 has room for its copy.
     Tail8,
@@ -82,14 +76,6 @@ impl Case {
         }
     }
 
-    /// The scenario that the case varies.
-    const fn scenario(self) -> &'static str {
-        match self {
-            Self::Syn | Self::SynAck => "syn-loss",
-            _ => "tail-loss",
-        }
-    }
-
     /// The receivers of the case. Delayed ACKs make no difference before there are data.
     pub const fn receivers(self) -> &'static [Acks] {
         match self {
@@ -126,6 +112,14 @@ pub struct TailCell {
     pub bytes: u64,
 }
 
+impl Keyed for TailCell {
+    type Key = (Case, &'static str, u64, &'static str);
+
+    fn key(&self) -> Self::Key {
+        (self.case, self.ack, self.rtt_ms, self.profile)
+    }
+}
+
 impl TailCell {
     /// Whether a data segment was copied. A copy of a SYN or SYN-ACK is one byte of sequence space.
     pub fn copied_data(&self) -> bool {
@@ -140,8 +134,8 @@ pub fn run(
     acks: Acks,
     rtt_ms: u64,
     profile: &'static str,
-    more: &[(&str, &str)],
-) -> Result<TailCell, SettingsError> {
+    more: Keys<'_>,
+) -> Result<TailCell> {
     let (rtt, segments) = (format!("{rtt_ms}ms"), case.segments().to_string());
     let own = [
         ("rtt", &*rtt),
@@ -150,14 +144,13 @@ pub fn run(
         ("ack", acks.name()),
         ("slp.q", case.likelihoods()),
     ];
-    let settings: Vec<(&str, &str)> = own.iter().chain(more).copied().collect();
-    let flow = run_flow(setup, case.scenario(), &settings, profile)?;
+    let flow = micro::run(setup, profile, &[&own, more].concat())?.record;
     Ok(TailCell {
         case,
         ack: acks.name(),
         rtt_ms,
         profile,
-        fct_ms: flow.fct.map(|fct| fct.as_nanos() as f64 / 1e6),
+        fct_ms: flow.fct.map(ms),
         fct_normalised: None,
         retransmissions: flow.counters.retransmissions.total(),
         copies: flow.counters.copies,
@@ -165,19 +158,4 @@ pub fn run(
         withheld: flow.counters.copies_withheld,
         bytes: flow.bytes_sent,
     })
-}
-
-/// Runs the first flow of a built-in scenario with these settings.
-pub fn run_flow(
-    setup: &Setup,
-    scenario: &str,
-    settings: &[(&str, &str)],
-    profile: &str,
-) -> Result<FlowRecord, SettingsError> {
-    let mut base = Scenario::load(scenario).expect("a built-in scenario");
-    for (key, value) in settings {
-        base.settings.set(key, value, Path::new(""))?;
-    }
-    let mut simulation = simulation(&base.settings.path()?)?;
-    Ok(simulation.run(&base.settings.flow(&setup.profile(profile)), setup.seed(), FlowId(0), &mut NoObserver))
 }

@@ -1,11 +1,13 @@
 //! Our claims on tails, SYNs and SYN-ACKs: they follow from the paper's window rule and arbitrator.
 
-use super::cell::{run, run_flow};
+use super::cell::run;
 use super::{Case, PROFILES, RTTS, TailCell};
 use crate::claims::{Claim, claim};
 use crate::experiment::Setup;
+use crate::grid::Grid;
 use crate::joined;
 use crate::same;
+use crate::slp::micro;
 use crate::tail_loss::Acks;
 use recoup_lab::settings::SettingsError;
 use std::ops::RangeInclusive;
@@ -23,15 +25,14 @@ const SLP: &str = PROFILES[4];
 const BOTH: &str = PROFILES[5];
 
 /// The cells, found by their settings.
-struct Cells<'a>(&'a [TailCell]);
+type Cells<'a> = Grid<'a, TailCell>;
 
 impl Cells<'_> {
-    fn get(&self, case: Case, acks: Acks, rtt_ms: u64, profile: &str) -> &TailCell {
-        let is_it = |c: &&TailCell| (c.case, c.ack, c.rtt_ms, c.profile) == (case, acks.name(), rtt_ms, profile);
-        self.0.iter().find(is_it).expect("a cell of the grid")
+    fn get(&self, case: Case, acks: Acks, rtt_ms: u64, profile: &'static str) -> &TailCell {
+        self.at((case, acks.name(), rtt_ms, profile))
     }
 
-    fn fct(&self, case: Case, acks: Acks, rtt_ms: u64, profile: &str) -> f64 {
+    fn fct(&self, case: Case, acks: Acks, rtt_ms: u64, profile: &'static str) -> f64 {
         let cell = self.get(case, acks, rtt_ms, profile);
         cell.fct_ms.unwrap_or(f64::NAN)
     }
@@ -51,7 +52,7 @@ fn over(cases: &[Case], holds: impl Fn(Case, Acks, u64) -> bool) -> (String, boo
 
 /// Checks the claims.
 pub fn all(cells: &[TailCell], setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
-    let c = Cells(cells);
+    let c = Cells::new(cells);
     Ok(vec![
         first_window(setup)?,
         longer_flows(setup)?,
@@ -99,7 +100,7 @@ fn tails_copied(segments: RangeInclusive<u64>, ack: &str, setup: &Setup) -> Resu
     for n in segments {
         let length = n.to_string();
         let settings = [("segments", &*length), ("drop", "none"), ("ack", ack), ("slp.q", "tail:1")];
-        let counters = run_flow(setup, "tail-loss", &settings, SLP)?.counters;
+        let counters = micro::run(setup, SLP, &settings)?.record.counters;
         if counters.copies > 0 {
             copied.push(n);
         }
@@ -193,7 +194,7 @@ fn handshake(c: &Cells<'_>, setup: &Setup) -> Result<Claim, SettingsError> {
         let flow = run(setup, Case::Syn, Acks::Quick, rtt_ms, PROFILES[0], &nothing_lost)?;
         lossless.push((rtt_ms, flow.fct_ms.unwrap_or(f64::NAN)));
     }
-    let delay = |case, rtt_ms, profile: &str| {
+    let delay = |case, rtt_ms, profile: &'static str| {
         let found = lossless.iter().find(|(rtt, _)| *rtt == rtt_ms);
         c.fct(case, Acks::Quick, rtt_ms, profile) - found.map_or(f64::NAN, |(_, fct)| *fct)
     };

@@ -12,7 +12,7 @@ static FIGURE: LazyLock<Figure<TailCell>> = LazyLock::new(|| figure(&setup(1)).u
 
 #[test]
 fn verdicts_are_as_expected() {
-    println!("{}", to_sheet(FIGURE.clone()).table);
+    println!("{}", FIGURE.clone().sheet(text, &columns()).table);
     crate::claims::assert_known(NAME, "tails", crate::experiment::Effort::Full, &FIGURE.claims);
 }
 
@@ -46,7 +46,7 @@ fn every_cell_is_in_csv_and_json_and_every_case_in_the_picture() {
     let cells = receivers * PROFILES.len() * RTTS.len();
     assert_eq!(FIGURE.cells.len(), cells);
     assert!(FIGURE.cells.iter().all(|cell| cell.fct_ms.is_some()));
-    let sheet = to_sheet(FIGURE.clone());
+    let sheet = FIGURE.clone().sheet(text, &columns());
     let csv = &sheet.csv;
     assert_eq!(csv.lines().count(), 1 + cells);
     assert!(csv.lines().all(|line| line.split(',').count() == 14), "{csv}");

@@ -2,9 +2,8 @@
 
 use super::{Studied, TABLE};
 use crate::columns_of_figure;
-use comfy_table::Table;
-use recoup_captures::study::slp::{FlagCategory, Percentile, Report, Shares};
-use recoup_table::{Columns, plain_table};
+use recoup_captures::study::slp::{Classification, FlagCategory, Percentile, Report, Shares};
+use recoup_table::Columns;
 
 /// A position of Figure 1.
 #[derive(Clone, Debug)]
@@ -33,29 +32,29 @@ pub struct ColumnCell {
 /// The columns of Figures 1 and 2.
 pub fn positions(figure: &'static str) -> Columns<PositionCell> {
     columns_of_figure::<PositionCell>(figure)
-        .text(("sender", "", "who sent the packets"), |c| Some(c.sender.into()))
-        .text(("half", "", "front: from the first packet; back: from the last"), |c| Some(c.half.into()))
-        .integer(("position", "", "position of the lost packet, from 1"), |c| Some(c.position.into()))
+        .column("sender", "", "who sent the packets", |c| c.sender)
+        .column("half", "", "front: from the first packet; back: from the last", |c| c.half)
+        .column("position", "", "position of the lost packet, from 1", |c| c.position)
         .all_of(shares(), |c| Some(&c.shares))
 }
 
 /// The columns of Figures 3 and 4.
 pub fn flags(figure: &'static str) -> Columns<FlagCell> {
     columns_of_figure::<FlagCell>(figure)
-        .text(("sender", "", "who sent the packets"), |c| Some(c.sender.into()))
-        .text(("flags", "", "flags of the lost packet"), |c| Some(c.category.flags.clone().into()))
-        .integer(("packets", "packets", "packets with these flags"), |c| Some(c.category.packets))
-        .real(("packets_percent", "%", "their share of all packets"), |c| c.category.packets_percent)
-        .flag(("shown", "", "whether the share is large enough for the figure"), |c| c.category.is_shown)
+        .column("sender", "", "who sent the packets", |c| c.sender)
+        .column("flags", "", "flags of the lost packet", |c| c.category.flags.clone())
+        .column("packets", "packets", "packets with these flags", |c| c.category.packets)
+        .column("packets_percent", "%", "their share of all packets", |c| c.category.packets_percent)
+        .column("shown", "", "whether the share is large enough for the figure", |c| c.category.is_shown)
         .all_of(shares(), |c| Some(&c.category.shares))
 }
 
 fn shares() -> Columns<Shares> {
     Columns::new()
-        .integer(("retransmissions", "packets", "retransmissions"), |s: &Shares| Some(s.retransmissions))
-        .real(("timeouts_percent", "%", "timeouts among them, by k-means"), |s| s.timeouts_percent)
-        .integer(("with_trigger", "packets", "retransmissions with a known trigger"), |s| Some(s.with_trigger))
-        .real(("timeouts_by_trigger_percent", "%", "timeouts among these, by our triggers"), |s| {
+        .column("retransmissions", "packets", "retransmissions", |s: &Shares| s.retransmissions)
+        .column("timeouts_percent", "%", "timeouts among them, by k-means", |s| s.timeouts_percent)
+        .column("with_trigger", "packets", "retransmissions with a known trigger", |s| s.with_trigger)
+        .column("timeouts_by_trigger_percent", "%", "timeouts among these, by our triggers", |s| {
             s.timeouts_by_trigger_percent
         })
 }
@@ -63,17 +62,15 @@ fn shares() -> Columns<Shares> {
 /// The columns of Table I.
 pub fn table() -> Columns<ColumnCell> {
     columns_of_figure::<ColumnCell>(TABLE)
-        .integer(("percentile", "", "percentile"), |c| Some(c.computed.percentile.into()))
-        .real(("without_slp_s", "s", "completion time without SLP"), |c| Some(c.computed.without_slp_s))
-        .real(("with_slp_s", "s", "completion time with SLP, as the paper computes it"), |c| {
-            Some(c.computed.with_slp_s)
-        })
-        .real(("reduction_percent", "%", "its reduction"), |c| c.computed.reduction_percent)
-        .real(("rerun_s", "s", "completion time of the flows run again with duplicated SYNs"), |c| c.rerun_s)
-        .real(("less_mean_wait_s", "s", "completion time less the mean wait"), |c| Some(c.computed.less_mean_wait_s))
-        .real(("paper_without_slp_s", "s", "the paper's value"), |c| Some(c.computed.paper_without_slp_s))
-        .real(("paper_with_slp_s", "s", "the paper's value"), |c| Some(c.computed.paper_with_slp_s))
-        .real(("paper_reduction_percent", "%", "the paper's value"), |c| Some(c.computed.paper_reduction_percent))
+        .column("percentile", "", "percentile", |c| c.computed.percentile)
+        .column("without_slp_s", "s", "completion time without SLP", |c| c.computed.without_slp_s)
+        .column("with_slp_s", "s", "completion time with SLP, as the paper computes it", |c| c.computed.with_slp_s)
+        .column("reduction_percent", "%", "its reduction", |c| c.computed.reduction_percent)
+        .column("rerun_s", "s", "completion time of the flows run again with duplicated SYNs", |c| c.rerun_s)
+        .column("less_mean_wait_s", "s", "completion time less the mean wait", |c| c.computed.less_mean_wait_s)
+        .column("paper_without_slp_s", "s", "the paper's value", |c| c.computed.paper_without_slp_s)
+        .column("paper_with_slp_s", "s", "the paper's value", |c| c.computed.paper_with_slp_s)
+        .column("paper_reduction_percent", "%", "the paper's value", |c| c.computed.paper_reduction_percent)
 }
 
 /// The cells of Table I.
@@ -92,43 +89,28 @@ pub fn table_cells(studied: &Studied) -> Vec<ColumnCell> {
 /// The classifiers, and the first positions of each panel.
 pub fn positions_text(report: &Report) -> String {
     const SHOWN: u32 = 8;
-    let mut text = classifiers_text(report);
-    text += "\n\nTimeouts by position (% by k-means / % by our triggers / retransmissions); CSV and JSON have all positions\n\n";
-    let mut table = plain_table();
-    let mut header = vec!["position".to_owned()];
-    let panels = report.positions.iter();
-    header.extend(panels.map(|panel| format!("{} {}", panel.sender, panel.half.name())));
-    table.set_header(header);
-    for position in 1..=SHOWN {
-        let mut row = vec![position.to_string()];
-        row.extend(report.positions.iter().map(|panel| {
-            let mut places = panel.positions.iter();
-            let place = places.find(|place| place.position == position);
+    let positions = Columns::new().shown("position", |position: &u32| *position);
+    let positions = report.positions.iter().cloned().fold(positions, |columns, panel| {
+        columns.shown(format!("{} {}", panel.sender, panel.half.name()), move |position| {
+            let place = panel.positions.iter().find(|place| place.position == *position);
             place.map_or("-".into(), |place| share(&place.shares))
-        }));
-        table.add_row(row);
-    }
-    text + &table.to_string()
+        })
+    });
+    format!(
+        "{}\n\nTimeouts by position (% by k-means / % by our triggers / retransmissions); CSV and JSON have all positions\n\n{}",
+        classifiers_text(report),
+        positions.to_table(&Vec::from_iter(1..=SHOWN))
+    )
 }
 
 fn classifiers_text(report: &Report) -> String {
-    let mut table = plain_table();
-    table.set_header([
-        "classifier",
-        "threshold (s)",
-        "timeouts (%)",
-        "differs from\nour triggers (%)",
-        "differs from\nWireshark's rule (%)",
-    ]);
-    for one in &report.classifications {
-        table.add_row([
-            one.classifier.title().into(),
-            one.threshold_s.map_or("-".into(), |t| format!("{t:.3}")),
-            decimal(one.timeouts_percent),
-            decimal(one.against_triggers.different_percent),
-            decimal(one.against_wireshark.different_percent),
-        ]);
-    }
+    let table = Columns::new()
+        .shown("classifier", |one: &Classification| one.classifier.title())
+        .shown("threshold (s)", |one| seconds(one.threshold_s))
+        .shown("timeouts (%)", |one| decimal(one.timeouts_percent))
+        .shown("differs from\nour triggers (%)", |one| decimal(one.against_triggers.different_percent))
+        .shown("differs from\nWireshark's rule (%)", |one| decimal(one.against_wireshark.different_percent))
+        .to_table(&report.classifications);
     format!("{} retransmissions\n\n{table}", report.retransmissions)
 }
 
@@ -142,65 +124,43 @@ fn share(shares: &Shares) -> String {
 }
 
 /// The categories with at least 1 % of the packets.
-pub fn flags_text(report: &Report) -> String {
-    let mut table = plain_table();
-    table.set_header([
-        "sender",
-        "flags",
-        "packets (%)",
-        "retransmissions",
-        "timeouts by k-means (%)",
-        "by our triggers (%)",
-    ]);
-    for panel in &report.flags {
-        for row in panel.categories.iter().filter(|row| row.is_shown) {
-            table.add_row([
-                panel.sender.into(),
-                row.flags.clone(),
-                decimal(row.packets_percent),
-                row.shares.retransmissions.to_string(),
-                decimal(row.shares.timeouts_percent),
-                decimal(row.shares.timeouts_by_trigger_percent),
-            ]);
-        }
-    }
+pub fn flags_text(cells: &[FlagCell]) -> String {
+    let shown: Vec<FlagCell> = cells.iter().filter(|cell| cell.category.is_shown).cloned().collect();
+    let table = Columns::new()
+        .shown("sender", |c: &FlagCell| c.sender)
+        .shown("flags", |c| c.category.flags.clone())
+        .shown("packets (%)", |c| decimal(c.category.packets_percent))
+        .shown("retransmissions", |c| c.category.shares.retransmissions)
+        .shown("timeouts by k-means (%)", |c| decimal(c.category.shares.timeouts_percent))
+        .shown("by our triggers (%)", |c| decimal(c.category.shares.timeouts_by_trigger_percent))
+        .to_table(&shown);
     format!("Combinations with at least 1 % of the packets; CSV and JSON have all.\n\n{table}")
 }
 
 /// Table I with the paper's.
-pub fn table_text(studied: &Studied) -> String {
+pub fn table_text(studied: &Studied, cells: &[ColumnCell]) -> String {
     let losses = &studied.report.syn_losses;
-    let mut table: Table = plain_table();
-    table.set_header([
-        "percentile",
-        "without SLP (s)",
-        "with SLP, computed (s)",
-        "reduction (%)",
-        "SYNs duplicated, rerun (s)",
-        "the paper: without (s)",
-        "with (s)",
-        "reduction (%)",
-    ]);
-    for cell in table_cells(studied) {
-        let row = &cell.computed;
-        table.add_row([
-            row.percentile.to_string(),
-            format!("{:.3}", row.without_slp_s),
-            format!("{:.3}", row.with_slp_s),
-            decimal(row.reduction_percent),
-            cell.rerun_s.map_or("-".into(), |s| format!("{s:.3}")),
-            row.paper_without_slp_s.to_string(),
-            row.paper_with_slp_s.to_string(),
-            row.paper_reduction_percent.to_string(),
-        ]);
-    }
+    let table = Columns::new()
+        .shown("percentile", |c: &ColumnCell| c.computed.percentile)
+        .shown("without SLP (s)", |c| format!("{:.3}", c.computed.without_slp_s))
+        .shown("with SLP, computed (s)", |c| format!("{:.3}", c.computed.with_slp_s))
+        .shown("reduction (%)", |c| decimal(c.computed.reduction_percent))
+        .shown("SYNs duplicated, rerun (s)", |c| seconds(c.rerun_s))
+        .shown("the paper: without (s)", |c| c.computed.paper_without_slp_s)
+        .shown("with (s)", |c| c.computed.paper_with_slp_s)
+        .shown("reduction (%)", |c| c.computed.paper_reduction_percent)
+        .to_table(cells);
     format!(
         "{} of {} flows sent their SYN more than once ({} %; the paper: 2.6 %). Mean time from first to last SYN: {} s\n\n{table}",
         losses.with_syn_loss,
         losses.flows,
         decimal(losses.with_syn_loss_percent),
-        losses.mean_wait_s.map_or("-".into(), |s| format!("{s:.3}")),
+        seconds(losses.mean_wait_s),
     )
+}
+
+fn seconds(value: Option<f64>) -> String {
+    value.map_or("-".into(), |value| format!("{value:.3}"))
 }
 
 fn decimal(value: Option<f64>) -> String {

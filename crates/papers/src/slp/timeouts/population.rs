@@ -1,24 +1,20 @@
 //! The populations, captured at both ends, studied, and their flows with SYN loss run again.
 
 use super::SENDER;
-use crate::experiment::Setup;
+use crate::flow::Seen;
+use crate::last::Last;
 use crate::population::{FLOWS_PER_CAPTURE, LogNormal, Networks, Population, Receivers, Traffic};
-use recoup_captures::study::slp::study_packets;
-use recoup_captures::study::slp::{Capture, Report, Sample, SynLoss};
-use recoup_lab::run::simulation;
-use recoup_lab::settings::SettingsError;
+use crate::prelude::*;
+use recoup_captures::study::slp::{Capture, Report, Sample, SynLoss, study_packets};
 use recoup_path::draws::Draws;
 use recoup_recovery::slp::{Kind, Likelihoods, SlpRules};
-use recoup_recovery::{Event, Profile};
-use recoup_sim::{Observer, Packet, Point};
 use recoup_support::threads::{cores, in_parallel};
-use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Settings;
-use recoup_units::{Direction, FlowId, Instant, Ppm};
+use recoup_units::Ppm;
 use recoup_wire::Flags;
 use std::net::IpAddr;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Paths of a backbone: no link pauses, and both directions lose packets alike. The paper measured a mean
 /// loss rate of 2 % in the CAIDA captures (§II-C1), and so the mean is 2 % here. The other numbers are our
@@ -29,15 +25,8 @@ const NETWORKS: Networks = Networks {
     queue: LogNormal { median: 100.0, sigma: 0.7, least: 20.0, most: 1000.0 },
     loss: LogNormal { median: 0.015, sigma: 0.8, least: 0.001, most: 0.1 },
     ack_loss: 1.0,
-    bursty: 0.5,
-    burst: 1.7,
-    reordering: 0.15,
-    reordered: 0.01,
-    reordering_delay: LogNormal { median: 8.0, sigma: 0.8, least: 1.0, most: 200.0 },
     pausing: 0.0,
-    pause_interval: 1.0,
-    pause: LogNormal { median: 1.0, sigma: 0.0, least: 1.0, most: 1.0 },
-    pausing_rate: 1.0,
+    ..Networks::WIDE_AREA
 };
 
 /// Paths within a data center: below a millisecond, fast, and without reordering. As many packets are lost as on the
@@ -101,7 +90,7 @@ impl Traces {
 /// The population and what its captures show.
 #[derive(Clone, Debug)]
 pub struct Studied {
-    /// What it stands in for.
+    /// The paper's traces that it replaces.
     pub traces: Traces,
     /// Flows simulated.
     pub flows: u64,
@@ -144,27 +133,17 @@ pub fn flow_of(sample: &Sample) -> u64 {
     }
 }
 
-/// The study that was made last, with what it depends on. Several figures show the same one.
-static LAST: Mutex<Option<(String, Arc<Studied>)>> = Mutex::new(None);
-
-/// Simulates, captures and studies so many flows.
+/// Simulates, captures and studies so many flows. The last study is kept, because several figures show it.
 ///
 /// # Errors
 /// If a path cannot be built. Those of these populations can.
-pub fn study(setup: &Setup, traces: Traces, flows: u64) -> Result<Arc<Studied>, SettingsError> {
-    let sender = setup.profile(SENDER);
-    let mutation = setup.mutation.map_or("", |mutation| mutation.name.as_str());
-    let key = format!("{traces:?} {flows} {} {sender} {mutation}", setup.seed());
-    let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, studied)) = last().as_ref().filter(|(made, _)| *made == key) {
-        return Ok(Arc::clone(studied));
-    }
-    let studied = Arc::new(study_anew(setup, traces, flows, &sender)?);
-    *last() = Some((key, Arc::clone(&studied)));
-    Ok(studied)
+pub fn study(setup: &Setup, traces: Traces, flows: u64) -> Result<Arc<Studied>> {
+    static LAST: Last<Studied> = Last::new();
+    LAST.or_make(setup, &format!("{traces:?} {flows}"), || study_anew(setup, traces, flows))
 }
 
-fn study_anew(setup: &Setup, traces: Traces, flows: u64, sender: &Profile) -> Result<Studied, SettingsError> {
+fn study_anew(setup: &Setup, traces: Traces, flows: u64) -> Result<Studied> {
+    let sender = setup.profile(SENDER);
     let population = traces.population(flows, setup.seed());
     let parts = usize::try_from(flows.div_ceil(FLOWS_PER_CAPTURE)).unwrap_or(usize::MAX);
     // Data centers have no table of lost SYNs.
@@ -172,18 +151,18 @@ fn study_anew(setup: &Setup, traces: Traces, flows: u64, sender: &Profile) -> Re
     let parts = in_parallel(parts, cores(), |i| {
         let first = i as u64 * FLOWS_PER_CAPTURE;
         let flows = first..(first + FLOWS_PER_CAPTURE).min(population.flows);
-        part(&population, sender, flows, reruns)
+        part(&population, &sender, flows, reruns)
     })?;
-    let mut all = Part::default();
-    for one in parts {
+    let Part { mut capture, far, reruns, sent_again } = parts.into_iter().fold(Part::default(), |mut all, one| {
         all.capture.merge(one.capture);
         all.far.extend(one.far);
         all.reruns.extend(one.reruns);
         all.sent_again += one.sent_again;
-    }
-    let mut capture = all.capture;
+        all
+    });
+    let seen_far = far.len() as u64;
     if setup.is_mutated("far-end") {
-        capture.samples = all.far.clone();
+        capture.samples = far;
     }
     if setup.is_mutated("dealt") {
         deal(&mut capture.samples, setup.seed());
@@ -192,16 +171,8 @@ fn study_anew(setup: &Setup, traces: Traces, flows: u64, sender: &Profile) -> Re
         // As if only one direction of each connection had been captured.
         capture.one_way = capture.connections;
     }
-    Ok(Studied {
-        traces,
-        flows,
-        seed: setup.seed(),
-        report: Report::new(&capture),
-        samples: capture.samples,
-        sent_again: all.sent_again,
-        seen_far: all.far.len() as u64,
-        reruns: all.reruns,
-    })
+    let report = Report::new(&capture);
+    Ok(Studied { traces, flows, seed: setup.seed(), report, samples: capture.samples, sent_again, seen_far, reruns })
 }
 
 /// Deals the triggers to the retransmissions at random, so that no packet is special.
@@ -215,7 +186,7 @@ fn deal(samples: &mut [Sample], seed: u64) {
     }
 }
 
-/// What one capture shows.
+/// The results of one capture.
 #[derive(Default)]
 struct Part {
     capture: Capture,
@@ -224,12 +195,7 @@ struct Part {
     sent_again: u64,
 }
 
-fn part(
-    population: &Population,
-    sender: &Profile,
-    flows: Range<u64>,
-    reruns: Option<bool>,
-) -> Result<Part, SettingsError> {
+fn part(population: &Population, sender: &Profile, flows: Range<u64>, reruns: Option<bool>) -> Result<Part> {
     let settings = Settings { profile: Some(sender.clone()), threads: 0, ..Settings::default() };
     let captures = population.capture_both_ends(sender, flows.clone())?;
     let mut capture = study_packets(&captures.at_clients, &settings);
@@ -262,51 +228,28 @@ fn rerun(
     first: u64,
     loss: &SynLoss,
     duplicate: bool,
-) -> Result<Option<RerunFlow>, SettingsError> {
+) -> Result<Option<RerunFlow>> {
     let Some(without) = loss.completion else {
         return Ok(None);
     };
     let number = first + loss.connection;
-    let flow = population.flow(number);
-    let mut spec = flow.spec(sender);
+    let mut bench = population.bench(number, |flow| flow.spec(sender))?;
     let mut rules = SlpRules::PAPER;
     rules.likelihoods = Likelihoods::default().with(Kind::Syn, Ppm::ONE);
-    spec.client.mechanisms.slp = duplicate.then_some(rules);
-    let mut seen = Completion::default();
-    simulation(&flow.path)?.run(&spec, population.seed, FlowId(number), &mut seen);
-    let ended = seen.begun.zip(seen.last_data);
+    bench.spec.client.mechanisms.slp = duplicate.then_some(rules);
+    let log = bench.run(number);
+    // The packets that pass the client.
+    let mut packets = log.packets().filter(|seen| match seen.direction {
+        Direction::Up => seen.point == Point::Sent,
+        Direction::Down => seen.point == Point::Arrived,
+    });
+    let begun = packets.clone().next().map(|seen| seen.at);
+    let has_data = |seen: &&Seen| seen.segment.payload_len > 0 || seen.segment.flags.contains(Flags::FIN);
+    let ended = begun.zip(packets.rfind(has_data).map(|seen| seen.at));
     Ok(Some(RerunFlow {
         flow: number,
         without_s: without.as_secs_f64(),
         computed_s: without.saturating_sub(loss.wait).as_secs_f64(),
         rerun_s: ended.map(|(begun, end)| end.since(begun).as_secs_f64()),
     }))
-}
-
-/// The packets that pass a client.
-#[derive(Debug, Default)]
-struct Completion {
-    begun: Option<Instant>,
-    last_data: Option<Instant>,
-}
-
-impl Observer for Completion {
-    const WANTS_EVENTS: bool = false;
-
-    fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
-        let at_client = match direction {
-            Direction::Up => Point::Sent,
-            Direction::Down => Point::Arrived,
-        };
-        if point != at_client {
-            return;
-        }
-        self.begun.get_or_insert(now);
-        let segment = &packet.segment;
-        if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
-            self.last_data = Some(now);
-        }
-    }
-
-    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
 }

@@ -1,12 +1,8 @@
 //! The flows.
 
 use super::LossCell;
-use crate::experiment::Setup;
-use crate::slp::micro::{Keys, Log, SentAt, fct_ms, run, run_number};
-use recoup_lab::settings::SettingsError;
-use recoup_recovery::{Transmission, Trigger};
-use recoup_tcp::flow::{FlowRecord, Host};
-use recoup_units::Offset;
+use crate::prelude::*;
+use crate::slp::micro::{fct_ms, plain, run};
 
 /// The kernels' loss recovery of the paper's time.
 const SENDER: &str = "linux-3.17";
@@ -26,24 +22,24 @@ const MOST_FOLLOW: u64 = 6;
 /// All that the claims need.
 #[derive(Debug, Default)]
 pub struct Cells {
-    /// What losses cost.
+    /// The costs of losses.
     pub losses: Vec<LossCell>,
     /// How long the sender's transmissions are the same if its segment is lost and if it is delayed: transmissions
     /// compared, and those that differ; then whether the retransmission was needless in either.
     pub ambiguous: (usize, usize, [bool; 2]),
     /// Needless retransmissions of 60 flows each whose ACKs are delayed, by smallest RTO: 1 ms and Linux's.
     pub needless: [u64; 2],
-    /// What the loss of the last of eight segments costs with SLP and without, in ms, by RTT and smallest RTO.
+    /// The cost of losing the last of eight segments with SLP and without, in ms, by RTT and smallest RTO.
     pub copied: Vec<(u64, u64, f64, f64)>,
     /// By segments that follow a lost one: whether a timer retransmitted it, if it is plain and if it carries PSH.
     pub follow: Vec<[bool; 2]>,
-    /// The same of a plain segment with the kernel before early retransmit.
+    /// Whether a timer retransmitted a plain segment with the kernel before early retransmit.
     pub follow_before: Vec<bool>,
 }
 
 impl Cells {
     /// Runs all flows.
-    pub fn run(setup: &Setup) -> Result<Self, SettingsError> {
+    pub fn run(setup: &Setup) -> Result<Self> {
         let (mut follow, mut follow_before) = (Vec::new(), Vec::new());
         for n in 0..=MOST_FOLLOW {
             follow.push([times_out(setup, SENDER, n, false)?, times_out(setup, SENDER, n, true)?]);
@@ -66,104 +62,88 @@ impl Cells {
     }
 }
 
-fn losses(setup: &Setup) -> Result<Vec<LossCell>, SettingsError> {
+/// Each RTT with each smallest RTO.
+fn timers() -> impl Iterator<Item = (u64, u64)> {
+    RTTS.into_iter().flat_map(|rtt_ms| LEAST_RTOS.map(|least_rto_ms| (rtt_ms, least_rto_ms)))
+}
+
+/// A flow at this RTT and with this smallest RTO. With SLP its last segment is worth a copy.
+fn timed(
+    setup: &Setup,
+    profile: &str,
+    (rtt_ms, least_rto_ms): (u64, u64),
+    segments: &str,
+    drop: &str,
+) -> Result<FlowRecord> {
+    let settings = [
+        ("rtt", &*format!("{rtt_ms}ms")),
+        ("rto.min", &format!("{least_rto_ms}ms")),
+        ("rto.min_of", "rttvar"),
+        ("segments", segments),
+        ("drop", drop),
+        ("slp.q", "tail:1"),
+        ("slp.p", "0.5"),
+    ];
+    Ok(run(setup, profile, &settings)?.record)
+}
+
+fn losses(setup: &Setup) -> Result<Vec<LossCell>> {
+    let last = if setup.is_mutated("first-lost") { "data:1" } else { "tail:1" };
     let mut cells = Vec::new();
-    for rtt_ms in RTTS {
-        let rtt = format!("{rtt_ms}ms");
-        for least_rto_ms in LEAST_RTOS {
-            let least = format!("{least_rto_ms}ms");
-            let with = |drop: &str| -> Result<FlowRecord, SettingsError> {
-                let settings = [
-                    ("rtt", &*rtt),
-                    ("rto.min", &*least),
-                    ("rto.min_of", "rttvar"),
-                    ("segments", "10"),
-                    ("drop", drop),
-                ];
-                Ok(run(setup, SENDER, &settings)?.0)
-            };
-            let lossless = fct_ms(&with("none")?);
-            let last = if setup.is_mutated("first-lost") { "data:1" } else { "tail:1" };
-            for (lost, drop) in [("first", "data:1"), ("last", last)] {
-                let record = with(drop)?;
-                let again = &record.counters.retransmissions;
-                cells.push(LossCell {
-                    rtt_ms,
-                    least_rto_ms,
-                    lost,
-                    cost_ms: fct_ms(&record) - lossless,
-                    timeouts: again.of(Trigger::Rto),
-                });
-            }
+    for (rtt_ms, least_rto_ms) in timers() {
+        let with = |drop| timed(setup, SENDER, (rtt_ms, least_rto_ms), "10", drop);
+        let lossless = fct_ms(&with("none")?);
+        for (lost, drop) in [("first", "data:1"), ("last", last)] {
+            let record = with(drop)?;
+            let timeouts = record.counters.retransmissions.of(Trigger::Rto);
+            cells.push(LossCell { rtt_ms, least_rto_ms, lost, cost_ms: fct_ms(&record) - lossless, timeouts });
         }
     }
     Ok(cells)
 }
 
-/// What the loss of the last of eight segments costs with a copy and without.
-fn copied(setup: &Setup) -> Result<Vec<(u64, u64, f64, f64)>, SettingsError> {
-    let mut cells = Vec::new();
-    for rtt_ms in RTTS {
-        let rtt = format!("{rtt_ms}ms");
-        for least_rto_ms in LEAST_RTOS {
-            let least = format!("{least_rto_ms}ms");
-            let fct = |profile: &str, drop: &str| -> Result<f64, SettingsError> {
-                let settings = [
-                    ("rtt", &*rtt),
-                    ("rto.min", &*least),
-                    ("rto.min_of", "rttvar"),
-                    ("segments", "8"),
-                    ("drop", drop),
-                    ("slp.q", "tail:1"),
-                    ("slp.p", "0.5"),
-                ];
-                Ok(fct_ms(&run(setup, profile, &settings)?.0))
-            };
-            let cost = |profile: &str| Ok::<_, SettingsError>(fct(profile, "tail:1")? - fct(profile, "none")?);
-            let with = cost("linux-3.17+slp")?;
-            cells.push((rtt_ms, least_rto_ms, with, cost(SENDER)?));
-        }
-    }
-    Ok(cells)
+/// The cost of losing the last of eight segments with a copy and without.
+fn copied(setup: &Setup) -> Result<Vec<(u64, u64, f64, f64)>> {
+    let costs = |timer: (u64, u64)| {
+        let fct = |profile, drop| Ok::<_, SettingsError>(fct_ms(&timed(setup, profile, timer, "8", drop)?));
+        let cost = |profile| Ok::<_, SettingsError>(fct(profile, "tail:1")? - fct(profile, "none")?);
+        Ok((timer.0, timer.1, cost("linux-3.17+slp")?, cost(SENDER)?))
+    };
+    timers().map(costs).collect()
 }
 
 /// The server's transmissions up to its first retransmission.
-fn until_again(log: &Log) -> Vec<SentAt> {
-    let mut sent = Vec::new();
-    for one in log.of(Host::Server) {
-        sent.push(*one);
-        if matches!(one.what, Transmission::Again(..)) {
-            break;
-        }
-    }
-    sent
+fn until_again(log: &Log) -> Vec<(Instant, Transmission)> {
+    let is_again = |(_, what): &(Instant, Transmission)| matches!(what, Transmission::Again(..));
+    let before = log.sent(Host::Server).take_while(|one| !is_again(one));
+    before.chain(log.sent(Host::Server).find(is_again)).collect()
 }
 
 /// A flow of one segment, which is lost, or delayed beyond the RTO.
-fn ambiguous(setup: &Setup) -> Result<(usize, usize, [bool; 2]), SettingsError> {
-    let (lost, log) = run(setup, SENDER, &[("segments", "1"), ("drop", "tail:1")])?;
-    let lost_sent = until_again(&log);
+fn ambiguous(setup: &Setup) -> Result<(usize, usize, [bool; 2])> {
+    let lost = run(setup, SENDER, &[("segments", "1"), ("drop", "tail:1")])?;
+    let lost_sent = until_again(&lost);
     let delay = if setup.is_mutated("short-delay") { "20ms" } else { "600ms" };
     let reorder = format!("down:0.5:{delay}");
-    let settings: Keys<'_> = &[("segments", "1"), ("reorder", &reorder)];
+    let mut bench = Bench::new(setup, SENDER, &plain(&[("segments", "1"), ("reorder", &reorder)]))?;
     // Draws are by flow: of some flows, the segment is delayed and the SYN-ACK is not.
     for flow in 0..64 {
-        let (late, log) = run_number(setup, SENDER, settings, flow)?;
-        let sent = until_again(&log);
+        let late = bench.run(flow);
+        let sent = until_again(&late);
         let begins_alike =
             lost_sent.len() > 1 && sent.get(..lost_sent.len() - 1) == Some(&lost_sent[..lost_sent.len() - 1]);
-        let is_delayed = late.fct.is_some_and(|fct| fct > std::time::Duration::from_millis(125));
+        let is_delayed = late.record.fct.is_some_and(|fct| fct > std::time::Duration::from_millis(125));
         if begins_alike && (is_delayed || setup.is_mutated("short-delay")) {
             let pairs = lost_sent.len().max(sent.len());
             let differ = (0..pairs).filter(|i| lost_sent.get(*i) != sent.get(*i)).count();
-            return Ok((pairs, differ, [lost.spurious > 0, late.spurious > 0]));
+            return Ok((pairs, differ, [&lost, &late].map(|log| log.record.spurious > 0)));
         }
     }
     Ok((0, 0, [false; 2]))
 }
 
 /// Flows of 1 to 20 segments whose receivers delay ACKs, over three paths without loss.
-fn needless(setup: &Setup) -> Result<[u64; 2], SettingsError> {
+fn needless(setup: &Setup) -> Result<[u64; 2]> {
     let ack = if setup.is_mutated("short-delay") { "quick" } else { "delayed:200ms" };
     let mut needless = [0; 2];
     for rtt in ["5ms", "20ms", "40ms"] {
@@ -172,7 +152,7 @@ fn needless(setup: &Setup) -> Result<[u64; 2], SettingsError> {
             let common = [("rtt", rtt), ("segments", &*segments), ("ack", ack), ("rto.min_of", "rttvar")];
             for (place, least) in ["1ms", "profile"].into_iter().enumerate() {
                 let settings: Vec<_> = common.into_iter().chain([("rto.min", least)]).collect();
-                needless[place] += run(setup, SENDER, &settings)?.0.spurious_data;
+                needless[place] += run(setup, SENDER, &settings)?.record.spurious_data;
             }
         }
     }
@@ -181,7 +161,7 @@ fn needless(setup: &Setup) -> Result<[u64; 2], SettingsError> {
 
 /// Whether a timer retransmits the fourth segment, if so many segments follow it. With PSH it ends a write, and the
 /// others are another one.
-fn times_out(setup: &Setup, sender: &str, follow: u64, push: bool) -> Result<bool, SettingsError> {
+fn times_out(setup: &Setup, sender: &str, follow: u64, push: bool) -> Result<bool> {
     const MSS: u64 = 1448;
     let first = if push { 4 } else { 4 + follow };
     let rest = 4 + follow - first;
@@ -191,9 +171,9 @@ fn times_out(setup: &Setup, sender: &str, follow: u64, push: bool) -> Result<boo
         _ => format!("{}B@0,{}B@{later}", first * MSS, rest * MSS),
     };
     let settings = [("writes", &*writes), ("drop", "data:4")];
-    let (_, log) = run(setup, sender, &settings)?;
+    let log = run(setup, sender, &settings)?;
     let fourth = Offset::DATA + 3 * MSS;
-    let again = log.of(Host::Server).find_map(|sent| match sent.what {
+    let again = log.sent(Host::Server).find_map(|(_, what)| match what {
         Transmission::Again(span, trigger) if span.start == fourth => Some(trigger),
         _ => None,
     });

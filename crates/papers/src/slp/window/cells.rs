@@ -1,11 +1,9 @@
 //! The flows.
 
 use super::WindowCell;
-use crate::experiment::Setup;
-use crate::slp::micro::{Keys, Log, SenderState, fct_ms, ms, run};
-use recoup_lab::settings::SettingsError;
-use recoup_tcp::flow::{FlowRecord, Host};
-use recoup_units::Offset;
+use crate::flow::{Seen, SenderState};
+use crate::prelude::*;
+use crate::slp::micro::{fct_ms, run};
 
 const WITHOUT: &str = "linux-3.17";
 const WITH: &str = "linux-3.17+slp";
@@ -34,7 +32,7 @@ pub struct Cells {
     pub formula: (usize, usize),
     /// Segments sent before the first ACK, without and with a copy: where the congestion window is the limit.
     pub first_flight: [u64; 2],
-    /// The same where the receiver's window is.
+    /// Segments sent before the first ACK, without and with a copy: where the receiver's window is the limit.
     pub first_flight_offered: [u64; 2],
     /// The numbers sent up to each ACK from that of the copied segment on: ACKs compared, and those that differ.
     pub grown_back: (usize, usize),
@@ -44,7 +42,7 @@ pub struct Cells {
     pub gaps_ms: [f64; 2],
     /// Bursts whose last segment the queue dropped, and those of them whose copy it dropped too.
     pub bursts: (usize, usize),
-    /// The same without a gap.
+    /// Bursts without a gap between original and copy, counted as in `bursts`.
     pub bursts_without_gap: (usize, usize),
     /// Copied bytes, bytes that arrived twice, and whether the offered windows and the completion time are those
     /// without copies.
@@ -56,7 +54,7 @@ pub struct Cells {
 
 impl Cells {
     /// Runs all flows.
-    pub fn run(setup: &Setup) -> Result<Self, SettingsError> {
+    pub fn run(setup: &Setup) -> Result<Self> {
         let mut cells = Self { rule: rule(setup)?, ..Self::default() };
         cells.windows(setup)?;
         cells.bursts = bursts(setup, None)?;
@@ -65,45 +63,46 @@ impl Cells {
         Ok(cells)
     }
 
-    fn windows(&mut self, setup: &Setup) -> Result<(), SettingsError> {
-        let first = |profile, buffer: &str, window| {
-            let settings = [("receive_buffer", buffer), ("initial_window", window)];
-            flow(setup, profile, 30, "first:1", &settings)
+    fn windows(&mut self, setup: &Setup) -> Result<()> {
+        let within = |profile, segments, q, window, buffer| {
+            flow(setup, profile, segments, q, &[("receive_buffer", buffer), ("initial_window", window)])
         };
-        let offered = (8 * MSS).to_string();
-        let [(_, without), (_, with)] = [first(WITHOUT, "64MiB", "10")?, first(WITH, "64MiB", "10")?];
-        self.first_flight = [&without, &with].map(first_flight);
-        self.grown_back = grown_back(&without, &with);
-        let narrow = [first(WITHOUT, &offered, WIDE)?, first(WITH, &offered, WIDE)?];
-        self.first_flight_offered = narrow.each_ref().map(|(_, log)| first_flight(log));
+        let offered = &*(8 * MSS).to_string();
+        let both = |window, buffer| -> Result<[Log; 2]> {
+            let [without, with] = [WITHOUT, WITH].map(|profile| within(profile, 30, "first:1", window, buffer));
+            Ok([without?, with?])
+        };
+        let [without, with] = &both("10", "64MiB")?;
+        self.first_flight = [without, with].map(first_flight);
+        self.grown_back = grown_back(without, with);
+        self.first_flight_offered = both(WIDE, offered)?.each_ref().map(first_flight);
         for (q, window, buffer) in [
             ("first:1", "10", "64MiB"),
             ("psh:1", "10", "64MiB"),
             (ALL_DATA, "10", "64MiB"),
             (ALL_DATA, "4", "64MiB"),
-            (ALL_DATA, WIDE, &*offered),
+            (ALL_DATA, WIDE, offered),
         ] {
-            let settings = [("receive_buffer", buffer), ("initial_window", window)];
-            let (_, log) = flow(setup, WITH, 60, q, &settings)?;
-            let (instants, wrong) = formula(&log);
+            let (instants, wrong) = formula(&within(WITH, 60, q, window, buffer)?);
             self.formula.0 += instants;
             self.formula.1 += wrong;
         }
         Ok(())
     }
 
-    fn copies(&mut self, setup: &Setup) -> Result<(), SettingsError> {
-        let (without, plain) = flow(setup, WITHOUT, 200, ALL_DATA, &[])?;
-        let (record, log) = flow(setup, WITH, 200, ALL_DATA, &[])?;
+    fn copies(&mut self, setup: &Setup) -> Result<()> {
+        let plain = flow(setup, WITHOUT, 200, ALL_DATA, &[])?;
+        let log = flow(setup, WITH, 200, ALL_DATA, &[])?;
         let copies = log.copies(Host::Server);
         self.one_at_a_time = (copies.len(), most_out(&log));
         let gaps = copies.iter().map(|(_, original, copy)| ms(copy.since(*original)));
         self.gaps_ms = gaps.fold([f64::INFINITY, 0.0], |[least, most], gap| [least.min(gap), most.max(gap)]);
-        let least = |log: &Log| log.windows.iter().copied().min();
-        let same = least(&log) == least(&plain) && fct_ms(&record) == fct_ms(&without);
+        let least = |log: &Log| log.packets_at(Direction::Up, Point::Sent).map(|seen| seen.segment.window).min();
+        let record = &log.record;
+        let same = least(&log) == least(&plain) && fct_ms(record) == fct_ms(&plain.record);
         self.discarded = (record.counters.copied_bytes, record.unnecessary_bytes, same);
         for (place, (q, segments)) in [("syn:0", 8), ("tail:1", 8), ("tail:1", 9)].into_iter().enumerate() {
-            let (record, _) = flow(setup, WITH, segments, q, &[])?;
+            let record = flow(setup, WITH, segments, q, &[])?.record;
             self.order[place] = (record.counters.copies, record.counters.copies_withheld);
         }
         Ok(())
@@ -111,78 +110,63 @@ impl Cells {
 }
 
 /// Runs a flow of so many segments with these likelihoods.
-fn flow(
-    setup: &Setup,
-    profile: &str,
-    segments: u64,
-    q: &str,
-    more: Keys<'_>,
-) -> Result<(FlowRecord, Log), SettingsError> {
+fn flow(setup: &Setup, profile: &str, segments: u64, q: &str, more: Keys<'_>) -> Result<Log> {
     let segments = if setup.is_mutated("one-segment") { 1 } else { segments };
     let segments = segments.to_string();
     let own = [("segments", &*segments), ("initial_window", "10"), ("slp.p", "0.5"), ("slp.q", q)];
-    let settings: Vec<(&str, &str)> = own.iter().chain(more).copied().collect();
-    run(setup, profile, &settings)
+    run(setup, profile, &[&own, more].concat())
 }
 
 /// One flow per window and length.
-fn rule(setup: &Setup) -> Result<Vec<WindowCell>, SettingsError> {
-    let mut cells = Vec::new();
-    for rwnd in [false, true] {
-        for window in WINDOWS {
-            for segments in 1..=window {
-                let wide: u64 = WIDE.parse().unwrap_or_default();
-                let cwnd = if rwnd { wide } else { window };
-                let (initial, buffer) = (cwnd.to_string(), (window * MSS).to_string());
-                let buffer = if rwnd { &*buffer } else { "64MiB" };
-                let settings = [("initial_window", &*initial), ("receive_buffer", buffer)];
-                let (record, _) = flow(setup, WITH, segments, "tail:1", &settings)?;
-                // The last segment is `next`: all before it are outstanding.
-                let next = segments - 1;
-                let takes_a_copy = next + 2 < cwnd && (!rwnd || next + 1 < window);
-                cells.push(WindowCell {
-                    cwnd,
-                    rwnd: rwnd.then_some(window),
-                    segments,
-                    permitted: takes_a_copy,
-                    copies: record.counters.copies,
-                    withheld: record.counters.copies_withheld,
-                });
-            }
-        }
-    }
-    Ok(cells)
+fn rule(setup: &Setup) -> Result<Vec<WindowCell>> {
+    let flows = [None, Some(WIDE)]
+        .into_iter()
+        .flat_map(|wide| WINDOWS.flat_map(move |window| (1..=window).map(move |segments| (wide, window, segments))));
+    let cell = |(wide, window, segments): (Option<&str>, u64, u64)| {
+        let (initial, buffer) = (window.to_string(), (window * MSS).to_string());
+        let [initial, buffer] = wide.map_or([&*initial, "64MiB"], |wide| [wide, &buffer]);
+        let settings = [("initial_window", initial), ("receive_buffer", buffer)];
+        let counters = flow(setup, WITH, segments, "tail:1", &settings)?.record.counters;
+        let cwnd = initial.parse().unwrap_or_default();
+        // The last segment is `next`: all before it are outstanding.
+        let next = segments - 1;
+        Ok(WindowCell {
+            cwnd,
+            rwnd: wide.map(|_| window),
+            segments,
+            permitted: next + 2 < cwnd && (wide.is_none() || next + 1 < window),
+            copies: counters.copies,
+            withheld: counters.copies_withheld,
+        })
+    };
+    flows.map(cell).collect()
 }
 
 /// Segments sent before the first ACK of data.
 fn first_flight(log: &Log) -> u64 {
-    let before = log.states.iter().filter(|state| state.una == Offset::DATA);
+    let before = log.states(Host::Server).filter(|state| state.una == Offset::DATA);
     before.map(|state| state.nxt.since(Offset::DATA) / state.mss).max().unwrap_or(0)
 }
 
 /// Compares what had been sent after each ACK, from that of the first segment on.
 fn grown_back(without: &Log, with: &Log) -> (usize, usize) {
     let after = |log: &Log| -> Vec<SenderState> {
-        let states = log.states.iter();
+        let states = log.states(Host::Server);
         states.filter(|state| state.una > Offset::DATA && state.nxt < state.limit).copied().collect()
     };
     let (without, with) = (after(without), after(with));
-    let pairs = without.iter().filter_map(|state| {
-        let same = with.iter().find(|other| other.una == state.una);
-        same.map(|other| other.nxt == state.nxt)
-    });
-    let pairs: Vec<bool> = pairs.collect();
-    (pairs.len(), pairs.iter().filter(|same| !**same).count())
+    let pairs = without.iter().filter_map(|state| Some((state, with.iter().find(|other| other.una == state.una)?)));
+    (pairs.clone().count(), pairs.filter(|(state, other)| other.nxt != state.nxt).count())
 }
 
 /// Instants at which data waited, and those at which the flight was not `win`.
 fn formula(log: &Log) -> (usize, usize) {
     let copies = log.copies(Host::Server);
-    let waiting = log.states.iter().filter(|state| state.una >= Offset::DATA && state.nxt < state.limit);
+    let waiting = log.states(Host::Server).filter(|state| state.una >= Offset::DATA && state.nxt < state.limit);
     let is_wrong = |state: &&SenderState| {
         // A copy counts from its decision, which is made with the original, to the ACK of its segment.
         let dup = copies.iter().any(|(span, original, _)| *original <= state.at && state.una < span.end);
-        let congestion = (state.cwnd - u64::from(dup)) * state.mss;
+        let congestion = (u64::from(state.cwnd) - u64::from(dup)) * state.mss;
         // Only whole segments are sent.
         let win = congestion.min(state.offered) / state.mss * state.mss;
         state.nxt.since(state.una) != win
@@ -193,37 +177,32 @@ fn formula(log: &Log) -> (usize, usize) {
 /// The most copies that were unacknowledged at once.
 fn most_out(log: &Log) -> usize {
     let copies = log.copies(Host::Server);
-    let acked_at = |end: Offset| {
-        let state = log.states.iter().find(|state| state.una >= end);
-        state.map(|state| state.at)
-    };
-    let out_at = |now| {
-        let out =
-            copies.iter().filter(|(span, _, copy)| *copy <= now && acked_at(span.end).is_none_or(|acked| acked > now));
-        out.count()
-    };
+    let acked_at = |end: Offset| log.states(Host::Server).find(|state| state.una >= end).map(|state| state.at);
+    let is_out = |now, end, copy| copy <= now && acked_at(end).is_none_or(|acked| acked > now);
+    let out_at = |now| copies.iter().filter(|(span, _, copy)| is_out(now, span.end, *copy)).count();
     copies.iter().map(|(_, _, copy)| out_at(*copy)).max().unwrap_or(0)
 }
 
 /// Bursts of eight segments into a short queue: those whose last segment it dropped, and those of them whose copy it
 /// dropped too.
-fn bursts(setup: &Setup, gap: Option<&str>) -> Result<(usize, usize), SettingsError> {
+fn bursts(setup: &Setup, gap: Option<&str>) -> Result<(usize, usize)> {
     let (mut lost, mut both) = (0, 0);
     for queue in QUEUES {
         let queue = queue.to_string();
         let mut settings = vec![("rate", "12Mbit"), ("queue", &*queue), ("initial_window", "20")];
         settings.extend(gap.map(|gap| ("slp.gap", gap)));
-        let (_, log) = flow(setup, WITH, 8, "tail:1", &settings)?;
+        let log = flow(setup, WITH, 8, "tail:1", &settings)?;
         // The tail has the highest sequence number; its first two transmissions are original and copy.
-        let Some((_, isn)) = log.sent_down.first() else {
+        let sent = log.packets_at(Direction::Down, Point::Sent);
+        let Some(isn) = sent.clone().next().map(|first| first.segment.seq) else {
             continue;
         };
-        let place = |seq: recoup_wire::SeqNumber| seq.since(*isn);
-        let Some(highest) = log.sent_down.iter().map(|(_, seq)| place(*seq)).max() else {
-            continue;
-        };
-        let tail = log.sent_down.iter().filter(|(_, seq)| place(*seq) == highest);
-        let arrived: Vec<bool> = tail.map(|(n, _)| log.arrived_down.contains(n)).take(2).collect();
+        let place = |seen: &Seen| seen.segment.seq.since(isn);
+        let highest = sent.clone().map(place).max();
+        let tail = sent.filter(|seen| Some(place(seen)) == highest);
+        let arrives =
+            |seen: &Seen| log.packets_at(Direction::Down, Point::Arrived).any(|other| other.ordinal == seen.ordinal);
+        let arrived: Vec<bool> = tail.map(arrives).take(2).collect();
         if let [false, copy] = arrived[..]
             && !log.copies(Host::Server).is_empty()
         {

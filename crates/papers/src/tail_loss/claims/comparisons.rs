@@ -1,11 +1,9 @@
 //! What the text says of figures 1 and 2 together: §1, §3.1, §3.3, §3.4 and §5.
 
 use super::{Cells, Claim, Group, Mechanism, SettingsError, Setup, TailLossCell, claim, list, same};
-use crate::tail_loss::cell::{Acks, prepare};
+use crate::tail_loss::cell::{Acks, bench};
 use crate::tail_loss::{FIG2_RTT, Id, RTTS, cells};
 use Mechanism::{Baseline, Rtor, Tlp, Tlpr};
-use recoup_sim::NoObserver;
-use recoup_units::FlowId;
 
 /// The claims. `fig1` are the cells of figure 1.
 pub fn claims(fig1: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
@@ -19,7 +17,7 @@ pub fn claims(fig1: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, Settin
         gain_depends_on(&both),
         restart_of_the_probe_removes_the_problem(&both),
         best_in_almost_all(&both),
-        delayed_ack_slows_the_probe(&Cells(fig1)),
+        delayed_ack_slows_the_probe(&Cells::new(fig1)),
     ])
 }
 
@@ -27,10 +25,8 @@ fn recovery_takes_round_trips(fig1: &[TailLossCell], setup: &Setup) -> Result<Cl
     let mut added = Vec::new();
     for acks in Acks::ALL {
         for rtt in RTTS {
-            let (spec, mut simulation) = prepare(setup, acks, rtt, 0, Baseline, &[])?;
-            let record = simulation.run(&spec, setup.seed(), FlowId(0), &mut NoObserver);
-            let without = record.fct_established.map_or(f64::NAN, |fct| fct.as_secs_f64() * 1e3);
-            let with = Cells(fig1).fct(acks, rtt, 1, Baseline);
+            let without = bench(setup, acks, rtt, 0, Baseline, &[])?.run(0).fct_ms().unwrap_or(f64::NAN);
+            let with = Cells::new(fig1).fct(acks, rtt, 1, Baseline);
             added.push((with - without) / rtt as f64);
         }
     }

@@ -3,12 +3,11 @@
 use super::{Cells, Setup, claim, common, comparisons, list, same};
 use crate::claims::Claim;
 use crate::tail_loss::RTTS;
-use crate::tail_loss::cell::{Acks, First, Mechanism, TailLossCell, prepare, run_cell};
+use crate::tail_loss::cell::{Acks, First, Mechanism, TailLossCell, bench, run_cell};
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::{State, Trigger};
-use recoup_sim::NoObserver;
 use recoup_tcp::flow::Host;
-use recoup_units::{FlowId, Segments};
+use recoup_units::Segments;
 use std::time::Duration;
 
 /// Equation 1, in ms.
@@ -32,7 +31,7 @@ fn in_every_cell(f: impl Fn(Acks, u64) -> bool) -> (String, bool) {
 
 /// Checks the claims.
 pub fn fig1(cells: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
-    let c = Cells(cells);
+    let c = Cells::new(cells);
     let mut claims = restart_claims(&c);
     claims.extend(probe_claims(&c));
     claims.push(probe_restart_claim(&c));
@@ -133,9 +132,9 @@ fn idle_probe_claim(setup: &Setup) -> Result<Claim, SettingsError> {
         for rtt in RTTS {
             // The client's first pure ACK ends the handshake, so the eleventh is the last.
             let lost_ack = [("drop", "up:ack:11")];
-            let (spec, mut simulation) = prepare(setup, Acks::Quick, rtt, 0, mechanism, &lost_ack)?;
-            let record = simulation.run(&spec, setup.seed(), FlowId(0), &mut NoObserver);
-            let sender = simulation.endpoint(Host::Server).sender();
+            let mut bench = bench(setup, Acks::Quick, rtt, 0, mechanism, &lost_ack)?;
+            let record = bench.record(0);
+            let sender = bench.simulation.endpoint(Host::Server).sender();
             let probed =
                 record.counters.retransmissions.of(Trigger::Tlp) == 1 && record.counters.retransmissions.total() == 1;
             let untouched = sender.state() == State::Open && sender.ssthresh() == Segments::MAX;

@@ -2,17 +2,15 @@
 
 use super::{Cells, Setup, claim, common, list, same};
 use crate::claims::Claim;
-use crate::tail_loss::cell::{Acks, Mechanism, TailLossCell, prepare};
+use crate::tail_loss::cell::{Acks, Mechanism, TailLossCell, bench};
 use crate::tail_loss::{DEGREES, FIG2_RTT};
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Trigger;
 use recoup_recovery::detect::EarlyRetransmit;
-use recoup_sim::NoObserver;
-use recoup_units::FlowId;
 
 /// Checks the claims.
 pub fn fig2(cells: &[TailLossCell], setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
-    let c = Cells(cells);
+    let c = Cells::new(cells);
     let rtt = FIG2_RTT;
     let every = |degrees: &[u64], f: &dyn Fn(Acks, u64) -> bool| {
         Acks::ALL.iter().all(|&acks| degrees.iter().all(|&n| f(acks, n)))
@@ -56,10 +54,9 @@ fn early_retransmit_claim(c: &Cells, setup: &Setup) -> Result<Claim, SettingsErr
     let mut equal = 0;
     for acks in Acks::ALL {
         for lost in DEGREES {
-            let (mut spec, mut simulation) = prepare(setup, acks, FIG2_RTT, lost, Mechanism::Baseline, &[])?;
-            spec.server.mechanisms.early_retransmit = EarlyRetransmit::Off;
-            let without = simulation.run(&spec, setup.seed(), FlowId(0), &mut NoObserver).fct_established;
-            let without = without.map_or(f64::NAN, |fct| fct.as_secs_f64() * 1e3);
+            let mut bench = bench(setup, acks, FIG2_RTT, lost, Mechanism::Baseline, &[])?;
+            bench.spec.server.mechanisms.early_retransmit = EarlyRetransmit::Off;
+            let without = bench.run(0).fct_ms().unwrap_or(f64::NAN);
             equal += usize::from(same(without, c.fct(acks, FIG2_RTT, lost, Mechanism::Baseline)));
         }
     }

@@ -11,11 +11,9 @@
 //! Deviation: the receiver's delayed ACKs are exact. In Linux they wait for a tick, too.
 
 use super::{Claim, Mechanism, SettingsError, Setup, TailLossCell, claim};
-use crate::tail_loss::cell::{Acks, settings};
+use crate::tail_loss::cell::{Acks, bench_over};
 use crate::tail_loss::tampered::{Tamper, Tampered};
 use recoup_path::draws::Draws;
-use recoup_sim::{Chains, NoObserver, Simulation};
-use recoup_units::FlowId;
 use std::time::Duration;
 
 /// The hosts' timers: ticks at 250 Hz.
@@ -38,18 +36,15 @@ struct Repeated {
 fn repeat(setup: &Setup, cell: &TailLossCell, more: &[(&str, &str)]) -> Result<Repeated, SettingsError> {
     let acks = Acks::ALL.into_iter().find(|acks| acks.name() == cell.ack);
     let acks = acks.expect("one of the receivers");
-    let settings = settings(setup, acks, cell.rtt_ms, cell.lost, more)?;
-    let spec = settings.flow(&setup.profile(cell.mechanism.profile()));
-    let chains = Chains::new(&settings.path()?).map_err(|e| SettingsError::Path(e.to_string()))?;
-    let network = Tampered::new(chains, Tamper::HoldSyn(Duration::ZERO));
-    let mut simulation = Simulation::over(network);
+    let held = |chains| Tampered::new(chains, Tamper::HoldSyn(Duration::ZERO));
+    let mut bench = bench_over(setup, acks, cell.rtt_ms, cell.lost, cell.mechanism, more, held)?;
     let mut all = Repeated { fcts: Vec::new(), spurious: 0 };
     for flow in 0..setup.effort.of(100, 25) {
         // "tick" in ASCII.
         let phase = Draws::new(setup.seed(), 0x74_69_63_6b, flow).uniform(0, 0);
         let tamper = Tamper::HoldSyn(PHASES.mul_f64(phase));
-        simulation.network_mut().change(tamper);
-        let record = simulation.run(&spec, setup.seed(), FlowId(flow), &mut NoObserver);
+        bench.simulation.network_mut().change(tamper);
+        let record = bench.record(flow);
         let fct = record.fct_established.map(|fct| fct.as_secs_f64() * 1e3);
         all.fcts.push(fct.unwrap_or(f64::INFINITY));
         all.spurious += u64::from(record.spurious_data > 0);

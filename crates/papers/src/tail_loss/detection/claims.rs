@@ -1,8 +1,8 @@
 //! The claims of §1, §2 and §4 about the detection of losses.
 
-use super::{AFTER, DetectionCell, SENDERS, Setup, Trace, all_by, run};
+use super::{AFTER, DetectionCell, SENDERS, Setup, all_by};
 use crate::claims::{Claim, claim};
-use crate::tail_loss::single_flow::{Seen, run_many};
+use crate::flow::{Log, Seen, run, run_many};
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Trigger;
 use recoup_sim::Point;
@@ -42,13 +42,8 @@ fn ack_per_segment_out_of_order(setup: &Setup) -> Result<Claim, SettingsError> {
 }
 
 /// Whether this many segments arrived above the hole before it was filled, each answered at once by the same ACK number.
-fn answers_at_once(trace: &Trace, expected: u64) -> bool {
-    let data = |point| {
-        trace.packets.iter().filter(move |seen| {
-            let is_data = seen.segment.payload_len > 0;
-            (seen.point, seen.direction) == (point, Direction::Down) && is_data
-        })
-    };
+fn answers_at_once(trace: &Log, expected: u64) -> bool {
+    let data = |point| trace.packets_at(Direction::Down, point).filter(|seen| seen.segment.payload_len > 0);
     let Some(mut hole) = data(Point::Sent).next().map(|first| first.segment.seq) else {
         return false;
     };
@@ -88,8 +83,8 @@ fn mild_reordering_is_no_loss(setup: &Setup) -> Result<Claim, SettingsError> {
     let repaired = |reorder| -> Result<(Share, u64), SettingsError> {
         let own = [("drop", "none"), ("ack", "quick"), ("segments", "20"), ("rate", "10Mbit"), ("reorder", reorder)];
         let traces = run_many(setup, FAST_ALONE, &own, flows)?;
-        let has_any = |trace: &&Trace| !trace.repairs().is_empty();
-        let reordered = |trace: &&Trace| trace.acks().any(|ack| !ack.segment.options.sack.is_empty());
+        let has_any = |trace: &&Log| !trace.repairs().is_empty();
+        let reordered = |trace: &&Log| trace.acks().any(|ack| !ack.segment.options.sack.is_empty());
         let repaired = traces.iter().filter(has_any).count() as u64;
         let reordered = traces.iter().filter(reordered).count() as u64;
         Ok((Share::of(repaired, reordered), reordered))
@@ -143,7 +138,7 @@ fn early_retransmit_adapts(setup: &Setup) -> Result<Claim, SettingsError> {
 }
 
 /// A window of three segments, of which the first is lost: two duplicate ACKs.
-fn small_window(setup: &Setup, profile: &str, segments: &str, buffer: &str) -> Result<Trace, SettingsError> {
+fn small_window(setup: &Setup, profile: &str, segments: &str, buffer: &str) -> Result<Log, SettingsError> {
     let own = [
         ("initial_window", "3"),
         ("segments", segments),
@@ -159,7 +154,7 @@ const ROOM: &str = "64MiB";
 fn limited_transmit(setup: &Setup) -> Result<Claim, SettingsError> {
     let with = small_window(setup, "linux-3.17+noer+lt", "20", ROOM)?;
     let without = small_window(setup, "linux-3.17+noer+nolt", "20", ROOM)?;
-    let trigger = |trace: &Trace| trace.first_repair().and_then(|first| first.trigger);
+    let trigger = |trace: &Log| trace.first_repair().and_then(|first| first.trigger);
     let both = [trigger(&with), trigger(&without)];
     Ok(claim("limited-transmit")
         .shows(format!("with: {}; without: {}", name(both[0]), name(both[1])))

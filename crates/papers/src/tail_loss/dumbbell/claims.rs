@@ -12,6 +12,7 @@ mod times;
 
 use super::{DumbbellCell, Episodes, Foreground, Mechanism, PANELS, Tail};
 use crate::claims::{Claim, ClaimVerdict, Judge, claim};
+use crate::grid::Grid;
 use crate::joined;
 use recoup_support::stats::{Estimate, Share};
 
@@ -25,7 +26,7 @@ const LEAST_RTO: f64 = 200.0;
 
 /// All claims.
 pub fn all(cells: &[DumbbellCell]) -> Vec<Claim> {
-    let cells = Cells(cells);
+    let cells = Cells::new(cells);
     let parts = [
         losses::claims(&cells),
         times::claims(&cells),
@@ -37,12 +38,11 @@ pub fn all(cells: &[DumbbellCell]) -> Vec<Claim> {
 }
 
 /// The cells of a figure, found by panel and mechanism.
-struct Cells<'a>(&'a [DumbbellCell]);
+type Cells<'a> = Grid<'a, DumbbellCell>;
 
 impl Cells<'_> {
     fn get(&self, panel: char, mechanism: Mechanism) -> &DumbbellCell {
-        let is_it = |cell: &&DumbbellCell| cell.mechanism == mechanism && cell.foreground.panel() == Some(panel);
-        self.0.iter().find(is_it).expect("a cell of the figure's panels")
+        self.at((Some(panel), mechanism))
     }
 
     fn foreground(panel: char) -> Foreground {

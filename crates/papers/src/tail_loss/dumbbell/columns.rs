@@ -1,60 +1,52 @@
 //! The rows of figure 3.
 
 use super::{DumbbellCell, Foreground, ID, LOSS, PANELS, Tail, cells_of};
-use crate::columns_of_figure;
 use crate::distribution::quantile;
+use crate::prelude::*;
 use recoup_lab::world::Calibration;
-use recoup_table::{Columns, millis, plain_table};
 
 /// A row a cell.
 pub fn cells() -> Columns<DumbbellCell> {
     let ms = |fcts: Vec<f64>, share: f64| quantile(&fcts, share);
     let mut columns = columns_of_figure::<DumbbellCell>(ID)
-        .text(("panel", "", "the panel of the paper's figure; unknown without one"), |c| {
-            c.foreground.panel().map(|letter| letter.to_string().into())
+        .column("panel", "", "the panel of the paper's figure; unknown without one", |c| c.foreground.panel())
+        .column("segments", "segments", "the flow's length", |c| c.foreground.size)
+        .column("owd_ms", "ms", "one-way delay without queueing", |c| c.foreground.owd_ms)
+        .column("ack", "", "the receiver's `ack` setting", |c| c.foreground.acks.name())
+        .column("mechanism", "", "the sender's mechanism", |c| c.mechanism.name())
+        .column("worlds", "", "worlds run, of ten simulated minutes each", |c| c.worlds)
+        .column("flows", "flows", "flows that ended", |c| c.flows.len())
+        .column("selected", "flows", "flows that lost one of their last four segments when it was first sent", |c| {
+            c.selected().count()
         })
-        .integer(("segments", "segments", "the flow's length"), |c| Some(c.foreground.size))
-        .integer(("owd_ms", "ms", "one-way delay without queueing"), |c| Some(c.foreground.owd_ms))
-        .text(("ack", "", "the receiver's `ack` setting"), |c| Some(c.foreground.acks.name().into()))
-        .text(("mechanism", "", "the sender's mechanism"), |c| Some(c.mechanism.name().into()))
-        .integer(("worlds", "", "worlds run, of ten simulated minutes each"), |c| Some(c.worlds as u64))
-        .integer(("flows", "flows", "flows that ended"), |c| Some(c.flows.len() as u64))
-        .integer(("selected", "flows", "flows that lost one of their last four segments when it was first sent"), |c| {
-            Some(c.selected().count() as u64)
+        .column("selected_by_retransmission", "flows", "flows that sent one of their last four segments again", |c| {
+            c.selected_by_retransmission().count()
         })
-        .integer(
-            ("selected_by_retransmission", "flows", "flows that sent one of their last four segments again"),
-            |c| Some(c.selected_by_retransmission().count() as u64),
-        )
-        .real(("fct_mean_ms", "ms", "mean FCT of the selected flows, from establishment"), |c| Some(c.mean().mean))
-        .real(("fct_mean_half_ms", "ms", "half the width of its 95 % confidence interval"), |c| Some(c.mean().half));
+        .column("fct_mean_ms", "ms", "mean FCT of the selected flows, from establishment", |c| c.mean().mean)
+        .column("fct_mean_half_ms", "ms", "half the width of its 95 % confidence interval", |c| c.mean().half);
     for (name, share) in [("p10", 0.1), ("p25", 0.25), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9)] {
         let about = format!("FCT that {:.0} % of the selected flows do not exceed", share * 100.0);
-        columns = columns.real((format!("fct_{name}_ms"), "ms", about), move |c| ms(c.fcts(), share));
+        columns = columns.column(format!("fct_{name}_ms"), "ms", about, move |c| ms(c.fcts(), share));
     }
     for (name, tail, about) in [
         ("last", &[Tail::One][..], "lost only their last segment"),
         ("two_or_three", &[Tail::Two, Tail::Three], "lost only their last two or three segments"),
     ] {
         columns = columns
-            .integer((format!("{name}_flows"), "flows", format!("flows that {about}")), move |c| {
-                Some(c.fcts_of(tail).len() as u64)
-            })
-            .real((format!("{name}_p50_ms"), "ms", format!("median FCT of the flows that {about}")), move |c| {
+            .column(format!("{name}_flows"), "flows", format!("flows that {about}"), move |c| c.fcts_of(tail).len())
+            .column(format!("{name}_p50_ms"), "ms", format!("median FCT of the flows that {about}"), move |c| {
                 ms(c.fcts_of(tail), 0.5)
             });
     }
     columns
-        .integer(("episodes", "", "runs of consecutive segments lost"), |c| Some(c.episodes().episodes))
-        .integer(("episodes_at_tail", "", "those that include the flow's last segment"), |c| Some(c.episodes().at_tail))
-        .integer(("lost", "segments", "segments lost in them"), |c| Some(c.episodes().lost))
-        .integer(("segments_sent", "segments", "data segments sent"), |c| Some(c.spurious(u64::MAX).0))
-        .integer(("spurious", "segments", "spurious retransmissions among them"), |c| Some(c.spurious(u64::MAX).1))
-        .integer(("bottleneck_packets", "packets", "packets that reached the bottleneck"), |c| {
-            Some(c.bottleneck.record.packets)
-        })
-        .integer(("bottleneck_dropped", "packets", "packets that its queue dropped"), |c| {
-            Some(c.bottleneck.record.dropped_by_queue)
+        .column("episodes", "", "runs of consecutive segments lost", |c| c.episodes().episodes)
+        .column("episodes_at_tail", "", "those that include the flow's last segment", |c| c.episodes().at_tail)
+        .column("lost", "segments", "segments lost in them", |c| c.episodes().lost)
+        .column("segments_sent", "segments", "data segments sent", |c| c.spurious(u64::MAX).0)
+        .column("spurious", "segments", "spurious retransmissions among them", |c| c.spurious(u64::MAX).1)
+        .column("bottleneck_packets", "packets", "packets that reached the bottleneck", |c| c.bottleneck.record.packets)
+        .column("bottleneck_dropped", "packets", "packets that its queue dropped", |c| {
+            c.bottleneck.record.dropped_by_queue
         })
 }
 
@@ -80,55 +72,29 @@ pub fn points(cells: &[DumbbellCell]) -> Vec<Point> {
 /// A row a selected flow.
 pub fn distributions() -> Columns<Point> {
     columns_of_figure::<Point>(ID)
-        .text(("panel", "", "the panel of the paper's figure"), |p| {
-            p.foreground.panel().map(|letter| letter.to_string().into())
-        })
-        .text(("mechanism", "", "the sender's mechanism"), |p| Some(p.mechanism.into()))
-        .real(("fct_ms", "ms", "FCT from establishment"), |p| Some(p.fct_ms))
+        .column("panel", "", "the panel of the paper's figure", |p| p.foreground.panel())
+        .column("mechanism", "", "the sender's mechanism", |p| p.mechanism)
+        .column("fct_ms", "ms", "FCT from establishment", |p| p.fct_ms)
 }
 
 /// The load that was found, the panels, and spurious retransmissions.
 pub fn text(cells: &[DumbbellCell], load: &Calibration) -> String {
-    let mut panels = plain_table();
-    panels.set_header([
-        "panel",
-        "segments",
-        "owd (ms)",
-        "ack",
-        "mechanism",
-        "flows",
-        "selected",
-        "mean FCT (ms)",
-        "p25",
-        "p50",
-        "p75",
-        "p90",
-        "last lost: p50",
-        "2-3 lost: p50",
-    ]);
-    for (letter, flows) in PANELS {
-        for cell in cells_of(cells, flows) {
-            let fcts = cell.fcts();
-            let at = |share| millis(quantile(&fcts, share));
-            let of = |tails: &[Tail]| millis(quantile(&cell.fcts_of(tails), 0.5));
-            panels.add_row([
-                letter.to_string(),
-                flows.size.to_string(),
-                flows.owd_ms.to_string(),
-                flows.acks.name().into(),
-                cell.mechanism.name().into(),
-                cell.flows.len().to_string(),
-                fcts.len().to_string(),
-                cell.mean().to_string(),
-                at(0.25),
-                at(0.5),
-                at(0.75),
-                at(0.9),
-                of(&[Tail::One]),
-                of(&[Tail::Two, Tail::Three]),
-            ]);
-        }
+    let mut panels = Columns::new()
+        .shown("panel", |c: &DumbbellCell| c.foreground.panel().unwrap_or('-'))
+        .shown("segments", |c| c.foreground.size)
+        .shown("owd (ms)", |c| c.foreground.owd_ms)
+        .shown("ack", |c| c.foreground.acks.name())
+        .shown("mechanism", |c| c.mechanism.name())
+        .shown("flows", |c| c.flows.len())
+        .shown("selected", |c| c.fcts().len())
+        .shown("mean FCT (ms)", |c| c.mean());
+    for (name, share) in [("p25", 0.25), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9)] {
+        panels = panels.shown(name, move |c| millis(quantile(&c.fcts(), share)));
     }
+    let panels = panels
+        .shown("last lost: p50", |c| millis(quantile(&c.fcts_of(&[Tail::One]), 0.5)))
+        .shown("2-3 lost: p50", |c| millis(quantile(&c.fcts_of(&[Tail::Two, Tail::Three]), 0.5)))
+        .to_table(PANELS.iter().flat_map(|(_, flows)| cells_of(cells, *flows)));
     format!(
         "Background: start times scaled by {:.4} in {} tries, so that the bottleneck loses {:.2} % of its packets; \
          expected {:.1} ± {:.1} %.\nFCT: from establishment. Selected: one of the last four segments was lost when first sent.\n\n{panels}",

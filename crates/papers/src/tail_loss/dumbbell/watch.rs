@@ -1,9 +1,6 @@
 //! Watches the foreground flows of a dumbbell: which of their segments were lost when first sent.
 
-use recoup_recovery::{Event, Trigger};
-use recoup_sim::{Observer, Packet, Point};
-use recoup_tcp::flow::{FlowRecord, Host};
-use recoup_units::{Direction, FlowId, Instant};
+use crate::prelude::*;
 use recoup_wire::SeqNumber;
 use std::collections::BTreeMap;
 
@@ -93,8 +90,6 @@ impl Observer for Watch {
             _ => {}
         }
     }
-
-    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
 
     fn on_flow_end(&mut self, _: Instant, flow: FlowId, record: &FlowRecord) {
         let open = self.open.remove(&flow);

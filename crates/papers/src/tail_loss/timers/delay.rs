@@ -4,9 +4,8 @@
 
 use super::{Mechanism, SettingsError, Setup};
 use crate::claims::{Claim, Judge, claim};
-use crate::tail_loss::single_flow::{Trace, run, run_many};
-use recoup_recovery::Trigger;
-use recoup_support::stats::Share;
+use crate::flow::{run, run_many};
+use crate::prelude::*;
 
 /// A sender that does not undo what a spurious timeout did.
 const WITHOUT_UNDO: &str = "linux-3.17+noundo+nofrto";
@@ -21,7 +20,7 @@ pub fn claims(setup: &Setup) -> Result<Vec<Claim>, SettingsError> {
 }
 
 /// Flows of one segment on a path that loses nothing, and delays each segment with a probability of one half.
-fn delayed(setup: &Setup, extra_ms: u64, least_rto: Option<&str>, flows: u64) -> Result<Vec<Trace>, SettingsError> {
+fn delayed(setup: &Setup, extra_ms: u64, least_rto: Option<&str>, flows: u64) -> Result<Vec<Log>, SettingsError> {
     let extra_ms = if setup.is_mutated("nothing-delayed") { 0 } else { extra_ms };
     let reorder = format!("down:50%:{extra_ms}ms");
     let own = [
@@ -41,15 +40,15 @@ fn delayed(setup: &Setup, extra_ms: u64, least_rto: Option<&str>, flows: u64) ->
 }
 
 /// The flows with a timeout of data.
-fn with_timeouts(traces: &[Trace]) -> u64 {
-    let has = |trace: &&Trace| trace.record.counters.retransmissions.of(Trigger::Rto) > 0;
+fn with_timeouts(traces: &[Log]) -> u64 {
+    let has = |trace: &&Log| trace.record.counters.retransmissions.of(Trigger::Rto) > 0;
     traces.iter().filter(has).count() as u64
 }
 
 fn delayed_data_is_not_repeated(setup: &Setup) -> Result<Claim, SettingsError> {
     let flows = setup.effort.of(2000, 400);
     let traces = delayed(setup, 150, None, flows)?;
-    let is_late = |trace: &&Trace| trace.fct_ms().is_some_and(|fct| fct > 100.0);
+    let is_late = |trace: &&Log| trace.fct_ms().is_some_and(|fct| fct > 100.0);
     let late = traces.iter().filter(is_late).count();
     let timeouts = with_timeouts(&traces);
     Ok(claim("delayed-data-is-not-repeated")

@@ -2,9 +2,10 @@
 
 use super::{Cells, Mechanism, Repair, SettingsError, Setup, same};
 use crate::claims::{Claim, claim};
+use crate::flow::run;
 use crate::tail_loss::RTTS;
 use crate::tail_loss::cell::Acks;
-use crate::tail_loss::single_flow::{run, run_losing_fin};
+use crate::tail_loss::single_flow::run_losing_fin;
 use recoup_recovery::{Timer, Trigger};
 
 const ALL: &[u64] = &super::LOST;

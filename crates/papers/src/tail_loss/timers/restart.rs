@@ -2,11 +2,10 @@
 
 use super::{Cells, Mechanism, SettingsError, Setup, same};
 use crate::claims::{Claim, claim};
+use crate::flow::{run, run_many};
+use crate::prelude::*;
 use crate::tail_loss::RTTS;
 use crate::tail_loss::cell::{Acks, MECHANISMS};
-use crate::tail_loss::single_flow::{Trace, run, run_many};
-use recoup_recovery::{Event, Trigger};
-use recoup_support::stats::Share;
 
 /// Fewer segments outstanding than RTO restart's threshold, and as many or more.
 const BELOW_FOUR: &[u64] = &[1, 2, 3];
@@ -50,7 +49,7 @@ fn timeout_without_ack(setup: &Setup) -> Result<Claim, SettingsError> {
 fn rto_follows_the_rtt(setup: &Setup) -> Result<Claim, SettingsError> {
     let own = [("drop", "none"), ("rate", "1Mbit"), ("ack", "quick"), ("segments", "40")];
     let trace = run(setup, Mechanism::Baseline.profile(), &own)?;
-    let samples: Vec<[f64; 3]> = samples(&trace);
+    let samples = trace.rtt_samples();
     let pairs = samples.windows(2).filter(|pair| {
         let [_, before, _] = pair[0];
         let [rtt, srtt, rto] = pair[1];
@@ -63,15 +62,6 @@ fn rto_follows_the_rtt(setup: &Setup) -> Result<Claim, SettingsError> {
     Ok(claim("rto-follows-the-rtt")
         .shows(format!("{count} of {all} samples; SRTT grew by {grown:.0} ms"))
         .holds(all > 0 && count == all && grown > 100.0))
-}
-
-/// RTT samples of the data: sample, SRTT and RTO, in ms.
-fn samples(trace: &Trace) -> Vec<[f64; 3]> {
-    let sample = |(_, event): &(_, Event)| match event {
-        Event::RttSample { rtt, srtt, rto } => Some([rtt, srtt, rto].map(|time| time.as_secs_f64() * 1e3)),
-        _ => None,
-    };
-    trace.events.iter().filter_map(sample).collect()
 }
 
 fn after_the_last_ack(cells: &Cells<'_>) -> Claim {
@@ -124,7 +114,7 @@ fn never_below_the_rto(setup: &Setup) -> Result<Claim, SettingsError> {
     for acks in Acks::ALL {
         let own = [("drop", "bernoulli:10%,up:bernoulli:10%"), ("ack", acks.name())];
         for trace in run_many(setup, Mechanism::Rtor.profile(), &own, flows)? {
-            // What is retransmitted without an ACK that says so: by the timer.
+            // The timer's retransmissions: no ACK asks for them.
             for one in trace.repairs() {
                 if matches!(one.trigger, Some(Trigger::Rto | Trigger::Tlp) | None) {
                     timeouts += 1;

@@ -1,11 +1,9 @@
 //! The rows of figure 4.
 
 use super::{ID, Selection, WebCell};
-use crate::columns_of_figure;
 use crate::distribution::quantile;
+use crate::prelude::*;
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
-use recoup_support::stats::Estimate;
-use recoup_table::{Columns, millis, plain_table};
 
 /// The share of the values below this; `None` without values.
 pub fn share_below(values: &[f64], limit: f64) -> Option<f64> {
@@ -27,13 +25,13 @@ fn pages(cells: &[WebCell]) -> usize {
 pub fn cells(all: &[WebCell]) -> Columns<WebCell> {
     let pages = pages(all);
     let mut columns = columns_of_figure::<WebCell>(ID)
-        .text(("panel", "", "the panel of the figure"), move |c| c.panel(pages).map(|letter| letter.to_string().into()))
-        .text(("site", "", "the page"), |c| Some(c.site.clone().into()))
-        .integer(("rtt_ms", "ms", "round-trip time without queueing"), |c| Some(c.rtt_ms))
-        .text(("mechanism", "", "the sender's mechanism"), |c| Some(c.mechanism.name().into()))
-        .integer(("downloads", "", "downloads of the page"), |c| Some(c.downloads.len() as u64))
-        .integer(("incomplete", "", "downloads with an object that never arrived"), |c| Some(c.incomplete() as u64))
-        .real(("oct_all_mean_ms", "ms", "mean OCT of all objects of a download, the mean of all downloads"), |c| {
+        .column("panel", "", "the panel of the figure", move |c| c.panel(pages))
+        .column("site", "", "the page", |c| c.site.clone())
+        .column("rtt_ms", "ms", "round-trip time without queueing", |c| c.rtt_ms)
+        .column("mechanism", "", "the sender's mechanism", |c| c.mechanism.name())
+        .column("downloads", "", "downloads of the page", |c| c.downloads.len())
+        .column("incomplete", "", "downloads with an object that never arrived", |c| c.incomplete())
+        .column("oct_all_mean_ms", "ms", "mean OCT of all objects of a download, the mean of all downloads", |c| {
             let octs = c.downloads.iter().filter_map(|one| one.oct_ms);
             mean(&octs.collect::<Vec<_>>())
         });
@@ -46,23 +44,26 @@ pub fn cells(all: &[WebCell]) -> Columns<WebCell> {
         ),
     ] {
         columns = columns
-            .integer((format!("selected{name}"), "", about.to_string()), move |c| Some(c.octs(selection).len() as u64))
-            .real((format!("oct_mean{name}_ms"), "ms", format!("mean OCT of {about}")), move |c| {
+            .column(format!("selected{name}"), "", about.to_string(), move |c| c.octs(selection).len())
+            .column(format!("oct_mean{name}_ms"), "ms", format!("mean OCT of {about}"), move |c| {
                 mean(&c.octs(selection))
             });
         for (quantile_name, share) in [("p10", 0.1), ("p25", 0.25), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9)] {
             let about = format!("mean OCT that {:.0} % of them do not exceed", share * 100.0);
             let column = format!("oct_{quantile_name}{name}_ms");
-            columns = columns.real((column, "ms", about), move |c| quantile(&c.octs(selection), share));
+            columns = columns.column(column, "ms", about, move |c| quantile(&c.octs(selection), share));
         }
-        columns = columns
-            .real((format!("below_1s{name}"), "", "the share of them whose mean OCT is below 1 s"), move |c| {
+        columns =
+            columns.column(format!("below_1s{name}"), "", "the share of them whose mean OCT is below 1 s", move |c| {
                 share_below(&c.octs(selection), 1000.0)
             });
     }
-    columns
-        .integer(("segments_sent", "segments", "data segments sent"), |c| Some(c.spurious().0))
-        .integer(("spurious", "segments", "spurious retransmissions among them"), |c| Some(c.spurious().1))
+    columns.column("segments_sent", "segments", "data segments sent", |c| c.spurious().0).column(
+        "spurious",
+        "segments",
+        "spurious retransmissions among them",
+        |c| c.spurious().1,
+    )
 }
 
 /// A selected download.
@@ -87,9 +88,9 @@ pub fn points(cells: &[WebCell]) -> Vec<Point> {
 /// A row a selected download.
 pub fn distributions() -> Columns<Point> {
     columns_of_figure::<Point>(ID)
-        .text(("panel", "", "the panel of the figure"), |p| p.panel.map(|letter| letter.to_string().into()))
-        .text(("mechanism", "", "the sender's mechanism"), |p| Some(p.mechanism.into()))
-        .real(("oct_ms", "ms", "mean OCT of the download's selected objects"), |p| Some(p.oct_ms))
+        .column("panel", "", "the panel of the figure", |p| p.panel)
+        .column("mechanism", "", "the sender's mechanism", |p| p.mechanism)
+        .column("oct_ms", "ms", "mean OCT of the download's selected objects", |p| p.oct_ms)
 }
 
 /// Spurious retransmissions and data segments of a mechanism, in all cells.
@@ -100,51 +101,34 @@ pub fn spurious(cells: &[WebCell], mechanism: Mechanism) -> (u64, u64) {
 
 /// The panels, and spurious retransmissions.
 pub fn text(cells: &[WebCell]) -> String {
-    let mut table = plain_table();
-    table.set_header([
-        "panel",
-        "site",
-        "RTT (ms)",
-        "mechanism",
-        "selected",
-        "mean OCT (ms)",
-        "p25",
-        "p50",
-        "p75",
-        "p90",
-        "< 1 s (%)",
-        "by loss",
-        "mean OCT (ms)",
-    ]);
-    let pages = pages(cells);
-    for cell in cells {
-        let octs = cell.octs(Selection::Retransmission);
-        let by_loss = cell.octs(Selection::Loss);
-        let at = |share| millis(quantile(&octs, share));
-        let below = share_below(&octs, 1000.0).map(|share| format!("{:.1}", share * 100.0));
-        table.add_row([
-            cell.panel(pages).map_or("-".into(), |c| c.to_string()),
-            cell.site.clone(),
-            cell.rtt_ms.to_string(),
-            cell.mechanism.name().into(),
-            octs.len().to_string(),
-            Estimate::of(octs.iter().copied()).to_string(),
-            at(0.25),
-            at(0.5),
-            at(0.75),
-            at(0.9),
-            below.unwrap_or_else(|| "-".into()),
-            by_loss.len().to_string(),
-            Estimate::of(by_loss.iter().copied()).to_string(),
-        ]);
+    let (pages, retransmission) = (pages(cells), Selection::Retransmission);
+    let mut table = Columns::new()
+        .shown("panel", move |c: &WebCell| c.panel(pages).unwrap_or('-'))
+        .shown("site", |c| c.site.clone())
+        .shown("RTT (ms)", |c| c.rtt_ms)
+        .shown("mechanism", |c| c.mechanism.name())
+        .shown("selected", move |c| c.octs(retransmission).len())
+        .shown("mean OCT (ms)", move |c| c.octs(retransmission).into_iter().collect::<Estimate>());
+    for (name, share) in [("p25", 0.25), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9)] {
+        table = table.shown(name, move |c| millis(quantile(&c.octs(retransmission), share)));
     }
-    let mut sums = plain_table();
-    sums.set_header(["mechanism", "data segments", "spurious", "share"]);
-    for mechanism in MECHANISMS {
-        let (sent, of) = spurious(cells, mechanism);
-        let share = of as f64 / sent.max(1) as f64;
-        sums.add_row([mechanism.name().to_string(), sent.to_string(), of.to_string(), format!("{share:.1e}")]);
-    }
+    let table = table
+        .shown("< 1 s (%)", move |c| {
+            let below = share_below(&c.octs(retransmission), 1000.0);
+            below.map_or("-".into(), |share| format!("{:.1}", share * 100.0))
+        })
+        .shown("by loss", |c| c.octs(Selection::Loss).len())
+        .shown("mean OCT (ms)", |c| c.octs(Selection::Loss).into_iter().collect::<Estimate>())
+        .to_table(cells);
+    let sums = Columns::new()
+        .shown("mechanism", |(mechanism, ..): &(Mechanism, u64, u64)| mechanism.name())
+        .shown("data segments", |(_, sent, _)| *sent)
+        .shown("spurious", |(.., spurious)| *spurious)
+        .shown("share", |(_, sent, spurious)| format!("{:.1e}", *spurious as f64 / (*sent).max(1) as f64))
+        .to_table(&MECHANISMS.map(|mechanism| {
+            let (sent, of) = spurious(cells, mechanism);
+            (mechanism, sent, of)
+        }));
     let incomplete: usize = cells.iter().map(WebCell::incomplete).sum();
     format!(
         "OCT: from the request to the last byte. Selected: downloads with a retransmission in one of the last four segments of \

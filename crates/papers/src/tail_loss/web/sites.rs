@@ -51,7 +51,7 @@ fn sizes(item: u64, objects: u64, mean: u64) -> Vec<u64> {
         }
     }
     let mut sizes = at(low);
-    // What rounding left goes to the largest object.
+    // The largest object takes the remainder of the rounding.
     let left = total.saturating_sub(sizes.iter().sum());
     if let Some(largest) = sizes.iter_mut().max() {
         *largest += left;

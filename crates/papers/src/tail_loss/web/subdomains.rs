@@ -7,14 +7,10 @@
 
 use super::{Selection, Testbed, WebCell, run_cell, sites};
 use crate::claims::{Claim, claim};
-use crate::experiment::{ExperimentError, Setup};
+use crate::pivot::pivot;
+use crate::prelude::*;
 use crate::tail_loss::NAME;
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
-use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_support::threads::cores;
-use recoup_support::stats::Share;
-use recoup_table::{Columns, plain_table};
 
 /// The experiment's name.
 pub const ID: &str = "subdomains";
@@ -64,14 +60,8 @@ pub fn figure(setup: &Setup) -> Result<Figure<SubdomainCell>, ExperimentError> {
             cells.push(SubdomainCell { subdomains, web });
         }
     }
-    Ok(Figure {
-        paper: NAME,
-        figure: ID,
-        title: format!("Newspaper, RTT {RTT} ms: mean OCTs below 1 s, {downloads} downloads each"),
-        claims: vec![subdomains_decide(&cells)],
-        picture: Picture::Bars(chart(&cells)),
-        cells,
-    })
+    let title = format!("Newspaper, RTT {RTT} ms: mean OCTs below 1 s, {downloads} downloads each");
+    Ok(Figure::new(NAME, ID, title, vec![subdomains_decide(&cells)], chart(&cells), cells))
 }
 
 /// The experiment in every format.
@@ -79,9 +69,7 @@ pub fn figure(setup: &Setup) -> Result<Figure<SubdomainCell>, ExperimentError> {
 /// # Errors
 /// As [`figure`].
 pub fn sheet(setup: &Setup) -> Result<Sheet, ExperimentError> {
-    let figure = figure(setup)?;
-    let text = text(&figure.cells);
-    Ok(figure.into_sheet(&text, &columns()))
+    Ok(figure(setup)?.sheet(text, &columns()))
 }
 
 fn subdomains_decide(cells: &[SubdomainCell]) -> Claim {
@@ -94,38 +82,33 @@ fn subdomains_decide(cells: &[SubdomainCell]) -> Claim {
 }
 
 fn chart(cells: &[SubdomainCell]) -> BarChart {
-    let groups = cells.chunks(MECHANISMS.len()).map(|bars| BarGroup {
-        label: bars[0].subdomains.to_string(),
-        values: bars.iter().map(|cell| Some(cell.below_1_s().share)).collect(),
-    });
-    BarChart {
-        title: format!("Newspaper, RTT {RTT} ms: downloads with a mean OCT below 1 s"),
-        x_label: "subdomains".into(),
-        y_label: "share of the downloads".into(),
-        series: MECHANISMS.map(|m| m.name().to_string()).to_vec(),
-        panels: vec![BarPanel { title: String::new(), groups: groups.collect() }],
-    }
+    let share = |cell: &SubdomainCell| Some(cell.below_1_s().share);
+    let bars = cells.chunks(MECHANISMS.len());
+    BarChart::new(
+        format!("Newspaper, RTT {RTT} ms: downloads with a mean OCT below 1 s"),
+        "subdomains",
+        "share of the downloads",
+        MECHANISMS.map(Mechanism::name),
+    )
+    .panel("", bars.map(|bars| (bars[0].subdomains.to_string(), bars.iter().map(share))))
 }
 
 /// A row per number of subdomains and mechanism.
 fn columns() -> Columns<SubdomainCell> {
     columns_of_figure::<SubdomainCell>(ID)
-        .integer(("subdomains", "", "subdomains of the page"), |c| Some(c.subdomains as u64))
-        .text(("mechanism", "", "the sender's mechanism"), |c| Some(c.web.mechanism.name().into()))
-        .integer(("selected", "", "selected downloads"), |c| Some(c.below_1_s().trials))
-        .real(("below_1_s", "", "the share of them whose mean OCT is below 1 s"), |c| Some(c.below_1_s().share))
+        .column("subdomains", "", "subdomains of the page", |c| c.subdomains)
+        .column("mechanism", "", "the sender's mechanism", |c| c.web.mechanism.name())
+        .column("selected", "", "selected downloads", |c| c.below_1_s().trials)
+        .column("below_1_s", "", "the share of them whose mean OCT is below 1 s", |c| c.below_1_s().share)
 }
 
 /// A row per number of subdomains.
 fn text(cells: &[SubdomainCell]) -> String {
-    let mut table = plain_table();
-    let mut header = vec!["subdomains".into()];
-    header.extend(MECHANISMS.map(|m| format!("{} (% below 1 s)", m.name())));
-    table.set_header(header);
-    for bars in cells.chunks(MECHANISMS.len()) {
-        let mut row = vec![bars[0].subdomains.to_string()];
-        row.extend(bars.iter().map(|cell| format!("{:.0}", 100.0 * cell.below_1_s().share)));
-        table.add_row(row);
-    }
+    let table = pivot(
+        cells,
+        &[("subdomains", &|c| c.subdomains.to_string())],
+        &MECHANISMS.map(Mechanism::name),
+        &[(" (% below 1 s)", &|c| format!("{:.0}", 100.0 * c.below_1_s().share))],
+    );
     format!("Selected downloads whose mean OCT is below 1 s. Paper: RTOR 84, TLP 74, baseline 70 %.\n\n{table}")
 }

@@ -223,7 +223,7 @@ fn a_probe_is_faster_than_a_timeout_when_the_last_segment_is_lost() {
 #[test]
 fn own_pages_have_no_claims_of_the_paper() {
     let mut setup = setup_of(ID);
-    setup.pages = Pages { own: Some(vec![page_of(3), page_of(9)]), downloads: Some(5) };
+    setup.pages = crate::experiment::Pages { own: Some(vec![page_of(3), page_of(9)]), downloads: Some(5) };
     let figure = figure(&setup).unwrap();
     assert!(figure.claims.is_empty());
     assert_eq!(figure.cells.len(), 2 * 2 * 4);

@@ -1,12 +1,9 @@
 //! Watches the connections of a download: which bytes were lost, and which were sent again.
 
+use crate::prelude::*;
 use recoup_path::DropCause;
-use recoup_recovery::Event;
 use recoup_sim::traffic::Mix;
 use recoup_sim::traffic::web::{Browser, Fetch};
-use recoup_sim::{Observer, Packet, Point};
-use recoup_tcp::flow::{FlowRecord, Host};
-use recoup_units::{Direction, FlowId, Instant};
 use recoup_wire::SeqNumber;
 
 /// Watches what the servers of a download send.
@@ -24,7 +21,7 @@ pub struct Watch {
     pub lost: u64,
 }
 
-/// What the server of a connection sent. Bytes count from its first one.
+/// The bytes that the server of a connection sent. They count from its first one.
 #[derive(Debug, Default)]
 struct Connection {
     first: Option<SeqNumber>,
@@ -92,8 +89,6 @@ impl Observer for Watch {
             Point::Sent | Point::Dropped(_) | Point::Arrived => {}
         }
     }
-
-    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
 
     fn on_flow_end(&mut self, _: Instant, _: FlowId, record: &FlowRecord) {
         self.segments_sent += record.segments_sent;

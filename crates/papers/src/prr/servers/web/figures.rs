@@ -3,10 +3,10 @@
 use super::super::compare::{points, relative};
 use super::super::connection::Connection;
 use super::super::pictures::distribution;
-use super::super::rows::{Rows, exactly};
-use super::super::tables::{count, differences, of_each};
+use super::super::rows::Rows;
+use super::super::tables::count;
 use super::{Cell, at, of_recoveries};
-use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
+use crate::prelude::*;
 use recoup_recovery::{Recovery, State};
 use recoup_support::stats::Estimate;
 
@@ -70,7 +70,7 @@ pub fn figure1(rows: &mut Rows, cell: &Cell) {
         for (what, value) in [("with", bucket.with), ("without", bucket.without)] {
             let low = bucket.middle - BUCKET / 2.0;
             let quantity = format!("latency {what} retransmissions over ideal, RTT {low:.0} to {:.0} ms", low + BUCKET);
-            rows.add(("Figure 1", quantity, ""), [(arm, exactly(value / bucket.ideal))], &[]);
+            rows.add(("Figure 1", quantity, ""), [(arm, Estimate::exactly(value / bucket.ideal))], &[]);
         }
     }
     for (what, retransmitted) in [("with", true), ("without", false)] {
@@ -108,64 +108,56 @@ pub fn recovery_time_difference(base: &Cell, arm: &Cell) -> Estimate {
 
 pub fn figure5(rows: &mut Rows, cells: &[Cell]) {
     for share in [0.25, 0.5, 0.75, 0.9, 0.99] {
-        let ours = of_each(cells, |cell| at(&recovery_durations(cell), share));
-        let header = ("Figure 5", format!("recovery time, {:.0} %", share * 100.0), "ms");
-        rows.add(header, ours, &[]);
+        rows.each(("Figure 5", format!("recovery time, {:.0} %", share * 100.0), "ms"), cells, &[], |cell| {
+            at(&recovery_durations(cell), share)
+        });
     }
-    let ours = differences(cells, recovery_time_difference);
-    rows.add(("Figure 5", "mean recovery time, difference from Linux", "%"), ours, &[]);
-    let ours = differences(cells, |base, arm| {
-        points(base, arm, count(|c| c.timeouts_in(State::Recovery)), count(|c| c.recoveries))
-    });
-    let quantity = "recoveries that end in a timeout, difference from Linux";
-    rows.add(("Figure 5", quantity, "% points"), ours, &[]);
+    rows.differences(
+        ("Figure 5", "mean recovery time, difference from Linux", "%"),
+        cells,
+        &[],
+        recovery_time_difference,
+    );
+    rows.differences(
+        ("Figure 5", "recoveries that end in a timeout, difference from Linux", "% points"),
+        cells,
+        &[],
+        |base, arm| points(base, arm, count(|c| c.timeouts_in(State::Recovery)), count(|c| c.recoveries)),
+    );
 }
 
 pub fn recovery_times(cells: &[Cell]) -> LineChart {
-    let lines = cells.iter().map(|cell| distribution(&recovery_durations(cell)));
-    LineChart {
-        title: "Figure 5: time from the start of a recovery until the sender is Open".into(),
-        x_label: "recovery time (ms)".into(),
-        y_label: "share of the recoveries".into(),
-        scale: Scale::Logarithmic,
-        largest: Some(1.0),
-        interpolation: Interpolation::Linear,
-        series: cells.iter().map(|cell| cell.arm.name.into()).collect(),
-        panels: vec![LinePanel { title: String::new(), lines: lines.collect() }],
-        ..LineChart::default()
-    }
+    LineChart::new(
+        "Figure 5: time from the start of a recovery until the sender is Open",
+        "recovery time (ms)",
+        "share of the recoveries",
+        cells.iter().map(|cell| cell.arm.name),
+    )
+    .logarithmic()
+    .up_to(1.0)
+    .panel("", cells.iter().map(|cell| distribution(&recovery_durations(cell))))
 }
 
 pub fn latency_by_rtt(cell: &Cell) -> LineChart {
     let buckets = buckets(cell);
-    let line = |of: fn(&Bucket) -> f64| buckets.iter().map(|b| (b.middle, of(b))).collect();
-    LineChart {
-        title: "Figure 1, top: mean latency of responses of 4 to 8 kB by RTT (200 ms buckets)".into(),
-        x_label: "RTT (ms)".into(),
-        y_label: "TCP latency (ms)".into(),
-        interpolation: Interpolation::Linear,
-        series: ["with retransmissions", "without retransmissions", "ideal (minimum RTT)"].map(String::from).to_vec(),
-        panels: vec![LinePanel {
-            title: String::new(),
-            lines: vec![line(|b| b.with), line(|b| b.without), line(|b| b.ideal)],
-        }],
-        ..LineChart::default()
-    }
+    let line = |of: fn(&Bucket) -> f64| buckets.iter().map(move |b| (b.middle, of(b)));
+    LineChart::new(
+        "Figure 1, top: mean latency of responses of 4 to 8 kB by RTT (200 ms buckets)",
+        "RTT (ms)",
+        "TCP latency (ms)",
+        ["with retransmissions", "without retransmissions", "ideal (minimum RTT)"],
+    )
+    .panel("", [line(|b| b.with), line(|b| b.without), line(|b| b.ideal)])
 }
 
 pub fn latency_in_rtts(cell: &Cell) -> LineChart {
-    LineChart {
-        title: "Figure 1, bottom: latency of all responses in RTTs".into(),
-        x_label: "latency (minimum RTTs)".into(),
-        y_label: "share of the responses".into(),
-        scale: Scale::Logarithmic,
-        largest: Some(1.0),
-        interpolation: Interpolation::Linear,
-        series: ["with retransmissions", "without retransmissions"].map(String::from).to_vec(),
-        panels: vec![LinePanel {
-            title: String::new(),
-            lines: [true, false].map(|with| distribution(&in_rtts(cell, with))).to_vec(),
-        }],
-        ..LineChart::default()
-    }
+    LineChart::new(
+        "Figure 1, bottom: latency of all responses in RTTs",
+        "latency (minimum RTTs)",
+        "share of the responses",
+        ["with retransmissions", "without retransmissions"],
+    )
+    .logarithmic()
+    .up_to(1.0)
+    .panel("", [true, false].map(|with| distribution(&in_rtts(cell, with))))
 }

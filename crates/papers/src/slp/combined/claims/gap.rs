@@ -2,13 +2,13 @@
 
 use super::Cells;
 use crate::claims::{Claim, claim};
-use crate::slp::combined::grid::{Copied, GAP, Load, Network, Recovery};
+use crate::slp::combined::grid::{Copied, GAP, Load, Network, Recovery, Setup};
 use recoup_support::stats::Estimate;
 
 pub fn gap(c: &Cells<'_>) -> Claim {
     let saved = |network, gap| {
         let tails = Copied::Tails;
-        let cell = c.at(Load::Short, network, Recovery::Nothing, tails, gap);
+        let cell = c.at(Setup { load: Load::Short, network, recovery: Recovery::Nothing, copied: tails, gap });
         cell.saved_ms
     };
     let times = ["0", GAP, "0.5", "1"].map(|gap| {

@@ -10,7 +10,7 @@ pub fn same_mean(c: &Cells<'_>, run: &experiment::Setup) -> Result<Claim, Settin
     let cell = |network| c.get(Load::Fetch, network, Recovery::Nothing, Copied::Nothing);
     let mut computed = true;
     for network in Network::ALL {
-        let (settings, _) = cell(network).setup.settings(run)?;
+        let settings = cell(network).setup.settings(run)?;
         let rules: Vec<f64> = mean_losses(&settings).collect();
         computed &= rules.len() == 2 && rules.iter().all(|mean| (mean - LOSS).abs() < 1e-9);
     }

@@ -1,10 +1,7 @@
 //! The figure's tables and columns.
 
 use super::{Copied, FETCHES, FetchCell, Figure, ID, Over, Sheet, Spent, Step};
-use crate::columns_of_figure;
-use comfy_table::Table;
-use recoup_support::stats::Share;
-use recoup_table::{Columns, millis, plain_table};
+use crate::prelude::*;
 
 /// A part of a cell, with the cell's profile.
 type Part<T> = (&'static str, T);
@@ -22,10 +19,10 @@ pub fn to_sheet(figure: Figure<FetchCell>) -> Sheet {
     let cells = &figure.cells;
     let columns = columns();
     let costs = columns.to_text(cells, &COSTS);
-    let text = format!("{}\n\n{}\n\n{costs}", distributions(cells), limits(cells));
     let fetches: Vec<Fetch> = cells.iter().flat_map(fetches).collect();
     let steps = parts(cells, |cell| &cell.distribution);
     let over = parts(cells, |cell| &cell.over);
+    let text = format!("{}\n\n{}\n\n{costs}", distributions(cells), limits(&over));
     figure
         .into_sheet(&text, &columns)
         .with_csv_rows("fetches", &fetch_columns(), &fetches)
@@ -61,9 +58,9 @@ const COSTS: [&str; 9] = [
 /// A row per profile.
 fn columns() -> Columns<FetchCell> {
     columns_of_figure::<FetchCell>(ID)
-        .text(("profile", "", "profile of both hosts"), |c| Some(c.profile.into()))
-        .integer(("seed", "", "seed of the run shown; the seeds of the other runs follow it"), |c| Some(c.seed))
-        .integer(("runs", "", "runs of fifty fetches"), |c| Some(c.runs))
+        .column("profile", "", "profile of both hosts", |c| c.profile)
+        .column("seed", "", "seed of the run shown; the seeds of the other runs follow it", |c| c.seed)
+        .column("runs", "", "runs of fifty fetches", |c| c.runs)
         .group("as_in_the_paper", shares("pairs of runs that show the paper's findings"), |c| {
             c.as_in_the_paper.as_ref()
         })
@@ -72,23 +69,23 @@ fn columns() -> Columns<FetchCell> {
 
 fn spent_columns() -> Columns<Spent> {
     let mut columns = Columns::<Spent>::new()
-        .real(("bytes", "bytes/fetch", "IP bytes, both directions"), |s| Some(s.bytes))
+        .column("bytes", "bytes/fetch", "IP bytes, both directions", |s| s.bytes)
         .heading("IP")
         .digits(1)
-        .real(("bytes_added_percent", "%", "IP bytes added to those without SLP"), |s| Some(s.bytes_added_percent))
+        .column("bytes_added_percent", "%", "IP bytes added to those without SLP", |s| s.bytes_added_percent)
         .heading("added")
         .digits(2)
-        .real(("packets", "packets/fetch", "packets, both directions"), |s| Some(s.packets))
+        .column("packets", "packets/fetch", "packets, both directions", |s| s.packets)
         .heading("all")
         .digits(2)
-        .real(("packets_added_percent", "%", "packets added to those without SLP"), |s| Some(s.packets_added_percent))
+        .column("packets_added_percent", "%", "packets added to those without SLP", |s| s.packets_added_percent)
         .heading("added")
         .digits(2);
     for kind in Copied::ALL {
         let name = kind.name();
         let about = format!("copies per fetch: {name}");
         columns = columns
-            .real((format!("copies_{name}"), "", about), move |s| Some(s.copies.get(name).copied().unwrap_or(0.0)))
+            .column(format!("copies_{name}"), "", about, move |s| s.copies.get(name).copied().unwrap_or(0.0))
             .heading(format!("copies: {name}"));
     }
     columns
@@ -97,87 +94,67 @@ fn spent_columns() -> Columns<Spent> {
 /// A row per fetch of the runs shown.
 fn fetch_columns() -> Columns<Fetch> {
     columns_of_figure::<Fetch>(ID)
-        .text(("profile", "", "profile of both hosts"), |f| Some(f.profile.into()))
-        .integer(("seed", "", "seed of the run"), |f| Some(f.seed))
-        .integer(("flow", "", "number of the fetch in its run"), |f| Some(f.flow))
-        .real(("fct_ms", "ms", "completion time; unknown if the fetch did not complete"), |f| f.fct_ms)
+        .column("profile", "", "profile of both hosts", |f| f.profile)
+        .column("seed", "", "seed of the run", |f| f.seed)
+        .column("flow", "", "number of the fetch in its run", |f| f.flow)
+        .column("fct_ms", "ms", "completion time; unknown if the fetch did not complete", |f| f.fct_ms)
 }
 
 /// A row per profile and completion time.
 fn step_columns() -> Columns<Part<Step>> {
     columns_of_figure::<Part<Step>>(ID)
-        .text(("profile", "", "profile of both hosts"), |(profile, _)| Some((*profile).into()))
-        .real(("fct_ms", "ms", "completion time"), |(_, step)| Some(step.fct_ms))
-        .integer(("fetches", "", "fetches in all runs that took this time"), |(_, step)| Some(step.fetches))
+        .column("profile", "", "profile of both hosts", |(profile, _)| *profile)
+        .column("fct_ms", "ms", "completion time", |(_, step)| step.fct_ms)
+        .column("fetches", "", "fetches in all runs that took this time", |(_, step)| step.fetches)
 }
 
 /// A row per profile and limit.
 fn over_columns() -> Columns<Part<Over>> {
     columns_of_figure::<Part<Over>>(ID)
-        .text(("profile", "", "profile of both hosts"), |(profile, _)| Some((*profile).into()))
-        .integer(("limit_ms", "ms", "limit of the completion time"), |(_, over)| Some(over.limit_ms))
+        .column("profile", "", "profile of both hosts", |(profile, _)| *profile)
+        .column("limit_ms", "ms", "limit of the completion time", |(_, over)| over.limit_ms)
         .group("fetches", shares("fetches that take longer"), |(_, over)| Some(&over.fetches))
         .group("runs", shares("runs with at least one longer fetch"), |(_, over)| Some(&over.runs))
         .group("runs_with_two", shares("runs with at least two longer fetches"), |(_, over)| Some(&over.runs_with_two))
-        .real(("by_lost_syns", "", "share of runs with a longer fetch that lost SYNs alone predict"), |(_, over)| {
-            Some(over.by_lost_syns)
+        .column("by_lost_syns", "", "share of runs with a longer fetch that lost SYNs alone predict", |(_, over)| {
+            over.by_lost_syns
         })
 }
 
 /// The columns of a share. `what` says what is counted.
 fn shares(what: &str) -> Columns<Share> {
     Columns::<Share>::new()
-        .integer(("hits", "", format!("number of {what}")), |s| Some(s.hits))
-        .integer(("trials", "", "number of all"), |s| Some(s.trials))
-        .real(("share", "", format!("share of {what}")), |s| Some(s.share))
-        .real(("low", "", "lower end of the interval of 95 % confidence"), |s| Some(s.low))
-        .real(("high", "", "upper end of the interval of 95 % confidence"), |s| Some(s.high))
+        .column("hits", "", format!("number of {what}"), |s| s.hits)
+        .column("trials", "", "number of all", |s| s.trials)
+        .column("share", "", format!("share of {what}"), |s| s.share)
+        .column("low", "", "lower end of the interval of 95 % confidence", |s| s.low)
+        .column("high", "", "upper end of the interval of 95 % confidence", |s| s.high)
 }
 
 /// The distribution functions of the paper's Linux: a row per completion time of the run shown.
-fn distributions(cells: &[FetchCell]) -> Table {
+fn distributions(cells: &[FetchCell]) -> String {
     let drawn = &cells[..2.min(cells.len())];
     let mut times: Vec<f64> = drawn.iter().flat_map(|cell| &cell.fct_ms).flatten().copied().collect();
     times.sort_by(f64::total_cmp);
     times.dedup();
-    let mut table = plain_table();
-    let mut header = vec!["completed within (ms)".into()];
-    for which in [format!("share of {FETCHES}"), "share of all runs".into()] {
-        header.extend(drawn.iter().map(|cell| format!("{}: {which}", cell.profile)));
-    }
-    table.set_header(header);
-    for time in times {
-        let mut row = vec![millis(Some(time))];
-        for (shown, digits) in [(true, 2), (false, 5)] {
-            row.extend(drawn.iter().map(|cell| format!("{:.digits$}", cell.share_within(time, shown))));
+    let mut columns = Columns::new().shown("completed within (ms)", |time| millis(Some(*time)));
+    for (which, shown, digits) in [(format!("share of {FETCHES}"), true, 2), ("share of all runs".into(), false, 5)] {
+        for cell in drawn.iter().cloned() {
+            let heading = format!("{}: {which}", cell.profile);
+            columns = columns.shown(heading, move |time| format!("{:.digits$}", cell.share_within(*time, shown)));
         }
-        table.add_row(row);
     }
-    table
+    columns.to_table(&times)
 }
 
 /// A row per profile and limit.
-fn limits(cells: &[FetchCell]) -> Table {
-    let mut table = plain_table();
-    table.set_header([
-        "profile",
-        "longer than (ms)",
-        "fetches (%)",
-        "runs with a longer fetch",
-        "predicted from lost SYNs (%)",
-        "runs with two or more",
-    ]);
-    for cell in cells {
-        for over in &cell.over {
-            table.add_row([
-                cell.profile.into(),
-                over.limit_ms.to_string(),
-                format!("{:.3}", 100.0 * over.fetches.share),
-                over.runs.to_string(),
-                format!("{:.1}", 100.0 * over.by_lost_syns),
-                over.runs_with_two.to_string(),
-            ]);
-        }
-    }
-    table
+fn limits(over: &[Part<Over>]) -> String {
+    Columns::new()
+        .shown("profile", |(profile, _): &Part<Over>| *profile)
+        .shown("longer than (ms)", |(_, over)| over.limit_ms)
+        .shown("fetches (%)", |(_, over)| format!("{:.3}", 100.0 * over.fetches.share))
+        .shown("runs with a longer fetch", |(_, over)| over.runs)
+        .shown("predicted from lost SYNs (%)", |(_, over)| format!("{:.1}", 100.0 * over.by_lost_syns))
+        .shown("runs with two or more", |(_, over)| over.runs_with_two)
+        .to_table(over)
 }
