@@ -11,7 +11,7 @@ const RUNS: usize = 3;
 /// The interval at which another program is observed.
 const OBSERVATION_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What a run cost.
+/// Cost of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cost {
     /// From beginning to end.

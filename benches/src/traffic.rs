@@ -47,7 +47,7 @@ pub struct Traffic {
     gap: Duration,
 }
 
-/// What a capture holds.
+/// Content of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Content {
     pub connections: u64,
@@ -56,7 +56,7 @@ pub struct Content {
     pub data: u64,
     /// Retransmissions by the servers, as they count them.
     pub retransmissions: u64,
-    /// Connections with such retransmissions.
+    /// Connections with retransmissions.
     pub connections_with_retransmissions: u64,
     /// The most connections open at once.
     pub most_open: usize,

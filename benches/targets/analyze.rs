@@ -1,4 +1,4 @@
-//! What an analysis costs: packets per second and memory, on one thread and on all.
+//! Cost of an analysis: packets per second and memory, on one thread and on all.
 //!
 //! The bench makes a capture of more than 20 million packets in 300,000 connections. It also times
 //! reading alone, counting records, and tcptrace and tshark if they are installed. It says what each
@@ -47,10 +47,7 @@ fn main() {
     match words[..] {
         ["case", case, capture] => run(case, Path::new(capture)),
         // `cargo bench` passes `--bench`. Without it, this is a test of the bench itself.
-        _ => bench(match words.contains(&"--bench") {
-            true => 300_000,
-            false => 300,
-        }),
+        _ => bench(if words.contains(&"--bench") { 300_000 } else { 300 }),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a packet costs under attack: the cost must not grow with the number of packets, and memory is
+//! Cost of a packet under attack: the cost must not grow with the number of packets, and memory is
 //! bounded.
 //!
 //! Each pattern is analyzed on one thread in two sizes, in processes of their own. The bench fails if a

@@ -18,7 +18,7 @@ use recoup_units::{BitRate, FlowId};
 use std::hint::black_box;
 use std::time::Duration;
 
-/// A simulation that has run such a fetch before, so that it need not allocate.
+/// A simulation that has run the same fetch before, so that it need not allocate.
 fn fetch(profile: &str) -> (Simulation, FlowSpec) {
     let rate =
         HopSpec::Rate { rate: BitRate::from_bits_per_second(20_000_000).expect("a rate"), queue: Queue::Unlimited };

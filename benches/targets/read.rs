@@ -1,4 +1,4 @@
-//! What reading costs, in packets per second: captures of 96 bytes per packet, from memory and,
+//! Speed of reading in packets per second: captures of 96 bytes per packet, from memory and,
 //! with decompression on a thread, from a file.
 
 // The macros generate items without documentation.

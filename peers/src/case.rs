@@ -1,4 +1,4 @@
-//! What is measured: the columns of the tables.
+//! Quantities measured: the columns of the tables.
 
 use std::fmt;
 use std::time::Duration;

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
-/// What is measured, and for how long.
+/// Cases to measure, and for how long.
 #[derive(Args, Debug)]
 pub struct Plan {
     /// How often each measurement is repeated
@@ -82,10 +82,7 @@ impl Plan {
         let titles: Vec<String> = all.iter().map(|table| table.title.clone()).collect();
         let chosen = all.into_iter();
         let chosen: Vec<Table> = chosen.filter(|table| table.title.contains(text)).collect();
-        match chosen.is_empty() {
-            true => Err(format!("--table {text}: no title contains it; the titles are: {}", titles.join("; ")).into()),
-            false => Ok(chosen),
-        }
+        if chosen.is_empty() { Err(format!("--table {text}: no title contains it; the titles are: {}", titles.join("; ")).into()) } else { Ok(chosen) }
     }
 
     /// The senders that run on this machine, and a line for each that does not.

@@ -40,7 +40,7 @@ pub enum Measured {
     Stream {
         /// Goodput (Mbit/s).
         rate: f64,
-        /// Processor time of the sender's process (s per GB); `None` if it is too short to be told.
+        /// Processor time of the sender's process (s per GB); `None` if it is too short to measure.
         sender_time: Option<f64>,
         /// Processor time of the whole machine (s per GB), as above.
         machine_time: Option<f64>,
@@ -84,7 +84,8 @@ pub fn measure(sender: Sender, case: Case, times: Times) -> Result<Measured, Fai
     }
 }
 
-/// Restricts this thread, and the threads and processes it starts, to the first `count` processors that it had at first.
+/// Restricts this thread, and the threads and processes it starts, to the first `count` processors that it had at
+/// first.
 fn use_processors(count: usize) -> Result<(), Failed> {
     static ALL: OnceLock<CpuSet> = OnceLock::new();
     let all = ALL.get_or_init(|| sched_getaffinity(None).unwrap_or_default());

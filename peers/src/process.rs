@@ -45,10 +45,7 @@ impl SenderProcess {
         match address.and_then(|address| address.parse().ok()) {
             Some(address) => {
                 let address: SocketAddr = address;
-                let ip = match address.ip().is_unspecified() {
-                    true => network.kernel(),
-                    false => address.ip(),
-                };
+                let ip = if address.ip().is_unspecified() { network.kernel() } else { address.ip() };
                 let address = SocketAddr::new(ip, address.port());
                 Ok(Self { child, address })
             }

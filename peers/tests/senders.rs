@@ -60,7 +60,7 @@ fn resets_do_not_disturb_later_requests() {
         for _ in 0..100 {
             let mut stream = connect(server);
             stream.write_all(&10_000_000_u64.to_be_bytes()).unwrap();
-            // What is not read makes the kernel reset the connection.
+            // Unread data makes the kernel reset the connection.
             stream.read_exact(&mut [0]).unwrap();
         }
         assert_eq!(ask(&mut connect(server), 100_000).len(), 100_000, "{name}");

@@ -30,7 +30,7 @@ pub(super) struct Wire {
     pub connection: u32,
     /// The sender's next sequence number.
     pub nxt: u32,
-    /// What the receiver has acknowledged.
+    /// The receiver's cumulative acknowledgment.
     pub una: u32,
     /// The first sequence number.
     pub first: u32,

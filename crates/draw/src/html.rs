@@ -1,4 +1,4 @@
-//! What HTML documents share: the head with its content security policy, escaped text, the base of the style sheet
+//! Shared by HTML documents: the head with its content security policy, escaped text, the base of the style sheet
 //! and of the scripts.
 //!
 //! A document permits its own style and script by their hashes, and nothing else, so nothing that it shows can load

@@ -123,10 +123,7 @@ impl FromStr for Width {
         let (number, unit) = with_unit.unwrap_or((text, Unit::Pixel));
         let value = number.trim().parse().map_err(|_| NoWidth)?;
         let width = Self { value, unit };
-        match Self::RANGE.contains(&width.pixels()) {
-            true => Ok(width),
-            false => Err(NoWidth),
-        }
+        if Self::RANGE.contains(&width.pixels()) { Ok(width) } else { Err(NoWidth) }
     }
 }
 

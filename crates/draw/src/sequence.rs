@@ -75,7 +75,7 @@ pub struct Panel {
 pub struct Mark {
     /// When it happened.
     pub at: Instant,
-    /// What happened.
+    /// Kind of the event.
     pub kind: MarkKind,
     /// The number of its packet in the capture, from 1; `None` without a capture.
     pub frame: Option<u64>,
@@ -133,7 +133,7 @@ impl Necessity {
     }
 }
 
-/// What a mark stands for. Offsets count the panel's data direction: the SYN at 0, data from 1.
+/// Kind of an event. Offsets count the panel's data direction: the SYN at 0, data from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MarkKind {
     /// The first transmission of this sequence space.
@@ -144,11 +144,11 @@ pub enum MarkKind {
     Explained {
         /// The sequence space retransmitted.
         span: Span,
-        /// What triggered the retransmission.
+        /// Trigger of the retransmission.
         trigger: String,
         /// Whether it was needed.
         necessity: Necessity,
-        /// What shows whether it was needed.
+        /// Evidence for its necessity.
         reason: &'static str,
     },
     /// An extra copy, sent before any loss was detected.
@@ -169,44 +169,33 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
-    /// The highest offset the axis must show for this mark; `None` for windows and notes, which do
-    /// not stretch the axis.
-    fn highest(&self) -> Option<Offset> {
+    /// The offsets that the mark covers, from the lowest to the highest.
+    pub(crate) fn range(&self) -> (Offset, Offset) {
         match self {
             Self::Sent(span)
             | Self::Retransmitted(span, _)
             | Self::Explained { span, .. }
             | Self::ExtraCopy(span)
-            | Self::Sacked(span) => Some(span.end),
-            Self::Acked(una) | Self::DuplicateAck(una) => Some(*una),
-            Self::ReceiveWindow(_) | Self::Control(..) | Self::Note(..) => None,
+            | Self::Sacked(span) => (span.start, span.end),
+            Self::Acked(offset)
+            | Self::DuplicateAck(offset)
+            | Self::ReceiveWindow(offset)
+            | Self::Control(_, offset)
+            | Self::Note(offset, _) => (*offset, *offset),
         }
+    }
+
+    /// Whether the sequence axis must reach the mark: windows, flags and notes do not stretch it.
+    fn is_on_axis(&self) -> bool {
+        !matches!(self, Self::ReceiveWindow(_) | Self::Control(..) | Self::Note(..))
     }
 
     /// Whether the mark shows data, an ACK of data or a retransmission, rather than a SYN sent once, its
     /// ACK or a window.
     fn is_of_interest(&self) -> bool {
         match self {
-            Self::Sent(span) => span.end > Offset::DATA,
-            Self::Acked(una) => *una > Offset::DATA,
-            Self::Retransmitted(..)
-            | Self::Explained { .. }
-            | Self::ExtraCopy(_)
-            | Self::DuplicateAck(_)
-            | Self::Sacked(_) => true,
-            Self::ReceiveWindow(_) | Self::Control(..) | Self::Note(..) => false,
-        }
-    }
-
-    /// The lowest offset the axis must show for this mark, as for [`highest`](Self::highest).
-    fn lowest(&self) -> Option<Offset> {
-        match self {
-            Self::Sent(span)
-            | Self::Retransmitted(span, _)
-            | Self::Explained { span, .. }
-            | Self::ExtraCopy(span)
-            | Self::Sacked(span) => Some(span.start),
-            other => other.highest(),
+            Self::Sent(_) | Self::Acked(_) => self.range().1 > Offset::DATA,
+            _ => self.is_on_axis(),
         }
     }
 }

@@ -110,16 +110,10 @@ mod linux {
         };
         let peer: JoinHandle<Result<Duration, Failed>> = thread::spawn(move || {
             let (stream, _) = listener.accept()?;
-            match sends {
-                true => discard(&stream),
-                false => push(stream, bytes),
-            }
+            if sends { discard(&stream) } else { push(stream, bytes) }
         });
         let (start, cpu_before) = (Instant::now(), cpu());
-        let moved = match sends {
-            true => send(&mut driver, id, bytes)?,
-            false => receive(&mut driver, id)?,
-        };
+        let moved = if sends { send(&mut driver, id, bytes)? } else { receive(&mut driver, id)? };
         let (wall, host) = (start.elapsed(), cpu() - cpu_before);
         let counters = driver.host.counters(id).unwrap_or_default();
         let now = driver.now();

@@ -68,10 +68,7 @@ mod linux {
     fn round(carrier: Carrier, offloads: bool, time: Duration) -> Result<f64, NetError> {
         let outside = Namespace::new()?;
         outside.run(move || {
-            let wire = match offloads {
-                true => Wire::open_with_offloads(MTU)?,
-                false => Wire::open(MTU)?,
-            };
+            let wire = if offloads { Wire::open_with_offloads(MTU)? } else { Wire::open(MTU)? };
             let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(system)?;
             let port = listener.local_addr().map_err(system)?.port();
             let to = SocketAddr::from((wire.block().ends_v4().outside, port));

@@ -85,7 +85,7 @@ impl Block {
         Addresses { outside: Ipv6Addr::from_bits(base + 1), inside: Ipv6Addr::from_bits(base + u128::from(self.inner)) }
     }
 
-    /// The same block, where the address of the inner end is the one for the emulator of this number.
+    /// This block, where the address of the inner end is the one for the emulator of this number.
     pub(crate) const fn numbered(self, number: u32) -> Self {
         // Neither the first two addresses of the part for the ends, nor its last.
         let addresses = (1 << (32 - self.part_len())) - INNER - 1;

@@ -79,10 +79,8 @@ impl Vigil {
     pub fn sleep(&mut self, now: Instant, wait: Duration) -> Duration {
         let (before, awake) = self.last;
         let passed = now.since(before);
-        self.credit = match awake {
-            true => self.credit.saturating_sub(passed),
-            false => (self.credit + passed / 3).min(MOST_CREDIT),
-        };
+        self.credit =
+            if awake { self.credit.saturating_sub(passed) } else { (self.credit + passed / 3).min(MOST_CREDIT) };
         let lead = LEAD.mul_f64(self.credit.div_duration_f64(MOST_CREDIT));
         let sleep = wait.saturating_sub(lead);
         self.last = (now, sleep.is_zero() && !wait.is_zero());

@@ -39,11 +39,10 @@ impl Running {
             let _ = kept.recv();
         };
         thread::Builder::new().name("command".into()).spawn(main).map_err(NetError::system("start a thread"))?;
-        let gone = |_| NetError::system("start the command")(io::ErrorKind::BrokenPipe.into());
+        let gone = |_| NetError::system("start the command")(io::ErrorKind::BrokenPipe);
         let processes = reported.recv().map_err(gone)??;
         let pid = Pid::from_child(&processes.command);
-        let pidfd =
-            pidfd_open(pid, PidfdFlags::empty()).map_err(|e| NetError::system("watch the command")(e.into()))?;
+        let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(NetError::system("watch the command"))?;
         Ok(Self { processes, pidfd, _thread: keep })
     }
 
@@ -87,12 +86,11 @@ impl Processes {
         // SAFETY: unshare is unsafe for CLONE_FILES. CLONE_NEWPID only changes the namespace of this
         // thread's later children.
         let apart = unsafe { unshare_unsafe(UnshareFlags::NEWPID) }.is_ok();
-        let init = match apart {
-            true => {
-                let init = start_init();
-                Some(init.map_err(NetError::system("start a process in a process namespace"))?)
-            }
-            false => None,
+        let init = if apart {
+            let init = start_init();
+            Some(init.map_err(NetError::system("start a process in a process namespace"))?)
+        } else {
+            None
         };
         // SAFETY: between fork and exec the child makes this one system call, without allocating or
         // taking locks: `io::Error` keeps an error number.

@@ -161,7 +161,7 @@ impl Connections {
         let connects = tcp.flags.contains(Flags::SYN) && !tcp.flags.contains(Flags::ACK);
         let isn = connects.then_some(tcp.seq);
         match self.by_ends.get_mut(&ends) {
-            // The same addresses and ports, but a new connection.
+            // A new connection with known addresses and ports.
             Some(known) if isn.is_some() && known.isn.is_some() && known.isn != isn => {}
             Some(known) => {
                 known.isn = known.isn.or(isn);

@@ -317,7 +317,7 @@ fn wait_for(ends: Ends<'_>, stop: Option<BorrowedFd<'_>>, wait: Option<Duration>
     match poll(&mut watched, wait.as_ref()) {
         Ok(_) => {}
         Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
-        Err(e) => return Err(NetError::system("wait for packets")(e.into())),
+        Err(e) => return Err(NetError::system("wait for packets")(e)),
     }
     let ready = |i: usize| !watched[i].revents().is_empty();
     Ok(Ready { up: ready(0), down: ready(1), stop: stop.is_some() && ready(2) })

@@ -88,7 +88,7 @@ impl fmt::Display for DeliveryError {
     }
 }
 
-/// What an emulator carried, and how punctually.
+/// Packets that an emulator carried, and their punctuality.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Out of the namespace.

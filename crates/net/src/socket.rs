@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd};
 /// these. The end of the stream wakes it, too.
 ///
 /// # Errors
-/// What the system refuses.
+/// When the system refuses.
 pub fn set_receive_low_water_mark(socket: impl AsFd, bytes: u64) -> io::Result<()> {
     let bytes = i32::try_from(bytes.clamp(1, 1 << 20)).unwrap_or(1);
     // SAFETY: SO_RCVLOWAT reads an int, which lives until the call returns, from a socket that is

@@ -168,10 +168,7 @@ pub(crate) fn forward(ipv6: bool) -> bool {
 pub(crate) fn acquire_rights() -> Result<bool, NetError> {
     let needed = CapabilitySet::NET_ADMIN | CapabilitySet::SYS_ADMIN;
     let own = capabilities(None).map(|sets| sets.effective);
-    match own.is_ok_and(|own| own.contains(needed)) {
-        true => Ok(false),
-        false => become_root_of_user_namespace().map(|()| true),
-    }
+    if own.is_ok_and(|own| own.contains(needed)) { Ok(false) } else { become_root_of_user_namespace().map(|()| true) }
 }
 
 /// Moves this process into new user and network namespaces, in which it is root.

@@ -34,7 +34,7 @@ pub type Fd = i32;
 /// The number of a connection.
 pub type ConnectionId = u64;
 
-/// What a descriptor refers to.
+/// Object that a descriptor refers to.
 #[derive(Debug)]
 enum Descriptor {
     Socket(Box<Socket>),
@@ -155,11 +155,10 @@ impl Host {
     }
 
     fn connection_mut(&mut self, fd: Fd) -> Outcome<Option<&mut Connection>> {
-        let id = match &self.socket_of(fd)?.role {
-            Role::Connected(id) => *id,
-            _ => return Ok(None),
-        };
-        Ok(self.connections.get_mut(&id))
+        Ok(match self.socket_of(fd)?.role {
+            Role::Connected(id) => self.connections.get_mut(&id),
+            _ => None,
+        })
     }
 
     /// When the next event occurs without a call or a packet.

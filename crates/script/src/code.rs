@@ -48,6 +48,21 @@ pub(crate) struct Value {
     pub node: Node,
 }
 
+impl Value {
+    /// Values directly inside this one, from left to right.
+    fn parts(&self) -> Vec<&Self> {
+        match &self.node {
+            Node::Integer(_) | Node::Float(_) | Node::Text(_) | Node::Boolean(_) | Node::Name(_) => Vec::new(),
+            Node::Not(of) | Node::Negative(of) | Node::Inverted(of) => vec![of],
+            Node::And(a, b) | Node::Or(a, b) | Node::Binary(_, a, b) => vec![a, b],
+            Node::Compare(first, others) => {
+                std::iter::once(&**first).chain(others.iter().map(|(_, other)| other)).collect()
+            }
+            Node::Apply(_, values) | Node::Tuple(values) => values.iter().collect(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
     Integer(i128),

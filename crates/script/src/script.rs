@@ -61,7 +61,7 @@ pub struct Note {
     pub kind: NoteKind,
     /// The script's line.
     pub line: usize,
-    /// What has no effect, and why.
+    /// The part without effect, and the reason.
     pub text: String,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Column<R> {
     pub name: Cow<'static, str>,
     pub unit: &'static str,
     pub about: Cow<'static, str>,
-    /// What stands above or beside it in a table for reading, without the unit.
+    /// Heading in text tables, without the unit; `None`: the name.
     pub heading: Option<Cow<'static, str>>,
     /// Decimals in a table for reading.
     pub digits: usize,
@@ -68,7 +68,7 @@ pub(crate) struct Leaf<'a, R> {
     pub column: &'a Column<R>,
 }
 
-/// What a column holds, for documentation.
+/// Documentation of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Names of its groups and its own, joined by dots: its place in JSON.
@@ -77,7 +77,7 @@ pub struct Field {
     pub kind: &'static str,
     /// The unit; empty where there is none.
     pub unit: &'static str,
-    /// What the column holds.
+    /// Description of the quantity.
     pub about: String,
 }
 
@@ -273,7 +273,7 @@ impl<R: 'static> Columns<R> {
         self.leaves().into_iter().map(|leaf| leaf.name).collect()
     }
 
-    /// What each column holds, in order.
+    /// Documentation of the columns, in order.
     pub fn fields(&self) -> Vec<Field> {
         let mut fields = Vec::new();
         walk(&self.0, "", '.', &mut |path, column| {
@@ -312,7 +312,7 @@ fn walk<'a, R>(nodes: &'a [Node<R>], prefix: &str, joint: char, visit: &mut impl
 }
 
 impl<P: 'static> Node<P> {
-    /// The same columns of a row that has a `P` as a part.
+    /// These columns for rows that have a `P` as a part.
     fn of_part<R: 'static>(self, part: fn(&R) -> Option<&P>) -> Node<R> {
         match self {
             Self::Column(column) => Node::Column(Column {

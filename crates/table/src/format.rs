@@ -45,7 +45,7 @@ impl Format {
         }
     }
 
-    /// What it is and what it is for, in a few words.
+    /// Description in a few words.
     pub const fn about(self) -> &'static str {
         match self {
             Self::Table => "Text tables, for reading",

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 /// goes up by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schema {
-    /// `recoup.run` and the like.
+    /// Name of the schema, such as `recoup.run`.
     pub name: &'static str,
     /// From 1.
     pub version: u32,

@@ -16,7 +16,7 @@ use ::parquet::schema::types::Type;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Rows in a group: a column's cells of so many are in memory at once.
+/// Rows in a group: this many cells of a column are in memory at once.
 pub(crate) const GROUP: usize = 1 << 16;
 
 impl<R: 'static> Columns<R> {
@@ -147,7 +147,7 @@ fn write<T: DataType>(
     column.close()
 }
 
-/// What the system said, where it was the system.
+/// The system's error, if the system caused it.
 pub(crate) fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {

@@ -92,10 +92,7 @@ impl<R: 'static, W: Write + Send> RowFile<R, W> {
             Form::Csv(out) => self.columns.append_csv(&part, self.several, out),
             Form::Parquet { source, held, .. } if source == name => {
                 held.extend(rows);
-                match held.len() >= GROUP {
-                    true => self.write_held(),
-                    false => Ok(()),
-                }
+                if held.len() >= GROUP { self.write_held() } else { Ok(()) }
             }
             Form::Parquet { .. } => {
                 self.write_held()?;

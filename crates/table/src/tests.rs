@@ -266,7 +266,7 @@ fn rows_have_equal_cells_only_if_they_read_the_same_in_csv() {
     let [one, other] = rows();
     assert_eq!(bytes(&one), bytes(&one.clone()));
     assert_ne!(bytes(&one), bytes(&other));
-    // What moves from one cell to the next is a difference.
+    // Text that moves from one cell to the next is a difference.
     let joined = |profile, flows| Flow { profile, flows, ..one.clone() };
     assert_ne!(bytes(&joined("linux-1", 2)), bytes(&joined("linux-", 12)));
 }

@@ -7,7 +7,7 @@ use recoup_units::Instant;
 use std::borrow::Cow;
 use std::fmt;
 
-/// What stands where a value is unknown.
+/// Text of an unknown value.
 const UNKNOWN: &str = "-";
 
 /// A table for reading under construction, for what is not a list of columns.
@@ -38,7 +38,7 @@ pub enum Keep {
 pub struct Line {
     /// The column.
     pub name: Cow<'static, str>,
-    /// What stands beside it in place of the column's heading, without the unit.
+    /// Heading in place of the column's, without the unit.
     pub heading: Option<Cow<'static, str>>,
     /// Which numbers stand with their share, where the column has one.
     pub share: Share,
@@ -100,7 +100,7 @@ impl<R: 'static> Columns<R> {
         table.to_string()
     }
 
-    /// The rows side by side under the column `title`, a line each of these columns.
+    /// The rows side by side under the column `title`, with one line per column.
     pub fn compare(&self, rows: &[&R], title: &str, lines: &[Line], keep: Keep) -> Comparison {
         let mut table = plain_table();
         let head = self.chosen(&[title]);
@@ -196,7 +196,7 @@ impl<R> Column<R> {
         }
     }
 
-    /// Whether a comparison of these rows learns something from the column.
+    /// Whether the column distinguishes these rows.
     fn tells(&self, rows: &[&R]) -> bool {
         let all_zero = rows.iter().all(|row| self.is_zero(row));
         let equal = rows.windows(2).all(|two| self.shown(two[0], Share::Never) == self.shown(two[1], Share::Never));

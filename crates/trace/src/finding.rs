@@ -1,4 +1,4 @@
-//! What an analysis finds: every retransmission with its trigger and verdict, and every connection.
+//! Findings of an analysis: every retransmission with its trigger and verdict, and every connection.
 
 mod cost;
 mod renumber;
@@ -30,7 +30,7 @@ pub trait Findings: Send {
     /// [provisional](Retransmission::provisional) one is revised, perhaps more than once.
     fn revision(&mut self, revision: &Revision);
 
-    /// What the connections showed over time, if [`Settings::timeline`](crate::analyze::Settings::timeline)
+    /// The connections over time, if [`Settings::timeline`](crate::analyze::Settings::timeline)
     /// asks for it. Retransmissions are not counted in it: their findings come one by one.
     fn timeline(&mut self, timeline: Timeline) {
         drop(timeline);
@@ -93,7 +93,7 @@ impl Verdict {
     }
 }
 
-/// What a verdict rests on.
+/// Evidence for a verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Evidence {
     /// The receiver reported a duplicate (RFC 2883).
@@ -151,7 +151,7 @@ impl Evidence {
         }
     }
 
-    /// What it is, in words that stand beside a verdict.
+    /// The evidence in words, beside a verdict.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Dsack => "the receiver reported a duplicate (DSACK)",
@@ -308,7 +308,7 @@ pub struct Retransmission {
     pub triggers: Triggers,
     /// Whether it was needed.
     pub verdict: Verdict,
-    /// What the verdict rests on.
+    /// Evidence for the verdict.
     pub evidence: Evidence,
     /// 1 for the first retransmission of its first byte, 2 for the second.
     pub copy: u16,
@@ -328,7 +328,7 @@ pub struct Retransmission {
     pub provisional: bool,
     /// The [`CapturePoint::number`] of its connection.
     pub capture_point: u32,
-    /// What its episode cost, if it is the first retransmission of one.
+    /// Cost of its episode, if it is the first retransmission of one.
     pub cost: Option<EpisodeCost>,
 }
 
@@ -506,7 +506,7 @@ pub struct Connection {
     pub sack: Option<bool>,
     /// The capture point that the findings apply to. A merged file has a connection for each.
     pub capture_point: CapturePoint,
-    /// What `src` sent, and what `dst` sent.
+    /// Data from `src`, and from `dst`.
     pub directions: [Direction; 2],
 }
 
@@ -515,7 +515,7 @@ pub struct Connection {
 pub type ConnectionKey = (u64, u32);
 
 impl Connection {
-    /// What distinguishes it from all others of the file.
+    /// Key that is unique in the file.
     pub fn key(&self) -> ConnectionKey {
         (self.id, self.capture_point.number)
     }
@@ -526,7 +526,7 @@ impl Connection {
     }
 }
 
-/// What one end of a connection sent.
+/// Data sent by one end of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Direction {
     /// Where it was captured.
@@ -556,7 +556,7 @@ pub struct Direction {
     pub rtt: Option<RttQuantiles>,
     /// The profile its sender behaves like.
     pub profile: Identification,
-    /// What its recoveries show of its congestion window; nothing unless captured at the sender.
+    /// Evidence about its congestion window from its recoveries; none unless captured at the sender.
     pub window: WindowEvidence,
     /// Recoveries: each lasts from a retransmission to the ACK of everything sent before it.
     pub episodes: u32,

@@ -1,4 +1,4 @@
-//! What the connections of a host show of it.
+//! Facts about hosts, from all their connections.
 //!
 //! - **In**: [`HostFacts`] of each connection, as it ends.
 //! - **Out**: [`Hosts`], the facts by IP address. An analysis starts from the facts that its caller
@@ -27,14 +27,14 @@ const ENOUGH_MISSING: u32 = 3;
 /// Recoveries that contradict a reduced window, from which on the window is taken not to fall.
 const ENOUGH_UNREDUCED: u32 = 2;
 
-/// At most so many recoveries for each that contradicts: BBR contradicts at every third one if losses are frequent,
+/// At most this many recoveries for each that contradicts: BBR contradicts at every third one if losses are frequent,
 /// more rarely if the window could have grown in between. An error may contradict now and then.
 const MOST_PER_UNREDUCED: u32 = 20;
 
 /// Packets of new data that show whether a sender paces.
 const ENOUGH_CLOCKED: u32 = 20;
 
-/// At most so many of them for each that followed no ACK, if a sender paces.
+/// At most this many segments for each that followed no ACK, if a sender paces.
 const MOST_PER_PACED: u32 = 8;
 
 /// The facts about each host, by IP address. At most 65,536 hosts are kept; what would add more is
@@ -43,7 +43,7 @@ const MOST_PER_PACED: u32 = 8;
 #[serde(transparent)]
 pub struct Hosts(BTreeMap<IpAddr, HostFacts>);
 
-/// What is known of one host.
+/// Facts about one host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostFacts {
@@ -66,7 +66,7 @@ pub struct Score {
     pub of: u32,
 }
 
-/// What shows whether a host sends tail loss probes (RFC 8985 §7).
+/// Evidence whether a host sends tail loss probes (RFC 8985 §7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProbeEvidence {
     /// Retransmissions that a profile explains as a probe, and does not explain if it has no
@@ -77,7 +77,7 @@ pub struct ProbeEvidence {
     pub left_out: u32,
 }
 
-/// What shows whether a host's congestion window falls at losses, and whether the host paces.
+/// Evidence whether a host's congestion window falls at losses, and whether the host paces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WindowEvidence {
@@ -230,7 +230,7 @@ impl DuplicateReports {
         self.missing = self.missing.saturating_add(other.missing);
     }
 
-    /// What these reports prove; `None` if the host may or may not report duplicates.
+    /// Proof by these reports; `None` if the host may or may not report duplicates.
     pub fn proof(self) -> Option<ReportsDuplicates> {
         match self {
             Self { seen: 1.., .. } => Some(ReportsDuplicates::Yes),
@@ -239,7 +239,7 @@ impl DuplicateReports {
         }
     }
 
-    /// What to believe of the host. Without proof it reports duplicates, as Linux, FreeBSD, macOS
+    /// Assumption about the host. Without proof it reports duplicates, as Linux, FreeBSD, macOS
     /// and Windows do if SACK was negotiated.
     pub fn belief(self) -> ReportsDuplicates {
         self.proof().unwrap_or(ReportsDuplicates::Yes)
@@ -302,14 +302,14 @@ impl KnownHosts {
         all
     }
 
-    /// What shows whether `host` sends tail loss probes.
+    /// Evidence whether `host` sends tail loss probes.
     pub fn probes_of(&self, host: IpAddr) -> ProbeEvidence {
         let mut all = ProbeEvidence::default();
         (self.facts_of(host)).for_each(|facts| all.merge(facts.probes));
         all
     }
 
-    /// What was known of `host` before the analysis, and what the analysis has learned.
+    /// Facts about `host` from before the analysis, and from the analysis.
     fn facts_of(&self, host: IpAddr) -> impl Iterator<Item = &HostFacts> {
         let facts = [self.before.get(host), self.learned.get(host)];
         facts.into_iter().flatten()

@@ -1,4 +1,4 @@
-//! What a capture shows over time: segments, retransmissions, acknowledged bytes and round-trip times.
+//! A capture over time: segments, retransmissions, acknowledged bytes and round-trip times.
 //!
 //! The time axis is divided into bins of equal width. Where a capture is longer than the bins cover, their
 //! width doubles, so that memory does not grow with the capture.
@@ -13,7 +13,7 @@ const MOST_BINS: u64 = 1 << 11;
 /// The width of the first bins: 2²⁰ ns, about 1 ms.
 const NARROWEST: u32 = 20;
 
-/// What all connections showed in one bin.
+/// Counts of all connections in one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
     /// Segments with payload, SYN or FIN, retransmissions included.
@@ -101,13 +101,10 @@ impl Timeline {
 
     /// The width of a bin.
     pub fn width(&self) -> Duration {
-        match self.bins.is_empty() {
-            true => Duration::ZERO,
-            false => Duration::from_nanos(1 << self.shift),
-        }
+        if self.bins.is_empty() { Duration::ZERO } else { Duration::from_nanos(1 << self.shift) }
     }
 
-    /// The same in at most this many bins, but no fewer than 2.
+    /// This timeline in at most `most` bins, but no fewer than 2.
     pub fn in_bins(&self, most: usize) -> Self {
         let mut wider = self.clone();
         while wider.bins.len() > most.max(2) {

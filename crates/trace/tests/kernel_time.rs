@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// So few bytes are requests.
 const FEW: u64 = 10_000;
 
-/// What the kernel reported of one end, in ms.
+/// Times that the kernel reported of one end, in ms.
 struct Reported {
     capture: String,
     end: String,

@@ -46,7 +46,7 @@ const COPIES: usize = 3;
 /// Decades of the time since a lost packet: below 1 ms, 10 ms, 100 ms, 1 s, and longer.
 const GAPS: usize = 5;
 
-/// What the fate of a packet depends on.
+/// Context that the fate of a packet depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {
     /// 1 for an original, 2 for the first retransmission.
@@ -180,10 +180,10 @@ const fn gap_class(since: Duration) -> usize {
 
 /// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014, §4): several
 /// numbers from one.
-struct SplitMix(u64);
+pub(crate) struct SplitMix(pub u64);
 
 impl SplitMix {
-    const fn next(&mut self) -> u64 {
+    pub const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

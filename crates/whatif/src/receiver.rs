@@ -31,7 +31,7 @@ const USUAL_DELAYS: [Duration; 3] = [Duration::from_millis(40), Duration::from_m
 const LEAST_DELAY: Duration = Duration::from_millis(10);
 
 impl AckHabit {
-    /// What these transmissions show. `wait`: how long at most a segment waited for an ACK that the receiver
+    /// Habit shown by these transmissions. `wait`: how long at most a segment waited for an ACK that the receiver
     /// did not send for it.
     pub(crate) fn new(all: &[Transmission], wait: Duration, segment_size: u16) -> Self {
         let arrivals = all.iter().filter_map(|sent| Some((sent.span.len(), sent.arrival()?)));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a rerun needs and the capture does not show.
+/// Facts that a rerun needs and the capture does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unsuitable {
     /// The capture does not hold both SYNs.

@@ -94,7 +94,7 @@ enum Losses {
 
 #[derive(Clone, Copy)]
 enum Delays {
-    /// The same for all packets.
+    /// A constant delay for all packets.
     Constant,
     /// A link that delivers a few packets at a time, after up to 60 ms.
     Jitter,
@@ -171,10 +171,7 @@ fn by_position(flow: u64, segments: u64, begins: f64, continues: f64) -> String 
         let again = (2..=6).filter(|copy| random([flow, segment, *copy]) < begins);
         rules.extend(again.map(|copy| format!("data:{segment}@{copy}")));
     }
-    match rules.is_empty() {
-        true => "none".into(),
-        false => rules.join(","),
-    }
+    if rules.is_empty() { "none".into() } else { rules.join(",") }
 }
 
 /// A link that stands still for up to 60 ms and then delivers up to eight packets. It repeats after 5 s.
@@ -198,7 +195,7 @@ struct FlowChange {
     fct: f64,
     /// How much longer the flow takes.
     truth: f64,
-    /// The same as predicted by each of [`Model::ALL`].
+    /// Durations predicted by each of [`Model::ALL`].
     predicted: [f64; 2],
 }
 
@@ -262,10 +259,9 @@ impl Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let errors = self.ratios().map(|ratio| match self.has_change() {
-            true => format!("{:+.0}", 100.0 * (ratio - 1.0)),
-            false => "–".into(),
-        });
+        let errors = self
+            .ratios()
+            .map(|ratio| if self.has_change() { format!("{:+.0}", 100.0 * (ratio - 1.0)) } else { "–".into() });
         let ((truth, interval), [first, second]) = (self.truth, self.predicted);
         write!(
             f,
@@ -307,7 +303,7 @@ fn predict(own: &Captured, profile: &Profile, instances: &Instances) -> Option<V
     Some(found.changes.iter().map(longer).collect())
 }
 
-/// The cells of a network and a sender, with so many flows.
+/// The cells of a network and a sender, with `flows` flows.
 fn cells(network: &Network, sender: &str, flows: u64) -> Vec<Cell> {
     let profile: Profile = sender.parse().unwrap();
     let instances = instances();

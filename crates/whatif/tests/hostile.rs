@@ -180,7 +180,7 @@ fn reruns_of_anything_end_and_repeat() {
     assert!(reproduced.get() > 0, "no connection was rerun under a mechanism");
 }
 
-/// What an analysis may say of the packet in this frame.
+/// A possible finding about the packet in this frame.
 fn retransmission(frame: u64, random: u32) -> Retransmission {
     let of = |shift: u32, choices: usize| (random >> shift) as usize % choices;
     let time = |shift: u32| {

@@ -1,4 +1,4 @@
-//! What captures of simulated flows show of a network: predictions over a drop-tail queue, against the same flows
+//! Inference of a network from captures of simulated flows: predictions over a drop-tail queue, against the same flows
 //! simulated under the other mechanism, and duplicates.
 
 use recoup_path::{HopSpec, PathSpec};

@@ -115,7 +115,7 @@ fn the_parameters_that_a_sender_has_change_nothing() {
     }
 }
 
-/// What an instance changes in a flow: how often in each way, and the sum in ms.
+/// Changes by an instance in a flow: how often in each way, and the sum in ms.
 fn changes(found: &StudiedSender, instance: usize) -> (Vec<(ChangeKind, u32)>, i64) {
     let change = &found.changes[instance];
     let kinds = ChangeKind::ALL.map(|kind| (kind, change.events(kind)));

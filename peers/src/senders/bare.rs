@@ -220,7 +220,7 @@ impl Connection {
         ends
     }
 
-    /// What to send now, if the window permits it. Packets are sent whole while others are in flight.
+    /// The next segment to send, if the window permits it. Packets are sent whole while others are in flight.
     fn next_segment(&mut self, out: &PacketBuffer) -> Option<Segment> {
         if self.left == 0 && !self.peer_closed {
             return None;
@@ -233,10 +233,7 @@ impl Connection {
         }
         self.left -= len;
         self.closed = self.left == 0 && self.peer_closed;
-        let flags = match self.closed {
-            true => Flags::ACK | Flags::PSH | Flags::FIN,
-            false => Flags::ACK,
-        };
+        let flags = if self.closed { Flags::ACK | Flags::PSH | Flags::FIN } else { Flags::ACK };
         let segment = self.segment_with(flags, len as u32);
         self.next += segment.sequence_len();
         Some(segment)
@@ -273,10 +270,7 @@ impl PacketBuffer {
 
     /// The most payload bytes of a packet, in whole segments of `segment` bytes.
     fn longest(&self, segment: usize) -> usize {
-        match self.offloads {
-            true => (LONGEST_SUPER_PACKET - HEADERS) / segment * segment,
-            false => segment,
-        }
+        if self.offloads { (LONGEST_SUPER_PACKET - HEADERS) / segment * segment } else { segment }
     }
 
     /// The packet for a segment without options, as the device takes it.

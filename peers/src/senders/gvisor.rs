@@ -23,10 +23,7 @@ const MODULE: &str = "gvisor.dev/gvisor";
 
 /// Becomes the Go program.
 pub fn run(congestion_control: &str, options: &Options) -> Result<(), Failed> {
-    let program = match Path::new(PROGRAM).exists() {
-        true => PathBuf::from(PROGRAM),
-        false => build()?,
-    };
+    let program = if Path::new(PROGRAM).exists() { PathBuf::from(PROGRAM) } else { build()? };
     let (device, address) = open_device(options)?;
     let fd = device.as_fd();
     fcntl_setfd(fd, FdFlags::empty())?;

@@ -70,9 +70,6 @@ impl Answer {
                 return Ok(());
             }
         }
-        match self.closed {
-            true => driver.host.close(now, id),
-            false => Ok(()),
-        }
+        if self.closed { driver.host.close(now, id) } else { Ok(()) }
     }
 }

@@ -8,10 +8,10 @@
 //!   socket. smoltcp's `Interface::poll` reads without a limit. Other limits, also on what is sent in a turn, made no
 //!   difference to the throughput.
 //! - Send buffers have [`BUFFER`] bytes, less what is no whole segment. Window scaling is always on.
-//! - Nagle's algorithm is off, because it would hold back the last segment of an answer. ACKs are delayed, and timestamps
-//!   are off, as by default.
+//! - Nagle's algorithm is off, because it would hold back the last segment of an answer. ACKs are delayed, and
+//!   timestamps are off, as by default.
 //!
-//! What smoltcp does not have:
+//! Limits of smoltcp:
 //! - SACK as a sender, and a retransmission timeout below one second. After a loss of several segments it waits for
 //!   timeouts, each twice as long as the one before.
 //! - An initial window of more than 2 KiB with congestion control.
@@ -185,7 +185,7 @@ struct Phy {
     segment: usize,
     received: Vec<u8>,
     sent: Vec<u8>,
-    /// What went wrong in a call that cannot return it.
+    /// Error of a call that cannot return it.
     error: Option<std::io::Error>,
 }
 
@@ -259,11 +259,8 @@ impl phy::TxToken for Room<'_> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
         let packet = &mut self.packet[..len];
         let result = f(packet);
-        let header = match self.device.offloads() {
-            true => leave_to_kernel(packet, self.segment),
-            false => VnetHeader::default(),
-        };
-        // What is not taken is lost, as on any network.
+        let header = if self.device.offloads() { leave_to_kernel(packet, self.segment) } else { VnetHeader::default() };
+        // A packet that the device refuses is lost, as on any network.
         let _ = self.device.write_frame(&header, [packet, &[], &[]]);
         result
     }

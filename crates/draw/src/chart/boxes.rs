@@ -41,7 +41,7 @@ const DOT: f64 = 3.5;
 pub struct BoxChart {
     /// Title above all panels; empty: no title.
     pub title: String,
-    /// What distinguishes the boxes, below the last panel.
+    /// The quantity that distinguishes the boxes, below the last panel.
     pub x_label: String,
     /// The quantity on the y axis with its unit, beside each panel.
     pub y_label: String,
@@ -61,7 +61,7 @@ pub struct BoxPanel {
     pub boxes: Vec<(String, Option<Quantiles>)>,
 }
 
-/// What a box shows of a distribution.
+/// Quantiles and mean of a distribution, shown as one box.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Quantiles {
     /// The 5th percentile.

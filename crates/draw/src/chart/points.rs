@@ -43,7 +43,7 @@ pub struct PointChart {
     pub x_label: String,
     /// The quantity on the y axis with its unit, beside each panel.
     pub y_label: String,
-    /// What filled points, hollow points and the line y = x are.
+    /// Names of the filled points, the hollow points and the line y = x.
     pub legend: [String; 3],
     /// From top to bottom.
     pub panels: Vec<PointPanel>,
@@ -83,10 +83,7 @@ impl PointChart {
         let points = || self.panels.iter().flat_map(PointPanel::shown);
         let xs = points().map(|point| point.x);
         let (low, high) = xs.fold((f64::MAX, 0.0), |(low, high): (f64, f64), x| (x.min(low), x.max(high)));
-        let (low, high) = match low <= high {
-            true => decades(low, high),
-            false => (0.1, 10.0),
-        };
+        let (low, high) = if low <= high { decades(low, high) } else { (0.1, 10.0) };
         let values = points().flat_map(|point| [point.y, point.top]);
         let layout = ChartLayout::of(Content {
             title: &self.title,

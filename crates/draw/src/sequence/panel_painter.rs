@@ -318,13 +318,13 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
 /// The sequence space in which a mark is drawn; `None` if others show it. A SYN without data has its
 /// symbol only.
 fn drawn_span(kind: &MarkKind) -> Option<Span> {
-    match kind {
-        MarkKind::Sent(span) | MarkKind::ExtraCopy(span) => (span.end > Offset::DATA).then_some(*span),
-        MarkKind::Retransmitted(span, _) | MarkKind::Explained { span, .. } | MarkKind::Sacked(span) => Some(*span),
-        MarkKind::DuplicateAck(una) => Some(Span::new(*una, *una)),
-        MarkKind::Control(_, offset) => Some(Span::new(*offset, *offset)),
-        MarkKind::Acked(_) | MarkKind::ReceiveWindow(_) | MarkKind::Note(..) => None,
-    }
+    let (start, end) = kind.range();
+    let is_drawn = match kind {
+        MarkKind::Sent(_) | MarkKind::ExtraCopy(_) => end > Offset::DATA,
+        MarkKind::Acked(_) | MarkKind::ReceiveWindow(_) | MarkKind::Note(..) => false,
+        _ => true,
+    };
+    is_drawn.then(|| Span::new(start, end))
 }
 
 /// Whether the flag of mark `i` was retransmitted, so that a trigger stands beside it.

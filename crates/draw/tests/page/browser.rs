@@ -33,7 +33,7 @@ pub struct Browser {
     /// The page's session, once there is one.
     session: Option<String>,
     last_id: u64,
-    /// What the console shows, and requests for anything but the page.
+    /// Messages of the console, and requests for anything but the page.
     complaints: Vec<String>,
     place: PathBuf,
 }

@@ -75,17 +75,15 @@ fn experiment(paper: usize, id: &str, number: usize, claims: usize) -> Experimen
         about: "Flow completion times of 10-segment flows that lose their last segments, by round-trip time and \
                 profile, with quick and with delayed ACKs."
             .into(),
-        outcome: match is_missing {
-            true => Outcome::Missing("interrupted after 12 s".into()),
-            false => Outcome::Finished { seconds: 3.2 + number as f64 },
+        outcome: if is_missing {
+            Outcome::Missing("interrupted after 12 s".into())
+        } else {
+            Outcome::Finished { seconds: 3.2 + number as f64 }
         },
         budget: Some(30.0),
         figures: if is_missing { vec![] } else { figures },
         data: if is_missing { Data::None } else { rows() },
-        claims: match is_missing {
-            true => vec![],
-            false => (0..claims).map(|i| claim(i, id, &name)).collect(),
-        },
+        claims: if is_missing { vec![] } else { (0..claims).map(|i| claim(i, id, &name)).collect() },
         files: ["svg", "pdf", "png", "csv", "json"].map(|end| format!("{name}.{end}")).to_vec(),
         name,
     }

@@ -23,7 +23,7 @@ pub(crate) struct Connection {
     pub announced: bool,
     /// It counts among its listener's embryonic connections.
     pub embryonic: bool,
-    /// What the last event said.
+    /// Notices that the last event reported.
     seen: Notices,
     /// The handshake is done, or was.
     pub opened: bool,

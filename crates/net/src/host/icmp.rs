@@ -11,11 +11,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use recoup_wire::{Endpoints, SeqNumber};
 
-/// What any IPv4 path is taken to take, in bytes: links that take less (RFC 1191 §7) are gone, and forged
+/// Smallest path MTU assumed for IPv4, in bytes: links that take less (RFC 1191 §7) are gone, and forged
 /// messages cannot make segments smaller.
 const LEAST_V4: u16 = 296;
 
-/// What every IPv6 path takes, in bytes (RFC 8200 §5).
+/// Smallest path MTU of IPv6, in bytes (RFC 8200 §5).
 const LEAST_V6: u16 = 1280;
 
 const ICMP: u8 = 1;
@@ -43,7 +43,7 @@ struct Parts<'a> {
     message: &'a [u8],
 }
 
-/// Reads a packet; `None` when it is no such message, or damaged.
+/// Reads a packet; `None` when it is another message, or damaged.
 pub(crate) fn read(packet: &[u8]) -> Option<Message> {
     let Parts { from, to, message, .. } = parts(packet)?;
     let [kind, code] = *message.first_chunk()?;

@@ -1,4 +1,4 @@
-//! What nobody outside can guess: initial sequence numbers, ports, limits.
+//! Numbers that nobody outside can guess: initial sequence numbers, ports, limits.
 //!
 //! All are SipHash-2-4 (Aumasson and Bernstein 2012) under one secret of the process.
 //!
@@ -30,7 +30,7 @@ pub struct Secret {
     next_port: Cell<u16>,
 }
 
-/// What a hash is for.
+/// Purpose of a hash.
 #[derive(Clone, Copy, Debug, Hash)]
 enum Purpose {
     Isn,
@@ -52,7 +52,7 @@ impl Secret {
     pub fn draw() -> Result<Self, NetError> {
         let mut key = [0; 16];
         // The system gives up to 256 bytes whole.
-        getrandom(&mut key, GetRandomFlags::empty()).map_err(|e| NetError::system("draw random numbers")(e.into()))?;
+        getrandom(&mut key, GetRandomFlags::empty()).map_err(NetError::system("draw random numbers"))?;
         Ok(Self::from_key(key))
     }
 

@@ -15,7 +15,7 @@ use super::run::FlowRun;
 use crate::netlink::Netlink;
 use crate::{Clock, Namespace, NetError};
 
-/// What a sender counted and logged in a flow.
+/// Counters and log of a sender in a flow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SenderReport {
     pub counters: Counters,
@@ -107,7 +107,7 @@ impl End {
         Ok(SenderReport::default())
     }
 
-    /// What the kernel has counted so far; `None` if the stack is Recoup's.
+    /// Counters of the kernel so far; `None` if the stack is Recoup's.
     pub fn counts(&self, namespace: &Namespace) -> Result<Option<Counts>, NetError> {
         match self {
             Self::Engine(_) => Ok(None),

@@ -62,7 +62,7 @@ impl Engine {
     /// Takes part in a flow until it is over.
     pub fn take_part(&self, side: Side, flow: Arc<FlowRun>) -> Result<SenderReport, NetError> {
         let (report, reported) = sync_channel(1);
-        let gone = || NetError::system("run a stack")(std::io::ErrorKind::BrokenPipe.into());
+        let gone = || NetError::system("run a stack")(std::io::ErrorKind::BrokenPipe);
         let task = Task { side, flow, report };
         self.tasks.send(task).map_err(|_| gone())?;
         reported.recv().map_err(|_| gone())?

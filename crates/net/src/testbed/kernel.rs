@@ -35,7 +35,7 @@ pub(super) fn socket(version: IpAddr, options: &Options) -> Result<OwnedFd, NetE
     sockopt::set_tcp_nodelay(&socket, true).map_err(system("set up"))?;
     let name = &options.congestion_control;
     sockopt::set_tcp_congestion(&socket, name)
-        .map_err(|e| NetError::system(format!("use the congestion control {name}"))(e.into()))?;
+        .map_err(NetError::system(format!("use the congestion control {name}")))?;
     if let Some(most) = options.user_timeout {
         let millis = u32::try_from(most.as_millis()).unwrap_or(u32::MAX);
         sockopt::set_tcp_user_timeout(&socket, millis).map_err(system("set up"))?;
@@ -49,8 +49,7 @@ pub(super) fn socket(version: IpAddr, options: &Options) -> Result<OwnedFd, NetE
 }
 
 fn system(verb: &str) -> impl FnOnce(Errno) -> NetError {
-    let error = NetError::system(format!("{verb} a socket"));
-    move |e| error(e.into())
+    NetError::system(format!("{verb} a socket"))
 }
 
 impl Listener {

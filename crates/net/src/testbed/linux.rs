@@ -133,7 +133,7 @@ impl Counts {
         0
     }
 
-    /// What was counted since `before`, as a Recoup sender counts: retransmissions by trigger, recoveries.
+    /// Counts since `before`, as a Recoup sender counts: retransmissions by trigger, recoveries.
     ///
     /// The kernel counts timeouts; each retransmits the first segment. It counts probes of new data
     /// together with those that retransmit, so retransmitting probes are the rest of all retransmissions.

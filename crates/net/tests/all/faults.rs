@@ -31,7 +31,7 @@ fn with_device(test: impl FnOnce(&TunDevice) + Send + 'static) {
     in_namespace(test);
 }
 
-/// The same, while no other test of the process runs.
+/// Runs the test with a device while no other test of the process runs.
 fn with_device_alone(test: impl FnOnce(&TunDevice) + Send + 'static) {
     let _alone = alone();
     in_namespace(test);

@@ -83,7 +83,7 @@ fn behind(up: &[HopSpec], down: &[HopSpec]) -> PathSpec {
     PathSpec { up: chain(up), down: chain(down) }
 }
 
-/// The same path with losses by these rules.
+/// The path with losses by these rules.
 fn path(up: &[&str], down: &[&str]) -> PathSpec {
     let hop = |rule: &&str| HopSpec::Loss(rule.parse::<LossSpec>().unwrap());
     let hops = |rules: &[&str]| rules.iter().map(hop).collect::<Vec<_>>();
@@ -119,7 +119,7 @@ impl Stage {
     }
 }
 
-/// Where timers decide what is sent, one of so many flows must be as expected: while a busy machine
+/// Where timers decide what is sent, one of this many flows must be as expected: while a busy machine
 /// pauses, timers fire before the packets that would have stopped them.
 const TRIES: u64 = 5;
 

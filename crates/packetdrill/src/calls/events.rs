@@ -111,8 +111,5 @@ pub(super) unsafe extern "C" fn splice(
 ) -> ssize_t {
     let at_once = flags & libc::SPLICE_F_NONBLOCK != 0;
     let call = |host: &mut Host| host.splice(from, to, count);
-    size(match at_once {
-        true => RUNTIME.call(call),
-        false => RUNTIME.wait(None, call, || Err(Errno::AGAIN)),
-    })
+    size(if at_once { RUNTIME.call(call) } else { RUNTIME.wait(None, call, || Err(Errno::AGAIN)) })
 }

@@ -21,9 +21,10 @@ fn transmit(fd: c_int, bytes: &[u8], flags: c_int) -> Outcome<usize> {
     let mut done = 0;
     let result = waiting(fd, flags, |host| {
         done += host.send(fd, &bytes[done..], how)?;
-        match done == bytes.len() || host.is_nonblocking(fd) || flags & libc::MSG_DONTWAIT != 0 {
-            true => Ok(done),
-            false => Err(Errno::AGAIN),
+        if done == bytes.len() || host.is_nonblocking(fd) || flags & libc::MSG_DONTWAIT != 0 {
+            Ok(done)
+        } else {
+            Err(Errno::AGAIN)
         }
     });
     // A partial write is reported before its error.
@@ -199,9 +200,10 @@ pub(crate) unsafe fn write_file(to: c_int, from: c_int, offset: *mut off_t, coun
     let mut buffer = vec![0u8; count.min(MOST)];
     // SAFETY: the buffer has room for its length, and `offset`, where not null, can be read.
     let got = unsafe {
-        match offset.is_null() {
-            true => libc::read(from, buffer.as_mut_ptr().cast(), buffer.len()),
-            false => libc::pread(from, buffer.as_mut_ptr().cast(), buffer.len(), *offset),
+        if offset.is_null() {
+            libc::read(from, buffer.as_mut_ptr().cast(), buffer.len())
+        } else {
+            libc::pread(from, buffer.as_mut_ptr().cast(), buffer.len(), *offset)
         }
     };
     let got = usize::try_from(got).map_err(|_| {

@@ -178,20 +178,22 @@ impl Host {
 
     /// Bytes that can be read (`SIOCINQ`).
     pub fn inq(&self, fd: Fd) -> Outcome<i32> {
+        self.bytes_of(fd, |tcp| tcp.endpoint().readable())
+    }
+
+    fn bytes_of(&self, fd: Fd, bytes: impl Fn(&recoup_tcp::Connection) -> u64) -> Outcome<i32> {
         let connection = self.connection_of(fd)?.ok_or(Errno::INVALID)?;
-        Ok(i32::try_from(connection.tcp.endpoint().readable()).unwrap_or(i32::MAX))
+        Ok(i32::try_from(bytes(&connection.tcp)).unwrap_or(i32::MAX))
     }
 
     /// Bytes written and not acknowledged (`SIOCOUTQ`).
     pub fn outq(&self, fd: Fd) -> Outcome<i32> {
-        let connection = self.connection_of(fd)?.ok_or(Errno::INVALID)?;
-        Ok(i32::try_from(connection.tcp.queued()).unwrap_or(i32::MAX))
+        self.bytes_of(fd, recoup_tcp::Connection::queued)
     }
 
     /// Bytes written and not sent (`SIOCOUTQNSD`).
     pub fn outq_unsent(&self, fd: Fd) -> Outcome<i32> {
-        let connection = self.connection_of(fd)?.ok_or(Errno::INVALID)?;
-        Ok(i32::try_from(connection.tcp.unsent()).unwrap_or(i32::MAX))
+        self.bytes_of(fd, recoup_tcp::Connection::unsent)
     }
 
     /// `shutdown`.

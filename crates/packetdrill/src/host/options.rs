@@ -124,10 +124,7 @@ impl Host {
 
     fn set_nodelay(&mut self, fd: Fd, on: bool) -> Outcome<()> {
         self.set_personality(fd, |p| p.nagle = !on)?;
-        match on {
-            true => self.uncork(fd),
-            false => Ok(()),
-        }
+        if on { self.uncork(fd) } else { Ok(()) }
     }
 
     /// Changes settings in the socket and in its connection.

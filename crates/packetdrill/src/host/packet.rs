@@ -56,7 +56,7 @@ impl Packet {
     /// The packet's bytes.
     ///
     /// # Errors
-    /// When there can be no such packet.
+    /// When the packet would be too long.
     pub fn encode(&self, ip_id: u16) -> Result<Vec<u8>, EncodeError> {
         let mut bytes = Vec::new();
         let payload = Payload::Bytes(&self.payload);

@@ -16,10 +16,7 @@ pub(crate) struct Expected {
 pub(crate) fn differences(expected: &Expected, actual: &Packet, clock: &mut Clock) -> Vec<String> {
     let mut found = Vec::new();
     let Expected { packet: expected, may_push } = expected;
-    let allowed = match may_push {
-        true => actual.flags.without(Flags::PSH),
-        false => actual.flags,
-    };
+    let allowed = if *may_push { actual.flags.without(Flags::PSH) } else { actual.flags };
     if let (Some(expected), Some(actual)) = (expected.mark, actual.mark)
         && !expected.allows(actual)
     {

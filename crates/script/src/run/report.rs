@@ -36,7 +36,7 @@ impl Report {
 pub struct Failure {
     /// The script's line.
     pub line: usize,
-    /// What is wrong, in one line.
+    /// The problem, in one line.
     pub message: String,
     /// The script's line, the expected and the actual packet, and the packets before. Several lines, each
     /// with its line end.

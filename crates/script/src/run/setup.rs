@@ -1,6 +1,6 @@
 //! Configures endpoints by the profile and the script's settings.
 
-use crate::error::{Wrong, did_you_mean};
+use crate::error::{Wrong, did_you_mean, wrong};
 use crate::parse::LEAST_MSS;
 use crate::script::{Command, Head};
 use recoup_recovery::congestion::Algorithm;
@@ -108,8 +108,7 @@ impl Setup {
         let mut notes = Vec::new();
         for argument in arguments.iter().filter(|a| !a.starts_with('-')) {
             let Some((name, value)) = argument.split_once('=') else {
-                let message = format!("`{argument}`: expected NAME=VALUE, such as net.ipv4.tcp_sack=1");
-                return Err(Wrong::new(command.place, message));
+                return wrong(command.place, format!("`{argument}`: expected NAME=VALUE, such as net.ipv4.tcp_sack=1"));
             };
             let effect = self.sysctls.set(name, value);
             let of_buffers = OF_BUFFERS.iter().any(|n| name.ends_with(n));

@@ -41,7 +41,7 @@ impl Partition {
         shard_of(packet, shards) * partitions / shards
     }
 
-    /// The shards of this partition, of so many.
+    /// The shards of this partition, among `shards`.
     fn shards(self, shards: usize) -> Range<usize> {
         let first = |number: usize| (number * shards).div_ceil(self.of);
         first(self.number)..first(self.number + 1)
@@ -51,7 +51,7 @@ impl Partition {
 /// Why partitions cannot be analyzed or settled. Each message is one line.
 #[derive(Debug, Error)]
 pub enum PartitionError {
-    /// There is no such partition.
+    /// The number of the partition is too large.
     #[error("partition {} of {}: expected a number from 0, and at most {shards} partitions", .partition.number, .partition.of)]
     Number {
         /// The partition.
@@ -73,7 +73,7 @@ pub enum PartitionError {
     Read(#[from] ReadError),
 }
 
-/// What the analysis of one partition finds. Its connections have numbers of their own until the partitions are
+/// Findings of one partition. Its connections have numbers of their own until the partitions are
 /// [settled](settle).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PartitionAnalysis<F> {
@@ -113,7 +113,7 @@ impl<F> PartitionAnalysis<F> {
 /// before; in the first pass there are none. The part of the facts that the partition has shown itself is not used.
 ///
 /// # Errors
-/// If there is no such partition, or if a packet is not of it.
+/// If the partition's number is too large, or if a packet belongs to another partition.
 pub fn analyze_partition<F: Findings>(
     plan: &RoundPlan,
     partition: Partition,
@@ -217,7 +217,7 @@ pub trait NumbersConnections {
     fn number_connections(&mut self, number: &dyn Fn(u64) -> u64);
 }
 
-/// What all partitions found.
+/// Totals of all partitions.
 #[derive(Debug)]
 pub struct PartitionTotals<F> {
     /// As [`Analysis::counts`](super::Analysis::counts).
@@ -231,7 +231,7 @@ pub struct PartitionTotals<F> {
     pub reached_memory_limit: bool,
 }
 
-/// What [`settle`] decides.
+/// Result of [`settle`].
 #[derive(Debug)]
 pub enum Settled<F> {
     /// The partitions found what one analysis finds.
@@ -242,7 +242,7 @@ pub enum Settled<F> {
         kept: Vec<PartitionAnalysis<F>>,
         /// The numbers of the other partitions.
         partitions: Vec<usize>,
-        /// What all partitions have shown of hosts.
+        /// Facts about hosts from all partitions.
         facts: ForeignFacts,
     },
 }

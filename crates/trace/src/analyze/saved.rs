@@ -29,7 +29,7 @@ pub struct SavedAnalysis {
     pub(super) feed: PacketFeed,
     /// The round of packets that is not complete yet.
     pub(super) begun: Round,
-    /// What was read, in all captures.
+    /// Counts of the packets read, in all captures.
     pub(super) counts: Counts,
     /// The name of the last capture.
     pub(super) name: String,
@@ -112,12 +112,12 @@ impl SavedAnalysis {
         self.shards.shards.iter().map(shard::Shard::open).sum()
     }
 
-    /// What was read so far.
+    /// Counts of the packets read so far.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// What [`merge`](Self::merge) adds to the numbers of the other analysis.
+    /// Numbers that [`merge`](Self::merge) adds to those of the other analysis.
     pub fn renumbering(&self) -> Renumbering {
         Renumbering { frames: self.frames(), connections: self.connections() }
     }

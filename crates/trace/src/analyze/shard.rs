@@ -148,7 +148,7 @@ impl Shard {
         self.connections.number(number, findings);
     }
 
-    /// What connections showed of hosts, and was not passed on yet.
+    /// Facts about hosts that were not passed on yet.
     pub fn host_facts_mut(&mut self) -> &mut Vec<(IpAddr, HostFacts)> {
         self.connections.host_facts_mut()
     }
@@ -173,7 +173,7 @@ impl Shard {
         self.connections.memory()
     }
 
-    /// What each open connection costs to keep.
+    /// Cost of keeping each open connection.
     pub fn keeping_costs(&self) -> impl Iterator<Item = KeepingCost> {
         self.connections.keeping_costs()
     }
@@ -201,7 +201,7 @@ impl Shard {
         self.connections.separation()
     }
 
-    /// What the filter left out.
+    /// Connections and packets that the filter left out.
     pub fn left_out(&self) -> LeftOut {
         self.connections.left_out()
     }

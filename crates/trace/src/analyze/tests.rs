@@ -147,9 +147,10 @@ fn analyzed(packets: &[CapturedPacket], settings: &Settings) -> Kept {
         for direction in &connection.directions {
             assert_eq!(direction.time.total(), connection.duration(), "{direction:?}");
             // The rows of an episode account for the time that it took.
-            let src = match std::ptr::eq(direction, &connection.directions[0]) {
-                true => connection.endpoints.src,
-                false => connection.endpoints.dst,
+            let src = if std::ptr::eq(direction, &connection.directions[0]) {
+                connection.endpoints.src
+            } else {
+                connection.endpoints.dst
             };
             let rows = kept
                 .retransmissions

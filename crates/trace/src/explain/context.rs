@@ -1,4 +1,4 @@
-//! What explanations depend on besides the packets.
+//! State that explanations depend on besides the packets.
 
 use super::identify::{Candidates, HostProfiles, Replayed};
 use super::pool::Pools;
@@ -10,38 +10,38 @@ use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-/// What all episodes of a shard have in common.
+/// State that all episodes of a shard share.
 #[derive(Debug, Default)]
 pub(crate) struct ReplayContext {
     pub candidates: Candidates,
     /// All shards share it. Nobody writes while a shard reads.
     pub hosts: Arc<RwLock<KnownHosts>>,
     pub pools: Pools,
-    /// What the shard's connections show over time, if it is asked for.
+    /// Timeline of the shard's connections, if it is asked for.
     pub timeline: Option<RefCell<Timeline>>,
 }
 
 impl ReplayContext {
-    /// What is known of hosts.
+    /// Facts about hosts.
     pub fn hosts(&self) -> RwLockReadGuard<'_, KnownHosts> {
         // The lock is poisoned only if another thread panicked, which has ended the analysis.
         self.hosts.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What an episode needs to know about its connection.
+/// Facts about an episode's connection.
 #[derive(Debug)]
 pub(crate) struct EpisodeContext<'a> {
     /// The profiles that are replayed.
     pub candidates: &'a Candidates,
-    /// What earlier connections showed of each host.
+    /// Facts about each host from earlier connections.
     pub hosts: &'a RwLock<KnownHosts>,
     pub pools: &'a Pools,
     pub sender: IpAddr,
     pub receiver: IpAddr,
     /// SACK was negotiated, or is in use.
     pub sack: bool,
-    /// The same, or the handshake was not captured and nothing shows that SACK is not in use.
+    /// SACK is in use, or the handshake was not captured and nothing rules SACK out.
     pub may_sack: bool,
     /// Timestamps are in use.
     pub timestamps: bool,

@@ -35,6 +35,7 @@ use recoup_wire::{Flags, Segment};
 use row::Row;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::mem::take;
 use std::time::Duration;
 
 pub(crate) use reports::AckMarks;
@@ -45,7 +46,7 @@ pub(crate) use row::{PacketKind, PriorTransmissions};
 /// Steps without any sign of loss after which recording stops. Restarting it costs about as much.
 const QUIET_STEPS: u32 = 96;
 
-/// The same for long outstanding data: one step for this many packets that a restart repeats.
+/// The limit for much outstanding data: one step for this many packets that a restart repeats.
 const RESTARTED_PER_QUIET_STEP: u32 = 4;
 
 /// Rows for which a reused episode keeps memory.
@@ -67,7 +68,7 @@ pub(crate) struct Episode {
     work: u64,
     /// Some of the last tape was not replayed, because it would have cost too much.
     incomplete: bool,
-    /// The same for any tape, or for a recording that did not start.
+    /// A replay of some tape cost too much, or a recording did not start for its cost.
     too_costly: bool,
     /// Rows before this recording.
     explained: usize,
@@ -83,11 +84,11 @@ pub(crate) struct Episode {
     recovered_at: Instant,
     /// The row that began this recovery, and its bytes, until they are acknowledged.
     unanswered: Option<(u32, Span)>,
-    /// The same row, and what had been sent before it, until the receiver reports the last byte of that.
+    /// The same row and the end of the data sent before it, until the receiver reports the last byte of that.
     unreported: Option<(u32, Offset)>,
     /// The end of what was retransmitted since that row.
     retransmitted_to: Offset,
-    /// What the receiver reported above its cumulative ACKs.
+    /// Reports above the receiver's cumulative ACKs.
     reports: ReportsAbove,
     /// When its last ACK came.
     heard_at: Instant,
@@ -98,26 +99,17 @@ pub(crate) struct Episode {
 impl Episode {
     /// Resets the episode without a recording, keeping its memory.
     pub fn begin(&mut self, context: &EpisodeContext<'_>) {
-        self.tape = None;
-        self.quiet_steps = 0;
-        self.work = 0;
-        self.incomplete = false;
-        self.too_costly = false;
-        self.explained = 0;
-        self.profile_replays.clear();
-        self.rows.clear();
-        self.rows.shrink_to(USUAL_ROWS);
-        self.ack_verdicts.begin(receiver_options(context));
-        self.without_sack = !context.sack;
-        self.arrival_verdicts.clear();
-        self.recovering.clear();
-        self.recovered_at = Instant::ZERO;
-        self.unanswered = None;
-        self.unreported = None;
-        self.retransmitted_to = Offset(0);
-        self.reports = ReportsAbove::default();
-        self.heard_at = Instant::ZERO;
-        self.clocked = [0; 2];
+        let Self { mut profile_replays, mut rows, mut ack_verdicts, mut arrival_verdicts, mut recovering, .. } =
+            take(self);
+        profile_replays.clear();
+        rows.clear();
+        rows.shrink_to(USUAL_ROWS);
+        ack_verdicts.begin(receiver_options(context));
+        arrival_verdicts.clear();
+        recovering.clear();
+        let without_sack = !context.sack;
+        let kept = Self { profile_replays, rows, ack_verdicts, arrival_verdicts, recovering, ..Self::default() };
+        *self = Self { without_sack, ..kept };
     }
 
     /// Whether its parts refer to rows and profiles that are there.
@@ -207,7 +199,7 @@ impl Episode {
         let no_acks = self.tape.as_ref().is_some_and(|tape| !tape.has_acks());
         let last = self.is_quiet() || no_retransmission || no_acks;
         self.replay_and_settle(context, now, last);
-        let incomplete = std::mem::take(&mut self.incomplete);
+        let incomplete = take(&mut self.incomplete);
         if last || incomplete {
             self.stop_recording(context);
         }
@@ -234,7 +226,7 @@ impl Episode {
         self.arrival_verdicts.shrink();
     }
 
-    /// What the direction showed of its receiver since this was last called.
+    /// Facts about the receiver since the last call.
     fn receiver_facts(&mut self) -> HostFacts {
         HostFacts { duplicates: self.ack_verdicts.take_reports(), ..HostFacts::default() }
     }
@@ -250,7 +242,7 @@ impl Episode {
         Replayed { scores, probes: candidates.probe_evidence(rows, replayed), window: self.window_evidence(context) }
     }
 
-    /// What the retransmissions show of the sender's window. Away from the sender they show nothing.
+    /// Evidence about the sender's window from its retransmissions; none away from the sender.
     fn window_evidence(&self, context: &EpisodeContext<'_>) -> WindowEvidence {
         let Some(rtt) = context.min_rtt.filter(|_| context.vantage == Vantage::Sender) else {
             return WindowEvidence::default();
@@ -350,10 +342,7 @@ impl Episode {
             verdict: (Verdict::Unknowable, Evidence::Ambiguous).into(),
             arrival: None,
             // The report of the last byte would have been its ACK.
-            all_due: match self.reports.highest >= prior.nxt {
-                true => self.reports.at,
-                false => prior.all_due,
-            },
+            all_due: if self.reports.highest >= prior.nxt { self.reports.at } else { prior.all_due },
             clues: Clues {
                 reported_above: self.reports.is_above(span.start),
                 within_recovery: !self.recovering.is_empty(),
@@ -368,10 +357,8 @@ impl Episode {
                 self.unanswered = (!prior.acknowledged).then_some((index, span));
                 self.unreported = (self.reports.highest < prior.nxt).then_some((index, prior.nxt));
             }
-            self.retransmitted_to = match self.recovering.is_empty() {
-                true => span.end,
-                false => self.retransmitted_to.max(span.end),
-            };
+            self.retransmitted_to =
+                if self.recovering.is_empty() { span.end } else { self.retransmitted_to.max(span.end) };
             // A report of this copy shows nothing of the original.
             self.unreported = self.unreported.filter(|(_, nxt)| span.end < *nxt);
             // Bytes above `snd_nxt` are sent for the first time here.
@@ -416,7 +403,7 @@ impl Episode {
         u32::try_from(self.rows.len().checked_sub(1)?).ok()
     }
 
-    /// The recovery that begins with this row took so many ns.
+    /// The recovery that begins with this row took `nanos` ns.
     pub fn set_recovering(&mut self, row: u32, nanos: u64) {
         if let Some(row) = self.rows.get_mut(row as usize) {
             row.recovering = Some(Duration::from_nanos(nanos));
@@ -503,18 +490,33 @@ impl Episode {
     /// Replays what is recorded, and settles the verdicts that are final. `last`: the recording ends.
     fn replay_and_settle(&mut self, context: &EpisodeContext<'_>, now: Instant, last: bool) {
         self.replay(context, last);
-        let rows = &mut self.rows;
-        self.ack_verdicts.set_receiver_options(receiver_options(context));
-        (self.ack_verdicts).settle(now, context.min_rtt, |index, verdict| {
+        self.take_verdicts(context, now, false);
+    }
+
+    /// Takes the verdicts that are settled at `now`, or all at the end of the connection.
+    fn take_verdicts(&mut self, context: &EpisodeContext<'_>, now: Instant, all: bool) {
+        let Self { rows, ack_verdicts, arrival_verdicts, .. } = self;
+        ack_verdicts.set_receiver_options(receiver_options(context));
+        let decided = |index: u32, verdict| {
             if let Some(row) = rows.get_mut(index as usize) {
                 row.verdict = verdict;
             }
-        });
-        self.arrival_verdicts.settle(now, |index, arrival| {
+        };
+        if all {
+            ack_verdicts.finish(now, context.min_rtt, decided);
+        } else {
+            ack_verdicts.settle(now, context.min_rtt, decided);
+        }
+        let arrived = |index: u32, arrival| {
             if let Some(row) = rows.get_mut(index as usize) {
                 row.arrival = arrival;
             }
-        });
+        };
+        if all {
+            arrival_verdicts.finish(arrived);
+        } else {
+            arrival_verdicts.settle(now, arrived);
+        }
     }
 
     /// Replays the tape under the candidate profiles. On a known host, the plausible profiles come
@@ -566,10 +568,8 @@ impl Episode {
             let (others, rest) = self.profile_replays.split_at_mut(i);
             let replay = &mut rest[0];
             let recorded = &mut self.rows[self.explained..];
-            let known = match self.incomplete {
-                true => None,
-                false => replay.take_over(others, playback, most, recorded, context),
-            };
+            let known =
+                if self.incomplete { None } else { replay.take_over(others, playback, most, recorded, context) };
             let run = known.unwrap_or_else(|| replay.run(playback, &mut estimators, most, &mut self.rows, context));
             self.work += run.work;
             self.incomplete |= !run.complete;
@@ -578,7 +578,7 @@ impl Episode {
     }
 }
 
-/// What the replays show of the direction's sender. Away from the sender the scores are blurred, and
+/// Facts about the direction's sender from the replays. Away from the sender the scores are blurred, and
 /// show no probes.
 fn sender_facts(replayed: &Replayed, context: &EpisodeContext<'_>) -> HostFacts {
     match context.vantage {
@@ -591,7 +591,7 @@ fn sender_facts(replayed: &Replayed, context: &EpisodeContext<'_>) -> HostFacts 
     }
 }
 
-/// What the receiver reports. The options are known only after a retransmitted SYN.
+/// Options of the receiver. They are known only after a retransmitted SYN.
 fn receiver_options(context: &EpisodeContext<'_>) -> ReceiverOptions {
     ReceiverOptions { timestamps: context.timestamps, reports_duplicates: context.sack && !context.options_cut }
 }

@@ -81,7 +81,7 @@ const FEW_RETRANSMISSIONS: f64 = 3.0;
 /// Explained retransmissions from which on a host counts as known.
 const LEAST_EXPLAINED: u32 = 20;
 
-/// What the replays of a connection show of its sender.
+/// Results of the replays of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Replayed {
     /// The score of each candidate.
@@ -206,7 +206,7 @@ impl Candidates {
         probe.is_some_and(|probe| !probe.is_modern()).then_some(with)
     }
 
-    /// What the explanations of a connection's retransmissions say of probes. `replayed`: whether
+    /// Evidence about probes from the explanations of a connection's retransmissions. `replayed`: whether
     /// a candidate was replayed.
     pub fn probe_evidence<'a>(
         &self,
@@ -300,7 +300,7 @@ impl Candidates {
         names.map(score).collect()
     }
 
-    /// What a connection shows of its sender.
+    /// Facts about a connection's sender.
     pub fn facts(&self, scores: &[Score], probes: ProbeEvidence) -> HostFacts {
         let names = self.profiles.iter().map(|(name, _)| Arc::clone(name));
         let any = scores.iter().any(|score| score.of > 0);

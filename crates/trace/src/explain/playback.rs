@@ -119,7 +119,7 @@ mod tests {
             // A pause may hide a timer that was due; LATE itself does not.
             (&[(0, 'r'), (1, 'a'), (21, 's'), (42, 'a'), (43, 'a')], Some(4)),
             (&[(0, 'r'), (1, 'a'), (21, 's'), (41, 'a')], Some(1)),
-            // There is no such end.
+            // The tape ends with the retransmission.
             (&[(0, 'r'), (1, 'a'), (2, 'r')], None),
             (&[(0, 's'), (1, 'a')], None),
             (&[], None),

@@ -28,10 +28,10 @@ pub(crate) struct ProvisionalRow {
 /// The verdict on a retransmission if its receiver behaves otherwise than assumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AlternativeVerdict {
-    /// What was assumed of the receiver.
+    /// Assumption about the receiver.
     assumed: ReportsDuplicates,
     verdict: (Verdict, Evidence),
-    /// What its episode lost time to in that case, if it begins one.
+    /// Cause of its episode's lost time in that case, if it begins one.
     pub cause: Option<Cause>,
 }
 
@@ -45,7 +45,7 @@ impl AlternativeVerdict {
         (verdict != found.given(assumed)).then_some(Self { assumed, verdict, cause: None })
     }
 
-    /// The same assumption for a retransmission whose verdict does not depend on it.
+    /// This assumption for a retransmission whose verdict does not depend on it.
     pub fn with_verdict(self, verdict: (Verdict, Evidence)) -> Self {
         Self { assumed: self.assumed, verdict, cause: None }
     }

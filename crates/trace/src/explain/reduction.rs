@@ -23,7 +23,7 @@ use crate::hosts::WindowEvidence;
 use recoup_units::Instant;
 use std::time::Duration;
 
-/// What CUBIC leaves of its window. No other common control that reduces leaves more.
+/// CUBIC's window after a reduction, as a fraction. No other common control that reduces keeps more.
 const BETA: f64 = 0.7;
 
 /// CUBIC's constant, in segments/s³.
@@ -45,7 +45,7 @@ pub(super) struct Repair {
     pub at: Instant,
     /// When everything sent before it was acknowledged; `None`: never.
     pub until: Option<Instant>,
-    /// What it repeats was lost.
+    /// The bytes it repeats were lost.
     pub needed: bool,
     /// Segments first sent within the shortest round-trip time before.
     pub sent_lately: u32,
@@ -53,7 +53,7 @@ pub(super) struct Repair {
     pub most_flight: u32,
 }
 
-/// What the retransmissions of a sender, in order, show of its window. `rtt`: the shortest round-trip time.
+/// Evidence about a sender's window from its retransmissions, in order. `rtt`: the shortest round-trip time.
 pub(super) fn window_evidence(repairs: impl Iterator<Item = Repair>, rtt: Duration) -> WindowEvidence {
     let rtt = rtt.as_secs_f64();
     let mut found = WindowEvidence::default();
@@ -114,7 +114,7 @@ mod tests {
         Repair { at, until: Some(at + RTT), needed: true, sent_lately, most_flight }
     }
 
-    /// What recoveries show that begin at these times in ms, with so many segments sent lately, of a sender
+    /// Evidence from recoveries that begin at these times in ms, with this many segments sent lately, of a sender
     /// that never had more than 100 in flight: how many others bear on, and how many contradict.
     fn found(recoveries: &[(u64, u32)]) -> [u32; 2] {
         let repairs = recoveries.iter().map(|&(ms, sent)| recovery(ms, sent, 100));

@@ -1,4 +1,4 @@
-//! Why a segment was retransmitted. The engine receives the ACKs of the capture and is told what was
+//! Why a segment was retransmitted. The engine receives the ACKs of the capture and its sent
 //! sent. Where it would have sent the same at that moment, its reason is the trigger
 //! ([`Sender::reason_for`]).
 //!
@@ -15,8 +15,6 @@
 //!
 //! Source: the 2007 study §IV-A (the state machines of several senders, fed with a trace).
 
-#[cfg(test)]
-mod random_tapes;
 mod segment_size;
 mod unseen;
 
@@ -57,7 +55,7 @@ const PROMPT: Duration = Duration::from_millis(1);
 /// The most outstanding segments that are replayed: 95 MB in full segments, or 10 Gbit/s over 76 ms.
 pub(crate) const MOST_REPLAYED: Segments = Segments(1 << 16);
 
-/// What a profile says of one retransmission.
+/// A profile's explanation of one retransmission.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Explained {
     pub triggers: Triggers,
@@ -85,7 +83,7 @@ pub(crate) struct Replay {
     sizes: SegmentSizes,
     /// Captured away from the sender: packets may be lost before the capture point.
     away: bool,
-    /// What the engine sent and the capture has not shown.
+    /// Segments that the engine sent and the capture has not shown.
     unseen: VecDeque<Unseen>,
     /// How many more packets may be assumed lost before the next one captured; `None`: any number.
     may_assume: Option<u32>,
@@ -176,7 +174,7 @@ impl Replay {
                 end = None;
             }
             self.allow_unseen(tape, i);
-            // What is sent within a round trip had been written by the application.
+            // Data sent within a round trip had been written by the application.
             let at = step.at();
             let until = at.plus_nanos(self.sender.rtt().srtt_nanos().unwrap_or_default());
             while let Some(ahead) = written.as_slice().first()
@@ -262,7 +260,7 @@ impl Replay {
         true
     }
 
-    /// What it has cost since it began: the segments that the engine has visited, or would have visited
+    /// Cost since its beginning: the segments that the engine has visited, or would have visited
     /// in skipped steps.
     pub fn work(&self) -> u64 {
         self.sender.board().work() + self.skipped
@@ -373,7 +371,7 @@ impl Replay {
     /// retransmit, counts against the profile: the real sender did not have it.
     fn miss_timers(&mut self, at: Instant) {
         let clock = self.clock(at);
-        // What was due since the last step is not late yet if that was a moment ago.
+        // A timer that was due since the last step is not late yet if that was a moment ago.
         if at.since(clock.since) > LATE {
             let is_missed = |due: Instant| !clock.in_time(due) && due > clock.since;
             let missed = (self.sender.retransmission_timers()).filter(|(_, due)| is_missed(*due));
@@ -473,21 +471,4 @@ pub(crate) const MOST_PIECES: u64 = 256;
 pub(crate) const USUAL_MSS: u32 = 1448;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn packets_are_cut_into_segments_and_the_fin_goes_with_the_last() {
-        let lens = |len| {
-            let span = Span::at(Offset(5), len);
-            pieces(span, 1000).map(Span::len).collect::<Vec<_>>()
-        };
-        assert_eq!(lens(0), [] as [u64; 0]);
-        assert_eq!(lens(1), [1]);
-        assert_eq!(lens(1000), [1000]);
-        assert_eq!(lens(1001), [1001]);
-        assert_eq!(lens(2500), [1000, 1000, 500]);
-        assert_eq!(lens(3001), [1000, 1000, 1001]);
-        assert!(lens(1 << 30).len() <= 256);
-    }
-}
+mod tests;

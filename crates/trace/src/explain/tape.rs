@@ -27,7 +27,7 @@ pub(crate) enum Step {
     PathMtu { at: Instant, mss: u32 },
 }
 
-/// What is known of a segment's way from its sender to the capture point.
+/// Departure of a segment on its way to the capture point.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Departure {
     /// When it would have passed the capture point if nothing had held it up.
@@ -72,7 +72,7 @@ pub(crate) struct Beginning {
     pub una: Offset,
     pub window_edge: Offset,
     pub advanced_at: Instant,
-    /// What is outstanding, and when it was sent.
+    /// Outstanding data, and when it was sent.
     pub outstanding: Vec<(Instant, Span)>,
     /// The round-trip times so far.
     pub rtts: RttSamples,
@@ -323,7 +323,7 @@ fn push_ack(steps: &mut Vec<Step>, recorded: &mut Vec<Span>, ack: PassedAck) {
     push_heard(steps, recorded, ack.heard, blocks);
 }
 
-/// The same for an ACK with these SACK blocks, four at most.
+/// Records an ACK with these SACK blocks, four at most.
 fn push_heard(steps: &mut Vec<Step>, recorded: &mut Vec<Span>, mut heard: HeardAck, blocks: &[Span]) {
     if let Some(last) = steps.last() {
         heard.at = heard.at.max(last.at());

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What a sender did, or what it waited for. Where two apply, the one that comes first here takes the
+/// State of a sender: its activity, or the reason it waits. Where two apply, the one that comes first here takes the
 /// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SenderState {
@@ -134,7 +134,7 @@ impl TimeByState {
     }
 }
 
-/// What made a direction lose time. The rules are in `cost::lost::causes`, and in docs/explain.md.
+/// Cause of lost time. The rules are in `cost::lost::causes`, and in docs/explain.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Cause {
     /// The SYN was lost.
@@ -229,7 +229,7 @@ impl LostTime {
         self.add_several(cause, 1, lost);
     }
 
-    /// Adds so many occurrences, which together lost this much.
+    /// Adds `occurrences`, which together lost `lost`.
     pub fn add_several(&mut self, cause: Cause, occurrences: u32, lost: Duration) {
         let (times, nanos) = &mut self.0[cause as usize];
         *times = times.saturating_add(occurrences);
@@ -273,7 +273,8 @@ fn saturating_nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What an episode of recovery, or a handshake whose SYN or SYN-ACK was retransmitted, cost. The episode's first retransmission carries it.
+/// Cost of an episode of recovery, or of a handshake whose SYN or SYN-ACK was retransmitted. The episode's first
+/// retransmission carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EpisodeCost {
     /// Time [recovering](SenderState::Recovering); 0 for a handshake.
@@ -282,7 +283,7 @@ pub struct EpisodeCost {
     pub lost: Duration,
     /// Segments retransmitted in the episode.
     pub segments: u32,
-    /// What made it lose time. It depends on the verdicts on all retransmissions of the episode, and a
+    /// Cause of the lost time. It depends on the verdicts on all retransmissions of the episode, and a
     /// [`Revision`](crate::finding::Revision) may change it.
     pub cause: Cause,
 }

@@ -20,7 +20,7 @@ pub struct Revision {
     pub cause_before: Option<Cause>,
     /// The host that received the retransmission.
     pub host: IpAddr,
-    /// What became known of the host.
+    /// The new fact about the host.
     pub fact: ReportsDuplicates,
 }
 

@@ -67,7 +67,7 @@ pub(crate) struct ConnectionState {
 
     directions: [DirectionState; 2],
 
-    // What few packets need.
+    // State that few packets need.
     opening: Opening,
     handshake: Handshake,
     /// Distinguishes connections that used the same slot.
@@ -76,7 +76,7 @@ pub(crate) struct ConnectionState {
     pub number: OptionalU64,
     /// The frame of its first packet in the capture.
     first_frame: u64,
-    /// What was counted before the time window.
+    /// Counts before the time window.
     before: Option<Box<BeforeWindow>>,
     /// When the first packet was captured, by its timestamp in the capture.
     begun: Instant,
@@ -133,10 +133,7 @@ impl ConnectionState {
         let flags = packet.segment.flags;
         let syn = flags.contains(Flags::SYN);
         // A SYN-ACK is the second packet of a handshake.
-        let endpoints = match syn && flags.contains(Flags::ACK) {
-            true => packet.endpoints.reverse(),
-            false => packet.endpoints,
-        };
+        let endpoints = if syn && flags.contains(Flags::ACK) { packet.endpoints.reverse() } else { packet.endpoints };
         self.serial = serial;
         self.number = OptionalU64::NONE;
         self.first_frame = packet.frame;
@@ -155,10 +152,7 @@ impl ConnectionState {
         self.last = timed.time;
         self.packets = 0;
         self.has_sent = [false; 2];
-        self.opening = match syn {
-            true => Opening::Handshake,
-            false => Opening::MidConnection,
-        };
+        self.opening = if syn { Opening::Handshake } else { Opening::MidConnection };
         self.reset = false;
         self.in_handshake = false;
         self.counted_memory = 0;
@@ -359,10 +353,7 @@ impl ConnectionState {
         let place = place.unwrap_or_else(|| {
             let other = &self.directions[1 - side];
             let answers_syn = segment.flags.contains(Flags::ACK) && other.is_opened_by(segment.ack);
-            match other.syn().is_none() || answers_syn {
-                true => Ordering::Equal,
-                false => Ordering::Greater,
-            }
+            if other.syn().is_none() || answers_syn { Ordering::Equal } else { Ordering::Greater }
         });
         self.directions[side].foreign += u64::from(place == Ordering::Greater);
         place == Ordering::Equal
@@ -392,10 +383,7 @@ impl ConnectionState {
 
     /// How it ended, if it is over.
     pub fn closing(&self) -> Closing {
-        match self.reset {
-            true => Closing::Reset,
-            false => Closing::Closed,
-        }
+        if self.reset { Closing::Reset } else { Closing::Closed }
     }
 
     /// Whether it consists of SYNs and SYN-ACKs alone.

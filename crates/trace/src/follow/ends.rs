@@ -29,7 +29,7 @@ impl ConnectionEnds {
         }
     }
 
-    /// The same of an IPv4 packet: addresses and ports of sender and receiver.
+    /// The ends of an IPv4 packet, from addresses and ports of sender and receiver.
     #[inline]
     pub fn of_v4([src, dst]: [u32; 2], ports: [u16; 2]) -> (Self, bool) {
         let src = u64::from(src) << 16 | u64::from(ports[0]);
@@ -37,7 +37,7 @@ impl ConnectionEnds {
         (Self::V4([src.min(dst), src.max(dst)]), src > dst)
     }
 
-    /// The same of an IPv6 packet.
+    /// The ends of an IPv6 packet.
     #[inline]
     pub fn of_v6([src, dst]: [Ipv6Addr; 2], ports: [u16; 2]) -> (Self, bool) {
         let (src, dst) = ((src.to_bits(), ports[0]), (dst.to_bits(), ports[1]));

@@ -178,7 +178,7 @@ impl Rtts {
         (self.count > 0).then(|| Duration::from_nanos(self.least))
     }
 
-    /// The same in ns; 0 without a sample.
+    /// The least round-trip time in ns; 0 without a sample.
     #[inline]
     pub fn least_nanos(&self) -> u64 {
         self.least
@@ -310,7 +310,7 @@ impl ResponseTime {
         self.least_nanos().unwrap_or_default()
     }
 
-    /// The same; `None` without one.
+    /// The least response time in ns; `None` without a response.
     #[inline]
     pub fn least_nanos(&self) -> Option<u64> {
         (self.least != u64::MAX).then_some(self.least)

@@ -84,10 +84,7 @@ impl Classic {
             }
         };
         window.consume(size);
-        match found {
-            true => Step::Found,
-            false => Step::Passed,
-        }
+        if found { Step::Found } else { Step::Passed }
     }
 
     /// A record that is empty, incomplete or damaged.
@@ -137,10 +134,7 @@ impl Record {
     fn at_start(bytes: &[u8], big_endian: bool) -> Option<Self> {
         let words = bytes.as_chunks().0.first_chunk()?;
         let words = words.map(u32::from_le_bytes);
-        let [seconds, fraction, captured, length] = match big_endian {
-            true => words.map(u32::swap_bytes),
-            false => words,
-        };
+        let [seconds, fraction, captured, length] = if big_endian { words.map(u32::swap_bytes) } else { words };
         Some(Self { seconds, fraction, captured, length })
     }
 }

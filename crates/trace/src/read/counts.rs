@@ -1,4 +1,4 @@
-//! What a capture holds, and what of it could not be read.
+//! Counts of a capture's frames, and of those that could not be read.
 
 use super::ReadError;
 use super::joined::JoinedFiles;
@@ -158,7 +158,7 @@ pub struct ClockAnomalies {
     pub outliers: Anomaly,
 }
 
-/// Frames with such timestamps.
+/// Frames with anomalous timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anomaly {
     /// The frames.
@@ -183,7 +183,7 @@ impl Anomaly {
         self.frames.append(later.frames, place);
     }
 
-    /// A line for the user; `None` if there are no such frames.
+    /// A line for the user; `None` without frames.
     fn note(&self, what: &str, files: &JoinedFiles) -> Option<String> {
         let by = self.first_by.as_secs_f64();
         let frames = self.frames.display(files)?;
@@ -221,7 +221,7 @@ pub enum Ending {
     Damaged {
         /// Where, in bytes of the decompressed capture.
         offset: u64,
-        /// What was found, and what was expected.
+        /// The bytes found, and those expected.
         what: String,
     },
     /// It cannot be read or decompressed further.
@@ -244,7 +244,7 @@ impl fmt::Display for Ending {
     }
 }
 
-/// What the settings of an analysis leave out.
+/// Connections and packets that the settings of an analysis leave out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Connections with a packet in the time window that the filter leaves out.
@@ -264,7 +264,7 @@ impl LeftOut {
     }
 }
 
-/// What a capture holds.
+/// Counts of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Records, numbered as in Wireshark.
@@ -280,7 +280,7 @@ pub struct Counts {
     /// Connections of a merged file that were left out because their capture points cannot be told
     /// apart, and the first of them; known once it is analyzed.
     pub inseparable: Option<(u64, Inseparable)>,
-    /// What was left out because the user chose so; known once it is analyzed.
+    /// Connections and packets left out by the user's choice; known once it is analyzed.
     pub left_out: LeftOut,
     /// ICMP messages that a TCP segment was too large for its path. The analysis uses them.
     pub path_mtu_messages: FrameCount,
@@ -337,7 +337,7 @@ impl Counts {
         odd.for_each(|(all, more)| all.append(more, &place));
     }
 
-    /// What a user should know, one line each: frames left out that may matter, oddities, and how
+    /// Notes for the user, one line each: frames left out that may matter, oddities, and how
     /// the capture ended unless it is complete.
     pub fn notes(&self) -> Vec<String> {
         let files = &self.files;

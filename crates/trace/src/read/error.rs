@@ -60,7 +60,7 @@ pub enum ReadError {
     Unknown {
         /// The file.
         file: String,
-        /// What it is instead.
+        /// The content found.
         found: &'static str,
     },
     /// It ends before its first packet.
@@ -74,7 +74,7 @@ pub enum ReadError {
     Header {
         /// The file.
         file: String,
-        /// What was found, and what was expected.
+        /// The header found, and the expected one.
         why: String,
     },
     /// It was recorded before that it cannot be read.
@@ -88,7 +88,7 @@ pub enum ReadError {
     Record {
         /// The file.
         file: String,
-        /// What was found.
+        /// The content found.
         what: String,
     },
     /// None of its frames has a supported link type.
@@ -123,7 +123,7 @@ impl ReadError {
     }
 }
 
-/// What is wrong with the header of a capture.
+/// Error in the header of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Header {
     /// The input ended.

@@ -6,7 +6,7 @@ use super::history::{AckHistory, ReceivedAck};
 use super::hypothesis::Hypotheses;
 use super::pending::PendingVerdicts;
 use super::pieces::{CoveringAck, DuplicateReport, Piece, Pieces, STEPS_PER_PIECE};
-use super::{ConditionalVerdict, ReceiverOptions, SentSegments, Transmission};
+use super::{AMBIGUOUS, ConditionalVerdict, ReceiverOptions, SentSegments, Transmission};
 use crate::finding::{Evidence, Verdict};
 use crate::hosts::{DuplicateReports, ReportsDuplicates};
 use crate::memory::HeapSize;
@@ -33,8 +33,6 @@ const STEPS_PER_NOTE: u64 = 4;
 /// The most steps saved up for later.
 const MOST_SAVED_STEPS: u64 = 1 << 20;
 
-const AMBIGUOUS: (Verdict, Evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
-
 /// Decides for one direction which retransmissions were needed, from what the receiver sent back.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct AckVerdicts {
@@ -57,7 +55,7 @@ pub(crate) struct AckVerdicts {
     /// Something would have taken too many steps and was left out. Pieces that are known now stay
     /// undecided.
     incomplete: bool,
-    /// The same at any time.
+    /// A verdict was left out for its cost at any time.
     too_costly: bool,
 }
 
@@ -230,12 +228,9 @@ impl AckVerdicts {
         self.reset_at.get_or_insert(now);
     }
 
-    /// What the connection proves of its receiver; `None` if other connections must decide.
+    /// Proof about the receiver; `None` if other connections must decide.
     pub fn proof(&self) -> Option<ReportsDuplicates> {
-        match self.options.reports_duplicates {
-            true => self.reports.proof(),
-            false => Some(ReportsDuplicates::No),
-        }
+        if self.options.reports_duplicates { self.reports.proof() } else { Some(ReportsDuplicates::No) }
     }
 
     /// The duplicates that the receiver reported or did not, since this was last called.

@@ -36,7 +36,7 @@ const STEPS_PER_SEGMENT: u64 = 64;
 /// Steps that it may take besides.
 const FREE_STEPS: u64 = 1 << 15;
 
-/// What had arrived before a segment.
+/// Bytes that had arrived before a segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SeenBytes {
     /// All of its bytes.
@@ -130,7 +130,7 @@ impl ArrivalVerdicts {
         self.arrivals.push_back(Arrival { index, span, copy, found });
     }
 
-    /// What a segment is, next to the `others` that it overlaps. May change what those are.
+    /// Kind of a segment next to the `others` that it overlaps. May change their kinds.
     fn classify(&mut self, span: Span, copy: Transmission, seen: SeenBytes, others: &[usize]) -> ArrivalKind {
         let younger_than_higher = order(copy.ts_value, seen.higher) == Some(Ordering::Greater);
         let first = seen.first.or_else(|| self.first_arrival_of(span, others));

@@ -40,7 +40,7 @@ pub(super) struct PieceCopy {
 }
 
 /// The ACK that first covered a piece.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct CoveringAck {
     /// When it came.
     pub at: Instant,
@@ -77,29 +77,14 @@ pub(super) struct CoveringAck {
 pub(super) struct Neighbor {
     pub sent: Instant,
     pub acked: Instant,
-    /// What begins here or above would have drawn an ACK at once.
+    /// Data that begins here or above would have drawn an ACK at once.
     pub withheld_from: Offset,
 }
 
 impl CoveringAck {
     /// An unknown ACK before `now`.
     pub fn before(now: Instant) -> Self {
-        Self {
-            at: now,
-            after: Instant::ZERO,
-            cumulative: Offset::SYN,
-            edge: Offset::SYN,
-            echo: None,
-            dsack: None,
-            sacked_up_to: Offset::SYN,
-            asked_for: None,
-            carries_data: false,
-            newest_echo: None,
-            echo_shared: false,
-            above_sent_at: None,
-            neighbor: None,
-            overtaken_at: None,
-        }
+        Self { at: now, ..Self::default() }
     }
 }
 
@@ -182,7 +167,7 @@ pub(super) struct Pieces {
     cost: Cost,
 }
 
-/// What the pieces cost.
+/// Cost of the pieces.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Cost {
     /// Steps taken since [`take_steps`](Pieces::take_steps).
@@ -233,10 +218,7 @@ impl Pieces {
 
     pub fn insert_open(&mut self, piece: Piece) {
         self.cost.on_new_piece(&piece);
-        let within = match self.open.is_empty() {
-            true => piece.span,
-            false => self.open_within,
-        };
+        let within = if self.open.is_empty() { piece.span } else { self.open_within };
         let start = within.start.min(piece.span.start);
         self.open_within = Span::new(start, within.end.max(piece.span.end));
         self.open.insert(piece.span.start, Box::new(piece));

@@ -27,7 +27,7 @@ enum Step {
     Retransmitted(u64, u64, u64),
     /// (time, cumulative ACK, echo, SACK blocks): a pure ACK.
     Ack(u64, u64, u32, &'static [(u64, u64)]),
-    /// The same on data from the receiver.
+    /// An ACK on data from the receiver.
     Answer(u64, u64, u32, &'static [(u64, u64)]),
     /// The sender acknowledges the receiver's FIN.
     Closed(u64),
@@ -60,7 +60,7 @@ fn play(options: ReceiverOptions, steps: &[Step]) -> Vec<String> {
     play_within(RTT, options, steps)
 }
 
-/// The same with `rtt` as the shortest round trip.
+/// Plays the steps with `rtt` as the shortest round trip.
 fn play_within(rtt: Option<Duration>, options: ReceiverOptions, steps: &[Step]) -> Vec<String> {
     let mut verdicts = AckVerdicts::new(options);
     let mut retransmitted = Vec::new();

@@ -42,10 +42,7 @@ fn transmission(at: u64, segment: u64, copy: u16, lost: bool) -> Transmission {
         copy,
         sent,
         ip_len: 1500,
-        fate: match lost {
-            true => Fate::Lost,
-            false => Fate::Arrived(arrival(sent)),
-        },
+        fate: if lost { Fate::Lost } else { Fate::Arrived(arrival(sent)) },
     }
 }
 

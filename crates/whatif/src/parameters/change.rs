@@ -1,8 +1,8 @@
-//! What other parameters change for one sender.
+//! Changes by other parameters for one sender.
 
 use recoup_trace::study::Model;
 
-/// What happens to the detection of a loss.
+/// Kind of change to the detection of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ChangeKind {
     /// A needed timeout comes at another time.
@@ -57,14 +57,14 @@ pub struct DetectionChange {
     /// The frame of the retransmission; where none was captured, of the ACK that came later than the new
     /// detection.
     pub frame: u64,
-    /// What changes.
+    /// Kind of the change.
     pub kind: ChangeKind,
-    /// What it saves of the connection's duration, in ns, by each of [`Model::ALL`]; negative where the
+    /// Time saved of the connection's duration, in ns, by each of [`Model::ALL`]; negative where the
     /// connection takes longer.
     pub saved: [i64; 2],
 }
 
-/// What an instance changes for a sender: the sums by kind.
+/// Changes by an instance for a sender: the sums by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     events: [u32; 8],
@@ -77,12 +77,12 @@ impl Change {
         self.events[kind as usize]
     }
 
-    /// What these changes save, in ns.
+    /// Time saved by changes of this kind, in ns.
     pub const fn saved_by(&self, kind: ChangeKind, model: Model) -> i64 {
         self.saved[model as usize][kind as usize]
     }
 
-    /// What all changes save, in ns.
+    /// Time saved by all changes, in ns.
     pub fn saved(&self, model: Model) -> i64 {
         let of_kinds = self.saved[model as usize].iter();
         of_kinds.fold(0, |sum, of_kind| sum.saturating_add(*of_kind))

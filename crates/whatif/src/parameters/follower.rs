@@ -1,4 +1,4 @@
-//! Follows a captured sender with the engine: the engine hears the ACKs of the capture, and is told what was
+//! Follows a captured sender with the engine: the engine hears the ACKs of the capture, and learns what was
 //! sent and why.
 
 use crate::record::{Record, Seen};
@@ -17,7 +17,7 @@ pub(super) struct Sample {
     pub nxt: Offset,
 }
 
-/// What an ACK brought.
+/// Result of an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Heard {
     pub sample: Option<Sample>,
@@ -61,7 +61,7 @@ impl<'a> Follower<'a> {
         self.flights.rules()
     }
 
-    /// What is sent within a round trip had been written by the application.
+    /// Data sent within a round trip had been written by the application.
     pub fn write_ahead(&mut self, now: Instant) {
         let until = now + self.sender.rtt().srtt().unwrap_or_default();
         while let Some(packet) = self.record.packets.get(self.written)

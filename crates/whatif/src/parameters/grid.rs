@@ -20,7 +20,7 @@ pub struct Grid {
     pub srtt_factors: Vec<Factor>,
     /// D, the duplicate ACKs that mean a loss.
     pub dupthreshs: Vec<Segments>,
-    /// What the minimum RTO is a minimum of.
+    /// Quantity that the minimum RTO bounds.
     pub minimum_of: MinimumOf,
     /// Each value is tried by itself alone, and in no combination.
     pub alone: bool,
@@ -141,31 +141,17 @@ impl Grid {
     }
 
     fn values_of(&self, parameter: Parameter) -> Vec<Parameters> {
+        fn each<T: Copy>(values: &[T], with: impl Fn(Option<T>) -> Parameters) -> Vec<Parameters> {
+            values.iter().map(|value| with(Some(*value))).collect()
+        }
         let none = self.none();
-        let factors = |values: &[Factor], with: fn(Parameters, Factor) -> Parameters| {
-            values.iter().map(|value| with(none, *value)).collect()
-        };
         match parameter {
-            Parameter::RttvarFactor => {
-                factors(&self.rttvar_factors, |none, value| Parameters { rttvar_factor: Some(value), ..none })
-            }
-            Parameter::RttvarWeight => {
-                factors(&self.rttvar_weights, |none, value| Parameters { rttvar_weight: Some(value), ..none })
-            }
-            Parameter::SrttWeight => {
-                factors(&self.srtt_weights, |none, value| Parameters { srtt_weight: Some(value), ..none })
-            }
-            Parameter::SrttFactor => {
-                factors(&self.srtt_factors, |none, value| Parameters { srtt_factor: Some(value), ..none })
-            }
-            Parameter::MinRto => {
-                let with = |value: &Duration| Parameters { min_rto: Some(*value), ..none };
-                self.min_rtos.iter().map(with).collect()
-            }
-            Parameter::Dupthresh => {
-                let with = |value: &Segments| Parameters { dupthresh: Some(*value), ..none };
-                self.dupthreshs.iter().map(with).collect()
-            }
+            Parameter::RttvarFactor => each(&self.rttvar_factors, |rttvar_factor| Parameters { rttvar_factor, ..none }),
+            Parameter::MinRto => each(&self.min_rtos, |min_rto| Parameters { min_rto, ..none }),
+            Parameter::RttvarWeight => each(&self.rttvar_weights, |rttvar_weight| Parameters { rttvar_weight, ..none }),
+            Parameter::SrttWeight => each(&self.srtt_weights, |srtt_weight| Parameters { srtt_weight, ..none }),
+            Parameter::SrttFactor => each(&self.srtt_factors, |srtt_factor| Parameters { srtt_factor, ..none }),
+            Parameter::Dupthresh => each(&self.dupthreshs, |dupthresh| Parameters { dupthresh, ..none }),
         }
     }
 }
@@ -217,7 +203,8 @@ impl Instances {
     }
 }
 
-/// What the state of an estimator depends on. m, k and a minimum of the RTO matter only where the RTO is read.
+/// Parameters that the state of an estimator depends on. m, k and a minimum of the RTO matter only where the RTO is
+/// read.
 fn state_of(instance: &Parameters) -> Parameters {
     let in_state = instance.minimum_of == MinimumOf::Rttvar;
     Parameters {

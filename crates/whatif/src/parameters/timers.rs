@@ -70,7 +70,7 @@ impl Reading {
 impl<'a> Timers<'a> {
     pub fn new(instances: &'a Instances, own: &Mechanisms) -> Self {
         let own = own.rto;
-        // What a sender has already is no other estimator.
+        // Instances with equal rules share an estimator.
         let mut kinds: Vec<RtoRules> = Vec::new();
         let place_of = |parameters: &Parameters| {
             let mut rules = own;

@@ -74,7 +74,7 @@ pub fn path(owd_ms: u64, drops: &str, segments: u64) -> PathSpec {
     PathSpec { up: of(Direction::Up), down: of(Direction::Down) }
 }
 
-/// A flow of so many segments, sent by `mechanisms` to a client of `profile`.
+/// A flow of `segments` segments, sent by `mechanisms` to a client of `profile`.
 pub fn flow_spec(profile: &Profile, mechanisms: &Mechanisms, segments: u64) -> FlowSpec {
     FlowSpec {
         client: Config::new(*profile.mechanisms()),
@@ -84,7 +84,7 @@ pub fn flow_spec(profile: &Profile, mechanisms: &Mechanisms, segments: u64) -> F
     }
 }
 
-/// A flow of so many segments over a path, sent by `mechanisms` and analyzed as `profile`.
+/// A flow of `segments` segments over a path, sent by `mechanisms` and analyzed as `profile`.
 pub fn capture(path: &PathSpec, profile: &Profile, mechanisms: &Mechanisms, segments: u64, flow: u64) -> Captured {
     let spec = flow_spec(profile, mechanisms, segments);
     let mut at_server = AtServer::default();

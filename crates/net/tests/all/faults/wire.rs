@@ -60,9 +60,6 @@ impl Device for Lossy<'_> {
     }
 
     fn write(&mut self, packet: &[u8]) -> io::Result<()> {
-        match self.loses() {
-            true => Ok(()),
-            false => self.device.tun().write(packet),
-        }
+        if self.loses() { Ok(()) } else { self.device.tun().write(packet) }
     }
 }

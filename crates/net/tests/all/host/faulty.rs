@@ -62,10 +62,7 @@ impl<'a> Faulty<'a> {
 
     /// The packets that pass when one arrives: none, itself, itself twice, or itself and an earlier one.
     fn pass(&mut self, frame: Frame, inwards: bool) -> Vec<Frame> {
-        let held = match inwards {
-            true => &mut self.held_in,
-            false => &mut self.held_out,
-        };
+        let held = if inwards { &mut self.held_in } else { &mut self.held_out };
         self.draws += 1;
         // splitmix64
         let mut z = (self.faults.seed << 32).wrapping_add(self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15));

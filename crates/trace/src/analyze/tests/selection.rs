@@ -48,7 +48,7 @@ pub fn check(packets: &[CapturedPacket], settings: &Settings) {
     check_windows(packets, settings, &whole);
 }
 
-/// What identifies a connection of an analysis.
+/// The values that identify a connection of an analysis.
 fn places(kept: &Kept) -> Vec<(u64, Endpoints, std::ops::RangeInclusive<u64>)> {
     let connections = kept.connections.iter();
     let places = connections.map(|c| (c.id, c.endpoints, c.frames.clone()));

@@ -1,4 +1,4 @@
-//! What made an episode lose time.
+//! Causes of the time lost by episodes.
 //!
 //! The first rule that holds names the cause. "Needed" and "spurious" are the verdicts on the episode's
 //! retransmissions, "by" is their trigger.
@@ -7,7 +7,8 @@
 //! | --- | --- |
 //! | one was needed because the path MTU fell, or a larger probe was lost | [`Cause::PathMtu`] |
 //! | one was needed although its bytes had been retransmitted before | [`Cause::LostRetransmission`] |
-//! | one was needed and sent by the RTO, or in the slow start after it; nothing sent later than the first such segment was reported | [`Cause::TailByTimeout`] |
+//! | one was needed and sent by the RTO, or in the slow start after it; nothing sent later than the first such segment
+//! was reported | [`Cause::TailByTimeout`] |
 //! | the same, but something sent later was reported | [`Cause::LossByTimeout`] |
 //! | one was needed and sent by a tail loss probe | [`Cause::TailByProbe`] |
 //! | one was needed, its trigger is unknown | [`Cause::Unknown`] |
@@ -34,7 +35,7 @@ use crate::finding::{Cause, Evidence, LostTime, Retransmission, Vantage, Verdict
 use recoup_recovery::Trigger;
 use serde::{Deserialize, Serialize};
 
-/// What the capture shows of a retransmission besides its trigger and verdict.
+/// Evidence about a retransmission besides its trigger and verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Clues {
     /// The receiver had reported something sent later.
@@ -49,7 +50,7 @@ pub(crate) struct Clues {
     pub of_flight: bool,
     /// It holds more than one segment.
     pub several: bool,
-    /// What came as its ACK, if it began an episode.
+    /// Its ACK, if it began an episode.
     pub answer: Answer,
 }
 
@@ -72,7 +73,7 @@ pub(crate) enum Answer {
 struct Counts {
     path_mtu: bool,
     lost_retransmission: bool,
-    /// What the first needed one by the RTO found.
+    /// Cause found by the first needed one that the RTO sent.
     by_timeout: Option<Cause>,
     by_probe: bool,
     by_unknown: bool,
@@ -137,7 +138,7 @@ impl Counts {
     }
 }
 
-/// What a timer found, if one sent the segment.
+/// Cause found by a timer, if one sent the segment.
 fn cause_by_timer(row: &ProvisionalRow) -> Option<Cause> {
     match row.retransmission.triggers.first()? {
         Trigger::Rto | Trigger::SlowStart if row.clues.reported_above => Some(Cause::LossByTimeout),
@@ -174,9 +175,9 @@ fn late_ack(first: &ProvisionalRow) -> Cause {
 struct Episode<'a> {
     first: &'a mut ProvisionalRow,
     counts: Counts,
-    /// The same if the receiver behaves otherwise than assumed.
+    /// Counts if the receiver behaves otherwise than assumed.
     otherwise: Counts,
-    /// What is assumed of it, if some verdict depends on that.
+    /// The assumption about the receiver, if a verdict depends on it.
     conditional: Option<AlternativeVerdict>,
 }
 

@@ -1,7 +1,7 @@
 //! The end of an episode's direction: its rows become findings.
 
 use super::row::RecoveryTime;
-use super::{ConnectionEnd, Episode, EpisodeContext, Learned, receiver_options, sender_facts};
+use super::{ConnectionEnd, Episode, EpisodeContext, Learned, sender_facts};
 use crate::cost::lost::causes::Clues;
 use crate::cost::lost::episodes::{EpisodeCosts, Repair};
 use crate::explain::provisional::{AlternativeVerdict, ProvisionalRow};
@@ -25,18 +25,7 @@ impl Episode {
         self.replay(context, true);
         self.stop_recording(context);
         let vantage = context.vantage;
-        let rows = &mut self.rows;
-        self.ack_verdicts.set_receiver_options(receiver_options(context));
-        (self.ack_verdicts).finish(end.at, context.min_rtt, |index, verdict| {
-            if let Some(row) = rows.get_mut(index as usize) {
-                row.verdict = verdict;
-            }
-        });
-        self.arrival_verdicts.finish(|index, arrival| {
-            if let Some(row) = rows.get_mut(index as usize) {
-                row.arrival = arrival;
-            }
-        });
+        self.take_verdicts(context, end.at, true);
         let replayed = self.replayed(context);
         let exact = vantage == Vantage::Sender;
         let best = context.best_profiles(&replayed, exact);
@@ -48,10 +37,7 @@ impl Episode {
             sender: HostFacts {
                 // When the connection was over, the verdicts were not final.
                 window: replayed.window,
-                ..match end.was_over {
-                    true => HostFacts::default(),
-                    false => sender_facts(&replayed, context),
-                }
+                ..if end.was_over { HostFacts::default() } else { sender_facts(&replayed, context) }
             },
             receiver: self.receiver_facts(),
         };
@@ -119,7 +105,7 @@ impl Episode {
         learned
     }
 
-    /// What the episodes of a direction captured at `vantage` cost. Those that are not over ended with the
+    /// Costs of the episodes of a direction captured at `vantage`. Those that are not over ended with the
     /// connection.
     fn costs(&self, vantage: Vantage, end: &ConnectionEnd) -> EpisodeCosts {
         let rows = self.rows.iter();

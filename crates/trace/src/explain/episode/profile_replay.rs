@@ -24,7 +24,7 @@ pub(super) struct ProfileReplay {
     previous: Score,
 }
 
-/// What replaying a tape cost.
+/// Cost of replaying a tape.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RunCost {
     pub work: u64,

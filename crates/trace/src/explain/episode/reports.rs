@@ -1,4 +1,4 @@
-//! What ACKs show besides what they acknowledge.
+//! Reports of ACKs beside the data they acknowledge.
 
 use crate::cost::lost::causes::Answer;
 use recoup_recovery::Ack;
@@ -6,7 +6,7 @@ use recoup_units::{Instant, Offset, Span};
 use recoup_wire::SeqNumber;
 use serde::{Deserialize, Serialize};
 
-/// What an ACK shows besides what it acknowledges.
+/// Marks of an ACK beside the data it acknowledges.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckMarks {
     /// The timestamp that it echoes.
@@ -17,7 +17,7 @@ pub(crate) struct AckMarks {
     pub missing: Option<u16>,
 }
 
-/// What `ack`, the first one of a retransmission of `span`, shows. `missing`: packets of the receiver missing
+/// Kind of `ack`, the first one of a retransmission of `span`. `missing`: packets of the receiver missing
 /// before it.
 pub(super) fn answer(ack: &Ack, span: Span, missing: Option<u16>) -> Answer {
     let is_duplicate = |block: &Span| block.end <= ack.cumulative && block.overlaps(span);
@@ -29,18 +29,18 @@ pub(super) fn answer(ack: &Ack, span: Span, missing: Option<u16>) -> Answer {
     }
 }
 
-/// What the receiver reported of data above its cumulative ACKs.
+/// Reports of the receiver about data above its cumulative ACKs.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct ReportsAbove {
     /// The highest byte that a SACK block has reported, and when one did first.
-    pub(super) highest: Offset,
-    pub(super) at: Instant,
+    pub highest: Offset,
+    pub at: Instant,
     /// The last ACK: its number and window.
     last: (Offset, u64),
 }
 
 impl ReportsAbove {
-    pub(super) fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, without_sack: bool) {
+    pub fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, without_sack: bool) {
         for block in ack.blocks() {
             if block.end > self.highest {
                 (self.highest, self.at) = (block.end, at);
@@ -59,7 +59,7 @@ impl ReportsAbove {
     }
 
     /// Whether something sent after the byte at `start` was reported.
-    pub(super) fn is_above(&self, start: Offset) -> bool {
+    pub fn is_above(&self, start: Offset) -> bool {
         self.highest > start
     }
 }

@@ -1,10 +1,10 @@
-//! What an episode needs to know when its connection ends, and what it shows of the hosts.
+//! Input of an episode when its connection ends, and its facts about the hosts.
 
 use crate::hosts::HostFacts;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 
-/// What an episode needs to know when its connection ends.
+/// Facts about a connection that ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectionEnd {
     /// The connection's number.
@@ -25,7 +25,7 @@ pub(crate) struct ConnectionEnd {
     pub was_over: bool,
 }
 
-/// What a connection shows of the hosts at both ends of a direction.
+/// Facts about the hosts at both ends of a direction.
 #[derive(Debug, Default)]
 pub(crate) struct Learned {
     /// Of the sender; nothing unless captured there.

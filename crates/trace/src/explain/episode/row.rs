@@ -12,7 +12,7 @@ use recoup_wire::SeqNumber;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What was known of a packet's bytes when it came.
+/// Kind of a packet by the earlier transmissions of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum PacketKind {
     /// They had been captured before.
@@ -26,7 +26,7 @@ pub(crate) enum PacketKind {
     Duplicate,
 }
 
-/// What is known of earlier transmissions of a packet's bytes.
+/// Earlier transmissions of a packet's bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PriorTransmissions {
     /// The first transmission of the first byte, if it was captured.

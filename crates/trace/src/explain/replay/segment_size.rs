@@ -49,10 +49,7 @@ impl Default for SegmentSizes {
 impl SegmentSizes {
     /// A segment of new data was sent.
     pub fn on_new(&mut self, len: u64) {
-        self.larger = match len > self.parts.saturating_add(1) {
-            true => self.larger + 1,
-            false => 0,
-        };
+        self.larger = if len > self.parts.saturating_add(1) { self.larger + 1 } else { 0 };
         // One alone may be a path MTU probe.
         if self.larger == 2 {
             self.parts = u64::MAX;
@@ -63,7 +60,7 @@ impl SegmentSizes {
 
 impl Replay {
     /// `part` is retransmitted. If it is only a part of an outstanding segment, finds out why.
-    pub(super) fn on_smaller_segment(&mut self, at: Instant, part: Span, ahead: &[Step]) {
+    pub fn on_smaller_segment(&mut self, at: Instant, part: Span, ahead: &[Step]) {
         let board = self.sender.board();
         let (Some(&first), Some(&last)) =
             (board.segment_at(part.start), board.segment_at(Offset(part.end.0.saturating_sub(1))))

@@ -1,4 +1,4 @@
-//! What a sender sent and the capture does not show, because it was lost before the capture point.
+//! Segments of a sender that were lost before the capture point.
 //!
 //! Away from the sender, a missing retransmission says nothing against a profile: it may be lost.
 //! So what the engine would have sent counts as sent once its time is over. If the packet comes
@@ -32,7 +32,7 @@ impl Replay {
     /// Before step `i`: how many packets may be assumed lost before the next one captured. Called
     /// for every step, it looks ahead once per captured packet.
     #[inline]
-    pub(super) fn allow_unseen(&mut self, tape: &Tape, i: usize) {
+    pub fn allow_unseen(&mut self, tape: &Tape, i: usize) {
         if !self.away {
             return;
         }
@@ -47,7 +47,7 @@ impl Replay {
     }
 
     /// Sends what the engine would have sent by `until`, before a step at that time.
-    pub(super) fn send_unseen(&mut self, until: Instant) {
+    pub fn send_unseen(&mut self, until: Instant) {
         if !self.away || self.sender.board().outstanding() > MOST_OUTSTANDING {
             return;
         }
@@ -75,7 +75,7 @@ impl Replay {
 
     /// Sends what the engine wants to send before `span`, or before new data if that is `None`: it
     /// goes in this order.
-    pub(super) fn send_unseen_before(&mut self, at: Instant, span: Option<Span>) {
+    pub fn send_unseen_before(&mut self, at: Instant, span: Option<Span>) {
         if !self.away || span.is_some_and(|span| !self.is_wanted(span)) {
             return;
         }
@@ -119,7 +119,7 @@ impl Replay {
     }
 
     /// Whether ACKs report that `span` may be lost.
-    pub(super) fn is_reported(&self, span: Span) -> bool {
+    pub fn is_reported(&self, span: Span) -> bool {
         let board = self.sender.board();
         match board.sacked() {
             Segments::ZERO => !matches!(self.sender.state(), State::Open | State::Cwr),
@@ -137,7 +137,7 @@ impl Replay {
     }
 
     /// The trigger of a retransmission of `span` at `at` that was taken for lost.
-    pub(super) fn late_trigger(&mut self, at: Instant, span: Span) -> Option<Explained> {
+    pub fn late_trigger(&mut self, at: Instant, span: Span) -> Option<Explained> {
         let late = LATE.max(self.sender.rtt().srtt().unwrap_or_default());
         let mut recent = (self.unseen.iter().enumerate().rev())
             .filter(|(_, unseen)| unseen.span.overlaps(span) && at <= unseen.at + late);

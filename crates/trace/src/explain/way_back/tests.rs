@@ -11,7 +11,7 @@ fn segment(echo: Option<u32>) -> Segment {
     Segment { seq: SeqNumber(1), ack: SeqNumber(1), payload_len: 0, window: 1000, flags: Flags::ACK, options }
 }
 
-/// What a sender 50 ms away has heard of the ACKs of 100, 200 and 300, which pass after 10, 11
+/// ACKs that a sender 50 ms away has heard, among those of 100, 200 and 300, which pass after 10, 11
 /// and 12 ms with these times as their timestamps. The segments are given by when they would
 /// have passed, their echo, and the end of a retransmission. The result: what is acknowledged
 /// after each segment, and since when.

@@ -29,7 +29,7 @@ pub(crate) enum Attention {
     LeftOut,
 }
 
-/// What was counted of a connection before the time window.
+/// Counts of a connection before the time window.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct BeforeWindow {
     packets: u64,

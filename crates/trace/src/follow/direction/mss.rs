@@ -42,7 +42,7 @@ impl Mss {
         self.bytes.max(1)
     }
 
-    /// The same, but the usual MSS while nothing is known.
+    /// The MSS, or the usual one while nothing is known.
     pub fn bytes_or_usual(&self) -> u32 {
         match self.bytes {
             0 => USUAL_MSS,

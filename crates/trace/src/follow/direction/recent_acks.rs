@@ -3,8 +3,8 @@
 //! They may not have reached the sender yet, or may be lost on the way to it. A recording that
 //! starts later therefore begins before them.
 //!
-//! While the receiver sends new data, each of its segments repeats the same ACK. Of these only the first and
-//! the last are kept.
+//! While the receiver sends new data, each of its segments repeats the same ACK. Only the first and
+//! the last of these segments are kept.
 
 use crate::memory::HeapSize;
 use recoup_recovery::Ack;
@@ -117,7 +117,7 @@ impl RecentAck {
     }
 }
 
-/// What the sender had heard at a time.
+/// ACKs that the sender had heard at a time.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct HeardSoFar {
     pub una: Offset,
@@ -137,7 +137,7 @@ pub(super) struct RecentAcks {
     acks: VecDeque<RecentAck>,
     /// The ACKs that these stand for.
     count: usize,
-    /// What older ACKs acknowledged.
+    /// Data that older ACKs acknowledged.
     before: Option<HeardSoFar>,
     /// How many of those kept have reached the sender.
     heard: u32,
@@ -204,7 +204,7 @@ impl RecentAcks {
         }
     }
 
-    /// What was acknowledged before the ACKs kept, or by the first of them.
+    /// Data acknowledged before the ACKs kept, or by the first of them.
     pub fn before(&self) -> Option<HeardSoFar> {
         let first = self.iter().next().map(RecentAck::heard);
         self.before.or(first)

@@ -21,7 +21,7 @@ const TOO_FAST: i64 = 3_000_000;
 /// The shortest time in which the length of a tick can be measured, in ns.
 const LEAST_TIME: u64 = 300_000_000;
 
-/// The same for the tick of most hosts, 1 ms: packets held up meanwhile cannot be mistaken for another
+/// The least time for the tick of most hosts, 1 ms: packets held up meanwhile cannot be mistaken for another
 /// clock.
 const LEAST_TIME_USUAL: u64 = 30_000_000;
 
@@ -74,10 +74,7 @@ impl SendClock {
     /// A period begins with a segment that took `delay`; the last one began `age` ns before.
     #[cold]
     fn begin_period(&mut self, age: u64, delay: i64, elapsed: u64) {
-        self.before = match age > 2 * PERIOD {
-            true => delay,
-            false => self.least,
-        };
+        self.before = if age > 2 * PERIOD { delay } else { self.least };
         self.least = delay;
         self.began = elapsed;
     }

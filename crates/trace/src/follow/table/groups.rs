@@ -61,9 +61,10 @@ impl Groups {
             let next = NONE;
             self.members.push(Member { next, from_upper });
             let index = index as u32;
-            let found = match keep_order {
-                true => self.groups.last_mut().filter(|group| group.is(hash, &ends)),
-                false => in_bucket(&mut self.groups, self.buckets[bucket], hash, &ends),
+            let found = if keep_order {
+                self.groups.last_mut().filter(|group| group.is(hash, &ends))
+            } else {
+                in_bucket(&mut self.groups, self.buckets[bucket], hash, &ends)
             };
             if let Some(group) = found {
                 self.members[group.last as usize].next = index;

@@ -188,7 +188,7 @@ impl Block {
 }
 
 /// Seven bits a byte, the lowest first; the highest bit says that another byte follows.
-fn push_integer(bytes: &mut Vec<u8>, mut value: u64) {
+pub(super) fn push_integer(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);
         value >>= 7;
@@ -196,7 +196,7 @@ fn push_integer(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push(value as u8);
 }
 
-fn take_integer(bytes: &mut &[u8]) -> Option<u64> {
+pub(super) fn take_integer(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..u64::BITS).step_by(7) {
         let (first, rest) = bytes.split_first()?;

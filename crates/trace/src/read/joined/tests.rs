@@ -116,7 +116,7 @@ fn drain(mut source: impl PacketSource) -> (Vec<CapturedPacket>, Counts) {
     (packets, source.stop().unwrap())
 }
 
-/// What one file with all of it gives.
+/// Packets and counts of one file with all packets.
 fn whole(captured: &[Captured]) -> (Vec<CapturedPacket>, Counts) {
     let file = file(Format::Classic, captured);
     // The reader's frames are counted while it reads.

@@ -1,4 +1,4 @@
-//! What a segment below the highest byte is taken for, where arrivals are seen.
+//! Classification of segments below the highest byte, where arrivals are seen.
 
 use super::super::arrivals::{ArrivalVerdicts, SeenBytes};
 use super::*;

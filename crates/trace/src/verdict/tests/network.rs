@@ -17,7 +17,7 @@ const DELAYED_ACK: u64 = 40;
 const PROBE: u64 = 130;
 const RTO: u64 = 260;
 
-/// What a path does; probabilities in thousandths.
+/// Behaviour of a path; probabilities in thousandths.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     lose_data: u64,

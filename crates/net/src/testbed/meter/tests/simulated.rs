@@ -14,7 +14,7 @@ use recoup_units::BitRate;
 use recoup_wire::Segment;
 use std::collections::HashMap;
 
-/// Moments told apart within a nanosecond.
+/// Distinct moments within a nanosecond.
 const FINER: u64 = 1 << 12;
 
 /// Makes records of a flow's packets.
@@ -148,7 +148,7 @@ impl Draws {
         let [request, response] = [(); 2].map(|()| self.one_of(&bytes));
         Workload::exchange(request, response)
             .with_later_writes(&later)
-            // Nor is one told what comes late to a connection that is no more.
+            // Neither reports a packet that comes late to a connection that has ended.
             .closing(!reorders && self.below(2) == 0)
     }
 
@@ -187,7 +187,7 @@ impl Draws {
     }
 }
 
-/// What both can tell, times to the nanosecond.
+/// The quantities that both measure, times to the nanosecond.
 fn told(record: &FlowRecord, time: impl Fn(Duration) -> Duration) -> FlowRecord {
     FlowRecord {
         fct: record.fct.map(&time),
@@ -251,7 +251,7 @@ fn assert_agreement(cases: u64, workload: fn(&mut Draws, bool) -> Workload) {
         spurious += simulated.spurious;
         incomplete += u64::from(!simulated.completed());
     }
-    // The cases are such that they could disagree.
+    // The cases contain losses and spurious retransmissions, so the two could disagree.
     assert!(compared > cases * 3 / 4 && spurious > cases / 2, "{compared}, {spurious}");
     assert!(incomplete < compared / 10, "{incomplete}");
 }

@@ -65,7 +65,7 @@ fn the_first_rule_that_holds_names_the_cause() {
         (&[(Some(Fast), Needed, 1, several)], Cause::Burst),
         (&[(Some(Fast), Spurious, 1, reported), (Some(Fast), Needed, 1, reported)], Cause::LostSegment),
         (&[(Some(Fast), Needed, 1, reported), (Some(Fast), Needed, 1, reported)], Cause::Burst),
-        // What was sent during the recovery is of another flight.
+        // Data sent during the recovery belongs to another flight.
         (&[(Some(Fast), Needed, 1, reported), (Some(Fast), Needed, 1, Clues::default())], Cause::LostSegment),
         (&[(Some(Fast), Needed, 1, reported), (Some(Rto), Needed, 2, reported)], Cause::LostRetransmission),
         (&[(Some(Rto), Needed, 1, clues)], Cause::TailByTimeout),

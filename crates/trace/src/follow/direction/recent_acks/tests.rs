@@ -64,7 +64,7 @@ fn old_acks_are_forgotten_but_not_the_last_eight() {
         push(&mut acks, at, 70, 1);
     }
     assert_eq!(kept(&acks)[0], (1, 10));
-    // The last of these stands for many, but an old ACK before them need not be among the last eight.
+    // The last repeated ACK stands for many, but an old ACK before them need not be among the last eight.
     for at in 202..=230 {
         push(&mut acks, at, 70, 1);
     }

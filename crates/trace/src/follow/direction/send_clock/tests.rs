@@ -2,7 +2,7 @@ use super::*;
 
 const MS: u64 = 1_000_000;
 
-/// A clock with so many ticks a second, after a packet every 50 ms that took 10 ms.
+/// A clock with `rate` ticks per second, after a packet every 50 ms that took 10 ms.
 fn clock(rate: u64) -> SendClock {
     let mut clock = SendClock::default();
     for i in 0..20 {

@@ -1,10 +1,10 @@
-//! Random tapes: what is left out of a replay would not have changed its result.
+//! Random tapes: the steps that a replay leaves out would not have changed its result.
 
-use super::super::context::{EpisodeContext, ReplayContext};
-use super::super::identify::Candidates;
-use super::super::rtt_samples::{Estimators, RttSample};
-use super::super::tape::Tape;
-use super::*;
+use crate::explain::context::{EpisodeContext, ReplayContext};
+use crate::explain::identify::Candidates;
+use crate::explain::replay::*;
+use crate::explain::rtt_samples::{Estimators, RttSample};
+use crate::explain::tape::Tape;
 use crate::finding::Vantage;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -91,7 +91,7 @@ fn tape(steps: &[(u64, Op)]) -> (Tape, u32) {
     (tape, rows)
 }
 
-/// What a replay of `tape` reports.
+/// Result of a replay.
 #[derive(Debug, PartialEq)]
 struct Report {
     explained: Vec<(u32, Triggers, bool)>,
