@@ -1,10 +1,7 @@
 //! Measures whole runs, of this program and of others. Each run has a process of its own, so its
 //! peak memory is its own.
 
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::{fs, path::Path, process::{Command, Stdio}, time::{Duration, Instant}};
 
 /// Runs per case. The median is reported.
 const RUNS: usize = 3;

@@ -9,15 +9,10 @@ mod flows;
 
 use draw::{Draws, Purpose};
 use flows::Flow;
-use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
-use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
+use pcap_file::{pcap::{PcapHeader, PcapPacket, PcapWriter}, DataLink, Endianness, PcapError, TsResolution};
 use recoup_units::Direction;
 use recoup_wire::{Endpoints, IpVersion, Payload, encode};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::io::{self, BufRead, BufReader, Read, Seek, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::time::Duration;
+use std::{cmp::Reverse, collections::BinaryHeap, io::{self, BufRead, BufReader, Read, Seek, Write}, net::{IpAddr, Ipv4Addr, Ipv6Addr}, time::Duration};
 
 /// Bytes captured per packet.
 const SNAPLEN: usize = 128;

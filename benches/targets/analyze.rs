@@ -10,18 +10,9 @@
 //! removed.
 
 use mimalloc::MiMalloc;
-use recoup_benches::measure::{self, Cost};
-use recoup_benches::traffic::{self, Content, Traffic};
-use recoup_trace::ablation::{self, Step};
-use recoup_trace::analyze::{Findings, Settings, analyze};
-use recoup_trace::finding::{Connection, Retransmission, Revision, Tally, Verdict};
-use recoup_trace::read::{Packet, PacketSource, Reader};
-use std::fs::File;
-use std::hint::black_box;
-use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
-use std::time::Instant;
+use recoup_benches::{measure::{self, Cost}, traffic::{self, Content, Traffic}};
+use recoup_trace::{ablation::{self, Step}, analyze::{Findings, Settings, analyze}, finding::{Connection, Retransmission, Revision, Tally, Verdict}, read::{Packet, PacketSource, Reader}};
+use std::{fs::File, hint::black_box, io::{self, BufReader, BufWriter, Read, Write}, path::{Path, PathBuf}, str::FromStr, time::Instant};
 use tempfile::TempDir;
 
 /// The allocator of the program.

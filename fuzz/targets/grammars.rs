@@ -4,15 +4,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recoup_lab::filter::Filter;
-use recoup_lab::quantity::{format_duration, parse_duration, parse_rate};
-use recoup_lab::time_window::{format_time, parse_time};
+use recoup_lab::{filter::Filter, quantity::{format_duration, parse_duration, parse_rate}, time_window::{format_time, parse_time}};
 use recoup_path::{DataSegments, DropRules, LinkTrace, LossSpec, Probability, Queue};
 use recoup_recovery::Profile;
 use recoup_trace::analyze::TimeMark;
-use std::fmt::{Debug, Display};
-use std::str::FromStr;
-use std::time::Duration;
+use std::{fmt::{Debug, Display}, str::FromStr, time::Duration};
 
 const CENTURY: Duration = Duration::from_secs(100 * 366 * 86_400);
 

@@ -1,7 +1,6 @@
 //! Quantities measured: the columns of the tables.
 
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// How the receiving application reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

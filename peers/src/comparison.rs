@@ -1,12 +1,6 @@
 //! All measurements, round by round.
 
-use crate::case::{Case, Table, tables};
-use crate::machine;
-use crate::measure::{Times, measure};
-use crate::network::Network;
-use crate::process::SenderProcess;
-use crate::report::{self, Rounds};
-use crate::senders::{self, Failed, Options, Sender};
+use crate::{case::{Case, Table, tables}, machine, measure::{Times, measure}, network::Network, process::SenderProcess, report::{self, Rounds}, senders::{self, Failed, Options, Sender}};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;

@@ -1,17 +1,11 @@
 //! Measures one sender in one case.
 
-use crate::case::{COMPLETION_RTT, Case, LOSS_RTT, Reader};
-use crate::network::Network;
-use crate::process::SenderProcess;
-use crate::receiver::{connect, read_answer, read_for};
-use crate::senders::{Failed, Options, Sender};
+use crate::{case::{COMPLETION_RTT, Case, LOSS_RTT, Reader}, network::Network, process::SenderProcess, receiver::{connect, read_answer, read_for}, senders::{Failed, Options, Sender}};
 use procfs::{Current, CurrentSI, KernelStats, Meminfo};
 use recoup_path::DropRules;
 use recoup_units::Direction;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use std::sync::OnceLock;
-use std::thread;
-use std::time::Duration;
+use std::{sync::OnceLock, thread, time::Duration};
 
 /// The bytes of an answer of ten segments at an MTU of 1500 bytes, with timestamps in the TCP header.
 const ANSWER: u64 = 10 * 1448;

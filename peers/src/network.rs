@@ -11,14 +11,7 @@
 use crate::senders::{Failed, Options, Sender};
 use recoup_net::{Namespace, Relay, Wire};
 use recoup_path::HopSpec;
-use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr};
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
-use std::process::Command;
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::{io::ErrorKind, net::{IpAddr, Ipv4Addr}, os::{fd::AsFd, unix::net::UnixStream}, process::Command, sync::Arc, thread::{self, JoinHandle}, time::Duration};
 
 /// The kernel's addresses on the veth devices.
 const VETH: [Ipv4Addr; 2] = [Ipv4Addr::new(198, 18, 0, 1), Ipv4Addr::new(198, 18, 0, 2)];

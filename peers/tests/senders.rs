@@ -2,12 +2,8 @@
 //!
 //! The tests need root and TUN. Without them they are skipped, or fail if RECOUP_REQUIRE_TOOLS is set.
 
-use recoup_net::Namespace;
-use recoup_net::host::TunDevice;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use recoup_net::{Namespace, host::TunDevice};
+use std::{io::{BufRead, BufReader, Read, Write}, net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream}, process::{Child, Command, Stdio}, time::{Duration, Instant}};
 
 /// The senders, and whether they have offloads.
 const SENDERS: [(&str, bool); 9] = [

@@ -6,10 +6,14 @@
 //! Marks carry their values: a title, which browsers show when readers point at the mark, or the values of a line's
 //! points in `data-points`. The group around the marks of a panel names the panel and its quantities.
 
-use crate::look::{Look, Theme};
-use crate::text::{printable, printable_lines, wrap};
-use std::cell::RefCell;
-use std::fmt::{self, Write};
+use crate::{
+    look::{Look, Theme},
+    text::{printable, printable_lines, wrap},
+};
+use std::{
+    cell::RefCell,
+    fmt::{self, Write},
+};
 
 /// The fonts of text, the best first. The first is that of PNG and PDF.
 const FONTS: &str = "Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";

@@ -5,8 +5,7 @@
 //! or run anything.
 
 use crate::text::printable_lines;
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 

@@ -1,7 +1,6 @@
 //! How pictures look: their width and their theme.
 
-use std::fmt;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 /// How many dots of a raster picture on paper make up a pixel: 300 dots and 96 pixels an inch.
 pub(crate) const PRINT_DOTS_PER_PIXEL: f64 = 300.0 / 96.0;

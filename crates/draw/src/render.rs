@@ -8,8 +8,7 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use std::sync::{Arc, LazyLock};
 use svg2pdf::{ConversionOptions, PageOptions};
 use thiserror::Error;
-use usvg::fontdb::Database;
-use usvg::{Options, Tree};
+use usvg::{Options, Tree, fontdb::Database};
 
 /// Roboto, with the licence in `fonts/LICENSE`.
 static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {

@@ -18,12 +18,16 @@ fn main() {}
 mod linux {
     use recoup_net::{Ends, Namespace, NetError, Relay, Tun, Wire};
     use rustix::event::{PollFd, PollFlags, poll};
-    use std::io::{Error, Read, Write};
-    use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-    use std::os::fd::{AsFd, BorrowedFd};
-    use std::os::unix::net::UnixStream;
-    use std::thread::{self, JoinHandle};
-    use std::time::{Duration, Instant};
+    use std::{
+        io::{Error, Read, Write},
+        net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+        os::{
+            fd::{AsFd, BorrowedFd},
+            unix::net::UnixStream,
+        },
+        thread::{self, JoinHandle},
+        time::{Duration, Instant},
+    };
 
     const MTU: u32 = 1500;
 

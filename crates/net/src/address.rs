@@ -15,11 +15,15 @@
 //! first, always. The inner end's address moves on from one emulator to the next: packets that
 //! connections of an earlier emulator still send go to another address, and are kept off the path.
 
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
 
-use crate::NetError;
-use crate::netlink::{Assigned, Netlink};
+use crate::{
+    NetError,
+    netlink::{Assigned, Netlink},
+};
 
 /// The network of all top-level blocks.
 const SHARED: Block = Block { base: Ipv4Addr::new(100, 64, 0, 0), len: 10, inner: INNER };

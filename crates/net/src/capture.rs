@@ -8,18 +8,21 @@
 //! The relay must not wait for a disk. It fills blocks of packets; a thread polls for them every few
 //! milliseconds, writes them, and returns them empty.
 
-use std::io::{self, Write};
-use std::mem;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, SystemTime};
+use std::{
+    io::{self, Write},
+    mem,
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, Sender, TryRecvError, channel},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, SystemTime},
+};
 
 use recoup_units::Instant;
 use recoup_wire::pcap::Writer;
 
-use crate::clock::monotonic;
-use crate::{NetError, VnetHeader};
+use crate::{NetError, VnetHeader, clock::monotonic};
 
 /// The side of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! The system's monotonic clock as [`Instant`]s, and waking on time by it.
 
-use std::num::NonZeroU64;
-use std::time::Duration;
+use std::{num::NonZeroU64, time::Duration};
 
 use recoup_units::Instant;
-use rustix::event::Timespec;
-use rustix::thread::set_current_timer_slack;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::{
+    event::Timespec,
+    thread::set_current_timer_slack,
+    time::{ClockId, clock_gettime},
+};
 
 /// The time since the clock was started, by CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug)]

@@ -4,16 +4,22 @@
 //! The kernel kills the first process of the namespace when this process ends, even by SIGKILL, and all
 //! others with it.
 
-use std::convert::Infallible;
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Sender, channel, sync_channel};
-use std::thread;
+use std::{
+    convert::Infallible,
+    io,
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::process::CommandExt,
+    },
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::mpsc::{Sender, channel, sync_channel},
+    thread,
+};
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, set_parent_process_death_signal};
-use rustix::thread::{UnshareFlags, unshare_unsafe};
+use rustix::{
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, set_parent_process_death_signal},
+    thread::{UnshareFlags, unshare_unsafe},
+};
 
 use crate::NetError;
 

@@ -1,7 +1,6 @@
 //! Errors of the emulator, the testbed and the devices.
 
-use std::ffi::OsString;
-use std::io;
+use std::{ffi::OsString, io};
 
 use recoup_path::ChainError;
 use thiserror::Error;

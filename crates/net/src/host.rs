@@ -45,9 +45,11 @@ pub use output::Sink;
 pub use secret::Secret;
 pub use table::ConnectionId;
 
-use std::collections::{HashMap, VecDeque};
-use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::{
+    collections::{HashMap, VecDeque},
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use challenge::ChallengeBudget;
 use connection::Connection;

@@ -3,17 +3,21 @@
 //! The relay must not wait for a disk, so a thread writes. It polls every few milliseconds, so that
 //! handing a record to it wakes no thread.
 
-use std::io::{self, BufWriter, Write};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::{
+    io::{self, BufWriter, Write},
+    sync::mpsc::{Receiver, Sender, TryRecvError, channel},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
 
 use recoup_path::DropCause;
 use recoup_units::{Direction, FlowId, Instant};
 use serde::Serialize;
 
-use crate::NetError;
-use crate::packet::{RelayedPacket, Tcp};
+use crate::{
+    NetError,
+    packet::{RelayedPacket, Tcp},
+};
 
 /// How a packet's way through the emulator ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,11 @@
 //! processes inside are opened and started on that thread. The kernel removes the namespace with the
 //! last socket, device and process in it.
 
-use std::io;
-use std::sync::mpsc::{Sender, channel, sync_channel};
-use std::thread;
+use std::{
+    io,
+    sync::mpsc::{Sender, channel, sync_channel},
+    thread,
+};
 
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 

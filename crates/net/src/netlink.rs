@@ -1,22 +1,22 @@
 //! Requests to rtnetlink (RFC 3549): interfaces, addresses and routes of the calling thread's network
 //! namespace.
 
-use std::io;
-use std::net::IpAddr;
-use std::os::fd::OwnedFd;
+use std::{io, net::IpAddr, os::fd::OwnedFd};
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
 };
-use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
-use netlink_packet_route::link::{AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage};
-use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+use netlink_packet_route::{
+    AddressFamily, RouteNetlinkMessage,
+    address::{AddressAttribute, AddressHeaderFlags, AddressMessage},
+    link::{AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage},
+    route::{
+        RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+    },
 };
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use rustix::net::netdevice::name_to_index;
 use rustix::net::{
-    AddressFamily as SocketFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
+    AddressFamily as SocketFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netdevice::name_to_index, recv, send,
+    socket_with,
 };
 
 use crate::NetError;

@@ -1,7 +1,9 @@
 //! IP packets as a path carries them.
 
-use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    collections::HashMap,
+    net::{IpAddr, SocketAddr},
+};
 
 use recoup_path::{self as path, TcpFacts};
 use recoup_units::{FlowId, Instant};

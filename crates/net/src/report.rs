@@ -1,7 +1,6 @@
 //! Packet counts of an emulator, and how late it delivered packets.
 
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use hdrhistogram::Histogram;
 use recoup_units::Direction;

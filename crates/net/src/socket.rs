@@ -1,7 +1,9 @@
 //! An option of the kernel's sockets that rustix lacks.
 
-use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::{
+    io,
+    os::fd::{AsFd, AsRawFd},
+};
 
 /// Sets how many bytes wake the reader of a socket (SO_RCVLOWAT, socket(7)): 1 to 1 MiB; others become the nearest of
 /// these. The end of the stream wakes it, too.

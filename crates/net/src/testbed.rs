@@ -27,28 +27,33 @@ mod meter;
 mod run;
 mod switch;
 
-use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
-use std::sync::mpsc::channel;
-use std::thread::{Builder, scope};
-use std::time::Duration;
+use std::{
+    net::SocketAddr,
+    os::fd::{AsFd, OwnedFd},
+    sync::{Arc, mpsc::channel},
+    thread::{Builder, scope},
+    time::Duration,
+};
 
 use end::{End, SenderReport};
 pub use events::{FlowEvent, FlowEventKind, PathPacket, PathPoint};
 pub use linux::{Kernel, Options};
 use recoup_path::PathSpec;
 use recoup_recovery::Recovery;
-use recoup_tcp::Config;
-use recoup_tcp::flow::{FlowRecord, Host, Workload};
+use recoup_tcp::{
+    Config,
+    flow::{FlowRecord, Host, Workload},
+};
 use recoup_units::FlowId;
 use run::FlowRun;
 use rustix::pipe::{PipeFlags, pipe_with};
 pub use switch::{Switch, Switches};
 
-use crate::netlink::Netlink;
-use crate::wire::{acquire_rights, forward};
-use crate::{Clock, Namespace, NetError, Relay, Report, Tap, Wire};
+use crate::{
+    Clock, Namespace, NetError, Relay, Report, Tap, Wire,
+    netlink::Netlink,
+    wire::{acquire_rights, forward},
+};
 
 /// The TCP at an end, with its settings.
 #[derive(Clone, Debug)]

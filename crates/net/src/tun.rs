@@ -7,15 +7,21 @@
 //! A device with offloads (IFF_VNET_HDR) carries TCP super-packets of up to 64 KiB, and checksums yet to
 //! be completed, both ways. A [`VnetHeader`] in front of each packet says which.
 
-use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::{
+    io::{self, IoSlice, IoSliceMut},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
 
-use rustix::fs::{Mode, OFlags, open};
-use rustix::ioctl::{IntegerSetter, Opcode, Setter, ioctl, opcode};
+use rustix::{
+    fs::{Mode, OFlags, open},
+    ioctl::{IntegerSetter, Opcode, Setter, ioctl, opcode},
+};
 
-use crate::netlink::Netlink;
-use crate::vnet::{VNET_HEADER_LEN, VnetHeader};
-use crate::{LONGEST_SUPER_PACKET, NetError};
+use crate::{
+    LONGEST_SUPER_PACKET, NetError,
+    netlink::Netlink,
+    vnet::{VNET_HEADER_LEN, VnetHeader},
+};
 
 /// The interface carries IP packets without Ethernet headers (linux/if_tun.h).
 const IFF_TUN: u16 = 0x0001;

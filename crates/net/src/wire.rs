@@ -4,15 +4,18 @@
 //! namespace of its own (user_namespaces(7)). The outside of the path is then another empty network
 //! namespace, because an ordinary user may not add devices to the machine's.
 
-use std::fs;
-use std::process::Command;
+use std::{fs, process::Command};
 
-use rustix::process::{getgid, getuid};
-use rustix::thread::{CapabilitySet, UnshareFlags, capabilities, unshare_unsafe};
+use rustix::{
+    process::{getgid, getuid},
+    thread::{CapabilitySet, UnshareFlags, capabilities, unshare_unsafe},
+};
 
-use crate::address::{self, Block, INTERFACE};
-use crate::netlink::{self, Netlink};
-use crate::{Ends, Namespace, NetError, Running, Tun};
+use crate::{
+    Ends, Namespace, NetError, Running, Tun,
+    address::{self, Block, INTERFACE},
+    netlink::{self, Netlink},
+};
 
 /// Two TUN devices: one in the caller's network namespace, one in a new one.
 #[derive(Debug)]

@@ -15,18 +15,21 @@ pub use connection::Connection;
 pub use packet::Packet;
 pub use readiness::Interest;
 
-use crate::errno::{Errno, Outcome};
-use crate::settings::{Personality, Settings};
+use crate::{
+    errno::{Errno, Outcome},
+    settings::{Personality, Settings},
+};
 use pipes::Pipe;
 use readiness::Epoll;
-use recoup_tcp::sysctl::Sysctls;
-use recoup_tcp::{Config, Endpoint, WriteMode};
+use recoup_tcp::{Config, Endpoint, WriteMode, sysctl::Sysctls};
 use recoup_units::Instant;
 use recoup_wire::{Checksum, Decoded, Endpoints, Flags, Segment, SeqNumber, decode};
-use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
-use std::os::fd::IntoRawFd;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    net::SocketAddr,
+    os::fd::IntoRawFd,
+    time::Duration,
+};
 
 /// A file descriptor.
 pub type Fd = i32;

@@ -1,9 +1,7 @@
 //! How the endpoints behave: a profile, and what sysctls and socket options change of it.
 
-use recoup_recovery::Profile;
-use recoup_recovery::profile::ProfileError;
-use recoup_tcp::sysctl::Sysctls;
-use recoup_tcp::{Config, SendLimits};
+use recoup_recovery::{Profile, profile::ProfileError};
+use recoup_tcp::{Config, SendLimits, sysctl::Sysctls};
 use std::time::Duration;
 
 /// The environment variable that names the profile.

@@ -13,13 +13,14 @@ mod head;
 pub(crate) use head::LEAST_MSS;
 mod packet;
 
-use crate::code;
-use crate::error::{Place, ScriptError, Wrong, wrong};
-use crate::lex::{Kind, Language, Lexed, Token, lex};
-use crate::script::{Action, Event, Head, Note, Script, Time};
-use crate::shell;
-use std::collections::HashSet;
-use std::time::Duration;
+use crate::{
+    code,
+    error::{Place, ScriptError, Wrong, wrong},
+    lex::{Kind, Language, Lexed, Token, lex},
+    script::{Action, Event, Head, Note, Script, Time},
+    shell,
+};
+use std::{collections::HashSet, time::Duration};
 
 /// The latest time accepted in a script.
 const LONGEST: Duration = Duration::from_secs(1_000_000);

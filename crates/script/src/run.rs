@@ -18,11 +18,13 @@ mod waiting;
 
 pub use report::{Failure, Report};
 
-use crate::code::{self, Variables};
-use crate::error::{Place, ScriptError, Wrong};
-use crate::packet::Packet;
-use crate::script::{Action, Command, Event, Note, Script, Time};
-use crate::wire::{Clock, Numbers};
+use crate::{
+    code::{self, Variables},
+    error::{Place, ScriptError, Wrong},
+    packet::Packet,
+    script::{Action, Command, Event, Note, Script, Time},
+    wire::{Clock, Numbers},
+};
 use host::{Endless, Host, Sent};
 use recoup_recovery::Profile;
 use recoup_tcp::Info;

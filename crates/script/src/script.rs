@@ -1,8 +1,6 @@
 //! A parsed script: settings, and events in their order.
 
-use crate::code::Statement;
-use crate::error::Place;
-use crate::packet::Packet;
+use crate::{code::Statement, error::Place, packet::Packet};
 use recoup_recovery::Profile;
 use std::time::Duration;
 

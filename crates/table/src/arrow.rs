@@ -4,16 +4,16 @@
 //! Types: text is Utf8, integers are Int64, real numbers Float64, flags Boolean, and times are timestamps in
 //! nanoseconds since 1970, UTC. The metadata of a field has its `unit` and `description`.
 
-use crate::columns::{Cell, Columns, Leaf, signed};
-use crate::parquet::GROUP;
-use crate::{Part, SOURCE};
+use crate::{
+    Part, SOURCE,
+    columns::{Cell, Columns, Leaf, signed},
+    parquet::GROUP,
+};
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, TimestampNanosecondArray,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
-use std::collections::HashMap;
-use std::iter::repeat_n;
-use std::sync::Arc;
+use std::{collections::HashMap, iter::repeat_n, sync::Arc};
 
 /// The time zone of timestamps.
 const UTC: &str = "UTC";

@@ -1,11 +1,17 @@
 //! Rows as JSON objects, and documents that carry their schema's name and version.
 
-use crate::Part;
-use crate::columns::{Cell, Column, Columns, EpochSeconds, Group, Node};
-use serde::ser::{Error, SerializeMap};
-use serde::{Serialize, Serializer};
-use serde_json::ser::{Formatter, Serializer as Json};
-use serde_json::value::RawValue;
+use crate::{
+    Part,
+    columns::{Cell, Column, Columns, EpochSeconds, Group, Node},
+};
+use serde::{
+    Serialize, Serializer,
+    ser::{Error, SerializeMap},
+};
+use serde_json::{
+    ser::{Formatter, Serializer as Json},
+    value::RawValue,
+};
 use std::io::{self, Write};
 
 /// The name and version of a kind of JSON document, or of a stream of JSON lines.

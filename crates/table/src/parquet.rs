@@ -4,17 +4,25 @@
 //! Types: text is a UTF-8 string, integers are INT64, real numbers DOUBLE, flags BOOLEAN, and times
 //! are INT64 timestamps in nanoseconds since 1970, UTC.
 
-use crate::columns::{Cell, Columns, Leaf, signed};
-use crate::{Part, SOURCE};
-use ::parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
-use ::parquet::column::writer::ColumnWriterImpl;
-use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
-use ::parquet::errors::ParquetError;
-use ::parquet::file::properties::WriterProperties;
-use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use ::parquet::schema::types::Type;
-use std::io::{self, Write};
-use std::sync::Arc;
+use crate::{
+    Part, SOURCE,
+    columns::{Cell, Columns, Leaf, signed},
+};
+use ::parquet::{
+    basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical},
+    column::writer::ColumnWriterImpl,
+    data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type},
+    errors::ParquetError,
+    file::{
+        properties::WriterProperties,
+        writer::{SerializedFileWriter, SerializedRowGroupWriter},
+    },
+    schema::types::Type,
+};
+use std::{
+    io::{self, Write},
+    sync::Arc,
+};
 
 /// Rows in a group: this many cells of a column are in memory at once.
 pub(crate) const GROUP: usize = 1 << 16;

@@ -1,10 +1,14 @@
 //! Files of rows that are written as they come, in bounded memory: JSON lines, CSV or Parquet.
 
-use crate::parquet::{GROUP, io_error};
-use crate::{Columns, Part, Schema};
+use crate::{
+    Columns, Part, Schema,
+    parquet::{GROUP, io_error},
+};
 use ::parquet::file::writer::SerializedFileWriter;
-use std::io::{self, Write};
-use std::path::Path;
+use std::{
+    io::{self, Write},
+    path::Path,
+};
 
 /// The forms of a file of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

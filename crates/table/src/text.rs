@@ -4,8 +4,7 @@ use crate::columns::{Cell, Column, Columns, Leaf};
 use comfy_table::{Cell as TextCell, CellAlignment, ContentArrangement, Table, presets};
 use jiff::Timestamp;
 use recoup_units::Instant;
-use std::borrow::Cow;
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 /// Text of an unknown value.
 const UNKNOWN: &str = "-";

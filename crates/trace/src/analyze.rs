@@ -36,13 +36,17 @@ mod saved;
 mod selection;
 mod shard;
 
-use crate::explain::provisional::ChangedHosts;
 pub use crate::finding::Findings;
-use crate::finding::{Connection, ConnectionKey, Retransmission, Revision};
-use crate::follow::packed::PackedPackets;
-use crate::follow::table::{KeepingCost, Separation};
-use crate::hosts::{Hosts, KnownHosts};
-use crate::read::{CapturedPacket, Counts, LeftOut, PacketSource, ReadError};
+use crate::{
+    explain::provisional::ChangedHosts,
+    finding::{Connection, ConnectionKey, Retransmission, Revision},
+    follow::{
+        packed::PackedPackets,
+        table::{KeepingCost, Separation},
+    },
+    hosts::{Hosts, KnownHosts},
+    read::{CapturedPacket, Counts, LeftOut, PacketSource, ReadError},
+};
 pub use analyzer::{Analyzer, ResumeError};
 use exchange::Exchange;
 pub use exchange::{ForeignFacts, PartitionLog};
@@ -58,13 +62,15 @@ pub use saved::SavedAnalysis;
 pub use selection::{ConnectionFilter, TimeMark, TimeWindow};
 use serde::{Deserialize, Serialize};
 use shard::Shard;
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
-use std::mem::{swap, take};
-use std::net::IpAddr;
-use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, HashMap},
+    mem::{swap, take},
+    net::IpAddr,
+    ops::Range,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 
 /// The fewest shards, and their usual number.
 const FEWEST_SHARDS: usize = 8;

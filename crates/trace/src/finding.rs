@@ -9,17 +9,12 @@ pub use cost::{Cause, EpisodeCost, LostTime, SenderState, TimeByState, WhyUnknow
 pub use renumber::Renumbering;
 pub use revision::{HeldConnections, Revision};
 
-use crate::follow::points::Mark;
-use crate::hosts::WindowEvidence;
-use crate::read::CapturedPacket;
-use crate::timeline::Timeline;
+use crate::{follow::points::Mark, hosts::WindowEvidence, read::CapturedPacket, timeline::Timeline};
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::ops::RangeInclusive;
-use std::time::Duration;
+use std::{fmt, ops::RangeInclusive, time::Duration};
 
 /// Receives findings as connections end, in no particular order.
 pub trait Findings: Send {

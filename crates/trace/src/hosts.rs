@@ -7,10 +7,12 @@
 
 use crate::explain::identify::{Candidates, HostProfiles};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::IpAddr;
-use std::sync::Arc;
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet, HashMap},
+    net::IpAddr,
+    sync::Arc,
+};
 
 /// The most hosts remembered.
 const MOST_HOSTS: usize = 1 << 16;

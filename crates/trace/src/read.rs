@@ -50,11 +50,15 @@ mod window;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Segment};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{self, Cursor, Read};
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    fs::File,
+    io::{self, Cursor, Read},
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use classic::Classic;
 use frames::Frames;

@@ -4,8 +4,7 @@
 //! width doubles, so that memory does not grow with the capture.
 
 use recoup_units::Instant;
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 /// The most bins.
 const MOST_BINS: u64 = 1 << 11;

@@ -51,8 +51,10 @@ mod pending;
 mod pieces;
 mod sacked;
 
-use crate::finding::{Evidence, Verdict};
-use crate::hosts::ReportsDuplicates;
+use crate::{
+    finding::{Evidence, Verdict},
+    hosts::ReportsDuplicates,
+};
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
 

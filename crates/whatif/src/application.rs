@@ -14,14 +14,17 @@
 //! each write of the peer. In a rerun in which a response is complete earlier, the next request is
 //! earlier, too.
 
-use crate::record::{Record, Seen};
-use crate::transmission::Transmission;
+use crate::{
+    record::{Record, Seen},
+    transmission::Transmission,
+};
 use recoup_sim::Application;
-use recoup_tcp::Endpoint;
-use recoup_tcp::flow::{Action, Host, Script, ScriptProgress, When, Write};
+use recoup_tcp::{
+    Endpoint,
+    flow::{Action, Host, Script, ScriptProgress, When, Write},
+};
 use recoup_units::{Instant, Offset, Span};
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 /// Data that the sender sends this soon after it can was waiting for it.
 pub(crate) const AT_ONCE: Duration = Duration::from_millis(2);

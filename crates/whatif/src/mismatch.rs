@@ -1,11 +1,8 @@
 //! How a rerun under the sender's own profile differs from the capture.
 
-use crate::network::RunLog;
-use crate::recorded::Recorded;
-use crate::rerun::Outcome;
+use crate::{network::RunLog, recorded::Recorded, rerun::Outcome};
 use recoup_units::{Instant, Offset};
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// A rerun that takes longer or shorter by more than this is not as the capture, in percent.
 const MOST_APART: u32 = 5;

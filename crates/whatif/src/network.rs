@@ -15,9 +15,11 @@ mod acks;
 mod copies;
 mod queueing;
 
-use crate::loss::{Context, LossProcess, Previous, SplitMix};
-use crate::recorded::Recorded;
-use crate::transmission::{Arrival, Fate};
+use crate::{
+    loss::{Context, LossProcess, Previous, SplitMix},
+    recorded::Recorded,
+    transmission::{Arrival, Fate},
+};
 use acks::AckGate;
 use copies::Copies;
 pub(crate) use queueing::Queueing;
@@ -26,10 +28,7 @@ use recoup_path::{DropCause, Exit};
 use recoup_sim::{Entrance, Network, Packet};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{cmp::Ordering, collections::BinaryHeap, sync::Arc, time::Duration};
 
 /// A packet sent at about the same time as in the capture takes exactly as long: within this.
 const SAME_TIME: Duration = Duration::from_millis(2);

@@ -52,13 +52,14 @@ mod timers;
 pub use change::{Change, ChangeKind, DetectionChange};
 pub use grid::{Grid, Instances, Parameter};
 
-use crate::record::{ConnectionPackets, Record};
-use crate::unsuitable::Unsuitable;
+use crate::{
+    record::{ConnectionPackets, Record},
+    unsuitable::Unsuitable,
+};
 use recoup_recovery::Profile;
 use recoup_tcp::flow::Host;
 use recoup_trace::finding::Retransmission;
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// A sender to study.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,7 @@
 //! Offsets count from the SYN, as in the engine: the SYN is 0, data begins at 1, a FIN follows the data.
 //! Times count from the connection's first packet.
 
-use crate::application::AT_ONCE;
-use crate::unsuitable::Unsuitable;
+use crate::{application::AT_ONCE, unsuitable::Unsuitable};
 use recoup_tcp::flow::Host;
 use recoup_trace::read::CapturedPacket;
 use recoup_units::{Direction, Instant, Offset, Span};

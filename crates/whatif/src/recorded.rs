@@ -1,14 +1,16 @@
 //! A captured connection: everything that a rerun needs.
 
-use crate::application::{NewData, PeerData};
-use crate::bottleneck::Bottleneck;
-use crate::delays::Delays;
-use crate::loss::LossCounts;
-use crate::network::Queueing;
-use crate::receiver::{AckDelays, AckHabit, Windows};
-use crate::record::{Agreed, ConnectionPackets, FirstFlight, Record};
-use crate::transmission::{Fate, MOST_TRANSMISSIONS, Transmission, Transmissions, transmissions};
-use crate::unsuitable::Unsuitable;
+use crate::{
+    application::{NewData, PeerData},
+    bottleneck::Bottleneck,
+    delays::Delays,
+    loss::LossCounts,
+    network::Queueing,
+    receiver::{AckDelays, AckHabit, Windows},
+    record::{Agreed, ConnectionPackets, FirstFlight, Record},
+    transmission::{Fate, MOST_TRANSMISSIONS, Transmission, Transmissions, transmissions},
+    unsuitable::Unsuitable,
+};
 use recoup_tcp::flow::{Host, Script};
 use recoup_trace::finding::Retransmission;
 use recoup_units::{Instant, Offset, Span};

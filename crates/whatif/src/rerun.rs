@@ -1,17 +1,20 @@
 //! Runs a connection again.
 
-use crate::application::{CapturedSender, RerunApplication};
-use crate::loss::LossProcess;
-use crate::mismatch::Mismatch;
-use crate::network::{RecordedNetwork, RunLog};
-use crate::recorded::Recorded;
+use crate::{
+    application::{CapturedSender, RerunApplication},
+    loss::LossProcess,
+    mismatch::Mismatch,
+    network::{RecordedNetwork, RunLog},
+    recorded::Recorded,
+};
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
-use recoup_tcp::flow::{FlowRecord, Host, Script, ScriptProgress, Workload};
-use recoup_tcp::{AckPolicy, Config, WindowScaling};
+use recoup_tcp::{
+    AckPolicy, Config, WindowScaling,
+    flow::{FlowRecord, Host, Script, ScriptProgress, Workload},
+};
 use recoup_units::{FlowId, Instant, Segments};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// No congestion window limits what the peer writes: its data arrives when it did.
 const UNLIMITED: Segments = Segments(1 << 20);

@@ -23,18 +23,18 @@ mod capture;
 
 use capture::{Captured, capture, flow_spec, path};
 use recoup_path::{HopSpec, LinkTrace, PathSpec};
-use recoup_recovery::parameters::{MinimumOf, Parameters};
-use recoup_recovery::profile::LimitedTransmit;
-use recoup_recovery::rtt::Factor;
-use recoup_recovery::{Mechanisms, Profile};
+use recoup_recovery::{
+    Mechanisms, Profile,
+    parameters::{MinimumOf, Parameters},
+    profile::LimitedTransmit,
+    rtt::Factor,
+};
 use recoup_sim::{NoObserver, Simulation};
 use recoup_tcp::flow::Host;
 use recoup_trace::study::Model;
 use recoup_units::{BitRate, FlowId, Segments};
 use recoup_whatif::parameters::{Change, Grid, Instances, Subject, study};
-use std::fmt;
-use std::ops::RangeInclusive;
-use std::time::Duration;
+use std::{fmt, ops::RangeInclusive, time::Duration};
 
 const SENDERS: [&str; 4] = ["linux-2.4+minrttvar", "linux-2.4+minrttvar+lt", "solaris-10", "freebsd-5"];
 

@@ -4,12 +4,13 @@ mod capture;
 
 use capture::{Captured, capture, path};
 use recoup_path::{HopSpec, LinkTrace};
-use recoup_recovery::parameters::{MinimumOf, Parameters};
-use recoup_recovery::rtt::Factor;
-use recoup_recovery::{Mechanisms, Profile};
+use recoup_recovery::{
+    Mechanisms, Profile,
+    parameters::{MinimumOf, Parameters},
+    rtt::Factor,
+};
 use recoup_tcp::flow::Host;
-use recoup_trace::finding::Verdict;
-use recoup_trace::study::Model;
+use recoup_trace::{finding::Verdict, study::Model};
 use recoup_units::{BitRate, Segments};
 use recoup_whatif::parameters::{ChangeKind, Grid, Instances, LeftOut, StudiedSender, Subject, study};
 use std::time::Duration;

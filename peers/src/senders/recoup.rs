@@ -3,9 +3,7 @@
 use super::{BUFFER, Failed, Options, PORT, REQUEST, announce, open_device};
 use recoup_net::host::{ConnectionId, Driver, Host, HostError, Read, Secret, Settings, TunDevice};
 use recoup_recovery::Profile;
-use std::collections::HashMap;
-use std::net::SocketAddr;
-use std::time::Duration;
+use std::{collections::HashMap, net::SocketAddr, time::Duration};
 
 pub fn run(profile: &str, options: &Options) -> Result<(), Failed> {
     let (device, address) = open_device(options)?;

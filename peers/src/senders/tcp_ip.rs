@@ -16,14 +16,9 @@
 
 use super::{BUFFER, Failed, Options, PORT, REQUEST, announce, open_device};
 use recoup_net::host::TunDevice;
-use std::io;
-use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
-use std::sync::Arc;
-use tcp_ip::tcp::{TcpListener, TcpStream};
-use tcp_ip::{IpStackConfig, IpStackRecv, IpStackSend, ip_stack};
-use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use std::{io, net::SocketAddr, os::fd::{AsFd, AsRawFd, RawFd}, sync::Arc};
+use tcp_ip::{tcp::{TcpListener, TcpStream}, IpStackConfig, IpStackRecv, IpStackSend, ip_stack};
+use tokio::io::{unix::AsyncFd, AsyncReadExt, AsyncWriteExt};
 
 /// Packets that go to the device at once.
 const BATCH: usize = 128;

@@ -1,10 +1,16 @@
 //! Bar charts: each panel has groups of bars, and each group has one bar per series (mechanism).
 
-use super::axis::{Axis, LinearAxis};
-use super::layout::{ChartLayout, Content, LEFT, PanelFrame, RIGHT, SWATCH};
-use super::{ChartPainter, describe, to_svg};
-use crate::canvas::{Align, BACKGROUND, Canvas, Colour, FOREGROUND, Style, style};
-use crate::text::{cut, four_digits, width};
+use super::{
+    ChartPainter,
+    axis::{Axis, LinearAxis},
+    describe,
+    layout::{ChartLayout, Content, LEFT, PanelFrame, RIGHT, SWATCH},
+    to_svg,
+};
+use crate::{
+    canvas::{Align, BACKGROUND, Canvas, Colour, FOREGROUND, Style, style},
+    text::{cut, four_digits, width},
+};
 
 /// The height from a panel's x axis to the largest number on its y axis.
 const PLOT_HEIGHT: i32 = 190;

@@ -3,13 +3,19 @@
 //! A box reaches from the first to the third quartile, with a line at the median. Its whiskers end at the 5th and
 //! the 95th percentile, and a dot is the mean.
 
-use super::axis::Axis;
-use super::bars::{GroupColumns, GroupLabels, draw_box};
-use super::layout::{ChartLayout, Content, PanelFrame, SWATCH};
-use super::lines::{PLOT_HEIGHT, THICKNESS};
-use super::{ChartPainter, Scale, describe, to_svg};
-use crate::canvas::{BACKGROUND, Canvas, Colour, FOREGROUND};
-use crate::text::four_digits;
+use super::{
+    ChartPainter, Scale,
+    axis::Axis,
+    bars::{GroupColumns, GroupLabels, draw_box},
+    describe,
+    layout::{ChartLayout, Content, PanelFrame, SWATCH},
+    lines::{PLOT_HEIGHT, THICKNESS},
+    to_svg,
+};
+use crate::{
+    canvas::{BACKGROUND, Canvas, Colour, FOREGROUND},
+    text::four_digits,
+};
 
 const WIDEST_BOX: f64 = 80.0;
 /// The part of a group's width that its box fills.

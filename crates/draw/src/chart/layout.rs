@@ -1,8 +1,10 @@
 //! Computes all positions of a chart, in whole pixels, before anything is drawn.
 
 use super::axis::Axis;
-use crate::canvas::{Align, Lines, Style, lines, style};
-use crate::text::{cut, layout_rows, width, wrap};
+use crate::{
+    canvas::{Align, Lines, Style, lines, style},
+    text::{cut, layout_rows, width, wrap},
+};
 
 pub(super) const WIDTH: i32 = 900;
 const MARGIN: i32 = 14;

@@ -2,14 +2,20 @@
 //!
 //! The y axis takes both signs: it is linear from −1 to 1 and logarithmic beyond.
 
-use super::axis::{Axis, LogAxis};
-use super::horizontal_axis::HorizontalAxis;
-use super::layout::{ChartLayout, Content, PanelFrame, SWATCH};
-use super::lines::{DASHES, PLOT_HEIGHT, SAMPLE, THICKNESS};
-use super::symmetric_axis::SymmetricAxis;
-use super::{ChartPainter, describe, to_svg};
-use crate::canvas::{BACKGROUND, Canvas, Colour, FOREGROUND, Point};
-use crate::text::four_digits;
+use super::{
+    ChartPainter,
+    axis::{Axis, LogAxis},
+    describe,
+    horizontal_axis::HorizontalAxis,
+    layout::{ChartLayout, Content, PanelFrame, SWATCH},
+    lines::{DASHES, PLOT_HEIGHT, SAMPLE, THICKNESS},
+    symmetric_axis::SymmetricAxis,
+    to_svg,
+};
+use crate::{
+    canvas::{BACKGROUND, Canvas, Colour, FOREGROUND, Point},
+    text::four_digits,
+};
 
 /// Half the side of a point's square.
 const HALF: f64 = 4.0;

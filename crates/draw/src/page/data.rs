@@ -1,10 +1,11 @@
 //! The page's data as JSON, which the scripts read.
 
-use super::encoding::{Encoded, encode, items};
-use super::thinning::thin;
-use super::{Cell, Chart, Connection, MAX_FRAMES, MAX_MARKS, Page, Table};
-use crate::html::thousands;
-use crate::sequence::Panel;
+use super::{
+    Cell, Chart, Connection, MAX_FRAMES, MAX_MARKS, Page, Table,
+    encoding::{Encoded, encode, items},
+    thinning::thin,
+};
+use crate::{html::thousands, sequence::Panel};
 use recoup_units::Instant;
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -16,8 +16,7 @@
 //! range its last offset less `low`, signed |
 
 use crate::sequence::{Control, Mark, MarkKind, Necessity, Panel};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::Serialize;
 use std::collections::HashMap;
 

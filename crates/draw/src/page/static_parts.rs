@@ -2,8 +2,7 @@
 
 use super::{Breakdown, Connection, Page, Part, Point, Ranked, Section};
 use crate::html::escaped;
-use std::collections::HashSet;
-use std::fmt::Write;
+use std::{collections::HashSet, fmt::Write};
 
 // Writing to a string cannot fail, so results are ignored.
 pub(super) fn sections(html: &mut String, page: &Page) {

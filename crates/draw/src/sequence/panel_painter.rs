@@ -3,14 +3,18 @@
 //! A shape that would cover another of its style to a tenth of a pixel is not drawn again, so the size of
 //! a picture depends on its area, not on the number of packets.
 
-use super::axis::PixelAxis;
-use super::mark_style::{BLUE, MarkStyle, Shapes};
-use super::{Mark, MarkKind, position, stairs, una, window, zero_windows};
-use crate::canvas::{Align, Canvas, Paint, Point, Style};
-use crate::text::{cut, width};
+use super::{
+    Mark, MarkKind,
+    axis::PixelAxis,
+    mark_style::{BLUE, MarkStyle, Shapes},
+    position, stairs, una, window, zero_windows,
+};
+use crate::{
+    canvas::{Align, Canvas, Paint, Point, Style},
+    text::{cut, width},
+};
 use recoup_units::{Instant, Offset, Span};
-use std::collections::HashSet;
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 /// The style of text beside a mark.
 const NOTE: Style = Style { size: 11, bold: false, align: Align::Right, upright: false };

@@ -1,12 +1,17 @@
 //! A diagram as SVG.
 
-use super::axis::{PixelAxis, Quantity};
-use super::mark_style::MarkStyle;
-use super::panel_painter::{PanelPainter, Plot};
-use super::{Diagram, Mark, SequenceScale, position, window, zero_windows};
-use crate::canvas::{Align, Canvas, FOREGROUND, GRID, Lines, Style, lines, style};
-use crate::look::Look;
-use crate::text::{cut, layout_rows, width};
+use super::{
+    Diagram, Mark, SequenceScale,
+    axis::{PixelAxis, Quantity},
+    mark_style::MarkStyle,
+    panel_painter::{PanelPainter, Plot},
+    position, window, zero_windows,
+};
+use crate::{
+    canvas::{Align, Canvas, FOREGROUND, GRID, Lines, Style, lines, style},
+    look::Look,
+    text::{cut, layout_rows, width},
+};
 
 const MARGIN: i32 = 14;
 /// The left end of the x axis; label, numbers and ticks of the y axis stand left of it.

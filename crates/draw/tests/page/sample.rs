@@ -1,11 +1,13 @@
 //! A report about an invented capture, with a page's full load: thousands of connections, and diagrams
 //! with thousands of marks.
 
-use recoup_draw::page::{
-    Breakdown, Cell, Chart, Column, ColumnKind, Connection, Direction, Importance, Page, Part, Point, Ranked, Row,
-    Section, Series, Table,
+use recoup_draw::{
+    page::{
+        Breakdown, Cell, Chart, Column, ColumnKind, Connection, Direction, Importance, Page, Part, Point, Ranked, Row,
+        Section, Series, Table,
+    },
+    sequence::{AckArrival, Control, MarkRecorder, Necessity, Panel},
 };
-use recoup_draw::sequence::{AckArrival, Control, MarkRecorder, Necessity, Panel};
 use recoup_units::{Instant, Offset, Span};
 
 /// The size of a report.

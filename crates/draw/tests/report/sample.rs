@@ -1,12 +1,12 @@
 //! A report about invented papers, with pictures of every kind and with as many claims as the real one.
 
-use recoup_draw::chart::{
-    BarChart, BarGroup, BarPanel, Interpolation, LineChart, LinePanel, PointChart, PointPanel, RangePoint, Scale,
+use recoup_draw::{
+    chart::{
+        BarChart, BarGroup, BarPanel, Interpolation, LineChart, LinePanel, PointChart, PointPanel, RangePoint, Scale,
+    },
+    report::{Claim, Data, Experiment, Figure, Ledger, Outcome, Paper, Report, Sentence, Untested, Verdict},
+    sequence::{Diagram, Mark, MarkKind, Panel},
 };
-use recoup_draw::report::{
-    Claim, Data, Experiment, Figure, Ledger, Outcome, Paper, Report, Sentence, Untested, Verdict,
-};
-use recoup_draw::sequence::{Diagram, Mark, MarkKind, Panel};
 use recoup_units::{Instant, Offset, Span};
 
 const PROFILES: [&str; 4] = ["linux-3.17", "linux-3.17+rtor", "linux-3.17+tlp", "linux-3.17+tlpr"];

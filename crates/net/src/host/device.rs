@@ -1,13 +1,17 @@
 //! Devices that carry a host's packets.
 
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    os::fd::{AsFd, BorrowedFd},
+};
 
-use crate::address::{self, INTERFACE};
-use crate::netlink::Netlink;
-use crate::write_batch::WriteBatch;
-use crate::{NetError, Tun, VnetHeader};
+use crate::{
+    NetError, Tun, VnetHeader,
+    address::{self, INTERFACE},
+    netlink::Netlink,
+    write_batch::WriteBatch,
+};
 
 /// Something that carries IP packets. Its descriptor is readable when there is one to read. One with
 /// offloads has both methods of frames besides.

@@ -1,15 +1,12 @@
 //! Runs a host over a device in real time.
 
-use std::fmt;
-use std::os::fd::BorrowedFd;
-use std::time::Duration;
+use std::{fmt, os::fd::BorrowedFd, time::Duration};
 
 use recoup_units::Instant;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::{Device, Host, Sink};
-use crate::clock::timespec;
-use crate::{Clock, LONGEST_SUPER_PACKET, NetError, VnetHeader};
+use crate::{Clock, LONGEST_SUPER_PACKET, NetError, VnetHeader, clock::timespec};
 
 /// Packets read before what they caused is sent.
 const BATCH: u32 = 32;

@@ -1,15 +1,20 @@
 //! Packets in.
 
-use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use recoup_recovery::State as RecoveryState;
 use recoup_tcp::State;
 use recoup_units::Instant;
 use recoup_wire::{Checksum, DecodeError, Decoded, Flags, Segment, decode, decode_unverified};
 
-use super::icmp::{self, Message};
-use super::{Host, Sink, largest_mss};
+use super::{
+    Host, Sink,
+    icmp::{self, Message},
+    largest_mss,
+};
 use crate::VnetHeader;
 
 /// Whether an address can be a peer's: one host's, and a port's.

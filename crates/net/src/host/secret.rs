@@ -7,9 +7,11 @@
 //! - Ephemeral ports: RFC 6056 §3.3.3 ("simple hash-based"), so that a peer sees its own ports counted up
 //!   and nothing of others'.
 
-use std::cell::Cell;
-use std::hash::{Hash, Hasher};
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    cell::Cell,
+    hash::{Hash, Hasher},
+    net::{IpAddr, SocketAddr},
+};
 
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};

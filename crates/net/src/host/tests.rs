@@ -3,8 +3,7 @@
 mod offload;
 
 use super::*;
-use std::cell::Cell;
-use std::rc::Rc;
+use std::{cell::Cell, rc::Rc};
 
 use recoup_tcp::Closed;
 use recoup_wire::{Flags, Options, Payload, Segment, SeqNumber, decode, encode};

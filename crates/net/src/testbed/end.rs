@@ -1,19 +1,22 @@
 //! One end of a flow: a stack in a namespace.
 
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use recoup_recovery::{Counters, Recovery};
 use recoup_tcp::flow::Host;
 
-use super::Stack;
-use super::engine::{self, Engine};
-use super::events::SenderEvents;
-use super::kernel::{self, Listener};
-use super::linux::{self, Counts, Kernel, Options};
-use super::run::FlowRun;
-use crate::netlink::Netlink;
-use crate::{Clock, Namespace, NetError};
+use super::{
+    Stack,
+    engine::{self, Engine},
+    events::SenderEvents,
+    kernel::{self, Listener},
+    linux::{self, Counts, Kernel, Options},
+    run::FlowRun,
+};
+use crate::{Clock, Namespace, NetError, netlink::Netlink};
 
 /// Counters and log of a sender in a flow.
 #[derive(Clone, Debug, Default)]

@@ -1,23 +1,28 @@
 //! An end of a flow with the kernel's TCP.
 
-use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
-
-use recoup_tcp::flow::Host;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind, connect, getsockname,
-    listen, recv, send, shutdown, socket_with, sockopt,
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    time::Duration,
 };
 
-use super::application::Application;
-use super::linux::Options;
-use super::run::{FlowRun, LOOK};
-use crate::clock::timespec;
-use crate::{Clock, NetError, set_receive_low_water_mark};
+use recoup_tcp::flow::Host;
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    net::{
+        AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind, connect,
+        getsockname, listen, recv, send, shutdown, socket_with, sockopt,
+    },
+};
+
+use super::{
+    application::Application,
+    linux::Options,
+    run::{FlowRun, LOOK},
+};
+use crate::{Clock, NetError, clock::timespec, set_receive_low_water_mark};
 
 /// A listening socket.
 #[derive(Debug)]

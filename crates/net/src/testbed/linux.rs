@@ -1,13 +1,14 @@
 //! The settings, facts and counters of the kernel's TCP.
 
-use std::fs;
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use netlink_packet_route::route::RouteMetric;
 use recoup_recovery::{Counters, Trigger};
 use recoup_tcp::flow::Host;
-use rustix::system::uname;
-use rustix::time::{ClockId, clock_getres};
+use rustix::{
+    system::uname,
+    time::{ClockId, clock_getres},
+};
 
 use super::switch::{Switch, Switches};
 use crate::NetError;

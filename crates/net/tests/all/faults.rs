@@ -13,8 +13,10 @@ mod peers;
 mod wire;
 
 use crate::{alone, beside_others};
-use recoup_net::Namespace;
-use recoup_net::host::{Host, Secret, Settings, TunDevice};
+use recoup_net::{
+    Namespace,
+    host::{Host, Secret, Settings, TunDevice},
+};
 use recoup_recovery::Mechanisms;
 use recoup_skip::skip;
 use std::time::Duration;

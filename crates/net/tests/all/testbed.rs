@@ -7,19 +7,22 @@
 
 use crate::beside_others;
 use recoup_skip::skip;
-use std::sync::RwLockReadGuard;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::{
+    sync::RwLockReadGuard,
+    thread,
+    time::{Duration, Instant},
+};
 
 use recoup_net::testbed::{
     FlowEventKind, FlowOutcome, Kernel, Options, PathPoint, Setup, Stack, Switch, Switches, Testbed,
 };
-use recoup_path::PathSpec;
-use recoup_path::{HopSpec, LossSpec, Probability, Queue};
+use recoup_path::{HopSpec, LossSpec, PathSpec, Probability, Queue};
 use recoup_recovery::{Event, Mechanisms, Transmission, Trigger};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
-use recoup_tcp::Config;
-use recoup_tcp::flow::{FlowRecord, Host, Script, TimedWrite, When, Workload, Write};
+use recoup_tcp::{
+    Config,
+    flow::{FlowRecord, Host, Script, TimedWrite, When, Workload, Write},
+};
 use recoup_units::{BitRate, Direction, FlowId};
 
 const ONE_WAY: Duration = Duration::from_millis(20);

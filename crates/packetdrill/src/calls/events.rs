@@ -1,9 +1,11 @@
 //! Calls that wait for events, and pipes.
 
 use super::{nothing, number, size};
-use crate::errno::{Errno, Outcome};
-use crate::host::{Host, Interest};
-use crate::runtime::RUNTIME;
+use crate::{
+    errno::{Errno, Outcome},
+    host::{Host, Interest},
+    runtime::RUNTIME,
+};
 use libc::{c_int, c_uint, c_void, epoll_event, loff_t, nfds_t, pollfd, size_t, ssize_t};
 use std::time::Duration;
 

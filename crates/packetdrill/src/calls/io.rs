@@ -1,9 +1,10 @@
 //! All system calls that read and write.
 
-use super::sockets::waiting;
-use super::{memory, size};
-use crate::errno::{Errno, Outcome};
-use crate::host::{Received, SendFlags};
+use super::{memory, size, sockets::waiting};
+use crate::{
+    errno::{Errno, Outcome},
+    host::{Received, SendFlags},
+};
 use libc::{c_int, c_void, cmsghdr, iovec, msghdr, off_t, size_t, sockaddr, socklen_t, ssize_t};
 
 /// `TCP_CM_INQ`: the control message with the number of bytes left to read.

@@ -1,8 +1,10 @@
 //! A connection with Linux's socket semantics, on top of [`recoup_tcp::Connection`].
 
 use super::packet::Packet;
-use crate::errno::{Errno, Outcome};
-use crate::settings::Personality;
+use crate::{
+    errno::{Errno, Outcome},
+    settings::Personality,
+};
 use recoup_recovery::Transmission;
 use recoup_tcp::{self as tcp, Closed, Config, Flush, Read, State, Transmit, Wake, WriteMode};
 use recoup_units::Instant;

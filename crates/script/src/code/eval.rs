@@ -1,7 +1,6 @@
 //! Runs code.
 
-use super::value::Data;
-use super::{Function, Node, Statement, Value, What, names};
+use super::{Function, Node, Statement, Value, What, names, value::Data};
 use crate::error::{Place, Wrong};
 use recoup_tcp::Info;
 use std::collections::HashMap;

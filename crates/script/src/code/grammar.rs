@@ -1,8 +1,10 @@
 //! Parses code to statements.
 
 use super::{Comparison, Function, Node, Operator, Statement, Value, What};
-use crate::error::{Place, Wrong, wrong};
-use crate::lex::{Kind, Language, Token, lex};
+use crate::{
+    error::{Place, Wrong, wrong},
+    lex::{Kind, Language, Token, lex},
+};
 
 /// The greatest depth of parentheses, and of signs before a value.
 const DEEPEST: usize = 64;

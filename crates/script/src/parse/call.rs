@@ -1,9 +1,11 @@
 //! System calls: `...0.2 connect(3, ..., ...) = -1 ETIMEDOUT (Connection timed out)`.
 
 use super::{Parser, integer};
-use crate::error::{Wrong, wrong};
-use crate::lex::Kind;
-use crate::script::{Argument, Call, Expression, Time};
+use crate::{
+    error::{Wrong, wrong},
+    lex::Kind,
+    script::{Argument, Call, Expression, Time},
+};
 use std::time::Duration;
 
 /// The system calls that scripts may name.

@@ -10,9 +10,11 @@
 //! them. A comment that looks like a misspelt setting gives a note.
 
 use super::Parser;
-use crate::error::{Place, Wrong, did_you_mean, nearest, wrong};
-use crate::lex::{Comment, Kind};
-use crate::script::{Note, NoteKind, TimestampClock};
+use crate::{
+    error::{Place, Wrong, did_you_mean, nearest, wrong},
+    lex::{Comment, Kind},
+    script::{Note, NoteKind, TimestampClock},
+};
 use recoup_recovery::Profile;
 use recoup_tcp::AckPolicy;
 

@@ -1,9 +1,11 @@
 //! Parses packets: `[ect0] P. 1:1001(1000) ack 1 win 257 urg 0 <mss 1000,sackOK,nop,nop,sack 1:2 3:4>`.
 
 use super::Parser;
-use crate::error::{Wrong, wrong};
-use crate::lex::Kind;
-use crate::packet::{FLAG_LETTERS, Mark, Packet, TcpOption};
+use crate::{
+    error::{Wrong, wrong},
+    lex::Kind,
+    packet::{FLAG_LETTERS, Mark, Packet, TcpOption},
+};
 use recoup_wire::{Flags, SackBlocks};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

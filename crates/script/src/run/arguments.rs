@@ -1,8 +1,10 @@
 //! The values of arguments: numbers, Linux's constants, lengths.
 
 use super::{Runner, Stop};
-use crate::error::{Place, Wrong, wrong};
-use crate::script::{Call, Expression};
+use crate::{
+    error::{Place, Wrong, wrong},
+    script::{Call, Expression},
+};
 
 /// Linux's constants (x86) by name.
 const CONSTANTS: [(&str, i64); 76] = [

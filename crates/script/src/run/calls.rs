@@ -1,11 +1,15 @@
 //! Runs system calls.
 
-use super::arguments::word;
-use super::host::Host;
-use super::sockets::{Role, Socket, fatal_error, has_opened};
-use super::{Runner, Stop};
-use crate::error::{Wrong, wrong};
-use crate::script::{Call, Expression, Note};
+use super::{
+    Runner, Stop,
+    arguments::word,
+    host::Host,
+    sockets::{Role, Socket, fatal_error, has_opened},
+};
+use crate::{
+    error::{Wrong, wrong},
+    script::{Call, Expression, Note},
+};
 use recoup_tcp::{Config, Endpoint, State};
 use recoup_units::Instant;
 

@@ -1,10 +1,14 @@
 //! Calls that wait for events: poll and epoll.
 
-use super::calls::{Attempt, Returned, done, error};
-use super::sockets::{Role, bits, event_names, fatal_error, has_opened, readiness};
-use super::{Runner, Stop};
-use crate::error::wrong;
-use crate::script::{Call, Expression};
+use super::{
+    Runner, Stop,
+    calls::{Attempt, Returned, done, error},
+    sockets::{Role, bits, event_names, fatal_error, has_opened, readiness},
+};
+use crate::{
+    error::wrong,
+    script::{Call, Expression},
+};
 use recoup_units::Instant;
 use std::time::Duration;
 

@@ -1,7 +1,9 @@
 //! Compares an expected packet with a packet seen, in all parts.
 
-use crate::packet::{Packet, TcpOption, flag_text, options_text};
-use crate::wire::Clock;
+use crate::{
+    packet::{Packet, TcpOption, flag_text, options_text},
+    wire::Clock,
+};
 use recoup_wire::Flags;
 
 /// An expected segment: a script's packet, or a part of it.

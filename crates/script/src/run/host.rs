@@ -1,7 +1,9 @@
 //! The machine under test: an endpoint, its clock, and the packets that left it.
 
-use crate::packet::{Mark, Packet};
-use crate::wire::Numbers;
+use crate::{
+    packet::{Mark, Packet},
+    wire::Numbers,
+};
 use recoup_tcp::{Config, Endpoint, Transmit};
 use recoup_units::Instant;
 use recoup_wire::{Flags, Segment};

@@ -1,12 +1,10 @@
 //! Applies socket options.
 
-use super::arguments::word;
-use super::calls::Attempt;
-use super::setup::is_mss;
-use super::sockets::Role;
-use super::{Runner, Stop};
-use crate::error::{Wrong, wrong};
-use crate::script::{Call, Expression};
+use super::{Runner, Stop, arguments::word, calls::Attempt, setup::is_mss, sockets::Role};
+use crate::{
+    error::{Wrong, wrong},
+    script::{Call, Expression},
+};
 use recoup_recovery::congestion::Algorithm;
 use recoup_tcp::{Endpoint, State};
 use std::time::Duration;

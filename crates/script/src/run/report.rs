@@ -1,10 +1,7 @@
 //! The report of a run.
 
-use super::expect::in_script_time;
-use super::host::Crossed;
-use crate::packet::Packet;
-use crate::script::Note;
-use crate::wire::Clock;
+use super::{expect::in_script_time, host::Crossed};
+use crate::{packet::Packet, script::Note, wire::Clock};
 use recoup_recovery::Profile;
 use recoup_units::Instant;
 use std::fmt::Write;

@@ -1,12 +1,15 @@
 //! Configures endpoints by the profile and the script's settings.
 
-use crate::error::{Wrong, did_you_mean, wrong};
-use crate::parse::LEAST_MSS;
-use crate::script::{Command, Head};
-use recoup_recovery::congestion::Algorithm;
-use recoup_recovery::{Mechanisms, Profile};
-use recoup_tcp::sysctl::{Effect, SysctlError, Sysctls};
-use recoup_tcp::{AckPolicy, Config, Push};
+use crate::{
+    error::{Wrong, did_you_mean, wrong},
+    parse::LEAST_MSS,
+    script::{Command, Head},
+};
+use recoup_recovery::{Mechanisms, Profile, congestion::Algorithm};
+use recoup_tcp::{
+    AckPolicy, Config, Push,
+    sysctl::{Effect, SysctlError, Sysctls},
+};
 use recoup_units::Segments;
 use recoup_wire::SeqNumber;
 use std::time::Duration;

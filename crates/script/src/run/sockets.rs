@@ -1,7 +1,6 @@
 //! Descriptors and their states.
 
-use super::arguments::EVENTS;
-use super::setup::SocketOptions;
+use super::{arguments::EVENTS, setup::SocketOptions};
 use recoup_tcp::{Closed, Endpoint, State};
 use std::collections::BTreeMap;
 

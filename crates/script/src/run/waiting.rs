@@ -1,11 +1,15 @@
 //! Calls that block.
 
-use super::calls::{Attempt, Returned};
-use super::host::Host;
-use super::report::{micros, seconds};
-use super::{Runner, Stop};
-use crate::error::Place;
-use crate::script::{Call, Expression};
+use super::{
+    Runner, Stop,
+    calls::{Attempt, Returned},
+    host::Host,
+    report::{micros, seconds},
+};
+use crate::{
+    error::Place,
+    script::{Call, Expression},
+};
 use recoup_units::Instant;
 
 /// A call that has not returned.

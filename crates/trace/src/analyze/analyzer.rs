@@ -9,16 +9,22 @@
 //! exchanged after each round of packets, so the end of a capture must not end a round: the packets
 //! of an incomplete round wait for the next capture, or for the end.
 
-use super::round::{Round, RoundOrder};
-use super::saved::SavedAnalysis;
-use super::{Analysis, Findings, Settings};
-use crate::finding::{Inseparable, Retransmission};
-use crate::follow::table::Separation;
-use crate::hosts::ReportsDuplicates;
-use crate::read::{CapturedPacket, Counts, Packet, PacketSource, ReadError};
+use super::{
+    Analysis, Findings, Settings,
+    round::{Round, RoundOrder},
+    saved::SavedAnalysis,
+};
+use crate::{
+    finding::{Inseparable, Retransmission},
+    follow::table::Separation,
+    hosts::ReportsDuplicates,
+    read::{CapturedPacket, Counts, Packet, PacketSource, ReadError},
+};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::mem::take;
-use std::sync::{Arc, PoisonError};
+use std::{
+    mem::take,
+    sync::{Arc, PoisonError},
+};
 use thiserror::Error;
 
 /// Packets read between two calls of `watch`.

@@ -29,10 +29,12 @@ use super::shard::Shard;
 use crate::hosts::HostFacts;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
-use std::hash::{Hash, Hasher};
-use std::net::IpAddr;
-use std::ops::Range;
-use std::sync::Arc;
+use std::{
+    hash::{Hash, Hasher},
+    net::IpAddr,
+    ops::Range,
+    sync::Arc,
+};
 
 /// A fact about a host, shown by a connection.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,8 +13,10 @@
 //!
 //! A clock set forward looks like silence, unless it shows an impossible time.
 
-use super::TimeWindow;
-use super::round::{Round, RoundFacts, RoundOrder};
+use super::{
+    TimeWindow,
+    round::{Round, RoundFacts, RoundOrder},
+};
 use crate::read::{CapturedPacket, ClockAnomalies, Packet};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};

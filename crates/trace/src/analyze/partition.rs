@@ -10,19 +10,21 @@
 //! exception: the limit of memory holds for each partition. [`PartitionTotals::reached_memory_limit`] says whether
 //! that may make a difference.
 
-use super::exchange::{Exchange, ForeignFacts, PartitionLog};
-use super::round::{Round, shard_of};
-use super::rounds::RoundPlan;
-use super::saved::SavedSettings;
-use super::{Findings, Settings, Shards, analyzer};
-use crate::follow::table::Separation;
-use crate::hosts::Hosts;
-use crate::read::{Counts, LeftOut, Packet, ReadError};
+use super::{
+    Findings, Settings, Shards, analyzer,
+    exchange::{Exchange, ForeignFacts, PartitionLog},
+    round::{Round, shard_of},
+    rounds::RoundPlan,
+    saved::SavedSettings,
+};
+use crate::{
+    follow::table::Separation,
+    hosts::Hosts,
+    read::{Counts, LeftOut, Packet, ReadError},
+};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
-use std::mem::take;
-use std::ops::Range;
-use std::sync::Arc;
+use std::{mem::take, ops::Range, sync::Arc};
 use thiserror::Error;
 
 /// One of several partitions of the connections of a capture.

@@ -1,9 +1,10 @@
 //! The packets that are analyzed together, divided among the shards.
 
-use crate::finding::Renumbering;
-use crate::follow::packed::PackedPackets;
-use crate::follow::points::Pair;
-use crate::read::Packet;
+use crate::{
+    finding::Renumbering,
+    follow::{packed::PackedPackets, points::Pair},
+    read::Packet,
+};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, IpVersion};
 use serde::{Deserialize, Serialize};

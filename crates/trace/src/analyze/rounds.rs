@@ -6,9 +6,11 @@
 //! - **In**: the frame number and the timestamp of each packet, in the order of the capture.
 //! - **Out**: where each round ends, and the time of each packet.
 
-use super::TimeWindow;
-use super::feed::{PacketFeed, TakesRound};
-use super::round::{RoundFacts, RoundOrder};
+use super::{
+    TimeWindow,
+    feed::{PacketFeed, TakesRound},
+    round::{RoundFacts, RoundOrder},
+};
 use crate::read::{Counts, Packet, PacketSource, ReadError};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};

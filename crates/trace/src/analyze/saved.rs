@@ -1,16 +1,11 @@
 //! An analysis between two captures, as it is saved.
 
-use super::analyzer::ResumeError;
-use super::feed::PacketFeed;
-use super::round::Round;
-use super::{Settings, Shards, TimeWindow, is_shard_count, shard};
-use crate::explain::identify::Candidates;
-use crate::finding::Renumbering;
-use crate::hosts::Hosts;
-use crate::read::Counts;
+use super::{
+    Settings, Shards, TimeWindow, analyzer::ResumeError, feed::PacketFeed, is_shard_count, round::Round, shard,
+};
+use crate::{explain::identify::Candidates, finding::Renumbering, hosts::Hosts, read::Counts};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// No capture has more frames or connections.
 const MOST_COUNTED: u64 = 1 << 58;

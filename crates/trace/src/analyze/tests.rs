@@ -11,9 +11,11 @@ mod succession;
 mod time;
 
 use super::*;
-use crate::analyze::shard::connection_table;
-use crate::finding::{Closing, Evidence, Opening, Triggers, Vantage, Verdict};
-use crate::read::{CapturedPacket, Packet};
+use crate::{
+    analyze::shard::connection_table,
+    finding::{Closing, Evidence, Opening, Triggers, Vantage, Verdict},
+    read::{CapturedPacket, Packet},
+};
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};

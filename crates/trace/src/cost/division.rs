@@ -24,8 +24,10 @@
 //! A segment that did fit for longer waited for something else: with data in flight for the congestion window, the path
 //! or the application, which look the same; with nothing in flight for the application.
 
-use crate::finding::{SenderState, TimeByState, WhyUnknown};
-use crate::memory::allocated;
+use crate::{
+    finding::{SenderState, TimeByState, WhyUnknown},
+    memory::allocated,
+};
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
 

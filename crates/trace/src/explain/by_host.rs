@@ -1,8 +1,10 @@
 //! A queue in which the values of a host are found quickly.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::IpAddr,
+};
 
 /// A value that depends on hosts.
 pub(crate) trait OfHosts {

@@ -1,14 +1,20 @@
 //! State that explanations depend on besides the packets.
 
-use super::identify::{Candidates, HostProfiles, Replayed};
-use super::pool::Pools;
-use crate::finding::Vantage;
-use crate::hosts::{DuplicateReports, KnownHosts};
-use crate::timeline::Timeline;
-use std::cell::RefCell;
-use std::net::IpAddr;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
-use std::time::Duration;
+use super::{
+    identify::{Candidates, HostProfiles, Replayed},
+    pool::Pools,
+};
+use crate::{
+    finding::Vantage,
+    hosts::{DuplicateReports, KnownHosts},
+    timeline::Timeline,
+};
+use std::{
+    cell::RefCell,
+    net::IpAddr,
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+    time::Duration,
+};
 
 /// State that all episodes of a shard share.
 #[derive(Debug, Default)]

@@ -11,32 +11,36 @@ mod reports;
 mod result;
 mod row;
 
-use super::context::EpisodeContext;
-use super::identify::Replayed;
-use super::playback::Playback;
-use super::provisional::ProvisionalRow;
-use super::reduction;
-use super::replay::MOST_REPLAYED;
-use super::rtt_samples::Estimators;
-use super::tape::{Departure, Tape};
-use crate::ablation::{Step, reaches};
-use crate::cost::lost::causes::Clues;
-use crate::finding::{Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict};
-use crate::hosts::{HostFacts, ProbeEvidence, Score, WindowEvidence};
-use crate::memory::{HeapSize, allocated};
-use crate::read::CapturedPacket;
-use crate::verdict::acks::AckVerdicts;
-use crate::verdict::arrivals::{ArrivalVerdicts, SeenBytes};
-use crate::verdict::{ReceiverOptions, SentSegments, Transmission};
+use super::{
+    context::EpisodeContext,
+    identify::Replayed,
+    playback::Playback,
+    provisional::ProvisionalRow,
+    reduction,
+    replay::MOST_REPLAYED,
+    rtt_samples::Estimators,
+    tape::{Departure, Tape},
+};
+use crate::{
+    ablation::{Step, reaches},
+    cost::lost::causes::Clues,
+    finding::{Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict},
+    hosts::{HostFacts, ProbeEvidence, Score, WindowEvidence},
+    memory::{HeapSize, allocated},
+    read::CapturedPacket,
+    verdict::{
+        ReceiverOptions, SentSegments, Transmission,
+        acks::AckVerdicts,
+        arrivals::{ArrivalVerdicts, SeenBytes},
+    },
+};
 use profile_replay::{ProfileReplay, drop_unlikely};
 use recoup_recovery::{Ack, Trigger};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, Segment};
 use row::Row;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
-use std::mem::take;
-use std::time::Duration;
+use std::{collections::VecDeque, mem::take, time::Duration};
 
 pub(crate) use reports::AckMarks;
 use reports::{ReportsAbove, answer};

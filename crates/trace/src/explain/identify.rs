@@ -5,12 +5,13 @@
 //! the host sends probes.
 
 use super::replay::Explained;
-use crate::finding::{Explanation, Identification};
-use crate::hosts::{HostFacts, KnownHosts, ProbeEvidence, Score, WindowEvidence};
+use crate::{
+    finding::{Explanation, Identification},
+    hosts::{HostFacts, KnownHosts, ProbeEvidence, Score, WindowEvidence},
+};
 use recoup_recovery::{Mechanisms, Profile, Trigger};
 use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 /// The profiles tried, and the systems that retransmit by these rules; the most widespread today
 /// first. Where several explain as much, the first of them names the triggers.

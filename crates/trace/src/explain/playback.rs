@@ -1,7 +1,9 @@
 //! A tape made ready for its replays: what is equal for all profiles is computed once.
 
-use super::replay::LATE;
-use super::tape::{Step, Tape};
+use super::{
+    replay::LATE,
+    tape::{Step, Tape},
+};
 use recoup_recovery::Ack;
 use recoup_units::Instant;
 

@@ -1,8 +1,6 @@
 //! Memory pools: reusing large values is cheaper than allocating them for each connection.
 
-use super::episode::Episode;
-use super::replay::Replay;
-use super::tape::Tape;
+use super::{episode::Episode, replay::Replay, tape::Tape};
 use std::cell::RefCell;
 
 /// Values that a pool keeps at most.

@@ -1,15 +1,18 @@
 //! Verdicts that depend on what becomes known of hosts: they are kept until that is proven, and
 //! revised.
 
-use super::by_host::{OfHosts, QueueByHost};
-use super::identify::MOST_CANDIDATES;
-use crate::cost::lost::causes::Clues;
-use crate::finding::{Cause, Evidence, Findings, Renumbering, Retransmission, Revision, Triggers, Verdict};
-use crate::hosts::{DuplicateReports, ReportsDuplicates};
-use crate::verdict::ConditionalVerdict;
+use super::{
+    by_host::{OfHosts, QueueByHost},
+    identify::MOST_CANDIDATES,
+};
+use crate::{
+    cost::lost::causes::Clues,
+    finding::{Cause, Evidence, Findings, Renumbering, Retransmission, Revision, Triggers, Verdict},
+    hosts::{DuplicateReports, ReportsDuplicates},
+    verdict::ConditionalVerdict,
+};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
-use std::net::IpAddr;
+use std::{collections::HashMap, net::IpAddr};
 
 /// Findings that a shard keeps; beyond, the oldest stay as they are.
 const MOST_KEPT: usize = 4096;

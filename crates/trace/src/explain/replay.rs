@@ -18,20 +18,19 @@
 mod segment_size;
 mod unseen;
 
-use super::context::EpisodeContext;
-use super::playback::{Playback, UneventfulEnd};
-use super::tape::{Beginning, Step};
-use crate::finding::Triggers;
-use crate::hosts::Score;
-use crate::memory::allocated;
-use recoup_recovery::ResumeState;
-use recoup_recovery::rtt::RttEstimator;
-use recoup_recovery::{AckSummary, Mechanisms, Sender, State, Timer, Transmission, Trigger};
+use super::{
+    context::EpisodeContext,
+    playback::{Playback, UneventfulEnd},
+    tape::{Beginning, Step},
+};
+use crate::{finding::Triggers, hosts::Score, memory::allocated};
+use recoup_recovery::{
+    AckSummary, Mechanisms, ResumeState, Sender, State, Timer, Transmission, Trigger, rtt::RttEstimator,
+};
 use recoup_units::{Instant, Offset, Segments, Span};
 use segment_size::SegmentSizes;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 use unseen::Unseen;
 
 /// How long before its computed deadline a timer may fire: the sender's clock ticks, and it

@@ -1,14 +1,15 @@
 //! A recording of what one sender sent and heard.
 
-use super::rtt_samples::RttSamples;
-use super::way_back::{PassedAck, WayBack};
+use super::{
+    rtt_samples::RttSamples,
+    way_back::{PassedAck, WayBack},
+};
 use crate::memory::{HeapSize, allocated};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Segment, SeqNumber};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 /// Something that happened at the sender.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

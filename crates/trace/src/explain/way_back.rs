@@ -25,8 +25,7 @@ use crate::memory::HeapSize;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Segment, SeqNumber};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 /// By how much the round-trip time between the capture point and the sender may be overestimated.
 const UNCERTAIN: Duration = Duration::from_millis(1);

@@ -4,27 +4,37 @@ mod attention;
 mod handshake;
 mod succession;
 
-use super::TimedPacket;
-use super::direction::DirectionState;
-use super::points::lineup::Lineup;
-use super::points::sightings::{Sighting, WITHIN_A_HOST};
-use super::points::{Mark, Pair};
-use super::shared::{DirectionContext, Shared};
-use crate::ablation::{Step, reaches};
-use crate::cost::lost::causes::name_causes;
-use crate::explain::context::ReplayContext;
-use crate::explain::episode::{ConnectionEnd, Learned};
-use crate::explain::provisional::ProvisionalRow;
-use crate::finding::{self, CapturePoint, Closing, Opening, Renumbering};
-use crate::hosts::HostFacts;
-use crate::memory::{HeapSize, OptionalU64, allocated};
-use crate::read::CapturedPacket;
+use super::{
+    TimedPacket,
+    direction::DirectionState,
+    points::{
+        Mark, Pair,
+        lineup::Lineup,
+        sightings::{Sighting, WITHIN_A_HOST},
+    },
+    shared::{DirectionContext, Shared},
+};
+use crate::{
+    ablation::{Step, reaches},
+    cost::lost::causes::name_causes,
+    explain::{
+        context::ReplayContext,
+        episode::{ConnectionEnd, Learned},
+        provisional::ProvisionalRow,
+    },
+    finding::{self, CapturePoint, Closing, Opening, Renumbering},
+    hosts::HostFacts,
+    memory::{HeapSize, OptionalU64, allocated},
+    read::CapturedPacket,
+};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Segment};
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
-use std::mem::{offset_of, replace, take};
-use std::net::IpAddr;
+use std::{
+    cmp::Ordering,
+    mem::{offset_of, replace, take},
+    net::IpAddr,
+};
 
 pub(crate) use attention::Attention;
 use attention::BeforeWindow;

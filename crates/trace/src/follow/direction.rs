@@ -30,17 +30,19 @@ mod skim;
 mod time;
 mod unseen_original;
 
-use super::rtts::Rtts;
-use super::shared::DirectionContext;
-use crate::cost::division::Division;
-use crate::cost::lost::delays::LateAcks;
-use crate::explain::context::EpisodeContext;
-use crate::explain::episode::{ConnectionEnd, Episode, Learned, PacketKind, PriorTransmissions};
-use crate::explain::provisional::ProvisionalRow;
-use crate::finding::{self, Cause, SenderState};
-use crate::memory::{HeapSize, OptionalU64};
-use crate::read::CapturedPacket;
-use crate::verdict::Transmission;
+use super::{rtts::Rtts, shared::DirectionContext};
+use crate::{
+    cost::{division::Division, lost::delays::LateAcks},
+    explain::{
+        context::EpisodeContext,
+        episode::{ConnectionEnd, Episode, Learned, PacketKind, PriorTransmissions},
+        provisional::ProvisionalRow,
+    },
+    finding::{self, Cause, SenderState},
+    memory::{HeapSize, OptionalU64},
+    read::CapturedPacket,
+    verdict::Transmission,
+};
 use away::AwayState;
 pub(crate) use duplicates::fingerprint;
 use duplicates::{AT_ONCE, RecentPackets};
@@ -50,9 +52,11 @@ use outstanding::{OutstandingPacket, SentPacket, sent_after, sent_after_gap};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
-use std::collections::VecDeque;
-use std::mem::{offset_of, take};
+use std::{
+    cmp::Ordering,
+    collections::VecDeque,
+    mem::{offset_of, take},
+};
 
 /// Where the data of a connection begins whose SYN was not captured. Earlier data fits below.
 const MID_CONNECTION: Offset = Offset(1 << 32);

@@ -2,8 +2,10 @@
 
 use foldhash::fast::RandomState;
 use recoup_wire::Endpoints;
-use std::hash::BuildHasher;
-use std::net::{IpAddr, Ipv6Addr};
+use std::{
+    hash::BuildHasher,
+    net::{IpAddr, Ipv6Addr},
+};
 
 /// The ends of a connection, the lower one first: the same for both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

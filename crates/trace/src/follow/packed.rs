@@ -1,9 +1,10 @@
 //! The packets of a round as they wait for their shard. Most take up one cache line.
 
-use super::TimedPacket;
-use super::ends::ConnectionEnds;
-use crate::finding::Renumbering;
-use crate::read::{CapturedPacket, Packet};
+use super::{TimedPacket, ends::ConnectionEnds};
+use crate::{
+    finding::Renumbering,
+    read::{CapturedPacket, Packet},
+};
 use recoup_units::Instant;
 use recoup_wire::{Headers, IpVersion, RareHeaders};
 use serde::{Deserialize, Serialize};

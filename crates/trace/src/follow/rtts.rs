@@ -1,13 +1,17 @@
 //! The round-trip times of one direction: their distribution, and the samples that an RTT estimator
 //! can be rebuilt from. Also how fast each end responds.
 
-use crate::explain::rtt_samples::{RttSample, RttSamples};
-use crate::finding::RttQuantiles;
-use crate::memory::HeapSize;
+use crate::{
+    explain::rtt_samples::{RttSample, RttSamples},
+    finding::RttQuantiles,
+    memory::HeapSize,
+};
 use recoup_units::{Instant, Offset};
 use serde::{Deserialize, Serialize};
-use std::mem::{offset_of, replace, take};
-use std::time::Duration;
+use std::{
+    mem::{offset_of, replace, take},
+    time::Duration,
+};
 
 /// Samples kept to rebuild an estimator. SRTT holds (7/8)^256 of an older sample, which is nothing.
 /// RTTVAR, which loses a quarter each round trip, is at its floor by then.

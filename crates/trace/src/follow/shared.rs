@@ -1,15 +1,15 @@
 //! State that both directions of a connection share.
 
-use super::rtts::ResponseTime;
-use super::vantage;
-use crate::explain::context::{EpisodeContext, ReplayContext};
-use crate::finding::Vantage;
-use crate::read::CapturedPacket;
+use super::{rtts::ResponseTime, vantage};
+use crate::{
+    explain::context::{EpisodeContext, ReplayContext},
+    finding::Vantage,
+    read::CapturedPacket,
+};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags};
 use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 /// State that both directions of a connection share.
 #[derive(Debug, Serialize, Deserialize)]

@@ -14,19 +14,25 @@ mod groups;
 mod merge;
 mod removal;
 
-use super::TimedPacket;
-use super::connection::{Attention, ConnectionState, Owner};
-use super::ends::ConnectionEnds;
-use super::held::Held;
-use super::packed::PackedPackets;
-use super::points::{Mark, Pair};
-use crate::analyze::ConnectionFilter;
-use crate::explain::context::ReplayContext;
-use crate::explain::pool::Pool;
-use crate::explain::provisional::{ChangedHosts, ProvisionalRow};
-use crate::finding::{self, Closing, Findings};
-use crate::hosts::{HostFacts, KnownHosts};
-use crate::read::LeftOut;
+use super::{
+    TimedPacket,
+    connection::{Attention, ConnectionState, Owner},
+    ends::ConnectionEnds,
+    held::Held,
+    packed::PackedPackets,
+    points::{Mark, Pair},
+};
+use crate::{
+    analyze::ConnectionFilter,
+    explain::{
+        context::ReplayContext,
+        pool::Pool,
+        provisional::{ChangedHosts, ProvisionalRow},
+    },
+    finding::{self, Closing, Findings},
+    hosts::{HostFacts, KnownHosts},
+    read::LeftOut,
+};
 use capture_points::CapturePoints;
 pub(crate) use capture_points::Separation;
 use foldhash::fast::RandomState;
@@ -35,12 +41,7 @@ use hashbrown::HashTable;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
-use std::hint::black_box;
-use std::mem::take;
-use std::net::IpAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::VecDeque, hint::black_box, mem::take, net::IpAddr, sync::Arc, time::Duration};
 
 /// How long a connection is kept after its end, for retransmitted FINs and late segments.
 const LINGER: Duration = Duration::from_secs(5);

@@ -1,13 +1,14 @@
 //! Classic pcap captures (draft-ietf-opsawg-pcap).
 
-use super::clock;
-use super::error::Header;
-use super::frames::{Frame, Frames};
-use super::link::Link;
-use super::packet::Packet;
-use super::sniff::Kind;
-use super::window::Window;
-use super::{Ending, LARGEST_RECORD, Step, sniff};
+use super::{
+    Ending, LARGEST_RECORD, Step, clock,
+    error::Header,
+    frames::{Frame, Frames},
+    link::Link,
+    packet::Packet,
+    sniff::{self, Kind},
+    window::Window,
+};
 use pcap_parser::parse_pcap_header;
 
 /// The length of the file header.

@@ -1,12 +1,9 @@
 //! Counts of a capture's frames, and of those that could not be read.
 
-use super::ReadError;
-use super::joined::JoinedFiles;
+use super::{ReadError, joined::JoinedFiles};
 use crate::finding::Inseparable;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::mem::take;
-use std::time::Duration;
+use std::{fmt, mem::take, time::Duration};
 
 /// A number of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

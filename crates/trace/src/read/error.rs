@@ -1,10 +1,11 @@
 //! Why a capture cannot be read at all.
 
-use super::window::{InputEnd, Window};
-use super::{Ending, link};
+use super::{
+    Ending, link,
+    window::{InputEnd, Window},
+};
 use crate::finding::Inseparable;
-use std::io;
-use std::time::Duration;
+use std::{io, time::Duration};
 use thiserror::Error;
 
 /// Why a capture cannot be read at all. Each message is one line.

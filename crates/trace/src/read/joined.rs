@@ -45,9 +45,7 @@ use plan::{Plan, PlannedFile};
 pub use recorded::{Record, RecordedFile, RecordedPart, record_file};
 use recoup_units::Instant;
 pub use replay::{JoinedOrder, OrderedPackets};
-use std::collections::VecDeque;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
 pub use files::{JoinedFile, JoinedFiles};
 

@@ -1,13 +1,15 @@
 //! pcapng captures: sections of blocks (draft-ietf-opsawg-pcapng).
 
-use super::classic::joined_capture;
-use super::clock::Clock;
-use super::error::Header;
-use super::frames::{Frame, Frames};
-use super::link::Link;
-use super::packet::Packet;
-use super::window::Window;
-use super::{Ending, Reason, Step};
+use super::{
+    Ending, Reason, Step,
+    classic::joined_capture,
+    clock::Clock,
+    error::Header,
+    frames::{Frame, Frames},
+    link::Link,
+    packet::Packet,
+    window::Window,
+};
 use pcap_parser::{Block, OptionCode, parse_block_be, parse_block_le, parse_sectionheaderblock};
 
 /// Bytes of a block's type and length at its start, and of its length at its end.

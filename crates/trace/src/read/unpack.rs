@@ -5,9 +5,11 @@
 
 use super::sniff::Compression;
 use flate2::read::MultiGzDecoder;
-use std::io::{self, Read};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::thread;
+use std::{
+    io::{self, Read},
+    sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
+    thread,
+};
 
 /// Bytes decompressed at once: if the input is damaged, at most this much before the damage is
 /// lost.

@@ -1,20 +1,23 @@
 //! Verdicts from the receiver's ACKs.
 
-use super::challenge_acks::{ChallengeAcks, Refusal, TOO_MANY};
-use super::evidence::{PieceEvidence, VerdictContext};
-use super::history::{AckHistory, ReceivedAck};
-use super::hypothesis::Hypotheses;
-use super::pending::PendingVerdicts;
-use super::pieces::{CoveringAck, DuplicateReport, Piece, Pieces, STEPS_PER_PIECE};
-use super::{AMBIGUOUS, ConditionalVerdict, ReceiverOptions, SentSegments, Transmission};
-use crate::finding::{Evidence, Verdict};
-use crate::hosts::{DuplicateReports, ReportsDuplicates};
-use crate::memory::HeapSize;
+use super::{
+    AMBIGUOUS, ConditionalVerdict, ReceiverOptions, SentSegments, Transmission,
+    challenge_acks::{ChallengeAcks, Refusal, TOO_MANY},
+    evidence::{PieceEvidence, VerdictContext},
+    history::{AckHistory, ReceivedAck},
+    hypothesis::Hypotheses,
+    pending::PendingVerdicts,
+    pieces::{CoveringAck, DuplicateReport, Piece, Pieces, STEPS_PER_PIECE},
+};
+use crate::{
+    finding::{Evidence, Verdict},
+    hosts::{DuplicateReports, ReportsDuplicates},
+    memory::HeapSize,
+};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
-use std::mem::take;
-use std::time::Duration;
+use std::{mem::take, time::Duration};
 
 /// How long after a piece was acknowledged or retransmitted a DSACK may still come. Round trips are
 /// shorter, and a stalled path releases its packets together.

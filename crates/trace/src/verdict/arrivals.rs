@@ -15,13 +15,17 @@
 //! A retransmission that looks like an original in every way never comes here.
 
 use super::Transmission;
-use crate::finding::{Evidence, Verdict};
-use crate::memory::{HeapSize, allocated, tree};
+use crate::{
+    finding::{Evidence, Verdict},
+    memory::{HeapSize, allocated, tree},
+};
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
-use std::collections::{BTreeSet, VecDeque};
-use std::time::Duration;
+use std::{
+    cmp::Ordering,
+    collections::{BTreeSet, VecDeque},
+    time::Duration,
+};
 
 /// How long an older copy may still arrive.
 const SETTLED_AFTER: Duration = Duration::from_secs(60);

@@ -5,10 +5,7 @@
 //! the last ACK. A copy can be refused although its bytes are missing: a retransmission that filled
 //! an earlier hole has overtaken it. The refused copy arrived, and is retransmitted all the same.
 
-use super::Transmission;
-use super::evidence::is_before;
-use super::history::ReceivedAck;
-use super::pieces::Piece;
+use super::{Transmission, evidence::is_before, history::ReceivedAck, pieces::Piece};
 use crate::memory::HeapSize;
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};

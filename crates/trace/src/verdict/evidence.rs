@@ -1,9 +1,11 @@
 //! Evidence of times and timestamps about a piece's copies: the cost of assuming that a copy was lost,
 //! accepted, refused or reported. [`hypothesis`](super::hypothesis) explains the costs.
 
-use super::ReceiverOptions;
-use super::challenge_acks::Refusal;
-use super::pieces::{CoveringAck, DuplicateReport, Piece};
+use super::{
+    ReceiverOptions,
+    challenge_acks::Refusal,
+    pieces::{CoveringAck, DuplicateReport, Piece},
+};
 use recoup_units::{Instant, Offset};
 
 pub(super) const LOST: u32 = 1;

@@ -1,15 +1,15 @@
 //! History of the receiver's ACKs.
 
-use super::SentSegments;
-use super::evidence::is_before;
-use super::pieces::{CoveringAck, Neighbor};
-use super::sacked::Sacked;
+use super::{
+    SentSegments,
+    evidence::is_before,
+    pieces::{CoveringAck, Neighbor},
+    sacked::Sacked,
+};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
-use std::mem::take;
-use std::time::Duration;
+use std::{collections::VecDeque, mem::take, time::Duration};
 
 /// ACKs that are remembered.
 const MOST_ACKS: usize = 64;

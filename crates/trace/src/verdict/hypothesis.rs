@@ -48,10 +48,12 @@
 //!   echo the latter. But a hole is acknowledged as soon as it is filled (RFC 5681 §4.2). So if that
 //!   happens just when the retransmission is due, the retransmission filled it.
 
-use super::AMBIGUOUS;
-use super::challenge_acks::Refusal;
-use super::evidence::{LATE, NEVER, OVERTAKEN, PieceEvidence, UNEXPLAINED, VerdictContext};
-use super::pieces::{MOST_COPIES, MOST_REPORTS, Piece};
+use super::{
+    AMBIGUOUS,
+    challenge_acks::Refusal,
+    evidence::{LATE, NEVER, OVERTAKEN, PieceEvidence, UNEXPLAINED, VerdictContext},
+    pieces::{MOST_COPIES, MOST_REPORTS, Piece},
+};
 use crate::finding::{Evidence, Verdict};
 
 /// The lowest costs of the hypotheses about a piece.

@@ -1,8 +1,10 @@
 //! Verdicts on retransmissions, combined from those on their pieces.
 
 use super::{AMBIGUOUS, ConditionalVerdict};
-use crate::finding::{Evidence, Verdict};
-use crate::memory::HeapSize;
+use crate::{
+    finding::{Evidence, Verdict},
+    memory::HeapSize,
+};
 use serde::{Deserialize, Serialize};
 
 /// A retransmission with undecided pieces.

@@ -1,13 +1,11 @@
 //! The stream cut into pieces of one history each: all bytes of a piece were in the same copies,
 //! and were covered by the same ACK and reported by the same DSACKs.
 
-use super::history::ReceivedAck;
-use super::{Transmission, challenge_acks};
+use super::{Transmission, challenge_acks, history::ReceivedAck};
 use crate::memory::{allocated, tree};
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 /// The most copies kept per piece. Linux gives up after 15 retransmissions (`tcp_retries2`).
 pub(super) const MOST_COPIES: usize = 17;

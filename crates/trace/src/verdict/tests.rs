@@ -7,10 +7,11 @@ mod network;
 mod several;
 mod silent;
 
-use super::acks::AckVerdicts;
-use super::{ReceiverOptions, SentOnce, Transmission};
-use crate::finding::{Evidence, Verdict};
-use crate::hosts::ReportsDuplicates;
+use super::{ReceiverOptions, SentOnce, Transmission, acks::AckVerdicts};
+use crate::{
+    finding::{Evidence, Verdict},
+    hosts::ReportsDuplicates,
+};
 use Step::{Ack as Acked, Answer, Closed, Ended, Reset, Retransmitted, Sent, Uncaptured};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};

@@ -22,8 +22,10 @@
 //! (`Cell::expected`, without the one loss that made the retransmission). Factors are ratios of odds, so
 //! that a probability remains one whatever the level.
 
-use super::counts::{Cell, LossCounts, Spread};
-use super::{COPIES, Factors, GAPS, LossProcess};
+use super::{
+    COPIES, Factors, GAPS, LossProcess,
+    counts::{Cell, LossCounts, Spread},
+};
 use std::time::Duration;
 
 /// The fewest connections, and the fewest events, from which their spread is estimated.

@@ -6,13 +6,11 @@
 //! capture shows that the ACK was lost.
 
 use super::Matched;
-use crate::recorded::Recorded;
-use crate::transmission::Arrival;
+use crate::{recorded::Recorded, transmission::Arrival};
 use recoup_sim::Packet;
 use recoup_units::{Instant, Offset};
 use recoup_wire::{Flags, SeqNumber};
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 /// The ACKs of the receiver.
 #[derive(Debug, Default)]

@@ -3,9 +3,11 @@
 //! The queue of a rerun holds what the rerun sends. A packet that meets as many others as its counterpart in the
 //! capture did, at the same time, has its fate. Elsewhere the limit decides.
 
-use crate::bottleneck::{Bottleneck, Fifo, Passage, Passages};
-use crate::delays::Delays;
-use crate::transmission::{Fate, Transmission};
+use crate::{
+    bottleneck::{Bottleneck, Fifo, Passage, Passages},
+    delays::Delays,
+    transmission::{Fate, Transmission},
+};
 use recoup_path::Queue;
 use recoup_units::Instant;
 

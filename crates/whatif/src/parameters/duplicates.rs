@@ -10,8 +10,7 @@
 //! §6.2 step 4).
 
 use crate::record::{Record, Seen};
-use recoup_recovery::Mechanisms;
-use recoup_recovery::detect::LossRule;
+use recoup_recovery::{Mechanisms, detect::LossRule};
 use recoup_units::{Instant, Offset, Segments, Span};
 
 /// Duplicate ACKs beyond this number decide nothing.

@@ -2,9 +2,10 @@
 //! sent and why.
 
 use crate::record::{Record, Seen};
-use recoup_recovery::Reason;
-use recoup_recovery::rtt::{RtoRules, RttEstimator, Sampling};
-use recoup_recovery::{Ack, AckSummary, Mechanisms, Sender, Timer, Transmission, Trigger};
+use recoup_recovery::{
+    Ack, AckSummary, Mechanisms, Reason, Sender, Timer, Transmission, Trigger,
+    rtt::{RtoRules, RttEstimator, Sampling},
+};
 use recoup_tcp::flow::Host;
 use recoup_units::{Instant, Offset, Span};
 use std::time::Duration;

@@ -1,7 +1,9 @@
 //! The values tried of each parameter, and their combinations.
 
-use recoup_recovery::parameters::{MinimumOf, Parameters};
-use recoup_recovery::rtt::Factor;
+use recoup_recovery::{
+    parameters::{MinimumOf, Parameters},
+    rtt::Factor,
+};
 use recoup_units::Segments;
 use std::time::Duration;
 

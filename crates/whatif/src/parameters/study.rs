@@ -1,15 +1,19 @@
 //! The detections of one sender under every instance, in one pass over its packets.
 
-use super::change::{Change, ChangeKind, DetectionChange};
-use super::duplicates::Duplicates;
-use super::follower::Follower;
-use super::grid::Instances;
-use super::timers::{TimerRun, Timers};
-use super::{LeftOut, StudiedSender, Subject};
+use super::{
+    LeftOut, StudiedSender, Subject,
+    change::{Change, ChangeKind, DetectionChange},
+    duplicates::Duplicates,
+    follower::Follower,
+    grid::Instances,
+    timers::{TimerRun, Timers},
+};
 use crate::record::{Record, Seen};
 use recoup_recovery::{State, Timer, Trigger};
-use recoup_trace::finding::{Retransmission, Verdict};
-use recoup_trace::study::{Detector, LossDetection, Model, detections};
+use recoup_trace::{
+    finding::{Retransmission, Verdict},
+    study::{Detector, LossDetection, Model, detections},
+};
 use recoup_units::{Instant, Offset, Segments};
 use std::time::Duration;
 

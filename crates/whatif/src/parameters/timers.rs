@@ -2,11 +2,12 @@
 //!
 //! Instances whose estimators have the same state share one.
 
-use super::follower::Sample;
-use super::grid::Instances;
-use recoup_recovery::Mechanisms;
-use recoup_recovery::parameters::Parameters;
-use recoup_recovery::rtt::{Factor, RtoRules, RttEstimator};
+use super::{follower::Sample, grid::Instances};
+use recoup_recovery::{
+    Mechanisms,
+    parameters::Parameters,
+    rtt::{Factor, RtoRules, RttEstimator},
+};
 use recoup_units::{Instant, Segments};
 use std::time::Duration;
 

@@ -7,13 +7,14 @@
 //! duplicate ACK stands for the next transmission in flight (RFC 5681 §3.2) whose ACK was due. Its window may
 //! have changed, since Linux's receiver raises it meanwhile.
 
-use super::arrivals::{Heard, complete};
-use super::{Fate, Transmission};
+use super::{
+    Fate, Transmission,
+    arrivals::{Heard, complete},
+};
 use crate::record::{Record, Seen};
 use recoup_trace::finding::{Retransmission, Verdict};
 use recoup_units::{Instant, Offset, Span};
-use std::collections::HashMap;
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 /// Transmissions of a connection up to which it is rerun.
 pub(crate) const MOST_TRANSMISSIONS: usize = 1 << 21;

@@ -3,11 +3,15 @@
 use recoup_path::{DataSegments, HopSpec, PathSpec};
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
-use recoup_tcp::Config;
-use recoup_tcp::flow::{Host, Workload};
-use recoup_trace::analyze::{Kept, Settings, follow};
-use recoup_trace::finding::Retransmission;
-use recoup_trace::read::CapturedPacket;
+use recoup_tcp::{
+    Config,
+    flow::{Host, Workload},
+};
+use recoup_trace::{
+    analyze::{Kept, Settings, follow},
+    finding::Retransmission,
+    read::CapturedPacket,
+};
 use recoup_units::{Direction, FlowId, Instant};
 use recoup_whatif::ConnectionPackets;
 use recoup_wire::Endpoints;

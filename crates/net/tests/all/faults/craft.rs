@@ -3,8 +3,10 @@
 
 use crate::faults::Draws;
 use recoup_wire::{Checksum, Endpoints, Flags, Payload, Segment, SeqNumber, decode, encode};
-use std::net::{IpAddr, SocketAddr};
-use std::ops::Range;
+use std::{
+    net::{IpAddr, SocketAddr},
+    ops::Range,
+};
 
 /// The longest packet made.
 const LONGEST: u64 = 1500;

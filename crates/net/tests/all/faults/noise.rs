@@ -1,17 +1,24 @@
 //! Malformed packets during transfers, which must not be affected.
 
-use crate::faults::conversation::{Conversation, kernel_trades, serve};
-use crate::faults::craft::Crafter;
-use crate::faults::{Draws, PATIENCE, bytes, host_with, with_device_alone};
+use crate::faults::{
+    Draws, PATIENCE, bytes,
+    conversation::{Conversation, kernel_trades, serve},
+    craft::Crafter,
+    host_with, with_device_alone,
+};
 use recoup_net::host::{Device, Driver, TunDevice};
 use recoup_tcp::State;
-use std::io;
-use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::{
+    io,
+    net::{IpAddr, SocketAddr, TcpStream},
+    os::fd::{AsFd, BorrowedFd},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
 
 /// The ports of the transfers and of the noise.
 const PORT: u16 = 80;

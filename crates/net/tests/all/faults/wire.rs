@@ -2,9 +2,11 @@
 
 use crate::faults::Draws;
 use recoup_net::host::{Device, TunDevice};
-use std::cell::Cell;
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::{
+    cell::Cell,
+    io,
+    os::fd::{AsFd, BorrowedFd},
+};
 
 /// A device that loses packets in both directions.
 pub struct Lossy<'a> {

@@ -1,11 +1,14 @@
 //! A device that loses, duplicates and delays packets in both directions.
 
-use recoup_net::VnetHeader;
-use recoup_net::host::Device;
-use recoup_net::host::TunDevice;
-use std::collections::VecDeque;
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use recoup_net::{
+    VnetHeader,
+    host::{Device, TunDevice},
+};
+use std::{
+    collections::VecDeque,
+    io,
+    os::fd::{AsFd, BorrowedFd},
+};
 
 /// The rates of faults, per thousand packets.
 #[derive(Clone, Copy)]

@@ -1,16 +1,20 @@
 //! The applications of both sides: the kernel's use the standard library, Recoup's are small loops.
 
 use crate::beside_others;
-use recoup_net::Namespace;
-use recoup_net::host::{ConnectionId, Device, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions};
+use recoup_net::{
+    Namespace,
+    host::{ConnectionId, Device, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions},
+};
 use recoup_recovery::Mechanisms;
 use recoup_skip::skip;
 use recoup_tcp::State;
-use std::collections::HashMap;
-use std::io::{Read as _, Write as _};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashMap,
+    io::{Read as _, Write as _},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    thread,
+    time::{Duration, Instant},
+};
 
 /// The time limit of each transfer.
 const PATIENCE: Duration = Duration::from_secs(60);

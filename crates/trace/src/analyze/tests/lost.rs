@@ -1,9 +1,10 @@
 //! The time that directions lost, by cause.
 
-use super::hosts::Visits;
-use super::*;
-use crate::finding::{Cause, LostTime};
-use crate::hosts::Hosts;
+use super::{hosts::Visits, *};
+use crate::{
+    finding::{Cause, LostTime},
+    hosts::Hosts,
+};
 
 /// Time lost by the rows of a direction.
 fn lost_in_rows(rows: &[Retransmission], connection: &Connection, side: usize) -> LostTime {

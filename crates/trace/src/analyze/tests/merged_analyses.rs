@@ -1,8 +1,10 @@
 //! Saved analyses of other connections are merged.
 
-use super::hosts::{Log, Visits};
-use super::paused::{Outcome, resumed};
-use super::*;
+use super::{
+    hosts::{Log, Visits},
+    paused::{Outcome, resumed},
+    *,
+};
 use std::net::IpAddr;
 
 /// An analysis of these packets, whose frames begin after `before`.

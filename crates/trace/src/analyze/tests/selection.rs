@@ -2,9 +2,7 @@
 
 use super::*;
 use crate::read::LeftOut;
-use std::collections::BTreeSet;
-use std::fmt;
-use std::net::SocketAddr;
+use std::{collections::BTreeSet, fmt, net::SocketAddr};
 
 /// Selects the connections of one end.
 #[derive(Debug)]

@@ -30,8 +30,10 @@
 //! after a spurious retransmission of the last segment, and that does not report it as a duplicate (RFC 2883),
 //! answers the original: that came late.
 
-use crate::explain::provisional::{AlternativeVerdict, ProvisionalRow};
-use crate::finding::{Cause, Evidence, LostTime, Retransmission, Vantage, Verdict};
+use crate::{
+    explain::provisional::{AlternativeVerdict, ProvisionalRow},
+    finding::{Cause, Evidence, LostTime, Retransmission, Vantage, Verdict},
+};
 use recoup_recovery::Trigger;
 use serde::{Deserialize, Serialize};
 

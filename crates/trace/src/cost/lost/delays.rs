@@ -25,8 +25,10 @@
 //!   are not seen.
 //! - While an episode lasts, all time is the episode's.
 
-use crate::finding::{Cause, LostTime};
-use crate::memory::allocated;
+use crate::{
+    finding::{Cause, LostTime},
+    memory::allocated,
+};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

@@ -24,9 +24,7 @@
 
 use crate::finding::{Cause, EpisodeCost};
 use recoup_units::Instant;
-use std::iter::Peekable;
-use std::time::Duration;
-use std::vec::IntoIter;
+use std::{iter::Peekable, time::Duration, vec::IntoIter};
 
 /// A retransmission, and the repair of what was sent before it.
 #[derive(Clone, Copy, Debug)]

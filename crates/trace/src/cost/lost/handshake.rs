@@ -32,8 +32,10 @@
 //!   makes a lost SYN-ACK look like a lost SYN to a capture at the client.
 //! - A handshake that never completes lost nothing: nothing shows that anybody would have answered.
 
-use crate::explain::provisional::ProvisionalRow;
-use crate::finding::{Cause, EpisodeCost, LostTime, Vantage, Verdict};
+use crate::{
+    explain::provisional::ProvisionalRow,
+    finding::{Cause, EpisodeCost, LostTime, Vantage, Verdict},
+};
 use std::time::Duration;
 
 /// A handshake that completed.

@@ -1,12 +1,15 @@
 //! The end of an episode's direction: its rows become findings.
 
-use super::row::RecoveryTime;
-use super::{ConnectionEnd, Episode, EpisodeContext, Learned, sender_facts};
-use crate::cost::lost::causes::Clues;
-use crate::cost::lost::episodes::{EpisodeCosts, Repair};
-use crate::explain::provisional::{AlternativeVerdict, ProvisionalRow};
-use crate::finding::{self, Retransmission, Vantage};
-use crate::hosts::{HostFacts, ReportsDuplicates};
+use super::{ConnectionEnd, Episode, EpisodeContext, Learned, row::RecoveryTime, sender_facts};
+use crate::{
+    cost::lost::{
+        causes::Clues,
+        episodes::{EpisodeCosts, Repair},
+    },
+    explain::provisional::{AlternativeVerdict, ProvisionalRow},
+    finding::{self, Retransmission, Vantage},
+    hosts::{HostFacts, ReportsDuplicates},
+};
 use recoup_units::Offset;
 
 impl Episode {

@@ -1,10 +1,9 @@
 //! The replays of one episode, one per candidate profile.
 
-use super::super::context::EpisodeContext;
-use super::super::playback::Playback;
-use super::super::replay::Replay;
-use super::super::rtt_samples::Estimators;
-use super::row::Row;
+use super::{
+    super::{context::EpisodeContext, playback::Playback, replay::Replay, rtt_samples::Estimators},
+    row::Row,
+};
 use crate::hosts::Score;
 use serde::{Deserialize, Serialize};
 

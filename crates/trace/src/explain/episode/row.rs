@@ -1,12 +1,12 @@
 //! A packet with bytes below `snd_nxt`: what was known when it came, and what it turns out to be.
 
-use super::super::identify::MOST_CANDIDATES;
-use super::super::reduction::Repair;
-use super::super::replay::Explained;
-use crate::cost::lost::causes::Clues;
-use crate::finding::{Evidence, Triggers, Vantage, Verdict};
-use crate::hosts::ReportsDuplicates;
-use crate::verdict::{ConditionalVerdict, Transmission};
+use super::super::{identify::MOST_CANDIDATES, reduction::Repair, replay::Explained};
+use crate::{
+    cost::lost::causes::Clues,
+    finding::{Evidence, Triggers, Vantage, Verdict},
+    hosts::ReportsDuplicates,
+    verdict::{ConditionalVerdict, Transmission},
+};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::SeqNumber;
 use serde::{Deserialize, Serialize};

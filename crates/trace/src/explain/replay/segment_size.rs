@@ -13,8 +13,7 @@
 //! Source: RFC 1191 §6.4; RFC 4821 §7.6; Linux 6.12 `tcp_simple_retransmit`, `tcp_mtu_probe`.
 
 use super::{PROMPT, Replay, Step};
-use recoup_recovery::SentSegment;
-use recoup_recovery::State;
+use recoup_recovery::{SentSegment, State};
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
 

@@ -4,8 +4,10 @@
 //! So what the engine would have sent counts as sent once its time is over. If the packet comes
 //! after all, it was only late, and has the reason for which the engine sent it.
 
-use super::super::tape::{Step, Tape};
-use super::{Explained, LATE, Replay};
+use super::{
+    super::tape::{Step, Tape},
+    Explained, LATE, Replay,
+};
 use crate::finding::Triggers;
 use recoup_recovery::{State, Timer, Transmission, Trigger};
 use recoup_units::{Instant, Segments, Span};

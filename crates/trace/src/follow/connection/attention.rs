@@ -8,12 +8,12 @@
 //! what is outstanding, and what the handshake agreed on. Then [`ConnectionState::enter_window`] forgets
 //! what was counted.
 
-use super::ConnectionState;
-use super::handshake::Completion;
-use crate::finding::{Connection, Opening};
-use crate::follow::TimedPacket;
-use crate::follow::direction::DirectionState;
-use crate::memory::OptionalU64;
+use super::{ConnectionState, handshake::Completion};
+use crate::{
+    finding::{Connection, Opening},
+    follow::{TimedPacket, direction::DirectionState},
+    memory::OptionalU64,
+};
 use recoup_wire::Flags;
 use serde::{Deserialize, Serialize};
 use std::mem::replace;

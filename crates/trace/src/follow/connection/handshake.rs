@@ -1,18 +1,18 @@
 //! The handshake of a connection, and the time it lost.
 
 use super::ConnectionState;
-use crate::cost::lost::handshake::{CompleteHandshake, add_handshake};
-use crate::explain::provisional::ProvisionalRow;
-use crate::finding;
-use crate::follow::direction::fingerprint;
-use crate::memory::OptionalU64;
-use crate::read::CapturedPacket;
+use crate::{
+    cost::lost::handshake::{CompleteHandshake, add_handshake},
+    explain::provisional::ProvisionalRow,
+    finding,
+    follow::direction::fingerprint,
+    memory::OptionalU64,
+    read::CapturedPacket,
+};
 use recoup_units::Instant;
 use recoup_wire::{Flags, Options};
 use serde::{Deserialize, Serialize};
-use std::mem::replace;
-use std::num::NonZeroU32;
-use std::time::Duration;
+use std::{mem::replace, num::NonZeroU32, time::Duration};
 
 /// The last SYN of a direction.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

@@ -14,8 +14,7 @@
 //! connection.
 
 use super::ConnectionState;
-use crate::follow::TimedPacket;
-use crate::read::CapturedPacket;
+use crate::{follow::TimedPacket, read::CapturedPacket};
 use recoup_wire::{Flags, Segment, SeqNumber};
 use std::mem::take;
 

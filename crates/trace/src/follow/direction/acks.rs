@@ -1,15 +1,19 @@
 //! Evidence of the peer's ACKs about a direction: data that has arrived, the round-trip times, and data that
 //! was not captured.
 
-use super::outstanding::{OutstandingPacket, SentPacket, sent_once};
-use super::recent_acks::PassingAck;
-use super::{DirectionState, offset_near};
-use crate::ablation::{Step, reaches};
-use crate::cost::lost::delays::{LateAck, TOGETHER, is_late, is_late_if_delayed};
-use crate::explain::episode::AckMarks;
-use crate::finding::Vantage;
-use crate::follow::shared::DirectionContext;
-use crate::read::CapturedPacket;
+use super::{
+    DirectionState, offset_near,
+    outstanding::{OutstandingPacket, SentPacket, sent_once},
+    recent_acks::PassingAck,
+};
+use crate::{
+    ablation::{Step, reaches},
+    cost::lost::delays::{LateAck, TOGETHER, is_late, is_late_if_delayed},
+    explain::episode::AckMarks,
+    finding::Vantage,
+    follow::shared::DirectionContext,
+    read::CapturedPacket,
+};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};

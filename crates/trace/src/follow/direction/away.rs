@@ -7,15 +7,11 @@
 //! | [`recent_acks`](super::recent_acks) | the ACKs that may not have reached the sender |
 //! | [`unseen_original`](super::unseen_original) | what was sent and lost without a gap |
 
-use super::DirectionState;
-use super::recent_acks::RecentAcks;
-use super::send_clock::SendClock;
-use super::unseen_original::SenderShown;
-use crate::cost::division::Heard;
-use crate::explain::tape::Departure;
-use crate::follow::shared::DirectionContext;
-use crate::memory::allocated;
-use crate::read::CapturedPacket;
+use super::{DirectionState, recent_acks::RecentAcks, send_clock::SendClock, unseen_original::SenderShown};
+use crate::{
+    cost::division::Heard, explain::tape::Departure, follow::shared::DirectionContext, memory::allocated,
+    read::CapturedPacket,
+};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 

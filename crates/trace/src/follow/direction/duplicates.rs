@@ -7,10 +7,11 @@
 //! IPv6 has none). Copies that come a path delay later are from another capture point, and
 //! [`points`](crate::follow::points) has separated them before.
 
-use super::DirectionState;
-use super::outstanding::{OutstandingPacket, SentPacket};
-use crate::follow::shared::DirectionContext;
-use crate::read::CapturedPacket;
+use super::{
+    DirectionState,
+    outstanding::{OutstandingPacket, SentPacket},
+};
+use crate::{follow::shared::DirectionContext, read::CapturedPacket};
 use recoup_units::Instant;
 use recoup_wire::Flags;
 use serde::{Deserialize, Serialize};

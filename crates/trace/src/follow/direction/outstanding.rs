@@ -5,8 +5,10 @@
 //! their own.
 
 use super::{DirectionState, MID_CONNECTION, SAME_COUNTER};
-use crate::explain::replay::MOST_PIECES;
-use crate::verdict::{SentOnce, Transmission};
+use crate::{
+    explain::replay::MOST_PIECES,
+    verdict::{SentOnce, Transmission},
+};
 use recoup_units::{Instant, Offset, Span, partition_point_near};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

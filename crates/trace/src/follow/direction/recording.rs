@@ -3,13 +3,12 @@
 //! At the sender it begins in the current state. Away from it, the sender may not have heard the
 //! latest ACKs, so the recording begins before them.
 
-use super::DirectionState;
-use super::away::AwayState;
-use super::recent_acks::HeardSoFar;
-use crate::ablation::{Step, reaches};
-use crate::explain::context::EpisodeContext;
-use crate::explain::tape::Tape;
-use crate::follow::shared::DirectionContext;
+use super::{DirectionState, away::AwayState, recent_acks::HeardSoFar};
+use crate::{
+    ablation::{Step, reaches},
+    explain::{context::EpisodeContext, tape::Tape},
+    follow::shared::DirectionContext,
+};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::Segment;
 use std::time::Duration;

@@ -5,8 +5,7 @@
 //! and SYNs belong to it.
 
 use super::{DirectionState, offset_near};
-use crate::cost::division::Division;
-use crate::follow::rtts::Rtts;
+use crate::{cost::division::Division, follow::rtts::Rtts};
 use recoup_units::{Instant, Span};
 use recoup_wire::{Flags, Segment};
 use std::mem::take;

@@ -1,10 +1,12 @@
 //! Passes what the sender sent and heard to the [`Division`](crate::cost::division::Division) of its time.
 
 use super::DirectionState;
-use crate::cost::division::{Ending, FirstRetransmission, Heard, RecoveredRow};
-use crate::explain::episode::ConnectionEnd;
-use crate::finding::TimeByState;
-use crate::follow::shared::DirectionContext;
+use crate::{
+    cost::division::{Ending, FirstRetransmission, Heard, RecoveredRow},
+    explain::episode::ConnectionEnd,
+    finding::TimeByState,
+    follow::shared::DirectionContext,
+};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, Segment};
 

@@ -14,11 +14,12 @@
 //! A bare ACK shows more: its sequence number is that of the next new byte (RFC 9293 §3.10.7.4), so
 //! all below was sent before.
 
-use super::DirectionState;
-use super::outstanding::{OutstandingPacket, SentPacket};
-use super::probes::LEAST_IDLE;
-use crate::follow::shared::DirectionContext;
-use crate::read::CapturedPacket;
+use super::{
+    DirectionState,
+    outstanding::{OutstandingPacket, SentPacket},
+    probes::LEAST_IDLE,
+};
+use crate::{follow::shared::DirectionContext, read::CapturedPacket};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber, Timestamps};
 use serde::{Deserialize, Serialize};

@@ -12,9 +12,11 @@
 //! 5. At each point, the ACK follows the data. If several pairings allow that, the clocks are taken
 //!    to differ by less than the delay.
 
-use super::Mark;
-use super::order::{Repetition, repetition};
-use super::sightings::{Group, Sightings};
+use super::{
+    Mark,
+    order::{Repetition, repetition},
+    sightings::{Group, Sightings},
+};
 use crate::finding::WhyInseparable;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

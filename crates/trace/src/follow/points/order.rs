@@ -6,14 +6,14 @@
 //! handshake shows: the SYN-ACK leaves after the SYN has arrived.
 
 use super::sightings::{Repeats, Sighting};
-use crate::finding::WhyInseparable;
-use crate::follow::TimedPacket;
-use crate::follow::direction::fingerprint;
+use crate::{
+    finding::WhyInseparable,
+    follow::{TimedPacket, direction::fingerprint},
+};
 use recoup_units::Instant;
 use recoup_wire::SeqNumber;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 /// Packets of a side that are remembered until their copies come.
 const MOST_REMEMBERED: usize = 1024;

@@ -12,20 +12,28 @@
 //! ```
 
 use super::{ConnectionState, ConnectionTable, TableEntry};
-use crate::finding::{self, CapturePoint, Closing, Findings, Inseparable, Renumbering, WhyInseparable};
-use crate::follow::TimedPacket;
-use crate::follow::direction::fingerprint;
-use crate::follow::points::lineup::{Decision, Lineup, decide};
-use crate::follow::points::order::Order;
-use crate::follow::points::sightings::{Sighting, Sightings};
-use crate::follow::points::{Mark, Pair};
+use crate::{
+    finding::{self, CapturePoint, Closing, Findings, Inseparable, Renumbering, WhyInseparable},
+    follow::{
+        TimedPacket,
+        direction::fingerprint,
+        points::{
+            Mark, Pair,
+            lineup::{Decision, Lineup, decide},
+            order::Order,
+            sightings::{Sighting, Sightings},
+        },
+    },
+};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags};
 use serde::{Deserialize, Serialize, Serializer};
-use std::collections::{BTreeMap, VecDeque};
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
 /// How long packets are held back: longer than most round trips and differences between clocks.
 const HELD_FOR: Duration = Duration::from_secs(1);

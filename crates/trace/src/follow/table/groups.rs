@@ -1,7 +1,6 @@
 //! Groups the packets of a round by connection.
 
-use crate::follow::ends::ConnectionEnds;
-use crate::follow::packed::PackedPackets;
+use crate::follow::{ends::ConnectionEnds, packed::PackedPackets};
 use foldhash::fast::RandomState;
 use std::mem::replace;
 

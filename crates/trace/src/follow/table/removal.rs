@@ -1,12 +1,15 @@
 //! Removes connections from the table: those that have ended, are silent, or are too many.
 
 use super::{ConnectionTable, LINGER, hash};
-use crate::finding::{CapturePoint, Closing, Findings};
-use crate::follow::connection::{Attention, ConnectionState};
-use crate::follow::points::Pair;
+use crate::{
+    finding::{CapturePoint, Closing, Findings},
+    follow::{
+        connection::{Attention, ConnectionState},
+        points::Pair,
+    },
+};
 use recoup_units::Instant;
-use std::mem::take;
-use std::time::Duration;
+use std::{mem::take, time::Duration};
 
 /// A SYN is answered or retransmitted within this time (RFC 6298 §5.5 and Linux's six retries: 64 s
 /// at most), in ns.

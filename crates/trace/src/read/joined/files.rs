@@ -1,8 +1,6 @@
 //! The files of a joined capture: what was read of each, and what a user should know of them.
 
-use super::super::Ending;
-use super::frame_map::FrameMap;
-use super::look::FirstPackets;
+use super::{super::Ending, frame_map::FrameMap, look::FirstPackets};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

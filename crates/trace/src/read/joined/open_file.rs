@@ -1,12 +1,13 @@
 //! A file of a joined capture that is being read.
 
-use super::super::{CapturedPacket, Counts, Ending, ReadError};
-use super::part::CapturePart;
-use super::plan::PlannedFile;
-use super::{JoinedFile, MOST_LATE};
+use super::{
+    super::{CapturedPacket, Counts, Ending, ReadError},
+    JoinedFile, MOST_LATE,
+    part::CapturePart,
+    plan::PlannedFile,
+};
 use recoup_units::Instant;
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 /// The most packets that are read ahead to see whether a file ends.
 const MOST_WAITING: usize = 1 << 16;

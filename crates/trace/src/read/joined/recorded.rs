@@ -9,16 +9,20 @@
 //! Frames and times are variable-length differences from the packet before, so a packet takes about 11 bytes. The
 //! digest tells whether two files that overlap have the same packet. zstd's checksums reveal damage.
 
-use super::super::{CapturedPacket, Counts, Packet, PacketSource, ReadError, Reader};
-use super::frame_map::{push_integer, take_integer};
-use super::look::{self, Beginning};
-use super::part::CapturePart;
+use super::{
+    super::{CapturedPacket, Counts, Packet, PacketSource, ReadError, Reader},
+    frame_map::{push_integer, take_integer},
+    look::{self, Beginning},
+    part::CapturePart,
+};
 use recoup_units::Instant;
 use recoup_wire::SeqNumber;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
-use std::path::Path;
+use std::{
+    fs::File,
+    io::{self, BufReader, Read, Write},
+    path::Path,
+};
 
 /// How a record begins. The last digit is the version of the layout.
 const MAGIC: [u8; 8] = *b"\x89RCPREC1";

@@ -1,5 +1,4 @@
-use super::super::tests::made::*;
-use super::*;
+use super::{super::tests::made::*, *};
 use crate::read::{Oddity, Reader, Reason};
 use std::fs;
 use tempfile::TempDir;

@@ -5,10 +5,11 @@
 //! The seeds are fixed. Wrong verdicts are allowed where two rare events coincide, for example the
 //! loss of the only ACK that shows what arrived.
 
-use super::super::evidence::is_before;
-use super::*;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use super::{super::evidence::is_before, *};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap},
+};
 
 const SEGMENT: u64 = 1000;
 /// One way, in ms.

@@ -1,6 +1,5 @@
 use super::*;
-use crate::bottleneck::Backlog;
-use crate::transmission::Arrival;
+use crate::{bottleneck::Backlog, transmission::Arrival};
 use recoup_units::{BitRate, Offset, Span};
 use std::time::Duration;
 

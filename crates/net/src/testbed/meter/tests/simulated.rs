@@ -4,12 +4,13 @@
 //! time, so the instants here have a finer resolution that keeps their order.
 
 use super::*;
-use recoup_path::PathSpec;
-use recoup_path::{HopSpec, LossKind, LossSpec, Probability, Queue};
+use recoup_path::{HopSpec, LossKind, LossSpec, PathSpec, Probability, Queue};
 use recoup_recovery::{Event, Profile, Trigger};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
-use recoup_tcp::flow::{Host, Script, TimedWrite, When, Write};
-use recoup_tcp::{AckPolicy, Config};
+use recoup_tcp::{
+    AckPolicy, Config,
+    flow::{Host, Script, TimedWrite, When, Write},
+};
 use recoup_units::BitRate;
 use recoup_wire::Segment;
 use std::collections::HashMap;

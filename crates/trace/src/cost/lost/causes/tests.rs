@@ -1,6 +1,8 @@
 use super::*;
-use crate::explain::identify::MOST_CANDIDATES;
-use crate::finding::{EpisodeCost, Triggers};
+use crate::{
+    explain::identify::MOST_CANDIDATES,
+    finding::{EpisodeCost, Triggers},
+};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
 use std::time::Duration;

@@ -1,15 +1,16 @@
 //! Random tapes: the steps that a replay leaves out would not have changed its result.
 
-use crate::explain::context::{EpisodeContext, ReplayContext};
-use crate::explain::identify::Candidates;
-use crate::explain::replay::*;
-use crate::explain::rtt_samples::{Estimators, RttSample};
-use crate::explain::tape::Tape;
-use crate::finding::Vantage;
-use proptest::collection::vec;
-use proptest::prelude::*;
-use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
+use crate::{
+    explain::{
+        context::{EpisodeContext, ReplayContext},
+        identify::Candidates,
+        replay::*,
+        rtt_samples::{Estimators, RttSample},
+        tape::Tape,
+    },
+    finding::Vantage,
+};
+use proptest::{collection::vec, prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use recoup_recovery::Ack;
 use recoup_units::Offset;
 use std::net::{IpAddr, Ipv4Addr};
