@@ -32,29 +32,19 @@ pub struct Width {
     unit: Unit,
 }
 
-/// A unit of length (CSS Values and Units §6.2: an inch has 96 px).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unit {
-    Pixel,
-    Millimetre,
-    Centimetre,
-    Inch,
-    Point,
+recoup_units::named! {
+    /// A unit of length (CSS Values and Units §6.2: an inch has 96 px).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Unit {
+        Pixel = "px",
+        Millimetre = "mm",
+        Centimetre = "cm",
+        Inch = "in",
+        Point = "pt",
+    }
 }
 
 impl Unit {
-    const ALL: [Self; 5] = [Self::Pixel, Self::Millimetre, Self::Centimetre, Self::Inch, Self::Point];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Pixel => "px",
-            Self::Millimetre => "mm",
-            Self::Centimetre => "cm",
-            Self::Inch => "in",
-            Self::Point => "pt",
-        }
-    }
-
     const fn pixels(self) -> f64 {
         match self {
             Self::Pixel => 1.0,

@@ -89,47 +89,29 @@ impl Mark {
     }
 }
 
-/// A flag in the header of a segment that changes the state of the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Control {
-    /// The sender opens its direction.
-    Syn,
-    /// The sender closes its direction.
-    Fin,
-    /// The sender aborts the connection.
-    Reset,
-}
-
-impl Control {
-    /// The flag that diagrams print.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Syn => "SYN",
-            Self::Fin => "FIN",
-            Self::Reset => "RST",
-        }
+recoup_units::named! {
+    /// A flag in the header of a segment that changes the state of the connection.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Control {
+        /// The sender opens its direction.
+        Syn = "SYN",
+        /// The sender closes its direction.
+        Fin = "FIN",
+        /// The sender aborts the connection.
+        Reset = "RST",
     }
 }
 
-/// Whether a retransmission was needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Necessity {
-    /// The data would not have arrived without the retransmission.
-    Needed,
-    /// Another transmission delivered all of the data.
-    Spurious,
-    /// The capture does not show whether the data arrived otherwise.
-    Unknowable,
-}
-
-impl Necessity {
-    /// The word that diagrams print.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Needed => "needed",
-            Self::Spurious => "spurious",
-            Self::Unknowable => "unknowable",
-        }
+recoup_units::named! {
+    /// Whether a retransmission was needed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Necessity {
+        /// The data would not have arrived without the retransmission.
+        Needed = "needed",
+        /// Another transmission delivered all of the data.
+        Spurious = "spurious",
+        /// The capture does not show whether the data arrived otherwise.
+        Unknowable = "unknowable",
     }
 }
 

@@ -56,9 +56,9 @@ use populations::Populations;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel, LineChart, LinePanel, Scale};
 use recoup_lab::analysis::StudyTable;
 use recoup_lab::study::{bytes_chart, detection_chart, reduction_chart};
-use recoup_trace::finding::systems_like;
 use recoup_trace::study::published::System;
 use recoup_trace::study::{Cdf, SenderReport, Shares};
+use recoup_trace::systems::systems_like;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "loss-detection";

@@ -66,7 +66,7 @@ fn schema<R>(leaves: &[Leaf<'_, R>], several: bool) -> SchemaRef {
     };
     let columns = leaves.iter().map(|leaf| {
         let column = leaf.column;
-        field(&leaf.name, column.cell.data_type(), column.unit, &column.about)
+        field(&leaf.name, column.cell.data_type(), column.header.unit, &column.header.about)
     });
     let source = several.then(|| field(SOURCE, DataType::Utf8, "", "the capture"));
     Arc::new(Schema::new(columns.chain(source).collect::<Vec<_>>()))

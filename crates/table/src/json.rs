@@ -2,7 +2,7 @@
 
 use crate::{
     Part,
-    columns::{Cell, Column, Columns, EpochSeconds, Group, Node},
+    columns::{Cell, Column, Columns, EpochSeconds, Group, Header, Node},
 };
 use serde::{
     Serialize, Serializer,
@@ -138,7 +138,7 @@ impl<R> Serialize for JsonRow<'_, R> {
         let mut map = serializer.serialize_map(Some(self.nodes.len()))?;
         for node in self.nodes {
             match node {
-                Node::Column(Column { name, cell, .. }) => match cell {
+                Node::Column(Column { header: Header { name, .. }, cell, .. }) => match cell {
                     Cell::Text(of) => map.serialize_entry(name, &of(row))?,
                     Cell::Integer(of) => map.serialize_entry(name, &of(row))?,
                     Cell::Signed(of) => map.serialize_entry(name, &of(row))?,

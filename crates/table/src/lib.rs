@@ -21,7 +21,7 @@ mod text;
 
 #[cfg(feature = "arrow")]
 pub use arrow::Batches;
-pub use columns::{Columns, Field};
+pub use columns::{Columns, Field, Header};
 pub use format::Format;
 pub use json::{Layout, Schema};
 pub use row_file::{RowFile, RowFormat};

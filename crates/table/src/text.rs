@@ -143,11 +143,11 @@ impl<R> Column<R> {
     fn heading_with_unit(&self, instead: Option<&str>) -> String {
         let heading = match instead.or(self.heading.as_deref()) {
             Some(heading) => heading.to_owned(),
-            None => self.name.replace('_', " "),
+            None => self.header.name.replace('_', " "),
         };
         let unit = match self.cell {
             Cell::Time(_) => "UTC",
-            _ => self.unit,
+            _ => self.header.unit,
         };
         match unit {
             "" => heading,

@@ -38,7 +38,7 @@ mod shard;
 
 pub use crate::finding::Findings;
 use crate::{
-    explain::provisional::ChangedHosts,
+    attribute::provisional::ChangedHosts,
     finding::{Connection, ConnectionKey, Retransmission, Revision},
     follow::{
         packed::PackedPackets,

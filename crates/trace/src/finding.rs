@@ -4,7 +4,6 @@ mod cost;
 mod renumber;
 mod revision;
 
-pub use crate::explain::identify::{identified_profiles, systems_like};
 pub use cost::{Cause, EpisodeCost, LostTime, SenderState, TimeByState, WhyUnknown};
 pub use renumber::Renumbering;
 pub use revision::{HeldConnections, Revision};
@@ -32,120 +31,67 @@ pub trait Findings: Send {
     }
 }
 
-/// Where a direction was captured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Vantage {
-    /// At its sender: the capture shows everything it sent, when it was sent.
-    Sender,
-    /// On the path.
-    Between,
-    /// At its receiver: the capture shows what arrived.
-    Receiver,
-    /// Unknown.
-    #[default]
-    Unknown,
-}
-
-impl Vantage {
-    /// All capture points, in the order of reports.
-    pub const ALL: [Self; 4] = [Self::Sender, Self::Between, Self::Receiver, Self::Unknown];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sender => "sender",
-            Self::Between => "between",
-            Self::Receiver => "receiver",
-            Self::Unknown => "unknown",
-        }
+recoup_units::named! {
+    /// Where a direction was captured.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Vantage {
+        /// At its sender: the capture shows everything it sent, when it was sent.
+        Sender = "sender",
+        /// On the path.
+        Between = "between",
+        /// At its receiver: the capture shows what arrived.
+        Receiver = "receiver",
+        /// Unknown.
+        #[default]
+        Unknown = "unknown",
     }
 }
 
-/// Whether a retransmission was needed. It was spurious if an earlier copy delivered every byte of
-/// it, even one that arrived later.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Verdict {
-    /// No earlier copy delivered some of its bytes.
-    Needed,
-    /// Earlier copies delivered all of its bytes.
-    Spurious,
-    /// The capture does not show it.
-    #[default]
-    Unknowable,
-}
-
-impl Verdict {
-    /// All verdicts, in the order of reports.
-    pub const ALL: [Self; 3] = [Self::Needed, Self::Spurious, Self::Unknowable];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Needed => "needed",
-            Self::Spurious => "spurious",
-            Self::Unknowable => "unknowable",
-        }
+recoup_units::named! {
+    /// Whether a retransmission was needed. It was spurious if an earlier copy delivered every byte of
+    /// it, even one that arrived later.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Verdict {
+        /// No earlier copy delivered some of its bytes.
+        Needed = "needed",
+        /// Earlier copies delivered all of its bytes.
+        Spurious = "spurious",
+        /// The capture does not show it.
+        #[default]
+        Unknowable = "unknowable",
     }
 }
 
-/// Evidence for a verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Evidence {
-    /// The receiver reported a duplicate (RFC 2883).
-    Dsack,
-    /// The echoed timestamp shows which copy arrived (RFC 3522, RFC 7323).
-    TimestampEcho,
-    /// It was acknowledged before it can have arrived.
-    AckTooEarly,
-    /// It was acknowledged when it can have arrived, and the receiver reported no duplicate. If the
-    /// receiver never does, it filled a hole just when it was due.
-    NoDuplicate,
-    /// The capture shows another copy arriving.
-    CopySeen,
-    /// The capture shows arrivals, and no earlier copy; or it carries bytes never sent before.
-    NoCopySeen,
-    /// None: the capture holds no ACK of it.
-    NotAcknowledged,
-    /// None: the receiver reports no duplicates, and no echo identifies the copy that arrived.
-    NoReports,
-    /// None: it looks like a first transmission.
-    LooksFirst,
-    /// None: the reports contradict each other, or have several explanations.
-    #[default]
-    Ambiguous,
+recoup_units::named! {
+    /// Evidence for a verdict.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Evidence {
+        /// The receiver reported a duplicate (RFC 2883).
+        Dsack = "dsack",
+        /// The echoed timestamp shows which copy arrived (RFC 3522, RFC 7323).
+        TimestampEcho = "timestamp_echo",
+        /// It was acknowledged before it can have arrived.
+        AckTooEarly = "ack_too_early",
+        /// It was acknowledged when it can have arrived, and the receiver reported no duplicate. If the
+        /// receiver never does, it filled a hole just when it was due.
+        NoDuplicate = "no_duplicate",
+        /// The capture shows another copy arriving.
+        CopySeen = "copy_seen",
+        /// The capture shows arrivals, and no earlier copy; or it carries bytes never sent before.
+        NoCopySeen = "no_copy_seen",
+        /// None: the capture holds no ACK of it.
+        NotAcknowledged = "not_acknowledged",
+        /// None: the receiver reports no duplicates, and no echo identifies the copy that arrived.
+        NoReports = "no_reports",
+        /// None: it looks like a first transmission.
+        LooksFirst = "looks_first",
+        /// None: the reports contradict each other, or have several explanations.
+        #[default]
+        Ambiguous = "ambiguous",
+    }
 }
 
 impl Evidence {
-    /// All kinds of evidence, in the order of reports.
-    pub const ALL: [Self; 10] = [
-        Self::Dsack,
-        Self::TimestampEcho,
-        Self::AckTooEarly,
-        Self::NoDuplicate,
-        Self::CopySeen,
-        Self::NoCopySeen,
-        Self::NotAcknowledged,
-        Self::NoReports,
-        Self::LooksFirst,
-        Self::Ambiguous,
-    ];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dsack => "dsack",
-            Self::TimestampEcho => "timestamp_echo",
-            Self::AckTooEarly => "ack_too_early",
-            Self::NoDuplicate => "no_duplicate",
-            Self::CopySeen => "copy_seen",
-            Self::NoCopySeen => "no_copy_seen",
-            Self::NotAcknowledged => "not_acknowledged",
-            Self::NoReports => "no_reports",
-            Self::LooksFirst => "looks_first",
-            Self::Ambiguous => "ambiguous",
-        }
-    }
-
     /// The evidence in words, beside a verdict.
     pub const fn reason(self) -> &'static str {
         match self {
@@ -421,56 +367,33 @@ impl Explanation {
     }
 }
 
-/// How a connection begins in the capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Opening {
-    /// With a SYN.
-    Handshake,
-    /// Without one: the capture began later.
-    MidConnection,
-}
-
-impl Opening {
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Handshake => "handshake",
-            Self::MidConnection => "mid_connection",
-        }
+recoup_units::named! {
+    /// How a connection begins in the capture.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Opening {
+        /// With a SYN.
+        Handshake = "handshake",
+        /// Without one: the capture began later.
+        MidConnection = "mid_connection",
     }
 }
 
-/// How a connection ends in the capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Closing {
-    /// Both FINs were acknowledged.
-    Closed,
-    /// One end sent a reset.
-    Reset,
-    /// It was silent for too long.
-    Idle,
-    /// Another connection began between the same ends.
-    Replaced,
-    /// Too many connections were open.
-    Evicted,
-    /// The capture ended first.
-    CaptureEnd,
-}
-
-impl Closing {
-    /// All ways, in the order of reports.
-    pub const ALL: [Self; 6] = [Self::Closed, Self::Reset, Self::Idle, Self::Replaced, Self::Evicted, Self::CaptureEnd];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Reset => "reset",
-            Self::Idle => "idle",
-            Self::Replaced => "replaced",
-            Self::Evicted => "evicted",
-            Self::CaptureEnd => "capture_end",
-        }
+recoup_units::named! {
+    /// How a connection ends in the capture.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Closing {
+        /// Both FINs were acknowledged.
+        Closed = "closed",
+        /// One end sent a reset.
+        Reset = "reset",
+        /// It was silent for too long.
+        Idle = "idle",
+        /// Another connection began between the same ends.
+        Replaced = "replaced",
+        /// Too many connections were open.
+        Evicted = "evicted",
+        /// The capture ended first.
+        CaptureEnd = "capture_end",
     }
 }
 

@@ -5,7 +5,7 @@
 //!   knows beforehand, and returns those that it learned itself. So the facts of several captures,
 //!   or of several parts of one, can be stored, merged and used by a later analysis.
 
-use crate::explain::identify::{Candidates, HostProfiles};
+use crate::attribute::identify::{Candidates, HostProfiles};
 use serde::{Deserialize, Serialize};
 use std::{
     borrow::Cow,

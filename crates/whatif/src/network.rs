@@ -16,7 +16,7 @@ mod copies;
 mod queueing;
 
 use crate::{
-    loss::{Context, LossProcess, Previous, SplitMix},
+    loss::{Context, LossProcess, Previous},
     recorded::Recorded,
     transmission::{Arrival, Fate},
 };
@@ -26,7 +26,7 @@ pub(crate) use queueing::Queueing;
 use queueing::{Counterpart, Transmitter};
 use recoup_path::{DropCause, Exit};
 use recoup_sim::{Entrance, Network, Packet};
-use recoup_units::{Direction, FlowId, Instant, Offset, Span};
+use recoup_units::{Direction, FlowId, Instant, Offset, Span, SplitMix};
 use recoup_wire::{Flags, SeqNumber};
 use std::{cmp::Ordering, collections::BinaryHeap, sync::Arc, time::Duration};
 
@@ -340,7 +340,7 @@ impl Network for RecordedNetwork {
 /// The random bits of a packet: a function of the seed and of what it carries (SplitMix64 by Steele et al.,
 /// OOPSLA 2014).
 fn bits(seed: u64, start: Offset, copy: u16) -> u64 {
-    let mix = |x: u64| SplitMix(x).next();
+    let mix = |x: u64| SplitMix(x).bits();
     mix(mix(mix(seed) ^ start.0) ^ u64::from(copy))
 }
 

@@ -32,7 +32,7 @@ use recoup_recovery::{
 use recoup_sim::{NoObserver, Simulation};
 use recoup_tcp::flow::Host;
 use recoup_trace::study::Model;
-use recoup_units::{BitRate, FlowId, Segments};
+use recoup_units::{BitRate, FlowId, Segments, SplitMix};
 use recoup_whatif::parameters::{Change, Grid, Instances, Subject, study};
 use std::{fmt, ops::RangeInclusive, time::Duration};
 
@@ -118,15 +118,10 @@ const NETWORKS: [Network; 5] = [
     },
 ];
 
-/// A value in 0..1 for a key: SplitMix64's finalizer (Steele, Lea, Flood 2014) over its words.
-fn random(key: [u64; 3]) -> f64 {
-    let mixed = key.into_iter().fold(0_u64, |state, word| {
-        let mut mixed = (state ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    });
-    (mixed >> 11) as f64 / (1_u64 << 53) as f64
+/// A value in 0..1 for a key.
+fn random([words @ .., last]: [u64; 3]) -> f64 {
+    let state = words.into_iter().fold(0, |state, word| SplitMix(state ^ word).bits());
+    SplitMix(state ^ last).unit()
 }
 
 impl Network {

@@ -9,8 +9,11 @@ use crate::stats::Durations;
 use comfy_table::{Cell, Table};
 use recoup_recovery::Trigger;
 use recoup_table::{millis as digits, plain_table, utc};
-use recoup_trace::finding::{Evidence, Tally, Vantage, Verdict, systems_like};
 use recoup_trace::study::{Explained, Sender};
+use recoup_trace::{
+    finding::{Evidence, Tally, Vantage, Verdict},
+    systems::systems_like,
+};
 use std::time::Duration;
 
 /// The summary of a capture, without the tables of [`study_tables`](super::study_tables()).

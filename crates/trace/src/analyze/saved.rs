@@ -3,7 +3,7 @@
 use super::{
     Settings, Shards, TimeWindow, analyzer::ResumeError, feed::PacketFeed, is_shard_count, round::Round, shard,
 };
-use crate::{explain::identify::Candidates, finding::Renumbering, hosts::Hosts, read::Counts};
+use crate::{attribute::identify::Candidates, finding::Renumbering, hosts::Hosts, read::Counts};
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
 

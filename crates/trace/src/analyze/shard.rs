@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     ablation::{Step, reaches},
-    explain::{context::ReplayContext, identify::Candidates, pool::Pools, provisional::ChangedHosts},
+    attribute::{context::ReplayContext, identify::Candidates, pool::Pools, provisional::ChangedHosts},
     finding::Renumbering,
     follow::{
         packed::PackedPackets,

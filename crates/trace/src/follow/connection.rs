@@ -16,12 +16,12 @@ use super::{
 };
 use crate::{
     ablation::{Step, reaches},
-    cost::lost::causes::name_causes,
-    explain::{
+    attribute::{
         context::ReplayContext,
         episode::{ConnectionEnd, Learned},
         provisional::ProvisionalRow,
     },
+    cost::lost::causes::name_causes,
     finding::{self, CapturePoint, Closing, Opening, Renumbering},
     hosts::HostFacts,
     memory::{HeapSize, OptionalU64, allocated},

@@ -32,12 +32,12 @@ mod unseen_original;
 
 use super::{rtts::Rtts, shared::DirectionContext};
 use crate::{
-    cost::{division::Division, lost::delays::LateAcks},
-    explain::{
+    attribute::{
         context::EpisodeContext,
         episode::{ConnectionEnd, Episode, Learned, PacketKind, PriorTransmissions},
         provisional::ProvisionalRow,
     },
+    cost::{division::Division, lost::delays::LateAcks},
     finding::{self, Cause, SenderState},
     memory::{HeapSize, OptionalU64},
     read::CapturedPacket,

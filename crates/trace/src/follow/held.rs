@@ -6,12 +6,12 @@
 //!   connection has been passed on.
 
 use crate::{
-    cost::lost::causes::name_causes,
-    explain::{
+    attribute::{
         by_host::{OfHosts, QueueByHost},
         identify::{Candidates, assume_defaults},
         provisional::{ChangedHosts, ProvisionalFindings, ProvisionalRow},
     },
+    cost::lost::causes::name_causes,
     finding::{Connection, Findings, Identification, Renumbering, Retransmission, Tally},
     hosts::KnownHosts,
 };

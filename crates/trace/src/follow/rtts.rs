@@ -2,7 +2,7 @@
 //! can be rebuilt from. Also how fast each end responds.
 
 use crate::{
-    explain::rtt_samples::{RttSample, RttSamples},
+    attribute::rtt_samples::{RttSample, RttSamples},
     finding::RttQuantiles,
     memory::HeapSize,
 };

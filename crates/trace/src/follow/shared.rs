@@ -2,7 +2,7 @@
 
 use super::{rtts::ResponseTime, vantage};
 use crate::{
-    explain::context::{EpisodeContext, ReplayContext},
+    attribute::context::{EpisodeContext, ReplayContext},
     finding::Vantage,
     read::CapturedPacket,
 };

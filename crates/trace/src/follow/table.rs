@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     analyze::ConnectionFilter,
-    explain::{
+    attribute::{
         context::ReplayContext,
         pool::Pool,
         provisional::{ChangedHosts, ProvisionalRow},

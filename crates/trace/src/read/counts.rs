@@ -45,52 +45,38 @@ impl FrameCount {
     }
 }
 
-/// Why a frame is no segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reason {
-    /// It is not IP, but for example ARP.
-    NotIp,
-    /// It is IP, but not TCP.
-    NotTcp,
-    /// It is no packet, but a journal entry or custom block (pcapng).
-    NotPacket,
-    /// It is a fragment of an IP packet. Fragments are not reassembled.
-    Fragment,
-    /// It is too short, or was cut too short, for a TCP header.
-    Cut,
-    /// Its IP header is invalid.
-    IpHeader,
-    /// Its TCP header is invalid.
-    TcpHeader,
-    /// It has no time (a simple packet block of pcapng).
-    NoTime,
-    /// Its interface is not described (pcapng).
-    NoInterface,
-    /// Its interface's clock is too fine for 64 bits, or described wrongly (pcapng).
-    NoClock,
-    /// Its link type is not supported.
-    LinkType,
-    /// Its record contradicts itself: the packet is longer than its block (pcapng).
-    Record,
+recoup_units::named! {
+    /// Why a frame is no segment.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Reason {
+        /// It is not IP, but for example ARP.
+        NotIp = "not IP",
+        /// It is IP, but not TCP.
+        NotTcp = "not TCP",
+        /// It is no packet, but a journal entry or custom block (pcapng).
+        NotPacket = "not a packet",
+        /// It is a fragment of an IP packet. Fragments are not reassembled.
+        Fragment = "IP fragment",
+        /// It is too short, or was cut too short, for a TCP header.
+        Cut = "cut before the end of the TCP header",
+        /// Its IP header is invalid.
+        IpHeader = "invalid IP header",
+        /// Its TCP header is invalid.
+        TcpHeader = "invalid TCP header",
+        /// It has no time (a simple packet block of pcapng).
+        NoTime = "no time (simple packet block of pcapng)",
+        /// Its interface is not described (pcapng).
+        NoInterface = "interface not described",
+        /// Its interface's clock is too fine for 64 bits, or described wrongly (pcapng).
+        NoClock = "interface with an unusable time resolution",
+        /// Its link type is not supported.
+        LinkType = "unknown link type",
+        /// Its record contradicts itself: the packet is longer than its block (pcapng).
+        Record = "packet longer than its record",
+    }
 }
 
 impl Reason {
-    /// All reasons, in the order of the enum.
-    pub const ALL: [Self; 12] = [
-        Self::NotIp,
-        Self::NotTcp,
-        Self::NotPacket,
-        Self::Fragment,
-        Self::Cut,
-        Self::IpHeader,
-        Self::TcpHeader,
-        Self::NoTime,
-        Self::NoInterface,
-        Self::NoClock,
-        Self::LinkType,
-        Self::Record,
-    ];
-
     /// Whether it may hide a segment or shows damage. Other traffic does neither.
     pub const fn matters(self) -> bool {
         !matches!(self, Self::NotIp | Self::NotTcp | Self::NotPacket)
@@ -100,48 +86,28 @@ impl Reason {
 impl fmt::Display for Reason {
     /// A few words that follow "left out 3 frames: ".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotIp => "not IP",
-            Self::NotTcp => "not TCP",
-            Self::NotPacket => "not a packet",
-            Self::Fragment => "IP fragment",
-            Self::Cut => "cut before the end of the TCP header",
-            Self::IpHeader => "invalid IP header",
-            Self::TcpHeader => "invalid TCP header",
-            Self::NoTime => "no time (simple packet block of pcapng)",
-            Self::NoInterface => "interface not described",
-            Self::NoClock => "interface with an unusable time resolution",
-            Self::LinkType => "unknown link type",
-            Self::Record => "packet longer than its record",
-        })
+        f.write_str(self.name())
     }
 }
 
-/// An oddity of a segment that was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Oddity {
-    /// Its time was before 1970, after 2554 or past the end of its second, and was moved to the
-    /// nearest possible one.
-    Time,
-    /// Its IP header claims more bytes than the frame had.
-    Overlong,
-    /// Its options end early: the capture cut them, or one is malformed.
-    Options,
-}
-
-impl Oddity {
-    /// All oddities, in the order of the enum.
-    pub const ALL: [Self; 3] = [Self::Time, Self::Overlong, Self::Options];
+recoup_units::named! {
+    /// An oddity of a segment that was read.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Oddity {
+        /// Its time was before 1970, after 2554 or past the end of its second, and was moved to the
+        /// nearest possible one.
+        Time = "impossible time, replaced by the nearest possible one",
+        /// Its IP header claims more bytes than the frame had.
+        Overlong = "IP length exceeds the frame",
+        /// Its options end early: the capture cut them, or one is malformed.
+        Options = "TCP options cut or malformed",
+    }
 }
 
 impl fmt::Display for Oddity {
     /// A few words that follow "3 segments: ".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Time => "impossible time, replaced by the nearest possible one",
-            Self::Overlong => "IP length exceeds the frame",
-            Self::Options => "TCP options cut or malformed",
-        })
+        f.write_str(self.name())
     }
 }
 
@@ -406,16 +372,6 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_have_the_order_of_their_enums() {
-        for (i, reason) in Reason::ALL.into_iter().enumerate() {
-            assert_eq!(reason as usize, i, "{reason}");
-        }
-        for (i, oddity) in Oddity::ALL.into_iter().enumerate() {
-            assert_eq!(oddity as usize, i, "{oddity}");
-        }
-    }
 
     #[test]
     fn each_note_is_one_line() {

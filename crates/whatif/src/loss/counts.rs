@@ -73,7 +73,7 @@ impl LossCounts {
             if arrival.held > Duration::ZERO {
                 held += 1.0;
                 let identity = transmission.sent.as_nanos() ^ transmission.span.start.0.rotate_left(32);
-                self.holds.push((SplitMix(identity).next(), arrival.held));
+                self.holds.push((SplitMix(identity).bits(), arrival.held));
             }
         }
         self.held.add(arrivals, held);

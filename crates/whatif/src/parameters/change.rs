@@ -2,52 +2,26 @@
 
 use recoup_trace::study::Model;
 
-/// Kind of change to the detection of a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ChangeKind {
-    /// A needed timeout comes at another time.
-    TimeoutMoves,
-    /// A loss is detected by fast retransmit instead of a timeout.
-    TimeoutBecomesFast,
-    /// A loss is detected by a timeout instead of fast retransmit.
-    FastBecomesTimeout,
-    /// A needed fast retransmit waits for another number of duplicate ACKs.
-    FastMoves,
-    /// A spurious timeout is avoided.
-    SpuriousTimeoutAvoided,
-    /// The timer expires before an ACK that came in time.
-    SpuriousTimeoutMade,
-    /// A spurious fast retransmit is avoided.
-    SpuriousFastAvoided,
-    /// Reordering makes a fast retransmit that did not happen.
-    SpuriousFastMade,
-}
-
-impl ChangeKind {
-    /// All kinds, in the order of reports.
-    pub const ALL: [Self; 8] = [
-        Self::TimeoutMoves,
-        Self::TimeoutBecomesFast,
-        Self::FastBecomesTimeout,
-        Self::FastMoves,
-        Self::SpuriousTimeoutAvoided,
-        Self::SpuriousTimeoutMade,
-        Self::SpuriousFastAvoided,
-        Self::SpuriousFastMade,
-    ];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::TimeoutMoves => "timeout_moves",
-            Self::TimeoutBecomesFast => "timeout_becomes_fast",
-            Self::FastBecomesTimeout => "fast_becomes_timeout",
-            Self::FastMoves => "fast_moves",
-            Self::SpuriousTimeoutAvoided => "spurious_timeout_avoided",
-            Self::SpuriousTimeoutMade => "spurious_timeout_made",
-            Self::SpuriousFastAvoided => "spurious_fast_avoided",
-            Self::SpuriousFastMade => "spurious_fast_made",
-        }
+recoup_units::named! {
+    /// Kind of change to the detection of a loss.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ChangeKind {
+        /// A needed timeout comes at another time.
+        TimeoutMoves = "timeout_moves",
+        /// A loss is detected by fast retransmit instead of a timeout.
+        TimeoutBecomesFast = "timeout_becomes_fast",
+        /// A loss is detected by a timeout instead of fast retransmit.
+        FastBecomesTimeout = "fast_becomes_timeout",
+        /// A needed fast retransmit waits for another number of duplicate ACKs.
+        FastMoves = "fast_moves",
+        /// A spurious timeout is avoided.
+        SpuriousTimeoutAvoided = "spurious_timeout_avoided",
+        /// The timer expires before an ACK that came in time.
+        SpuriousTimeoutMade = "spurious_timeout_made",
+        /// A spurious fast retransmit is avoided.
+        SpuriousFastAvoided = "spurious_fast_avoided",
+        /// Reordering makes a fast retransmit that did not happen.
+        SpuriousFastMade = "spurious_fast_made",
     }
 }
 

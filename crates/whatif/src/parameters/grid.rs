@@ -28,40 +28,26 @@ pub struct Grid {
     pub alone: bool,
 }
 
-/// A parameter of loss detection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Parameter {
-    /// k.
-    RttvarFactor,
-    /// The minimum RTO.
-    MinRto,
-    /// a.
-    RttvarWeight,
-    /// b.
-    SrttWeight,
-    /// m.
-    SrttFactor,
-    /// D.
-    Dupthresh,
+recoup_units::named! {
+    /// A parameter of loss detection.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Parameter {
+        /// k.
+        RttvarFactor = "k",
+        /// The minimum RTO.
+        MinRto = "minRTO",
+        /// a.
+        RttvarWeight = "a",
+        /// b.
+        SrttWeight = "b",
+        /// m.
+        SrttFactor = "m",
+        /// D.
+        Dupthresh = "D",
+    }
 }
 
 impl Parameter {
-    /// All parameters, in the order of reports.
-    pub const ALL: [Self; 6] =
-        [Self::RttvarFactor, Self::MinRto, Self::RttvarWeight, Self::SrttWeight, Self::SrttFactor, Self::Dupthresh];
-
-    /// The study's name of it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::RttvarFactor => "k",
-            Self::MinRto => "minRTO",
-            Self::RttvarWeight => "a",
-            Self::SrttWeight => "b",
-            Self::SrttFactor => "m",
-            Self::Dupthresh => "D",
-        }
-    }
-
     /// Whether these parameters replace it.
     pub const fn is_in(self, parameters: &Parameters) -> bool {
         match self {

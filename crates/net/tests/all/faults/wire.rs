@@ -1,7 +1,7 @@
 //! A device that loses packets, or whose link is cut.
 
-use crate::faults::Draws;
 use recoup_net::host::{Device, TunDevice};
+use recoup_units::SplitMix;
 use std::{
     cell::Cell,
     io,
@@ -11,7 +11,7 @@ use std::{
 /// A device that loses packets in both directions.
 pub struct Lossy<'a> {
     device: &'a TunDevice,
-    draws: Draws,
+    draws: SplitMix,
     /// Lost packets, in %.
     percent: Cell<u64>,
     /// Packets lost so far.
@@ -20,7 +20,7 @@ pub struct Lossy<'a> {
 
 impl<'a> Lossy<'a> {
     pub const fn new(device: &'a TunDevice, seed: u64, percent: u64) -> Self {
-        Self { device, draws: Draws(seed), percent: Cell::new(percent), lost: 0 }
+        Self { device, draws: SplitMix(seed), percent: Cell::new(percent), lost: 0 }
     }
 
     /// A link without losses.

@@ -31,7 +31,7 @@
 //! answers the original: that came late.
 
 use crate::{
-    explain::provisional::{AlternativeVerdict, ProvisionalRow},
+    attribute::provisional::{AlternativeVerdict, ProvisionalRow},
     finding::{Cause, Evidence, LostTime, Retransmission, Vantage, Verdict},
 };
 use recoup_recovery::Trigger;

@@ -33,7 +33,7 @@
 //! - A handshake that never completes lost nothing: nothing shows that anybody would have answered.
 
 use crate::{
-    explain::provisional::ProvisionalRow,
+    attribute::provisional::ProvisionalRow,
     finding::{Cause, EpisodeCost, LostTime, Vantage, Verdict},
 };
 use std::time::Duration;

@@ -2,8 +2,8 @@
 
 use super::ConnectionState;
 use crate::{
+    attribute::provisional::ProvisionalRow,
     cost::lost::handshake::{CompleteHandshake, add_handshake},
-    explain::provisional::ProvisionalRow,
     finding,
     follow::direction::fingerprint,
     memory::OptionalU64,

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     ablation::{Step, reaches},
+    attribute::episode::AckMarks,
     cost::lost::delays::{LateAck, TOGETHER, is_late, is_late_if_delayed},
-    explain::episode::AckMarks,
     finding::Vantage,
     follow::shared::DirectionContext,
     read::CapturedPacket,

@@ -9,7 +9,7 @@
 
 use super::{DirectionState, recent_acks::RecentAcks, send_clock::SendClock, unseen_original::SenderShown};
 use crate::{
-    cost::division::Heard, explain::tape::Departure, follow::shared::DirectionContext, memory::allocated,
+    attribute::tape::Departure, cost::division::Heard, follow::shared::DirectionContext, memory::allocated,
     read::CapturedPacket,
 };
 use recoup_units::Instant;

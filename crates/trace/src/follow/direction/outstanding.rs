@@ -6,7 +6,7 @@
 
 use super::{DirectionState, MID_CONNECTION, SAME_COUNTER};
 use crate::{
-    explain::replay::MOST_PIECES,
+    attribute::replay::MOST_PIECES,
     verdict::{SentOnce, Transmission},
 };
 use recoup_units::{Instant, Offset, Span, partition_point_near};

@@ -6,7 +6,7 @@
 use super::{DirectionState, away::AwayState, recent_acks::HeardSoFar};
 use crate::{
     ablation::{Step, reaches},
-    explain::{context::EpisodeContext, tape::Tape},
+    attribute::{context::EpisodeContext, tape::Tape},
     follow::shared::DirectionContext,
 };
 use recoup_units::{Instant, Offset, Span};

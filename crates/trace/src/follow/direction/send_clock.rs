@@ -5,7 +5,7 @@
 //! The segment that took least time on its way ties that clock to the capture's. A segment that
 //! passed later than its timestamp allows was held up by the difference.
 
-use crate::explain::tape::Departure;
+use crate::attribute::tape::Departure;
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

@@ -2,8 +2,8 @@
 
 use super::DirectionState;
 use crate::{
+    attribute::episode::ConnectionEnd,
     cost::division::{Ending, FirstRetransmission, Heard, RecoveredRow},
-    explain::episode::ConnectionEnd,
     finding::TimeByState,
     follow::shared::DirectionContext,
 };

@@ -11,7 +11,7 @@ use recoup_tcp::{
     AckPolicy, Config,
     flow::{Host, Script, TimedWrite, When, Write},
 };
-use recoup_units::BitRate;
+use recoup_units::{BitRate, SplitMix};
 use recoup_wire::Segment;
 use std::collections::HashMap;
 
@@ -94,16 +94,12 @@ impl Observer for Recorder {
     fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
 }
 
-/// Draws from one seed (splitmix64).
-struct Draws(u64);
+/// Draws from one seed.
+struct Draws(SplitMix);
 
 impl Draws {
     fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
+        self.0.below(bound)
     }
 
     fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
@@ -219,7 +215,7 @@ fn assert_agreement(cases: u64, workload: fn(&mut Draws, bool) -> Workload) {
     let names = ["linux-3.17", "linux-3.17+tlp", "linux-3.17+rtor", "linux-2.6", "rfc6675", "reno", "linux-6"];
     let (mut compared, mut spurious, mut incomplete) = (0, 0, 0);
     for case in 0..cases {
-        let mut draws = Draws(case);
+        let mut draws = Draws(SplitMix(case));
         let profile: Profile = draws.one_of(&names).parse().unwrap();
         let path = PathSpec { up: draws.hops(), down: draws.hops() };
         let mut hops = path.up.iter().chain(&path.down);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    explain::identify::MOST_CANDIDATES,
+    attribute::identify::MOST_CANDIDATES,
     finding::{EpisodeCost, Triggers},
 };
 use recoup_units::Instant;

@@ -152,7 +152,7 @@ impl Replay {
         self.probe_is_missing = false;
     }
 
-    /// Takes the steps of a tape, and passes the explanation of each retransmission to `explain`. Stops
+    /// Takes the steps of a tape, and passes the explanation of each retransmission to `attribute`. Stops
     /// and returns `false` once the replay has done more than `most` [`work`](Self::work) or holds too
     /// many segments.
     pub fn run(&mut self, playback: &Playback<'_>, most: u64, mut explain: impl FnMut(u32, Explained)) -> bool {

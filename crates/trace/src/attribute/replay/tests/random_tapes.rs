@@ -1,7 +1,7 @@
 //! Random tapes: the steps that a replay leaves out would not have changed its result.
 
 use crate::{
-    explain::{
+    attribute::{
         context::{EpisodeContext, ReplayContext},
         identify::Candidates,
         replay::*,

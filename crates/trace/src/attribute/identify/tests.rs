@@ -112,7 +112,7 @@ fn profiles_with_bbr_are_profiles() {
         let changed = base.mechanisms().with(|m| m.congestion = bbr);
         assert_eq!(*with_bbr.mechanisms(), changed, "{name}");
         assert_eq!(with_bbr.name(), name);
-        assert_eq!(systems_like(name), Some(systems));
+        assert_eq!(crate::systems::systems_like(name), Some(systems));
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::explain::tape::{Step, Tape};
+use crate::attribute::tape::{Step, Tape};
 use recoup_recovery::Ack;
 use recoup_wire::{Flags, Options, Timestamps};
 

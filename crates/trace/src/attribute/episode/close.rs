@@ -2,11 +2,11 @@
 
 use super::{ConnectionEnd, Episode, EpisodeContext, Learned, row::RecoveryTime, sender_facts};
 use crate::{
+    attribute::provisional::{AlternativeVerdict, ProvisionalRow},
     cost::lost::{
         causes::Clues,
         episodes::{EpisodeCosts, Repair},
     },
-    explain::provisional::{AlternativeVerdict, ProvisionalRow},
     finding::{self, Retransmission, Vantage},
     hosts::{HostFacts, ReportsDuplicates},
 };
