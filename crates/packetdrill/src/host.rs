@@ -45,8 +45,6 @@ enum Descriptor {
     PipeReader(u64),
     PipeWriter(u64),
 }
-
-/// A socket.
 #[derive(Debug)]
 struct Socket {
     role: Role,
@@ -78,8 +76,6 @@ enum Role {
     Listener { ready: VecDeque<ConnectionId> },
     Connected(ConnectionId),
 }
-
-/// The host.
 #[derive(Debug)]
 pub struct Host {
     now: Instant,

@@ -19,8 +19,6 @@ pub(crate) use grammar::parse;
 pub(crate) use names::check;
 
 use crate::error::Place;
-
-/// A statement.
 #[derive(Clone, Debug)]
 pub(crate) struct Statement {
     pub place: Place,

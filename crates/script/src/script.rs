@@ -3,8 +3,6 @@
 use crate::{code::Statement, error::Place, packet::Packet};
 use recoup_recovery::Profile;
 use std::time::Duration;
-
-/// A script.
 #[derive(Clone, Debug)]
 pub struct Script {
     pub(crate) name: String,

@@ -74,8 +74,6 @@ use std::{
 
 /// The fewest shards, and their usual number.
 const FEWEST_SHARDS: usize = 8;
-
-/// The most shards.
 const MOST_SHARDS: usize = 256;
 
 /// A connection that takes up more than this fraction (1/n) of the memory is large.

@@ -5,8 +5,6 @@
 
 use recoup_units::Instant;
 use std::{collections::VecDeque, time::Duration};
-
-/// The most bins.
 const MOST_BINS: u64 = 1 << 11;
 
 /// The width of the first bins: 2²⁰ ns, about 1 ms.

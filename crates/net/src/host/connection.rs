@@ -5,8 +5,6 @@ use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Segment};
 
 use super::{ConnectionId, EMBRYONIC_LIFE, Event, ListenerId, ORPHAN_LIFE, Settings};
-
-/// One connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub tcp: tcp::Connection,

@@ -24,8 +24,6 @@ const TCP: u8 = 6;
 const V6_HEADER: usize = 40;
 /// The part of a message in front of what it quotes.
 const HEADER: usize = 8;
-
-/// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Message {
     /// Somebody wants an echo.

@@ -15,7 +15,6 @@ pub struct SendFlags {
 /// The result of a receive call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// The bytes.
     pub bytes: Vec<u8>,
     /// The number of bytes left to read, if `TCP_INQ` requests it.
     pub inq: Option<i32>,
@@ -40,8 +39,6 @@ impl Host {
             personality,
         })))
     }
-
-    /// `bind`.
     pub fn bind(&mut self, fd: Fd, address: SocketAddr) -> Outcome<()> {
         let port = match address.port() {
             0 => self.free_port(),
@@ -58,8 +55,6 @@ impl Host {
     fn free_port(&mut self) -> u16 {
         (EPHEMERAL + self.number() % 28_000) as u16
     }
-
-    /// `listen`.
     pub fn listen(&mut self, fd: Fd) -> Outcome<()> {
         let port = self.free_port();
         let socket = self.socket_mut(fd)?;
@@ -195,8 +190,6 @@ impl Host {
     pub fn outq_unsent(&self, fd: Fd) -> Outcome<i32> {
         self.bytes_of(fd, recoup_tcp::Connection::unsent)
     }
-
-    /// `shutdown`.
     pub fn shutdown(&mut self, fd: Fd, read: bool, write: bool) -> Outcome<()> {
         let now = self.now;
         let connection = self.connection_mut(fd)?.ok_or(Errno::NOT_CONNECTED)?;

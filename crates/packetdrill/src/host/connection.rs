@@ -9,8 +9,6 @@ use recoup_recovery::Transmission;
 use recoup_tcp::{self as tcp, Closed, Config, Flush, Read, State, Transmit, Wake, WriteMode};
 use recoup_units::Instant;
 use recoup_wire::{Decoded, Endpoints, Segment};
-
-/// One connection.
 #[derive(Debug)]
 pub struct Connection {
     pub tcp: tcp::Connection,

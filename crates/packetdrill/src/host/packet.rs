@@ -10,9 +10,7 @@ pub struct Packet {
     pub at: Instant,
     /// Its source and destination.
     pub path: Endpoints,
-    /// Its segment.
     pub segment: Segment,
-    /// Its payload.
     pub payload: Vec<u8>,
     /// Whether routers may mark it instead of dropping it: ECT(0) (RFC 3168 §5).
     pub ecn_capable: bool,

@@ -88,8 +88,6 @@ impl Host {
             Err(_) => libc::POLLNVAL as u32,
         }
     }
-
-    /// `epoll_create`.
     pub fn epoll_create(&mut self) -> Outcome<Fd> {
         self.add(Descriptor::Epoll(Epoll::default()))
     }

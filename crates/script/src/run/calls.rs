@@ -103,7 +103,6 @@ impl Runner<'_> {
         socket.ok_or_else(|| Wrong::new(place, format!("descriptor {fd} is no socket")).into())
     }
 
-    /// The flags of a call that sends or receives; 0 without flags.
     /// The bytes that a call reads or writes, and its flags.
     fn transfer(&self, call: &Call) -> Result<(u64, i64), Stop> {
         match call.name.as_str() {
@@ -116,6 +115,7 @@ impl Runner<'_> {
         }
     }
 
+    /// The flags of a call that sends or receives; 0 without flags.
     fn message_flags(&self, call: &Call, index: usize) -> Result<i64, Stop> {
         let Some(argument) = call.arguments.get(index) else {
             return Ok(0);

@@ -226,7 +226,7 @@ pub struct PartitionTotals<F> {
     pub counts: Counts,
     /// Those of each shard, in the order of the shards.
     pub findings: Vec<F>,
-    /// What the capture showed of hosts, without [`Settings::hosts`].
+    /// Facts about hosts that the capture showed, without [`Settings::hosts`].
     pub hosts: Hosts,
     /// Whether the connections of all partitions together exceeded [`Settings::most_memory`]. One analysis would
     /// then have closed some, and may have found something else.

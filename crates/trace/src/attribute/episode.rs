@@ -88,7 +88,7 @@ pub(crate) struct Episode {
     recovered_at: Instant,
     /// The row that began this recovery, and its bytes, until they are acknowledged.
     unanswered: Option<(u32, Span)>,
-    /// The same row and the end of the data sent before it, until the receiver reports the last byte of that.
+    /// That row and the end of the data sent before it, until the receiver reports its last byte.
     unreported: Option<(u32, Offset)>,
     /// The end of what was retransmitted since that row.
     retransmitted_to: Offset,

@@ -45,8 +45,6 @@ impl ConnectionEnds {
         let (src, dst) = ((src.to_bits(), ports[0]), (dst.to_bits(), ports[1]));
         (Self::V6([src.min(dst), src.max(dst)]), src > dst)
     }
-
-    /// A hash.
     #[inline]
     pub fn hash(&self, hasher: &RandomState) -> u64 {
         match self {

@@ -64,10 +64,11 @@ struct Arrival {
 #[derive(Debug, Serialize, Deserialize)]
 enum ArrivalKind {
     /// Certainly a retransmission; no older copy has brought the `missing` bytes.
-    Retransmission { missing: Vec<Span> },
+    Retransmission {
+        missing: Vec<Span>,
+    },
     /// A copy of bytes that arrived before and were sent before.
     LaterCopy,
-    /// A late original.
     LateOriginal,
     /// An original or a retransmission.
     Unclear,

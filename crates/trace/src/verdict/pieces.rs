@@ -27,8 +27,6 @@ const MOST_REVISED: usize = 64;
 
 /// The most challenge ACKs kept per piece.
 const MOST_CHALLENGE_ACKS: usize = 8;
-
-/// One copy of a piece.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct PieceCopy {
     /// `None` if it was not captured; it was sent before all others.

@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 /// Backlog of a queue, without the packet in service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Backlog {
-    /// Packets.
     pub packets: u32,
     /// Their bytes, with IP headers.
     pub bytes: u64,

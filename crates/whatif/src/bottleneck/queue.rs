@@ -16,8 +16,6 @@ use recoup_units::{BitRate, Instant};
 
 /// How often chance may show a limit where there is none.
 const SIGNIFICANCE: f64 = 1e-3;
-
-/// Estimate of a queue.
 pub(super) struct QueueEstimate {
     pub limit: Queue,
     /// The largest backlog at which a packet was accepted.

@@ -24,8 +24,6 @@ const EARLY: Duration = Duration::from_millis(3);
 /// How long after its deadline a timer may fire, besides an eighth of its length and a tick: Linux's timer
 /// wheel rounds by as much.
 const LATE: Duration = Duration::from_millis(20);
-
-/// Studies one sender.
 pub(super) fn study_sender(
     subject: &Subject<'_>,
     record: &Record,

@@ -34,8 +34,6 @@ struct Reading {
     /// In ns.
     min: u64,
 }
-
-/// A run of the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimerRun {
     /// From when the RTO counts.

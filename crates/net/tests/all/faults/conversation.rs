@@ -24,7 +24,6 @@ pub struct Conversation {
     pub closed: Option<Closed>,
     /// Bytes it may write so far.
     pub allowed: usize,
-    /// Whether it reads.
     pub reads: bool,
     chunk: Vec<u8>,
 }

@@ -51,8 +51,6 @@ pub(crate) struct LateAcks {
     late: (u32, u64),
     after_lost: (u32, u64),
 }
-
-/// A late ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LateAck {
     pub at: Instant,

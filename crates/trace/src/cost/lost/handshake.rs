@@ -37,8 +37,6 @@ use crate::{
     finding::{Cause, EpisodeCost, LostTime, Vantage, Verdict},
 };
 use std::time::Duration;
-
-/// A handshake that completed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CompleteHandshake {
     /// From the first SYN to the ACK of a SYN-ACK.

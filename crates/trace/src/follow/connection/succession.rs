@@ -30,7 +30,6 @@ const FIRST: u32 = 1 << 16;
 /// The connection that a packet belongs to.
 #[derive(Debug)]
 pub(crate) enum Owner {
-    /// This one.
     This,
     /// The next one. It begins with these SYNs or, if there are none, with the packet.
     Next(Vec<TimedPacket>),

@@ -74,8 +74,6 @@ impl Groups {
             self.groups.push(Group { ends, hash, first: index, last: index, before });
         }
     }
-
-    /// The groups.
     pub fn groups(&self) -> &[Group] {
         &self.groups
     }
