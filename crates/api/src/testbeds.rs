@@ -3,7 +3,8 @@
 use recoup_lab::capture::CapturePaths;
 use recoup_lab::events::EventWriter;
 use recoup_lab::output_file::{OutputError, OutputFile, create_folder};
-use recoup_lab::run::{Cost, ProfileResult, in_parallel};
+use recoup_lab::run::{Cost, ProfileResult};
+use recoup_support::threads::in_parallel;
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::{KernelSettings, Settings, SettingsError};
 use recoup_lab::stage::{Ends, EventTarget, KernelFacts, Lateness, Live, Outputs, RealStage, Stack, Stage, StageError};

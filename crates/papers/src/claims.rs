@@ -4,7 +4,7 @@
 //! verdict of each, so that a changed verdict is noticed. Each has a source: the paper, an RFC, or ourselves.
 
 use comfy_table::ContentArrangement;
-use recoup_lab::stats::Estimate;
+use recoup_support::stats::Estimate;
 use recoup_table::plain_table;
 use serde::{Deserialize, Serialize};
 

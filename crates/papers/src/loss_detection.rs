@@ -53,11 +53,11 @@ use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, to_value};
 pub use experiments::EXPERIMENTS;
 use populations::Populations;
+use recoup_captures::analysis::StudyTable;
+use recoup_captures::study::published::System;
+use recoup_captures::study::{Cdf, SenderReport, Shares};
+use recoup_captures::study::{bytes_chart, detection_chart, reduction_chart};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel, LineChart, LinePanel, Scale};
-use recoup_lab::analysis::StudyTable;
-use recoup_lab::study::{bytes_chart, detection_chart, reduction_chart};
-use recoup_trace::study::published::System;
-use recoup_trace::study::{Cdf, SenderReport, Shares};
 use recoup_trace::systems::systems_like;
 
 /// The paper's name on the command line.

@@ -28,12 +28,12 @@ mod source;
 
 pub use capture::EndCaptures;
 pub use flow::{Flow, Networks, Receivers, Traffic};
-pub use recoup_traffic::draws::LogNormal;
+pub use recoup_path::draws::LogNormal;
 pub use source::InMemory;
 
-use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Profile;
+use recoup_support::threads::{cores, in_parallel};
 use recoup_trace::analyze::{Findings, Settings, follow};
 use recoup_trace::hosts::{DuplicateReports, HostFacts, Hosts};
 use recoup_trace::read::CapturedPacket;

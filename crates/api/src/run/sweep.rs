@@ -2,7 +2,8 @@
 
 use super::{Progress, Request, RunError, drop_without_effect, flows};
 use recoup_lab::report::Report;
-use recoup_lab::run::{cores, in_parallel, run_until};
+use recoup_lab::run::run_until;
+use recoup_support::threads::{cores, in_parallel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::stage::{Ends, Stage};
 use recoup_lab::sweep::Cell;

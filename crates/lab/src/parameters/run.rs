@@ -5,7 +5,7 @@ use super::senders::{Candidate, Senders};
 use super::totals::{Measured, ProfileTotals, Totals};
 use crate::analysis::{self, AnalysisError, Analyzed, Vantages, View};
 use crate::reread::{Sought, kept_note, read_again, read_connections, read_once};
-use crate::run::in_parallel;
+use recoup_support::threads::in_parallel;
 use crate::whatif::{Gathering, Reasons, TOO_LARGE, Task, Watch};
 use recoup_tcp::flow::Host;
 use recoup_trace::analyze::Settings;

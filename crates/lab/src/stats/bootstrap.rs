@@ -7,7 +7,7 @@
 //!
 //! Draws are keyed by seed, resample and number. The number of cores changes nothing.
 
-use crate::run::{cores, in_parallel_with};
+use recoup_support::threads::{cores, in_parallel_with};
 use recoup_traffic::draws::Draws;
 use std::convert::Infallible;
 

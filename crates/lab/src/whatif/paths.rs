@@ -4,7 +4,7 @@
 //! together do, and each is then rerun with what its path shows; without ACK delays on its path, with those
 //! of the capture. A path is known by the address of the peer.
 
-use crate::run::in_parallel_with;
+use recoup_support::threads::in_parallel_with;
 use recoup_whatif::bottleneck::Bottleneck;
 use recoup_whatif::{AckDelays, Recorded};
 use std::collections::BTreeMap;

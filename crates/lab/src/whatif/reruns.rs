@@ -11,7 +11,7 @@ use super::gather::Task;
 use super::paths;
 use super::pools::Pools;
 use super::reasons::Reasons;
-use crate::run::in_parallel_with;
+use recoup_support::threads::in_parallel_with;
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_whatif::loss::LossProcess;
 use recoup_whatif::{Mismatch, Outcome, Pacing, Recorded, Reproduced, Rerunner, record};

@@ -2,7 +2,8 @@
 
 use super::WorldScenario;
 use super::build::{Flows, link_id};
-use crate::run::{Cost, in_parallel};
+use crate::run::Cost;
+use recoup_support::threads::in_parallel;
 use crate::stats::Durations;
 use recoup_recovery::Profile;
 use recoup_sim::world::{FlowEnd, LinkRecord, World};

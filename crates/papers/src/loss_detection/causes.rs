@@ -24,14 +24,15 @@ use super::populations::population;
 use super::watch::Watch;
 use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet};
+use recoup_captures::study::Detector;
+use recoup_captures::study::published::System;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::{cores, in_parallel, simulation};
+use recoup_lab::run::simulation;
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::parameters::Parameters;
 use recoup_recovery::rtt::Factor;
 use recoup_recovery::{Mechanisms, Trigger};
-use recoup_trace::study::Detector;
-use recoup_trace::study::published::System;
+use recoup_support::threads::{cores, in_parallel};
 use recoup_units::{FlowId, Segments};
 use std::time::Duration;
 

@@ -5,9 +5,9 @@
 use super::Id;
 use super::populations::Populations;
 use crate::claims::{Claim, ClaimVerdict, claim, noted};
-use recoup_lab::stats::Estimate;
-use recoup_trace::study::published::System;
-use recoup_trace::study::{FlightRecovery, MOST_LOST, SenderReport};
+use recoup_captures::study::published::System;
+use recoup_captures::study::{FlightRecovery, MOST_LOST, SenderReport};
+use recoup_support::stats::Estimate;
 
 /// Quantities of the systems, in the order of [`System::ALL`].
 pub type Values = [Estimate; 4];

@@ -1,8 +1,8 @@
 //! The columns of a system's results, and of the points of a figure.
 
 use crate::{Picture, columns_of_figure};
+use recoup_captures::study::SenderReport;
 use recoup_table::Columns;
-use recoup_trace::study::SenderReport;
 
 /// A row per system. The JSON documents also have the whole report as `study`.
 pub fn senders(figure: &'static str) -> Columns<SenderReport> {

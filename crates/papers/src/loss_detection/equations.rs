@@ -23,9 +23,9 @@ use super::NAME;
 use super::micro::{self, Bench, Fate, Measured, Run, ms};
 use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet};
+use recoup_captures::study::Model;
 use recoup_draw::chart::{LineChart, LinePanel, Scale};
 use recoup_recovery::{Event, Mechanisms, State, Trigger};
-use recoup_trace::study::Model;
 use recoup_units::{Direction, Instant, Segments};
 use std::time::Duration;
 

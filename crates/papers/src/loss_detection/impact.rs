@@ -26,19 +26,19 @@ use super::populations::population;
 use crate::experiment::{Effort, ExperimentError, Setup};
 use crate::population::InMemory;
 use crate::{Figure, Picture, Sheet, columns_of_figure};
-use recoup_draw::chart::PointPanel;
-use recoup_lab::parameters::{
+use recoup_captures::parameters::{
     ChangeKind, Grid, ParameterStudy, Request, SenderRow, Totals, chart, instance_text, panel, study_capture,
 };
+use recoup_captures::study::Model;
+use recoup_captures::study::published::System;
+use recoup_captures::whatif::Watch;
+use recoup_draw::chart::PointPanel;
 use recoup_lab::settings::SettingsError;
-use recoup_lab::stats::Estimate;
-use recoup_lab::whatif::Watch;
 use recoup_recovery::parameters::Parameters;
 use recoup_recovery::rtt::Factor;
+use recoup_support::stats::Estimate;
 use recoup_table::Columns;
 use recoup_trace::analyze::Settings;
-use recoup_trace::study::Model;
-use recoup_trace::study::published::System;
 use recoup_units::Segments;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

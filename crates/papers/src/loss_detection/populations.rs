@@ -7,14 +7,14 @@
 use super::captures::{CAPTURES, Capture};
 use crate::experiment::{Effort, Setup};
 use crate::population::Population;
-use recoup_lab::analysis::{Collector, Summary};
+use recoup_captures::analysis::{Collector, Summary};
+use recoup_captures::study::published::System;
+use recoup_captures::study::{Cdf, Report, SenderReport, Study};
 use recoup_lab::settings::SettingsError;
-use recoup_lab::stats::Estimate;
 use recoup_recovery::{Profile, Trigger};
+use recoup_support::stats::Estimate;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{Connection, Explanation, Identification, Retransmission, Revision, Tally, Verdict};
-use recoup_trace::study::published::System;
-use recoup_trace::study::{Cdf, Report, SenderReport, Study};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Batches, for intervals.

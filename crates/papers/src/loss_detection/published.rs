@@ -9,8 +9,8 @@ use super::micro::{self, Measured};
 use crate::claims::{Claim, claim, ours};
 use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet};
+use recoup_captures::study::published::System;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_trace::study::published::System;
 
 /// The name on the command line.
 pub const ID: &str = "published";

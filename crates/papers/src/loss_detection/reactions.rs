@@ -20,10 +20,10 @@ use super::NAME;
 use super::micro::{self, Bench, Fate, Measured, Run, ms};
 use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet};
+use recoup_captures::study::published::System;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_recovery::parameters::Parameters;
 use recoup_recovery::{Event, Mechanisms, State, Trigger};
-use recoup_trace::study::published::System;
 use recoup_units::{Direction, Segments};
 use std::time::Duration;
 

@@ -23,11 +23,11 @@ use measure::{
     after_a_step, converges, covered, dupthresh, factors_of, formula, initial_rto, jittery, mean_rto, overtaken_twice,
     samples_per_flight, tail_wait, tick,
 };
+use recoup_captures::study::published::System;
 use recoup_draw::chart::{LineChart, LinePanel};
 use recoup_recovery::Mechanisms;
 use recoup_recovery::parameters::Parameters;
 use recoup_recovery::rtt::{Factor, Sampling, Smoothing};
-use recoup_trace::study::published::System;
 use recoup_units::Segments;
 use std::time::Duration;
 

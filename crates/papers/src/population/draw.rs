@@ -1,6 +1,6 @@
 //! Random quantities of a flow.
 
-use recoup_traffic::draws;
+use recoup_path::draws;
 
 /// What a draw decides.
 #[derive(Clone, Copy, Debug)]

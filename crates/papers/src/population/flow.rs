@@ -2,12 +2,12 @@
 
 use super::Population;
 use super::draw::{Draws, Purpose};
+use recoup_path::draws::LogNormal;
 use recoup_path::{GilbertElliott, HopSpec, LinkTrace, LossKind, LossSpec, PathSpec, Probability, Queue};
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_sim::{FlowSpec, TimerModel};
 use recoup_tcp::flow::{Script, When, Workload, Write};
 use recoup_tcp::{AckPolicy, Config};
-use recoup_traffic::draws::LogNormal;
 use recoup_units::BitRate;
 use std::time::Duration;
 

@@ -12,9 +12,9 @@ use super::trace::{Flows, Trace};
 use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_lab::run::{cores, in_parallel};
-use recoup_lab::stats::Share;
 use recoup_recovery::{State, Trigger};
+use recoup_support::stats::Share;
+use recoup_support::threads::{cores, in_parallel};
 use recoup_table::Columns;
 
 /// The name on the command line.

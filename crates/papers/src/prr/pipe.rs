@@ -15,8 +15,8 @@ use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel};
-use recoup_lab::run::{cores, in_parallel};
-use recoup_lab::stats::Estimate;
+use recoup_support::stats::Estimate;
+use recoup_support::threads::{cores, in_parallel};
 use recoup_table::Columns;
 
 /// The name on the command line.

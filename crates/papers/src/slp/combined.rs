@@ -37,9 +37,9 @@ use crate::{Figure, Picture, Sheet};
 use columns::Distance;
 use grid::REQUEST;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::settings::SettingsError;
-use recoup_lab::stats::Estimate;
+use recoup_support::stats::Estimate;
+use recoup_support::threads::{cores, in_parallel};
 use std::time::Duration;
 use trial::Trial;
 

@@ -15,12 +15,12 @@ use super::NAME;
 use crate::experiment::{self, Change, ExperimentError, Mutation};
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::scenario::Experiment;
-use recoup_lab::stats::Estimate;
 use recoup_lab::world::{WorldResult, WorldScenario};
 use recoup_recovery::Profile;
 use recoup_sim::NoObserver;
+use recoup_support::stats::Estimate;
+use recoup_support::threads::{cores, in_parallel};
 
 /// The name on the command line.
 pub const ID: &str = "congestion";

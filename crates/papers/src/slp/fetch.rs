@@ -14,10 +14,11 @@ pub mod fig7;
 pub mod sizes;
 
 use crate::experiment::Setup;
-use recoup_lab::run::{cores, in_parallel, simulation};
+use recoup_lab::run::simulation;
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::{Event, Profile, Transmission};
 use recoup_sim::{Observer, Packet, Point};
+use recoup_support::threads::{cores, in_parallel};
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset};
 use std::time::Duration;

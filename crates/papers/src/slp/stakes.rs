@@ -24,10 +24,11 @@ use super::micro::{Keys, fct_ms, plain};
 use crate::experiment::{Change, ExperimentError, Mutation, Setup};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::{cores, in_parallel, simulation};
+use recoup_lab::run::simulation;
 use recoup_lab::settings::SettingsError;
-use recoup_lab::stats::Estimate;
 use recoup_sim::NoObserver;
+use recoup_support::stats::Estimate;
+use recoup_support::threads::{cores, in_parallel};
 use recoup_table::{Columns, plain_table};
 use recoup_units::FlowId;
 

@@ -1,6 +1,6 @@
 //! §I, §II-B and §III-A: which losses cause timeouts, and what duplicated SYNs save, in simulated populations.
 //!
-//! | figure | population | shows | analysis (`recoup_trace::study::slp`) |
+//! | figure | population | shows | analysis (`recoup_captures::study::slp`) |
 //! | --- | --- | --- | --- |
 //! | fig1, fig3 | data center | timeouts by position and by flags of the lost packet | the paper's, clients and servers apart |
 //! | fig2, fig4 | backbone | the same | the paper's, both directions together |
@@ -29,8 +29,8 @@ use super::NAME;
 use crate::experiment::{Change, ExperimentError, Mutation, Setup};
 use crate::{Figure, Picture, Sheet};
 use columns::{FlagCell, PositionCell};
+use recoup_captures::study::slp::{flag_chart, position_chart};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_lab::study::slp::{flag_chart, position_chart};
 
 /// The names on the command line: positions and flags in data centers, then on the backbone.
 pub const POSITIONS: [&str; 2] = ["fig1", "fig2"];

@@ -31,8 +31,8 @@ use super::cell::{Acks, MECHANISMS, Mechanism};
 use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, distribution};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_lab::stats::{Estimate, Share};
 use recoup_lab::world::{Calibration, LinkResult};
+use recoup_support::stats::{Estimate, Share};
 use run::{Amount, Calibrated, LOSS, PAIRS, calibrated, run_foreground};
 use watch::Watch;
 

@@ -10,12 +10,13 @@ use super::{Acks, Id, MECHANISMS, Mechanism, NAME};
 use crate::{Figure, Picture, Sheet, columns_of_figure, to_value};
 use comfy_table::Table;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::run::{self, ProfileResult, in_parallel};
+use recoup_lab::run::{self, ProfileResult};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stage::{Ends, KernelFacts, Outputs, RealStage, Stage, StageError};
-use recoup_lab::stats::Summary;
 use recoup_recovery::Profile;
+use recoup_support::stats::Summary;
+use recoup_support::threads::in_parallel;
 use recoup_table::{Columns, plain_table};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! §3.3, figure 4: web pages over persistent connections.
 //!
 //! A browser downloads a page: the HTML document, then all other objects over six connections per subdomain
-//! ([`recoup_traffic::web`]). All connections of a download share a link of 10 Mbit/s. The object completion time (OCT)
+//! ([`recoup_sim::traffic::web`]). All connections of a download share a link of 10 Mbit/s. The object completion time (OCT)
 //! is the time from the request to the last byte. It includes the handshake for a connection's first object.
 //!
 //! A download counts with one value: the mean OCT of all objects on those connections on which an object had a retransmission
@@ -29,14 +29,14 @@ use super::cell::{Acks, MECHANISMS, Mechanism};
 use crate::experiment::{ExperimentError, Setup};
 use crate::{Figure, Picture, Sheet, distribution};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::Settings;
-use recoup_lab::stats::Estimate;
 use recoup_sim::FlowSpec;
+use recoup_sim::traffic::Mix;
+use recoup_sim::traffic::web::{Browser, Page};
 use recoup_sim::world::{Topology, World};
-use recoup_traffic::Mix;
-use recoup_traffic::web::{Browser, Page};
+use recoup_support::stats::Estimate;
+use recoup_support::threads::{cores, in_parallel};
 use recoup_units::Instant;
 use std::path::Path;
 use std::time::Duration;

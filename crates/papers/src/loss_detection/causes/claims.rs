@@ -3,8 +3,8 @@
 use super::super::claims::{FREEBSD, LINUX, SOLARIS, WINDOWS, above, decided, exactly, times, within};
 use super::{Outcome, Outcomes, Runs};
 use crate::claims::{Claim, ClaimVerdict, ours};
-use recoup_lab::stats::Estimate;
-use recoup_trace::study::Detector;
+use recoup_captures::study::Detector;
+use recoup_support::stats::Estimate;
 
 const FAST: usize = Detector::FastRetransmit as usize;
 const TIMEOUT: usize = Detector::Timeout as usize;

@@ -2,7 +2,7 @@
 
 use super::{HALVES, Kind, Outcome};
 use crate::claims::{Claim, claim};
-use recoup_trace::study::Model;
+use recoup_captures::study::Model;
 
 fn of_kind(outcomes: &[Outcome], kind: Kind) -> Vec<Outcome> {
     let of = outcomes.iter().filter(|one| one.kind == kind);

@@ -4,9 +4,9 @@
 use super::super::claims::{above, decided, exactly, times};
 use super::{Id, Impact, LINUX, Replaced, SOLARIS, WINDOWS};
 use crate::claims::{Claim, ClaimVerdict, claim};
-use recoup_lab::parameters::ChangeKind;
-use recoup_lab::stats::{Estimate, Share};
-use recoup_trace::study::published::System;
+use recoup_captures::parameters::ChangeKind;
+use recoup_captures::study::published::System;
+use recoup_support::stats::{Estimate, Share};
 
 const FREEBSD: usize = 3;
 

@@ -4,8 +4,8 @@ use super::super::claims::{above, decided, exactly};
 use super::claims::{halves, name, percent, shown, with_saved};
 use super::{Id, Impact, LINUX, M, Replaced, Sender, replaced};
 use crate::claims::{Claim, ClaimVerdict};
-use recoup_lab::stats::{Estimate, Share};
-use recoup_trace::study::published::System;
+use recoup_captures::study::published::System;
+use recoup_support::stats::{Estimate, Share};
 
 /// Which parameter matters most, m, and whether the values in use are optimal.
 pub(super) fn of(impact: &Impact) -> Vec<Claim> {

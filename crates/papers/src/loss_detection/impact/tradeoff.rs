@@ -3,8 +3,8 @@
 use super::claims::{name, saved};
 use super::{D, Impact, LINUX, Replaced, SOLARIS, WINDOWS};
 use crate::claims::{Claim, claim};
-use recoup_lab::parameters::ChangeKind;
-use recoup_trace::study::published::System;
+use recoup_captures::parameters::ChangeKind;
+use recoup_captures::study::published::System;
 
 const ALL: [usize; 4] = [WINDOWS, LINUX, SOLARIS, 3];
 

@@ -2,7 +2,7 @@
 
 use super::{Reactions, Values};
 use crate::claims::{Claim, claim};
-use recoup_trace::study::published::System;
+use recoup_captures::study::published::System;
 
 fn shown(values: &Values, unit: &str) -> String {
     let each = System::ALL.iter().zip(values);

@@ -2,7 +2,7 @@
 
 use super::{Senders, Values};
 use crate::claims::{Claim, claim};
-use recoup_trace::study::published::System;
+use recoup_captures::study::published::System;
 
 const WINDOWS: usize = 0;
 const LINUX: usize = 1;

@@ -4,8 +4,8 @@ use super::{Data, RESPONSE};
 use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::prr::finding::list;
 use crate::prr::trace::Trace;
-use recoup_lab::stats::Estimate;
 use recoup_recovery::Trigger;
+use recoup_support::stats::Estimate;
 
 /// All claims.
 pub fn all(data: &Data) -> Vec<Claim> {

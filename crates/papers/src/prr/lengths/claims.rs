@@ -2,7 +2,7 @@
 
 use super::Cell;
 use crate::claims::{Claim, ClaimVerdict, claim};
-use recoup_lab::stats::Share;
+use recoup_support::stats::Share;
 
 /// All claims.
 pub fn all(cells: &[Cell]) -> Vec<Claim> {

@@ -2,10 +2,10 @@
 
 use super::ack_view::AckView;
 use super::check::{Check, Moment, Property};
-use recoup_lab::stats::Integers;
 use recoup_recovery::rate::RecoverFs;
 use recoup_recovery::{Event, Sender, State, Transmission};
 use recoup_sim::{Observer, Packet, Point};
+use recoup_support::stats::Integers;
 use recoup_tcp::Endpoint;
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset};

@@ -9,7 +9,7 @@
 use super::Cell;
 use super::connection::Connection;
 use crate::claims::ClaimVerdict;
-use recoup_lab::stats::Estimate;
+use recoup_support::stats::Estimate;
 
 /// How often quantiles are resampled.
 const RESAMPLES: u64 = 200;

@@ -19,8 +19,8 @@ use super::tables::{count, differences, fast, latency, responses, retransmission
 use super::{Arm, Cell, Shown, web};
 use crate::Picture;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::stats::Estimate;
 use recoup_recovery::{Counters, State};
+use recoup_support::stats::Estimate;
 
 const NAIVE: Arm = Arm::new("naive ER", "linux-2.6+moderate+halving+ernaive");
 const FIRST: Arm = Arm::new("first mitigation", "linux-2.6+moderate+halving+erfirst");

@@ -1,7 +1,7 @@
 //! The rows of the tables: a quantity of an arm, beside the paper's.
 
 use crate::columns_of_figure;
-use recoup_lab::stats::Estimate;
+use recoup_support::stats::Estimate;
 use recoup_table::{Columns, plain_table};
 use std::fmt::Write as _;
 

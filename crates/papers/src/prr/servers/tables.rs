@@ -4,8 +4,8 @@ use super::compare::{Of, percent, ratio};
 use super::connection::{Answer, Connection};
 use super::rows::{Rows, exactly};
 use super::{Cell, compare};
-use recoup_lab::stats::Estimate;
 use recoup_recovery::{Counters, State, Trigger};
+use recoup_support::stats::Estimate;
 
 /// A count of the server's sender, as a quantity of a connection.
 pub fn count(of: impl Fn(&Counters) -> u64) -> impl Of {

@@ -4,6 +4,7 @@
 //! purpose), so user n meets the same network and requests the same responses from every arm.
 
 use recoup_lab::settings::Settings;
+use recoup_path::draws::{Draws, LogNormal};
 use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, Probability, Queue};
 use recoup_recovery::Profile;
 use recoup_recovery::detect::EarlyRetransmit;
@@ -11,7 +12,6 @@ use recoup_sim::world::Topology;
 use recoup_sim::{FlowSpec, TimerModel};
 use recoup_tcp::Config;
 use recoup_tcp::flow::{Script, When, Workload, Write};
-use recoup_traffic::draws::{Draws, LogNormal};
 use recoup_units::BitRate;
 use std::time::Duration;
 

@@ -21,9 +21,9 @@ use super::users::{Service, Users};
 use super::{Cell, Shown};
 use crate::Picture;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
-use recoup_lab::stats::Estimate;
+use recoup_path::draws::LogNormal;
 use recoup_recovery::Counters;
-use recoup_traffic::draws::LogNormal;
+use recoup_support::stats::Estimate;
 
 /// The users of DC2.
 pub fn users() -> Users {

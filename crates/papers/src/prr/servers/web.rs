@@ -18,9 +18,9 @@ use super::users::{Service, Users};
 use super::{Cell, Shown};
 use crate::Picture;
 use crate::distribution::quantile;
-use recoup_lab::stats::Estimate;
+use recoup_path::draws::LogNormal;
 use recoup_recovery::{Recovery, State};
-use recoup_traffic::draws::LogNormal;
+use recoup_support::stats::Estimate;
 
 /// The mean response, in bytes (table 1).
 const MEAN_RESPONSE: f64 = 7500.0;

@@ -2,7 +2,7 @@
 
 use super::{CombinedCell, ID, Setup};
 use crate::columns_of_figure;
-use recoup_lab::stats::Estimate;
+use recoup_support::stats::Estimate;
 use recoup_table::Columns;
 
 /// Lost originals whose copy was sent `distance` packets later.

@@ -6,8 +6,8 @@ use super::watch::{Pairs, Watch};
 use crate::experiment;
 use recoup_lab::run::simulation;
 use recoup_lab::settings::SettingsError;
-use recoup_lab::stats::Estimate;
 use recoup_recovery::Counters;
+use recoup_support::stats::Estimate;
 use recoup_units::FlowId;
 
 /// The flows of one cell.

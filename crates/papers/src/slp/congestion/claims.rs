@@ -2,7 +2,7 @@
 
 use super::{CongestionCell, Copying, PROFILES, THINK_TIMES, difference};
 use crate::claims::{Claim, ClaimVerdict, claim, ours};
-use recoup_lab::stats::Estimate;
+use recoup_support::stats::Estimate;
 
 /// All claims.
 pub fn all(cells: &[CongestionCell]) -> Vec<Claim> {

@@ -2,7 +2,7 @@
 
 use super::{CongestionCell, Copying, GROUPS, ID, Setup, difference, mean};
 use crate::columns_of_figure;
-use recoup_lab::stats::Estimate;
+use recoup_support::stats::Estimate;
 use recoup_table::{Columns, plain_table};
 
 /// A group of hosts in a setup.

@@ -2,7 +2,7 @@
 
 use super::{Arm, DuplicationCell, FILES};
 use crate::claims::{Claim, ClaimVerdict, claim};
-use recoup_lab::stats::Estimate;
+use recoup_support::stats::Estimate;
 
 /// A gain below this share of the mean completion time is not significant, as in `sizes`.
 const SIGNIFICANT: f64 = 0.05;

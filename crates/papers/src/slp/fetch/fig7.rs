@@ -22,7 +22,7 @@ use crate::slp::NAME;
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_lab::settings::SettingsError;
-use recoup_lab::stats::Share;
+use recoup_support::stats::Share;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

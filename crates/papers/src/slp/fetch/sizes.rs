@@ -16,10 +16,11 @@ use crate::experiment::{Change, ExperimentError, Mutation, Setup};
 use crate::slp::NAME;
 use crate::{Figure, Picture, Sheet};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_lab::run::{Cost, cores, run};
+use recoup_lab::run::{Cost, run};
 use recoup_lab::settings::SettingsError;
-use recoup_lab::stats::Summary;
 use recoup_recovery::Trigger;
+use recoup_support::stats::Summary;
+use recoup_support::threads::cores;
 use std::path::Path;
 
 /// The name on the command line.

@@ -2,7 +2,7 @@
 
 use super::{LOSS, Learned, StakeCell};
 use crate::claims::{Claim, ClaimVerdict, claim};
-use recoup_lab::stats::Estimate;
+use recoup_support::stats::Estimate;
 
 /// The largest accepted error of an estimate, as a share of it.
 const CLOSE: f64 = 0.15;

@@ -7,8 +7,8 @@ use super::columns::ColumnCell;
 use super::contrast::{Contrast, contrast, share_of};
 use super::{RerunFlow, Studied, Traces};
 use crate::claims::{Claim, ClaimVerdict, claim};
-use recoup_lab::stats::Estimate;
-use recoup_trace::study::slp::{Class, Classification, Classifier, Classifiers, Half, Report, Sample};
+use recoup_captures::study::slp::{Class, Classification, Classifier, Classifiers, Half, Report, Sample};
+use recoup_support::stats::Estimate;
 use recoup_units::Direction;
 use recoup_wire::Flags;
 

@@ -3,8 +3,8 @@
 use super::{Studied, TABLE};
 use crate::columns_of_figure;
 use comfy_table::Table;
+use recoup_captures::study::slp::{FlagCategory, Percentile, Report, Shares};
 use recoup_table::{Columns, plain_table};
-use recoup_trace::study::slp::{FlagCategory, Percentile, Report, Shares};
 
 /// A position of Figure 1.
 #[derive(Clone, Debug)]

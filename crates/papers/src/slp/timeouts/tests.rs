@@ -51,7 +51,7 @@ fn a_contrast_compares_shares_and_knows_its_interval() {
     let found = contrast::contrast(
         &studied.samples,
         1.0,
-        |one| one.trigger.map(recoup_trace::study::slp::Class::of),
+        |one| one.trigger.map(recoup_captures::study::slp::Class::of),
         |_| true,
         |_| true,
     );

@@ -13,8 +13,8 @@
 use super::{Claim, Mechanism, SettingsError, Setup, TailLossCell, claim};
 use crate::tail_loss::cell::{Acks, settings};
 use crate::tail_loss::tampered::{Tamper, Tampered};
+use recoup_path::draws::Draws;
 use recoup_sim::{Chains, NoObserver, Simulation};
-use recoup_traffic::draws::Draws;
 use recoup_units::FlowId;
 use std::time::Duration;
 

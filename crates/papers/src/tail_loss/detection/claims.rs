@@ -4,9 +4,9 @@ use super::{AFTER, DetectionCell, SENDERS, Setup, Trace, all_by, run};
 use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::tail_loss::single_flow::{Seen, run_many};
 use recoup_lab::settings::SettingsError;
-use recoup_lab::stats::Share;
 use recoup_recovery::Trigger;
 use recoup_sim::Point;
+use recoup_support::stats::Share;
 use recoup_units::Direction;
 
 /// Without early retransmit.

@@ -12,7 +12,7 @@ mod times;
 
 use super::{DumbbellCell, Episodes, Foreground, Mechanism, PANELS, Tail};
 use crate::claims::{Claim, ClaimVerdict, claim};
-use recoup_lab::stats::{Estimate, Share};
+use recoup_support::stats::{Estimate, Share};
 
 /// The flows that lost only their last segment.
 const LAST: &[Tail] = &[Tail::One];

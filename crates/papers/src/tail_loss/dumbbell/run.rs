@@ -4,9 +4,9 @@ use super::{DumbbellCell, Foreground, OWN_SETTINGS, WORLD, Watch};
 use crate::experiment::{Effort, ExperimentError, Setup};
 use crate::tail_loss::NAME;
 use crate::tail_loss::cell::{Acks, MECHANISMS, Mechanism};
-use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::scenario::{Experiment, Scenario};
 use recoup_lab::world::{self, Calibration, Chosen, LinkResult, Target, WorldScenario};
+use recoup_support::threads::{cores, in_parallel};
 use recoup_units::Direction;
 
 /// How much work a figure is.

@@ -5,8 +5,8 @@
 use super::{Mechanism, SettingsError, Setup};
 use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::tail_loss::single_flow::{Trace, run, run_many};
-use recoup_lab::stats::Share;
 use recoup_recovery::Trigger;
+use recoup_support::stats::Share;
 
 /// A sender that does not undo what a spurious timeout did.
 const WITHOUT_UNDO: &str = "linux-3.17+noundo+nofrto";

@@ -5,8 +5,8 @@ use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::tail_loss::RTTS;
 use crate::tail_loss::cell::{Acks, MECHANISMS};
 use crate::tail_loss::single_flow::{Trace, run, run_many};
-use recoup_lab::stats::Share;
 use recoup_recovery::{Event, Trigger};
+use recoup_support::stats::Share;
 
 /// Fewer segments outstanding than RTO restart's threshold, and as many or more.
 const BELOW_FOUR: &[u64] = &[1, 2, 3];

@@ -14,7 +14,7 @@ use super::columns::share_below;
 use super::{PAPERS_DOWNLOADS, Selection, WebCell, difference};
 use crate::claims::{Claim, ClaimVerdict, claim, noted, ours};
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
-use recoup_lab::stats::{Estimate, Share};
+use recoup_support::stats::{Estimate, Share};
 use std::fmt::Write;
 
 /// The paper's shares of downloads of the newspaper below 1 s at 160 ms (figure 4f), in percent.

@@ -4,7 +4,7 @@ use super::{ID, Selection, WebCell};
 use crate::columns_of_figure;
 use crate::distribution::quantile;
 use crate::tail_loss::cell::{MECHANISMS, Mechanism};
-use recoup_lab::stats::Estimate;
+use recoup_support::stats::Estimate;
 use recoup_table::{Columns, millis, plain_table};
 
 /// The share of the values below this; `None` without values.

@@ -5,8 +5,8 @@
 //! 200 B), scaled until the mean is the paper's; kB is 1000 bytes. The HTML document is one of the objects. All objects
 //! have one subdomain. The seed is fixed, so a site is always the same.
 
-use recoup_traffic::draws::{Draws, LogNormal};
-use recoup_traffic::web::{Page, PageObject};
+use recoup_path::draws::{Draws, LogNormal};
+use recoup_sim::traffic::web::{Page, PageObject};
 
 /// A site of the paper: its name, objects, and their mean size in bytes.
 pub const SITES: [(&str, u64, u64); 3] =

@@ -13,7 +13,7 @@ use crate::tail_loss::cell::{MECHANISMS, Mechanism};
 use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::cores;
-use recoup_lab::stats::Share;
+use recoup_support::stats::Share;
 use recoup_table::{Columns, plain_table};
 
 /// The experiment's name.

@@ -175,7 +175,7 @@ fn equal_seeds_make_the_interval_of_a_difference_narrow() {
 /// A page of one object of this many segments.
 fn page_of(segments: u64) -> Page {
     let bytes = segments * 1448;
-    let objects = vec![recoup_traffic::web::PageObject { bytes, subdomain: 0 }];
+    let objects = vec![recoup_sim::traffic::web::PageObject { bytes, subdomain: 0 }];
     let name = "page".into();
     Page { name, objects }
 }

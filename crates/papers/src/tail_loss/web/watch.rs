@@ -2,10 +2,10 @@
 
 use recoup_path::DropCause;
 use recoup_recovery::Event;
+use recoup_sim::traffic::Mix;
+use recoup_sim::traffic::web::{Browser, Fetch};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::flow::{FlowRecord, Host};
-use recoup_traffic::Mix;
-use recoup_traffic::web::{Browser, Fetch};
 use recoup_units::{Direction, FlowId, Instant};
 use recoup_wire::SeqNumber;
 

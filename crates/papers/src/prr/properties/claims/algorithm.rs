@@ -3,7 +3,7 @@
 use super::{Cells, PAPER};
 use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::prr::properties::{Network, Property, PropertyCell, Scheme};
-use recoup_lab::stats::Share;
+use recoup_support::stats::Share;
 
 /// All claims.
 pub fn all(c: &Cells<'_>) -> Vec<Claim> {

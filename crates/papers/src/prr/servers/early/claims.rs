@@ -6,8 +6,8 @@ use super::super::tables::{count, fast, latency, responses, retransmissions, und
 use super::{Arms, TABLE_11, added, all_timeouts, in_disorder, spurious_early};
 use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::prr::servers::{Note, judged, with_notes, with_printed};
-use recoup_lab::stats::Estimate;
 use recoup_recovery::State;
+use recoup_support::stats::Estimate;
 
 /// All claims. `changes`: those of table 11.
 pub fn all(arms: Arms<'_>, changes: &[Estimate]) -> Vec<Claim> {

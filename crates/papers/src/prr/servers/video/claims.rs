@@ -5,7 +5,7 @@ use super::super::tables::{self, count, retransmissions, segments};
 use super::{Cell, lost_fast, recovery, sent_in_recovery, slow_start_after, transmit};
 use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::prr::servers::{Note, judged, with_notes, with_printed};
-use recoup_lab::stats::Estimate;
+use recoup_support::stats::Estimate;
 
 /// All claims.
 pub fn all(cells: &[Cell]) -> Vec<Claim> {

@@ -11,8 +11,8 @@ use super::{Cell, TABLE_7, bursts_above_ten, cwnd_after, of_recoveries};
 use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::distribution::quantile;
 use crate::prr::servers::{Note, judged, with_notes, with_printed};
-use recoup_lab::stats::Estimate;
 use recoup_recovery::State;
+use recoup_support::stats::Estimate;
 
 /// All claims.
 pub fn all(cells: &[Cell]) -> Vec<Claim> {

@@ -7,8 +7,8 @@ use super::super::rows::{Rows, exactly};
 use super::super::tables::{count, differences, of_each};
 use super::{Cell, at, of_recoveries};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_lab::stats::Estimate;
 use recoup_recovery::{Recovery, State};
+use recoup_support::stats::Estimate;
 
 /// The width of a bucket of figure 1, in ms, and how many are shown.
 const BUCKET: f64 = 200.0;

@@ -4,7 +4,7 @@ use super::{Cells, NO_SECTION, by_load, by_network};
 use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::slp::combined::CombinedCell;
 use crate::slp::combined::grid::{Copied, Load, Network, Recovery, everywhere};
-use recoup_lab::stats::Estimate;
+use recoup_support::stats::Estimate;
 
 pub fn more_than_tlpr(c: &Cells<'_>) -> Claim {
     let saved = |load, recovery, copied| c.get(load, Network::Random, recovery, copied).saved_ms;

@@ -3,7 +3,7 @@
 use super::{Cells, NO_SECTION};
 use crate::claims::{Claim, claim};
 use crate::slp::combined::grid::{Copied, GAP, Load, Network, Recovery};
-use recoup_lab::stats::Estimate;
+use recoup_support::stats::Estimate;
 
 pub fn gap(c: &Cells<'_>) -> Claim {
     let saved = |network, gap| {

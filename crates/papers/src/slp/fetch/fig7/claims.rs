@@ -5,7 +5,7 @@
 
 use super::{Copied, FETCHES, FetchCell, Over};
 use crate::claims::{Claim, ClaimVerdict, claim};
-use recoup_lab::stats::{Estimate, Share};
+use recoup_support::stats::{Estimate, Share};
 
 /// Checks the claims.
 pub fn all(cells: &[FetchCell]) -> Vec<Claim> {

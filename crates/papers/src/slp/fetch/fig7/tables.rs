@@ -3,7 +3,7 @@
 use super::{Copied, FETCHES, FetchCell, Figure, ID, Over, Sheet, Spent, Step};
 use crate::columns_of_figure;
 use comfy_table::Table;
-use recoup_lab::stats::Share;
+use recoup_support::stats::Share;
 use recoup_table::{Columns, millis, plain_table};
 
 /// A part of a cell, with the cell's profile.

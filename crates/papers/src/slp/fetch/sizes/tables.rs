@@ -2,7 +2,7 @@
 
 use super::{Fetches, Figure, ID, Quantity, Sheet, SizeCell};
 use crate::columns_of_figure;
-use recoup_lab::stats::Summary;
+use recoup_support::stats::Summary;
 use recoup_table::{Columns, millis, plain_table};
 
 /// Fetches of a file by one profile.

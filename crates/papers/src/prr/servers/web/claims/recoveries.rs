@@ -8,8 +8,8 @@ use super::Arms;
 use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::distribution::quantile;
 use crate::prr::servers::judged;
-use recoup_lab::stats::Estimate;
 use recoup_recovery::{Ended, Recovery, State};
+use recoup_support::stats::Estimate;
 
 pub fn seven_to_ten(c: Arms<'_>) -> Claim {
     let ratios: Vec<f64> = buckets(c.linux).iter().map(|b| b.with / b.ideal).collect();
