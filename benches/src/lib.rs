@@ -1,4 +1,4 @@
-//! What several benches share: captures to read, and the cost of a program's run.
+//! Shared by several benches: captures to read, and the cost of a program's run.
 
 pub mod attacks;
 pub mod made;

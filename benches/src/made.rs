@@ -8,10 +8,7 @@ pub const SNAPLEN: usize = 96;
 /// Segments of a download: full ones with timestamps, an ACK for every second one, and sometimes
 /// SACK blocks.
 fn packets(count: u32, v6: bool) -> impl Iterator<Item = (u64, Vec<u8>)> {
-    let ends = match v6 {
-        true => ("[2001:db8::1]:80", "[2001:db8::2]:4000"),
-        false => ("192.0.2.1:80", "198.51.100.1:4000"),
-    };
+    let ends = if v6 { ("[2001:db8::1]:80", "[2001:db8::2]:4000") } else { ("192.0.2.1:80", "198.51.100.1:4000") };
     let down = Endpoints { src: ends.0.parse().expect("an address"), dst: ends.1.parse().expect("an address") };
     (0..count).map(move |i| {
         let up = i % 3 == 2;

@@ -1,17 +1,14 @@
 //! Measures whole runs, of this program and of others. Each run has a process of its own, so its
 //! peak memory is its own.
 
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::{fs, path::Path, process::{Command, Stdio}, time::{Duration, Instant}};
 
 /// Runs per case. The median is reported.
 const RUNS: usize = 3;
 /// The interval at which another program is observed.
 const OBSERVATION_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What a run cost.
+/// Cost of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cost {
     /// From beginning to end.

@@ -9,15 +9,10 @@ mod flows;
 
 use draw::{Draws, Purpose};
 use flows::Flow;
-use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
-use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
+use pcap_file::{pcap::{PcapHeader, PcapPacket, PcapWriter}, DataLink, Endianness, PcapError, TsResolution};
 use recoup_units::Direction;
 use recoup_wire::{Endpoints, IpVersion, Payload, encode};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::io::{self, BufRead, BufReader, Read, Seek, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::time::Duration;
+use std::{cmp::Reverse, collections::BinaryHeap, io::{self, BufRead, BufReader, Read, Seek, Write}, net::{IpAddr, Ipv4Addr, Ipv6Addr}, time::Duration};
 
 /// Bytes captured per packet.
 const SNAPLEN: usize = 128;
@@ -47,7 +42,7 @@ pub struct Traffic {
     gap: Duration,
 }
 
-/// What a capture holds.
+/// Content of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Content {
     pub connections: u64,
@@ -56,7 +51,7 @@ pub struct Content {
     pub data: u64,
     /// Retransmissions by the servers, as they count them.
     pub retransmissions: u64,
-    /// Connections with such retransmissions.
+    /// Connections with retransmissions.
     pub connections_with_retransmissions: u64,
     /// The most connections open at once.
     pub most_open: usize,

@@ -1,4 +1,4 @@
-//! What an analysis costs: packets per second and memory, on one thread and on all.
+//! Cost of an analysis: packets per second and memory, on one thread and on all.
 //!
 //! The bench makes a capture of more than 20 million packets in 300,000 connections. It also times
 //! reading alone, counting records, and tcptrace and tshark if they are installed. It says what each
@@ -10,18 +10,9 @@
 //! removed.
 
 use mimalloc::MiMalloc;
-use recoup_benches::measure::{self, Cost};
-use recoup_benches::traffic::{self, Content, Traffic};
-use recoup_trace::ablation::{self, Step};
-use recoup_trace::analyze::{Findings, Settings, analyze};
-use recoup_trace::finding::{Connection, Retransmission, Revision, Tally, Verdict};
-use recoup_trace::read::{Packet, PacketSource, Reader};
-use std::fs::File;
-use std::hint::black_box;
-use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
-use std::time::Instant;
+use recoup_benches::{measure::{self, Cost}, traffic::{self, Content, Traffic}};
+use recoup_trace::{ablation::{self, Step}, analyze::{Findings, Settings, analyze}, finding::{Connection, Retransmission, Revision, Tally, Verdict}, read::{Packet, PacketSource, Reader}};
+use std::{fs::File, hint::black_box, io::{self, BufReader, BufWriter, Read, Write}, path::{Path, PathBuf}, str::FromStr, time::Instant};
 use tempfile::TempDir;
 
 /// The allocator of the program.
@@ -47,10 +38,7 @@ fn main() {
     match words[..] {
         ["case", case, capture] => run(case, Path::new(capture)),
         // `cargo bench` passes `--bench`. Without it, this is a test of the bench itself.
-        _ => bench(match words.contains(&"--bench") {
-            true => 300_000,
-            false => 300,
-        }),
+        _ => bench(if words.contains(&"--bench") { 300_000 } else { 300 }),
     }
 }
 

@@ -1,14 +1,12 @@
-//! What a packet costs under attack: the cost must not grow with the number of packets, and memory is
+//! Cost of a packet under attack: the cost must not grow with the number of packets, and memory is
 //! bounded.
 //!
 //! Each pattern is analyzed on one thread in two sizes, in processes of their own. The bench fails if a
 //! packet of the larger capture costs much more than one of the smaller, or if a capture of two million
 //! packets takes more than 350 MB. `RECOUP_BENCH_ATTACK` picks the patterns whose names contain it.
 
-use recoup_benches::attacks::{ATTACKS, Attack};
-use recoup_benches::measure;
-use recoup_trace::analyze::{Findings, Settings, follow};
-use recoup_trace::finding::{Closing, Connection, Retransmission, Revision};
+use recoup_benches::{attacks::{ATTACKS, Attack}, measure};
+use recoup_trace::{analyze::{Findings, Settings, follow}, finding::{Closing, Connection, Retransmission, Revision}};
 use std::path::Path;
 
 /// The cost of a packet may grow by this factor.

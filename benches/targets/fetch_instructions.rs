@@ -8,17 +8,14 @@
 #![allow(missing_docs)]
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
-use recoup_path::PathSpec;
-use recoup_path::{HopSpec, Queue};
+use recoup_path::{PathSpec, HopSpec, Queue};
 use recoup_recovery::Profile;
 use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
-use recoup_tcp::flow::{FlowRecord, Workload};
-use recoup_tcp::{AckPolicy, Config};
+use recoup_tcp::{flow::{FlowRecord, Workload}, AckPolicy, Config};
 use recoup_units::{BitRate, FlowId};
-use std::hint::black_box;
-use std::time::Duration;
+use std::{hint::black_box, time::Duration};
 
-/// A simulation that has run such a fetch before, so that it need not allocate.
+/// A simulation that has run the same fetch before, so that it need not allocate.
 fn fetch(profile: &str) -> (Simulation, FlowSpec) {
     let rate =
         HopSpec::Rate { rate: BitRate::from_bits_per_second(20_000_000).expect("a rate"), queue: Queue::Unlimited };

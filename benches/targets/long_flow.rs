@@ -6,8 +6,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use recoup_path::{HopSpec, LossSpec, PathSpec};
 use recoup_recovery::Profile;
 use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
-use recoup_tcp::Config;
-use recoup_tcp::flow::Workload;
+use recoup_tcp::{Config, flow::Workload};
 use recoup_units::FlowId;
 use std::time::Duration;
 

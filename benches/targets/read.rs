@@ -1,16 +1,13 @@
-//! What reading costs, in packets per second: captures of 96 bytes per packet, from memory and,
+//! Speed of reading in packets per second: captures of 96 bytes per packet, from memory and,
 //! with decompression on a thread, from a file.
 
 // The macros generate items without documentation.
 #![allow(missing_docs)]
 
-use criterion::measurement::WallTime;
-use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{measurement::WallTime, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use recoup_benches::made;
 use recoup_trace::read::{PacketSource, Reader};
-use std::hint::black_box;
-use std::io::Write;
-use std::path::Path;
+use std::{hint::black_box, io::Write, path::Path};
 
 const PACKETS: u32 = 300_000;
 

@@ -4,12 +4,10 @@
 //! Criterion's throughput counts data segments sent, so its time per element is the cost per segment.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use recoup_path::HopSpec;
-use recoup_path::PathSpec;
+use recoup_path::{HopSpec, PathSpec};
 use recoup_recovery::Profile;
 use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
-use recoup_tcp::flow::Workload;
-use recoup_tcp::{AckPolicy, Config};
+use recoup_tcp::{flow::Workload, AckPolicy, Config};
 use recoup_units::FlowId;
 use std::time::Duration;
 

@@ -46,7 +46,7 @@ pub enum Step {
     Again(Side, u8, u8),
     /// Retransmitted bytes with other segment boundaries: distance back, and length.
     Repacked(Side, u16, Amount),
-    /// The same packet is captured twice.
+    /// The packet is captured twice.
     Doubled,
     /// An ACK of all but the newest segments of the other side. It may have SACK blocks for some of those,
     /// counted back from the newest, and a DSACK.

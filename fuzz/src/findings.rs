@@ -1,11 +1,8 @@
 //! Invariants of the findings, for any capture.
 
-use recoup_trace::analyze::{Findings, Kept};
-use recoup_trace::finding::{Connection, Direction, Evidence, Retransmission, Revision, RttQuantiles, Tally, Verdict};
-use recoup_trace::read::CapturedPacket;
+use recoup_trace::{analyze::{Findings, Kept}, finding::{Connection, Direction, Evidence, Retransmission, Revision, RttQuantiles, Tally, Verdict}, read::CapturedPacket};
 use recoup_wire::Flags;
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::{collections::{BTreeMap, BTreeSet}, time::Duration};
 
 /// Checks each connection when it ends, and keeps all.
 #[derive(Debug, Default)]

@@ -8,8 +8,7 @@ use recoup_recovery::profile::{BASES, Mechanism};
 use recoup_tcp::{AckPolicy, Closed, Config, Endpoint, State, Timer};
 use recoup_units::{Instant, Offset};
 use recoup_wire::{Segment, SeqNumber};
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 /// The one-way delay of the faultless network at the end.
 const DELAY: Duration = Duration::from_millis(10);

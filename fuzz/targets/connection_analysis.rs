@@ -3,12 +3,9 @@
 
 #![no_main]
 
-use libfuzzer_sys::arbitrary::{self, Arbitrary};
-use libfuzzer_sys::fuzz_target;
-use recoup_fuzz::capture::{Capture, Step};
-use recoup_fuzz::findings::{Checked, check_all};
-use recoup_trace::analyze::{Kept, Settings, follow};
-use recoup_trace::read::CapturedPacket;
+use libfuzzer_sys::{arbitrary::{self, Arbitrary}, fuzz_target};
+use recoup_fuzz::{capture::{Capture, Step}, findings::{Checked, check_all}};
+use recoup_trace::{analyze::{Kept, Settings, follow}, read::CapturedPacket};
 use std::time::Duration;
 
 const MOST_STEPS: usize = 400;

@@ -4,13 +4,10 @@
 
 #![no_main]
 
-use libfuzzer_sys::arbitrary::{self, Arbitrary};
-use libfuzzer_sys::fuzz_target;
-use recoup_recovery::profile::{BASES, Mechanism};
-use recoup_recovery::{Ack, Sender, Timer, Transmission, Trigger};
+use libfuzzer_sys::{arbitrary::{self, Arbitrary}, fuzz_target};
+use recoup_recovery::{profile::{BASES, Mechanism}, Ack, Sender, Timer, Transmission, Trigger};
 use recoup_units::{Instant, Offset, Span};
-use std::collections::HashSet;
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 #[derive(Arbitrary, Debug)]
 struct Case {

@@ -4,8 +4,7 @@
 
 #![no_main]
 
-use libfuzzer_sys::arbitrary::{self, Arbitrary};
-use libfuzzer_sys::fuzz_target;
+use libfuzzer_sys::{arbitrary::{self, Arbitrary}, fuzz_target};
 use recoup_fuzz::network::{AnyHost, Network, Step};
 
 #[derive(Arbitrary, Debug)]

@@ -4,13 +4,10 @@
 
 #![no_main]
 
-use libfuzzer_sys::arbitrary::{self, Arbitrary};
-use libfuzzer_sys::fuzz_target;
+use libfuzzer_sys::{arbitrary::{self, Arbitrary}, fuzz_target};
 use recoup_fuzz::capture::{Capture, Step};
-use recoup_trace::analyze::{Analyzer, Kept, SavedAnalysis, Settings};
-use recoup_trace::read::CapturedPacket;
-use std::cell::RefCell;
-use std::mem::take;
+use recoup_trace::{analyze::{Analyzer, Kept, SavedAnalysis, Settings}, read::CapturedPacket};
+use std::{cell::RefCell, mem::take};
 
 const MOST_STEPS: usize = 200;
 

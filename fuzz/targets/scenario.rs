@@ -4,15 +4,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recoup_lab::report::{Report, View};
-use recoup_lab::run::run;
-use recoup_lab::scenario::{Scenario, ScenarioError};
-use recoup_lab::settings::{self, Settings};
+use recoup_lab::{report::{Report, View}, run::run, scenario::{Scenario, ScenarioError}, settings::{self, Settings}};
 use recoup_sim::TimerModel;
 use recoup_table::Keep;
 use recoup_tcp::AckPolicy;
-use std::path::Path;
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 /// Whether a time is too long for its text to keep nanoseconds.
 fn beyond_a_century(settings: &Settings) -> bool {

@@ -2,8 +2,7 @@
 
 #![no_main]
 
-use libfuzzer_sys::arbitrary::{self, Arbitrary};
-use libfuzzer_sys::fuzz_target;
+use libfuzzer_sys::{arbitrary::{self, Arbitrary}, fuzz_target};
 use recoup_fuzz::AnySegment;
 use recoup_wire::{Checksum, Endpoints, Options, Payload, Segment, decode, encode, ip_len};
 use std::net::SocketAddr;

@@ -1,20 +1,19 @@
-//! What is measured: the columns of the tables.
+//! Quantities measured: the columns of the tables.
 
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-/// How the receiving application reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reader {
-    /// At most 16 KiB at a time, as soon as there is data. The window moves with almost every ACK.
-    Often,
-    /// 1 MiB at a time, once as much has arrived (SO_RCVLOWAT).
-    Seldom,
+recoup_units::named! {
+    /// How the receiving application reads.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Reader {
+        /// At most 16 KiB at a time, as soon as there is data. The window moves with almost every ACK.
+        Often = "reads 16 KiB as soon as there is data",
+        /// 1 MiB at a time, once as much has arrived (SO_RCVLOWAT).
+        Seldom = "reads 1 MiB once it is complete",
+    }
 }
 
 impl Reader {
-    pub const ALL: [Self; 2] = [Self::Often, Self::Seldom];
-
     /// The most bytes of one read.
     pub const fn chunk(self) -> usize {
         match self {
@@ -26,24 +25,21 @@ impl Reader {
 
 impl fmt::Display for Reader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Often => "reads 16 KiB as soon as there is data",
-            Self::Seldom => "reads 1 MiB once it is complete",
-        })
+        f.write_str(self.name())
     }
 }
 
-/// Which of the ten segments of an answer the path loses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LostTail {
-    Tenth,
-    NinthAndTenth,
-    TenthTwice,
+recoup_units::named! {
+    /// Which of the ten segments of an answer the path loses.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum LostTail {
+        Tenth = "10th lost",
+        NinthAndTenth = "9th and 10th lost",
+        TenthTwice = "10th lost twice",
+    }
 }
 
 impl LostTail {
-    pub const ALL: [Self; 3] = [Self::Tenth, Self::NinthAndTenth, Self::TenthTwice];
-
     /// The rules of the path, whose inner end sends.
     pub const fn rules(self) -> &'static str {
         match self {
@@ -56,11 +52,7 @@ impl LostTail {
 
 impl fmt::Display for LostTail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Tenth => "10th lost",
-            Self::NinthAndTenth => "9th and 10th lost",
-            Self::TenthTwice => "10th lost twice",
-        })
+        f.write_str(self.name())
     }
 }
 

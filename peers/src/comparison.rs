@@ -1,17 +1,11 @@
 //! All measurements, round by round.
 
-use crate::case::{Case, Table, tables};
-use crate::machine;
-use crate::measure::{Times, measure};
-use crate::network::Network;
-use crate::process::SenderProcess;
-use crate::report::{self, Rounds};
-use crate::senders::{self, Failed, Options, Sender};
+use crate::{case::{Case, Table, tables}, machine, measure::{Times, measure}, network::Network, process::SenderProcess, report::{self, Rounds}, senders::{self, Failed, Options, Sender}};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
-/// What is measured, and for how long.
+/// Cases to measure, and for how long.
 #[derive(Args, Debug)]
 pub struct Plan {
     /// How often each measurement is repeated
@@ -82,10 +76,7 @@ impl Plan {
         let titles: Vec<String> = all.iter().map(|table| table.title.clone()).collect();
         let chosen = all.into_iter();
         let chosen: Vec<Table> = chosen.filter(|table| table.title.contains(text)).collect();
-        match chosen.is_empty() {
-            true => Err(format!("--table {text}: no title contains it; the titles are: {}", titles.join("; ")).into()),
-            false => Ok(chosen),
-        }
+        if chosen.is_empty() { Err(format!("--table {text}: no title contains it; the titles are: {}", titles.join("; ")).into()) } else { Ok(chosen) }
     }
 
     /// The senders that run on this machine, and a line for each that does not.

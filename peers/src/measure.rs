@@ -1,17 +1,11 @@
 //! Measures one sender in one case.
 
-use crate::case::{COMPLETION_RTT, Case, LOSS_RTT, Reader};
-use crate::network::Network;
-use crate::process::SenderProcess;
-use crate::receiver::{connect, read_answer, read_for};
-use crate::senders::{Failed, Options, Sender};
+use crate::{case::{COMPLETION_RTT, Case, LOSS_RTT, Reader}, network::Network, process::SenderProcess, receiver::{connect, read_answer, read_for}, senders::{Failed, Options, Sender}};
 use procfs::{Current, CurrentSI, KernelStats, Meminfo};
 use recoup_path::DropRules;
 use recoup_units::Direction;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use std::sync::OnceLock;
-use std::thread;
-use std::time::Duration;
+use std::{sync::OnceLock, thread, time::Duration};
 
 /// The bytes of an answer of ten segments at an MTU of 1500 bytes, with timestamps in the TCP header.
 const ANSWER: u64 = 10 * 1448;
@@ -40,7 +34,7 @@ pub enum Measured {
     Stream {
         /// Goodput (Mbit/s).
         rate: f64,
-        /// Processor time of the sender's process (s per GB); `None` if it is too short to be told.
+        /// Processor time of the sender's process (s per GB); `None` if it is too short to measure.
         sender_time: Option<f64>,
         /// Processor time of the whole machine (s per GB), as above.
         machine_time: Option<f64>,
@@ -84,7 +78,8 @@ pub fn measure(sender: Sender, case: Case, times: Times) -> Result<Measured, Fai
     }
 }
 
-/// Restricts this thread, and the threads and processes it starts, to the first `count` processors that it had at first.
+/// Restricts this thread, and the threads and processes it starts, to the first `count` processors that it had at
+/// first.
 fn use_processors(count: usize) -> Result<(), Failed> {
     static ALL: OnceLock<CpuSet> = OnceLock::new();
     let all = ALL.get_or_init(|| sched_getaffinity(None).unwrap_or_default());

@@ -5,20 +5,13 @@
 //! | without delay | the device's other end is in the receiver's namespace | two namespaces, joined by veth devices |
 //! | with delay | a namespace with the device, which forwards to the path | the same namespace |
 //!
-//! The path is Recoup's emulator: two more TUN devices, and a thread of this process that delays packets and loses chosen ones.
-//! Random loss is a rule of nftables at the input of the receiver's namespace.
+//! The path is Recoup's emulator: two more TUN devices, and a thread of this process that delays packets and loses
+//! chosen ones. Random loss is a rule of nftables at the input of the receiver's namespace.
 
 use crate::senders::{Failed, Options, Sender};
 use recoup_net::{Namespace, Relay, Wire};
 use recoup_path::HopSpec;
-use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr};
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
-use std::process::Command;
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::{io::ErrorKind, net::{IpAddr, Ipv4Addr}, os::{fd::AsFd, unix::net::UnixStream}, process::Command, sync::Arc, thread::{self, JoinHandle}, time::Duration};
 
 /// The kernel's addresses on the veth devices.
 const VETH: [Ipv4Addr; 2] = [Ipv4Addr::new(198, 18, 0, 1), Ipv4Addr::new(198, 18, 0, 2)];
@@ -47,10 +40,7 @@ impl Network {
     /// Sender and receiver without delay.
     pub fn direct(sender: Sender, options: Options) -> Result<Self, Failed> {
         let receiver = Namespace::new()?;
-        let place = match sender.is_kernel() {
-            true => SenderPlace::Apart(join_by_veth(&receiver, options)?),
-            false => SenderPlace::Receiver,
-        };
+        let place = if sender.is_kernel() { SenderPlace::Apart(join_by_veth(&receiver, options)?) } else { SenderPlace::Receiver };
         Ok(Self { receiver, sender: place, kernel: VETH[1].into() })
     }
 
@@ -133,14 +123,11 @@ fn run(program: &str, arguments: &[&str]) -> Result<(), Failed> {
         ErrorKind::NotFound => format!("`{program}` is not installed"),
         _ => format!("cannot run `{program}`: {e}"),
     })?;
-    match output.status.success() {
-        true => Ok(()),
-        false => {
+    if output.status.success() { Ok(()) } else {
             let said = String::from_utf8_lossy(&output.stderr);
             let said = said.lines().next().unwrap_or_default();
             Err(format!("`{program} {}` failed: {said}", arguments.join(" ")).into())
         }
-    }
 }
 
 /// A path that carries packets until this is dropped.

@@ -1,14 +1,8 @@
 //! A sender's process.
 
-use crate::network::Network;
-use crate::senders::{Failed, Options, Sender};
+use crate::{network::Network, senders::{Failed, Options, Sender}};
 use procfs::process::Process;
-use std::io::{BufRead, BufReader, Read};
-use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::channel;
-use std::thread;
-use std::time::Duration;
+use std::{io::{BufRead, BufReader, Read}, net::SocketAddr, process::{Child, Command, Stdio}, sync::mpsc::channel, thread, time::Duration};
 
 /// How long a sender may take to accept connections.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -45,10 +39,7 @@ impl SenderProcess {
         match address.and_then(|address| address.parse().ok()) {
             Some(address) => {
                 let address: SocketAddr = address;
-                let ip = match address.ip().is_unspecified() {
-                    true => network.kernel(),
-                    false => address.ip(),
-                };
+                let ip = if address.ip().is_unspecified() { network.kernel() } else { address.ip() };
                 let address = SocketAddr::new(ip, address.port());
                 Ok(Self { child, address })
             }

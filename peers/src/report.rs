@@ -1,10 +1,9 @@
 //! The tables, in Markdown.
 //!
-//! A cell has the median of the rounds, their range, and the ratio to Linux with cubic: the median of the ratios within a round.
+//! A cell has the median of the rounds, their range, and the ratio to Linux with cubic: the median of the ratios within
+//! a round.
 
-use crate::case::{Case, Table};
-use crate::measure::Measured;
-use crate::senders::Sender;
+use crate::{case::{Case, Table}, measure::Measured, senders::Sender};
 use comfy_table::presets::ASCII_MARKDOWN;
 
 /// The sender that the others are compared with.
@@ -101,7 +100,7 @@ pub fn table(table: &Table, senders: &[Sender], all: &[Rounds]) -> Option<String
     any.then(|| format!("### {}\n\n{text}\n", table.title))
 }
 
-/// What a cell without a result shows.
+/// Text of a cell without a result.
 const ABSENT: &str = "–";
 
 fn cell(rounds: Option<&Rounds>, base: Option<&Rounds>, quantity: &Quantity) -> String {

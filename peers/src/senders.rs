@@ -14,13 +14,11 @@ mod recoup;
 mod smoltcp;
 mod tcp_ip;
 
-use crate::case::Case;
-use crate::versions::version_of;
+use crate::{case::Case, versions::version_of};
 use ::smoltcp::socket::tcp::CongestionControl;
 use clap::{Args, ValueEnum};
 use recoup_net::host::{TunDevice, TunOptions};
-use std::error::Error;
-use std::net::{IpAddr, SocketAddr};
+use std::{error::Error, net::{IpAddr, SocketAddr}};
 
 /// An error in words.
 pub type Failed = Box<dyn Error + Send + Sync>;

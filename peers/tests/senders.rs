@@ -2,12 +2,8 @@
 //!
 //! The tests need root and TUN. Without them they are skipped, or fail if RECOUP_REQUIRE_TOOLS is set.
 
-use recoup_net::Namespace;
-use recoup_net::host::TunDevice;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use recoup_net::{Namespace, host::TunDevice};
+use std::{io::{BufRead, BufReader, Read, Write}, net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream}, process::{Child, Command, Stdio}, time::{Duration, Instant}};
 
 /// The senders, and whether they have offloads.
 const SENDERS: [(&str, bool); 9] = [
@@ -60,7 +56,7 @@ fn resets_do_not_disturb_later_requests() {
         for _ in 0..100 {
             let mut stream = connect(server);
             stream.write_all(&10_000_000_u64.to_be_bytes()).unwrap();
-            // What is not read makes the kernel reset the connection.
+            // Unread data makes the kernel reset the connection.
             stream.read_exact(&mut [0]).unwrap();
         }
         assert_eq!(ask(&mut connect(server), 100_000).len(), 100_000, "{name}");

@@ -1,7 +1,6 @@
 //! The patterns.
 
-use super::Attack;
-use super::wire::{MSS, SUPER, Wire};
+use super::{Attack, wire::{MSS, SUPER, Wire}};
 
 /// All attacks.
 pub const ATTACKS: &[Attack] = &[

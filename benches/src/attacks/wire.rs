@@ -3,8 +3,7 @@
 use recoup_trace::read::CapturedPacket;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
-use std::collections::VecDeque;
-use std::net::Ipv4Addr;
+use std::{collections::VecDeque, net::Ipv4Addr};
 
 /// Payload bytes of a full segment.
 pub(super) const MSS: u32 = 1448;
@@ -30,7 +29,7 @@ pub(super) struct Wire {
     pub connection: u32,
     /// The sender's next sequence number.
     pub nxt: u32,
-    /// What the receiver has acknowledged.
+    /// The receiver's cumulative acknowledgment.
     pub una: u32,
     /// The first sequence number.
     pub first: u32,

@@ -3,7 +3,7 @@
 
 use siphasher::sip::SipHasher13;
 
-/// What a draw decides.
+/// Purpose of a random draw.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose {
     Size,

@@ -6,10 +6,14 @@
 //! Marks carry their values: a title, which browsers show when readers point at the mark, or the values of a line's
 //! points in `data-points`. The group around the marks of a panel names the panel and its quantities.
 
-use crate::look::{Look, Theme};
-use crate::text::{printable, printable_lines};
-use std::cell::RefCell;
-use std::fmt::{self, Write};
+use crate::{
+    look::{Look, Theme},
+    text::{printable, printable_lines, wrap},
+};
+use std::{
+    cell::RefCell,
+    fmt::{self, Write},
+};
 
 /// The fonts of text, the best first. The first is that of PNG and PDF.
 const FONTS: &str = "Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
@@ -144,6 +148,22 @@ pub(crate) struct Style {
 }
 
 /// A point: right and down from the top left corner, in pixels.
+pub(crate) const fn style(size: i32, bold: bool, align: Align, upright: bool) -> Style {
+    Style { size, bold, align, upright }
+}
+
+/// Lines of text, each with its middle across its direction.
+pub(crate) type Lines = Vec<(String, i32)>;
+
+/// Breaks `text` into lines of at most `room` pixels, `pitch` pixels apart, from `y` on, and moves `y` below them.
+pub(crate) fn lines(text: &str, style: Style, room: i32, pitch: i32, y: &mut i32) -> Lines {
+    let place = |line| {
+        *y += pitch;
+        (line, *y - pitch / 2)
+    };
+    wrap(text, style.size, room).into_iter().map(place).collect()
+}
+
 pub(crate) type Point = (f64, f64);
 
 /// A coordinate as SVG writes it.
@@ -330,9 +350,10 @@ impl<'a> Canvas<'a> {
         let (x, y) = point(at);
         // Half the height of capitals and figures: text is centred on them.
         let below = 0.36 * f64::from(style.size);
-        let (at, turn) = match style.upright {
-            true => ((x + below, y), format!(r#" transform="rotate(-90 {} {})""#, Number(x + below), Number(y))),
-            false => ((x, y + below), String::new()),
+        let (at, turn) = if style.upright {
+            ((x + below, y), format!(r#" transform="rotate(-90 {} {})""#, Number(x + below), Number(y)))
+        } else {
+            ((x, y + below), String::new())
         };
         let anchor = match style.align {
             Align::Left => "",
@@ -396,9 +417,10 @@ impl Path {
     pub fn area(&mut self, corners: &[Point]) {
         let next = corners.iter().cycle().skip(1);
         let doubled: f64 = corners.iter().zip(next).map(|(a, b)| a.0 * b.1 - b.0 * a.1).sum();
-        match doubled < 0.0 {
-            true => self.line(corners.iter().rev().copied()),
-            false => self.line(corners.iter().copied()),
+        if doubled < 0.0 {
+            self.line(corners.iter().rev().copied())
+        } else {
+            self.line(corners.iter().copied())
         }
         self.0.push('Z');
     }

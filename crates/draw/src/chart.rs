@@ -23,8 +23,10 @@ pub use boxes::{BoxChart, BoxPanel, Quantiles};
 pub use lines::{Interpolation, LineChart, LinePanel, Scale};
 pub use points::{PointChart, PointPanel, RangePoint};
 
-use crate::canvas::{Canvas, FOREGROUND, GRID};
-use crate::look::Look;
+use crate::{
+    canvas::{Canvas, FOREGROUND, GRID},
+    look::Look,
+};
 use axis::Axis;
 use layout::{ChartLayout, PanelFrame};
 

@@ -1,5 +1,4 @@
-//! The parts common to all HTML documents: the head with its content security policy, escaped text, the base of the
-//! style sheet and of the scripts, and the dark theme of pictures.
+
 //!
 //! A document permits its own style and script by their hashes, and nothing else, so nothing that it shows can load
 //! or run anything.
@@ -7,8 +6,7 @@
 use crate::canvas::{self, Colour};
 use crate::sequence;
 use crate::text::printable_lines;
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -1,7 +1,6 @@
 //! How pictures look: their width and their theme.
 
-use std::fmt;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 /// How many dots of a raster picture on paper make up a pixel: 300 dots and 96 pixels an inch.
 pub const PRINT_DOTS_PER_PIXEL: f64 = 300.0 / 96.0;
@@ -33,29 +32,19 @@ pub struct Width {
     unit: Unit,
 }
 
-/// A unit of length (CSS Values and Units §6.2: an inch has 96 px).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unit {
-    Pixel,
-    Millimetre,
-    Centimetre,
-    Inch,
-    Point,
+recoup_units::named! {
+    /// A unit of length (CSS Values and Units §6.2: an inch has 96 px).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Unit {
+        Pixel = "px",
+        Millimetre = "mm",
+        Centimetre = "cm",
+        Inch = "in",
+        Point = "pt",
+    }
 }
 
 impl Unit {
-    const ALL: [Self; 5] = [Self::Pixel, Self::Millimetre, Self::Centimetre, Self::Inch, Self::Point];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Pixel => "px",
-            Self::Millimetre => "mm",
-            Self::Centimetre => "cm",
-            Self::Inch => "in",
-            Self::Point => "pt",
-        }
-    }
-
     const fn pixels(self) -> f64 {
         match self {
             Self::Pixel => 1.0,
@@ -123,10 +112,7 @@ impl FromStr for Width {
         let (number, unit) = with_unit.unwrap_or((text, Unit::Pixel));
         let value = number.trim().parse().map_err(|_| NoWidth)?;
         let width = Self { value, unit };
-        match Self::RANGE.contains(&width.pixels()) {
-            true => Ok(width),
-            false => Err(NoWidth),
-        }
+        if Self::RANGE.contains(&width.pixels()) { Ok(width) } else { Err(NoWidth) }
     }
 }
 

@@ -19,6 +19,7 @@ mod static_parts;
 mod thinning;
 
 use crate::sequence::Panel;
+use serde::Serialize;
 
 /// A page has fewer bytes than this, unless its sentences and charts alone have more.
 pub const MAX_BYTES: usize = 5_000_000;
@@ -41,7 +42,7 @@ pub struct Page {
     pub summary: String,
     /// The sentences, from top to bottom.
     pub sections: Vec<Section>,
-    /// What would help, after the first section. `None`: the page has no such part.
+    /// Advice, after the first section. `None`: the page has no advice.
     pub advice: Option<Section>,
     /// Where time went: by cause, by state.
     pub breakdowns: Vec<Breakdown>,
@@ -75,7 +76,7 @@ pub struct Section {
 /// One entry of a ranked list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ranked {
-    /// What is ranked: `Lost SYN-ACKs`.
+    /// Name of the ranked cause: `Lost SYN-ACKs`.
     pub name: String,
     /// The amount that ranks it, with its unit: `25.3 s`.
     pub amount: String,
@@ -97,7 +98,7 @@ pub struct Point {
 pub struct Breakdown {
     /// The heading, which names the quantity and the unit.
     pub heading: String,
-    /// What the parts are and what they add up to; empty: nothing.
+    /// Explains the parts and their sum; may be empty.
     pub about: String,
     /// In the order of the bar. Parts of 0 are left out.
     pub parts: Vec<Part>,
@@ -112,7 +113,7 @@ pub struct Part {
     pub amount: f64,
     /// Its amount as text, with the unit.
     pub text: String,
-    /// What it is, in a few words; empty: nothing.
+    /// Explains the part in a few words; may be empty.
     pub about: String,
     /// Its colour, as a number from 0. The colours from [`Part::COLOURS`] on have stripes.
     pub colour: usize,
@@ -130,7 +131,7 @@ impl Part {
 pub struct Chart {
     /// The heading, which names the quantity and the unit.
     pub heading: String,
-    /// What a value is, in a sentence; empty: nothing.
+    /// Explains the values in a sentence; may be empty.
     pub about: String,
     /// The label of the y axis, with the unit.
     pub y_label: String,
@@ -170,16 +171,17 @@ pub struct Table {
 pub struct Column {
     /// The heading: the quantity, and the unit if `kind` does not show one.
     pub heading: String,
-    /// What a cell is, in a sentence.
+    /// Explains the cells in a sentence.
     pub about: String,
-    /// What the cells hold.
+    /// Type of the cells.
     pub kind: ColumnKind,
     /// When the column is shown.
     pub importance: Importance,
 }
 
-/// What the cells of a column hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Type of the cells of a column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ColumnKind {
     /// Text.
     #[default]
@@ -199,7 +201,8 @@ pub enum ColumnKind {
 }
 
 /// When a column is shown. A reader may show or hide every column.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Importance {
     /// On every screen.
     #[default]
@@ -256,7 +259,7 @@ impl From<Option<f64>> for Cell {
 /// A connection in detail.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Connection {
-    /// What distinguishes it from the others of the report: its number.
+    /// Number of the connection, unique in the report.
     pub id: String,
     /// Its ends, and what it lost.
     pub title: String,
@@ -268,11 +271,11 @@ pub struct Connection {
     pub filter: String,
     /// Its time–sequence diagrams: one for each direction that sent data. They share the time axis.
     pub directions: Vec<Direction>,
-    /// What the diagrams lack, as sentences.
+    /// Gaps of the diagrams, as sentences.
     pub notes: Vec<String>,
 }
 
-/// What one end of a connection sent.
+/// One direction of a connection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Direction {
     /// The sender, in few words: its address and port.

@@ -77,7 +77,7 @@ pub struct Panel {
 pub struct Mark {
     /// When it happened.
     pub at: Instant,
-    /// What happened.
+    /// Kind of the event.
     pub kind: MarkKind,
     /// The number of its packet in the capture, from 1; `None` without a capture.
     pub frame: Option<u64>,
@@ -91,51 +91,33 @@ impl Mark {
     }
 }
 
-/// A flag in the header of a segment that changes the state of the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Control {
-    /// The sender opens its direction.
-    Syn,
-    /// The sender closes its direction.
-    Fin,
-    /// The sender aborts the connection.
-    Reset,
-}
-
-impl Control {
-    /// The flag that diagrams print.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Syn => "SYN",
-            Self::Fin => "FIN",
-            Self::Reset => "RST",
-        }
+recoup_units::named! {
+    /// A flag in the header of a segment that changes the state of the connection.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Control {
+        /// The sender opens its direction.
+        Syn = "SYN",
+        /// The sender closes its direction.
+        Fin = "FIN",
+        /// The sender aborts the connection.
+        Reset = "RST",
     }
 }
 
-/// Whether a retransmission was needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Necessity {
-    /// The data would not have arrived without the retransmission.
-    Needed,
-    /// Another transmission delivered all of the data.
-    Spurious,
-    /// The capture does not show whether the data arrived otherwise.
-    Unknowable,
-}
-
-impl Necessity {
-    /// The word that diagrams print.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Needed => "needed",
-            Self::Spurious => "spurious",
-            Self::Unknowable => "unknowable",
-        }
+recoup_units::named! {
+    /// Whether a retransmission was needed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Necessity {
+        /// The data would not have arrived without the retransmission.
+        Needed = "needed",
+        /// Another transmission delivered all of the data.
+        Spurious = "spurious",
+        /// The capture does not show whether the data arrived otherwise.
+        Unknowable = "unknowable",
     }
 }
 
-/// What a mark stands for. Offsets count the panel's data direction: the SYN at 0, data from 1.
+/// Kind of an event. Offsets count the panel's data direction: the SYN at 0, data from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MarkKind {
     /// The first transmission of this sequence space.
@@ -146,11 +128,11 @@ pub enum MarkKind {
     Explained {
         /// The sequence space retransmitted.
         span: Span,
-        /// What triggered the retransmission.
+        /// Trigger of the retransmission.
         trigger: String,
         /// Whether it was needed.
         necessity: Necessity,
-        /// What shows whether it was needed.
+        /// Evidence for its necessity.
         reason: &'static str,
     },
     /// An extra copy, sent before any loss was detected.
@@ -171,44 +153,33 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
-    /// The highest offset the axis must show for this mark; `None` for windows and notes, which do
-    /// not stretch the axis.
-    fn highest(&self) -> Option<Offset> {
+    /// The offsets that the mark covers, from the lowest to the highest.
+    pub(crate) fn range(&self) -> (Offset, Offset) {
         match self {
             Self::Sent(span)
             | Self::Retransmitted(span, _)
             | Self::Explained { span, .. }
             | Self::ExtraCopy(span)
-            | Self::Sacked(span) => Some(span.end),
-            Self::Acked(una) | Self::DuplicateAck(una) => Some(*una),
-            Self::ReceiveWindow(_) | Self::Control(..) | Self::Note(..) => None,
+            | Self::Sacked(span) => (span.start, span.end),
+            Self::Acked(offset)
+            | Self::DuplicateAck(offset)
+            | Self::ReceiveWindow(offset)
+            | Self::Control(_, offset)
+            | Self::Note(offset, _) => (*offset, *offset),
         }
+    }
+
+    /// Whether the sequence axis must reach the mark: windows, flags and notes do not stretch it.
+    fn is_on_axis(&self) -> bool {
+        !matches!(self, Self::ReceiveWindow(_) | Self::Control(..) | Self::Note(..))
     }
 
     /// Whether the mark shows data, an ACK of data or a retransmission, rather than a SYN sent once, its
     /// ACK or a window.
     fn is_of_interest(&self) -> bool {
         match self {
-            Self::Sent(span) => span.end > Offset::DATA,
-            Self::Acked(una) => *una > Offset::DATA,
-            Self::Retransmitted(..)
-            | Self::Explained { .. }
-            | Self::ExtraCopy(_)
-            | Self::DuplicateAck(_)
-            | Self::Sacked(_) => true,
-            Self::ReceiveWindow(_) | Self::Control(..) | Self::Note(..) => false,
-        }
-    }
-
-    /// The lowest offset the axis must show for this mark, as for [`highest`](Self::highest).
-    fn lowest(&self) -> Option<Offset> {
-        match self {
-            Self::Sent(span)
-            | Self::Retransmitted(span, _)
-            | Self::Explained { span, .. }
-            | Self::ExtraCopy(span)
-            | Self::Sacked(span) => Some(span.start),
-            other => other.highest(),
+            Self::Sent(_) | Self::Acked(_) => self.range().1 > Offset::DATA,
+            _ => self.is_on_axis(),
         }
     }
 }

@@ -25,7 +25,7 @@ fn column(browser: &mut Browser, number: usize) -> Vec<String> {
     text.split('|').map(str::to_string).collect()
 }
 
-/// What the first diagram shows: all pixels of its canvas.
+/// All pixels of the first diagram's canvas.
 const PIXELS: &str = "document.querySelector('.diagram canvas').toDataURL()";
 
 /// The text of the first diagram's tooltip, if it is visible.

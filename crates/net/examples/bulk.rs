@@ -19,18 +19,25 @@ fn main() {}
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use recoup_net::host::{ConnectionId, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions};
-    use recoup_net::{Namespace, set_receive_low_water_mark};
+    use recoup_net::{
+        Namespace,
+        host::{ConnectionId, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions},
+        set_receive_low_water_mark,
+    };
     use recoup_recovery::Mechanisms;
     use recoup_tcp::State;
-    use rustix::net::{RecvFlags, recv};
-    use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
-    use rustix::time::{ClockId, clock_gettime};
-    use std::error::Error;
-    use std::io::Write;
-    use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-    use std::thread::{self, JoinHandle};
-    use std::time::{Duration, Instant};
+    use rustix::{
+        net::{RecvFlags, recv},
+        thread::{CpuSet, sched_getcpu, sched_setaffinity},
+        time::{ClockId, clock_gettime},
+    };
+    use std::{
+        error::Error,
+        io::Write,
+        net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+        thread::{self, JoinHandle},
+        time::{Duration, Instant},
+    };
 
     type Failed = Box<dyn Error + Send + Sync>;
 
@@ -110,16 +117,10 @@ mod linux {
         };
         let peer: JoinHandle<Result<Duration, Failed>> = thread::spawn(move || {
             let (stream, _) = listener.accept()?;
-            match sends {
-                true => discard(&stream),
-                false => push(stream, bytes),
-            }
+            if sends { discard(&stream) } else { push(stream, bytes) }
         });
         let (start, cpu_before) = (Instant::now(), cpu());
-        let moved = match sends {
-            true => send(&mut driver, id, bytes)?,
-            false => receive(&mut driver, id)?,
-        };
+        let moved = if sends { send(&mut driver, id, bytes)? } else { receive(&mut driver, id)? };
         let (wall, host) = (start.elapsed(), cpu() - cpu_before);
         let counters = driver.host.counters(id).unwrap_or_default();
         let now = driver.now();

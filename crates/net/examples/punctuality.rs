@@ -24,10 +24,12 @@ mod linux {
     use hdrhistogram::Histogram;
     use recoup_net::{Clock, Namespace, NetError, Relay, Wire, be_punctual};
     use recoup_path::HopSpec;
-    use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-    use std::process::Command;
-    use std::thread;
-    use std::time::Duration;
+    use std::{
+        net::{Ipv4Addr, SocketAddr, UdpSocket},
+        process::Command,
+        thread,
+        time::Duration,
+    };
 
     /// The one-way delay of the path.
     const DELAY: Duration = Duration::from_millis(20);

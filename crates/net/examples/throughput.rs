@@ -18,12 +18,16 @@ fn main() {}
 mod linux {
     use recoup_net::{Ends, Namespace, NetError, Relay, Tun, Wire};
     use rustix::event::{PollFd, PollFlags, poll};
-    use std::io::{Error, Read, Write};
-    use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-    use std::os::fd::{AsFd, BorrowedFd};
-    use std::os::unix::net::UnixStream;
-    use std::thread::{self, JoinHandle};
-    use std::time::{Duration, Instant};
+    use std::{
+        io::{Error, Read, Write},
+        net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+        os::{
+            fd::{AsFd, BorrowedFd},
+            unix::net::UnixStream,
+        },
+        thread::{self, JoinHandle},
+        time::{Duration, Instant},
+    };
 
     const MTU: u32 = 1500;
 
@@ -68,10 +72,7 @@ mod linux {
     fn round(carrier: Carrier, offloads: bool, time: Duration) -> Result<f64, NetError> {
         let outside = Namespace::new()?;
         outside.run(move || {
-            let wire = match offloads {
-                true => Wire::open_with_offloads(MTU)?,
-                false => Wire::open(MTU)?,
-            };
+            let wire = if offloads { Wire::open_with_offloads(MTU)? } else { Wire::open(MTU)? };
             let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(system)?;
             let port = listener.local_addr().map_err(system)?.port();
             let to = SocketAddr::from((wire.block().ends_v4().outside, port));

@@ -36,10 +36,7 @@ impl Buffers {
 
     /// Returns a buffer to the pool.
     pub fn give_back(&mut self, buffer: Vec<u8>) {
-        match buffer.len() == self.longest {
-            true => self.long.push(buffer),
-            false => self.short.push(buffer),
-        }
+        if buffer.len() == self.longest { self.long.push(buffer) } else { self.short.push(buffer) }
     }
 }
 

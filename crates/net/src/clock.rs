@@ -1,12 +1,13 @@
 //! The system's monotonic clock as [`Instant`]s, and waking on time by it.
 
-use std::num::NonZeroU64;
-use std::time::Duration;
+use std::{num::NonZeroU64, time::Duration};
 
 use recoup_units::Instant;
-use rustix::event::Timespec;
-use rustix::thread::set_current_timer_slack;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::{
+    event::Timespec,
+    thread::set_current_timer_slack,
+    time::{ClockId, clock_gettime},
+};
 
 /// The time since the clock was started, by CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug)]
@@ -79,10 +80,8 @@ impl Vigil {
     pub fn sleep(&mut self, now: Instant, wait: Duration) -> Duration {
         let (before, awake) = self.last;
         let passed = now.since(before);
-        self.credit = match awake {
-            true => self.credit.saturating_sub(passed),
-            false => (self.credit + passed / 3).min(MOST_CREDIT),
-        };
+        self.credit =
+            if awake { self.credit.saturating_sub(passed) } else { (self.credit + passed / 3).min(MOST_CREDIT) };
         let lead = LEAD.mul_f64(self.credit.div_duration_f64(MOST_CREDIT));
         let sleep = wait.saturating_sub(lead);
         self.last = (now, sleep.is_zero() && !wait.is_zero());

@@ -4,16 +4,22 @@
 //! The kernel kills the first process of the namespace when this process ends, even by SIGKILL, and all
 //! others with it.
 
-use std::convert::Infallible;
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Sender, channel, sync_channel};
-use std::thread;
+use std::{
+    convert::Infallible,
+    io,
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::process::CommandExt,
+    },
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::mpsc::{Sender, channel, sync_channel},
+    thread,
+};
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, set_parent_process_death_signal};
-use rustix::thread::{UnshareFlags, unshare_unsafe};
+use rustix::{
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, set_parent_process_death_signal},
+    thread::{UnshareFlags, unshare_unsafe},
+};
 
 use crate::NetError;
 
@@ -39,11 +45,10 @@ impl Running {
             let _ = kept.recv();
         };
         thread::Builder::new().name("command".into()).spawn(main).map_err(NetError::system("start a thread"))?;
-        let gone = |_| NetError::system("start the command")(io::ErrorKind::BrokenPipe.into());
+        let gone = |_| NetError::system("start the command")(io::ErrorKind::BrokenPipe);
         let processes = reported.recv().map_err(gone)??;
         let pid = Pid::from_child(&processes.command);
-        let pidfd =
-            pidfd_open(pid, PidfdFlags::empty()).map_err(|e| NetError::system("watch the command")(e.into()))?;
+        let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(NetError::system("watch the command"))?;
         Ok(Self { processes, pidfd, _thread: keep })
     }
 
@@ -87,12 +92,11 @@ impl Processes {
         // SAFETY: unshare is unsafe for CLONE_FILES. CLONE_NEWPID only changes the namespace of this
         // thread's later children.
         let apart = unsafe { unshare_unsafe(UnshareFlags::NEWPID) }.is_ok();
-        let init = match apart {
-            true => {
-                let init = start_init();
-                Some(init.map_err(NetError::system("start a process in a process namespace"))?)
-            }
-            false => None,
+        let init = if apart {
+            let init = start_init();
+            Some(init.map_err(NetError::system("start a process in a process namespace"))?)
+        } else {
+            None
         };
         // SAFETY: between fork and exec the child makes this one system call, without allocating or
         // taking locks: `io::Error` keeps an error number.

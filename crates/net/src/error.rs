@@ -1,7 +1,6 @@
 //! Errors of the emulator, the testbed and the devices.
 
-use std::ffi::OsString;
-use std::io;
+use std::{ffi::OsString, io};
 
 use recoup_path::ChainError;
 use thiserror::Error;
@@ -14,7 +13,7 @@ pub enum NetError {
     /// A system call failed.
     #[error("cannot {what}: {source}")]
     System {
-        /// What it was for.
+        /// Purpose of the call.
         what: String,
         /// The system's error.
         source: io::Error,
@@ -64,8 +63,8 @@ pub enum NetError {
 
 impl NetError {
     /// The error of a system call that was to do `what`.
-    pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Self {
         let what = what.into();
-        move |source| Self::System { what, source }
+        move |source| Self::System { what, source: source.into() }
     }
 }

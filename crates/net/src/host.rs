@@ -45,9 +45,11 @@ pub use output::Sink;
 pub use secret::Secret;
 pub use table::ConnectionId;
 
-use std::collections::{HashMap, VecDeque};
-use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::{
+    collections::{HashMap, VecDeque},
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use challenge::ChallengeBudget;
 use connection::Connection;
@@ -88,7 +90,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Buffers of 4 MiB, 128 KiB of it unsent, delayed ACKs as Linux has them, Nagle's rule, packets of up to `mtu` bytes.
+    /// Buffers of 4 MiB, 128 KiB of it unsent, delayed ACKs as Linux has them, Nagle's rule, packets of up to `mtu`
+    /// bytes.
     pub fn new(mechanisms: Mechanisms, mtu: u16) -> Self {
         let quick = AckPolicy::LINUX_QUICK;
         Self {
@@ -131,7 +134,7 @@ fn largest_mss(mtu: u16, version: IpVersion) -> u16 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListenerId(u32);
 
-/// What became possible on a connection since its last event.
+/// Changes on a connection since its last event.
 ///
 /// Events are merged: at most one per connection waits. Treat them as edges: after an event, read until
 /// [`Read::Nothing`] and write until less than everything is taken.
@@ -164,7 +167,7 @@ pub enum HostError {
     /// All ports to that peer, or all connections, are in use.
     #[error("no connection to {0}: as many as there may be are in use")]
     Exhausted(SocketAddr),
-    /// There is no such connection, or it was let go of.
+    /// No connection has this id, or it was released.
     #[error("no such connection")]
     Unknown,
     /// It is not open yet, or this side has closed it.
@@ -202,7 +205,7 @@ struct Listener {
     embryonic: usize,
 }
 
-/// What a host counts beside its connections.
+/// Counters of a host beside its connections'.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Packets handed in.
@@ -327,8 +330,7 @@ impl Host {
     /// When the connection takes none.
     pub fn write(&mut self, now: Instant, id: ConnectionId, bytes: &[u8]) -> Result<usize, HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        let mode = WriteMode::default();
-        let taken = connection.tcp.write(now, bytes, mode, |_, _| {})?;
+        let taken = connection.tcp.write(now, bytes, WriteMode::default(), |_, _| {})?;
         if taken > 0 {
             self.mark_dirty(index);
         }
@@ -373,10 +375,14 @@ impl Host {
     /// This side is done sending: a FIN follows what was written. Reading goes on.
     ///
     /// # Errors
-    /// When there is no such connection.
+    /// When no connection has this id.
     pub fn close(&mut self, now: Instant, id: ConnectionId) -> Result<(), HostError> {
+        self.with(id, |connection| connection.tcp.close(now))
+    }
+
+    fn with(&mut self, id: ConnectionId, change: impl FnOnce(&mut Connection)) -> Result<(), HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        connection.tcp.close(now);
+        change(connection);
         self.mark_dirty(index);
         Ok(())
     }
@@ -385,36 +391,31 @@ impl Host {
     /// and the connection closed, unless data was left unread: then it is reset.
     ///
     /// # Errors
-    /// When there is no such connection.
+    /// When no connection has this id.
     pub fn release(&mut self, now: Instant, id: ConnectionId) -> Result<(), HostError> {
-        let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        connection.released = true;
-        connection.tcp.release(now, false);
-        self.mark_dirty(index);
-        Ok(())
+        self.with(id, |connection| {
+            connection.released = true;
+            connection.tcp.release(now, false);
+        })
     }
 
     /// Gives a connection up: the peer is reset. Its id means nothing from then on.
     ///
     /// # Errors
-    /// When there is no such connection.
+    /// When no connection has this id.
     pub fn abort(&mut self, id: ConnectionId) -> Result<(), HostError> {
-        let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        connection.released = true;
-        connection.tcp.abort();
-        self.mark_dirty(index);
-        Ok(())
+        self.with(id, |connection| {
+            connection.released = true;
+            connection.tcp.abort();
+        })
     }
 
     /// Has a connection follow Nagle's rule from now on, or not.
     ///
     /// # Errors
-    /// When there is no such connection.
+    /// When no connection has this id.
     pub fn set_nagle(&mut self, id: ConnectionId, on: bool) -> Result<(), HostError> {
-        let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        connection.tcp.set_nagle(on);
-        self.mark_dirty(index);
-        Ok(())
+        self.with(id, |connection| connection.tcp.set_nagle(on))
     }
 
     /// The ends of a connection: `src` is this host's.
@@ -437,7 +438,7 @@ impl Host {
         Some(self.table.get(id)?.tcp.queued() as usize)
     }
 
-    /// What a connection says of itself.
+    /// State of a connection, as in TCP_INFO.
     pub fn info(&self, now: Instant, id: ConnectionId) -> Option<Info> {
         Some(self.table.get(id)?.tcp.endpoint().info(now))
     }
@@ -454,7 +455,7 @@ impl Host {
         connection.map_or_else(Vec::new, |(_, connection)| connection.tcp.endpoint_mut().drain_events().collect())
     }
 
-    /// What a connection counted.
+    /// Counters of a connection.
     pub fn counters(&self, id: ConnectionId) -> Option<Counters> {
         Some(self.table.get(id)?.tcp.endpoint().sender().counters())
     }
@@ -464,7 +465,7 @@ impl Host {
         self.table.len()
     }
 
-    /// What the host counted.
+    /// Counters of the host.
     pub const fn stats(&self) -> Stats {
         self.stats
     }

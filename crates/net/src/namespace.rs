@@ -4,9 +4,11 @@
 //! processes inside are opened and started on that thread. The kernel removes the namespace with the
 //! last socket, device and process in it.
 
-use std::io;
-use std::sync::mpsc::{Sender, channel, sync_channel};
-use std::thread;
+use std::{
+    io,
+    sync::mpsc::{Sender, channel, sync_channel},
+    thread,
+};
 
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
@@ -37,8 +39,7 @@ impl Namespace {
         namespace.run(|| {
             // SAFETY: unshare is unsafe for CLONE_FILES, which invalidates descriptors others own.
             // CLONE_NEWNET only changes the namespace in which this thread opens sockets.
-            unsafe { unshare_unsafe(UnshareFlags::NEWNET) }
-                .map_err(|e| NetError::system("make a network namespace")(e.into()))?;
+            unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(NetError::system("make a network namespace"))?;
             netlink::bring_up_loopback()
         })??;
         Ok(namespace)
@@ -55,7 +56,7 @@ impl Namespace {
             // The caller waits for it below.
             let _ = answer.send(job());
         });
-        let gone = || NetError::system("use the namespace")(io::ErrorKind::BrokenPipe.into());
+        let gone = || NetError::system("use the namespace")(io::ErrorKind::BrokenPipe);
         self.jobs.send(job).map_err(|_| gone())?;
         answered.recv().map_err(|_| gone())
     }

@@ -1,22 +1,22 @@
 //! Requests to rtnetlink (RFC 3549): interfaces, addresses and routes of the calling thread's network
 //! namespace.
 
-use std::io;
-use std::net::IpAddr;
-use std::os::fd::OwnedFd;
+use std::{io, net::IpAddr, os::fd::OwnedFd};
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
 };
-use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
-use netlink_packet_route::link::{AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage};
-use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+use netlink_packet_route::{
+    AddressFamily, RouteNetlinkMessage,
+    address::{AddressAttribute, AddressHeaderFlags, AddressMessage},
+    link::{AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage},
+    route::{
+        RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+    },
 };
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use rustix::net::netdevice::name_to_index;
 use rustix::net::{
-    AddressFamily as SocketFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
+    AddressFamily as SocketFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netdevice::name_to_index, recv, send,
+    socket_with,
 };
 
 use crate::NetError;
@@ -52,12 +52,12 @@ impl Netlink {
             // NETLINK_ROUTE is protocol 0.
             None,
         );
-        Ok(Self { socket: socket.map_err(|e| NetError::system("open a netlink socket")(e.into()))?, sequence: 0 })
+        Ok(Self { socket: socket.map_err(NetError::system("open a netlink socket"))?, sequence: 0 })
     }
 
     /// The index of the interface of this name.
     pub fn index_of(&self, name: &str) -> Result<u32, NetError> {
-        name_to_index(&self.socket, name).map_err(|e| NetError::system(format!("find the interface {name}"))(e.into()))
+        name_to_index(&self.socket, name).map_err(NetError::system(format!("find the interface {name}")))
     }
 
     /// Brings an interface up. With `sizes`, an MTU in bytes and a queue length in packets, it also makes
@@ -218,7 +218,7 @@ impl Netlink {
         message.finalize();
         let mut bytes = vec![0; message.buffer_len()];
         message.serialize(&mut bytes);
-        send(&self.socket, &bytes, SendFlags::empty()).map(drop).map_err(|e| NetError::system(what)(e.into()))
+        send(&self.socket, &bytes, SendFlags::empty()).map(drop).map_err(NetError::system(what))
     }
 
     /// Reads answers to the last request until one ends it: an acknowledgement, an error, the end of a
@@ -227,8 +227,7 @@ impl Netlink {
         // The kernel's answers are no longer than this.
         let mut buffer = vec![0; 1 << 16];
         loop {
-            let (len, _) = recv(&self.socket, &mut buffer[..], RecvFlags::empty())
-                .map_err(|e| NetError::system(what)(e.into()))?;
+            let (len, _) = recv(&self.socket, &mut buffer[..], RecvFlags::empty()).map_err(NetError::system(what))?;
             let mut rest = &buffer[..len];
             while let Some(length) = message_len(rest) {
                 let (message, others) = rest.split_at(length);

@@ -8,21 +8,25 @@
 //! Between devices with offloads, packets are super-packets of up to 64 KiB, which the kernel has not cut
 //! into segments. Only a path of delays alone may carry them.
 
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::mpsc::Sender;
-use std::thread::available_parallelism;
-use std::time::Duration;
+use std::{
+    os::fd::{AsFd, BorrowedFd},
+    sync::mpsc::Sender,
+    thread::available_parallelism,
+    time::Duration,
+};
 
 use recoup_path::{Chain, DropCause, Exit, HopSpec};
 use recoup_units::{Direction, FlowId, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::buffers::Buffers;
-use crate::capture::{Side, Tap};
-use crate::clock::{Vigil, be_punctual, timespec};
-use crate::log::{PacketOutcome, PacketRecord};
-use crate::packet::{Connections, RelayedPacket, destination, is_link_local};
-use crate::{Block, Clock, NetError, Report, Tun};
+use crate::{
+    Block, Clock, NetError, Report, Tun,
+    buffers::Buffers,
+    capture::{Side, Tap},
+    clock::{Vigil, be_punctual, timespec},
+    log::{PacketOutcome, PacketRecord},
+    packet::{Connections, RelayedPacket, destination, is_link_local},
+};
 
 /// The two devices that a relay joins.
 #[derive(Clone, Copy, Debug)]
@@ -317,7 +321,7 @@ fn wait_for(ends: Ends<'_>, stop: Option<BorrowedFd<'_>>, wait: Option<Duration>
     match poll(&mut watched, wait.as_ref()) {
         Ok(_) => {}
         Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
-        Err(e) => return Err(NetError::system("wait for packets")(e.into())),
+        Err(e) => return Err(NetError::system("wait for packets")(e)),
     }
     let ready = |i: usize| !watched[i].revents().is_empty();
     Ok(Ready { up: ready(0), down: ready(1), stop: stop.is_some() && ready(2) })

@@ -1,7 +1,6 @@
 //! Packet counts of an emulator, and how late it delivered packets.
 
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use hdrhistogram::Histogram;
 use recoup_units::Direction;
@@ -88,7 +87,7 @@ impl fmt::Display for DeliveryError {
     }
 }
 
-/// What an emulator carried, and how punctually.
+/// Packets that an emulator carried, and their punctuality.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Out of the namespace.

@@ -1,13 +1,15 @@
 //! An option of the kernel's sockets that rustix lacks.
 
-use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::{
+    io,
+    os::fd::{AsFd, AsRawFd},
+};
 
 /// Sets how many bytes wake the reader of a socket (SO_RCVLOWAT, socket(7)): 1 to 1 MiB; others become the nearest of
 /// these. The end of the stream wakes it, too.
 ///
 /// # Errors
-/// What the system refuses.
+/// When the system refuses.
 pub fn set_receive_low_water_mark(socket: impl AsFd, bytes: u64) -> io::Result<()> {
     let bytes = i32::try_from(bytes.clamp(1, 1 << 20)).unwrap_or(1);
     // SAFETY: SO_RCVLOWAT reads an int, which lives until the call returns, from a socket that is

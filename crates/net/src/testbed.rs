@@ -27,28 +27,33 @@ mod meter;
 mod run;
 mod switch;
 
-use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
-use std::sync::mpsc::channel;
-use std::thread::{Builder, scope};
-use std::time::Duration;
+use std::{
+    net::SocketAddr,
+    os::fd::{AsFd, OwnedFd},
+    sync::{Arc, mpsc::channel},
+    thread::{Builder, scope},
+    time::Duration,
+};
 
 use end::{End, SenderReport};
 pub use events::{FlowEvent, FlowEventKind, PathPacket, PathPoint};
 pub use linux::{Kernel, Options};
 use recoup_path::PathSpec;
 use recoup_recovery::Recovery;
-use recoup_tcp::Config;
-use recoup_tcp::flow::{FlowRecord, Host, Workload};
+use recoup_tcp::{
+    Config,
+    flow::{FlowRecord, Host, Workload},
+};
 use recoup_units::FlowId;
 use run::FlowRun;
 use rustix::pipe::{PipeFlags, pipe_with};
 pub use switch::{Switch, Switches};
 
-use crate::netlink::Netlink;
-use crate::wire::{acquire_rights, forward};
-use crate::{Clock, Namespace, NetError, Relay, Report, Tap, Wire};
+use crate::{
+    Clock, Namespace, NetError, Relay, Report, Tap, Wire,
+    netlink::Netlink,
+    wire::{acquire_rights, forward},
+};
 
 /// The TCP at an end, with its settings.
 #[derive(Clone, Debug)]
@@ -60,7 +65,7 @@ pub enum Stack {
 }
 
 impl Stack {
-    /// The same stack, whose sender logs its events if it is Recoup's and `log` says so.
+    /// This stack; a sender of Recoup's logs its events if `log` is set.
     fn with_log(&self, log: bool) -> Self {
         match self {
             Self::Recoup(config) => Self::Recoup(Box::new(Config { log, ..**config })),
@@ -69,14 +74,14 @@ impl Stack {
     }
 }
 
-/// What is the same for all flows of a testbed.
+/// Settings common to all flows of a testbed.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The end that connects.
     pub client: Stack,
     /// The end that accepts.
     pub server: Stack,
-    /// What the applications send.
+    /// Data that the applications send.
     pub workload: Workload,
     /// The longest packet in bytes, IP header included.
     pub mtu: u16,
@@ -89,14 +94,14 @@ pub struct Setup {
 /// The result of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowOutcome {
-    /// What it cost.
+    /// Costs of the flow.
     pub record: FlowRecord,
     /// The recoveries of Recoup's senders.
     pub recoveries: Vec<Recovery>,
-    /// What happened, in the order of time; empty unless [`Setup::events`] asks for it. The kernel's
+    /// Events in the order of time; empty unless [`Setup::events`] asks for it. The kernel's
     /// senders report none, so where one stands there are only the packets at the path.
     pub events: Vec<FlowEvent>,
-    /// What the emulator carried, and how punctually.
+    /// Packets that the emulator carried, and their punctuality.
     pub report: Report,
 }
 
@@ -194,10 +199,8 @@ impl Testbed {
             recoveries.extend(sender.recoveries);
             logs.push((host, sender.events));
         }
-        let events = match self.setup.events {
-            true => events::collect(&records, flow, report.started_at, &logs),
-            false => Vec::new(),
-        };
+        let events =
+            if self.setup.events { events::collect(&records, flow, report.started_at, &logs) } else { Vec::new() };
         for (host, before) in HOSTS.into_iter().zip(before) {
             if let Some(before) = before? {
                 let now = self.end(host).counts(self.namespace(host))?;
@@ -214,7 +217,7 @@ impl Testbed {
     /// Runs both ends of a flow, each on a thread, while the relay carries its packets. Returns the
     /// relay's report and those of both senders, in the order of [`HOSTS`].
     fn carry(&self, relay: Relay) -> Result<(Report, [Result<SenderReport, NetError>; 2]), NetError> {
-        let (stop, stopper) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| NetError::system("make a pipe")(e.into()))?;
+        let (stop, stopper) = pipe_with(PipeFlags::CLOEXEC).map_err(NetError::system("make a pipe"))?;
         let Setup { workload, patience, .. } = &self.setup;
         let flow = Arc::new(FlowRun::new(workload.clone(), self.to, *patience));
         let flow = &flow;
@@ -266,5 +269,5 @@ impl Testbed {
 const HOSTS: [Host; 2] = [Host::Server, Host::Client];
 
 fn broken() -> NetError {
-    NetError::system("run a flow")(std::io::ErrorKind::BrokenPipe.into())
+    NetError::system("run a flow")(std::io::ErrorKind::BrokenPipe)
 }

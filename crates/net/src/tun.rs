@@ -7,15 +7,21 @@
 //! A device with offloads (IFF_VNET_HDR) carries TCP super-packets of up to 64 KiB, and checksums yet to
 //! be completed, both ways. A [`VnetHeader`] in front of each packet says which.
 
-use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::{
+    io::{self, IoSlice, IoSliceMut},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
 
-use rustix::fs::{Mode, OFlags, open};
-use rustix::ioctl::{IntegerSetter, Opcode, Setter, ioctl, opcode};
+use rustix::{
+    fs::{Mode, OFlags, open},
+    ioctl::{IntegerSetter, Opcode, Setter, ioctl, opcode},
+};
 
-use crate::netlink::Netlink;
-use crate::vnet::{VNET_HEADER_LEN, VnetHeader};
-use crate::{LONGEST_SUPER_PACKET, NetError};
+use crate::{
+    LONGEST_SUPER_PACKET, NetError,
+    netlink::Netlink,
+    vnet::{VNET_HEADER_LEN, VnetHeader},
+};
 
 /// The interface carries IP packets without Ethernet headers (linux/if_tun.h).
 const IFF_TUN: u16 = 0x0001;
@@ -81,16 +87,14 @@ impl Tun {
         let set = unsafe { IntegerSetter::<TUNSETOFFLOAD>::new_usize(OFFLOADS) };
         // SAFETY: the opcode and its argument belong together, see above; no memory of this process is
         // touched, and it may be asked of any descriptor.
-        unsafe { ioctl(&tun.fd, set) }
-            .map_err(|e| NetError::system(format!("turn on offloads of {name}"))(e.into()))?;
+        unsafe { ioctl(&tun.fd, set) }.map_err(NetError::system(format!("turn on offloads of {name}")))?;
         Ok(tun)
     }
 
     fn make(name: &str, offloads: bool) -> Result<Self, NetError> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let fd =
-            open("/dev/net/tun", flags, Mode::empty()).map_err(|e| NetError::system("open /dev/net/tun")(e.into()))?;
-        let make = || NetError::system(format!("make the TUN device {name}"));
+        let fd = open("/dev/net/tun", flags, Mode::empty()).map_err(NetError::system("open /dev/net/tun"))?;
+        let failed = |e: io::Error| NetError::system(format!("make the TUN device {name}"))(e);
         let mut request = InterfaceRequest {
             name: [0; 16],
             flags: IFF_TUN | IFF_NO_PI | IFF_TUN_EXCL | if offloads { IFF_VNET_HDR } else { 0 },
@@ -98,14 +102,14 @@ impl Tun {
         };
         match request.name.get_mut(..name.len()) {
             Some(place) if name.len() < 16 => place.copy_from_slice(name.as_bytes()),
-            _ => return Err(make()(io::ErrorKind::InvalidInput.into())),
+            _ => return Err(failed(io::ErrorKind::InvalidInput.into())),
         }
         // SAFETY: for TUNSETIFF the kernel reads a `struct ifreq`, which the request is as long as
         // (asserted above) and laid out as; it is initialised and lives until the call returns.
         let set = unsafe { Setter::<TUNSETIFF, InterfaceRequest>::new(request) };
         // SAFETY: the opcode and its argument belong together, see above; TUNSETIFF touches no
         // memory of this process but the request, and may be asked of any descriptor.
-        unsafe { ioctl(&fd, set) }.map_err(|e| make()(e.into()))?;
+        unsafe { ioctl(&fd, set) }.map_err(|e| failed(e.into()))?;
         let index = Netlink::open()?.index_of(name)?;
         Ok(Self { fd, name: name.into(), index, offloads })
     }
@@ -117,10 +121,7 @@ impl Tun {
 
     /// The longest packet it carries if its MTU is `mtu`, in bytes, without the [`VnetHeader`].
     pub fn longest(&self, mtu: u32) -> usize {
-        match self.offloads {
-            true => LONGEST_SUPER_PACKET.max(mtu as usize),
-            false => mtu as usize,
-        }
+        if self.offloads { LONGEST_SUPER_PACKET.max(mtu as usize) } else { mtu as usize }
     }
 
     /// The interface's name.
@@ -146,12 +147,11 @@ impl Tun {
     /// When the device is gone.
     pub fn read_frame(&self, buffer: &mut [u8]) -> io::Result<Option<(VnetHeader, usize)>> {
         let mut header = [0; VNET_HEADER_LEN];
-        let read = match self.offloads {
-            true => {
-                let mut parts = [IoSliceMut::new(&mut header), IoSliceMut::new(buffer)];
-                rustix::io::readv(&self.fd, &mut parts)
-            }
-            false => rustix::io::read(&self.fd, buffer),
+        let read = if self.offloads {
+            let mut parts = [IoSliceMut::new(&mut header), IoSliceMut::new(buffer)];
+            rustix::io::readv(&self.fd, &mut parts)
+        } else {
+            rustix::io::read(&self.fd, buffer)
         };
         match read {
             Ok(len) if self.offloads => Ok(Some((VnetHeader::from_bytes(header), len.saturating_sub(VNET_HEADER_LEN)))),

@@ -4,15 +4,18 @@
 //! namespace of its own (user_namespaces(7)). The outside of the path is then another empty network
 //! namespace, because an ordinary user may not add devices to the machine's.
 
-use std::fs;
-use std::process::Command;
+use std::{fs, process::Command};
 
-use rustix::process::{getgid, getuid};
-use rustix::thread::{CapabilitySet, UnshareFlags, capabilities, unshare_unsafe};
+use rustix::{
+    process::{getgid, getuid},
+    thread::{CapabilitySet, UnshareFlags, capabilities, unshare_unsafe},
+};
 
-use crate::address::{self, Block, INTERFACE};
-use crate::netlink::{self, Netlink};
-use crate::{Ends, Namespace, NetError, Running, Tun};
+use crate::{
+    Ends, Namespace, NetError, Running, Tun,
+    address::{self, Block, INTERFACE},
+    netlink::{self, Netlink},
+};
 
 /// Two TUN devices: one in the caller's network namespace, one in a new one.
 #[derive(Debug)]
@@ -168,10 +171,7 @@ pub(crate) fn forward(ipv6: bool) -> bool {
 pub(crate) fn acquire_rights() -> Result<bool, NetError> {
     let needed = CapabilitySet::NET_ADMIN | CapabilitySet::SYS_ADMIN;
     let own = capabilities(None).map(|sets| sets.effective);
-    match own.is_ok_and(|own| own.contains(needed)) {
-        true => Ok(false),
-        false => become_root_of_user_namespace().map(|()| true),
-    }
+    if own.is_ok_and(|own| own.contains(needed)) { Ok(false) } else { become_root_of_user_namespace().map(|()| true) }
 }
 
 /// Moves this process into new user and network namespaces, in which it is root.

@@ -4,9 +4,10 @@
 //! bytes. And when it returns, the kernel may run the receiving process, which the packet woke: if both share a
 //! processor, they take turns with every packet.
 
-use std::fmt;
-use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::{
+    fmt, io,
+    os::fd::{AsFd, AsRawFd},
+};
 
 use io_uring::{IoUring, opcode, types};
 
@@ -113,9 +114,9 @@ fn is_temporary(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::netlink::Netlink;
-    use crate::{Namespace, NetError};
-    use recoup_testing::skip;
+use crate::{Namespace, NetError};
+use crate::netlink::Netlink;
+use recoup_testing::skip;
     use std::fs;
 
     /// Bytes of the packets here.

@@ -10,10 +10,12 @@ mod memory;
 mod network;
 mod sockets;
 
-use crate::errno::{Errno, Outcome};
-use crate::interface::Interface;
-use crate::runtime::RUNTIME;
-use crate::settings::Settings;
+use crate::{
+    errno::{Errno, Outcome},
+    interface::Interface,
+    runtime::RUNTIME,
+    settings::Settings,
+};
 pub(crate) use io::write_file;
 use std::ffi::CStr;
 

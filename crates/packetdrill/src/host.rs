@@ -15,18 +15,21 @@ pub use connection::Connection;
 pub use packet::Packet;
 pub use readiness::Interest;
 
-use crate::errno::{Errno, Outcome};
-use crate::settings::{Personality, Settings};
+use crate::{
+    errno::{Errno, Outcome},
+    settings::{Personality, Settings},
+};
 use pipes::Pipe;
 use readiness::Epoll;
-use recoup_tcp::sysctl::Sysctls;
-use recoup_tcp::{Config, Endpoint, WriteMode};
+use recoup_tcp::{Config, Endpoint, WriteMode, sysctl::Sysctls};
 use recoup_units::Instant;
 use recoup_wire::{Checksum, Decoded, Endpoints, Flags, Segment, SeqNumber, decode};
-use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
-use std::os::fd::IntoRawFd;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    net::SocketAddr,
+    os::fd::IntoRawFd,
+    time::Duration,
+};
 
 /// A file descriptor.
 pub type Fd = i32;
@@ -34,7 +37,7 @@ pub type Fd = i32;
 /// The number of a connection.
 pub type ConnectionId = u64;
 
-/// What a descriptor refers to.
+/// Object that a descriptor refers to.
 #[derive(Debug)]
 enum Descriptor {
     Socket(Box<Socket>),
@@ -42,8 +45,6 @@ enum Descriptor {
     PipeReader(u64),
     PipeWriter(u64),
 }
-
-/// A socket.
 #[derive(Debug)]
 struct Socket {
     role: Role,
@@ -75,8 +76,6 @@ enum Role {
     Listener { ready: VecDeque<ConnectionId> },
     Connected(ConnectionId),
 }
-
-/// The host.
 #[derive(Debug)]
 pub struct Host {
     now: Instant,
@@ -155,11 +154,10 @@ impl Host {
     }
 
     fn connection_mut(&mut self, fd: Fd) -> Outcome<Option<&mut Connection>> {
-        let id = match &self.socket_of(fd)?.role {
-            Role::Connected(id) => *id,
-            _ => return Ok(None),
-        };
-        Ok(self.connections.get_mut(&id))
+        Ok(match self.socket_of(fd)?.role {
+            Role::Connected(id) => self.connections.get_mut(&id),
+            _ => None,
+        })
     }
 
     /// When the next event occurs without a call or a packet.

@@ -4,12 +4,13 @@
 //! read `TCP_INFO` for the code in its scripts, and `sendfile`. Preloaded (`LD_PRELOAD`), this
 //! library answers for the descriptors that are its own and passes every other call on.
 
-use crate::calls::{nothing, option, size, write_file};
-use crate::errno::Errno;
-use crate::runtime::RUNTIME;
+use crate::{
+    calls::{nothing, option, size, write_file},
+    errno::Errno,
+    runtime::RUNTIME,
+};
 use libc::{c_int, c_void, off_t, size_t, socklen_t, ssize_t};
-use std::ffi::CStr;
-use std::sync::OnceLock;
+use std::{ffi::CStr, sync::OnceLock};
 
 type GetSockOpt = unsafe extern "C" fn(c_int, c_int, c_int, *mut c_void, *mut socklen_t) -> c_int;
 type SendFile = unsafe extern "C" fn(c_int, c_int, *mut off_t, size_t) -> ssize_t;

@@ -13,13 +13,17 @@
 //!   which packetdrill does to learn when they did. (Should a caller never look, the sleep goes on
 //!   after [`PATIENCE`].)
 
-use crate::errno::{Errno, Outcome};
-use crate::host::{Fd, Host, Packet};
-use crate::settings::Settings;
+use crate::{
+    errno::{Errno, Outcome},
+    host::{Fd, Host, Packet},
+    settings::Settings,
+};
 use recoup_units::Instant;
-use std::sync::{Condvar, Mutex, MutexGuard};
-use std::thread::ThreadId;
-use std::time::Duration;
+use std::{
+    sync::{Condvar, Mutex, MutexGuard},
+    thread::ThreadId,
+    time::Duration,
+};
 
 /// How far a look at the clock moves it.
 const TICK: Duration = Duration::from_micros(1);

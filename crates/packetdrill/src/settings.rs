@@ -1,9 +1,7 @@
 //! How the endpoints behave: a profile, and what sysctls and socket options change of it.
 
-use recoup_recovery::Profile;
-use recoup_recovery::profile::ProfileError;
-use recoup_tcp::sysctl::Sysctls;
-use recoup_tcp::{Config, SendLimits};
+use recoup_recovery::{Profile, profile::ProfileError};
+use recoup_tcp::{Config, SendLimits, sysctl::Sysctls};
 use std::time::Duration;
 
 /// The environment variable that names the profile.
@@ -15,7 +13,7 @@ const DEFAULT_PROFILE: &str = "linux-6";
 /// The environment variable that gives the MTU.
 pub const MTU_VARIABLE: &str = "RECOUP_MTU";
 
-/// The MTU the path is taken to have unless told otherwise, in bytes: Ethernet's.
+/// Default path MTU in bytes: Ethernet's.
 const DEFAULT_MTU: u16 = 1500;
 
 /// The smallest that leaves room for a payload and all headers over IPv6.
@@ -33,7 +31,7 @@ impl Settings {
     /// commas, and what is not among them from [`PROFILE_VARIABLE`] and [`MTU_VARIABLE`].
     ///
     /// # Errors
-    /// What is asked for, where, and what was expected, when there is no such thing.
+    /// When a setting or its value is unknown: its place, and the expected values.
     pub fn of(flags: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let mut settings = Self::of_profile(DEFAULT_PROFILE)?;
         for (name, key) in [(PROFILE_VARIABLE, "profile"), (MTU_VARIABLE, "mtu")] {
@@ -53,7 +51,7 @@ impl Settings {
     /// Those of the profile called `name`.
     ///
     /// # Errors
-    /// When there is no such profile.
+    /// When no profile has this name.
     pub fn of_profile(name: &str) -> Result<Self, String> {
         let profile = name.parse();
         let profile = profile.map_err(|error: ProfileError| error.to_string())?;
@@ -87,7 +85,7 @@ impl Settings {
     }
 }
 
-/// What belongs to a connection beside its endpoint's configuration.
+/// Settings of a connection beside its endpoint's configuration.
 #[derive(Clone, Debug)]
 pub struct Personality {
     /// Bytes of written data held at most.
@@ -110,7 +108,7 @@ impl Personality {
 }
 
 impl Settings {
-    /// What belongs to connections beside their configuration, under `sysctls`.
+    /// Settings of connections beside their configuration, under `sysctls`.
     pub fn personality(&self, sysctls: &Sysctls, config: &Config) -> Personality {
         let [_, buffer, _] = sysctls.wmem.unwrap_or([4096, 16_384, 4_194_304]);
         let unlimited = |lowat: &u64| *lowat < u64::from(u32::MAX);

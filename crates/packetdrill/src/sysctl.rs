@@ -6,7 +6,7 @@
 use recoup_tcp::sysctl::Sysctls;
 use std::path::Path;
 
-/// What the machine's kernel says of these is not about the profile's: it does not heed `tcp_fack`
+/// These settings of the machine's kernel do not describe the profile's: it does not heed `tcp_fack`
 /// since 4.15, before 4.4 there was no `tcp_recovery`, before 3.19 no `tcp_max_reordering`.
 const NOT_READ: [&str; 3] = ["tcp_fack", "tcp_max_reordering", "tcp_recovery"];
 

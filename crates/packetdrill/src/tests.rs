@@ -5,16 +5,15 @@ mod events;
 mod flow;
 mod traps;
 
-use crate::calls::filled;
-use crate::interface::Interface;
-use crate::runtime::RUNTIME;
-use crate::settings::Settings;
+use crate::{calls::filled, interface::Interface, runtime::RUNTIME, settings::Settings};
 use libc::{c_int, c_void, sockaddr, socklen_t};
 use recoup_recovery::congestion::Algorithm;
 use recoup_tcp::sysctl::Sysctls;
 use recoup_wire::{Endpoints, Flags, Options, Payload, SackBlocks, Segment, SeqNumber, decode, encode};
-use std::ptr::{null, null_mut};
-use std::sync::{Mutex, MutexGuard};
+use std::{
+    ptr::{null, null_mut},
+    sync::{Mutex, MutexGuard},
+};
 
 /// The host is the process's, so that one test at a time has it.
 static HOST: Mutex<()> = Mutex::new(());

@@ -53,9 +53,9 @@ use crate::to_value;
 pub(crate) use experiments::RUNS;
 use populations::Populations;
 use recoup_captures::analysis::StudyTable;
-use recoup_captures::study::published::System;
 use recoup_captures::study::{Cdf, SenderReport, Shares, bytes_chart, detection_chart, reduction_chart};
-use recoup_trace::finding::systems_like;
+use recoup_captures::study::published::System;
+use recoup_trace::systems::systems_like;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "loss-detection";

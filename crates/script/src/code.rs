@@ -19,8 +19,6 @@ pub(crate) use grammar::parse;
 pub(crate) use names::check;
 
 use crate::error::Place;
-
-/// A statement.
 #[derive(Clone, Debug)]
 pub(crate) struct Statement {
     pub place: Place,
@@ -46,6 +44,21 @@ pub(crate) enum What {
 pub(crate) struct Value {
     pub place: Place,
     pub node: Node,
+}
+
+impl Value {
+    /// Values directly inside this one, from left to right.
+    fn parts(&self) -> Vec<&Self> {
+        match &self.node {
+            Node::Integer(_) | Node::Float(_) | Node::Text(_) | Node::Boolean(_) | Node::Name(_) => Vec::new(),
+            Node::Not(of) | Node::Negative(of) | Node::Inverted(of) => vec![of],
+            Node::And(a, b) | Node::Or(a, b) | Node::Binary(_, a, b) => vec![a, b],
+            Node::Compare(first, others) => {
+                std::iter::once(&**first).chain(others.iter().map(|(_, other)| other)).collect()
+            }
+            Node::Apply(_, values) | Node::Tuple(values) => values.iter().collect(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

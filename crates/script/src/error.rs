@@ -25,7 +25,7 @@ pub struct ScriptError {
     pub script: String,
     /// The place of the error.
     pub place: Place,
-    /// What is wrong, and what was expected.
+    /// The problem, and the expected input.
     pub message: String,
 }
 
@@ -61,6 +61,11 @@ impl Wrong {
             message: self.message.replace(['\n', '\r'], " "),
         }
     }
+}
+
+/// Fails with `message` at `place`.
+pub(crate) fn wrong<T, E: From<Wrong>>(place: Place, message: impl Into<String>) -> Result<T, E> {
+    Err(Wrong::new(place, message).into())
 }
 
 /// `, did you mean `known`?` with the known word most similar to `word`; empty if none is similar.

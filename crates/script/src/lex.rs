@@ -1,7 +1,7 @@
 //! Splits text into words, numbers, strings and signs, each with its place. Scripts and the code between
 //! `%{` and `}%` share these tokens, but have different comments.
 
-use crate::error::{Place, Wrong};
+use crate::error::{Place, Wrong, wrong};
 use std::fmt;
 
 /// The language of a text.
@@ -160,11 +160,28 @@ impl Lexer<'_> {
             }
             '#' => self.line_comment("#"),
             '/' if script && second == Some('/') => self.line_comment("//"),
-            '/' if script && second == Some('*') => self.block_comment(place)?,
-            '"' => self.quoted(place, '"')?,
-            '\'' if !script => self.quoted(place, '\'')?,
-            '`' if script => self.command(place)?,
-            '%' if script && second == Some('{') => self.code(place)?,
+            '/' if script && second == Some('*') => {
+                let comment = self.until_pair('*', '/');
+                comment.ok_or_else(|| Wrong::new(place, "a comment begins here and never ends, expected `*/`"))?;
+            }
+            '"' | '\'' if c == '"' || !script => {
+                let text = self.until(c, true);
+                let unended = format!("a text begins here and does not end on its line, expected `{c}`");
+                self.push_text(Kind::Text, place, text, &unended)?;
+            }
+            '`' if script => {
+                let text = self.until(c, false);
+                self.push_text(
+                    Kind::Command,
+                    place,
+                    text,
+                    "a command begins here and never ends, expected a backquote",
+                )?;
+            }
+            '%' if script && second == Some('{') => {
+                let text = self.until_pair('}', '%');
+                self.push_text(Kind::Code, place, text, "code begins here and never ends, expected `}%`")?;
+            }
             '-' if script && second == Some('-') => self.setting(place)?,
             '.' if self.ellipsis() => {
                 for _ in 0..3 {
@@ -199,28 +216,15 @@ impl Lexer<'_> {
         self.out.comments.push(Comment { text: text.trim().into(), place, in_head: self.in_head && own_line });
     }
 
-    fn block_comment(&mut self, place: Place) -> Result<(), Wrong> {
-        self.next();
-        self.next();
-        while let Some(c) = self.next() {
-            if c == '*' && self.rest.peek() == Some(&'/') {
-                self.next();
-                return Ok(());
-            }
-        }
-        Err(Wrong::new(place, "a comment begins here and never ends, expected `*/`"))
-    }
-
-    fn quoted(&mut self, place: Place, quote: char) -> Result<(), Wrong> {
+    /// Text behind this character, up to the next `close` on the same line or on any; a backslash and the character
+    /// behind it do not end it.
+    fn until(&mut self, close: char, one_line: bool) -> Option<String> {
         self.next();
         let mut text = String::new();
         while let Some(c) = self.next() {
             match c {
-                _ if c == quote => {
-                    self.push(Kind::Text(text), place);
-                    return Ok(());
-                }
-                '\n' => break,
+                _ if c == close => return Some(text),
+                '\n' if one_line => break,
                 '\\' => {
                     text.push(c);
                     text.extend(self.next());
@@ -228,42 +232,33 @@ impl Lexer<'_> {
                 _ => text.push(c),
             }
         }
-        let message = format!("a text begins here and does not end on its line, expected `{quote}`");
-        Err(Wrong::new(place, message))
+        None
     }
 
-    fn command(&mut self, place: Place) -> Result<(), Wrong> {
-        self.next();
-        let mut text = String::new();
-        while let Some(c) = self.next() {
-            match c {
-                '`' => {
-                    self.push(Kind::Command(text), place);
-                    return Ok(());
-                }
-                '\\' => {
-                    text.push(c);
-                    text.extend(self.next());
-                }
-                _ => text.push(c),
-            }
-        }
-        Err(Wrong::new(place, "a command begins here and never ends, expected a backquote"))
-    }
-
-    fn code(&mut self, place: Place) -> Result<(), Wrong> {
+    /// Text behind the next two characters, up to `first` and `second` in a row.
+    fn until_pair(&mut self, first: char, second: char) -> Option<String> {
         self.next();
         self.next();
         let mut text = String::new();
         while let Some(c) = self.next() {
-            if c == '}' && self.rest.peek() == Some(&'%') {
+            if c == first && self.rest.peek() == Some(&second) {
                 self.next();
-                self.push(Kind::Code(text), place);
-                return Ok(());
+                return Some(text);
             }
             text.push(c);
         }
-        Err(Wrong::new(place, "code begins here and never ends, expected `}%`"))
+        None
+    }
+
+    fn push_text(
+        &mut self,
+        kind: fn(String) -> Kind,
+        place: Place,
+        text: Option<String>,
+        unended: &str,
+    ) -> Result<(), Wrong> {
+        self.push(kind(text.ok_or_else(|| Wrong::new(place, unended))?), place);
+        Ok(())
     }
 
     /// `--name` or `--name=value`; a value ends with white space unless it is quoted.
@@ -277,7 +272,7 @@ impl Lexer<'_> {
             value = self.take_while(|c| !c.is_whitespace());
         }
         if name.is_empty() {
-            return Err(Wrong::new(place, "expected an option's name after `--`"));
+            return wrong(place, "expected an option's name after `--`");
         }
         self.push(Kind::Setting(name, value), place);
         Ok(())

@@ -21,31 +21,20 @@ pub(crate) struct Packet {
     pub options: Option<Vec<TcpOption>>,
 }
 
-/// The ECN field of the IP header (RFC 3168 §5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
-    NotCapable,
-    Ect0,
-    Ect1,
-    /// ECT(0) or ECT(1); only expected, never seen.
-    Ect01,
-    Experienced,
+recoup_units::named! {
+    /// The ECN field of the IP header (RFC 3168 §5).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Mark {
+        NotCapable = "noecn",
+        Ect0 = "ect0",
+        Ect1 = "ect1",
+        /// ECT(0) or ECT(1); only expected, never seen.
+        Ect01 = "ect01",
+        Experienced = "ce",
+    }
 }
 
 impl Mark {
-    pub const ALL: [Self; 5] = [Self::NotCapable, Self::Ect0, Self::Ect1, Self::Ect01, Self::Experienced];
-
-    /// The word in scripts.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NotCapable => "noecn",
-            Self::Ect0 => "ect0",
-            Self::Ect1 => "ect1",
-            Self::Ect01 => "ect01",
-            Self::Experienced => "ce",
-        }
-    }
-
     pub fn allows(self, seen: Self) -> bool {
         self == seen || self == Self::Ect01 && matches!(seen, Self::Ect0 | Self::Ect1)
     }

@@ -13,13 +13,14 @@ mod head;
 pub(crate) use head::LEAST_MSS;
 mod packet;
 
-use crate::code;
-use crate::error::{Place, ScriptError, Wrong};
-use crate::lex::{Kind, Language, Lexed, Token, lex};
-use crate::script::{Action, Event, Head, Note, Script, Time};
-use crate::shell;
-use std::collections::HashSet;
-use std::time::Duration;
+use crate::{
+    code,
+    error::{Place, ScriptError, Wrong, wrong},
+    lex::{Kind, Language, Lexed, Token, lex},
+    script::{Action, Event, Head, Note, Script, Time},
+    shell,
+};
+use std::{collections::HashSet, time::Duration};
 
 /// The latest time accepted in a script.
 const LONGEST: Duration = Duration::from_secs(1_000_000);
@@ -52,9 +53,11 @@ fn parse(text: &str) -> Result<Script, Wrong> {
             // Commands that clean up are at the very end, without a time.
             Some(event) if parser.kind() == &Kind::End => events.push(event),
             Some(event) => {
-                let message = "expected a time before this command (`+0`, `0.100`, `*`): only the \
-                               first and the last need none";
-                return Err(Wrong::new(event.place, message));
+                return wrong(
+                    event.place,
+                    "expected a time before this command (`+0`, `0.100`, `*`): only the \
+                               first and the last need none",
+                );
             }
             None => {
                 events.push(parser.event()?);
@@ -64,9 +67,11 @@ fn parse(text: &str) -> Result<Script, Wrong> {
     }
     // Commands without events test nothing.
     if !has_event {
-        let message = "the script has no event, expected at least one, \
-                       such as `0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3`";
-        return Err(Wrong::new(parser.place(), message));
+        return wrong(
+            parser.place(),
+            "the script has no event, expected at least one, \
+                       such as `0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3`",
+        );
     }
     Ok(Script { name: String::new(), lines: Vec::new(), head: parser.head, events, notes: parser.notes })
 }
@@ -159,10 +164,7 @@ impl Parser {
                 self.at += 1;
                 Ok(n)
             }
-            _ => {
-                let message = format!("expected {what}, a whole number up to {most}, found {}", self.kind());
-                Err(Wrong::new(self.place(), message))
-            }
+            _ => wrong(self.place(), format!("expected {what}, a whole number up to {most}, found {}", self.kind())),
         }
     }
 
@@ -227,20 +229,18 @@ impl Parser {
         let place = self.place();
         let also_relative = self.take('+');
         if also_relative != relative {
-            let message = match relative {
-                true => "expected `+` before the end of a relative range, as in `+0~+0.1`",
-                false => "expected the end of the range without `+`, as in `0.1~0.2`",
+            let message = if relative {
+                "expected `+` before the end of a relative range, as in `+0~+0.1`"
+            } else {
+                "expected the end of the range without `+`, as in `0.1~0.2`"
             };
-            return Err(Wrong::new(place, message));
+            return wrong(place, message);
         }
         let to = self.duration("the end of the range of times")?;
         if to < from {
-            return Err(Wrong::new(place, "a range of times ends before it begins"));
+            return wrong(place, "a range of times ends before it begins");
         }
-        Ok(match relative {
-            true => Time::AfterBetween(from, to),
-            false => Time::Between(from, to),
-        })
+        Ok(if relative { Time::AfterBetween(from, to) } else { Time::Between(from, to) })
     }
 
     /// Seconds, with at most six decimals.
@@ -250,12 +250,14 @@ impl Parser {
         };
         let micros = micros(text).filter(|&n| Duration::from_micros(n) <= LONGEST);
         let Some(micros) = micros else {
-            let message = format!(
-                "expected seconds with at most six decimals, up to {}, found {}",
-                LONGEST.as_secs(),
-                self.kind()
+            return wrong(
+                self.place(),
+                format!(
+                    "expected seconds with at most six decimals, up to {}, found {}",
+                    LONGEST.as_secs(),
+                    self.kind()
+                ),
             );
-            return Err(Wrong::new(self.place(), message));
         };
         self.at += 1;
         Ok(Duration::from_micros(micros))

@@ -18,11 +18,13 @@ mod waiting;
 
 pub use report::{Failure, Report};
 
-use crate::code::{self, Variables};
-use crate::error::{Place, ScriptError, Wrong};
-use crate::packet::Packet;
-use crate::script::{Action, Command, Event, Note, Script, Time};
-use crate::wire::{Clock, Numbers};
+use crate::{
+    code::{self, Variables},
+    error::{Place, ScriptError, Wrong},
+    packet::Packet,
+    script::{Action, Command, Event, Note, Script, Time},
+    wire::{Clock, Numbers},
+};
 use host::{Endless, Host, Sent};
 use recoup_recovery::Profile;
 use recoup_tcp::Info;
@@ -177,8 +179,7 @@ impl<'a> Runner<'a> {
 
     fn receive(&mut self, packet: &Packet) -> Result<(), Stop> {
         let config = self.setup.config(None, self.host.numbers.local);
-        let received = self.host.receive(packet, &config);
-        self.endless(received)?;
+        self.on_host(|host| host.receive(packet, &config))?;
         self.settle()
     }
 
@@ -239,8 +240,7 @@ impl<'a> Runner<'a> {
                 self.host.now = self.host.now.max(call);
             }
             _ => {
-                let fired = self.host.fire();
-                self.endless(fired)?;
+                self.on_host(Host::fire)?;
             }
         }
         self.settle()
@@ -326,8 +326,8 @@ impl<'a> Runner<'a> {
         Stop::Failed(Failure { line, message, details: details.text() })
     }
 
-    fn endless(&self, result: Result<(), Endless>) -> Result<(), Stop> {
-        result.map_err(|Endless| {
+    fn on_host(&mut self, act: impl FnOnce(&mut Host) -> Result<(), Endless>) -> Result<(), Stop> {
+        act(&mut self.host).map_err(|Endless| {
             Stop::Wrong(Wrong::new(self.place, "this makes more packets or timers than a script may have (100000)"))
         })
     }
@@ -355,9 +355,10 @@ fn window_text(window: Window) -> String {
     if window.to == Instant::from_nanos(u64::MAX) {
         return "*".into();
     }
-    match window.from == window.to {
-        true => seconds(window.from),
-        false => format!("{}~{}", seconds(window.from), seconds(window.to)),
+    if window.from == window.to {
+        seconds(window.from)
+    } else {
+        format!("{}~{}", seconds(window.from), seconds(window.to))
     }
 }
 

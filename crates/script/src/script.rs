@@ -1,12 +1,8 @@
 //! A parsed script: settings, and events in their order.
 
-use crate::code::Statement;
-use crate::error::Place;
-use crate::packet::Packet;
+use crate::{code::Statement, error::Place, packet::Packet};
 use recoup_recovery::Profile;
 use std::time::Duration;
-
-/// A script.
 #[derive(Clone, Debug)]
 pub struct Script {
     pub(crate) name: String,
@@ -61,7 +57,7 @@ pub struct Note {
     pub kind: NoteKind,
     /// The script's line.
     pub line: usize,
-    /// What has no effect, and why.
+    /// The part without effect, and the reason.
     pub text: String,
 }
 

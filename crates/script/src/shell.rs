@@ -1,7 +1,6 @@
 //! Splits the shell lines of scripts into commands and words. No shell runs.
 
-use crate::error::Place;
-use crate::script::Command;
+use crate::{error::Place, script::Command};
 
 /// Splits the text between backquotes; `start` is the place of the first backquote.
 pub(crate) fn split(text: &str, start: Place) -> Vec<Command> {

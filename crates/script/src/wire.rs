@@ -3,8 +3,10 @@
 //! A script's sequence numbers are relative to the initial sequence number of their side. Those of SYN
 //! segments are absolute.
 
-use crate::packet::{Mark, Packet, TcpOption};
-use crate::script::TimestampClock;
+use crate::{
+    packet::{Mark, Packet, TcpOption},
+    script::TimestampClock,
+};
 use recoup_wire::{Endpoints, Flags, Options, Payload, Segment, SeqNumber, TCP_HEADER_LEN, Timestamps, encode};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

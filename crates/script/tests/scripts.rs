@@ -5,8 +5,10 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use recoup_script::{Script, Settings};
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();

@@ -4,16 +4,13 @@
 //! Types: text is Utf8, integers are Int64, real numbers Float64, flags Boolean, and times are timestamps in
 //! nanoseconds since 1970, UTC. The metadata of a field has its `unit` and `description`.
 
-use crate::GROUP;
+use crate::{GROUP, Part, SOURCE};
 use crate::columns::{Cell, Columns, Leaf, signed};
-use crate::{Part, SOURCE};
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, TimestampNanosecondArray,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
-use std::collections::HashMap;
-use std::iter::repeat_n;
-use std::sync::Arc;
+use std::{collections::HashMap, iter::repeat_n, sync::Arc};
 
 /// The time zone of timestamps.
 const UTC: &str = "UTC";
@@ -66,7 +63,7 @@ fn schema<R>(leaves: &[Leaf<'_, R>], several: bool) -> SchemaRef {
     };
     let columns = leaves.iter().map(|leaf| {
         let column = leaf.column;
-        field(&leaf.name, column.cell.data_type(), column.unit, &column.about)
+        field(&leaf.name, column.cell.data_type(), column.header.unit, &column.header.about)
     });
     let source = several.then(|| field(SOURCE, DataType::Utf8, "", "the capture"));
     Arc::new(Schema::new(columns.chain(source).collect::<Vec<_>>()))

@@ -18,12 +18,23 @@ pub enum Cell<R> {
     Time(Of<R, Instant>),
 }
 
-/// A column: what it is called, what it holds, and its cells.
+/// Name, unit and description of a column.
+pub struct Header {
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) unit: &'static str,
+    pub(crate) about: Cow<'static, str>,
+}
+
+impl<N: Into<Cow<'static, str>>, A: Into<Cow<'static, str>>> From<(N, &'static str, A)> for Header {
+    fn from((name, unit, about): (N, &'static str, A)) -> Self {
+        Self { name: name.into(), unit, about: about.into() }
+    }
+}
+
+/// A column: its header and its cells.
 pub(crate) struct Column<R> {
-    pub name: Cow<'static, str>,
-    pub unit: &'static str,
-    pub about: Cow<'static, str>,
-    /// What stands above or beside it in a table for reading, without the unit.
+    pub header: Header,
+    /// Heading in text tables, without the unit; `None`: the name.
     pub heading: Option<Cow<'static, str>>,
     /// Decimals in a table for reading.
     pub digits: usize,
@@ -69,7 +80,7 @@ pub(crate) struct Leaf<'a, R> {
     pub column: &'a Column<R>,
 }
 
-/// What a column holds, for documentation.
+/// Documentation of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Names of its groups and its own, joined by dots: its place in JSON.
@@ -78,7 +89,7 @@ pub struct Field {
     pub kind: &'static str,
     /// The unit; empty where there is none.
     pub unit: &'static str,
-    /// What the column holds.
+    /// Description of the quantity.
     pub about: String,
 }
 
@@ -111,94 +122,43 @@ impl<R: 'static> Columns<R> {
         self.with((name, unit, about), V::cell(move |row| Some(of(row))))
     }
 
-    fn with<N, A>(mut self, (name, unit, about): (N, &'static str, A), cell: Cell<R>) -> Self
-    where
-        N: Into<Cow<'static, str>>,
-        A: Into<Cow<'static, str>>,
-    {
-        self.0.push(Node::Column(Column {
-            name: name.into(),
-            unit,
-            about: about.into(),
-            heading: None,
-            digits: 3,
-            whole: None,
-            cell,
-        }));
+    fn with(mut self, header: impl Into<Header>, cell: Cell<R>) -> Self {
+        let header = header.into();
+        self.0.push(Node::Column(Column { header, heading: None, digits: 3, whole: None, cell }));
         self
     }
 
     /// Adds a column of text: (name, unit, description), and how to read it off a row.
-    pub fn text<N, A>(
+    pub fn text(
         self,
-        header: (N, &'static str, A),
+        header: impl Into<Header>,
         of: impl Fn(&R) -> Option<Cow<'static, str>> + Send + Sync + 'static,
-    ) -> Self
-    where
-        N: Into<Cow<'static, str>>,
-        A: Into<Cow<'static, str>>,
-    {
+    ) -> Self {
         self.with(header, Cell::Text(Box::new(of)))
     }
 
     /// Adds a column of whole numbers from 0.
-    pub fn integer<N, A>(
-        self,
-        header: (N, &'static str, A),
-        of: impl Fn(&R) -> Option<u64> + Send + Sync + 'static,
-    ) -> Self
-    where
-        N: Into<Cow<'static, str>>,
-        A: Into<Cow<'static, str>>,
-    {
+    pub fn integer(self, header: impl Into<Header>, of: impl Fn(&R) -> Option<u64> + Send + Sync + 'static) -> Self {
         self.with(header, Cell::Integer(Box::new(of)))
     }
 
     /// Adds a column of whole numbers that may be negative.
-    pub fn signed<N, A>(
-        self,
-        header: (N, &'static str, A),
-        of: impl Fn(&R) -> Option<i64> + Send + Sync + 'static,
-    ) -> Self
-    where
-        N: Into<Cow<'static, str>>,
-        A: Into<Cow<'static, str>>,
-    {
+    pub fn signed(self, header: impl Into<Header>, of: impl Fn(&R) -> Option<i64> + Send + Sync + 'static) -> Self {
         self.with(header, Cell::Signed(Box::new(of)))
     }
 
     /// Adds a column of real numbers.
-    pub fn real<N, A>(
-        self,
-        header: (N, &'static str, A),
-        of: impl Fn(&R) -> Option<f64> + Send + Sync + 'static,
-    ) -> Self
-    where
-        N: Into<Cow<'static, str>>,
-        A: Into<Cow<'static, str>>,
-    {
+    pub fn real(self, header: impl Into<Header>, of: impl Fn(&R) -> Option<f64> + Send + Sync + 'static) -> Self {
         self.with(header, Cell::Real(Box::new(of)))
     }
 
     /// Adds a column of truth values.
-    pub fn flag<N, A>(self, header: (N, &'static str, A), of: impl Fn(&R) -> bool + Send + Sync + 'static) -> Self
-    where
-        N: Into<Cow<'static, str>>,
-        A: Into<Cow<'static, str>>,
-    {
+    pub fn flag(self, header: impl Into<Header>, of: impl Fn(&R) -> bool + Send + Sync + 'static) -> Self {
         self.with(header, Cell::Flag(Box::new(move |row| Some(of(row)))))
     }
 
     /// Adds a column of moments.
-    pub fn time<N, A>(
-        self,
-        header: (N, &'static str, A),
-        of: impl Fn(&R) -> Option<Instant> + Send + Sync + 'static,
-    ) -> Self
-    where
-        N: Into<Cow<'static, str>>,
-        A: Into<Cow<'static, str>>,
-    {
+    pub fn time(self, header: impl Into<Header>, of: impl Fn(&R) -> Option<Instant> + Send + Sync + 'static) -> Self {
         self.with(header, Cell::Time(Box::new(of)))
     }
 
@@ -239,7 +199,7 @@ impl<R: 'static> Columns<R> {
     /// JSON.
     pub fn prefixed<P: 'static>(self, prefix: &str, mut columns: Columns<P>, part: fn(&R) -> Option<&P>) -> Self {
         for node in &mut columns.0 {
-            let (Node::Column(Column { name, .. }) | Node::Group(Group { name, .. })) = node;
+            let (Node::Column(Column { header: Header { name, .. }, .. }) | Node::Group(Group { name, .. })) = node;
             *name = format!("{prefix}_{name}").into();
         }
         self.all_of(columns, part)
@@ -266,7 +226,7 @@ impl<R: 'static> Columns<R> {
     /// [`all_of`](Self::all_of) that has a value where the part is missing.
     pub fn integer_from(mut self, name: &str, of: impl Fn(&R) -> Option<u64> + Send + Sync + 'static) -> Self {
         let column = self.0.iter_mut().find_map(|node| match node {
-            Node::Column(column) if column.name == name => Some(column),
+            Node::Column(column) if column.header.name == name => Some(column),
             _ => None,
         });
         if let Some(column) = column {
@@ -278,7 +238,7 @@ impl<R: 'static> Columns<R> {
     /// Adds columns behind the column of this name.
     pub fn behind(mut self, name: &str, columns: Self) -> Self {
         let place = self.0.iter().position(|node| match node {
-            Node::Column(column) => column.name == name,
+            Node::Column(column) => column.header.name == name,
             Node::Group(_) => false,
         });
         let place = place.map_or(self.0.len(), |place| place + 1);
@@ -291,15 +251,15 @@ impl<R: 'static> Columns<R> {
         self.leaves().into_iter().map(|leaf| leaf.name).collect()
     }
 
-    /// What each column holds, in order.
+    /// Documentation of the columns, in order.
     pub fn fields(&self) -> Vec<Field> {
         let mut fields = Vec::new();
         walk(&self.0, "", '.', &mut |path, column| {
             fields.push(Field {
                 path,
                 kind: column.cell.kind(),
-                unit: column.unit,
-                about: column.about.clone().into(),
+                unit: column.header.unit,
+                about: column.header.about.clone().into(),
             });
         });
         fields
@@ -323,20 +283,18 @@ fn walk<'a, R>(nodes: &'a [Node<R>], prefix: &str, joint: char, visit: &mut impl
     };
     for node in nodes {
         match node {
-            Node::Column(column) => visit(full(&column.name), column),
+            Node::Column(column) => visit(full(&column.header.name), column),
             Node::Group(group) => walk(&group.columns, &full(&group.name), joint, visit),
         }
     }
 }
 
 impl<P: 'static> Node<P> {
-    /// The same columns of a row that has a `P` as a part.
+    /// These columns for rows that have a `P` as a part.
     fn of_part<R: 'static>(self, part: fn(&R) -> Option<&P>) -> Node<R> {
         match self {
             Self::Column(column) => Node::Column(Column {
-                name: column.name,
-                unit: column.unit,
-                about: column.about,
+                header: column.header,
                 heading: column.heading,
                 digits: column.digits,
                 whole: column.whole.map(|of| cell_of_part(of, part)),

@@ -1,7 +1,9 @@
 //! Rows as CSV: a header and a line a row; an empty cell where the value is unknown.
 
-use crate::columns::{Cell, Columns, EpochSeconds};
-use crate::{Part, SOURCE};
+use crate::{
+    Part, SOURCE,
+    columns::{Cell, Columns, EpochSeconds},
+};
 use csv::ByteRecord;
 use std::io::{self, Write};
 

@@ -2,50 +2,33 @@
 
 use std::path::Path;
 
-/// A form of results. Each command has some of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Text for reading.
-    Table,
-    /// For programs.
-    Json,
-    /// For spreadsheets.
-    Csv,
-    /// For data frames and databases.
-    Parquet,
-    /// For browsers.
-    Html,
-    /// A picture for browsers and for editing.
-    Svg,
-    /// A picture of dots.
-    Png,
-    /// A picture for print.
-    Pdf,
-    /// A time–sequence diagram for xplot and xplot.org.
-    Xpl,
+recoup_units::named! {
+    /// A form of results. Each command has some of them.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Format {
+        /// Text for reading.
+        Table = "table",
+        /// For programs.
+        Json = "json",
+        /// For spreadsheets.
+        Csv = "csv",
+        /// For data frames and databases.
+        Parquet = "parquet",
+        /// For browsers.
+        Html = "html",
+        /// A picture for browsers and for editing.
+        Svg = "svg",
+        /// A picture of dots.
+        Png = "png",
+        /// A picture for print.
+        Pdf = "pdf",
+        /// A time–sequence diagram for xplot and xplot.org.
+        Xpl = "xpl",
+    }
 }
 
 impl Format {
-    /// All of them, in the order of help texts.
-    pub const ALL: [Self; 9] =
-        [Self::Table, Self::Json, Self::Csv, Self::Parquet, Self::Html, Self::Svg, Self::Png, Self::Pdf, Self::Xpl];
-
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Table => "table",
-            Self::Json => "json",
-            Self::Csv => "csv",
-            Self::Parquet => "parquet",
-            Self::Html => "html",
-            Self::Svg => "svg",
-            Self::Png => "png",
-            Self::Pdf => "pdf",
-            Self::Xpl => "xpl",
-        }
-    }
-
-    /// What it is and what it is for, in a few words.
+    /// Description in a few words.
     pub const fn about(self) -> &'static str {
         match self {
             Self::Table => "Text tables, for reading",

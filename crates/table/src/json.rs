@@ -1,11 +1,17 @@
 //! Rows as JSON objects, and documents that carry their schema's name and version.
 
-use crate::Part;
-use crate::columns::{Cell, Column, Columns, EpochSeconds, Group, Node};
-use serde::ser::{Error, SerializeMap};
-use serde::{Serialize, Serializer};
-use serde_json::ser::{Formatter, Serializer as Json};
-use serde_json::value::RawValue;
+use crate::{
+    Part,
+    columns::{Cell, Column, Columns, EpochSeconds, Group, Header, Node},
+};
+use serde::{
+    Serialize, Serializer,
+    ser::{Error, SerializeMap},
+};
+use serde_json::{
+    ser::{Formatter, Serializer as Json},
+    value::RawValue,
+};
 use std::io::{self, Write};
 
 /// The name and version of a kind of JSON document, or of a stream of JSON lines.
@@ -14,7 +20,7 @@ use std::io::{self, Write};
 /// goes up by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schema {
-    /// `recoup.run` and the like.
+    /// Name of the schema, such as `recoup.run`.
     pub name: &'static str,
     /// From 1.
     pub version: u32,
@@ -132,7 +138,7 @@ impl<R> Serialize for JsonRow<'_, R> {
         let mut map = serializer.serialize_map(Some(self.nodes.len()))?;
         for node in self.nodes {
             match node {
-                Node::Column(Column { name, cell, .. }) => match cell {
+                Node::Column(Column { header: Header { name, .. }, cell, .. }) => match cell {
                     Cell::Text(of) => map.serialize_entry(name, &of(row))?,
                     Cell::Integer(of) => map.serialize_entry(name, &of(row))?,
                     Cell::Signed(of) => map.serialize_entry(name, &of(row))?,

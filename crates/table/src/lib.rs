@@ -26,7 +26,7 @@ mod value;
 
 #[cfg(feature = "arrow")]
 pub use arrow::Batches;
-pub use columns::{Columns, Field};
+pub use columns::{Columns, Field, Header};
 pub use format::Format;
 pub use json::{Layout, Schema};
 pub use row_file::{RowFile, RowFormat};

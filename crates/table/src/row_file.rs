@@ -1,7 +1,7 @@
 //! Files of rows that are written as they come, in bounded memory: JSON lines, CSV or Parquet.
 
-use crate::parquet::{self, FileWriter};
 use crate::{Columns, GROUP, Part, Schema};
+use crate::parquet::{self, FileWriter};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -91,10 +91,7 @@ impl<R: 'static, W: Write + Send> RowFile<R, W> {
             Form::Csv(out) => self.columns.append_csv(&part, self.several, out),
             Form::Parquet { source, held, .. } if source == name => {
                 held.extend(rows);
-                match held.len() >= GROUP {
-                    true => self.write_held(),
-                    false => Ok(()),
-                }
+                if held.len() >= GROUP { self.write_held() } else { Ok(()) }
             }
             Form::Parquet { .. } => {
                 self.write_held()?;

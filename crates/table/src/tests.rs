@@ -1,11 +1,12 @@
 use super::*;
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
-use ::parquet::record::Field as ParquetField;
+use ::parquet::{
+    file::reader::{FileReader, SerializedFileReader},
+    record::Field as ParquetField,
+};
 use recoup_units::Instant;
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::io::Seek;
-use std::path::Path;
+use std::{io::Seek, path::Path};
 
 #[derive(Clone)]
 struct Flow {
@@ -141,9 +142,11 @@ fn parquet_has_the_columns_of_csv() {
 #[cfg(feature = "arrow")]
 #[test]
 fn arrow_has_the_columns_of_csv_with_units() {
-    use arrow_array::cast::AsArray;
-    use arrow_array::types::{Float64Type, Int64Type, TimestampNanosecondType};
-    use arrow_array::{Array, RecordBatch};
+    use arrow_array::{
+        Array, RecordBatch,
+        cast::AsArray,
+        types::{Float64Type, Int64Type, TimestampNanosecondType},
+    };
 
     let rows = rows();
     let part = |name| Part { name, rows: &rows };
@@ -266,7 +269,7 @@ fn rows_have_equal_cells_only_if_they_read_the_same_in_csv() {
     let [one, other] = rows();
     assert_eq!(bytes(&one), bytes(&one.clone()));
     assert_ne!(bytes(&one), bytes(&other));
-    // What moves from one cell to the next is a difference.
+    // Text that moves from one cell to the next is a difference.
     let joined = |profile, flows| Flow { profile, flows, ..one.clone() };
     assert_ne!(bytes(&joined("linux-1", 2)), bytes(&joined("linux-", 12)));
 }

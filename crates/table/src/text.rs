@@ -4,10 +4,9 @@ use crate::columns::{Cell, Column, Columns, Leaf};
 use comfy_table::{Cell as TextCell, CellAlignment, ContentArrangement, Table, presets};
 use jiff::Timestamp;
 use recoup_units::Instant;
-use std::borrow::Cow;
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
-/// What stands where a value is unknown.
+/// Text of an unknown value.
 const UNKNOWN: &str = "-";
 
 /// A table for reading under construction, for what is not a list of columns.
@@ -38,7 +37,7 @@ pub enum Keep {
 pub struct Line {
     /// The column.
     pub name: Cow<'static, str>,
-    /// What stands beside it in place of the column's heading, without the unit.
+    /// Heading in place of the column's, without the unit.
     pub heading: Option<Cow<'static, str>>,
     /// Which numbers stand with their share, where the column has one.
     pub share: Share,
@@ -108,7 +107,7 @@ impl<R: 'static> Columns<R> {
         text_table(&self.chosen(names), rows)
     }
 
-    /// The rows side by side under the column `title`, a line each of these columns.
+    /// The rows side by side under the column `title`, with one line per column.
     pub fn compare(&self, rows: &[&R], title: &str, lines: &[Line], keep: Keep) -> Comparison {
         let mut table = plain_table();
         let head = self.chosen(&[title]);
@@ -161,11 +160,11 @@ impl<R> Column<R> {
     fn heading_with_unit(&self, instead: Option<&str>) -> String {
         let heading = match instead.or(self.heading.as_deref()) {
             Some(heading) => heading.to_owned(),
-            None => self.name.replace('_', " "),
+            None => self.header.name.replace('_', " "),
         };
         let unit = match self.cell {
             Cell::Time(_) => "UTC",
-            _ => self.unit,
+            _ => self.header.unit,
         };
         match unit {
             "" => heading,
@@ -213,7 +212,7 @@ impl<R> Column<R> {
         }
     }
 
-    /// Whether a comparison of these rows learns something from the column.
+    /// Whether the column distinguishes these rows.
     fn tells(&self, rows: &[&R]) -> bool {
         let all_zero = rows.iter().all(|row| self.is_zero(row));
         let equal = rows.windows(2).all(|two| self.shown(two[0], Share::Never) == self.shown(two[1], Share::Never));

@@ -4,11 +4,13 @@
 //! each message followed by a zero byte. A shell connects them to standard input and output.
 
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{Receiver, channel},
+    time::{Duration, Instant},
+};
 
 const SCRIPT: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
 
@@ -34,7 +36,7 @@ pub struct Browser {
     /// The page's session, once there is one.
     session: Option<String>,
     last_id: u64,
-    /// What the console shows, and requests for anything but the page.
+    /// Messages of the console, and requests for anything but the page.
     complaints: Vec<String>,
     place: PathBuf,
 }

@@ -8,10 +8,12 @@
 //! line comes from a small shell script beside it, which reads the reasons from a pipe and prints when
 //! the test program ends. With `RECOUP_REQUIRE_TOOLS` set, tests fail instead.
 
-use std::fmt::Display;
-use std::io::Write;
-use std::process::{ChildStdin, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::{
+    fmt::Display,
+    io::Write,
+    process::{ChildStdin, Command, Stdio},
+    sync::{Mutex, PoisonError},
+};
 
 /// Counts the lines it reads by their text and prints the counts at the end of its input. The argument
 /// is the name of the test program.

@@ -36,13 +36,17 @@ mod saved;
 mod selection;
 mod shard;
 
-use crate::explain::provisional::ChangedHosts;
 pub use crate::finding::Findings;
-use crate::finding::{Connection, ConnectionKey, Retransmission, Revision};
-use crate::follow::packed::PackedPackets;
-use crate::follow::table::{KeepingCost, Separation};
-use crate::hosts::{Hosts, KnownHosts};
-use crate::read::{CapturedPacket, Counts, LeftOut, PacketSource, ReadError};
+use crate::{
+    attribute::provisional::ChangedHosts,
+    finding::{Connection, ConnectionKey, Retransmission, Revision},
+    follow::{
+        packed::PackedPackets,
+        table::{KeepingCost, Separation},
+    },
+    hosts::{Hosts, KnownHosts},
+    read::{CapturedPacket, Counts, LeftOut, PacketSource, ReadError},
+};
 pub use analyzer::{Analyzer, ResumeError};
 use exchange::Exchange;
 pub use exchange::{ForeignFacts, PartitionLog};
@@ -58,18 +62,18 @@ pub use saved::SavedAnalysis;
 pub use selection::{ConnectionFilter, TimeMark, TimeWindow};
 use serde::{Deserialize, Serialize};
 use shard::Shard;
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
-use std::mem::{swap, take};
-use std::net::IpAddr;
-use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, HashMap},
+    mem::{swap, take},
+    net::IpAddr,
+    ops::Range,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 
 /// The fewest shards, and their usual number.
 const FEWEST_SHARDS: usize = 8;
-
-/// The most shards.
 const MOST_SHARDS: usize = 256;
 
 /// A connection that takes up more than this fraction (1/n) of the memory is large.
@@ -86,15 +90,15 @@ pub struct Settings {
     /// long are closed.
     pub most_connections: usize,
     /// About how many bytes the connections may take up. Beyond, those that take up an eighth of it or
-    /// more are closed, then those that have ended, and then those that were silent for longest. The whole analysis uses up
-    /// to 1.7 times as much.
+    /// more are closed, then those that have ended, and then those that were silent for longest. The whole analysis
+    /// uses up to 1.7 times as much.
     pub most_memory: usize,
     /// Threads besides the calling one; 0: none.
     pub threads: usize,
     /// Collects a [`Timeline`](crate::timeline::Timeline). A saved analysis does not keep it: it begins where the
     /// analysis is resumed.
     pub timeline: bool,
-    /// What is known of hosts beforehand, for example from an earlier capture.
+    /// Facts about hosts known beforehand, for example from an earlier capture.
     pub hosts: Arc<Hosts>,
     /// Which connections are analyzed; `None`: all. The others are counted and numbered, but not
     /// followed.
@@ -116,7 +120,7 @@ impl Settings {
     }
 }
 
-/// Whether there can be so many shards.
+/// Whether the number of shards is valid.
 fn is_shard_count(shards: usize) -> bool {
     shards.is_power_of_two() && (FEWEST_SHARDS..=MOST_SHARDS).contains(&shards)
 }
@@ -185,14 +189,14 @@ impl Findings for Kept {
     }
 }
 
-/// What [`analyze`] returns.
+/// Result of [`analyze`].
 #[derive(Debug)]
 pub struct Analysis<F> {
     /// Frames and packets read, and frames that could not be read.
     pub counts: Counts,
-    /// Each of these covers a part of the connections.
+    /// Findings of the shards; each covers a part of the connections.
     pub findings: Vec<F>,
-    /// What the capture showed of hosts, without [`Settings::hosts`].
+    /// Facts about hosts from this capture, without [`Settings::hosts`].
     pub hosts: Hosts,
 }
 
@@ -212,7 +216,7 @@ pub fn analyze<F: Findings, S: PacketSource>(
     watch: impl FnMut(&S) -> bool + Send,
 ) -> Result<Analysis<F>, ReadError> {
     let mut analyzer = Analyzer::new(settings, findings);
-    // What was read is analyzed first, as it is if reading fails later.
+    // Packets that were read are analyzed first, as they are if reading fails later.
     analyzer.read(source, watch)?;
     analyzer.finish()
 }
@@ -242,7 +246,7 @@ struct Shards {
     numbered: u64,
     /// Bytes that the connections may take up.
     most_memory: usize,
-    /// What these shards exchange with those of other partitions; `None`: there are none.
+    /// Exchange of facts with the shards of other partitions; `None`: there are none.
     #[serde(skip)]
     exchange: Option<Box<Exchange>>,
 }
@@ -338,7 +342,7 @@ impl Shards {
         separation
     }
 
-    /// What the filter left out.
+    /// Connections and packets that the filter left out.
     fn left_out(&self) -> LeftOut {
         let mut all = LeftOut::default();
         let shards = self.shards.iter();

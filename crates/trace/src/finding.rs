@@ -1,25 +1,19 @@
-//! What an analysis finds: every retransmission with its trigger and verdict, and every connection.
+//! Findings of an analysis: every retransmission with its trigger and verdict, and every connection.
 
 mod cost;
 mod renumber;
 mod revision;
 
-pub use crate::explain::identify::{identified_profiles, systems_like};
 pub use cost::{Cause, EpisodeCost, LostTime, SenderState, TimeByState, WhyUnknown};
 pub use renumber::Renumbering;
 pub use revision::{HeldConnections, Revision};
 
-use crate::follow::points::Mark;
-use crate::hosts::WindowEvidence;
-use crate::read::CapturedPacket;
-use crate::timeline::Timeline;
+use crate::{follow::points::Mark, hosts::WindowEvidence, read::CapturedPacket, timeline::Timeline};
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::ops::RangeInclusive;
-use std::time::Duration;
+use std::{fmt, ops::RangeInclusive, time::Duration};
 
 /// Receives findings as connections end, in no particular order.
 pub trait Findings: Send {
@@ -30,128 +24,75 @@ pub trait Findings: Send {
     /// [provisional](Retransmission::provisional) one is revised, perhaps more than once.
     fn revision(&mut self, revision: &Revision);
 
-    /// What the connections showed over time, if [`Settings::timeline`](crate::analyze::Settings::timeline)
+    /// The connections over time, if [`Settings::timeline`](crate::analyze::Settings::timeline)
     /// asks for it. Retransmissions are not counted in it: their findings come one by one.
     fn timeline(&mut self, timeline: Timeline) {
         drop(timeline);
     }
 }
 
-/// Where a direction was captured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Vantage {
-    /// At its sender: the capture shows everything it sent, when it was sent.
-    Sender,
-    /// On the path.
-    Between,
-    /// At its receiver: the capture shows what arrived.
-    Receiver,
-    /// Unknown.
-    #[default]
-    Unknown,
-}
-
-impl Vantage {
-    /// All capture points, in the order of reports.
-    pub const ALL: [Self; 4] = [Self::Sender, Self::Between, Self::Receiver, Self::Unknown];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sender => "sender",
-            Self::Between => "between",
-            Self::Receiver => "receiver",
-            Self::Unknown => "unknown",
-        }
+recoup_units::named! {
+    /// Where a direction was captured.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Vantage {
+        /// At its sender: the capture shows everything it sent, when it was sent.
+        Sender = "sender",
+        /// On the path.
+        Between = "between",
+        /// At its receiver: the capture shows what arrived.
+        Receiver = "receiver",
+        /// Unknown.
+        #[default]
+        Unknown = "unknown",
     }
 }
 
-/// Whether a retransmission was needed. It was spurious if an earlier copy delivered every byte of
-/// it, even one that arrived later.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Verdict {
-    /// No earlier copy delivered some of its bytes.
-    Needed,
-    /// Earlier copies delivered all of its bytes.
-    Spurious,
-    /// The capture does not show it.
-    #[default]
-    Unknowable,
-}
-
-impl Verdict {
-    /// All verdicts, in the order of reports.
-    pub const ALL: [Self; 3] = [Self::Needed, Self::Spurious, Self::Unknowable];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Needed => "needed",
-            Self::Spurious => "spurious",
-            Self::Unknowable => "unknowable",
-        }
+recoup_units::named! {
+    /// Whether a retransmission was needed. It was spurious if an earlier copy delivered every byte of
+    /// it, even one that arrived later.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Verdict {
+        /// No earlier copy delivered some of its bytes.
+        Needed = "needed",
+        /// Earlier copies delivered all of its bytes.
+        Spurious = "spurious",
+        /// The capture does not show it.
+        #[default]
+        Unknowable = "unknowable",
     }
 }
 
-/// What a verdict rests on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Evidence {
-    /// The receiver reported a duplicate (RFC 2883).
-    Dsack,
-    /// The echoed timestamp shows which copy arrived (RFC 3522, RFC 7323).
-    TimestampEcho,
-    /// It was acknowledged before it can have arrived.
-    AckTooEarly,
-    /// It was acknowledged when it can have arrived, and the receiver reported no duplicate. If the
-    /// receiver never does, it filled a hole just when it was due.
-    NoDuplicate,
-    /// The capture shows another copy arriving.
-    CopySeen,
-    /// The capture shows arrivals, and no earlier copy; or it carries bytes never sent before.
-    NoCopySeen,
-    /// None: the capture holds no ACK of it.
-    NotAcknowledged,
-    /// None: the receiver reports no duplicates, and no echo identifies the copy that arrived.
-    NoReports,
-    /// None: it looks like a first transmission.
-    LooksFirst,
-    /// None: the reports contradict each other, or have several explanations.
-    #[default]
-    Ambiguous,
+recoup_units::named! {
+    /// Evidence for a verdict.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Evidence {
+        /// The receiver reported a duplicate (RFC 2883).
+        Dsack = "dsack",
+        /// The echoed timestamp shows which copy arrived (RFC 3522, RFC 7323).
+        TimestampEcho = "timestamp_echo",
+        /// It was acknowledged before it can have arrived.
+        AckTooEarly = "ack_too_early",
+        /// It was acknowledged when it can have arrived, and the receiver reported no duplicate. If the
+        /// receiver never does, it filled a hole just when it was due.
+        NoDuplicate = "no_duplicate",
+        /// The capture shows another copy arriving.
+        CopySeen = "copy_seen",
+        /// The capture shows arrivals, and no earlier copy; or it carries bytes never sent before.
+        NoCopySeen = "no_copy_seen",
+        /// None: the capture holds no ACK of it.
+        NotAcknowledged = "not_acknowledged",
+        /// None: the receiver reports no duplicates, and no echo identifies the copy that arrived.
+        NoReports = "no_reports",
+        /// None: it looks like a first transmission.
+        LooksFirst = "looks_first",
+        /// None: the reports contradict each other, or have several explanations.
+        #[default]
+        Ambiguous = "ambiguous",
+    }
 }
 
 impl Evidence {
-    /// All kinds of evidence, in the order of reports.
-    pub const ALL: [Self; 10] = [
-        Self::Dsack,
-        Self::TimestampEcho,
-        Self::AckTooEarly,
-        Self::NoDuplicate,
-        Self::CopySeen,
-        Self::NoCopySeen,
-        Self::NotAcknowledged,
-        Self::NoReports,
-        Self::LooksFirst,
-        Self::Ambiguous,
-    ];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dsack => "dsack",
-            Self::TimestampEcho => "timestamp_echo",
-            Self::AckTooEarly => "ack_too_early",
-            Self::NoDuplicate => "no_duplicate",
-            Self::CopySeen => "copy_seen",
-            Self::NoCopySeen => "no_copy_seen",
-            Self::NotAcknowledged => "not_acknowledged",
-            Self::NoReports => "no_reports",
-            Self::LooksFirst => "looks_first",
-            Self::Ambiguous => "ambiguous",
-        }
-    }
-
-    /// What it is, in words that stand beside a verdict.
+    /// The evidence in words, beside a verdict.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Dsack => "the receiver reported a duplicate (DSACK)",
@@ -308,7 +249,7 @@ pub struct Retransmission {
     pub triggers: Triggers,
     /// Whether it was needed.
     pub verdict: Verdict,
-    /// What the verdict rests on.
+    /// Evidence for the verdict.
     pub evidence: Evidence,
     /// 1 for the first retransmission of its first byte, 2 for the second.
     pub copy: u16,
@@ -328,7 +269,7 @@ pub struct Retransmission {
     pub provisional: bool,
     /// The [`CapturePoint::number`] of its connection.
     pub capture_point: u32,
-    /// What its episode cost, if it is the first retransmission of one.
+    /// Cost of its episode, if it is the first retransmission of one.
     pub cost: Option<EpisodeCost>,
 }
 
@@ -426,56 +367,33 @@ impl Explanation {
     }
 }
 
-/// How a connection begins in the capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Opening {
-    /// With a SYN.
-    Handshake,
-    /// Without one: the capture began later.
-    MidConnection,
-}
-
-impl Opening {
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Handshake => "handshake",
-            Self::MidConnection => "mid_connection",
-        }
+recoup_units::named! {
+    /// How a connection begins in the capture.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Opening {
+        /// With a SYN.
+        Handshake = "handshake",
+        /// Without one: the capture began later.
+        MidConnection = "mid_connection",
     }
 }
 
-/// How a connection ends in the capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Closing {
-    /// Both FINs were acknowledged.
-    Closed,
-    /// One end sent a reset.
-    Reset,
-    /// It was silent for too long.
-    Idle,
-    /// Another connection began between the same ends.
-    Replaced,
-    /// Too many connections were open.
-    Evicted,
-    /// The capture ended first.
-    CaptureEnd,
-}
-
-impl Closing {
-    /// All ways, in the order of reports.
-    pub const ALL: [Self; 6] = [Self::Closed, Self::Reset, Self::Idle, Self::Replaced, Self::Evicted, Self::CaptureEnd];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Reset => "reset",
-            Self::Idle => "idle",
-            Self::Replaced => "replaced",
-            Self::Evicted => "evicted",
-            Self::CaptureEnd => "capture_end",
-        }
+recoup_units::named! {
+    /// How a connection ends in the capture.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Closing {
+        /// Both FINs were acknowledged.
+        Closed = "closed",
+        /// One end sent a reset.
+        Reset = "reset",
+        /// It was silent for too long.
+        Idle = "idle",
+        /// Another connection began between the same ends.
+        Replaced = "replaced",
+        /// Too many connections were open.
+        Evicted = "evicted",
+        /// The capture ended first.
+        CaptureEnd = "capture_end",
     }
 }
 
@@ -506,7 +424,7 @@ pub struct Connection {
     pub sack: Option<bool>,
     /// The capture point that the findings apply to. A merged file has a connection for each.
     pub capture_point: CapturePoint,
-    /// What `src` sent, and what `dst` sent.
+    /// Data from `src`, and from `dst`.
     pub directions: [Direction; 2],
 }
 
@@ -515,7 +433,7 @@ pub struct Connection {
 pub type ConnectionKey = (u64, u32);
 
 impl Connection {
-    /// What distinguishes it from all others of the file.
+    /// Key that is unique in the file.
     pub fn key(&self) -> ConnectionKey {
         (self.id, self.capture_point.number)
     }
@@ -526,7 +444,7 @@ impl Connection {
     }
 }
 
-/// What one end of a connection sent.
+/// Data sent by one end of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Direction {
     /// Where it was captured.
@@ -556,7 +474,7 @@ pub struct Direction {
     pub rtt: Option<RttQuantiles>,
     /// The profile its sender behaves like.
     pub profile: Identification,
-    /// What its recoveries show of its congestion window; nothing unless captured at the sender.
+    /// Evidence about its congestion window from its recoveries; none unless captured at the sender.
     pub window: WindowEvidence,
     /// Recoveries: each lasts from a retransmission to the ACK of everything sent before it.
     pub episodes: u32,

@@ -3,10 +3,10 @@
 //! - **In**: captured packets, each with a time that never goes back.
 //! - **Out**: a [`finding::Connection`](crate::finding::Connection) for each connection, with its
 //!   retransmissions. What each packet of a direction is (new data, retransmission, duplicate, late
-//!   original, probe) goes to [`explain`](crate::explain).
+//!   original, probe) goes to [`attribute`](crate::attribute).
 //!
 //! ```text
-//! table ─► connection ─► direction (one for each end) ─► explain::episode
+//! table ─► connection ─► direction (one for each end) ─► attribute::episode
 //! ```
 //!
 //! | module | what it does |

@@ -1,16 +1,18 @@
-//! What the connections of a host show of it.
+//! Facts about hosts, from all their connections.
 //!
 //! - **In**: [`HostFacts`] of each connection, as it ends.
 //! - **Out**: [`Hosts`], the facts by IP address. An analysis starts from the facts that its caller
 //!   knows beforehand, and returns those that it learned itself. So the facts of several captures,
 //!   or of several parts of one, can be stored, merged and used by a later analysis.
 
-use crate::explain::identify::{Candidates, HostProfiles};
+use crate::attribute::identify::{Candidates, HostProfiles};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::IpAddr;
-use std::sync::Arc;
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet, HashMap},
+    net::IpAddr,
+    sync::Arc,
+};
 
 /// The most hosts remembered.
 const MOST_HOSTS: usize = 1 << 16;
@@ -27,14 +29,14 @@ const ENOUGH_MISSING: u32 = 3;
 /// Recoveries that contradict a reduced window, from which on the window is taken not to fall.
 const ENOUGH_UNREDUCED: u32 = 2;
 
-/// At most so many recoveries for each that contradicts: BBR contradicts at every third one if losses are frequent,
+/// At most this many recoveries for each that contradicts: BBR contradicts at every third one if losses are frequent,
 /// more rarely if the window could have grown in between. An error may contradict now and then.
 const MOST_PER_UNREDUCED: u32 = 20;
 
 /// Packets of new data that show whether a sender paces.
 const ENOUGH_CLOCKED: u32 = 20;
 
-/// At most so many of them for each that followed no ACK, if a sender paces.
+/// At most this many segments for each that followed no ACK, if a sender paces.
 const MOST_PER_PACED: u32 = 8;
 
 /// The facts about each host, by IP address. At most 65,536 hosts are kept; what would add more is
@@ -43,7 +45,7 @@ const MOST_PER_PACED: u32 = 8;
 #[serde(transparent)]
 pub struct Hosts(BTreeMap<IpAddr, HostFacts>);
 
-/// What is known of one host.
+/// Facts about one host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostFacts {
@@ -66,7 +68,7 @@ pub struct Score {
     pub of: u32,
 }
 
-/// What shows whether a host sends tail loss probes (RFC 8985 §7).
+/// Evidence whether a host sends tail loss probes (RFC 8985 §7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProbeEvidence {
     /// Retransmissions that a profile explains as a probe, and does not explain if it has no
@@ -77,7 +79,7 @@ pub struct ProbeEvidence {
     pub left_out: u32,
 }
 
-/// What shows whether a host's congestion window falls at losses, and whether the host paces.
+/// Evidence whether a host's congestion window falls at losses, and whether the host paces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WindowEvidence {
@@ -230,7 +232,7 @@ impl DuplicateReports {
         self.missing = self.missing.saturating_add(other.missing);
     }
 
-    /// What these reports prove; `None` if the host may or may not report duplicates.
+    /// Proof by these reports; `None` if the host may or may not report duplicates.
     pub fn proof(self) -> Option<ReportsDuplicates> {
         match self {
             Self { seen: 1.., .. } => Some(ReportsDuplicates::Yes),
@@ -239,7 +241,7 @@ impl DuplicateReports {
         }
     }
 
-    /// What to believe of the host. Without proof it reports duplicates, as Linux, FreeBSD, macOS
+    /// Assumption about the host. Without proof it reports duplicates, as Linux, FreeBSD, macOS
     /// and Windows do if SACK was negotiated.
     pub fn belief(self) -> ReportsDuplicates {
         self.proof().unwrap_or(ReportsDuplicates::Yes)
@@ -302,14 +304,14 @@ impl KnownHosts {
         all
     }
 
-    /// What shows whether `host` sends tail loss probes.
+    /// Evidence whether `host` sends tail loss probes.
     pub fn probes_of(&self, host: IpAddr) -> ProbeEvidence {
         let mut all = ProbeEvidence::default();
         (self.facts_of(host)).for_each(|facts| all.merge(facts.probes));
         all
     }
 
-    /// What was known of `host` before the analysis, and what the analysis has learned.
+    /// Facts about `host` from before the analysis, and from the analysis.
     fn facts_of(&self, host: IpAddr) -> impl Iterator<Item = &HostFacts> {
         let facts = [self.before.get(host), self.learned.get(host)];
         facts.into_iter().flatten()
@@ -347,121 +349,4 @@ impl KnownHosts {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::net::Ipv4Addr;
-
-    #[test]
-    fn one_dsack_outweighs_any_number_of_missing_ones() {
-        let cases = [
-            ((0, 0), None),
-            ((0, 2), None),
-            ((0, 3), Some(ReportsDuplicates::No)),
-            ((1, 0), Some(ReportsDuplicates::Yes)),
-            ((1, 1000), Some(ReportsDuplicates::Yes)),
-        ];
-        for ((seen, missing), proof) in cases {
-            let reports = DuplicateReports { seen, missing };
-            assert_eq!(reports.proof(), proof, "{reports:?}");
-            let belief = proof.unwrap_or(ReportsDuplicates::Yes);
-            assert_eq!(reports.belief(), belief, "{reports:?}");
-        }
-    }
-
-    #[test]
-    fn bbr_is_a_window_that_does_not_fall_at_a_sender_that_paces() {
-        let cases = [
-            // (recoveries, unreduced, at once, paced, whether they show BBR)
-            ([8, 3, 600, 400], true),
-            ([8, 1, 600, 400], false),
-            ([100, 2, 600, 400], false),
-            // Another control that does not reduce: ACKs make it send.
-            ([8, 3, 980, 20], false),
-            ([8, 0, 0, 1000], false),
-            ([0, 0, 0, 0], false),
-        ];
-        for ([recoveries, unreduced, at_once, paced], expected) in cases {
-            let evidence = WindowEvidence { recoveries, unreduced, at_once, paced };
-            assert_eq!(evidence.shows_bbr(), expected, "{evidence:?}");
-        }
-    }
-
-    fn host(number: u32) -> IpAddr {
-        Ipv4Addr::from(number).into()
-    }
-
-    fn facts(explained: u32, seen: u32) -> HostFacts {
-        HostFacts {
-            window: WindowEvidence { recoveries: seen, unreduced: 1, ..WindowEvidence::default() },
-            profiles: [("linux-6".into(), Score { explained, of: 20 })].into(),
-            probes: ProbeEvidence { sent: seen, left_out: 1 },
-            duplicates: DuplicateReports { seen, missing: 1 },
-        }
-    }
-
-    #[test]
-    fn merged_parts_know_what_the_whole_knows() {
-        let (mut whole, mut parts) = (Hosts::default(), [Hosts::default(), Hosts::default()]);
-        for number in 0..10 {
-            let facts = facts(number, number / 2);
-            whole.add(host(number % 3), &facts);
-            parts[number as usize % 2].add(host(number % 3), &facts);
-        }
-        let [mut first, second] = parts;
-        first.merge(&second);
-        assert_eq!(first, whole);
-        let of_one = whole.get(host(0)).expect("known");
-        assert_eq!(of_one.profiles["linux-6"].explained, 3 + 6 + 9);
-        assert_eq!((of_one.probes.sent, of_one.probes.left_out), (8, 4));
-        assert_eq!(of_one.duplicates, DuplicateReports { seen: 8, missing: 4 });
-    }
-
-    #[test]
-    fn known_and_learned_facts_count_together() {
-        let mut known = KnownHosts::default();
-        known.learned.add(host(1), &facts(4, 1));
-        assert_eq!(*known.of(host(1)), facts(4, 1));
-        let before = known.learned.clone();
-        known.before = Arc::new(before);
-        assert_eq!(known.of(host(1)).duplicates.seen, 2);
-        assert!(known.of(host(2)).is_empty());
-    }
-
-    #[test]
-    fn only_hosts_whose_profiles_change_are_looked_at_again() {
-        let candidates = Candidates::known();
-        let of = |explained| HostFacts {
-            profiles: [("linux-6".into(), Score { explained, of: 20 })].into(),
-            ..HostFacts::default()
-        };
-        let duplicates = HostFacts { duplicates: DuplicateReports { seen: 1, missing: 0 }, ..HostFacts::default() };
-        let mut known = KnownHosts::default();
-        // (facts, whether they change which profiles the host may run)
-        let steps = [(duplicates, false), (of(0), true), (of(0), false), (of(20), true), (of(20), false)];
-        for (i, (facts, changes)) in steps.iter().enumerate() {
-            known.forget_changes();
-            known.learn(host(1), facts, &candidates);
-            let changed: Vec<IpAddr> = known.changed_profiles().collect();
-            assert_eq!(changed == [host(1)], *changes, "step {i}");
-            let anew = candidates.profiles_on(&known.of(host(1)));
-            assert_eq!(known.profiles_of(host(1), &candidates), anew, "step {i}");
-        }
-    }
-
-    #[test]
-    fn memory_is_bounded() {
-        let mut hosts = Hosts::default();
-        for number in 0..MOST_HOSTS as u32 + 10 {
-            hosts.add(host(number), &facts(1, 0));
-        }
-        hosts.add(host(0), &facts(1, 0));
-        assert_eq!(hosts.iter().count(), MOST_HOSTS);
-        assert_eq!(hosts.get(host(0)).map(|h| h.duplicates.missing), Some(2));
-        let mut one = HostFacts::default();
-        for number in 0..100 {
-            let profile = format!("profile {number}").into();
-            one.merge(&HostFacts { profiles: [(profile, Score::default())].into(), ..HostFacts::default() });
-        }
-        assert_eq!(one.profiles.len(), MOST_PROFILES);
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! Explains the TCP retransmissions of packet captures.
 //!
 //! ```text
-//! capture file ─► read ─► follow ─► explain ─► finding
+
 //!                           │         └─► verdict
 //!                           └─ analyze drives it on all cores
 //! ```
@@ -10,10 +10,11 @@
 //! | --- | --- |
 //! | [`read`] | which TCP segments does the capture hold? |
 //! | `follow` | what is each packet: new data, retransmission, duplicate, probe? |
-//! | `explain` | why was it retransmitted? The recovery engine replays the sender. |
+//! | `attribute` | why was it retransmitted? The recovery engine replays the sender. |
 //! | `verdict` | was the retransmission needed? |
 //! | [`finding`] | the results: retransmissions and connections |
 //! | [`hosts`] | what do all connections of a host show of it? |
+
 //! | [`timeline`] | segments, retransmissions, goodput and round-trip times over time |
 //!
 //! [`analyze`] runs all stages over a capture.
@@ -23,12 +24,13 @@ mod ablation;
 #[cfg(feature = "ablation")]
 pub mod ablation;
 pub mod analyze;
+mod attribute;
 mod cost;
-mod explain;
 pub mod finding;
 mod follow;
 pub mod hosts;
 mod memory;
 pub mod read;
+pub mod systems;
 pub mod timeline;
 mod verdict;

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// What the allocator adds to an allocation.
+/// Bytes that the allocator adds to an allocation.
 const PER_ALLOCATION: usize = 16;
 
-/// What a B-tree adds to each entry: nodes are two thirds full.
+/// Bytes that a B-tree adds to each entry: nodes are two thirds full.
 const PER_TREE_ENTRY: usize = 8;
 
 /// A collection that knows its memory.

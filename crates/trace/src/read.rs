@@ -50,11 +50,15 @@ mod window;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Segment};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{self, Cursor, Read};
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    fs::File,
+    io::{self, Cursor, Read},
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use classic::Classic;
 use frames::Frames;
@@ -102,7 +106,7 @@ pub struct CapturedPacket {
     /// A hash of its two Ethernet addresses, the same in both directions; 0 for other link types.
     pub link: u32,
     /// `Some`: it is no segment, but an ICMP message about one, with its endpoints and sequence number. The
-    /// path of that segment takes packets of so many bytes at most.
+    /// path of that segment takes packets of this many bytes at most.
     pub path_mtu: Option<u16>,
 }
 
@@ -112,7 +116,7 @@ pub trait PacketSource: Send {
     /// when reading has ended.
     fn next_or_message(&mut self) -> Option<&CapturedPacket>;
 
-    /// The same into `packet`, which is cheaper; `false` when reading has ended.
+    /// Reads the next one into `packet`, which is cheaper; `false` when reading has ended.
     #[inline]
     fn next_into(&mut self, packet: &mut Packet) -> bool {
         let next = self.next_or_message().map(Packet::from);
@@ -169,7 +173,7 @@ enum Step {
     Over(Box<Over>),
 }
 
-/// What follows a capture.
+/// Continuation after a capture.
 #[derive(Debug)]
 enum Over {
     /// Another one begins.

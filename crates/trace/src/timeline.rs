@@ -1,19 +1,16 @@
-//! What a capture shows over time: segments, retransmissions, acknowledged bytes and round-trip times.
+//! A capture over time: segments, retransmissions, acknowledged bytes and round-trip times.
 //!
 //! The time axis is divided into bins of equal width. Where a capture is longer than the bins cover, their
 //! width doubles, so that memory does not grow with the capture.
 
 use recoup_units::Instant;
-use std::collections::VecDeque;
-use std::time::Duration;
-
-/// The most bins.
+use std::{collections::VecDeque, time::Duration};
 const MOST_BINS: u64 = 1 << 11;
 
 /// The width of the first bins: 2²⁰ ns, about 1 ms.
 const NARROWEST: u32 = 20;
 
-/// What all connections showed in one bin.
+/// Counts of all connections in one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
     /// Segments with payload, SYN or FIN, retransmissions included.
@@ -101,13 +98,10 @@ impl Timeline {
 
     /// The width of a bin.
     pub fn width(&self) -> Duration {
-        match self.bins.is_empty() {
-            true => Duration::ZERO,
-            false => Duration::from_nanos(1 << self.shift),
-        }
+        if self.bins.is_empty() { Duration::ZERO } else { Duration::from_nanos(1 << self.shift) }
     }
 
-    /// The same in at most this many bins, but no fewer than 2.
+    /// This timeline in at most `most` bins, but no fewer than 2.
     pub fn in_bins(&self, most: usize) -> Self {
         let mut wider = self.clone();
         while wider.bins.len() > most.max(2) {
@@ -177,71 +171,4 @@ impl Timeline {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(ms: u64) -> Instant {
-        Instant::from_nanos(1_700_000_000_000_000_000 + ms * 1_000_000)
-    }
-
-    fn totals(timeline: &Timeline) -> (u64, u64) {
-        let bins = timeline.bins().map(|(_, bin)| bin);
-        bins.fold((0, 0), |(segments, bytes), bin| (segments + bin.segments, bytes + bin.acknowledged))
-    }
-
-    #[test]
-    fn events_fall_into_the_bin_of_their_time() {
-        let mut timeline = Timeline::default();
-        for ms in [10, 0, 3, 500] {
-            timeline.on_segment(at(ms));
-        }
-        timeline.on_ack(at(3), 1000, Some(5_000_000));
-        timeline.on_ack(at(3), 500, Some(7_000_000));
-        timeline.on_ack(at(4), 500, None);
-        timeline.on_retransmission(at(500));
-        assert_eq!(totals(&timeline), (4, 2000));
-        let of = |ms: u64| {
-            let mut bins = timeline.bins();
-            let end = |begin: Instant| begin + timeline.width();
-            let (_, bin) = bins.find(|(begin, _)| end(*begin) > at(ms)).unwrap();
-            *bin
-        };
-        assert_eq!(of(3).mean_rtt(), Some(Duration::from_millis(6)));
-        assert_eq!((of(500).segments, of(500).retransmissions), (1, 1));
-        assert_eq!(of(250), Bin::default());
-    }
-
-    #[test]
-    fn bins_widen_so_that_their_number_is_bounded() {
-        let mut timeline = Timeline::default();
-        for ms in (0..10_000_000).step_by(7001) {
-            timeline.on_segment(at(ms));
-        }
-        timeline.on_segment(Instant::ZERO);
-        timeline.on_segment(Instant::from_nanos(u64::MAX));
-        assert!(timeline.bins().count() as u64 <= MOST_BINS);
-        assert_eq!(totals(&timeline).0, 10_000_000_u64.div_ceil(7001) + 2);
-        for most in [100, 2, 0] {
-            let wider = timeline.in_bins(most);
-            assert!(wider.bins().count() <= most.max(2));
-            assert_eq!(totals(&wider), totals(&timeline));
-        }
-    }
-
-    #[test]
-    fn merging_equals_counting_together() {
-        let times = |seed: u64| (0..2000_u64).map(move |i| (i * 7919 + seed) % 3_000_000);
-        let mut together = Timeline::default();
-        let mut parts = [Timeline::default(), Timeline::default()];
-        for (seed, part) in parts.iter_mut().enumerate() {
-            for ms in times(seed as u64).take(2000 >> (4 * seed)) {
-                part.on_segment(at(ms));
-                together.on_segment(at(ms));
-            }
-        }
-        let [mut first, second] = parts;
-        first.merge(Timeline::default());
-        first.merge(second);
-        assert_eq!(first, together);
-    }
-}
+mod tests;

@@ -18,7 +18,7 @@
 //! | [`arrivals`] | gives verdicts from the order in which copies arrive |
 //! | [`pieces`] | cuts the stream into pieces whose bytes share one history |
 //! | [`hypothesis`] | decides each piece: the cheapest account of which copies arrived |
-//! | [`evidence`] | computes what each part of such an account costs |
+//! | [`evidence`] | computes the cost of each part of an account |
 //! | [`challenge_acks`] | finds ACKs by which the receiver refuses a segment |
 //! | [`history`] | holds what the receiver's ACKs have said so far |
 //! | [`sacked`] | holds what the receiver has selectively acknowledged |
@@ -51,12 +51,16 @@ mod pending;
 mod pieces;
 mod sacked;
 
-use crate::finding::{Evidence, Verdict};
-use crate::hosts::ReportsDuplicates;
+use crate::{
+    finding::{Evidence, Verdict},
+    hosts::ReportsDuplicates,
+};
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
 
-/// What the receiver of a direction's data reports.
+const AMBIGUOUS: (Verdict, Evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
+
+/// Options of the receiver of a direction's data.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ReceiverOptions {
     /// Both ends use timestamps (RFC 7323 §3.2).

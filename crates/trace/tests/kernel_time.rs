@@ -4,15 +4,17 @@
 //! 6.18), cut to its headers. `kernel.csv` has what the kernel reported at each end just before it closed. The
 //! kernel counts in jiffies of 4 ms.
 
-use recoup_trace::analyze::{Kept, Settings, analyze};
-use recoup_trace::finding::{Connection, Direction, SenderState, Vantage};
-use recoup_trace::read::Reader;
+use recoup_trace::{
+    analyze::{Kept, Settings, analyze},
+    finding::{Connection, Direction, SenderState, Vantage},
+    read::Reader,
+};
 use std::path::{Path, PathBuf};
 
 /// So few bytes are requests.
 const FEW: u64 = 10_000;
 
-/// What the kernel reported of one end, in ms.
+/// Times that the kernel reported of one end, in ms.
 struct Reported {
     capture: String,
     end: String,

@@ -4,7 +4,9 @@
 
 extern crate alloc;
 
+mod named;
 mod ppm;
+mod random;
 mod rate;
 mod search;
 mod size;
@@ -12,6 +14,7 @@ mod span;
 mod time;
 
 pub use ppm::Ppm;
+pub use random::SplitMix;
 pub use rate::BitRate;
 pub use search::partition_point_near;
 pub use size::{format_bytes, parse_bytes};

@@ -1,4 +1,4 @@
-//! What the applications wrote, and when.
+//! Writes of the applications, with their times.
 //!
 //! A capture shows when data was sent, not when it was written. The application is taken to write as late as
 //! the data and the windows allow. Data that the sender sent as soon as its windows had room for it was there
@@ -14,14 +14,17 @@
 //! each write of the peer. In a rerun in which a response is complete earlier, the next request is
 //! earlier, too.
 
-use crate::record::{Record, Seen};
-use crate::transmission::Transmission;
+use crate::{
+    record::{Record, Seen},
+    transmission::Transmission,
+};
 use recoup_sim::Application;
-use recoup_tcp::Endpoint;
-use recoup_tcp::flow::{Action, Host, Script, ScriptProgress, When, Write};
+use recoup_tcp::{
+    Endpoint,
+    flow::{Action, Host, Script, ScriptProgress, When, Write},
+};
 use recoup_units::{Instant, Offset, Span};
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 /// Data that the sender sends this soon after it can was waiting for it.
 pub(crate) const AT_ONCE: Duration = Duration::from_millis(2);
@@ -117,14 +120,15 @@ impl AckClocks {
     }
 }
 
-/// What the peer wrote.
+/// Writes of the peer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PeerData {
     pub script: Script,
 }
 
 impl PeerData {
-    /// Each write of the peer, as it reached the sender. Its times are those of the sender, which change none of the delays in between.
+    /// Each write of the peer, as it reached the sender. Its times are those of the sender, which change none of the
+    /// delays in between.
     pub fn new(record: &Record, all: &[Transmission], rtt: Duration) -> Self {
         // The peer that accepts is open once it has the sender's ACK of its SYN.
         let opened = match record.sender {
@@ -269,13 +273,14 @@ impl CapturedSender {
             return None;
         }
         let len = data.span.len().min(u64::from(sender.mss()));
-        // What is to be retransmitted takes the room first.
+        // Retransmissions take the room first.
         let has_room = sender.room().0 > 0
             && sender.peer_window().edge() >= sender.nxt() + len
             && !sender.wants_to_retransmit(now);
-        match has_room {
-            true => _ = self.able_since.get_or_insert(now),
-            false => self.able_since = None,
+        if has_room {
+            _ = self.able_since.get_or_insert(now)
+        } else {
+            self.able_since = None
         }
         let sent = data.sent.plus_nanos(self.offset);
         let early = if has_room { AT_ONCE } else { Duration::ZERO };

@@ -43,7 +43,7 @@ pub struct Bottleneck {
 /// The way of a transmission through the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// What waited when it arrived at the queue.
+    /// Backlog at its arrival.
     pub backlog: Backlog,
     /// When its last bit left the transmitter, on the clock of its sending (the constant delay is in
     /// [`Passages::delay`]). `None`: it was lost, or its fate is unknown.

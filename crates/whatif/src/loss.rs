@@ -38,6 +38,7 @@ mod estimate;
 
 pub use counts::LossCounts;
 
+use recoup_units::SplitMix;
 use std::time::Duration;
 
 /// Kinds of copies with a probability of their own: original, first retransmission, later ones.
@@ -46,7 +47,7 @@ const COPIES: usize = 3;
 /// Decades of the time since a lost packet: below 1 ms, 10 ms, 100 ms, 1 s, and longer.
 const GAPS: usize = 5;
 
-/// What the fate of a packet depends on.
+/// Context that the fate of a packet depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {
     /// 1 for an original, 2 for the first retransmission.
@@ -151,7 +152,7 @@ impl LossProcess {
     /// The fate of a packet: a pure function of 64 random bits.
     pub fn draw(&self, bits: u64, context: Context) -> DrawnFate {
         let mut stream = SplitMix(bits);
-        let [lost, held, which, duplicated] = [(); 4].map(|()| stream.next_unit());
+        let [lost, held, which, duplicated] = [(); 4].map(|()| stream.unit());
         if lost < self.loss(context) {
             return DrawnFate { lost: true, ..DrawnFate::default() };
         }
@@ -175,25 +176,6 @@ const fn gap_class(since: Duration) -> usize {
         10..100 => 2,
         100..1000 => 3,
         _ => 4,
-    }
-}
-
-/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014, §4): several
-/// numbers from one.
-struct SplitMix(u64);
-
-impl SplitMix {
-    const fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number in 0..1 (1 excluded).
-    fn next_unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 

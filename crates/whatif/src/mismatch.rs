@@ -1,18 +1,15 @@
 //! How a rerun under the sender's own profile differs from the capture.
 
-use crate::network::RunLog;
-use crate::recorded::Recorded;
-use crate::rerun::Outcome;
+use crate::{network::RunLog, recorded::Recorded, rerun::Outcome};
 use recoup_units::{Instant, Offset};
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// A rerun that takes longer or shorter by more than this is not as the capture, in percent.
 const MOST_APART: u32 = 5;
 
 /// A rerun in which a larger share of the retransmissions differs is not as the capture, in percent of those captured.
-/// Fewer than ten must be the same. Where a shallow queue loses hundreds of segments, one that is sent a little earlier or
-/// later changes a few of them.
+/// Fewer than ten must be the same. Where a shallow queue loses hundreds of segments, one that is sent a little earlier
+/// or later changes a few of them.
 const MOST_DIFFERENT: u32 = 10;
 
 /// Durations that differ by less count as equal: hosts round their timers.
@@ -83,9 +80,10 @@ impl Mismatch {
         let captured = recorded.duration();
         let rerun = log.last_echo.since(Instant::ZERO);
         let apart = captured.abs_diff(rerun);
-        match apart > SAME && apart * 100 > captured * MOST_APART {
-            true => Err(Self::Duration { captured, rerun }),
-            false => Ok(different),
+        if apart > SAME && apart * 100 > captured * MOST_APART {
+            Err(Self::Duration { captured, rerun })
+        } else {
+            Ok(different)
         }
     }
 }

@@ -15,21 +15,20 @@ mod acks;
 mod copies;
 mod queueing;
 
-use crate::loss::{Context, LossProcess, Previous};
-use crate::recorded::Recorded;
-use crate::transmission::{Arrival, Fate};
+use crate::{
+    loss::{Context, LossProcess, Previous},
+    recorded::Recorded,
+    transmission::{Arrival, Fate},
+};
 use acks::AckGate;
 use copies::Copies;
 pub(crate) use queueing::Queueing;
 use queueing::{Counterpart, Transmitter};
 use recoup_path::{DropCause, Exit};
 use recoup_sim::{Entrance, Network, Packet};
-use recoup_units::{Direction, FlowId, Instant, Offset, Span};
+use recoup_units::{Direction, FlowId, Instant, Offset, Span, SplitMix};
 use recoup_wire::{Flags, SeqNumber};
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{cmp::Ordering, collections::BinaryHeap, sync::Arc, time::Duration};
 
 /// A packet sent at about the same time as in the capture takes exactly as long: within this.
 const SAME_TIME: Duration = Duration::from_millis(2);
@@ -51,12 +50,12 @@ pub(crate) struct RecordedNetwork {
     highest: Offset,
     /// The latest arrival in order, as the time of its echo.
     latest: Instant,
-    /// What became of the packet before.
+    /// Fate of the packet before.
     previous: Option<(bool, Instant)>,
     pub log: RunLog,
 }
 
-/// What a rerun sent.
+/// Segments that a rerun sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunLog {
     /// The beginning of each retransmission, and when it was sent.
@@ -77,12 +76,12 @@ struct OnTheWay {
     arrival: Option<Matched>,
 }
 
-/// What the capture shows of an arrival.
+/// An arrival, with its counterpart in the capture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Matched {
-    /// What the packet carries.
+    /// Offsets that the packet carries.
     pub span: Span,
-    /// The same arrival in the capture; `None` if its fate was drawn.
+    /// The arrival in the capture; `None` if its fate was drawn.
     pub recorded: Option<Arrival>,
 }
 
@@ -94,7 +93,7 @@ struct Passing {
     bytes: u32,
 }
 
-/// What becomes of a packet of a rerun.
+/// Fate of a packet of a rerun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RerunFate {
     /// It arrives: its echo, the same arrival in the capture, and whether the network duplicates it.
@@ -162,7 +161,7 @@ impl RecordedNetwork {
             None => self.drawn_fate(passing, &recorded, span, matched.copy),
         };
         self.previous = match fate {
-            // What the full queue drops says nothing about the channel.
+            // A drop by a full queue says nothing about the channel.
             RerunFate::Overflow => None,
             _ => Some((fate == RerunFate::Lost, at)),
         };
@@ -182,7 +181,7 @@ impl RecordedNetwork {
         }
     }
 
-    /// What the capture shows of the transmission with this index.
+    /// Fate by the capture's transmission with this index.
     fn recorded_fate(&mut self, packet: Passing, recorded: &Recorded, index: usize) -> RerunFate {
         let queueing = recorded.queueing.as_ref();
         let transmission = &recorded.transmissions[index];
@@ -203,12 +202,11 @@ impl RecordedNetwork {
         };
         // A packet without an ACK of its own arrived when the model says, if there is one.
         let is_known = queueing.is_none() || arrival.ack.is_some();
-        let echo = match is_same_time && is_known {
-            true => {
-                let before = queueing.and_then(|queueing| queueing.departure(index));
-                shifted(arrival.echo, before.unwrap_or(sent), departure)
-            }
-            false => recorded.echo(packet.at, departure) + arrival.held,
+        let echo = if is_same_time && is_known {
+            let before = queueing.and_then(|queueing| queueing.departure(index));
+            shifted(arrival.echo, before.unwrap_or(sent), departure)
+        } else {
+            recorded.echo(packet.at, departure) + arrival.held
         };
         let echo = self.keep_order(echo, !arrival.held.is_zero());
         RerunFate::Arrives(echo, Some(arrival), arrival.duplicates > 0)
@@ -293,10 +291,7 @@ impl RecordedNetwork {
 
 impl Entrance for RecordedNetwork {
     fn enter(&mut self, now: Instant, direction: Direction, packet: Box<Packet>) {
-        match direction == self.recorded.sender.sends() {
-            true => self.send(now, packet),
-            false => self.answer(now, *packet),
-        }
+        if direction == self.recorded.sender.sends() { self.send(now, packet) } else { self.answer(now, *packet) }
     }
 }
 
@@ -345,12 +340,7 @@ impl Network for RecordedNetwork {
 /// The random bits of a packet: a function of the seed and of what it carries (SplitMix64 by Steele et al.,
 /// OOPSLA 2014).
 fn bits(seed: u64, start: Offset, copy: u16) -> u64 {
-    let mix = |mut x: u64| {
-        x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    };
+    let mix = |x: u64| SplitMix(x).bits();
     mix(mix(mix(seed) ^ start.0) ^ u64::from(copy))
 }
 

@@ -1,4 +1,4 @@
-//! What other parameters of loss detection would change for a captured sender.
+//! Effect of other parameters of loss detection on a captured sender.
 //!
 //! Source: the 2007 study, §IV-C and §IV-D (which detections change, and what that saves), §V-B (the grid).
 //!
@@ -52,13 +52,14 @@ mod timers;
 pub use change::{Change, ChangeKind, DetectionChange};
 pub use grid::{Grid, Instances, Parameter};
 
-use crate::record::{ConnectionPackets, Record};
-use crate::unsuitable::Unsuitable;
+use crate::{
+    record::{ConnectionPackets, Record},
+    unsuitable::Unsuitable,
+};
 use recoup_recovery::Profile;
 use recoup_tcp::flow::Host;
 use recoup_trace::finding::Retransmission;
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// A sender to study.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +68,7 @@ pub struct Subject<'a> {
     pub packets: &'a ConnectionPackets,
     /// The end that it is.
     pub sender: Host,
-    /// What it was identified as.
+    /// Profile that it was identified as.
     pub profile: &'a Profile,
     /// Its retransmissions in the order of time. Their verdicts are final.
     pub retransmissions: &'a [Retransmission],
@@ -75,7 +76,7 @@ pub struct Subject<'a> {
     pub lists_events: bool,
 }
 
-/// What all instances change for a sender.
+/// Changes by all instances for a sender.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StudiedSender {
     /// The mean of its RTT samples.
@@ -86,7 +87,7 @@ pub struct StudiedSender {
     pub fast_retransmits: u32,
     /// Detections that the capture does not show well enough.
     pub unmeasured: u32,
-    /// What each instance changes, in the order of the instances.
+    /// Changes by each instance, in the order of the instances.
     pub changes: Vec<Change>,
     /// Every change with the number of its instance, if they are listed.
     pub events: Vec<(u32, DetectionChange)>,

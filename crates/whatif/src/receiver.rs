@@ -3,12 +3,13 @@
 //! In a rerun the receiver acknowledges the arrivals of the capture as it did there. Of other arrivals it
 //! acknowledges every second full segment, or every one, as it mostly did (RFC 5681 §4.2).
 
-use crate::record::Record;
-use crate::recorded::Recorded;
-use crate::transmission::{MOST_ACK_DELAY, Transmission};
+use crate::{
+    record::Record,
+    recorded::Recorded,
+    transmission::{MOST_ACK_DELAY, Transmission},
+};
 use recoup_units::{Instant, Offset};
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 /// How the receiver acknowledges data in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ const USUAL_DELAYS: [Duration; 3] = [Duration::from_millis(40), Duration::from_m
 const LEAST_DELAY: Duration = Duration::from_millis(10);
 
 impl AckHabit {
-    /// What these transmissions show. `wait`: how long at most a segment waited for an ACK that the receiver
+    /// Habit shown by these transmissions. `wait`: how long at most a segment waited for an ACK that the receiver
     /// did not send for it.
     pub(crate) fn new(all: &[Transmission], wait: Duration, segment_size: u16) -> Self {
         let arrivals = all.iter().filter_map(|sent| Some((sent.span.len(), sent.arrival()?)));

@@ -3,8 +3,7 @@
 //! Offsets count from the SYN, as in the engine: the SYN is 0, data begins at 1, a FIN follows the data.
 //! Times count from the connection's first packet.
 
-use crate::application::AT_ONCE;
-use crate::unsuitable::Unsuitable;
+use crate::{application::AT_ONCE, unsuitable::Unsuitable};
 use recoup_tcp::flow::Host;
 use recoup_trace::read::CapturedPacket;
 use recoup_units::{Direction, Instant, Offset, Span};
@@ -65,11 +64,11 @@ pub(crate) struct Record {
     pub sender: Host,
     /// In the order of time.
     pub packets: Vec<Seen>,
-    /// What both SYNs agreed on.
+    /// Options that both SYNs agreed on.
     pub agreed: Agreed,
 }
 
-/// What a sender sent before it heard of its first data.
+/// Data that a sender sent before it heard of its first data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FirstFlight {
     /// Segments, the last one perhaps not full.
@@ -78,7 +77,7 @@ pub(crate) struct FirstFlight {
     pub fills_window: bool,
 }
 
-/// What a handshake agreed on.
+/// Options that a handshake agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Agreed {
     /// The payload of a full segment of the sender, in bytes, without the options on every segment.
@@ -105,7 +104,7 @@ pub(crate) struct Seen {
     pub payload_len: u32,
     pub ip_len: u32,
     pub flags: Flags,
-    /// What it acknowledges of the other stream.
+    /// Cumulative acknowledgment of the other stream.
     pub ack: Option<Offset>,
     /// The right edge of the window it announces.
     pub edge: Option<Offset>,
@@ -168,10 +167,7 @@ impl Record {
         let (Some(ours), Some(theirs)) = (syn(own), syn(own.reverse())) else {
             return Err(Unsuitable::NoHandshake);
         };
-        let version = match packets.is_v6 {
-            true => IpVersion::V6,
-            false => IpVersion::V4,
-        };
+        let version = if packets.is_v6 { IpVersion::V6 } else { IpVersion::V4 };
         let agreed = Agreed::new(sender, &ours.segment.options, &theirs.segment.options, version);
         let mut reader = Reader {
             first,
@@ -220,7 +216,7 @@ impl Record {
         syn.map_or(Duration::ZERO, |syn| self.opened().since(syn.at))
     }
 
-    /// What the sender sent before an ACK of its first data came.
+    /// Data that the sender sent before an ACK of its first data came.
     pub fn first_flight(&self) -> FirstFlight {
         let has_heard = |packet: &Seen| !packet.is_sent && packet.ack.is_some_and(|ack| ack > Offset::DATA);
         let heard = self.packets.iter().position(has_heard);
@@ -287,10 +283,7 @@ impl Agreed {
         let timestamps = ours.timestamps.is_some() && theirs.timestamps.is_some();
         let mss = theirs.mss.unwrap_or(LEAST_MSS);
         let mss = mss.min(ours.mss.unwrap_or(mss).max(LEAST_MSS));
-        let options = match timestamps {
-            true => recoup_tcp::Config::TIMESTAMPS_LEN,
-            false => 0,
-        };
+        let options = if timestamps { recoup_tcp::Config::TIMESTAMPS_LEN } else { 0 };
         Self {
             segment_size: mss.saturating_sub(options).max(LEAST_SEGMENT),
             sack: ours.sack_permitted && theirs.sack_permitted,
@@ -314,18 +307,16 @@ impl Reader {
     fn read(&mut self, packet: &Packet) -> Option<Seen> {
         let segment = &packet.segment;
         let is_sent = packet.direction == self.own;
-        let (mine, other) = match is_sent {
-            true => (&mut self.sent, &self.received),
-            false => (&mut self.received, &self.sent),
-        };
+        let (mine, other) = if is_sent { (&mut self.sent, &self.received) } else { (&mut self.received, &self.sent) };
         let start = mine.offset(segment.seq)?;
         let span = Span::at(start, u64::from(segment.sequence_len()));
         mine.highest = mine.highest.max(span.end);
         let has_ack = segment.flags.contains(Flags::ACK);
         let ack = other.offset(segment.ack).filter(|_| has_ack);
-        let shift = match segment.flags.contains(Flags::SYN) {
-            true => 0,
-            false => self.agreed.scales.map_or(0, |scales| scales[usize::from(!is_sent)]),
+        let shift = if segment.flags.contains(Flags::SYN) {
+            0
+        } else {
+            self.agreed.scales.map_or(0, |scales| scales[usize::from(!is_sent)])
         };
         let mut sack = SackSpans::default();
         for [left, right] in segment.options.sack.iter() {

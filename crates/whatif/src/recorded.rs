@@ -1,20 +1,22 @@
-//! What the capture shows of a connection: everything that a rerun needs.
+//! A captured connection: everything that a rerun needs.
 
-use crate::application::{NewData, PeerData};
-use crate::bottleneck::Bottleneck;
-use crate::delays::Delays;
-use crate::loss::LossCounts;
-use crate::network::Queueing;
-use crate::receiver::{AckDelays, AckHabit, Windows};
-use crate::record::{Agreed, ConnectionPackets, FirstFlight, Record};
-use crate::transmission::{Fate, MOST_TRANSMISSIONS, Transmission, Transmissions, transmissions};
-use crate::unsuitable::Unsuitable;
+use crate::{
+    application::{NewData, PeerData},
+    bottleneck::Bottleneck,
+    delays::Delays,
+    loss::LossCounts,
+    network::Queueing,
+    receiver::{AckDelays, AckHabit, Windows},
+    record::{Agreed, ConnectionPackets, FirstFlight, Record},
+    transmission::{Fate, MOST_TRANSMISSIONS, Transmission, Transmissions, transmissions},
+    unsuitable::Unsuitable,
+};
 use recoup_tcp::flow::{Host, Script};
 use recoup_trace::finding::Retransmission;
 use recoup_units::{Instant, Offset, Span};
 use std::time::Duration;
 
-/// What the capture shows of a connection.
+/// A captured connection.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     /// The end whose loss recovery is replaced.
@@ -30,7 +32,7 @@ pub struct Recorded {
     pub(crate) losses: LossCounts,
     /// The bottleneck, if one is known.
     pub(crate) queueing: Option<Queueing>,
-    /// What the sender's application gave it to send, packet by packet.
+    /// Data that the sender's application wrote, packet by packet.
     pub(crate) new_data: Vec<NewData>,
     pub(crate) peer: PeerData,
     /// The time that the way back takes.
@@ -154,10 +156,7 @@ impl Recorded {
     pub fn set_bottleneck(&mut self, bottleneck: &Bottleneck) {
         let queueing = Queueing::new(bottleneck, &self.transmissions);
         let by_chance = self.transmissions.iter().enumerate().map(|(index, sent)| {
-            let fate = match queueing.dropped(index) {
-                true => Fate::Unknown,
-                false => sent.fate,
-            };
+            let fate = if queueing.dropped(index) { Fate::Unknown } else { sent.fate };
             Transmission { fate, ..*sent }
         });
         let by_chance: Vec<_> = by_chance.collect();
@@ -201,7 +200,7 @@ impl Recorded {
         self.first_flight.segments
     }
 
-    /// What the application of the other end wrote. Its times are those of the sender.
+    /// Writes of the application of the other end. Its times are those of the sender.
     pub fn peer_script(&self) -> &Script {
         &self.peer.script
     }

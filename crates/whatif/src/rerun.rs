@@ -1,17 +1,20 @@
 //! Runs a connection again.
 
-use crate::application::{CapturedSender, RerunApplication};
-use crate::loss::LossProcess;
-use crate::mismatch::Mismatch;
-use crate::network::{RecordedNetwork, RunLog};
-use crate::recorded::Recorded;
+use crate::{
+    application::{CapturedSender, RerunApplication},
+    loss::LossProcess,
+    mismatch::Mismatch,
+    network::{RecordedNetwork, RunLog},
+    recorded::Recorded,
+};
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
-use recoup_tcp::flow::{FlowRecord, Host, Script, ScriptProgress, Workload};
-use recoup_tcp::{AckPolicy, Config, WindowScaling};
+use recoup_tcp::{
+    AckPolicy, Config, WindowScaling,
+    flow::{FlowRecord, Host, Script, ScriptProgress, Workload},
+};
 use recoup_units::{FlowId, Instant, Segments};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// No congestion window limits what the peer writes: its data arrives when it did.
 const UNLIMITED: Segments = Segments(1 << 20);
@@ -29,15 +32,15 @@ pub struct Reproduced {
     pub profile: usize,
     /// The mechanisms of the profile, as far as both hosts had agreed on them.
     pub mechanisms: Mechanisms,
-    /// What the rerun under this profile cost.
+    /// Cost of the rerun under this profile.
     pub base: Outcome,
-    /// What sets the pace of new data.
+    /// Pace of new data.
     pub pacing: Pacing,
     script: Script,
     setup: Setup,
 }
 
-/// What sets the pace of new data in reruns.
+/// Pace of new data in reruns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pacing {
     /// The windows of the sender, by the congestion control of its profile.
@@ -63,12 +66,12 @@ const TIMERS: [(TimerModel, u64); 3] =
 /// A rerun whose duration differs by at most this fraction (1/n) is close to the capture.
 const CLOSE: u32 = 100;
 
-/// What a rerun cost. Counts are those of the sender.
+/// Cost of a rerun. Counts are those of the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// From the client's SYN to the delivery of the last data byte of both streams; `None` if it was not delivered.
     pub fct: Option<Duration>,
-    /// The same [from establishment](FlowRecord::fct_established).
+    /// FCT [from establishment](FlowRecord::fct_established).
     pub fct_established: Option<Duration>,
     /// IP bytes of both hosts.
     pub bytes_sent: u64,
@@ -85,7 +88,7 @@ pub struct Outcome {
 }
 
 impl Reproduced {
-    /// What the application of the sender wrote.
+    /// Writes of the sender's application.
     pub fn script(&self) -> &Script {
         &self.script
     }
@@ -114,7 +117,8 @@ impl Rerunner {
 
     /// Reruns a connection with the first of the profiles that reproduces the capture: the same data is
     /// retransmitted, and the duration differs by at most 5 %. Or else with the one whose retransmissions differ least,
-    /// where those are few of many. If none does with its own congestion control, the sender's timing of new data is kept.
+    /// where those are few of many. If none does with its own congestion control, the sender's timing of new data is
+    /// kept.
     ///
     /// # Errors
     /// How the rerun with the first profile differs, if none reproduces it.
@@ -138,8 +142,9 @@ impl Rerunner {
         Err(first.unwrap_or(Mismatch::NoProfile))
     }
 
-    /// Retransmissions do not tell congestion controls apart. Of the profiles that differ from the found one in it alone,
-    /// and reproduce the capture as well, the one whose duration is nearest is the better base. A duration within
+    /// Retransmissions do not tell congestion controls apart. Of the profiles that differ from the found one in it
+    /// alone, and reproduce the capture as well, the one whose duration is nearest is the better base. A duration
+    /// within
     /// [`CLOSE`] is near enough.
     fn with_nearest_control(
         &mut self,
@@ -286,10 +291,7 @@ fn applications(recorded: &Recorded, own: RerunApplication) -> [RerunApplication
 /// unless it had no more to send.
 fn initial_window(recorded: &Recorded, mechanisms: &Mechanisms) -> Segments {
     let first = recorded.first_flight;
-    match first.fills_window {
-        true => Segments(first.segments),
-        false => mechanisms.initial_window.max(Segments(first.segments)),
-    }
+    if first.fills_window { Segments(first.segments) } else { mechanisms.initial_window.max(Segments(first.segments)) }
 }
 
 fn spec(recorded: &Recorded, mechanisms: &Mechanisms, setup: Setup) -> FlowSpec {

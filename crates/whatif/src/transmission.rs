@@ -20,7 +20,7 @@ pub(crate) use deliveries::{MOST_TRANSMISSIONS, Transmissions, transmissions};
 /// A transmission of a part of the sender's stream, at most one segment long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// What it carried: payload, and a SYN or a FIN as one offset.
+    /// Offsets it carried: payload, and a SYN or a FIN as one offset.
     pub span: Span,
     /// 1 for the first transmission of its first offset, 2 for the second.
     pub copy: u16,
@@ -28,11 +28,11 @@ pub struct Transmission {
     pub sent: Instant,
     /// Its length with IP and TCP headers, in bytes.
     pub ip_len: u32,
-    /// What became of it.
+    /// Fate of the transmission.
     pub fate: Fate,
 }
 
-/// What became of a transmission.
+/// Fate of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It arrived.

@@ -2,35 +2,20 @@
 
 use std::fmt;
 
-/// What a rerun needs and the capture does not show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Unsuitable {
-    /// The capture does not hold both SYNs.
-    NoHandshake,
-    /// Nothing that the sender sent was acknowledged.
-    NothingAcknowledged,
-    /// The sender sent no data.
-    NoData,
-    /// The capture lacks packets of the sender.
-    PacketsMissing,
-    /// It has more packets than are kept.
-    TooLong,
-}
-
-impl Unsuitable {
-    /// All reasons, in the order of reports.
-    pub const ALL: [Self; 5] =
-        [Self::NoHandshake, Self::NothingAcknowledged, Self::NoData, Self::PacketsMissing, Self::TooLong];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NoHandshake => "no_handshake",
-            Self::NothingAcknowledged => "nothing_acknowledged",
-            Self::NoData => "no_data",
-            Self::PacketsMissing => "packets_missing",
-            Self::TooLong => "too_long",
-        }
+recoup_units::named! {
+    /// Facts that a rerun needs and the capture does not show.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Unsuitable {
+        /// The capture does not hold both SYNs.
+        NoHandshake = "no_handshake",
+        /// Nothing that the sender sent was acknowledged.
+        NothingAcknowledged = "nothing_acknowledged",
+        /// The sender sent no data.
+        NoData = "no_data",
+        /// The capture lacks packets of the sender.
+        PacketsMissing = "packets_missing",
+        /// It has more packets than are kept.
+        TooLong = "too_long",
     }
 }
 

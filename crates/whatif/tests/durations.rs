@@ -23,18 +23,18 @@ mod capture;
 
 use capture::{Captured, capture, flow_spec, path};
 use recoup_path::{HopSpec, LinkTrace, PathSpec};
-use recoup_recovery::parameters::{MinimumOf, Parameters};
-use recoup_recovery::profile::LimitedTransmit;
-use recoup_recovery::rtt::Factor;
-use recoup_recovery::{Mechanisms, Profile};
+use recoup_recovery::{
+    Mechanisms, Profile,
+    parameters::{MinimumOf, Parameters},
+    profile::LimitedTransmit,
+    rtt::Factor,
+};
 use recoup_sim::{NoObserver, Simulation};
 use recoup_tcp::flow::Host;
 use recoup_trace::study::Model;
-use recoup_units::{BitRate, FlowId, Segments};
+use recoup_units::{BitRate, FlowId, Segments, SplitMix};
 use recoup_whatif::parameters::{Change, Grid, Instances, Subject, study};
-use std::fmt;
-use std::ops::RangeInclusive;
-use std::time::Duration;
+use std::{fmt, ops::RangeInclusive, time::Duration};
 
 const SENDERS: [&str; 4] = ["linux-2.4+minrttvar", "linux-2.4+minrttvar+lt", "solaris-10", "freebsd-5"];
 
@@ -94,7 +94,7 @@ enum Losses {
 
 #[derive(Clone, Copy)]
 enum Delays {
-    /// The same for all packets.
+    /// A constant delay for all packets.
     Constant,
     /// A link that delivers a few packets at a time, after up to 60 ms.
     Jitter,
@@ -118,15 +118,10 @@ const NETWORKS: [Network; 5] = [
     },
 ];
 
-/// A value in 0..1 for a key: SplitMix64's finalizer (Steele, Lea, Flood 2014) over its words.
-fn random(key: [u64; 3]) -> f64 {
-    let mixed = key.into_iter().fold(0_u64, |state, word| {
-        let mut mixed = (state ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    });
-    (mixed >> 11) as f64 / (1_u64 << 53) as f64
+/// A value in 0..1 for a key.
+fn random([words @ .., last]: [u64; 3]) -> f64 {
+    let state = words.into_iter().fold(0, |state, word| SplitMix(state ^ word).bits());
+    SplitMix(state ^ last).unit()
 }
 
 impl Network {
@@ -171,10 +166,7 @@ fn by_position(flow: u64, segments: u64, begins: f64, continues: f64) -> String 
         let again = (2..=6).filter(|copy| random([flow, segment, *copy]) < begins);
         rules.extend(again.map(|copy| format!("data:{segment}@{copy}")));
     }
-    match rules.is_empty() {
-        true => "none".into(),
-        false => rules.join(","),
-    }
+    if rules.is_empty() { "none".into() } else { rules.join(",") }
 }
 
 /// A link that stands still for up to 60 ms and then delivers up to eight packets. It repeats after 5 s.
@@ -198,7 +190,7 @@ struct FlowChange {
     fct: f64,
     /// How much longer the flow takes.
     truth: f64,
-    /// The same as predicted by each of [`Model::ALL`].
+    /// Durations predicted by each of [`Model::ALL`].
     predicted: [f64; 2],
 }
 
@@ -262,10 +254,9 @@ impl Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let errors = self.ratios().map(|ratio| match self.has_change() {
-            true => format!("{:+.0}", 100.0 * (ratio - 1.0)),
-            false => "–".into(),
-        });
+        let errors = self
+            .ratios()
+            .map(|ratio| if self.has_change() { format!("{:+.0}", 100.0 * (ratio - 1.0)) } else { "–".into() });
         let ((truth, interval), [first, second]) = (self.truth, self.predicted);
         write!(
             f,
@@ -307,7 +298,7 @@ fn predict(own: &Captured, profile: &Profile, instances: &Instances) -> Option<V
     Some(found.changes.iter().map(longer).collect())
 }
 
-/// The cells of a network and a sender, with so many flows.
+/// The cells of a network and a sender, with `flows` flows.
 fn cells(network: &Network, sender: &str, flows: u64) -> Vec<Cell> {
     let profile: Profile = sender.parse().unwrap();
     let instances = instances();

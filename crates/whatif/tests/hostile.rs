@@ -1,22 +1,25 @@
 //! Whatever a capture holds, reruns end without a panic, and give the same twice.
 
-use proptest::prelude::*;
-use proptest::test_runner::{TestCaseError, TestRunner};
-use recoup_recovery::rtt::Factor;
-use recoup_recovery::{Mechanisms, Profile, Trigger};
+use proptest::{
+    prelude::*,
+    test_runner::{TestCaseError, TestRunner},
+};
+use recoup_recovery::{Mechanisms, Profile, Trigger, rtt::Factor};
 use recoup_tcp::flow::Host;
-use recoup_trace::finding::{Evidence, Retransmission, Vantage, Verdict};
-use recoup_trace::read::CapturedPacket;
-use recoup_trace::read::Packet;
+use recoup_trace::{
+    finding::{Evidence, Retransmission, Vantage, Verdict},
+    read::{CapturedPacket, Packet},
+};
 use recoup_units::{Direction, Instant, Segments};
-use recoup_whatif::bottleneck::Bottleneck;
-use recoup_whatif::loss::LossProcess;
-use recoup_whatif::parameters::{Change, ChangeKind, Grid, Subject, study};
-use recoup_whatif::{AckDelays, ConnectionPackets, Rerunner, record};
+use recoup_whatif::{
+    AckDelays, ConnectionPackets, Rerunner,
+    bottleneck::Bottleneck,
+    loss::LossProcess,
+    parameters::{Change, ChangeKind, Grid, Subject, study},
+    record,
+};
 use recoup_wire::{Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
-use std::cell::Cell;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{cell::Cell, sync::Arc, time::Duration};
 
 /// A packet of a connection: offsets from the initial sequence numbers, and what may be wrong with it.
 #[derive(Clone, Debug)]
@@ -180,7 +183,7 @@ fn reruns_of_anything_end_and_repeat() {
     assert!(reproduced.get() > 0, "no connection was rerun under a mechanism");
 }
 
-/// What an analysis may say of the packet in this frame.
+/// A possible finding about the packet in this frame.
 fn retransmission(frame: u64, random: u32) -> Retransmission {
     let of = |shift: u32, choices: usize| (random >> shift) as usize % choices;
     let time = |shift: u32| {

@@ -1,18 +1,17 @@
-//! What captures of simulated flows show of a network: predictions over a drop-tail queue, against the same flows
+//! Inference of a network from captures of simulated flows: predictions over a drop-tail queue, against the same flows
 //! simulated under the other mechanism, and duplicates.
 
 use recoup_path::{HopSpec, PathSpec};
 use recoup_recovery::Profile;
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
-use recoup_tcp::flow::{Host, Workload};
-use recoup_tcp::{AckPolicy, Config};
+use recoup_tcp::{
+    AckPolicy, Config,
+    flow::{Host, Workload},
+};
 use recoup_trace::read::CapturedPacket;
 use recoup_units::{BitRate, Direction, FlowId, Instant};
-use recoup_whatif::bottleneck::Bottleneck;
-use recoup_whatif::loss::LossProcess;
-use recoup_whatif::{ConnectionPackets, Recorded, Rerunner, record};
-use std::sync::Arc;
-use std::time::Duration;
+use recoup_whatif::{ConnectionPackets, Recorded, Rerunner, bottleneck::Bottleneck, loss::LossProcess, record};
+use std::{sync::Arc, time::Duration};
 
 const FLOWS: u64 = 90;
 

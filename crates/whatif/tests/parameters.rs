@@ -4,12 +4,13 @@ mod capture;
 
 use capture::{Captured, capture, path};
 use recoup_path::{HopSpec, LinkTrace};
-use recoup_recovery::parameters::{MinimumOf, Parameters};
-use recoup_recovery::rtt::Factor;
-use recoup_recovery::{Mechanisms, Profile};
+use recoup_recovery::{
+    Mechanisms, Profile,
+    parameters::{MinimumOf, Parameters},
+    rtt::Factor,
+};
 use recoup_tcp::flow::Host;
-use recoup_trace::finding::Verdict;
-use recoup_trace::study::Model;
+use recoup_trace::{finding::Verdict, study::Model};
 use recoup_units::{BitRate, Segments};
 use recoup_whatif::parameters::{ChangeKind, Grid, Instances, LeftOut, StudiedSender, Subject, study};
 use std::time::Duration;
@@ -115,7 +116,7 @@ fn the_parameters_that_a_sender_has_change_nothing() {
     }
 }
 
-/// What an instance changes in a flow: how often in each way, and the sum in ms.
+/// Changes by an instance in a flow: how often in each way, and the sum in ms.
 fn changes(found: &StudiedSender, instance: usize) -> (Vec<(ChangeKind, u32)>, i64) {
     let change = &found.changes[instance];
     let kinds = ChangeKind::ALL.map(|kind| (kind, change.events(kind)));

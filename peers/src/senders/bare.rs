@@ -15,16 +15,10 @@
 //! An idle connection holds an entry in a map.
 
 use super::{Failed, Options, PORT, REQUEST, announce, open_device};
-use recoup_net::host::{Device, TunDevice};
-use recoup_net::{LONGEST_SUPER_PACKET, VNET_HEADER_LEN, VnetHeader};
-use recoup_wire::{
-    Endpoints, Flags, Payload, Segment, SeqNumber, TCP_CHECKSUM_OFFSET, decode_unverified, encode, encode_headers,
-};
+use recoup_net::{host::{Device, TunDevice}, LONGEST_SUPER_PACKET, VNET_HEADER_LEN, VnetHeader};
+use recoup_wire::{Endpoints, Flags, Payload, Segment, SeqNumber, TCP_CHECKSUM_OFFSET, decode_unverified, encode, encode_headers};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, RandomState};
-use std::net::SocketAddr;
-use std::os::fd::AsFd;
+use std::{collections::{HashMap, VecDeque}, hash::{BuildHasher, RandomState}, net::SocketAddr, os::fd::AsFd};
 
 /// Packets that a connection sends before others have their turn.
 const BURST: u32 = 64;
@@ -220,7 +214,7 @@ impl Connection {
         ends
     }
 
-    /// What to send now, if the window permits it. Packets are sent whole while others are in flight.
+    /// The next segment to send, if the window permits it. Packets are sent whole while others are in flight.
     fn next_segment(&mut self, out: &PacketBuffer) -> Option<Segment> {
         if self.left == 0 && !self.peer_closed {
             return None;
@@ -233,10 +227,7 @@ impl Connection {
         }
         self.left -= len;
         self.closed = self.left == 0 && self.peer_closed;
-        let flags = match self.closed {
-            true => Flags::ACK | Flags::PSH | Flags::FIN,
-            false => Flags::ACK,
-        };
+        let flags = if self.closed { Flags::ACK | Flags::PSH | Flags::FIN } else { Flags::ACK };
         let segment = self.segment_with(flags, len as u32);
         self.next += segment.sequence_len();
         Some(segment)
@@ -273,10 +264,7 @@ impl PacketBuffer {
 
     /// The most payload bytes of a packet, in whole segments of `segment` bytes.
     fn longest(&self, segment: usize) -> usize {
-        match self.offloads {
-            true => (LONGEST_SUPER_PACKET - HEADERS) / segment * segment,
-            false => segment,
-        }
+        if self.offloads { (LONGEST_SUPER_PACKET - HEADERS) / segment * segment } else { segment }
     }
 
     /// The packet for a segment without options, as the device takes it.

@@ -5,12 +5,7 @@
 
 use super::{Failed, Options, open_device};
 use rustix::io::{FdFlags, fcntl_setfd};
-use std::ffi::OsStr;
-use std::io::ErrorKind;
-use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::{ffi::OsStr, io::ErrorKind, os::{fd::{AsFd, AsRawFd}, unix::process::CommandExt}, path::{Path, PathBuf}, process::Command};
 
 /// The Go module.
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/gvisor");
@@ -23,10 +18,7 @@ const MODULE: &str = "gvisor.dev/gvisor";
 
 /// Becomes the Go program.
 pub fn run(congestion_control: &str, options: &Options) -> Result<(), Failed> {
-    let program = match Path::new(PROGRAM).exists() {
-        true => PathBuf::from(PROGRAM),
-        false => build()?,
-    };
+    let program = if Path::new(PROGRAM).exists() { PathBuf::from(PROGRAM) } else { build()? };
     let (device, address) = open_device(options)?;
     let fd = device.as_fd();
     fcntl_setfd(fd, FdFlags::empty())?;

@@ -1,13 +1,8 @@
 //! The kernel's TCP, with the congestion control that the other senders have.
 
 use super::{Failed, PORT, REQUEST, announce};
-use rustix::event::epoll;
-use rustix::net::sockopt::set_tcp_congestion;
-use std::collections::HashMap;
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
-use std::thread;
+use rustix::{event::epoll, net::sockopt::set_tcp_congestion};
+use std::{collections::HashMap, io::{Read, Write}, net::{Ipv4Addr, TcpListener, TcpStream}, os::fd::AsRawFd, thread};
 
 /// The most bytes of one write.
 const CHUNK: usize = 256 << 10;

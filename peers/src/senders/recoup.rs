@@ -3,9 +3,7 @@
 use super::{BUFFER, Failed, Options, PORT, REQUEST, announce, open_device};
 use recoup_net::host::{ConnectionId, Driver, Host, HostError, Read, Secret, Settings, TunDevice};
 use recoup_recovery::Profile;
-use std::collections::HashMap;
-use std::net::SocketAddr;
-use std::time::Duration;
+use std::{collections::HashMap, net::SocketAddr, time::Duration};
 
 pub fn run(profile: &str, options: &Options) -> Result<(), Failed> {
     let (device, address) = open_device(options)?;
@@ -70,9 +68,6 @@ impl Answer {
                 return Ok(());
             }
         }
-        match self.closed {
-            true => driver.host.close(now, id),
-            false => Ok(()),
-        }
+        if self.closed { driver.host.close(now, id) } else { Ok(()) }
     }
 }

@@ -8,10 +8,10 @@
 //!   socket. smoltcp's `Interface::poll` reads without a limit. Other limits, also on what is sent in a turn, made no
 //!   difference to the throughput.
 //! - Send buffers have [`BUFFER`] bytes, less what is no whole segment. Window scaling is always on.
-//! - Nagle's algorithm is off, because it would hold back the last segment of an answer. ACKs are delayed, and timestamps
-//!   are off, as by default.
+//! - Nagle's algorithm is off, because it would hold back the last segment of an answer. ACKs are delayed, and
+//!   timestamps are off, as by default.
 //!
-//! What smoltcp does not have:
+//! Limits of smoltcp:
 //! - SACK as a sender, and a retransmission timeout below one second. After a loss of several segments it waits for
 //!   timeouts, each twice as long as the one before.
 //! - An initial window of more than 2 KiB with congestion control.
@@ -22,18 +22,11 @@
 //! with the pages it has written so far. It is over ten seconds after its end (TIME-WAIT).
 
 use super::{BUFFER, Failed, Options, PORT, REQUEST, announce, open_device};
-use recoup_net::host::{Device as _, TunDevice};
-use recoup_net::{LONGEST_SUPER_PACKET, VnetHeader};
+use recoup_net::{host::{Device as _, TunDevice}, LONGEST_SUPER_PACKET, VnetHeader};
 use recoup_wire::TCP_CHECKSUM_OFFSET;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use smoltcp::iface::{Config, Interface, PollIngressSingleResult, PollResult, SocketHandle, SocketSet};
-use smoltcp::phy::{self, Checksum, DeviceCapabilities, Medium, PacketMeta};
-use smoltcp::socket::tcp::{self, CongestionControl, State};
-use smoltcp::time::Instant;
-use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpProtocol, Ipv4Packet, TcpPacket, checksum};
-use std::hash::{BuildHasher, RandomState};
-use std::num::NonZeroUsize;
-use std::os::fd::AsFd;
+use smoltcp::{iface::{Config, Interface, PollIngressSingleResult, PollResult, SocketHandle, SocketSet}, phy::{self, Checksum, DeviceCapabilities, Medium, PacketMeta}, socket::tcp::{self, CongestionControl, State}, time::Instant, wire::{HardwareAddress, IpAddress, IpCidr, IpProtocol, Ipv4Packet, TcpPacket, checksum}};
+use std::{hash::{BuildHasher, RandomState}, num::NonZeroUsize, os::fd::AsFd};
 
 /// Packets read in a turn, and sockets that listen at its start: each of the packets may be a SYN.
 const BATCH: usize = 64;
@@ -185,7 +178,7 @@ struct Phy {
     segment: usize,
     received: Vec<u8>,
     sent: Vec<u8>,
-    /// What went wrong in a call that cannot return it.
+    /// Error of a call that cannot return it.
     error: Option<std::io::Error>,
 }
 
@@ -259,11 +252,8 @@ impl phy::TxToken for Room<'_> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
         let packet = &mut self.packet[..len];
         let result = f(packet);
-        let header = match self.device.offloads() {
-            true => leave_to_kernel(packet, self.segment),
-            false => VnetHeader::default(),
-        };
-        // What is not taken is lost, as on any network.
+        let header = if self.device.offloads() { leave_to_kernel(packet, self.segment) } else { VnetHeader::default() };
+        // A packet that the device refuses is lost, as on any network.
         let _ = self.device.write_frame(&header, [packet, &[], &[]]);
         result
     }

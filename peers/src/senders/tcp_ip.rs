@@ -10,20 +10,15 @@
 //!   default ones: they concern memory, limits and reception. The stack always uses slow start and congestion
 //!   avoidance, with an initial window of ten segments, and there is no setting for it.
 //!
-//! What tcp_ip does not have: segmentation and checksum offloads, timestamps.
+//! Limits of tcp_ip: no segmentation and checksum offloads, no timestamps.
 //!
 //! An idle connection holds two tasks and three channels, which allocate their slots as they are used.
 
 use super::{BUFFER, Failed, Options, PORT, REQUEST, announce, open_device};
 use recoup_net::host::TunDevice;
-use std::io;
-use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
-use std::sync::Arc;
-use tcp_ip::tcp::{TcpListener, TcpStream};
-use tcp_ip::{IpStackConfig, IpStackRecv, IpStackSend, ip_stack};
-use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use std::{io, net::SocketAddr, os::fd::{AsFd, AsRawFd, RawFd}, sync::Arc};
+use tcp_ip::{tcp::{TcpListener, TcpStream}, IpStackConfig, IpStackRecv, IpStackSend, ip_stack};
+use tokio::io::{unix::AsyncFd, AsyncReadExt, AsyncWriteExt};
 
 /// Packets that go to the device at once.
 const BATCH: usize = 128;
@@ -110,7 +105,7 @@ async fn carry_out(device: Arc<AsyncFd<Descriptor>>, mut stack: IpStackRecv, mtu
     loop {
         let count = stack.recv_ip_packet(&mut packets, &mut lens).await?;
         for (packet, &len) in packets.iter().zip(&lens).take(count) {
-            // What is not taken is lost, as on any network.
+            // A packet that the device refuses is lost, as on any network.
             let _ = device.get_ref().0.tun().write(&packet[..len]);
         }
     }

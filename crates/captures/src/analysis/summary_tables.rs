@@ -11,7 +11,8 @@ use comfy_table::{Cell, Table};
 use recoup_recovery::Trigger;
 use recoup_support::stats::Durations;
 use recoup_table::{millis as digits, plain_table, utc};
-use recoup_trace::finding::{Evidence, Tally, Vantage, Verdict, systems_like};
+use recoup_trace::finding::{Evidence, Tally, Vantage, Verdict};
+use recoup_trace::systems::systems_like;
 use std::time::Duration;
 
 /// The summary of a capture, without the tables of [`study_tables`](super::study_tables()).

@@ -6,6 +6,7 @@ use super::totals::{Measured, ProfileTotals, Totals};
 use crate::analysis::{self, AnalysisError, Analyzed, Vantages, View};
 use crate::reread::{Sought, kept_note, read_again, read_connections, read_once};
 use crate::study::Model;
+use recoup_support::threads::in_parallel;
 use crate::whatif::{Gathering, Reasons, TOO_LARGE, Task, Watch};
 use recoup_support::threads::in_parallel;
 use recoup_tcp::flow::Host;

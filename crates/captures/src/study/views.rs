@@ -14,7 +14,7 @@ pub(super) mod slp;
 use crate::study::Merge;
 use crate::study::{Cdf, SenderReport, Study};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
-use recoup_trace::finding::systems_like;
+use recoup_trace::systems::systems_like;
 use std::path::Path;
 
 /// The least reduction drawn in Figure 3, in %. Smaller ones are drawn here, because a logarithmic

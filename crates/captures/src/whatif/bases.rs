@@ -3,7 +3,7 @@
 use super::candidates::Candidate;
 use recoup_recovery::Profile;
 use recoup_recovery::profile::BASES;
-use recoup_trace::finding::{identified_profiles, systems_like};
+use recoup_trace::systems::{identified_profiles, systems_like};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;

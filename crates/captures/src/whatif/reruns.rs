@@ -11,6 +11,7 @@ use super::gather::Task;
 use super::paths;
 use super::pools::Pools;
 use super::reasons::Reasons;
+use recoup_support::threads::in_parallel_with;
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_support::threads::in_parallel_with;
 use recoup_whatif::loss::LossProcess;

@@ -20,6 +20,7 @@ use super::reasons::Reasons;
 use super::run::Watch;
 use crate::analysis::{self, AnalysisError, Analyzed};
 use crate::reread::{kept_note, read_again, read_connections, read_once};
+use recoup_support::threads::in_parallel_with;
 use facts::Facts;
 use recoup_support::threads::in_parallel_with;
 use recoup_tcp::flow::Host;

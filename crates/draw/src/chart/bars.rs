@@ -1,11 +1,16 @@
 //! Bar charts: each panel has groups of bars, and each group has one bar per series (mechanism).
 
-use super::axis::{Axis, LinearAxis};
-use super::layout::{ChartLayout, Content, LEFT, PanelFrame, RIGHT, SWATCH, style};
-use super::{ChartPainter, describe, to_svg};
-use crate::canvas::{Align, Canvas, Colour, Style};
-use crate::canvas::{BACKGROUND, FOREGROUND};
-use crate::text::{cut, four_digits, width};
+use super::{
+    ChartPainter,
+    axis::{Axis, LinearAxis},
+    describe,
+    layout::{ChartLayout, Content, LEFT, PanelFrame, RIGHT, SWATCH},
+    to_svg,
+};
+use crate::{
+    canvas::{Align, BACKGROUND, Canvas, Colour, FOREGROUND, Style, style},
+    text::{cut, four_digits, width},
+};
 
 /// The height from a panel's x axis to the largest number on its y axis.
 const PLOT_HEIGHT: i32 = 190;
@@ -232,9 +237,10 @@ impl BarPainter<'_> {
 fn draw_number(canvas: &Canvas<'_>, number: &str, (x, top): (i32, i32), style: Style) {
     let y = top - VALUE_GAP;
     let (along, across) = (width(number, style.size), style.size);
-    let (from, to) = match style.upright {
-        true => ((x - across / 2, y - along), (x + across / 2, y + 2)),
-        false => ((x - along / 2, y - across / 2), (x + along / 2, y + across / 2)),
+    let (from, to) = if style.upright {
+        ((x - across / 2, y - along), (x + across / 2, y + 2))
+    } else {
+        ((x - along / 2, y - across / 2), (x + along / 2, y + across / 2))
     };
     canvas.fill(from, to, BACKGROUND);
     canvas.text(number, (x, y), style, FOREGROUND);
@@ -350,10 +356,7 @@ impl GroupLabels {
 
     /// A label, cut where there is no room.
     fn fitted(self, text: &str) -> String {
-        match self.upright {
-            true => cut(text, GROUP.size, LABEL_HEIGHT),
-            false => text.to_string(),
-        }
+        if self.upright { cut(text, GROUP.size, LABEL_HEIGHT) } else { text.to_string() }
     }
 }
 

@@ -3,13 +3,19 @@
 //! A box reaches from the first to the third quartile, with a line at the median. Its whiskers end at the 5th and
 //! the 95th percentile, and a dot is the mean.
 
-use super::axis::Axis;
-use super::bars::{GroupColumns, GroupLabels, draw_box};
-use super::layout::{ChartLayout, Content, PanelFrame, SWATCH};
-use super::lines::{PLOT_HEIGHT, THICKNESS};
-use super::{ChartPainter, Scale, describe, to_svg};
-use crate::canvas::{BACKGROUND, Canvas, Colour, FOREGROUND};
-use crate::text::four_digits;
+use super::{
+    ChartPainter, Scale,
+    axis::Axis,
+    bars::{GroupColumns, GroupLabels, draw_box},
+    describe,
+    layout::{ChartLayout, Content, PanelFrame, SWATCH},
+    lines::{PLOT_HEIGHT, THICKNESS},
+    to_svg,
+};
+use crate::{
+    canvas::{BACKGROUND, Canvas, Colour, FOREGROUND},
+    text::four_digits,
+};
 
 const WIDEST_BOX: f64 = 80.0;
 /// The part of a group's width that its box fills.
@@ -41,7 +47,7 @@ const DOT: f64 = 3.5;
 pub struct BoxChart {
     /// Title above all panels; empty: no title.
     pub title: String,
-    /// What distinguishes the boxes, below the last panel.
+    /// The quantity that distinguishes the boxes, below the last panel.
     pub x_label: String,
     /// The quantity on the y axis with its unit, beside each panel.
     pub y_label: String,
@@ -61,7 +67,7 @@ pub struct BoxPanel {
     pub boxes: Vec<(String, Option<Quantiles>)>,
 }
 
-/// What a box shows of a distribution.
+/// Quantiles and mean of a distribution, shown as one box.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Quantiles {
     /// The 5th percentile.

@@ -1,9 +1,13 @@
 //! The x axis of line and point charts: the pixels of its values, and the numbers below a panel.
 
-use super::axis::Axis;
-use super::layout::{LEFT, PanelFrame, RIGHT, WIDTH, style};
-use crate::canvas::{Align, Canvas, FOREGROUND, GRID, Style};
-use crate::text::width;
+use super::{
+    axis::Axis,
+    layout::{LEFT, PanelFrame, RIGHT, WIDTH},
+};
+use crate::{
+    canvas::{Align, Canvas, FOREGROUND, GRID, Style, style},
+    text::width,
+};
 
 /// The least gap between two numbers below the axis.
 const MIN_TICK_GAP: i32 = 12;

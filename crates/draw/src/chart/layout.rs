@@ -1,8 +1,10 @@
 //! Computes all positions of a chart, in whole pixels, before anything is drawn.
 
 use super::axis::Axis;
-use crate::canvas::{Align, Style};
-use crate::text::{cut, layout_rows, width, wrap};
+use crate::{
+    canvas::{Align, Lines, Style, lines, style},
+    text::{cut, layout_rows, width, wrap},
+};
 
 pub(super) const WIDTH: i32 = 900;
 const MARGIN: i32 = 14;
@@ -13,19 +15,12 @@ pub(super) const RIGHT: i32 = WIDTH - 18;
 pub(super) const SWATCH: i32 = 13;
 const SWATCH_GAP: i32 = 6;
 
-pub(super) const fn style(size: i32, bold: bool, align: Align, upright: bool) -> Style {
-    Style { size, bold, align, upright }
-}
-
 pub(super) const TITLE: Style = style(17, true, Align::Centre, false);
 pub(super) const LEGEND: Style = style(13, false, Align::Left, false);
 pub(super) const PANEL_TITLE: Style = style(13, true, Align::Left, false);
 pub(super) const AXIS_LABEL: Style = style(13, false, Align::Centre, false);
 pub(super) const Y_LABEL: Style = style(13, false, Align::Centre, true);
 pub(super) const TICK: Style = style(12, false, Align::Right, false);
-
-/// Lines of text, each with its middle across its direction.
-type Lines = Vec<(String, i32)>;
 
 /// The content of a chart, as far as positions depend on it.
 pub(super) struct Content<'a> {
@@ -88,7 +83,7 @@ impl PanelFrame {
         self.bottom - (part * f64::from(self.height)).round() as i32
     }
 
-    /// The same within a pixel.
+    /// The height of a value, not rounded to a pixel.
     pub fn exact_y(&self, part: f64) -> f64 {
         f64::from(self.bottom) - part * f64::from(self.height)
     }
@@ -124,15 +119,6 @@ impl ChartLayout {
             frames,
         }
     }
-}
-
-/// Breaks `text` into lines, `pitch` pixels apart, from `y` on, and moves `y` below them.
-fn lines(text: &str, style: Style, room: i32, pitch: i32, y: &mut i32) -> Lines {
-    let place = |line| {
-        *y += pitch;
-        (line, *y - pitch / 2)
-    };
-    wrap(text, style.size, room).into_iter().map(place).collect()
 }
 
 /// The label of the y axis, in two lines at most: no more fit beside the numbers.

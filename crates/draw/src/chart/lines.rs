@@ -3,12 +3,18 @@
 //! Each series has its own colour and dash pattern, so readers can distinguish them in black and white
 //! too.
 
-use super::axis::{Axis, LinearAxis, LogAxis};
-use super::horizontal_axis::HorizontalAxis;
-use super::layout::{ChartLayout, Content, PanelFrame, SWATCH};
-use super::{ChartPainter, describe, to_svg};
-use crate::canvas::{Canvas, Colour, Point};
-use crate::text::four_digits;
+use super::{
+    ChartPainter,
+    axis::{Axis, LinearAxis, LogAxis},
+    describe,
+    horizontal_axis::HorizontalAxis,
+    layout::{ChartLayout, Content, PanelFrame, SWATCH},
+    to_svg,
+};
+use crate::{
+    canvas::{Canvas, Colour, Point},
+    text::four_digits,
+};
 
 /// The height from a panel's x axis to the largest number on its y axis.
 pub(super) const PLOT_HEIGHT: i32 = 260;

@@ -2,14 +2,20 @@
 //!
 //! The y axis takes both signs: it is linear from −1 to 1 and logarithmic beyond.
 
-use super::axis::{Axis, LogAxis};
-use super::horizontal_axis::HorizontalAxis;
-use super::layout::{ChartLayout, Content, PanelFrame, SWATCH};
-use super::lines::{DASHES, PLOT_HEIGHT, SAMPLE, THICKNESS};
-use super::symmetric_axis::SymmetricAxis;
-use super::{ChartPainter, describe, to_svg};
-use crate::canvas::{BACKGROUND, Canvas, Colour, FOREGROUND, Point};
-use crate::text::four_digits;
+use super::{
+    ChartPainter,
+    axis::{Axis, LogAxis},
+    describe,
+    horizontal_axis::HorizontalAxis,
+    layout::{ChartLayout, Content, PanelFrame, SWATCH},
+    lines::{DASHES, PLOT_HEIGHT, SAMPLE, THICKNESS},
+    symmetric_axis::SymmetricAxis,
+    to_svg,
+};
+use crate::{
+    canvas::{BACKGROUND, Canvas, Colour, FOREGROUND, Point},
+    text::four_digits,
+};
 
 /// Half the side of a point's square.
 const HALF: f64 = 4.0;
@@ -43,7 +49,7 @@ pub struct PointChart {
     pub x_label: String,
     /// The quantity on the y axis with its unit, beside each panel.
     pub y_label: String,
-    /// What filled points, hollow points and the line y = x are.
+    /// Names of the filled points, the hollow points and the line y = x.
     pub legend: [String; 3],
     /// From top to bottom.
     pub panels: Vec<PointPanel>,
@@ -83,10 +89,7 @@ impl PointChart {
         let points = || self.panels.iter().flat_map(PointPanel::shown);
         let xs = points().map(|point| point.x);
         let (low, high) = xs.fold((f64::MAX, 0.0), |(low, high): (f64, f64), x| (x.min(low), x.max(high)));
-        let (low, high) = match low <= high {
-            true => decades(low, high),
-            false => (0.1, 10.0),
-        };
+        let (low, high) = if low <= high { decades(low, high) } else { (0.1, 10.0) };
         let values = points().flat_map(|point| [point.y, point.top]);
         let layout = ChartLayout::of(Content {
             title: &self.title,

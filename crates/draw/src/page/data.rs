@@ -1,10 +1,11 @@
 //! The page's data as JSON, which the scripts read.
 
-use super::encoding::{Encoded, encode, items};
-use super::thinning::thin;
-use super::{Cell, Chart, ColumnKind, Connection, Importance, MAX_FRAMES, MAX_MARKS, Page, Table};
-use crate::html::thousands;
-use crate::sequence::Panel;
+use super::{
+    Cell, Chart, Connection, MAX_FRAMES, MAX_MARKS, Page, Table,
+    encoding::{Encoded, encode, items},
+    thinning::thin,
+};
+use crate::{html::thousands, sequence::Panel};
 use recoup_units::Instant;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -128,8 +129,8 @@ fn table(table: &Table, rows: usize) -> Value {
         json!({
             "heading": column.heading,
             "about": column.about,
-            "kind": kind_name(column.kind),
-            "importance": importance_name(column.importance),
+            "kind": column.kind,
+            "importance": column.importance,
         })
     });
     let rows = table.rows.iter().take(rows).map(|row| {
@@ -154,26 +155,6 @@ fn differences(frames: &[u64]) -> Vec<u64> {
     let mut last = 0;
     let less_last = |&frame: &u64| frame.saturating_sub(std::mem::replace(&mut last, frame));
     frames.iter().take(MAX_FRAMES).map(less_last).collect()
-}
-
-const fn kind_name(kind: ColumnKind) -> &'static str {
-    match kind {
-        ColumnKind::Text => "text",
-        ColumnKind::Category => "category",
-        ColumnKind::Count => "count",
-        ColumnKind::Bytes => "bytes",
-        ColumnKind::Seconds => "seconds",
-        ColumnKind::Moment => "moment",
-        ColumnKind::Share => "share",
-    }
-}
-
-const fn importance_name(importance: Importance) -> &'static str {
-    match importance {
-        Importance::High => "high",
-        Importance::Medium => "medium",
-        Importance::Low => "low",
-    }
 }
 
 /// A number with as many significant digits as readers see, since each digit is a byte of the page.

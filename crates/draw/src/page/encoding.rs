@@ -12,12 +12,11 @@
 //! | low      | always                   | less the `high` of the last mark of its kind, signed |
 //! | length   | kinds that cover a range | less that of the last mark of its kind, signed       |
 //! | texts    | [`HAS_TEXTS`]            | their place in the list of texts                     |
-//! | merged   | [`IS_MERGED`]            | number of marks, then time until the last of them, then for a kind without a range its last offset less `low`, signed |
+//! | merged   | [`IS_MERGED`]            | number of marks, then time until the last of them, then for a kind without a
+//! range its last offset less `low`, signed |
 
 use crate::sequence::{Control, Mark, MarkKind, Necessity, Panel};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
-use recoup_units::Offset;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -25,7 +24,7 @@ const HAS_FRAME: u8 = 0x80;
 const HAS_TEXTS: u8 = 0x40;
 const IS_MERGED: u8 = 0x20;
 
-/// What a mark stands for. `diagram.js` has the same list.
+/// Kind of a mark. `diagram.js` has the same list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Data,
@@ -86,13 +85,13 @@ pub(super) struct Item {
     pub count: u64,
 }
 
-/// What a mark says: the trigger of a retransmission or the text of a note, and the reason of a
+/// Texts of a mark: the trigger of a retransmission or the text of a note, and the reason of a
 /// verdict.
 pub(super) type Texts = (String, &'static str);
 
 impl Item {
     fn of(mark: &Mark) -> Self {
-        let (low, high) = range(&mark.kind);
+        let (low, high) = mark.kind.range();
         let at = mark.at.as_nanos() / 1000;
         Self {
             kind: kind(&mark.kind),
@@ -125,22 +124,6 @@ fn kind(kind: &MarkKind) -> Kind {
         MarkKind::Control(Control::Syn, _) => Kind::Syn,
         MarkKind::Control(Control::Fin, _) => Kind::Fin,
         MarkKind::Control(Control::Reset, _) => Kind::Reset,
-    }
-}
-
-/// The range of a mark, or its offset twice.
-fn range(kind: &MarkKind) -> (Offset, Offset) {
-    match kind {
-        MarkKind::Sent(span)
-        | MarkKind::Retransmitted(span, _)
-        | MarkKind::Explained { span, .. }
-        | MarkKind::ExtraCopy(span)
-        | MarkKind::Sacked(span) => (span.start, span.end),
-        MarkKind::Acked(offset)
-        | MarkKind::DuplicateAck(offset)
-        | MarkKind::ReceiveWindow(offset)
-        | MarkKind::Control(_, offset)
-        | MarkKind::Note(offset, _) => (*offset, *offset),
     }
 }
 

@@ -1,7 +1,9 @@
 //! The page around its parts: head, policy, scripts, and what fits.
 
-use super::static_parts::{breakdown, connection_facts, sections};
-use super::{Connection, MAX_BYTES, MAX_ROWS, Page, data};
+use super::{
+    Connection, MAX_BYTES, MAX_ROWS, Page, data,
+    static_parts::{breakdown, connection_facts, sections},
+};
 use crate::html::{self, escaped, thousands};
 use std::fmt::Write;
 

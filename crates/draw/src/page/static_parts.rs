@@ -2,13 +2,12 @@
 
 use super::{Breakdown, Connection, Page, Part, Point, Ranked, Section};
 use crate::html::escaped;
-use std::collections::HashSet;
-use std::fmt::Write;
+use std::{collections::HashSet, fmt::Write};
 
 // Writing to a string cannot fail, so results are ignored.
 pub(super) fn sections(html: &mut String, page: &Page) {
     let shown: HashSet<&str> = page.connections.iter().map(|c| c.id.as_str()).collect();
-    // What would help follows what is wrong.
+    // Advice follows the problems.
     let (first, others) = page.sections.split_at(page.sections.len().min(1));
     for part in first.iter().chain(&page.advice).chain(others) {
         section(html, part, &shown);
@@ -122,7 +121,7 @@ fn swatch(html: &mut String, colour: usize, (left, width, height): (f64, f64, f6
     }
 }
 
-/// What is known of a connection, before its diagrams.
+/// Facts about a connection, before its diagrams.
 pub(super) fn connection_facts(html: &mut String, of: &Connection, thinning: Option<&str>) {
     html.push_str("<dl>\n");
     for (name, value) in &of.facts {

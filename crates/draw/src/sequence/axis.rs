@@ -1,12 +1,14 @@
 //! Axes: whole numbers to places in pixels, with ticks at round numbers.
 
-/// The quantity an axis shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Quantity {
-    /// Nanoseconds.
-    Time,
-    /// Bytes.
-    Sequence,
+recoup_units::named! {
+    /// The quantity an axis shows.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Quantity {
+        /// Nanoseconds.
+        Time = "time",
+        /// Bytes.
+        Sequence = "sequence",
+    }
 }
 
 /// The unit of an axis.
@@ -17,13 +19,6 @@ struct Unit {
 }
 
 impl Quantity {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Time => "time",
-            Self::Sequence => "sequence",
-        }
-    }
-
     /// The unit in which an axis up to `high` is labelled.
     fn unit(self, high: u64) -> Unit {
         let units: &[(u64, &str, u64)] = match self {

@@ -3,14 +3,18 @@
 //! A shape that would cover another of its style to a tenth of a pixel is not drawn again, so the size of
 //! a picture depends on its area, not on the number of packets.
 
-use super::axis::PixelAxis;
-use super::mark_style::{BLUE, MarkStyle, Shapes};
-use super::{Mark, MarkKind, position, stairs, una, window, zero_windows};
-use crate::canvas::{Align, Canvas, Paint, Point, Style};
-use crate::text::{cut, width};
+use super::{
+    Mark, MarkKind,
+    axis::PixelAxis,
+    mark_style::{BLUE, MarkStyle, Shapes},
+    position, stairs, una, window, zero_windows,
+};
+use crate::{
+    canvas::{Align, Canvas, Paint, Point, Style},
+    text::{cut, width},
+};
 use recoup_units::{Instant, Offset, Span};
-use std::collections::HashSet;
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 /// The style of text beside a mark.
 const NOTE: Style = Style { size: 11, bold: false, align: Align::Right, upright: false };
@@ -318,13 +322,13 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
 /// The sequence space in which a mark is drawn; `None` if others show it. A SYN without data has its
 /// symbol only.
 fn drawn_span(kind: &MarkKind) -> Option<Span> {
-    match kind {
-        MarkKind::Sent(span) | MarkKind::ExtraCopy(span) => (span.end > Offset::DATA).then_some(*span),
-        MarkKind::Retransmitted(span, _) | MarkKind::Explained { span, .. } | MarkKind::Sacked(span) => Some(*span),
-        MarkKind::DuplicateAck(una) => Some(Span::new(*una, *una)),
-        MarkKind::Control(_, offset) => Some(Span::new(*offset, *offset)),
-        MarkKind::Acked(_) | MarkKind::ReceiveWindow(_) | MarkKind::Note(..) => None,
-    }
+    let (start, end) = kind.range();
+    let is_drawn = match kind {
+        MarkKind::Sent(_) | MarkKind::ExtraCopy(_) => end > Offset::DATA,
+        MarkKind::Acked(_) | MarkKind::ReceiveWindow(_) | MarkKind::Note(..) => false,
+        _ => true,
+    };
+    is_drawn.then(|| Span::new(start, end))
 }
 
 /// Whether the flag of mark `i` was retransmitted, so that a trigger stands beside it.

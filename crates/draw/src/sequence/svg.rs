@@ -1,13 +1,17 @@
 //! A diagram as SVG.
 
-use super::axis::{PixelAxis, Quantity};
-use super::mark_style::MarkStyle;
-use super::panel_painter::{PanelPainter, Plot};
-use super::{Diagram, Mark, MarkKind, SequenceScale, position, window, zero_windows};
-use crate::canvas::{Align, Canvas, Style};
-use crate::canvas::{FOREGROUND, GRID};
-use crate::look::Look;
-use crate::text::{cut, layout_rows, width, wrap};
+use super::{
+    Diagram, Mark, SequenceScale,
+    axis::{PixelAxis, Quantity},
+    mark_style::MarkStyle,
+    panel_painter::{PanelPainter, Plot},
+    position, window, zero_windows,
+};
+use crate::{
+    canvas::{Align, Canvas, FOREGROUND, GRID, Lines, Style, lines, style},
+    look::Look,
+    text::{cut, layout_rows, width},
+};
 
 const MARGIN: i32 = 14;
 /// The left end of the x axis; label, numbers and ticks of the y axis stand left of it.
@@ -28,10 +32,6 @@ const X_TICK_ROOM: i32 = 68;
 const Y_TICK_ROOM: i32 = 38;
 /// Empty space beyond the first and last mark, so that none lies on an axis.
 const PAD: i32 = 10;
-
-const fn style(size: i32, bold: bool, align: Align, upright: bool) -> Style {
-    Style { size, bold, align, upright }
-}
 
 const TITLE: Style = style(17, true, Align::Centre, false);
 const PANEL_TITLE: Style = style(13, true, Align::Left, false);
@@ -99,9 +99,6 @@ fn draw_axes(canvas: &Canvas<'_>, plot: &Plot) {
     canvas.text(&label, (18.0, (top + bottom) / 2.0), Y_LABEL, FOREGROUND);
 }
 
-/// Lines of text, each with its vertical middle.
-type Lines = Vec<(String, i32)>;
-
 struct PanelFrame {
     title: Lines,
     plot: Plot,
@@ -123,7 +120,7 @@ impl DiagramLayout {
         let whole = look.width.pixels().floor() as i32;
         let right = whole - RIGHT_MARGIN;
         let mut y = MARGIN;
-        let title = lines(&diagram.title, TITLE, 22, right - LEFT, &mut y);
+        let title = lines(&diagram.title, TITLE, right - LEFT, 22, &mut y);
         let scales: Vec<(u64, u64)> = match diagram.scale {
             SequenceScale::Shared => vec![sequences(visible); visible.len()],
             SequenceScale::OnePerPanel => visible.chunks(1).map(sequences).collect(),
@@ -137,7 +134,7 @@ impl DiagramLayout {
         let mut frames = Vec::with_capacity(visible.len());
         for ((panel, marks), scale) in diagram.panels.iter().zip(visible).zip(scales) {
             y += 10;
-            let title = lines(&panel.title, PANEL_TITLE, 20, right - LEFT, &mut y);
+            let title = lines(&panel.title, PANEL_TITLE, right - LEFT, 20, &mut y);
             let part = match (visible.len(), diagram.scale) {
                 (0 | 1, _) => SINGLE_PANEL_HEIGHT,
                 (_, SequenceScale::OnePerPanel) if marks.len() < most / 4 => SMALL_PANEL_HEIGHT,
@@ -187,20 +184,11 @@ fn times(diagram: &Diagram, visible: &[Vec<Mark>]) -> (u64, u64) {
 
 /// The lowest and the highest position shown.
 fn sequences(visible: &[Vec<Mark>]) -> (u64, u64) {
-    let marks = || visible.iter().flatten().map(|mark| &mark.kind);
-    let low = marks().filter_map(MarkKind::lowest).map(position).min().unwrap_or(0);
-    let high = marks().filter_map(MarkKind::highest).map(position).max().unwrap_or(0);
+    let marks = visible.iter().flatten().filter(|mark| mark.kind.is_on_axis());
+    let ranges = || marks.clone().map(|mark| mark.kind.range());
+    let low = ranges().map(|(low, _)| position(low)).min().unwrap_or(0);
+    let high = ranges().map(|(_, high)| position(high)).max().unwrap_or(0);
     (if low <= high / 4 { 0 } else { low }, high)
-}
-
-/// Breaks `text` into lines of at most `room` pixels, `pitch` pixels apart, from `y` on, and moves `y` below them.
-fn lines(text: &str, style: Style, pitch: i32, room: i32, y: &mut i32) -> Lines {
-    let place = |line| {
-        *y += pitch;
-        (line, *y - pitch / 2)
-    };
-    let lines = wrap(text, style.size, room);
-    lines.into_iter().map(place).collect()
 }
 
 /// Places samples and names in rows, each row centred.

@@ -60,7 +60,7 @@ impl XplotFile {
 }
 
 pub(super) fn write(title: &str, panel: &str, marks: &[Mark]) -> String {
-    let highest = marks.iter().filter_map(|mark| mark.kind.highest()).max();
+    let highest = marks.iter().filter(|mark| mark.kind.is_on_axis()).map(|mark| mark.kind.range().1).max();
     // xplot first shows everything: a window far above the data would flatten the data.
     let limit = highest.map_or(0, position).saturating_mul(2);
     let exceeds_u32 = limit > u32::MAX.into();

@@ -1,12 +1,14 @@
 //! A report about an invented capture, with a page's full load: thousands of connections, and diagrams
 //! with thousands of marks.
 
-use recoup_draw::page::{
-    Breakdown, Cell, Chart, Column, ColumnKind, Connection, Direction, Importance, Page, Part, Point, Ranked, Row,
-    Section, Series, Table,
+use recoup_draw::{
+    page::{
+        Breakdown, Cell, Chart, Column, ColumnKind, Connection, Direction, Importance, Page, Part, Point, Ranked, Row,
+        Section, Series, Table,
+    },
+    sequence::{AckArrival, Control, MarkRecorder, Necessity, Panel},
 };
-use recoup_draw::sequence::{AckArrival, Control, MarkRecorder, Necessity, Panel};
-use recoup_units::{Instant, Offset, Span};
+use recoup_units::{Instant, Offset, Span, SplitMix};
 
 /// The size of a report.
 #[derive(Clone, Copy, Debug)]
@@ -19,26 +21,9 @@ pub struct Size {
     pub segments: u64,
 }
 
-/// Numbers that look random and are the same in every run (SplitMix64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    /// From 0 to 1.
-    fn share(&mut self) -> f64 {
-        self.below(1_000_000) as f64 / 1e6
-    }
+/// From 0 to 1.
+fn share(numbers: &mut SplitMix) -> f64 {
+    numbers.below(1_000_000) as f64 / 1e6
 }
 
 const CAUSES: [&str; 8] = [
@@ -151,7 +136,7 @@ fn breakdowns() -> Vec<Breakdown> {
 }
 
 fn charts() -> Vec<Chart> {
-    let mut numbers = Numbers(7);
+    let mut numbers = SplitMix(7);
     let seconds: Vec<f64> = (0..900).map(|i| f64::from(i) * 0.01).collect();
     let mut line = |name: &str, level: f64, spread: f64| Series {
         name: name.into(),
@@ -159,7 +144,7 @@ fn charts() -> Vec<Chart> {
             .iter()
             .enumerate()
             .map(|(i, s)| {
-                let value = level * (1.0 + 0.5 * (s * 1.3).sin()) + spread * numbers.share();
+                let value = level * (1.0 + 0.5 * (s * 1.3).sin()) + spread * share(&mut numbers);
                 (i % 217 > 4).then_some(value)
             })
             .collect(),
@@ -218,7 +203,7 @@ fn columns() -> Vec<Column> {
 }
 
 fn table(rows: usize) -> Table {
-    let mut numbers = Numbers(1);
+    let mut numbers = SplitMix(1);
     Table {
         columns: columns(),
         rows: (0..rows).map(|i| row(i, &mut numbers)).collect(),
@@ -227,29 +212,29 @@ fn table(rows: usize) -> Table {
     }
 }
 
-fn row(i: usize, numbers: &mut Numbers) -> Row {
+fn row(i: usize, numbers: &mut SplitMix) -> Row {
     let client = format!("10.193.{}.{}:{}", i % 7, i % 250, 1024 + numbers.below(60_000));
     let server = "192.0.2.10:443";
-    let lost = 20.0 / (1.0 + i as f64) + 0.001 * numbers.share();
+    let lost = 20.0 / (1.0 + i as f64) + 0.001 * share(numbers);
     let retransmissions = numbers.below(40) as f64;
     let mut cells = vec![
         Cell::Number(i as f64),
         Cell::from(client.as_str()),
         Cell::from(server),
-        Cell::Number(9.0 * numbers.share()),
-        Cell::Number(lost + 3.0 * numbers.share()),
+        Cell::Number(9.0 * share(numbers)),
+        Cell::Number(lost + 3.0 * share(numbers)),
         Cell::Number(numbers.below(3_000_000) as f64),
         Cell::Number(lost),
         Cell::from(CAUSES[numbers.below(8) as usize]),
         Cell::Number(retransmissions),
         Cell::Number((retransmissions * 0.1).floor()),
-        Cell::Number(0.03 * numbers.share()),
-        Cell::from((!i.is_multiple_of(11)).then(|| 0.06 * (0.5 + numbers.share()))),
+        Cell::Number(0.03 * share(numbers)),
+        Cell::from((!i.is_multiple_of(11)).then(|| 0.06 * (0.5 + share(numbers)))),
         Cell::from(["closed", "reset", "capture end"][i % 3]),
     ];
     cells.extend((0..18).map(|_| match numbers.below(3) {
         0 => Cell::Number(0.0),
-        _ => Cell::Number(numbers.share()),
+        _ => Cell::Number(share(numbers)),
     }));
     Row {
         connection: i.to_string(),
@@ -286,7 +271,7 @@ const RTT_US: u64 = 60_000;
 
 /// A sender that loses 2 % of its segments, detects each loss after a round trip, and retransmits it.
 fn direction(sender: &str, seed: u64, segments: u64) -> Direction {
-    let mut numbers = Numbers(seed);
+    let mut numbers = SplitMix(seed);
     let mut events: Vec<(u64, u64, Event)> =
         vec![(0, 0, Event::Syn), (RTT_US, 0, Event::Ack { una: 1, block: None, window: 65_536 })];
     let (mut time, mut una) = (RTT_US + 300, 1);

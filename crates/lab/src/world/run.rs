@@ -3,6 +3,7 @@
 use super::WorldScenario;
 use super::build::{Flows, link_id};
 use crate::run::Cost;
+use recoup_support::threads::in_parallel;
 use recoup_recovery::Profile;
 use recoup_sim::traffic::{Mix, NewFlow, Source};
 use recoup_sim::world::{FlowEnd, LinkRecord, World};

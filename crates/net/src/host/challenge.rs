@@ -13,7 +13,7 @@ use super::Secret;
 /// and a half times.
 const PER_SECOND: u32 = 1000;
 
-/// What is left of the budget.
+/// Challenge ACKs left to send in this second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ChallengeBudget {
     second: Option<u64>,

@@ -5,8 +5,6 @@ use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Segment};
 
 use super::{ConnectionId, EMBRYONIC_LIFE, Event, ListenerId, ORPHAN_LIFE, Settings};
-
-/// One connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub tcp: tcp::Connection,
@@ -23,7 +21,7 @@ pub(crate) struct Connection {
     pub announced: bool,
     /// It counts among its listener's embryonic connections.
     pub embryonic: bool,
-    /// What the last event said.
+    /// Notices that the last event reported.
     seen: Notices,
     /// The handshake is done, or was.
     pub opened: bool,

@@ -1,13 +1,17 @@
-//! What a host's packets travel over.
+//! Devices that carry a host's packets.
 
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    os::fd::{AsFd, BorrowedFd},
+};
 
-use crate::address::{self, INTERFACE};
-use crate::netlink::Netlink;
-use crate::write_batch::WriteBatch;
-use crate::{NetError, Tun, VnetHeader};
+use crate::{
+    NetError, Tun, VnetHeader,
+    address::{self, INTERFACE},
+    netlink::Netlink,
+    write_batch::WriteBatch,
+};
 
 /// Something that carries IP packets. Its descriptor is readable when there is one to read. One with
 /// offloads has both methods of frames besides.
@@ -24,8 +28,8 @@ pub trait Device: AsFd {
     /// When it is not taken: it is lost then.
     fn write(&mut self, packet: &[u8]) -> io::Result<()>;
 
-    /// Sends a packet, now or with the next [`submit`](Self::submit). Returns how many packets were not taken, of this one
-    /// and those that waited: they are lost.
+    /// Sends a packet, now or with the next [`submit`](Self::submit). Returns how many packets were not taken, of this
+    /// one and those that waited: they are lost.
     fn queue(&mut self, packet: &[u8]) -> u64 {
         self.write(packet).is_err().into()
     }
@@ -73,7 +77,7 @@ pub struct TunDevice {
 /// The prefix length of the IPv4 network taken when no address is asked for.
 const LEN: u8 = 30;
 
-/// What a [`TunDevice`] is to be like.
+/// Options of a [`TunDevice`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TunOptions {
     /// The longest packet, IP header included, in bytes; with offloads, of what packets are cut into.
@@ -90,7 +94,7 @@ impl TunDevice {
     /// Makes one with addresses of its own and without offloads, for packets of up to `mtu` bytes.
     ///
     /// # Errors
-    /// What the system refuses; no free addresses.
+    /// When the system refuses, or when no addresses are free.
     pub fn open(mtu: u16) -> Result<Self, NetError> {
         Self::open_with(&TunOptions { mtu, address: None, offloads: false })
     }
@@ -98,13 +102,10 @@ impl TunDevice {
     /// Makes one.
     ///
     /// # Errors
-    /// What the system refuses; no free addresses.
+    /// When the system refuses, or when no addresses are free.
     pub fn open_with(options: &TunOptions) -> Result<Self, NetError> {
         let name = format!("{INTERFACE}{}h", std::process::id());
-        let tun = match options.offloads {
-            true => Tun::create_with_offloads(&name)?,
-            false => Tun::create(&name)?,
-        };
+        let tun = if options.offloads { Tun::create_with_offloads(&name)? } else { Tun::create(&name)? };
         let mut netlink = Netlink::open()?;
         tun.bring_up(&mut netlink, options.mtu.into())?;
         let mut device = Self {

@@ -1,23 +1,20 @@
 //! Runs a host over a device in real time.
 
-use std::fmt;
-use std::os::fd::BorrowedFd;
-use std::time::Duration;
+use std::{fmt, os::fd::BorrowedFd, time::Duration};
 
 use recoup_units::Instant;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::{Device, Host, Sink};
-use crate::clock::timespec;
-use crate::{Clock, LONGEST_SUPER_PACKET, NetError, VnetHeader};
+use crate::{Clock, LONGEST_SUPER_PACKET, NetError, VnetHeader, clock::timespec};
 
 /// Packets read before what they caused is sent.
 const BATCH: u32 = 32;
 
 type See = Box<dyn FnMut(Instant, &[u8])>;
 
-/// Who is shown every packet, in and out, as it passes: as one IP packet, its checksum completed. A
-/// super-packet is shown as such.
+/// Receives every packet, in and out, as it passes: as one IP packet, its checksum completed. A
+/// super-packet stays one packet.
 struct Tap {
     see: See,
     /// Packets in parts are put together here.
@@ -108,10 +105,7 @@ impl<D: Device> Driver<D> {
                     None => Ok(false),
                 };
             }
-            let wait = match more {
-                true => Some(now),
-                false => self.host.next_deadline().into_iter().chain([until]).min(),
-            };
+            let wait = if more { Some(now) } else { self.host.next_deadline().into_iter().chain([until]).min() };
             // With more to do nobody need be asked whether there is.
             if (!more || other.is_some()) && self.wait(wait, other)? {
                 return Ok(true);
@@ -153,7 +147,7 @@ impl<D: Device> Driver<D> {
         let mut watched = [PollFd::from_borrowed_fd(device, PollFlags::IN), PollFd::from_borrowed_fd(fd, flags)];
         match poll(&mut watched, wait.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(e) => return Err(NetError::system("wait for packets")(e.into())),
+            Err(e) => return Err(NetError::system("wait for packets")(e)),
         }
         Ok(other.is_some() && !watched[1].revents().is_empty())
     }

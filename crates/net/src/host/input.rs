@@ -1,15 +1,20 @@
 //! Packets in.
 
-use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use recoup_recovery::State as RecoveryState;
 use recoup_tcp::State;
 use recoup_units::Instant;
 use recoup_wire::{Checksum, DecodeError, Decoded, Flags, Segment, decode, decode_unverified};
 
-use super::icmp::{self, Message};
-use super::{Host, Sink, largest_mss};
+use super::{
+    Host, Sink,
+    icmp::{self, Message},
+    largest_mss,
+};
 use crate::VnetHeader;
 
 /// Whether an address can be a peer's: one host's, and a port's.
@@ -33,9 +38,10 @@ impl Host {
     /// full-sized ones that it holds, and are sent for it as a whole.
     pub fn receive_frame(&mut self, now: Instant, header: &VnetHeader, packet: &[u8], sink: &mut dyn Sink) {
         self.stats.packets_in += 1;
-        let decoded = match header.vouches_for_checksum() {
-            true => decode_unverified(packet).map(|decoded| Decoded { tcp_checksum: Checksum::Correct, ..decoded }),
-            false => decode(packet),
+        let decoded = if header.vouches_for_checksum() {
+            decode_unverified(packet).map(|decoded| Decoded { tcp_checksum: Checksum::Correct, ..decoded })
+        } else {
+            decode(packet)
         };
         let taken = match decoded {
             Ok(decoded) => self.on_tcp(now, &decoded, packet, sink),
@@ -119,7 +125,7 @@ impl Host {
         let Some(connection) = self.table.at_mut(index) else {
             return;
         };
-        // What earlier ACKs permitted is sent before an ACK that may report a loss is processed: what is then
+        // Data that earlier ACKs permitted is sent before an ACK that may report a loss is processed: data then
         // in flight keeps the recovery's ACK clock running.
         let una = connection.tcp.endpoint().send_unacknowledged();
         let duplicate = payload.is_empty() && segment.ack == una;
@@ -189,10 +195,7 @@ impl Host {
     /// The path takes packets of `mtu` bytes at most. Believed if it quotes a segment that is
     /// outstanding (RFC 5927 §4.1).
     fn on_too_big(&mut self, index: u32, seq: recoup_wire::SeqNumber, mtu: u16) -> bool {
-        let options = match self.settings.endpoint.timestamps {
-            true => recoup_tcp::Config::TIMESTAMPS_LEN,
-            false => 0,
-        };
+        let options = if self.settings.endpoint.timestamps { recoup_tcp::Config::TIMESTAMPS_LEN } else { 0 };
         let Some(connection) = self.table.at_mut(index) else {
             return false;
         };

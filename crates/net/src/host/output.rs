@@ -85,7 +85,7 @@ struct Train {
 }
 
 impl Train {
-    /// What ends a train (PSH, FIN), or cannot be in one: the payload of a SYN does not begin where its
+    /// Flags that end a train (PSH, FIN), or cannot be in one: the payload of a SYN does not begin where its
     /// sequence number says, CWR goes out once (RFC 3168 §6.1.2), a reset carries nothing.
     const ENDS: Flags = Flags::PSH.union(Flags::FIN).union(Flags::SYN).union(Flags::CWR).union(Flags::RST);
 
@@ -120,6 +120,12 @@ impl Train {
     }
 
     /// Takes in `count` segments like the last one, for which there must be room.
+    /// The payload of its segments where packets with `headers` must fit the path MTU.
+    fn size_within(&self, path_mtu: Option<u16>, headers: u32) -> u32 {
+        let most = path_mtu.map_or(u32::MAX, |mtu| u32::from(mtu).saturating_sub(headers).max(1));
+        self.size.min(most)
+    }
+
     fn lengthen(&mut self, count: u32) {
         let len = count * self.size;
         self.segment.payload_len += len;
@@ -162,15 +168,14 @@ impl Egress {
             return 0;
         }
         let headers = path.ip_version().map_or(0, |v| ip_len(segment, v)) - segment.payload_len;
-        let most = path_mtu.map_or(u32::MAX, |mtu| u32::from(mtu).saturating_sub(headers).max(1));
-        let size = train.size.min(most);
+        let size = train.size_within(path_mtu, headers);
         let (mut seq, mut left, mut payload, mut sent) = (segment.seq, segment.payload_len, payload, 0);
         loop {
             let len = left.min(size);
             left -= len;
             let flags = match left {
                 0 => segment.flags,
-                // What ends the segment belongs to its last piece.
+                // Flags that end the segment belong to its last piece.
                 _ => segment.flags.without(Flags::FIN | Flags::PSH),
             };
             let piece = take_front(&mut payload, len as usize);
@@ -208,8 +213,7 @@ impl Egress {
             return 0;
         }
         let headers = self.packet.len() as u32;
-        let most = path_mtu.map_or(u32::MAX, |mtu| u32::from(mtu).saturating_sub(headers).max(1));
-        let size = train.size.min(most);
+        let size = train.size_within(path_mtu, headers);
         let mut header = VnetHeader {
             flags: VnetHeader::NEEDS_CSUM,
             // All of them fit in 16 bits: the packet does.
@@ -291,16 +295,14 @@ impl Host {
         }
         let (egress, stats) = (&mut self.egress, &mut self.stats);
         let offloads = sink.offloads();
-        let (mut left, most_trains) = match offloads {
-            true => (TRAINS_BURST, TRAINS),
-            false => (BURST, u32::MAX),
-        };
+        let (mut left, most_trains) = if offloads { (TRAINS_BURST, TRAINS) } else { (BURST, u32::MAX) };
         let mut trains = 0;
         let mut go = |tcp: &tcp::Connection, train: &Train| {
             let payload = tcp.payload(train.payload);
-            stats.packets_out += match offloads {
-                true => egress.send_train(path, train, payload, mtu, sink),
-                false => egress.send_cut(path, train, payload, mtu, sink),
+            stats.packets_out += if offloads {
+                egress.send_train(path, train, payload, mtu, sink)
+            } else {
+                egress.send_cut(path, train, payload, mtu, sink)
             };
             trains += 1;
             trains == most_trains

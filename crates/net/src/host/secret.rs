@@ -1,4 +1,4 @@
-//! What nobody outside can guess: initial sequence numbers, ports, limits.
+//! Numbers that nobody outside can guess: initial sequence numbers, ports, limits.
 //!
 //! All are SipHash-2-4 (Aumasson and Bernstein 2012) under one secret of the process.
 //!
@@ -7,9 +7,11 @@
 //! - Ephemeral ports: RFC 6056 §3.3.3 ("simple hash-based"), so that a peer sees its own ports counted up
 //!   and nothing of others'.
 
-use std::cell::Cell;
-use std::hash::{Hash, Hasher};
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    cell::Cell,
+    hash::{Hash, Hasher},
+    net::{IpAddr, SocketAddr},
+};
 
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
@@ -30,7 +32,7 @@ pub struct Secret {
     next_port: Cell<u16>,
 }
 
-/// What a hash is for.
+/// Purpose of a hash.
 #[derive(Clone, Copy, Debug, Hash)]
 enum Purpose {
     Isn,
@@ -52,7 +54,7 @@ impl Secret {
     pub fn draw() -> Result<Self, NetError> {
         let mut key = [0; 16];
         // The system gives up to 256 bytes whole.
-        getrandom(&mut key, GetRandomFlags::empty()).map_err(|e| NetError::system("draw random numbers")(e.into()))?;
+        getrandom(&mut key, GetRandomFlags::empty()).map_err(NetError::system("draw random numbers"))?;
         Ok(Self::from_key(key))
     }
 

@@ -3,8 +3,7 @@
 mod offload;
 
 use super::*;
-use std::cell::Cell;
-use std::rc::Rc;
+use std::{cell::Cell, rc::Rc};
 
 use recoup_tcp::Closed;
 use recoup_wire::{Flags, Options, Payload, Segment, SeqNumber, decode, encode};
@@ -20,7 +19,7 @@ fn host(address: &str) -> Host {
     Host::new(settings, &[address.parse().unwrap()], Secret::from_key([key; 16]))
 }
 
-/// Whether a packet is lost, told whether it goes to the server.
+/// Whether a packet is lost; the flag says whether it goes to the server.
 type Loss = Box<dyn FnMut(bool, &[u8]) -> bool>;
 
 /// A client, a server that listens at port 80, and 10 ms between them.
@@ -28,7 +27,7 @@ struct Pair {
     now: Instant,
     client: Host,
     server: Host,
-    /// What is on its way, either way: when it arrives, whether at the server, and what.
+    /// Packets in flight: arrival time, whether to the server, and bytes.
     flying: VecDeque<(Instant, bool, Vec<u8>)>,
     lost: Loss,
 }
@@ -54,7 +53,7 @@ impl Pair {
         (ours, opened(&mut self.server))
     }
 
-    /// Lets so many milliseconds pass.
+    /// Lets `millis` milliseconds pass.
     fn run(&mut self, millis: u64) {
         let end = self.now + Duration::from_millis(millis);
         loop {
@@ -79,19 +78,17 @@ impl Pair {
     fn hand_in(&mut self, to_server: bool, packet: &[u8]) {
         let (now, flying, lost) = (self.now, &mut self.flying, &mut self.lost);
         let mut sink = |packet: &[u8]| put(now, flying, lost, !to_server, packet);
-        match to_server {
-            true => self.server.receive(now, packet, &mut sink),
-            false => self.client.receive(now, packet, &mut sink),
+        if to_server {
+            self.server.receive(now, packet, &mut sink)
+        } else {
+            self.client.receive(now, packet, &mut sink)
         }
     }
 
     fn flush(&mut self) {
         let (now, flying, lost) = (self.now, &mut self.flying, &mut self.lost);
         for to_server in [true, false] {
-            let host = match to_server {
-                true => &mut self.client,
-                false => &mut self.server,
-            };
+            let host = if to_server { &mut self.client } else { &mut self.server };
             while host.flush(now, &mut |p: &[u8]| put(now, flying, lost, to_server, p)) {}
         }
     }
@@ -220,7 +217,7 @@ fn what_acks_gave_leave_for_is_out_before_a_loss_is_found() {
     client.write(now, id, &stream(40_000)).unwrap();
     client.flush(now, &mut |_: &[u8]| {});
     assert!(hand_in(&mut client, now, Flags::ACK, 8000, None).is_empty());
-    // What the first gave leave for, then what the second shows lost.
+    // First the data that the first ACK permits, then the segments that the second shows lost.
     let sent = hand_in(&mut client, now, Flags::ACK, 8000, Some([9000, 10_000]));
     assert_eq!(sent[..2], [10, 11]);
     let again = sent.iter().position(|&n| n == 8);

@@ -1,21 +1,24 @@
 //! One end of a flow: a stack in a namespace.
 
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use recoup_recovery::{Counters, Recovery};
 use recoup_tcp::flow::Host;
 
-use super::Stack;
-use super::engine::{self, Engine};
-use super::events::SenderEvents;
-use super::kernel::{self, Listener};
-use super::linux::{self, Counts, Kernel, Options};
-use super::run::FlowRun;
-use crate::netlink::Netlink;
-use crate::{Clock, Namespace, NetError};
+use super::{
+    Stack,
+    engine::{self, Engine},
+    events::SenderEvents,
+    kernel::{self, Listener},
+    linux::{self, Counts, Kernel, Options},
+    run::FlowRun,
+};
+use crate::{Clock, Namespace, NetError, netlink::Netlink};
 
-/// What a sender counted and logged in a flow.
+/// Counters and log of a sender in a flow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SenderReport {
     pub counters: Counters,
@@ -107,7 +110,7 @@ impl End {
         Ok(SenderReport::default())
     }
 
-    /// What the kernel has counted so far; `None` if the stack is Recoup's.
+    /// Counters of the kernel so far; `None` if the stack is Recoup's.
     pub fn counts(&self, namespace: &Namespace) -> Result<Option<Counts>, NetError> {
         match self {
             Self::Engine(_) => Ok(None),

@@ -1,22 +1,29 @@
 //! An end of a flow with Recoup's stack: a host on a TUN device in the end's namespace, and a thread that
 //! runs it.
 
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::thread;
-use std::time::Duration;
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
+    },
+    thread,
+    time::Duration,
+};
 
-use recoup_tcp::flow::Host as Side;
-use recoup_tcp::{Config, State};
+use recoup_tcp::{Config, State, flow::Host as Side};
 
-use super::application::Application;
-use super::end::SenderReport;
-use super::events::SenderEvents;
-use super::run::{FlowRun, LOOK};
-use crate::clock::{be_punctual, monotonic};
-use crate::host::{ConnectionId, Driver, Host, Read, Secret, Settings, TunDevice};
-use crate::{Namespace, NetError};
+use super::{
+    application::Application,
+    end::SenderReport,
+    events::SenderEvents,
+    run::{FlowRun, LOOK},
+};
+use crate::{
+    Namespace, NetError,
+    clock::{be_punctual, monotonic},
+    host::{ConnectionId, Driver, Host, Read, Secret, Settings, TunDevice},
+};
 
 /// The port on which a Recoup server listens.
 pub(super) const PORT: u16 = 5001;
@@ -62,7 +69,7 @@ impl Engine {
     /// Takes part in a flow until it is over.
     pub fn take_part(&self, side: Side, flow: Arc<FlowRun>) -> Result<SenderReport, NetError> {
         let (report, reported) = sync_channel(1);
-        let gone = || NetError::system("run a stack")(std::io::ErrorKind::BrokenPipe.into());
+        let gone = || NetError::system("run a stack")(std::io::ErrorKind::BrokenPipe);
         let task = Task { side, flow, report };
         self.tasks.send(task).map_err(|_| gone())?;
         reported.recv().map_err(|_| gone())?

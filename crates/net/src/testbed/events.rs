@@ -19,18 +19,18 @@ use crate::{PacketOutcome, PacketRecord, Tcp};
 pub struct FlowEvent {
     /// When, counted from the start of the flow.
     pub at: Instant,
-    /// What.
+    /// Kind of the event.
     pub kind: FlowEventKind,
 }
 
-/// What happened in a flow.
+/// Kind of an event in a flow.
 #[derive(Clone, Copy, Debug)]
 pub enum FlowEventKind {
     /// A sender of Recoup's did something. Instants in the event count from the start of the flow, too.
     Sender {
-        /// Whose sender.
+        /// Host of the sender.
         host: Host,
-        /// What it did.
+        /// Event of the sender.
         event: Event,
     },
     /// A packet entered the path, left it or was dropped.
@@ -40,7 +40,7 @@ pub enum FlowEventKind {
 /// A packet at the path.
 #[derive(Clone, Copy, Debug)]
 pub struct PathPacket {
-    /// What happened to it.
+    /// Point of the path that it reached.
     pub point: PathPoint,
     /// Where it travels.
     pub direction: Direction,
@@ -64,7 +64,7 @@ pub enum PathPoint {
     Dropped(DropCause),
 }
 
-/// What a sender logged.
+/// Log of a sender.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SenderEvents {
     /// CLOCK_MONOTONIC in nanoseconds at the instant 0 of these events.
@@ -116,7 +116,7 @@ pub(super) fn collect(
     events
 }
 
-/// What happened to the packets of a flow, each with its time on the path's clock.
+/// Packets of a flow at each point of the path, with the time on the path's clock.
 fn path_packets(records: &[PacketRecord], flow: FlowId) -> Vec<(Instant, PathPacket)> {
     let is_reset = |tcp: &Tcp| tcp.flags.contains(Flags::RST);
     let mut by_number: Vec<_> = records

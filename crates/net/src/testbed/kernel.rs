@@ -1,23 +1,28 @@
 //! An end of a flow with the kernel's TCP.
 
-use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
-
-use recoup_tcp::flow::Host;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind, connect, getsockname,
-    listen, recv, send, shutdown, socket_with, sockopt,
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    time::Duration,
 };
 
-use super::application::Application;
-use super::linux::Options;
-use super::run::{FlowRun, LOOK};
-use crate::clock::timespec;
-use crate::{Clock, NetError, set_receive_low_water_mark};
+use recoup_tcp::flow::Host;
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    net::{
+        AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind, connect,
+        getsockname, listen, recv, send, shutdown, socket_with, sockopt,
+    },
+};
+
+use super::{
+    application::Application,
+    linux::Options,
+    run::{FlowRun, LOOK},
+};
+use crate::{Clock, NetError, clock::timespec, set_receive_low_water_mark};
 
 /// A listening socket.
 #[derive(Debug)]
@@ -35,7 +40,7 @@ pub(super) fn socket(version: IpAddr, options: &Options) -> Result<OwnedFd, NetE
     sockopt::set_tcp_nodelay(&socket, true).map_err(system("set up"))?;
     let name = &options.congestion_control;
     sockopt::set_tcp_congestion(&socket, name)
-        .map_err(|e| NetError::system(format!("use the congestion control {name}"))(e.into()))?;
+        .map_err(NetError::system(format!("use the congestion control {name}")))?;
     if let Some(most) = options.user_timeout {
         let millis = u32::try_from(most.as_millis()).unwrap_or(u32::MAX);
         sockopt::set_tcp_user_timeout(&socket, millis).map_err(system("set up"))?;
@@ -49,8 +54,7 @@ pub(super) fn socket(version: IpAddr, options: &Options) -> Result<OwnedFd, NetE
 }
 
 fn system(verb: &str) -> impl FnOnce(Errno) -> NetError {
-    let error = NetError::system(format!("{verb} a socket"));
-    move |e| error(e.into())
+    NetError::system(format!("{verb} a socket"))
 }
 
 impl Listener {

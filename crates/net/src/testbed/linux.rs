@@ -1,13 +1,14 @@
 //! The settings, facts and counters of the kernel's TCP.
 
-use std::fs;
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use netlink_packet_route::route::RouteMetric;
 use recoup_recovery::{Counters, Trigger};
 use recoup_tcp::flow::Host;
-use rustix::system::uname;
-use rustix::time::{ClockId, clock_getres};
+use rustix::{
+    system::uname,
+    time::{ClockId, clock_getres},
+};
 
 use super::switch::{Switch, Switches};
 use crate::NetError;
@@ -133,7 +134,7 @@ impl Counts {
         0
     }
 
-    /// What was counted since `before`, as a Recoup sender counts: retransmissions by trigger, recoveries.
+    /// Counts since `before`, as a Recoup sender counts: retransmissions by trigger, recoveries.
     ///
     /// The kernel counts timeouts; each retransmits the first segment. It counts probes of new data
     /// together with those that retransmit, so retransmitting probes are the rest of all retransmissions.

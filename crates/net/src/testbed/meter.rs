@@ -177,9 +177,10 @@ impl FlowMeter<'_> {
             let start = span.start + u64::from(tcp.flags.contains(Flags::SYN));
             let end = start + u64::from(tcp.payload_len);
             let stream = self.stream(record.direction);
-            let fresh: u64 = match end > start {
-                true => stream.arrived.gaps(&(start.0..end.0)).map(|gap| gap.end - gap.start).sum(),
-                false => 0,
+            let fresh: u64 = if end > start {
+                stream.arrived.gaps(&(start.0..end.0)).map(|gap| gap.end - gap.start).sum()
+            } else {
+                0
             };
             stream.spurious.on_arrival(record.number, span);
             stream.arrived.insert(span.start.0..span.end.0);
@@ -204,10 +205,7 @@ impl FlowMeter<'_> {
             && self.up.has_arrived(Offset::DATA + client.total())
             && self.down.has_arrived(Offset::DATA + server.total())
         {
-            let established = match client.total() > 0 {
-                true => self.client_established,
-                false => self.server_established,
-            };
+            let established = if client.total() > 0 { self.client_established } else { self.server_established };
             self.flow.fct = self.began.map(|began| at.since(began));
             self.flow.fct_established = established.map(|then| at.since(then));
         }

@@ -1,8 +1,10 @@
 //! The state of a running flow that both its ends share.
 
-use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::{
+    net::SocketAddr,
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
 
 use recoup_tcp::flow::{Host, Workload};
 

@@ -50,7 +50,7 @@ impl Switch {
 pub struct Switches([Option<bool>; Switch::ALL.len()]);
 
 impl Switches {
-    /// What a part is switched to.
+    /// The value a switch is set to; `None`: the kernel's own.
     pub const fn get(&self, switch: Switch) -> Option<bool> {
         self.0[switch as usize]
     }

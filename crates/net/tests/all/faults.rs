@@ -13,8 +13,10 @@ mod peers;
 mod wire;
 
 use crate::{alone, beside_others};
-use recoup_net::Namespace;
-use recoup_net::host::{Host, Secret, Settings, TunDevice};
+use recoup_net::{
+    Namespace,
+    host::{Host, Secret, Settings, TunDevice},
+};
 use recoup_recovery::Mechanisms;
 use recoup_testing::skip;
 use std::time::Duration;
@@ -31,7 +33,7 @@ fn with_device(test: impl FnOnce(&TunDevice) + Send + 'static) {
     in_namespace(test);
 }
 
-/// The same, while no other test of the process runs.
+/// Runs the test with a device while no other test of the process runs.
 fn with_device_alone(test: impl FnOnce(&TunDevice) + Send + 'static) {
     let _alone = alone();
     in_namespace(test);
@@ -67,21 +69,4 @@ fn bytes(seed: u64, count: usize) -> Vec<u8> {
         (z ^ z >> 48) as u8
     };
     (0..count as u64).map(byte).collect()
-}
-
-/// Random numbers from one seed (splitmix64).
-struct Draws(u64);
-
-impl Draws {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound.max(1)
-    }
 }

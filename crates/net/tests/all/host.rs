@@ -7,9 +7,11 @@ mod peers;
 use faulty::{Faults, Faulty};
 use peers::{bytes, host, kernel_pulls, kernel_pushes, trade, with_device};
 use recoup_net::host::{Driver, TunDevice};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::thread;
-use std::time::Duration;
+use std::{
+    net::{IpAddr, SocketAddr, TcpListener, TcpStream},
+    thread,
+    time::Duration,
+};
 
 /// Indexes of a device's addresses; IPv4 is first.
 const VERSIONS: [usize; 2] = [0, 1];

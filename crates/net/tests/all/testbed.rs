@@ -7,19 +7,20 @@
 
 use crate::beside_others;
 use recoup_testing::skip;
-use std::sync::RwLockReadGuard;
 use std::thread;
+use std::sync::RwLockReadGuard;
 use std::time::{Duration, Instant};
 
 use recoup_net::testbed::{
     FlowEventKind, FlowOutcome, Kernel, Options, PathPoint, Setup, Stack, Switch, Switches, Testbed,
 };
-use recoup_path::PathSpec;
-use recoup_path::{HopSpec, LossSpec, Probability, Queue};
+use recoup_path::{HopSpec, LossSpec, PathSpec, Probability, Queue};
 use recoup_recovery::{Event, Mechanisms, Transmission, Trigger};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
-use recoup_tcp::Config;
-use recoup_tcp::flow::{FlowRecord, Host, Script, TimedWrite, When, Workload, Write};
+use recoup_tcp::{
+    Config,
+    flow::{FlowRecord, Host, Script, TimedWrite, When, Workload, Write},
+};
 use recoup_units::{BitRate, Direction, FlowId};
 
 const ONE_WAY: Duration = Duration::from_millis(20);
@@ -83,7 +84,7 @@ fn behind(up: &[HopSpec], down: &[HopSpec]) -> PathSpec {
     PathSpec { up: chain(up), down: chain(down) }
 }
 
-/// The same path with losses by these rules.
+/// The path with losses by these rules.
 fn path(up: &[&str], down: &[&str]) -> PathSpec {
     let hop = |rule: &&str| HopSpec::Loss(rule.parse::<LossSpec>().unwrap());
     let hops = |rules: &[&str]| rules.iter().map(hop).collect::<Vec<_>>();
@@ -119,7 +120,7 @@ impl Stage {
     }
 }
 
-/// Where timers decide what is sent, one of so many flows must be as expected: while a busy machine
+/// Where timers decide what is sent, one of this many flows must be as expected: while a busy machine
 /// pauses, timers fire before the packets that would have stopped them.
 const TRIES: u64 = 5;
 

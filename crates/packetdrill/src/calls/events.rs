@@ -1,9 +1,11 @@
 //! Calls that wait for events, and pipes.
 
 use super::{nothing, number, size};
-use crate::errno::{Errno, Outcome};
-use crate::host::{Host, Interest};
-use crate::runtime::RUNTIME;
+use crate::{
+    errno::{Errno, Outcome},
+    host::{Host, Interest},
+    runtime::RUNTIME,
+};
 use libc::{c_int, c_uint, c_void, epoll_event, loff_t, nfds_t, pollfd, size_t, ssize_t};
 use std::time::Duration;
 
@@ -111,8 +113,5 @@ pub(super) unsafe extern "C" fn splice(
 ) -> ssize_t {
     let at_once = flags & libc::SPLICE_F_NONBLOCK != 0;
     let call = |host: &mut Host| host.splice(from, to, count);
-    size(match at_once {
-        true => RUNTIME.call(call),
-        false => RUNTIME.wait(None, call, || Err(Errno::AGAIN)),
-    })
+    size(if at_once { RUNTIME.call(call) } else { RUNTIME.wait(None, call, || Err(Errno::AGAIN)) })
 }

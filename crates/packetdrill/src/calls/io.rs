@@ -1,9 +1,10 @@
 //! All system calls that read and write.
 
-use super::sockets::waiting;
-use super::{memory, size};
-use crate::errno::{Errno, Outcome};
-use crate::host::{Received, SendFlags};
+use super::{memory, size, sockets::waiting};
+use crate::{
+    errno::{Errno, Outcome},
+    host::{Received, SendFlags},
+};
 use libc::{c_int, c_void, cmsghdr, iovec, msghdr, off_t, size_t, sockaddr, socklen_t, ssize_t};
 
 /// `TCP_CM_INQ`: the control message with the number of bytes left to read.
@@ -21,9 +22,10 @@ fn transmit(fd: c_int, bytes: &[u8], flags: c_int) -> Outcome<usize> {
     let mut done = 0;
     let result = waiting(fd, flags, |host| {
         done += host.send(fd, &bytes[done..], how)?;
-        match done == bytes.len() || host.is_nonblocking(fd) || flags & libc::MSG_DONTWAIT != 0 {
-            true => Ok(done),
-            false => Err(Errno::AGAIN),
+        if done == bytes.len() || host.is_nonblocking(fd) || flags & libc::MSG_DONTWAIT != 0 {
+            Ok(done)
+        } else {
+            Err(Errno::AGAIN)
         }
     });
     // A partial write is reported before its error.
@@ -199,9 +201,10 @@ pub(crate) unsafe fn write_file(to: c_int, from: c_int, offset: *mut off_t, coun
     let mut buffer = vec![0u8; count.min(MOST)];
     // SAFETY: the buffer has room for its length, and `offset`, where not null, can be read.
     let got = unsafe {
-        match offset.is_null() {
-            true => libc::read(from, buffer.as_mut_ptr().cast(), buffer.len()),
-            false => libc::pread(from, buffer.as_mut_ptr().cast(), buffer.len(), *offset),
+        if offset.is_null() {
+            libc::read(from, buffer.as_mut_ptr().cast(), buffer.len())
+        } else {
+            libc::pread(from, buffer.as_mut_ptr().cast(), buffer.len(), *offset)
         }
     };
     let got = usize::try_from(got).map_err(|_| {

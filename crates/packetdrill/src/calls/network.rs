@@ -1,8 +1,7 @@
 //! The network and the clock.
 
 use super::{memory, nothing};
-use crate::errno::Errno;
-use crate::runtime::RUNTIME;
+use crate::{errno::Errno, runtime::RUNTIME};
 use libc::{c_int, c_longlong, c_uint, c_void, size_t, timeval, timezone};
 use recoup_units::Instant;
 use std::time::Duration;

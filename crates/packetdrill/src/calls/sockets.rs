@@ -1,10 +1,12 @@
 //! Calls on sockets: create, connect, close, options.
 
 use super::{addresses, memory, nothing, number};
-use crate::errno::{Errno, Outcome};
-use crate::host::Host;
-use crate::runtime::RUNTIME;
-use crate::sysctl;
+use crate::{
+    errno::{Errno, Outcome},
+    host::Host,
+    runtime::RUNTIME,
+    sysctl,
+};
 use libc::{c_int, c_ulong, c_void, sockaddr, socklen_t};
 
 /// `SIOCOUTQNSD`, which the libc crate does not name.

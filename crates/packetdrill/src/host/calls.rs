@@ -15,7 +15,6 @@ pub struct SendFlags {
 /// The result of a receive call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// The bytes.
     pub bytes: Vec<u8>,
     /// The number of bytes left to read, if `TCP_INQ` requests it.
     pub inq: Option<i32>,
@@ -40,8 +39,6 @@ impl Host {
             personality,
         })))
     }
-
-    /// `bind`.
     pub fn bind(&mut self, fd: Fd, address: SocketAddr) -> Outcome<()> {
         let port = match address.port() {
             0 => self.free_port(),
@@ -58,8 +55,6 @@ impl Host {
     fn free_port(&mut self) -> u16 {
         (EPHEMERAL + self.number() % 28_000) as u16
     }
-
-    /// `listen`.
     pub fn listen(&mut self, fd: Fd) -> Outcome<()> {
         let port = self.free_port();
         let socket = self.socket_mut(fd)?;
@@ -178,23 +173,23 @@ impl Host {
 
     /// Bytes that can be read (`SIOCINQ`).
     pub fn inq(&self, fd: Fd) -> Outcome<i32> {
+        self.bytes_of(fd, |tcp| tcp.endpoint().readable())
+    }
+
+    fn bytes_of(&self, fd: Fd, bytes: impl Fn(&recoup_tcp::Connection) -> u64) -> Outcome<i32> {
         let connection = self.connection_of(fd)?.ok_or(Errno::INVALID)?;
-        Ok(i32::try_from(connection.tcp.endpoint().readable()).unwrap_or(i32::MAX))
+        Ok(i32::try_from(bytes(&connection.tcp)).unwrap_or(i32::MAX))
     }
 
     /// Bytes written and not acknowledged (`SIOCOUTQ`).
     pub fn outq(&self, fd: Fd) -> Outcome<i32> {
-        let connection = self.connection_of(fd)?.ok_or(Errno::INVALID)?;
-        Ok(i32::try_from(connection.tcp.queued()).unwrap_or(i32::MAX))
+        self.bytes_of(fd, recoup_tcp::Connection::queued)
     }
 
     /// Bytes written and not sent (`SIOCOUTQNSD`).
     pub fn outq_unsent(&self, fd: Fd) -> Outcome<i32> {
-        let connection = self.connection_of(fd)?.ok_or(Errno::INVALID)?;
-        Ok(i32::try_from(connection.tcp.unsent()).unwrap_or(i32::MAX))
+        self.bytes_of(fd, recoup_tcp::Connection::unsent)
     }
-
-    /// `shutdown`.
     pub fn shutdown(&mut self, fd: Fd, read: bool, write: bool) -> Outcome<()> {
         let now = self.now;
         let connection = self.connection_mut(fd)?.ok_or(Errno::NOT_CONNECTED)?;

@@ -1,14 +1,14 @@
 //! A connection with Linux's socket semantics, on top of [`recoup_tcp::Connection`].
 
 use super::packet::Packet;
-use crate::errno::{Errno, Outcome};
-use crate::settings::Personality;
+use crate::{
+    errno::{Errno, Outcome},
+    settings::Personality,
+};
 use recoup_recovery::Transmission;
 use recoup_tcp::{self as tcp, Closed, Config, Flush, Read, State, Transmit, Wake, WriteMode};
 use recoup_units::Instant;
 use recoup_wire::{Decoded, Endpoints, Segment};
-
-/// One connection.
 #[derive(Debug)]
 pub struct Connection {
     pub tcp: tcp::Connection,
@@ -29,10 +29,8 @@ impl Connection {
     /// A connection along `path` that sends a SYN, or waits for one if `listens`.
     pub fn new(config: &Config, listens: bool, path: Endpoints, personality: Personality) -> Self {
         let limits = personality.send_limits();
-        let tcp = match listens {
-            true => tcp::Connection::listen(config, limits),
-            false => tcp::Connection::connect(config, limits),
-        };
+        let tcp =
+            if listens { tcp::Connection::listen(config, limits) } else { tcp::Connection::connect(config, limits) };
         let mut connection = Self {
             before: tcp.state(),
             tcp,
@@ -160,10 +158,7 @@ impl Connection {
         if let Some(error) = self.take_error() {
             return Err(error);
         }
-        match self.read_shut || self.tcp.is_closed() {
-            true => Ok(Vec::new()),
-            false => Err(Errno::AGAIN),
-        }
+        if self.read_shut || self.tcp.is_closed() { Ok(Vec::new()) } else { Err(Errno::AGAIN) }
     }
 
     /// The last descriptor was closed. `reset`: `SO_LINGER` is zero.

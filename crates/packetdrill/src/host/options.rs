@@ -8,7 +8,6 @@ use recoup_recovery::congestion::Algorithm;
 const SO_MEMINFO: i32 = 55;
 /// How many numbers `SO_MEMINFO` returns.
 const MEMINFO_LEN: usize = 9;
-/// `TCP_INQ`.
 const TCP_INQ: i32 = 36;
 /// `TCP_CC_INFO`, and the largest size of its value in bytes.
 const TCP_CC_INFO: i32 = 26;
@@ -23,7 +22,6 @@ pub(super) struct Options {
     plain: BTreeMap<(i32, i32), i32>,
     /// `SO_LINGER`, in seconds, if on.
     linger: Option<i32>,
-    /// `TCP_INQ`.
     pub inq: bool,
 }
 
@@ -124,10 +122,7 @@ impl Host {
 
     fn set_nodelay(&mut self, fd: Fd, on: bool) -> Outcome<()> {
         self.set_personality(fd, |p| p.nagle = !on)?;
-        match on {
-            true => self.uncork(fd),
-            false => Ok(()),
-        }
+        if on { self.uncork(fd) } else { Ok(()) }
     }
 
     /// Changes settings in the socket and in its connection.

@@ -10,9 +10,7 @@ pub struct Packet {
     pub at: Instant,
     /// Its source and destination.
     pub path: Endpoints,
-    /// Its segment.
     pub segment: Segment,
-    /// Its payload.
     pub payload: Vec<u8>,
     /// Whether routers may mark it instead of dropping it: ECT(0) (RFC 3168 §5).
     pub ecn_capable: bool,
@@ -56,7 +54,7 @@ impl Packet {
     /// The packet's bytes.
     ///
     /// # Errors
-    /// When there can be no such packet.
+    /// When the packet would be too long.
     pub fn encode(&self, ip_id: u16) -> Result<Vec<u8>, EncodeError> {
         let mut bytes = Vec::new();
         let payload = Payload::Bytes(&self.payload);

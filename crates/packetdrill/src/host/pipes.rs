@@ -6,8 +6,6 @@ use std::collections::VecDeque;
 
 /// Bytes a pipe holds at most (Linux: 16 pages).
 const CAPACITY: usize = 65_536;
-
-/// A pipe.
 #[derive(Debug, Default)]
 pub(super) struct Pipe {
     bytes: VecDeque<u8>,

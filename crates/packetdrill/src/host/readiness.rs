@@ -3,7 +3,7 @@
 use super::*;
 use recoup_tcp::Notices;
 
-/// What a descriptor is ready for, as bits of `poll` (those of `epoll` are the same).
+/// Readiness of a descriptor, as bits of `poll` (those of `epoll` are the same).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readiness(pub u32);
 
@@ -13,7 +13,7 @@ impl Readiness {
     const ALWAYS: u32 = libc::EPOLLERR as u32 | libc::EPOLLHUP as u32;
 }
 
-/// What is waited for on a descriptor.
+/// Events that the script waits for on a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub struct Interest {
     /// Bits of `epoll`, `EPOLLET` and `EPOLLONESHOT` among them.
@@ -22,7 +22,7 @@ pub struct Interest {
     pub data: u64,
 }
 
-/// What happened on a connection: its notices, and whether it is shut for reading.
+/// State of a connection: its notices, and whether it is shut for reading.
 type Seen = (Notices, bool);
 
 /// A descriptor waited for, and what the last event on it said.
@@ -42,13 +42,13 @@ pub(super) struct Epoll {
 
 impl Epoll {
     /// `fd` was closed.
-    pub(super) fn forget(&mut self, fd: Fd) {
+    pub fn forget(&mut self, fd: Fd) {
         self.watches.retain(|watch| watch.fd != fd);
     }
 }
 
 impl Host {
-    /// What `fd` is ready for.
+    /// Readiness of `fd`.
     pub fn readiness(&mut self, fd: Fd) -> Outcome<Readiness> {
         if let Role::Listener { ready } = &self.socket_of(fd)?.role {
             let bits = if ready.is_empty() { 0 } else { Readiness::IN };
@@ -88,8 +88,6 @@ impl Host {
             Err(_) => libc::POLLNVAL as u32,
         }
     }
-
-    /// `epoll_create`.
     pub fn epoll_create(&mut self) -> Outcome<Fd> {
         self.add(Descriptor::Epoll(Epoll::default()))
     }
@@ -127,10 +125,7 @@ impl Host {
         let epoll = self.epoll_mut(epoll)?;
         let before = epoll.watches.len();
         epoll.forget(fd);
-        match before == epoll.watches.len() {
-            true => Err(Errno::NO_ENTRY),
-            false => Ok(()),
-        }
+        if before == epoll.watches.len() { Err(Errno::NO_ENTRY) } else { Ok(()) }
     }
 
     /// `epoll_wait` without waiting: at most `most` of what happened.

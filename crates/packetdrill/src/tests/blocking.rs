@@ -1,8 +1,7 @@
 //! Calls that wait, in a thread of their own as packetdrill makes them, and in the script's.
 
 use super::*;
-use std::thread;
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 /// Long enough, in real time, for another thread to have begun to wait.
 fn let_the_other_thread_wait() {

@@ -15,7 +15,7 @@ impl Drill {
         unsafe { (self.table.epoll_ctl)(null_mut(), epoll, operation, fd, &raw mut event) }
     }
 
-    /// What happened, without waiting: how much, and the events of the first.
+    /// The number of ready descriptors, without waiting, and the events of the first.
     fn happened(&self, epoll: c_int) -> (c_int, c_int) {
         let mut events = [epoll_event { events: 0, u64: 0 }; 4];
         // SAFETY: there is room for four.

@@ -1,4 +1,4 @@
-//! What an implementation of packetdrill's interface easily gets wrong.
+//! Common mistakes of implementations of packetdrill's interface.
 
 use super::*;
 

@@ -1,7 +1,6 @@
 //! Runs code.
 
-use super::value::Data;
-use super::{Function, Node, Statement, Value, What, names};
+use super::{Function, Node, Statement, Value, What, names, value::Data};
 use crate::error::{Place, Wrong};
 use recoup_tcp::Info;
 use std::collections::HashMap;
@@ -136,23 +135,7 @@ impl Scope<'_> {
                     }
                 }
             }
-            Node::Integer(_) | Node::Float(_) | Node::Text(_) | Node::Boolean(_) => {}
-            Node::Not(of) | Node::Negative(of) | Node::Inverted(of) => self.values_of_names(of, seen),
-            Node::And(a, b) | Node::Or(a, b) | Node::Binary(_, a, b) => {
-                self.values_of_names(a, seen);
-                self.values_of_names(b, seen);
-            }
-            Node::Compare(first, others) => {
-                self.values_of_names(first, seen);
-                for (_, other) in others {
-                    self.values_of_names(other, seen);
-                }
-            }
-            Node::Apply(_, values) | Node::Tuple(values) => {
-                for value in values {
-                    self.values_of_names(value, seen);
-                }
-            }
+            _ => value.parts().into_iter().for_each(|part| self.values_of_names(part, seen)),
         }
     }
 }

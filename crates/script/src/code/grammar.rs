@@ -1,8 +1,10 @@
 //! Parses code to statements.
 
 use super::{Comparison, Function, Node, Operator, Statement, Value, What};
-use crate::error::{Place, Wrong};
-use crate::lex::{Kind, Language, Token, lex};
+use crate::{
+    error::{Place, Wrong, wrong},
+    lex::{Kind, Language, Token, lex},
+};
 
 /// The greatest depth of parentheses, and of signs before a value.
 const DEEPEST: usize = 64;
@@ -143,8 +145,7 @@ impl Parser {
             "print" => self.print()?,
             "pass" => What::Pass,
             "if" | "for" | "while" | "def" | "import" | "from" | "class" | "with" | "try" | "return" => {
-                let message = format!("`{word}` is not supported, expected {WHAT}");
-                return Err(Wrong::new(place, message));
+                return wrong(place, format!("`{word}` is not supported, expected {WHAT}"));
             }
             _ => self.assignment(place, word)?,
         };
@@ -155,10 +156,7 @@ impl Parser {
         let begin = self.at;
         let test = self.value()?;
         let text = self.text(begin, self.at);
-        let message = match self.take(",") {
-            true => Some(self.value()?),
-            false => None,
-        };
+        let message = if self.take(",") { Some(self.value()?) } else { None };
         Ok(What::Assert { test, text, message })
     }
 
@@ -188,14 +186,12 @@ impl Parser {
         if !self.take("(") {
             return Ok(What::Print(vec![self.value()?]));
         }
-        self.parentheses += 1;
-        let values = self.list();
-        self.parentheses -= 1;
-        values.map(What::Print)
+        self.list().map(What::Print)
     }
 
     /// Values up to the closing parenthesis.
     fn list(&mut self) -> Result<Vec<Value>, Wrong> {
+        self.parentheses += 1;
         let mut values = Vec::new();
         while !self.take(")") {
             if !values.is_empty() && !self.take(",") {
@@ -206,6 +202,7 @@ impl Parser {
             }
             values.push(self.value()?);
         }
+        self.parentheses -= 1;
         Ok(values)
     }
 
@@ -221,18 +218,18 @@ impl Parser {
         }
         let statements = ["assert", "print", "pass"];
         let near = crate::error::did_you_mean(&name, statements);
-        let message = match near.is_empty() {
-            false => format!("unknown statement `{name}`{near}"),
-            true => format!("expected `=` after `{name}`: a statement is `assert …`, `print(…)` or `name = value`"),
+        let message = if near.is_empty() {
+            format!("expected `=` after `{name}`: a statement is `assert …`, `print(…)` or `name = value`")
+        } else {
+            format!("unknown statement `{name}`{near}")
         };
-        Err(Wrong::new(place, message))
+        wrong(place, message)
     }
 
     fn value(&mut self) -> Result<Value, Wrong> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            let message = format!("more than {DEEPEST} parentheses within each other");
-            return Err(Wrong::new(self.place(), message));
+            return wrong(self.place(), format!("more than {DEEPEST} parentheses within each other"));
         }
         let value = self.or();
         self.depth -= 1;
@@ -241,32 +238,35 @@ impl Parser {
 
     fn count_operator(&mut self) -> Result<(), Wrong> {
         self.operators += 1;
-        match self.operators > MOST_OPERATORS {
-            true => Err(Wrong::new(self.place(), format!("more than {MOST_OPERATORS} operators in one statement"))),
-            false => Ok(()),
+        if self.operators > MOST_OPERATORS {
+            wrong(self.place(), format!("more than {MOST_OPERATORS} operators in one statement"))
+        } else {
+            Ok(())
         }
     }
 
     fn or(&mut self) -> Result<Value, Wrong> {
-        let mut left = self.and()?;
-        while self.take_word("or") {
+        self.joined("or", Node::Or, Self::and)
+    }
+
+    /// Operands joined by `word`, grouped from the left.
+    fn joined(
+        &mut self,
+        word: &str,
+        node: fn(Box<Value>, Box<Value>) -> Node,
+        operand: fn(&mut Self) -> Result<Value, Wrong>,
+    ) -> Result<Value, Wrong> {
+        let mut left = operand(self)?;
+        while self.take_word(word) {
             self.count_operator()?;
-            let (place, right) = (left.place, self.and()?);
-            let node = Node::Or(Box::new(left), Box::new(right));
-            left = Value { place, node };
+            let (place, right) = (left.place, operand(self)?);
+            left = Value { place, node: node(Box::new(left), Box::new(right)) };
         }
         Ok(left)
     }
 
     fn and(&mut self) -> Result<Value, Wrong> {
-        let mut left = self.not()?;
-        while self.take_word("and") {
-            self.count_operator()?;
-            let (place, right) = (left.place, self.not()?);
-            let node = Node::And(Box::new(left), Box::new(right));
-            left = Value { place, node };
-        }
-        Ok(left)
+        self.joined("and", Node::And, Self::not)
     }
 
     fn not(&mut self) -> Result<Value, Wrong> {
@@ -334,7 +334,7 @@ impl Parser {
     fn nested(&mut self) -> Result<Value, Wrong> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(Wrong::new(self.place(), format!("more than {DEEPEST} signs in a row")));
+            return wrong(self.place(), format!("more than {DEEPEST} signs in a row"));
         }
         let value = self.unary();
         self.depth -= 1;
@@ -385,10 +385,7 @@ impl Parser {
                     let known = FUNCTIONS.iter().map(|(name, _)| *name);
                     return Err(Wrong::unknown(place, "function", &word, known));
                 };
-                self.parentheses += 1;
-                let values = self.list();
-                self.parentheses -= 1;
-                Node::Apply(*function, values?)
+                Node::Apply(*function, self.list()?)
             }
             _ => Node::Name(word),
         };
@@ -400,10 +397,7 @@ fn number(text: &str) -> Option<Node> {
     if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         return i128::from_str_radix(hex, 16).ok().map(Node::Integer);
     }
-    match text.contains('.') {
-        true => text.parse().ok().map(Node::Float),
-        false => text.parse().ok().map(Node::Integer),
-    }
+    if text.contains('.') { text.parse().ok().map(Node::Float) } else { text.parse().ok().map(Node::Integer) }
 }
 
 fn unescape(text: &str) -> String {

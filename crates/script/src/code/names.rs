@@ -1,7 +1,7 @@
 //! The predefined names in code: the fields of `TCP_INFO`, and constants of the kernel.
 
 use super::{Node, Statement, Value, What};
-use crate::error::Wrong;
+use crate::error::{Wrong, wrong};
 use recoup_tcp::Info;
 use std::collections::HashSet;
 
@@ -69,18 +69,8 @@ pub(crate) fn check(statements: &[Statement], assigned: &mut HashSet<String>) ->
 
 fn check_value(value: &Value, assigned: &HashSet<String>) -> Result<(), Wrong> {
     match &value.node {
-        Node::Integer(_) | Node::Float(_) | Node::Text(_) | Node::Boolean(_) => Ok(()),
         Node::Name(name) => check_name(value.place, name, assigned),
-        Node::Not(of) | Node::Negative(of) | Node::Inverted(of) => check_value(of, assigned),
-        Node::And(a, b) | Node::Or(a, b) | Node::Binary(_, a, b) => {
-            check_value(a, assigned)?;
-            check_value(b, assigned)
-        }
-        Node::Compare(first, others) => {
-            check_value(first, assigned)?;
-            others.iter().try_for_each(|(_, v)| check_value(v, assigned))
-        }
-        Node::Apply(_, values) | Node::Tuple(values) => values.iter().try_for_each(|v| check_value(v, assigned)),
+        _ => value.parts().into_iter().try_for_each(|part| check_value(part, assigned)),
     }
 }
 
@@ -93,9 +83,10 @@ fn check_name(place: crate::error::Place, name: &str, assigned: &HashSet<String>
     let known = known.chain(CONSTANTS.iter().map(|(n, _)| *n));
     let known = known.chain(assigned.iter().map(String::as_str));
     let hint = crate::error::did_you_mean(name, known);
-    let hint = match hint.is_empty() {
-        true => ", expected a field of TCP_INFO (`tcpi_…`), a constant of Linux's, or a name assigned before".into(),
-        false => hint,
+    let hint = if hint.is_empty() {
+        ", expected a field of TCP_INFO (`tcpi_…`), a constant of Linux's, or a name assigned before".into()
+    } else {
+        hint
     };
-    Err(Wrong::new(place, format!("unknown name `{name}`{hint}")))
+    wrong(place, format!("unknown name `{name}`{hint}"))
 }

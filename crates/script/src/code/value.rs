@@ -1,8 +1,7 @@
 //! The values of code, as in Python: integers, floats, strings and booleans.
 
 use super::{Comparison, Operator};
-use std::cmp::Ordering;
-use std::fmt;
+use std::{cmp::Ordering, fmt};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Data {

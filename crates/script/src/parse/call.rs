@@ -1,9 +1,11 @@
 //! System calls: `...0.2 connect(3, ..., ...) = -1 ETIMEDOUT (Connection timed out)`.
 
 use super::{Parser, integer};
-use crate::error::Wrong;
-use crate::lex::Kind;
-use crate::script::{Argument, Call, Expression, Time};
+use crate::{
+    error::{Wrong, wrong},
+    lex::Kind,
+    script::{Argument, Call, Expression, Time},
+};
 use std::time::Duration;
 
 /// The system calls that scripts may name.
@@ -73,7 +75,7 @@ const ERRORS: [&str; 22] = [
 const DEEPEST: usize = 16;
 
 impl Parser {
-    pub(super) fn call(&mut self, time: Time) -> Result<Call, Wrong> {
+    pub fn call(&mut self, time: Time) -> Result<Call, Wrong> {
         let place = self.place();
         let until = if self.kind() == &Kind::Ellipsis {
             self.at += 1;
@@ -89,10 +91,10 @@ impl Parser {
             return Err(Wrong::unknown(name_place, "system call", &name, CALLS));
         }
         if REFUSED.contains(&name.as_str()) {
-            return Err(Wrong::new(name_place, format!("the system call `{name}` is not supported")));
+            return wrong(name_place, format!("the system call `{name}` is not supported"));
         }
         if until.is_some() && matches!(time, Time::Any | Time::Between(..) | Time::AfterBetween(..)) {
-            return Err(Wrong::new(place, "a call that blocks must begin at one time"));
+            return wrong(place, "a call that blocks must begin at one time");
         }
         self.at += 1;
         self.expect('(', "the system call's name")?;
@@ -121,9 +123,7 @@ impl Parser {
         self.take('+'); // some write it, and it says nothing: the end counts like the beginning
         let end = self.duration("the time the call ends")?;
         match time {
-            Time::At(begin) | Time::After(begin) if end < begin => {
-                Err(Wrong::new(place, "the call ends before it begins"))
-            }
+            Time::At(begin) | Time::After(begin) if end < begin => wrong(place, "the call ends before it begins"),
             _ => Ok(end),
         }
     }
@@ -149,7 +149,7 @@ impl Parser {
         }
         while !self.take(')') {
             if self.kind() == &Kind::End || self.place().line != open.line {
-                return Err(Wrong::new(open, "a remark begins here, expected its `)` on the same line"));
+                return wrong(open, "a remark begins here, expected its `)` on the same line");
             }
             self.at += 1;
         }
@@ -158,8 +158,7 @@ impl Parser {
 
     fn expression(&mut self, depth: usize) -> Result<Expression, Wrong> {
         if depth > DEEPEST {
-            let message = format!("more than {DEEPEST} structures within each other");
-            return Err(Wrong::new(self.place(), message));
+            return wrong(self.place(), format!("more than {DEEPEST} structures within each other"));
         }
         let mut value = self.primary(depth)?;
         if self.kind() == &Kind::Sign('|') {
@@ -202,9 +201,10 @@ impl Parser {
             Kind::Text(_) => Ok(self.texts()),
             Kind::Word(word) => {
                 self.at += 1;
-                match self.take('(') {
-                    true => self.list(')', depth).map(|list| Expression::Apply(word, list)),
-                    false => Ok(Expression::Word(word)),
+                if self.take('(') {
+                    self.list(')', depth).map(|list| Expression::Apply(word, list))
+                } else {
+                    Ok(Expression::Word(word))
                 }
             }
             Kind::Sign('[') => {

@@ -10,9 +10,11 @@
 //! them. A comment that looks like a misspelt setting gives a note.
 
 use super::Parser;
-use crate::error::{Place, Wrong, did_you_mean, nearest};
-use crate::lex::{Comment, Kind};
-use crate::script::{Note, NoteKind, TimestampClock};
+use crate::{
+    error::{Place, Wrong, did_you_mean, nearest, wrong},
+    lex::{Comment, Kind},
+    script::{Note, NoteKind, TimestampClock},
+};
 use recoup_recovery::Profile;
 use recoup_tcp::AckPolicy;
 
@@ -51,7 +53,7 @@ const ADDRESSES: &str = "packets have no addresses";
 
 impl Parser {
     /// Applies the settings among the comments.
-    pub(super) fn comments(&mut self, comments: &[Comment]) -> Result<(), Wrong> {
+    pub fn comments(&mut self, comments: &[Comment]) -> Result<(), Wrong> {
         for comment in comments {
             let line = Line::of(comment);
             match line.key {
@@ -70,7 +72,7 @@ impl Parser {
         Ok(())
     }
 
-    pub(super) fn settings(&mut self) -> Result<(), Wrong> {
+    pub fn settings(&mut self) -> Result<(), Wrong> {
         while let Kind::Setting(name, value) = self.kind().clone() {
             let place = self.advance().place;
             match name.as_str() {
@@ -85,7 +87,7 @@ impl Parser {
                 }
                 "tcp_ts_tick_usecs" => self.head.clock = clock(place, &value)?,
                 "define" => {
-                    return Err(Wrong::new(place, "--define is not supported: write the value itself"));
+                    return wrong(place, "--define is not supported: write the value itself");
                 }
                 _ => self.setting_without_effect(place, &name)?,
             }
@@ -196,8 +198,7 @@ fn clock(place: Place, value: &str) -> Result<TimestampClock, Wrong> {
         "0" => Ok(TimestampClock::Names),
         "1000" => Ok(TimestampClock::Exact),
         _ => {
-            let message = format!("--tcp_ts_tick_usecs={value}: expected 1000, the clock's tick, or 0: do not compare");
-            Err(Wrong::new(place, message))
+            wrong(place, format!("--tcp_ts_tick_usecs={value}: expected 1000, the clock's tick, or 0: do not compare"))
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Parses packets: `[ect0] P. 1:1001(1000) ack 1 win 257 urg 0 <mss 1000,sackOK,nop,nop,sack 1:2 3:4>`.
 
 use super::Parser;
-use crate::error::Wrong;
-use crate::lex::Kind;
-use crate::packet::{FLAG_LETTERS, Mark, Packet, TcpOption};
+use crate::{
+    error::{Wrong, wrong},
+    lex::Kind,
+    packet::{FLAG_LETTERS, Mark, Packet, TcpOption},
+};
 use recoup_wire::{Flags, SackBlocks};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,31 +20,24 @@ const OTHER_OPTIONS: [&str; 4] = ["FO", "FOEXP", "md5", "ECN"];
 
 impl Parser {
     /// The packet after `<` or `>`.
-    pub(super) fn packet(&mut self, direction: Direction) -> Result<Packet, Wrong> {
+    pub fn packet(&mut self, direction: Direction) -> Result<Packet, Wrong> {
         let mark = self.ip_info()?;
         self.ports()?;
         let place = self.place();
         let flags = self.flags()?;
         let (seq, payload_len) = self.sequence()?;
-        let ack = match self.take_word("ack") {
-            true => Some(self.number_u32("an acknowledgment number")?),
-            false => None,
-        };
+        let ack = if self.take_word("ack") { Some(self.number_u32("an acknowledgment number")?) } else { None };
         if ack.is_some() != flags.contains(Flags::ACK) {
             let message = match ack {
                 Some(_) => "`ack` without the flag `.`",
                 None => "the flag `.` without `ack`",
             };
-            return Err(Wrong::new(place, message));
+            return wrong(place, message);
         }
         let window_place = self.place();
-        let window = match self.take_word("win") {
-            true => Some(self.number_u16("a window")?),
-            false => None,
-        };
+        let window = if self.take_word("win") { Some(self.number_u16("a window")?) } else { None };
         if window.is_none() && direction == Direction::In {
-            let message = "expected `win`: an incoming packet must have a window";
-            return Err(Wrong::new(window_place, message));
+            return wrong(window_place, "expected `win`: an incoming packet must have a window");
         }
         let urgent_place = self.place();
         if self.take_word("urg") {
@@ -116,13 +111,11 @@ impl Parser {
                 _ => return Err(self.expected(WHAT)),
             };
             if let "icmp" | "udp" | "ipv4" | "ipv6" | "gre" | "mpls" = text.as_str() {
-                let message = format!("`{text}` packets are not supported: only TCP is supported");
-                return Err(Wrong::new(place, message));
+                return wrong(place, format!("`{text}` packets are not supported: only TCP is supported"));
             }
             for c in text.chars() {
                 let Some((_, flag)) = FLAG_LETTERS.iter().find(|(letter, _)| *letter == c) else {
-                    let message = format!("unknown flag `{c}`, expected {WHAT}");
-                    return Err(Wrong::new(place, message));
+                    return wrong(place, format!("unknown flag `{c}`, expected {WHAT}"));
                 };
                 flags |= *flag;
             }
@@ -141,11 +134,10 @@ impl Parser {
         let len = self.number_u32("the payload's length")?;
         self.expect(')', "the payload's length")?;
         if end.wrapping_sub(start) != len {
-            let message = format!("{start}:{end} is {} bytes, not {len}", end.wrapping_sub(start));
-            return Err(Wrong::new(place, message));
+            return wrong(place, format!("{start}:{end} is {} bytes, not {len}", end.wrapping_sub(start)));
         }
         if len > 65535 {
-            return Err(Wrong::new(place, format!("{len} bytes: no packet carries more than 65535")));
+            return wrong(place, format!("{len} bytes: no packet carries more than 65535"));
         }
         Ok((start, len))
     }
@@ -160,7 +152,7 @@ impl Parser {
             self.at += 1;
             self.expect('>', "`...`")?;
             return match direction {
-                Direction::In => Err(Wrong::new(place, "an incoming packet must list its options, found `<...>`")),
+                Direction::In => wrong(place, "an incoming packet must list its options, found `<...>`"),
                 Direction::Out => Ok(None),
             };
         }
@@ -177,8 +169,7 @@ impl Parser {
         let sack_blocks: usize =
             options.iter().map(|o| if let TcpOption::Sack(blocks) = o { blocks.len() } else { 0 }).sum();
         if sack_blocks > SackBlocks::MAX {
-            let message = format!("{sack_blocks} SACK blocks: at most {} fit", SackBlocks::MAX);
-            return Err(Wrong::new(place, message));
+            return wrong(place, format!("{sack_blocks} SACK blocks: at most {} fit", SackBlocks::MAX));
         }
         Ok(Some(options))
     }
@@ -197,8 +188,7 @@ impl Parser {
             "TS" => self.timestamps()?,
             "sack" => self.sack()?,
             _ if OTHER_OPTIONS.contains(&word.as_str()) => {
-                let message = format!("the option `{word}` is not supported");
-                return Err(Wrong::new(place, message));
+                return wrong(place, format!("the option `{word}` is not supported"));
             }
             _ => return Err(Wrong::unknown(place, "option", &word, OPTIONS)),
         })
@@ -213,10 +203,7 @@ impl Parser {
     }
 
     fn keyword(&mut self, word: &str, after: &str) -> Result<(), Wrong> {
-        match self.take_word(word) {
-            true => Ok(()),
-            false => Err(self.expected(&format!("`{word}` after {after}"))),
-        }
+        if self.take_word(word) { Ok(()) } else { Err(self.expected(&format!("`{word}` after {after}"))) }
     }
 
     fn sack(&mut self) -> Result<TcpOption, Wrong> {
@@ -227,9 +214,10 @@ impl Parser {
             let right = self.number_u32("the right edge of a SACK block")?;
             blocks.push((left, right));
         }
-        match blocks.is_empty() {
-            true => Err(self.expected("SACK blocks (`sack 1:1001 2001:3001`)")),
-            false => Ok(TcpOption::Sack(blocks)),
+        if blocks.is_empty() {
+            Err(self.expected("SACK blocks (`sack 1:1001 2001:3001`)"))
+        } else {
+            Ok(TcpOption::Sack(blocks))
         }
     }
 }

@@ -1,5 +1,7 @@
-use crate::script::{Action, Expression, Time};
-use crate::{NoteKind, Script, Settings};
+use crate::{
+    NoteKind, Script, Settings,
+    script::{Action, Expression, Time},
+};
 use proptest::prelude::*;
 use std::time::Duration;
 

@@ -1,8 +1,10 @@
 //! The values of arguments: numbers, Linux's constants, lengths.
 
 use super::{Runner, Stop};
-use crate::error::{Place, Wrong};
-use crate::script::{Call, Expression};
+use crate::{
+    error::{Place, Wrong, wrong},
+    script::{Call, Expression},
+};
 
 /// Linux's constants (x86) by name.
 const CONSTANTS: [(&str, i64); 76] = [
@@ -119,7 +121,7 @@ pub(super) fn word(value: &Expression) -> &str {
 
 impl Runner<'_> {
     /// A number, or constants joined by `|`.
-    pub(super) fn integer(&self, value: &Expression, place: Place) -> Result<i64, Stop> {
+    pub fn integer(&self, value: &Expression, place: Place) -> Result<i64, Stop> {
         match value {
             Expression::Integer(n) => Ok(*n),
             Expression::Word(word) => constant(word).ok_or_else(|| {
@@ -131,17 +133,12 @@ impl Runner<'_> {
             Expression::Apply(name, list) if name == "htons" && list.len() == 1 => self.integer(&list[0], place),
             // `[4]`: what a pointer points to.
             Expression::List(list) if list.len() == 1 => self.integer(&list[0], place),
-            _ => Err(Wrong::new(place, "expected a number, or constants joined by `|`").into()),
+            _ => wrong(place, "expected a number, or constants joined by `|`"),
         }
     }
 
     /// The argument at `index`; `what` describes it in errors.
-    pub(super) fn argument<'c>(
-        &self,
-        call: &'c Call,
-        index: usize,
-        what: &str,
-    ) -> Result<(&'c Expression, Place), Stop> {
+    pub fn argument<'c>(&self, call: &'c Call, index: usize, what: &str) -> Result<(&'c Expression, Place), Stop> {
         let argument = call.arguments.get(index);
         argument.map(|a| (&a.value, a.place)).ok_or_else(|| {
             let message = format!("`{}`: expected {what} as argument {}", call.name, index + 1);
@@ -149,13 +146,13 @@ impl Runner<'_> {
         })
     }
 
-    pub(super) fn number(&self, call: &Call, index: usize, what: &str) -> Result<i64, Stop> {
+    pub fn number(&self, call: &Call, index: usize, what: &str) -> Result<i64, Stop> {
         let (value, place) = self.argument(call, index, what)?;
         self.integer(value, place)
     }
 
     /// A length in bytes, at most 2³⁰.
-    pub(super) fn length(&self, call: &Call, index: usize) -> Result<u64, Stop> {
+    pub fn length(&self, call: &Call, index: usize) -> Result<u64, Stop> {
         let (value, place) = self.argument(call, index, "a number of bytes")?;
         self.bytes(value, place)
     }
@@ -169,7 +166,7 @@ impl Runner<'_> {
     }
 
     /// The bytes of `[{..., 1000}, {..., 500}]`.
-    pub(super) fn vector(&self, value: &Expression, place: Place) -> Result<u64, Stop> {
+    pub fn vector(&self, value: &Expression, place: Place) -> Result<u64, Stop> {
         let wrong = || Stop::from(Wrong::new(place, "expected buffers and their lengths: `[{..., 1000}]`"));
         let Expression::List(parts) = value else {
             return Err(wrong());
@@ -183,15 +180,11 @@ impl Runner<'_> {
     }
 
     /// The bytes of a message: `{msg_name(...)=..., msg_iov(1)=[{..., 1000}], msg_flags=0}`.
-    pub(super) fn message(&self, call: &Call, index: usize) -> Result<u64, Stop> {
+    pub fn message(&self, call: &Call, index: usize) -> Result<u64, Stop> {
         let (value, place) = self.argument(call, index, "a message")?;
         match value.field("msg_iov") {
             Some(vector) => self.vector(vector, place),
-            None => Err(Wrong::new(
-                place,
-                "expected a message: `{msg_name(...)=..., msg_iov(1)=[{..., 1000}], msg_flags=0}`",
-            )
-            .into()),
+            None => wrong(place, "expected a message: `{msg_name(...)=..., msg_iov(1)=[{..., 1000}], msg_flags=0}`"),
         }
     }
 }

@@ -1,11 +1,16 @@
 //! Runs system calls.
 
-use super::arguments::word;
-use super::sockets::{Role, Socket, fatal_error, has_opened};
-use super::{Runner, Stop};
-use crate::error::Wrong;
-use crate::script::{Call, Expression, Note};
-use recoup_tcp::{Endpoint, State};
+use super::{
+    Runner, Stop,
+    arguments::word,
+    host::Host,
+    sockets::{Role, Socket, fatal_error, has_opened},
+};
+use crate::{
+    error::{Wrong, wrong},
+    script::{Call, Expression, Note},
+};
+use recoup_tcp::{Config, Endpoint, State};
 use recoup_units::Instant;
 
 /// The result of a call.
@@ -33,6 +38,11 @@ pub(super) fn error(error: &'static str) -> Result<Attempt, Stop> {
     Ok(Attempt::Returned(Returned { value: -1, error: Some(error), mismatch: None }))
 }
 
+/// A call blocks, or fails with `code` on a socket that does not block.
+fn waits(nonblocking: bool, code: &'static str) -> Result<Attempt, Stop> {
+    if nonblocking { error(code) } else { Ok(Attempt::Blocks { wakes_at: None }) }
+}
+
 const IPPROTO_TCP: i64 = 6;
 const O_NONBLOCK: i64 = 0o4000;
 const MSG_DONTWAIT: i64 = 0x40;
@@ -41,7 +51,7 @@ const MSG_NOSIGNAL: i64 = 0x4000;
 
 impl Runner<'_> {
     /// Tries a call that began at `begun`; `first` is true at the first attempt.
-    pub(super) fn attempt(&mut self, call: &Call, begun: Instant, first: bool) -> Result<Attempt, Stop> {
+    pub fn attempt(&mut self, call: &Call, begun: Instant, first: bool) -> Result<Attempt, Stop> {
         match call.name.as_str() {
             "socket" => self.socket(call),
             "epoll_create" | "epoll_create1" => {
@@ -69,30 +79,12 @@ impl Runner<'_> {
             "listen" => self.listen(fd),
             "connect" => self.connect(fd, first),
             "accept" => self.accept(call, fd),
-            "write" | "send" | "sendto" => {
-                let (len, flags) = (self.length(call, 2)?, self.message_flags(call, 3)?);
+            "write" | "send" | "sendto" | "writev" | "sendmsg" => {
+                let (len, flags) = self.transfer(call)?;
                 self.write(fd, len, flags)
             }
-            "writev" => {
-                let (value, place) = self.argument(call, 1, "buffers")?;
-                let len = self.vector(value, place)?;
-                self.write(fd, len, 0)
-            }
-            "sendmsg" => {
-                let (len, flags) = (self.message(call, 1)?, self.message_flags(call, 2)?);
-                self.write(fd, len, flags)
-            }
-            "read" | "recv" | "recvfrom" => {
-                let (len, flags) = (self.length(call, 2)?, self.message_flags(call, 3)?);
-                self.read(fd, len, flags)
-            }
-            "readv" => {
-                let (value, place) = self.argument(call, 1, "buffers")?;
-                let len = self.vector(value, place)?;
-                self.read(fd, len, 0)
-            }
-            "recvmsg" => {
-                let (len, flags) = (self.message(call, 1)?, self.message_flags(call, 2)?);
+            "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => {
+                let (len, flags) = self.transfer(call)?;
                 self.read(fd, len, flags)
             }
             "close" => self.close(fd),
@@ -105,10 +97,22 @@ impl Runner<'_> {
         }
     }
 
-    pub(super) fn stream(&mut self, fd: i64) -> Result<&mut Socket, Stop> {
+    pub fn stream(&mut self, fd: i64) -> Result<&mut Socket, Stop> {
         let place = self.place;
         let socket = self.sockets.streams.get_mut(&fd);
         socket.ok_or_else(|| Wrong::new(place, format!("descriptor {fd} is no socket")).into())
+    }
+
+    /// The bytes that a call reads or writes, and its flags.
+    fn transfer(&self, call: &Call) -> Result<(u64, i64), Stop> {
+        match call.name.as_str() {
+            "writev" | "readv" => {
+                let (value, place) = self.argument(call, 1, "buffers")?;
+                Ok((self.vector(value, place)?, 0))
+            }
+            "sendmsg" | "recvmsg" => Ok((self.message(call, 1)?, self.message_flags(call, 2)?)),
+            _ => Ok((self.length(call, 2)?, self.message_flags(call, 3)?)),
+        }
     }
 
     /// The flags of a call that sends or receives; 0 without flags.
@@ -122,20 +126,23 @@ impl Runner<'_> {
         };
         match flags & !(MSG_DONTWAIT | MSG_NOSIGNAL) {
             0 => Ok(flags),
-            _ => {
-                let message = format!("flags of `{}`: only MSG_DONTWAIT and MSG_NOSIGNAL are supported", call.name);
-                Err(Wrong::new(argument.place, message).into())
-            }
+            _ => wrong(
+                argument.place,
+                format!("flags of `{}`: only MSG_DONTWAIT and MSG_NOSIGNAL are supported", call.name),
+            ),
         }
     }
 
     /// A new descriptor, with the number that the script gives it.
     fn new_fd(&self, call: &Call) -> Result<i64, Stop> {
         match &call.result {
-            Expression::Integer(fd) if *fd >= 0 => match self.sockets.is_used(*fd) {
-                true => Err(Wrong::new(self.place, format!("descriptor {fd} is in use")).into()),
-                false => Ok(*fd),
-            },
+            Expression::Integer(fd) if *fd >= 0 => {
+                if self.sockets.is_used(*fd) {
+                    wrong(self.place, format!("descriptor {fd} is in use"))
+                } else {
+                    Ok(*fd)
+                }
+            }
             _ => Ok(self.sockets.free()),
         }
     }
@@ -143,7 +150,7 @@ impl Runner<'_> {
     fn socket(&mut self, call: &Call) -> Result<Attempt, Stop> {
         let kind = self.number(call, 1, "SOCK_STREAM")?;
         if kind & 0xf != 1 {
-            return Err(Wrong::new(self.place, "only SOCK_STREAM sockets are supported").into());
+            return wrong(self.place, "only SOCK_STREAM sockets are supported");
         }
         self.only_tcp(call)?;
         let fd = self.new_fd(call)?;
@@ -158,10 +165,7 @@ impl Runner<'_> {
         match protocol {
             Expression::Any => Ok(()),
             _ if matches!(self.integer(protocol, place)?, 0 | IPPROTO_TCP) => Ok(()),
-            _ => {
-                let message = "only TCP is supported, expected IPPROTO_TCP or 0";
-                Err(Wrong::new(place, message).into())
-            }
+            _ => wrong(place, "only TCP is supported, expected IPPROTO_TCP or 0"),
         }
     }
 
@@ -171,18 +175,14 @@ impl Runner<'_> {
         }
         self.only_connection()?;
         self.stream(fd)?.role = Role::Listener;
-        let config = self.setup.config(Some(&self.sockets.streams[&fd].options), self.host.numbers.local);
-        self.host.endpoint = Some(Endpoint::listen(&config));
+        self.host.endpoint = Some(Endpoint::listen(&self.config_of(fd)));
         done(0)
     }
 
     fn only_connection(&self) -> Result<(), Stop> {
         match self.host.endpoint {
             None => Ok(()),
-            Some(_) => {
-                Err(Wrong::new(self.place, "a script has one connection: another socket listens or connects already")
-                    .into())
-            }
+            Some(_) => wrong(self.place, "a script has one connection: another socket listens or connects already"),
         }
     }
 
@@ -195,11 +195,9 @@ impl Runner<'_> {
         if role == Role::Fresh {
             self.only_connection()?;
             self.stream(fd)?.role = Role::Connection;
-            let config = self.setup.config(Some(&self.sockets.streams[&fd].options), self.host.numbers.local);
-            self.host.endpoint = Some(Endpoint::connect(&config));
-            let transmitted = self.host.transmit();
-            self.endless(transmitted)?;
-            return if nonblocking { error("EINPROGRESS") } else { Ok(Attempt::Blocks { wakes_at: None }) };
+            self.host.endpoint = Some(Endpoint::connect(&self.config_of(fd)));
+            self.on_host(Host::transmit)?;
+            return waits(nonblocking, "EINPROGRESS");
         }
         let endpoint = self.host.endpoint.as_ref();
         if let Some(failed) = endpoint.and_then(|e| fatal_error(e, !told)) {
@@ -210,10 +208,12 @@ impl Runner<'_> {
             self.stream(fd)?.connect_reported = true;
             return if told && first { error("EISCONN") } else { done(0) };
         }
-        match nonblocking {
-            true => error("EALREADY"),
-            false => Ok(Attempt::Blocks { wakes_at: None }),
-        }
+        waits(nonblocking, "EALREADY")
+    }
+
+    /// The configuration of a connection by the options of its socket.
+    pub fn config_of(&self, fd: i64) -> Config {
+        self.setup.config(Some(&self.sockets.streams[&fd].options), self.host.numbers.local)
     }
 
     fn accept(&mut self, call: &Call, fd: i64) -> Result<Attempt, Stop> {
@@ -224,10 +224,7 @@ impl Runner<'_> {
         }
         let ready = !self.sockets.accepted && self.host.endpoint.as_ref().is_some_and(has_opened);
         if !ready {
-            return match nonblocking {
-                true => error("EAGAIN"),
-                false => Ok(Attempt::Blocks { wakes_at: None }),
-            };
+            return waits(nonblocking, "EAGAIN");
         }
         let new = self.new_fd(call)?;
         self.sockets.accepted = true;
@@ -246,7 +243,7 @@ impl Runner<'_> {
     }
 
     /// The error that ended the connection, reported once.
-    pub(super) fn take_error(&mut self, fd: i64) -> Result<Option<&'static str>, Stop> {
+    pub fn take_error(&mut self, fd: i64) -> Result<Option<&'static str>, Stop> {
         let socket = self.stream(fd)?;
         if socket.role != Role::Connection || socket.error_reported {
             return Ok(None);
@@ -270,13 +267,9 @@ impl Runner<'_> {
             return error("EPIPE");
         }
         if !has_opened(endpoint) {
-            return match nonblocking {
-                true => error("EAGAIN"),
-                false => Ok(Attempt::Blocks { wakes_at: None }),
-            };
+            return waits(nonblocking, "EAGAIN");
         }
-        let written = self.host.write(len);
-        self.endless(written)?;
+        self.on_host(|host| host.write(len))?;
         done(len as i64)
     }
 
@@ -298,11 +291,7 @@ impl Runner<'_> {
         if let Some(failed) = self.take_error(fd)? {
             return error(failed);
         }
-        match (over || len == 0, nonblocking) {
-            (true, _) => done(0),
-            (false, true) => error("EAGAIN"),
-            (false, false) => Ok(Attempt::Blocks { wakes_at: None }),
-        }
+        if over || len == 0 { done(0) } else { waits(nonblocking, "EAGAIN") }
     }
 
     fn close(&mut self, fd: i64) -> Result<Attempt, Stop> {
@@ -349,10 +338,7 @@ impl Runner<'_> {
                 done(0)
             }
             "F_GETFD" | "F_SETFD" => done(0),
-            other => {
-                Err(Wrong::new(self.place, format!("fcntl `{other}` is not supported, expected F_GETFL or F_SETFL"))
-                    .into())
-            }
+            other => wrong(self.place, format!("fcntl `{other}` is not supported, expected F_GETFL or F_SETFL")),
         }
     }
 
@@ -368,15 +354,17 @@ impl Runner<'_> {
             "SIOCOUTQ" => sender.limit().since(sender.una()),
             "SIOCOUTQNSD" => sender.limit().since(sender.nxt()),
             other => {
-                let message = format!("ioctl `{other}` is not supported, expected SIOCINQ, SIOCOUTQ or SIOCOUTQNSD");
-                return Err(Wrong::new(place, message).into());
+                return wrong(
+                    place,
+                    format!("ioctl `{other}` is not supported, expected SIOCINQ, SIOCOUTQ or SIOCOUTQNSD"),
+                );
             }
         };
         self.wrote(call, 2, word(request), value)
     }
 
     /// Compares the `value` that the call wrote with the expected one, its argument at `index`.
-    pub(super) fn wrote(&self, call: &Call, index: usize, name: &str, value: u64) -> Result<Attempt, Stop> {
+    pub fn wrote(&self, call: &Call, index: usize, name: &str, value: u64) -> Result<Attempt, Stop> {
         let (expected, place) = self.argument(call, index, "the value expected, as in `[0]`")?;
         let mismatch = match expected {
             Expression::Any => None,
@@ -388,7 +376,7 @@ impl Runner<'_> {
         Ok(Attempt::Returned(Returned { value: 0, error: None, mismatch }))
     }
 
-    pub(super) fn note(&mut self, text: impl Into<String>) {
+    pub fn note(&mut self, text: impl Into<String>) {
         let line = self.place.line;
         self.notes.push(Note::without_effect(line, text));
     }

@@ -1,16 +1,20 @@
 //! Calls that wait for events: poll and epoll.
 
-use super::calls::{Attempt, Returned, done, error};
-use super::sockets::{Role, bits, event_names, fatal_error, has_opened, readiness};
-use super::{Runner, Stop};
-use crate::error::Wrong;
-use crate::script::{Call, Expression};
+use super::{
+    Runner, Stop,
+    calls::{Attempt, Returned, done, error},
+    sockets::{Role, bits, event_names, fatal_error, has_opened, readiness},
+};
+use crate::{
+    error::wrong,
+    script::{Call, Expression},
+};
 use recoup_units::Instant;
 use std::time::Duration;
 
 impl Runner<'_> {
     /// The events of a descriptor that poll reports.
-    pub(super) fn ready(&self, fd: i64) -> i64 {
+    pub fn ready(&self, fd: i64) -> i64 {
         let Some(socket) = self.sockets.streams.get(&fd) else {
             return 0;
         };
@@ -27,10 +31,10 @@ impl Runner<'_> {
         }
     }
 
-    pub(super) fn poll(&mut self, call: &Call, begun: Instant) -> Result<Attempt, Stop> {
+    pub fn poll(&mut self, call: &Call, begun: Instant) -> Result<Attempt, Stop> {
         let (list, place) = self.argument(call, 0, "descriptors")?;
         let Expression::List(entries) = list else {
-            return Err(Wrong::new(place, "expected descriptors: `[{fd=4, events=POLLIN, revents=POLLIN}]`").into());
+            return wrong(place, "expected descriptors: `[{fd=4, events=POLLIN, revents=POLLIN}]`");
         };
         let (mut count, mut mismatch) = (0, None);
         for entry in entries {
@@ -39,7 +43,7 @@ impl Runner<'_> {
                 None => Ok(None),
             };
             let (Some(fd), Some(events)) = (field("fd")?, field("events")?) else {
-                return Err(Wrong::new(place, "expected `{fd=4, events=POLLIN, revents=POLLIN}`").into());
+                return wrong(place, "expected `{fd=4, events=POLLIN, revents=POLLIN}`");
             };
             let ready = self.ready(fd) & (events | bits::ERR | bits::HUP);
             count += i64::from(ready != 0);
@@ -57,13 +61,14 @@ impl Runner<'_> {
     /// has passed.
     fn waited(&self, count: i64, timeout: i64, begun: Instant, mismatch: Option<String>) -> Attempt {
         let end = u64::try_from(timeout).ok().map(|ms| begun + Duration::from_millis(ms));
-        match count > 0 || end.is_some_and(|end| end <= self.host.now) {
-            true => Attempt::Returned(Returned { value: count, error: None, mismatch }),
-            false => Attempt::Blocks { wakes_at: end },
+        if count > 0 || end.is_some_and(|end| end <= self.host.now) {
+            Attempt::Returned(Returned { value: count, error: None, mismatch })
+        } else {
+            Attempt::Blocks { wakes_at: end }
         }
     }
 
-    pub(super) fn epoll(&mut self, call: &Call, epfd: i64, begun: Instant) -> Result<Attempt, Stop> {
+    pub fn epoll(&mut self, call: &Call, epfd: i64, begun: Instant) -> Result<Attempt, Stop> {
         match call.name.as_str() {
             "close" => {
                 self.sockets.epolls.remove(&epfd);
@@ -85,7 +90,7 @@ impl Runner<'_> {
         if how != 2 {
             let (event, place) = self.argument(call, 3, "an event")?;
             let Some(field) = event.field("events") else {
-                return Err(Wrong::new(place, "expected `{events=EPOLLIN, fd=4}`").into());
+                return wrong(place, "expected `{events=EPOLLIN, fd=4}`");
             };
             events = self.integer(field, place)?;
         }

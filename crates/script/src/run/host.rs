@@ -1,7 +1,9 @@
 //! The machine under test: an endpoint, its clock, and the packets that left it.
 
-use crate::packet::{Mark, Packet};
-use crate::wire::Numbers;
+use crate::{
+    packet::{Mark, Packet},
+    wire::Numbers,
+};
 use recoup_tcp::{Config, Endpoint, Transmit};
 use recoup_units::Instant;
 use recoup_wire::{Flags, Segment};
@@ -125,10 +127,8 @@ impl Host {
         {
             // Only first transmissions of data may be marked (RFC 3168 §6.1.4, §6.1.5).
             let new = matches!(what, Transmit::Stream(what) if what.is_new());
-            let mark = match endpoint.is_ecn_capable() && new && segment.payload_len > 0 {
-                true => Mark::Ect0,
-                false => Mark::NotCapable,
-            };
+            let mark =
+                if endpoint.is_ecn_capable() && new && segment.payload_len > 0 { Mark::Ect0 } else { Mark::NotCapable };
             let packet = self.numbers.packet(&segment, mark);
             let (at, crossed) = (self.now, self.trace.len());
             self.trace.push(Crossed { at, outward: true, packet: packet.clone() });

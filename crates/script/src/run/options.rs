@@ -1,12 +1,10 @@
 //! Applies socket options.
 
-use super::arguments::word;
-use super::calls::Attempt;
-use super::setup::is_mss;
-use super::sockets::Role;
-use super::{Runner, Stop};
-use crate::error::Wrong;
-use crate::script::{Call, Expression};
+use super::{Runner, Stop, arguments::word, calls::Attempt, setup::is_mss, sockets::Role};
+use crate::{
+    error::{Wrong, wrong},
+    script::{Call, Expression},
+};
 use recoup_recovery::congestion::Algorithm;
 use recoup_tcp::{Endpoint, State};
 use std::time::Duration;
@@ -41,7 +39,7 @@ const READ: [&str; 4] = ["SO_ERROR", "TCP_INFO", "TCP_MAXSEG", "TCP_NODELAY"];
 
 impl Runner<'_> {
     /// The error of a `setsockopt`, if it has one.
-    pub(super) fn setsockopt(&mut self, call: &Call, fd: i64) -> Result<Option<&'static str>, Stop> {
+    pub fn setsockopt(&mut self, call: &Call, fd: i64) -> Result<Option<&'static str>, Stop> {
         let (option, place) = self.argument(call, 2, "an option")?;
         let name = word(option);
         if let Some((_, why)) = WITHOUT_EFFECT.iter().find(|(n, _)| *n == name) {
@@ -54,7 +52,7 @@ impl Runner<'_> {
                 let (value, place) = self.argument(call, 3, "`{onoff=1, linger=0}`")?;
                 let field = |name| match value.field(name) {
                     Some(field) => self.integer(field, place),
-                    None => Err(Wrong::new(place, "expected `{onoff=1, linger=0}`").into()),
+                    None => wrong(place, "expected `{onoff=1, linger=0}`"),
                 };
                 let zero = field("onoff")? != 0 && field("linger")? == 0;
                 self.stream(fd)?.linger_zero = zero;
@@ -105,9 +103,7 @@ impl Runner<'_> {
         let state = self.host.endpoint.as_ref().map(Endpoint::state);
         match (role, state) {
             (Role::Listener, Some(State::Listen)) => {
-                let options = &self.sockets.streams[&fd].options;
-                let config = self.setup.config(Some(options), self.host.numbers.local);
-                self.host.endpoint = Some(Endpoint::listen(&config));
+                self.host.endpoint = Some(Endpoint::listen(&self.config_of(fd)));
             }
             (Role::Fresh, _) => {}
             _ if name == "TCP_USER_TIMEOUT" => {} // the endpoint was told
@@ -139,7 +135,7 @@ impl Runner<'_> {
         Ok(None)
     }
 
-    pub(super) fn getsockopt(&mut self, call: &Call, fd: i64) -> Result<Attempt, Stop> {
+    pub fn getsockopt(&mut self, call: &Call, fd: i64) -> Result<Attempt, Stop> {
         let (option, place) = self.argument(call, 2, "an option")?;
         let name = word(option);
         let now = self.host.now;
@@ -166,7 +162,7 @@ impl Runner<'_> {
     fn wrote_anything(&self, call: &Call) -> Result<Attempt, Stop> {
         match self.argument(call, 3, "`...`")? {
             (Expression::Any, _) => Ok(Attempt::Returned(super::calls::Returned::default())),
-            (_, place) => Err(Wrong::new(place, "expected `...`: %{ }% looks into TCP_INFO").into()),
+            (_, place) => wrong(place, "expected `...`: %{ }% looks into TCP_INFO"),
         }
     }
 }

@@ -1,10 +1,7 @@
 //! The report of a run.
 
-use super::expect::in_script_time;
-use super::host::Crossed;
-use crate::packet::Packet;
-use crate::script::Note;
-use crate::wire::Clock;
+use super::{expect::in_script_time, host::Crossed};
+use crate::{packet::Packet, script::Note, wire::Clock};
 use recoup_recovery::Profile;
 use recoup_units::Instant;
 use std::fmt::Write;
@@ -36,7 +33,7 @@ impl Report {
 pub struct Failure {
     /// The script's line.
     pub line: usize,
-    /// What is wrong, in one line.
+    /// The problem, in one line.
     pub message: String,
     /// The script's line, the expected and the actual packet, and the packets before. Several lines, each
     /// with its line end.

@@ -1,12 +1,15 @@
 //! Configures endpoints by the profile and the script's settings.
 
-use crate::error::{Wrong, did_you_mean};
-use crate::parse::LEAST_MSS;
-use crate::script::{Command, Head};
-use recoup_recovery::congestion::Algorithm;
-use recoup_recovery::{Mechanisms, Profile};
-use recoup_tcp::sysctl::{Effect, SysctlError, Sysctls};
-use recoup_tcp::{AckPolicy, Config, Push};
+use crate::{
+    error::{Wrong, did_you_mean, wrong},
+    parse::LEAST_MSS,
+    script::{Command, Head},
+};
+use recoup_recovery::{Mechanisms, Profile, congestion::Algorithm};
+use recoup_tcp::{
+    AckPolicy, Config, Push,
+    sysctl::{Effect, SysctlError, Sysctls},
+};
 use recoup_units::Segments;
 use recoup_wire::SeqNumber;
 use std::time::Duration;
@@ -108,8 +111,7 @@ impl Setup {
         let mut notes = Vec::new();
         for argument in arguments.iter().filter(|a| !a.starts_with('-')) {
             let Some((name, value)) = argument.split_once('=') else {
-                let message = format!("`{argument}`: expected NAME=VALUE, such as net.ipv4.tcp_sack=1");
-                return Err(Wrong::new(command.place, message));
+                return wrong(command.place, format!("`{argument}`: expected NAME=VALUE, such as net.ipv4.tcp_sack=1"));
             };
             let effect = self.sysctls.set(name, value);
             let of_buffers = OF_BUFFERS.iter().any(|n| name.ends_with(n));

@@ -1,20 +1,20 @@
 //! Descriptors and their states.
 
-use super::arguments::EVENTS;
-use super::setup::SocketOptions;
+use super::{arguments::EVENTS, setup::SocketOptions};
 use recoup_tcp::{Closed, Endpoint, State};
 use std::collections::BTreeMap;
 
 /// The role of a socket in the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Role {
+    #[default]
     Fresh,
     /// A listening socket; `accept` returns its connection.
     Listener,
     Connection,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Socket {
     pub role: Role,
     pub nonblocking: bool,
@@ -31,15 +31,7 @@ pub(super) struct Socket {
 
 impl Socket {
     pub fn new(nonblocking: bool) -> Self {
-        Self {
-            role: Role::Fresh,
-            nonblocking,
-            options: SocketOptions::default(),
-            connect_reported: false,
-            error_reported: false,
-            linger_zero: false,
-            reading_over: false,
-        }
+        Self { nonblocking, ..Self::default() }
     }
 }
 
@@ -79,10 +71,7 @@ pub(super) mod bits {
 /// The names of the bits, for messages.
 pub(super) fn event_names(events: i64) -> String {
     let names: Vec<&str> = EVENTS.iter().filter(|(_, bit)| events & bit != 0).map(|(name, _)| *name).collect();
-    match names.is_empty() {
-        true => "0".into(),
-        false => names.join("|"),
-    }
+    if names.is_empty() { "0".into() } else { names.join("|") }
 }
 
 /// The error that ended the connection.

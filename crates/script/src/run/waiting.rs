@@ -1,10 +1,15 @@
 //! Calls that block.
 
-use super::calls::{Attempt, Returned};
-use super::report::{micros, seconds};
-use super::{Runner, Stop};
-use crate::error::Place;
-use crate::script::{Call, Expression};
+use super::{
+    Runner, Stop,
+    calls::{Attempt, Returned},
+    host::Host,
+    report::{micros, seconds},
+};
+use crate::{
+    error::Place,
+    script::{Call, Expression},
+};
 use recoup_units::Instant;
 
 /// A call that has not returned.
@@ -21,7 +26,7 @@ pub(super) struct Waiting<'a> {
 
 impl<'a> Runner<'a> {
     /// Runs a system call. With `end`, it must block until then.
-    pub(super) fn call(&mut self, call: &'a Call, end: Option<Instant>) -> Result<(), Stop> {
+    pub fn call(&mut self, call: &'a Call, end: Option<Instant>) -> Result<(), Stop> {
         let begun = self.host.now;
         match self.attempt(call, begun, true)? {
             Attempt::Returned(returned) => self.returned(call, &returned, end)?,
@@ -36,13 +41,12 @@ impl<'a> Runner<'a> {
                 self.waiting.push(Waiting { call, place: self.place, begun, end, wakes_at });
             }
         }
-        let transmitted = self.host.transmit();
-        self.endless(transmitted)?;
+        self.on_host(Host::transmit)?;
         self.settle()
     }
 
     /// Retries blocked calls after an event.
-    pub(super) fn settle(&mut self) -> Result<(), Stop> {
+    pub fn settle(&mut self) -> Result<(), Stop> {
         let mut i = 0;
         while i < self.waiting.len() {
             let Waiting { call, place, begun, end, .. } = self.waiting[i];
@@ -56,8 +60,7 @@ impl<'a> Runner<'a> {
                     let playing = std::mem::replace(&mut self.place, place);
                     self.returned(call, &returned, Some(end))?;
                     self.place = playing;
-                    let transmitted = self.host.transmit();
-                    self.endless(transmitted)?;
+                    self.on_host(Host::transmit)?;
                     i = 0;
                 }
             }
@@ -66,7 +69,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Fails if a call that should have returned before `time` still blocks.
-    pub(super) fn overdue(&mut self, time: Instant) -> Result<(), Stop> {
+    pub fn overdue(&mut self, time: Instant) -> Result<(), Stop> {
         let late = self.waiting.iter().find(|w| micros(w.end) < micros(time));
         let Some(Waiting { call, place, end, .. }) = late else {
             return Ok(());

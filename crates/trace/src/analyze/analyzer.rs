@@ -9,22 +9,28 @@
 //! exchanged after each round of packets, so the end of a capture must not end a round: the packets
 //! of an incomplete round wait for the next capture, or for the end.
 
-use super::round::{Round, RoundOrder};
-use super::saved::SavedAnalysis;
-use super::{Analysis, Findings, Settings};
-use crate::finding::{Inseparable, Retransmission};
-use crate::follow::table::Separation;
-use crate::hosts::ReportsDuplicates;
-use crate::read::{CapturedPacket, Counts, Packet, PacketSource, ReadError};
+use super::{
+    Analysis, Findings, Settings,
+    round::{Round, RoundOrder},
+    saved::SavedAnalysis,
+};
+use crate::{
+    finding::{Inseparable, Retransmission},
+    follow::table::Separation,
+    hosts::ReportsDuplicates,
+    read::{CapturedPacket, Counts, Packet, PacketSource, ReadError},
+};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::mem::take;
-use std::sync::{Arc, PoisonError};
+use std::{
+    mem::take,
+    sync::{Arc, PoisonError},
+};
 use thiserror::Error;
 
 /// Packets read between two calls of `watch`.
 const PACKETS_PER_WATCH: u64 = 4096;
 
-/// One inseparable connection for so many that can be told apart makes a merged file unfit.
+/// One inseparable connection per this many that can be told apart makes a merged file unfit.
 const MOST_INSEPARABLE: u64 = 8;
 
 /// An analysis that goes on from one capture to the next. Frames and connections are numbered
@@ -135,7 +141,7 @@ impl<F: Findings> Analyzer<F> {
         shards.take_rounds(coming, fill, findings, in_parallel);
     }
 
-    /// What is needed to go on after a pause. Save it before [`finish`](Self::finish).
+    /// State from which the analysis goes on after a pause. Save it before [`finish`](Self::finish).
     pub fn save(&self) -> &SavedAnalysis {
         &self.state
     }
@@ -156,7 +162,7 @@ impl<F: Findings> Analyzer<F> {
         self.findings.iter_mut()
     }
 
-    /// What was read so far, also before the analysis was saved.
+    /// Counts of the packets read so far, also before the analysis was saved.
     pub fn counts(&self) -> Counts {
         let mut counts = self.state.counts.clone();
         counts.clock = self.state.feed.clock;
@@ -179,7 +185,7 @@ impl<F: Findings> Analyzer<F> {
         Ok(analysis)
     }
 
-    /// The same. Also returns whether capture points could be told apart.
+    /// As [`finish`](Self::finish); also returns whether capture points could be told apart.
     pub(super) fn finish_all(mut self) -> (Analysis<F>, Separation) {
         self.on_threads(|this, in_parallel| {
             this.rounds(|_| false, true, in_parallel);

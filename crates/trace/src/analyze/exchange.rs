@@ -1,4 +1,4 @@
-//! What the shards of one partition exchange with those of the others.
+//! Facts that the shards of one partition exchange with those of the others.
 //!
 //! Connections of different shards depend on each other only through what is known of hosts
 //! ([`KnownHosts`](crate::hosts::KnownHosts)). Between two rounds, each shard says what its connections showed of
@@ -29,12 +29,14 @@ use super::shard::Shard;
 use crate::hosts::HostFacts;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
-use std::hash::{Hash, Hasher};
-use std::net::IpAddr;
-use std::ops::Range;
-use std::sync::Arc;
+use std::{
+    hash::{Hash, Hasher},
+    net::IpAddr,
+    ops::Range,
+    sync::Arc,
+};
 
-/// What a connection showed of a host.
+/// A fact about a host, shown by a connection.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ShownFact {
     /// The shard of the connection.
@@ -43,7 +45,7 @@ pub(super) struct ShownFact {
     pub facts: HostFacts,
 }
 
-/// What the connections of all partitions showed of hosts, by round.
+/// Facts about hosts from the connections of all partitions, by round.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignFacts {
     /// Those of each round, ordered by shard.
@@ -82,13 +84,13 @@ impl ForeignFacts {
     }
 }
 
-/// What the shards of a partition showed round by round.
+/// Facts from the shards of a partition, round by round.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PartitionLog {
     pub(super) rounds: Vec<RoundLog>,
 }
 
-/// What the shards of a partition showed after one round.
+/// Facts from the shards of a partition after one round.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct RoundLog {
     facts: Vec<ShownFact>,
@@ -140,7 +142,7 @@ impl Exchange {
         }
     }
 
-    /// All facts are known, and the connections take up so many bytes. The next round begins.
+    /// All facts are known, and the connections take up `memory` bytes. The next round begins.
     pub fn on_memory(&mut self, memory: usize) {
         self.round.memory = memory;
         self.log.rounds.push(std::mem::take(&mut self.round));

@@ -13,8 +13,10 @@
 //!
 //! A clock set forward looks like silence, unless it shows an impossible time.
 
-use super::TimeWindow;
-use super::round::{Round, RoundFacts, RoundOrder};
+use super::{
+    TimeWindow,
+    round::{Round, RoundFacts, RoundOrder},
+};
 use crate::read::{CapturedPacket, ClockAnomalies, Packet};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -48,7 +50,7 @@ pub(super) trait TakesRound {
     /// A packet that is not analyzed, because it was captured after the end of the window.
     fn leave_out(&mut self, _: &Packet) {}
 
-    /// What is said of the round.
+    /// Facts about the round.
     fn describe(&mut self, facts: RoundFacts);
 
     /// How many packets the round has.
@@ -79,11 +81,12 @@ pub(super) struct PacketFeed {
     dealt: u64,
     /// The latest time so far; `None` before the first packet.
     latest: Option<Instant>,
-    /// What is added to timestamps and subtracted from them, in ns. One of them is 0.
+    /// Corrections added to timestamps and subtracted from them, in ns. One of them is 0.
     add: u64,
     take: u64,
     unsorted: bool,
-    /// A packet read ahead, or one whose time depends on the packet after it. Boxed, because it is rare and the struct is moved.
+    /// A packet read ahead, or one whose time depends on the packet after it. Boxed, because it is rare and the struct
+    /// is moved.
     next: Option<Box<Packet>>,
     /// Anomalies of the timestamps so far.
     pub clock: ClockAnomalies,
@@ -162,7 +165,7 @@ impl PacketFeed {
         }
     }
 
-    /// What is said of a round in this order that ends here. Time stands still from the end of the window
+    /// Facts about a round in this order that ends here. Time stands still from the end of the window
     /// on.
     pub fn facts(&self, order: RoundOrder) -> RoundFacts {
         let (window_begins, window_ends) = self.window_times;

@@ -2,9 +2,7 @@
 
 use super::saved::SavedAnalysis;
 use crate::follow::points::Pair;
-use std::collections::HashSet;
-use std::net::SocketAddr;
-use std::sync::PoisonError;
+use std::{collections::HashSet, net::SocketAddr, sync::PoisonError};
 use thiserror::Error;
 
 /// Why two saved analyses cannot be merged.

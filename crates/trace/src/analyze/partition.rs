@@ -10,19 +10,21 @@
 //! exception: the limit of memory holds for each partition. [`PartitionTotals::reached_memory_limit`] says whether
 //! that may make a difference.
 
-use super::exchange::{Exchange, ForeignFacts, PartitionLog};
-use super::round::{Round, shard_of};
-use super::rounds::RoundPlan;
-use super::saved::SavedSettings;
-use super::{Findings, Settings, Shards, analyzer};
-use crate::follow::table::Separation;
-use crate::hosts::Hosts;
-use crate::read::{Counts, LeftOut, Packet, ReadError};
+use super::{
+    Findings, Settings, Shards, analyzer,
+    exchange::{Exchange, ForeignFacts, PartitionLog},
+    round::{Round, shard_of},
+    rounds::RoundPlan,
+    saved::SavedSettings,
+};
+use crate::{
+    follow::table::Separation,
+    hosts::Hosts,
+    read::{Counts, LeftOut, Packet, ReadError},
+};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
-use std::mem::take;
-use std::ops::Range;
-use std::sync::Arc;
+use std::{mem::take, ops::Range, sync::Arc};
 use thiserror::Error;
 
 /// One of several partitions of the connections of a capture.
@@ -41,7 +43,7 @@ impl Partition {
         shard_of(packet, shards) * partitions / shards
     }
 
-    /// The shards of this partition, of so many.
+    /// The shards of this partition, among `shards`.
     fn shards(self, shards: usize) -> Range<usize> {
         let first = |number: usize| (number * shards).div_ceil(self.of);
         first(self.number)..first(self.number + 1)
@@ -51,7 +53,7 @@ impl Partition {
 /// Why partitions cannot be analyzed or settled. Each message is one line.
 #[derive(Debug, Error)]
 pub enum PartitionError {
-    /// There is no such partition.
+    /// The number of the partition is too large.
     #[error("partition {} of {}: expected a number from 0, and at most {shards} partitions", .partition.number, .partition.of)]
     Number {
         /// The partition.
@@ -73,7 +75,7 @@ pub enum PartitionError {
     Read(#[from] ReadError),
 }
 
-/// What the analysis of one partition finds. Its connections have numbers of their own until the partitions are
+/// Findings of one partition. Its connections have numbers of their own until the partitions are
 /// [settled](settle).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PartitionAnalysis<F> {
@@ -113,7 +115,7 @@ impl<F> PartitionAnalysis<F> {
 /// before; in the first pass there are none. The part of the facts that the partition has shown itself is not used.
 ///
 /// # Errors
-/// If there is no such partition, or if a packet is not of it.
+/// If the partition's number is too large, or if a packet belongs to another partition.
 pub fn analyze_partition<F: Findings>(
     plan: &RoundPlan,
     partition: Partition,
@@ -217,21 +219,21 @@ pub trait NumbersConnections {
     fn number_connections(&mut self, number: &dyn Fn(u64) -> u64);
 }
 
-/// What all partitions found.
+/// Totals of all partitions.
 #[derive(Debug)]
 pub struct PartitionTotals<F> {
     /// As [`Analysis::counts`](super::Analysis::counts).
     pub counts: Counts,
     /// Those of each shard, in the order of the shards.
     pub findings: Vec<F>,
-    /// What the capture showed of hosts, without [`Settings::hosts`].
+    /// Facts about hosts that the capture showed, without [`Settings::hosts`].
     pub hosts: Hosts,
     /// Whether the connections of all partitions together exceeded [`Settings::most_memory`]. One analysis would
     /// then have closed some, and may have found something else.
     pub reached_memory_limit: bool,
 }
 
-/// What [`settle`] decides.
+/// Result of [`settle`].
 #[derive(Debug)]
 pub enum Settled<F> {
     /// The partitions found what one analysis finds.
@@ -242,7 +244,7 @@ pub enum Settled<F> {
         kept: Vec<PartitionAnalysis<F>>,
         /// The numbers of the other partitions.
         partitions: Vec<usize>,
-        /// What all partitions have shown of hosts.
+        /// Facts about hosts from all partitions.
         facts: ForeignFacts,
     },
 }

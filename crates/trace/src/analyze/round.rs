@@ -1,9 +1,10 @@
 //! The packets that are analyzed together, divided among the shards.
 
-use crate::finding::Renumbering;
-use crate::follow::packed::PackedPackets;
-use crate::follow::points::Pair;
-use crate::read::Packet;
+use crate::{
+    finding::Renumbering,
+    follow::{packed::PackedPackets, points::Pair},
+    read::Packet,
+};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, IpVersion};
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,7 @@ pub(super) struct Round {
     pub facts: RoundFacts,
 }
 
-/// What is said of a round besides its packets.
+/// Facts about a round besides its packets.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
 pub(super) struct RoundFacts {
     pub order: RoundOrder,
@@ -125,7 +126,7 @@ fn from_v6(address: Ipv6Addr) -> u64 {
 }
 
 /// The first multiplication carries every bit to the upper ones (Knuth, The Art of Computer Programming,
-/// §6.4). The second takes as many of these as number the shards.
+/// §6.4). The second takes as many of the upper bits as number the shards.
 #[inline]
 fn spread(bits: u64, shards: usize) -> usize {
     let hash = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);

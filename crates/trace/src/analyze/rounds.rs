@@ -1,14 +1,16 @@
 //! The rounds of a capture, planned from the times of its packets alone.
 //!
-//! What a round shows of hosts is known to the next one, so the rounds decide what is known when. A plan lets
+//! Facts that a round shows about hosts are known to the next one, so the rounds decide what is known when. A plan lets
 //! analyses of parts of the capture keep to the rounds of the whole ([`analyze_partition`](super::analyze_partition)).
 //!
 //! - **In**: the frame number and the timestamp of each packet, in the order of the capture.
 //! - **Out**: where each round ends, and the time of each packet.
 
-use super::TimeWindow;
-use super::feed::{PacketFeed, TakesRound};
-use super::round::{RoundFacts, RoundOrder};
+use super::{
+    TimeWindow,
+    feed::{PacketFeed, TakesRound},
+    round::{RoundFacts, RoundOrder},
+};
 use crate::read::{Counts, Packet, PacketSource, ReadError};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -19,10 +21,10 @@ use std::hash::{Hash, Hasher};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RoundPlan {
     pub(super) rounds: Vec<PlannedRound>,
-    /// What is said of the empty round after the last packet.
+    /// Facts about the empty round after the last packet.
     pub(super) last: RoundFacts,
     times: Vec<TimeRun>,
-    /// What was read, with the anomalies of the clock.
+    /// Counts of the packets read, with the anomalies of the clock.
     pub(super) counts: Counts,
     /// The name of the capture.
     pub(super) name: String,
@@ -40,7 +42,7 @@ pub(super) struct PlannedRound {
 struct TimeRun {
     /// The first of them. They end where the next run begins.
     first_frame: u64,
-    /// What is added to their timestamps, in ns, without regard to overflow. `None`: they are not analyzed.
+    /// Correction added to their timestamps, in ns, without regard to overflow. `None`: they are not analyzed.
     correction: Option<u64>,
 }
 
@@ -78,7 +80,7 @@ impl RoundPlan {
         Ok(Self { rounds: planner.rounds, last: feed.facts(RoundOrder::Last), times: planner.times, counts, name })
     }
 
-    /// What was read. What the analyses of the partitions find is missing.
+    /// Counts of the packets read, without the findings of the partitions.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }

@@ -1,16 +1,11 @@
 //! An analysis between two captures, as it is saved.
 
-use super::analyzer::ResumeError;
-use super::feed::PacketFeed;
-use super::round::Round;
-use super::{Settings, Shards, TimeWindow, is_shard_count, shard};
-use crate::explain::identify::Candidates;
-use crate::finding::Renumbering;
-use crate::hosts::Hosts;
-use crate::read::Counts;
+use super::{
+    Settings, Shards, TimeWindow, analyzer::ResumeError, feed::PacketFeed, is_shard_count, round::Round, shard,
+};
+use crate::{attribute::identify::Candidates, finding::Renumbering, hosts::Hosts, read::Counts};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// No capture has more frames or connections.
 const MOST_COUNTED: u64 = 1 << 58;
@@ -29,7 +24,7 @@ pub struct SavedAnalysis {
     pub(super) feed: PacketFeed,
     /// The round of packets that is not complete yet.
     pub(super) begun: Round,
-    /// What was read, in all captures.
+    /// Counts of the packets read, in all captures.
     pub(super) counts: Counts,
     /// The name of the last capture.
     pub(super) name: String,
@@ -112,12 +107,12 @@ impl SavedAnalysis {
         self.shards.shards.iter().map(shard::Shard::open).sum()
     }
 
-    /// What was read so far.
+    /// Counts of the packets read so far.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// What [`merge`](Self::merge) adds to the numbers of the other analysis.
+    /// Numbers that [`merge`](Self::merge) adds to those of the other analysis.
     pub fn renumbering(&self) -> Renumbering {
         Renumbering { frames: self.frames(), connections: self.connections() }
     }

@@ -3,8 +3,7 @@
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// Chooses connections by their endpoints. Two filters with the same [`Display`](fmt::Display) choose the
 /// same connections.

@@ -1,22 +1,27 @@
 //! Analyzes the connections of one shard.
 
-use super::round::{RoundFacts, RoundOrder, shard_of_ends};
-use super::{Findings, Settings};
-use crate::ablation::{Step, reaches};
-use crate::explain::context::ReplayContext;
-use crate::explain::identify::Candidates;
-use crate::explain::pool::Pools;
-use crate::explain::provisional::ChangedHosts;
-use crate::finding::Renumbering;
-use crate::follow::packed::PackedPackets;
-use crate::follow::points::Pair;
-use crate::follow::table::{ConnectionTable, KeepingCost, Limits, Separation};
-use crate::hosts::{HostFacts, KnownHosts};
-use crate::read::LeftOut;
+use super::{
+    Findings, Settings,
+    round::{RoundFacts, RoundOrder, shard_of_ends},
+};
+use crate::{
+    ablation::{Step, reaches},
+    attribute::{context::ReplayContext, identify::Candidates, pool::Pools, provisional::ChangedHosts},
+    finding::Renumbering,
+    follow::{
+        packed::PackedPackets,
+        points::Pair,
+        table::{ConnectionTable, KeepingCost, Limits, Separation},
+    },
+    hosts::{HostFacts, KnownHosts},
+    read::LeftOut,
+};
 use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
-use std::net::IpAddr;
-use std::sync::{Arc, RwLock};
+use std::{
+    cell::RefCell,
+    net::IpAddr,
+    sync::{Arc, RwLock},
+};
 
 /// Packets of all shards held back for sorting, once some came out of order.
 const MOST_HELD: usize = 1024;
@@ -148,7 +153,7 @@ impl Shard {
         self.connections.number(number, findings);
     }
 
-    /// What connections showed of hosts, and was not passed on yet.
+    /// Facts about hosts that were not passed on yet.
     pub fn host_facts_mut(&mut self) -> &mut Vec<(IpAddr, HostFacts)> {
         self.connections.host_facts_mut()
     }
@@ -173,7 +178,7 @@ impl Shard {
         self.connections.memory()
     }
 
-    /// What each open connection costs to keep.
+    /// Cost of keeping each open connection.
     pub fn keeping_costs(&self) -> impl Iterator<Item = KeepingCost> {
         self.connections.keeping_costs()
     }
@@ -201,7 +206,7 @@ impl Shard {
         self.connections.separation()
     }
 
-    /// What the filter left out.
+    /// Connections and packets that the filter left out.
     pub fn left_out(&self) -> LeftOut {
         self.connections.left_out()
     }

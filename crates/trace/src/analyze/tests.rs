@@ -11,9 +11,11 @@ mod succession;
 mod time;
 
 use super::*;
-use crate::analyze::shard::connection_table;
-use crate::finding::{Closing, Evidence, Opening, Triggers, Vantage, Verdict};
-use crate::read::{CapturedPacket, Packet};
+use crate::{
+    analyze::shard::connection_table,
+    finding::{Closing, Evidence, Opening, Triggers, Vantage, Verdict},
+    read::{CapturedPacket, Packet},
+};
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
@@ -147,9 +149,10 @@ fn analyzed(packets: &[CapturedPacket], settings: &Settings) -> Kept {
         for direction in &connection.directions {
             assert_eq!(direction.time.total(), connection.duration(), "{direction:?}");
             // The rows of an episode account for the time that it took.
-            let src = match std::ptr::eq(direction, &connection.directions[0]) {
-                true => connection.endpoints.src,
-                false => connection.endpoints.dst,
+            let src = if std::ptr::eq(direction, &connection.directions[0]) {
+                connection.endpoints.src
+            } else {
+                connection.endpoints.dst
             };
             let rows = kept
                 .retransmissions

@@ -24,8 +24,10 @@
 //! A segment that did fit for longer waited for something else: with data in flight for the congestion window, the path
 //! or the application, which look the same; with nothing in flight for the application.
 
-use crate::finding::{SenderState, TimeByState, WhyUnknown};
-use crate::memory::allocated;
+use crate::{
+    finding::{SenderState, TimeByState, WhyUnknown},
+    memory::allocated,
+};
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
 
@@ -49,12 +51,12 @@ pub(crate) struct Division {
     rare: Option<Box<RareTime>>,
 }
 
-/// What few directions need. Times are in ns.
+/// State that few directions need. Times are in ns.
 #[derive(Debug, Serialize, Deserialize)]
 struct RareTime {
     recovering: u64,
     zero_window: u64,
-    /// How often the window closed, and how often of these data waited.
+    /// How often the window closed, and how often data waited meanwhile.
     closed: u32,
     zero_windows: u32,
     /// The window closed so often when data waited last.
@@ -100,7 +102,7 @@ impl Default for RareTime {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Recovery {
     since: Instant,
-    /// What was sent before the first retransmission.
+    /// End of the data sent before the first retransmission.
     end: Offset,
     /// The episode's row of the first retransmission.
     row: u32,
@@ -118,7 +120,7 @@ struct Pending {
 /// A recovery that is complete: the row of its first retransmission, and its time in ns.
 pub(crate) type RecoveredRow = (u32, u64);
 
-/// What the sender knows of its receiver.
+/// The receiver's state as the sender knows it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Heard {
     pub una: Offset,
@@ -178,18 +180,15 @@ impl Division {
         }
     }
 
-    /// Sends new data or a FIN, of which `least` bytes leave together if at all. `tolerance`: how long in ns a segment may take to follow the
-    /// ACK that made room for it.
+    /// Sends new data or a FIN, of which `least` bytes leave together if at all. `tolerance`: how long in ns a segment
+    /// may take to follow the ACK that made room for it.
     #[inline]
     pub fn on_new(&mut self, at: Instant, span: Span, least: u32, heard: Heard, tolerance: u64) {
         if !self.has_begun() {
             return;
         }
         let at = at.max(self.since);
-        let edge = match at.nanos_since(self.edge_at) <= tolerance {
-            true => self.edge_before,
-            false => heard.edge,
-        };
+        let edge = if at.nanos_since(self.edge_at) <= tolerance { self.edge_before } else { heard.edge };
         if at == self.since {
             return self.idle_since = NEVER;
         }

@@ -3,82 +3,42 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What a sender did, or what it waited for. Where two apply, the one that comes first here takes the
-/// time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum SenderState {
-    /// The handshake was not complete.
-    Connecting,
-    /// It recovered from a loss, real or not.
-    Recovering,
-    /// The receiver's window was 0, and data waited.
-    ZeroWindow,
-    /// The receiver's window had no room for the next segment.
-    ReceiverWindow,
-    /// The send buffer was full of data in flight, and the application waited for room in it.
-    SenderBuffer,
-    /// Data was in flight: the congestion window or the path's rate set the pace.
-    Network,
-    /// The application had nothing to send.
-    Application,
-    /// It had sent its FIN, and at most that was in flight.
-    Closing,
-    /// The capture does not show it.
-    Unknown,
-}
-
-impl SenderState {
-    /// All states, in the order of precedence.
-    pub const ALL: [Self; 9] = [
-        Self::Connecting,
-        Self::Recovering,
-        Self::ZeroWindow,
-        Self::ReceiverWindow,
-        Self::SenderBuffer,
-        Self::Network,
-        Self::Application,
-        Self::Closing,
-        Self::Unknown,
-    ];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Connecting => "connecting",
-            Self::Recovering => "recovering",
-            Self::ZeroWindow => "zero_window",
-            Self::ReceiverWindow => "receiver_window",
-            Self::SenderBuffer => "sender_buffer",
-            Self::Network => "network",
-            Self::Application => "application",
-            Self::Closing => "closing",
-            Self::Unknown => "unknown",
-        }
+recoup_units::named! {
+    /// State of a sender: its activity, or the reason it waits. Where two apply, the one that comes first here takes the
+    /// time.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum SenderState {
+        /// The handshake was not complete.
+        Connecting = "connecting",
+        /// It recovered from a loss, real or not.
+        Recovering = "recovering",
+        /// The receiver's window was 0, and data waited.
+        ZeroWindow = "zero_window",
+        /// The receiver's window had no room for the next segment.
+        ReceiverWindow = "receiver_window",
+        /// The send buffer was full of data in flight, and the application waited for room in it.
+        SenderBuffer = "sender_buffer",
+        /// Data was in flight: the congestion window or the path's rate set the pace.
+        Network = "network",
+        /// The application had nothing to send.
+        Application = "application",
+        /// It had sent its FIN, and at most that was in flight.
+        Closing = "closing",
+        /// The capture does not show it.
+        Unknown = "unknown",
     }
 }
 
-/// Why a sender's state is unknown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum WhyUnknown {
-    /// The capture begins within the connection: what was in flight before is not known.
-    CaptureBegins,
-    /// The capture holds no packet of one direction.
-    OneDirection,
-    /// Packets are missing from the capture.
-    PacketsMissing,
-}
-
-impl WhyUnknown {
-    /// All reasons, in the order of reports.
-    pub const ALL: [Self; 3] = [Self::CaptureBegins, Self::OneDirection, Self::PacketsMissing];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CaptureBegins => "capture_begins",
-            Self::OneDirection => "one_direction",
-            Self::PacketsMissing => "packets_missing",
-        }
+recoup_units::named! {
+    /// Why a sender's state is unknown.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum WhyUnknown {
+        /// The capture begins within the connection: what was in flight before is not known.
+        CaptureBegins = "capture_begins",
+        /// The capture holds no packet of one direction.
+        OneDirection = "one_direction",
+        /// Packets are missing from the capture.
+        PacketsMissing = "packets_missing",
     }
 }
 
@@ -134,88 +94,44 @@ impl TimeByState {
     }
 }
 
-/// What made a direction lose time. The rules are in `cost::lost::causes`, and in docs/explain.md.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Cause {
-    /// The SYN was lost.
-    LostSyn,
-    /// The SYN-ACK was lost.
-    LostSynAck,
-    /// The SYN or the SYN-ACK was lost: the capture does not show which.
-    LostSynOrSynAck,
-    /// The SYN arrived, and the host did not answer it until it came again.
-    UnansweredSyn,
-    /// One segment was lost, and ACKs of later ones reported it.
-    LostSegment,
-    /// Several segments of one flight were lost, and ACKs reported them.
-    Burst,
-    /// The end of a flight was lost, and a tail loss probe found it.
-    TailByProbe,
-    /// The end of a flight was lost, and the retransmission timeout found it.
-    TailByTimeout,
-    /// A segment was lost, something sent later arrived, and only the retransmission timeout found it.
-    LossByTimeout,
-    /// A retransmission was lost.
-    LostRetransmission,
-    /// Nothing was lost: packets arrived out of order.
-    Reordering,
-    /// Nothing was lost: the path or a host delayed packets.
-    DelaySpike,
-    /// Only ACKs were lost.
-    LostAcks,
-    /// No data was lost: ACKs came late or were lost, and the capture does not show which.
-    LateOrLostAcks,
-    /// A segment was too large for the path.
-    PathMtu,
-    /// The receiver's window was closed, and data waited.
-    ZeroWindow,
-    /// The trigger or the verdict is unknown.
-    Unknown,
-}
-
-impl Cause {
-    /// All causes, in the order of reports.
-    pub const ALL: [Self; 17] = [
-        Self::LostSyn,
-        Self::LostSynAck,
-        Self::LostSynOrSynAck,
-        Self::UnansweredSyn,
-        Self::LostSegment,
-        Self::Burst,
-        Self::TailByProbe,
-        Self::TailByTimeout,
-        Self::LossByTimeout,
-        Self::LostRetransmission,
-        Self::Reordering,
-        Self::DelaySpike,
-        Self::LostAcks,
-        Self::LateOrLostAcks,
-        Self::PathMtu,
-        Self::ZeroWindow,
-        Self::Unknown,
-    ];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::LostSyn => "lost_syn",
-            Self::LostSynAck => "lost_syn_ack",
-            Self::LostSynOrSynAck => "lost_syn_or_syn_ack",
-            Self::UnansweredSyn => "unanswered_syn",
-            Self::LostSegment => "lost_segment",
-            Self::Burst => "burst",
-            Self::TailByProbe => "tail_by_probe",
-            Self::TailByTimeout => "tail_by_timeout",
-            Self::LossByTimeout => "loss_by_timeout",
-            Self::LostRetransmission => "lost_retransmission",
-            Self::Reordering => "reordering",
-            Self::DelaySpike => "delay_spike",
-            Self::LostAcks => "lost_acks",
-            Self::LateOrLostAcks => "late_or_lost_acks",
-            Self::PathMtu => "path_mtu",
-            Self::ZeroWindow => "zero_window",
-            Self::Unknown => "unknown",
-        }
+recoup_units::named! {
+    /// Cause of lost time. The rules are in `cost::lost::causes`, and in docs/explain.md.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Cause {
+        /// The SYN was lost.
+        LostSyn = "lost_syn",
+        /// The SYN-ACK was lost.
+        LostSynAck = "lost_syn_ack",
+        /// The SYN or the SYN-ACK was lost: the capture does not show which.
+        LostSynOrSynAck = "lost_syn_or_syn_ack",
+        /// The SYN arrived, and the host did not answer it until it came again.
+        UnansweredSyn = "unanswered_syn",
+        /// One segment was lost, and ACKs of later ones reported it.
+        LostSegment = "lost_segment",
+        /// Several segments of one flight were lost, and ACKs reported them.
+        Burst = "burst",
+        /// The end of a flight was lost, and a tail loss probe found it.
+        TailByProbe = "tail_by_probe",
+        /// The end of a flight was lost, and the retransmission timeout found it.
+        TailByTimeout = "tail_by_timeout",
+        /// A segment was lost, something sent later arrived, and only the retransmission timeout found it.
+        LossByTimeout = "loss_by_timeout",
+        /// A retransmission was lost.
+        LostRetransmission = "lost_retransmission",
+        /// Nothing was lost: packets arrived out of order.
+        Reordering = "reordering",
+        /// Nothing was lost: the path or a host delayed packets.
+        DelaySpike = "delay_spike",
+        /// Only ACKs were lost.
+        LostAcks = "lost_acks",
+        /// No data was lost: ACKs came late or were lost, and the capture does not show which.
+        LateOrLostAcks = "late_or_lost_acks",
+        /// A segment was too large for the path.
+        PathMtu = "path_mtu",
+        /// The receiver's window was closed, and data waited.
+        ZeroWindow = "zero_window",
+        /// The trigger or the verdict is unknown.
+        Unknown = "unknown",
     }
 }
 
@@ -229,7 +145,7 @@ impl LostTime {
         self.add_several(cause, 1, lost);
     }
 
-    /// Adds so many occurrences, which together lost this much.
+    /// Adds `occurrences`, which together lost `lost`.
     pub fn add_several(&mut self, cause: Cause, occurrences: u32, lost: Duration) {
         let (times, nanos) = &mut self.0[cause as usize];
         *times = times.saturating_add(occurrences);
@@ -273,7 +189,8 @@ fn saturating_nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What an episode of recovery, or a handshake whose SYN or SYN-ACK was retransmitted, cost. The episode's first retransmission carries it.
+/// Cost of an episode of recovery, or of a handshake whose SYN or SYN-ACK was retransmitted. The episode's first
+/// retransmission carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EpisodeCost {
     /// Time [recovering](SenderState::Recovering); 0 for a handshake.
@@ -282,7 +199,7 @@ pub struct EpisodeCost {
     pub lost: Duration,
     /// Segments retransmitted in the episode.
     pub segments: u32,
-    /// What made it lose time. It depends on the verdicts on all retransmissions of the episode, and a
+    /// Cause of the lost time. It depends on the verdicts on all retransmissions of the episode, and a
     /// [`Revision`](crate::finding::Revision) may change it.
     pub cause: Cause,
 }

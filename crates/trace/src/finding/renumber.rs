@@ -3,7 +3,7 @@
 use super::{Connection, Retransmission};
 use crate::read::CapturedPacket;
 
-/// What is added to the numbers of an analysis that comes after another one.
+/// Numbers added to those of an analysis that comes after another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Renumbering {
     /// The frames before its own.

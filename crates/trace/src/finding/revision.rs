@@ -3,8 +3,7 @@
 use super::{Cause, Connection, ConnectionKey, Evidence, Renumbering, Retransmission, Verdict};
 use crate::hosts::ReportsDuplicates;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::{collections::BTreeMap, net::IpAddr};
 
 /// Retransmissions that [`HeldConnections`] keeps.
 const MOST_HELD: usize = 1 << 15;
@@ -20,7 +19,7 @@ pub struct Revision {
     pub cause_before: Option<Cause>,
     /// The host that received the retransmission.
     pub host: IpAddr,
-    /// What became known of the host.
+    /// The new fact about the host.
     pub fact: ReportsDuplicates,
 }
 

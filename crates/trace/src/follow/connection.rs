@@ -4,27 +4,37 @@ mod attention;
 mod handshake;
 mod succession;
 
-use super::TimedPacket;
-use super::direction::DirectionState;
-use super::points::lineup::Lineup;
-use super::points::sightings::{Sighting, WITHIN_A_HOST};
-use super::points::{Mark, Pair};
-use super::shared::{DirectionContext, Shared};
-use crate::ablation::{Step, reaches};
-use crate::cost::lost::causes::name_causes;
-use crate::explain::context::ReplayContext;
-use crate::explain::episode::{ConnectionEnd, Learned};
-use crate::explain::provisional::ProvisionalRow;
-use crate::finding::{self, CapturePoint, Closing, Opening, Renumbering};
-use crate::hosts::HostFacts;
-use crate::memory::{HeapSize, OptionalU64, allocated};
-use crate::read::CapturedPacket;
+use super::{
+    TimedPacket,
+    direction::DirectionState,
+    points::{
+        Mark, Pair,
+        lineup::Lineup,
+        sightings::{Sighting, WITHIN_A_HOST},
+    },
+    shared::{DirectionContext, Shared},
+};
+use crate::{
+    ablation::{Step, reaches},
+    attribute::{
+        context::ReplayContext,
+        episode::{ConnectionEnd, Learned},
+        provisional::ProvisionalRow,
+    },
+    cost::lost::causes::name_causes,
+    finding::{self, CapturePoint, Closing, Opening, Renumbering},
+    hosts::HostFacts,
+    memory::{HeapSize, OptionalU64, allocated},
+    read::CapturedPacket,
+};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Segment};
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
-use std::mem::{offset_of, replace, take};
-use std::net::IpAddr;
+use std::{
+    cmp::Ordering,
+    mem::{offset_of, replace, take},
+    net::IpAddr,
+};
 
 pub(crate) use attention::Attention;
 use attention::BeforeWindow;
@@ -67,7 +77,7 @@ pub(crate) struct ConnectionState {
 
     directions: [DirectionState; 2],
 
-    // What few packets need.
+    // State that few packets need.
     opening: Opening,
     handshake: Handshake,
     /// Distinguishes connections that used the same slot.
@@ -76,7 +86,7 @@ pub(crate) struct ConnectionState {
     pub number: OptionalU64,
     /// The frame of its first packet in the capture.
     first_frame: u64,
-    /// What was counted before the time window.
+    /// Counts before the time window.
     before: Option<Box<BeforeWindow>>,
     /// When the first packet was captured, by its timestamp in the capture.
     begun: Instant,
@@ -133,10 +143,7 @@ impl ConnectionState {
         let flags = packet.segment.flags;
         let syn = flags.contains(Flags::SYN);
         // A SYN-ACK is the second packet of a handshake.
-        let endpoints = match syn && flags.contains(Flags::ACK) {
-            true => packet.endpoints.reverse(),
-            false => packet.endpoints,
-        };
+        let endpoints = if syn && flags.contains(Flags::ACK) { packet.endpoints.reverse() } else { packet.endpoints };
         self.serial = serial;
         self.number = OptionalU64::NONE;
         self.first_frame = packet.frame;
@@ -155,10 +162,7 @@ impl ConnectionState {
         self.last = timed.time;
         self.packets = 0;
         self.has_sent = [false; 2];
-        self.opening = match syn {
-            true => Opening::Handshake,
-            false => Opening::MidConnection,
-        };
+        self.opening = if syn { Opening::Handshake } else { Opening::MidConnection };
         self.reset = false;
         self.in_handshake = false;
         self.counted_memory = 0;
@@ -359,10 +363,7 @@ impl ConnectionState {
         let place = place.unwrap_or_else(|| {
             let other = &self.directions[1 - side];
             let answers_syn = segment.flags.contains(Flags::ACK) && other.is_opened_by(segment.ack);
-            match other.syn().is_none() || answers_syn {
-                true => Ordering::Equal,
-                false => Ordering::Greater,
-            }
+            if other.syn().is_none() || answers_syn { Ordering::Equal } else { Ordering::Greater }
         });
         self.directions[side].foreign += u64::from(place == Ordering::Greater);
         place == Ordering::Equal
@@ -392,10 +393,7 @@ impl ConnectionState {
 
     /// How it ended, if it is over.
     pub fn closing(&self) -> Closing {
-        match self.reset {
-            true => Closing::Reset,
-            false => Closing::Closed,
-        }
+        if self.reset { Closing::Reset } else { Closing::Closed }
     }
 
     /// Whether it consists of SYNs and SYN-ACKs alone.

@@ -30,17 +30,19 @@ mod skim;
 mod time;
 mod unseen_original;
 
-use super::rtts::Rtts;
-use super::shared::DirectionContext;
-use crate::cost::division::Division;
-use crate::cost::lost::delays::LateAcks;
-use crate::explain::context::EpisodeContext;
-use crate::explain::episode::{ConnectionEnd, Episode, Learned, PacketKind, PriorTransmissions};
-use crate::explain::provisional::ProvisionalRow;
-use crate::finding::{self, Cause, SenderState};
-use crate::memory::{HeapSize, OptionalU64};
-use crate::read::CapturedPacket;
-use crate::verdict::Transmission;
+use super::{rtts::Rtts, shared::DirectionContext};
+use crate::{
+    attribute::{
+        context::EpisodeContext,
+        episode::{ConnectionEnd, Episode, Learned, PacketKind, PriorTransmissions},
+        provisional::ProvisionalRow,
+    },
+    cost::{division::Division, lost::delays::LateAcks},
+    finding::{self, Cause, SenderState},
+    memory::{HeapSize, OptionalU64},
+    read::CapturedPacket,
+    verdict::Transmission,
+};
 use away::AwayState;
 pub(crate) use duplicates::fingerprint;
 use duplicates::{AT_ONCE, RecentPackets};
@@ -50,9 +52,11 @@ use outstanding::{OutstandingPacket, SentPacket, sent_after, sent_after_gap};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
-use std::collections::VecDeque;
-use std::mem::{offset_of, take};
+use std::{
+    cmp::Ordering,
+    collections::VecDeque,
+    mem::{offset_of, take},
+};
 
 /// Where the data of a connection begins whose SYN was not captured. Earlier data fits below.
 const MID_CONNECTION: Offset = Offset(1 << 32);
@@ -87,6 +91,7 @@ pub(crate) struct DirectionState {
     // The first cache line: what every packet of either direction needs.
     una: Offset,
     nxt: Offset,
+    /// Without a SYN, the number of the first packet: `MID_CONNECTION` is a multiple of 2^32, so that it unwraps to it.
     isn: Option<SeqNumber>,
     window_edge: Offset,
     /// The highest cumulative ACK that was captured; offset 0 before. If the SYN was not captured, `una`
@@ -112,7 +117,7 @@ pub(crate) struct DirectionState {
     /// The most bytes that were outstanding at a time.
     most_outstanding: u32,
     ids: IdCounter,
-    /// What is known of the way from the sender, where the capture point is away from it.
+    /// Facts about the way from the sender, where the capture point is away from it.
     away: Option<Box<AwayState>>,
     pub episode: Option<Box<Episode>>,
 
@@ -132,7 +137,7 @@ pub(crate) struct DirectionState {
     /// Where its time goes.
     division: Division,
 
-    // What few packets need.
+    // State that few packets need.
     /// Duplicates with the same IP identification as a packet captured a while before.
     pub late_copies: u64,
     pub missing: u64,
@@ -285,10 +290,7 @@ impl DirectionState {
     pub fn on_packet(&mut self, packet: &CapturedPacket, len: u32, now: Instant, context: DirectionContext<'_>) {
         let segment = &packet.segment;
         let follows_lost = self.on_arrival(packet, len > 0, now, context);
-        let isn = match self.isn {
-            Some(isn) => isn,
-            None => self.begin_mid_connection(segment.seq),
-        };
+        let isn = *self.isn.get_or_insert(segment.seq);
         let reset = segment.flags.contains(Flags::RST);
         if len == 0 || reset {
             // A bare ACK usually has the number of the next byte.
@@ -337,7 +339,7 @@ impl DirectionState {
     /// Lets the episode explain what it has recorded, if that is due. Without this, a direction
     /// that is never acknowledged would record without end.
     #[inline]
-    pub(super) fn explain_if_due(&mut self, now: Instant, context: DirectionContext<'_>) {
+    pub fn explain_if_due(&mut self, now: Instant, context: DirectionContext<'_>) {
         if !self.episode.as_ref().is_some_and(|episode| episode.is_due()) {
             return;
         }
@@ -345,13 +347,6 @@ impl DirectionState {
         if let Some(episode) = &mut self.episode {
             episode.explain_recorded(&episode_context, now);
         }
-    }
-
-    /// The first packet belongs to an established connection.
-    fn begin_mid_connection(&mut self, seq: SeqNumber) -> SeqNumber {
-        // `MID_CONNECTION` is a multiple of 2^32, so `seq` unwraps to it.
-        self.isn = Some(seq);
-        seq
     }
 
     /// Whether `ack` acknowledges this direction's SYN and no more data than may have followed it.
@@ -435,10 +430,7 @@ impl DirectionState {
         } else {
             let last = earlier.map_or_else(|| self.latest_ts_of(span), |packet| packet.ts);
             let older = |(ts, last): (u32, u32)| ts.wrapping_sub(last).cast_signed() < 0;
-            match ts.zip(last).is_some_and(older) {
-                true => PacketKind::LateOriginal,
-                false => PacketKind::Repeated,
-            }
+            if ts.zip(last).is_some_and(older) { PacketKind::LateOriginal } else { PacketKind::Repeated }
         };
         let again = match kind {
             PacketKind::Repeated | PacketKind::FilledGap(None | Some(true)) => Some(span.end),

@@ -2,8 +2,10 @@
 
 use foldhash::fast::RandomState;
 use recoup_wire::Endpoints;
-use std::hash::BuildHasher;
-use std::net::{IpAddr, Ipv6Addr};
+use std::{
+    hash::BuildHasher,
+    net::{IpAddr, Ipv6Addr},
+};
 
 /// The ends of a connection, the lower one first: the same for both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +31,7 @@ impl ConnectionEnds {
         }
     }
 
-    /// The same of an IPv4 packet: addresses and ports of sender and receiver.
+    /// The ends of an IPv4 packet, from addresses and ports of sender and receiver.
     #[inline]
     pub fn of_v4([src, dst]: [u32; 2], ports: [u16; 2]) -> (Self, bool) {
         let src = u64::from(src) << 16 | u64::from(ports[0]);
@@ -37,14 +39,12 @@ impl ConnectionEnds {
         (Self::V4([src.min(dst), src.max(dst)]), src > dst)
     }
 
-    /// The same of an IPv6 packet.
+    /// The ends of an IPv6 packet.
     #[inline]
     pub fn of_v6([src, dst]: [Ipv6Addr; 2], ports: [u16; 2]) -> (Self, bool) {
         let (src, dst) = ((src.to_bits(), ports[0]), (dst.to_bits(), ports[1]));
         (Self::V6([src.min(dst), src.max(dst)]), src > dst)
     }
-
-    /// A hash.
     #[inline]
     pub fn hash(&self, hasher: &RandomState) -> u64 {
         match self {

@@ -5,12 +5,16 @@
 //! - A verdict that depends on what becomes known of the receiver is revised, even when its
 //!   connection has been passed on.
 
-use crate::cost::lost::causes::name_causes;
-use crate::explain::by_host::{OfHosts, QueueByHost};
-use crate::explain::identify::{Candidates, assume_defaults};
-use crate::explain::provisional::{ChangedHosts, ProvisionalFindings, ProvisionalRow};
-use crate::finding::{Connection, Findings, Identification, Renumbering, Retransmission, Tally};
-use crate::hosts::KnownHosts;
+use crate::{
+    attribute::{
+        by_host::{OfHosts, QueueByHost},
+        identify::{Candidates, assume_defaults},
+        provisional::{ChangedHosts, ProvisionalFindings, ProvisionalRow},
+    },
+    cost::lost::causes::name_causes,
+    finding::{Connection, Findings, Identification, Renumbering, Retransmission, Tally},
+    hosts::KnownHosts,
+};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 

@@ -21,7 +21,7 @@ use recoup_wire::Endpoints;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
-/// What may distinguish the copies of a packet that were captured at different points.
+/// Values that may distinguish the copies of a packet that were captured at different points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Mark {
     interface: u32,

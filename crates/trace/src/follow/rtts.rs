@@ -1,13 +1,17 @@
 //! The round-trip times of one direction: their distribution, and the samples that an RTT estimator
 //! can be rebuilt from. Also how fast each end responds.
 
-use crate::explain::rtt_samples::{RttSample, RttSamples};
-use crate::finding::RttQuantiles;
-use crate::memory::HeapSize;
+use crate::{
+    attribute::rtt_samples::{RttSample, RttSamples},
+    finding::RttQuantiles,
+    memory::HeapSize,
+};
 use recoup_units::{Instant, Offset};
 use serde::{Deserialize, Serialize};
-use std::mem::{offset_of, replace, take};
-use std::time::Duration;
+use std::{
+    mem::{offset_of, replace, take},
+    time::Duration,
+};
 
 /// Samples kept to rebuild an estimator. SRTT holds (7/8)^256 of an older sample, which is nothing.
 /// RTTVAR, which loses a quarter each round trip, is at its floor by then.
@@ -178,7 +182,7 @@ impl Rtts {
         (self.count > 0).then(|| Duration::from_nanos(self.least))
     }
 
-    /// The same in ns; 0 without a sample.
+    /// The least round-trip time in ns; 0 without a sample.
     #[inline]
     pub fn least_nanos(&self) -> u64 {
         self.least
@@ -310,7 +314,7 @@ impl ResponseTime {
         self.least_nanos().unwrap_or_default()
     }
 
-    /// The same; `None` without one.
+    /// The least response time in ns; `None` without a response.
     #[inline]
     pub fn least_nanos(&self) -> Option<u64> {
         (self.least != u64::MAX).then_some(self.least)

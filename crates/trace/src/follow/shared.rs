@@ -1,17 +1,17 @@
-//! What both directions of a connection need.
+//! State that both directions of a connection share.
 
-use super::rtts::ResponseTime;
-use super::vantage;
-use crate::explain::context::{EpisodeContext, ReplayContext};
-use crate::finding::Vantage;
-use crate::read::CapturedPacket;
+use super::{rtts::ResponseTime, vantage};
+use crate::{
+    attribute::context::{EpisodeContext, ReplayContext},
+    finding::Vantage,
+    read::CapturedPacket,
+};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags};
 use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
-/// What both directions of a connection need.
+/// State that both directions of a connection share.
 #[derive(Debug, Serialize, Deserialize)]
 #[repr(C)]
 pub(crate) struct Shared {
@@ -97,7 +97,7 @@ impl Shared {
         self.response_times[side].nanos()
     }
 
-    /// The same; `None` without one.
+    /// The least response time; `None` without a response.
     pub fn least_response_time(&self, side: usize) -> Option<Duration> {
         self.response_times[side].least()
     }
@@ -169,7 +169,7 @@ impl Shared {
     }
 }
 
-/// What a direction may use besides its own state.
+/// State that a direction may use besides its own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DirectionContext<'a> {
     pub shared: &'a Shared,
@@ -187,7 +187,7 @@ impl<'a> DirectionContext<'a> {
         vantage::of(near, far, shared.outgoing[self.side], within_a_host)
     }
 
-    /// What an episode needs to know about its connection. `mss`, `min_rtt` and `most_work` are the
+    /// Facts about an episode's connection. `mss`, `min_rtt` and `most_work` are the
     /// direction's.
     pub fn episode_context(self, mss: u32, min_rtt: Option<Duration>, most_work: u64) -> EpisodeContext<'a> {
         let (shared, replay_context) = (self.shared, self.replay_context);

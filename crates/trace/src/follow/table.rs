@@ -14,19 +14,25 @@ mod groups;
 mod merge;
 mod removal;
 
-use super::TimedPacket;
-use super::connection::{Attention, ConnectionState, Owner};
-use super::ends::ConnectionEnds;
-use super::held::Held;
-use super::packed::PackedPackets;
-use super::points::{Mark, Pair};
-use crate::analyze::ConnectionFilter;
-use crate::explain::context::ReplayContext;
-use crate::explain::pool::Pool;
-use crate::explain::provisional::{ChangedHosts, ProvisionalRow};
-use crate::finding::{self, Closing, Findings};
-use crate::hosts::{HostFacts, KnownHosts};
-use crate::read::LeftOut;
+use super::{
+    TimedPacket,
+    connection::{Attention, ConnectionState, Owner},
+    ends::ConnectionEnds,
+    held::Held,
+    packed::PackedPackets,
+    points::{Mark, Pair},
+};
+use crate::{
+    analyze::ConnectionFilter,
+    attribute::{
+        context::ReplayContext,
+        pool::Pool,
+        provisional::{ChangedHosts, ProvisionalRow},
+    },
+    finding::{self, Closing, Findings},
+    hosts::{HostFacts, KnownHosts},
+    read::LeftOut,
+};
 use capture_points::CapturePoints;
 pub(crate) use capture_points::Separation;
 use foldhash::fast::RandomState;
@@ -35,12 +41,7 @@ use hashbrown::HashTable;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
-use std::hint::black_box;
-use std::mem::take;
-use std::net::IpAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::VecDeque, hint::black_box, mem::take, net::IpAddr, sync::Arc, time::Duration};
 
 /// How long a connection is kept after its end, for retransmitted FINs and late segments.
 const LINGER: Duration = Duration::from_secs(5);
@@ -59,7 +60,7 @@ pub(crate) struct Limits {
     pub most_half_open: usize,
 }
 
-/// What it costs to keep a connection.
+/// Cost of keeping a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeepingCost {
     /// When its last packet came.
@@ -73,7 +74,7 @@ pub(crate) struct KeepingCost {
 }
 
 /// The lookup table of open connections. What is not saved, a resumed analysis makes anew.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ConnectionTable {
     #[serde(skip)]
     replay_context: ReplayContext,
@@ -83,7 +84,7 @@ pub(crate) struct ConnectionTable {
     /// When the time begins that is analyzed. Every round says so.
     #[serde(skip)]
     window_begins: Instant,
-    /// What the filter left out.
+    /// Connections and packets that the filter left out.
     left_out: LeftOut,
     /// In ns.
     idle: u64,
@@ -106,7 +107,7 @@ pub(crate) struct ConnectionTable {
     held: Held,
     /// Ended connections, and when each is removed.
     lingering: VecDeque<(Instant, u32, u64)>,
-    /// How many of these, from the oldest on, have forgotten most packets. A resumed analysis looks again.
+    /// Lingering connections, from the oldest on, that have forgotten most packets. A resumed analysis looks again.
     #[serde(skip)]
     forgetful: usize,
     half_open: VecDeque<(u32, u64)>,
@@ -161,41 +162,19 @@ struct Unnumbered {
 impl ConnectionTable {
     /// An empty table.
     pub fn new(limits: Limits, filter: Option<Arc<dyn ConnectionFilter>>, replay_context: ReplayContext) -> Self {
-        Self {
-            replay_context,
-            filter,
-            window_begins: Instant::ZERO,
-            left_out: LeftOut::default(),
-            idle: u64::try_from(limits.idle.as_nanos()).unwrap_or(u64::MAX),
-            most_open: limits.most_open,
-            most_half_open: limits.most_half_open,
-            hasher: RandomState::default(),
-            entries: HashTable::new(),
-            slots: Vec::new(),
-            free: Vec::new(),
-            closed: Pool::default(),
-            next_serial: 0,
-            unnumbered: Vec::new(),
-            unnumbered_closed: Vec::new(),
-            held: Held::default(),
-            lingering: VecDeque::new(),
-            forgetful: 0,
-            half_open: VecDeque::new(),
-            cursor: 0,
-            not_silent_until: Vec::new(),
-            groups: Groups::default(),
-            now: Instant::ZERO,
-            host_facts: Vec::new(),
-            memory: 0,
-            points: CapturePoints::default(),
-        }
+        let mut table = Self { replay_context, filter, ..Self::default() };
+        table.set_limits(limits);
+        table
+    }
+
+    fn set_limits(&mut self, Limits { idle, most_open, most_half_open }: Limits) {
+        self.idle = u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX);
+        (self.most_open, self.most_half_open) = (most_open, most_half_open);
     }
 
     /// Makes anew what a saved table lacks.
     pub fn resume(&mut self, limits: Limits, filter: Option<Arc<dyn ConnectionFilter>>, replay_context: ReplayContext) {
-        let Limits { idle, most_open, most_half_open } = limits;
-        self.idle = u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX);
-        (self.most_open, self.most_half_open) = (most_open, most_half_open);
+        self.set_limits(limits);
         self.replay_context = replay_context;
         self.filter = filter;
         self.memory = 0;
@@ -408,7 +387,7 @@ impl ConnectionTable {
         }
     }
 
-    /// What is done with a connection that begins with this packet.
+    /// Attention for a connection that begins with this packet.
     fn attention(&self, first: &TimedPacket) -> Attention {
         let ends = &first.packet.endpoints;
         match &self.filter {
@@ -423,12 +402,12 @@ impl ConnectionTable {
         self.window_begins = begins;
     }
 
-    /// What the filter left out.
+    /// Connections and packets that the filter left out.
     pub fn left_out(&self) -> LeftOut {
         self.left_out
     }
 
-    /// The same, and counts the memory.
+    /// Delivers a packet and counts the memory.
     #[inline(never)]
     fn deliver_one(&mut self, slot: u32, side: usize, timed: &TimedPacket) {
         self.deliver(slot, side, timed);
@@ -519,7 +498,7 @@ impl ConnectionTable {
         }
     }
 
-    /// What connections showed of hosts, and was not [passed on](Self::pass_on_host_facts) yet.
+    /// Facts about hosts that were not [passed on](Self::pass_on_host_facts) yet.
     pub fn host_facts_mut(&mut self) -> &mut Vec<(IpAddr, HostFacts)> {
         &mut self.host_facts
     }
@@ -547,7 +526,7 @@ impl ConnectionTable {
         self.memory
     }
 
-    /// What each open connection costs to keep.
+    /// Cost of keeping each open connection.
     pub fn keeping_costs(&self) -> impl Iterator<Item = KeepingCost> {
         self.slots.iter().enumerate().filter_map(|(slot, open)| {
             let open = open.as_ref()?;
@@ -606,10 +585,7 @@ impl ConnectionTable {
     /// The capture is over, and all connections have their numbers. Closes them.
     pub fn finish(&mut self, findings: &mut impl Findings) {
         for slot in 0..self.slots.len() {
-            let closing = match self.is_silent(slot) {
-                true => Closing::Idle,
-                false => Closing::CaptureEnd,
-            };
+            let closing = if self.is_silent(slot) { Closing::Idle } else { Closing::CaptureEnd };
             self.close(slot as u32, closing, findings);
         }
         if let Some(timeline) = &self.replay_context.timeline {
@@ -618,7 +594,7 @@ impl ConnectionTable {
     }
 }
 
-/// The same for both directions.
+/// The hash is the same for both directions.
 fn hash(hasher: &RandomState, endpoints: &Endpoints) -> u64 {
     ConnectionEnds::of(endpoints).0.hash(hasher)
 }

@@ -1,13 +1,14 @@
 //! Classic pcap captures (draft-ietf-opsawg-pcap).
 
-use super::clock;
-use super::error::Header;
-use super::frames::{Frame, Frames};
-use super::link::Link;
-use super::packet::Packet;
-use super::sniff::Kind;
-use super::window::Window;
-use super::{Ending, LARGEST_RECORD, Step, sniff};
+use super::{
+    Ending, LARGEST_RECORD, Step, clock,
+    error::Header,
+    frames::{Frame, Frames},
+    link::Link,
+    packet::Packet,
+    sniff::{self, Kind},
+    window::Window,
+};
 use pcap_parser::parse_pcap_header;
 
 /// The length of the file header.
@@ -84,10 +85,7 @@ impl Classic {
             }
         };
         window.consume(size);
-        match found {
-            true => Step::Found,
-            false => Step::Passed,
-        }
+        if found { Step::Found } else { Step::Passed }
     }
 
     /// A record that is empty, incomplete or damaged.
@@ -137,10 +135,7 @@ impl Record {
     fn at_start(bytes: &[u8], big_endian: bool) -> Option<Self> {
         let words = bytes.as_chunks().0.first_chunk()?;
         let words = words.map(u32::from_le_bytes);
-        let [seconds, fraction, captured, length] = match big_endian {
-            true => words.map(u32::swap_bytes),
-            false => words,
-        };
+        let [seconds, fraction, captured, length] = if big_endian { words.map(u32::swap_bytes) } else { words };
         Some(Self { seconds, fraction, captured, length })
     }
 }

@@ -31,10 +31,7 @@ impl Clock {
             0 => 10u64.checked_pow(exponent),
             _ => 1u64.checked_shl(exponent),
         }?;
-        let rate = match NANOS.is_multiple_of(rate) {
-            true => Rate::Whole(NANOS / rate),
-            false => Rate::PerSecond(rate),
-        };
+        let rate = if NANOS.is_multiple_of(rate) { Rate::Whole(NANOS / rate) } else { Rate::PerSecond(rate) };
         Some(Self { rate, offset: i128::from(offset) * i128::from(NANOS) })
     }
 
@@ -71,10 +68,7 @@ impl Clock {
 pub(super) fn of_record(seconds: u32, fraction: u32, nanos: u32) -> Result<Instant, Instant> {
     let at = |fraction: u64| Instant::from_nanos(u64::from(seconds) * NANOS + fraction);
     let fraction = u64::from(fraction) * u64::from(nanos);
-    match fraction < NANOS {
-        true => Ok(at(fraction)),
-        false => Err(at(NANOS - 1)),
-    }
+    if fraction < NANOS { Ok(at(fraction)) } else { Err(at(NANOS - 1)) }
 }
 
 #[cfg(test)]

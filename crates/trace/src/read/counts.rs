@@ -1,12 +1,9 @@
-//! What a capture holds, and what of it could not be read.
+//! Counts of a capture's frames, and of those that could not be read.
 
-use super::ReadError;
-use super::joined::JoinedFiles;
+use super::{ReadError, joined::JoinedFiles};
 use crate::finding::Inseparable;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::mem::take;
-use std::time::Duration;
+use std::{fmt, mem::take, time::Duration};
 
 /// A number of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,52 +45,38 @@ impl FrameCount {
     }
 }
 
-/// Why a frame is no segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reason {
-    /// It is not IP, but for example ARP.
-    NotIp,
-    /// It is IP, but not TCP.
-    NotTcp,
-    /// It is no packet, but a journal entry or custom block (pcapng).
-    NotPacket,
-    /// It is a fragment of an IP packet. Fragments are not reassembled.
-    Fragment,
-    /// It is too short, or was cut too short, for a TCP header.
-    Cut,
-    /// Its IP header is invalid.
-    IpHeader,
-    /// Its TCP header is invalid.
-    TcpHeader,
-    /// It has no time (a simple packet block of pcapng).
-    NoTime,
-    /// Its interface is not described (pcapng).
-    NoInterface,
-    /// Its interface's clock is too fine for 64 bits, or described wrongly (pcapng).
-    NoClock,
-    /// Its link type is not supported.
-    LinkType,
-    /// Its record contradicts itself: the packet is longer than its block (pcapng).
-    Record,
+recoup_units::named! {
+    /// Why a frame is no segment.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Reason {
+        /// It is not IP, but for example ARP.
+        NotIp = "not IP",
+        /// It is IP, but not TCP.
+        NotTcp = "not TCP",
+        /// It is no packet, but a journal entry or custom block (pcapng).
+        NotPacket = "not a packet",
+        /// It is a fragment of an IP packet. Fragments are not reassembled.
+        Fragment = "IP fragment",
+        /// It is too short, or was cut too short, for a TCP header.
+        Cut = "cut before the end of the TCP header",
+        /// Its IP header is invalid.
+        IpHeader = "invalid IP header",
+        /// Its TCP header is invalid.
+        TcpHeader = "invalid TCP header",
+        /// It has no time (a simple packet block of pcapng).
+        NoTime = "no time (simple packet block of pcapng)",
+        /// Its interface is not described (pcapng).
+        NoInterface = "interface not described",
+        /// Its interface's clock is too fine for 64 bits, or described wrongly (pcapng).
+        NoClock = "interface with an unusable time resolution",
+        /// Its link type is not supported.
+        LinkType = "unknown link type",
+        /// Its record contradicts itself: the packet is longer than its block (pcapng).
+        Record = "packet longer than its record",
+    }
 }
 
 impl Reason {
-    /// All reasons, in the order of the enum.
-    pub const ALL: [Self; 12] = [
-        Self::NotIp,
-        Self::NotTcp,
-        Self::NotPacket,
-        Self::Fragment,
-        Self::Cut,
-        Self::IpHeader,
-        Self::TcpHeader,
-        Self::NoTime,
-        Self::NoInterface,
-        Self::NoClock,
-        Self::LinkType,
-        Self::Record,
-    ];
-
     /// Whether it may hide a segment or shows damage. Other traffic does neither.
     pub const fn matters(self) -> bool {
         !matches!(self, Self::NotIp | Self::NotTcp | Self::NotPacket)
@@ -103,48 +86,28 @@ impl Reason {
 impl fmt::Display for Reason {
     /// A few words that follow "left out 3 frames: ".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotIp => "not IP",
-            Self::NotTcp => "not TCP",
-            Self::NotPacket => "not a packet",
-            Self::Fragment => "IP fragment",
-            Self::Cut => "cut before the end of the TCP header",
-            Self::IpHeader => "invalid IP header",
-            Self::TcpHeader => "invalid TCP header",
-            Self::NoTime => "no time (simple packet block of pcapng)",
-            Self::NoInterface => "interface not described",
-            Self::NoClock => "interface with an unusable time resolution",
-            Self::LinkType => "unknown link type",
-            Self::Record => "packet longer than its record",
-        })
+        f.write_str(self.name())
     }
 }
 
-/// An oddity of a segment that was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Oddity {
-    /// Its time was before 1970, after 2554 or past the end of its second, and was moved to the
-    /// nearest possible one.
-    Time,
-    /// Its IP header claims more bytes than the frame had.
-    Overlong,
-    /// Its options end early: the capture cut them, or one is malformed.
-    Options,
-}
-
-impl Oddity {
-    /// All oddities, in the order of the enum.
-    pub const ALL: [Self; 3] = [Self::Time, Self::Overlong, Self::Options];
+recoup_units::named! {
+    /// An oddity of a segment that was read.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Oddity {
+        /// Its time was before 1970, after 2554 or past the end of its second, and was moved to the
+        /// nearest possible one.
+        Time = "impossible time, replaced by the nearest possible one",
+        /// Its IP header claims more bytes than the frame had.
+        Overlong = "IP length exceeds the frame",
+        /// Its options end early: the capture cut them, or one is malformed.
+        Options = "TCP options cut or malformed",
+    }
 }
 
 impl fmt::Display for Oddity {
     /// A few words that follow "3 segments: ".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Time => "impossible time, replaced by the nearest possible one",
-            Self::Overlong => "IP length exceeds the frame",
-            Self::Options => "TCP options cut or malformed",
-        })
+        f.write_str(self.name())
     }
 }
 
@@ -158,7 +121,7 @@ pub struct ClockAnomalies {
     pub outliers: Anomaly,
 }
 
-/// Frames with such timestamps.
+/// Frames with anomalous timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anomaly {
     /// The frames.
@@ -183,7 +146,7 @@ impl Anomaly {
         self.frames.append(later.frames, place);
     }
 
-    /// A line for the user; `None` if there are no such frames.
+    /// A line for the user; `None` without frames.
     fn note(&self, what: &str, files: &JoinedFiles) -> Option<String> {
         let by = self.first_by.as_secs_f64();
         let frames = self.frames.display(files)?;
@@ -221,7 +184,7 @@ pub enum Ending {
     Damaged {
         /// Where, in bytes of the decompressed capture.
         offset: u64,
-        /// What was found, and what was expected.
+        /// The bytes found, and those expected.
         what: String,
     },
     /// It cannot be read or decompressed further.
@@ -244,7 +207,7 @@ impl fmt::Display for Ending {
     }
 }
 
-/// What the settings of an analysis leave out.
+/// Connections and packets that the settings of an analysis leave out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Connections with a packet in the time window that the filter leaves out.
@@ -264,7 +227,7 @@ impl LeftOut {
     }
 }
 
-/// What a capture holds.
+/// Counts of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Records, numbered as in Wireshark.
@@ -280,7 +243,7 @@ pub struct Counts {
     /// Connections of a merged file that were left out because their capture points cannot be told
     /// apart, and the first of them; known once it is analyzed.
     pub inseparable: Option<(u64, Inseparable)>,
-    /// What was left out because the user chose so; known once it is analyzed.
+    /// Connections and packets left out by the user's choice; known once it is analyzed.
     pub left_out: LeftOut,
     /// ICMP messages that a TCP segment was too large for its path. The analysis uses them.
     pub path_mtu_messages: FrameCount,
@@ -337,7 +300,7 @@ impl Counts {
         odd.for_each(|(all, more)| all.append(more, &place));
     }
 
-    /// What a user should know, one line each: frames left out that may matter, oddities, and how
+    /// Notes for the user, one line each: frames left out that may matter, oddities, and how
     /// the capture ended unless it is complete.
     pub fn notes(&self) -> Vec<String> {
         let files = &self.files;
@@ -409,16 +372,6 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_have_the_order_of_their_enums() {
-        for (i, reason) in Reason::ALL.into_iter().enumerate() {
-            assert_eq!(reason as usize, i, "{reason}");
-        }
-        for (i, oddity) in Oddity::ALL.into_iter().enumerate() {
-            assert_eq!(oddity as usize, i, "{oddity}");
-        }
-    }
 
     #[test]
     fn each_note_is_one_line() {

@@ -1,10 +1,11 @@
 //! Why a capture cannot be read at all.
 
-use super::window::{InputEnd, Window};
-use super::{Ending, link};
+use super::{
+    Ending, link,
+    window::{InputEnd, Window},
+};
 use crate::finding::Inseparable;
-use std::io;
-use std::time::Duration;
+use std::{io, time::Duration};
 use thiserror::Error;
 
 /// Why a capture cannot be read at all. Each message is one line.
@@ -60,7 +61,7 @@ pub enum ReadError {
     Unknown {
         /// The file.
         file: String,
-        /// What it is instead.
+        /// The content found.
         found: &'static str,
     },
     /// It ends before its first packet.
@@ -74,7 +75,7 @@ pub enum ReadError {
     Header {
         /// The file.
         file: String,
-        /// What was found, and what was expected.
+        /// The header found, and the expected one.
         why: String,
     },
     /// It was recorded before that it cannot be read.
@@ -88,7 +89,7 @@ pub enum ReadError {
     Record {
         /// The file.
         file: String,
-        /// What was found.
+        /// The content found.
         what: String,
     },
     /// None of its frames has a supported link type.
@@ -123,7 +124,7 @@ impl ReadError {
     }
 }
 
-/// What is wrong with the header of a capture.
+/// Error in the header of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Header {
     /// The input ended.

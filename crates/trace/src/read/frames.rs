@@ -1,9 +1,11 @@
 //! Decodes frames into segments, and counts them.
 
-use super::icmp::{self, ICMP_V4, ICMP_V6};
-use super::link::{IpStart, Link, LinkHash};
-use super::packet::Packet;
-use super::{Counts, Oddity, Reason};
+use super::{
+    Counts, Oddity, Reason,
+    icmp::{self, ICMP_V4, ICMP_V6},
+    link::{IpStart, Link, LinkHash},
+    packet::Packet,
+};
 use recoup_units::Instant;
 use recoup_wire::{DecodeError, Headers, Segment, decode_headers};
 

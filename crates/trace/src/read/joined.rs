@@ -45,9 +45,7 @@ use plan::{Plan, PlannedFile};
 pub use recorded::{Record, RecordedFile, RecordedPart, record_file};
 use recoup_units::Instant;
 pub use replay::{JoinedOrder, OrderedPackets};
-use std::collections::VecDeque;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
 pub use files::{JoinedFile, JoinedFiles};
 
@@ -114,7 +112,7 @@ impl Joined {
 }
 
 impl Joined<RecordedPart> {
-    /// The same with recorded files, whose packets have no headers. [`order`](Self::order) says afterwards in which
+    /// Opens recorded files, whose packets have no headers. [`order`](Self::order) says afterwards in which
     /// order their packets are to be read.
     pub fn open_recorded(paths: &[PathBuf]) -> Self {
         Self { order: Some(JoinedOrder::default()), ..Self::open_parts(paths, &JoinedFiles::default()) }
@@ -335,9 +333,10 @@ impl<R: CapturePart> Joined<R> {
         }
         let (due, place) = earliest;
         if self.next_begins <= due && self.next_begins < NEVER {
-            match self.open.len() < MOST_OPEN {
-                true => drop(self.open_next()),
-                false => self.leave_out_next(),
+            if self.open.len() < MOST_OPEN {
+                self.open_next();
+            } else {
+                self.leave_out_next();
             }
             return None;
         }
@@ -368,10 +367,7 @@ impl<R: CapturePart> PacketSource for Joined<R> {
         if self.step_in_order() {
             return self.open.first_mut().map(|file| &*file.packet_mut());
         }
-        match self.step() {
-            true => self.packet.as_ref(),
-            false => None,
-        }
+        if self.step() { self.packet.as_ref() } else { None }
     }
 
     /// The counts of the files that are closed again, with the frames of all packets so far.
@@ -404,7 +400,7 @@ impl<R: CapturePart> PacketSource for Joined<R> {
     }
 }
 
-/// What a capture of these files is called.
+/// Name of a capture of these files.
 fn display_name(files: &VecDeque<PlannedFile>) -> String {
     match (files.front(), files.back(), files.len()) {
         (Some(first), Some(last), count @ 2..) => {

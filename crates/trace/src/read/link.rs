@@ -78,7 +78,7 @@ impl Link {
         self.find_ip_packet(frame)
     }
 
-    /// The same for any frame.
+    /// Finds the IP packet of any frame.
     #[inline(never)]
     fn find_ip_packet(self, frame: &[u8]) -> Result<IpStart, Reason> {
         match self {

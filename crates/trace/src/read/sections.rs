@@ -1,13 +1,15 @@
 //! pcapng captures: sections of blocks (draft-ietf-opsawg-pcapng).
 
-use super::classic::joined_capture;
-use super::clock::Clock;
-use super::error::Header;
-use super::frames::{Frame, Frames};
-use super::link::Link;
-use super::packet::Packet;
-use super::window::Window;
-use super::{Ending, Reason, Step};
+use super::{
+    Ending, Reason, Step,
+    classic::joined_capture,
+    clock::Clock,
+    error::Header,
+    frames::{Frame, Frames},
+    link::Link,
+    packet::Packet,
+    window::Window,
+};
 use pcap_parser::{Block, OptionCode, parse_block_be, parse_block_le, parse_sectionheaderblock};
 
 /// Bytes of a block's type and length at its start, and of its length at its end.
@@ -122,10 +124,7 @@ impl Sections {
             _ => self.other(kind, block, frames, packet),
         };
         window.consume(length);
-        match found {
-            true => Step::Found,
-            false => Step::Passed,
-        }
+        if found { Step::Found } else { Step::Passed }
     }
 
     /// Skips a block that is not read, unless it begins another section or capture.
@@ -169,10 +168,7 @@ impl Sections {
             frames.skip(Reason::Record);
             return false;
         };
-        let outgoing = match inner.len() > captured.next_multiple_of(4) {
-            true => self.outgoing(block),
-            false => None,
-        };
+        let outgoing = if inner.len() > captured.next_multiple_of(4) { self.outgoing(block) } else { None };
         let seen = PacketFields { interface, ticks: u64::from(high) << 32 | u64::from(low), outgoing, on_wire };
         self.packet(seen, data, frames, packet)
     }
@@ -255,10 +251,7 @@ impl Sections {
     }
 
     fn parse<'b>(&self, block: &'b [u8]) -> Option<Block<'b>> {
-        let parsed = match self.big_endian {
-            true => parse_block_be(block),
-            false => parse_block_le(block),
-        };
+        let parsed = if self.big_endian { parse_block_be(block) } else { parse_block_le(block) };
         parsed.ok().map(|(_, block)| block)
     }
 
@@ -268,10 +261,7 @@ impl Sections {
             return Interface { link: Ok(Link::Raw), clock: None, dropped: None };
         };
         // pcap-parser always reads it in little-endian order.
-        let offset = match self.big_endian {
-            true => interface.if_tsoffset.swap_bytes(),
-            false => interface.if_tsoffset,
-        };
+        let offset = if self.big_endian { interface.if_tsoffset.swap_bytes() } else { interface.if_tsoffset };
         let number = interface.linktype.0;
         Interface {
             link: Link::of(number).ok_or(number),
@@ -280,17 +270,15 @@ impl Sections {
         }
     }
 
-    /// What an interface has dropped so far (draft-ietf-opsawg-pcapng §4.6).
+    /// Notes how many packets an interface has dropped so far (draft-ietf-opsawg-pcapng §4.6).
     fn statistics(&mut self, block: &[u8]) {
         let Some(Block::InterfaceStatistics(statistics)) = self.parse(block) else {
             return;
         };
         let dropped = statistics.options.iter().find(|o| o.code == OptionCode::IsbIfDrop);
         let count = dropped.and_then(|option| option.value.first_chunk());
-        let count = count.map(|bytes| match self.big_endian {
-            true => u64::from_be_bytes(*bytes),
-            false => u64::from_le_bytes(*bytes),
-        });
+        let count =
+            count.map(|bytes| if self.big_endian { u64::from_be_bytes(*bytes) } else { u64::from_le_bytes(*bytes) });
         if let Some(interface) = self.interfaces.get_mut(statistics.if_id as usize) {
             interface.dropped = count.or(interface.dropped);
         }
@@ -301,10 +289,7 @@ impl Sections {
     fn words<const COUNT: usize>(&self, bytes: &[u8]) -> Option<[u32; COUNT]> {
         let words = bytes.as_chunks().0.first_chunk::<COUNT>()?;
         let words = words.map(u32::from_le_bytes);
-        Some(match self.big_endian {
-            true => words.map(u32::swap_bytes),
-            false => words,
-        })
+        Some(if self.big_endian { words.map(u32::swap_bytes) } else { words })
     }
 
     #[inline(always)]

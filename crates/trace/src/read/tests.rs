@@ -214,7 +214,7 @@ fn files_are_read_and_decompressed_ahead() {
         assert_download(&drain(Reader::open(&path).unwrap()).unwrap().0, 3000);
         // The thread ends soon after the reader is dropped.
         drop(Reader::open(&path).unwrap());
-        // What was decompressed before the early end counts.
+        // Packets decompressed before the early end count.
         std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
         let (found, counts) = drain(Reader::open(&path).unwrap()).unwrap();
         assert!(!found.is_empty() && found.len() <= 3000);

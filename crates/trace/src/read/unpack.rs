@@ -1,18 +1,20 @@
 //! Decompression, on demand or ahead on a thread.
 //!
 //! A gzip file may have several members, and a zstd file several frames (RFC 1952 §2.2, RFC 8878
-//! §3). `cat`, parallel compressors and appending loggers write such files.
+//! §3). `cat`, parallel compressors and appending loggers write them.
 
 use super::sniff::Compression;
 use flate2::read::MultiGzDecoder;
-use std::io::{self, Read};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::thread;
+use std::{
+    io::{self, Read},
+    sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
+    thread,
+};
 
 /// Bytes decompressed at once: if the input is damaged, at most this much before the damage is
 /// lost.
 const UNPACKED_AT_ONCE: usize = 1 << 13;
-/// Bytes handed over at once, and how many such pieces may wait.
+/// Bytes handed over at once, and how many pieces may wait.
 const HANDED_OVER: usize = 1 << 18;
 const MOST_WAITING: usize = 4;
 
@@ -69,7 +71,7 @@ fn work(mut input: Input<'static>, full: &SyncSender<io::Result<Vec<u8>>>, empty
         }
         let last = end < HANDED_OVER;
         piece.truncate(end);
-        // What was read before an error is sent first.
+        // Bytes read before an error are sent first.
         let handed = end == 0 || full.send(Ok(piece)).is_ok();
         let sent = match result {
             Ok(()) => handed,

@@ -1,20 +1,23 @@
 //! Verdicts from the receiver's ACKs.
 
-use super::challenge_acks::{ChallengeAcks, Refusal, TOO_MANY};
-use super::evidence::{PieceEvidence, VerdictContext};
-use super::history::{AckHistory, ReceivedAck};
-use super::hypothesis::Hypotheses;
-use super::pending::PendingVerdicts;
-use super::pieces::{CoveringAck, DuplicateReport, Piece, Pieces, STEPS_PER_PIECE};
-use super::{ConditionalVerdict, ReceiverOptions, SentSegments, Transmission};
-use crate::finding::{Evidence, Verdict};
-use crate::hosts::{DuplicateReports, ReportsDuplicates};
-use crate::memory::HeapSize;
+use super::{
+    AMBIGUOUS, ConditionalVerdict, ReceiverOptions, SentSegments, Transmission,
+    challenge_acks::{ChallengeAcks, Refusal, TOO_MANY},
+    evidence::{PieceEvidence, VerdictContext},
+    history::{AckHistory, ReceivedAck},
+    hypothesis::Hypotheses,
+    pending::PendingVerdicts,
+    pieces::{CoveringAck, DuplicateReport, Piece, Pieces, STEPS_PER_PIECE},
+};
+use crate::{
+    finding::{Evidence, Verdict},
+    hosts::{DuplicateReports, ReportsDuplicates},
+    memory::HeapSize,
+};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
-use std::mem::take;
-use std::time::Duration;
+use std::{mem::take, time::Duration};
 
 /// How long after a piece was acknowledged or retransmitted a DSACK may still come. Round trips are
 /// shorter, and a stalled path releases its packets together.
@@ -32,8 +35,6 @@ const STEPS_PER_NOTE: u64 = 4;
 
 /// The most steps saved up for later.
 const MOST_SAVED_STEPS: u64 = 1 << 20;
-
-const AMBIGUOUS: (Verdict, Evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
 
 /// Decides for one direction which retransmissions were needed, from what the receiver sent back.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -57,7 +58,7 @@ pub(crate) struct AckVerdicts {
     /// Something would have taken too many steps and was left out. Pieces that are known now stay
     /// undecided.
     incomplete: bool,
-    /// The same at any time.
+    /// A verdict was left out for its cost at any time.
     too_costly: bool,
 }
 
@@ -230,12 +231,9 @@ impl AckVerdicts {
         self.reset_at.get_or_insert(now);
     }
 
-    /// What the connection proves of its receiver; `None` if other connections must decide.
+    /// Proof about the receiver; `None` if other connections must decide.
     pub fn proof(&self) -> Option<ReportsDuplicates> {
-        match self.options.reports_duplicates {
-            true => self.reports.proof(),
-            false => Some(ReportsDuplicates::No),
-        }
+        if self.options.reports_duplicates { self.reports.proof() } else { Some(ReportsDuplicates::No) }
     }
 
     /// The duplicates that the receiver reported or did not, since this was last called.

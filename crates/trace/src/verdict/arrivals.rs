@@ -15,13 +15,17 @@
 //! A retransmission that looks like an original in every way never comes here.
 
 use super::Transmission;
-use crate::finding::{Evidence, Verdict};
-use crate::memory::{HeapSize, allocated, tree};
+use crate::{
+    finding::{Evidence, Verdict},
+    memory::{HeapSize, allocated, tree},
+};
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
-use std::collections::{BTreeSet, VecDeque};
-use std::time::Duration;
+use std::{
+    cmp::Ordering,
+    collections::{BTreeSet, VecDeque},
+    time::Duration,
+};
 
 /// How long an older copy may still arrive.
 const SETTLED_AFTER: Duration = Duration::from_secs(60);
@@ -36,7 +40,7 @@ const STEPS_PER_SEGMENT: u64 = 64;
 /// Steps that it may take besides.
 const FREE_STEPS: u64 = 1 << 15;
 
-/// What had arrived before a segment.
+/// Bytes that had arrived before a segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SeenBytes {
     /// All of its bytes.
@@ -60,10 +64,11 @@ struct Arrival {
 #[derive(Debug, Serialize, Deserialize)]
 enum ArrivalKind {
     /// Certainly a retransmission; no older copy has brought the `missing` bytes.
-    Retransmission { missing: Vec<Span> },
+    Retransmission {
+        missing: Vec<Span>,
+    },
     /// A copy of bytes that arrived before and were sent before.
     LaterCopy,
-    /// A late original.
     LateOriginal,
     /// An original or a retransmission.
     Unclear,
@@ -130,7 +135,7 @@ impl ArrivalVerdicts {
         self.arrivals.push_back(Arrival { index, span, copy, found });
     }
 
-    /// What a segment is, next to the `others` that it overlaps. May change what those are.
+    /// Kind of a segment next to the `others` that it overlaps. May change their kinds.
     fn classify(&mut self, span: Span, copy: Transmission, seen: SeenBytes, others: &[usize]) -> ArrivalKind {
         let younger_than_higher = order(copy.ts_value, seen.higher) == Some(Ordering::Greater);
         let first = seen.first.or_else(|| self.first_arrival_of(span, others));

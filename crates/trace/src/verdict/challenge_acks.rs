@@ -3,12 +3,9 @@
 //! Linux drops a segment whose timestamp is older than TS.Recent (RFC 7323 §5.3, PAWS) and answers
 //! with an ACK. Below the left edge of the window that ACK reports a duplicate; above, it repeats
 //! the last ACK. A copy can be refused although its bytes are missing: a retransmission that filled
-//! an earlier hole has overtaken it. Such a copy arrived, and is retransmitted all the same.
+//! an earlier hole has overtaken it. The refused copy arrived, and is retransmitted all the same.
 
-use super::Transmission;
-use super::evidence::is_before;
-use super::history::ReceivedAck;
-use super::pieces::Piece;
+use super::{Transmission, evidence::is_before, history::ReceivedAck, pieces::Piece};
 use crate::memory::HeapSize;
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
@@ -31,7 +28,7 @@ struct ChallengeAck {
     /// The timestamp echoed; the refused segment's is older.
     echo: u32,
     cumulative: Offset,
-    /// What may have caused it: pieces with a copy that may have been refused, and a larger window.
+    /// Possible causes: pieces with a copy that may have been refused, and a larger window.
     causes: u32,
 }
 
@@ -52,7 +49,7 @@ pub(super) struct ChallengeAcks {
     hole_fills: VecDeque<(Instant, u32)>,
 }
 
-/// What a challenge ACK repeats.
+/// Fields that a challenge ACK repeats.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct LastAck {
     cumulative: Offset,
@@ -147,7 +144,7 @@ impl ChallengeAcks {
         }
     }
 
-    /// What the challenge ACKs linked to `piece` say of it.
+    /// Refusal of `piece` by the challenge ACKs linked to it.
     pub fn of(&self, piece: &Piece) -> Refusal {
         let challenge_acks = || piece.challenge_acks.iter().filter_map(|&number| self.get(number));
         let odds: f64 = challenge_acks().map(|ack| 1.0 / f64::from(ack.causes)).sum();
@@ -187,13 +184,13 @@ impl ChallengeAck {
 }
 
 impl Refusal {
-    /// The same, if no copy was refused.
+    /// This refusal if no copy was refused.
     pub fn none(self) -> Self {
         Self { repeated_at: self.repeated_at, ..Self::default() }
     }
 }
 
-/// What challenge ACKs say of a piece.
+/// Evidence of challenge ACKs about a piece.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Refusal {
     /// The newest timestamp echoed, if older copies may have been refused.

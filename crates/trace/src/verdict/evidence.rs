@@ -1,9 +1,11 @@
-//! What times and timestamps say of a piece's copies: the cost of assuming that a copy was lost,
+//! Evidence of times and timestamps about a piece's copies: the cost of assuming that a copy was lost,
 //! accepted, refused or reported. [`hypothesis`](super::hypothesis) explains the costs.
 
-use super::ReceiverOptions;
-use super::challenge_acks::Refusal;
-use super::pieces::{CoveringAck, DuplicateReport, Piece};
+use super::{
+    ReceiverOptions,
+    challenge_acks::Refusal,
+    pieces::{CoveringAck, DuplicateReport, Piece},
+};
 use recoup_units::{Instant, Offset};
 
 pub(super) const LOST: u32 = 1;
@@ -23,10 +25,10 @@ pub(super) const NEVER: u32 = 1000;
 /// A millisecond in ns, the unit of all times here.
 const MILLISECOND: u64 = 1_000_000;
 
-/// What an answer may take beyond the round trip: a busy host, a delayed ACK.
+/// Delay of an answer beyond the round trip: a busy host, a delayed ACK.
 const ANSWER_DELAY: u64 = 50 * MILLISECOND;
 
-/// The same for a duplicate, which is answered at once: at most this long, and this many round
+/// Delay of the answer to a duplicate, which comes at once: at most this long, and this many round
 /// trips. On short paths only timers and busy hosts are slow, and neither delays the answer to a
 /// duplicate.
 const DUPLICATE_DELAY: (u64, u64) = (10 * MILLISECOND, 2);
@@ -38,7 +40,7 @@ const LONGEST_DELAYED_ACK: u64 = 200 * MILLISECOND;
 /// this fraction (1/n) of a round trip.
 const SENT_TOGETHER: (u64, u64) = (MILLISECOND, 2);
 
-/// What is known of the connection.
+/// Facts about the connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VerdictContext {
     pub options: ReceiverOptions,

@@ -1,15 +1,15 @@
-//! What the receiver's ACKs have said so far.
+//! History of the receiver's ACKs.
 
-use super::SentSegments;
-use super::evidence::is_before;
-use super::pieces::{CoveringAck, Neighbor};
-use super::sacked::Sacked;
+use super::{
+    SentSegments,
+    evidence::is_before,
+    pieces::{CoveringAck, Neighbor},
+    sacked::Sacked,
+};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
-use std::mem::take;
-use std::time::Duration;
+use std::{collections::VecDeque, mem::take, time::Duration};
 
 /// ACKs that are remembered.
 const MOST_ACKS: usize = 64;
@@ -61,7 +61,7 @@ pub(super) struct AckHistory {
     pub cumulative: Offset,
     /// The end of the highest SACK block.
     pub sacked_up_to: Offset,
-    /// What was selectively acknowledged above the cumulative ACK.
+    /// Ranges selectively acknowledged above the cumulative ACK.
     pub sacked: Sacked,
     /// The last duplicate ACK: its cumulative ACK, and when it came.
     pub asked_for: Option<(Offset, Instant)>,
@@ -120,10 +120,7 @@ impl AckHistory {
                 sent: segment.copy.at,
                 acked: ack.at,
                 // Of two segments in order the first may wait for the second (RFC 5681 §4.2).
-                withheld_from: match in_order {
-                    true => segment.span.end + segment.span.len(),
-                    false => Offset::SYN,
-                },
+                withheld_from: if in_order { segment.span.end + segment.span.len() } else { Offset::SYN },
             });
         }
     }

@@ -23,7 +23,7 @@
 //! cost the same. Costs are whole numbers of rare events, each with a probability of about a
 //! percent.
 //!
-//! What rules a hypothesis out or raises its cost:
+//! Facts that rule a hypothesis out or raise its cost:
 //!
 //! - **Time.** No answer takes much less than the shortest round-trip time, unless it echoes the
 //!   copy's own timestamp. A late copy costs nothing if a segment sent before it, which was sent
@@ -48,12 +48,13 @@
 //!   echo the latter. But a hole is acknowledged as soon as it is filled (RFC 5681 §4.2). So if that
 //!   happens just when the retransmission is due, the retransmission filled it.
 
-use super::challenge_acks::Refusal;
-use super::evidence::{LATE, NEVER, OVERTAKEN, PieceEvidence, UNEXPLAINED, VerdictContext};
-use super::pieces::{MOST_COPIES, MOST_REPORTS, Piece};
+use super::{
+    AMBIGUOUS,
+    challenge_acks::Refusal,
+    evidence::{LATE, NEVER, OVERTAKEN, PieceEvidence, UNEXPLAINED, VerdictContext},
+    pieces::{MOST_COPIES, MOST_REPORTS, Piece},
+};
 use crate::finding::{Evidence, Verdict};
-
-const AMBIGUOUS: (Verdict, Evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
 
 /// The lowest costs of the hypotheses about a piece.
 #[derive(Debug)]
@@ -65,7 +66,7 @@ pub(super) struct Hypotheses<'a> {
     least: [u32; MOST_COPIES],
 }
 
-/// What the fate of one copy costs, whatever became of the others.
+/// Costs of the fates of one copy, whatever became of the others.
 #[derive(Clone, Copy, Debug, Default)]
 struct CopyCosts {
     lost: u32,
@@ -92,7 +93,7 @@ impl CopyCosts {
     }
 }
 
-/// What the costs of the other copies depend on.
+/// Assumptions that the costs of the other copies depend on.
 #[derive(Clone, Copy, Debug)]
 struct Hypothesis {
     /// The first-sent copy that arrived.

@@ -1,11 +1,11 @@
 //! Verdicts on retransmissions, combined from those on their pieces.
 
-use super::ConditionalVerdict;
-use crate::finding::{Evidence, Verdict};
-use crate::memory::HeapSize;
+use super::{AMBIGUOUS, ConditionalVerdict};
+use crate::{
+    finding::{Evidence, Verdict},
+    memory::HeapSize,
+};
 use serde::{Deserialize, Serialize};
-
-const AMBIGUOUS: (Verdict, Evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
 
 /// A retransmission with undecided pieces.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,13 +1,11 @@
 //! The stream cut into pieces of one history each: all bytes of a piece were in the same copies,
 //! and were covered by the same ACK and reported by the same DSACKs.
 
-use super::history::ReceivedAck;
-use super::{Transmission, challenge_acks};
+use super::{Transmission, challenge_acks, history::ReceivedAck};
 use crate::memory::{allocated, tree};
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 /// The most copies kept per piece. Linux gives up after 15 retransmissions (`tcp_retries2`).
 pub(super) const MOST_COPIES: usize = 17;
@@ -29,8 +27,6 @@ const MOST_REVISED: usize = 64;
 
 /// The most challenge ACKs kept per piece.
 const MOST_CHALLENGE_ACKS: usize = 8;
-
-/// One copy of a piece.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct PieceCopy {
     /// `None` if it was not captured; it was sent before all others.
@@ -40,7 +36,7 @@ pub(super) struct PieceCopy {
 }
 
 /// The ACK that first covered a piece.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct CoveringAck {
     /// When it came.
     pub at: Instant,
@@ -77,29 +73,14 @@ pub(super) struct CoveringAck {
 pub(super) struct Neighbor {
     pub sent: Instant,
     pub acked: Instant,
-    /// What begins here or above would have drawn an ACK at once.
+    /// Data that begins here or above would have drawn an ACK at once.
     pub withheld_from: Offset,
 }
 
 impl CoveringAck {
     /// An unknown ACK before `now`.
     pub fn before(now: Instant) -> Self {
-        Self {
-            at: now,
-            after: Instant::ZERO,
-            cumulative: Offset::SYN,
-            edge: Offset::SYN,
-            echo: None,
-            dsack: None,
-            sacked_up_to: Offset::SYN,
-            asked_for: None,
-            carries_data: false,
-            newest_echo: None,
-            echo_shared: false,
-            above_sent_at: None,
-            neighbor: None,
-            overtaken_at: None,
-        }
+        Self { at: now, ..Self::default() }
     }
 }
 
@@ -182,7 +163,7 @@ pub(super) struct Pieces {
     cost: Cost,
 }
 
-/// What the pieces cost.
+/// Cost of the pieces.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Cost {
     /// Steps taken since [`take_steps`](Pieces::take_steps).
@@ -233,10 +214,7 @@ impl Pieces {
 
     pub fn insert_open(&mut self, piece: Piece) {
         self.cost.on_new_piece(&piece);
-        let within = match self.open.is_empty() {
-            true => piece.span,
-            false => self.open_within,
-        };
+        let within = if self.open.is_empty() { piece.span } else { self.open_within };
         let start = within.start.min(piece.span.start);
         self.open_within = Span::new(start, within.end.max(piece.span.end));
         self.open.insert(piece.span.start, Box::new(piece));

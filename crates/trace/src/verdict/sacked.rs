@@ -1,4 +1,4 @@
-//! What the receiver has selectively acknowledged above its cumulative ACK. Retransmitting it, as
+//! Ranges that the receiver has selectively acknowledged above its cumulative ACK. Retransmitting them, as
 //! senders without SACK do, is spurious.
 
 use crate::memory::HeapSize;

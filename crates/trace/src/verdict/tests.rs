@@ -7,10 +7,11 @@ mod network;
 mod several;
 mod silent;
 
-use super::acks::AckVerdicts;
-use super::{ReceiverOptions, SentOnce, Transmission};
-use crate::finding::{Evidence, Verdict};
-use crate::hosts::ReportsDuplicates;
+use super::{ReceiverOptions, SentOnce, Transmission, acks::AckVerdicts};
+use crate::{
+    finding::{Evidence, Verdict},
+    hosts::ReportsDuplicates,
+};
 use Step::{Ack as Acked, Answer, Closed, Ended, Reset, Retransmitted, Sent, Uncaptured};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
@@ -27,7 +28,7 @@ enum Step {
     Retransmitted(u64, u64, u64),
     /// (time, cumulative ACK, echo, SACK blocks): a pure ACK.
     Ack(u64, u64, u32, &'static [(u64, u64)]),
-    /// The same on data from the receiver.
+    /// An ACK on data from the receiver.
     Answer(u64, u64, u32, &'static [(u64, u64)]),
     /// The sender acknowledges the receiver's FIN.
     Closed(u64),
@@ -60,7 +61,7 @@ fn play(options: ReceiverOptions, steps: &[Step]) -> Vec<String> {
     play_within(RTT, options, steps)
 }
 
-/// The same with `rtt` as the shortest round trip.
+/// Plays the steps with `rtt` as the shortest round trip.
 fn play_within(rtt: Option<Duration>, options: ReceiverOptions, steps: &[Step]) -> Vec<String> {
     let mut verdicts = AckVerdicts::new(options);
     let mut retransmitted = Vec::new();

@@ -6,10 +6,9 @@ use recoup_path::Queue;
 use recoup_units::{BitRate, Instant};
 use std::collections::VecDeque;
 
-/// What waits in a queue, without the packet in service.
+/// Backlog of a queue, without the packet in service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Backlog {
-    /// Packets.
     pub packets: u32,
     /// Their bytes, with IP headers.
     pub bytes: u64,
@@ -55,7 +54,7 @@ impl Fifo {
         Some(leaves)
     }
 
-    /// What waits. At one instant, departures come before arrivals.
+    /// Backlog. At one instant, departures come before arrivals.
     pub fn backlog(&mut self, now: Instant) -> Backlog {
         while let Some(first) = self.inside.front().filter(|held| held.leaves <= now) {
             self.bytes -= u64::from(first.bytes);
@@ -69,7 +68,7 @@ impl Fifo {
         }
     }
 
-    /// What a packet of `bytes` finds that arrives `now`, known to an eighth of its transmission time. A
+    /// Backlog that a packet of `bytes` finds at `now`, known to an eighth of its transmission time. A
     /// sender that ACKs clock sends when a packet has just left the bottleneck, a round trip later: whether
     /// there is room is then a matter of nanoseconds. At equal times departures come first.
     pub fn found_by(&mut self, now: Instant, bytes: u32) -> Backlog {

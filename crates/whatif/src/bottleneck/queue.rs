@@ -5,7 +5,7 @@
 //! accepts at `n − 1` waiting packets and drops at `n`. The limit is the one that sets most losses apart: losses
 //! at or above it count for it, and arrivals at or above it against it.
 //!
-//! Losses by chance do not prefer a large backlog. So a limit is believed only if chance would put so many of
+//! Losses by chance do not prefer a large backlog. So a limit is believed only if chance would put this many of
 //! the losses above it once in a thousand times (a binomial test). Trials are the runs of consecutive
 //! losses, because channels lose packets in bursts: a run counts once, wherever its packets met the queue.
 
@@ -16,8 +16,6 @@ use recoup_units::{BitRate, Instant};
 
 /// How often chance may show a limit where there is none.
 const SIGNIFICANCE: f64 = 1e-3;
-
-/// What a queue showed.
 pub(super) struct QueueEstimate {
     pub limit: Queue,
     /// The largest backlog at which a packet was accepted.
@@ -27,7 +25,7 @@ pub(super) struct QueueEstimate {
 /// A packet that could have been dropped: the transmitter was not idle.
 #[derive(Clone, Copy)]
 struct Met {
-    /// What its acceptance would have made of the backlog: packets, bytes.
+    /// The backlog with the packet accepted: packets, bytes.
     level: [u64; 2],
     is_lost: bool,
     /// The first of a run of losses.
@@ -103,9 +101,10 @@ fn limit(met: &mut [Met], unit: usize) -> Option<Limit> {
     let (mut lost, mut arrived, mut runs_above) = (0_i64, 0_i64, 0_usize);
     let mut best: Option<(Limit, usize, usize)> = None;
     for (index, packet) in met.iter().enumerate() {
-        match packet.is_lost {
-            true => lost += 1,
-            false => arrived += 1,
+        if packet.is_lost {
+            lost += 1
+        } else {
+            arrived += 1
         }
         runs_above += usize::from(packet.begins_run);
         let level = packet.level[unit];

@@ -8,7 +8,7 @@
 //! The model is believed if it explains at least [`EXPLAINED`] of the packets with a considerable delay,
 //! modelled or seen: above two transmission times, and well above the noise. Explained is a delay that differs
 //! from the model's by at most a quarter of it, or by half a transmission time and the noise. There must be at
-//! least [`FEWEST`] of these packets, in two trains or more (a train is what was sent within one round trip).
+//! least [`FEWEST`] delayed packets, in two trains or more (a train is what was sent within one round trip).
 
 use crate::transmission::{Fate, Transmission};
 use recoup_units::BitRate;
@@ -242,8 +242,5 @@ fn trains_that_waited(deliveries: &[Delivery], waits: &[f64]) -> usize {
 /// The median; 0 of nothing.
 fn median(values: &mut [f64]) -> f64 {
     let middle = values.len() / 2;
-    match values.is_empty() {
-        true => 0.0,
-        false => *values.select_nth_unstable_by(middle, f64::total_cmp).1,
-    }
+    if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(middle, f64::total_cmp).1 }
 }

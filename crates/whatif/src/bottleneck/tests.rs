@@ -5,8 +5,10 @@ use crate::transmission::Arrival;
 use recoup_path::{HopSpec, PathSpec};
 use recoup_recovery::Mechanisms;
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
-use recoup_tcp::flow::{Host, Workload};
-use recoup_tcp::{AckPolicy, Config};
+use recoup_tcp::{
+    AckPolicy, Config,
+    flow::{Host, Workload},
+};
 use recoup_units::{Direction, FlowId, Offset, Span};
 use std::collections::BTreeMap;
 

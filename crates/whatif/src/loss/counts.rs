@@ -1,4 +1,4 @@
-//! What connections show of the network's losses, holds and duplications, as sums that merge.
+//! Counts of the network's losses, holds and duplications, as sums that merge.
 //!
 //! Everything that [`estimate`](super::estimate) needs of any number of connections is here in bounded
 //! memory. Merging is associative and commutative, up to the rounding of floating-point sums.
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// At most this many holds are kept: a uniform sample of all.
 const HOLDS: usize = 256;
 
-/// What connections show. The default is that of no connection.
+/// Counts of connections. The default is that of no connection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LossCounts {
     /// Packets sent after a packet that arrived, or first, by copy.
@@ -73,7 +73,7 @@ impl LossCounts {
             if arrival.held > Duration::ZERO {
                 held += 1.0;
                 let identity = transmission.sent.as_nanos() ^ transmission.span.start.0.rotate_left(32);
-                self.holds.push((SplitMix(identity).next(), arrival.held));
+                self.holds.push((SplitMix(identity).bits(), arrival.held));
             }
         }
         self.held.add(arrivals, held);
@@ -110,9 +110,10 @@ impl LossCounts {
         for (copy, sent, lost) in packets {
             if let (Some(lost), Some((previous_lost, at))) = (lost, previous) {
                 let copy = copy_class(copy);
-                let cell = match previous_lost {
-                    true => &mut after_loss[copy][gap_class(sent.since(at))],
-                    false => &mut after_arrival[copy],
+                let cell = if previous_lost {
+                    &mut after_loss[copy][gap_class(sent.since(at))]
+                } else {
+                    &mut after_arrival[copy]
                 };
                 cell.sent += 1.0;
                 cell.lost += f64::from(u8::from(lost));
@@ -174,9 +175,6 @@ impl Spread {
 
     /// The share of trials with an event; 0 without trials.
     pub fn share(&self) -> f64 {
-        match self.trials > 0.0 {
-            true => self.events / self.trials,
-            false => 0.0,
-        }
+        if self.trials > 0.0 { self.events / self.trials } else { 0.0 }
     }
 }

@@ -22,8 +22,10 @@
 //! (`Cell::expected`, without the one loss that made the retransmission). Factors are ratios of odds, so
 //! that a probability remains one whatever the level.
 
-use super::counts::{Cell, LossCounts, Spread};
-use super::{COPIES, Factors, GAPS, LossProcess};
+use super::{
+    COPIES, Factors, GAPS, LossProcess,
+    counts::{Cell, LossCounts, Spread},
+};
 use std::time::Duration;
 
 /// The fewest connections, and the fewest events, from which their spread is estimated.
@@ -55,10 +57,7 @@ pub(super) fn pooled(counts: &LossCounts) -> LossProcess {
 pub(super) fn path(capture: &LossProcess, all: &LossCounts, path: &LossCounts) -> LossProcess {
     // The spread of connections says how far a path of few connections may be from the others, and nothing
     // about a path of many.
-    let estimate = match path.level.connections >= ENOUGH {
-        true => from_hypotheses,
-        false => from_spread,
-    };
+    let estimate = if path.level.connections >= ENOUGH { from_hypotheses } else { from_spread };
     let mut process = shrunk(capture, all, path, estimate);
     let own = &path.after_arrival;
     for (factor, cell) in process.factors.after_arrival.iter_mut().zip(own).skip(1) {
@@ -99,10 +98,7 @@ fn shrunk(whole: &LossProcess, all: &LossCounts, part: &LossCounts, estimate: Sh
         factors: whole.factors,
         held: estimate(whole.held, &all.held, &part.held),
         // Few holds say less about their lengths than those of all.
-        holds: match part.holds.len() as f64 >= ENOUGH {
-            true => sorted(part),
-            false => whole.holds.clone(),
-        },
+        holds: if part.holds.len() as f64 >= ENOUGH { sorted(part) } else { whole.holds.clone() },
         duplicated: estimate(whole.duplicated, &all.duplicated, &part.duplicated),
     }
 }
@@ -176,10 +172,7 @@ pub(super) fn scaled(p: f64, factor: f64) -> f64 {
         return 0.0;
     }
     let odds = odds(p) * factor;
-    match odds.is_finite() {
-        true => odds / (1.0 + odds),
-        false => 1.0,
-    }
+    if odds.is_finite() { odds / (1.0 + odds) } else { 1.0 }
 }
 
 fn sorted(counts: &LossCounts) -> Vec<Duration> {

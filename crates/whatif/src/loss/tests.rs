@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::transmission::{Arrival, Fate, Transmission};
-use recoup_units::{Instant, Offset, Span};
+use recoup_units::{Instant, Offset, Span, SplitMix};
 
 /// A sender that sends a packet each millisecond, and retransmits each lost one 30 ms later.
 struct Sender {
@@ -23,7 +23,7 @@ impl Sender {
         let mut previous = false;
         waiting.reverse();
         while let Some((at, segment, copy)) = waiting.pop() {
-            let lost = lose(segment, copy, previous, self.random.next_unit());
+            let lost = lose(segment, copy, previous, self.random.unit());
             previous = lost;
             if lost && copy < 8 {
                 waiting.push((at + 30, segment, copy + 1));
@@ -42,10 +42,7 @@ fn transmission(at: u64, segment: u64, copy: u16, lost: bool) -> Transmission {
         copy,
         sent,
         ip_len: 1500,
-        fate: match lost {
-            true => Fate::Lost,
-            false => Fate::Arrived(arrival(sent)),
-        },
+        fate: if lost { Fate::Lost } else { Fate::Arrived(arrival(sent)) },
     }
 }
 
@@ -111,8 +108,8 @@ fn a_burst_ends_with_time_where_the_capture_shows_it() {
     for _ in 0..100 {
         let mut sent = vec![];
         for pair in 0..20 {
-            let first = random.next_unit() < 0.1;
-            let second = random.next_unit() < if first { 0.7 } else { 0.1 };
+            let first = random.unit() < 0.1;
+            let second = random.unit() < if first { 0.7 } else { 0.1 };
             sent.push(transmission(50 * pair, 2 * pair, 1, first));
             sent.push(transmission(50 * pair + 1, 2 * pair + 1, 1, second));
         }
@@ -226,11 +223,11 @@ fn holds_and_duplicates_are_drawn_as_seen() {
             let Fate::Arrived(arrival) = &mut transmission.fate else {
                 continue;
             };
-            if random.next_unit() < 0.1 {
-                let millis = 5 + (random.next() % 10);
+            if random.unit() < 0.1 {
+                let millis = 5 + random.below(10);
                 arrival.held = Duration::from_millis(millis);
             }
-            arrival.duplicates = u16::from(random.next_unit() < 0.03);
+            arrival.duplicates = u16::from(random.unit() < 0.03);
         }
         all.observe(&sent);
     }

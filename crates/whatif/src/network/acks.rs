@@ -1,17 +1,16 @@
 //! Passes on the ACKs that the receiver of the capture sent.
 //!
 //! The receiver of a rerun acknowledges each arrival at once, so each ACK is newer than the one before, and at
-//! most one has to be held. Data in order is acknowledged as in the capture, or as [`AckHabit`](crate::receiver::AckHabit)
-//! says. Anything else is acknowledged at once (RFC 5681 §4.2), unless the capture shows that the ACK was lost.
+//! most one has to be held. Data in order is acknowledged as in the capture, or as
+//! [`AckHabit`](crate::receiver::AckHabit) says. Anything else is acknowledged at once (RFC 5681 §4.2), unless the
+//! capture shows that the ACK was lost.
 
 use super::Matched;
-use crate::recorded::Recorded;
-use crate::transmission::Arrival;
+use crate::{recorded::Recorded, transmission::Arrival};
 use recoup_sim::Packet;
 use recoup_units::{Instant, Offset};
 use recoup_wire::{Flags, SeqNumber};
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 /// The ACKs of the receiver.
 #[derive(Debug, Default)]
@@ -172,10 +171,8 @@ impl AckGate {
 
 /// Announces a window with its right edge at `edge`.
 fn set_window(packet: &mut Packet, ack: Offset, edge: Offset, recorded: &Recorded) {
-    let shift = match packet.segment.flags.contains(Flags::SYN) {
-        true => 0,
-        false => recorded.agreed.scales.map_or(0, |[_, peer]| peer),
-    };
+    let shift =
+        if packet.segment.flags.contains(Flags::SYN) { 0 } else { recorded.agreed.scales.map_or(0, |[_, peer]| peer) };
     let window = edge.since(ack) >> shift.min(14);
     packet.segment.window = u16::try_from(window).unwrap_or(u16::MAX);
 }

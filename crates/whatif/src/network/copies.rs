@@ -41,10 +41,7 @@ impl Copies {
                 break;
             }
             let sent = &mut self.sent[i];
-            *sent = match is_new {
-                true => 1,
-                false => sent.saturating_add(1),
-            };
+            *sent = if is_new { 1 } else { sent.saturating_add(1) };
             if i == first {
                 matched.copy = *sent;
                 matched.index = piece.transmission(*sent);

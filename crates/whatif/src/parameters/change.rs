@@ -1,53 +1,27 @@
-//! What other parameters change for one sender.
+//! Changes by other parameters for one sender.
 
 use crate::detection_cost::Model;
 
-/// What happens to the detection of a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ChangeKind {
-    /// A needed timeout comes at another time.
-    TimeoutMoves,
-    /// A loss is detected by fast retransmit instead of a timeout.
-    TimeoutBecomesFast,
-    /// A loss is detected by a timeout instead of fast retransmit.
-    FastBecomesTimeout,
-    /// A needed fast retransmit waits for another number of duplicate ACKs.
-    FastMoves,
-    /// A spurious timeout is avoided.
-    SpuriousTimeoutAvoided,
-    /// The timer expires before an ACK that came in time.
-    SpuriousTimeoutMade,
-    /// A spurious fast retransmit is avoided.
-    SpuriousFastAvoided,
-    /// Reordering makes a fast retransmit that did not happen.
-    SpuriousFastMade,
-}
-
-impl ChangeKind {
-    /// All kinds, in the order of reports.
-    pub const ALL: [Self; 8] = [
-        Self::TimeoutMoves,
-        Self::TimeoutBecomesFast,
-        Self::FastBecomesTimeout,
-        Self::FastMoves,
-        Self::SpuriousTimeoutAvoided,
-        Self::SpuriousTimeoutMade,
-        Self::SpuriousFastAvoided,
-        Self::SpuriousFastMade,
-    ];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::TimeoutMoves => "timeout_moves",
-            Self::TimeoutBecomesFast => "timeout_becomes_fast",
-            Self::FastBecomesTimeout => "fast_becomes_timeout",
-            Self::FastMoves => "fast_moves",
-            Self::SpuriousTimeoutAvoided => "spurious_timeout_avoided",
-            Self::SpuriousTimeoutMade => "spurious_timeout_made",
-            Self::SpuriousFastAvoided => "spurious_fast_avoided",
-            Self::SpuriousFastMade => "spurious_fast_made",
-        }
+recoup_units::named! {
+    /// Kind of change to the detection of a loss.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ChangeKind {
+        /// A needed timeout comes at another time.
+        TimeoutMoves = "timeout_moves",
+        /// A loss is detected by fast retransmit instead of a timeout.
+        TimeoutBecomesFast = "timeout_becomes_fast",
+        /// A loss is detected by a timeout instead of fast retransmit.
+        FastBecomesTimeout = "fast_becomes_timeout",
+        /// A needed fast retransmit waits for another number of duplicate ACKs.
+        FastMoves = "fast_moves",
+        /// A spurious timeout is avoided.
+        SpuriousTimeoutAvoided = "spurious_timeout_avoided",
+        /// The timer expires before an ACK that came in time.
+        SpuriousTimeoutMade = "spurious_timeout_made",
+        /// A spurious fast retransmit is avoided.
+        SpuriousFastAvoided = "spurious_fast_avoided",
+        /// Reordering makes a fast retransmit that did not happen.
+        SpuriousFastMade = "spurious_fast_made",
     }
 }
 
@@ -57,14 +31,14 @@ pub struct DetectionChange {
     /// The frame of the retransmission; where none was captured, of the ACK that came later than the new
     /// detection.
     pub frame: u64,
-    /// What changes.
+    /// Kind of the change.
     pub kind: ChangeKind,
-    /// What it saves of the connection's duration, in ns, by each of [`Model::ALL`]; negative where the
+    /// Time saved of the connection's duration, in ns, by each of [`Model::ALL`]; negative where the
     /// connection takes longer.
     pub saved: [i64; 2],
 }
 
-/// What an instance changes for a sender: the sums by kind.
+/// Changes by an instance for a sender: the sums by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     events: [u32; 8],
@@ -77,12 +51,12 @@ impl Change {
         self.events[kind as usize]
     }
 
-    /// What these changes save, in ns.
+    /// Time saved by changes of this kind, in ns.
     pub const fn saved_by(&self, kind: ChangeKind, model: Model) -> i64 {
         self.saved[model as usize][kind as usize]
     }
 
-    /// What all changes save, in ns.
+    /// Time saved by all changes, in ns.
     pub fn saved(&self, model: Model) -> i64 {
         let of_kinds = self.saved[model as usize].iter();
         of_kinds.fold(0, |sum, of_kind| sum.saturating_add(*of_kind))

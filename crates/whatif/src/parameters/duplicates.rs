@@ -10,8 +10,7 @@
 //! §6.2 step 4).
 
 use crate::record::{Record, Seen};
-use recoup_recovery::Mechanisms;
-use recoup_recovery::detect::LossRule;
+use recoup_recovery::{Mechanisms, detect::LossRule};
 use recoup_units::{Instant, Offset, Segments, Span};
 
 /// Duplicate ACKs beyond this number decide nothing.
@@ -24,7 +23,7 @@ const MOST_RANGES: usize = 64;
 pub(super) struct Duplicates {
     /// When each arrived, and what had been counted by then.
     arrivals: Vec<(Instant, u64)>,
-    /// What was reported above `snd_una`, in order and apart.
+    /// Ranges reported above `snd_una`, in order and apart.
     reported: Vec<Span>,
     uses_sack: bool,
     counts_to_highest: bool,
@@ -62,10 +61,7 @@ impl Duplicates {
             self.reported.retain(|span| span.end > ack);
         }
         let una = acknowledged.unwrap_or(una);
-        let blocks = match self.uses_sack {
-            true => packet.sack.as_slice(),
-            false => &[],
-        };
+        let blocks = if self.uses_sack { packet.sack.as_slice() } else { &[] };
         let mut reports = false;
         for block in blocks.iter().filter(|block| block.start > una && !block.is_empty()) {
             reports = true;
@@ -75,10 +71,7 @@ impl Duplicates {
         let is_plain = blocks.is_empty() && packet.edge == self.edge;
         let is_duplicate = is_bare && acknowledged.is_none() && (reports || is_plain);
         if is_duplicate && self.arrivals.len() < MOST {
-            let count = match reports {
-                true => self.count_reported(una),
-                false => self.arrivals.len() as u64 + 1,
-            };
+            let count = if reports { self.count_reported(una) } else { self.arrivals.len() as u64 + 1 };
             self.arrivals.push((packet.at, count));
         }
         self.edge = packet.edge.or(self.edge);
@@ -100,12 +93,11 @@ impl Duplicates {
         // A FIN takes up an offset, and is no segment of its own.
         let size = self.segment_size.max(1);
         let segments = |len: u64| len.saturating_sub(1).div_ceil(size).max(1);
-        match self.counts_to_highest {
-            true => {
-                let highest = self.reported.last().map_or(una, |span| span.end);
-                segments(highest.since(una)).saturating_sub(1)
-            }
-            false => self.reported.iter().map(|span| segments(span.len())).sum(),
+        if self.counts_to_highest {
+            let highest = self.reported.last().map_or(una, |span| span.end);
+            segments(highest.since(una)).saturating_sub(1)
+        } else {
+            self.reported.iter().map(|span| segments(span.len())).sum()
         }
     }
 

@@ -1,10 +1,11 @@
-//! Follows a captured sender with the engine: the engine hears the ACKs of the capture, and is told what was
+//! Follows a captured sender with the engine: the engine hears the ACKs of the capture, and learns what was
 //! sent and why.
 
 use crate::record::{Record, Seen};
-use recoup_recovery::Reason;
-use recoup_recovery::rtt::{RtoRules, RttEstimator, Sampling};
-use recoup_recovery::{Ack, AckSummary, Mechanisms, Sender, Timer, Transmission, Trigger};
+use recoup_recovery::{
+    Ack, AckSummary, Mechanisms, Reason, Sender, Timer, Transmission, Trigger,
+    rtt::{RtoRules, RttEstimator, Sampling},
+};
 use recoup_tcp::flow::Host;
 use recoup_units::{Instant, Offset, Span};
 use std::time::Duration;
@@ -17,7 +18,7 @@ pub(super) struct Sample {
     pub nxt: Offset,
 }
 
-/// What an ACK brought.
+/// Result of an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Heard {
     pub sample: Option<Sample>,
@@ -61,7 +62,7 @@ impl<'a> Follower<'a> {
         self.flights.rules()
     }
 
-    /// What is sent within a round trip had been written by the application.
+    /// Data sent within a round trip had been written by the application.
     pub fn write_ahead(&mut self, now: Instant) {
         let until = now + self.sender.rtt().srtt().unwrap_or_default();
         while let Some(packet) = self.record.packets.get(self.written)

@@ -1,7 +1,9 @@
 //! The values tried of each parameter, and their combinations.
 
-use recoup_recovery::parameters::{MinimumOf, Parameters};
-use recoup_recovery::rtt::Factor;
+use recoup_recovery::{
+    parameters::{MinimumOf, Parameters},
+    rtt::Factor,
+};
 use recoup_units::Segments;
 use std::time::Duration;
 
@@ -20,46 +22,32 @@ pub struct Grid {
     pub srtt_factors: Vec<Factor>,
     /// D, the duplicate ACKs that mean a loss.
     pub dupthreshs: Vec<Segments>,
-    /// What the minimum RTO is a minimum of.
+    /// Quantity that the minimum RTO bounds.
     pub minimum_of: MinimumOf,
     /// Each value is tried by itself alone, and in no combination.
     pub alone: bool,
 }
 
-/// A parameter of loss detection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Parameter {
-    /// k.
-    RttvarFactor,
-    /// The minimum RTO.
-    MinRto,
-    /// a.
-    RttvarWeight,
-    /// b.
-    SrttWeight,
-    /// m.
-    SrttFactor,
-    /// D.
-    Dupthresh,
+recoup_units::named! {
+    /// A parameter of loss detection.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Parameter {
+        /// k.
+        RttvarFactor = "k",
+        /// The minimum RTO.
+        MinRto = "minRTO",
+        /// a.
+        RttvarWeight = "a",
+        /// b.
+        SrttWeight = "b",
+        /// m.
+        SrttFactor = "m",
+        /// D.
+        Dupthresh = "D",
+    }
 }
 
 impl Parameter {
-    /// All parameters, in the order of reports.
-    pub const ALL: [Self; 6] =
-        [Self::RttvarFactor, Self::MinRto, Self::RttvarWeight, Self::SrttWeight, Self::SrttFactor, Self::Dupthresh];
-
-    /// The study's name of it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::RttvarFactor => "k",
-            Self::MinRto => "minRTO",
-            Self::RttvarWeight => "a",
-            Self::SrttWeight => "b",
-            Self::SrttFactor => "m",
-            Self::Dupthresh => "D",
-        }
-    }
-
     /// Whether these parameters replace it.
     pub const fn is_in(self, parameters: &Parameters) -> bool {
         match self {
@@ -141,31 +129,17 @@ impl Grid {
     }
 
     fn values_of(&self, parameter: Parameter) -> Vec<Parameters> {
+        fn each<T: Copy>(values: &[T], with: impl Fn(Option<T>) -> Parameters) -> Vec<Parameters> {
+            values.iter().map(|value| with(Some(*value))).collect()
+        }
         let none = self.none();
-        let factors = |values: &[Factor], with: fn(Parameters, Factor) -> Parameters| {
-            values.iter().map(|value| with(none, *value)).collect()
-        };
         match parameter {
-            Parameter::RttvarFactor => {
-                factors(&self.rttvar_factors, |none, value| Parameters { rttvar_factor: Some(value), ..none })
-            }
-            Parameter::RttvarWeight => {
-                factors(&self.rttvar_weights, |none, value| Parameters { rttvar_weight: Some(value), ..none })
-            }
-            Parameter::SrttWeight => {
-                factors(&self.srtt_weights, |none, value| Parameters { srtt_weight: Some(value), ..none })
-            }
-            Parameter::SrttFactor => {
-                factors(&self.srtt_factors, |none, value| Parameters { srtt_factor: Some(value), ..none })
-            }
-            Parameter::MinRto => {
-                let with = |value: &Duration| Parameters { min_rto: Some(*value), ..none };
-                self.min_rtos.iter().map(with).collect()
-            }
-            Parameter::Dupthresh => {
-                let with = |value: &Segments| Parameters { dupthresh: Some(*value), ..none };
-                self.dupthreshs.iter().map(with).collect()
-            }
+            Parameter::RttvarFactor => each(&self.rttvar_factors, |rttvar_factor| Parameters { rttvar_factor, ..none }),
+            Parameter::MinRto => each(&self.min_rtos, |min_rto| Parameters { min_rto, ..none }),
+            Parameter::RttvarWeight => each(&self.rttvar_weights, |rttvar_weight| Parameters { rttvar_weight, ..none }),
+            Parameter::SrttWeight => each(&self.srtt_weights, |srtt_weight| Parameters { srtt_weight, ..none }),
+            Parameter::SrttFactor => each(&self.srtt_factors, |srtt_factor| Parameters { srtt_factor, ..none }),
+            Parameter::Dupthresh => each(&self.dupthreshs, |dupthresh| Parameters { dupthresh, ..none }),
         }
     }
 }
@@ -217,7 +191,8 @@ impl Instances {
     }
 }
 
-/// What the state of an estimator depends on. m, k and a minimum of the RTO matter only where the RTO is read.
+/// Parameters that the state of an estimator depends on. m, k and a minimum of the RTO matter only where the RTO is
+/// read.
 fn state_of(instance: &Parameters) -> Parameters {
     let in_state = instance.minimum_of == MinimumOf::Rttvar;
     Parameters {

@@ -1,13 +1,13 @@
 //! The detections of one sender under every instance, in one pass over its packets.
 
+use crate::detection_cost::Model;
+use crate::detections::{Detector, LossDetection, detections};
+use super::{LeftOut, StudiedSender, Subject};
 use super::change::{Change, ChangeKind, DetectionChange};
 use super::duplicates::Duplicates;
 use super::follower::Follower;
 use super::grid::Instances;
 use super::timers::{TimerRun, Timers};
-use super::{LeftOut, StudiedSender, Subject};
-use crate::detection_cost::Model;
-use crate::detections::{Detector, LossDetection, detections};
 use crate::record::{Record, Seen};
 use recoup_recovery::{State, Timer, Trigger};
 use recoup_trace::finding::{Retransmission, Verdict};
@@ -21,8 +21,6 @@ const EARLY: Duration = Duration::from_millis(3);
 /// How long after its deadline a timer may fire, besides an eighth of its length and a tick: Linux's timer
 /// wheel rounds by as much.
 const LATE: Duration = Duration::from_millis(20);
-
-/// Studies one sender.
 pub(super) fn study_sender(
     subject: &Subject<'_>,
     record: &Record,
@@ -31,10 +29,7 @@ pub(super) fn study_sender(
     let mut study = Study::new(subject, record, instances);
     for (number, packet) in record.packets.iter().enumerate() {
         study.follower.write_ahead(packet.at);
-        match packet.is_sent {
-            true => study.on_sent(number, packet)?,
-            false => study.on_heard(packet)?,
-        }
+        if packet.is_sent { study.on_sent(number, packet)? } else { study.on_heard(packet)? }
     }
     Ok(study.finish())
 }
@@ -83,7 +78,7 @@ struct Run {
     is_studied: bool,
 }
 
-/// What the instances have in common at one detection.
+/// One detection, for all instances.
 struct Detected<'a> {
     one: &'a Retransmission,
     frame: u64,
@@ -93,7 +88,7 @@ struct Detected<'a> {
     costs: Costs,
 }
 
-/// What a detection costs in flight size, in ns, by each model.
+/// Costs of a detection at its flight size, in ns, by each model.
 #[derive(Clone, Copy, Default)]
 struct Costs {
     fast: [i64; 2],
@@ -301,9 +296,10 @@ impl<'a> Study<'a> {
         // A sender that let its own number of duplicate ACKs pass acts on no other number either (RFC 6582 §3.2
         // step 2: those of an earlier recovery).
         let ignores = self.duplicates.reaches(own).is_some();
-        let arrivals = match again || recovers || ignores {
-            true => Duplicates::default(),
-            false => self.duplicates.with_later(self.record, number, una),
+        let arrivals = if again || recovers || ignores {
+            Duplicates::default()
+        } else {
+            self.duplicates.with_later(self.record, number, una)
         };
         for instance in 0..self.timers.len() {
             let expires = self.timers.deadline(instance, &detected.run);
@@ -367,10 +363,7 @@ impl<'a> Study<'a> {
                 ack.at.since(retransmission.at) < least
             }
         };
-        Some(match is_original {
-            true => Answer::ToOriginal(ack.at),
-            false => Answer::ToRetransmission,
-        })
+        Some(if is_original { Answer::ToOriginal(ack.at) } else { Answer::ToRetransmission })
     }
 
     /// The loss would have been detected by another duplicate ACK, or by the timer of the instance before that.
@@ -433,7 +426,7 @@ impl<'a> Study<'a> {
         }
     }
 
-    /// What detections cost with `flight` segments outstanding; no more than what is left of the connection.
+    /// Costs of detections with `flight` segments outstanding; no more than the rest of the connection.
     fn costs(&self, flight: u32, rtt: Duration, at: Instant) -> Costs {
         let left = self.ended.since(at).as_nanos() as f64;
         let cost = |rtts: f64| (rtts * rtt.as_nanos() as f64).min(left).round() as i64;

@@ -2,11 +2,12 @@
 //!
 //! Instances whose estimators have the same state share one.
 
-use super::follower::Sample;
-use super::grid::Instances;
-use recoup_recovery::Mechanisms;
-use recoup_recovery::parameters::Parameters;
-use recoup_recovery::rtt::{Factor, RtoRules, RttEstimator};
+use super::{follower::Sample, grid::Instances};
+use recoup_recovery::{
+    Mechanisms,
+    parameters::Parameters,
+    rtt::{Factor, RtoRules, RttEstimator},
+};
 use recoup_units::{Instant, Segments};
 use std::time::Duration;
 
@@ -33,8 +34,6 @@ struct Reading {
     /// In ns.
     min: u64,
 }
-
-/// A run of the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimerRun {
     /// From when the RTO counts.
@@ -70,7 +69,7 @@ impl Reading {
 impl<'a> Timers<'a> {
     pub fn new(instances: &'a Instances, own: &Mechanisms) -> Self {
         let own = own.rto;
-        // What a sender has already is no other estimator.
+        // Instances with equal rules share an estimator.
         let mut kinds: Vec<RtoRules> = Vec::new();
         let place_of = |parameters: &Parameters| {
             let mut rules = own;

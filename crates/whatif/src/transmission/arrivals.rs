@@ -1,9 +1,9 @@
 //! When each transmission arrived.
 //!
-//! The time from a transmission to its ACK is the network's delay and the receiver's. An ACK that covers several segments,
-//! reports data out of order or fills a hole goes at once (RFC 5681 §4.2), so its delay is the network's. A
-//! lone segment in order may wait for the receiver's timer: what its ACK took longer than those of its
-//! neighbours counts as the receiver's delay, up to [`MOST_ACK_DELAY`].
+//! The time from a transmission to its ACK is the network's delay and the receiver's. An ACK that covers several
+//! segments, reports data out of order or fills a hole goes at once (RFC 5681 §4.2), so its delay is the network's. A
+//! lone segment in order may wait for the receiver's timer: what its ACK took longer than those of its neighbours
+//! counts as the receiver's delay, up to [`MOST_ACK_DELAY`].
 //!
 //! A transmission that later ones overtook was held by the network, for as long as it took longer than its
 //! neighbours.
@@ -15,10 +15,10 @@ use std::time::Duration;
 /// The longest time that a receiver delays an ACK (RFC 9293 §3.8.6.3).
 pub(crate) const MOST_ACK_DELAY: Duration = Duration::from_millis(500);
 
-/// What an ACK took longer than its neighbours is no delay of the receiver below this.
+/// An ACK that took longer than its neighbours was not delayed by the receiver if the excess is below this.
 const LEAST_ACK_DELAY: Duration = Duration::from_millis(4);
 
-/// What the sender heard of a transmission.
+/// ACK of a transmission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heard {
     pub at: Instant,

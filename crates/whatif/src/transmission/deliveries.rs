@@ -7,13 +7,14 @@
 //! duplicate ACK stands for the next transmission in flight (RFC 5681 §3.2) whose ACK was due. Its window may
 //! have changed, since Linux's receiver raises it meanwhile.
 
-use super::arrivals::{Heard, complete};
-use super::{Fate, Transmission};
+use super::{
+    Fate, Transmission,
+    arrivals::{Heard, complete},
+};
 use crate::record::{Record, Seen};
 use recoup_trace::finding::{Retransmission, Verdict};
 use recoup_units::{Instant, Offset, Span};
-use std::collections::HashMap;
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 /// Transmissions of a connection up to which it is rerun.
 pub(crate) const MOST_TRANSMISSIONS: usize = 1 << 21;
@@ -39,20 +40,14 @@ pub(crate) struct Transmissions {
 pub(crate) fn transmissions(record: &Record, rows: &[Retransmission]) -> Transmissions {
     let verdicts: HashMap<u64, Verdict> = rows.iter().map(|row| (row.frame, row.verdict)).collect();
     let rtt = smallest_rtt(record);
-    // What was lost shows only later: a retransmission was needed.
+    // A loss shows only later: a retransmission was needed.
     let mut sent = Deliveries::new(record, &verdicts, rtt, Vec::new());
     for packet in &record.packets {
-        match packet.is_sent {
-            true => sent.on_sent(packet),
-            false => sent.una = sent.una.max(packet.ack.unwrap_or_default()),
-        }
+        if packet.is_sent { sent.on_sent(packet) } else { sent.una = sent.una.max(packet.ack.unwrap_or_default()) }
     }
     let mut deliveries = Deliveries::new(record, &verdicts, rtt, sent.replaced());
     for packet in &record.packets {
-        match packet.is_sent {
-            true => deliveries.on_sent(packet),
-            false => deliveries.on_ack(packet),
-        }
+        if packet.is_sent { deliveries.on_sent(packet) } else { deliveries.on_ack(packet) }
     }
     complete(deliveries.all, &deliveries.heard, rtt)
 }
@@ -91,7 +86,7 @@ struct Deliveries<'a> {
     all: Vec<Transmission>,
     /// The frame of each.
     frames: Vec<u64>,
-    /// What the sender heard of each.
+    /// ACK of each transmission.
     heard: Vec<Option<Heard>>,
     pieces: Vec<Piece>,
     /// For each piece, one at or behind it before which all are delivered.
@@ -156,7 +151,7 @@ impl<'a> Deliveries<'a> {
             if packet.has_fin() && end + 1 == packet.span.end {
                 end = packet.span.end;
             }
-            // What was sent before in parts is retransmitted in the same parts.
+            // Data sent before in parts is retransmitted in the same parts.
             if start < self.nxt && end > self.nxt {
                 end = self.nxt;
             }
@@ -353,10 +348,8 @@ impl<'a> Deliveries<'a> {
             return false;
         };
         // An ACK that shows other arrivals was sent because of those.
-        let arrived = |copy: &&usize| match newly.is_empty() {
-            true => self.heard[**copy].is_some(),
-            false => newly.contains(copy),
-        };
+        let arrived =
+            |copy: &&usize| if newly.is_empty() { self.heard[**copy].is_some() } else { newly.contains(copy) };
         let arrived = piece.copies.iter().rev().find(arrived);
         if let Some(&copy) = arrived.filter(|_| piece.span.covers(block))
             && let Fate::Arrived(arrival) = &mut self.all[copy].fate
@@ -391,8 +384,9 @@ fn split_duplicate(ack: Offset, blocks: &[Span]) -> (Option<Span>, Vec<Span>) {
     };
     let is_below = first.start < ack;
     let is_within = rest.first().is_some_and(|second| second.covers(*first));
-    match is_below || is_within {
-        true => (Some(*first), rest.iter().copied().filter(|block| block.start >= ack).collect()),
-        false => (None, blocks.to_vec()),
+    if is_below || is_within {
+        (Some(*first), rest.iter().copied().filter(|block| block.start >= ack).collect())
+    } else {
+        (None, blocks.to_vec())
     }
 }

@@ -3,11 +3,15 @@
 use recoup_path::{DataSegments, HopSpec, PathSpec};
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
-use recoup_tcp::Config;
-use recoup_tcp::flow::{Host, Workload};
-use recoup_trace::analyze::{Kept, Settings, follow};
-use recoup_trace::finding::Retransmission;
-use recoup_trace::read::CapturedPacket;
+use recoup_tcp::{
+    Config,
+    flow::{Host, Workload},
+};
+use recoup_trace::{
+    analyze::{Kept, Settings, follow},
+    finding::Retransmission,
+    read::CapturedPacket,
+};
 use recoup_units::{Direction, FlowId, Instant};
 use recoup_whatif::ConnectionPackets;
 use recoup_wire::Endpoints;
@@ -74,7 +78,7 @@ pub fn path(owd_ms: u64, drops: &str, segments: u64) -> PathSpec {
     PathSpec { up: of(Direction::Up), down: of(Direction::Down) }
 }
 
-/// A flow of so many segments, sent by `mechanisms` to a client of `profile`.
+/// A flow of `segments` segments, sent by `mechanisms` to a client of `profile`.
 pub fn flow_spec(profile: &Profile, mechanisms: &Mechanisms, segments: u64) -> FlowSpec {
     FlowSpec {
         client: Config::new(*profile.mechanisms()),
@@ -84,7 +88,7 @@ pub fn flow_spec(profile: &Profile, mechanisms: &Mechanisms, segments: u64) -> F
     }
 }
 
-/// A flow of so many segments over a path, sent by `mechanisms` and analyzed as `profile`.
+/// A flow of `segments` segments over a path, sent by `mechanisms` and analyzed as `profile`.
 pub fn capture(path: &PathSpec, profile: &Profile, mechanisms: &Mechanisms, segments: u64, flow: u64) -> Captured {
     let spec = flow_spec(profile, mechanisms, segments);
     let mut at_server = AtServer::default();

@@ -1,5 +1,7 @@
-use super::super::tests::{parse, texts};
-use super::*;
+use super::{
+    super::tests::{parse, texts},
+    *,
+};
 
 /// A group's label, and the values of the four mechanisms.
 type Row<'a> = (&'a str, [f64; 4]);

@@ -1,6 +1,10 @@
-use super::super::layout::{LEFT, RIGHT, WIDTH};
-use super::super::tests::{Element, parse, texts};
-use super::*;
+use super::{
+    super::{
+        layout::{LEFT, RIGHT, WIDTH},
+        tests::{Element, parse, texts},
+    },
+    *,
+};
 
 /// The x axis, and the pixel of the largest number on the y axis, of a single panel without titles.
 const FOOT: i32 = 294;

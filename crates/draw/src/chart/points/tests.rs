@@ -1,6 +1,10 @@
-use super::super::layout::{LEFT, RIGHT};
-use super::super::tests::{Element, parse, texts};
-use super::*;
+use super::{
+    super::{
+        layout::{LEFT, RIGHT},
+        tests::{Element, parse, texts},
+    },
+    *,
+};
 
 fn point(x: f64, y: f64, top: f64) -> RangePoint {
     RangePoint { x, y, top, is_hollow: false }

@@ -29,10 +29,7 @@ fn decode(encoded: &Encoded) -> Vec<Item> {
         }
         let (last_high, last_length) = last[kind as usize];
         let low = signed(unsigned()).wrapping_add(last_high);
-        let length = match kind.has_range() {
-            true => signed(unsigned()).wrapping_add(last_length),
-            false => 0,
-        };
+        let length = if kind.has_range() { signed(unsigned()).wrapping_add(last_length) } else { 0 };
         let texts = (head & HAS_TEXTS != 0).then(|| encoded.texts[unsigned() as usize].clone());
         let mut item = Item {
             kind,

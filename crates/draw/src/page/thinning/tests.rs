@@ -1,6 +1,8 @@
 use super::*;
-use crate::page::encoding::items;
-use crate::sequence::{Mark, MarkKind, Necessity, Panel};
+use crate::{
+    page::encoding::items,
+    sequence::{Mark, MarkKind, Necessity, Panel},
+};
 use recoup_units::{Instant, Offset, Span};
 
 /// Segments every 100 µs, each acknowledged 50 µs later. Every 500th is retransmitted.

@@ -35,7 +35,7 @@ struct Linked {
     sent: Vec<Frame>,
 }
 
-/// What happens to a frame of the client's: whether it is lost.
+/// Whether a frame of the client is lost.
 type Lost<'a> = &'a mut dyn FnMut(&VnetHeader, &[u8]) -> bool;
 
 impl Linked {
@@ -105,7 +105,7 @@ impl Linked {
                 }
             }
             self.sent.append(&mut out.0);
-            // What they draw at once travels next.
+            // Immediate answers travel next.
             for (header, packet) in answers.0 {
                 self.client.receive_frame(self.now, &header, &packet, &mut out);
             }
@@ -191,7 +191,7 @@ fn trains_are_cut_as_short_as_the_path_is_found_to_take() {
     const TAKES: u16 = 600;
     let mut linked = Linked::new(VERSIONS[0]);
     let mut told = None;
-    // What would be cut into longer packets is lost, and the path says so once.
+    // Frames that would be cut into longer packets are lost, and the path says so once.
     linked.client.write(linked.now, linked.id, &stream(50_000)).unwrap();
     linked.exchange(&mut |header, packet| {
         let lost = header.gso_size > TAKES - 52;

@@ -59,7 +59,7 @@ fn outcomes(end: End) -> Vec<(PacketOutcome, bool)> {
     }
 }
 
-/// What `. 1:1001` says, on a connection with this ISN.
+/// The segment written as `. 1:1001`, on a connection with this ISN.
 fn tcp(text: &str, isn: u32) -> Tcp {
     let (letters, range) = text.split_once(' ').unwrap_or((text, ""));
     let flags = letters.chars().fold(Flags::NONE, |flags, letter| {
@@ -111,7 +111,7 @@ fn response(bytes: u64) -> Workload {
     Workload::exchange(0, bytes)
 }
 
-/// What a response of so many bytes cost.
+/// Costs of a response of `bytes` bytes.
 fn cost(bytes: u64, rows: &[Row]) -> FlowRecord {
     measure(&records(rows, [7, 1000]), FlowId(0), &response(bytes))
 }
@@ -205,9 +205,9 @@ fn spurious_is_what_earlier_copies_deliver() {
         (&[original(Lost(60)), again(300, Lost(300)), again(700, At(720))], 0, 0),
         // The second time for nothing.
         (&[original(Lost(60)), again(300, At(650)), again(600, At(620))], 1, 1000),
-        // What arrives damaged does not arrive.
+        // A damaged packet does not arrive.
         (&[original(Damaged(80)), again(300, At(320))], 0, 0),
-        // What the device refuses and what never ends do not either.
+        // A packet that the device refuses and one that never ends do not arrive either.
         (&[original(Refused(80)), again(300, At(320))], 0, 0),
         (&[original(Unfinished), again(300, At(320))], 0, 0),
     ];

@@ -3,10 +3,12 @@
 use crate::faults::PATIENCE;
 use recoup_net::host::{ConnectionId, Device, Driver, HostError, Read};
 use recoup_tcp::Closed;
-use std::io::{Read as _, Write as _};
-use std::net::{Shutdown, TcpStream};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::{
+    io::{Read as _, Write as _},
+    net::{Shutdown, TcpStream},
+    thread,
+    time::{Duration, Instant},
+};
 
 /// Sends all its data and reads everything that arrives.
 pub struct Conversation {
@@ -22,7 +24,6 @@ pub struct Conversation {
     pub closed: Option<Closed>,
     /// Bytes it may write so far.
     pub allowed: usize,
-    /// Whether it reads.
     pub reads: bool,
     chunk: Vec<u8>,
 }

@@ -1,17 +1,19 @@
 //! Malformed packets: random bytes, truncated packets, and headers with wrong lengths, offsets and
 //! options, with correct and wrong checksums, over IPv4 and IPv6.
 
-use crate::faults::Draws;
+use recoup_units::SplitMix;
 use recoup_wire::{Checksum, Endpoints, Flags, Payload, Segment, SeqNumber, decode, encode};
-use std::net::{IpAddr, SocketAddr};
-use std::ops::Range;
+use std::{
+    net::{IpAddr, SocketAddr},
+    ops::Range,
+};
 
 /// The longest packet made.
 const LONGEST: u64 = 1500;
 
 /// Generates malformed packets.
 pub struct Crafter {
-    draws: Draws,
+    draws: SplitMix,
     /// The host they are for, and where someone listens whom nobody genuine asks for.
     host: Vec<IpAddr>,
     listener: u16,
@@ -22,7 +24,7 @@ pub struct Crafter {
 
 impl Crafter {
     pub fn new(seed: u64, host: &[IpAddr], listener: u16) -> Self {
-        Self { draws: Draws(seed), host: host.to_vec(), listener, genuine: Vec::new() }
+        Self { draws: SplitMix(seed), host: host.to_vec(), listener, genuine: Vec::new() }
     }
 
     /// Records a genuine packet.
@@ -78,7 +80,7 @@ impl Crafter {
 
     fn bytes(&mut self, len: Range<u64>) -> Vec<u8> {
         let len = len.start + self.draws.below(len.end - len.start);
-        (0..len).map(|_| self.draws.next() as u8).collect()
+        (0..len).map(|_| self.draws.bits() as u8).collect()
     }
 
     /// A packet with correct headers.
@@ -94,7 +96,7 @@ impl Crafter {
         let mut packet = self.some();
         for _ in 0..=self.draws.below(4) {
             let at = self.draws.below(packet.len().min(100) as u64) as usize;
-            packet[at] = self.draws.next() as u8;
+            packet[at] = self.draws.bits() as u8;
         }
         packet
     }
@@ -108,7 +110,7 @@ impl Crafter {
             packet[at] = match self.draws.below(3) {
                 0 => 0,
                 1 => 0xff,
-                _ => self.draws.next() as u8,
+                _ => self.draws.bits() as u8,
             };
         }
         if self.draws.below(4) > 0 {
@@ -120,7 +122,7 @@ impl Crafter {
     /// A packet from an unknown sender to an open or a closed port.
     fn stray(&mut self) -> Vec<u8> {
         let dst = self.host[self.draws.below(self.host.len() as u64) as usize];
-        let noise = self.draws.next();
+        let noise = self.draws.bits();
         let src: IpAddr = match dst {
             IpAddr::V4(_) => (0x0a00_0000_u32 | noise as u32 >> 8).to_be_bytes().into(),
             IpAddr::V6(_) => (0xfd11_u128 << 112 | u128::from(noise)).to_be_bytes().into(),
@@ -130,12 +132,12 @@ impl Crafter {
             _ => 1000 + self.draws.below(1000) as u16,
         };
         let endpoints =
-            Endpoints { src: SocketAddr::new(src, self.draws.next() as u16), dst: SocketAddr::new(dst, port) };
+            Endpoints { src: SocketAddr::new(src, self.draws.bits() as u16), dst: SocketAddr::new(dst, port) };
         let flags = match self.draws.below(3) {
             0 => Flags::SYN,
-            _ => Flags::from_bits(self.draws.next() as u8),
+            _ => Flags::from_bits(self.draws.bits() as u8),
         };
-        let seq = self.draws.next() as u32;
+        let seq = self.draws.bits() as u32;
         self.segment(&endpoints, seq, flags)
     }
 
@@ -146,16 +148,16 @@ impl Crafter {
         };
         let far = (1 << 29) + self.draws.below(1 << 30) as u32;
         let seq = genuine.segment.seq.0.wrapping_add(far);
-        let flags = Flags::from_bits(self.draws.next() as u8);
+        let flags = Flags::from_bits(self.draws.bits() as u8);
         self.segment(&genuine.endpoints, seq, flags)
     }
 
     fn segment(&mut self, endpoints: &Endpoints, seq: u32, flags: Flags) -> Vec<u8> {
         let segment = Segment {
             seq: SeqNumber(seq),
-            ack: SeqNumber(self.draws.next() as u32),
+            ack: SeqNumber(self.draws.bits() as u32),
             flags,
-            window: self.draws.next() as u16,
+            window: self.draws.bits() as u16,
             payload_len: [0, 0, self.draws.below(1400) as u32][self.draws.below(3) as usize],
             ..Segment::default()
         };
@@ -190,7 +192,7 @@ impl Crafter {
         };
         packet.extend(kind);
         packet.extend([0, 0, 0, 0]);
-        packet.extend((self.draws.next() as u16 >> self.draws.below(16)).to_be_bytes());
+        packet.extend((self.draws.bits() as u16 >> self.draws.below(16)).to_be_bytes());
         packet.extend(body);
         set_length(&mut packet);
         mend(&mut packet);

@@ -1,12 +1,18 @@
 //! A link that goes down and comes back, and one that loses nearly every third packet.
 
-use crate::faults::conversation::{Conversation, kernel_trades, serve};
-use crate::faults::wire::Lossy;
-use crate::faults::{PATIENCE, bytes, host, host_with, with_device};
+use crate::faults::{
+    PATIENCE, bytes,
+    conversation::{Conversation, kernel_trades, serve},
+    host, host_with,
+    wire::Lossy,
+    with_device,
+};
 use recoup_net::host::Driver;
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::{
+    net::{SocketAddr, TcpListener, TcpStream},
+    thread,
+    time::{Duration, Instant},
+};
 
 #[test]
 fn both_streams_continue_after_three_seconds_without_a_link() {

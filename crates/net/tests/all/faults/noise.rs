@@ -1,17 +1,25 @@
 //! Malformed packets during transfers, which must not be affected.
 
-use crate::faults::conversation::{Conversation, kernel_trades, serve};
-use crate::faults::craft::Crafter;
-use crate::faults::{Draws, PATIENCE, bytes, host_with, with_device_alone};
+use crate::faults::{
+    PATIENCE, bytes,
+    conversation::{Conversation, kernel_trades, serve},
+    craft::Crafter,
+    host_with, with_device_alone,
+};
 use recoup_net::host::{Device, Driver, TunDevice};
 use recoup_tcp::State;
-use std::io;
-use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use recoup_units::SplitMix;
+use std::{
+    io,
+    net::{IpAddr, SocketAddr, TcpStream},
+    os::fd::{AsFd, BorrowedFd},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
 
 /// The ports of the transfers and of the noise.
 const PORT: u16 = 80;
@@ -32,7 +40,7 @@ fn seconds() -> Duration {
 /// A device on which noise arrives between packets.
 struct Noisy<'a> {
     device: &'a TunDevice,
-    draws: Draws,
+    draws: SplitMix,
     crafter: Crafter,
     /// When the noise ends.
     until: Instant,
@@ -103,7 +111,7 @@ fn transfers_in_noise(device: &TunDevice, at: IpAddr, seed: u64, length: Duratio
     let host = host_with(device, |settings| settings.backlog = BACKLOG);
     let noisy = Noisy {
         device,
-        draws: Draws(seed),
+        draws: SplitMix(seed),
         crafter: Crafter::new(seed + 100, device.host_addresses(), NOISY_PORT),
         until: Instant::now() + length,
         pending: 0,

@@ -1,15 +1,21 @@
 //! Peers that vanish, and peers that reset.
 
-use crate::faults::conversation::{Conversation, until};
-use crate::faults::wire::Lossy;
-use crate::faults::{bytes, host, host_with, with_device};
+use crate::faults::{
+    bytes,
+    conversation::{Conversation, until},
+    host, host_with,
+    wire::Lossy,
+    with_device,
+};
 use recoup_net::host::{Driver, Host, HostError, TunDevice};
 use recoup_tcp::Closed;
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::{
+    io::{ErrorKind, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::mpsc::{Receiver, Sender, channel},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
 
 const USER_TIMEOUT: Duration = Duration::from_secs(2);
 

@@ -1,15 +1,17 @@
 //! A device that loses packets, or whose link is cut.
 
-use crate::faults::Draws;
 use recoup_net::host::{Device, TunDevice};
-use std::cell::Cell;
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use recoup_units::SplitMix;
+use std::{
+    cell::Cell,
+    io,
+    os::fd::{AsFd, BorrowedFd},
+};
 
 /// A device that loses packets in both directions.
 pub struct Lossy<'a> {
     device: &'a TunDevice,
-    draws: Draws,
+    draws: SplitMix,
     /// Lost packets, in %.
     percent: Cell<u64>,
     /// Packets lost so far.
@@ -18,7 +20,7 @@ pub struct Lossy<'a> {
 
 impl<'a> Lossy<'a> {
     pub const fn new(device: &'a TunDevice, seed: u64, percent: u64) -> Self {
-        Self { device, draws: Draws(seed), percent: Cell::new(percent), lost: 0 }
+        Self { device, draws: SplitMix(seed), percent: Cell::new(percent), lost: 0 }
     }
 
     /// A link without losses.
@@ -60,9 +62,6 @@ impl Device for Lossy<'_> {
     }
 
     fn write(&mut self, packet: &[u8]) -> io::Result<()> {
-        match self.loses() {
-            true => Ok(()),
-            false => self.device.tun().write(packet),
-        }
+        if self.loses() { Ok(()) } else { self.device.tun().write(packet) }
     }
 }

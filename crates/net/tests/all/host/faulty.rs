@@ -1,11 +1,15 @@
 //! A device that loses, duplicates and delays packets in both directions.
 
-use recoup_net::VnetHeader;
-use recoup_net::host::Device;
-use recoup_net::host::TunDevice;
-use std::collections::VecDeque;
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use recoup_net::{
+    VnetHeader,
+    host::{Device, TunDevice},
+};
+use recoup_units::SplitMix;
+use std::{
+    collections::VecDeque,
+    io,
+    os::fd::{AsFd, BorrowedFd},
+};
 
 /// The rates of faults, per thousand packets.
 #[derive(Clone, Copy)]
@@ -34,7 +38,7 @@ type Held = Option<(u32, Frame)>;
 pub struct Faulty<'a> {
     device: &'a TunDevice,
     faults: Faults,
-    draws: u64,
+    draws: SplitMix,
     held_out: Held,
     held_in: Held,
     ready: VecDeque<Frame>,
@@ -50,7 +54,7 @@ impl<'a> Faulty<'a> {
         Self {
             device,
             faults,
-            draws: 0,
+            draws: SplitMix(faults.seed << 32),
             held_out: None,
             held_in: None,
             ready: VecDeque::new(),
@@ -62,16 +66,8 @@ impl<'a> Faulty<'a> {
 
     /// The packets that pass when one arrives: none, itself, itself twice, or itself and an earlier one.
     fn pass(&mut self, frame: Frame, inwards: bool) -> Vec<Frame> {
-        let held = match inwards {
-            true => &mut self.held_in,
-            false => &mut self.held_out,
-        };
-        self.draws += 1;
-        // splitmix64
-        let mut z = (self.faults.seed << 32).wrapping_add(self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let mut draw = (z ^ (z >> 31)) % 1000;
+        let held = if inwards { &mut self.held_in } else { &mut self.held_out };
+        let mut draw = self.draws.below(1000);
         let mut falls_to = |share: u64| {
             let falls = draw < share;
             draw = if falls { u64::MAX } else { draw - share };

@@ -1,11 +1,15 @@
 //! Transfers with offloads: super-packets and incomplete checksums in both directions.
 
-use crate::host::faulty::{Faults, Faulty};
-use crate::host::peers::{bytes, host_of, kernel_trades, trade, with_device_like};
-use crate::host::{VERSIONS, ends};
+use crate::host::{
+    VERSIONS, ends,
+    faulty::{Faults, Faulty},
+    peers::{bytes, host_of, kernel_trades, trade, with_device_like},
+};
 use recoup_net::host::{Driver, TunDevice};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::thread;
+use std::{
+    net::{SocketAddr, TcpListener, TcpStream},
+    thread,
+};
 
 /// Packet lengths that the device saw; see [`Faulty`].
 struct Seen {

@@ -1,15 +1,17 @@
 //! The applications of both sides: the kernel's use the standard library, Recoup's are small loops.
 
 use crate::beside_others;
-use recoup_net::Namespace;
-use recoup_net::host::{ConnectionId, Device, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions};
+use recoup_net::{
+    Namespace,
+    host::{ConnectionId, Device, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions},
+};
 use recoup_recovery::Mechanisms;
 use recoup_tcp::State;
 use recoup_testing::skip;
+use std::thread;
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// The time limit of each transfer.
@@ -23,7 +25,7 @@ pub fn with_device(test: impl FnOnce(&TunDevice) + Send + 'static) {
 /// The MTU of the tests' devices.
 pub const MTU: u16 = 1500;
 
-/// The same, with or without offloads.
+/// Runs `test` with a device, with or without offloads.
 pub fn with_device_like(offloads: bool, mtu: u16, test: impl FnOnce(&TunDevice) + Send + 'static) {
     let _beside = beside_others();
     let options = TunOptions { mtu, address: None, offloads };
@@ -43,7 +45,7 @@ pub fn host(device: &TunDevice) -> Host {
     host_of(device, MTU)
 }
 
-/// The same, for a link with this MTU in bytes.
+/// A host for a link with this MTU in bytes.
 pub fn host_of(device: &TunDevice, mtu: u16) -> Host {
     let settings = Settings::new(Mechanisms::LINUX_6, mtu);
     Host::new(settings, device.host_addresses(), Secret::from_key([1; 16]))

@@ -97,7 +97,7 @@ fn paper_has_all_claims_and_no_buttons() {
     let Some(mut browser) = open(&report, "print") else {
         return;
     };
-    // What a filter hides on the screen is printed.
+    // Rows that a filter hides on the screen are printed.
     browser.evaluate("document.querySelector('#controls button[aria-pressed]').click()");
     let answer = browser.call("Page.printToPDF", json!({ "paperWidth": 8.27, "paperHeight": 11.69 }));
     let pdf = answer["data"].as_str().expect("a document");
@@ -113,7 +113,7 @@ fn paper_has_all_claims_and_no_buttons() {
         }
     }
 
-    // The same on the screen, where places can be measured: as wide as A4 within its margins.
+    // Measured on the screen: as wide as A4 within its margins.
     browser.call("Emulation.setEmulatedMedia", json!({ "media": "print" }));
     browser.call(
         "Emulation.setDeviceMetricsOverride",

@@ -1,12 +1,13 @@
 //! A report about invented papers, with pictures of every kind and with as many claims as the real one.
 
-use recoup_draw::chart::{
-    BarChart, BarGroup, BarPanel, Interpolation, LineChart, LinePanel, PointChart, PointPanel, RangePoint, Scale,
+use recoup_draw::{
+    chart::{
+        BarChart, BarGroup, BarPanel, Interpolation, LineChart, LinePanel, PointChart, PointPanel, RangePoint, Scale,
+    },
+    report::{Claim, Data, Experiment, Figure, Ledger, Outcome, Paper, Report, Sentence, Untested, Verdict},
+    sequence::{Diagram, Mark, MarkKind, Panel},
 };
-use recoup_draw::sequence::{Diagram, Mark, MarkKind, Panel};
-use recoup_papers::html::{
-    Claim, Data, Experiment, Figure, Ledger, Outcome, Paper, Report, Sentence, Untested, Verdict,
-};
+use recoup_papers::html::{Claim, Data, Experiment, Figure, Ledger, Outcome, Paper, Report, Sentence, Untested, Verdict};
 use recoup_units::{Instant, Offset, Span};
 
 const PROFILES: [&str; 4] = ["linux-3.17", "linux-3.17+rtor", "linux-3.17+tlp", "linux-3.17+tlpr"];
@@ -75,17 +76,15 @@ fn experiment(paper: usize, id: &str, number: usize, claims: usize) -> Experimen
         about: "Flow completion times of 10-segment flows that lose their last segments, by round-trip time and \
                 profile, with quick and with delayed ACKs."
             .into(),
-        outcome: match is_missing {
-            true => Outcome::Missing("interrupted after 12 s".into()),
-            false => Outcome::Finished { seconds: 3.2 + number as f64 },
+        outcome: if is_missing {
+            Outcome::Missing("interrupted after 12 s".into())
+        } else {
+            Outcome::Finished { seconds: 3.2 + number as f64 }
         },
         budget: Some(30.0),
         figures: if is_missing { vec![] } else { figures },
         data: if is_missing { Data::None } else { rows() },
-        claims: match is_missing {
-            true => vec![],
-            false => (0..claims).map(|i| claim(i, id, &name)).collect(),
-        },
+        claims: if is_missing { vec![] } else { (0..claims).map(|i| claim(i, id, &name)).collect() },
         files: ["svg", "pdf", "png", "csv", "json"].map(|end| format!("{name}.{end}")).to_vec(),
         name,
     }

@@ -136,7 +136,7 @@ fn closed() -> Conversation {
     conversation
 }
 
-/// What is found if the table is swept after `swept`, in ms after the end, and `late` packets follow. Also
+/// Findings if the table is swept after `swept`, in ms after the end, and `late` packets follow. Also
 /// its memory in between.
 fn found_late(late: &[CapturedPacket], swept: u64) -> (Kept, usize) {
     let packets = closed().packets;

@@ -1,10 +1,10 @@
 //! Timestamps that jump.
 
 use super::*;
-use crate::analyze::feed::PacketFeed;
-use crate::analyze::round::Round;
-use crate::analyze::shard::Reorder;
-use crate::read::ClockAnomalies;
+use crate::{
+    analyze::{feed::PacketFeed, round::Round, shard::Reorder},
+    read::ClockAnomalies,
+};
 
 /// The times at which packets with these timestamps are analyzed, in order and in ms, and the
 /// anomalies.

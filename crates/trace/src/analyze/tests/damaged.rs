@@ -1,7 +1,9 @@
 //! Saved analyses that are damaged.
 
-use super::paused::{bytes, unfinished};
-use super::*;
+use super::{
+    paused::{bytes, unfinished},
+    *,
+};
 
 /// Analyses in the middle of captures that leave much open.
 fn analyses() -> Vec<Analyzer<Kept>> {

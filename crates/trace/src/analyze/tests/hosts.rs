@@ -1,4 +1,4 @@
-//! What is learned of a host changes the verdicts of all its connections.
+//! Facts learned about a host change the verdicts of all its connections.
 
 use super::*;
 use crate::hosts::{DuplicateReports, HostFacts, ReportsDuplicates};
@@ -63,7 +63,7 @@ impl Visits {
         self.visit(5.0, dsack);
     }
 
-    /// Packets of other hosts, so many that what was learned so far is used from here on.
+    /// Packets of other hosts, enough that facts learned so far are used from here on.
     fn pause(&mut self) {
         let last = *self.conversation.packets.last().unwrap();
         let mut other = last;

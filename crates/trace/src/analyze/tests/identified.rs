@@ -1,4 +1,4 @@
-//! What the connections of one host together show of it.
+//! Facts that only the connections of one host together show.
 
 use super::*;
 use crate::finding::Identification;

@@ -1,11 +1,12 @@
 //! The time that directions lost, by cause.
 
-use super::hosts::Visits;
-use super::*;
-use crate::finding::{Cause, LostTime};
-use crate::hosts::Hosts;
+use super::{hosts::Visits, *};
+use crate::{
+    finding::{Cause, LostTime},
+    hosts::Hosts,
+};
 
-/// What the rows of a direction show as lost.
+/// Time lost by the rows of a direction.
 fn lost_in_rows(rows: &[Retransmission], connection: &Connection, side: usize) -> LostTime {
     let ends = [connection.endpoints.src, connection.endpoints.dst];
     let own = rows.iter().filter(|row| row.connection_key() == connection.key() && row.endpoints.src == ends[side]);
@@ -36,7 +37,7 @@ pub fn check(kept: &Kept) {
 /// A cause, how often, and ms.
 type Lost = (&'static str, u32, f64);
 
-/// What the first connection lost.
+/// Time lost by the first connection.
 fn lost(conversation: Conversation) -> Vec<Lost> {
     let kept = conversation.analyzed();
     let mut lost = kept.connections[0].directions[0].lost;

@@ -25,7 +25,7 @@ fn side_of(packet: &CapturedPacket) -> usize {
     usize::from(packet.endpoints.src == SERVER.parse().unwrap())
 }
 
-/// What a point captures of a conversation captured at the server.
+/// Packets that a point captures of a conversation captured at the server.
 fn seen_at(point: &Point, conversation: &Conversation) -> Vec<CapturedPacket> {
     let packets = conversation.packets.iter().enumerate();
     let arrives = |i: usize| point.from_server == 0.0 || i != LOST;

@@ -1,8 +1,10 @@
 //! Saved analyses of other connections are merged.
 
-use super::hosts::{Log, Visits};
-use super::paused::{Outcome, resumed};
-use super::*;
+use super::{
+    hosts::{Log, Visits},
+    paused::{Outcome, resumed},
+    *,
+};
 use std::net::IpAddr;
 
 /// An analysis of these packets, whose frames begin after `before`.
@@ -21,7 +23,7 @@ fn follow_on<F: Findings>(analyzer: &mut Analyzer<F>, packets: &[CapturedPacket]
     analyzer.state.counts.append(counts);
 }
 
-/// The same conversation between other hosts, `ms` later.
+/// The conversation between other hosts, `ms` later.
 fn elsewhere(conversation: &Conversation, ms: u64) -> Vec<CapturedPacket> {
     let other = |end: std::net::SocketAddr| match end.ip() {
         IpAddr::V4(ip) => (std::net::Ipv4Addr::from(ip.to_bits() + 100), end.port()).into(),

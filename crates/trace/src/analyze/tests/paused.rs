@@ -1,7 +1,6 @@
 //! Analyses that are saved and resumed between two packets.
 
-use super::hosts::Visits;
-use super::*;
+use super::{hosts::Visits, *};
 use std::cell::RefCell;
 
 /// Packets per round in these tests, so that small captures take many rounds.

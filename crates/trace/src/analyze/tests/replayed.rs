@@ -1,4 +1,4 @@
-//! What a replay begins with, and when.
+//! The state at which a replay begins, and its time.
 
 use super::*;
 

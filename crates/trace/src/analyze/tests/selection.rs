@@ -2,9 +2,7 @@
 
 use super::*;
 use crate::read::LeftOut;
-use std::collections::BTreeSet;
-use std::fmt;
-use std::net::SocketAddr;
+use std::{collections::BTreeSet, fmt, net::SocketAddr};
 
 /// Selects the connections of one end.
 #[derive(Debug)]
@@ -48,7 +46,7 @@ pub fn check(packets: &[CapturedPacket], settings: &Settings) {
     check_windows(packets, settings, &whole);
 }
 
-/// What identifies a connection of an analysis.
+/// The values that identify a connection of an analysis.
 fn places(kept: &Kept) -> Vec<(u64, Endpoints, std::ops::RangeInclusive<u64>)> {
     let connections = kept.connections.iter();
     let places = connections.map(|c| (c.id, c.endpoints, c.frames.clone()));

@@ -235,16 +235,13 @@ fn an_unanswered_syn_is_connecting() {
     }
 }
 
-/// The same connection, captured at the client: what the server sends passes 24.9 ms later, and what it hears
+/// The connection, captured at the client: segments of the server pass 24.9 ms later, and its ACKs
 /// 24.9 ms earlier.
 fn at_client(mut conversation: Conversation) -> Conversation {
     let server = conversation.ends[1];
     for packet in &mut conversation.packets {
         let by = Duration::from_micros(24_900);
-        packet.at = match packet.endpoints.src == server {
-            true => packet.at + by,
-            false => packet.at.minus_nanos(24_900_000),
-        };
+        packet.at = if packet.endpoints.src == server { packet.at + by } else { packet.at.minus_nanos(24_900_000) };
     }
     conversation.packets.sort_by_key(|packet| packet.at);
     conversation

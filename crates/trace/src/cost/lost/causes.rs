@@ -1,4 +1,4 @@
-//! What made an episode lose time.
+//! Causes of the time lost by episodes.
 //!
 //! The first rule that holds names the cause. "Needed" and "spurious" are the verdicts on the episode's
 //! retransmissions, "by" is their trigger.
@@ -7,7 +7,8 @@
 //! | --- | --- |
 //! | one was needed because the path MTU fell, or a larger probe was lost | [`Cause::PathMtu`] |
 //! | one was needed although its bytes had been retransmitted before | [`Cause::LostRetransmission`] |
-//! | one was needed and sent by the RTO, or in the slow start after it; nothing sent later than the first such segment was reported | [`Cause::TailByTimeout`] |
+//! | one was needed and sent by the RTO, or in the slow start after it; nothing sent later than the first such segment
+//! was reported | [`Cause::TailByTimeout`] |
 //! | the same, but something sent later was reported | [`Cause::LossByTimeout`] |
 //! | one was needed and sent by a tail loss probe | [`Cause::TailByProbe`] |
 //! | one was needed, its trigger is unknown | [`Cause::Unknown`] |
@@ -29,12 +30,14 @@
 //! after a spurious retransmission of the last segment, and that does not report it as a duplicate (RFC 2883),
 //! answers the original: that came late.
 
-use crate::explain::provisional::{AlternativeVerdict, ProvisionalRow};
-use crate::finding::{Cause, Evidence, LostTime, Retransmission, Vantage, Verdict};
+use crate::{
+    attribute::provisional::{AlternativeVerdict, ProvisionalRow},
+    finding::{Cause, Evidence, LostTime, Retransmission, Vantage, Verdict},
+};
 use recoup_recovery::Trigger;
 use serde::{Deserialize, Serialize};
 
-/// What the capture shows of a retransmission besides its trigger and verdict.
+/// Evidence about a retransmission besides its trigger and verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Clues {
     /// The receiver had reported something sent later.
@@ -49,7 +52,7 @@ pub(crate) struct Clues {
     pub of_flight: bool,
     /// It holds more than one segment.
     pub several: bool,
-    /// What came as its ACK, if it began an episode.
+    /// Its ACK, if it began an episode.
     pub answer: Answer,
 }
 
@@ -72,7 +75,7 @@ pub(crate) enum Answer {
 struct Counts {
     path_mtu: bool,
     lost_retransmission: bool,
-    /// What the first needed one by the RTO found.
+    /// Cause found by the first needed one that the RTO sent.
     by_timeout: Option<Cause>,
     by_probe: bool,
     by_unknown: bool,
@@ -137,7 +140,7 @@ impl Counts {
     }
 }
 
-/// What a timer found, if one sent the segment.
+/// Cause found by a timer, if one sent the segment.
 fn cause_by_timer(row: &ProvisionalRow) -> Option<Cause> {
     match row.retransmission.triggers.first()? {
         Trigger::Rto | Trigger::SlowStart if row.clues.reported_above => Some(Cause::LossByTimeout),
@@ -174,9 +177,9 @@ fn late_ack(first: &ProvisionalRow) -> Cause {
 struct Episode<'a> {
     first: &'a mut ProvisionalRow,
     counts: Counts,
-    /// The same if the receiver behaves otherwise than assumed.
+    /// Counts if the receiver behaves otherwise than assumed.
     otherwise: Counts,
-    /// What is assumed of it, if some verdict depends on that.
+    /// The assumption about the receiver, if a verdict depends on it.
     conditional: Option<AlternativeVerdict>,
 }
 
@@ -234,97 +237,4 @@ pub(crate) fn name_causes<'a>(rows: impl Iterator<Item = &'a mut ProvisionalRow>
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::explain::identify::MOST_CANDIDATES;
-    use crate::finding::{EpisodeCost, Triggers};
-    use recoup_units::Instant;
-    use recoup_wire::{Endpoints, SeqNumber};
-    use std::time::Duration;
-
-    const LOST: Duration = Duration::from_millis(7);
-
-    /// A retransmission as its trigger, verdict and copy, with clues.
-    fn row(trigger: Option<Trigger>, verdict: Verdict, copy: u16, clues: Clues) -> ProvisionalRow {
-        let end = "192.0.2.1:80".parse().unwrap();
-        let triggers = trigger.map_or(Triggers::UNKNOWN, Triggers::from);
-        let retransmission = Retransmission {
-            frame: 1,
-            at: Instant::ZERO,
-            connection: 0,
-            endpoints: Endpoints { src: end, dst: end },
-            seq: SeqNumber(0),
-            len: 1000,
-            syn: false,
-            fin: false,
-            triggers,
-            verdict,
-            evidence: Evidence::Dsack,
-            copy,
-            detection: None,
-            recovery: None,
-            rtt: None,
-            flight: 1,
-            vantage: Vantage::Sender,
-            provisional: false,
-            capture_point: 0,
-            cost: None,
-        };
-        ProvisionalRow { retransmission, alternative: None, triggers: [triggers; MOST_CANDIDATES], clues }
-    }
-
-    /// The cause of an episode with these retransmissions.
-    fn cause(mut rows: Vec<ProvisionalRow>) -> Cause {
-        rows[0].retransmission.cost =
-            Some(EpisodeCost { recovering: LOST, lost: LOST, segments: rows.len() as u32, cause: Cause::Unknown });
-        let mut lost = LostTime::default();
-        lost.add(Cause::Unknown, LOST);
-        name_causes(rows.iter_mut(), &mut lost);
-        let cause = rows[0].retransmission.cost.unwrap().cause;
-        assert_eq!((lost.of(cause), lost.times(cause)), (LOST, 1));
-        assert_eq!(lost.total(), LOST);
-        cause
-    }
-
-    #[test]
-    fn the_first_rule_that_holds_names_the_cause() {
-        use Trigger::{Fast, Pmtu, Rto, SlowStart, Tlp};
-        use Verdict::{Needed, Spurious, Unknowable};
-        let clues = Clues { of_flight: true, ..Clues::default() };
-        let reported = Clues { reported_above: true, ..clues };
-        let several = Clues { several: true, ..clues };
-        let answered = |answer| Clues { answer, ..clues };
-        let last = Clues { is_last: true, ..answered(Answer::NoDuplicate) };
-        // (retransmissions: trigger, verdict, copy and clues; cause)
-        type Sent = (Option<Trigger>, Verdict, u16, Clues);
-        let cases: [(&[Sent], Cause); 22] = [
-            (&[(Some(Fast), Needed, 1, reported)], Cause::LostSegment),
-            (&[(Some(Fast), Needed, 1, several)], Cause::Burst),
-            (&[(Some(Fast), Spurious, 1, reported), (Some(Fast), Needed, 1, reported)], Cause::LostSegment),
-            (&[(Some(Fast), Needed, 1, reported), (Some(Fast), Needed, 1, reported)], Cause::Burst),
-            // What was sent during the recovery is of another flight.
-            (&[(Some(Fast), Needed, 1, reported), (Some(Fast), Needed, 1, Clues::default())], Cause::LostSegment),
-            (&[(Some(Fast), Needed, 1, reported), (Some(Rto), Needed, 2, reported)], Cause::LostRetransmission),
-            (&[(Some(Rto), Needed, 1, clues)], Cause::TailByTimeout),
-            (&[(Some(Rto), Needed, 1, reported)], Cause::LossByTimeout),
-            (&[(Some(Rto), Spurious, 1, clues), (Some(SlowStart), Needed, 1, clues)], Cause::TailByTimeout),
-            (&[(Some(Tlp), Needed, 1, clues)], Cause::TailByProbe),
-            (&[(Some(Tlp), Needed, 1, clues), (Some(Fast), Needed, 1, reported)], Cause::TailByProbe),
-            (&[(Some(Tlp), Unknowable, 1, clues), (Some(Fast), Needed, 1, reported)], Cause::TailByProbe),
-            (&[(Some(Pmtu), Needed, 1, clues)], Cause::PathMtu),
-            (&[(Some(Pmtu), Spurious, 1, clues)], Cause::PathMtu),
-            (&[(None, Needed, 1, clues)], Cause::Unknown),
-            (&[(Some(Fast), Unknowable, 1, reported)], Cause::Unknown),
-            (&[(Some(Fast), Spurious, 1, reported)], Cause::Reordering),
-            (&[(Some(Tlp), Spurious, 1, answered(Answer::AfterMissing))], Cause::LostAcks),
-            (&[(Some(Rto), Spurious, 1, answered(Answer::InSequence))], Cause::DelaySpike),
-            (&[(Some(Tlp), Spurious, 1, last)], Cause::DelaySpike),
-            (&[(Some(Tlp), Spurious, 1, clues)], Cause::LateOrLostAcks),
-            (&[(Some(Rto), Spurious, 1, clues), (Some(Fast), Unknowable, 1, reported)], Cause::Unknown),
-        ];
-        for (sent, expected) in cases {
-            let rows = sent.iter().map(|&(trigger, verdict, copy, clues)| row(trigger, verdict, copy, clues));
-            assert_eq!(cause(rows.collect()), expected, "{sent:?}");
-        }
-    }
-}
+mod tests;

@@ -25,8 +25,10 @@
 //!   are not seen.
 //! - While an episode lasts, all time is the episode's.
 
-use crate::finding::{Cause, LostTime};
-use crate::memory::allocated;
+use crate::{
+    finding::{Cause, LostTime},
+    memory::allocated,
+};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -49,8 +51,6 @@ pub(crate) struct LateAcks {
     late: (u32, u64),
     after_lost: (u32, u64),
 }
-
-/// A late ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LateAck {
     pub at: Instant,
@@ -70,7 +70,7 @@ pub(crate) fn is_late(rtt: u64, usual: (u64, u64)) -> bool {
     rtt > srtt.saturating_add(beyond)
 }
 
-/// The same if the receiver may have delayed it.
+/// Whether an ACK that the receiver may have delayed is late.
 pub(crate) fn is_late_if_delayed(rtt: u64, usual: (u64, u64)) -> bool {
     let (srtt, _) = usual;
     is_late(rtt, usual) && rtt > srtt.saturating_mul(2).saturating_add(DELAYED_ACK)
@@ -82,10 +82,7 @@ impl LateAcks {
         let goes_on = ack.due < self.claimed_until;
         let from = ack.due.max(self.claimed_until).max(ack.idle_since);
         self.claimed_until = self.claimed_until.max(ack.at);
-        let (times, nanos) = match ack.after_lost {
-            true => &mut self.after_lost,
-            false => &mut self.late,
-        };
+        let (times, nanos) = if ack.after_lost { &mut self.after_lost } else { &mut self.late };
         let lost = ack.at.nanos_since(from.min(ack.at));
         if lost > 0 {
             *times = times.saturating_add(u32::from(!goes_on));
@@ -136,10 +133,7 @@ mod tests {
         ];
         for (rtt, srtt, rttvar, single, expected) in cases {
             let (rtt_nanos, usual) = (rtt * MS, (srtt * MS, rttvar * MS));
-            let found = match single {
-                false => is_late(rtt_nanos, usual),
-                true => is_late_if_delayed(rtt_nanos, usual),
-            };
+            let found = if single { is_late_if_delayed(rtt_nanos, usual) } else { is_late(rtt_nanos, usual) };
             assert_eq!(found, expected, "{rtt} {srtt} {rttvar} {single}");
         }
     }

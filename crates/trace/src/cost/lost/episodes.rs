@@ -1,4 +1,4 @@
-//! What each episode of recovery cost.
+//! Time lost by each episode of recovery.
 //!
 //! An episode begins with a retransmission. It ends when `snd_una` passes what was `snd_nxt` at that
 //! retransmission. Later retransmissions until then belong to it; the next one begins another episode.
@@ -24,9 +24,7 @@
 
 use crate::finding::{Cause, EpisodeCost};
 use recoup_units::Instant;
-use std::iter::Peekable;
-use std::time::Duration;
-use std::vec::IntoIter;
+use std::{iter::Peekable, time::Duration, vec::IntoIter};
 
 /// A retransmission, and the repair of what was sent before it.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +79,7 @@ impl EpisodeCosts {
         Self { episodes: episodes.into_iter().peekable(), next: 0 }
     }
 
-    /// What the episode costs that begins with the next retransmission, if one does.
+    /// Cost of the episode that begins with the next retransmission, if one does.
     pub fn next(&mut self) -> Option<EpisodeCost> {
         let number = self.next;
         self.next += 1;

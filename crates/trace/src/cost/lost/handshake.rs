@@ -1,4 +1,4 @@
-//! What a handshake lost whose SYN or SYN-ACK was retransmitted.
+//! Time lost by a handshake whose SYN or SYN-ACK was retransmitted.
 //!
 //! ```text
 //! lost = (ACK of the SYN-ACK) - (first SYN) - RTT      RTT: the shortest answer times of both ends
@@ -9,7 +9,8 @@
 //!
 //! | rule | cause |
 //! | --- | --- |
-//! | the SYN was retransmitted, captured at its receiver, which had not answered the first one | [`Cause::UnansweredSyn`] |
+//! | the SYN was retransmitted, captured at its receiver, which had not answered the first one |
+//! [`Cause::UnansweredSyn`] |
 //! | the same; it had answered, and its retransmission of the SYN-ACK was spurious | [`Cause::DelaySpike`] |
 //! | the same; it had answered | [`Cause::LostSynAck`] |
 //! | the SYN was retransmitted; it was needed | [`Cause::LostSyn`] |
@@ -31,11 +32,11 @@
 //!   makes a lost SYN-ACK look like a lost SYN to a capture at the client.
 //! - A handshake that never completes lost nothing: nothing shows that anybody would have answered.
 
-use crate::explain::provisional::ProvisionalRow;
-use crate::finding::{Cause, EpisodeCost, LostTime, Vantage, Verdict};
+use crate::{
+    attribute::provisional::ProvisionalRow,
+    finding::{Cause, EpisodeCost, LostTime, Vantage, Verdict},
+};
 use std::time::Duration;
-
-/// What the capture shows of a handshake that completed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CompleteHandshake {
     /// From the first SYN to the ACK of a SYN-ACK.
@@ -113,10 +114,7 @@ pub(crate) fn add_handshake(
 
 fn cause_of_syn(verdict: Verdict, row: &ProvisionalRow, lost: Duration, handshake: &CompleteHandshake) -> Cause {
     if handshake.vantage == Vantage::Receiver {
-        return match handshake.unanswered {
-            true => Cause::UnansweredSyn,
-            false => Cause::LostSynAck,
-        };
+        return if handshake.unanswered { Cause::UnansweredSyn } else { Cause::LostSynAck };
     }
     let waited = row.retransmission.detection.unwrap_or_default();
     match verdict {

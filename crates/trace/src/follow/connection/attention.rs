@@ -8,12 +8,12 @@
 //! what is outstanding, and what the handshake agreed on. Then [`ConnectionState::enter_window`] forgets
 //! what was counted.
 
-use super::ConnectionState;
-use super::handshake::Completion;
-use crate::finding::{Connection, Opening};
-use crate::follow::TimedPacket;
-use crate::follow::direction::DirectionState;
-use crate::memory::OptionalU64;
+use super::{ConnectionState, handshake::Completion};
+use crate::{
+    finding::{Connection, Opening},
+    follow::{TimedPacket, direction::DirectionState},
+    memory::OptionalU64,
+};
 use recoup_wire::Flags;
 use serde::{Deserialize, Serialize};
 use std::mem::replace;
@@ -29,7 +29,7 @@ pub(crate) enum Attention {
     LeftOut,
 }
 
-/// What was counted of a connection before the time window.
+/// Counts of a connection before the time window.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct BeforeWindow {
     packets: u64,

@@ -1,50 +1,50 @@
-//! What a connection shows of its handshake, and what the handshake lost.
+//! The handshake of a connection, and the time it lost.
 
 use super::ConnectionState;
-use crate::cost::lost::handshake::{CompleteHandshake, add_handshake};
-use crate::explain::provisional::ProvisionalRow;
-use crate::finding;
-use crate::follow::direction::fingerprint;
-use crate::memory::OptionalU64;
-use crate::read::CapturedPacket;
+use crate::{
+    attribute::provisional::ProvisionalRow,
+    cost::lost::handshake::{CompleteHandshake, add_handshake},
+    finding,
+    follow::direction::fingerprint,
+    memory::OptionalU64,
+    read::CapturedPacket,
+};
 use recoup_units::Instant;
 use recoup_wire::{Flags, Options};
 use serde::{Deserialize, Serialize};
-use std::mem::replace;
-use std::num::NonZeroU32;
-use std::time::Duration;
+use std::{mem::replace, num::NonZeroU32, time::Duration};
 
 /// The last SYN of a direction.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct LastSyn {
-    pub(super) fingerprint: NonZeroU32,
-    pub(super) time: Instant,
+    pub fingerprint: NonZeroU32,
+    pub time: Instant,
     /// By its timestamp in the capture.
-    pub(super) captured_at: Instant,
+    pub captured_at: Instant,
 }
 
-/// What was seen of the handshake.
+/// Packets of the handshake.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Handshake {
     /// When the first SYN passed, in ns.
-    pub(super) syn_at: OptionalU64,
-    pub(super) syns: u8,
-    pub(super) syn_acks: u8,
+    pub syn_at: OptionalU64,
+    pub syns: u8,
+    pub syn_acks: u8,
     /// Which ends sent a SYN, and which answered the other's.
-    pub(super) opened: [bool; 2],
-    pub(super) answered: [bool; 2],
+    pub opened: [bool; 2],
+    pub answered: [bool; 2],
     /// From then to the ACK of a SYN-ACK, in ns.
-    pub(super) took: OptionalU64,
+    pub took: OptionalU64,
     /// How it was completed.
-    pub(super) completion: Completion,
+    pub completion: Completion,
     /// The SYN was retransmitted before the first SYN-ACK.
-    pub(super) unanswered: bool,
+    pub unanswered: bool,
     /// The window scale options, until both are known.
-    pub(super) scales: [Option<u8>; 2],
-    pub(super) sack: [bool; 2],
-    pub(super) mss: [Option<u16>; 2],
+    pub scales: [Option<u8>; 2],
+    pub sack: [bool; 2],
+    pub mss: [Option<u16>; 2],
     /// Whether each end offered timestamps; `None` if its options were not captured.
-    pub(super) timestamps: [Option<bool>; 2],
+    pub timestamps: [Option<bool>; 2],
 }
 
 /// How a handshake was completed.
@@ -67,7 +67,7 @@ pub(super) enum Completion {
 
 impl Completion {
     /// Whether the SYN and the SYN-ACK were retransmitted in a handshake that was completed.
-    pub(super) fn retransmitted(self) -> [bool; 2] {
+    pub fn retransmitted(self) -> [bool; 2] {
         match self {
             Self::Pending | Self::AtOnce | Self::Refused => [false; 2],
             Self::AfterSyns => [true, false],
@@ -80,7 +80,7 @@ impl Completion {
 impl Handshake {
     /// The end that sent the SYN acknowledged the SYN-ACK, if there was one.
     #[cold]
-    pub(super) fn on_final_ack(&mut self, now: Instant, refused: bool) {
+    pub fn on_final_ack(&mut self, now: Instant, refused: bool) {
         if self.took.get().is_none()
             && self.syn_acks > 0
             && let Some(syn_at) = self.syn_at.get()
@@ -97,14 +97,14 @@ impl Handshake {
     }
 
     /// When it was completed; [`Instant::ZERO`] if it was not.
-    pub(super) fn completed_at(&self) -> Instant {
+    pub fn completed_at(&self) -> Instant {
         let [from, took] = [self.syn_at, self.took].map(OptionalU64::get);
         let at = from.zip(took).map(|(from, took)| from.saturating_add(took));
         at.map_or(Instant::ZERO, Instant::from_nanos)
     }
 
     /// From the SYN to the ACK that completes the handshake, if each of its packets was sent once.
-    pub(super) fn rtt(&self) -> Option<Duration> {
+    pub fn rtt(&self) -> Option<Duration> {
         let took = self.took.get().map(Duration::from_nanos);
         took.filter(|_| self.completion == Completion::AtOnce)
     }
@@ -112,7 +112,7 @@ impl Handshake {
 
 impl ConnectionState {
     /// Adds what the handshake lost.
-    pub(super) fn add_handshake(&self, rows: &mut [ProvisionalRow], found: &mut finding::Connection) {
+    pub fn add_handshake(&self, rows: &mut [ProvisionalRow], found: &mut finding::Connection) {
         let Some(took) = self.handshake.took.get() else {
             return;
         };
@@ -134,7 +134,7 @@ impl ConnectionState {
 
     /// A SYN or SYN-ACK. Returns whether it is the SYN-ACK of a simultaneous open (RFC 9293 §3.5,
     /// figure 8): it repeats the SYN's sequence number without being a retransmission.
-    pub(super) fn on_syn(&mut self, packet: &CapturedPacket, now: Instant, side: usize) -> bool {
+    pub fn on_syn(&mut self, packet: &CapturedPacket, now: Instant, side: usize) -> bool {
         let segment = &packet.segment;
         let options = &segment.options;
         let answer = segment.flags.contains(Flags::ACK);

@@ -14,8 +14,7 @@
 //! connection.
 
 use super::ConnectionState;
-use crate::follow::TimedPacket;
-use crate::read::CapturedPacket;
+use crate::{follow::TimedPacket, read::CapturedPacket};
 use recoup_wire::{Flags, Segment, SeqNumber};
 use std::mem::take;
 
@@ -31,7 +30,6 @@ const FIRST: u32 = 1 << 16;
 /// The connection that a packet belongs to.
 #[derive(Debug)]
 pub(crate) enum Owner {
-    /// This one.
     This,
     /// The next one. It begins with these SYNs or, if there are none, with the packet.
     Next(Vec<TimedPacket>),

@@ -1,15 +1,19 @@
-//! What the peer's ACKs say of a direction: what has arrived, the round-trip times, and data that
+//! Evidence of the peer's ACKs about a direction: data that has arrived, the round-trip times, and data that
 //! was not captured.
 
-use super::outstanding::{OutstandingPacket, SentPacket, sent_once};
-use super::recent_acks::PassingAck;
-use super::{DirectionState, offset_near};
-use crate::ablation::{Step, reaches};
-use crate::cost::lost::delays::{LateAck, TOGETHER, is_late, is_late_if_delayed};
-use crate::explain::episode::AckMarks;
-use crate::finding::Vantage;
-use crate::follow::shared::DirectionContext;
-use crate::read::CapturedPacket;
+use super::{
+    DirectionState, offset_near,
+    outstanding::{OutstandingPacket, SentPacket, sent_once},
+    recent_acks::PassingAck,
+};
+use crate::{
+    ablation::{Step, reaches},
+    attribute::episode::AckMarks,
+    cost::lost::delays::{LateAck, TOGETHER, is_late, is_late_if_delayed},
+    finding::Vantage,
+    follow::shared::DirectionContext,
+    read::CapturedPacket,
+};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
@@ -21,8 +25,8 @@ const REMEMBERED: u32 = 4;
 const MOST_REMEMBERED: u32 = 256;
 
 impl DirectionState {
-    /// Takes an ACK from the peer, whose own direction is `peer`. `carries_data`: data, a SYN or a FIN. Returns how long the ACK took, in
-    /// ns, if it covers data that was sent once.
+    /// Takes an ACK from the peer, whose own direction is `peer`. `carries_data`: data, a SYN or a FIN. Returns how
+    /// long the ACK took, in ns, if it covers data that was sent once.
     #[inline]
     pub fn on_ack(
         &mut self,
@@ -33,10 +37,7 @@ impl DirectionState {
         context: DirectionContext<'_>,
     ) -> Option<u64> {
         let segment = &packet.segment;
-        let isn = match self.isn {
-            Some(isn) => isn,
-            None => self.begin_mid_connection(segment.ack),
-        };
+        let isn = *self.isn.get_or_insert(segment.ack);
         let cumulative = offset_near(segment.ack, isn, self.una)?;
         if cumulative > self.nxt {
             if !self.is_confirmed(cumulative) {
@@ -161,10 +162,10 @@ impl DirectionState {
     }
 
     /// An ACK above everything captured: either the capture lacks packets, or the ACK is foreign.
-    /// Another such ACK, or data above it, confirms it. In a capture without any data, every ACK
+    /// Another ACK of missing data, or data above it, confirms it. In a capture without any data, every ACK
     /// counts.
     #[cold]
-    pub(super) fn is_confirmed(&mut self, cumulative: Offset) -> bool {
+    pub fn is_confirmed(&mut self, cumulative: Offset) -> bool {
         let confirms = self.is_unconfirmed && self.unconfirmed_ack <= cumulative;
         self.is_unconfirmed = true;
         self.unconfirmed_ack = cumulative;
@@ -174,7 +175,7 @@ impl DirectionState {
 
     /// The data below the unconfirmed ACK was sent. The ACK gives no round-trip time.
     #[cold]
-    pub(super) fn accept_unconfirmed_ack(&mut self) {
+    pub fn accept_unconfirmed_ack(&mut self) {
         self.is_unconfirmed = false;
         let una = self.unconfirmed_ack;
         self.advance_una(una);
@@ -235,7 +236,7 @@ impl DirectionState {
         Some(newest)
     }
 
-    /// Whether the receiver may have delayed the ACK of so many bytes, the first sent at `first`: it had less than
+    /// Whether the receiver may have delayed the ACK of `acked` bytes, the first sent at `first`: it had less than
     /// two full segments (RFC 9293 §3.8.6.3).
     #[cold]
     fn may_be_delayed(&self, acked: u64, first: Instant) -> bool {

@@ -1,4 +1,4 @@
-//! What a capture away from the sender shows of the way between them.
+//! The way between a distant sender and the capture point.
 //!
 //! | module | what it tells |
 //! | --- | --- |
@@ -7,15 +7,11 @@
 //! | [`recent_acks`](super::recent_acks) | the ACKs that may not have reached the sender |
 //! | [`unseen_original`](super::unseen_original) | what was sent and lost without a gap |
 
-use super::DirectionState;
-use super::recent_acks::RecentAcks;
-use super::send_clock::SendClock;
-use super::unseen_original::SenderShown;
-use crate::cost::division::Heard;
-use crate::explain::tape::Departure;
-use crate::follow::shared::DirectionContext;
-use crate::memory::allocated;
-use crate::read::CapturedPacket;
+use super::{DirectionState, recent_acks::RecentAcks, send_clock::SendClock, unseen_original::SenderShown};
+use crate::{
+    attribute::tape::Departure, cost::division::Heard, follow::shared::DirectionContext, memory::allocated,
+    read::CapturedPacket,
+};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 
@@ -28,13 +24,13 @@ pub(super) struct AwayState {
     unseen: Option<u32>,
     pub clock: SendClock,
     pub recent_acks: RecentAcks,
-    /// What the latest packet showed of its sender.
+    /// State of the sender as of its latest packet.
     shown: Option<SenderShown>,
-    /// What the packet before it showed, if packets are missing between the two.
+    /// State as of the packet before it, if packets are missing between the two.
     shown_before: Option<SenderShown>,
     /// When the packet left that was captured before the first one missing, since the last new data.
     lost_since: Option<Instant>,
-    /// What the sender has heard, as far as its time is divided.
+    /// ACKs that the sender has heard, as far as its time is divided.
     pub heard: Option<Heard>,
 }
 
@@ -80,7 +76,7 @@ impl AwayState {
         self.shown_before = self.shown.map(|shown| shown.before(lost));
     }
 
-    /// What the packet before the latest one showed, if packets are missing between the two.
+    /// State of the sender as of the packet before the latest one, if packets are missing between the two.
     pub fn shown_before(&self) -> Option<SenderShown> {
         self.shown_before
     }
@@ -115,7 +111,7 @@ impl DirectionState {
     /// Learns the way of a packet captured `now`. Returns whether packets of its sender are missing before
     /// it.
     #[inline]
-    pub(super) fn on_arrival(
+    pub fn on_arrival(
         &mut self,
         packet: &CapturedPacket,
         carries_data: bool,
@@ -123,9 +119,10 @@ impl DirectionState {
         context: DirectionContext<'_>,
     ) -> bool {
         let payload = packet.segment.payload_len;
-        let segments = match payload <= 1 || payload <= self.mss.bytes() {
-            true => 1,
-            false => u16::try_from(payload.div_ceil(self.mss.bytes())).unwrap_or(1),
+        let segments = if payload <= 1 || payload <= self.mss.bytes() {
+            1
+        } else {
+            u16::try_from(payload.div_ceil(self.mss.bytes())).unwrap_or(1)
         };
         let lost = self.ids.on_packet(packet.ip_id, segments);
         if !context.shared.is_away(context.side) {
@@ -136,7 +133,7 @@ impl DirectionState {
     }
 
     /// When the latest packet left, which was captured `now`.
-    pub(super) fn departure(&self, now: Instant, context: DirectionContext<'_>) -> Departure {
+    pub fn departure(&self, now: Instant, context: DirectionContext<'_>) -> Departure {
         match &self.away {
             Some(away) if context.shared.is_away(context.side) => away.departed,
             _ => Departure::exact(now),

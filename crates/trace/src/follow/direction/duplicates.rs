@@ -2,15 +2,16 @@
 //!
 //! A mirrored port shows a packet on its way in and on its way out. A capture of all interfaces of
 //! a bridge shows it on each, and a file merged from captures of one host holds what each of them
-//! saw. Such a duplicate says the same in every TCP field and follows at once. It also has the same
+//! saw. The duplicate repeats every TCP field and follows at once. It also has the same
 //! IP identification, if there is one (RFC 6864 §4: it may be 0 in packets that are not fragmented;
 //! IPv6 has none). Copies that come a path delay later are from another capture point, and
 //! [`points`](crate::follow::points) has separated them before.
 
-use super::DirectionState;
-use super::outstanding::{OutstandingPacket, SentPacket};
-use crate::follow::shared::DirectionContext;
-use crate::read::CapturedPacket;
+use super::{
+    DirectionState,
+    outstanding::{OutstandingPacket, SentPacket},
+};
+use crate::{follow::shared::DirectionContext, read::CapturedPacket};
 use recoup_units::Instant;
 use recoup_wire::Flags;
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ const REMEMBERED: usize = 8;
 /// second (RFC 6298 §2.1), and a fast retransmit waits for an ACK.
 pub(super) const AT_ONCE: Duration = Duration::from_millis(1);
 
-/// The same in ticks.
+/// [`AT_ONCE`] in ticks.
 const TICKS_AT_ONCE: u32 = 977;
 
 /// Nothing is retransmitted sooner, however short the path. A host forwards a packet from one
@@ -171,7 +172,7 @@ impl DirectionState {
 
     /// Whether this is the last copy captured again: a retransmission has another identification,
     /// or comes later.
-    pub(super) fn is_same_packet(
+    pub fn is_same_packet(
         &self,
         before: &OutstandingPacket,
         sent: SentPacket,

@@ -26,7 +26,7 @@ pub(super) struct IdCounter {
 }
 
 impl IdCounter {
-    /// A packet of so many segments, at least one, was captured. Returns how many were lost just before it, if the
+    /// A packet of `segments` segments, at least one, was captured. Returns how many were lost just before it, if the
     /// numbers show that.
     #[inline]
     pub fn on_packet(&mut self, id: Option<u16>, segments: u16) -> Option<u16> {
@@ -76,7 +76,7 @@ impl IdCounter {
 mod tests {
     use super::*;
 
-    /// What is known to be lost before each packet of one segment.
+    /// Packets known to be lost before each packet of one segment.
     fn lost(ids: &[u16]) -> Vec<Option<u16>> {
         let mut counter = IdCounter::default();
         let ids = ids.iter();

@@ -9,7 +9,7 @@
 //! longer one is one segment only if several in a row are as long as 9000-byte packets, the one
 //! larger size in use.
 
-use crate::explain::replay::USUAL_MSS;
+use crate::attribute::replay::USUAL_MSS;
 use serde::{Deserialize, Serialize};
 
 /// The most payload of a 1500-byte packet (IPv4 and TCP without options), in bytes.
@@ -42,7 +42,7 @@ impl Mss {
         self.bytes.max(1)
     }
 
-    /// The same, but the usual MSS while nothing is known.
+    /// The MSS, or the usual one while nothing is known.
     pub fn bytes_or_usual(&self) -> u32 {
         match self.bytes {
             0 => USUAL_MSS,

@@ -5,8 +5,10 @@
 //! their own.
 
 use super::{DirectionState, MID_CONNECTION, SAME_COUNTER};
-use crate::explain::replay::MOST_PIECES;
-use crate::verdict::{SentOnce, Transmission};
+use crate::{
+    attribute::replay::MOST_PIECES,
+    verdict::{SentOnce, Transmission},
+};
 use recoup_units::{Instant, Offset, Span, partition_point_near};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -17,7 +19,7 @@ const MOST_OUTSTANDING: usize = 1 << 16;
 /// Entries whose segments are counted one by one.
 pub(super) const MOST_COUNTED: usize = 1024;
 
-/// The same once the packets no longer pay for more.
+/// Packets counted once the captured segments no longer pay for more.
 const LEAST_COUNTED: usize = 32;
 
 /// Steps that looking after outstanding packets may take for each captured segment. A step counts or
@@ -48,9 +50,9 @@ pub(crate) struct OutstandingPacket {
     pub captured: bool,
 }
 
-/// What distinguishes the copies of a packet.
+/// Values that distinguish the copies of a packet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SentPacket {
+pub struct SentPacket {
     pub at: Instant,
     pub ts: Option<u32>,
     pub ip_id: Option<u16>,
@@ -58,19 +60,19 @@ pub(super) struct SentPacket {
 
 impl OutstandingPacket {
     /// A packet sent for the first time.
-    pub(super) fn first(span: Span, sent: SentPacket) -> Self {
+    pub fn first(span: Span, sent: SentPacket) -> Self {
         Self { span, at: sent.at, last_sent_at: sent.at, ts: sent.ts, ip_id: sent.ip_id, copies: 0, captured: true }
     }
 
     /// Bytes that were not captured; `sent` is the packet that revealed them.
-    pub(super) fn uncaptured(span: Span, sent: SentPacket) -> Self {
+    pub fn uncaptured(span: Span, sent: SentPacket) -> Self {
         Self { captured: false, ..Self::first(span, sent) }
     }
 }
 
 impl DirectionState {
     #[inline]
-    pub(super) fn push(&mut self, packet: OutstandingPacket) {
+    pub fn push(&mut self, packet: OutstandingPacket) {
         // A peer that never acknowledges must not use unlimited memory.
         if self.outstanding.len() >= MOST_OUTSTANDING {
             self.outstanding.pop_front();
@@ -80,33 +82,33 @@ impl DirectionState {
     }
 
     /// How many entries are not acknowledged.
-    pub(super) fn unacknowledged(&self) -> usize {
+    pub fn unacknowledged(&self) -> usize {
         self.outstanding.len() - self.acknowledged as usize
     }
 
     /// The index of the entry that holds `offset`, acknowledged or not.
-    pub(super) fn outstanding_at(&self, offset: Offset) -> Option<usize> {
+    pub fn outstanding_at(&self, offset: Offset) -> Option<usize> {
         let i = self.first_beyond(offset);
         (self.outstanding.get(i)?.span.start <= offset).then_some(i)
     }
 
     /// Whether the capture may have begun after the first transmission of `span`: nothing shows
     /// whether an earlier copy arrived.
-    pub(super) fn is_before_capture(&self, span: Span) -> bool {
+    pub fn is_before_capture(&self, span: Span) -> bool {
         let seen = || (self.episode.as_ref()).is_some_and(|episode| episode.has_copy_of(span));
         self.nxt >= MID_CONNECTION && span.start < MID_CONNECTION && self.acked < span.end && !seen()
     }
 
     /// Whether part of `span` was not captured; `at` is the index of the packet with its first
     /// byte.
-    pub(super) fn has_uncaptured(&self, at: usize, span: Span) -> bool {
+    pub fn has_uncaptured(&self, at: usize, span: Span) -> bool {
         let packets = self.outstanding.range(at..).take(MOST_COUNTED);
         let mut inside = packets.take_while(|packet| packet.span.start < span.end);
         inside.any(|packet| !packet.captured)
     }
 
     /// The index of the first entry that ends above `offset`.
-    pub(super) fn first_beyond(&self, offset: Offset) -> usize {
+    pub fn first_beyond(&self, offset: Offset) -> usize {
         let len = self.outstanding.len();
         let Some(first) = self.outstanding.front() else {
             return 0;
@@ -121,20 +123,17 @@ impl DirectionState {
     }
 
     /// An upper bound of the segments that a replay makes of what is outstanding.
-    pub(super) fn most_segments_outstanding(&self, mss: u32) -> u64 {
+    pub fn most_segments_outstanding(&self, mss: u32) -> u64 {
         let packets = self.unacknowledged() as u64;
         let bytes = self.nxt.since(self.una);
         (packets + bytes / u64::from(mss.max(1))).min(packets * MOST_PIECES)
     }
 
     /// The number of outstanding segments of `mss` bytes.
-    pub(super) fn segments_outstanding(&mut self, mss: u32) -> u32 {
+    pub fn segments_outstanding(&mut self, mss: u32) -> u32 {
         let len = self.unacknowledged();
         // Counting very many takes too long: each further entry counts as one segment.
-        let most = match self.can_afford(len.min(MOST_COUNTED)) {
-            true => MOST_COUNTED,
-            false => LEAST_COUNTED,
-        };
+        let most = if self.can_afford(len.min(MOST_COUNTED)) { MOST_COUNTED } else { LEAST_COUNTED };
         let rest = len.saturating_sub(most) as u64;
         let mss = u64::from(mss.max(1));
         let first = self.acknowledged as usize;
@@ -149,14 +148,14 @@ impl DirectionState {
 
     /// Something was sent for the first time.
     #[inline]
-    pub(super) fn note_outstanding(&mut self) {
+    pub fn note_outstanding(&mut self) {
         let outstanding = self.nxt.since(self.una.min(self.nxt));
         let outstanding = u32::try_from(outstanding).unwrap_or(u32::MAX);
         self.most_outstanding = self.most_outstanding.max(outstanding);
     }
 
     /// Segments of `mss` bytes first sent within the shortest round-trip time before `now`.
-    pub(super) fn sent_lately(&self, now: Instant, mss: u32) -> u32 {
+    pub fn sent_lately(&self, now: Instant, mss: u32) -> u32 {
         let Some(least) = self.rtts.least() else {
             return 0;
         };
@@ -168,7 +167,7 @@ impl DirectionState {
 
     /// The largest flight so far, in segments of `mss` bytes. If the capture may have begun later, the most that
     /// the peer accepted.
-    pub(super) fn most_flight(&self, mss: u32) -> u32 {
+    pub fn most_flight(&self, mss: u32) -> u32 {
         let unseen = match self.syn() {
             Some(_) => 0,
             None => self.window_edge.since(self.una.min(self.window_edge)),
@@ -190,7 +189,7 @@ impl DirectionState {
     }
 
     /// `span` was captured: its first copy or, if `again`, another one.
-    pub(super) fn mark_sent(&mut self, span: Span, sent: SentPacket, again: bool) {
+    pub fn mark_sent(&mut self, span: Span, sent: SentPacket, again: bool) {
         let first = self.first_beyond(span.start);
         let mut i = first;
         while self.outstanding.get(i).is_some_and(|f| f.span.overlaps(span)) {

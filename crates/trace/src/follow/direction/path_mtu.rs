@@ -1,8 +1,7 @@
 //! ICMP messages that a segment of a direction was too large for the path.
 
 use super::DirectionState;
-use crate::follow::shared::DirectionContext;
-use crate::read::CapturedPacket;
+use crate::{follow::shared::DirectionContext, read::CapturedPacket};
 use recoup_units::Instant;
 use std::net::SocketAddr;
 

@@ -3,8 +3,8 @@
 //! They may not have reached the sender yet, or may be lost on the way to it. A recording that
 //! starts later therefore begins before them.
 //!
-//! While the receiver sends new data, each of its segments repeats the same ACK. Of these only the first and
-//! the last are kept.
+//! While the receiver sends new data, each of its segments repeats the same ACK. Only the first and
+//! the last of these segments are kept.
 
 use crate::memory::HeapSize;
 use recoup_recovery::Ack;
@@ -117,7 +117,7 @@ impl RecentAck {
     }
 }
 
-/// What the sender had heard at a time.
+/// ACKs that the sender had heard at a time.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct HeardSoFar {
     pub una: Offset,
@@ -137,7 +137,7 @@ pub(super) struct RecentAcks {
     acks: VecDeque<RecentAck>,
     /// The ACKs that these stand for.
     count: usize,
-    /// What older ACKs acknowledged.
+    /// Data that older ACKs acknowledged.
     before: Option<HeardSoFar>,
     /// How many of those kept have reached the sender.
     heard: u32,
@@ -204,7 +204,7 @@ impl RecentAcks {
         }
     }
 
-    /// What was acknowledged before the ACKs kept, or by the first of them.
+    /// Data acknowledged before the ACKs kept, or by the first of them.
     pub fn before(&self) -> Option<HeardSoFar> {
         let first = self.iter().next().map(RecentAck::heard);
         self.before.or(first)
@@ -251,79 +251,4 @@ impl RecentAcks {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use recoup_wire::Timestamps;
-
-    const WAY: u64 = 100;
-
-    /// The sequence number is the time if there is payload.
-    fn push(acks: &mut RecentAcks, at: u64, cumulative: u64, payload_len: u32) {
-        let mut segment = Segment { seq: SeqNumber(at as u32 * payload_len.min(1)), payload_len, ..Segment::default() };
-        segment.options.timestamps = Some(Timestamps { value: at as u32, echo: 1 });
-        let ack = PassingAck {
-            at: Instant::from_nanos(at),
-            cumulative: Offset(cumulative),
-            window: 1000,
-            blocks: &[],
-            segment: &segment,
-            echo: Some(1),
-        };
-        acks.push(ack, WAY);
-    }
-
-    /// When the ACKs kept passed, and what they acknowledge.
-    fn kept(acks: &RecentAcks) -> Vec<(u64, u64)> {
-        let acks = acks.iter();
-        acks.map(|ack| (ack.at.as_nanos(), ack.cumulative.0)).collect()
-    }
-
-    #[test]
-    fn of_the_acks_with_data_that_say_the_same_the_first_and_the_last_are_kept() {
-        let mut acks = RecentAcks::default();
-        for at in 1..=50 {
-            push(&mut acks, at, 10, 1);
-        }
-        push(&mut acks, 51, 20, 1);
-        assert_eq!(kept(&acks), [(1, 10), (50, 10), (51, 20)]);
-    }
-
-    #[test]
-    fn duplicate_acks_are_all_kept() {
-        let mut acks = RecentAcks::default();
-        for at in 1..=4 {
-            push(&mut acks, at, 10, 0);
-        }
-        assert_eq!(kept(&acks), [(1, 10), (2, 10), (3, 10), (4, 10)]);
-    }
-
-    #[test]
-    fn the_first_ack_of_everything_is_known_after_it_is_forgotten() {
-        let mut acks = RecentAcks::default();
-        for at in 1..=400 {
-            push(&mut acks, at, 10, 1);
-        }
-        assert_eq!(kept(&acks), [(400, 10)]);
-        assert_eq!(acks.ts_of(Offset(10)), Some(1));
-        assert_eq!(acks.ts_of(Offset(11)), None);
-    }
-
-    #[test]
-    fn old_acks_are_forgotten_but_not_the_last_eight() {
-        let mut acks = RecentAcks::default();
-        for i in 1..=6 {
-            push(&mut acks, i, i * 10, 1);
-        }
-        for at in 200..=201 {
-            push(&mut acks, at, 70, 1);
-        }
-        assert_eq!(kept(&acks)[0], (1, 10));
-        // The last of these stands for many, but an old ACK before them need not be among the last eight.
-        for at in 202..=230 {
-            push(&mut acks, at, 70, 1);
-        }
-        assert_eq!(kept(&acks), [(200, 70), (230, 70)]);
-        assert_eq!(acks.before().map(|before| before.una), Some(Offset(60)));
-        assert_eq!(acks.ts_of(Offset(65)), Some(200));
-    }
-}
+mod tests;

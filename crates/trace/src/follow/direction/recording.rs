@@ -1,15 +1,14 @@
-//! What a recording begins with.
+//! The state at which a recording begins.
 //!
 //! At the sender it begins in the current state. Away from it, the sender may not have heard the
 //! latest ACKs, so the recording begins before them.
 
-use super::DirectionState;
-use super::away::AwayState;
-use super::recent_acks::HeardSoFar;
-use crate::ablation::{Step, reaches};
-use crate::explain::context::EpisodeContext;
-use crate::explain::tape::Tape;
-use crate::follow::shared::DirectionContext;
+use super::{DirectionState, away::AwayState, recent_acks::HeardSoFar};
+use crate::{
+    ablation::{Step, reaches},
+    attribute::{context::EpisodeContext, tape::Tape},
+    follow::shared::DirectionContext,
+};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::Segment;
 use std::time::Duration;
@@ -20,7 +19,7 @@ const MOST_UNACKNOWLEDGED: usize = 256;
 
 impl DirectionState {
     /// From here on, steps are recorded. `again`: the retransmission that the recording begins with.
-    pub(super) fn open_episode(&mut self, episode_context: &EpisodeContext<'_>, again: Option<Span>) {
+    pub fn open_episode(&mut self, episode_context: &EpisodeContext<'_>, again: Option<Span>) {
         if self.is_recording() {
             return;
         }
@@ -46,7 +45,7 @@ impl DirectionState {
     }
 
     /// Records a packet above `snd_nxt`.
-    pub(super) fn record_new(&mut self, segment: &Segment, now: Instant, span: Span, context: DirectionContext<'_>) {
+    pub fn record_new(&mut self, segment: &Segment, now: Instant, span: Span, context: DirectionContext<'_>) {
         let departure = self.departure(now, context);
         if let Some(episode) = &mut self.episode {
             episode.on_segment(departure, segment, None);
@@ -60,7 +59,7 @@ impl DirectionState {
     }
 
     /// Whether steps are recorded.
-    pub(super) fn is_recording(&self) -> bool {
+    pub fn is_recording(&self) -> bool {
         let episode = self.episode.as_ref();
         episode.is_some_and(|episode| episode.is_recording())
     }

@@ -1,10 +1,11 @@
 //! A direction that is left out, and one whose time window begins.
 //!
-//! What is skimmed is what [`on_packet`](DirectionState::on_packet) and [`on_ack`](DirectionState::on_ack)
+//! Skimming updates what [`on_packet`](DirectionState::on_packet) and [`on_ack`](DirectionState::on_ack)
 //! do to the sequence numbers and the window: they decide whether the connection is over, and which resets
 //! and SYNs belong to it.
 
 use super::{DirectionState, offset_near};
+use crate::{cost::division::Division, follow::rtts::Rtts};
 use recoup_units::{Instant, Span};
 use recoup_wire::{Flags, Segment};
 use std::mem::take;
@@ -13,10 +14,7 @@ impl DirectionState {
     /// Takes a packet of this direction.
     #[inline]
     pub fn skim(&mut self, segment: &Segment, now: Instant) {
-        let isn = match self.isn {
-            Some(isn) => isn,
-            None => self.begin_mid_connection(segment.seq),
-        };
+        let isn = *self.isn.get_or_insert(segment.seq);
         let len = segment.sequence_len();
         if len == 0 || segment.flags.contains(Flags::RST) {
             return;
@@ -49,10 +47,7 @@ impl DirectionState {
     /// Takes an ACK from the peer.
     #[inline]
     pub fn skim_ack(&mut self, segment: &Segment, now: Instant) {
-        let isn = match self.isn {
-            Some(isn) => isn,
-            None => self.begin_mid_connection(segment.ack),
-        };
+        let isn = *self.isn.get_or_insert(segment.ack);
         let Some(cumulative) = offset_near(segment.ack, isn, self.una) else {
             return;
         };
@@ -85,33 +80,22 @@ impl DirectionState {
     /// stays, and so does what the handshake agreed on.
     #[cold]
     pub fn enter_window(&mut self, now: Instant) {
-        let before = take(self);
-        let is_established = before.division.has_begun();
+        let is_established = self.division.has_begun();
         *self = Self {
-            una: before.una,
-            nxt: before.nxt,
-            isn: before.isn,
-            window_edge: before.window_edge,
-            acked: before.acked,
-            fin: before.fin,
-            advanced_at: before.advanced_at,
-            window: before.window,
-            window_scale: before.window_scale,
-            heard: before.heard,
-            is_unconfirmed: before.is_unconfirmed,
-            unconfirmed_ack: before.unconfirmed_ack,
-            window_probe: before.window_probe,
-            outstanding: before.outstanding,
-            acknowledged: before.acknowledged,
-            most_outstanding: before.most_outstanding,
-            ids: before.ids,
-            away: before.away,
-            recent: before.recent,
-            mss: before.mss,
-            peer_closed_at: before.peer_closed_at,
-            reset_at: before.reset_at,
-            segments: before.segments,
-            ..Self::default()
+            plain_duplicates: 0,
+            episode: None,
+            bytes: 0,
+            duplicates: 0,
+            probes: 0,
+            foreign: 0,
+            rtts: Rtts::default(),
+            division: Division::default(),
+            late_copies: 0,
+            missing: 0,
+            late_acks: None,
+            steps: 0,
+            too_costly: false,
+            ..take(self)
         };
         if is_established {
             self.begin_division(now);

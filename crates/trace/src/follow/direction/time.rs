@@ -1,10 +1,12 @@
 //! Passes what the sender sent and heard to the [`Division`](crate::cost::division::Division) of its time.
 
 use super::DirectionState;
-use crate::cost::division::{Ending, FirstRetransmission, Heard, RecoveredRow};
-use crate::explain::episode::ConnectionEnd;
-use crate::finding::TimeByState;
-use crate::follow::shared::DirectionContext;
+use crate::{
+    attribute::episode::ConnectionEnd,
+    cost::division::{Ending, FirstRetransmission, Heard, RecoveredRow},
+    finding::TimeByState,
+    follow::shared::DirectionContext,
+};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, Segment};
 
@@ -17,7 +19,7 @@ const NOTHING_HEARD: Heard = Heard { una: Offset(0), edge: NO_EDGE };
 /// A segment that waited for an ACK leaves within this time in ns after it.
 const PROMPT: u64 = 1_000_000;
 
-/// The same away from the sender: most timestamps that say when a segment left have ticks of 1 ms.
+/// [`PROMPT`] away from the sender: most timestamps that say when a segment left have ticks of 1 ms.
 const PROMPT_AWAY: u64 = 3_000_000;
 
 /// Away from the sender, ACKs and data take this fraction (1/n) of their way longer or shorter than others.
@@ -32,16 +34,10 @@ impl DirectionState {
         self.division.begin(now, self.una >= self.nxt);
     }
 
-    /// What the sender has heard if it is at the capture point.
+    /// ACKs that the sender has heard if it is at the capture point.
     #[inline]
-    pub(super) fn heard_here(&self) -> Heard {
-        Heard {
-            una: self.una,
-            edge: match self.acked > Offset::SYN {
-                true => self.window_edge,
-                false => NO_EDGE,
-            },
-        }
+    pub fn heard_here(&self) -> Heard {
+        Heard { una: self.una, edge: if self.acked > Offset::SYN { self.window_edge } else { NO_EDGE } }
     }
 
     /// How long a segment may take to follow the ACK that let it go, in ns.
@@ -66,7 +62,7 @@ impl DirectionState {
 
     /// The sender sends new data.
     #[inline]
-    pub(super) fn divide_at_new(&mut self, segment: &Segment, now: Instant, span: Span, context: DirectionContext<'_>) {
+    pub fn divide_at_new(&mut self, segment: &Segment, now: Instant, span: Span, context: DirectionContext<'_>) {
         let (at, heard, lag) = self.sent_by(now, context);
         if span.start > self.nxt && !context.shared.is_away(context.side) {
             self.divide_at_missing(Span::new(self.nxt, span.start), now, context);
@@ -81,7 +77,7 @@ impl DirectionState {
 
     /// The sender retransmits `span`; its first byte was `last_sent` before.
     #[cold]
-    pub(super) fn divide_at_retransmission(
+    pub fn divide_at_retransmission(
         &mut self,
         now: Instant,
         span: Span,
@@ -105,14 +101,14 @@ impl DirectionState {
 
     /// The sender probes the window, or whether its peer is alive.
     #[cold]
-    pub(super) fn divide_at_probe(&mut self, now: Instant, context: DirectionContext<'_>) {
+    pub fn divide_at_probe(&mut self, now: Instant, context: DirectionContext<'_>) {
         let (at, ..) = self.sent_by(now, context);
         self.division.on_window_probe(at);
     }
 
     /// The capture does not hold `span`.
     #[cold]
-    pub(super) fn divide_at_missing(&mut self, span: Span, now: Instant, context: DirectionContext<'_>) {
+    pub fn divide_at_missing(&mut self, span: Span, now: Instant, context: DirectionContext<'_>) {
         let [own, peer] = [context.side, 1 - context.side].map(|side| context.shared.last_packet_at[side]);
         let before = if own < now { own } else { peer };
         let (at, ..) = self.sent_by(now, context);
@@ -123,7 +119,7 @@ impl DirectionState {
 
     /// An ACK of all below `una` passed.
     #[inline]
-    pub(super) fn divide_at_ack(&mut self, now: Instant, before: Heard, una: Offset, context: DirectionContext<'_>) {
+    pub fn divide_at_ack(&mut self, now: Instant, before: Heard, una: Offset, context: DirectionContext<'_>) {
         if !self.division.has_begun() && self.nxt >= super::MID_CONNECTION {
             self.division.begin(now, una >= self.nxt);
         }
@@ -152,7 +148,7 @@ impl DirectionState {
 
     /// The sender, `lag` away, hears the ACKs that reach it until `at`.
     #[inline]
-    pub(super) fn hear_until(&mut self, at: Instant, lag: u64) -> Heard {
+    pub fn hear_until(&mut self, at: Instant, lag: u64) -> Heard {
         match &self.away {
             Some(away) if !away.recent_acks.has_unheard(at.minus_nanos(lag)) => away.heard.unwrap_or(NOTHING_HEARD),
             Some(_) => self.hear_next(at, lag),
@@ -186,7 +182,7 @@ impl DirectionState {
 
     /// Either end sent a reset.
     #[cold]
-    pub(super) fn divide_at_reset(&mut self, now: Instant) {
+    pub fn divide_at_reset(&mut self, now: Instant) {
         let recovered = self.division.on_reset(now, self.una >= self.idle_at() && self.nxt >= self.fin);
         self.on_recovered(recovered);
     }
@@ -200,10 +196,11 @@ impl DirectionState {
 
     /// Ends the division.
     #[cold]
-    pub(super) fn finish_division(&mut self, end: &ConnectionEnd, context: DirectionContext<'_>) -> TimeByState {
-        let heard = match context.shared.is_away(context.side) {
-            true => self.hear_until(end.at, context.shared.response_time(context.side)),
-            false => self.heard_here(),
+    pub fn finish_division(&mut self, end: &ConnectionEnd, context: DirectionContext<'_>) -> TimeByState {
+        let heard = if context.shared.is_away(context.side) {
+            self.hear_until(end.at, context.shared.response_time(context.side))
+        } else {
+            self.heard_here()
         };
         let ending = Ending {
             had_handshake: end.had_handshake,

@@ -14,16 +14,17 @@
 //! A bare ACK shows more: its sequence number is that of the next new byte (RFC 9293 §3.10.7.4), so
 //! all below was sent before.
 
-use super::DirectionState;
-use super::outstanding::{OutstandingPacket, SentPacket};
-use super::probes::LEAST_IDLE;
-use crate::follow::shared::DirectionContext;
-use crate::read::CapturedPacket;
+use super::{
+    DirectionState,
+    outstanding::{OutstandingPacket, SentPacket},
+    probes::LEAST_IDLE,
+};
+use crate::{follow::shared::DirectionContext, read::CapturedPacket};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber, Timestamps};
 use serde::{Deserialize, Serialize};
 
-/// What a packet showed of its sender's state.
+/// State of a sender as its packet shows it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct SenderShown {
     at: Instant,
@@ -37,7 +38,7 @@ pub(super) struct SenderShown {
 }
 
 impl SenderShown {
-    /// What `packet` shows, if it is an ACK with timestamps.
+    /// The state that `packet` shows, if it is an ACK with timestamps.
     pub fn by(packet: &CapturedPacket, at: Instant) -> Option<Self> {
         let segment = &packet.segment;
         let timestamps = segment.options.timestamps?;
@@ -52,7 +53,7 @@ impl SenderShown {
         })
     }
 
-    /// The same; `lost` packets of the sender are missing after it.
+    /// This state; `lost` packets of the sender are missing after it.
     pub fn before(self, lost: u32) -> Self {
         Self { lost_since: lost, ..self }
     }
@@ -62,12 +63,7 @@ impl DirectionState {
     /// Other packets are missing before a packet with the next new byte: finds out whether its original is
     /// among them.
     #[cold]
-    pub(super) fn look_for_unseen_original(
-        &mut self,
-        packet: &CapturedPacket,
-        span: Span,
-        context: DirectionContext<'_>,
-    ) {
+    pub fn look_for_unseen_original(&mut self, packet: &CapturedPacket, span: Span, context: DirectionContext<'_>) {
         let before = self.away.as_ref().and_then(|away| away.shown_before());
         if let Some(before) = before
             && self.repeats_unseen(packet, &before, context)
@@ -101,7 +97,7 @@ impl DirectionState {
     /// `packet` is a bare ACK. Its sequence number shows what its sender, which is away from the capture
     /// point, had sent by then.
     #[cold]
-    pub(super) fn on_next_number(&mut self, packet: &CapturedPacket, isn: SeqNumber) {
+    pub fn on_next_number(&mut self, packet: &CapturedPacket, isn: SeqNumber) {
         let segment = &packet.segment;
         let (ts, ip_id) = (segment.options.timestamps, packet.ip_id.filter(|id| *id != 0));
         let in_window = |next: &Offset| *next > self.nxt && *next <= self.window_edge;

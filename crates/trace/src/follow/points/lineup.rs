@@ -1,6 +1,6 @@
 //! Orders capture points along the path, and names the point of each packet.
 //!
-//! Each side has its own marks, so the marks of both sides must be paired. The first of these rules
+//! Each side has its own marks, so the marks of both sides must be paired. The first rule
 //! that fits decides:
 //!
 //! 1. Both sides have the same interfaces or the same Ethernet addresses.
@@ -12,9 +12,11 @@
 //! 5. At each point, the ACK follows the data. If several pairings allow that, the clocks are taken
 //!    to differ by less than the delay.
 
-use super::Mark;
-use super::order::{Repetition, repetition};
-use super::sightings::{Group, Sightings};
+use super::{
+    Mark,
+    order::{Repetition, repetition},
+    sightings::{Group, Sightings},
+};
 use crate::finding::WhyInseparable;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -29,11 +31,11 @@ pub(crate) struct Lineup {
     points: Vec<[Vec<Mark>; 2]>,
     /// The delay between the first and the last point.
     pub apart: Option<Duration>,
-    /// What this rests on.
+    /// Evidence for the lineup.
     evidence: Sightings,
 }
 
-/// What copies show so far.
+/// Decision from the copies so far.
 #[derive(Debug)]
 pub(crate) enum Decision {
     /// Too little.
@@ -66,10 +68,7 @@ pub(crate) fn decide(evidence: &Sightings, known: Option<&Lineup>, last: bool) -
     let equal = most > known_points && groups[0].len() == groups[1].len();
     let complete = equal && (last || evidence.all_marks_have_copies());
     let several = most > 1 && (complete || last);
-    let apart = match several {
-        true => evidence.are_copies_apart(last),
-        false => None,
-    };
+    let apart = if several { evidence.are_copies_apart(last) } else { None };
     if let Some([there, back]) = evidence.repeats() {
         match repetition([&there, &back], last) {
             Repetition::Ordered(delays) => return Decision::Ordered(delays),
@@ -90,10 +89,8 @@ pub(crate) fn decide(evidence: &Sightings, known: Option<&Lineup>, last: bool) -
 impl Lineup {
     fn new(evidence: &Sightings, groups: &[Vec<Group>; 2]) -> Self {
         let groups = [0, 1].map(|side| Groups::new(evidence, side, &groups[side]));
-        let (mut points, positions) = match groups[0].len() == groups[1].len() {
-            true => paired(&groups),
-            false => one_sided(&groups),
-        };
+        let (mut points, positions) =
+            if groups[0].len() == groups[1].len() { paired(&groups) } else { one_sided(&groups) };
         let mut order: Vec<usize> = (0..points.len()).collect();
         let apart = match positions {
             Some(positions) => {
@@ -115,7 +112,7 @@ impl Lineup {
         !self.points.is_empty() && self.evidence.is_consistent()
     }
 
-    /// What this rests on, without packets.
+    /// Evidence for the lineup, without packets.
     pub fn evidence(&self) -> Sightings {
         self.evidence.clone()
     }
@@ -176,13 +173,10 @@ impl<'a> Groups<'a> {
 
     /// From group `i` to group `j`, in ns.
     fn delay(&self, i: usize, j: usize) -> Option<i64> {
-        match i == j {
-            true => Some(0),
-            false => (self.evidence).delay(self.side, self.group(i), self.group(j)),
-        }
+        if i == j { Some(0) } else { (self.evidence).delay(self.side, self.group(i), self.group(j)) }
     }
 
-    /// What `of` says of each group; `None` where its marks differ in it.
+    /// The value of `of` for each group; `None` where its marks differ.
     fn values<T: PartialEq>(&self, of: impl Fn(&Mark) -> T) -> Vec<Option<T>> {
         let value = |i| {
             let mut values = self.marks(i).into_iter().map(|mark| of(&mark));
@@ -232,9 +226,10 @@ fn pairing(there: &Groups<'_>, back: &Groups<'_>) -> Vec<usize> {
     let there = there.without(|i| pairing[i].is_some());
     let back = back.without(|j| pairing.contains(&Some(j)));
     let count = there.len();
-    let rest = match there.differ_in_hop_limit() && back.differ_in_hop_limit() {
-        true => (0..count).rev().collect(),
-        false => by_handshake(&there, &back).unwrap_or_else(|| by_responses(&there, &back)),
+    let rest = if there.differ_in_hop_limit() && back.differ_in_hop_limit() {
+        (0..count).rev().collect()
+    } else {
+        by_handshake(&there, &back).unwrap_or_else(|| by_responses(&there, &back))
     };
     for (i, j) in rest.into_iter().enumerate() {
         pairing[there.places[i]] = Some(back.places[j]);
@@ -274,10 +269,7 @@ fn by_handshake(there: &Groups<'_>, back: &Groups<'_>) -> Option<Vec<usize>> {
     };
     let [there, back] = [times(there)?, times(back)?];
     // The side that opened sent its SYN first.
-    let (first, second) = match there.iter().min() <= back.iter().min() {
-        true => (&there, &back),
-        false => (&back, &there),
-    };
+    let (first, second) = if there.iter().min() <= back.iter().min() { (&there, &back) } else { (&back, &there) };
     let mut best = None;
     if first.len() > MOST_TRIED {
         return None;
@@ -338,7 +330,7 @@ fn by_responses(there: &Groups<'_>, back: &Groups<'_>) -> Vec<usize> {
     found.unwrap_or(usual)
 }
 
-/// What is captured first on one side is captured last on the other, unless clocks differ by more
+/// The point that captures first on one side captures last on the other, unless clocks differ by more
 /// than the delay.
 fn by_delay(there: &Groups<'_>, back: &Groups<'_>) -> Vec<usize> {
     let order = |side: &Groups<'_>| {

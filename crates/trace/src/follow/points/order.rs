@@ -6,14 +6,14 @@
 //! handshake shows: the SYN-ACK leaves after the SYN has arrived.
 
 use super::sightings::{Repeats, Sighting};
-use crate::finding::WhyInseparable;
-use crate::follow::TimedPacket;
-use crate::follow::direction::fingerprint;
+use crate::{
+    finding::WhyInseparable,
+    follow::{TimedPacket, direction::fingerprint},
+};
 use recoup_units::Instant;
 use recoup_wire::SeqNumber;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 /// Packets of a side that are remembered until their copies come.
 const MOST_REMEMBERED: usize = 1024;
@@ -24,7 +24,7 @@ const PATIENCE: u64 = 1_000_000_000;
 /// Copied packets that it takes to separate the points.
 const ENOUGH_REPEATS: u32 = 3;
 
-/// What repeated packets with one mark show.
+/// Interpretation of repeated packets with one mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repetition {
     /// Too few packets are repeated, or too few so far.
@@ -35,7 +35,7 @@ pub(crate) enum Repetition {
     Inseparable(WhyInseparable),
 }
 
-/// What the repeated packets of both sides show. `last`: no more packets will come.
+/// Interprets the repeated packets of both sides. `last`: no more packets will come.
 pub(crate) fn repetition(sides: [&Repeats; 2], last: bool) -> Repetition {
     let count: u32 = sides.iter().map(|side| side.count).sum();
     let both = sides.iter().all(|side| side.count > 0 && side.is_most());
@@ -46,15 +46,13 @@ pub(crate) fn repetition(sides: [&Repeats; 2], last: bool) -> Repetition {
         return Repetition::Inseparable(WhyInseparable::Unidentified);
     }
     let [Some(one), Some(other)] = sides.map(|side| side.syn) else {
-        return match last {
-            true => Repetition::Inseparable(WhyInseparable::NoHandshake),
-            false => Repetition::None,
-        };
+        return if last { Repetition::Inseparable(WhyInseparable::NoHandshake) } else { Repetition::None };
     };
     let (syn, syn_ack) = if one <= other { (one, other) } else { (other, one) };
-    match syn_ack.0 >= syn.1 {
-        true => Repetition::Ordered(sides.map(|side| side.least)),
-        false => Repetition::Inseparable(WhyInseparable::Clocks),
+    if syn_ack.0 >= syn.1 {
+        Repetition::Ordered(sides.map(|side| side.least))
+    } else {
+        Repetition::Inseparable(WhyInseparable::Clocks)
     }
 }
 

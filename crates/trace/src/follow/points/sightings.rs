@@ -31,7 +31,7 @@ const LATEST_FORWARDED: i64 = 5_000_000;
 /// Copies of which the least delay is taken where the first may have been forwarded late.
 const MANY_COPIES: u32 = 16;
 
-/// What was seen of the packets of a connection, and with which marks.
+/// Packets of a connection, with their marks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Sightings {
     sides: [Side; 2],
@@ -369,10 +369,8 @@ impl Side {
     fn add_copy(&mut self, earlier: (u8, Instant), later: (u8, Instant), syn: bool) {
         let since = later.1.since(earlier.1);
         let nanos = i64::try_from(since.as_nanos()).unwrap_or(i64::MAX);
-        let (marks, delay) = match earlier.0 < later.0 {
-            true => ([earlier.0, later.0], nanos),
-            false => ([later.0, earlier.0], -nanos),
-        };
+        let (marks, delay) =
+            if earlier.0 < later.0 { ([earlier.0, later.0], nanos) } else { ([later.0, earlier.0], -nanos) };
         if syn {
             self.marks[usize::from(earlier.0)].syn_at.get_or_insert(earlier.1);
         }

@@ -12,20 +12,28 @@
 //! ```
 
 use super::{ConnectionState, ConnectionTable, TableEntry};
-use crate::finding::{self, CapturePoint, Closing, Findings, Inseparable, Renumbering, WhyInseparable};
-use crate::follow::TimedPacket;
-use crate::follow::direction::fingerprint;
-use crate::follow::points::lineup::{Decision, Lineup, decide};
-use crate::follow::points::order::Order;
-use crate::follow::points::sightings::{Sighting, Sightings};
-use crate::follow::points::{Mark, Pair};
+use crate::{
+    finding::{self, CapturePoint, Closing, Findings, Inseparable, Renumbering, WhyInseparable},
+    follow::{
+        TimedPacket,
+        direction::fingerprint,
+        points::{
+            Mark, Pair,
+            lineup::{Decision, Lineup, decide},
+            order::Order,
+            sightings::{Sighting, Sightings},
+        },
+    },
+};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags};
 use serde::{Deserialize, Serialize, Serializer};
-use std::collections::{BTreeMap, VecDeque};
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
 /// How long packets are held back: longer than most round trips and differences between clocks.
 const HELD_FOR: Duration = Duration::from_secs(1);
@@ -45,18 +53,18 @@ const MOST_HELD: usize = 1024;
 /// Packets held back by one table.
 const MOST_HELD_IN_ALL: usize = 8192;
 
-/// After so many decisions that marks change at one capture point, they are ignored.
+/// After this many decisions that marks change at one capture point, changes are ignored.
 const MOST_DECISIONS: u32 = 4;
 
 /// The pairs of ends whose packets have several marks.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct CapturePoints {
     #[serde(serialize_with = "in_order")]
-    pub(super) pairs: HashMap<Pair, Points, RandomState>,
+    pub pairs: HashMap<Pair, Points, RandomState>,
     /// When packets between each pair were held back, or still were, in order.
-    pub(super) waiting: VecDeque<(Instant, Pair)>,
+    pub waiting: VecDeque<(Instant, Pair)>,
     /// Packets held back.
-    pub(super) held: usize,
+    pub held: usize,
     pub separation: Separation,
 }
 
@@ -92,7 +100,7 @@ fn in_order<S: Serializer>(pairs: &HashMap<Pair, Points, RandomState>, serialize
     serializer.collect_map(pairs.iter().collect::<BTreeMap<_, _>>())
 }
 
-/// What is known of the marks between two ends.
+/// Knowledge about the marks between two ends.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Points {
     /// Not enough. Packets are held back.
@@ -125,7 +133,7 @@ pub(super) struct Variants {
     decisions: u32,
 }
 
-/// How long so many packets are held back.
+/// How long `count` packets are held back.
 fn patience(count: usize) -> Duration {
     match count {
         0..FEW => FEW_HELD_FOR,
@@ -135,7 +143,7 @@ fn patience(count: usize) -> Duration {
 
 impl Points {
     /// Gives the frames held back other numbers.
-    pub(super) fn renumber(&mut self, by: Renumbering) {
+    pub fn renumber(&mut self, by: Renumbering) {
         if let Self::Held(hold) = self {
             let packets = hold.packets.iter_mut();
             packets.for_each(|timed| timed.packet.renumber(by));
@@ -192,7 +200,7 @@ impl ConnectionTable {
     /// The connection of a packet whose mark is not that of the connection in `slot`; `None` if the
     /// packet is held back.
     #[cold]
-    pub(super) fn place(
+    pub fn place(
         &mut self,
         hash: u64,
         found: Option<(u32, usize)>,
@@ -277,7 +285,7 @@ impl ConnectionTable {
 
     /// Closes the connection in `slot`, and begins the next one at the same capture point.
     #[cold]
-    pub(super) fn replace(
+    pub fn replace(
         &mut self,
         hash: u64,
         slot: u32,
@@ -313,7 +321,7 @@ impl ConnectionTable {
     }
 
     /// From this packet on, holds back those between its ends.
-    pub(super) fn begin_hold(&mut self, hash: u64, pair: Pair, timed: &TimedPacket, findings: &mut impl Findings) {
+    pub fn begin_hold(&mut self, hash: u64, pair: Pair, timed: &TimedPacket, findings: &mut impl Findings) {
         let mut hold = Hold { packets: Vec::new(), evidence: Sightings::default(), known: None, decisions: 0 };
         match self.points.pairs.remove(&pair) {
             Some(Points::Apart(lineup)) => {
@@ -376,7 +384,7 @@ impl ConnectionTable {
     }
 
     /// Passes on the packets that have been held back for long, or all (`last`).
-    pub(super) fn release_held(&mut self, last: bool, findings: &mut impl Findings) {
+    pub fn release_held(&mut self, last: bool, findings: &mut impl Findings) {
         let mut again = Vec::new();
         while let Some(&(since, pair)) = self.points.waiting.front()
             && (last || self.now.since(since) > HELD_FOR)
@@ -430,7 +438,7 @@ impl ConnectionTable {
                 connection.has_doubtful_packets = false;
                 match &points {
                     Points::Apart(lineup) => connection.settle_at_point(&pair, lineup),
-                    // What came before the first copy was captured near the end that opened.
+                    // Packets before the first copy were captured near the end that opened.
                     Points::Ordered(_) => {
                         connection.has_doubtful_packets = true;
                         let side = pair.side(&connection.shared.endpoints);
@@ -453,7 +461,7 @@ impl ConnectionTable {
 
     /// A connection ended. Many copies that came late show that its packets came from several points
     /// all the same: the capture does not hold its handshake.
-    pub(super) fn check_separation(&mut self, found: &finding::Connection, late_copies: [u64; 2]) {
+    pub fn check_separation(&mut self, found: &finding::Connection, late_copies: [u64; 2]) {
         let many = found
             .directions
             .iter()
@@ -466,7 +474,7 @@ impl ConnectionTable {
     }
 
     /// Forgets what is known of the marks between these ends, unless a connection is open.
-    pub(super) fn forget_pair(&mut self, hash: u64, pair: &Pair) {
+    pub fn forget_pair(&mut self, hash: u64, pair: &Pair) {
         if !matches!(self.points.pairs.get(pair), Some(Points::Held(_))) && self.slots_of(hash, pair).is_empty() {
             self.points.pairs.remove(pair);
         }

@@ -1,7 +1,6 @@
 //! Groups the packets of a round by connection.
 
-use crate::follow::ends::ConnectionEnds;
-use crate::follow::packed::PackedPackets;
+use crate::follow::{ends::ConnectionEnds, packed::PackedPackets};
 use foldhash::fast::RandomState;
 use std::mem::replace;
 
@@ -61,9 +60,10 @@ impl Groups {
             let next = NONE;
             self.members.push(Member { next, from_upper });
             let index = index as u32;
-            let found = match keep_order {
-                true => self.groups.last_mut().filter(|group| group.is(hash, &ends)),
-                false => in_bucket(&mut self.groups, self.buckets[bucket], hash, &ends),
+            let found = if keep_order {
+                self.groups.last_mut().filter(|group| group.is(hash, &ends))
+            } else {
+                in_bucket(&mut self.groups, self.buckets[bucket], hash, &ends)
             };
             if let Some(group) = found {
                 self.members[group.last as usize].next = index;
@@ -74,8 +74,6 @@ impl Groups {
             self.groups.push(Group { ends, hash, first: index, last: index, before });
         }
     }
-
-    /// The groups.
     pub fn groups(&self) -> &[Group] {
         &self.groups
     }

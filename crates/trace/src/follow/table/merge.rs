@@ -1,8 +1,7 @@
 //! Merges the tables of two analyses that have no connection in common.
 
 use super::{ConnectionTable, Unnumbered};
-use crate::finding::Renumbering;
-use crate::follow::points::Pair;
+use crate::{finding::Renumbering, follow::points::Pair};
 use std::mem::take;
 
 impl ConnectionTable {

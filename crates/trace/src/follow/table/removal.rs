@@ -1,12 +1,15 @@
 //! Removes connections from the table: those that have ended, are silent, or are too many.
 
 use super::{ConnectionTable, LINGER, hash};
-use crate::finding::{CapturePoint, Closing, Findings};
-use crate::follow::connection::{Attention, ConnectionState};
-use crate::follow::points::Pair;
+use crate::{
+    finding::{CapturePoint, Closing, Findings},
+    follow::{
+        connection::{Attention, ConnectionState},
+        points::Pair,
+    },
+};
 use recoup_units::Instant;
-use std::mem::take;
-use std::time::Duration;
+use std::{mem::take, time::Duration};
 
 /// A SYN is answered or retransmitted within this time (RFC 6298 §5.5 and Linux's six retries: 64 s
 /// at most), in ns.
@@ -25,7 +28,7 @@ impl ConnectionTable {
     /// Forgets connections that are no longer half-open. If there are too many others, removes the
     /// oldest.
     #[cold]
-    pub(super) fn thin_half_open(&mut self, findings: &mut impl Findings) {
+    pub fn thin_half_open(&mut self, findings: &mut impl Findings) {
         let mut half_open = take(&mut self.half_open);
         half_open.retain(|&(slot, serial)| {
             let open = self.get(slot).filter(|open| open.serial == serial);
@@ -40,7 +43,7 @@ impl ConnectionTable {
     }
 
     /// Removes the longest silent of a few connections.
-    pub(super) fn evict_one(&mut self, findings: &mut impl Findings) {
+    pub fn evict_one(&mut self, findings: &mut impl Findings) {
         let count = self.slots.len();
         let looked_at = (0..count).map(|i| (self.cursor + i) % count);
         let some = looked_at.filter_map(|slot| {
@@ -116,18 +119,15 @@ impl ConnectionTable {
     }
 
     /// Whether the connection in `slot` has been silent for too long.
-    pub(super) fn is_silent(&self, slot: usize) -> bool {
+    pub fn is_silent(&self, slot: usize) -> bool {
         let Some(connection) = &self.slots[slot] else {
             return false;
         };
-        let patience = match connection.is_half_open() {
-            true => self.idle.min(HALF_OPEN_TIMEOUT),
-            false => self.idle,
-        };
+        let patience = if connection.is_half_open() { self.idle.min(HALF_OPEN_TIMEOUT) } else { self.idle };
         self.now.nanos_since(connection.last) > patience
     }
 
-    pub(super) fn close(&mut self, slot: u32, closing: Closing, findings: &mut impl Findings) {
+    pub fn close(&mut self, slot: u32, closing: Closing, findings: &mut impl Findings) {
         let Some(mut connection) = self.slots[slot as usize].take() else {
             return;
         };
@@ -143,10 +143,7 @@ impl ConnectionTable {
         if connection.in_pair {
             self.forget_pair(hash, &Pair::of(&connection.shared.endpoints));
         }
-        let closing = match connection.is_over() {
-            true => connection.closing(),
-            false => closing,
-        };
+        let closing = if connection.is_over() { connection.closing() } else { closing };
         if connection.attention == Attention::LeftOut {
             let is_in_window = connection.last >= self.window_begins;
             self.left_out.connections += u64::from(is_in_window);

@@ -1,8 +1,6 @@
 //! The files of a joined capture: what was read of each, and what a user should know of them.
 
-use super::super::Ending;
-use super::frame_map::FrameMap;
-use super::look::FirstPackets;
+use super::{super::Ending, frame_map::FrameMap, look::FirstPackets};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -16,7 +14,7 @@ pub(super) const STDIN: &str = "-";
 /// Files named in one note.
 const MOST_NAMED: usize = 3;
 
-/// A silence between two files that is shorter than this is not told.
+/// A silence between two files that is shorter than this is not reported.
 const SHORTEST_GAP: Duration = Duration::from_secs(1);
 
 /// A file of a joined capture.
@@ -123,7 +121,7 @@ impl JoinedFiles {
         }
     }
 
-    /// What a user should know, one line each.
+    /// Notes for the user, one line each.
     pub(in super::super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let mut early = self.files.iter().filter_map(JoinedFile::early_end);

@@ -3,10 +3,7 @@
 use super::super::{CapturedPacket, PacketSource, ReadError, Reader};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::Read;
-use std::net::IpAddr;
-use std::path::Path;
+use std::{fs::File, io::Read, net::IpAddr, path::Path};
 
 /// Bytes of a file that are looked at. If its first packet is longer, [`MOST_BYTES`] are.
 const BYTES: u64 = 1 << 16;

@@ -1,17 +1,18 @@
 //! A file of a joined capture that is being read.
 
-use super::super::{CapturedPacket, Counts, Ending, ReadError};
-use super::part::CapturePart;
-use super::plan::PlannedFile;
-use super::{JoinedFile, MOST_LATE};
+use super::{
+    super::{CapturedPacket, Counts, Ending, ReadError},
+    JoinedFile, MOST_LATE,
+    part::CapturePart,
+    plan::PlannedFile,
+};
 use recoup_units::Instant;
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 /// The most packets that are read ahead to see whether a file ends.
 const MOST_WAITING: usize = 1 << 16;
 
-/// What comes in the only file that is open.
+/// The next event of the only file that is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ahead {
     /// A packet that comes before the next file's, in time or because the file ends soon.
@@ -150,10 +151,7 @@ impl<R: CapturePart> OpenFile<R> {
                 return Ahead::Follows;
             }
             // A single one may have a wrong timestamp.
-            late = match at.nanos_since(next_begins) > MOST_LATE {
-                true => late + 1,
-                false => 0,
-            };
+            late = if at.nanos_since(next_begins) > MOST_LATE { late + 1 } else { 0 };
             if late == 2 {
                 return Ahead::Overlaps;
             }
@@ -216,10 +214,7 @@ impl<R: CapturePart> OpenFile<R> {
     /// When its latest packet was captured. A single timestamp far ahead does not count.
     pub fn latest(&self) -> Option<Instant> {
         let [_, latest, before] = self.times?;
-        Some(match latest.nanos_since(before) > MOST_LATE {
-            true => before,
-            false => latest,
-        })
+        Some(if latest.nanos_since(before) > MOST_LATE { before } else { latest })
     }
 
     /// How long its packets and those of a file that is still open alternate.
@@ -232,9 +227,10 @@ impl<R: CapturePart> OpenFile<R> {
 
     /// Its last frame that was read: all of them if it was read to its end.
     pub fn last_frame(&self) -> u64 {
-        match self.is_over && self.waiting.is_empty() && self.refused.is_none() {
-            true => self.reader.frames(),
-            false => self.last_given,
+        if self.is_over && self.waiting.is_empty() && self.refused.is_none() {
+            self.reader.frames()
+        } else {
+            self.last_given
         }
     }
 

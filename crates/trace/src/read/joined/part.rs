@@ -1,9 +1,10 @@
 //! A file of a joined capture, as it is or as it was recorded.
 
-use super::super::{CapturedPacket, Counts, PacketSource, ReadError, Reader};
-use super::look::{self, Beginning};
-use std::fmt::Debug;
-use std::path::Path;
+use super::{
+    super::{CapturedPacket, Counts, PacketSource, ReadError, Reader},
+    look::{self, Beginning},
+};
+use std::{fmt::Debug, path::Path};
 
 /// Reads a file of a joined capture.
 pub trait CapturePart: Debug + Send + Sized {

@@ -1,14 +1,18 @@
 //! Decides which files are read, and in which order.
 
-use super::super::ReadError;
-use super::MOST_LATE;
-use super::files::{JoinedFiles, STDIN};
-use super::look::Beginning;
-use super::part::CapturePart;
+use super::{
+    super::ReadError,
+    MOST_LATE,
+    files::{JoinedFiles, STDIN},
+    look::Beginning,
+    part::CapturePart,
+};
 use recoup_units::Instant;
-use std::cmp::Ordering;
-use std::collections::{HashMap, VecDeque};
-use std::path::{Path, PathBuf};
+use std::{
+    cmp::Ordering,
+    collections::{HashMap, VecDeque},
+    path::{Path, PathBuf},
+};
 
 /// A file that is yet to be read.
 #[derive(Debug)]

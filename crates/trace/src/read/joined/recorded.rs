@@ -9,15 +9,20 @@
 //! Frames and times are variable-length differences from the packet before, so a packet takes about 11 bytes. The
 //! digest tells whether two files that overlap have the same packet. zstd's checksums reveal damage.
 
-use super::super::{CapturedPacket, Counts, Packet, PacketSource, ReadError, Reader};
-use super::look::{self, Beginning};
-use super::part::CapturePart;
+use super::{
+    super::{CapturedPacket, Counts, Packet, PacketSource, ReadError, Reader},
+    frame_map::{push_integer, take_integer},
+    look::{self, Beginning},
+    part::CapturePart,
+};
 use recoup_units::Instant;
 use recoup_wire::SeqNumber;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
-use std::path::Path;
+use std::{
+    fs::File,
+    io::{self, BufReader, Read, Write},
+    path::Path,
+};
 
 /// How a record begins. The last digit is the version of the layout.
 const MAGIC: [u8; 8] = *b"\x89RCPREC1";
@@ -28,7 +33,7 @@ const LEVEL: i32 = 1;
 /// The most bytes of a decoded record: about 700 million packets.
 const MOST_BYTES: u64 = 8 << 30;
 
-/// What a record says of its file.
+/// Description of a recorded file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RecordedFile {
     /// The name the user gave.
@@ -36,7 +41,7 @@ pub struct RecordedFile {
     /// Its beginning, or why it could not be looked at.
     beginning: Result<Beginning, String>,
     opening: Opening,
-    /// What was read of it.
+    /// Counts of the frames read.
     pub counts: Counts,
     /// Bytes that were read.
     bytes: u64,
@@ -55,7 +60,7 @@ enum Opening {
 /// A record that can be written.
 #[derive(Debug)]
 pub struct Record {
-    /// What it says of the file.
+    /// Description of the file.
     pub file: RecordedFile,
     /// Packed.
     packets: Vec<u8>,
@@ -136,12 +141,14 @@ fn encoder() -> io::Result<zstd::Encoder<'static, Vec<u8>>> {
 /// Writes the order of packets.
 struct PacketWriter {
     out: zstd::Encoder<'static, Vec<u8>>,
+    /// One packet, encoded.
+    bytes: Vec<u8>,
     before: (u64, u64),
 }
 
 impl PacketWriter {
     fn new() -> io::Result<Self> {
-        Ok(Self { out: encoder()?, before: (0, 0) })
+        Ok(Self { out: encoder()?, bytes: Vec::new(), before: (0, 0) })
     }
 
     fn write(&mut self, packet: &CapturedPacket) -> io::Result<()> {
@@ -149,30 +156,18 @@ impl PacketWriter {
         let frames = now.0.wrapping_sub(self.before.0);
         let nanos = now.1.wrapping_sub(self.before.1) as i64;
         self.before = now;
-        let mut bytes = [0; 28];
-        let mut length = 0;
+        self.bytes.clear();
         let kind = u64::from(packet.path_mtu.is_some());
-        push_integer(&mut bytes, &mut length, frames << 1 | kind);
+        push_integer(&mut self.bytes, frames << 1 | kind);
         // Small numbers of either sign become small ones (zigzag).
-        push_integer(&mut bytes, &mut length, (nanos << 1 ^ nanos >> 63) as u64);
-        bytes[length..length + 8].copy_from_slice(&look::digest(packet).to_le_bytes());
-        self.out.write_all(&bytes[..length + 8])
+        push_integer(&mut self.bytes, (nanos << 1 ^ nanos >> 63) as u64);
+        self.bytes.extend_from_slice(&look::digest(packet).to_le_bytes());
+        self.out.write_all(&self.bytes)
     }
 
     fn finish(self) -> io::Result<Vec<u8>> {
         self.out.finish()
     }
-}
-
-/// Seven bits a byte, the lowest first; the highest bit says that another byte follows.
-fn push_integer(bytes: &mut [u8; 28], length: &mut usize, mut value: u64) {
-    while value >= 0x80 {
-        bytes[*length] = value as u8 | 0x80;
-        *length += 1;
-        value >>= 7;
-    }
-    bytes[*length] = value as u8;
-    *length += 1;
 }
 
 /// Reads the order of a file's packets. Its packets have no headers: their frames, times and kinds are true, and
@@ -212,16 +207,10 @@ impl RecordedPart {
     }
 
     fn take_integer(&mut self) -> Option<u64> {
-        let mut value = 0;
-        for shift in (0..u64::BITS).step_by(7) {
-            let byte = *self.packets.get(self.at)?;
-            self.at += 1;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
-        }
-        None
+        let mut rest = self.packets.get(self.at..)?;
+        let value = take_integer(&mut rest);
+        self.at = self.packets.len() - rest.len();
+        value
     }
 }
 

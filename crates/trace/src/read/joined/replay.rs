@@ -2,8 +2,10 @@
 
 use super::super::Packet;
 use serde::{Deserialize, Serialize};
-use std::collections::hash_map::{Entry, HashMap};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::hash_map::{Entry, HashMap},
+    path::{Path, PathBuf},
+};
 
 /// The order in which the frames of recorded files are read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

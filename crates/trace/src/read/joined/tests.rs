@@ -1,5 +1,4 @@
-use super::super::tests::made::*;
-use super::*;
+use super::{super::tests::made::*, *};
 use crate::read::{Oddity, Reader, Reason};
 use std::fs;
 use tempfile::TempDir;
@@ -116,7 +115,7 @@ fn drain(mut source: impl PacketSource) -> (Vec<CapturedPacket>, Counts) {
     (packets, source.stop().unwrap())
 }
 
-/// What one file with all of it gives.
+/// Packets and counts of one file with all packets.
 fn whole(captured: &[Captured]) -> (Vec<CapturedPacket>, Counts) {
     let file = file(Format::Classic, captured);
     // The reader's frames are counted while it reads.

@@ -1,7 +1,9 @@
 //! Damaged and cut captures, and files that are none.
 
-use super::super::{CapturedPacket, Ending, LARGEST_RECORD, Oddity, Reason};
-use super::made::*;
+use super::{
+    super::{CapturedPacket, Ending, LARGEST_RECORD, Oddity, Reason},
+    made::*,
+};
 use proptest::prelude::*;
 
 #[test]

@@ -54,10 +54,7 @@ pub fn segment(i: u32) -> Segment {
 
 /// The IP packet of a segment.
 pub fn ip(segment: &Segment, v6: bool) -> Vec<u8> {
-    let (src, dst) = match v6 {
-        true => ("[2001:db8::1]:9", "[2001:db8::2]:80"),
-        false => ("192.0.2.1:9", "192.0.2.2:80"),
-    };
+    let (src, dst) = if v6 { ("[2001:db8::1]:9", "[2001:db8::2]:80") } else { ("192.0.2.1:9", "192.0.2.2:80") };
     let endpoints = Endpoints { src: src.parse().unwrap(), dst: dst.parse().unwrap() };
     let mut packet = Vec::new();
     encode(segment, &endpoints, 5, Payload::Fill(0), &mut packet).unwrap();

@@ -1,7 +1,9 @@
-//! What a segment below the highest byte is taken for, where arrivals are seen.
+//! Classification of segments below the highest byte, where arrivals are seen.
 
-use super::super::arrivals::{ArrivalVerdicts, SeenBytes};
-use super::*;
+use super::{
+    super::arrivals::{ArrivalVerdicts, SeenBytes},
+    *,
+};
 
 /// (time, from, to, timestamp, what had arrived)
 type Arrived = (u64, u64, u64, Option<u32>, SeenBytes);

@@ -5,10 +5,12 @@
 //! The seeds are fixed. Wrong verdicts are allowed where two rare events coincide, for example the
 //! loss of the only ACK that shows what arrived.
 
-use super::super::evidence::is_before;
-use super::*;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use super::{super::evidence::is_before, *};
+use recoup_units::SplitMix;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap},
+};
 
 const SEGMENT: u64 = 1000;
 /// One way, in ms.
@@ -17,7 +19,7 @@ const DELAYED_ACK: u64 = 40;
 const PROBE: u64 = 130;
 const RTO: u64 = 260;
 
-/// What a path does; probabilities in thousandths.
+/// Behaviour of a path; probabilities in thousandths.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     lose_data: u64,
@@ -35,19 +37,6 @@ enum Event {
     DelayedAck,
     Acked { cumulative: u64, echo: u32, blocks: Vec<(u64, u64)> },
     Look,
-}
-
-/// SplitMix64 (Steele, Lea and Flood).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
 }
 
 /// A receiver that behaves like Linux.
@@ -115,7 +104,7 @@ struct Segment {
 }
 
 struct Flow {
-    dice: Dice,
+    dice: SplitMix,
     path: Path,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     count: u64,
@@ -133,7 +122,7 @@ struct Flow {
 
 impl Flow {
     fn new(seed: u64, path: Path, options: ReceiverOptions) -> Self {
-        let mut dice = Dice(seed);
+        let mut dice = SplitMix(seed);
         let length = 4 + dice.below(60) as usize;
         let begin = 1000 + dice.below(2000);
         Self {

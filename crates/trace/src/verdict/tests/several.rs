@@ -169,7 +169,7 @@ fn copies_refused_for_their_age() {
 
 #[test]
 fn a_refusal_may_be_missed_among_reordered_acks() {
-    // What fills the first hole makes the second original, delayed on the path, too old.
+    // The segment that fills the first hole makes the second original, delayed on the path, too old.
     let scene = |meanwhile: Step| {
         let steps = [
             Sent(1000, 1, 1001),

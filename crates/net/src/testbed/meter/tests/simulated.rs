@@ -4,17 +4,18 @@
 //! time, so the instants here have a finer resolution that keeps their order.
 
 use super::*;
-use recoup_path::PathSpec;
-use recoup_path::{HopSpec, LossKind, LossSpec, Probability, Queue};
+use recoup_path::{HopSpec, LossKind, LossSpec, PathSpec, Probability, Queue};
 use recoup_recovery::{Event, Profile, Trigger};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
-use recoup_tcp::flow::{Host, Script, TimedWrite, When, Write};
-use recoup_tcp::{AckPolicy, Config};
-use recoup_units::BitRate;
+use recoup_tcp::{
+    AckPolicy, Config,
+    flow::{Host, Script, TimedWrite, When, Write},
+};
+use recoup_units::{BitRate, SplitMix};
 use recoup_wire::Segment;
 use std::collections::HashMap;
 
-/// Moments told apart within a nanosecond.
+/// Distinct moments within a nanosecond.
 const FINER: u64 = 1 << 12;
 
 /// Makes records of a flow's packets.
@@ -93,16 +94,12 @@ impl Observer for Recorder {
     fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
 }
 
-/// Draws from one seed (splitmix64).
-struct Draws(u64);
+/// Draws from one seed.
+struct Draws(SplitMix);
 
 impl Draws {
     fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
+        self.0.below(bound)
     }
 
     fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
@@ -148,7 +145,7 @@ impl Draws {
         let [request, response] = [(); 2].map(|()| self.one_of(&bytes));
         Workload::exchange(request, response)
             .with_later_writes(&later)
-            // Nor is one told what comes late to a connection that is no more.
+            // Neither reports a packet that comes late to a connection that has ended.
             .closing(!reorders && self.below(2) == 0)
     }
 
@@ -187,7 +184,7 @@ impl Draws {
     }
 }
 
-/// What both can tell, times to the nanosecond.
+/// The quantities that both measure, times to the nanosecond.
 fn told(record: &FlowRecord, time: impl Fn(Duration) -> Duration) -> FlowRecord {
     FlowRecord {
         fct: record.fct.map(&time),
@@ -218,7 +215,7 @@ fn assert_agreement(cases: u64, workload: fn(&mut Draws, bool) -> Workload) {
     let names = ["linux-3.17", "linux-3.17+tlp", "linux-3.17+rtor", "linux-2.6", "rfc6675", "reno", "linux-6"];
     let (mut compared, mut spurious, mut incomplete) = (0, 0, 0);
     for case in 0..cases {
-        let mut draws = Draws(case);
+        let mut draws = Draws(SplitMix(case));
         let profile: Profile = draws.one_of(&names).parse().unwrap();
         let path = PathSpec { up: draws.hops(), down: draws.hops() };
         let mut hops = path.up.iter().chain(&path.down);
@@ -251,7 +248,7 @@ fn assert_agreement(cases: u64, workload: fn(&mut Draws, bool) -> Workload) {
         spurious += simulated.spurious;
         incomplete += u64::from(!simulated.completed());
     }
-    // The cases are such that they could disagree.
+    // The cases contain losses and spurious retransmissions, so the two could disagree.
     assert!(compared > cases * 3 / 4 && spurious > cases / 2, "{compared}, {spurious}");
     assert!(incomplete < compared / 10, "{incomplete}");
 }

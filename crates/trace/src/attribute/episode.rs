@@ -1,0 +1,654 @@
+//! The retransmissions of one direction, with what explains them.
+//!
+//! An [`Episode`] begins with a direction's first retransmission or SACK block. While losses are
+//! repaired it records every step on a [`Tape`]. When nothing has been lost for [`QUIET_STEPS`]
+//! steps it stops recording, and records again from the next loss on. Each recording is replayed by
+//! itself.
+
+mod close;
+mod profile_replay;
+mod reports;
+mod result;
+mod row;
+
+use super::{
+    context::EpisodeContext,
+    identify::Replayed,
+    playback::Playback,
+    provisional::ProvisionalRow,
+    reduction,
+    replay::MOST_REPLAYED,
+    rtt_samples::Estimators,
+    tape::{Departure, Tape},
+};
+use crate::{
+    ablation::{Step, reaches},
+    cost::lost::causes::Clues,
+    finding::{Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict},
+    hosts::{HostFacts, ProbeEvidence, Score, WindowEvidence},
+    memory::{HeapSize, allocated},
+    read::CapturedPacket,
+    verdict::{
+        ReceiverOptions, SentSegments, Transmission,
+        acks::AckVerdicts,
+        arrivals::{ArrivalVerdicts, SeenBytes},
+    },
+};
+use profile_replay::{ProfileReplay, drop_unlikely};
+use recoup_recovery::{Ack, Trigger};
+use recoup_units::{Instant, Offset, Span};
+use recoup_wire::{Flags, Segment};
+use row::Row;
+use serde::{Deserialize, Serialize};
+use std::{collections::VecDeque, mem::take, time::Duration};
+
+pub(crate) use reports::AckMarks;
+use reports::{ReportsAbove, answer};
+pub(crate) use result::{ConnectionEnd, Learned};
+pub(crate) use row::{PacketKind, PriorTransmissions};
+
+/// Steps without any sign of loss after which recording stops. Restarting it costs about as much.
+const QUIET_STEPS: u32 = 96;
+
+/// The limit for much outstanding data: one step for this many packets that a restart repeats.
+const RESTARTED_PER_QUIET_STEP: u32 = 4;
+
+/// Rows for which a reused episode keeps memory.
+const USUAL_ROWS: usize = 4;
+
+/// Rows searched for earlier copies of bytes that are no longer outstanding.
+const RECENT_ROWS: usize = 64;
+
+/// The recording, the possible retransmissions and their verdicts of one direction.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Episode {
+    /// `None` while nothing is recorded.
+    tape: Option<Box<Tape>>,
+    /// Steps since the last retransmission, SACK block or duplicate ACK.
+    quiet_steps: u32,
+    /// Quiet steps after which recording stops.
+    most_quiet_steps: u32,
+    /// The work that recordings and replays have taken.
+    work: u64,
+    /// Some of the last tape was not replayed, because it would have cost too much.
+    incomplete: bool,
+    /// A replay of some tape cost too much, or a recording did not start for its cost.
+    too_costly: bool,
+    /// Rows before this recording.
+    explained: usize,
+    profile_replays: Vec<ProfileReplay>,
+    rows: Vec<Row>,
+    ack_verdicts: AckVerdicts,
+    /// The receiver reports losses by duplicate ACKs alone.
+    without_sack: bool,
+    arrival_verdicts: ArrivalVerdicts,
+    /// Rows that wait for the ACK that ends their recovery.
+    recovering: VecDeque<u32>,
+    /// When the last of them ended.
+    recovered_at: Instant,
+    /// The row that began this recovery, and its bytes, until they are acknowledged.
+    unanswered: Option<(u32, Span)>,
+    /// That row and the end of the data sent before it, until the receiver reports its last byte.
+    unreported: Option<(u32, Offset)>,
+    /// The end of what was retransmitted since that row.
+    retransmitted_to: Offset,
+    /// Reports above the receiver's cumulative ACKs.
+    reports: ReportsAbove,
+    /// When its last ACK came.
+    heard_at: Instant,
+    /// New data that followed an ACK at once while steps were recorded, and that did not, in packets.
+    clocked: [u32; 2],
+}
+
+impl Episode {
+    /// Resets the episode without a recording, keeping its memory.
+    pub fn begin(&mut self, context: &EpisodeContext<'_>) {
+        let Self { mut profile_replays, mut rows, mut ack_verdicts, mut arrival_verdicts, mut recovering, .. } =
+            take(self);
+        profile_replays.clear();
+        rows.clear();
+        rows.shrink_to(USUAL_ROWS);
+        ack_verdicts.begin(receiver_options(context));
+        arrival_verdicts.clear();
+        recovering.clear();
+        let without_sack = !context.sack;
+        let kept = Self { profile_replays, rows, ack_verdicts, arrival_verdicts, recovering, ..Self::default() };
+        *self = Self { without_sack, ..kept };
+    }
+
+    /// Whether its parts refer to rows and profiles that are there.
+    pub fn is_consistent(&self, profiles: usize) -> bool {
+        let rows = self.rows.len();
+        let replays = self.profile_replays.iter();
+        self.explained <= rows
+            && self.unanswered.is_none_or(|(row, _)| (row as usize) < rows)
+            && self.unreported.is_none_or(|(row, _)| (row as usize) < rows)
+            && self.recovering.iter().all(|&row| (row as usize) < rows)
+            && replays.into_iter().all(|replay| replay.candidate < profiles)
+            && self.tape.as_ref().is_none_or(|tape| tape.is_consistent(rows))
+    }
+
+    /// Gives its frames other numbers.
+    pub fn renumber(&mut self, by: Renumbering) {
+        for row in &mut self.rows {
+            row.frame = row.frame.saturating_add(by.frames);
+        }
+    }
+
+    /// Its memory, in bytes.
+    pub fn memory(&self) -> usize {
+        let replays = self.profile_replays.iter().map(ProfileReplay::memory);
+        allocated(size_of::<Self>())
+            + self.rows.heap_size()
+            // When the connection closes, its rows become findings.
+            + self.rows.len() * (size_of::<ProvisionalRow>() + size_of::<Retransmission>())
+            + self.recovering.heap_size()
+            + self.ack_verdicts.memory()
+            + self.arrival_verdicts.memory()
+            + self.tape.as_ref().map_or(0, |tape| tape.memory())
+            + replays.sum::<usize>()
+    }
+
+    /// Reads what a packet will change, to have it in the cache by then. The value has no meaning.
+    #[inline]
+    pub fn prefetch(&self) -> u64 {
+        let tape = self.tape.as_ref().map_or(0, |tape| tape.prefetch());
+        let recovering = self.recovering.front().map_or(0, |&row| u64::from(row));
+        tape ^ recovering ^ self.ack_verdicts.prefetch()
+    }
+
+    /// Whether steps are recorded; if not, [`start_recording`](Self::start_recording) first.
+    pub fn is_recording(&self) -> bool {
+        self.tape.is_some()
+    }
+
+    /// Whether a recording may start that replays about `segments` outstanding segments. The packets of
+    /// the direction pay for it.
+    pub fn may_record(&mut self, segments: u64, context: &EpisodeContext<'_>) -> bool {
+        let profiles = match self.profile_replays.len() {
+            0 => context.candidates.len(),
+            some => some,
+        };
+        let work = segments.saturating_mul(profiles as u64);
+        let may = segments <= u64::from(MOST_REPLAYED.0) && self.work + work <= context.most_work;
+        self.too_costly |= !may;
+        may
+    }
+
+    /// Starts a recording. It knows nothing of earlier steps but the round-trip times.
+    pub fn start_recording(&mut self, tape: Box<Tape>) {
+        let outstanding = tape.beginning.outstanding.len() as u32;
+        self.work += u64::from(outstanding);
+        self.most_quiet_steps = QUIET_STEPS.max(outstanding / RESTARTED_PER_QUIET_STEP);
+        self.tape = Some(tape);
+        self.quiet_steps = 0;
+        self.explained = self.rows.len();
+    }
+
+    /// Whether the tape is full, or nothing was lost for a while and all recoveries are complete.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        let full = self.tape.as_ref().is_some_and(|tape| tape.is_full());
+        full || self.is_quiet()
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.quiet_steps >= self.most_quiet_steps && self.recovering.is_empty() && self.tape.is_some()
+    }
+
+    /// Explains what is recorded. Stops recording if all is quiet, if nothing was retransmitted, or
+    /// if no ACK came.
+    pub fn explain_recorded(&mut self, context: &EpisodeContext<'_>, now: Instant) {
+        let no_retransmission = self.rows.len() == self.explained;
+        let no_acks = self.tape.as_ref().is_some_and(|tape| !tape.has_acks());
+        let last = self.is_quiet() || no_retransmission || no_acks;
+        self.replay_and_settle(context, now, last);
+        let incomplete = take(&mut self.incomplete);
+        if last || incomplete {
+            self.stop_recording(context);
+        }
+    }
+
+    /// The connection has ended. Segments that still come are recorded separately. Returns what
+    /// it showed of the hosts.
+    pub fn on_connection_over(&mut self, context: &EpisodeContext<'_>, now: Instant) -> Learned {
+        if let Some(tape) = &mut self.tape {
+            tape.deliver_rest();
+            self.replay_and_settle(context, now, true);
+            self.stop_recording(context);
+        }
+        self.shrink();
+        Learned { sender: sender_facts(&self.replayed(context), context), receiver: self.receiver_facts() }
+    }
+
+    /// Frees spare memory: little will be added.
+    fn shrink(&mut self) {
+        self.rows.shrink_to_fit();
+        self.recovering.shrink_to_fit();
+        self.profile_replays.shrink_to_fit();
+        self.ack_verdicts.shrink();
+        self.arrival_verdicts.shrink();
+    }
+
+    /// Facts about the receiver since the last call.
+    fn receiver_facts(&mut self) -> HostFacts {
+        HostFacts { duplicates: self.ack_verdicts.take_reports(), ..HostFacts::default() }
+    }
+
+    fn replayed(&self, context: &EpisodeContext<'_>) -> Replayed {
+        let candidates = context.candidates;
+        let mut scores = vec![Score::default(); candidates.len()];
+        for replay in &self.profile_replays {
+            scores[replay.candidate] = replay.score();
+        }
+        let replayed = |i| self.profile_replays.iter().any(|replay| replay.candidate == i);
+        let rows = self.rows.iter().map(|row| &row.explained);
+        Replayed { scores, probes: candidates.probe_evidence(rows, replayed), window: self.window_evidence(context) }
+    }
+
+    /// Evidence about the sender's window from its retransmissions; none away from the sender.
+    fn window_evidence(&self, context: &EpisodeContext<'_>) -> WindowEvidence {
+        let Some(rtt) = context.min_rtt.filter(|_| context.vantage == Vantage::Sender) else {
+            return WindowEvidence::default();
+        };
+        let repairs = self.rows.iter().filter(|row| !row.syn).map(Row::repair);
+        let [at_once, paced] = self.clocked;
+        WindowEvidence { at_once, paced, ..reduction::window_evidence(repairs, rtt) }
+    }
+
+    fn stop_recording(&mut self, context: &EpisodeContext<'_>) {
+        for replay in &mut self.profile_replays {
+            replay.end_stretch(context);
+        }
+        if let Some(mut tape) = self.tape.take() {
+            tape.trim();
+            context.pools.tapes.give(tape);
+        }
+    }
+
+    /// The sender sent `segment`, with or without data. `again`: the end of a retransmission.
+    #[inline]
+    pub fn on_segment(&mut self, sent: Departure, segment: &Segment, again: Option<Offset>) {
+        if let Some(tape) = &mut self.tape {
+            tape.on_segment(sent, segment, again);
+        }
+    }
+
+    /// The segment holds only bytes above `snd_nxt`.
+    #[inline]
+    pub fn on_new(&mut self, at: Instant, span: Span) {
+        if let Some(tape) = &mut self.tape {
+            self.quiet_steps += 1;
+            let paced = at.since(self.heard_at) > reduction::AT_ONCE;
+            let count = &mut self.clocked[usize::from(paced)];
+            *count = count.saturating_add(1);
+            tape.on_sent(at, span, None);
+        }
+    }
+
+    /// The sender learned that the path takes segments of at most `mss` bytes.
+    pub fn on_path_mtu(&mut self, at: Instant, mss: u32) {
+        if let Some(tape) = &mut self.tape {
+            self.quiet_steps = 0;
+            tape.on_path_mtu(at, mss);
+        }
+    }
+
+    /// The segment holds bytes below `snd_nxt`.
+    pub fn on_below_nxt(
+        &mut self,
+        packet: &CapturedPacket,
+        at: Instant,
+        span: Span,
+        kind: PacketKind,
+        prior: &PriorTransmissions,
+    ) {
+        let segment = &packet.segment;
+        self.quiet_steps = 0;
+        let index = self.rows.len() as u32;
+        let ts = segment.options.timestamps.map(|ts| ts.value);
+        let copy = Transmission { at, ts_value: ts };
+        let seen = SeenBytes {
+            all: matches!(kind, PacketKind::Repeated | PacketKind::LateOriginal) && !prior.has_new_bytes,
+            // A retransmission since then has an entry of its own in `arrival_verdicts`.
+            first: prior.original.filter(|_| prior.copies == Some(0)),
+            higher: prior.revealed_ts,
+        };
+        self.arrival_verdicts.on_arrival(index, span, copy, seen);
+        let retransmitted = matches!(kind, PacketKind::Repeated | PacketKind::FilledGap(None | Some(true)));
+        let syn = segment.flags.contains(Flags::SYN);
+        let row = Row {
+            frame: packet.frame,
+            captured_at: packet.at,
+            at,
+            span,
+            seq: segment.seq,
+            len: segment.payload_len,
+            syn,
+            fin: segment.flags.contains(Flags::FIN),
+            kind,
+            copy: (prior.copies.unwrap_or_else(|| self.copies_of(span.start))).saturating_add(1),
+            ts,
+            detection: prior.original.map(|original| at.since(original.at)),
+            recovery: None,
+            recovering: None,
+            recovered_by: prior.nxt,
+            rtt: prior.rtt,
+            flight: prior.flight,
+            sent_lately: prior.sent_lately,
+            most_flight: prior.most_flight,
+            triggers: match syn {
+                true if segment.flags.contains(Flags::ACK) => Trigger::SynAck.into(),
+                true => Trigger::Syn.into(),
+                false => Triggers::UNKNOWN,
+            },
+            explained: Default::default(),
+            verdict: (Verdict::Unknowable, Evidence::Ambiguous).into(),
+            arrival: None,
+            // The report of the last byte would have been its ACK.
+            all_due: if self.reports.highest >= prior.nxt { self.reports.at } else { prior.all_due },
+            clues: Clues {
+                reported_above: self.reports.is_above(span.start),
+                within_recovery: !self.recovering.is_empty(),
+                is_last: span.end >= prior.nxt,
+                original_held_up: prior.original_held_up,
+                ..Clues::default()
+            },
+        };
+        self.rows.push(row);
+        if retransmitted {
+            if self.recovering.is_empty() {
+                self.unanswered = (!prior.acknowledged).then_some((index, span));
+                self.unreported = (self.reports.highest < prior.nxt).then_some((index, prior.nxt));
+            }
+            self.retransmitted_to =
+                if self.recovering.is_empty() { span.end } else { self.retransmitted_to.max(span.end) };
+            // A report of this copy shows nothing of the original.
+            self.unreported = self.unreported.filter(|(_, nxt)| span.end < *nxt);
+            // Bytes above `snd_nxt` are sent for the first time here.
+            let old = Span::new(span.start, span.end.min(prior.nxt));
+            self.ack_verdicts.on_retransmission(index, old, copy, prior.original);
+            if let Some(tape) = &mut self.tape {
+                tape.on_sent(prior.sent_at, span, Some(index));
+            }
+            self.recovering.push_back(index);
+        }
+    }
+
+    /// The capture holds most packets twice, so a SYN-ACK within `at_once` of an identical one is a
+    /// duplicate too. Returns how many are.
+    #[cold]
+    pub fn mark_duplicate_syn_acks(&mut self, at_once: Duration) -> u64 {
+        let mut duplicates = 0_u64;
+        let mut before = None;
+        let answers = (self.rows.iter_mut()).filter(|row| row.triggers == Trigger::SynAck.into());
+        for row in answers {
+            let since = before.map_or(row.detection, |before| Some(row.at.since(before)));
+            before = Some(row.at);
+            let earlier = u16::try_from(duplicates).unwrap_or(u16::MAX);
+            // The count starts again where older rows are forgotten.
+            row.copy = row.copy.saturating_sub(earlier).max(1);
+            if since.is_some_and(|since| since < at_once) {
+                row.kind = PacketKind::Duplicate;
+                duplicates += 1;
+            }
+        }
+        duplicates
+    }
+
+    /// How often the byte at `offset` was retransmitted, among recent rows.
+    fn copies_of(&self, offset: Offset) -> u16 {
+        let recent = self.rows.iter().rev().take(RECENT_ROWS);
+        recent.filter(|row| row.span.contains(offset)).map(|row| row.copy).max().unwrap_or(0)
+    }
+
+    /// The index of the last row.
+    pub fn last_row(&self) -> Option<u32> {
+        u32::try_from(self.rows.len().checked_sub(1)?).ok()
+    }
+
+    /// The recovery that begins with this row took `nanos` ns.
+    pub fn set_recovering(&mut self, row: u32, nanos: u64) {
+        if let Some(row) = self.rows.get_mut(row as usize) {
+            row.recovering = Some(Duration::from_nanos(nanos));
+        }
+    }
+
+    /// Whether a recent row holds all of `span`.
+    pub fn has_copy_of(&self, span: Span) -> bool {
+        let mut recent = self.rows.iter().rev().take(RECENT_ROWS);
+        recent.any(|row| row.span.covers(span))
+    }
+
+    /// The timestamp of the latest copy of `span`, among recent rows.
+    pub fn latest_ts_of(&self, span: Span) -> Option<u32> {
+        let recent = self.rows.iter().rev().take(RECENT_ROWS);
+        let mut same = recent.filter(|row| row.span.overlaps(span) && row.kind != PacketKind::LateOriginal);
+        same.next()?.ts
+    }
+
+    /// The sender has answered in `nanos`, the shortest time so far, seen from the capture point.
+    pub fn on_lag(&mut self, nanos: u64) {
+        if let Some(tape) = &mut self.tape {
+            tape.on_lag(nanos);
+        }
+    }
+
+    /// The receiver sent an ACK. `una` is the highest cumulative ACK captured before it. `sent` finds segments
+    /// that it may cover.
+    pub fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, marks: AckMarks, sent: SentSegments<'_>) {
+        let AckMarks { echo, ts, missing } = marks;
+        self.heard_at = at;
+        if let Some(tape) = &mut self.tape {
+            let shows_loss = ack.has_blocks() || ack.cumulative == una;
+            self.quiet_steps = if shows_loss { 0 } else { self.quiet_steps + 1 };
+            tape.on_ack(at, ack, echo, ts);
+        }
+        if !self.ack_verdicts.is_idle() || ack.has_blocks() || self.without_sack {
+            self.ack_verdicts.on_ack(at, una, ack, echo, sent);
+        }
+        self.reports.on_ack(at, una, ack, self.without_sack);
+        if let Some((index, end)) = self.unreported
+            && (self.reports.highest >= end || ack.cumulative >= end)
+        {
+            self.unreported = None;
+            let row = &mut self.rows[index as usize];
+            // Once the hole is filled, nothing holds up an ACK that no report preceded.
+            let in_time = row.clues.reported_above && una >= self.retransmitted_to;
+            if self.reports.highest >= end || in_time {
+                row.all_due = at;
+            }
+        }
+        if let Some((index, span)) = self.unanswered
+            && span.end <= ack.cumulative
+        {
+            self.unanswered = None;
+            self.rows[index as usize].clues.answer = answer(ack, span, missing);
+        }
+        while let Some(&index) = self.recovering.front() {
+            let row = &mut self.rows[index as usize];
+            if row.recovered_by > ack.cumulative {
+                break;
+            }
+            row.recovery = Some(at.since(row.at));
+            self.recovering.pop_front();
+            self.recovered_at = at;
+        }
+    }
+
+    /// Since when nothing has been recovered; `None` while something is.
+    pub fn idle_since(&self) -> Option<Instant> {
+        self.recovering.is_empty().then_some(self.recovered_at)
+    }
+
+    /// The receiver has closed and knows that its FIN arrived: it may no longer report duplicates.
+    pub fn on_close(&mut self, now: Instant) {
+        self.ack_verdicts.on_close(now);
+    }
+
+    /// Either end sent a reset.
+    pub fn on_reset(&mut self, now: Instant) {
+        self.ack_verdicts.on_reset(now);
+    }
+
+    /// Replays what is recorded, and settles the verdicts that are final. `last`: the recording ends.
+    fn replay_and_settle(&mut self, context: &EpisodeContext<'_>, now: Instant, last: bool) {
+        self.replay(context, last);
+        self.take_verdicts(context, now, false);
+    }
+
+    /// Takes the verdicts that are settled at `now`, or all at the end of the connection.
+    fn take_verdicts(&mut self, context: &EpisodeContext<'_>, now: Instant, all: bool) {
+        let Self { rows, ack_verdicts, arrival_verdicts, .. } = self;
+        ack_verdicts.set_receiver_options(receiver_options(context));
+        let decided = |index: u32, verdict| {
+            if let Some(row) = rows.get_mut(index as usize) {
+                row.verdict = verdict;
+            }
+        };
+        if all {
+            ack_verdicts.finish(now, context.min_rtt, decided);
+        } else {
+            ack_verdicts.settle(now, context.min_rtt, decided);
+        }
+        let arrived = |index: u32, arrival| {
+            if let Some(row) = rows.get_mut(index as usize) {
+                row.arrival = arrival;
+            }
+        };
+        if all {
+            arrival_verdicts.finish(arrived);
+        } else {
+            arrival_verdicts.settle(now, arrived);
+        }
+    }
+
+    /// Replays the tape under the candidate profiles. On a known host, the plausible profiles come
+    /// first, and the others only if each of them leaves a retransmission unexplained. Later tapes
+    /// skip the profiles that are far behind. `last`: the recording ends with this tape.
+    fn replay(&mut self, context: &EpisodeContext<'_>, last: bool) {
+        let Some(mut tape) = self.tape.take() else {
+            return;
+        };
+        // Where the capture cut options, the sender knew more than the replay does.
+        if self.rows.len() > self.explained && !context.options_cut {
+            let playback = Playback::new(&tape, last);
+            if self.profile_replays.is_empty() {
+                self.choose_profiles(&playback, context);
+            } else {
+                drop_unlikely(&mut self.profile_replays, context);
+                self.run_replays(0, &playback, context);
+            }
+        }
+        tape.clear();
+        self.tape = Some(tape);
+    }
+
+    fn choose_profiles(&mut self, playback: &Playback<'_>, context: &EpisodeContext<'_>) {
+        let plausible_profiles: Vec<usize> = match context.vantage {
+            Vantage::Sender => context.sender_profiles().plausible().collect(),
+            _ => Vec::new(),
+        };
+        let new = plausible_profiles.iter().map(|&i| ProfileReplay::new(i));
+        self.profile_replays.extend(new);
+        self.run_replays(0, playback, context);
+        let mut replays = self.profile_replays.iter();
+        if !replays.any(|replay| replay.score().is_full()) {
+            let others = (0..context.candidates.len()).filter(|i| !plausible_profiles.contains(i));
+            self.profile_replays.extend(others.map(ProfileReplay::new));
+            self.run_replays(plausible_profiles.len(), playback, context);
+        }
+    }
+
+    /// Runs the replays from number `first` on.
+    fn run_replays(&mut self, first: usize, playback: &Playback<'_>, context: &EpisodeContext<'_>) {
+        if !reaches(Step::Replay) {
+            return;
+        }
+        let rtts = &playback.tape.beginning.rtts;
+        let mut estimators = Estimators::new(rtts, context.timestamps);
+        for i in first..self.profile_replays.len() {
+            let most = context.most_work.saturating_sub(self.work);
+            let (others, rest) = self.profile_replays.split_at_mut(i);
+            let replay = &mut rest[0];
+            let recorded = &mut self.rows[self.explained..];
+            let known =
+                if self.incomplete { None } else { replay.take_over(others, playback, most, recorded, context) };
+            let run = known.unwrap_or_else(|| replay.run(playback, &mut estimators, most, &mut self.rows, context));
+            self.work += run.work;
+            self.incomplete |= !run.complete;
+            self.too_costly |= !run.complete;
+        }
+    }
+}
+
+/// Facts about the direction's sender from the replays. Away from the sender the scores are blurred, and
+/// show no probes.
+fn sender_facts(replayed: &Replayed, context: &EpisodeContext<'_>) -> HostFacts {
+    match context.vantage {
+        Vantage::Unknown => HostFacts::default(),
+        Vantage::Sender => context.candidates.facts(&replayed.scores, replayed.probes),
+        Vantage::Between | Vantage::Receiver => {
+            let no_probes = ProbeEvidence::default();
+            context.candidates.facts(&replayed.scores, no_probes)
+        }
+    }
+}
+
+/// Options of the receiver. They are known only after a retransmitted SYN.
+fn receiver_options(context: &EpisodeContext<'_>) -> ReceiverOptions {
+    ReceiverOptions { timestamps: context.timestamps, reports_duplicates: context.sack && !context.options_cut }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recoup_wire::{Endpoints, Options, Segment, SeqNumber};
+
+    #[test]
+    fn the_copy_count_saturates() {
+        let end = "192.0.2.1:80".parse().unwrap();
+        let packet = CapturedPacket {
+            frame: 1,
+            at: Instant::ZERO,
+            endpoints: Endpoints { src: end, dst: end },
+            segment: Segment {
+                seq: SeqNumber(1),
+                ack: SeqNumber(1),
+                payload_len: 1000,
+                window: 1000,
+                flags: Flags::ACK,
+                options: Options::NONE,
+            },
+            ip_id: None,
+            hop_limit: 64,
+            options_complete: true,
+            overlong: false,
+            outgoing: None,
+            interface: 0,
+            link: 0,
+            path_mtu: None,
+        };
+        let span = Span::at(Offset::DATA, 1000);
+        for (before, copy) in [(0, 1), (u16::MAX, u16::MAX)] {
+            let prior = PriorTransmissions {
+                original: None,
+                has_new_bytes: false,
+                copies: Some(before),
+                revealed_ts: None,
+                rtt: None,
+                flight: 1,
+                sent_lately: 1,
+                most_flight: 1,
+                nxt: span.end,
+                sent_at: Instant::ZERO,
+                all_due: Instant::ZERO,
+                original_held_up: false,
+                acknowledged: false,
+            };
+            let mut episode = Episode::default();
+            episode.on_below_nxt(&packet, Instant::ZERO, span, PacketKind::Repeated, &prior);
+            assert_eq!(episode.copies_of(span.start), copy);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The end of an episode's direction: its rows become findings.
+
+use super::{ConnectionEnd, Episode, EpisodeContext, Learned, row::RecoveryTime, sender_facts};
+use crate::{
+    attribute::provisional::{AlternativeVerdict, ProvisionalRow},
+    cost::lost::{
+        causes::Clues,
+        episodes::{EpisodeCosts, Repair},
+    },
+    finding::{self, Retransmission, Vantage},
+    hosts::{HostFacts, ReportsDuplicates},
+};
+use recoup_units::Offset;
+
+impl Episode {
+    /// Passes each retransmission to `report`, in order, and adds what they show to `found`. Returns what
+    /// the direction showed of the hosts since [`on_connection_over`](Self::on_connection_over).
+    pub fn close(
+        &mut self,
+        context: &EpisodeContext<'_>,
+        end: &ConnectionEnd,
+        found: &mut finding::Direction,
+        mut report: impl FnMut(ProvisionalRow),
+    ) -> Learned {
+        if let Some(tape) = &mut self.tape {
+            tape.deliver_rest();
+        }
+        self.replay(context, true);
+        self.stop_recording(context);
+        let vantage = context.vantage;
+        self.take_verdicts(context, end.at, true);
+        let replayed = self.replayed(context);
+        let exact = vantage == Vantage::Sender;
+        let best = context.best_profiles(&replayed, exact);
+        if exact {
+            found.profile = context.candidates.identification(&replayed, &best);
+        }
+        found.window = replayed.window;
+        let learned = Learned {
+            sender: HostFacts {
+                // When the connection was over, the verdicts were not final.
+                window: replayed.window,
+                ..if end.was_over { HostFacts::default() } else { sender_facts(&replayed, context) }
+            },
+            receiver: self.receiver_facts(),
+        };
+        let proven = self.ack_verdicts.proof();
+        let by_others = context.receiver_reports();
+        let belief = proven.unwrap_or(by_others.belief());
+        let settled = proven.is_some() || by_others.proof() == Some(ReportsDuplicates::Yes);
+        let mut recovery_time = RecoveryTime::default();
+        if end.one_direction {
+            // All time is unknown.
+            self.rows.iter_mut().for_each(|row| row.recovering = None);
+        }
+        let mut costs = self.costs(vantage, end);
+        let mut flight_end = Offset(0);
+        for row in &self.rows {
+            let by_profile = row.triggers_by_profile();
+            let triggers = best.first().map_or(row.triggers, |&best| by_profile[best]);
+            let Some(conditional) = row.verdict_at(vantage) else {
+                // Nothing was retransmitted, so the sender was not recovering.
+                found.time.withdraw_recovery(row.recovering.unwrap_or_default());
+                continue;
+            };
+            let (verdict, evidence) = conditional.given(belief);
+            let alternative = AlternativeVerdict::new(&conditional, belief).filter(|_| !settled);
+            found.retransmissions.add(triggers, verdict);
+            recovery_time.add(row);
+            let cost = if row.syn { None } else { costs.next() };
+            if let Some(cost) = cost {
+                flight_end = row.recovered_by;
+                found.lost.add(cost.cause, cost.lost);
+            }
+            let retransmission = Retransmission {
+                frame: row.frame,
+                at: row.captured_at,
+                seq: row.seq,
+                len: row.len,
+                syn: row.syn,
+                fin: row.fin,
+                triggers,
+                verdict,
+                evidence,
+                copy: row.copy,
+                detection: row.detection,
+                recovery: row.recovery,
+                rtt: row.rtt,
+                flight: row.flight,
+                vantage,
+                provisional: alternative.is_some(),
+                connection: end.connection,
+                endpoints: end.endpoints,
+                capture_point: 0,
+                cost,
+            };
+            report(ProvisionalRow {
+                retransmission,
+                alternative,
+                triggers: by_profile,
+                clues: Clues { of_flight: row.span.start < flight_end, several: row.len > context.mss, ..row.clues },
+            });
+        }
+        found.too_costly |=
+            self.too_costly || self.ack_verdicts.is_too_costly() || self.arrival_verdicts.is_too_costly();
+        found.episodes = recovery_time.recoveries;
+        found.recovering = recovery_time.time;
+        learned
+    }
+
+    /// Costs of the episodes of a direction captured at `vantage`. Those that are not over ended with the
+    /// connection.
+    fn costs(&self, vantage: Vantage, end: &ConnectionEnd) -> EpisodeCosts {
+        let rows = self.rows.iter();
+        let data = rows.filter(|row| !row.syn && row.verdict_at(vantage).is_some());
+        let repairs = data.map(|row| Repair {
+            at: row.at,
+            within: row.clues.within_recovery,
+            all_due: row.all_due,
+            until: row.recovery.map_or(end.at, |recovery| row.at + recovery),
+            recovering: row.recovering,
+        });
+        EpisodeCosts::of(repairs, end.opened)
+    }
+}

@@ -1,0 +1,35 @@
+//! Input of an episode when its connection ends, and its facts about the hosts.
+
+use crate::hosts::HostFacts;
+use recoup_units::Instant;
+use recoup_wire::Endpoints;
+
+/// Facts about a connection that ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConnectionEnd {
+    /// The connection's number.
+    pub connection: u64,
+    /// The endpoints of this direction.
+    pub endpoints: Endpoints,
+    /// When the connection's first packet was captured.
+    pub first: Instant,
+    /// When the handshake was complete.
+    pub opened: Instant,
+    /// When the last packet was captured.
+    pub at: Instant,
+    /// The capture holds packets of one end only.
+    pub one_direction: bool,
+    /// The capture holds a SYN.
+    pub had_handshake: bool,
+    /// The connection was over before, and what its senders showed was passed on then.
+    pub was_over: bool,
+}
+
+/// Facts about the hosts at both ends of a direction.
+#[derive(Debug, Default)]
+pub(crate) struct Learned {
+    /// Of the sender; nothing unless captured there.
+    pub sender: HostFacts,
+    /// Of the receiver.
+    pub receiver: HostFacts,
+}

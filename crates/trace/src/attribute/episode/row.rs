@@ -1,0 +1,160 @@
+//! A packet with bytes below `snd_nxt`: what was known when it came, and what it turns out to be.
+
+use super::super::{identify::MOST_CANDIDATES, reduction::Repair, replay::Explained};
+use crate::{
+    cost::lost::causes::Clues,
+    finding::{Evidence, Triggers, Vantage, Verdict},
+    hosts::ReportsDuplicates,
+    verdict::{ConditionalVerdict, Transmission},
+};
+use recoup_units::{Instant, Offset, Span};
+use recoup_wire::SeqNumber;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Kind of a packet by the earlier transmissions of its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum PacketKind {
+    /// They had been captured before.
+    Repeated,
+    /// They had not been captured, but higher bytes had. It was sent after those (`Some(true)`),
+    /// before them (`Some(false)`), or nothing shows which (`None`).
+    FilledGap(Option<bool>),
+    /// They had been captured before, in a copy that was sent later.
+    LateOriginal,
+    /// The capture holds the packet twice.
+    Duplicate,
+}
+
+/// Earlier transmissions of a packet's bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PriorTransmissions {
+    /// The first transmission of the first byte, if it was captured.
+    pub original: Option<Transmission>,
+    /// Some of the bytes had not been captured before.
+    pub has_new_bytes: bool,
+    /// Retransmissions of the first byte, while it is outstanding.
+    pub copies: Option<u16>,
+    /// For a packet that fills a gap: the oldest timestamp seen above the gap.
+    pub revealed_ts: Option<u32>,
+    /// The moving average of the round-trip time.
+    pub rtt: Option<Duration>,
+    /// Segments outstanding.
+    pub flight: u32,
+    /// Segments first sent within the shortest round-trip time before.
+    pub sent_lately: u32,
+    /// The largest flight so far, in segments.
+    pub most_flight: u32,
+    /// `snd_nxt` before the packet.
+    pub nxt: Offset,
+    /// When the packet would have come if nothing had held it up.
+    pub sent_at: Instant,
+    /// When the ACK of everything sent before it is due.
+    pub all_due: Instant,
+    /// The capture shows that the original was held up before the capture point.
+    pub original_held_up: bool,
+    /// The bytes were acknowledged already.
+    pub acknowledged: bool,
+}
+
+/// A packet with bytes below `snd_nxt`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Row {
+    pub frame: u64,
+    pub captured_at: Instant,
+    /// The time of capture, but never before the connection's previous packet.
+    pub at: Instant,
+    pub span: Span,
+    pub seq: SeqNumber,
+    pub len: u32,
+    pub syn: bool,
+    pub fin: bool,
+    pub kind: PacketKind,
+    pub copy: u16,
+    pub ts: Option<u32>,
+    pub detection: Option<Duration>,
+    pub recovery: Option<Duration>,
+    /// The time that its sender was recovering, if the recovery began with it.
+    pub recovering: Option<Duration>,
+    pub recovered_by: Offset,
+    pub rtt: Option<Duration>,
+    pub flight: u32,
+    pub sent_lately: u32,
+    pub most_flight: u32,
+    pub triggers: Triggers,
+    /// One per candidate profile.
+    pub explained: [Explained; MOST_CANDIDATES],
+    pub verdict: ConditionalVerdict,
+    /// The verdict if captured at the receiver; `None` for an original that was overtaken.
+    pub arrival: Option<(Verdict, Evidence)>,
+    /// When the ACK of everything sent before it was due.
+    pub all_due: Instant,
+    pub clues: Clues,
+}
+
+impl Row {
+    /// As it bears on the sender's window, at the sender.
+    pub fn repair(&self) -> Repair {
+        let verdict = self.verdict_at(Vantage::Sender);
+        let is_needed = |given| verdict.is_some_and(|v| v.given(given).0 == Verdict::Needed);
+        Repair {
+            at: self.at,
+            until: self.recovery.map(|recovery| self.at + recovery),
+            needed: is_needed(ReportsDuplicates::Yes) && is_needed(ReportsDuplicates::No),
+            sent_lately: self.sent_lately,
+            most_flight: self.most_flight,
+        }
+    }
+
+    /// Why it was sent, under each candidate profile.
+    pub fn triggers_by_profile(&self) -> [Triggers; MOST_CANDIDATES] {
+        match self.triggers.first() {
+            Some(_) => [self.triggers; MOST_CANDIDATES],
+            None => self.explained.map(|explained| explained.triggers),
+        }
+    }
+
+    /// The verdict that the capture point permits; `None` if the packet is no retransmission.
+    pub fn verdict_at(&self, vantage: Vantage) -> Option<ConditionalVerdict> {
+        match self.kind {
+            // Originals are sent in order, and retransmissions after everything seen before them.
+            PacketKind::FilledGap(Some(false)) => None,
+            PacketKind::Duplicate => None,
+            _ if vantage == Vantage::Receiver => self.arrival.map(ConditionalVerdict::from),
+            PacketKind::LateOriginal => None,
+            // No earlier copy holds all of its bytes.
+            _ if vantage == Vantage::Sender && self.span.end > self.recovered_by => {
+                Some((Verdict::Needed, Evidence::NoCopySeen).into())
+            }
+            PacketKind::Repeated | PacketKind::FilledGap(Some(true)) => Some(self.verdict),
+            PacketKind::FilledGap(None) if vantage == Vantage::Sender => Some(self.verdict),
+            PacketKind::FilledGap(None) => Some((Verdict::Unknowable, Evidence::LooksFirst).into()),
+        }
+    }
+}
+
+/// The time spent in recoveries. Overlapping recoveries count once.
+#[derive(Debug, Default)]
+pub(super) struct RecoveryTime {
+    pub recoveries: u32,
+    recovery_end: Option<Instant>,
+    pub time: Duration,
+    until: Option<Instant>,
+}
+
+impl RecoveryTime {
+    /// Adds a retransmission: from the original to the ACK that ends the recovery.
+    pub fn add(&mut self, row: &Row) {
+        let end = row.at + row.recovery.unwrap_or_default();
+        if self.recovery_end.is_none_or(|last| row.at > last) {
+            self.recoveries += 1;
+        }
+        self.recovery_end = self.recovery_end.max(Some(end));
+        let began = row.at - row.detection.unwrap_or_default();
+        let from = self.until.map_or(began, |until| until.max(began));
+        if end > from {
+            self.time += end.since(from);
+        }
+        self.until = self.until.max(Some(end));
+    }
+}
